@@ -20,29 +20,48 @@ import (
 // the calls that app wires, from the room that calls to the room that is called. The test finds them in the source of
 // app; a call that is new or gone has to be written down here.
 var wired = map[string][]string{
-	"internal/action":     {"internal/reconcile", "internal/store"},
-	"internal/enrollment": {"internal/store"},
-	"internal/mirror":     {"internal/discovery", "internal/health", "internal/store", "internal/tunnel"},
-	"internal/notify":     {"internal/health", "internal/mirror", "internal/store"},
-	"internal/reconcile":  {"internal/health", "internal/mirror", "internal/sandbox", "internal/store"},
-	"internal/rollout":    {"internal/health", "internal/mirror", "internal/reconcile", "internal/store"},
-	"internal/seal":       {"internal/store"},
-	"internal/store":      {"internal/discovery", "internal/health", "internal/mirror"},
-	"internal/syncthing":  {"internal/discovery", "internal/tunnel"},
-	"internal/tunnel":     {"internal/enrollment", "internal/store"},
+	"internal/engine/change":     {"internal/engine/reconcile", "internal/adapter/store"},
+	"internal/engine/enrollment": {"internal/engine/change", "internal/adapter/store"},
+	"internal/engine/event":      {"internal/adapter/store"},
+	"internal/engine/mirror": {
+		"internal/adapter/discovery",
+		"internal/adapter/store",
+		"internal/adapter/tunnel",
+	},
+	"internal/engine/notify": {
+		"internal/engine/health", "internal/engine/mirror", "internal/engine/view", "internal/adapter/store",
+	},
+	"internal/engine/reconcile": {
+		"internal/engine/health",
+		"internal/engine/mirror",
+		"internal/adapter/sandbox",
+		"internal/adapter/store",
+	},
+	"internal/engine/rollout": {
+		"internal/engine/change",
+		"internal/engine/health",
+		"internal/engine/mirror",
+		"internal/engine/reconcile",
+		"internal/adapter/store",
+	},
+	"internal/adapter/seal":      {"internal/adapter/store"},
+	"internal/adapter/store":     {"internal/adapter/discovery", "internal/engine/mirror"},
+	"internal/adapter/syncthing": {"internal/adapter/discovery", "internal/adapter/tunnel"},
+	"internal/adapter/tunnel":    {"internal/engine/enrollment", "internal/adapter/store"},
+	"internal/engine/view":       {"internal/engine/health", "internal/engine/mirror", "internal/adapter/store"},
 }
 
 // Pairs of rooms that call each other. No pair is to be added: one of the two rooms can give a result instead of
 // calling, what it tells can be marked in app's changes, or a third room can hold what both need. The mirror keeps what
 // it observes in the store; and a commit has the mirror follow at once, because the person who put a device reads what
 // is known of it right after.
-var callsBothWays = [][2]string{{"internal/mirror", "internal/store"}}
+var callsBothWays = [][2]string{{"internal/adapter/store", "internal/engine/mirror"}}
 
-// wiring is the typed source of app.
+// wiring is the typed source of a room.
 type wiring struct {
 	info   types.Info
 	pkg    *types.Package
-	bodies map[*types.Func]*ast.FuncDecl // of app's functions
+	bodies map[*types.Func]*ast.FuncDecl // of the room's functions
 }
 
 func TestWhatAppWiresIsWrittenDown(t *testing.T) {
@@ -74,7 +93,7 @@ func TestWhatAppWiresIsWrittenDown(t *testing.T) {
 // wiredCalls finds, by room, the rooms that it calls by way of the Options that app makes for it.
 func wiredCalls(t *testing.T) map[string]map[string]bool {
 	t.Helper()
-	w, files := loadApp(t)
+	w, files := load(t, "internal/app")
 	found := map[string]map[string]bool{}
 	for _, file := range files {
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -109,10 +128,10 @@ func wiredCalls(t *testing.T) map[string]map[string]bool {
 	return found
 }
 
-func loadApp(t *testing.T) (*wiring, []*ast.File) {
+func load(t *testing.T, room string) (*wiring, []*ast.File) {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles",
-		"./internal/app").Output()
+		"./"+room).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +146,7 @@ func loadApp(t *testing.T) (*wiring, []*ast.File) {
 			t.Fatal(err)
 		}
 		exports[pkg.ImportPath] = pkg.Export
-		if pkg.ImportPath != "muster/internal/app" {
+		if pkg.ImportPath != "muster/"+room {
 			continue
 		}
 		for _, name := range pkg.GoFiles {
@@ -143,7 +162,7 @@ func loadApp(t *testing.T) (*wiring, []*ast.File) {
 		Defs: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
 	lookup := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
 	config := types.Config{Importer: importer.ForCompiler(fset, "gc", lookup)}
-	if w.pkg, err = config.Check("muster/internal/app", fset, files, &w.info); err != nil {
+	if w.pkg, err = config.Check("muster/"+room, fset, files, &w.info); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
@@ -156,9 +175,11 @@ func loadApp(t *testing.T) (*wiring, []*ast.File) {
 	return w, files
 }
 
-// joined tells whether a room is one of those that app joins. The edges call inward only, and budget is a count of
-// connections that several rooms share.
-func joined(name string) bool { return ringOf(name) == 2 && name != "internal/budget" }
+// joined tells whether a room is one of those that app joins. The edges call inward only; budget and metrics count what
+// all other rooms do.
+func joined(name string) bool {
+	return ringOf(name) == 2 && name != "internal/engine/budget" && name != "internal/engine/metrics"
+}
 
 // reach is a search for the rooms that a value can call when it is handed to a room.
 type reach struct {

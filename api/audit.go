@@ -23,7 +23,7 @@ type VerifyAudit struct {
 	Heads []string `json:"heads,omitempty" nullable:"false" doc:"Heads that were kept elsewhere"`
 }
 
-// AuditReport is what the verification of the audit found. Without faults and rows everything is as Muster wrote it.
+// AuditReport is the result of a verification of the audit. Without faults and rows everything is as Muster wrote it.
 type AuditReport struct {
 	Entries  int64        `json:"entries"`
 	FirstID  int64        `json:"firstID"`

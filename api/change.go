@@ -1,13 +1,13 @@
 package api
 
-// ApplyChanges is the body of a POST of changes: templates and tags as they are to be. All of it becomes one
-// generation, or nothing is stored.
+// ApplyChanges is the body of a POST of changes of templates, tags and vars. All of them are stored in one
+// generation, or none.
 type ApplyChanges struct {
 	WhatIf
 	Generation *int64 `json:"generation,omitempty" doc:"That the plan of these changes was compared with; when templates or tags were changed since, the answer is 412. Without it, the present one"`
 }
 
-// AppliedChanges is what became of them.
+// AppliedChanges is the answer to a POST of changes.
 type AppliedChanges struct {
 	Generation   int64    `json:"generation" doc:"Of the templates and tags as they are now; the one before when nothing differed"`
 	NewTemplates []int64  `json:"newTemplates" nullable:"false" doc:"IDs of the new templates, in their order"`

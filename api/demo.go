@@ -1,6 +1,6 @@
 package api
 
-// Demo is a second server with simulated devices, to look around in.
+// Demo is a second server with simulated devices, for people who try Muster.
 type Demo struct {
 	URL         string `json:"url" doc:"Where its console is; blank when none runs"`
 	First       string `json:"first" doc:"Link that makes its first administrator, once; only in the reply that starts it"`

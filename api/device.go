@@ -27,7 +27,7 @@ type PutDevice struct {
 	UpdatedAt  json.RawMessage `json:"updatedAt,omitempty" readOnly:"true" doc:"Ignored"`
 }
 
-// DeviceStatus is what a daemon last said about itself.
+// DeviceStatus is what a daemon last reported about itself.
 type DeviceStatus struct {
 	MyID             string  `json:"myID" doc:"Device ID that the daemon says it has"`
 	Alloc            int64   `json:"alloc" doc:"Bytes of memory in use"`
@@ -55,7 +55,7 @@ type DeviceVersion struct {
 	UpdatedAt   Time   `json:"updatedAt" format:"date-time"`
 }
 
-// DeviceState is how Muster stands with a device.
+// DeviceState is the state of a device: its connection and its configuration.
 type DeviceState struct {
 	Connection    string `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed,cloned"`
 	Configuration string `json:"configuration" enum:"unknown,unmanaged,inSync,pending,applying,held,failed,contended,unstable"`
@@ -73,11 +73,12 @@ type ListedState struct {
 	DeviceState
 }
 
-// PutDeviceSettings is the body of a PUT on a device's settings. What is left out stays.
+// PutDeviceSettings is the body of a PUT on a device's settings. Fields that are left out stay as they are.
 type PutDeviceSettings struct {
 	Mode       *string `json:"mode,omitempty" enum:"on,observe,paused"`
 	AllowPlain *bool   `json:"allowPlain,omitempty"`
 	Pin        *string `json:"pin,omitempty" doc:"sha256:<hex>; an empty string forgets the pin"`
+	QuietAfter *int64  `json:"quietAfter,omitempty" minimum:"0" maximum:"31536000" doc:"Seconds that the device may be away before that is trouble; 0: as its tags say, or as usual"`
 	Way        *string `json:"way,omitempty" enum:"auto,agent,direct"`
 	Restart    *bool   `json:"restart,omitempty" doc:"Let Muster restart the daemon after a change that needs it; one started with --no-restart stays down then"`
 }
@@ -87,12 +88,13 @@ type DeviceSettings struct {
 	Mode       string `json:"mode" enum:"on,observe,paused" doc:"observe: plan, never write; paused: do not even watch"`
 	AllowPlain bool   `json:"allowPlain" doc:"Allow plain HTTP although the address is not loopback"`
 	Pin        string `json:"pin" doc:"sha256:<hex> of the daemon's GUI certificate; write an empty string to forget it"`
+	QuietAfter int64  `json:"quietAfter" doc:"Seconds that the device may be away before that is trouble; 0: as its tags say, or --trouble-after"`
 	Way        string `json:"way" enum:"auto,agent,direct" doc:"auto: by the device's agent while that is connected, else at its address or where discovery finds it"`
 	Restart    bool   `json:"restart" doc:"Muster may restart the daemon after a change that needs it; one started with --no-restart stays down then"`
 }
 
-// DeviceSettingsStored is the answer to a PUT on a device's settings, which are in force then, as far as there is no
-// warning.
+// DeviceSettingsStored is the answer to a PUT on a device's settings. They are in force, except for what the warning
+// says.
 type DeviceSettingsStored struct {
 	DeviceSettings
 	Warning string `json:"warning,omitempty" doc:"Only there when the mode could not be kept, so that a restart would forget it, or when the server was started with a stricter one"`

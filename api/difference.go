@@ -1,6 +1,6 @@
 package api
 
-// Differences is what the plans of many devices would change: equal changes are one difference.
+// Differences are the changes in the plans of many devices. Equal changes are one difference.
 type Differences struct {
 	Generation  int64              `json:"generation" doc:"Of the templates and tags that the plans were made from"`
 	Compared    int                `json:"compared" doc:"Devices whose plans are shown here: those that are not as their templates say"`

@@ -15,7 +15,7 @@ type Enrollment struct {
 	RejectedAt *Time  `json:"rejectedAt" format:"date-time" nullable:"true" doc:"null while it waits"`
 }
 
-// EnrollmentCounts are how many devices wait to be accepted, and the bounds.
+// EnrollmentCounts are the number of devices that wait to be accepted, and its limits.
 type EnrollmentCounts struct {
 	Waiting    int64 `json:"waiting" doc:"Devices that wait"`
 	Most       int64 `json:"most" doc:"So many may wait"`
@@ -29,7 +29,7 @@ type AcceptEnrollment struct {
 	Tags  *[]string `json:"tags,omitempty" nullable:"false" doc:"Tags that the device gets at once"`
 }
 
-// EnrollKey registers devices that are not registered yet, without the key itself.
+// EnrollKey is a key by which devices register themselves, without its text.
 type EnrollKey struct {
 	ID         string   `json:"id" doc:"The beginning of the key, after muster_enroll_"`
 	Tags       []string `json:"tags" nullable:"false" doc:"Of each device that it registers"`

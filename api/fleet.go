@@ -2,7 +2,8 @@ package api
 
 import "encoding/json"
 
-// Fleet is a fleet as files say it: what devices are called, tagged and set to, and all templates. It holds no secret.
+// Fleet is a fleet in the form of the files: labels, tags, settings and vars of devices, and all templates. It holds
+// no secret.
 type Fleet struct {
 	Generation  int64                    `json:"generation" doc:"Of the templates and tags"`
 	FolderRoots []string                 `json:"folderRoots" nullable:"false"`
@@ -12,7 +13,7 @@ type Fleet struct {
 	Sources     map[string]FleetSource   `json:"sources" nullable:"false" doc:"By name"`
 }
 
-// FleetDevice is a device in it.
+// FleetDevice is a device of a Fleet.
 type FleetDevice struct {
 	Label    string        `json:"label"`
 	Tags     []string      `json:"tags" nullable:"false"`
@@ -21,7 +22,7 @@ type FleetDevice struct {
 	Vars map[string]json.RawMessage `json:"vars" nullable:"false" doc:"Its own, by name"`
 }
 
-// FleetSettings are those settings of a device that files may say; its pin is none of them.
+// FleetSettings are the settings of a device that files may set. The pin is not among them.
 type FleetSettings struct {
 	Mode       string `json:"mode" enum:"on,observe,paused"`
 	AllowPlain bool   `json:"allowPlain"`
@@ -29,7 +30,7 @@ type FleetSettings struct {
 	Way        string `json:"way" enum:"auto,agent,direct"`
 }
 
-// FleetTag is a tag in it.
+// FleetTag is a tag of a Fleet.
 type FleetTag struct {
 	Mode        string   `json:"mode" enum:"on,observe,paused"`
 	FolderRoots []string `json:"folderRoots" nullable:"false"`
@@ -38,7 +39,7 @@ type FleetTag struct {
 	Vars map[string]json.RawMessage `json:"vars" nullable:"false" doc:"Of the devices with the tag, by name"`
 }
 
-// FleetTemplate is a template in it.
+// FleetTemplate is a template of a Fleet.
 type FleetTemplate struct {
 	ID       int64    `json:"id"`
 	Label    string   `json:"label"`
@@ -69,7 +70,7 @@ type Assertion struct {
 	NoUnregisteredShares bool                       `json:"noUnregisteredShares,omitempty" doc:"Folders are shared with registered devices alone"`
 }
 
-// BrokenAssertion is an assertion that is not true.
+// BrokenAssertion is an assertion that would not be true.
 type BrokenAssertion struct {
 	Source   string `json:"source" doc:"That keeps it; blank: it came with the request"`
 	Name     string `json:"name"`
@@ -80,7 +81,7 @@ type BrokenAssertion struct {
 	Got      string `json:"got"`
 }
 
-// PlanFleet is what files say of a fleet. What is left out stays as it is.
+// PlanFleet is a fleet as files ask for it. Fields that are left out stay as they are.
 type PlanFleet struct {
 	Source      string                       `json:"source,omitempty" doc:"Where the files come from: templates that they make are marked with it"`
 	ReadOnly    *bool                        `json:"readOnly,omitempty" doc:"Templates of the source are changed by its files alone"`
@@ -93,7 +94,7 @@ type PlanFleet struct {
 	Keep        bool                         `json:"keep,omitempty" doc:"Keep the assertions with the source: they are checked whenever somebody plans or makes a change that touches their devices"`
 }
 
-// PlanFleetDevice is what files say of a registered device.
+// PlanFleetDevice is a registered device as files ask for it.
 type PlanFleetDevice struct {
 	Label    *string            `json:"label,omitempty"`
 	Tags     []string           `json:"tags,omitzero" nullable:"false" doc:"All that it carries"`
@@ -102,7 +103,7 @@ type PlanFleetDevice struct {
 	Vars map[string]json.RawMessage `json:"vars,omitzero" nullable:"false" doc:"All of its own, by name"`
 }
 
-// PlanFleetSettings are what files say of its settings.
+// PlanFleetSettings are the settings of a device as files ask for them.
 type PlanFleetSettings struct {
 	Mode       *string `json:"mode,omitempty" enum:"on,observe,paused"`
 	AllowPlain *bool   `json:"allowPlain,omitempty"`
@@ -110,7 +111,7 @@ type PlanFleetSettings struct {
 	Way        *string `json:"way,omitempty" enum:"auto,agent,direct"`
 }
 
-// PlanFleetTag is what files say of the devices with a tag.
+// PlanFleetTag is what files ask for the devices with a tag.
 type PlanFleetTag struct {
 	Mode        *string  `json:"mode,omitempty" enum:"on,observe,paused"`
 	FolderRoots []string `json:"folderRoots,omitzero" nullable:"false"`
@@ -129,13 +130,13 @@ type PlanFleetTemplate struct {
 	Tags     []string `json:"tags,omitzero" nullable:"false" doc:"All that it carries; left out, they stay"`
 }
 
-// ApplyFleet is the body of a POST that brings the fleet to what files say.
+// ApplyFleet is the body of a POST that makes the changes that files ask for.
 type ApplyFleet struct {
 	PlanFleet
 	Digest *string `json:"digest" doc:"Of the plan that was looked at; when the plan is another by now, the answer is 412"`
 }
 
-// FleetPlan is what would become of the fleet with what files say.
+// FleetPlan is the plan of the changes that files ask for.
 type FleetPlan struct {
 	WhatIfPlan
 	Digest  string        `json:"digest" doc:"Of what would be changed in Muster, and of the generation that it was compared with"`
@@ -152,7 +153,7 @@ type FleetChange struct {
 	Text string `json:"text" doc:"What of it, for a person"`
 }
 
-// AppliedFleet is what became of it.
+// AppliedFleet is the answer to an ApplyFleet.
 type AppliedFleet struct {
 	Generation int64    `json:"generation" doc:"Of the templates and tags as they are now"`
 	Changed    bool     `json:"changed" doc:"Something differed"`

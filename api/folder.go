@@ -52,6 +52,7 @@ type SharePeer struct {
 	DeviceID  string `json:"deviceID"`
 	Label     string `json:"label" doc:"Blank where it is not registered"`
 	Encrypted bool   `json:"encrypted" doc:"It gets the folder encrypted"`
+	Connected string `json:"connected" enum:"yes,no,unknown" doc:"Whether the two daemons are connected; unknown: the device is not online"`
 	Side      string `json:"side" enum:"both,onlyHere,unmanaged,unknown" doc:"both: the peer shares it, too. onlyHere: the peer does not. unmanaged: the peer is not registered. unknown: its configuration was never read, or too many were read for this answer"`
 }
 
@@ -91,7 +92,7 @@ type MatrixFolder struct {
 // MatrixCell is one folder on one device.
 type MatrixCell struct {
 	Device     int    `json:"device" doc:"Index of the column"`
-	State      string `json:"state" enum:"inSync,outOfSync,inError,paused,unknown" doc:"unknown: the device is not online, or its daemon did not tell yet"`
+	State      string `json:"state" enum:"upToDate,scanning,syncing,unshared,paused,unknown,behind,localChanges,outOfSync,alone,stalled,failedItems,stopped"`
 	Completion int    `json:"completion" doc:"Percent, as last told; 100 only where nothing is lacking"`
 	NeedBytes  int64  `json:"needBytes"`
 }

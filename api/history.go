@@ -1,13 +1,13 @@
 package api
 
-// History is the fleet in numbers over time. Where the server did not run there are no points.
+// History is the fleet in numbers over time. It has no points for the times at which the server did not run.
 type History struct {
 	Step   int            `json:"step" doc:"Seconds from one point to the next, where none is missing"`
 	Points []HistoryPoint `json:"points" nullable:"false" doc:"Oldest first"`
 }
 
 // HistoryPoint is the fleet in numbers at one moment. For an hour these are the means of its minutes, and the largest
-// numbers of waiting and problems.
+// numbers of waiting, problems and troubled.
 type HistoryPoint struct {
 	At        Time  `json:"at" format:"date-time" doc:"When the minute or hour began"`
 	Devices   int   `json:"devices" doc:"That were registered"`
@@ -16,4 +16,7 @@ type HistoryPoint struct {
 	Waiting   int   `json:"waiting" doc:"That waited for a person"`
 	NeedBytes int64 `json:"needBytes" doc:"Bytes that the folders of all devices lacked, as last told"`
 	Problems  int   `json:"problems" doc:"That people were told of and that were not over"`
+	Folders   int   `json:"folders"`
+	UpToDate  int   `json:"upToDate" doc:"Folders that were up to date on all devices"`
+	Troubled  int   `json:"troubled" doc:"Devices with any trouble"`
 }

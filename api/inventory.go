@@ -13,39 +13,32 @@ type Inventory struct {
 type InventoryCounts struct {
 	Connections    map[string]int `json:"connections" doc:"By connection; filter: state"`
 	Configurations map[string]int `json:"configurations" doc:"By configuration; filter: state"`
+	FolderStates   map[string]int `json:"folderStates" doc:"Devices with a folder in this state; filter: folderState"`
 	Versions       map[string]int `json:"versions" doc:"By version of Syncthing, blank before first contact; filter: version"`
 	OS             map[string]int `json:"os" doc:"By operating system, blank before first contact; filter: os"`
 	Tags           map[string]int `json:"tags" doc:"By tag; of the devices that carry every tag of the filter; filter: tag"`
 	Waiting        map[string]int `json:"waiting" doc:"By cause; any: at least one cause, none: no cause; filter: waiting"`
 }
 
-// InventoryDevice is one row.
+// InventoryDevice is one row of the inventory.
 type InventoryDevice struct {
-	DeviceID      string           `json:"deviceID"`
-	Label         string           `json:"label"`
-	Tags          []string         `json:"tags" nullable:"false" doc:"Sorted"`
-	Connection    string           `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed,cloned"`
-	Configuration string           `json:"configuration" enum:"unknown,unmanaged,inSync,pending,applying,held,failed,contended,unstable"`
-	Mode          string           `json:"mode" enum:"on,observe,paused" doc:"The strictest of the server's, the fleet's, its tags' and its own"`
-	Reason        string           `json:"reason" doc:"Why the state is what it is"`
-	Next          string           `json:"next" doc:"What happens next, or what a person can do"`
-	Since         *Time            `json:"since" format:"date-time" nullable:"true" doc:"When the state began"`
-	LastSeen      *Time            `json:"lastSeen" format:"date-time" nullable:"true" doc:"null: never. Of a device that is online: as of the last change of its row"`
-	Version       string           `json:"version" doc:"Of Syncthing, as in v2.1.3; blank before first contact"`
-	OS            string           `json:"os" doc:"linux, windows, darwin, ...; blank before first contact"`
-	Arch          string           `json:"arch" doc:"amd64, arm64, ...; blank before first contact"`
-	Address       string           `json:"address" doc:"host:port last used; blank when none is known"`
-	FoundBy       string           `json:"foundBy" doc:"The way of reaching: where the address came from, as in the state"`
-	Folders       InventoryFolders `json:"folders"`
-	NeedBytes     int64            `json:"needBytes" doc:"Bytes that its folders still lack, as last told"`
-	Waits         []string         `json:"waits" nullable:"false" enum:"held,failed,contended,unstable,pinMismatch,identityMismatch,keyRefused,unconfirmed,cloned,pendingDevice,pendingFolder" doc:"Why the device waits for a person"`
-}
-
-// InventoryFolders are the folders of one device. While it is not online they all count as unknown.
-type InventoryFolders struct {
-	All       int `json:"all"`
-	InSync    int `json:"inSync"`
-	OutOfSync int `json:"outOfSync" doc:"Something is still missing"`
-	InError   int `json:"inError" doc:"The daemon cannot go on with the folder"`
-	Unknown   int `json:"unknown" doc:"Not told, or the device is not online"`
+	DeviceID      string       `json:"deviceID"`
+	Label         string       `json:"label"`
+	Tags          []string     `json:"tags" nullable:"false" doc:"Sorted"`
+	Connection    string       `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed,cloned"`
+	Configuration string       `json:"configuration" enum:"unknown,unmanaged,inSync,pending,applying,held,failed,contended,unstable"`
+	Mode          string       `json:"mode" enum:"on,observe,paused" doc:"The strictest of the server's, the fleet's, its tags' and its own"`
+	Reason        string       `json:"reason" doc:"Why the state is what it is"`
+	Next          string       `json:"next" doc:"What happens next, or what a person can do"`
+	Since         *Time        `json:"since" format:"date-time" nullable:"true" doc:"When the state began"`
+	LastSeen      *Time        `json:"lastSeen" format:"date-time" nullable:"true" doc:"null: never. Of a device that is online: as of the last change of its row"`
+	Version       string       `json:"version" doc:"Of Syncthing, as in v2.1.3; blank before first contact"`
+	OS            string       `json:"os" doc:"linux, windows, darwin, ...; blank before first contact"`
+	Arch          string       `json:"arch" doc:"amd64, arm64, ...; blank before first contact"`
+	Address       string       `json:"address" doc:"host:port last used; blank when none is known"`
+	FoundBy       string       `json:"foundBy" doc:"The way of reaching: where the address came from, as in the state"`
+	Folders       FolderCounts `json:"folders" doc:"By state"`
+	DiskFree      *int         `json:"diskFree" nullable:"true" doc:"Percent that is free of its fullest disk, as its agent tells it; null: not known"`
+	NeedBytes     int64        `json:"needBytes" doc:"Bytes that its folders still lack, as last told"`
+	Waits         []string     `json:"waits" nullable:"false" enum:"held,failed,contended,unstable,pinMismatch,identityMismatch,keyRefused,unconfirmed,cloned,pendingDevice,pendingFolder,unreachable,folderStopped,driveMissing,diskNearlyFull,failedItems,stalled,alone,disagree,outOfSync,localChanges,conflicts" doc:"Why the device waits for a person"`
 }

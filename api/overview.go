@@ -2,14 +2,18 @@ package api
 
 // Overview is the fleet in numbers.
 type Overview struct {
-	Devices        int               `json:"devices"`
-	Connections    map[string]int    `json:"connections" doc:"Devices by connection state; 0 for an empty state"`
-	Configurations map[string]int    `json:"configurations" doc:"Devices by configuration state; 0 for an empty state"`
-	Folders        OverviewOfFolders `json:"folders"`
-	Pending        OverviewOfPending `json:"pending" doc:"What asks to be let in"`
-	Rollouts       []Rollout         `json:"rollouts" nullable:"false" doc:"Those that are not over, newest first"`
-	Problems       int               `json:"problems" doc:"That people were told of and that are not over"`
-	Receivers      []Receiver        `json:"receivers" nullable:"false" doc:"Who is told of problems"`
+	Devices          int               `json:"devices"`
+	Connections      map[string]int    `json:"connections" doc:"Devices by connection state; 0 for an empty state"`
+	Configurations   map[string]int    `json:"configurations" doc:"Devices by configuration state; 0 for an empty state"`
+	Folders          FolderCounts      `json:"folders" doc:"Each by the worst state on any of its devices"`
+	DevicesByFolders FolderCounts      `json:"devicesByFolders" doc:"Devices that have folders, by the worst state of those"`
+	Pending          OverviewOfPending `json:"pending" doc:"What asks to be let in"`
+	Rollouts         []Rollout         `json:"rollouts" nullable:"false" doc:"Those that are not over, newest first"`
+	Trouble          []Trouble         `json:"trouble" nullable:"false" doc:"What is wrong now with devices and folders, the worst kind first"`
+	Troubled         int               `json:"troubled" doc:"Devices with any trouble"`
+	Versions         map[string]int    `json:"versions" nullable:"false" doc:"Devices by version of Syncthing, the 20 with most devices"`
+	Problems         int               `json:"problems" doc:"That people were told of and that are not over"`
+	Receivers        []Receiver        `json:"receivers" nullable:"false" doc:"Who is told of problems"`
 
 	Stops     []ModeStop `json:"stops" nullable:"false" doc:"Why Muster does not write; the strictest wins. At most 100"`
 	StopCount int        `json:"stopCount" doc:"How many stops there are; GET stops lists all"`
@@ -23,6 +27,23 @@ type Overview struct {
 	Generation  int64                  `json:"generation"`
 	Templates   int                    `json:"templates"`
 	Tags        int                    `json:"tags"`
+}
+
+// Trouble is one kind of trouble, on all devices that have it. It stands for longer than --trouble-after, or than a
+// device may be away.
+type Trouble struct {
+	Cause    string         `json:"cause" enum:"unreachable,folderStopped,driveMissing,diskNearlyFull,failedItems,stalled,alone,disagree,outOfSync,localChanges,conflicts"`
+	Severity string         `json:"severity" enum:"critical,warning,info"`
+	Devices  int            `json:"devices"`
+	Folders  int            `json:"folders" doc:"Folders on these devices, each counted on each; 0 where it is about devices as a whole"`
+	Since    *Time          `json:"since" format:"date-time" nullable:"true" doc:"Of the one that stands longest"`
+	Tags     map[string]int `json:"tags" doc:"Devices by tag, of the 10 tags that most of them carry"`
+	DeviceID string         `json:"deviceID" doc:"Where it stands longest"`
+	Label    string         `json:"label" doc:"Of that device"`
+	Folder   string         `json:"folder" doc:"Likewise; blank where it is about devices as a whole"`
+	Reason   string         `json:"reason" doc:"Why, there; as the daemon says it where the daemon names a reason"`
+	Next     string         `json:"next" doc:"What a person can do there"`
+	Query    string         `json:"query" doc:"Picks these devices in GET inventory: waiting=folderStopped"`
 }
 
 // OverviewOfBackup describes the scheduled backups: the newest one, and why the last attempt failed.
@@ -41,7 +62,7 @@ type OverviewOfCertificate struct {
 	Stale       bool   `json:"stale" doc:"Its files hold something else that cannot be used"`
 }
 
-// OverviewOfRestore is what to know before an admin has a restored server write.
+// OverviewOfRestore is what an admin has to know before a restored server writes to daemons.
 type OverviewOfRestore struct {
 	BackupAt  Time `json:"backupAt" format:"date-time" doc:"The moment that the backup is of"`
 	At        Time `json:"at" format:"date-time" doc:"When it was restored"`
@@ -49,22 +70,18 @@ type OverviewOfRestore struct {
 	Unknown   int  `json:"unknown" doc:"Devices whose configuration was not read since"`
 }
 
-// OverviewOfFolders are folders by the worst that holds for any of their devices.
-type OverviewOfFolders struct {
-	All        int `json:"all"`
-	InSync     int `json:"inSync"`
-	OutOfSync  int `json:"outOfSync" doc:"Some device still needs something"`
-	WithErrors int `json:"withErrors" doc:"Some device cannot go on"`
-	Unknown    int `json:"unknown" doc:"Of some device nobody knows, because it is not online or was not read yet"`
-}
+// FolderCounts counts folders by the words for their states (upToDate, scanning, syncing, unshared, paused, unknown,
+// behind, localChanges, outOfSync, alone, stalled, failedItems, stopped); "all" is their sum. A state that no folder is
+// in is missing.
+type FolderCounts map[string]int
 
-// OverviewOfPending is how much asks to be let in.
+// OverviewOfPending counts the devices and folders that ask to be let in.
 type OverviewOfPending struct {
 	Devices int `json:"devices"`
 	Folders int `json:"folders"`
 }
 
-// Receiver is how telling one receiver of problems stands.
+// Receiver is the state of the messages to one receiver of problems.
 type Receiver struct {
 	Name    string `json:"name"`
 	Waiting int    `json:"waiting" doc:"Messages that were not delivered yet"`
@@ -82,15 +99,11 @@ type Impairment struct {
 
 // FolderOverview is one folder with the numbers of the devices that have it in their current configuration.
 type FolderOverview struct {
-	Folder      string `json:"folder" doc:"ID of the folder"`
-	Label       string `json:"label" doc:"The label that most devices use"`
-	Devices     int    `json:"devices"`
-	InSync      int    `json:"inSync" doc:"Devices that lack nothing of it"`
-	OutOfSync   int    `json:"outOfSync"`
-	InError     int    `json:"inError"`
-	Unknown     int    `json:"unknown" doc:"Devices that are not online, or whose daemon did not tell yet"`
-	GlobalBytes int64  `json:"globalBytes" doc:"The most that one device knows of"`
-	NeedBytes   int64  `json:"needBytes" doc:"What the devices lack, in all"`
+	Folder      string       `json:"folder" doc:"ID of the folder"`
+	Label       string       `json:"label" doc:"The label that most devices use"`
+	Devices     FolderCounts `json:"devices" doc:"By the state that the folder is in on each"`
+	GlobalBytes int64        `json:"globalBytes" doc:"The most that one device knows of"`
+	NeedBytes   int64        `json:"needBytes" doc:"What the devices lack, in all"`
 }
 
 // TagOverview is one tag with what carries it.

@@ -9,14 +9,15 @@ type Plan struct {
 	Changes    []PlannedChange `json:"changes" nullable:"false"`
 }
 
-// ApplyPlan is the body of a POST of an apply: the plan that the person saw, and their answers to what is held.
+// ApplyPlan is the body of a POST of an apply: the digest of the plan that a person saw, and the answers to what is
+// held.
 type ApplyPlan struct {
 	Digest  *string  `json:"digest" doc:"Of the plan that was looked at; when the plan is another by now, nothing is done"`
 	Consent []string `json:"consent,omitempty" nullable:"false" doc:"Keys of held changes that may be made this once"`
 	Keep    []string `json:"keep,omitempty" nullable:"false" doc:"Keys that are to stay as the daemon has them although no template asks for that any more"`
 }
 
-// AppliedPlan is what came of an apply: how the device stands now, and what became of the plan.
+// AppliedPlan is the result of an apply: the state of the device, and what was done and what was not.
 type AppliedPlan struct {
 	DeviceState
 	Applied []PlannedChange `json:"applied" nullable:"false" doc:"What was sent, and was there when the daemon was read back"`

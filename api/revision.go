@@ -16,7 +16,7 @@ type RevisionDetail struct {
 	Config json.RawMessage `json:"config" doc:"The whole configuration, secrets masked"`
 }
 
-// RevisionDiff is what leads from one revision to another.
+// RevisionDiff are the changes from one revision to another.
 type RevisionDiff struct {
 	From    int64       `json:"from"`
 	To      int64       `json:"to"`
@@ -30,7 +30,7 @@ type Restore struct {
 	Consent []string `json:"consent,omitempty" nullable:"false" doc:"Keys of held changes that may be made"`
 }
 
-// Restored is what came of a restore.
+// Restored is the result of a restore.
 type Restored struct {
 	Plan   Plan            `json:"plan" doc:"What it changes. While one of its changes is held, nothing is sent"`
 	Done   bool            `json:"done" doc:"It was sent and read back"`

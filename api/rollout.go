@@ -41,7 +41,7 @@ type RolloutApproval struct {
 	At     *Time  `json:"at" format:"date-time" nullable:"true"`
 }
 
-// RolloutWaves says how the waves of a rollout are made that are not admitted yet.
+// RolloutWaves is the plan of the waves of a rollout that are not admitted yet.
 type RolloutWaves struct {
 	Waves *[]string `json:"waves" nullable:"false" doc:"Numbers of devices, shares of all members like 10%, and rest at the end"`
 }
@@ -54,7 +54,7 @@ type RolloutTemplate struct {
 	After  *TemplateText `json:"after,omitempty" doc:"Missing for one that was deleted"`
 }
 
-// TemplateText is what of a template decides about devices.
+// TemplateText are the parts of a template that have an effect on devices.
 type TemplateText struct {
 	Op       string `json:"op"`
 	Key      string `json:"key"`

@@ -1,6 +1,6 @@
 package api
 
-// Seal is how the keys stand that seal the database.
+// Seal is the state of the keys that seal the database.
 type Seal struct {
 	Key     string   `json:"key" doc:"ID of the key that seals"`
 	Older   []string `json:"older" nullable:"false" doc:"IDs of the keys that something may still be sealed with; none when no rotation is under way"`

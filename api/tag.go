@@ -5,7 +5,7 @@ type TagProtection struct {
 	Protected bool `json:"protected"`
 }
 
-// PutTagProtection is the body of a PUT of it.
+// PutTagProtection is the body of a PUT of a TagProtection.
 type PutTagProtection struct {
 	Protected *bool `json:"protected"`
 }

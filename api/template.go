@@ -2,8 +2,8 @@ package api
 
 import "encoding/json"
 
-// WarningHeader is the header of an answer to a write that was done and may not be meant so: a secret in clear in a
-// template, another label of a device whose templates use it. Its text has escapes as a JSON string does.
+// WarningHeader is the header of an answer to a write that was done, and may be a mistake: a secret in clear in a
+// template, a new label of a device whose templates use the label. Its text has escapes as a JSON string does.
 const WarningHeader = "Muster-Warning"
 
 // Template is a fragment of configuration that applies to the devices with which it shares a tag.
@@ -61,7 +61,7 @@ type KeyChange struct {
 	To   json.RawMessage `json:"to" doc:"Any JSON; null when the key goes away"`
 }
 
-// TemplateVersion is what a template said from a generation on, without its text.
+// TemplateVersion is a version of a template, from a generation on, without its text.
 type TemplateVersion struct {
 	Generation int64  `json:"generation"`
 	At         Time   `json:"at" format:"date-time" doc:"When it was changed so"`
@@ -73,6 +73,12 @@ type TemplateVersion struct {
 	Priority   int64  `json:"priority"`
 	Op         string `json:"op" enum:"set,merge,append,remove"`
 	Key        string `json:"key"`
+}
+
+// TemplateSaver is who last saved the op, key and text of a template.
+type TemplateSaver struct {
+	Name string `json:"name" doc:"Of the token; blank when it was not kept"`
+	Role string `json:"role" doc:"Of the token at that time; blank when it was not kept, which counts as below admin" enum:",author,admin"`
 }
 
 // TemplateVersionText is a TemplateVersion with its text.

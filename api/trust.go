@@ -3,7 +3,7 @@ package api
 // PinHeader is the header of a PUT of a device that pins the certificate of its API: "sha256:<hex>".
 const PinHeader = "Muster-Pin"
 
-// Certificate is one of a daemon's API.
+// Certificate is a certificate of a daemon's API.
 type Certificate struct {
 	Fingerprint string `json:"fingerprint" doc:"sha256:<hex> of the certificate; blank when there is none"`
 	NotBefore   *Time  `json:"notBefore" format:"date-time" nullable:"true" doc:"null where it was not seen yet"`
@@ -18,7 +18,7 @@ type PresentedCertificate struct {
 	At      *Time  `json:"at" format:"date-time" nullable:"true" doc:"null when none was shown since the server started"`
 }
 
-// DeviceTrust is what proves a device, and what was shown in its place.
+// DeviceTrust is the pinned certificate of a device, and the one that was shown last.
 type DeviceTrust struct {
 	Pinned    Certificate          `json:"pinned"`
 	Origin    string               `json:"origin" enum:",firstUse,given,forgotten" doc:"How the device came to its pin: firstUse: the first certificate that was shown was trusted; given: by an administrator, or by enroll on the daemon's machine; forgotten: there is none, because an administrator forgot it"`

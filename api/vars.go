@@ -7,7 +7,7 @@ type Vars struct {
 	Vars map[string]json.RawMessage `json:"vars" nullable:"false" doc:"By name"`
 }
 
-// PutVars is the body of a PUT of them.
+// PutVars is the body of a PUT of Vars.
 type PutVars struct {
 	Vars map[string]json.RawMessage `json:"vars" nullable:"false" doc:"All of them, by name: letters, digits and _, no digit first. At most 64, and 16 KiB as JSON"`
 }
@@ -17,8 +17,8 @@ type EffectiveVars struct {
 	Vars map[string]EffectiveVar `json:"vars" nullable:"false" doc:"By name"`
 }
 
-// EffectiveVar is one of them. Those of tags come in the order of the tags' names, the device's own last; the last one
-// wins.
+// EffectiveVar is one var that templates read. Vars of tags apply in the order of the tags' names, the device's own
+// last; the last one wins.
 type EffectiveVar struct {
 	Value json.RawMessage `json:"value"`
 	Tag   string          `json:"tag" doc:"Whose var it is; blank: the device's own"`

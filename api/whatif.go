@@ -1,6 +1,6 @@
 package api
 
-// WhatIf is the body of a POST of a plan: templates, tags and vars as they might be. Nothing of it is stored.
+// WhatIf is the body of a POST of a plan: possible changes of templates, tags and vars. Nothing is stored.
 type WhatIf struct {
 	Templates *WhatIfTemplates `json:"templates,omitempty"`
 	Tags      *WhatIfTags      `json:"tags,omitempty"`
@@ -47,7 +47,7 @@ type WhatIfTag struct {
 	Template *int64  `json:"template,omitempty" doc:"ID of the template; or name a device"`
 }
 
-// WhatIfPlan is what would become of the fleet, compared with the present templates and tags.
+// WhatIfPlan is the plan of possible changes, compared with the present templates, tags and vars.
 type WhatIfPlan struct {
 	Generation   int64             `json:"generation" doc:"Of the templates and tags that it was compared with"`
 	NewTemplates []int64           `json:"newTemplates" nullable:"false" doc:"The IDs that stand for the new templates here, in their order"`
@@ -62,8 +62,8 @@ type WhatIfPlan struct {
 	Truncated    bool              `json:"truncated" doc:"There are too many changes to show: some devices come without theirs; the numbers are of all"`
 }
 
-// Touched says how much of the fleet would change, now or after somebody consents. Changes that are skipped or refused
-// do not count.
+// Touched counts what would change in the fleet, now or after a person consents. Skipped and refused changes do not
+// count.
 type Touched struct {
 	Devices int `json:"devices"`
 	Folders int `json:"folders" doc:"By folder ID"`
@@ -86,7 +86,7 @@ type TouchedKey struct {
 	Devices int    `json:"devices"`
 }
 
-// DeviceEffect is what would differ for one device.
+// DeviceEffect is the difference for one device.
 type DeviceEffect struct {
 	DeviceID string          `json:"deviceID"`
 	Label    string          `json:"label"`

@@ -21,7 +21,7 @@ type WhyStep struct {
 	To   json.RawMessage `json:"to" doc:"What the template made of it; null where it removed the key"`
 }
 
-// WhyTemplate is a template that applies to a device, and who made it what it is.
+// WhyTemplate is a template that applies to a device, and who saved it last.
 type WhyTemplate struct {
 	Template int64    `json:"template"`
 	Label    string   `json:"label"`

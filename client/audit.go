@@ -4,18 +4,18 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"muster/api"
 )
 
-// AuditSearch picks entries of the audit. The zero value is the newest ones, as many as the server gives at a time.
+// AuditSearch selects entries of the audit. The zero value selects the newest ones, as many as the server gives at a
+// time.
 type AuditSearch struct {
-	Who     string    // only what this token or person did
-	What    string    // only this; with a dot at the end, all that begins so
-	Device  string    // only what was done to the device with this ID
-	Subject string    // only what was done to this
+	Who     string    // name of a token or person
+	What    string    // kind of entry, such as device.delete; with a dot at the end, all that begin so
+	Device  string    // device ID
+	Subject string    // ID of a template, a tag, the name of a token
 	Since   time.Time // zero: from the first
 	Until   time.Time // exclusive; zero: to the last
 	Oldest  bool      // oldest first
@@ -24,12 +24,8 @@ type AuditSearch struct {
 }
 
 func (s AuditSearch) query() string {
-	values := url.Values{}
-	for name, value := range map[string]string{"who": s.Who, "what": s.What, "device": s.Device, "subject": s.Subject} {
-		if value != "" {
-			values.Set(name, value)
-		}
-	}
+	values := url.Values{"who": {s.Who}, "what": {s.What}, "device": {s.Device}, "subject": {s.Subject},
+		"after": {positive(s.After)}, "limit": {positive(s.Limit)}}
 	for name, at := range map[string]time.Time{"since": s.Since, "until": s.Until} {
 		if !at.IsZero() {
 			values.Set(name, at.UTC().Format(time.RFC3339Nano))
@@ -38,20 +34,12 @@ func (s AuditSearch) query() string {
 	if s.Oldest {
 		values.Set("order", "oldest")
 	}
-	if s.After > 0 {
-		values.Set("after", strconv.FormatInt(s.After, 10))
-	}
-	if s.Limit > 0 {
-		values.Set("limit", strconv.Itoa(s.Limit))
-	}
-	return "?" + values.Encode()
+	return query(values)
 }
 
 // Audit is one page of who did what.
 func (c *Client) Audit(ctx context.Context, search AuditSearch) ([]api.AuditEntry, error) {
-	var entries []api.AuditEntry
-	_, err := c.call(ctx, http.MethodGet, path("audit")+search.query(), nil, &entries)
-	return entries, err
+	return get[[]api.AuditEntry](ctx, c, path("audit")+search.query())
 }
 
 // EachAudit gives each entry that a search finds, page by page; its limit is the length of a page.
@@ -70,16 +58,13 @@ func (c *Client) EachAudit(ctx context.Context, search AuditSearch, each func(ap
 	}
 }
 
-// VerifyAudit compares the audit, and what gives a role, with their proofs and with heads that were kept elsewhere.
+// VerifyAudit checks the entries of the audit, and the rows that give somebody a role, against their proofs and
+// against heads that were kept elsewhere.
 func (c *Client) VerifyAudit(ctx context.Context, heads []string) (api.AuditReport, error) {
-	var report api.AuditReport
-	_, err := c.call(ctx, http.MethodPost, path("audit", "verify"), api.VerifyAudit{Heads: heads}, &report)
-	return report, err
+	return send[api.AuditReport](ctx, c, http.MethodPost, path("audit", "verify"), api.VerifyAudit{Heads: heads})
 }
 
-// SignAudit signs how the audit ends now.
+// SignAudit signs the present end of the audit.
 func (c *Client) SignAudit(ctx context.Context) (api.AuditHead, error) {
-	var head api.AuditHead
-	_, err := c.call(ctx, http.MethodPost, path("audit", "head"), nil, &head)
-	return head, err
+	return send[api.AuditHead](ctx, c, http.MethodPost, path("audit", "head"), nil)
 }

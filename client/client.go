@@ -49,17 +49,17 @@ type Client struct {
 	onWarning func(text string)
 }
 
-// OnWarning has the warnings told that come with answers to writes. Set it before the first call.
+// OnWarning sets a function that is called with the warnings of answers to writes. Set it before the first call.
 func (c *Client) OnWarning(tell func(text string)) { c.onWarning = tell }
 
-// New calls the server at an address like "http://127.0.0.1:2525", which may have a path before /api. An answer may
-// take two minutes. An address that is none is invalid; nothing is sent yet.
+// New makes a client of the server at an address like "http://127.0.0.1:2525", which may have a path before /api. An
+// answer may take two minutes. A text that is not an address is an error; nothing is sent yet.
 func New(server, token string) (*Client, error) {
 	return NewWith(server, token, &http.Client{Timeout: defaultTimeout})
 }
 
-// NewWith is New over an HTTP client of the caller's, whose redirects it switches off: a token is sent to no other
-// address than the one that was given.
+// NewWith is New over an HTTP client of the caller. It follows no redirects: the token is sent to the given address
+// only.
 func NewWith(server, token string, over *http.Client) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(server, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
@@ -70,10 +70,10 @@ func NewWith(server, token string, over *http.Client) (*Client, error) {
 	return &Client{base: base, token: token, http: &own}, nil
 }
 
-// Error is an answer of the server that is no success. It unwraps to a *fleet.Error of the same meaning.
+// Error is an answer of the server with another status than 2xx. It unwraps to a *fleet.Error of the same meaning.
 type Error struct {
-	Status  int         // of HTTP
-	Problem api.Problem // made up here where the answer was none, as from a proxy
+	Status  int         // HTTP status
+	Problem api.Problem // body of the answer; made up here for the answer of a proxy
 }
 
 func (e *Error) Error() string {
@@ -83,11 +83,11 @@ func (e *Error) Error() string {
 	}
 	for _, detail := range e.Problem.Errors {
 		place := placeOf(detail)
-		switch said := strings.Contains(text, detail.Message); {
-		case said && strings.Contains(text, place): // in words already
-		case said:
+		switch repeated := strings.Contains(text, detail.Message); {
+		case repeated && strings.Contains(text, place): // the text has all of it already
+		case repeated:
 			text += " (" + place + ")"
-		case strings.HasPrefix(detail.Message, place): // also where it is blank
+		case strings.HasPrefix(detail.Message, place): // true for a blank place, too
 			text += "; " + detail.Message
 		default:
 			text += "; " + place + ": " + detail.Message
@@ -96,7 +96,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// placeOf is a field or a place in a text. What stands in the path the caller knows.
+// placeOf names the field and the line of a detail. It leaves out parts of the path, which the caller knows.
 func placeOf(detail api.ProblemDetail) string {
 	place := detail.Field
 	if place == "" && !strings.HasPrefix(detail.Location, "path.") {
@@ -164,7 +164,9 @@ func path(segments ...string) string {
 	return p.String()
 }
 
-// Condition says under which circumstances a write is done.
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// Condition is a header that limits when a write is done.
 type Condition func(http.Header)
 
 // IfMatch writes only if what is there still has this ETag; "*": if it is there at all. Otherwise the error is 412.
@@ -173,7 +175,7 @@ func IfMatch(etag string) Condition { return func(h http.Header) { h.Set("If-Mat
 // IfAbsent writes only if nothing is there. Otherwise the error is 412.
 func IfAbsent() Condition { return func(h http.Header) { h.Set("If-None-Match", "*") } }
 
-// answer is what came beside the body of a success.
+// answer is the status and the header of an answer.
 type answer struct {
 	status int
 	header http.Header
@@ -240,7 +242,7 @@ func (c *Client) read(resp *http.Response, into any) error {
 	return nil
 }
 
-// failed makes an error of an answer, also of one that is no problem document: a proxy's, another server's.
+// failed turns an answer into an error, also the answer of a proxy or another server, which has no problem document.
 func failed(resp *http.Response, content []byte) error {
 	e := &Error{Status: resp.StatusCode}
 	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -249,7 +251,7 @@ func failed(resp *http.Response, content []byte) error {
 			Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode),
 			Detail: "the server answered " + resp.Status, Hint: "Is it a Muster server? Look at the address.",
 		}
-		// as net/http says it
+		// This is the text of net/http.
 		if resp.StatusCode == http.StatusBadRequest && bytes.Contains(content, []byte("HTTP request to an HTTPS server")) {
 			e.Problem.Detail, e.Problem.Hint = "the server speaks TLS only",
 				"Write https:// instead of http:// before its address."
@@ -258,7 +260,8 @@ func failed(resp *http.Response, content []byte) error {
 	return e
 }
 
-// Unreachable is the error where no server answers, or not as a server of Muster does. It unwraps to a *fleet.Error.
+// Unreachable is the error when no server answers, or one whose certificate is not trusted. It unwraps to a
+// *fleet.Error.
 type Unreachable struct{ fault *fleet.Error }
 
 func (e *Unreachable) Error() string { return e.fault.Error() }
@@ -272,7 +275,7 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	}
 	var e *url.Error
 	if errors.As(err, &e) {
-		err = e.Err // without the address, which Message says
+		err = e.Err // Message has the address
 	}
 	out := &fleet.Error{
 		Code: fleet.CodeUnavailable, Message: "no server answers at " + c.base.Redacted(),
@@ -281,7 +284,7 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	var untrusted *tls.CertificateVerificationError
 	var refused *fleet.Error
 	switch {
-	case errors.As(err, &refused): // the client looks at the certificate itself
+	case errors.As(err, &refused): // the caller's check of the certificate failed
 		return &Unreachable{refused}
 	case errors.As(err, &untrusted):
 		out.Message, out.Err = "the certificate of the server at "+c.base.Redacted()+" is not trusted", untrusted.Err
@@ -294,6 +297,12 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 			"Write http:// instead of https:// if that is meant."
 	}
 	return &Unreachable{out}
+}
+
+// do makes a request whose answer has no body.
+func (c *Client) do(ctx context.Context, method, at string, body any, conditions ...Condition) error {
+	_, err := c.call(ctx, method, at, body, nil, conditions...)
+	return err
 }
 
 func get[T any](ctx context.Context, c *Client, at string) (T, error) {

@@ -18,7 +18,7 @@ func (c *Client) AnswerConsents(ctx context.Context, answer api.AnswerConsents) 
 	return send[api.AnsweredConsents](ctx, c, http.MethodPost, path("consents"), answer)
 }
 
-// GivenConsents are the newest answers, with what became of them.
+// GivenConsents are the newest answers, with their state.
 func (c *Client) GivenConsents(ctx context.Context) ([]api.GivenConsent, error) {
 	return get[[]api.GivenConsent](ctx, c, path("consents", "given"))
 }

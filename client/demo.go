@@ -12,14 +12,12 @@ func (c *Client) Demo(ctx context.Context) (api.Demo, error) {
 	return get[api.Demo](ctx, c, path("demo"))
 }
 
-// StartDemo starts one, for whoever is at the server's machine.
-func (c *Client) StartDemo(ctx context.Context) (started api.Demo, err error) {
-	_, err = c.call(ctx, http.MethodPost, path("demo"), nil, &started)
-	return started, err
+// StartDemo starts a demo. It works on the server's machine only.
+func (c *Client) StartDemo(ctx context.Context) (api.Demo, error) {
+	return send[api.Demo](ctx, c, http.MethodPost, path("demo"), nil)
 }
 
-// EndDemo ends it, and throws away all that it had.
+// EndDemo ends the demo and deletes its data.
 func (c *Client) EndDemo(ctx context.Context) error {
-	_, err := c.call(ctx, http.MethodDelete, path("demo"), nil, nil)
-	return err
+	return c.do(ctx, http.MethodDelete, path("demo"), nil)
 }

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"time"
 
 	"muster/api"
 )
 
-// Devices are all of them by label, then ID; never nil.
+// Devices are all devices by label, then ID; never nil.
 func (c *Client) Devices(ctx context.Context, l List) ([]api.Device, error) {
 	return list[api.Device](ctx, c, path("devices"), l)
 }
@@ -22,10 +23,7 @@ func (c *Client) Device(ctx context.Context, id string) (api.Device, error) {
 // DeviceETag is Device with the ETag for IfMatch.
 func (c *Client) DeviceETag(ctx context.Context, id string) (device api.Device, etag string, err error) {
 	got, err := c.call(ctx, http.MethodGet, path("devices", id), nil, &device)
-	if err != nil {
-		return device, "", err
-	}
-	return device, got.header.Get("ETag"), nil
+	return device, got.header.Get("ETag"), err
 }
 
 // PutDevice creates or replaces a device, and gives it as it is stored. A nil APIKey keeps the stored one and is 422
@@ -38,23 +36,27 @@ func (c *Client) PutDevice(ctx context.Context, id string, device api.PutDevice,
 
 // DeleteDevice forgets a device with its tags, revisions and pin; its daemon stays as it is. Again: 404.
 func (c *Client) DeleteDevice(ctx context.Context, id string, conditions ...Condition) error {
-	_, err := c.call(ctx, http.MethodDelete, path("devices", id), nil, nil, conditions...)
-	return err
+	return c.do(ctx, http.MethodDelete, path("devices", id), nil, conditions...)
 }
 
-// DeviceStatus is what the daemon last said about itself, also while it is offline; 404 before it was reached at all.
+// DeviceStatus is what the daemon last reported about itself, also while it is offline. 404: it was never reached.
 func (c *Client) DeviceStatus(ctx context.Context, id string) (api.DeviceStatus, error) {
 	return get[api.DeviceStatus](ctx, c, path("devices", id, "status"))
 }
 
-// DeviceVersion is the software that the daemon runs; 404 before it was reached at all.
+// DeviceVersion is the software that the daemon runs. 404: it was never reached.
 func (c *Client) DeviceVersion(ctx context.Context, id string) (api.DeviceVersion, error) {
 	return get[api.DeviceVersion](ctx, c, path("devices", id, "version"))
 }
 
-// DeviceState says how Muster stands with the device, why, and what comes next. A registered device always has one.
+// DeviceState is the state of a device with its reason and what comes next. Every registered device has one.
 func (c *Client) DeviceState(ctx context.Context, id string) (api.DeviceState, error) {
 	return get[api.DeviceState](ctx, c, path("devices", id, "state"))
+}
+
+// DeviceDisks are the disks that a daemon uses, as its agent tells; never nil, empty where no agent told of any.
+func (c *Client) DeviceDisks(ctx context.Context, id string) ([]api.DiskUse, error) {
+	return get[[]api.DiskUse](ctx, c, path("devices", id, "disks"))
 }
 
 // States are the states of all devices, in the order of Devices.
@@ -85,9 +87,8 @@ func (c *Client) DeviceTemplates(ctx context.Context, id string) ([]api.WhyTempl
 	return get[[]api.WhyTemplate](ctx, c, path("devices", id, "templates"))
 }
 
-// ApplyPlan applies the plan that was looked at, with consent to what is held, and answers when the daemon was read
-// back: with the state that came of it, what was done and what waits. 409: the plan is another by now, or cannot be
-// acted on; 403: the consent needs another role.
+// ApplyPlan applies the plan with the digest, with consent to what is held. It answers when the daemon was read back.
+// 409: the plan has changed since, or the daemon cannot be written to; 403: the consent needs another role.
 func (c *Client) ApplyPlan(ctx context.Context, id string, plan api.ApplyPlan) (api.AppliedPlan, error) {
 	return send[api.AppliedPlan](ctx, c, http.MethodPost, path("devices", id, "apply"), plan)
 }
@@ -97,12 +98,23 @@ func (c *Client) DeviceTags(ctx context.Context, id string) ([]string, error) {
 	return get[[]string](ctx, c, path("devices", id, "tags"))
 }
 
-// TagDevice attaches a tag and gives the resulting ones, sorted. One that is there already is no error.
+// TagDevice attaches a tag and gives all tags of the device, sorted. It is no error if the device has the tag
+// already.
 func (c *Client) TagDevice(ctx context.Context, id, tag string, conditions ...Condition) ([]string, error) {
 	return send[[]string](ctx, c, http.MethodPut, path("devices", id, "tags", tag), nil, conditions...)
 }
 
-// UntagDevice takes a tag off and gives the resulting ones, sorted. One that is not there is no error.
+// UntagDevice takes a tag off and gives the remaining tags, sorted. It is no error if the device does not have the
+// tag.
 func (c *Client) UntagDevice(ctx context.Context, id, tag string, conditions ...Condition) ([]string, error) {
 	return send[[]string](ctx, c, http.MethodDelete, path("devices", id, "tags", tag), nil, conditions...)
+}
+
+// DeviceLog is the newest lines of the daemon's own log, the oldest first; those after since, unless that is zero.
+func (c *Client) DeviceLog(ctx context.Context, id string, since time.Time) ([]api.LogLine, error) {
+	only := url.Values{}
+	if !since.IsZero() {
+		only.Set("since", since.UTC().Format(time.RFC3339Nano))
+	}
+	return get[[]api.LogLine](ctx, c, path("devices", id, "log")+query(only))
 }

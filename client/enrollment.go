@@ -24,17 +24,15 @@ func (c *Client) AcceptEnrollment(ctx context.Context, id string, how api.Accept
 
 // RejectEnrollment refuses a device that waits, until it is accepted or forgotten. 404: it does not ask.
 func (c *Client) RejectEnrollment(ctx context.Context, id string) error {
-	_, err := c.call(ctx, http.MethodPost, path("enrollments", id, "reject"), nil, nil)
-	return err
+	return c.do(ctx, http.MethodPost, path("enrollments", id, "reject"), nil)
 }
 
 // ForgetEnrollment has a rejected device wait again when its agent connects. 404: it was not rejected.
 func (c *Client) ForgetEnrollment(ctx context.Context, id string) error {
-	_, err := c.call(ctx, http.MethodDelete, path("enrollments", id), nil, nil)
-	return err
+	return c.do(ctx, http.MethodDelete, path("enrollments", id), nil)
 }
 
-// EnrollKeys are all of them, without the keys themselves.
+// EnrollKeys are all enrol keys, without the keys themselves.
 func (c *Client) EnrollKeys(ctx context.Context) ([]api.EnrollKey, error) {
 	return get[[]api.EnrollKey](ctx, c, path("enroll-keys"))
 }
@@ -46,8 +44,7 @@ func (c *Client) CreateEnrollKey(ctx context.Context, body api.CreateEnrollKey) 
 
 // DeleteEnrollKey revokes a key at once. Devices that it registered stay.
 func (c *Client) DeleteEnrollKey(ctx context.Context, id string) error {
-	_, err := c.call(ctx, http.MethodDelete, path("enroll-keys", id), nil, nil)
-	return err
+	return c.do(ctx, http.MethodDelete, path("enroll-keys", id), nil)
 }
 
 // EnrollChallenge is what a device has to sign with its claim.

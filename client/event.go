@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"muster/api"
 	"muster/internal/fleet"
@@ -19,18 +20,67 @@ import (
 // maxEventLine bounds one line of a stream, in bytes.
 const maxEventLine = 1 << 20
 
-// EventFilter picks events. An empty list asks for all.
+// EventFilter selects events. An empty list selects all.
 type EventFilter struct {
 	Types   []string
 	Devices []string
 	Tags    []string
 
-	Opened func() // called when the server has begun to send; nil: it is not
+	Opened func() // called when the server has begun to send; may be nil
 }
 
-// Events follows what happens, and hands each event over as it comes. after is the ID of the last event seen, 0 for
-// what happens from now on. It ends with ctx, when each returns an error, which it gives back, or when the stream
-// ends, which streams do by themselves after a while: then it is nil, and the last ID leads on.
+// LogSearch selects entries of the event log. The zero value selects the newest ones, as many as the server gives at a
+// time. An empty list selects all.
+type LogSearch struct {
+	Devices []string // device IDs
+	Tags    []string
+	Folder  string
+	Kinds   []string
+	Since   time.Time // zero: from the first
+	Until   time.Time // exclusive; zero: to the last
+	Oldest  bool      // oldest first
+	After   int64     // those that come after the entry with this number; 0: from the beginning
+	Limit   int       // 0: as many as the server gives at a time
+}
+
+// EventLog is one page of what happened and is kept.
+func (c *Client) EventLog(ctx context.Context, s LogSearch) ([]api.LogEntry, error) {
+	values := url.Values{"device": s.Devices, "tag": s.Tags, "kind": s.Kinds}
+	for name, text := range map[string]string{"folder": s.Folder, "after": positive(s.After), "limit": positive(s.Limit)} {
+		if text != "" {
+			values.Set(name, text)
+		}
+	}
+	for name, at := range map[string]time.Time{"since": s.Since, "until": s.Until} {
+		if !at.IsZero() {
+			values.Set(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	if s.Oldest {
+		values.Set("order", "oldest")
+	}
+	return get[[]api.LogEntry](ctx, c, path("events", "log")+"?"+values.Encode())
+}
+
+// EachLogEntry gives each entry that a search finds, page by page; its limit is the length of a page.
+func (c *Client) EachLogEntry(ctx context.Context, s LogSearch, each func(api.LogEntry) error) error {
+	for {
+		page, err := c.EventLog(ctx, s)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, entry := range page {
+			if err := each(entry); err != nil {
+				return err
+			}
+		}
+		s.After = page[len(page)-1].Number
+	}
+}
+
+// Events calls each with every event as it comes. after is the ID of the last event seen, 0 for events from now on.
+// Events ends with ctx, with the error of each, or without an error when the server ends the stream, as it does after
+// a while: call it again with last.
 func (c *Client) Events(ctx context.Context, filter EventFilter, after int64, each func(api.Event) error) (last int64,
 	err error) {
 	query := url.Values{"type": filter.Types, "device": filter.Devices, "tag": filter.Tags}
@@ -63,7 +113,7 @@ func (c *Client) Events(ctx context.Context, filter EventFilter, after int64, ea
 	return last, err
 }
 
-// readEvents takes server-sent events apart. A stream that breaks off is one that ends.
+// readEvents parses server-sent events. It takes a stream that breaks off for one that has ended.
 func readEvents(from io.Reader, last int64, each func(api.Event) error) (int64, error) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxEventLine)

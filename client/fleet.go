@@ -7,23 +7,22 @@ import (
 	"muster/api"
 )
 
-// Fleet is the fleet as files say it.
+// Fleet is the fleet in the form of the files.
 func (c *Client) Fleet(ctx context.Context) (api.Fleet, error) {
 	return get[api.Fleet](ctx, c, path("fleet"))
 }
 
-// PlanFleet is what would become of the fleet with what files say. Nothing is changed.
+// PlanFleet is the plan of the changes that files ask for. Nothing is changed.
 func (c *Client) PlanFleet(ctx context.Context, body api.PlanFleet) (api.FleetPlan, error) {
 	return send[api.FleetPlan](ctx, c, http.MethodPost, path("fleet", "plan"), body)
 }
 
-// ApplyFleet brings the fleet to what files say. 412: something was changed since the plan with the digest.
+// ApplyFleet makes the changes that files ask for. 412: something was changed since the plan with the digest.
 func (c *Client) ApplyFleet(ctx context.Context, body api.ApplyFleet) (api.AppliedFleet, error) {
 	return send[api.AppliedFleet](ctx, c, http.MethodPost, path("fleet", "apply"), body)
 }
 
 // ForgetSource gives a source up: its templates stay, and may be changed by everybody who may change templates.
 func (c *Client) ForgetSource(ctx context.Context, name string) error {
-	_, err := c.call(ctx, http.MethodDelete, path("sources", name), nil, nil)
-	return err
+	return c.do(ctx, http.MethodDelete, path("sources", name), nil)
 }

@@ -18,6 +18,34 @@ func (c *Client) FolderSummaries(ctx context.Context, folder string) ([]api.Fold
 	return get[[]api.FolderSummary](ctx, c, path("folders", folder))
 }
 
+// DeviceFolders are how the folders of a device stand there, sorted by folder.
+func (c *Client) DeviceFolders(ctx context.Context, deviceID string) ([]api.FolderStanding, error) {
+	return get[[]api.FolderStanding](ctx, c, path("devices", deviceID, "folders"))
+}
+
+// FolderDevices are how a folder stands on each device that has it, sorted by the device's label. Search is in label,
+// ID and address of the device; FolderState is of the folder.
+func (c *Client) FolderDevices(ctx context.Context, folder string, l List) ([]api.FolderStanding, error) {
+	return list[api.FolderStanding](ctx, c, path("folders", folder, "devices"), l)
+}
+
+// FleetFolder is how a folder stands on all devices together.
+func (c *Client) FleetFolder(ctx context.Context, folder string) (api.FleetFolder, error) {
+	return get[api.FleetFolder](ctx, c, path("folders", folder, "state"))
+}
+
+// FileOnDevices asks the daemons that have a folder for one file of it. Tag is of the devices.
+func (c *Client) FileOnDevices(ctx context.Context, folder, file string, l List) ([]api.FileOnDevice, error) {
+	l.Path = file
+	return list[api.FileOnDevice](ctx, c, path("folders", folder, "files"), l)
+}
+
+// FailedItems are the items of a folder that daemons could not sync: all of List.Device, whose daemon is asked, or the
+// first of each device as last told.
+func (c *Client) FailedItems(ctx context.Context, folder string, l List) ([]api.FailedItem, error) {
+	return list[api.FailedItem](ctx, c, path("folders", folder, "failed"), l)
+}
+
 // FolderShares is how each device shares a folder, 200 devices at most; see List.
 func (c *Client) FolderShares(ctx context.Context, id string, l List) ([]api.FolderShare, error) {
 	return list[api.FolderShare](ctx, c, path("folders", id, "shares"), l)
@@ -31,12 +59,6 @@ func (c *Client) OneSidedShares(ctx context.Context, l List) ([]api.OneSidedShar
 
 // FolderMatrix is how each folder is on the first 60 devices that Search and Tag pick.
 func (c *Client) FolderMatrix(ctx context.Context, l List) (api.FolderMatrix, error) {
-	query := url.Values{}
-	if l.Search != "" {
-		query.Set("q", l.Search)
-	}
-	if l.Tag != "" {
-		query.Set("tag", l.Tag)
-	}
-	return get[api.FolderMatrix](ctx, c, path("overview", "matrix")+"?"+query.Encode())
+	only := url.Values{"q": {l.Search}, "tag": {l.Tag}}
+	return get[api.FolderMatrix](ctx, c, path("overview", "matrix")+query(only))
 }

@@ -8,14 +8,12 @@ import (
 
 // Healthy is nil when the server's process answers. It needs no token.
 func (c *Client) Healthy(ctx context.Context) error {
-	_, err := c.call(ctx, http.MethodGet, "/healthz", nil, nil)
-	return err
+	return c.do(ctx, http.MethodGet, "/healthz", nil)
 }
 
 // Ready is nil when the server can do its work, unavailable while it starts. It needs no token.
 func (c *Client) Ready(ctx context.Context) error {
-	_, err := c.call(ctx, http.MethodGet, "/readyz", nil, nil)
-	return err
+	return c.do(ctx, http.MethodGet, "/readyz", nil)
 }
 
 // Metrics are the server's numbers in the text form of Prometheus.

@@ -3,40 +3,32 @@ package client
 import (
 	"context"
 	"net/url"
-	"strconv"
 
 	"muster/api"
 )
 
-// InventoryQuery is which rows of the inventory to get. The zero value is all of them, by label.
+// InventoryQuery says which rows of the inventory to get. The zero value is all of them, by label.
 type InventoryQuery struct {
-	Search   string   // only devices with this text in label, ID or address
-	Tags     []string // only devices with all of these
+	Search   string   // text in label, ID or address
+	Tags     []string // a device has to carry all of them
 	States   []string // connections and configurations
-	Versions []string
+	Versions []string // as daemons say them, or with <, <=, > or >= before one
 	OS       []string
 	Waiting  []string // causes, any or none
-	Sort     string   // as label or -needBytes; "": by label
-	Limit    int      // 0: no limit
-	Offset   int
+	Stale    string   // not seen for so long: 36h or 7d
+
+	FolderStates []string // a device has a folder in one of them
+	DiskBelow    string   // percent that are free of a disk
+
+	Sort   string // label, -needBytes and others; "" is label
+	Limit  int    // 0: no limit
+	Offset int
 }
 
 func (q InventoryQuery) query() string {
-	values := url.Values{"tag": q.Tags, "state": q.States, "version": q.Versions, "os": q.OS, "waiting": q.Waiting}
-	for name, value := range map[string]string{"q": q.Search, "sort": q.Sort} {
-		if value != "" {
-			values.Set(name, value)
-		}
-	}
-	for name, value := range map[string]int{"limit": q.Limit, "offset": q.Offset} {
-		if value > 0 {
-			values.Set(name, strconv.Itoa(value))
-		}
-	}
-	if text := values.Encode(); text != "" {
-		return "?" + text
-	}
-	return ""
+	return query(url.Values{"tag": q.Tags, "state": q.States, "version": q.Versions, "os": q.OS, "waiting": q.Waiting,
+		"folderState": q.FolderStates, "stale": {q.Stale}, "diskBelow": {q.DiskBelow},
+		"q": {q.Search}, "sort": {q.Sort}, "limit": {positive(q.Limit)}, "offset": {positive(q.Offset)}})
 }
 
 // Inventory is every device with what a table of the fleet shows.

@@ -2,48 +2,53 @@ package client
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
+	"strings"
 )
 
-// List is what to ask of a list. The zero value is all of it in one answer.
+// List says which part of a list to get. The zero value is all of it in one answer.
 type List struct {
-	Search string // only what holds this text
-	Tag    string // only what carries this tag; not for tags, folders, rollouts and revisions
+	Search string // text that an entry holds
+	Tag    string // tag that an entry carries; not for tags, folders, rollouts and revisions
 
-	Connection    []string // only in one of these states; for States alone
-	Configuration []string // likewise
+	Connection    []string // states, one of which a device is in; for States alone
+	Configuration []string // states, one of which a device is in; for States alone
 
-	Device string // only what concerns the device with this ID; for Stops alone
+	Sort string // order, with - the other way round; for FolderDevices alone
+
+	FolderState []string // states, one of which a folder is in; for FolderDevices and FolderOverviews alone
+
+	Device string // ID of the device that an entry concerns; for Stops and FailedItems alone
+	Path   string // of a file; for FileOnDevices alone
 
 	Page int // fetch so many at a time, 1 to 100,000; 0: all at once
 }
 
 func (l List) query() string {
-	values := url.Values{}
-	if l.Search != "" {
-		values.Set("q", l.Search)
-	}
-	if l.Tag != "" {
-		values.Set("tag", l.Tag)
-	}
-	if l.Device != "" {
-		values.Set("device", l.Device)
-	}
-	for name, states := range map[string][]string{"connection": l.Connection, "configuration": l.Configuration} {
-		for _, state := range states {
-			values.Add(name, state)
-		}
-	}
-	if l.Page > 0 {
-		values.Set("limit", strconv.Itoa(l.Page))
-	}
+	return query(
+		url.Values{"q": {l.Search}, "tag": {l.Tag}, "device": {l.Device}, "path": {l.Path}, "connection": l.Connection,
+			"configuration": l.Configuration, "state": l.FolderState, "sort": {l.Sort}, "limit": {positive(l.Page)}},
+	)
+}
+
+// query is the query of a path. Parameters without a value are left out.
+func query(values url.Values) string {
+	maps.DeleteFunc(values, func(_ string, of []string) bool { return strings.Join(of, "") == "" })
 	if len(values) == 0 {
 		return ""
 	}
 	return "?" + values.Encode()
+}
+
+// positive is a number as a parameter, "" for 0 and less.
+func positive[N int | int64](n N) string {
+	if n <= 0 {
+		return ""
+	}
+	return number(int64(n))
 }
 
 var nextLink = regexp.MustCompile(`<([^>]*)>;\s*rel="?next"?`)
@@ -52,9 +57,9 @@ var nextLink = regexp.MustCompile(`<([^>]*)>;\s*rel="?next"?`)
 // other path or server.
 func list[T any](ctx context.Context, c *Client, at string, l List) ([]T, error) {
 	all := []T{}
-	for query := l.query(); ; {
+	for only := l.query(); ; {
 		var page []T
-		got, err := c.call(ctx, http.MethodGet, at+query, nil, &page)
+		got, err := c.call(ctx, http.MethodGet, at+only, nil, &page)
 		if err != nil {
 			return nil, err
 		}
@@ -64,9 +69,9 @@ func list[T any](ctx context.Context, c *Client, at string, l List) ([]T, error)
 			return all, nil
 		}
 		next, err := url.Parse(link[1])
-		if err != nil || "?"+next.RawQuery == query || len(page) == 0 {
+		if err != nil || "?"+next.RawQuery == only || len(page) == 0 {
 			return all, err
 		}
-		query = "?" + next.RawQuery
+		only = "?" + next.RawQuery
 	}
 }

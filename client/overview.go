@@ -17,22 +17,17 @@ func (c *Client) History(ctx context.Context, span string) (api.History, error) 
 	return get[api.History](ctx, c, path("overview", "history")+"?span="+url.QueryEscape(span))
 }
 
-// Stops are what keeps Muster from writing.
+// Stops are the modes that keep Muster from writing.
 func (c *Client) Stops(ctx context.Context, l List) ([]api.ModeStop, error) {
 	return list[api.ModeStop](ctx, c, path("stops"), l)
 }
 
-// FolderOverviews are all folders with the numbers of their devices.
-func (c *Client) FolderOverviews(ctx context.Context) ([]api.FolderOverview, error) {
-	return get[[]api.FolderOverview](ctx, c, path("overview", "folders"))
+// FolderOverviews are folders with the numbers of their devices, sorted. FolderState is one that a device has it in.
+func (c *Client) FolderOverviews(ctx context.Context, l List) ([]api.FolderOverview, error) {
+	return list[api.FolderOverview](ctx, c, path("overview", "folders"), l)
 }
 
 // TagOverviews are all tags with what carries them.
 func (c *Client) TagOverviews(ctx context.Context) ([]api.TagOverview, error) {
 	return get[[]api.TagOverview](ctx, c, path("overview", "tags"))
-}
-
-// DeviceFolders is what a daemon last said about each of its folders.
-func (c *Client) DeviceFolders(ctx context.Context, deviceID string) ([]api.FolderEvent, error) {
-	return get[[]api.FolderEvent](ctx, c, path("devices", deviceID, "folders"))
 }

@@ -7,12 +7,13 @@ import (
 	"muster/api"
 )
 
-// Rollouts are all, newest first, without members; List.Tag is not for them.
+// Rollouts are all rollouts, newest first, without members. List.Tag has no effect.
 func (c *Client) Rollouts(ctx context.Context, l List) ([]api.Rollout, error) {
 	return list[api.Rollout](ctx, c, path("rollouts"), l)
 }
 
-// Rollout is one with its members. 404: there is none of that ID. What its status does not allow below is 409.
+// Rollout is one rollout with its members. 404: no rollout has that ID. The requests below are answered with 409 if
+// the status of the rollout does not allow them.
 func (c *Client) Rollout(ctx context.Context, id int64) (api.RolloutDetail, error) {
 	return get[api.RolloutDetail](ctx, c, path("rollouts", number(id)))
 }

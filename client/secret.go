@@ -21,6 +21,5 @@ func (c *Client) PutSecret(ctx context.Context, name string, put api.PutSecret) 
 
 // DeleteSecret forgets a secret; templates that name it fail from then on.
 func (c *Client) DeleteSecret(ctx context.Context, name string) error {
-	_, err := c.call(ctx, http.MethodDelete, path("secrets", name), nil, nil)
-	return err
+	return c.do(ctx, http.MethodDelete, path("secrets", name), nil)
 }

@@ -11,8 +11,9 @@ import (
 // deviceCookie proves to the server that this client logged in before; see Login.
 const deviceCookie = "muster-device"
 
-// Login starts a session for a user. 401: the name or the password is wrong. 429: too many tried. device is what the
-// last log-in of the same user gave, "" without one: with it, what others try does not keep the user out.
+// Login starts a session for a user. device is the newDevice of the last log-in of the same user, "" without one:
+// with it the user can log in even while others try passwords. 401: the name or the password is wrong. 429: there
+// were too many attempts.
 func (c *Client) Login(ctx context.Context, user, password, device string) (session api.NewSession, newDevice string,
 	err error) {
 	know := func(h http.Header) {
@@ -35,9 +36,8 @@ func (c *Client) LoginMethods(ctx context.Context) (api.LoginMethods, error) {
 }
 
 // BeginDeviceLogin begins a log-in by single sign-on without a browser. 409: the provider has no such log-in.
-func (c *Client) BeginDeviceLogin(ctx context.Context) (begun api.DeviceLogin, err error) {
-	_, err = c.call(ctx, http.MethodPost, path("login", "device"), nil, &begun)
-	return begun, err
+func (c *Client) BeginDeviceLogin(ctx context.Context) (api.DeviceLogin, error) {
+	return send[api.DeviceLogin](ctx, c, http.MethodPost, path("login", "device"), nil)
 }
 
 // EndDeviceLogin asks for the session of a log-in that BeginDeviceLogin began. 429: it was asked too often.
@@ -48,8 +48,7 @@ func (c *Client) EndDeviceLogin(ctx context.Context, handle string) (api.DeviceS
 
 // Logout ends the session of this client. 409: it has a token and no session.
 func (c *Client) Logout(ctx context.Context) error {
-	_, err := c.call(ctx, http.MethodPost, path("logout"), nil, nil)
-	return err
+	return c.do(ctx, http.MethodPost, path("logout"), nil)
 }
 
 // Whoami says whose credential this client has.
@@ -62,10 +61,9 @@ func (c *Client) Sessions(ctx context.Context) ([]api.Session, error) {
 	return get[[]api.Session](ctx, c, path("sessions"))
 }
 
-// EndSession ends one of them.
+// EndSession ends a session.
 func (c *Client) EndSession(ctx context.Context, id string) error {
-	_, err := c.call(ctx, http.MethodDelete, path("sessions", id), nil, nil)
-	return err
+	return c.do(ctx, http.MethodDelete, path("sessions", id), nil)
 }
 
 // CreateLoginLink makes a link that sets the password of a user, or with user "" one that makes a new administrator.

@@ -7,7 +7,7 @@ import (
 	"muster/api"
 )
 
-// Tags are all of them, sorted.
+// Tags are all tags, sorted.
 func (c *Client) Tags(ctx context.Context, l List) ([]string, error) {
 	return list[string](ctx, c, path("tags"), l)
 }
@@ -33,7 +33,7 @@ func (c *Client) TagProtected(ctx context.Context, tag string) (bool, error) {
 	return is.Protected, err
 }
 
-// ProtectTag sets it.
+// ProtectTag sets whether only an admin puts the tag on a device or takes it off.
 func (c *Client) ProtectTag(ctx context.Context, tag string, protected bool) error {
 	_, err := send[api.TagProtection](ctx, c, http.MethodPut, path("tags", tag, "protection"),
 		api.PutTagProtection{Protected: &protected})

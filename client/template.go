@@ -4,14 +4,11 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"muster/api"
 )
 
-func number(id int64) string { return strconv.FormatInt(id, 10) }
-
-// Templates are all of them in the order of the fold: by priority, then ID; never nil.
+// Templates are all templates in the order in which they apply: by priority, then ID; never nil.
 func (c *Client) Templates(ctx context.Context, l List) ([]api.Template, error) {
 	return list[api.Template](ctx, c, path("templates"), l)
 }
@@ -24,10 +21,7 @@ func (c *Client) Template(ctx context.Context, id int64) (api.Template, error) {
 // TemplateETag is Template with the ETag for IfMatch.
 func (c *Client) TemplateETag(ctx context.Context, id int64) (template api.Template, etag string, err error) {
 	got, err := c.call(ctx, http.MethodGet, path("templates", number(id)), nil, &template)
-	if err != nil {
-		return template, "", err
-	}
-	return template, got.header.Get("ETag"), nil
+	return template, got.header.Get("ETag"), err
 }
 
 // CreateTemplate creates a template; the server gives the ID, which is never used again. 422 names what does not
@@ -36,7 +30,7 @@ func (c *Client) CreateTemplate(ctx context.Context, template api.PutTemplate) (
 	return send[api.Template](ctx, c, http.MethodPost, path("templates"), template)
 }
 
-// PutTemplate replaces a template; Op, Key and Template are needed. 404: there is none of that ID.
+// PutTemplate replaces a template; Op, Key and Template are needed. 404: no template has that ID.
 func (c *Client) PutTemplate(ctx context.Context, id int64, template api.PutTemplate,
 	conditions ...Condition) (api.Template, error) {
 	return send[api.Template](ctx, c, http.MethodPut, path("templates", number(id)), template, conditions...)
@@ -44,8 +38,7 @@ func (c *Client) PutTemplate(ctx context.Context, id int64, template api.PutTemp
 
 // DeleteTemplate deletes a template; what it had set returns to what was there before. Again: 404.
 func (c *Client) DeleteTemplate(ctx context.Context, id int64, conditions ...Condition) error {
-	_, err := c.call(ctx, http.MethodDelete, path("templates", number(id)), nil, nil, conditions...)
-	return err
+	return c.do(ctx, http.MethodDelete, path("templates", number(id)), nil, conditions...)
 }
 
 // TemplateTags are the template's tags, sorted.
@@ -53,12 +46,13 @@ func (c *Client) TemplateTags(ctx context.Context, id int64) ([]string, error) {
 	return get[[]string](ctx, c, path("templates", number(id), "tags"))
 }
 
-// TagTemplate attaches a tag and gives the resulting ones, sorted: the template then applies to every device with it.
+// TagTemplate attaches a tag and gives all tags of the template, sorted. The template then applies to every device
+// with the tag.
 func (c *Client) TagTemplate(ctx context.Context, id int64, tag string, conditions ...Condition) ([]string, error) {
 	return send[[]string](ctx, c, http.MethodPut, path("templates", number(id), "tags", tag), nil, conditions...)
 }
 
-// UntagTemplate takes a tag off and gives the resulting ones, sorted.
+// UntagTemplate takes a tag off and gives the remaining tags, sorted.
 func (c *Client) UntagTemplate(ctx context.Context, id int64, tag string, conditions ...Condition) ([]string, error) {
 	return send[[]string](ctx, c, http.MethodDelete, path("templates", number(id), "tags", tag), nil, conditions...)
 }
@@ -66,33 +60,33 @@ func (c *Client) UntagTemplate(ctx context.Context, id int64, tag string, condit
 // EvaluateTemplate evaluates a stored template for a device, or, when device is blank, for one that the server picks.
 // Nothing is changed. A program that fails is 422, with line, column and traceback.
 func (c *Client) EvaluateTemplate(ctx context.Context, id int64, device string) (api.Evaluation, error) {
-	return get[api.Evaluation](ctx, c, path("templates", number(id), "evaluate")+forDevice(device))
+	return get[api.Evaluation](ctx, c, path("templates", number(id), "evaluate")+query(url.Values{"device": {device}}))
 }
 
 // EvaluateNewTemplate is EvaluateTemplate for a template that is not stored.
 func (c *Client) EvaluateNewTemplate(ctx context.Context, template api.EvaluateTemplate,
 	device string) (api.Evaluation, error) {
-	return send[api.Evaluation](ctx, c, http.MethodPost, path("templates", "evaluate")+forDevice(device), template)
+	return send[api.Evaluation](
+		ctx,
+		c,
+		http.MethodPost,
+		path("templates", "evaluate")+query(url.Values{"device": {device}}),
+		template,
+	)
 }
 
-func forDevice(id string) string {
-	if id == "" {
-		return ""
-	}
-	return "?device=" + url.QueryEscape(id)
-}
-
-// TemplateSaver is who last saved what a template says.
+// TemplateSaver is who last saved the op, key and text of a template.
 func (c *Client) TemplateSaver(ctx context.Context, id int64) (api.TemplateSaver, error) {
 	return get[api.TemplateSaver](ctx, c, path("templates", number(id), "saver"))
 }
 
-// TemplateVersions are what a template said, newest first, without texts.
+// TemplateVersions are the versions of a template, newest first, without texts.
 func (c *Client) TemplateVersions(ctx context.Context, id int64, l List) ([]api.TemplateVersion, error) {
 	return list[api.TemplateVersion](ctx, c, path("templates", number(id), "history"), l)
 }
 
-// TemplateVersion is what a template said from a generation on, with its text. 404: that generation did not change it.
+// TemplateVersion is the version of a template from a generation on, with its text. 404: that generation did not
+// change the template.
 func (c *Client) TemplateVersion(ctx context.Context, id, generation int64) (api.TemplateVersionText, error) {
 	return get[api.TemplateVersionText](ctx, c, path("templates", number(id), "history", number(generation)))
 }

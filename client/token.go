@@ -7,13 +7,13 @@ import (
 	"muster/api"
 )
 
-// Tokens are all of them by name, without their secrets. All that is about tokens is an administrator's.
+// Tokens are all tokens by name, without their secrets. Only an administrator may list and change tokens.
 func (c *Client) Tokens(ctx context.Context) ([]api.Token, error) {
 	return get[[]api.Token](ctx, c, path("tokens"))
 }
 
 // CreateToken makes a token with the role viewer, operator, author or admin, for the whole fleet and without an end.
-// Its secret is in this answer and nowhere else. 409: there is one of that name.
+// Its secret is in this answer and nowhere else. 409: a token has that name.
 func (c *Client) CreateToken(ctx context.Context, name, role string) (api.NewToken, error) {
 	return c.CreateTokenWith(ctx, api.CreateToken{Name: &name, Role: &role})
 }
@@ -30,6 +30,5 @@ func (c *Client) RotateToken(ctx context.Context, name string, body api.RotateTo
 
 // DeleteToken revokes a token at once. 409: it is the last one of an administrator.
 func (c *Client) DeleteToken(ctx context.Context, name string) error {
-	_, err := c.call(ctx, http.MethodDelete, path("tokens", name), nil, nil)
-	return err
+	return c.do(ctx, http.MethodDelete, path("tokens", name), nil)
 }

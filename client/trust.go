@@ -20,7 +20,8 @@ func (c *Client) DeviceTrust(ctx context.Context, id string) (api.DeviceTrust, e
 	return get[api.DeviceTrust](ctx, c, path("devices", id, "trust"))
 }
 
-// TrustDevice pins the certificate that the device showed last. 409: it showed another one than this by now.
+// TrustDevice pins the certificate that the device showed last. 409: that is not the certificate with this
+// fingerprint.
 func (c *Client) TrustDevice(ctx context.Context, id, fingerprint string) (api.DeviceTrust, error) {
 	body := api.TrustDevice{Fingerprint: &fingerprint}
 	return send[api.DeviceTrust](ctx, c, http.MethodPost, path("devices", id, "trust"), body)

@@ -7,12 +7,12 @@ import (
 	"muster/api"
 )
 
-// Users are all of them by name. All that is about users is an administrator's.
+// Users are all users by name. Only an administrator may list and change users.
 func (c *Client) Users(ctx context.Context) ([]api.User, error) {
 	return get[[]api.User](ctx, c, path("users"))
 }
 
-// User is one of them. 404: there is no user of that name.
+// User is one user. 404: no user has that name.
 func (c *Client) User(ctx context.Context, name string) (api.User, error) {
 	return get[api.User](ctx, c, path("users", name))
 }
@@ -29,8 +29,7 @@ func (c *Client) PutUser(ctx context.Context, name string, user api.PutUser) (ap
 
 // DeleteUser deletes a user. 409: it is the last administrator.
 func (c *Client) DeleteUser(ctx context.Context, name string) error {
-	_, err := c.call(ctx, http.MethodDelete, path("users", name), nil, nil)
-	return err
+	return c.do(ctx, http.MethodDelete, path("users", name), nil)
 }
 
 // DisableUser ends the sessions of a user, who cannot log in any more. 409: it is the last administrator.

@@ -14,7 +14,7 @@ func (c *Client) DeviceVars(ctx context.Context, id string) (map[string]json.Raw
 	return vars.Vars, err
 }
 
-// PutDeviceVars replaces them.
+// PutDeviceVars replaces the vars of a device itself.
 func (c *Client) PutDeviceVars(ctx context.Context, id string, vars map[string]json.RawMessage,
 	conditions ...Condition) (map[string]json.RawMessage, error) {
 	stored, err := send[api.Vars](ctx, c, http.MethodPut, path("devices", id, "vars"), api.PutVars{Vars: vars},
@@ -34,7 +34,7 @@ func (c *Client) TagVars(ctx context.Context, tag string) (map[string]json.RawMe
 	return vars.Vars, err
 }
 
-// PutTagVars replaces them.
+// PutTagVars replaces the vars of the devices with a tag.
 func (c *Client) PutTagVars(ctx context.Context, tag string, vars map[string]json.RawMessage,
 	conditions ...Condition) (map[string]json.RawMessage, error) {
 	stored, err := send[api.Vars](ctx, c, http.MethodPut, path("tags", tag, "vars"), api.PutVars{Vars: vars},

@@ -7,12 +7,8 @@ import (
 	"muster/api"
 )
 
-// Waiting is everything that waits for a person, grouped by cause; with the ID of a group, that one with all its
-// devices.
+// Waiting is everything that waits for a person, grouped by cause. With the ID of a group it is that group with all
+// its devices.
 func (c *Client) Waiting(ctx context.Context, group string) (api.Waiting, error) {
-	at := path("waiting")
-	if group != "" {
-		at += "?group=" + url.QueryEscape(group)
-	}
-	return get[api.Waiting](ctx, c, at)
+	return get[api.Waiting](ctx, c, path("waiting")+query(url.Values{"group": {group}}))
 }

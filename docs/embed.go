@@ -1,4 +1,4 @@
-// Package docs holds the manual as it is written. internal/manual renders it.
+// Package docs holds the manual as it is written. internal/edge/manual renders it.
 package docs
 
 import "embed"

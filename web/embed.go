@@ -1,4 +1,4 @@
-// Package web holds the browser console as it was built by `make build`. It is no more than files: internal/httpapi
+// Package web holds the browser console as it was built by `make build`. It is no more than files: internal/edge/httpapi
 // serves them.
 package web
 

@@ -1,4 +1,5 @@
-// Command muster manages fleets of Syncthing daemons from one place: server, worker and client in one binary.
+// Command muster manages fleets of Syncthing daemons from one place. One binary is the server, its worker processes,
+// the agent and the command line client.
 package main
 
 import (
@@ -7,15 +8,15 @@ import (
 	"os/signal"
 	"syscall"
 
-	"muster/internal/cli"
+	"muster/internal/edge/cli"
 )
 
-// version is set by the linker.
-var version = "unknown"
+// commit is the commit of the build; the linker sets it.
+var commit string
 
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	context.AfterFunc(ctx, cancel) // a second signal ends the process at once
-	os.Exit(cli.Run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, version))
+	context.AfterFunc(ctx, cancel) // After the first signal, a second one ends the process at once.
+	os.Exit(cli.Run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, commit))
 }

@@ -1,10 +1,11 @@
-// Command openapi writes the OpenAPI document of the REST API, from which the console's types are made.
+// Command openapi writes the OpenAPI document of the REST API, from which the console's TypeScript types are
+// generated.
 package main
 
 import (
 	"os"
 
-	"muster/internal/httpapi"
+	"muster/internal/edge/httpapi"
 )
 
 func main() {

@@ -7,17 +7,17 @@ import (
 	"net"
 	"net/http"
 
+	"muster/internal/adapter/listen"
+	"muster/internal/adapter/tunnel"
+	"muster/internal/edge/httpapi"
 	"muster/internal/fleet"
-	"muster/internal/httpapi"
-	"muster/internal/listen"
 	"muster/internal/logkey"
-	"muster/internal/tunnel"
 )
 
-// strangersShare says which part of the connections to daemons agents may have whose devices are not accepted.
+// strangersShare is the part (one in so many) of the connections to daemons that agents of unaccepted devices may use.
 const strangersShare = 8
 
-// listen opens the socket of the API, and the one of agents where they have a port of their own.
+// listen opens the socket of the API, and the agents' own socket when they have a port of their own.
 func (a *App) listen() (err error) {
 	o := listen.Options{
 		Address: a.o.Listen, Home: a.o.Home, TLSOff: a.o.TLSOff, TLSCert: a.o.TLSCert, TLSKey: a.o.TLSKey,
@@ -26,7 +26,7 @@ func (a *App) listen() (err error) {
 	}
 	forAgents := o
 	forAgents.Address, forAgents.OnlyAgents, forAgents.AgentPlace = a.o.AgentListen, true, a.places.Keep
-	forAgents.Clients = max(a.budget.API/4, 4) // connections whose handshake is under way
+	forAgents.Clients = max(a.budget.API/4, 4) // connections whose handshake is not finished
 	if a.o.AgentListen == "" {
 		o.AgentPlace = a.places.Keep
 	}
@@ -42,7 +42,7 @@ func (a *App) listen() (err error) {
 	return err
 }
 
-// demoAgentListen is for the agents of a demo that serves plain HTTP.
+// demoAgentListen is the agents' address in a demo that serves plain HTTP.
 const demoAgentListen = "127.0.0.1:0"
 
 func (a *App) open(o listen.Options) (*listen.Socket, error) {
@@ -53,7 +53,7 @@ func (a *App) open(o listen.Options) (*listen.Socket, error) {
 	return socket, err
 }
 
-// serveAgents begins to serve agents on the port that is for them.
+// serveAgents starts to serve agents on their own port.
 func (a *App) serveAgents() {
 	if a.forAgents == nil {
 		a.socket.ServeAgents(a.hub.Serve)
@@ -68,14 +68,14 @@ func (a *App) serveAgents() {
 	}()
 }
 
-// registered tells from memory whether a device is registered.
+// registered reports whether a device is registered. It reads from memory.
 func (a *App) registered(id fleet.DeviceID) bool {
 	registry, err := a.store.Registry(context.Background())
 	return err == nil && registry.Devices[id] != nil
 }
 
-// admit decides about an agent that has connected. A registered device is let in without any question: its certificate
-// is its ID.
+// admit decides about an agent that has connected. A registered device is accepted at once, because the hash of its
+// certificate is its ID.
 func (a *App) admit(ctx context.Context, r tunnel.Request) (tunnel.Status, error) {
 	answer, err := a.enrolled.Admit(ctx, r.Arrival())
 	if err != nil {
@@ -87,7 +87,7 @@ func (a *App) admit(ctx context.Context, r tunnel.Request) (tunnel.Status, error
 var removed = tunnel.Status{State: tunnel.Refused, Message: "this device was removed from the server",
 	Hint: "Stop the agent, or ask an administrator to register the device again."}
 
-// tellAgent tells a device's agent what was decided about the device.
+// tellAgent sends a device's agent the decision about the device.
 func (a *App) tellAgent(ctx context.Context, id fleet.DeviceID) {
 	is, connected := a.hub.Info(id)
 	if !connected {
@@ -108,7 +108,7 @@ func (a *App) tellAgent(ctx context.Context, id fleet.DeviceID) {
 	a.hub.Tell(id, tunnel.StatusOf(answer))
 }
 
-// chooseWay has the mirror reach a device in another way where its agent has come or gone.
+// chooseWay makes the mirror connect to a device in another way after its agent connected or disconnected.
 func (a *App) chooseWay(id fleet.DeviceID) {
 	is, connected := a.hub.Info(id)
 	if !connected {
@@ -119,22 +119,29 @@ func (a *App) chooseWay(id fleet.DeviceID) {
 	if s == nil {
 		return
 	}
-	registry, err := a.store.Registry(context.Background()) // from memory
+	registry, err := a.store.Registry(context.Background()) // The registry is read from memory.
 	if err != nil || registry.Devices[id] == nil || registry.Devices[id].Settings.Way == fleet.WayDirect {
 		return
 	}
 	tunnel, err := a.hub.Connected(id)
 	byAgent := s.FoundBy == fleet.FoundByAgent
 	if err == nil && (!byAgent || s.Address != tunnel.Address() || s.Connection != fleet.Online) || err != nil && byAgent {
-		a.mirror.Moved(id)
+		a.mirror.RouteChanged(id)
 	}
 }
 
-// throughAgent gives the tunnel of a device, for requests to its daemon.
+// noteDisks gives the mirror the facts about disks that a device's agent has reported.
+func (a *App) noteDisks(id fleet.DeviceID) {
+	if facts := a.hub.Disks(id); facts != nil {
+		a.mirror.SetDisks(id, facts)
+	}
+}
+
+// throughAgent returns the tunnel of a device, for requests to its daemon.
 func (a *App) throughAgent(id fleet.DeviceID) (http.RoundTripper, error) {
 	tunnel, err := a.hub.Connected(id)
 	if err != nil {
-		return nil, err // not a nil *tunnel.Tunnel
+		return nil, err // A nil *tunnel.Tunnel would be a non-nil interface.
 	}
 	return tunnel, nil
 }

@@ -2,21 +2,22 @@ package app
 
 import (
 	"context"
+	"errors"
 	"io"
+	"time"
 
+	"muster/internal/adapter/store"
+	"muster/internal/core/stconfig"
+	"muster/internal/edge/httpapi"
+	"muster/internal/engine/mirror"
+	"muster/internal/engine/reconcile"
+	"muster/internal/engine/rollout"
 	"muster/internal/fleet"
-	"muster/internal/health"
-	"muster/internal/httpapi"
-	"muster/internal/mirror"
-	"muster/internal/reconcile"
-	"muster/internal/rollout"
-	"muster/internal/stconfig"
-	"muster/internal/store"
 )
 
-// These join rooms that answer one noun of the API together.
+// The types below combine several packages into one interface of the API.
 
-// rollouts steers them.
+// rollouts starts, pauses and ends rollouts.
 type rollouts struct {
 	*rollout.Runner
 	store *store.Store
@@ -26,25 +27,14 @@ func (r rollouts) Difference(ctx context.Context, carries []int64) (fleet.Differ
 	return r.store.Difference(ctx, carries)
 }
 
-// folders are listed from the roll-up, and shown one by one from the store, which has what daemons last told of them.
-type folders struct {
-	*store.Store
-	rollup *health.Rollup
-}
+// shares reads how devices share folders.
+type shares struct{ store *store.Store }
 
-func (f folders) Folders(context.Context) ([]fleet.FolderLabel, error) {
-	return f.rollup.Folders(), nil
-}
-
-func (f folders) FoldersOf(_ context.Context, inside func(fleet.DeviceID) bool) ([]fleet.FolderLabel, error) {
-	return f.rollup.FoldersOf(inside), nil
-}
-
-// FolderShare reads a folder in the configuration that a device was last seen with.
-func (f folders) FolderShare(ctx context.Context, id fleet.DeviceID, folder string) (*fleet.FolderShare, error) {
-	_, document, err := f.NewestDocument(ctx, id)
+// FolderShare reads a folder from the last known configuration of a device.
+func (f shares) FolderShare(ctx context.Context, id fleet.DeviceID, folder string) (*fleet.FolderShare, error) {
+	_, document, err := f.store.NewestDocument(ctx, id)
 	if fleet.CodeOf(err) == fleet.CodeNotFound {
-		return nil, nil //nolint:nilnil // never seen
+		return nil, nil //nolint:nilnil // no configuration was ever read
 	}
 	if err != nil {
 		return nil, err
@@ -52,12 +42,12 @@ func (f folders) FolderShare(ctx context.Context, id fleet.DeviceID, folder stri
 	return stconfig.FolderIn(document.Open(), folder)
 }
 
-// DeviceShares reads the folders in the configuration that a device was last seen with.
-func (f folders) DeviceShares(ctx context.Context, id fleet.DeviceID,
+// DeviceShares reads all folders from the last known configuration of a device.
+func (f shares) DeviceShares(ctx context.Context, id fleet.DeviceID,
 	each func(fleet.FolderShare) bool) (string, error) {
-	revision, document, err := f.NewestDocument(ctx, id)
+	revision, document, err := f.store.NewestDocument(ctx, id)
 	if fleet.CodeOf(err) == fleet.CodeNotFound {
-		return "", nil // never seen
+		return "", nil // no configuration was ever read
 	}
 	if err != nil {
 		return "", err
@@ -68,7 +58,7 @@ func (f folders) DeviceShares(ctx context.Context, id fleet.DeviceID,
 	return revision.Digest, err
 }
 
-// inbox is what is pending at daemons.
+// inbox lists what is pending at daemons, and accepts or dismisses it.
 type inbox struct {
 	*mirror.Mirror
 	*reconcile.Engine
@@ -82,7 +72,8 @@ func (i inbox) Accept(ctx context.Context, asks fleet.Pending, name, path string
 	return err
 }
 
-// masked shows the configurations that are kept with every secret masked. It holds one text of one at a time.
+// masked returns stored configurations with every secret masked. It holds one string of a configuration in memory at a
+// time.
 type masked struct{ *store.Store }
 
 func (m masked) MaskedConfig(ctx context.Context, id fleet.DeviceID) (httpapi.Document, error) {
@@ -99,4 +90,46 @@ func (m masked) MaskedRevision(
 
 func (m masked) document(document store.Document) httpapi.Document {
 	return func(w io.Writer) error { return stconfig.MaskTo(w, document.Open()) }
+}
+
+// asked reads from daemons what Muster does not store.
+type asked struct{ app *App }
+
+func (q asked) File(ctx context.Context, id fleet.DeviceID, folder, path string) (fleet.File, error) {
+	daemon, err := q.app.mirror.Daemon(id)
+	if err != nil {
+		return fleet.File{}, err
+	}
+	file, err := daemon.File(ctx, folder, path)
+	return file, asUnsupported(err)
+}
+
+// asUnsupported tells what a device's agent is too old for from what its daemon does not have: both are not_found.
+func asUnsupported(err error) error {
+	var e *fleet.Error
+	if !errors.Is(err, fleet.ErrOldAgent) || !errors.As(err, &e) {
+		return err
+	}
+	unsupported := *e
+	unsupported.Code = fleet.CodeUnsupported
+	return &unsupported
+}
+
+func (q asked) FailedItems(ctx context.Context, id fleet.DeviceID, folder string, page, size int,
+) ([]fleet.FailedItem, bool, error) {
+	daemon, err := q.app.mirror.Daemon(id)
+	if err != nil {
+		return nil, false, err
+	}
+	items, more, err := daemon.FailedItems(ctx, folder, page, size)
+	return items, more, asUnsupported(err)
+}
+
+func (q asked) Log(ctx context.Context, id fleet.DeviceID, since time.Time) ([]fleet.LogLine, error) {
+	daemon, err := q.app.mirror.Daemon(id)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := daemon.Log(ctx, since)
+	return lines, asUnsupported(err)
 }

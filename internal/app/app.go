@@ -1,5 +1,5 @@
-// Package app is the whole server: the only package that knows everybody. It wires the rooms, starts them in order and
-// stops them in reverse; it decides nothing about devices or templates.
+// Package app is the whole server. It creates all parts and connects them, starts them in order and stops them in
+// reverse order. It is the only package that imports all others. It makes no decisions about devices or templates.
 package app
 
 import (
@@ -15,86 +15,92 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"muster/docs"
-	"muster/internal/action"
-	"muster/internal/auth"
-	"muster/internal/backup"
-	"muster/internal/budget"
-	"muster/internal/discovery"
-	"muster/internal/enrollment"
+	"muster/internal/adapter/discovery"
+	"muster/internal/adapter/listen"
+	"muster/internal/adapter/sandbox"
+	"muster/internal/adapter/seal"
+	"muster/internal/adapter/signon"
+	"muster/internal/adapter/store"
+	"muster/internal/adapter/syncthing"
+	"muster/internal/adapter/tunnel"
+	"muster/internal/edge/auth"
+	"muster/internal/edge/httpapi"
+	"muster/internal/edge/manual"
+	"muster/internal/engine/backup"
+	"muster/internal/engine/budget"
+	"muster/internal/engine/change"
+	"muster/internal/engine/enrollment"
+	"muster/internal/engine/event"
+	"muster/internal/engine/health"
+	"muster/internal/engine/mirror"
+	"muster/internal/engine/notify"
+	"muster/internal/engine/reconcile"
+	"muster/internal/engine/rollout"
+	"muster/internal/engine/view"
 	"muster/internal/fleet"
-	"muster/internal/health"
-	"muster/internal/httpapi"
-	"muster/internal/listen"
 	"muster/internal/logkey"
-	"muster/internal/manual"
-	"muster/internal/memlimit"
-	"muster/internal/mirror"
-	"muster/internal/notify"
-	"muster/internal/reconcile"
-	"muster/internal/rollout"
-	"muster/internal/sandbox"
-	"muster/internal/seal"
-	"muster/internal/signon"
-	"muster/internal/store"
 	"muster/internal/stsim"
-	"muster/internal/syncthing"
-	"muster/internal/tunnel"
 )
 
-// stopLimit is how long everything may take to stop.
+// stopLimit is how long stopping all parts together may take.
 const stopLimit = 10 * time.Second
 
-// bigAnswers is how many daemons may send more than 256 KiB at a time. One of them may take 16 MiB.
+// bigAnswers is how many answers over 256 KiB are read at the same time. One of them may take 16 MiB.
 const bigAnswers = 2
 
-// Options are what `muster serve` can be told.
+// Options are the settings of `muster serve`.
 type Options struct {
-	Home   string // folder of the database, keys and tokens; made when missing
+	Home   string // home directory with the database, keys and tokens; created when missing
 	Listen string // HOST:PORT
-	// AgentListen is a port of its own for agents; "": they connect to Listen, where that is TLS
+	// AgentListen is HOST:PORT of a port for agents only. "": agents connect to Listen, which must then use TLS.
 	AgentListen string
-	Database    string // "postgres://..."; "" is SQLite in Home
+	Database    string // "postgres://..."; "": SQLite in Home
 	SealKey     fleet.Secret
 
-	Configurator        fleet.Mode // on or observe: the strictest of this and what is stored wins
-	DiscoveryServers    []string   // "none" switches discovery off; empty: Syncthing's public ones
+	Configurator        fleet.Mode // on or observe; the stricter of this and the stored mode applies
+	DiscoveryServers    []string   // "none" switches discovery off; empty: Syncthing's public servers
 	DiscoveryAllowLocal bool
 
-	ApprovalThreshold string        // "N" or "N%": rollouts over more devices wait for an admin's approval; "" is none
-	FourEyes          bool          // another person approves than made the change
-	Waves             string        // of rollouts, like "1,10%,rest"; "" is that
-	Soak              time.Duration // of rollouts, see rollout.Options; 0: as long as the daemons need
-	ProgressDeadline  time.Duration // likewise
-	KeepRevisions     int           // of each device; 0: as many as usual
-	KeepFor           time.Duration // 0: as long as usual
+	// "N" or "N%": rollouts over more devices wait for an admin's approval; "": no approval
+	ApprovalThreshold string
+	FourEyes          bool          // the person who approves must not be the one who made the change
+	Waves             string        // waves of rollouts, for example "1,10%,rest"; "": the default
+	Soak              time.Duration // see rollout.Options; 0: as long as the daemons need
+	ProgressDeadline  time.Duration // see rollout.Options; 0: the default
+	KeepRevisions     int           // revisions to keep of each device; 0: the default
+	KeepFor           time.Duration // how long to keep them; 0: the default
+	KeepEvents        time.Duration // how long to keep the event log; 0: the default
 
-	Notify notify.Settings
-	Backup backup.Plan
-	// BackupProgress is told how far BackUp is; nil: it is not.
+	Windows    health.Windows    // zero fields mean the defaults
+	TroubleOff []fleet.WaitCause // Nobody is told of these kinds of trouble.
+	Notify     notify.Settings
+	Backup     backup.Plan
+	// BackupProgress is called with the progress of BackUp; it may be nil.
 	BackupProgress func(backup.Progress)
 
-	SessionIdle, SessionLife time.Duration // see auth.PeopleOptions; 0: as usual
+	SessionIdle, SessionLife time.Duration // see auth.PeopleOptions; 0: the default
 	SignOn                   SignOn
-	PublicURL                string // that people reach the server by; "": where it listens
+	PublicURL                string // URL that people use; "": the address where the server listens
 
 	TLSOff          bool
 	TLSCert, TLSKey string
-	AllowHosts      []string // names that clients may address the server by
+	AllowHosts      []string // further host names that clients may use for the server
 	TrustedProxies  []netip.Prefix
-	NewAdminToken   bool // makes another one where the first is lost
+	NewAdminToken   bool // make a new admin token, for a server whose token was lost
 
-	Demo       int      // simulated daemons to start and manage
-	DemoServer []string // command that starts a demo beside this server; none: people cannot
+	Demo       int      // number of simulated daemons to start and manage
+	DemoServer []string // command that starts a demo as a second server; empty: people cannot start one
 
 	Worker  []string // command that evaluates templates, see sandbox.Options
-	Version string
-	Console fs.FS // see httpapi.Options
+	Build   fleet.Build
+	Console fs.FS // files of the console, see httpapi.Options
 	Log     *slog.Logger
-	Out     io.Writer         // for the line that says where the server is
-	Step    func(name string) // see reconcile.Options; for tests
+	Out     io.Writer         // for the line with the server's address
+	Step    func(name string) // see reconcile.Options; for tests only
 }
 
 // App is one server.
@@ -106,41 +112,47 @@ type App struct {
 	budget budget.Descriptors
 	policy rolloutPolicy
 
-	changes   *changes
-	store     *store.Store
-	sealing   *seal.Rotation
-	backups   *backup.Schedule
-	mirror    *mirror.Mirror
-	engine    *reconcile.Engine
-	runner    *rollout.Runner
-	actions   *action.Runner
-	ceiling   *ceiling
-	feed      *httpapi.Feed
-	inventory *httpapi.Inventory
-	notifier  *notify.Notifier
-	people    *auth.People
-	enrolled  *enrollment.Enrollments
-	provider  *signon.Provider // nil: there is no single sign-on
-	public    *url.URL         // that people reach the server by; nil: it is not known
-	health    *health.Health
-	views     fleet.Views
-	monitor   *health.Monitor
-	rollup    *health.Rollup
-	discovery *discovery.Discovery
-	socket    *listen.Socket
-	forAgents *listen.Socket      // nil: agents connect to socket
-	places    *budget.Connections // to daemons, in both ways
-	hub       *tunnel.Hub
-	news      *tunnel.NewsLimit
+	changes     *changes
+	store       *store.Store
+	sealing     *seal.Rotation
+	backups     *backup.Schedule
+	mirror      *mirror.Mirror
+	engine      *reconcile.Engine
+	edits       *change.Changes
+	runner      *rollout.Runner
+	orders      *reconcile.OrderRunner
+	modeLimit   *modeLimit
+	feed        *httpapi.Feed
+	eventLog    *event.Log
+	view        *view.View
+	notifier    *notify.Notifier
+	people      *auth.People
+	enrolled    *enrollment.Enrollments
+	provider    *signon.Provider // nil: single sign-on is off
+	public      *url.URL         // URL that people use; nil: unknown
+	health      *health.Health
+	folders     *health.Folders
+	judging     sync.Mutex // guards judged
+	judged      bool       // the folders of all devices were judged at least once
+	views       fleet.Views
+	monitor     *health.Monitor
+	discovery   *discovery.Discovery
+	socket      *listen.Socket
+	forAgents   *listen.Socket      // nil: agents connect to socket
+	places      *budget.Connections // connections to daemons, direct and through agents
+	memory      *budget.WorkMemory  // memory of templates, plans and answers
+	hub         *tunnel.Hub
+	agentEvents *tunnel.EventLimit
 }
 
 func newApp(o Options) *App {
 	return &App{o: o, log: o.Log, life: &lifecycle{log: o.Log.With(logkey.Component, "app")},
-		failed: make(chan error, 1), changes: newChanges(), news: tunnel.NewNewsLimit()}
+		failed: make(chan error, 1), memory: budget.NewWorkMemory(), changes: newChanges(),
+		agentEvents: tunnel.NewEventLimit()}
 }
 
-// New opens the database, listens and wires everything; what it started before a failure it stops again. Run starts
-// the engines.
+// New opens the database, listens, and connects all parts. When it fails it stops what it started. Run starts the
+// engines.
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	a := newApp(o)
 	defer func() {
@@ -148,7 +160,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 			err = errors.Join(err, a.Stop())
 		}
 	}()
-	if a.policy, err = policyOf(o); err != nil { // before anything is made
+	if a.policy, err = policyOf(o); err != nil { // The options are checked before anything is created.
 		return nil, err
 	}
 	if a.budget, err = budget.OfThisProcess(); err != nil {
@@ -173,7 +185,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 
 func (a *App) openStore(ctx context.Context) error {
 	opened, keys, err := a.openDatabase(ctx, store.Options{
-		Log: a.log, Committed: a.committed, Reads: a.budget.Reads, Taken: a.fail,
+		Log: a.log, Committed: a.committed, Reads: a.budget.Reads, Memory: a.memory, Taken: a.fail,
 	})
 	if err != nil {
 		return err
@@ -192,7 +204,7 @@ func (a *App) openStore(ctx context.Context) error {
 	return err
 }
 
-// openDatabase opens the database that the options name, with its seal keys.
+// openDatabase opens the database in the options, with its seal keys.
 func (a *App) openDatabase(ctx context.Context, o store.Options) (*store.Store, *seal.Ring, error) {
 	keys, err := sealKeys(a.o)
 	if err != nil {
@@ -214,7 +226,7 @@ func (a *App) openDatabase(ctx context.Context, o store.Options) (*store.Store, 
 	return opened, keys, nil
 }
 
-// wire makes the engines and the API on top of the store.
+// wire creates the engines and the API.
 func (a *App) wire(ctx context.Context) error {
 	seed, err := a.store.Known(ctx)
 	if err != nil {
@@ -224,24 +236,21 @@ func (a *App) wire(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the key of password digests: %w", err)
 	}
-	pool := sandbox.New(sandbox.Options{Command: a.o.Worker, Log: a.log})
-	memory := memlimit.New()
-	run := sandbox.Limited{Pool: pool, Memory: memory}
+	pool := sandbox.New(sandbox.Options{Command: a.o.Worker, Memory: a.memory, Log: a.log})
+	run := sandbox.Limited{Pool: pool}
 	a.life.background("template workers", pool.Run, a.fail)
-	// Until then they count as reading everything.
-	if err := a.store.DescribeTemplates(ctx, run.DescribeSaved); err != nil {
-		a.log.Warn("what templates read is not known of all", logkey.Err(err))
-	}
 	if a.discovery, err = a.newDiscovery(); err != nil {
 		return err
 	}
-	a.ceiling = &ceiling{Store: a.store, mode: a.o.Configurator}
-	a.inventory = httpapi.NewInventory(httpapi.InventoryOptions{
-		Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return a.mirror.Snapshot(id) },
-		State:    states{a}.State, Common: a.common, Mode: a.o.Configurator,
-	})
+	a.folders = health.NewFolders(a.o.Windows, a.o.TroubleOff...)
+	a.modeLimit = &modeLimit{Store: a.store, mode: a.o.Configurator}
+	a.view = a.newView()
+	if a.eventLog, err = a.openEventLog(ctx); err != nil {
+		return fmt.Errorf("read the event log: %w", err)
+	}
 	a.feed = httpapi.NewFeed(httpapi.FeedOptions{
-		Registry: a.store.Registry, State: states{a}.State, Inventory: a.inventory, Log: a.log,
+		Registry: a.store.Registry, State: states{a}.State, Inventory: a.view, EventLog: a.eventLog,
+		FolderStanding: a.folderStanding, Log: a.log,
 		Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return a.mirror.Snapshot(id) },
 	})
 	if a.notifier, err = a.newNotifier(); err != nil {
@@ -249,7 +258,6 @@ func (a *App) wire(ctx context.Context) error {
 	}
 	a.backups = a.newBackups()
 	a.health = health.New()
-	a.rollup = health.NewRollup()
 	a.monitor = health.NewMonitor(a.log, a.checks(pool)...)
 	measured, err := a.newMetrics(pool)
 	if err != nil {
@@ -257,11 +265,11 @@ func (a *App) wire(ctx context.Context) error {
 	}
 	big := make(chan struct{}, bigAnswers)
 	a.hub = tunnel.New(tunnel.Options{Log: a.log, Known: a.registered, Admit: a.admit, Changed: a.changes.tunnel,
-		News: a.agentNews, Measured: measured.Pinged, Limits: tunnel.LimitsWithin(a.budget.Kept / strangersShare)})
+		Event: a.agentEvent, Measured: measured.Pinged, Limits: tunnel.LimitsWithin(a.budget.Kept / strangersShare)})
 	a.mirror = mirror.New(mirror.Options{
 		Dial: func(t mirror.Target) mirror.Daemon {
 			return client{syncthing.New(t, syncthing.Options{
-				Log: a.log, BigAnswers: big, Discovered: a.discovery.Control, Measured: measured.Asked, Places: a.places,
+				BigAnswers: big, Discovered: a.discovery.Control, Measured: measured.Asked, Places: a.places,
 				Agent: a.throughAgent,
 			})}
 		},
@@ -269,16 +277,18 @@ func (a *App) wire(ctx context.Context) error {
 		Changed: a.deviceChanged, ConfigKept: a.configKept, ConfigSeen: a.changes.configKept,
 	})
 	daemons := daemons{a.mirror, a.store}
+	a.engine = reconcile.New(reconcile.Options{
+		Store: a.modeLimit, Daemon: daemons, Access: daemons, Evaluator: run,
+		Secrets:   a.store,
+		DigestKey: digestKey, Memory: a.memory, Log: a.log, Step: a.o.Step,
+		Found: a.found, Passed: func(id fleet.DeviceID) { a.changes.device(id, 0) },
+	})
+	a.memory.Freed = a.engine.MemoryFreed
+	a.edits = change.New(change.Options{Store: a.store, Planner: a.engine})
 	if a.runner, err = a.newRunner(ctx, run); err != nil {
 		return err
 	}
-	a.engine = reconcile.New(reconcile.Options{
-		Store: a.ceiling, Daemon: daemons, Access: daemons, Evaluator: run,
-		Secrets:   a.store,
-		DigestKey: digestKey, Memory: memory, Log: a.log, Step: a.o.Step,
-		Found: a.found, Passed: func(id fleet.DeviceID) { a.changes.device(id, 0) },
-	})
-	a.actions = action.New(action.Options{Store: a.store, Daemons: a.engine, Log: a.log})
+	a.orders = reconcile.NewOrderRunner(loggedOrders{a.store, a.eventLog}, a.engine, a.log)
 	tokens := auth.NewTokens(a.store)
 	a.life.background("uses of tokens", tokens.Run, a.fail)
 	if err := a.openSignOn(ctx); err != nil {
@@ -295,11 +305,24 @@ func (a *App) wire(ctx context.Context) error {
 		return err
 	}
 	handler := httpapi.New(httpapi.Options{
-		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Versions: a.store,
-		Edits: a.store, Tags: a.store, Settings: a.store, Vars: a.store,
-		Mirror: masked{a.store}, Folders: folders{a.store, a.rollup},
-		Shares: folders{a.store, a.rollup}, States: states{a}, Inventory: a.inventory,
-		Plans: a.engine, Reasons: a.engine,
+		Log: a.log, Registry: a.store, Changes: a.edits, Versions: a.store, Settings: a.store,
+		Mirror: masked{a.store}, Logs: asked{a}, Disks: a.mirror, Plans: a.engine, Reasons: a.engine,
+		Views: httpapi.Views{
+			Inventory: a.view,
+			Folders:   a.view,
+			Shares:    a.view,
+			Files:     a.view,
+			States:    states{a},
+			History:   a.store,
+			Answers:   a.view,
+		},
+		People: httpapi.People{
+			Tokens: tokens, Users: a.people, Sessions: a.people, LoginLinks: a.people, Enrollments: a.enrolled, SignOn: signOn,
+		},
+		Service: httpapi.Service{
+			Build: a.o.Build, Health: a.monitor, Visited: a.mirror.Visited, Notifications: a.notifier, Sealing: a.sealing,
+			Demo: a.demo(), Backups: a.backups, Certificate: a.socket.Served, Metrics: measured.Handler(),
+		},
 		Consents: struct {
 			*reconcile.Engine
 			*store.Store
@@ -309,44 +332,58 @@ func (a *App) wire(ctx context.Context) error {
 			*mirror.Mirror
 		}{a.store, a.mirror},
 		WhatIf: struct {
+			*change.Changes
 			*reconcile.Engine
 			*rollout.Runner
-		}{a.engine, a.runner},
+		}{a.edits, a.engine, a.runner},
 		Checker: struct {
 			sandbox.Limited
 			*reconcile.Engine
 		}{run, a.engine},
-		Audit: a.store, Events: a.feed.Hub, Memory: memory, Evaluator: a.engine,
-		Auth:   auth.NewAuthenticator(tokens, a.people).WithEnrollKeys(a.enrolled),
-		Tokens: tokens, Users: a.people, Sessions: a.people,
-		LoginLinks: a.people, SignOn: signOn, PublicURL: a.public,
-		Enrollments: a.enrolled,
-		Console:     a.o.Console, Manual: manual.New(docs.Files, httpapi.OpenAPIDocument),
+		Audit: a.store, EventLog: a.eventLog, Events: a.feed.Hub, Memory: a.memory, Evaluator: a.engine,
+		Auth:      auth.NewAuthenticator(tokens, a.people).WithEnrollKeys(a.enrolled),
+		PublicURL: a.public,
+		Console:   a.o.Console, Manual: manual.New(docs.Files, httpapi.OpenAPIDocument),
 		AllowedHosts: a.namesAt(a.socket.Addr()), TrustedProxies: a.o.TrustedProxies, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner, a.store}, Revisions: struct {
 			masked
 			*reconcile.Engine
 		}{masked{a.store}, a.engine},
-		Overview: a.rollup, History: a.store, Health: a.monitor, Visited: a.mirror.Visited,
-		Pending: inbox{a.mirror, a.engine},
-		Actions: a.actions, ActionRuns: a.store,
-		Notifications: a.notifier, Secrets: a.store, Metrics: measured.Handler(),
-		Measured: measured.Served, Sealing: a.sealing, Demo: a.demo(), Backups: a.backups,
-		Certificate: a.socket.Served,
+		Pending:     inbox{a.mirror, a.engine},
+		OrderRunner: a.orders, OrderRecords: a.store,
+		Secrets: a.store, Measured: measured.Served,
 	})
 	return a.start(ctx, run, handler)
 }
 
-// start starts what runs for long, the API last. It stops in reverse: first the API, last the workers.
+// newView makes the view, which shows what the store, the mirror and health know.
+func (a *App) newView() *view.View {
+	return view.New(view.Options{
+		Changed:        a.viewed,
+		Snapshot:       func(id fleet.DeviceID) *fleet.Snapshot { return a.mirror.Snapshot(id) },
+		State:          states{a}.State,
+		Causes:         a.causes,
+		FolderState:    a.folderState,
+		FolderTroubles: a.folders.Troubles,
+		FolderStanding: a.folderStanding,
+		FolderHolders:  a.folderHolders,
+		Common:         a.common,
+		Mode:           a.o.Configurator,
+		Wire:           httpapi.Wire{},
+		Shares:         shares{a.store},
+		Files:          asked{a},
+		Look:           func(id fleet.DeviceID, folders ...string) { a.mirror.Look(id, folders...) },
+		Within:         a.memory.Do,
+	})
+}
+
+// start starts the long-running parts, the API last. They stop in reverse order: first the API, last the workers.
 func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handler) error {
 	var farm *stsim.Farm
 	if a.o.Demo > 0 {
 		var err error
-		if farm, err = startDemo(ctx, a.store, a.o.Demo); err != nil {
+		if farm, err = startDemo(ctx, a.store, a.edits, run.CheckTemplate, a.o.Demo); err != nil {
 			return err
-		}
-		if err := a.store.DescribeTemplates(ctx, run.DescribeSaved); err != nil {
-			return errors.Join(err, farm.Close())
 		}
 		a.life.onStop("simulated daemons", func(context.Context) error { return farm.Close() })
 	}
@@ -357,12 +394,9 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.logRestored(registry)
 	for id, device := range registry.Devices {
 		a.mirror.Put(*device, registry.ModeOf(id) == fleet.ModePaused)
-		a.count(id)
-		if s := a.mirror.Snapshot(id); s != nil {
-			a.rollup.SetFolders(id, s.Folders)
-			a.rollup.SetSummaries(id, s.Summaries)
-		}
 	}
+	a.life.background("memory", budget.GiveBackAtRest, a.fail)
+	a.life.background("event log", a.eventLog.Run, a.fail)
 	a.life.background("events", a.feed.Run, a.fail)
 	a.life.background("changes", a.forward, a.fail)
 	a.life.background("discovery", a.discovery.Run, a.fail)
@@ -374,7 +408,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("backups", a.backups.Run, a.fail)
 	a.life.background("reconcile", a.engine.Run, a.fail)
 	a.life.background("rollouts", a.runner.Run, a.fail)
-	a.life.background("orders to daemons", a.actions.Run, a.fail)
+	a.life.background("orders to daemons", a.orders.Run, a.fail)
 	a.life.background("notify", a.notifier.Run, a.fail)
 	a.life.background("health", a.monitor.Run, a.fail)
 	a.life.background("history", a.newHistorian().Run, a.fail)
@@ -385,7 +419,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 		a.life.background("simulated agents", func(ctx context.Context) error { return a.runDemoAgents(ctx, farm) }, a.fail)
 	}
 	server := listen.Server(handler, a.log)
-	server.RegisterOnShutdown(a.feed.Hub.Close) // ends the event streams, for which Shutdown would wait
+	server.RegisterOnShutdown(a.feed.Hub.Close) // Shutdown would wait for the event streams, so this ends them.
 	a.life.onStop("api", func(ctx context.Context) error {
 		err := server.Shutdown(ctx)
 		return errors.Join(err, server.Close())
@@ -398,11 +432,12 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	return nil
 }
 
-// Run says where the server is and blocks until ctx ends or a part of the server fails, then stops everything.
+// Run prints the server's address. It blocks until ctx ends or a part of the server fails, and then stops everything.
 func (a *App) Run(ctx context.Context) error {
 	ready := "Muster is ready: " + a.socket.URL
 	token := filepath.Join(a.o.Home, auth.AdminTokenFile)
-	if _, err := os.Stat(token); err == nil { // an administrator with a token of their own may have removed the file
+	// The file may be gone: an administrator with another token may have removed it.
+	if _, err := os.Stat(token); err == nil {
 		ready += " (administrator's token in " + token + ")"
 	}
 	fmt.Fprintln(a.o.Out, ready)
@@ -418,20 +453,20 @@ func (a *App) Run(ctx context.Context) error {
 	return errors.Join(err, a.Stop())
 }
 
-// Stop stops everything within ten seconds. It may be called twice.
+// Stop stops everything within stopLimit. It may be called twice.
 func (a *App) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
 	defer cancel()
 	return a.life.stop(ctx)
 }
 
-// URL is where the API answers.
+// URL returns the address of the API.
 func (a *App) URL() string { return a.socket.URL }
 
 func (a *App) fail(err error) {
 	select {
 	case a.failed <- err:
-	default: // another part failed before
+	default: // Another part has already failed.
 	}
 }
 

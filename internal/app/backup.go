@@ -9,24 +9,24 @@ import (
 	"path/filepath"
 	"time"
 
-	"muster/internal/auth"
-	"muster/internal/backup"
+	"muster/internal/adapter/listen"
+	"muster/internal/adapter/seal"
+	"muster/internal/adapter/store"
+	"muster/internal/edge/auth"
+	"muster/internal/engine/backup"
 	"muster/internal/fleet"
-	"muster/internal/listen"
 	"muster/internal/logkey"
-	"muster/internal/seal"
-	"muster/internal/store"
 )
 
-// Names in a backup, and in a home that was restored, of a certificate and key that were given from outside.
+// The names, in a backup and in a restored home directory, of a certificate and key that the options named elsewhere.
 const (
 	GivenCertificateFile = "tls-cert.pem"
 	GivenKeyFile         = "tls-key.pem"
 )
 
-// BackUp writes everything that a server keeps into one file, and reads it back: that the content is whole, and that
-// the seal keys in it open every value. The server may serve meanwhile. Of the options it takes where the server keeps
-// what.
+// BackUp writes everything that a server stores into one file. It reads the file back, and checks that the content is
+// complete and that the seal keys in it open every sealed value. The server may be running. Of the options it uses
+// only those that say where the server stores its data.
 func BackUp(ctx context.Context, o Options, path string, lock backup.Lock) (backup.Made, error) {
 	if lock.IsZero() {
 		return backup.Made{}, &fleet.Error{Code: fleet.CodeInvalid, Message: "say what the backup is encrypted to",
@@ -37,7 +37,7 @@ func BackUp(ctx context.Context, o Options, path string, lock backup.Lock) (back
 		return backup.Made{}, err
 	}
 	return backup.Create(path, backup.Source{
-		Muster: o.Version, Now: time.Now().Truncate(time.Millisecond), Lock: lock, Tell: o.BackupProgress,
+		Muster: o.Build.String(), Now: time.Now().Truncate(time.Millisecond), Lock: lock, Tell: o.BackupProgress,
 		Dump: func(to backup.Sink) error {
 			return store.Dump(ctx, store.Options{DSN: o.Database, Home: o.Home}, to)
 		},
@@ -46,7 +46,8 @@ func BackUp(ctx context.Context, o Options, path string, lock backup.Lock) (back
 			if err != nil {
 				return nil, err
 			}
-			// A rotation may have begun or ended meanwhile: what the database holds was sealed with one of these.
+			// A rotation may have started or ended meanwhile, so the values may be sealed with the keys of before or
+			// after.
 			return backupFiles(o, now.Merged(before))
 		},
 		Check: func(content backup.Content) (backup.Sink, error) {
@@ -74,7 +75,7 @@ func keysIn(content backup.Content) (*seal.Ring, error) {
 	return seal.ParseRing(string(text))
 }
 
-// backupFiles are the files beside the database.
+// backupFiles returns the files that a backup contains besides the database.
 func backupFiles(o Options, keys *seal.Ring) ([]backup.File, error) {
 	files := []backup.File{{Name: seal.FileName, Data: []byte(keys.Text().Reveal())}}
 	for _, one := range []struct{ name, path string }{
@@ -97,7 +98,7 @@ func backupFiles(o Options, keys *seal.Ring) ([]backup.File, error) {
 	return files, nil
 }
 
-// newBackups makes the backups that the server was started with, or none.
+// newBackups makes the schedule of backups from the options.
 func (a *App) newBackups() *backup.Schedule {
 	create := func(ctx context.Context, path string, lock backup.Lock) (backup.Made, error) {
 		return BackUp(ctx, a.o, path, lock)
@@ -105,7 +106,7 @@ func (a *App) newBackups() *backup.Schedule {
 	return backup.NewSchedule(a.o.Backup, create, time.Now, a.log)
 }
 
-// logRestored says why a server that was restored writes nothing.
+// logRestored logs why a restored server writes nothing.
 func (a *App) logRestored(registry *fleet.Registry) {
 	if r := registry.Restored; r != nil {
 		a.log.Warn("restored from a backup: nothing is written to daemons until an admin types `muster resume`; "+

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"muster/internal/backup"
+	"muster/internal/adapter/seal"
+	"muster/internal/adapter/store"
+	"muster/internal/engine/backup"
 	"muster/internal/fleet"
-	"muster/internal/seal"
-	"muster/internal/store"
 )
 
 // BenchmarkBackup is what a backup costs of a home with 3,000 devices and templates: how long it takes follows from
@@ -33,11 +33,10 @@ func BenchmarkBackup(b *testing.B) {
 				number := w*each + n
 				d := fleet.Device{ID: fleet.DeviceIDOf([32]byte{byte(number), byte(number >> 8)}), Label: fmt.Sprint(number),
 					APIKey: fleet.NewSecret("key"), APIAddress: "127.0.0.1", APIPort: 8384}
-				if _, _, err := s.PutDevice(b.Context(), d, nil); err != nil {
-					b.Error(err)
-				}
-				if _, err := s.CreateTemplate(b.Context(), fleet.Template{Label: d.Label, Op: fleet.OpSet,
-					Key: "options.natEnabled", Text: "# " + strings.Repeat(d.Label, 200) + "\ntrue"}); err != nil {
+				template := fleet.Template{Label: d.Label, Op: fleet.OpSet, Key: "options.natEnabled",
+					Text: "# " + strings.Repeat(d.Label, 200) + "\ntrue"}
+				edit := fleet.Edit{Put: []fleet.DevicePut{{Device: d}}, New: []fleet.TaggedTemplate{{Template: template}}}
+				if _, err := s.ApplyEdit(b.Context(), edit, fleet.Basis{}); err != nil {
 					b.Error(err)
 				}
 			}

@@ -4,46 +4,51 @@ import (
 	"context"
 	"sync"
 
-	"muster/internal/discovery"
+	"muster/internal/adapter/discovery"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 )
 
-// changes are what the engines and the store told, until App.forward hands it on. To tell is to mark: no engine runs
-// another one's code, and what a device does meanwhile is handed on once. They are bounded by the number of devices.
+// changes collects what the engines and the store report, until App.forward passes it on. Reporting only sets a mark,
+// so no engine runs code of another, and several reports about a device are passed on once. The number of marks is
+// bounded by the number of devices.
 type changes struct {
-	some chan struct{} // of capacity 1; something waits
+	some chan struct{} // of capacity 1; holds a token while marks are set
 
-	mu        sync.Mutex // guards what follows
-	devices   map[fleet.DeviceID]change
+	mu      sync.Mutex // guards the fields below
+	devices map[fleet.DeviceID]deviceChange
+	// devices whose row the view must compute again; the view reads this set itself
+	viewed    map[fleet.DeviceID]bool
+	judged    map[fleet.DeviceID]bool // devices whose folders health must judge again
 	committed fleet.Committed
 }
 
-// change is what changed of a device.
-type change struct {
+// deviceChange is what changed of a device.
+type deviceChange struct {
 	aspect     fleet.Aspect
-	tunnel     bool // its agent's tunnel came, went or changed
-	configKept bool // the store has a configuration that a watcher read
+	tunnel     bool // its agent's tunnel was opened, ended or changed
+	configKept bool // the store has stored a configuration that a watcher read
 }
 
 func newChanges() *changes {
-	return &changes{some: make(chan struct{}, 1), devices: map[fleet.DeviceID]change{}}
+	return &changes{some: make(chan struct{}, 1), devices: map[fleet.DeviceID]deviceChange{},
+		viewed: map[fleet.DeviceID]bool{}, judged: map[fleet.DeviceID]bool{}}
 }
 
-// device marks a device. Without an aspect only its standing in rollouts may be another one.
+// device marks a device. With the aspect 0, only its state in rollouts may have changed.
 func (c *changes) device(id fleet.DeviceID, aspect fleet.Aspect) {
-	c.markDevice(id, func(is *change) { is.aspect |= aspect })
+	c.markDevice(id, func(is *deviceChange) { is.aspect |= aspect })
 }
 
 func (c *changes) configKept(id fleet.DeviceID) {
-	c.markDevice(id, func(is *change) { is.configKept = true })
+	c.markDevice(id, func(is *deviceChange) { is.configKept = true })
 }
 
 func (c *changes) tunnel(id fleet.DeviceID) {
-	c.markDevice(id, func(is *change) { is.tunnel = true })
+	c.markDevice(id, func(is *deviceChange) { is.tunnel = true })
 }
 
-func (c *changes) markDevice(id fleet.DeviceID, note func(*change)) {
+func (c *changes) markDevice(id fleet.DeviceID, note func(*deviceChange)) {
 	c.mark(func() {
 		is := c.devices[id]
 		note(&is)
@@ -63,13 +68,42 @@ func (c *changes) mark(change func()) {
 	}
 }
 
-func (c *changes) takeDevices() map[fleet.DeviceID]change {
-	return takeOut(c, &c.devices, map[fleet.DeviceID]change{})
+// view marks a device whose row the view must compute again.
+func (c *changes) view(id fleet.DeviceID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.viewed[id] = true
+}
+
+func (c *changes) takeViewed() map[fleet.DeviceID]bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.viewed) == 0 {
+		return nil
+	}
+	viewed := c.viewed
+	c.viewed = map[fleet.DeviceID]bool{}
+	return viewed
+}
+
+// judge marks a device whose folders health must judge again.
+func (c *changes) judge(id fleet.DeviceID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.judged[id] = true
+}
+
+func (c *changes) takeJudged() map[fleet.DeviceID]bool {
+	return takeOut(c, &c.judged, map[fleet.DeviceID]bool{})
+}
+
+func (c *changes) takeDevices() map[fleet.DeviceID]deviceChange {
+	return takeOut(c, &c.devices, map[fleet.DeviceID]deviceChange{})
 }
 
 func (c *changes) takeCommitted() fleet.Committed { return takeOut(c, &c.committed, fleet.Committed{}) }
 
-// takeOut gives what waits in a field of changes, and leaves the field empty.
+// takeOut returns the value of a field of changes and resets the field.
 func takeOut[T any](c *changes, field *T, empty T) T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,14 +112,17 @@ func takeOut[T any](c *changes, field *T, empty T) T {
 	return waiting
 }
 
-// deviceChanged is told that something of a device changed. Readers of the inventory see it at once.
+// deviceChanged is called when something of a device changed. Readers of the view see the change at once.
 func (a *App) deviceChanged(id fleet.DeviceID, aspect fleet.Aspect) {
-	a.inventory.DeviceChanged(id)
+	if aspect&(fleet.ConnectionChanged|fleet.FoldersChanged|fleet.ConfigChanged) != 0 {
+		a.changes.judge(id)
+	}
+	a.changes.view(id)
 	a.changes.device(id, aspect)
 }
 
-// forward hands on what was told until ctx ends. What people did comes first: it is why much of the rest happened, and
-// it waits for no more than one device.
+// forward passes marks on until ctx ends. It passes on what people changed first: most other changes follow from that,
+// and it waits at most for the processing of one device.
 func (a *App) forward(ctx context.Context) error {
 	for {
 		select {
@@ -102,12 +139,13 @@ func (a *App) forward(ctx context.Context) error {
 	}
 }
 
-// forwardCommitted tells the engines what people changed.
+// forwardCommitted informs the engines of what people changed.
 func (a *App) forwardCommitted(ctx context.Context) {
 	changed := a.changes.takeCommitted()
 	if changed.Empty() {
 		return
 	}
+	a.logRevisions(changed.Revisions)
 	devices := len(changed.Devices) > 0
 	if changed.Registry || devices {
 		a.feed.RegistryChanged()
@@ -125,7 +163,7 @@ func (a *App) forwardCommitted(ctx context.Context) {
 		a.runner.AllChanged()
 	}
 	if changed.Generation || devices {
-		a.runner.Wake() // it decides which devices are admitted, and the commit of that comes here
+		a.runner.Wake() // The runner decides which devices are admitted; its commit is reported here again.
 	}
 	if changed.Secrets {
 		a.engine.SecretsChanged()
@@ -135,8 +173,8 @@ func (a *App) forwardCommitted(ctx context.Context) {
 	}
 }
 
-// forwardDevice tells the engines, and those who follow the events, what changed of a device.
-func (a *App) forwardDevice(id fleet.DeviceID, is change) {
+// forwardDevice informs the engines and the event stream of what changed of a device.
+func (a *App) forwardDevice(id fleet.DeviceID, is deviceChange) {
 	if is.tunnel || is.configKept || is.aspect&(fleet.ConnectionChanged|fleet.StatusChanged) != 0 {
 		if err := a.heedAgent(context.Background(), id); err != nil {
 			a.log.Warn("what the device's agent tells is not kept yet", logkey.Device, id, logkey.Err(err))
@@ -144,7 +182,8 @@ func (a *App) forwardDevice(id fleet.DeviceID, is change) {
 	}
 	if is.tunnel {
 		a.chooseWay(id)
-		a.inventory.DeviceChanged(id)
+		a.noteDisks(id)
+		a.changes.view(id)
 		is.aspect |= fleet.ConnectionChanged
 	}
 	if is.configKept {
@@ -152,23 +191,20 @@ func (a *App) forwardDevice(id fleet.DeviceID, is change) {
 	}
 	s, aspect := a.mirror.Snapshot(id), is.aspect
 	if s == nil {
-		aspect &= fleet.PlanChanged // what the mirror told of it is over
+		// A device without a snapshot is no longer watched, so only its plan can have changed.
+		aspect &= fleet.PlanChanged
 	}
 	a.feed.DeviceChanged(id, aspect)
-	if aspect&(fleet.ConnectionChanged|fleet.ConfigChanged|fleet.PlanChanged) != 0 {
-		a.count(id)
-	}
 	if aspect&fleet.ConnectionChanged != 0 && !s.Answers() && !s.Restarting {
 		a.engine.Offline(id)
 	}
 	if aspect&fleet.FoldersChanged != 0 {
-		a.rollup.Summarise(id, a.mirror.Snapshot)
 		a.engine.FoldersSeen(id)
 	}
 	a.runner.DeviceChanged(id)
 	if aspect&(fleet.ConnectionChanged|fleet.StatusChanged) != 0 && s.Answers() {
 		if host := s.Host(); host != "" && s.FoundBy != discovery.ByRecord {
-			a.discovery.Proven(id, host) // it is looked for there first
+			a.discovery.Proven(id, host) // Discovery tries this host first next time.
 		}
 		a.engine.Online(id)
 	}

@@ -18,8 +18,8 @@ func TestWhatADeviceDoesMeanwhileIsHandedOnOnce(t *testing.T) {
 	c.commit(fleet.Committed{Admitted: []fleet.DeviceID{"b"}})
 	<-c.some
 	committed, devices := c.takeCommitted(), c.takeDevices()
-	want := change{aspect: fleet.ConnectionChanged | fleet.PlanChanged, configKept: true}
-	if len(devices) != 2 || devices["a"] != want || devices["b"] != (change{}) {
+	want := deviceChange{aspect: fleet.ConnectionChanged | fleet.PlanChanged, configKept: true}
+	if len(devices) != 2 || devices["a"] != want || devices["b"] != (deviceChange{}) {
 		t.Errorf("devices %+v", devices)
 	}
 	if !committed.Registry || !committed.Devices["a"] || len(committed.Admitted) != 1 {

@@ -4,25 +4,25 @@ import (
 	"cmp"
 	"context"
 
+	"muster/internal/adapter/store"
+	"muster/internal/adapter/syncthing"
+	"muster/internal/engine/mirror"
+	"muster/internal/engine/reconcile"
 	"muster/internal/fleet"
-	"muster/internal/mirror"
-	"muster/internal/reconcile"
-	"muster/internal/store"
-	"muster/internal/syncthing"
 )
 
-// client is a daemon's, as the mirror asks for one.
+// client adapts syncthing.Client to the interface of the mirror.
 type client struct{ *syncthing.Client }
 
 func (c client) Open(ctx context.Context) (mirror.Channel, error) {
 	session, err := c.Session(ctx)
 	if err != nil {
-		return nil, err // not a nil *syncthing.Session
+		return nil, err // A nil *syncthing.Session would be a non-nil interface.
 	}
 	return session, nil
 }
 
-// daemons lets reconcile talk over the connections that the mirror holds.
+// daemons lets reconcile use the connections of the mirror.
 type daemons struct {
 	mirror *mirror.Mirror
 	store  *store.Store
@@ -45,7 +45,7 @@ func (d daemons) Ignores(ctx context.Context, id fleet.DeviceID, folder string) 
 func (d daemons) Session(ctx context.Context, id fleet.DeviceID) (reconcile.Session, error) {
 	session, err := d.mirror.Session(ctx, id)
 	if err != nil {
-		return nil, err // not a nil *mirror.Session
+		return nil, err // A nil *mirror.Session would be a non-nil interface.
 	}
 	return session, nil
 }
@@ -66,7 +66,7 @@ func (d daemons) Known(id fleet.DeviceID) reconcile.Known {
 		known.Version = *snapshot.Version
 	}
 	known.FolderErrors, _ = snapshot.FolderErrors()
-	known.FolderRuns = snapshot.FolderRuns
+	known.FolderRuns, known.FolderMayBreak = snapshot.FolderRuns, snapshot.FolderMayBreak
 	known.System = fleet.SystemOf(snapshot.Status, snapshot.Version)
 	return known
 }
@@ -82,7 +82,7 @@ func (d daemons) TryAccess(ctx context.Context, id fleet.DeviceID, access fleet.
 	return d.mirror.TryAccess(ctx, registry.Devices[id], access)
 }
 
-// AdoptAccess keeps another API key or port for the device, which ends the watcher and starts a new one.
+// AdoptAccess stores another API key or port of the device, which replaces its watcher.
 func (d daemons) AdoptAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error {
 	return d.store.ReplaceAccess(ctx, id, before, after)
 }

@@ -6,18 +6,20 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sync/errgroup"
 
-	"muster/internal/demo"
+	"muster/internal/adapter/demo"
+	"muster/internal/adapter/store"
+	"muster/internal/edge/httpapi"
+	"muster/internal/engine/change"
 	"muster/internal/fleet"
-	"muster/internal/httpapi"
-	"muster/internal/store"
 	"muster/internal/stsim"
 )
 
-// The demo's fleet: simulated daemons at three sites, and templates that a newcomer can read and change.
+// The demo's fleet: simulated daemons at three sites, and templates that a new user can read and change.
 var (
 	demoSites     = []fleet.Tag{"site:berlin", "site:lima", "site:osaka"}
 	demoTemplates = []struct {
@@ -28,26 +30,37 @@ var (
 			"demo"},
 		{fleet.Template{Label: "Slow line in Lima", Priority: 20, Op: fleet.OpMerge, Key: "options",
 			Text: "{\n  # KiB/s\n  maxSendKbps: 2000\n  maxRecvKbps: 8000\n}\n"}, "site:lima"},
-		{fleet.Template{Label: "Price list, read-only everywhere", Priority: 30, Op: fleet.OpMerge, Key: "folders.price-list", Text: `def template(device):
+		{
+			fleet.Template{
+				Label:    "Price list, read-only everywhere",
+				Priority: 30,
+				Op:       fleet.OpMerge,
+				Key:      "folders.price-list",
+				Text: `def template(device):
     return {
         "label": "Price list",
         "path": "~/price-list",
         "type": "receiveonly",
         "devices": [{"deviceID": d.deviceID} for d in devices(tag="price-list")],
     }
-`}, "price-list"},
+`,
+			},
+			"price-list",
+		},
 	}
 )
 
-// priceListDevices share the demo's folder: a few, so that sharing stays readable at any size of the fleet.
+// priceListDevices is the number of devices that share the demo's folder. It is small so that the folder can be read
+// in a fleet of any size.
 const priceListDevices = 5
 
-// demoAgentEach is how many of the demo's devices there are for each one that comes by its agent.
+// demoAgentEach says that one of so many devices of a demo is reached through an agent.
 const demoAgentEach = 3
 
-// startDemo starts n simulated daemons and registers them, and one more whose agent asks for that. It wants a database
-// without devices: a demo must not mix with a real fleet.
-func startDemo(ctx context.Context, s *store.Store, n int) (*stsim.Farm, error) {
+// startDemo starts n simulated daemons and registers them. One more daemon has an agent that asks to be accepted. The
+// database must have no devices, so that a demo never mixes with a real fleet.
+func startDemo(ctx context.Context, s *store.Store, edits *change.Changes, check checkTemplate, n int) (*stsim.Farm,
+	error) {
 	registry, err := s.Registry(ctx)
 	if err != nil {
 		return nil, err
@@ -66,50 +79,62 @@ func startDemo(ctx context.Context, s *store.Store, n int) (*stsim.Farm, error) 
 	if err := farm.Start(); err != nil {
 		return nil, fmt.Errorf("start simulated daemons: %w", err)
 	}
-	if err := registerDemo(ctx, s, farm); err != nil {
+	if err := makeDemoTroubles(farm); err != nil {
+		return nil, errors.Join(err, farm.Close())
+	}
+	if err := registerDemo(ctx, edits, check, farm); err != nil {
 		return nil, errors.Join(err, farm.Close())
 	}
 	return farm, nil
 }
 
-func registerDemo(ctx context.Context, s *store.Store, farm *stsim.Farm) error {
+// checkTemplate determines the inputs of a template.
+type checkTemplate func(context.Context, fleet.Template) (fleet.Inputs, error)
+
+// demoDevicesEach is how many devices a demo registers in one transaction. An edit of more than ten devices would
+// become a rollout.
+const demoDevicesEach = 10
+
+func registerDemo(ctx context.Context, edits *change.Changes, check checkTemplate, farm *stsim.Farm) error {
+	var templates fleet.Edit
 	for _, demo := range demoTemplates {
-		made, err := s.CreateTemplate(ctx, demo.template)
-		if err != nil {
-			return fmt.Errorf("register a template of the demo: %w", err)
+		template := demo.template
+		var err error
+		if template.Reads, err = check(ctx, template); err != nil {
+			return fmt.Errorf("check a template of the demo: %w", err)
 		}
-		if _, err := s.TagTemplate(ctx, made.ID, demo.tag, nil); err != nil {
-			return fmt.Errorf("tag a template of the demo: %w", err)
-		}
+		templates.New = append(templates.New, fleet.TaggedTemplate{Template: template, Tags: []fleet.Tag{demo.tag}})
 	}
-	group, ctx := errgroup.WithContext(ctx) // writes that wait together are committed together
-	group.SetLimit(64)
+	if _, err := edits.Apply(ctx, templates, fleet.Basis{}); err != nil {
+		return fmt.Errorf("register the templates of the demo: %w", err)
+	}
 	all := farm.Daemons()
-	for i, daemon := range all[:len(all)-1] {
-		group.Go(func() error {
+	first := 0
+	for some := range slices.Chunk(all[:len(all)-1], demoDevicesEach) {
+		var devices fleet.Edit
+		for i, daemon := range some {
 			device := fleet.Device{ID: daemon.ID(), Label: daemon.Name(), APIKey: fleet.NewSecret(daemon.APIKey()),
 				APIAddress: daemon.Host(), APIPort: daemon.Port()}
-			if comesByAgent(i) {
+			if comesByAgent(first + i) {
 				device.APIAddress = ""
 			}
-			if _, _, err := s.PutDevice(ctx, device, nil); err != nil {
-				return fmt.Errorf("register a simulated daemon: %w", err)
+			devices.Put = append(devices.Put, fleet.DevicePut{Device: device})
+			for _, tag := range demoTags(first + i) {
+				devices.Tag = append(devices.Tag, fleet.Tagging{Tag: tag, Device: daemon.ID()})
 			}
-			for _, tag := range demoTags(i) {
-				if _, err := s.TagDevice(ctx, daemon.ID(), tag, nil); err != nil {
-					return fmt.Errorf("tag a simulated daemon: %w", err)
-				}
-			}
-			return nil
-		})
+		}
+		if _, err := edits.Apply(ctx, devices, fleet.Basis{}); err != nil {
+			return fmt.Errorf("register simulated daemons: %w", err)
+		}
+		first += len(some)
 	}
-	return group.Wait()
+	return nil
 }
 
 func comesByAgent(i int) bool { return i%demoAgentEach == demoAgentEach-1 }
 
-// runDemoAgents has the demo's agents connect to this server until ctx ends: those of the devices that come by them,
-// and that of the device that waits to be accepted.
+// runDemoAgents connects the demo's agents to this server until ctx ends: those of registered devices, and that of the
+// device that waits to be accepted.
 func (a *App) runDemoAgents(ctx context.Context, farm *stsim.Farm) error {
 	socket := a.socket
 	if a.forAgents != nil {
@@ -126,7 +151,7 @@ func (a *App) runDemoAgents(ctx context.Context, farm *stsim.Farm) error {
 	return group.Wait()
 }
 
-// onThisMachine is where programs of this machine reach a socket.
+// onThisMachine returns the address at which programs of this machine reach a socket.
 func onThisMachine(at net.Addr) string {
 	address, err := netip.ParseAddrPort(at.String())
 	if err != nil || !address.Addr().IsUnspecified() {
@@ -147,7 +172,7 @@ func demoTags(i int) []fleet.Tag {
 	return tags
 }
 
-// demo is what people start to look around in, nil where this server starts none: it is a demo, or a test.
+// demo returns the part that starts a demo server, or nil when this server cannot: it is a demo itself, or a test.
 func (a *App) demo() httpapi.Demo {
 	if len(a.o.DemoServer) == 0 || a.o.Demo > 0 {
 		return nil

@@ -4,13 +4,13 @@ import (
 	"context"
 	"net"
 
-	"muster/internal/discovery"
+	"muster/internal/adapter/discovery"
+	"muster/internal/adapter/tunnel"
+	"muster/internal/engine/mirror"
 	"muster/internal/fleet"
-	"muster/internal/mirror"
-	"muster/internal/tunnel"
 )
 
-// newDiscovery looks where the options say. A demo never leaves the machine.
+// newDiscovery makes the discovery from the options. In a demo it sends nothing to other machines.
 func (a *App) newDiscovery() (*discovery.Discovery, error) {
 	servers := a.o.DiscoveryServers
 	if a.o.Demo > 0 && len(servers) == 0 {
@@ -26,31 +26,32 @@ func (a *App) newDiscovery() (*discovery.Discovery, error) {
 	})
 }
 
-// newResolver finds daemons for the mirror.
-func (a *App) newResolver() mirror.Way {
-	near := &discovery.Nearby{
+// newResolver makes the part that finds the addresses of daemons for the mirror.
+func (a *App) newResolver() mirror.AgentFirst {
+	near := &discovery.OnlineDaemons{
 		Snapshots: func() []*fleet.Snapshot { return a.mirror.Snapshots() },
-		Registry:  func() (*fleet.Registry, error) { return a.store.Registry(context.Background()) }, // from memory
+		// The registry is read from memory.
+		Registry: func() (*fleet.Registry, error) { return a.store.Registry(context.Background()) },
 	}
-	return mirror.Way{WayOptions: mirror.WayOptions{
+	return mirror.AgentFirst{AgentFirstOptions: mirror.AgentFirstOptions{
 		Registry: a.store.Registry, Agents: agents{a.hub}, Direct: direct{a.discovery, neighbours{near, a}},
 		Last: func(id fleet.DeviceID) *fleet.Snapshot { return a.mirror.Snapshot(id) },
 	}}
 }
 
-// agents are those that are connected, for the mirror.
+// agents gives the mirror access to connected agents.
 type agents struct{ *tunnel.Hub }
 
-func (a agents) AgentAddress(id fleet.DeviceID) (string, error) {
+func (a agents) Agent(id fleet.DeviceID) (address, tooOldFor string, err error) {
 	connected, err := a.Connected(id)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	return connected.Address(), nil
+	return connected.Address(), connected.TooOldFor(), nil
 }
 
-// direct finds daemons without their agents. The managed daemons that are online know where others are: each search
-// brings them along.
+// direct finds daemons that are not reached through agents. It asks the managed daemons that are online for addresses
+// too.
 type direct struct {
 	*discovery.Discovery
 	near neighbours
@@ -62,7 +63,7 @@ func (d direct) Resolve(ctx context.Context, device fleet.Device, pinned bool) (
 
 // neighbours are the managed daemons that are online.
 type neighbours struct {
-	*discovery.Nearby
+	*discovery.OnlineDaemons
 	app *App
 }
 

@@ -4,28 +4,28 @@ import (
 	"context"
 	"fmt"
 
-	"muster/internal/discovery"
-	"muster/internal/enrollment"
+	"muster/internal/adapter/discovery"
+	"muster/internal/adapter/tunnel"
+	"muster/internal/engine/enrollment"
 	"muster/internal/fleet"
-	"muster/internal/tunnel"
 )
 
-// newEnrollments admits devices that are not registered. Every server of the same database recognises the challenges of
-// the others.
+// newEnrollments makes the part that admits unregistered devices. Its key is in the database, so every server of the
+// same database accepts the challenges of the others.
 func (a *App) newEnrollments(ctx context.Context) (*enrollment.Enrollments, error) {
 	key, err := a.store.OwnKey(ctx, "enrolment challenges")
 	if err != nil {
 		return nil, fmt.Errorf("read the key of enrolment challenges: %w", err)
 	}
 	return enrollment.New(enrollment.Options{
-		Store: a.store, Log: a.log, ChallengeKey: key, RefuseIP: discovery.RefuseIP,
+		Store: a.store, Changes: a.edits, Log: a.log, ChallengeKey: key, RefuseIP: discovery.RefuseIP,
 	}), nil
 }
 
-// heedAgent keeps what the connected agent of an accepted device tells.
+// heedAgent stores what the connected agent of an accepted device reports.
 func (a *App) heedAgent(ctx context.Context, id fleet.DeviceID) error {
 	is, connected := a.hub.Info(id)
-	registry, err := a.store.Registry(ctx) // from memory
+	registry, err := a.store.Registry(ctx) // The registry is read from memory.
 	if err != nil || !connected || is.Status.State != tunnel.Accepted {
 		return err
 	}
@@ -34,9 +34,9 @@ func (a *App) heedAgent(ctx context.Context, id fleet.DeviceID) error {
 		return nil
 	}
 	word := fleet.AgentWord{Pin: is.Hello.Pin, Observe: is.Hello.Observe}
-	err = enrollment.Heed(ctx, a.store, device, word)
+	err = enrollment.RecordAgent(ctx, a.store, device, word)
 	if err != nil || a.mirror.Held(id) {
-		return err // a Session may be changing the access: it keeps that itself
+		return err // A Session may be changing the API key or port, and stores it itself.
 	}
 	return enrollment.LearnAccess(ctx, a.store, device, word, a.mirror.Snapshot(id))
 }

@@ -2,21 +2,22 @@ package app
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"time"
 
-	"muster/internal/budget"
+	"muster/internal/adapter/sandbox"
+	"muster/internal/core/plan"
+	"muster/internal/engine/budget"
+	"muster/internal/engine/health"
+	"muster/internal/engine/notify"
 	"muster/internal/fleet"
-	"muster/internal/health"
 	"muster/internal/logkey"
-	"muster/internal/notify"
-	"muster/internal/plan"
-	"muster/internal/sandbox"
 )
 
-// registry is the newest one, with the mode of the server on top; nil where it cannot be read.
+// registry returns the newest registry with the server's mode limit applied, or nil when it cannot be read.
 func (a *App) registry() *fleet.Registry {
-	registry, err := a.ceiling.Registry(context.Background())
+	registry, err := a.modeLimit.Registry(context.Background())
 	if err != nil {
 		a.log.Warn("the registry is not readable", logkey.Err(err))
 		return nil
@@ -24,7 +25,7 @@ func (a *App) registry() *fleet.Registry {
 	return registry
 }
 
-// facts are what health needs of others to tell how a device stands.
+// facts returns what health needs to know from other parts to judge a device.
 func (a *App) facts(id fleet.DeviceID) health.Facts {
 	return health.Facts{
 		Registry: a.registry(), Snapshot: a.mirror.Snapshot(id), Shortage: a.budget.Reason(),
@@ -32,8 +33,8 @@ func (a *App) facts(id fleet.DeviceID) health.Facts {
 	}
 }
 
-// common is what the states of all devices depend on, besides what is told of each. An hour is close enough for the
-// days that certificates last.
+// common returns what the states of all devices depend on besides the changes that are reported for each device. The
+// time counts in hours, which is exact enough for certificates that last for days.
 func (a *App) common() any {
 	return struct {
 		shortage string
@@ -42,10 +43,10 @@ func (a *App) common() any {
 	}{a.budget.Reason(), a.store.LockLost() != nil, time.Now().Unix() / 3600}
 }
 
-// states answers how devices stand, and what trouble there is.
+// states returns the states of devices and of folders in trouble.
 type states struct{ app *App }
 
-// State names in its texts the devices that the caller may know of by their labels.
+// State returns a device's state. Its texts name the devices that the caller may see by their labels.
 func (s states) State(ctx context.Context, id fleet.DeviceID) (fleet.State, error) {
 	facts := s.app.facts(id)
 	facts.Registry = s.app.views.Of(ctx, facts.Registry)
@@ -57,7 +58,7 @@ func (s states) Report(ctx context.Context) (fleet.ProblemReport, error) {
 	if err != nil {
 		return fleet.ProblemReport{}, err
 	}
-	return s.app.health.Report(registry, s.app.facts), nil
+	return s.app.view.Problems(ctx, registry)
 }
 
 // found passes on what reconcile found out about a device.
@@ -67,7 +68,7 @@ func (a *App) found(id fleet.DeviceID, f plan.Findings) {
 	}
 }
 
-// rolledOut passes on how a rollout stands.
+// rolledOut passes on the state of a rollout.
 func (a *App) rolledOut(r fleet.Rollout) {
 	for _, id := range a.health.Rollout(r) {
 		a.deviceChanged(id, fleet.PlanChanged)
@@ -75,8 +76,16 @@ func (a *App) rolledOut(r fleet.Rollout) {
 	a.feed.RolloutChanged(r, a.registry())
 }
 
-// count counts how a device stands now.
-func (a *App) count(id fleet.DeviceID) { a.rollup.Count(id, a.health, a.facts) }
+// counts returns the numbers of the fleet, or the last known ones when the registry cannot be read.
+func (a *App) counts() fleet.Counts {
+	ctx := context.Background()
+	registry, err := a.store.Registry(ctx)
+	counts, failed := a.view.Counts(ctx, registry)
+	if err = errors.Join(err, failed); err != nil {
+		a.log.Warn("the fleet is not counted", logkey.Err(err))
+	}
+	return counts
+}
 
 func (a *App) newNotifier() (*notify.Notifier, error) {
 	senders, err := a.o.Notify.Senders()
@@ -89,7 +98,7 @@ func (a *App) newNotifier() (*notify.Notifier, error) {
 	}), nil
 }
 
-// checks are what this server's health depends on.
+// checks returns the checks that the server's health consists of.
 func (a *App) checks(pool *sandbox.Pool) []health.Check {
 	blocking := func(part fleet.Part, ready func(context.Context) error) health.Check {
 		return health.Check{Part: part, Run: func(ctx context.Context) *fleet.Impairment {
@@ -114,7 +123,7 @@ func (a *App) checks(pool *sandbox.Pool) []health.Check {
 	return checks
 }
 
-// checkDescriptors tells whether every daemon is followed.
+// checkDescriptors reports an impairment when file descriptors do not suffice to follow every daemon.
 func (a *App) checkDescriptors() *fleet.Impairment {
 	visited := a.mirror.Visited()
 	if visited == 0 {
@@ -126,7 +135,7 @@ func (a *App) checkDescriptors() *fleet.Impairment {
 	}
 }
 
-// logBudget says how the limits of the process are shared out.
+// logBudget logs how the process's limits are divided.
 func (a *App) logBudget() {
 	log := a.log.With(logkey.Component, "budget")
 	log.Info("open files are shared out", logkey.Limit, a.budget.Limit,

@@ -1,16 +1,27 @@
 package app
 
 import (
+	"context"
+
+	"muster/internal/engine/health"
 	"muster/internal/fleet"
-	"muster/internal/health"
+	"muster/internal/logkey"
 )
 
-// newHistorian keeps the fleet in numbers.
+// newHistorian makes the part that records the numbers of the fleet over time.
 func (a *App) newHistorian() health.Historian {
-	return health.Historian{Put: a.store.PutHistoryPoint, Log: a.log, Now: func() (p fleet.HistoryPoint) {
-		if registry := a.registry(); registry != nil {
-			p = a.health.InNumbers(registry, a.facts, len(a.notifier.Problems()))
-		}
-		return p
-	}}
+	return health.Historian{Put: a.store.PutHistoryPoint, Log: a.log, Now: a.historyPoint}
+}
+
+func (a *App) historyPoint() fleet.HistoryPoint {
+	ctx, point := context.Background(), fleet.HistoryPoint{}
+	registry, err := a.store.Registry(ctx)
+	if err == nil {
+		point, err = a.view.HistoryPoint(ctx, registry)
+	}
+	if err != nil {
+		a.log.Warn("the fleet is not counted", logkey.Err(err))
+	}
+	point.Problems = int64(len(a.notifier.Problems()))
+	return point
 }

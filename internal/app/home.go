@@ -10,20 +10,20 @@ import (
 	"slices"
 	"strings"
 
-	"muster/internal/auth"
+	"muster/internal/adapter/listen"
+	"muster/internal/adapter/seal"
+	"muster/internal/edge/auth"
 	"muster/internal/fleet"
-	"muster/internal/listen"
 	"muster/internal/logkey"
-	"muster/internal/seal"
-	"muster/internal/store"
 )
 
-// homeFiles are what Muster keeps in its home, for its own user only. Names may go on after them.
+// homeFiles are the names of Muster's files in its home directory, which only its own user may read. A file's name may
+// continue after such a name.
 var homeFiles = []string{"muster.db", "muster.lock", seal.FileName, auth.AdminTokenFile, listen.CertificateFile,
-	GivenCertificateFile, GivenKeyFile, store.ProvenFile}
+	GivenCertificateFile, GivenKeyFile}
 
-// prepareHome makes the home folder, or takes from others what they may do there. A demo without one gets a folder
-// that goes with it.
+// prepareHome creates the home directory, or removes other users' rights on it. A demo without a home gets a temporary
+// one.
 func (a *App) prepareHome() error {
 	if a.o.Demo > 0 && a.o.Home == "" {
 		home, err := os.MkdirTemp("", "muster-demo-")
@@ -41,8 +41,9 @@ func (a *App) prepareHome() error {
 	return a.closeHome()
 }
 
-// closeHome keeps other users out of the home's files. What others could write is refused: it may be theirs. What they
-// could read is closed. The folder itself may be one that holds other things, too: then it stays readable.
+// closeHome prevents other users from reading the files of the home directory. It refuses a file that others could
+// have written, because its content may be theirs. The directory itself may contain other things, so it stays
+// readable.
 func (a *App) closeHome() error {
 	entries, err := os.ReadDir(a.o.Home)
 	if err != nil {
@@ -70,11 +71,11 @@ func (a *App) closeHome() error {
 	return a.closeUnwritable(a.o.Home, 0o755)
 }
 
-// closeUnwritable takes the rights of others away where they could not write.
+// closeUnwritable removes the rights of other users from a file that they cannot write.
 func (a *App) closeUnwritable(path string, mode fs.FileMode) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a companion of the database that is gone again
+		return nil // A temporary file of the database has disappeared again.
 	}
 	if err == nil {
 		err = seal.CheckWritable(path, info)
@@ -89,7 +90,7 @@ func isHomeFile(name string) bool {
 	return slices.ContainsFunc(homeFiles, func(ours string) bool { return strings.HasPrefix(name, ours) })
 }
 
-// closeFile takes the rights of others away, and says so. Where that cannot be done the server does not start.
+// closeFile removes the rights of other users and logs that. When it cannot, the server does not start.
 func (a *App) closeFile(path string, mode fs.FileMode) error {
 	info, err := os.Stat(path)
 	if err == nil && info.Mode().Perm()&^mode == 0 {
@@ -99,7 +100,7 @@ func (a *App) closeFile(path string, mode fs.FileMode) error {
 		err = os.Chmod(path, info.Mode().Perm()&mode)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a companion of the database that is gone again
+		return nil // A temporary file of the database has disappeared again.
 	}
 	if err != nil {
 		return &fleet.Error{
@@ -112,14 +113,14 @@ func (a *App) closeFile(path string, mode fs.FileMode) error {
 	return nil
 }
 
-// sealKeys is nil where there are none yet.
+// sealKeys reads the seal keys. It returns nil when none exist yet.
 func sealKeys(o Options) (*seal.Ring, error) {
 	if !o.SealKey.IsZero() {
 		return seal.ParseRing(o.SealKey.Reveal())
 	}
 	keys, err := seal.FromHome(o.Home)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // no key is no error: the database may be new
+		return nil, nil //nolint:nilnil // A missing key is not an error, because the database may be new.
 	}
 	return keys, err
 }

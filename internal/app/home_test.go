@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"muster/internal/adapter/seal"
 	"muster/internal/fleet"
-	"muster/internal/seal"
 )
 
 // startIn starts a server in a home and stops it again, and gives what it logged.

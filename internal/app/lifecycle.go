@@ -12,8 +12,8 @@ import (
 	"muster/internal/logkey"
 )
 
-// lifecycle keeps the named steps that undo what was started. They run in reverse order; a failing step does not keep
-// the next from running, and running them twice does nothing the second time.
+// lifecycle collects the named steps that stop what was started. They run in reverse order. A step that fails does not
+// prevent the next one, and a second run does nothing.
 type lifecycle struct {
 	log *slog.Logger
 
@@ -32,8 +32,8 @@ func (l *lifecycle) onStop(name string, stop func(context.Context) error) {
 	l.steps = append(l.steps, step{name, stop})
 }
 
-// background runs a long-running part until its stop step, which cancels it and waits. A part that ends by itself is
-// reported to failed.
+// background runs a long-running part. Its stop step cancels the part and waits for it. failed is called when the part
+// ends by itself.
 func (l *lifecycle) background(name string, run func(context.Context) error, failed func(error)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -5,24 +5,22 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"muster/internal/adapter/sandbox"
+	"muster/internal/engine/metrics"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
-	"muster/internal/metrics"
-	"muster/internal/sandbox"
-	"muster/internal/tunnel"
 )
 
-// newMetrics measures this server, in a registry of its own.
+// newMetrics makes the metrics of this server, in a registry of its own.
 func (a *App) newMetrics(pool *sandbox.Pool) (*metrics.Metrics, error) {
 	measures := map[string]func() bool{}
 	for _, m := range sandbox.Measures {
 		measures[string(m)] = func() bool { return pool.Confinement().InForce(m) }
 	}
 	return metrics.New(metrics.Options{
-		Registry: prometheus.NewRegistry(), Version: a.o.Version, Counts: a.rollup.Counts, Rollouts: a.openRollouts,
+		Registry: prometheus.NewRegistry(), Version: a.o.Build.String(), Counts: a.counts, Rollouts: a.openRollouts,
 		Impairments: a.monitor.Impairments, Visited: func() int { return a.mirror.Visited() },
-		Tunnels: func() tunnel.Counts { return a.hub.Counts() }, Measures: measures, Backups: a.backups,
-		Certificate: a.socket.Served,
+		Tunnels: a.tunnelsInNumbers, Measures: measures, Backups: a.backupsInNumbers(), Certificate: a.socket.Served,
 		Queues: map[string]func() int{
 			"observations": func() int { return a.mirror.Backlog() },
 			"devices":      func() int { return a.engine.Backlog() },
@@ -40,4 +38,24 @@ func (a *App) openRollouts() map[fleet.RolloutStatus]int {
 		counts[r.Status]++
 	}
 	return counts
+}
+
+func (a *App) tunnelsInNumbers() metrics.Tunnels {
+	counts := a.hub.Counts()
+	connected := make(map[string]int, len(counts.Tunnels))
+	for state, n := range counts.Tunnels {
+		connected[string(state)] = n
+	}
+	return metrics.Tunnels{Connected: connected, Ended: counts.Ended, Received: counts.Received, Sent: counts.Sent}
+}
+
+// backupsInNumbers returns nil when the server makes no scheduled backups.
+func (a *App) backupsInNumbers() func() metrics.Backups {
+	if !a.backups.Enabled() {
+		return nil
+	}
+	return func() metrics.Backups {
+		status := a.backups.Status()
+		return metrics.Backups{LastAt: status.Last.CreatedAt, LastBytes: status.Last.Bytes, Failed: status.Trouble != nil}
+	}
 }

@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"muster/internal/auth"
+	"muster/internal/edge/auth"
 	"muster/internal/logkey"
 )
 
-// newPeople recognises users. Every server of the same database recognises the devices that they log in from.
+// newPeople makes the part that authenticates users. Its key is in the database, so every server of the same database
+// recognises the browsers in which users have logged in.
 func (a *App) newPeople(ctx context.Context) (*auth.People, error) {
 	deviceKey, err := a.store.OwnKey(ctx, "device cookies")
 	if err != nil {
@@ -19,7 +20,7 @@ func (a *App) newPeople(ctx context.Context) (*auth.People, error) {
 	}), nil
 }
 
-// printFirstLink prints a log-in link, alone on its line, while no administrator can log in with a password.
+// printFirstLink prints a log-in link on a line of its own while no administrator can log in with a password.
 func (a *App) printFirstLink(ctx context.Context) {
 	code, err := a.people.FirstLink(ctx)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"muster/internal/auth"
+	"muster/internal/edge/auth"
 	"muster/internal/fleet"
 )
 

@@ -8,23 +8,23 @@ import (
 	"os/user"
 	"path/filepath"
 
-	"muster/internal/auth"
+	"muster/internal/adapter/store"
+	"muster/internal/edge/auth"
 	"muster/internal/fleet"
-	"muster/internal/store"
 )
 
-// onTheHost is who acts in the audit when it is done with the home folder in hand, without any token.
+// onTheHost is the actor in the audit of commands that run on the server's machine without a token.
 const onTheHost = "host"
 
-// ResetAdmin makes another administrator's token while no server runs, for those who have the home folder and no token
-// any more. It gives the file with the token.
+// ResetAdmin makes a new administrator token while no server runs, for people who have access to the home directory
+// but no token. It returns the file with the token.
 func ResetAdmin(ctx context.Context, o Options) (file string, err error) {
 	return filepath.Join(o.Home, auth.AdminTokenFile), onHome(ctx, o, func(ctx context.Context, s *store.Store) error {
 		return renewAdmin(ctx, s, o.Home)
 	})
 }
 
-// onHome does something with the database of a home, as the host, while no server runs.
+// onHome runs a function on the database of a home directory while no server runs.
 func onHome(ctx context.Context, o Options, do func(context.Context, *store.Store) error) (err error) {
 	a := newApp(o)
 	defer func() { err = errors.Join(err, a.Stop()) }()
@@ -38,7 +38,8 @@ func onHome(ctx context.Context, o Options, do func(context.Context, *store.Stor
 	return do(fleet.WithActor(ctx, onTheHost), opened)
 }
 
-// existingHome refuses a folder without a Muster in it: a new database there would be nobody's.
+// existingHome refuses a folder that is not a home directory of Muster, because opening it would create a new
+// database.
 func (a *App) existingHome() error {
 	if a.o.Database == "" {
 		if _, err := os.Stat(filepath.Join(a.o.Home, "muster.db")); errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +50,7 @@ func (a *App) existingHome() error {
 	return a.prepareHome()
 }
 
-// renewAdmin makes another administrator's token, with an entry in the audit.
+// renewAdmin makes a new administrator token and records that in the audit.
 func renewAdmin(ctx context.Context, s *store.Store, home string) error {
 	ctx = fleet.WithActor(ctx, onTheHost)
 	if _, err := auth.RenewAdminToken(ctx, s, home); err != nil {
@@ -58,7 +59,7 @@ func renewAdmin(ctx context.Context, s *store.Store, home string) error {
 	return s.Record(ctx, "admin.reset", auth.AdminTokenFile, byUserOfHost())
 }
 
-// byUserOfHost says for the audit who acts on the host.
+// byUserOfHost names the user of the operating system for the audit.
 func byUserOfHost() string {
 	by := "an unknown user"
 	if u, err := user.Current(); err == nil {

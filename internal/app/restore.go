@@ -10,31 +10,32 @@ import (
 	"slices"
 	"time"
 
-	"muster/internal/auth"
-	"muster/internal/backup"
+	"muster/internal/adapter/listen"
+	"muster/internal/adapter/seal"
+	"muster/internal/adapter/store"
+	"muster/internal/edge/auth"
+	"muster/internal/engine/backup"
 	"muster/internal/fleet"
-	"muster/internal/listen"
-	"muster/internal/seal"
-	"muster/internal/store"
 )
 
-// unfinishedFolder is in a home while a restore fills it. A server refuses to start beside it.
+// unfinishedFolder exists in a home directory while a restore fills it. A server does not start when it exists.
 const unfinishedFolder = "restore.unfinished"
 
-// restorable are the files of a home that a backup may have.
+// restorable are the files of a home directory that a backup may contain.
 var restorable = []string{
 	seal.FileName, listen.CertificateFile, auth.AdminTokenFile, GivenCertificateFile, GivenKeyFile,
 }
 
-// Revived is who has a role after a restore, also where that was taken away since the backup.
+// Revived lists who has a role after a restore. Some of them may have lost it since the backup.
 type Revived struct {
 	Tokens []fleet.Token
 	Users  []fleet.User
 }
 
-// Restore fills an empty home, and an empty database where the options name one, with what a backup has. The backup is
-// read to its end before anything is written: what is damaged, or what its keys do not open, is refused. Where the
-// restore fails the home is left as it was. A server that starts afterwards observes until a person resumes.
+// Restore fills an empty home directory, and an empty database if the options name one, from a backup. It reads the
+// whole backup before it writes anything, and refuses one that is damaged or that its own keys cannot open. When it
+// fails it leaves the home directory as it was. A server on the restored home writes to no daemon until a person
+// resumes.
 func Restore(ctx context.Context, o Options, path string, opener backup.Opener) (content backup.Content,
 	revived Revived, err error) {
 	content, err = backup.Read(path, opener, func(content backup.Content) (backup.Sink, error) {
@@ -70,7 +71,7 @@ func checkFiles(content backup.Content) error {
 	return nil
 }
 
-// emptyHome refuses a home in which a server or a restore left something, and makes one that is not there.
+// emptyHome refuses a home directory that a server or a restore has used. It creates a missing one.
 func emptyHome(home string) (made bool, err error) {
 	entries, err := os.ReadDir(home)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +103,7 @@ func unfinished(home string) error {
 			"database if it is PostgreSQL, and restore again.", filepath.Join(home, unfinishedFolder), seal.FileName)}
 }
 
-// restore is one restore under way.
+// restore is a restore that is being made.
 type restore struct {
 	Options
 	path   string
@@ -134,7 +135,7 @@ func (r restore) run(ctx context.Context, content backup.Content) (revived Reviv
 	return revived, r.place()
 }
 
-// record brings the tables up to date, writes into the audit where they come from, and gives who has a role.
+// record migrates the tables, records the restore in the audit, and returns who has a role.
 func (r restore) record(ctx context.Context, database store.Options, content backup.Content) (revived Revived,
 	err error) {
 	keys, err := keysIn(content)
@@ -158,7 +159,7 @@ func (r restore) record(ctx context.Context, database store.Options, content bac
 	return revived, err
 }
 
-// place moves what was made into the home, the database last. The folder that it was made in goes when all is there.
+// place moves the restored files into the home directory, the database last. Then it removes the temporary folder.
 func (r restore) place() error {
 	entries, err := os.ReadDir(r.staged)
 	if err != nil {

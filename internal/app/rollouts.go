@@ -3,12 +3,12 @@ package app
 import (
 	"context"
 
+	"muster/internal/adapter/store"
+	"muster/internal/engine/rollout"
 	"muster/internal/fleet"
-	"muster/internal/rollout"
-	"muster/internal/store"
 )
 
-// rolloutPolicy is the parsed --waves and --approval-threshold.
+// rolloutPolicy contains the parsed flags --waves and --approval-threshold.
 type rolloutPolicy struct {
 	threshold rollout.Threshold
 	waves     []string
@@ -22,15 +22,15 @@ func policyOf(o Options) (p rolloutPolicy, err error) {
 	return p, err
 }
 
-// newRunner makes the engine that decides who is admitted to which templates and tags, with what it knew at the last
-// stop. Simulated daemons need less time than real ones.
+// newRunner makes the engine that decides which devices are admitted to which generation. It continues the rollouts
+// that the store has. With simulated daemons it uses shorter times.
 func (a *App) newRunner(ctx context.Context, evaluator rollout.Evaluator) (*rollout.Runner, error) {
 	soak := a.o.Soak
 	if soak == 0 && a.o.Demo > 0 {
 		soak = rollout.SimulatedSoakTime
 	}
 	runner := rollout.New(rollout.Options{
-		Store: a.store, Fleet: managed{a}, Evaluator: evaluator, Log: a.log, Step: a.o.Step,
+		Store: a.store, Changes: a.edits, Fleet: managed{a}, Evaluator: evaluator, Log: a.log, Step: a.o.Step,
 		SoakTime: soak, ProgressDeadline: a.o.ProgressDeadline, Waves: a.policy.waves,
 		ApprovalThreshold: a.policy.threshold, FourEyes: a.o.FourEyes, Changed: a.rolledOut,
 	})
@@ -44,7 +44,7 @@ func (a *App) newRunner(ctx context.Context, evaluator rollout.Evaluator) (*roll
 	return runner, runner.Load(ctx)
 }
 
-// managed is the fleet as rollouts see it: what the mirror observed, and what reconcile made of it.
+// managed is the fleet as rollouts need it: what the mirror observed, and the results of reconcile.
 type managed struct{ app *App }
 
 func (m managed) Standing(id fleet.DeviceID) fleet.Standing {
@@ -58,7 +58,7 @@ func (m managed) Version(id fleet.DeviceID) (v fleet.Version) {
 	return v
 }
 
-// forgetOld forgets revisions that are too many or too old.
+// forgetOld deletes revisions that are too many or too old.
 func (a *App) forgetOld(ctx context.Context) error {
 	retention := store.DefaultRetention
 	if a.o.KeepRevisions > 0 {

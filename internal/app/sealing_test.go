@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"muster/internal/adapter/seal"
 	"muster/internal/fleet"
-	"muster/internal/seal"
 )
 
 // Keys that come from outside are replaced there: the new one before the old one. Once nothing needs the old one, the

@@ -6,28 +6,28 @@ import (
 	"net/url"
 	"slices"
 
-	"muster/internal/auth"
+	"muster/internal/adapter/signon"
+	"muster/internal/adapter/store"
+	"muster/internal/edge/auth"
+	"muster/internal/edge/httpapi"
 	"muster/internal/fleet"
-	"muster/internal/httpapi"
 	"muster/internal/logkey"
-	"muster/internal/signon"
-	"muster/internal/store"
 )
 
-// SignOn says how people log in by single sign-on. Without an issuer they do not.
+// SignOn contains the settings of single sign-on. Without an issuer single sign-on is off.
 type SignOn struct {
 	Issuer       string
 	ClientID     string
 	ClientSecret fleet.Secret
-	Name         string // of the provider, for people
+	Name         string // name of the provider, shown to people
 	Rules        []auth.RoleRule
 	GroupsClaim  string
 	NameClaim    string
-	Scopes       []string // besides openid
-	Roots        string   // certificates (PEM) to trust besides the system's
+	Scopes       []string // scopes besides openid
+	Roots        string   // file with certificates (PEM) to trust besides the system's
 }
 
-// allowPublic allows clients to address the server by the name in its public URL.
+// allowPublic allows clients to use the host name in the public URL.
 func (a *App) allowPublic() (err error) {
 	if a.o.PublicURL == "" {
 		return nil
@@ -39,7 +39,7 @@ func (a *App) allowPublic() (err error) {
 	return nil
 }
 
-// openSignOn decides whether there is single sign-on.
+// openSignOn sets up single sign-on if the options ask for it.
 func (a *App) openSignOn(ctx context.Context) error {
 	if a.o.SignOn.Issuer == "" {
 		return nil
@@ -53,7 +53,8 @@ func (a *App) openSignOn(ctx context.Context) error {
 			"muster admin single-sign-on on")
 		return nil
 	}
-	if a.public == nil { // the provider sends people back to where the server listens
+	// The provider needs a URL to which it sends people back: the address where the server listens.
+	if a.public == nil {
 		if a.public, err = url.Parse(a.URL()); err != nil {
 			return err
 		}
@@ -67,7 +68,7 @@ func (a *App) openSignOn(ctx context.Context) error {
 	return err
 }
 
-// issuer is that of single sign-on, "" where it is off.
+// issuer returns the issuer of single sign-on, or "" when it is off.
 func (a *App) issuer() string {
 	if a.provider == nil {
 		return ""
@@ -75,10 +76,10 @@ func (a *App) issuer() string {
 	return a.o.SignOn.Issuer
 }
 
-// newSignOn is nil where single sign-on is off.
+// newSignOn returns nil when single sign-on is off.
 func (a *App) newSignOn(ctx context.Context) (httpapi.SignOn, error) {
 	if a.provider == nil {
-		return nil, nil //nolint:nilnil // the API has none then
+		return nil, nil //nolint:nilnil // nil switches the API's part off
 	}
 	key, err := a.store.OwnKey(ctx, "single sign-on")
 	if err != nil {
@@ -90,8 +91,8 @@ func (a *App) newSignOn(ctx context.Context) (httpapi.SignOn, error) {
 	}), nil
 }
 
-// SwitchSignOn switches single sign-on off, or on again, while no server runs: for those who have the home folder, and
-// a provider that lets the wrong people in.
+// SwitchSignOn switches single sign-on off or on while no server runs. It is for people with access to the home
+// directory whose provider lets the wrong people in.
 func SwitchSignOn(ctx context.Context, o Options, off bool) error {
 	return onHome(ctx, o, func(ctx context.Context, s *store.Store) error {
 		return s.SwitchSignOn(ctx, off, byUserOfHost())

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"muster/internal/auth"
+	"muster/internal/edge/auth"
 	"muster/internal/fleet"
 )
 

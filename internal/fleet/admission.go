@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// Admission says which generation each device is admitted to: its hold's, or else the settled one. It is an immutable
-// snapshot that readers share.
+// Admission tells which generation each device is admitted to: the generation of its hold, or else the newest
+// generation for which rollouts have decided (settled). It is an immutable snapshot that readers share.
 type Admission struct {
-	settled *Registry           // the newest generation of which it was decided who is admitted
-	holds   map[DeviceID]Hold   // devices that a rollout keeps at a past generation
-	pasts   map[int64]*Registry // the registries of these generations
-	joined  *joinedRegistries   // shared by an Admission and those that follow from it
+	settled *Registry           // registry of the newest generation for which rollouts have decided
+	holds   map[DeviceID]Hold   // devices that a rollout holds at an earlier generation
+	pasts   map[int64]*Registry // registries of these generations
+	joined  *joinedRegistries   // shared by an Admission and its successors
 }
 
-// NewAdmission makes the snapshot. pasts has the registry of every generation at which a device is held.
+// NewAdmission makes the snapshot. pasts has the registry of every generation in holds.
 func NewAdmission(settled *Registry, holds []Hold, pasts map[int64]*Registry) *Admission {
 	a := &Admission{settled: settled, holds: make(map[DeviceID]Hold, len(holds)), pasts: pasts,
 		joined: &joinedRegistries{made: map[pastAndCurrent]*Registry{}}}
@@ -25,19 +25,19 @@ func NewAdmission(settled *Registry, holds []Hold, pasts map[int64]*Registry) *A
 	return a
 }
 
-// Settled is the registry at the newest generation of which it was decided who is admitted.
+// Settled gives the registry of the newest generation for which rollouts have decided who is admitted.
 func (a *Admission) Settled() *Registry { return a.settled }
 
-// Hold tells whether a rollout keeps the device at a past generation.
+// Hold tells whether a rollout keeps the device at an earlier generation.
 func (a *Admission) Hold(id DeviceID) (Hold, bool) {
 	h, held := a.holds[id]
 	return h, held
 }
 
-// Holds are all of them. The map must not be changed.
+// Holds gives all holds. The map must not be changed.
 func (a *Admission) Holds() map[DeviceID]Hold { return a.holds }
 
-// At is the registry of the generation that a device is admitted to, with the devices of that time.
+// At gives the registry of the generation that a device is admitted to, with the devices of that generation.
 func (a *Admission) At(id DeviceID) *Registry {
 	if h, held := a.holds[id]; held {
 		return a.pasts[h.Generation]
@@ -45,7 +45,7 @@ func (a *Admission) At(id DeviceID) *Registry {
 	return a.settled
 }
 
-// Past is the registry of a generation that the snapshot has; nil for another.
+// Past gives the registry of a generation that the snapshot has, or nil.
 func (a *Admission) Past(generation int64) *Registry {
 	if generation == a.settled.Generation {
 		return a.settled
@@ -53,13 +53,13 @@ func (a *Admission) Past(generation int64) *Registry {
 	return a.pasts[generation]
 }
 
-// Same tells whether the same devices are held at the same generations, and the same generation is settled.
+// Same tells whether two snapshots have the same holds and the same settled generation.
 func (a *Admission) Same(b *Admission) bool {
 	return a.settled.Generation == b.settled.Generation && maps.Equal(a.holds, b.holds)
 }
 
-// For is the registry of the generation that a device is admitted to, with the devices, settings and modes of current.
-// It gives the same pointer while neither changed.
+// For gives the registry of the generation that a device is admitted to, with the devices, settings and modes of
+// current. It gives the same pointer while neither changed.
 func (a *Admission) For(id DeviceID, current *Registry) *Registry {
 	past := a.At(id)
 	if past.Generation >= current.Generation {
@@ -68,16 +68,16 @@ func (a *Admission) For(id DeviceID, current *Registry) *Registry {
 	return a.joined.join(past, current)
 }
 
-// AdmissionChange is what a commit changes of an Admission.
+// AdmissionChange is what a commit changes in an Admission.
 type AdmissionChange struct {
-	Settled *Registry // nil: as before
+	Settled *Registry // nil: unchanged
 	Hold    []Hold
-	Release []Hold              // a hold of another rollout stays
+	Release []Hold              // holds that end; a hold of another rollout stays
 	Gone    []DeviceID          // deleted devices
-	Pasts   map[int64]*Registry // of the generations in Hold that the snapshot does not have
+	Pasts   map[int64]*Registry // registries of generations in Hold that the snapshot lacks
 }
 
-// After is the snapshot after a commit.
+// After gives the snapshot after a commit.
 func (a *Admission) After(c AdmissionChange) *Admission {
 	next := *a
 	if c.Settled != nil {
@@ -114,7 +114,7 @@ func (a *Admission) past(generation int64, more map[int64]*Registry) *Registry {
 	return more[generation]
 }
 
-// joinedRegistries remembers what Join makes.
+// joinedRegistries caches results of Join.
 type joinedRegistries struct {
 	mu   sync.Mutex // guards made
 	made map[pastAndCurrent]*Registry
@@ -130,21 +130,22 @@ func (j *joinedRegistries) join(past, current *Registry) *Registry {
 		return made
 	}
 	maps.DeleteFunc(j.made, func(k pastAndCurrent, _ *Registry) bool {
-		return k.past == past && k.current.Generation <= current.Generation // readers ask for the newest
+		// Readers ask only for the newest generation.
+		return k.past == past && k.current.Generation <= current.Generation
 	})
 	j.made[key] = Join(past, current)
 	return j.made[key]
 }
 
-// keep forgets what was made of other pasts than these.
+// keep removes cached results whose past is not in the list.
 func (j *joinedRegistries) keep(pasts []*Registry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	maps.DeleteFunc(j.made, func(k pastAndCurrent, _ *Registry) bool { return !slices.Contains(pasts, k.past) })
 }
 
-// Join is a registry with the templates, tags and vars of a past one, and the devices, settings and modes of current. A
-// device that was registered anew since has no tags and no vars of its own there.
+// Join gives a registry with the templates, tags and vars of past, and the devices, settings and modes of current. A
+// device that was registered anew since past has no tags and vars in it.
 func Join(past, current *Registry) *Registry {
 	made := *current
 	made.Generation, made.Templates, made.TagVars = past.Generation, past.Templates, past.TagVars
@@ -155,7 +156,7 @@ func Join(past, current *Registry) *Registry {
 	return &made
 }
 
-// JoinOne is Join with one device only.
+// JoinOne is Join for one device.
 func JoinOne(past, current *Registry, id DeviceID) *Registry {
 	one := *current
 	one.Devices = map[DeviceID]*Registered{id: current.Devices[id]}

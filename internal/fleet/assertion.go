@@ -2,26 +2,30 @@ package fleet
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 )
 
-// Assertion says what must be true of the configurations of some devices.
+// Assertion is a statement about the configurations of some devices that changes must keep true.
 type Assertion struct {
-	Name   string `json:"name"`             // the file and line, or what a person called it
-	Device string `json:"device,omitempty"` // label or ID; or
-	Tag    string `json:"tag,omitempty"`    // every device with it; or
-	All    bool   `json:"all,omitempty"`    // every device
+	Name   string `json:"name"`             // file and line, or a name that a person gave
+	Device string `json:"device,omitempty"` // label or ID; exactly one of Device, Tag and All is set
+	Tag    string `json:"tag,omitempty"`    // all devices with this tag
+	All    bool   `json:"all,omitempty"`    // all devices
 
-	Expect               map[string]json.RawMessage `json:"expect,omitempty"`               // the value at a key
-	Absent               []string                   `json:"absent,omitempty"`               // keys at which there is nothing
-	Count                map[string]int             `json:"count,omitempty"`                // how many members there are at a key
-	Devices              *int                       `json:"devices,omitempty"`              // how many devices it is about
-	NoUnregisteredShares bool                       `json:"noUnregisteredShares,omitempty"` // folders are shared with registered devices alone
+	Expect map[string]json.RawMessage `json:"expect,omitempty"` // expected values, by key
+	Absent []string                   `json:"absent,omitempty"` // keys that must have no value
+	Count  map[string]int             `json:"count,omitempty"`  // expected number of members, by key
+	// expected number of devices that the assertion applies to
+	Devices *int `json:"devices,omitempty"`
+	// no folder may be shared with an unregistered device
+	NoUnregisteredShares bool `json:"noUnregisteredShares,omitempty"`
 }
 
-// Equal tells whether two assertions say the same.
+// Equal reports whether two assertions are equal.
 func (a Assertion) Equal(b Assertion) bool {
 	return a.Name == b.Name && a.Device == b.Device && a.Tag == b.Tag && a.All == b.All &&
 		slices.Equal(a.Absent, b.Absent) &&
@@ -32,10 +36,22 @@ func (a Assertion) Equal(b Assertion) bool {
 
 // BrokenAssertion is an assertion that is not true of a device.
 type BrokenAssertion struct {
-	Source   string // that keeps it; "": it came with the request
+	Source   string // source that the assertion belongs to; "": it came with the request
 	Name     string
-	Device   DeviceID // "": it is about how many devices there are
+	Device   DeviceID // "": the assertion is about the number of devices
 	Key      string
 	Expected string
 	Got      string
+}
+
+// Text says what was found on a device. label is the device's label, or "".
+func (b BrokenAssertion) Text(label string) string {
+	of := cmp.Or(label, string(b.Device))
+	if of != "" {
+		of += ": "
+	}
+	if b.Key != "" {
+		of += b.Key + ": "
+	}
+	return fmt.Sprintf("%s: %sexpected %s, got %s", b.Name, of, b.Expected, b.Got)
 }

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// AuditEntry says who did what, and when. Each carries the hash of the one before.
+// AuditEntry says who did what, and when. Each entry contains the hash of the entry before it.
 type AuditEntry struct {
 	ID       int64
 	At       time.Time
-	Who      string // the name of the token or user; "muster" where Muster acted by itself
+	Who      string // name of the token or user; "muster" for what Muster did by itself
 	What     string // "device.put", "template.delete", ...
-	Subject  string // what it was done to: a device ID, a template ID, a tag
-	Detail   string // for a person; no secrets
-	Previous string // Hash of the entry before; "" in the first
-	Hash     string // see Sum
+	Subject  string // a device ID, template ID or tag
+	Detail   string // an explanation for people, without secrets
+	Previous string // Hash of the entry before; "" in the first entry
+	Hash     string // computed by Sum
 }
 
-// auditFormat is the first line of what is hashed. Another set of fields needs another one.
+// auditFormat is the first line of the hashed text. A different set of fields needs a different first line.
 const auditFormat = "muster audit 1\n"
 
 // Sum is the hash that an entry with these contents has: SHA-256, in lower-case hexadecimal digits, over the line
@@ -32,7 +32,8 @@ func (e AuditEntry) Sum() string {
 		e.Who, e.What, e.Subject, e.Detail)
 }
 
-// NetstringSum is the SHA-256, in hexadecimal digits, of a format and fields. No two lists of fields read the same.
+// NetstringSum returns the SHA-256, in hexadecimal digits, of a format and fields. Two different lists of fields never
+// hash the same bytes.
 func NetstringSum(format string, fields ...string) string {
 	text := []byte(format)
 	for _, field := range fields {
@@ -45,43 +46,43 @@ func NetstringSum(format string, fields ...string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// AuditTampered is what an entry says that records tampering found while Muster was writing.
+// AuditTampered is the What of an entry which records that Muster found tampering while it was writing.
 const AuditTampered = "audit.tampered"
 
-// AuditQuery picks entries of the audit. The zero value is all of them, newest first.
+// AuditQuery selects entries of the audit. The zero value selects all, newest first.
 type AuditQuery struct {
-	Who     string    // "": of all
-	What    string    // whole, or with a dot at its end: everything that begins so; "": everything
-	Subject string    // "": about everything
-	Scope   Scope     // only what was done to devices inside; zero: to everything
-	Since   time.Time // zero: from the first
-	Until   time.Time // exclusive; zero: to the last
+	Who     string    // "": of all users and tokens
+	What    string    // a whole value, or with a dot at its end a prefix; "": all
+	Subject string    // "": all subjects
+	Scope   Scope     // only what was done to devices in this part of the fleet; zero: everything
+	Since   time.Time // zero: from the first entry on
+	Until   time.Time // exclusive; zero: up to the last entry
 	Oldest  bool      // oldest first
-	After   int64     // entries that come after the one with this ID; 0: from the beginning
-	Limit   int       // 0: all
+	After   int64     // ID of the last entry of the page before; 0: start at the first
+	Limit   int       // 0: no limit
 }
 
 type actorKey struct{}
 
-// WithActor says on whose behalf the work under the context is done.
+// WithActor records in the context who requested the work.
 func WithActor(ctx context.Context, who string) context.Context {
 	return context.WithValue(ctx, actorKey{}, who)
 }
 
 type roleKey struct{}
 
-// WithRole says with what role the work under the context is asked for.
+// WithRole records in the context the role of the requester.
 func WithRole(ctx context.Context, role Role) context.Context {
 	return context.WithValue(ctx, roleKey{}, role)
 }
 
-// RoleOf is the role of the actor, "" when there is none: Muster works by itself.
+// RoleOf returns the requester's role, or "" when Muster works by itself.
 func RoleOf(ctx context.Context) Role {
 	role, _ := ctx.Value(roleKey{}).(Role)
 	return role
 }
 
-// ActorOf is who asked, "muster" when no user did.
+// ActorOf returns who requested the work, or "muster" when Muster works by itself.
 func ActorOf(ctx context.Context) string {
 	if who, ok := ctx.Value(actorKey{}).(string); ok && who != "" {
 		return who

@@ -10,45 +10,45 @@ import (
 	"time"
 )
 
-// AuditEnds is where the chain of the audit begins and ends.
+// AuditEnds are the first and the last entry of the stored audit.
 type AuditEnds struct {
-	FirstID   int64  `json:"firstID"`  // of the oldest entry that is kept
-	Before    string `json:"before"`   // the hash of the entry before that, "" where there was none
-	GapsUntil int64  `json:"gaps"`     // up to here entries were numbered before they were chained: numbers may be missing
-	LastID    int64  `json:"lastID"`   // 0: there is no entry yet
-	LastHash  string `json:"lastHash"` // of the entry LastID, or of the one before FirstID
+	FirstID int64  `json:"firstID"` // the oldest stored entry
+	Before  string `json:"before"`  // hash of the entry before that one; "" when there was none
+	LastID  int64  `json:"lastID"`  // 0: the audit is empty
+	// hash of entry LastID, or of the entry before FirstID when the audit is empty
+	LastHash string `json:"lastHash"`
 
-	Rosters map[string]string `json:"rosters"` // of each table whose rows give a role, a digest of its list
+	Rosters map[string]string `json:"rosters"` // digest of the list of rows, for each table whose rows give a role
 }
 
-// AuditFault is a place where the audit is not as Muster wrote it.
+// AuditFault is a place where the audit differs from what Muster wrote.
 type AuditFault struct {
-	ID     int64  // of the first entry that was changed, or is missing
-	Detail string // for a person
+	ID     int64  // the first entry that was changed or is missing
+	Detail string // an explanation for people
 }
 
-// AuditReport is what a comparison of the audit, and of the rows that give a role, with their proofs found.
+// AuditReport is the result of verifying the audit and the rows that give a role.
 type AuditReport struct {
 	Entries         int64
 	FirstID, LastID int64
 	LastHash        string
-	Faults          []AuditFault // by ID
-	Rows            []string     // what is wrong elsewhere, for a person
+	Faults          []AuditFault // ordered by ID
+	Rows            []string     // faults outside of the audit, explained for people
 }
 
-// AuditCheck follows the chain of the audit through all entries in order, oldest first.
+// AuditCheck verifies the chain of the audit. Its caller adds all entries, oldest first.
 type AuditCheck struct {
 	ends     AuditEnds
-	heads    []AuditHead // by ID
+	heads    []AuditHead // ordered by ID
 	lastID   int64
 	lastHash string
-	altered  bool // the last entry has been reported
+	altered  bool // the last entry was reported as changed
 	Entries  int64
 	Faults   []AuditFault
-	proven   int64 // up to here a head agrees
+	proven   int64 // ID of the last entry that a head confirms
 }
 
-// NewAuditCheck expects a chain with these ends, which agrees with the heads. Their signatures are the caller's affair.
+// NewAuditCheck makes a check of a chain with these ends and heads. The caller verifies the signatures of the heads.
 func NewAuditCheck(ends AuditEnds, heads []AuditHead) *AuditCheck {
 	heads = slices.SortedFunc(slices.Values(heads), func(a, b AuditHead) int { return int(a.ID - b.ID) })
 	return &AuditCheck{ends: ends, heads: heads, lastID: ends.FirstID - 1, lastHash: ends.Before}
@@ -58,14 +58,13 @@ func (c *AuditCheck) fault(id int64, format string, args ...any) {
 	c.Faults = append(c.Faults, AuditFault{ID: id, Detail: fmt.Sprintf(format, args...)})
 }
 
-// Add is the next entry.
+// Add checks the next entry.
 func (c *AuditCheck) Add(e AuditEntry) {
 	c.Entries++
 	altered := e.Hash != e.Sum()
-	missing := e.ID > c.lastID+1 && e.ID > c.ends.GapsUntil
 	follows := e.Previous == c.lastHash
 	switch {
-	case missing || !altered && !follows && e.ID > c.lastID+1:
+	case e.ID > c.lastID+1:
 		c.fault(c.lastID+1, "%s missing", entries(c.lastID+1, e.ID-1))
 	case !altered && !follows && !c.altered:
 		c.fault(max(c.lastID, c.ends.FirstID), "entry %d was rewritten: entry %d does not follow it", c.lastID, e.ID)
@@ -87,16 +86,17 @@ func entries(from, to int64) string {
 	return fmt.Sprintf("entries %d to %d are", from, to)
 }
 
-// compareHeads compares an entry with the heads that were signed when it was the last.
+// compareHeads compares an entry with the heads that were signed when it was the last entry.
 func (c *AuditCheck) compareHeads(e AuditEntry) {
 	for len(c.heads) > 0 && c.heads[0].ID <= e.ID {
 		head := c.heads[0]
 		c.heads = c.heads[1:]
 		switch {
-		case head.ID < e.ID: // its entry is gone, which Add has reported, or was forgotten in order
+		// The head's entry is missing, which Add has reported, or was deleted because of its age.
+		case head.ID < e.ID:
 		case head.Hash == e.Hash || head.Hash == e.Sum():
 			c.proven = e.ID
-		case c.altered: // Add has reported it, and what its hash was is not known
+		case c.altered: // Add has reported the change; the entry's original hash is unknown.
 		default:
 			c.fault(max(c.proven+1, c.ends.FirstID), "%s not as when the head of %s was signed", entries(max(c.proven+1,
 				c.ends.FirstID), head.ID), head.At.UTC().Format(time.RFC3339))
@@ -104,13 +104,13 @@ func (c *AuditCheck) compareHeads(e AuditEntry) {
 	}
 }
 
-// EndAt is End for a chain that is known to end here, as far as the heads do not say otherwise.
+// EndAt is End for a chain whose last entry is known. The heads may show a later one.
 func (c *AuditCheck) EndAt(lastID int64, lastHash string) []AuditFault {
 	c.ends.LastID, c.ends.LastHash = lastID, lastHash
 	return c.End()
 }
 
-// End compares the end of the chain and gives what was found, by entry.
+// End checks the end of the chain and returns all faults, ordered by entry.
 func (c *AuditCheck) End() []AuditFault {
 	switch {
 	case c.lastID < c.ends.LastID:
@@ -129,30 +129,30 @@ func (c *AuditCheck) End() []AuditFault {
 	return c.Faults
 }
 
-// AuditHead is a signed statement of how the audit ended at a time.
+// AuditHead is a signed statement of what the last entry of the audit was at a time.
 type AuditHead struct {
-	ID        int64 // of the last entry
+	ID        int64 // ID of the last entry
 	Hash      string
 	At        time.Time
-	Signature []byte // Ed25519, of SignedText
+	Signature []byte // Ed25519 signature of SignedText
 }
 
-// SignedText is what a head's signature is about.
+// SignedText returns the bytes that are signed.
 func (h AuditHead) SignedText() []byte {
 	return fmt.Appendf(nil, "muster audit head 1\n%d\n%d\n%s\n", h.ID, h.At.UnixMilli(), h.Hash)
 }
 
-// SignedBy tells whether the key has signed the head.
+// SignedBy reports whether the key has signed the head.
 func (h AuditHead) SignedBy(key ed25519.PublicKey) bool {
 	return len(key) == ed25519.PublicKeySize && ed25519.Verify(key, h.SignedText(), h.Signature)
 }
 
-// String is the head as one word: ID, time in milliseconds since 1970, hash and signature.
+// String returns the head as one word: ID, time in milliseconds since 1970, hash and signature.
 func (h AuditHead) String() string {
 	return fmt.Sprintf("%d:%d:%s:%s", h.ID, h.At.UnixMilli(), h.Hash, base64.RawURLEncoding.EncodeToString(h.Signature))
 }
 
-// ParseAuditHead reads what String wrote.
+// ParseAuditHead parses what String returned.
 func ParseAuditHead(text string) (h AuditHead, err error) {
 	parts := strings.Split(strings.TrimSpace(text), ":")
 	if len(parts) != 4 {

@@ -5,30 +5,30 @@ import (
 	"slices"
 )
 
-// BaseEntry is what is recorded of one place of one device's configuration because Muster wrote there, or because it
-// lies in a member that Muster made: whose the place is, and what it holds without Muster. internal/desired/DESIGN.md
-// has the rules. Base, Written, Intended and Earlier may tell secrets: they are sealed at rest and never logged. The
-// store keeps the entries of a device as one set that is replaced as a whole.
+// BaseEntry records the ownership of one place of a device's configuration: who owns it, and what it holds without
+// Muster. There is one for each place that Muster wrote, and for each value that somebody else set inside a member
+// that Muster made. core/desired/DESIGN.md has the rules. Base, Written, Intended and Earlier may reveal secrets: they
+// are sealed at rest and never logged. The store replaces the entries of a device as one set.
 type BaseEntry struct {
 	Key       string
 	Kind      BaseKind
 	State     BaseState
-	Base      []byte  // JSON of what is there without Muster; nil: nothing
-	Written   []byte  // JSON of what Muster wrote there last, as read back; nil: nothing
-	Intended  []byte  // JSON of what an open intent sends, nil when it removes; only in BaseSending
-	Earlier   []byte  // digests of what Muster wrote here, EarlierSize bytes each, oldest first
-	Version   int64   // of the configuration that Base and Written are of; 0: not known
-	Templates []int64 // that asked for it
-	Implied   bool    // a device that is there because a folder is shared with it: no template names it
-	ByAdmin   bool    // a member that a template which an admin saved makes, or made once
-	Run       string  // of the daemon that shows what was sent and may not have saved it; only in BaseSending
-	Sent      []byte  // keyed digest of the text sent, where the daemon keeps something else: a hash of gui.password
+	Base      []byte  // JSON of the value that the place would have without Muster; nil: absent
+	Written   []byte  // JSON of the value that Muster wrote last, as read back; nil: absent
+	Intended  []byte  // JSON of the value that is being sent; nil: a removal; only in BaseSending
+	Earlier   []byte  // digests of values that Muster wrote here, EarlierSize bytes each, oldest first
+	Version   int64   // configuration version of Base and Written; 0: unknown
+	Templates []int64 // templates that asked for the value
+	Implied   bool    // a device that exists only because a folder is shared with it
+	ByAdmin   bool    // a member that a template of an admin makes, or first made
+	Run       string  // run of the daemon that shows the sent value but may not have saved it; only in BaseSending
+	Sent      []byte  // keyed digest of a sent gui.password; the daemon shows only a hash of it
 }
 
 // EarlierSize is the size of one digest in BaseEntry.Earlier.
 const EarlierSize = 16
 
-// BaseKind is what a BaseEntry is about.
+// BaseKind is the kind of place that a BaseEntry is about.
 type BaseKind string
 
 const (
@@ -39,18 +39,19 @@ const (
 	BaseDaemon  BaseKind = "daemon"  // a place in a member that Muster made, which the daemon or an introducer set
 )
 
-// BaseState is whose value a place holds, as it was read last.
+// BaseState says whose value a place had when it was last read.
 type BaseState string
 
 const (
 	BaseOurs     BaseState = ""         // Muster's
-	BaseSending  BaseState = "sending"  // an intent is open: it is not known yet
-	BaseTheirs   BaseState = "theirs"   // a person's or the daemon's, written over Muster's
-	BaseReturned BaseState = "returned" // what is there without Muster, which put it back
-	BaseEarlier  BaseState = "earlier"  // one that Muster wrote earlier, put there again after it had returned
+	BaseSending  BaseState = "sending"  // unknown: a write was started and not read back
+	BaseTheirs   BaseState = "theirs"   // of a person or the daemon, instead of Muster's
+	BaseReturned BaseState = "returned" // the base, which Muster put back
+	// a value that Muster wrote earlier, and that somebody restored after Muster had put the base back
+	BaseEarlier BaseState = "earlier"
 )
 
-// Stands tells whether Muster's value is at the place, or may be.
+// Stands reports whether the place has, or may have, Muster's value.
 func (e BaseEntry) Stands() bool {
 	switch e.Kind {
 	case BasePerson, BaseDaemon:
@@ -62,7 +63,7 @@ func (e BaseEntry) Stands() bool {
 	return e.State == BaseOurs || e.State == BaseSending
 }
 
-// isThere tells whether what was sent, and has arrived, is Muster's.
+// isThere reports whether the place has Muster's value, provided that the change in Intended has arrived.
 func (e BaseEntry) isThere() bool {
 	switch e.Kind {
 	case BaseMade:
@@ -73,7 +74,7 @@ func (e BaseEntry) isThere() bool {
 	return !bytes.Equal(e.Intended, e.Base)
 }
 
-// SameEntries tells whether two sets of entries record the same, in the same order.
+// SameEntries reports whether two lists have equal entries in the same order.
 func SameEntries(a, b []BaseEntry) bool {
 	return slices.EqualFunc(a, b, func(x, y BaseEntry) bool {
 		return x.Key == y.Key && x.Kind == y.Kind && x.State == y.State && x.Implied == y.Implied &&

@@ -3,32 +3,31 @@ package fleet
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
 )
 
-// Declared is what files say of a fleet. What is nil in it stays as it is.
+// Declared is what the files of a source say about a fleet. A nil field changes nothing.
 type Declared struct {
-	Source    string // of the templates; "": they get none
-	ReadOnly  *bool  // templates of the source are changed by its files alone
+	Source    string // source that the templates belong to; "": no source
+	ReadOnly  *bool  // only the files of the source may change its templates
 	Tests     *[]Assertion
-	Prune     bool // templates of the source that no file has are deleted
+	Prune     bool // delete templates of the source that have no file
 	Templates []DeclaredTemplate
 	Devices   []DeclaredDevice
 	Tags      []DeclaredTag
 	Roots     []string
 }
 
-// DeclaredTemplate is a template as its file has it.
+// DeclaredTemplate is a template as its file describes it.
 type DeclaredTemplate struct {
-	Name     string // of the file, without its ending
+	Name     string // name of the file, without its extension
 	Template        // without ID
-	Tags     []Tag  // nil: the file names none, and the tags stay
+	Tags     []Tag  // nil: the file names no tags, and the template keeps its tags
 }
 
-// DeclaredDevice is what files say of a registered device.
+// DeclaredDevice is what files say about a registered device.
 type DeclaredDevice struct {
 	ID         DeviceID
 	Label      *string
@@ -40,7 +39,7 @@ type DeclaredDevice struct {
 	Vars       *Vars
 }
 
-// DeclaredTag is what files say of the devices with a tag.
+// DeclaredTag is what files say about the devices with a tag.
 type DeclaredTag struct {
 	Tag       Tag
 	Mode      *Mode
@@ -52,17 +51,17 @@ type DeclaredTag struct {
 // Origin says which file a template came from.
 type Origin struct {
 	Source string // "": files without a source
-	Name   string // of the file, without its ending
+	Name   string // name of the file, without its extension
 }
 
-// Source is where files come from: a repository, as a rule.
+// Source is a set of files that describe a part of the fleet, usually a repository.
 type Source struct {
-	ReadOnly bool        // its templates are changed by its files alone
-	Tests    []Assertion // that changes by files of the source have to keep true
+	ReadOnly bool        // only its files may change its templates
+	Tests    []Assertion // assertions that every change must keep true
 }
 
-// TemplateNames are the names that templates have as files, by ID. A template that came from a file keeps its name.
-// Another one is named after its label, and by its ID too where two would have the same name.
+// TemplateNames returns names of files for the templates, by ID. A template that came from a file keeps the name of
+// that file. Any other is named after its label, followed by its ID when two names would be equal.
 func (r *Registry) TemplateNames() map[int64]string {
 	names, count := map[int64]string{}, map[string]int{}
 	for _, t := range r.Templates {
@@ -84,7 +83,7 @@ func (r *Registry) TemplateNames() map[int64]string {
 
 const maxFileName = 100 // characters
 
-// FileName is a label as the name of a file that every system takes.
+// FileName turns a label into a name that is valid for a file on every system.
 func FileName(label string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -99,59 +98,54 @@ func FileName(label string) string {
 	return strings.Trim(name, "-.")
 }
 
-// Adjustment is what brings a fleet to what files say. Everything in it was compared with one registry.
-type Adjustment struct {
-	Edit
-	Source   string
-	NewNames []string         // of the files of Edit.New, in their order
-	Origins  map[int64]Origin // of templates that get another one
-	Labels   []LabelChange
-	Settings []SettingsChange
-	Modes    []ModeChange
-	Roots    []RootsChange
-	Protect  []ProtectChange
-	Kept     *SourceChange // nil: what is kept of the source stays
+// FilesChange is the part of an edit that concerns the source of its files.
+type FilesChange struct {
+	Source   string           // "": no source
+	NewNames []string         // names of the files of Edit.New, in the same order
+	Origins  map[int64]Origin // templates that get another origin
+	Kept     *SourceChange    // nil: the settings of the source do not change
+	Tests    []Assertion      // assertions that must be true on every device after the edit
 }
 
-// LabelChange is another label of a device.
+// LabelChange gives a device another label.
 type LabelChange struct {
 	Device   DeviceID
 	From, To string
 }
 
-// SettingsChange is other settings of a device.
+// SettingsChange gives a device other settings.
 type SettingsChange struct {
 	Device   DeviceID
 	From, To DeviceSettings
 }
 
-// ModeChange is another mode of the devices with a tag.
+// ModeChange gives the devices with a tag another mode.
 type ModeChange struct {
 	Tag      Tag
 	From, To Mode
 }
 
-// RootsChange is other folder roots of a tag, or of the fleet where the tag is "".
+// RootsChange replaces the folder roots of a tag, or of the fleet when the tag is "".
 type RootsChange struct {
 	Tag      Tag
 	From, To []string
 }
 
-// ProtectChange says whether only an admin puts a tag on devices.
+// ProtectChange says whether only an admin may put a tag on devices.
 type ProtectChange struct {
 	Tag Tag
 	To  bool
 }
 
-// SourceChange is what is kept of a source.
+// SourceChange replaces the settings of a source.
 type SourceChange struct {
 	From, To Source
 	New      bool
 }
 
-// Adopts tells whether templates become those of another source. That the name of a file is noted is no such change.
-func (a Adjustment) Adopts() bool {
-	for _, origin := range a.Origins {
+// Adopts reports whether templates move to another source. Recording the name of a template's file does not count.
+func (f FilesChange) Adopts() bool {
+	for _, origin := range f.Origins {
 		if origin.Source != "" {
 			return true
 		}
@@ -159,30 +153,28 @@ func (a Adjustment) Adopts() bool {
 	return false
 }
 
-// Nothing tells whether the fleet is as files say.
-func (a Adjustment) Nothing() bool {
-	return a.Edit.Cause() == "" && !a.Adopts() && len(a.Labels)+len(a.Settings)+len(a.Modes)+len(a.Roots)+
-		len(a.Protect) == 0 && a.Kept == nil
-}
-
-// Adjustment compares the registry with what files say. Errors name what is not there, or belongs to another source.
-func (r *Registry) Adjustment(d Declared) (Adjustment, error) {
-	a := Adjustment{Source: d.Source, Origins: map[int64]Origin{}}
+// Adjustment returns the edit that makes the registry agree with what files say. It returns an error for a device or
+// template that does not exist or belongs to another source.
+func (r *Registry) Adjustment(d Declared) (Edit, error) {
+	a := adjustment{Edit{Files: FilesChange{Source: d.Source, Origins: map[int64]Origin{}}}}
 	if d.Prune && d.Source == "" {
-		return a, &Error{Code: CodeInvalid, Message: "only templates of a source can be pruned, and there is no source",
+		return a.Edit, &Error{Code: CodeInvalid, Message: "only templates of a source can be pruned, and there is no source",
 			Hint: "Write `source: NAME` into fleet.hjson, or give --source NAME."}
 	}
 	for _, compare := range []func(*Registry, Declared) error{
 		a.templates, a.devices, a.tags, a.source,
 	} {
 		if err := compare(r, d); err != nil {
-			return a, err
+			return a.Edit, err
 		}
 	}
-	return a, nil
+	return a.Edit, nil
 }
 
-func (a *Adjustment) templates(r *Registry, d Declared) error {
+// adjustment builds an edit by comparing files with one registry.
+type adjustment struct{ Edit }
+
+func (a *adjustment) templates(r *Registry, d Declared) error {
 	at := map[string]int{}
 	for id, name := range r.TemplateNames() {
 		at[strings.ToLower(name)] = r.templateAt(id)
@@ -192,8 +184,8 @@ func (a *Adjustment) templates(r *Registry, d Declared) error {
 		place, there := at[strings.ToLower(t.Name)]
 		if !there {
 			tags := slices.Sorted(slices.Values(t.Tags))
-			a.Edit.New = append(a.Edit.New, TaggedTemplate{t.Template, slices.Compact(tags)})
-			a.NewNames = append(a.NewNames, t.Name)
+			a.New = append(a.New, TaggedTemplate{t.Template, slices.Compact(tags)})
+			a.Files.NewNames = append(a.Files.NewNames, t.Name)
 			continue
 		}
 		current := r.Templates[place]
@@ -204,27 +196,32 @@ func (a *Adjustment) templates(r *Registry, d Declared) error {
 	}
 	for _, t := range r.Templates {
 		if d.Prune && !declared[t.ID] && r.Origins[t.ID].Source == d.Source {
-			a.Edit.Deleted = append(a.Edit.Deleted, t.ID)
+			a.Deleted = append(a.Deleted, t.ID)
 		}
 	}
 	return nil
 }
 
-func (a *Adjustment) template(r *Registry, source string, current TaggedTemplate, t DeclaredTemplate) error {
+func (a *adjustment) template(r *Registry, source string, current TaggedTemplate, t DeclaredTemplate) error {
 	origin, known := r.Origins[current.ID]
 	if source != "" && origin.Source != "" && origin.Source != source {
-		return &Error{Code: CodeConflict,
+		return &Error{
+			Code:    CodeConflict,
 			Message: fmt.Sprintf("the template %q belongs to the source %q", t.Name, origin.Source),
-			Hint:    fmt.Sprintf("Give the file another name, or give up the other source with `muster source forget %s`.", origin.Source)}
+			Hint: fmt.Sprintf(
+				"Give the file another name, or give up the other source with `muster source forget %s`.",
+				origin.Source,
+			),
+		}
 	}
 	if is := (Origin{cmp.Or(source, origin.Source), t.Name}); !known || is != origin {
-		a.Origins[current.ID] = is
+		a.Files.Origins[current.ID] = is
 	}
 	changed := t.Template
 	changed.ID = current.ID
 	if changed.Label != current.Label || changed.Priority != current.Priority || !changed.SaysTheSame(current.Template) {
 		changed.CreatedAt, changed.UpdatedAt = current.CreatedAt, current.UpdatedAt
-		a.Edit.Changed = append(a.Edit.Changed, changed)
+		a.Changed = append(a.Changed, changed)
 	}
 	if t.Tags != nil {
 		a.retag(Tagging{Template: current.ID}, current.Tags, t.Tags)
@@ -232,21 +229,21 @@ func (a *Adjustment) template(r *Registry, source string, current TaggedTemplate
 	return nil
 }
 
-// retag makes the tags of one thing a given set.
-func (a *Adjustment) retag(of Tagging, are, wanted []Tag) {
+// retag adds the tagging changes that turn the tags `are` into the tags `wanted`.
+func (a *adjustment) retag(of Tagging, are, wanted []Tag) {
 	for _, tag := range wanted {
-		if of.Tag = tag; !slices.Contains(are, tag) && !slices.Contains(a.Edit.Tag, of) {
-			a.Edit.Tag = append(a.Edit.Tag, of)
+		if of.Tag = tag; !slices.Contains(are, tag) && !slices.Contains(a.Tag, of) {
+			a.Tag = append(a.Tag, of)
 		}
 	}
 	for _, tag := range are {
 		if of.Tag = tag; !slices.Contains(wanted, tag) {
-			a.Edit.Untag = append(a.Edit.Untag, of)
+			a.Untag = append(a.Untag, of)
 		}
 	}
 }
 
-func (a *Adjustment) devices(r *Registry, d Declared) error {
+func (a *adjustment) devices(r *Registry, d Declared) error {
 	for _, device := range d.Devices {
 		is := r.Devices[device.ID]
 		if is == nil {
@@ -269,10 +266,10 @@ func (a *Adjustment) devices(r *Registry, d Declared) error {
 	return nil
 }
 
-// vars makes the vars of a device or tag what files say.
-func (a *Adjustment) vars(of VarsOwner, is SavedVars, wanted *Vars) {
+// vars adds a change when the vars of a device or tag differ from what files say.
+func (a *adjustment) vars(of VarsOwner, is SavedVars, wanted *Vars) {
 	if wanted != nil && *wanted != is.Vars {
-		a.Edit.Vars = append(a.Edit.Vars, VarsChange{of, SavedVars{Vars: *wanted}})
+		a.Vars = append(a.Vars, VarsChange{of, SavedVars{Vars: *wanted}})
 	}
 }
 
@@ -291,14 +288,14 @@ func (d DeclaredDevice) settings(s DeviceSettings) DeviceSettings {
 	return s
 }
 
-// given replaces a value where there is another.
+// given replaces a value unless by is nil.
 func given[T any](value, by *T) {
 	if by != nil {
 		*value = *by
 	}
 }
 
-func (a *Adjustment) tags(r *Registry, d Declared) error {
+func (a *adjustment) tags(r *Registry, d Declared) error {
 	if d.Roots != nil && !slices.Equal(d.Roots, r.Roots[""]) {
 		a.Roots = append(a.Roots, RootsChange{"", r.Roots[""], d.Roots})
 	}
@@ -317,7 +314,7 @@ func (a *Adjustment) tags(r *Registry, d Declared) error {
 	return nil
 }
 
-func (a *Adjustment) source(r *Registry, d Declared) error {
+func (a *adjustment) source(r *Registry, d Declared) error {
 	if d.Source == "" {
 		if d.ReadOnly != nil && *d.ReadOnly || d.Tests != nil {
 			return &Error{Code: CodeInvalid, Message: "read-only files and kept tests belong to a source, and there is none",
@@ -330,37 +327,7 @@ func (a *Adjustment) source(r *Registry, d Declared) error {
 	given(&to.ReadOnly, d.ReadOnly)
 	given(&to.Tests, d.Tests)
 	if !known || to.ReadOnly != from.ReadOnly || !slices.EqualFunc(to.Tests, from.Tests, Assertion.Equal) {
-		a.Kept = &SourceChange{from, to, !known}
+		a.Files.Kept = &SourceChange{from, to, !known}
 	}
 	return nil
-}
-
-// Adjusted is the registry as the adjustment would leave it, and the IDs that stand for new templates in it.
-func (r *Registry) Adjusted(a Adjustment) (*Registry, []int64, error) {
-	then, ids, err := r.Edited(a.Edit)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, c := range a.Labels {
-		device := *then.Devices[c.Device]
-		device.Label = c.To
-		then.Devices[c.Device] = &device
-	}
-	for _, c := range a.Settings {
-		device := *then.Devices[c.Device]
-		device.Settings = c.To
-		then.Devices[c.Device] = &device
-	}
-	then.Roots = maps.Clone(r.Roots)
-	for _, c := range a.Roots {
-		then.Roots[c.Tag] = c.To
-	}
-	if a.Kept != nil {
-		then.Sources = maps.Clone(r.Sources)
-		if then.Sources == nil {
-			then.Sources = map[string]Source{}
-		}
-		then.Sources[a.Source] = a.Kept.To
-	}
-	return then, ids, nil
 }

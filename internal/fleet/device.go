@@ -26,7 +26,7 @@ type Device struct {
 	UpdatedAt  time.Time
 }
 
-// Validate checks every field but the times, and that an API key is there.
+// Validate checks every field except the times. It requires an API key.
 func (d Device) Validate() error {
 	var details []Detail
 	wrong := func(err error) {
@@ -46,7 +46,7 @@ func (d Device) Validate() error {
 	return &Error{Code: CodeInvalid, Message: details[0].Message, Details: details}
 }
 
-// ValidateKeyless is Validate for a device that may have no API key yet: its agent has it.
+// ValidateKeyless is Validate for a device that may have no API key, because its agent knows the key.
 func (d Device) ValidateKeyless() error {
 	if d.APIKey.IsZero() {
 		d.APIKey = NewSecret("the agent's")
@@ -54,7 +54,7 @@ func (d Device) ValidateKeyless() error {
 	return d.Validate()
 }
 
-// ValidateLabel checks length and characters of a label.
+// ValidateLabel checks the length and the characters of a label.
 func ValidateLabel(label string) error {
 	if len(label) > MaxLabelBytes {
 		return Invalidf("label", "a label has at most %d bytes, this one has %d", MaxLabelBytes, len(label))
@@ -65,7 +65,7 @@ func ValidateLabel(label string) error {
 	return nil
 }
 
-// plainText tells whether every database can keep s as text.
+// plainText reports whether every supported database can store s as text.
 func plainText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 func validateAPIKey(key string) error {
@@ -85,10 +85,12 @@ func validateAPIKey(key string) error {
 
 var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
-var hostName = regexp.MustCompile(`^([a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)*\.?$`)
+var hostName = regexp.MustCompile(
+	`^([a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)*\.?$`,
+)
 
-// ValidateAddress checks that an address is blank, a host name or an IP, without scheme, port or path. No host name
-// ends in a name of digits only: that is an IP address with a slip in it.
+// ValidateAddress checks that an address is blank, a host name or an IP, without scheme, port or path. A host name
+// whose last part has only digits is refused, because it is a mistyped IP.
 func ValidateAddress(address string) error {
 	if address == "" {
 		return nil
@@ -113,11 +115,11 @@ func ValidateAddress(address string) error {
 	return nil
 }
 
-// Access is what a daemon's API is reached with, beside its host.
+// Access is the API key and port of a daemon, without its host.
 type Access struct {
 	Key  Secret
 	Port int
 }
 
-// Access is that of the device's record.
+// Access returns the API key and port in the device's record.
 func (d Device) Access() Access { return Access{Key: d.APIKey, Port: d.APIPort} }

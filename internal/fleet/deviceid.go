@@ -20,7 +20,7 @@ const (
 // ParseDeviceID reads a device ID as Syncthing does: any case, hyphens and spaces anywhere, 0, 1 and 8 for O, I and B,
 // with check characters (verified) or, in the old 52-character form, without. The result is canonical.
 func ParseDeviceID(s string) (DeviceID, error) {
-	if isCanonical(s) { // nearly always, and ten times as fast
+	if isCanonical(s) { // nearly always true, and ten times as fast as decoding
 		return DeviceID(s), nil
 	}
 	plain := spelling.Replace(strings.ToUpper(strings.TrimSpace(s)))
@@ -49,7 +49,7 @@ func ParseDeviceID(s string) (DeviceID, error) {
 
 var spelling = strings.NewReplacer("-", "", " ", "", "0", "O", "1", "I", "8", "B")
 
-// isCanonical checks form and check characters without making anything.
+// isCanonical checks form and check characters without allocating memory.
 func isCanonical(s string) bool {
 	if len(s) != checkedLen+7 {
 		return false
@@ -74,12 +74,12 @@ func isCanonical(s string) bool {
 	return true
 }
 
-// DeviceIDOf is the device ID of a daemon whose device certificate has this SHA-256.
+// DeviceIDOf returns the device ID for the SHA-256 of a device certificate.
 func DeviceIDOf(certificateSHA256 [32]byte) DeviceID {
 	return canonicalDeviceID(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(certificateSHA256[:]))
 }
 
-// Short is the first group, enough to tell devices apart in a log line.
+// Short returns the first group of the ID, which is enough to distinguish devices in a log line.
 func (id DeviceID) Short() string {
 	short, _, _ := strings.Cut(string(id), "-")
 	return short
@@ -103,8 +103,8 @@ func canonicalDeviceID(plain string) DeviceID {
 	return DeviceID(strings.Join(groups, "-"))
 }
 
-// checkCharacter is Syncthing's variant of Luhn mod 32 (lib/protocol/luhn.go): the factor runs from the left. The
-// group holds characters of the alphabet only.
+// checkCharacter computes Syncthing's variant of Luhn mod 32 (lib/protocol/luhn.go): the factor runs from the left.
+// All characters of the group must be in the alphabet.
 func checkCharacter[T string | []byte](group T) byte {
 	const n = len(base32Alphabet)
 	factor, sum := 1, 0
@@ -127,4 +127,42 @@ func invalidDeviceID(why string) error {
 			"--device-id`).",
 		Details: []Detail{{Field: "deviceID", Message: why}},
 	}
+}
+
+const deviceIDLen = checkedLen + 7 // characters of the canonical form: seven hyphens separate the groups
+
+// Name returns how texts name a device: "nas (P56IOI7)", or only the first group of its ID when the label is "".
+func (id DeviceID) Name(label string) string {
+	if label == "" {
+		return id.Short()
+	}
+	return label + " (" + id.Short() + ")"
+}
+
+// WithNames replaces the device IDs in a text by names. label returns a device's label, or "" for an unknown device. A
+// text without IDs is returned at almost no cost.
+func WithNames(text string, label func(DeviceID) string) string {
+	var out strings.Builder
+	from, at := 0, 0
+	for {
+		hyphen := strings.IndexByte(text[at:], '-')
+		if hyphen < 0 {
+			break
+		}
+		start := at + hyphen - 7
+		if start < from || start+deviceIDLen > len(text) || !isCanonical(text[start:start+deviceIDLen]) {
+			at += hyphen + 1
+			continue
+		}
+		id := DeviceID(text[start : start+deviceIDLen])
+		out.WriteString(text[from:start])
+		out.WriteString(id.Name(label(id)))
+		from = start + deviceIDLen
+		at = from
+	}
+	if from == 0 {
+		return text
+	}
+	out.WriteString(text[from:])
+	return out.String()
 }

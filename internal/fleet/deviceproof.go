@@ -10,24 +10,25 @@ import (
 	"crypto/x509"
 )
 
-// maxRSABits bounds what checking a signature costs.
+// maxRSABits limits the time that verifying a signature takes.
 const maxRSABits = 8192
 
-// DeviceProof shows that a statement was made with the own key of a device: its Syncthing certificate, and a signature
+// DeviceProof proves that a device made a statement. It consists of the device's Syncthing certificate and a signature
 // by the key of that certificate.
 type DeviceProof struct {
 	Certificate []byte // DER
 	Signature   []byte
 }
 
-// DeviceStatement is what a device signs. The first field says what the statement is for; the last ones may be blank.
-// The text in front keeps it apart from everything else that is signed with the key, the handshakes of TLS above all.
+// DeviceStatement returns the bytes that a device signs. purpose says what the statement is for. The last fields may
+// be blank. A fixed prefix distinguishes a statement from everything else that is signed with the key, in particular
+// TLS handshakes.
 func DeviceStatement(purpose, challenge string, fields ...string) []byte {
 	sum := NetstringSum("muster device statement 1\n", append([]string{purpose, challenge}, fields...)...)
 	return []byte("muster device statement 1\n" + sum)
 }
 
-// SignStatement signs with the key of a device's certificate.
+// SignStatement signs a statement with the key of a device's certificate.
 func SignStatement(certificate []byte, key crypto.Signer, statement []byte) (DeviceProof, error) {
 	signed, hash := statement, crypto.Hash(0)
 	if _, whole := key.Public().(ed25519.PublicKey); !whole {
@@ -38,14 +39,14 @@ func SignStatement(certificate []byte, key crypto.Signer, statement []byte) (Dev
 	return DeviceProof{Certificate: certificate, Signature: signature}, err
 }
 
-// Device is the device of the certificate, which Verify proves.
+// Device returns the device of the certificate. Only Verify proves it.
 func (p DeviceProof) Device() DeviceID { return DeviceIDOf(sha256.Sum256(p.Certificate)) }
 
-// Verify is the device that made a statement.
+// Verify returns the device that made a statement, or an error when the proof is not valid.
 func (p DeviceProof) Verify(statement []byte) (DeviceID, error) {
 	certificate, err := x509.ParseCertificate(p.Certificate)
 	if err != nil {
-		return "", Invalidf("certificate", "the certificate of the device is none")
+		return "", Invalidf("certificate", "the certificate of the device cannot be read")
 	}
 	var algorithm x509.SignatureAlgorithm
 	switch key := certificate.PublicKey.(type) {

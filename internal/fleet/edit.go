@@ -1,40 +1,176 @@
 package fleet
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// Edit is a change of templates, tags and vars, which is planned, or made in one generation.
+// Edit is one change of what people decide about the fleet. It is made as a whole, in at most one generation, or not
+// at all; it can also be planned without being made. An empty field changes nothing.
+//
+// Three things are not part of an edit, because no step of package change judges them: the mode that a person switches
+// by itself, which takes effect at once even when the database cannot be written; the settings of one device by
+// themselves; and secrets, users and tokens.
 type Edit struct {
-	New     []TaggedTemplate // without ID
-	Changed []Template       // as a whole
+	New     []TaggedTemplate // without IDs
+	Changed []Template       // each replaces the template with its ID
 	Deleted []int64
 	Tag     []Tagging
 	Untag   []Tagging
+	Drop    []Tag // removed from every device and template
 	Vars    []VarsChange
+
+	Put    []DevicePut
+	Remove []DeviceID
+	Enroll *Enrollment // nil: no device is enrolled
+
+	Labels   []LabelChange
+	Settings []SettingsChange
+	Modes    []ModeChange
+	Roots    []RootsChange
+	Protect  []ProtectChange
+
+	Files  FilesChange
+	Forget string // source to delete; its templates stay; "": none
+
+	Undo *Undo // nil: nothing is undone
 }
 
-// Tagging is a tag on a device, or on a template where Device is "".
+// DevicePut registers a device, or replaces its record.
+type DevicePut struct {
+	Device Device // a blank API key leaves the stored one
+	Pin    string // "": the stored pin stays
+}
+
+// Tagging is a tag on a device, or on a template when Device is "".
 type Tagging struct {
 	Tag      Tag
 	Device   DeviceID
 	Template int64
 }
 
-// Cause says what the edit changes, as the history of generations has it.
-func (e Edit) Cause() string {
+// Undo reverts what the generations of a rollout changed.
+type Undo struct {
+	Rollout Rollout
+	Write   RolloutWrite // the resulting changes of rollouts; Settled is the registry for which they were computed
+}
+
+// Basis is the state that an edit was made for.
+type Basis struct {
+	Generation *int64 // generation that must be current; nil: any
+	Rules      *int64 // Registry.Rules that must be current; nil: any
+	// Check is called in the transaction with the one thing that the edit changes. When it returns an error the edit
+	// is not made. It may be nil.
+	Check func(Found) error
+	Trial bool // nothing is stored; Applied.Then is the registry that would result
+}
+
+// Found is the one thing that an edit changes, as stored before the edit. The other fields are empty.
+type Found struct {
+	Device   *Device   // nil: not registered
+	Template *Template // nil: does not exist
+	Tags     []Tag     // of the device or template; when the edit deletes a tag: all existing tags
+	Vars     Vars
+}
+
+// Found returns the one thing that an edit changes, as it is in the registry. known is false when the registry cannot
+// tell.
+func (r *Registry) Found(e Edit) (found Found, known bool) {
+	for _, put := range e.Put {
+		e.Remove = append(e.Remove, put.Device.ID)
+		known = true // That no such device exists is known too.
+	}
+	for _, id := range e.Remove {
+		if device := r.Devices[id]; device != nil {
+			found.Device, known = &device.Device, true
+		}
+	}
+	for _, changed := range e.Changed {
+		e.Deleted = append(e.Deleted, changed.ID)
+	}
+	for _, id := range e.Deleted {
+		if at := r.templateAt(id); at >= 0 {
+			found.Template, known = &r.Templates[at].Template, true
+		}
+	}
+	for _, tagging := range slices.Concat(e.Tag, e.Untag) {
+		if device := r.Devices[tagging.Device]; device != nil {
+			found.Tags, known = device.Tags, true
+		} else if at := r.templateAt(tagging.Template); at >= 0 {
+			found.Tags, known = r.Templates[at].Tags, true
+		}
+	}
+	for _, tag := range e.Drop {
+		found.Tags = r.Tags()
+		known = slices.Contains(found.Tags, tag)
+	}
+	for _, change := range e.Vars {
+		found.Vars, known = r.VarsOwnedBy(change.VarsOwner).Vars, change.Device == "" || r.Devices[change.Device] != nil
+	}
+	return found, known
+}
+
+// Applied is the result of an edit.
+type Applied struct {
+	Generation int64      // the current generation after the edit; unchanged when the edit changed nothing
+	New        []Template // in the order of the edit, with IDs
+	Changed    []Template // in the order of the edit
+	Device     Device     // the last device that was put or enrolled
+	Created    bool       // Device was not registered before
+	// of the last device or template that was tagged or untagged; when a tag was deleted: the remaining tags
+	Tags     []Tag
+	Rollouts []int64   // rollouts that an undo started
+	Then     *Registry // set by a trial
+}
+
+// ErrAnotherGeneration is the cause of an error when the generation for which an edit was judged is no longer current.
+var ErrAnotherGeneration = errors.New("another generation is in force")
+
+// Overtaken returns the error for an edit that names another generation than the current one.
+func Overtaken(inForce int64) error {
+	return &Error{Code: CodePrecondition, Err: ErrAnotherGeneration, Hint: "Plan again, and apply that plan.",
+		Message: fmt.Sprintf("templates, tags or vars were changed since the plan was made: it is generation %d now",
+			inForce)}
+}
+
+// ChangedMeanwhile returns the error for an edit without a generation, when other changes were made at the same time.
+func ChangedMeanwhile(cause error) error {
+	return &Error{Code: CodePrecondition, Err: cause,
+		Message: "templates, tags or vars were changed at the same moment", Hint: "Ask again."}
+}
+
+// Cause describes the edit for the history of generations. made are the new templates with their IDs.
+func (e Edit) Cause(made []Template) string {
+	if e.Undo != nil {
+		return fmt.Sprintf("rollout %d undone: %s", e.Undo.Rollout.ID, e.Undo.Rollout.Cause)
+	}
+	if e.Enroll != nil {
+		tags, _ := json.Marshal(e.Enroll.Tags) // strings, which always encode
+		return fmt.Sprintf("device %s: enrolled with %s", e.Enroll.Device.ID, tags)
+	}
 	var parts []string
 	for _, part := range []struct {
 		n    int
 		what string
+		one  func() string // returns the cause when the edit changes only one thing of this kind
 	}{
-		{len(e.New), "templates created"}, {len(e.Changed), "templates changed"}, {len(e.Deleted), "templates deleted"},
-		{len(e.Tag), "tags added"}, {len(e.Untag), "tags removed"},
-		{len(e.Vars), "vars changed"},
+		{len(e.New), "templates created", func() string { return fmt.Sprintf("template %d created", made[0].ID) }},
+		{len(e.Changed), "templates changed", func() string { return fmt.Sprintf("template %d changed", e.Changed[0].ID) }},
+		{len(e.Deleted), "templates deleted", func() string { return fmt.Sprintf("template %d deleted", e.Deleted[0]) }},
+		{len(e.Tag), "tags added", func() string { return e.Tag[0].cause("tag") }},
+		{len(e.Untag), "tags removed", func() string { return e.Untag[0].cause("untag") }},
+		{len(e.Drop), "tags deleted", func() string { return fmt.Sprintf("tag deleted: %q", e.Drop[0]) }},
+		{len(e.Vars), "vars changed", func() string { return fmt.Sprintf("vars of %v changed", e.Vars[0].VarsOwner) }},
+		{len(e.Remove), "devices deleted", func() string { return "device deleted: " + string(e.Remove[0]) }},
 	} {
+		if part.n == 1 && e.size() == 1 {
+			return part.one()
+		}
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%s: %d", part.what, part.n))
 		}
@@ -42,7 +178,27 @@ func (e Edit) Cause() string {
 	return strings.Join(parts, ", ")
 }
 
-// Check refuses an edit that names one thing twice: which of the two would count is not to be guessed.
+// Empty reports whether the edit changes nothing. Recording names of files does not count.
+func (e Edit) Empty() bool {
+	return e.size()+len(e.Put)+len(e.Labels)+len(e.Settings)+len(e.Modes)+len(e.Roots)+len(e.Protect) == 0 &&
+		e.Enroll == nil && !e.Files.Adopts() && e.Files.Kept == nil && e.Forget == "" && e.Undo == nil
+}
+
+// size returns how many of the changes in the edit make a generation.
+func (e Edit) size() int {
+	return len(e.New) + len(e.Changed) + len(e.Deleted) + len(e.Tag) + len(e.Untag) + len(e.Drop) + len(e.Vars) +
+		len(e.Remove)
+}
+
+func (t Tagging) cause(verb string) string {
+	noun, name := "device", string(t.Device)
+	if t.Device == "" {
+		noun, name = "template", strconv.FormatInt(t.Template, 10)
+	}
+	return fmt.Sprintf("%s %s: %s %q", noun, name, verb, t.Tag)
+}
+
+// Check refuses an edit that changes one thing twice, because the result would depend on the order.
 func (e Edit) Check() error {
 	ids := map[int64]bool{}
 	for _, changed := range e.Changed {
@@ -74,7 +230,7 @@ func (e Edit) Check() error {
 	return nil
 }
 
-// SavedBy is the edit with its templates and vars saved by one person or token. The edit itself stays as it is.
+// SavedBy returns a copy of the edit in which one person or token has saved the templates and vars.
 func (e Edit) SavedBy(name string, role Role) Edit {
 	e.New, e.Changed, e.Vars = slices.Clone(e.New), slices.Clone(e.Changed), slices.Clone(e.Vars)
 	for i := range e.Vars {
@@ -89,27 +245,22 @@ func (e Edit) SavedBy(name string, role Role) Edit {
 	return e
 }
 
-// Applied is what became of an edit.
-type Applied struct {
-	Generation int64      // in force then; the one before where the edit changed nothing
-	New        []Template // in the order of the edit, with their IDs
-}
-
-// Edited is the registry as the edit would leave it, and the IDs that the new templates have in it, in order: they
-// come after all others, as those that the service assigns do. Errors name what is not there.
+// Edited returns the registry as it would be after the edit, and the IDs that the new templates have in it, in order.
+// As in the store, new IDs are larger than all others. The error has the code not_found for things that do not exist.
+// Edited does not apply an undo, because its registry is already in Undo.Write.
 func (r *Registry) Edited(edit Edit) (*Registry, []int64, error) {
+	if edit.Undo != nil {
+		return edit.Undo.Write.Settled, nil, nil
+	}
 	edited := *r
 	edited.Templates, edited.Devices = slices.Clone(r.Templates), maps.Clone(r.Devices)
-	if err := edited.changeTemplates(edit); err != nil {
-		return nil, nil, err
-	}
-	for i, tagging := range slices.Concat(edit.Tag, edit.Untag) {
-		if err := edited.change(tagging, i < len(edit.Tag)); err != nil {
+	for _, change := range []func(Edit) error{
+		edited.putDevices, edited.changeTemplates, edited.changeTags, edited.dropTags, edited.changeVars,
+		edited.changeSettings, edited.changeSources, edited.removeDevices,
+	} {
+		if err := change(edit); err != nil {
 			return nil, nil, err
 		}
-	}
-	if err := edited.changeVars(edit.Vars); err != nil {
-		return nil, nil, err
 	}
 	var last int64
 	for _, t := range r.Templates {
@@ -124,6 +275,112 @@ func (r *Registry) Edited(edit Edit) (*Registry, []int64, error) {
 	}
 	slices.SortFunc(edited.Templates, func(a, b TaggedTemplate) int { return CompareTemplates(a.Template, b.Template) })
 	return &edited, ids, nil
+}
+
+// putDevices adds or replaces devices. A new device has only the tags of its enrolment.
+func (r *Registry) putDevices(edit Edit) error {
+	for _, put := range edit.Put {
+		next := Registered{Tags: []Tag{}}
+		if is := r.Devices[put.Device.ID]; is != nil {
+			next = *is
+		}
+		next.Device = put.Device
+		r.Devices[put.Device.ID] = &next
+	}
+	if e := edit.Enroll; e != nil {
+		r.Devices[e.Device.ID] = &Registered{Device: e.Device, Tags: slices.Compact(slices.Sorted(slices.Values(e.Tags)))}
+	}
+	return nil
+}
+
+func (r *Registry) removeDevices(edit Edit) error {
+	for _, id := range edit.Remove {
+		if r.Devices[id] == nil {
+			return noSuchDevice(id)
+		}
+		delete(r.Devices, id)
+	}
+	return nil
+}
+
+func (r *Registry) changeTags(edit Edit) error {
+	for i, tagging := range slices.Concat(edit.Tag, edit.Untag) {
+		if err := r.change(tagging, i < len(edit.Tag)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropTags removes tags from all devices and templates.
+func (r *Registry) dropTags(edit Edit) error {
+	for _, tag := range edit.Drop {
+		carried := false
+		for id, device := range r.Devices {
+			if slices.Contains(device.Tags, tag) {
+				changed := *device
+				changed.Tags, carried = tagsWith(device.Tags, tag, false), true
+				r.Devices[id] = &changed
+			}
+		}
+		for i, template := range r.Templates {
+			if slices.Contains(template.Tags, tag) {
+				r.Templates[i].Tags, carried = tagsWith(template.Tags, tag, false), true
+			}
+		}
+		if !carried {
+			return NotFoundf("nothing carries the tag %q", tag)
+		}
+	}
+	return nil
+}
+
+// changeSettings changes labels and settings of devices, and folder roots.
+func (r *Registry) changeSettings(edit Edit) error {
+	change := func(id DeviceID, change func(*Registered)) error {
+		device := r.Devices[id]
+		if device == nil {
+			return noSuchDevice(id)
+		}
+		changed := *device
+		change(&changed)
+		r.Devices[id] = &changed
+		return nil
+	}
+	for _, c := range edit.Labels {
+		if err := change(c.Device, func(d *Registered) { d.Label = c.To }); err != nil {
+			return err
+		}
+	}
+	for _, c := range edit.Settings {
+		if err := change(c.Device, func(d *Registered) { d.Settings = c.To }); err != nil {
+			return err
+		}
+	}
+	if len(edit.Roots) == 0 {
+		return nil
+	}
+	roots := map[Tag][]string{}
+	maps.Copy(roots, r.Roots)
+	for _, c := range edit.Roots {
+		roots[c.Tag] = c.To
+	}
+	r.Roots = roots
+	return nil
+}
+
+func (r *Registry) changeSources(edit Edit) error {
+	if edit.Files.Kept == nil && edit.Forget == "" {
+		return nil
+	}
+	sources := map[string]Source{}
+	maps.Copy(sources, r.Sources)
+	if edit.Files.Kept != nil {
+		sources[edit.Files.Source] = edit.Files.Kept.To
+	}
+	delete(sources, edit.Forget)
+	r.Sources = sources
+	return nil
 }
 
 func (r *Registry) changeTemplates(edit Edit) error {
@@ -144,7 +401,7 @@ func (r *Registry) changeTemplates(edit Edit) error {
 	return nil
 }
 
-// change attaches or takes off one tag. What is shared with the registry it came from is copied.
+// change adds or removes one tag. It copies what is shared with the registry before the edit.
 func (r *Registry) change(tagging Tagging, attach bool) error {
 	if tagging.Device == "" {
 		at := r.templateAt(tagging.Template)
@@ -164,13 +421,13 @@ func (r *Registry) change(tagging Tagging, attach bool) error {
 	return nil
 }
 
-// changeVars puts other vars in place. Who saved vars that stay the same stays, too.
-func (r *Registry) changeVars(changes []VarsChange) error {
+// changeVars replaces vars. When the values do not change, it keeps the record of who saved them.
+func (r *Registry) changeVars(edit Edit) error {
 	r.TagVars = maps.Clone(r.TagVars)
 	if r.TagVars == nil {
 		r.TagVars = map[Tag]SavedVars{}
 	}
-	for _, c := range changes {
+	for _, c := range edit.Vars {
 		if r.VarsOwnedBy(c.VarsOwner).Vars == c.Vars {
 			continue
 		}
@@ -190,11 +447,11 @@ func (r *Registry) changeVars(changes []VarsChange) error {
 }
 
 func noSuchDevice(id DeviceID) error {
-	return &Error{Code: CodeInvalid, Message: fmt.Sprintf("no device %s is registered", id),
+	return &Error{Code: CodeNotFound, Message: fmt.Sprintf("no device %s is registered", id),
 		Hint: "Name devices by their ID."}
 }
 
-// tagsWith is a new, sorted set with the tag, or without it.
+// tagsWith returns a new, sorted set of tags with or without one tag.
 func tagsWith(tags []Tag, tag Tag, attach bool) []Tag {
 	others := slices.DeleteFunc(slices.Clone(tags), func(t Tag) bool { return t == tag })
 	if attach {
@@ -209,6 +466,6 @@ func (r *Registry) templateAt(id int64) int {
 }
 
 func noSuchTemplate(id int64) error {
-	return &Error{Code: CodeInvalid, Message: fmt.Sprintf("there is no template %d", id),
+	return &Error{Code: CodeNotFound, Message: fmt.Sprintf("there is no template %d", id),
 		Hint: "Name templates by their id; one that is new, or deleted by the same edit, has none."}
 }

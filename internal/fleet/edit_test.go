@@ -59,10 +59,12 @@ func TestEditedNamesWhatIsNotThere(t *testing.T) {
 		"tag of a deleted one":  {Deleted: []int64{3}, Tag: []Tagging{{Tag: "x", Template: 3}}},
 		"tag on unknown device": {Tag: []Tagging{{Tag: "x", Device: "C"}}},
 		"tag off unknown one":   {Untag: []Tagging{{Tag: "x", Device: "C"}}},
+		"label of unknown one":  {Labels: []LabelChange{{Device: "C", To: "x"}}},
+		"settings of unknown":   {Settings: []SettingsChange{{Device: "C"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, _, err := editable().Edited(edit); CodeOf(err) != CodeInvalid {
-				t.Errorf("got %v, want invalid", err)
+			if _, _, err := editable().Edited(edit); CodeOf(err) != CodeNotFound {
+				t.Errorf("got %v, want not found", err)
 			}
 		})
 	}

@@ -12,37 +12,37 @@ import (
 )
 
 const (
-	// EnrollKeyPrefix makes an enrol key recognisable, to people and to scanners for leaked secrets.
+	// EnrollKeyPrefix makes an enrol key recognisable for people and for programs that scan for leaked secrets.
 	EnrollKeyPrefix = "muster_enroll_"
 
-	// DefaultEnrollKeyLife is how long an enrol key is valid, unless the admin gives another time.
+	// DefaultEnrollKeyLife is how long an enrol key is valid by default.
 	DefaultEnrollKeyLife = 24 * time.Hour
-	// MaxEnrollKeyLife is the longest life of an enrol key.
+	// MaxEnrollKeyLife is the longest time for which an enrol key may be valid.
 	MaxEnrollKeyLife = 366 * 24 * time.Hour
-	// MaxEnrollKeyUses bounds how many devices one key registers.
+	// MaxEnrollKeyUses is the largest number of devices that one key may register.
 	MaxEnrollKeyUses = 100_000
-	// MaxEnrollKeyTags bounds the tags of one key.
+	// MaxEnrollKeyTags is the largest number of tags of one key.
 	MaxEnrollKeyTags = 64
 
-	enrollKeyIDBytes   = 8  // of the text of a key, after the prefix: shown in lists
-	enrollKeyTextBytes = 52 // after the prefix
+	enrollKeyIDBytes   = 8  // of a key's text, after the prefix; shown in lists
+	enrollKeyTextBytes = 52 // bytes after the prefix
 )
 
-// EnrollKey registers devices that are not registered yet, and can do nothing else. Only the hash of its text is kept.
+// EnrollKey registers devices, and allows nothing else. Muster stores only the hash of its text.
 type EnrollKey struct {
-	ID         string // the beginning of its text, after the prefix
+	ID         string // the start of its text, after the prefix
 	Hash       string // SHA-256 of its text, hex
-	Tags       []Tag  // sorted: those of each device that it registers
-	Uses       int    // how many devices it registers
+	Tags       []Tag  // sorted; each device that the key registers gets them
+	Uses       int    // how many devices it may register
 	Used       int    // how many it has registered
 	CreatedBy  string
 	CreatedAt  time.Time
 	ExpiresAt  time.Time
 	LastUsedAt time.Time // zero: never
-	Altered    bool      // another program wrote its row: it is refused
+	Altered    bool      // another program changed its row, so it is refused
 }
 
-// EnrollKeyID is the ID of the key with a text; ok is false for a text that is no enrol key.
+// EnrollKeyID returns the ID of a key from its text. ok is false when the text is not an enrol key.
 func EnrollKeyID(text string) (id string, ok bool) {
 	rest, found := strings.CutPrefix(text, EnrollKeyPrefix)
 	if !found || len(rest) != enrollKeyTextBytes {
@@ -51,19 +51,19 @@ func EnrollKeyID(text string) (id string, ok bool) {
 	return rest[:enrollKeyIDBytes], true
 }
 
-// EnrollKeyHash is what is kept of the text of a key.
+// EnrollKeyHash returns the hash that is stored for a key.
 func EnrollKeyHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// enrollKeyActor begins the name of each key in histories. No user and no token has such a name.
+// enrollKeyActor is the prefix of a key's name in histories. Users and tokens cannot have such a name.
 const enrollKeyActor = "enroll-key "
 
-// Actor is the name of the key in histories.
+// Actor returns the name of the key in histories.
 func (k EnrollKey) Actor() string { return enrollKeyActor + k.ID }
 
-// Validate checks what an admin asks of a new key, at a time.
+// Validate checks the values of a new key at the time now.
 func (k EnrollKey) Validate(now time.Time) error {
 	switch {
 	case k.Uses < 1 || k.Uses > MaxEnrollKeyUses:
@@ -81,7 +81,7 @@ func (k EnrollKey) Validate(now time.Time) error {
 	return nil
 }
 
-// Usable is the error about a key that registers no device, at a time; nil where it registers another one.
+// Usable returns an error when the key cannot register a device now.
 func (k EnrollKey) Usable(now time.Time) error {
 	const another = "Ask an administrator for another key (`muster enroll-key create`), or leave --key out: the " +
 		"device then waits until an administrator accepts it."
@@ -100,56 +100,58 @@ func (k EnrollKey) Usable(now time.Time) error {
 	return nil
 }
 
-// UnknownEnrollKey is the error about a key that is not known.
+// UnknownEnrollKey returns the error for an unknown key.
 func UnknownEnrollKey() error {
 	return &Error{Code: CodeForbidden, Message: "this enrol key is not known: it is mistyped, or it was revoked",
 		Hint: "Ask an administrator for another key (`muster enroll-key create`), or leave --key out: the device then " +
 			"waits until an administrator accepts it."}
 }
 
-// ErrRemovedSince is the error about a key that is older than the deletion of the device.
+// ErrRemovedSince is the error for a key that was made before the device was deleted.
 var ErrRemovedSince error = &Error{Code: CodeForbidden,
 	Message: "this device was deleted from Muster after the enrol key was made: the key does not register it again",
 	Hint:    "Ask an administrator to accept the device: `muster enrollment accept`."}
 
-// ErrDecisionsAltered is the error about a key while it is not known which devices are to be kept out.
-var ErrDecisionsAltered error = &Error{Code: CodeForbidden,
+// ErrDecisionsAltered is the error for a key while the list of rejected and deleted devices cannot be trusted.
+var ErrDecisionsAltered error = &Error{
+	Code:    CodeForbidden,
 	Message: "what was decided about devices was changed in Muster's database: no enrol key registers this device now",
 	Hint: "Ask an administrator to accept the device (`muster enrollment accept`), and to look at `muster audit verify`. " +
-		"After a restart of the server, keys that are made then register devices again."}
+		"After a restart of the server, keys that are made then register devices again.",
+}
 
-// RejectedEnrollment is the error about a device that an administrator rejected.
+// RejectedEnrollment returns the error for a device that an administrator has rejected.
 func RejectedEnrollment() error {
 	return &Error{Code: CodeForbidden, Message: "an administrator rejected this device",
 		Hint: "If that was a mistake, ask an administrator to accept it: `muster enrollment accept`."}
 }
 
-// EnrollmentStatus is what became of a device that asks to be registered.
+// EnrollmentStatus is the answer to a device that asks to be registered.
 type EnrollmentStatus string
 
 const (
-	EnrollmentWaiting  EnrollmentStatus = "waiting"  // for an administrator
-	EnrollmentRejected EnrollmentStatus = "rejected" // by an administrator
+	EnrollmentWaiting  EnrollmentStatus = "waiting"  // an administrator has not decided yet
+	EnrollmentRejected EnrollmentStatus = "rejected" // an administrator has rejected it
 	EnrollmentAccepted EnrollmentStatus = "accepted" // the device is registered
 	EnrollmentRefused  EnrollmentStatus = "refused"  // the key is not valid, or too many devices wait
 )
 
-// Arrival is an agent that connected. Its device is proven by the certificate of the connection; the rest is what the
-// agent tells.
+// Arrival is the connection of an agent. The certificate of the connection proves the device; the other fields are
+// claims of the agent.
 type Arrival struct {
 	Device  DeviceID
-	Name    string // of its machine
+	Name    string // host name of its machine
 	System  string // GOOS/GOARCH
-	Version string // of the agent
+	Version string // version of the agent
 	APIPort int
-	Address string // IP that it connected from
-	Key     Secret // enrol key; zero: none
+	Address string // IP from which it connected
+	Key     Secret // enrol key; zero: no key
 }
 
-// maxArrivalText bounds each text of an arrival, in bytes.
+// maxArrivalText limits each text of an arrival, in bytes.
 const maxArrivalText = 256
 
-// Plain is the arrival with texts that are short, of one line, and printable.
+// Plain returns the arrival with texts that are short, printable and on one line.
 func (a Arrival) Plain() Arrival {
 	for _, text := range []*string{&a.Name, &a.System, &a.Version, &a.Address} {
 		*text = plainLine(*text)
@@ -173,59 +175,60 @@ func plainLine(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// EnrollmentAnswer is what an agent is told.
+// EnrollmentAnswer is the answer to an agent.
 type EnrollmentAnswer struct {
 	Status  EnrollmentStatus
 	Message string // one sentence for people
-	Hint    string // what to do next; may be empty
+	Hint    string // what the user of the machine can do; may be empty
 }
 
-// EnrollmentRequest is a device that asks to be registered, or was rejected.
+// EnrollmentRequest is the request of a device to be registered. It may have been rejected.
 type EnrollmentRequest struct {
-	Arrival   // without key
+	Arrival   // without its key
 	Status    EnrollmentStatus
 	FirstAt   time.Time
 	LastAt    time.Time
-	DecidedBy string    // of a rejected one
-	DecidedAt time.Time // of a rejected one
+	DecidedBy string    // set when rejected
+	DecidedAt time.Time // set when rejected
 }
 
-// EnrollmentCounts are how many devices wait, and the bounds.
+// EnrollmentCounts says how many devices wait, and the limits.
 type EnrollmentCounts struct {
-	Waiting    int // devices
-	Most       int // that may wait
-	PerAddress int // that may wait from one address
-	TurnedAway int // arrivals since the start of the server that found no place
+	Waiting    int // devices that wait
+	Most       int // how many devices may wait
+	PerAddress int // how many may wait from one address
+	TurnedAway int // arrivals since the start of the server that were refused because of these limits
 }
 
-// Enrollment registers one device that is not registered yet.
+// Enrollment registers one device.
 type Enrollment struct {
-	Device  Device // the API key may be zero: its agent has it
-	Tags    []Tag  // of a device that an administrator accepts
-	Pin     string // of the certificate of its API; "": none
-	KeyHash string // of the enrol key, whose tags count in the place of Tags; "": an administrator accepts
-	Detail  string // for the audit: how it came
+	Device  Device // the API key may be zero when the agent knows it
+	Tags    []Tag  // of the enrol key, or chosen by an administrator
+	Pin     string // fingerprint of the certificate of its API; "": none
+	KeyHash string // hash of the enrol key; "": an administrator accepted the device
+	Detail  string // for the audit: how the device was enrolled
 }
 
-// EnrollmentDecision is what is kept about a device that is not registered.
+// EnrollmentDecision is what is stored about an unregistered device.
 type EnrollmentDecision struct {
-	Altered  bool               // another program wrote it: what was decided is not known
-	Rejected *EnrollmentRequest // nil: it was not rejected
-	// RemovedAt is when the device was deleted. Keys that were made before do not register it again.
+	Altered  bool               // another program changed the row, so the decision is unknown
+	Rejected *EnrollmentRequest // nil: the device was not rejected
+	// RemovedAt is when the device was deleted. Keys that were made before cannot register it again.
 	RemovedAt time.Time
 }
 
-// DeviceClaim is what `muster enroll` on the machine of a daemon tells of it, signed with the device's own key.
+// DeviceClaim is what `muster enroll` sends about the daemon of its machine, signed with the device's own key.
 type DeviceClaim struct {
-	Challenge string  // of the server, for this claim
-	Label     string  // of a new device
-	APIKey    Secret  // of the daemon
-	APIPort   int     // likewise
-	Address   *string // IP by which the server reaches the daemon; "": discovery; nil: where the claim comes from
-	Pin       string  // of the certificate of the daemon's API; "": it has none yet
+	Challenge string // the server's random text for this claim
+	Label     string // for a new device
+	APIKey    Secret // of the daemon
+	APIPort   int    // of the daemon
+	// IP at which the server reaches the daemon; "": use discovery; nil: the address from which the claim comes
+	Address *string
+	Pin     string // fingerprint of the API's certificate; "": the daemon has none yet
 }
 
-// ClaimPurpose is what a claim is for.
+// ClaimPurpose says what a claim is for.
 type ClaimPurpose string
 
 const (
@@ -233,7 +236,7 @@ const (
 	ClaimRenew  ClaimPurpose = "renew"  // to renew the record of a registered device
 )
 
-// Statement is what the device signs.
+// Statement returns the bytes that the device signs.
 func (c DeviceClaim) Statement(purpose ClaimPurpose) []byte {
 	address := ""
 	if c.Address != nil {
@@ -243,7 +246,7 @@ func (c DeviceClaim) Statement(purpose ClaimPurpose) []byte {
 		c.Pin)
 }
 
-// Renewal is what a registered device says of its own daemon.
+// Renewal is what a registered device reports about its own daemon.
 type Renewal struct {
 	Device     DeviceID
 	APIKey     Secret
@@ -252,7 +255,7 @@ type Renewal struct {
 	Pin        string  // "": the stored one stays
 }
 
-// Changes tells whether the record of the device would be another one, or has to be written anew.
+// Changes reports whether the renewal changes the device's record, or whether the record must be written again.
 func (r Renewal) Changes(is *Registered) bool {
 	return is.Altered || is.APIKey != r.APIKey || is.APIPort != r.APIPort ||
 		r.APIAddress != nil && is.APIAddress != *r.APIAddress ||

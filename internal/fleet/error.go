@@ -41,9 +41,12 @@ type Error struct {
 	Hint       string        // what the person can do now; may be empty
 	Details    []Detail      // the fields, or the places in a text, that are wrong
 	Traceback  string        // of a Starlark program; may be empty
-	RetryAfter time.Duration // of too_many and unavailable: when it is worth while to try again; 0: in a few seconds
+	RetryAfter time.Duration // for too_many and unavailable: when to try again; 0: in a few seconds
 	Err        error         // cause: logged, never sent
 }
+
+// ErrOldAgent is in the error about a request that a device's agent is too old to let through.
+var ErrOldAgent = errors.New("the device's agent is too old for the request")
 
 // Detail is one thing wrong with an input: a field of a body, or a place in a template's text.
 type Detail struct {
@@ -72,7 +75,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// CodeOf is the code of the first *Error in err's chain, CodeInternal without one, "" for nil.
+// CodeOf returns the code of the first *Error in err's chain, CodeInternal when there is none, and "" for nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""
@@ -101,7 +104,18 @@ func Reason(err error) string {
 	return "an internal error; the server's log has it"
 }
 
-// ErrNotKept is the cause of an error about a mode that is in force and could not be kept: a restart would forget it.
+// ShortReason bounds Reason, for texts that thousands of devices may each have.
+func ShortReason(err error) string {
+	const most = 500 // bytes
+	text := Reason(err)
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// ErrNotKept is the cause of an error about a mode that is in force but could not be stored, so that a restart would
+// lose it.
 var ErrNotKept = errors.New("in force, not kept")
 
 // Invalidf is an error about one field of an input.
@@ -110,7 +124,10 @@ func Invalidf(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Message: message, Details: []Detail{{Field: field, Message: message}}}
 }
 
-// NotFoundf is the error for something that is not there.
+// NotFoundf returns the error for something that does not exist.
 func NotFoundf(format string, args ...any) *Error {
 	return &Error{Code: CodeNotFound, Message: fmt.Sprintf(format, args...)}
 }
+
+// ErrNoMemory ends work that needs more memory than other work has left.
+var ErrNoMemory = errors.New("other templates take the memory that there is for large ones")

@@ -1,3 +1,3 @@
-// Package fleet is the vocabulary that every other room speaks: who a device is, what a tag and a template are, how a
-// failure is told. It validates, and does nothing else: no clock, network, disk or goroutine, standard library only.
+// Package fleet is the vocabulary of all other packages: devices, tags, templates, changes, errors. It validates and
+// does nothing else: no clock, network, disk or goroutine. It imports only the standard library.
 package fleet

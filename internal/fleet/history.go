@@ -5,18 +5,21 @@ import (
 	"time"
 )
 
-// HistoryPoint is the fleet in numbers at one moment.
+// HistoryPoint are the numbers of the fleet in one minute or hour.
 type HistoryPoint struct {
 	At        time.Time // when the minute or hour began
-	Devices   int64     // that were registered
+	Devices   int64     // number of registered devices
 	Online    int64
-	InSync    int64 // whose configuration was in sync
-	Waiting   int64 // that waited for a person
-	NeedBytes int64 // that the folders of all devices lacked, as last told
-	Problems  int64 // that people were told of and that were not over
+	InSync    int64 // devices whose configuration was in sync
+	Waiting   int64 // devices that waited for a person
+	NeedBytes int64 // bytes that the folders of all devices lacked, as last reported
+	Problems  int64 // problems that were announced and not over
+	Folders   int64
+	UpToDate  int64 // folders that were up to date on all devices
+	Troubled  int64 // devices with any trouble
 }
 
-// AddBytes adds numbers of bytes as daemons tell them: one that cannot be counts as 0, and the sum never overflows.
+// AddBytes adds numbers of bytes that daemons reported. A negative number counts as 0, and the sum never overflows.
 func AddBytes(sum, more int64) int64 {
 	switch {
 	case more <= 0:

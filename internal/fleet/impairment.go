@@ -1,9 +1,9 @@
 package fleet
 
-// Part is a part of the service that may stop working while the rest goes on.
+// Part is a part of the service that may fail while the rest works.
 type Part string
 
-// The parts that are watched.
+// The parts that Muster checks.
 const (
 	PartDatabase    Part = "database"
 	PartLock        Part = "databaseLock"
@@ -11,20 +11,20 @@ const (
 	PartDescriptors Part = "descriptors"
 	PartBackup      Part = "backup"
 	PartCertificate Part = "certificate" // of the API
-	PartProofs      Part = "proofs"      // that show whether the database is as Muster wrote it
+	PartProofs      Part = "proofs"      // of the rows in the database, which show whether another program changed them
 	PartSignOn      Part = "singleSignOn"
 )
 
-// Parts are all of them.
+// Parts lists all parts.
 var Parts = []Part{
 	PartDatabase, PartLock, PartWorkers, PartDescriptors, PartBackup, PartCertificate, PartProofs,
 	PartSignOn,
 }
 
-// Impairment says that a part of the service does not work as it should.
+// Impairment says that a part of the service does not work properly.
 type Impairment struct {
 	Part     Part
-	Blocking bool   // the service cannot do its work, as opposed to doing it worse
-	Reason   string // for a person; no secrets
-	Next     string // what the person can do
+	Blocking bool   // the service cannot do its work at all
+	Reason   string // for people; no secrets
+	Next     string // what a person can do
 }

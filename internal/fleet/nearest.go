@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Nearest is the candidate that a mistyped name most probably means, "" when none is near.
+// Nearest returns the candidate that a mistyped name most probably means, or "" when none is near.
 func Nearest(name string, candidates []string) string {
 	best, bestDistance := "", (len(name)+2)/3+1
 	for _, candidate := range slices.Sorted(slices.Values(candidates)) {
@@ -16,7 +16,8 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// editDistance counts the bytes to insert, delete or replace. Names longer than 64 bytes are not worth the time.
+// editDistance counts the bytes that must be inserted, deleted or replaced. It does not compare names longer than 64
+// bytes, because that takes too long.
 func editDistance(a, b string) int {
 	const longest = 64
 	if len(a) > longest || len(b) > longest {

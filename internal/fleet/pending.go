@@ -2,14 +2,14 @@ package fleet
 
 import "time"
 
-// Pending is a device or a folder that asks a managed daemon to be let in: Syncthing's own word.
+// Pending is a device or folder that a managed daemon was asked to add. Syncthing calls it pending too.
 type Pending struct {
-	Device      DeviceID // the managed one that was asked
-	From        DeviceID // who asks
-	Name        string   // what it calls itself; of a device
-	Address     string   // where it asked from; of a device
-	Folder      string   // "" when the device itself asks
+	Device      DeviceID // the managed device that was asked
+	From        DeviceID // the device that asks
+	Name        string   // name that the asking device uses for itself; only for a device
+	Address     string   // address from which it asked; only for a device
+	Folder      string   // "" when the device itself asks to be added
 	FolderLabel string
-	Encrypted   bool // the folder would be kept encrypted on Device
+	Encrypted   bool // Device would store the folder encrypted
 	Since       time.Time
 }

@@ -2,50 +2,41 @@ package fleet
 
 import "time"
 
-// ProblemKind is what is wrong with a device or a folder, as people are told of it.
-type ProblemKind string
+// ProblemKind is what is wrong with a device or a folder. It is one of the causes for which a device waits.
+type ProblemKind = WaitCause
 
-const (
-	ProblemUnreachable ProblemKind = "unreachable"
-	ProblemOutOfSync   ProblemKind = "outOfSync"
-	ProblemFailed      ProblemKind = "failed"
-	ProblemHeld        ProblemKind = "held"
-	ProblemContended   ProblemKind = "contended"
-	ProblemUnstable    ProblemKind = "unstable"
-)
-
-// ProblemKey names a problem: one kind, at a device or at one folder of it.
+// ProblemKey identifies a problem: one kind, on a device or on one folder of it.
 type ProblemKey struct {
 	Device DeviceID
 	Folder string // "" for the device as a whole
 	Kind   ProblemKind
 }
 
-// Condition is a problem as it is now.
+// Condition is the current state of a problem.
 type Condition struct {
 	ProblemKey
-	Label  string    // of the device
-	Reason string    // for a person; no secrets
-	Next   string    // what happens next, or what the person can do; may be empty
-	Since  time.Time // when it began; one that is newer than before means that it was over in between
+	Label  string    // label of the device
+	Reason string    // for people; no secrets
+	Next   string    // what happens next, or what a person can do; may be empty
+	Since  time.Time // when it began; a later time than in the report before means that it ended and began again
 }
 
-// ProblemReport is what is wrong in the fleet now.
+// ProblemReport lists all current problems of the fleet.
 type ProblemReport struct {
 	Conditions []Condition
-	// Unknown tells whether nothing is known about a problem now: it is neither over nor does it begin. Nil: what is not
-	// in Conditions is over.
+	// Unknown reports whether nothing is known about a problem now, so that it neither ends nor begins. Nil: every
+	// problem that is not in Conditions is over.
 	Unknown func(ProblemKey) bool
 }
 
-// Problem is one that people were told of and that is not over.
+// Problem is a problem that was announced to people and is not over.
 type Problem struct {
 	Condition
-	ID          string    // of the notice that announced it
-	AnnouncedAt time.Time // when that was made
+	ID          string    // ID of the notice that announced it
+	AnnouncedAt time.Time // when the notice was made
 }
 
-// NoticeType says whether a notice opens or closes a problem.
+// NoticeType says whether a notice announces a problem or its end.
 type NoticeType string
 
 const (
@@ -53,24 +44,24 @@ const (
 	NoticeResolved NoticeType = "resolved"
 )
 
-// Notice is what people are told, once when a problem stays and once when it is over. As JSON it is kept, and sent to
-// receivers.
+// Notice is a message to people: one when a problem lasts, one when it is over. It is stored and sent as JSON.
 type Notice struct {
-	ID        string      `json:"id"` // the same when it comes twice
+	ID        string      `json:"id"` // equal for repeated messages
 	Type      NoticeType  `json:"type"`
-	ProblemID string      `json:"problemID"` // of the notice that opened the problem
+	ProblemID string      `json:"problemID"` // ID of the notice that announced the problem
 	Kind      ProblemKind `json:"kind"`
 	DeviceID  DeviceID    `json:"deviceID"`
-	Label     string      `json:"label"` // of the device
+	Label     string      `json:"label"` // label of the device
 	Folder    string      `json:"folder,omitempty"`
-	Reason    string      `json:"reason"`         // of a resolved one: what was wrong
+	Reason    string      `json:"reason"`         // in a resolved notice: what was wrong
 	Next      string      `json:"next,omitempty"` // what happens next, or what a person can do
 	Since     time.Time   `json:"since"`          // when the problem began
 	At        time.Time   `json:"at"`             // when the notice was made
 }
 
-// Announcement is what happens to problems and outbox together: every notice is put into the outbox of every receiver,
-// in order, with a sequence number that is larger than all before, also than those of notices already delivered.
+// Announcement is what the store writes in one transaction: changes of problems, and notices. Every notice goes into
+// the outbox of every receiver, in order, with a sequence number larger than all earlier ones, including those of
+// delivered notices.
 type Announcement struct {
 	Open      []Problem
 	Close     []ProblemKey
@@ -78,7 +69,7 @@ type Announcement struct {
 	Receivers []string
 }
 
-// Waiting is a notice that waits for a receiver.
+// Waiting is a notice that was not delivered yet.
 type Waiting struct {
 	Sequence int64
 	Notice   Notice

@@ -8,41 +8,45 @@ import (
 	"time"
 )
 
-// Registry is everything a person registered, at one generation. It is immutable: readers share it.
+// Registry is everything that people registered, at one generation. It is immutable and shared by its readers.
 type Registry struct {
 	Generation int64 // grows with every accepted change of a template, of tags or of vars
 	Mode       Mode  // of the whole fleet
 	TagModes   map[Tag]Mode
-	Roots      map[Tag][]string // folder roots of tags, and under "" those of the fleet; sorted
-	Protected  map[Tag]bool     // only an admin puts these on a device or takes them off
+	// how long the devices with a tag may be unreachable before that counts as trouble
+	TagQuiet   map[Tag]time.Duration
+	Roots      map[Tag][]string // folder roots by tag, sorted; under "" those of the fleet
+	AuthorKeys map[Tag][]string // keys that authors may set, by tag, sorted; under "" those of the fleet
+	Protected  map[Tag]bool     // tags that only an admin may put on a device or take off
 	TagVars    map[Tag]SavedVars
 	Devices    map[DeviceID]*Registered
-	Templates  []TaggedTemplate // ascending priority, then ID: the order of the fold
-	Restored   *Restored        // nil: nothing was restored, or a person resumed since
-	Origins    map[int64]Origin // of templates that came from files, deleted ones too
+	Templates  []TaggedTemplate // in the order in which they are applied: ascending priority, then ID
+	Restored   *Restored        // set after a restore until a person resumes writing; else nil
+	Origins    map[int64]Origin // files that templates came from, also of deleted templates
 	Sources    map[string]Source
+	Rules      int64 // grows with every change of protected tags or of sources
 }
 
-// Restored says that the database was filled from a backup, and that no person had Muster write again since.
+// Restored says that the database was restored from a backup and that nobody has resumed writing since.
 type Restored struct {
-	BackupAt time.Time // the moment that the backup is of
+	BackupAt time.Time // the moment of the backup's content
 	At       time.Time
 }
 
-// Registered is a device with what belongs to it.
+// Registered is a device with its tags, settings and mode.
 type Registered struct {
 	Device
 	Tags     []Tag // sorted
 	Settings DeviceSettings
 	Vars     SavedVars
-	Altered  bool // its row in the database is not as Muster wrote it: the device is not contacted
+	Altered  bool // another program changed its row in the database, so the device is not contacted
 }
 
-// AlteredReason is why an altered device is not contacted.
+// AlteredReason says why an altered device is not contacted.
 const AlteredReason = "its record in the database was not written by Muster: its address, port, API key, pin or " +
 	"plain HTTP may be another program's, so it is not contacted"
 
-// AlteredNext is what a person does about it.
+// AlteredNext says what a person can do about an altered device.
 func AlteredNext(id DeviceID) string {
 	return "Find out what else writes to the database. Then type `muster device trust " + id.Short() +
 		" --fingerprint HEX` with the fingerprint of the daemon's own certificate, or run `muster enroll` on its " +
@@ -55,17 +59,20 @@ type TaggedTemplate struct {
 	Tags []Tag // sorted
 }
 
-// DeviceSettings are the settings of one device beyond the contract.
+// DeviceSettings are the settings of one device that are not part of the contract.
 type DeviceSettings struct {
 	Mode       Mode
-	AllowPlain bool   // plain HTTP although the address is not loopback
-	Pin        string // "sha256:<hex>" of the GUI certificate, "" when none is pinned
+	AllowPlain bool   // allow plain HTTP to an address that is not loopback
+	Pin        string // "sha256:<hex>" of the GUI certificate; "" when none is pinned
 	PinOrigin  PinOrigin
-	Restart    bool // Muster may restart the daemon after a change that needs it
-	Way        Way  // how the daemon is reached
+	Restart    bool // Muster may restart the daemon when a change requires it
+	Way        Way  // how Muster connects to the daemon
+	// QuietAfter is how long the device may be unreachable before that counts as trouble; 0: as set for its tags, or
+	// the default.
+	QuietAfter time.Duration
 }
 
-// WithPin are the settings after an administrator gave another pin; a blank one forgets it.
+// WithPin returns the settings with a pin that an administrator gave. A blank pin removes the stored one.
 func (s DeviceSettings) WithPin(pin string) DeviceSettings {
 	switch {
 	case pin != "":
@@ -77,14 +84,14 @@ func (s DeviceSettings) WithPin(pin string) DeviceSettings {
 	return s
 }
 
-// AgentWord is what the agent of a device tells of its daemon.
+// AgentWord is what a device's agent reports about its daemon.
 type AgentWord struct {
-	Pin     string // of the certificate in the daemon's home; "": it tells none
-	Observe bool   // the agent lets nothing change the daemon
+	Pin     string // fingerprint of the certificate in the daemon's home directory; "": none
+	Observe bool   // the agent refuses requests that change the daemon
 }
 
-// WithWord are the settings after the agent of the device was heard. A daemon that may only be observed is reached by
-// its agent alone, until an administrator chooses another way: the direct one would get round the agent.
+// WithWord returns the settings after the agent's report. When the agent runs with --observe, the device is reached
+// only through it, until an administrator decides otherwise: a direct connection would bypass the agent.
 func (s DeviceSettings) WithWord(word AgentWord) DeviceSettings {
 	if word.Pin != "" && word.Pin != s.Pin {
 		s = s.WithPin(word.Pin)
@@ -95,48 +102,11 @@ func (s DeviceSettings) WithWord(word AgentWord) DeviceSettings {
 	return s
 }
 
-// Mode of one device: the strictest of the fleet's, its tags' and its own.
-func (r *Registry) ModeOf(id DeviceID) Mode {
-	device := r.Devices[id]
-	if device == nil {
-		return r.Mode
-	}
-	return Strictest(r.modeOfTags(device.Tags), device.Settings.Mode)
-}
+// RootsOf returns the folder roots of a device: the fleet's and those of its tags, sorted.
+func (r *Registry) RootsOf(id DeviceID) []string { return r.ofDevice(r.Roots, id) }
 
-// ModeAt is the mode of a device that is still at an older registry: what its tags said there goes on to hold for what
-// they bring there.
-func (r *Registry) ModeAt(older *Registry, id DeviceID) Mode {
-	mode := r.ModeOf(id)
-	if was := older.Devices[id]; was != nil && older != r {
-		mode = Strictest(mode, r.modeOfTags(was.Tags))
-	}
-	return mode
-}
-
-func (r *Registry) modeOfTags(tags []Tag) Mode {
-	mode := r.Mode
-	for _, tag := range tags {
-		if m, ok := r.TagModes[tag]; ok {
-			mode = Strictest(mode, m)
-		}
-	}
-	return mode
-}
-
-// RootsOf are the folder roots of a device: those of the fleet and those of its tags, sorted.
-func (r *Registry) RootsOf(id DeviceID) []string {
-	roots := slices.Clone(r.Roots[""])
-	if device := r.Devices[id]; device != nil {
-		for _, tag := range device.Tags {
-			roots = append(roots, r.Roots[tag]...)
-		}
-	}
-	slices.Sort(roots)
-	return slices.Compact(roots)
-}
-
-// Applying are the templates that share a tag with the device, in the order of the fold. They are not to be changed.
+// Applying returns the templates that share a tag with the device, in the order in which they are applied. The caller
+// must not change them.
 func (r *Registry) Applying(id DeviceID) iter.Seq[*TaggedTemplate] {
 	return func(yield func(*TaggedTemplate) bool) {
 		device := r.Devices[id]
@@ -153,8 +123,8 @@ func (r *Registry) Applying(id DeviceID) iter.Seq[*TaggedTemplate] {
 	}
 }
 
-// TemplatesOf is Applying without tags, as a list. Vars decide what a template that reads them gives: an admin's counts
-// as an author's where anybody below admin saved the vars.
+// TemplatesOf returns what Applying does, as a list without tags. A template saved by an admin counts as an author's
+// when it reads vars that were saved by somebody below admin, because those vars decide its value.
 func (r *Registry) TemplatesOf(id DeviceID) []Template {
 	var apply []Template
 	byAdmins := r.VarsByAdmins(id)
@@ -168,7 +138,7 @@ func (r *Registry) TemplatesOf(id DeviceID) []Template {
 	return apply
 }
 
-// TaggedTemplatesOf is Applying as a list.
+// TaggedTemplatesOf returns what Applying does, as a list.
 func (r *Registry) TaggedTemplatesOf(id DeviceID) []TaggedTemplate {
 	var apply []TaggedTemplate
 	for t := range r.Applying(id) {
@@ -177,7 +147,19 @@ func (r *Registry) TaggedTemplatesOf(id DeviceID) []TaggedTemplate {
 	return apply
 }
 
-// With is the registry with a device, which may be another one under its ID.
+// Tags returns every tag of any device or template, sorted.
+func (r *Registry) Tags() []Tag {
+	all := map[Tag]bool{}
+	for _, d := range r.Devices {
+		addTags(all, d.Tags)
+	}
+	for _, t := range r.Templates {
+		addTags(all, t.Tags)
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// With returns the registry with a device added or replaced.
 func (r *Registry) With(device *Registered) *Registry {
 	next := *r
 	next.Devices = maps.Clone(r.Devices)
@@ -185,7 +167,7 @@ func (r *Registry) With(device *Registered) *Registry {
 	return &next
 }
 
-// Without is the registry without a device.
+// Without returns the registry without a device.
 func (r *Registry) Without(id DeviceID) *Registry {
 	next := *r
 	next.Devices = maps.Clone(r.Devices)
@@ -193,38 +175,41 @@ func (r *Registry) Without(id DeviceID) *Registry {
 	return &next
 }
 
-// CompareTemplates is the order of the fold: ascending priority, then ascending ID.
+// CompareTemplates orders templates as they are applied: by ascending priority, then by ID.
 func CompareTemplates(a, b Template) int {
 	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.ID, b.ID))
 }
 
-// CompareDevices is the order of the device list: by label, then ID.
+// CompareDevices orders devices as lists show them: by label, then by ID.
 func CompareDevices(a, b Device) int {
 	return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.ID, b.ID))
 }
 
-// Committed says what a transaction changed. Values merge; it is published after the commit, never inside.
+// Committed says what a transaction changed. It is published after the commit. Two values can be merged.
 type Committed struct {
-	Devices  map[DeviceID]bool // put, deleted, or their settings changed
-	Registry bool              // a device, template, tag or mode changed: read the Registry again
+	Devices  map[DeviceID]bool // devices that were put or deleted, or whose settings changed
+	Registry bool              // a device, template, tag or mode changed, so the Registry must be read again
 
-	Generation bool // templates, tags or vars changed, in one or more new generations
-	Modes      bool // of the fleet or of a tag
-	Roots      bool // folder roots of the fleet or of a tag
+	Generation bool // templates, tags or vars changed, which made one or more generations
+	Modes      bool // the mode of the fleet or of a tag changed
+	Roots      bool // the folder roots of the fleet or of a tag changed
 	Secrets    bool
 
-	Admitted  []DeviceID // are planned from another generation now
-	Consented []DeviceID // an undo gave them a consent
+	Admitted  []DeviceID // devices that are planned from another generation now
+	Consented []DeviceID // devices that got a consent by an undo
 
-	Decided map[DeviceID]bool // are not registered, and were rejected, or may ask again
+	Decided map[DeviceID]bool // unregistered devices that were rejected, or may ask again
+
+	Revisions []Revision // revisions that were made, without their documents
 }
 
-// Empty tells whether nothing changed.
+// Empty reports whether nothing changed.
 func (c Committed) Empty() bool {
-	return !c.Registry && !c.Secrets && len(c.Devices)+len(c.Admitted)+len(c.Consented)+len(c.Decided) == 0
+	return !c.Registry && !c.Secrets &&
+		len(c.Devices)+len(c.Admitted)+len(c.Consented)+len(c.Decided)+len(c.Revisions) == 0
 }
 
-// Merge adds what another transaction changed.
+// Merge adds the changes of another transaction.
 func (c *Committed) Merge(other Committed) {
 	c.Registry = c.Registry || other.Registry
 	c.Generation = c.Generation || other.Generation
@@ -235,13 +220,22 @@ func (c *Committed) Merge(other Committed) {
 	c.Consented = append(c.Consented, other.Consented...)
 	c.Devices = union(c.Devices, other.Devices)
 	c.Decided = union(c.Decided, other.Decided)
+	c.Revisions = append(c.Revisions, other.Revisions...)
 }
 
-// union adds the second set to the first, which may be nil.
+// union adds the second set to the first, which may be nil, and returns it.
 func union(all, more map[DeviceID]bool) map[DeviceID]bool {
 	if all == nil && len(more) > 0 {
 		all = map[DeviceID]bool{}
 	}
 	maps.Copy(all, more)
 	return all
+}
+
+// Label returns the label of a registered device, or "".
+func (r *Registry) Label(id DeviceID) string {
+	if device := r.Devices[id]; device != nil {
+		return device.Label
+	}
+	return ""
 }

@@ -7,7 +7,7 @@ type Revision struct {
 	Device DeviceID
 	Number int64
 	Digest string // SHA-256 of the normalised document, hex
-	Cause  string // CauseTemplate and so on; "" when not known, as of the first
+	Cause  string // CauseTemplate and so on; "" when unknown, as for the first revision
 	SeenAt time.Time
 	JSON   []byte // the document with its secrets; nil in lists
 }
@@ -16,6 +16,6 @@ type Revision struct {
 const (
 	CauseTemplate = "template" // templates or tags asked for it, or no longer do
 	CauseDaemon   = "daemon"   // a person at the daemon
-	CauseRestore  = "restore"  // a person had an older revision restored
-	CauseAccept   = "accept"   // a person let in what had asked the daemon
+	CauseRestore  = "restore"  // a person restored an older revision
+	CauseAccept   = "accept"   // a person accepted a pending device or folder
 )

@@ -7,18 +7,18 @@ import (
 	"sync"
 )
 
-// Scope is the part of the fleet that a caller may see and touch: the devices that carry one of its tags. The zero
-// Scope is the whole fleet. Two scopes of the same tags are equal.
+// Scope is the part of the fleet that a caller may see and change: the devices that have one of its tags. The zero
+// Scope is the whole fleet. Scopes can be compared with ==.
 type Scope struct{ tags string }
 
-const betweenTags = "\x00" // no tag holds a control character
+const betweenTags = "\x00" // Tags contain no control characters.
 
-// NoDevices is the scope of no device at all.
+// NoDevices is the scope without any device.
 var NoDevices = Scope{betweenTags}
 
-// ScopeOf is the scope of some tags, the whole fleet without any.
+// ScopeOf returns the scope of these tags. Without tags it is the whole fleet.
 func ScopeOf(tags []Tag) Scope {
-	if slices.Contains(tags, "") { // no tag: what is broken must not become the whole fleet
+	if slices.Contains(tags, "") { // "" is not a valid tag; a faulty list must not give the whole fleet.
 		return NoDevices
 	}
 	sorted := slices.Compact(slices.Sorted(slices.Values(tags)))
@@ -29,10 +29,10 @@ func ScopeOf(tags []Tag) Scope {
 	return Scope{strings.Join(names, betweenTags)}
 }
 
-// Whole tells whether the scope is the whole fleet.
+// Whole reports whether the scope is the whole fleet.
 func (s Scope) Whole() bool { return s.tags == "" }
 
-// Tags are those of the scope, sorted; nil for the whole fleet.
+// Tags returns the tags of the scope, sorted; nil for the whole fleet.
 func (s Scope) Tags() []Tag {
 	if s.Whole() {
 		return nil
@@ -47,7 +47,7 @@ func (s Scope) Tags() []Tag {
 	return tags
 }
 
-// Covers tells whether a device with these tags is in the scope.
+// Covers reports whether a device with these tags is in the scope.
 func (s Scope) Covers(tags []Tag) bool {
 	if s.Whole() {
 		return true
@@ -55,12 +55,12 @@ func (s Scope) Covers(tags []Tag) bool {
 	return slices.ContainsFunc(s.Tags(), func(tag Tag) bool { return slices.Contains(tags, tag) })
 }
 
-// Among are the tags of the scope that are among these.
+// Among returns the given tags that are in the scope.
 func (s Scope) Among(tags []Tag) []Tag {
 	return slices.DeleteFunc(s.Tags(), func(tag Tag) bool { return !slices.Contains(tags, tag) })
 }
 
-// String is for texts about the scope.
+// String returns the scope for texts.
 func (s Scope) String() string {
 	switch s {
 	case Scope{}:
@@ -71,27 +71,79 @@ func (s Scope) String() string {
 	return strings.ReplaceAll(s.tags, betweenTags, ", ")
 }
 
-// Within is the registry as a caller with the scope sees it: what is outside is not there. Templates are everybody's;
-// of tags there are those of templates and of devices inside.
+// Devices returns a phrase for the devices of the scope.
+func (s Scope) Devices() string { return "devices tagged " + s.String() }
+
+// OutOfScope returns the error for a request that a caller with a part of the fleet may not make.
+func OutOfScope(message string) error {
+	return &Error{Code: CodeForbidden, Message: message,
+		Hint: "Use a token without a tag scope, or ask somebody who has one."}
+}
+
+// Within returns the part of the registry that a caller with the scope may see: the devices inside, the templates that
+// apply to one of them, and the tags that they carry, with what is set for those. Tags that only devices outside carry
+// are left out of those of a template.
 func (r *Registry) Within(scope Scope) *Registry {
 	if scope.Whole() {
 		return r
 	}
 	part := *r
 	part.Devices = map[DeviceID]*Registered{}
-	seen := map[Tag]bool{"": true} // the folder roots of the fleet
+	seen := map[Tag]bool{"": true} // "" is for the folder roots of the fleet.
 	for id, device := range r.Devices {
 		if scope.Covers(device.Tags) {
 			part.Devices[id] = device
 			addTags(seen, device.Tags)
 		}
 	}
+	outside := r.tagsOutside(scope)
+	part.Templates, part.Origins, part.Sources = nil, map[int64]Origin{}, map[string]Source{}
 	for _, template := range r.Templates {
-		addTags(seen, template.Tags)
+		if !slices.ContainsFunc(template.Tags, func(tag Tag) bool { return seen[tag] }) {
+			continue
+		}
+		template.Tags = without(template.Tags, outside)
+		part.Templates = append(part.Templates, template)
+		if origin, fromFiles := r.Origins[template.ID]; fromFiles {
+			part.Origins[template.ID] = origin
+			part.Sources[origin.Source] = Source{ReadOnly: r.Sources[origin.Source].ReadOnly} // assertions name devices
+		}
 	}
 	part.TagModes, part.Roots, part.Protected = only(r.TagModes, seen), only(r.Roots, seen), only(r.Protected, seen)
+	part.AuthorKeys = only(r.AuthorKeys, seen)
+	part.TagQuiet = only(r.TagQuiet, seen)
 	part.TagVars = only(r.TagVars, seen)
 	return &part
+}
+
+// TagsWithin are those of some tags that a caller with the scope may see: not those that only devices outside carry.
+func (r *Registry) TagsWithin(scope Scope, tags []Tag) []Tag {
+	if scope.Whole() {
+		return tags
+	}
+	return without(tags, r.tagsOutside(scope))
+}
+
+// tagsOutside are the tags that only devices outside carry.
+func (r *Registry) tagsOutside(scope Scope) map[Tag]bool {
+	outside := map[Tag]bool{}
+	for _, device := range r.Devices {
+		if !scope.Covers(device.Tags) {
+			addTags(outside, device.Tags)
+		}
+	}
+	for _, device := range r.Devices {
+		if scope.Covers(device.Tags) {
+			for _, tag := range device.Tags {
+				delete(outside, tag)
+			}
+		}
+	}
+	return outside
+}
+
+func without(tags []Tag, hidden map[Tag]bool) []Tag {
+	return slices.DeleteFunc(slices.Clone(tags), func(tag Tag) bool { return hidden[tag] })
 }
 
 func addTags(seen map[Tag]bool, tags []Tag) {
@@ -110,14 +162,15 @@ func only[V any](all map[Tag]V, seen map[Tag]bool) map[Tag]V {
 	return kept
 }
 
-// Views remembers what callers see of the registry of now.
+// Views caches the parts of the current registry by scope.
 type Views struct {
 	mu    sync.Mutex
 	whole *Registry           // guarded by mu
 	parts map[Scope]*Registry // guarded by mu
 }
 
-// Of is registry.Within of the scope that the context has. A registry that is read twice gives the same part twice.
+// Of returns registry.Within for the scope in the context. For the same registry and scope it returns the same
+// pointer.
 func (v *Views) Of(ctx context.Context, registry *Registry) *Registry {
 	scope := ScopeIn(ctx)
 	if scope.Whole() || registry == nil {
@@ -136,12 +189,12 @@ func (v *Views) Of(ctx context.Context, registry *Registry) *Registry {
 
 type scopeKey struct{}
 
-// WithScope says for which part of the fleet the work under the context is asked for.
+// WithScope records in the context for which part of the fleet work is requested.
 func WithScope(ctx context.Context, scope Scope) context.Context {
 	return context.WithValue(ctx, scopeKey{}, scope)
 }
 
-// ScopeIn is the scope of the caller, the whole fleet where Muster works by itself.
+// ScopeIn returns the scope of the caller, or the whole fleet when Muster works by itself.
 func ScopeIn(ctx context.Context) Scope {
 	scope, _ := ctx.Value(scopeKey{}).(Scope)
 	return scope

@@ -2,21 +2,21 @@ package fleet
 
 import "log/slog"
 
-// MaskedAPIKey is what stands in a device's apiKey for users that may not see it.
+// MaskedAPIKey replaces a device's apiKey for users who may not see it.
 const MaskedAPIKey = "<API_KEY>"
 
 const masked = "[secret]"
 
-// Secret is a text that cannot be printed by accident: every form but Reveal says "[secret]".
+// Secret is a text that cannot be printed by accident: every form except Reveal is "[secret]".
 type Secret struct{ text string }
 
 // NewSecret wraps a text.
 func NewSecret(text string) Secret { return Secret{text} }
 
-// Reveal is the text itself. Call it where it goes on the wire or under the seal, nowhere else.
+// Reveal returns the text. Call it only to send the secret or to seal it.
 func (s Secret) Reveal() string { return s.text }
 
-// IsZero tells whether there is no text.
+// IsZero reports whether the text is empty.
 func (s Secret) IsZero() bool { return s.text == "" }
 
 func (s Secret) String() string               { return masked }
@@ -24,35 +24,35 @@ func (s Secret) GoString() string             { return masked }
 func (s Secret) LogValue() slog.Value         { return slog.StringValue(masked) }
 func (s Secret) MarshalText() ([]byte, error) { return []byte(masked), nil }
 
-// StoredSecret is one of Muster's own secrets.
+// StoredSecret is one of the secrets that Muster stores for templates.
 type StoredSecret struct {
 	Name    string
 	Value   Secret
 	Scope   SecretScope
-	Altered bool // what is kept of it was not written by Muster: it is not given out
+	Altered bool // another program changed its row, so Muster does not use it
 }
 
-// SecretScope says where a secret may go in every template. A secret without lists may go to every secret field,
-// and only templates that an admin saved may use it.
+// SecretScope says where every template may put a secret. A secret with an empty scope may go into every secret field,
+// but only templates that an admin saved may use it.
 type SecretScope struct {
-	Keys []string // places, with `*` for every member; none: every secret field
-	Tags []Tag    // the devices that carry one of them; none: every device
+	Keys []string // allowed keys, with `*` for every member; empty: every secret field
+	Tags []Tag    // allowed devices are those with one of these tags; empty: every device
 }
 
-// IsZero tells whether the scope has no lists.
+// IsZero reports whether the scope has neither keys nor tags.
 func (s SecretScope) IsZero() bool { return len(s.Keys)+len(s.Tags) == 0 }
 
-// PutSecret creates a secret, or changes what it names of one that is there.
+// PutSecret creates a secret or changes parts of an existing one.
 type PutSecret struct {
 	Name  string
-	Value Secret    // zero: the value stays
-	Keys  *[]string // nil: the list stays
-	Tags  *[]Tag    // likewise
+	Value Secret    // zero: the value does not change
+	Keys  *[]string // nil: the list does not change
+	Tags  *[]Tag    // nil: the list does not change
 }
 
-// SealKeys is how the keys stand that seal the database.
+// SealKeys is the state of the keys that seal the database.
 type SealKeys struct {
-	Key     string   // ID of the one that seals
-	Older   []string // IDs of those that something may still be sealed with
-	Trouble string   // why a rotation does not come to its end
+	Key     string   // ID of the key that seals
+	Older   []string // IDs of keys with which some values may still be sealed
+	Trouble string   // why a rotation cannot be finished; "" when there is no problem
 }

@@ -2,8 +2,8 @@ package fleet
 
 import "time"
 
-// Identity is a person as a provider of single sign-on names them: the subject at the issuer. Nothing else of what a
-// provider says about a person, such as an e-mail address, is theirs for good. The zero Identity is nobody's.
+// Identity identifies a person at a provider of single sign-on, by issuer and subject. No other claim of a provider,
+// such as an e-mail address, belongs to one person for ever. The zero Identity belongs to nobody.
 type Identity struct {
 	Issuer  string // URL
 	Subject string
@@ -12,32 +12,32 @@ type Identity struct {
 // MaxSubjectBytes is the longest subject of an identity, by OpenID Connect.
 const MaxSubjectBytes = 255
 
-// ProvenIdentity is what a provider says about a person who has just logged in to it.
+// ProvenIdentity is what a provider says about a person who has just logged in there.
 type ProvenIdentity struct {
 	Identity
-	Name   string   // that the person goes by there; may be blank, and may be another person's name here
-	Groups []string // in no order
+	Name   string   // the person's name there; may be blank, and may equal the name of another person in Muster
+	Groups []string // in any order
 
-	Session string // of the person at the provider; "": it names none
+	Session string // the person's session at the provider; "": unknown
 }
 
-// SignOn starts a session of a person that a provider has proven.
+// SignOn starts a session for a person whom a provider has proven.
 type SignOn struct {
 	Identity Identity
-	Names    []string // of the user where there is none of this identity yet; the first one that is free
+	Names    []string // possible names when a user must be created; the first that is free is used
 	Role     Role
 	Scope    Scope
-	Session  Session // its user is found with the identity
+	Session  Session // its user is found by the identity
 
-	Attempt      string    // hash of what the log-in was begun with; it starts one session only
-	AttemptUntil time.Time // when it is too old anyway
+	Attempt      string    // hash of the log-in's challenge, which may start one session only
+	AttemptUntil time.Time // when the challenge becomes too old
 }
 
-// SignedOut ends sessions whose person has logged out at the provider.
+// SignedOut ends the sessions of a person who has logged out at the provider.
 type SignedOut struct {
 	Person  Identity // without a subject: every person with the session
-	Session string   // hash of the session at the provider; "": all of the person
+	Session string   // hash of the session at the provider; "": all sessions of the person
 
-	Token      string    // hash of what the provider said; it counts once
-	TokenUntil time.Time // when it is too old anyway
+	Token      string    // hash of the logout token, which may be used once
+	TokenUntil time.Time // when the token becomes too old
 }

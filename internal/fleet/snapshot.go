@@ -6,54 +6,75 @@ import (
 	"time"
 )
 
-// Snapshot is what the mirror knows of one device at one moment. It is immutable: readers share it, maps and pointers
-// included.
+// Snapshot is what the mirror knows of one device at one moment. It is immutable, including its maps and pointers, and
+// shared by its readers.
 type Snapshot struct {
 	Device     DeviceID
 	Connection Connection
-	Restarting bool      // online, but its API restarts because of what Muster sent
+	Restarting bool      // connected, but the API restarts because of a change that Muster wrote
 	Since      time.Time // when the connection state began
-	Reason     string    // for a person
-	Next       string    // what happens next, or what the person can do
+	Reason     string    // for people
+	Next       string    // what happens next, or what a person can do
 	NextTry    time.Time // zero while connected
-	Address    string    // host:port last used, "" when none is known
+	Address    string    // host:port last used; "" when no address is known
 	FoundBy    string
-	Visited    bool      // online, but visited in turn: there are not enough connections to follow the daemon
-	LastSeen   time.Time // zero: never
+	TooOldFor  string // What the device's agent does not allow because it is older than this server; "": nothing.
+	// connected, but visited in turn, because there are not enough connections to follow every daemon
+	Visited  bool
+	LastSeen time.Time // zero: never
 
-	Proven Certificate // behind which the device answered last
-	Shown  Shown       // the last one, the device's or not; zero when none was shown since the start
+	Proven Certificate // certificate behind which the device last answered
+	// certificate that was last shown, by the device or by something else; zero: none since the server's start
+	Shown Shown
 
-	Status    *Status  // nil before first contact
-	Version   *Version // nil before first contact
+	Status    *Status  // nil before the first contact
+	Version   *Version // nil before the first contact
 	Summaries map[string]FolderSummary
-	Folders   []FolderLabel // of the current configuration
-	Digest    string        // of the current configuration, "" when none was ever read
-	ConfigAt  time.Time     // when that configuration was last read and found to be the current one
-	Unkept    bool          // the sink has not taken that configuration yet
-	Outdated  bool          // the daemon announced another one, which waits to be read
-	TooOld    bool          // the daemon has no /rest/config: mirrored, never written
-	Access    Access        // of the API, as that configuration says; zero when none was read since the start
-	Pending   []Pending     // in no order
+	Folders   []FolderLabel // of the newest configuration
+	Digest    string        // digest of the newest configuration; "" when none was ever read
+	ConfigAt  time.Time     // when the daemon was last known to have that configuration
+	Unkept    bool          // that configuration is not stored yet
+	Outdated  bool          // The daemon has announced a newer configuration, which was not read yet.
+	TooOld    bool          // the daemon has no /rest/config, so it is watched and never written to
+	Access    Access        // API key and port in that configuration; zero when none was read since the server's start
+	Pending   []Pending     // in any order
+
+	// FailedItems are the first items of each folder that could not be synced, with the daemon's texts, as of the last
+	// FolderErrors event or reading. A folder without failed items has no entry.
+	FailedItems map[string][]FailedItem
+	// Conflicts are conflict files by folder, newest first, as far as the daemon remembers them, and at most a hundred
+	// per folder. A folder without conflicts has no entry.
+	Conflicts map[string][]Conflict
+	// Shares are how that configuration shares its folders; see Share. Nil when none was read since the server's
+	// start.
+	Shares []SharedFolder
+	// PausedPeers are the devices that that configuration pauses.
+	PausedPeers Peers
+	// Connected are the devices to which the daemon is connected, updated by events since ConnectedAt. See
+	// IsConnected.
+	Connected   Peers
+	ConnectedAt time.Time // when Connected was read over the current connection; zero: not read
+	// Disks is what the device's agent has reported since the server's start; nil: nothing.
+	Disks *DiskFacts
 }
 
-// Aspect says what of a device changed. Values are or-ed together.
+// Aspect says which parts of a device changed. Values can be combined with |.
 type Aspect uint8
 
-// The first five are of a Snapshot.
+// The first five are parts of a Snapshot.
 const (
 	ConnectionChanged Aspect = 1 << iota // state, reason or address
-	StatusChanged                        // status or version were read
-	FoldersChanged                       // a summary
-	ConfigChanged                        // another digest
-	PendingChanged                       // another device or folder is pending, or one less
+	StatusChanged                        // status or version
+	FoldersChanged                       // the summary of a folder
+	ConfigChanged                        // the digest of the configuration
+	PendingChanged                       // a pending device or folder was added or removed
 	PlanChanged                          // the plan, or the state of the configuration
 )
 
-// Answers tells whether the daemon can be asked something now.
+// Answers reports whether requests can be sent to the daemon now.
 func (s *Snapshot) Answers() bool { return s.Connection == Online && !s.Restarting }
 
-// Host is that of the address last used; "" when none is known, or the device was reached by its agent.
+// Host returns the host of the address last used; "" when none is known or the device was reached through its agent.
 func (s *Snapshot) Host() string {
 	if s.FoundBy == FoundByAgent {
 		return ""
@@ -65,7 +86,7 @@ func (s *Snapshot) Host() string {
 	return host
 }
 
-// FolderErrors are the folders in error with the reason, and whether every folder has a summary.
+// FolderErrors returns the reasons of the folders in error. all is true when every folder has a summary.
 func (s *Snapshot) FolderErrors() (errors map[string]string, all bool) {
 	all = true
 	for _, f := range s.Folders {
@@ -82,14 +103,42 @@ func (s *Snapshot) FolderErrors() (errors map[string]string, all bool) {
 	return errors, all
 }
 
-// FolderRuns tells whether a folder had a summary without error after a time, or is not in the configuration any more.
+// FoldersNotFine are the folders that were not without error when they were read last. Of a device that is online only
+// figures of the present connection count.
+func (s *Snapshot) FoldersNotFine() (folders []string) {
+	for _, f := range s.Folders {
+		if !s.folderIsFine(f.Folder) {
+			folders = append(folders, f.Folder)
+		}
+	}
+	slices.Sort(folders)
+	return folders
+}
+
+// FolderMayBreak tells whether an error of a folder that is read from now on is a new one: the folder was without error
+// when it was read last over the present connection, or the device has it not.
+func (s *Snapshot) FolderMayBreak(folder string) bool {
+	has := slices.ContainsFunc(s.Folders, func(f FolderLabel) bool { return f.Folder == folder })
+	return !has || s.Connection == Online && s.folderIsFine(folder)
+}
+
+func (s *Snapshot) folderIsFine(folder string) bool {
+	summary, known := s.Summaries[folder]
+	if !known || summary.State == FolderInError || summary.Error != "" {
+		return false
+	}
+	return s.Connection != Online || s.IsCurrent(folder) && !summary.Unscanned()
+}
+
+// FolderRuns reports whether a folder had a summary without an error after a time, or is no longer in the
+// configuration.
 func (s *Snapshot) FolderRuns(folder string, since time.Time) bool {
 	summary, known := s.Summaries[folder]
 	has := slices.ContainsFunc(s.Folders, func(f FolderLabel) bool { return f.Folder == folder })
 	return !has || known && summary.State != FolderInError && summary.UpdatedAt.After(since)
 }
 
-// NeedBytes are the bytes that the folders of the current configuration lack, as last told.
+// NeedBytes returns how many bytes the folders of the current configuration lack, as last reported.
 func (s *Snapshot) NeedBytes() (sum int64) {
 	for _, f := range s.Folders {
 		sum = AddBytes(sum, s.Summaries[f.Folder].NeedBytes)

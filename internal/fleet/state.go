@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Connection is how we stand with the daemon of a device.
+// Connection is the state of the connection to a device's daemon.
 type Connection string
 
 const (
@@ -15,23 +15,25 @@ const (
 	KeyRefused       Connection = "keyRefused"
 	IdentityMismatch Connection = "identityMismatch"
 	PinMismatch      Connection = "pinMismatch"
-	NotFound         Connection = "notFound"    // no address given and none discovered
-	Unconfirmed      Connection = "unconfirmed" // found on anybody's word: a person has to confirm the certificate
-	Cloned           Connection = "cloned"      // two agents connect with the device's certificate; one is managed
+	NotFound         Connection = "notFound" // no address is given and none was discovered
+	// the address came from an untrusted source, so a person must confirm the certificate
+	Unconfirmed Connection = "unconfirmed"
+	Cloned      Connection = "cloned" // two agents connect with the device's certificate; one of them is used
 )
 
-// Connections are all of them.
+// Connections returns all states.
 func Connections() []Connection {
 	return []Connection{NeverSeen, Online, Unreachable, KeyRefused, IdentityMismatch, PinMismatch, NotFound, Unconfirmed,
 		Cloned}
 }
 
-// Configuration is how a device's configuration stands against what its templates ask. Of several the worst wins.
+// Configuration is the state of a device's configuration compared with its templates. Of several states the worst
+// counts.
 type Configuration string
 
 const (
-	ConfigUnknown   Configuration = "unknown"   // not read, or stale
-	ConfigUnmanaged Configuration = "unmanaged" // no template applies and nothing is to return to base
+	ConfigUnknown   Configuration = "unknown"   // not read, or too old
+	ConfigUnmanaged Configuration = "unmanaged" // no template applies, and no value must return to its base
 	ConfigInSync    Configuration = "inSync"
 	ConfigPending   Configuration = "pending"
 	ConfigApplying  Configuration = "applying"
@@ -41,50 +43,29 @@ const (
 	ConfigUnstable  Configuration = "unstable"
 )
 
-// State is what `GET devices/{id}/state` says.
+// Configurations returns all states.
+func Configurations() []Configuration {
+	return []Configuration{ConfigUnknown, ConfigUnmanaged, ConfigInSync, ConfigPending, ConfigApplying, ConfigHeld,
+		ConfigFailed, ConfigContended, ConfigUnstable}
+}
+
+// State is the answer to `GET devices/{id}/state`.
 type State struct {
 	Connection    Connection
 	Configuration Configuration
-	Address       string    // host:port last used, "" when none is known
+	Address       string    // host:port last used; "" when no address is known
 	FoundBy       string    // "agent", "record", "global", "local", "fleet"; "" when there is no address
 	LastSeen      time.Time // zero: never
 	Since         time.Time // when this state began
-	Reason        string    // for a person
-	Next          string    // what happens next, or what the person can do
+	Reason        string    // for people
+	Next          string    // what happens next, or what a person can do
 }
 
-// Bounded bounds a text that is kept for each device, and into which a template could put anything.
+// Bounded shortens a text that is stored for each device and that a template may make arbitrarily long.
 func Bounded(text string) string {
 	const most = 2 << 10
 	if len(text) <= most {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
-}
-
-// Mode says whether Muster writes to a device. The strictest of fleet, tag and device wins.
-type Mode string
-
-const (
-	ModeOn      Mode = "on"
-	ModeObserve Mode = "observe" // everything is planned, nothing is written
-	ModePaused  Mode = "paused"  // not even watched
-)
-
-// ParseMode takes "on", "observe" or "paused".
-func ParseMode(s string) (Mode, error) {
-	switch m := Mode(s); m {
-	case ModeOn, ModeObserve, ModePaused:
-		return m, nil
-	}
-	return "", Invalidf("mode", "mode %q is not known: use on, observe or paused", s)
-}
-
-// Strictest is the mode that allows less.
-func Strictest(a, b Mode) Mode {
-	rank := map[Mode]int{ModeOn: 0, ModeObserve: 1, ModePaused: 2}
-	if rank[b] > rank[a] {
-		return b
-	}
-	return a
 }

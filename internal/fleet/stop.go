@@ -5,35 +5,35 @@ import (
 	"time"
 )
 
-// Stop is why Muster does not write a key of a device for now, although templates ask for it.
+// Stop is the reason why Muster temporarily does not write a key of a device although templates ask for it.
 type Stop struct {
 	Key       string
 	Kind      StopKind
-	Reason    string // for a person
-	Observed  string // digest of the document over which the daemon said so; "" when that does not matter
-	Templates string // digest of the templates that applied: when they change, the stop is over
+	Reason    string // for people
+	Observed  string // digest of the document to which the daemon gave this answer; "" when it does not matter
+	Templates string // digest of the device's templates; the stop ends when they change
 	Since     time.Time
-	Answers   int // of StopUnsaved: how often in a row, up to five
+	Answers   int // for StopUnsaved: number of equal answers in a row, up to five
 }
 
-// StopKind says who is at fault.
+// StopKind tells why a key is stopped.
 type StopKind string
 
 const (
 	StopRejected  StopKind = "rejected"  // the daemon answered 4xx
-	StopUnmoved   StopKind = "unmoved"   // the daemon takes it and shows another value
-	StopContended StopKind = "contended" // a person keeps setting it back
-	StopUnstable  StopKind = "unstable"  // our own result alternates
+	StopUnmoved   StopKind = "unmoved"   // the daemon accepts it and shows another value
+	StopContended StopKind = "contended" // a person keeps changing it back
+	StopUnstable  StopKind = "unstable"  // the templates' own result alternates
 
-	// These keep no key from being written: a write is what ends them.
+	// These kinds do not prevent a key from being written, because a successful write ends them.
 	StopFolder  StopKind = "folder"  // a folder is in error since Muster changed it
 	StopUnsaved StopKind = "unsaved" // the daemon answered 5xx: what it shows may not be on its disk
 )
 
-// StopsKey tells whether a stop of this kind keeps a key from being written.
+// StopsKey reports whether a stop of this kind prevents a key from being written.
 func (k StopKind) StopsKey() bool {
 	return k != StopFolder && k != StopUnsaved
 }
 
-// ErrNotSaved is in the error about a write that a daemon answered with 5xx.
+// ErrNotSaved is the cause of the error when a daemon answered a write with 5xx.
 var ErrNotSaved = errors.New("the daemon answered a write with 5xx")

@@ -1,24 +1,25 @@
 package fleet
 
-// Target is a daemon to talk to.
+// Target is the address of a daemon and how to verify it.
 type Target struct {
 	Device        DeviceID
 	APIKey        Secret
-	Address       string       // host:port of the API; of a device that is reached by its agent, that of the agent
-	Introduced    Introduction // on whose word the daemon is looked for there
+	Address       string       // host:port of the API; for a device behind an agent, the agent's address
+	Introduced    Introduction // who gave the address
 	Pin           string       // "sha256:<hex>" of the GUI certificate, "" when none is known
-	AllowPlain    bool         // plain HTTP although the address is not loopback
-	SyncAddresses []string     // of the sync protocol, "tcp://host:port", as announced; what can prove the device
+	AllowPlain    bool         // allow plain HTTP to an address that is not loopback
+	SyncAddresses []string     // announced addresses of the sync protocol, "tcp://host:port"; they can prove the device
 }
 
-// Candidate is a place where a device may be. The port of the API comes from the device's record.
+// Candidate is a host at which a device may be found. The port of the API is in the device's record.
 type Candidate struct {
-	Host          string       // name or IP
-	By            string       // "agent", "record", "local", "fleet" or "global": how it was found
-	Introduced    Introduction // by whom
-	SyncAddresses []string     // "tcp://host:port": where the device can prove itself, those on this host first
-	Agent         string       // HOST:PORT from where the device's agent connected; "" where it is reached directly
+	Host           string       // name or IP
+	By             string       // how it was found: "agent", "record", "local", "fleet" or "global"
+	Introduced     Introduction // who gave the address
+	SyncAddresses  []string     // "tcp://host:port" at which the device can prove itself; those on this host first
+	Agent          string       // HOST:PORT from which the device's agent connected; "" for a direct connection
+	AgentTooOldFor string       // What the agent does not allow because it is older than this server; "": nothing.
 }
 
-// FoundByAgent is Candidate.By of a device that is reached by its agent.
+// FoundByAgent is Candidate.By for a device that is reached through its agent.
 const FoundByAgent = "agent"

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	MaxTemplateBytes = 1 << 20 // of a template's text
+	MaxTemplateBytes = 1 << 20                                // bytes of a template's text
+	TemplateTooLarge = "a template has at most 1 MiB of text" // message for a longer text
 	MaxKeyBytes      = 1 << 10
 )
 
@@ -16,12 +17,12 @@ type Op string
 
 const (
 	OpSet    Op = "set"    // the value at the key becomes this
-	OpMerge  Op = "merge"  // objects deeply, identified lists by identity, other lists replaced
+	OpMerge  Op = "merge"  // merges objects deeply and identified lists by identity, replaces other lists
 	OpAppend Op = "append" // adds list members
 	OpRemove Op = "remove" // removes list members and entries of free maps
 )
 
-// ParseOp takes an op in any case.
+// ParseOp parses an op in upper or lower case.
 func ParseOp(s string) (Op, error) {
 	switch op := Op(strings.ToLower(s)); op {
 	case OpSet, OpMerge, OpAppend, OpRemove:
@@ -30,34 +31,33 @@ func ParseOp(s string) (Op, error) {
 	return "", Invalidf("op", "op %q is not known: use set, merge, append or remove", s)
 }
 
-// Template is a fragment of configuration: it applies to a device when they share a tag.
+// Template is a part of a configuration. It applies to a device when both have a common tag.
 type Template struct {
 	ID       int64
 	Label    string
-	Priority int64 // ascending, then by ID: the larger number has the last word
+	Priority int64 // templates are applied by ascending priority, then by ID; the last one wins
 	Op       Op
 	Key      string // dotted key, "" for the whole object
 	Text     string // HJSON or Starlark
-	Reads    Inputs // of Text; not part of the contract
-	// SavedBy is the name of the token that last saved op, key or text; "" when that is not known. It is not part of the
-	// contract.
+	Reads    Inputs // inputs of Text; not part of the contract
+	// SavedBy is the token that last saved op, key or text; "" when unknown. It is not part of the contract.
 	SavedBy   string
-	SavedRole Role // of that token; "" when that is not known; not part of the contract
+	SavedRole Role // role of that token; "" when unknown; not part of the contract
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// SavedByAdmin tells whether an admin stands for what the template says. A template whose saver is not known
-// counts as an author's.
+// SavedByAdmin reports whether an admin saved the template. A template with an unknown author counts as saved by an
+// author.
 func (t Template) SavedByAdmin() bool { return t.SavedRole == RoleAdmin }
 
-// SaysTheSame tells whether two templates have the same op, key and text: who saved one then stands for the other.
+// SaysTheSame reports whether two templates have the same op, key and text.
 func (t Template) SaysTheSame(other Template) bool {
 	return t.Op == other.Op && t.Key == other.Key && t.Text == other.Text
 }
 
-// SavedOver is the template as it is kept when it replaces another: who saved what it says stays where that is the
-// same.
+// SavedOver returns the template as it is stored when it replaces another. If op, key and text do not change, it keeps
+// the record of who saved them.
 func (t Template) SavedOver(before Template) Template {
 	if t.SaysTheSame(before) {
 		t.SavedBy, t.SavedRole = before.SavedBy, before.SavedRole
@@ -65,7 +65,7 @@ func (t Template) SavedOver(before Template) Template {
 	return t
 }
 
-// Validate checks lengths and op. The grammar of key and text is the business of stconfig and template.
+// Validate checks lengths and op. stconfig checks the key, package template the text.
 func (t Template) Validate() error {
 	if err := ValidateLabel(t.Label); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (t Template) Validate() error {
 		return Invalidf("key", "a key has at most %d bytes, this one has %d", MaxKeyBytes, len(t.Key))
 	}
 	if len(t.Text) > MaxTemplateBytes {
-		return &Error{Code: CodeTooLarge, Message: "a template has at most 1 MiB of text",
+		return &Error{Code: CodeTooLarge, Message: TemplateTooLarge,
 			Details: []Detail{{Field: "template", Message: "too long"}}}
 	}
 	if !plainText(t.Key) {
@@ -89,8 +89,8 @@ func (t Template) Validate() error {
 	return nil
 }
 
-// Placed gives the templates of a device with one of them as it is now, in the order of the fold, and how many are
-// folded before that one. A new one, without an ID, comes after those of its priority.
+// Placed returns the templates of a device with t added or replaced, in the order in which they are applied, and how
+// many are applied before t. A new template, without an ID, comes after all others of its priority.
 func Placed(all []Template, t Template) (placed []Template, before int) {
 	placed = slices.DeleteFunc(slices.Clone(all), func(u Template) bool { return u.ID == t.ID })
 	before = slices.IndexFunc(placed, func(u Template) bool {

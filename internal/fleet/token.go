@@ -7,31 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// Role is what a user may do. Roles are cumulative: viewer < operator < author < admin.
-type Role string
-
-const (
-	RoleViewer   Role = "viewer"   // reads
-	RoleOperator Role = "operator" // tags, apply, pause, consent to removals
-	RoleAuthor   Role = "author"   // templates
-	RoleAdmin    Role = "admin"    // devices, keys, users, secrets, settings
-)
-
-var roleRank = map[Role]int{RoleViewer: 1, RoleOperator: 2, RoleAuthor: 3, RoleAdmin: 4}
-
-// ParseRole takes "viewer", "operator", "author" or "admin".
-func ParseRole(s string) (Role, error) {
-	if _, ok := roleRank[Role(s)]; ok {
-		return Role(s), nil
-	}
-	return "", Invalidf("role", "role %q is not known: use viewer, operator, author or admin", s)
-}
-
-// Includes tells whether r may do what other may do.
-func (r Role) Includes(other Role) bool {
-	return roleRank[r] > 0 && roleRank[other] > 0 && roleRank[r] >= roleRank[other]
-}
-
 // MaxTokenNameBytes is the longest name of a token.
 const MaxTokenNameBytes = 128
 
@@ -50,19 +25,19 @@ func ValidateTokenName(name string) error {
 	return nil
 }
 
-// Token is a credential of a program or a person towards Muster. Only the hashes of its texts are kept.
+// Token is a credential of a program or a person for Muster's API. Only hashes of its text are stored.
 type Token struct {
 	Name      string // unique
 	Role      Role
-	Scope     Scope  // of a viewer or an operator; the whole fleet for the others
+	Scope     Scope  // for a viewer or operator; else the whole fleet
 	Hash      string // SHA-256 of the text, hex
 	CreatedAt time.Time
-	IssuedAt  time.Time // when the text was made: with the token, or by its last rotation
-	ExpiresAt time.Time // from then on it is refused; zero: never
-	OldHash   string    // of the text before the last rotation; "": there is none
-	OldUntil  time.Time // from then on the text before is refused
+	IssuedAt  time.Time // when the text was made, at first or by the last rotation
+	ExpiresAt time.Time // refused from then on; zero: never
+	OldHash   string    // hash of the text before the last rotation; "": none
+	OldUntil  time.Time // the old text is refused from then on
 	LastUse   TokenUse  // zero: never used
-	Altered   bool      // what is kept of it was not written by Muster: it gives no role
+	Altered   bool      // another program changed its row, so it gives no role
 }
 
 // TokenUse is when and from where a token was used.
@@ -71,7 +46,7 @@ type TokenUse struct {
 	From string // address, without port
 }
 
-// Validate checks what a person asks of a new token.
+// Validate checks the values of a new token.
 func (t Token) Validate() error {
 	if err := ValidateTokenName(t.Name); err != nil {
 		return err
@@ -82,7 +57,7 @@ func (t Token) Validate() error {
 	return checkScope(t.Role, t.Scope)
 }
 
-// checkScope refuses a scope for a role that has none.
+// checkScope refuses a scope for a role that cannot have one.
 func checkScope(role Role, scope Scope) error {
 	if role.Includes(RoleAuthor) && !scope.Whole() {
 		return Invalidf("tags", "the role %s has no tag scope: its templates are for the whole fleet. "+
@@ -91,5 +66,5 @@ func checkScope(role Role, scope Scope) error {
 	return nil
 }
 
-// Expired tells whether the token is refused by now.
+// Expired reports whether the token is refused at a time.
 func (t Token) Expired(now time.Time) bool { return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt) }

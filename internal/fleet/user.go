@@ -10,21 +10,21 @@ import (
 // MaxUserNameBytes is the longest name of a user.
 const MaxUserNameBytes = 64
 
-// reservedNames are shown as the actor or the cause in histories and the audit where no person acted.
+// reservedNames are names that histories and the audit show when no person acted.
 var reservedNames = []string{
 	"muster", "daemon", "template", "person", "restore", "accept", "rollout", "undo", "host", Anonymous,
 }
 
-// Anonymous is the actor of what came without a credential, or with a wrong one.
+// Anonymous is the actor of a request without a valid credential.
 const Anonymous = "anonymous"
 
-// ReservedName tells whether no user and no token may have this name.
+// ReservedName reports whether a name is not allowed for users and tokens.
 func ReservedName(name string) bool {
 	return strings.HasPrefix(strings.ToLower(name), enrollKeyActor) ||
 		slices.ContainsFunc(reservedNames, func(reserved string) bool { return strings.EqualFold(reserved, name) })
 }
 
-// ReservedNameError says which names are not possible.
+// ReservedNameError returns the error for a reserved name.
 func ReservedNameError(name string) error {
 	return &Error{
 		Code: CodeInvalid, Message: fmt.Sprintf("the name %q is reserved: Muster uses it itself in histories", name),
@@ -33,27 +33,28 @@ func ReservedNameError(name string) error {
 	}
 }
 
-// User is a person who logs in, with a password or by single sign-on.
+// User is a person who logs in with a password or by single sign-on.
 type User struct {
-	Name        string // unique, in the form that auth.UserName gives
-	Role        Role
-	Scope       Scope    // of a viewer or an operator; the whole fleet for the others
-	Password    string   // its hash in PHC form; "": the user cannot log in with one
-	Identity    Identity // by which the user logs in, with no password; zero: the user is none of single sign-on
+	Name     string // unique, in the form that auth.UserName gives
+	Role     Role
+	Scope    Scope  // for a viewer or operator; else the whole fleet
+	Password string // hash in PHC form; "": the user cannot log in with a password
+	// Identity is the user's identity at single sign-on. It is zero for a user who logs in with a password.
+	Identity    Identity
 	CreatedAt   time.Time
-	UpdatedAt   time.Time // of the role or the password
+	UpdatedAt   time.Time // when the role or the password last changed
 	LastLogInAt time.Time // zero: never
-	DisabledAt  time.Time // since then the user cannot log in; zero: the user can
-	Altered     bool      // what is kept of it was not written by Muster: it cannot log in
+	DisabledAt  time.Time // since when the user cannot log in; zero: the user can
+	Altered     bool      // another program changed its row, so the user cannot log in
 }
 
-// Disabled tells whether an administrator keeps the user from logging in.
+// Disabled reports whether an administrator has disabled the user.
 func (u User) Disabled() bool { return !u.DisabledAt.IsZero() }
 
-// Validate checks what an administrator asks of a user.
+// Validate checks the values of a user.
 func (u User) Validate() error { return checkScope(u.Role, u.Scope) }
 
-// PutUser changes a user. What is nil stays; a role that has no scope ends it.
+// PutUser changes a user. A nil field changes nothing. A new role without a scope removes the scope.
 type PutUser struct {
 	Name     string
 	Role     *Role
@@ -61,52 +62,54 @@ type PutUser struct {
 	Password *string // hash in PHC form
 }
 
-// Session is what a user has from a log-in until its end. Only the hash of its token is kept.
+// Session is a log-in of a user. Only the hash of its token is stored.
 type Session struct {
-	ID           string // shown to people; no credential
+	ID           string // shown to people; not a credential
 	User         string
-	Role         Role     // of the user, now
-	Scope        Scope    // likewise
-	Identity     Identity // likewise
+	Role         Role     // current role of the user
+	Scope        Scope    // current scope of the user
+	Identity     Identity // current identity of the user
 	Hash         string
-	PreviousHash string    // of the token before the last rotation; "": there was none
-	CreatedAt    time.Time // the log-in
-	RotatedAt    time.Time // when the token was made
+	PreviousHash string    // hash of the token before the last rotation; "": none
+	CreatedAt    time.Time // time of the log-in
+	RotatedAt    time.Time // when the current token was made
 	LastUsedAt   time.Time
-	ExpiresAt    time.Time // the latest end, however much it is used
-	Address      string    // of the client that logged in
-	Client       string    // what the client calls itself
+	ExpiresAt    time.Time // latest end, even if the session is used
+	Address      string    // address of the client that logged in
+	Client       string    // User-Agent of the client
 
-	ProviderSession string // hash of the session at the provider of single sign-on; "": it names none
+	ProviderSession string // hash of the session at the provider of single sign-on; "": none
 }
 
-// Rotation gives a session another token.
+// Rotation gives a session a new token.
 type Rotation struct {
-	Session string    // its ID
-	Current string    // hash of the newest token; the rotation fails when it is another one by now
-	Bearer  string    // hash of the token that the client has: the newest, or the one before; stays good for a while
-	Next    string    // hash of the new token
-	At      time.Time // now
+	Session string // ID of the session
+	Current string // hash of the newest token; the rotation fails if it has changed
+	// hash of the token that the client has, the newest or the one before; it stays valid for a while
+	Bearer string
+	Next   string    // hash of the new token
+	At     time.Time // the current time
 }
 
 // LoginLink lets its bearer set a password once, and logs them in.
 type LoginLink struct {
-	Hash      string // of its code
-	User      string // whose password it sets; "": it makes a new administrator
+	Hash      string // hash of its code
+	User      string // user whose password it sets; "": it creates an administrator
 	ExpiresAt time.Time
 }
 
 // LogIn starts a session.
 type LogIn struct {
 	Session Session
-	// Password is the hash that the password was compared with. The log-in fails when it is another one by now.
+	// Password is the hash with which the password was compared. The log-in fails if the stored hash has changed
+	// since.
 	Password string
-	Rehashed string // replaces it, made of the same password; "": it stays
+	Rehashed string // new hash of the same password that replaces it; "": no replacement
 }
 
-// UseLink uses a log-in link up: it sets the user's password, or makes the user, and starts a session.
+// UseLink uses a log-in link: it sets the user's password, or creates the user, and starts a session.
 type UseLink struct {
-	Hash     string // of the code
+	Hash     string // hash of the code
 	User     string
 	Password string // hash in PHC form
 	Session  Session

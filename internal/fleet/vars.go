@@ -10,22 +10,25 @@ import (
 	"strings"
 )
 
-// Vars are values that people keep for a device, or for the devices with a tag. Templates read them as device.vars.
-// They are a JSON object with sorted names and no blanks, "" where it is empty: equal values are equal texts.
+// Vars are values that people set for a device, or for the devices with a tag. Templates read them as device.vars.
+// Their form is a JSON object with sorted names and without blanks, or "" when empty, so equal values have equal
+// texts.
 type Vars string
 
 const (
-	MaxVars       = 64       // names in one object
-	MaxVarsBytes  = 16 << 10 // of one object
-	MaxTagVars    = 1 << 20  // bytes of the objects of all tags together: a device may carry any number of tags
-	maxVarName    = 64       // bytes
+	MaxVars      = 64       // number of names in one object
+	MaxVarsBytes = 16 << 10 // bytes of one object
+	// bytes of the objects of all tags together, because a device may have any number of tags
+	MaxTagVars    = 1 << 20
+	maxVarName    = 64 // bytes of one name
 	maxVarNesting = 16
-	maxVarsNamed  = 3 // in a text for a person, of one owner
+	maxVarsNamed  = 3 // names of one owner in a text for people
 )
 
 var varName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ParseVars checks the values by name. Names are those that Starlark has: device.vars.NAME reads one.
+// ParseVars checks vars given by name. A name must be an identifier of Starlark, because templates read
+// device.vars.NAME.
 func ParseVars(values map[string]json.RawMessage) (Vars, error) {
 	if len(values) > MaxVars {
 		return "", Invalidf("vars", "there are at most %d vars, these are %d", MaxVars, len(values))
@@ -56,7 +59,7 @@ func ParseVars(values map[string]json.RawMessage) (Vars, error) {
 	return vars, nil
 }
 
-// nesting is how deep objects and lists are in each other.
+// nesting returns the depth of nested objects and lists.
 func nesting(text json.RawMessage) (deepest int) {
 	depth := 0
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -75,7 +78,7 @@ func nesting(text json.RawMessage) (deepest int) {
 	}
 }
 
-// canonicalVars is the one text for these values. Numbers stay as they were written.
+// canonicalVars returns the canonical text of these values. Numbers keep their literal.
 func canonicalVars(values map[string]json.RawMessage) (Vars, error) {
 	if len(values) == 0 {
 		return "", nil
@@ -93,11 +96,11 @@ func canonicalVars(values map[string]json.RawMessage) (Vars, error) {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(sorted) // names of maps are sorted
+	err := encoder.Encode(sorted) // The encoder sorts the names of a map.
 	return Vars(strings.TrimSuffix(b.String(), "\n")), err
 }
 
-// Values are the vars by name, never nil.
+// Values returns the vars by name. The map is never nil.
 func (v Vars) Values() map[string]json.RawMessage {
 	values := map[string]json.RawMessage{}
 	if v == "" {
@@ -109,7 +112,7 @@ func (v Vars) Values() map[string]json.RawMessage {
 	return values
 }
 
-// Differences names what differs from earlier vars, without the values.
+// Differences names the vars that differ from earlier vars, without their values.
 func (v Vars) Differences(was Vars) string {
 	var set, gone []string
 	before, after := was.Values(), v.Values()
@@ -133,13 +136,13 @@ func (v Vars) Differences(was Vars) string {
 	return strings.Join(parts, "; ")
 }
 
-// VarsOwner is what vars belong to: a device, or a tag where Device is "".
+// VarsOwner is a device, or a tag when Device is "".
 type VarsOwner struct {
 	Device DeviceID
 	Tag    Tag
 }
 
-// String is for people.
+// String names the owner in texts.
 func (o VarsOwner) String() string {
 	if o.Device == "" {
 		return fmt.Sprintf("tag %q", o.Tag)
@@ -147,17 +150,17 @@ func (o VarsOwner) String() string {
 	return "device " + string(o.Device)
 }
 
-// SavedVars are vars with who saved them last.
+// SavedVars are vars, and who last saved them.
 type SavedVars struct {
 	Vars      Vars
 	SavedBy   string
 	SavedRole Role
 }
 
-// byOthers tells whether anybody below admin decided them.
+// byOthers reports whether somebody below admin saved them.
 func (s SavedVars) byOthers() bool { return s.Vars != "" && s.SavedRole != RoleAdmin }
 
-// VarsOwnedBy are those of one device or tag.
+// VarsOwnedBy returns the vars of one device or tag.
 func (r *Registry) VarsOwnedBy(of VarsOwner) SavedVars {
 	if of.Device == "" {
 		return r.TagVars[of.Tag]
@@ -168,14 +171,14 @@ func (r *Registry) VarsOwnedBy(of VarsOwner) SavedVars {
 	return SavedVars{}
 }
 
-// EffectiveVar is one var that a device has, and whose it is.
+// EffectiveVar is one var of a device, and its owner.
 type EffectiveVar struct {
 	Value json.RawMessage
 	From  VarsOwner
 }
 
-// EffectiveVars are the vars of a device by name: those of its tags in the order of the tags' names, then its own. The
-// last one wins.
+// EffectiveVars returns the vars of a device by name. The vars of its tags apply in the order of the tags' names, then
+// its own; the last value of a name wins.
 func (r *Registry) EffectiveVars(id DeviceID) map[string]EffectiveVar {
 	all := map[string]EffectiveVar{}
 	r.eachVars(id, func(of VarsOwner, saved SavedVars) {
@@ -187,7 +190,7 @@ func (r *Registry) EffectiveVars(id DeviceID) map[string]EffectiveVar {
 	return all
 }
 
-// VarsOf are the vars that templates read of a device.
+// VarsOf returns the vars of a device that templates read.
 func (r *Registry) VarsOf(id DeviceID) (vars Vars) {
 	owners := 0
 	r.eachVars(id, func(_ VarsOwner, saved SavedVars) {
@@ -208,15 +211,15 @@ func (r *Registry) VarsOf(id DeviceID) (vars Vars) {
 	return vars
 }
 
-// VarsByAdmins tells whether admins decided all that templates read of a device's vars.
+// VarsByAdmins reports whether admins saved all vars of a device.
 func (r *Registry) VarsByAdmins(id DeviceID) bool {
 	byAdmins := true
 	r.eachVars(id, func(_ VarsOwner, saved SavedVars) { byAdmins = byAdmins && !saved.byOthers() })
 	return byAdmins
 }
 
-// OthersVars names the vars of a device that anybody below admin decided, with the device or tag that sets them, as
-// `rate of tag "office"`. Other vars of the same owner count as decided by the same person.
+// OthersVars lists the vars of a device that somebody below admin saved, with their owner, as in `rate of tag
+// "office"`. All vars of one owner count as saved by the same person.
 func (r *Registry) OthersVars(id DeviceID) (named []string) {
 	r.eachVars(id, func(of VarsOwner, saved SavedVars) {
 		if saved.byOthers() {
@@ -230,7 +233,7 @@ func (r *Registry) OthersVars(id DeviceID) (named []string) {
 	return named
 }
 
-// eachVars gives the vars that are not empty, the last word last.
+// eachVars visits the non-empty vars of a device in the order in which they apply.
 func (r *Registry) eachVars(id DeviceID, each func(VarsOwner, SavedVars)) {
 	device := r.Devices[id]
 	if device == nil {
@@ -246,7 +249,7 @@ func (r *Registry) eachVars(id DeviceID, each func(VarsOwner, SavedVars)) {
 	}
 }
 
-// VarsChange is other vars of a device or tag.
+// VarsChange replaces the vars of a device or tag.
 type VarsChange struct {
 	VarsOwner
 	SavedVars

@@ -1,5 +1,5 @@
-// Package logkey names the attributes of log lines, so that one thing has one name in every line. Any room may import
-// it.
+// Package logkey defines the attribute names of log lines, so that a thing has the same name in every line. Any
+// package may import it.
 package logkey
 
 import "log/slog"
@@ -34,5 +34,5 @@ const (
 	NotInForce = "notInForce"
 )
 
-// Err is the attribute of an error.
+// Err returns the attribute of an error.
 func Err(err error) slog.Attr { return slog.Any("err", err) }

@@ -3,7 +3,7 @@ package stsim
 import (
 	"net/http"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 // setPaused gives the handler that pauses or resumes all other devices, or the one that is named (lib/api,

@@ -11,11 +11,12 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"muster/internal/tunnel"
+	"muster/internal/adapter/tunnel"
 )
 
 const (
@@ -80,15 +81,40 @@ func (d *Daemon) agentHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+tunnel.HelloPath, func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(tunnel.Hello{Name: d.name, System: runtime.GOOS + "/" + runtime.GOARCH,
-			Version: "simulated", APIPort: d.Port()})
+			Version: "simulated", APIPort: d.Port(), List: d.agentList()})
 	})
 	mux.HandleFunc("PUT "+tunnel.StatusPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	})
-	mux.HandleFunc("/rest/", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET "+tunnel.DisksPath, func(w http.ResponseWriter, _ *http.Request) {
+		if told := d.disks.Load(); told != nil {
+			_ = json.NewEncoder(w).Encode(told.disks)
+		}
+	})
+	mux.HandleFunc("GET "+tunnel.DaemonPath, func(w http.ResponseWriter, r *http.Request) {
+		ticker := time.NewTicker(agentLeastPause)
+		defer ticker.Stop()
+		for !d.answers() {
+			select {
+			case <-ticker.C:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	forward := func(w http.ResponseWriter, r *http.Request) {
 		d.mu.Lock()
 		e, p := d.endpoint, d.process
 		d.mu.Unlock()
+		if code := refusal(r, d.agentList()); code != "" {
+			w.Header().Set(tunnel.ErrorHeader, code)
+			http.Error(w, "the agent does not let this through", http.StatusForbidden)
+			return
+		}
+		if told := d.disks.Load(); told != nil {
+			w.Header().Set(tunnel.DisksHeader, strconv.FormatInt(told.number, 10))
+		}
 		if e == nil || p == nil {
 			w.Header().Set(tunnel.ErrorHeader, tunnel.ErrorUnreachable)
 			http.Error(w, "the daemon is down", http.StatusBadGateway)
@@ -101,8 +127,54 @@ func (d *Daemon) agentHandler() http.Handler {
 		r.Host = strings.TrimPrefix(d.URL(), "https://")
 		r.Header.Set("X-API-Key", d.APIKey())
 		e.ServeHTTP(w, r)
-	})
+	}
+	mux.HandleFunc("/rest/", forward)
+	mux.HandleFunc("/metrics", forward)
 	return mux
+}
+
+// refusal is why an agent with a list of this version and no switches does not let a request through; "" where it does.
+func refusal(r *http.Request, list int) string {
+	passage, err := tunnel.Admit(r.Method, r.RequestURI)
+	switch {
+	case err != nil, passage.Rule.Since > list:
+		return tunnel.ErrorForbidden
+	case passage.Rule.Switch != "":
+		return tunnel.ErrorSwitch
+	}
+	return ""
+}
+
+// SetAgentList makes the daemon's agent one of an older version, from its next connection on.
+func (d *Daemon) SetAgentList(version int) { d.oldList.Store(int32(version)) } //nolint:gosec // a small number
+
+// agentList is the version of the list of what the daemon's agent lets through.
+func (d *Daemon) agentList() int {
+	if old := d.oldList.Load(); old > 0 {
+		return int(old)
+	}
+	return tunnel.ListVersion
+}
+
+// agentDisks are the facts about disks that a daemon's agent tells.
+type agentDisks struct {
+	number int64
+	disks  tunnel.Disks
+}
+
+// SetDisks has the daemon's agent tell these facts about the disks of its machine.
+func (d *Daemon) SetDisks(disks tunnel.Disks) {
+	number := int64(1)
+	if before := d.disks.Load(); before != nil {
+		number += before.number
+	}
+	d.disks.Store(&agentDisks{number, disks})
+}
+
+func (d *Daemon) answers() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.endpoint != nil && d.process != nil
 }
 
 // oneConn is a listener that has one connection, and ends with it.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 // handler answers one request. id is what stands behind the path of a route that ends in a slash.
@@ -58,9 +58,19 @@ var routes = map[string]route{
 	"/rest/cluster/pending/folders": {"GET": (*endpoint).getPendingFolders, "DELETE": (*endpoint).deletePendingFolder},
 	"/rest/db/status":               {"GET": (*endpoint).dbStatus},
 	"/rest/db/completion":           {"GET": (*endpoint).dbCompletion},
+	"/rest/db/file":                 {"GET": (*endpoint).dbFile},
+	"/rest/db/need":                 {"GET": (*endpoint).dbNeed},
+	"/rest/db/remoteneed":           {"GET": (*endpoint).dbRemoteNeed},
+	"/rest/db/localchanged":         {"GET": (*endpoint).dbLocalChanged},
+	"/rest/db/override":             {"POST": changeFolder(override)},
+	"/rest/db/revert":               {"POST": changeFolder(revert)},
 	"/rest/db/ignores":              {"GET": (*endpoint).getIgnores, "POST": (*endpoint).postIgnores},
 	"/rest/db/scan":                 {"POST": (*endpoint).scan},
 	"/rest/folder/errors":           {"GET": (*endpoint).folderErrors},
+	"/rest/stats/device":            {"GET": (*endpoint).deviceStats},
+	"/rest/stats/folder":            {"GET": (*endpoint).folderStats},
+	"/rest/system/log":              {"GET": (*endpoint).systemLog},
+	"/rest/system/error":            {"GET": (*endpoint).systemErrors},
 	"/rest/events":                  {"GET": (*endpoint).getEvents},
 	"/rest/events/disk":             {"GET": (*endpoint).getDiskEvents},
 }
@@ -99,7 +109,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Syncthing-ID", string(e.claimedID(r)))
 	if keyed {
 		header.Set("Access-Control-Allow-Origin", "*")
-	} else if strings.HasPrefix(r.URL.Path, "/rest") && !e.isOpen(r.URL.Path) {
+	} else if (strings.HasPrefix(r.URL.Path, "/rest") || r.URL.Path == "/metrics") && !e.isOpen(r.URL.Path) {
 		e.refuse(w, "CSRF Error", http.StatusForbidden)
 		return
 	}
@@ -174,6 +184,10 @@ func isLocal(address string) bool {
 
 func (e *endpoint) dispatch(w http.ResponseWriter, r *http.Request) {
 	if !strings.HasPrefix(r.URL.Path, "/rest/") {
+		if r.URL.Path == "/metrics" && e.daemon.Version() == V2 {
+			e.metrics(w)
+			return
+		}
 		e.page(w, r)
 		return
 	}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 )
 
 var errDown = errors.New("the daemon is shutting down")

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 func (e *endpoint) getConfig(w http.ResponseWriter, r *http.Request, _ string) {

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 )
 
 // Daemon is one simulated Syncthing daemon. Its configuration, folders and what asks to be let in outlive a restart.
@@ -31,6 +31,8 @@ type Daemon struct {
 	counters    counters
 	readings    readings
 	faults      atomic.Pointer[Faults]
+	disks       atomic.Pointer[agentDisks] // what its agent tells; nil: nothing
+	oldList     atomic.Int32               // version of the list of an older agent; 0: the agent is as new as the server
 
 	running sync.Mutex // held over Start, Stop and their kin, before mu
 	started time.Time  // of the last process; guarded by running

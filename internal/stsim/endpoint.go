@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 // endpoint is the API between two restarts of it. What it checks is fixed when it starts, as in the daemon.

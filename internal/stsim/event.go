@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 // eventTypes are the names that a mask may hold, with the first version that knows them; others are ignored.
@@ -105,9 +105,10 @@ type eventLog struct {
 	asked  time.Time // when folder summaries were last asked for
 }
 
-// newEventLog starts with the ring that the daemon itself keeps: the one of the request without a mask.
+// newEventLog starts with the rings that the daemon itself keeps: that of the request without a mask, and that of
+// /rest/events/disk.
 func newEventLog() *eventLog {
-	return &eventLog{rings: []*ring{{mask: parseMask("")}}}
+	return &eventLog{rings: []*ring{{mask: allEvents &^ diskEvents}, {mask: diskEvents}}}
 }
 
 func (l *eventLog) log(now time.Time, name string, data stconfig.Value) {
@@ -181,4 +182,12 @@ func (l *eventLog) wantsSummaries(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return now.Sub(l.asked) <= askedFor
+}
+
+// wants tells whether a client asked for events of that type, but for those who want all.
+func (l *eventLog) wants(eventType string) bool {
+	bit := maskOf(eventType)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.rings[2:], func(r *ring) bool { return r.mask&bit != 0 })
 }

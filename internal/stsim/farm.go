@@ -97,7 +97,7 @@ func New(o Options) (*Farm, error) {
 	}
 	f := &Farm{options: o, log: o.Log, byID: make(map[fleet.DeviceID]*Daemon, o.Count), contents: newContents(o.Seed),
 		closing: make(chan struct{})}
-	f.links = &links{since: map[link]time.Time{}}
+	f.links = newLinks()
 	f.transport = newTransport(f)
 	for i, certificate := range certificates {
 		d := newDaemon(f, i, certificate)
@@ -212,6 +212,3 @@ func (f *Farm) Daemons() []*Daemon { return f.daemons }
 
 // Daemon is daemon i.
 func (f *Farm) Daemon(i int) *Daemon { return f.daemons[i] }
-
-// ByID is the daemon with this device ID, nil when the farm has none.
-func (f *Farm) ByID(id fleet.DeviceID) *Daemon { return f.byID[id] }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 // quick are timings that keep tests short without changing what happens in which order.

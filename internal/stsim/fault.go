@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 )
 
 // Faults are a daemon's misbehaviour. They can be changed while it runs and hold from the next request on.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 // ask sends a request that may fail.

@@ -2,23 +2,26 @@ package stsim
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 )
 
 // Folder states, as the daemon writes them.
 const (
-	stateStarting = "starting"
-	stateWaiting  = "scan-waiting"
-	stateScanning = "scanning"
-	stateIdle     = "idle"
-	stateError    = "error"
-	stateOff      = "" // paused: no folder runs
+	stateStarting  = "starting"
+	stateWaiting   = "scan-waiting"
+	stateScanning  = "scanning"
+	stateIdle      = "idle"
+	statePreparing = "sync-preparing"
+	stateSyncing   = "syncing"
+	stateError     = "error"
+	stateOff       = "" // paused: no folder runs
 )
 
 var errNoFolder = errors.New("no such folder")
@@ -31,16 +34,19 @@ type FileError struct {
 
 // folder is what a daemon knows about one folder of its configuration.
 type folder struct {
-	run     int // counts the folder's restarts: what an older run had planned is void
-	state   string
-	changed time.Time
-	err     string
-	forced  string // error set by SetFolderError: stays over restarts
-	numbers fleet.FolderSummary
-	errors  []FileError
-	ignores []string
-	queued  bool // a FolderSummary is on its way
-	fresh   bool // not scanned yet
+	run       int // counts the folder's restarts: what an older run had planned is void
+	state     string
+	changed   time.Time
+	err       string
+	forced    string // error set by SetFolderError: stays over restarts
+	numbers   fleet.FolderSummary
+	errors    []FileError
+	ignores   []string
+	local     localChanges             // Edits of a receive-only folder.
+	conflicts []string                 // files that lost, by their new names
+	heard     map[fleet.DeviceID]int64 // sequences of the peers that Disconnect cut off, when it did
+	queued    bool                     // a FolderSummary is on its way
+	fresh     bool                     // It was not scanned yet.
 }
 
 // startFolders brings every folder up at once, without the events of a scan: no client listens yet. The caller holds
@@ -152,20 +158,30 @@ func (d *Daemon) step(p *process, id string, run int, states []string, problem s
 		d.setState(p, id, f, states[0], problem)
 		if f.fresh {
 			f.fresh = false
-			d.indexed(p, id, f)
+			if f.state == stateIdle {
+				d.indexed(p, id, f)
+			}
 		}
 	})
 }
 
-// indexed tells about files that were found, if there are any: a summary follows only then. The caller holds mu.
-func (d *Daemon) indexed(p *process, id string, f *folder) {
-	if f.state != stateIdle || f.numbers.LocalFiles+f.numbers.LocalDirectories == 0 {
+// indexed tells about files that were found, if there are any: a summary follows only then. Without names it is some
+// file. The caller holds mu.
+func (d *Daemon) indexed(p *process, id string, f *folder, names ...string) {
+	if f.state != stateIdle && f.state != stateSyncing || f.numbers.LocalFiles+f.numbers.LocalDirectories == 0 {
 		return
+	}
+	items, found := f.numbers.LocalFiles, []stconfig.Value{stconfig.Text(fileName(0))}
+	if len(names) > 0 {
+		items, found = int64(len(names)), nil
+	}
+	for _, name := range names {
+		found = append(found, stconfig.Text(name))
 	}
 	p.log("LocalIndexUpdated", stconfig.Obj(
 		stconfig.Member{Name: "folder", Value: stconfig.Text(id)},
-		stconfig.Member{Name: "items", Value: number(f.numbers.LocalFiles)},
-		stconfig.Member{Name: "filenames", Value: stconfig.List(stconfig.Text("file"))},
+		stconfig.Member{Name: "items", Value: number(items)},
+		stconfig.Member{Name: "filenames", Value: stconfig.List(found...)},
 		stconfig.Member{Name: "sequence", Value: number(f.numbers.Sequence)},
 		stconfig.Member{Name: "version", Value: number(f.numbers.Version)}))
 	d.summariseLater(p, id)
@@ -187,6 +203,9 @@ func (d *Daemon) setState(p *process, id string, f *folder, state, problem strin
 	}
 	f.state, f.err, f.changed = state, problem, now.Truncate(time.Second)
 	p.log("StateChanged", stconfig.Obj(data...))
+	if problem != "" {
+		p.print(warning, "Error on folder "+id+": "+problem)
+	}
 }
 
 // summariseLater sends a FolderSummary in a while; several changes share one. The caller holds mu.
@@ -197,24 +216,29 @@ func (d *Daemon) summariseLater(p *process, id string) {
 	}
 	f.queued = true
 	p.after(d.farm.options.Timing.Summary, func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		f := d.folders[id]
-		if f == nil || d.process != p {
-			return
-		}
-		f.queued = false
-		if d.Version() == V1 && !p.events.wantsSummaries(time.Now()) {
-			return
-		}
-		config, err := folders.find(d.doc, id)
-		if err != nil {
-			return
-		}
-		p.log("FolderSummary", stconfig.Obj(
-			stconfig.Member{Name: "folder", Value: stconfig.Text(id)},
-			stconfig.Member{Name: "summary", Value: d.summaryValue(f, config)}))
+		d.summarise(p, id, d.remoteSequences(id))
+		d.tellPeers(id)
 	})
+}
+
+func (d *Daemon) summarise(p *process, id string, remote stconfig.Value) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := d.folders[id]
+	if f == nil || d.process != p {
+		return
+	}
+	f.queued = false
+	if d.Version() == V1 && !p.events.wantsSummaries(time.Now()) {
+		return
+	}
+	config, err := folders.find(d.doc, id)
+	if err != nil {
+		return
+	}
+	p.log("FolderSummary", stconfig.Obj(
+		stconfig.Member{Name: "folder", Value: stconfig.Text(id)},
+		stconfig.Member{Name: "summary", Value: d.summaryValue(f, config, remote)}))
 }
 
 // withFolder changes a running folder under the lock.
@@ -265,6 +289,10 @@ func (d *Daemon) SetFolderError(id, text string) error {
 func (d *Daemon) SetFileErrors(id string, files ...FileError) error {
 	return d.withFolder(id, func(p *process, f *folder) {
 		f.errors = slices.Clone(files)
+		if len(files) > 0 {
+			p.print(warning, fmt.Sprintf("Folder %s: %d items failed to sync, the first: %s: %s", id, len(files), files[0].Path,
+				strings.TrimSpace(files[0].Error)))
+		}
 		var list []stconfig.Value
 		for _, file := range files {
 			list = append(list, stconfig.Obj(

@@ -3,7 +3,7 @@ package stsim
 import (
 	"encoding/json"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 const indentation = "  "

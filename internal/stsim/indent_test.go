@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 func TestIndentedAsTheDaemonDoes(t *testing.T) {

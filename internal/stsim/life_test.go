@@ -16,24 +16,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
+	"muster/test/wait"
 )
-
-// until repeats something until it holds.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.After(30 * time.Second)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-deadline:
-			t.Fatalf("never: %s", what)
-		case <-tick.C:
-		}
-	}
-}
 
 // eventsSince gives the types of the events of a mask.
 func eventsSince(t *testing.T, d *Daemon, mask string) []string {
@@ -125,7 +111,7 @@ func TestARestartAskedForEndsADaemonThatMayNotRestart(t *testing.T) {
 	if status, text := call(t, f.Daemon(0), "POST", "/rest/system/restart", ""); status != 200 {
 		t.Fatal(status, text)
 	}
-	until(t, "the daemon is down", func() bool { return !f.Daemon(0).Running() })
+	wait.For(t, "the daemon is down", func() bool { return !f.Daemon(0).Running() })
 }
 
 func TestAnAddressFromTheCommandLineStays(t *testing.T) {
@@ -136,7 +122,7 @@ func TestAnAddressFromTheCommandLineStays(t *testing.T) {
 	if status, text := call(t, d, "PATCH", "/rest/config/gui", `{"address":"127.0.0.1:1"}`); status != 200 {
 		t.Fatal(status, text)
 	}
-	until(t, "the API has restarted", func() bool {
+	wait.For(t, "the API has restarted", func() bool {
 		_, _, err := ask(t, d, "GET", "/rest/system/ping", "", time.Second)
 		return err == nil && get(t, d, "/rest/config/gui").Get("address").Str() == "127.0.0.1:1"
 	})
@@ -151,7 +137,7 @@ func TestAnEditIsSavedLikeAnyOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		until(t, "two ConfigSaved", func() bool { return len(eventsSince(t, d, "ConfigSaved")) == 2 })
+		wait.For(t, "two ConfigSaved", func() bool { return len(eventsSince(t, d, "ConfigSaved")) == 2 })
 		if got := get(t, d, "/rest/config/options").Get("maxSendKbps").Str(); got != "44" {
 			t.Errorf("maxSendKbps is %s", got)
 		}
@@ -178,7 +164,7 @@ func TestANewCertificateIsShownAtOnce(t *testing.T) {
 		if err != nil || after == before {
 			t.Fatalf("the pin is %s still, %v", after, err)
 		}
-		until(t, "the new certificate is shown", func() bool {
+		wait.For(t, "the new certificate is shown", func() bool {
 			c, err := tls.Dial("tcp", strings.TrimPrefix(d.URL(), "https://"), &tls.Config{InsecureSkipVerify: true})
 			if err != nil {
 				return false
@@ -245,9 +231,9 @@ func TestFoldersBreakAndHeal(t *testing.T) {
 		state := func() string { return get(t, d, "/rest/db/status?folder="+id).Get("state").Str() }
 		eventsSince(t, d, "StateChanged,FolderErrors,FolderSummary")
 		call(t, d, "PATCH", "/rest/config/folders/"+id, `{"path":"/broken/by/a/template"}`)
-		until(t, "the folder is in error", func() bool { return state() == stateError })
+		wait.For(t, "the folder is in error", func() bool { return state() == stateError })
 		call(t, d, "PATCH", "/rest/config/folders/"+id, `{"path":"/home/fine"}`)
-		until(t, "the folder is idle", func() bool { return state() == stateIdle })
+		wait.For(t, "the folder is idle", func() bool { return state() == stateIdle })
 		if err := d.SetFolderError(id, "out of space"); err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +252,7 @@ func TestFoldersBreakAndHeal(t *testing.T) {
 		if got := get(t, d, "/rest/folder/errors?folder="+id).Get("errors").At(0).Get("path").Str(); got != "a" {
 			t.Errorf("the file in error is %q", got)
 		}
-		until(t, "summary and errors are told", func() bool {
+		wait.For(t, "summary and errors are told", func() bool {
 			got := strings.Join(eventsSince(t, d, "StateChanged,FolderErrors,FolderSummary"), " ")
 			return strings.Contains(got, "FolderErrors") && strings.Contains(got, "FolderSummary")
 		})
@@ -411,7 +397,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- f.Run(ctx) }()
-	until(t, "all run", func() bool {
+	wait.For(t, "all run", func() bool {
 		for _, d := range f.Daemons() {
 			if !d.Running() {
 				return false

@@ -1,22 +1,32 @@
 package stsim
 
 import (
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 )
 
 // link is a connection between two daemons of the farm, the smaller number first.
 type link struct{ a, b int }
 
 // links are the connections that stand. Two daemons are connected while both run, know each other and neither has
-// paused the other.
+// paused the other, unless Disconnect cut them off.
 type links struct {
-	mu    sync.Mutex // guards since
+	mu    sync.Mutex // guards everything below
 	since map[link]time.Time
+	until map[link]time.Time // ends of connections
+	cut   map[link]struct{}  // links that Disconnect cut
 }
+
+func newLinks() *links {
+	return &links{since: map[link]time.Time{}, until: map[link]time.Time{}, cut: map[link]struct{}{}}
+}
+
+func linkOf(x, y *Daemon) link { return link{min(x.number, y.number), max(x.number, y.number)} }
 
 // relink brings the connections of a daemon up to date with what it and its peers say.
 func (d *Daemon) relink() { d.relinkWith(idsOf(d.Config())) }
@@ -34,15 +44,19 @@ func (l *links) update(x, y *Daemon) {
 		x, y = y, x
 	}
 	stands := x.welcomes(y.id) && y.welcomes(x.id)
-	key := link{x.number, y.number}
+	key := linkOf(x, y)
 	l.mu.Lock()
 	_, stood := l.since[key]
+	if _, cut := l.cut[key]; cut {
+		stands = false
+	}
 	if stands {
 		if !stood {
 			l.since[key] = time.Now()
 		}
-	} else {
+	} else if stood {
 		delete(l.since, key)
+		l.until[key] = time.Now()
 	}
 	l.mu.Unlock()
 	if stands != stood {
@@ -88,9 +102,124 @@ func (d *Daemon) linkTo(id string) (*Daemon, time.Time) {
 	l := d.farm.links
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	since, stands := l.since[link{min(d.number, peer.number), max(d.number, peer.number)}]
+	since, stands := l.since[linkOf(d, peer)]
 	if !stands {
 		return nil, time.Time{}
 	}
 	return peer, since
+}
+
+// Disconnect cuts a daemon off from another until Connect, over restarts: each is an island to the other. What they
+// knew of each other they keep.
+func (d *Daemon) Disconnect(peer *Daemon) {
+	if to, _ := d.linkTo(string(peer.id)); to != nil {
+		d.remember(peer)
+		peer.remember(d)
+	}
+	l := d.farm.links
+	l.mu.Lock()
+	l.cut[linkOf(d, peer)] = struct{}{}
+	l.mu.Unlock()
+	l.update(d, peer)
+}
+
+// Connect undoes Disconnect.
+func (d *Daemon) Connect(peer *Daemon) {
+	l := d.farm.links
+	l.mu.Lock()
+	delete(l.cut, linkOf(d, peer))
+	l.mu.Unlock()
+	l.update(d, peer)
+}
+
+func (l *links) isCut(x, y *Daemon) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, cut := l.cut[linkOf(x, y)]
+	return cut
+}
+
+// lastSeen is when the two were connected last; zero: never.
+func (l *links) lastSeen(x, y *Daemon) (begun, ended time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.since[linkOf(x, y)], l.until[linkOf(x, y)]
+}
+
+// remember keeps the sequences that a peer has now.
+func (d *Daemon) remember(peer *Daemon) {
+	for _, id := range d.FolderIDs() {
+		numbers, err := peer.Summary(id)
+		if err != nil {
+			continue
+		}
+		d.mu.Lock()
+		if f := d.folders[id]; f != nil {
+			if f.heard == nil {
+				f.heard = map[fleet.DeviceID]int64{}
+			}
+			f.heard[peer.id] = numbers.Sequence
+		}
+		d.mu.Unlock()
+	}
+}
+
+// sharers are the other daemons of the farm that the folder is shared with, and that have it.
+func (d *Daemon) sharers(id string) []*Daemon {
+	config, err := d.folderConfig(id)
+	if err != nil {
+		return nil
+	}
+	var found []*Daemon
+	for member := range config.Get("devices").Values() {
+		peer := d.farm.byID[fleet.DeviceID(member.Get("deviceID").Str())]
+		if peer == nil || peer == d {
+			continue
+		}
+		if _, err := peer.Summary(id); err == nil {
+			found = append(found, peer)
+		}
+	}
+	return found
+}
+
+// remoteSequences is what the daemon knows of the sequences of its peers, by device; nothing of those that it never
+// met. v1 does not tell. The caller holds no lock.
+func (d *Daemon) remoteSequences(id string) stconfig.Value {
+	if d.Version() == V1 {
+		return stconfig.NullValue
+	}
+	var known []stconfig.Member
+	for _, peer := range d.sharers(id) {
+		sequence, there := d.sequenceOf(peer, id)
+		if there {
+			known = append(known, stconfig.Member{Name: string(peer.id), Value: number(sequence)})
+		}
+	}
+	slices.SortFunc(known, func(a, b stconfig.Member) int { return strings.Compare(a.Name, b.Name) })
+	return stconfig.Obj(known...)
+}
+
+// sequenceOf is the sequence of a peer as far as this daemon knows it.
+func (d *Daemon) sequenceOf(peer *Daemon, id string) (sequence int64, known bool) {
+	if d.farm.links.isCut(d, peer) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		f := d.folders[id]
+		if f == nil {
+			return 0, false
+		}
+		sequence, known = f.heard[peer.id]
+		return sequence, known
+	}
+	if begun, ended := d.farm.links.lastSeen(d, peer); begun.IsZero() && ended.IsZero() {
+		return 0, false
+	}
+	peer.mu.Lock()
+	defer peer.mu.Unlock()
+	f := peer.folders[id]
+	if f == nil {
+		return 0, false
+	}
+	return f.numbers.Sequence, true
 }

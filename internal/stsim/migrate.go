@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 const passwordNotice = "authenticationUserAndPassword"

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 )
 
 // owner is what a document is normalised for.
@@ -184,7 +184,7 @@ func (s *schema) prepareFolder(f stconfig.Value, known map[string]stconfig.Value
 		})
 	}
 	f = set(f, "devices", stconfig.List(uniqueDevices(devices)...))
-	return stconfig.KeptIn(stconfig.InFolder, f, s.version, stconfig.Value{})
+	return stconfig.WithForcedIn(stconfig.InFolder, f, s.version, stconfig.Value{})
 }
 
 func (s *schema) folderDevice() *shape { return s.folder.fields[s.folder.index["devices"]].shape.elem }
@@ -204,7 +204,7 @@ func (s *schema) prepareDevice(d stconfig.Value, shared map[string]bool) stconfi
 		d = d.With("addresses", stconfig.List())
 	}
 	d = set(d, "ignoredFolders", uniqueIgnored(d.Get("ignoredFolders"), shared))
-	return stconfig.KeptIn(stconfig.InDevice, d, s.version, stconfig.Value{})
+	return stconfig.WithForcedIn(stconfig.InDevice, d, s.version, stconfig.Value{})
 }
 
 // uniqueIgnored keeps the newest entry of each folder that is not shared, oldest first.
@@ -238,7 +238,7 @@ func (s *schema) prepareOptions(o, gui stconfig.Value) stconfig.Value {
 			o = o.With(name, stconfig.List(stconfig.Text("default")))
 		}
 	}
-	return stconfig.KeptIn(stconfig.InOptions, o, s.version, gui)
+	return stconfig.WithForcedIn(stconfig.InOptions, o, s.version, gui)
 }
 
 func (s *schema) prepareDefaults(d stconfig.Value, known map[string]stconfig.Value, o owner) stconfig.Value {

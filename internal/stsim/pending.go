@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 )
 
 // pendingDevice asked to be let in.

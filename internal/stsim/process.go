@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 // process is one run of a daemon, from start to end. What it began ends with it.
@@ -17,9 +17,10 @@ type process struct {
 
 	work sync.WaitGroup // goroutines and timers of this run
 
-	mu     sync.Mutex // guards timers and ended
+	mu     sync.Mutex // guards everything below
 	timers map[*time.Timer]struct{}
 	ended  bool
+	lines  []line // The log has them. Those of the start are made when they are read.
 }
 
 func newProcess(now time.Time) *process {

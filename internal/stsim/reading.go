@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"sync"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 // readings are the configurations that GET /rest/config answered. One counts as read when its reader goes on: with the

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"testing"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 func TestAConfigurationIsReadWhenItsReaderGoesOn(t *testing.T) {

@@ -1,6 +1,6 @@
 package stsim
 
-import "muster/internal/stconfig"
+import "muster/internal/core/stconfig"
 
 // schema is the configuration of one version: its fields, their types and defaults. v1.19.2's was read from a running
 // daemon (and test/contract compares the two), v2's from Syncthing's lib/config and the facts found on 2.1.3.

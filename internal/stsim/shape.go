@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 )
 
 // shape is the type of one value of a configuration. The daemon reads JSON into Go structs, so decode follows

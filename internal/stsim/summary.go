@@ -8,18 +8,20 @@ import (
 	"strings"
 	"time"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 // summaryValue is /rest/db/status. v1 sorts the members by name and leaves the error out where there is none.
-func (d *Daemon) summaryValue(f *folder, config stconfig.Value) stconfig.Value {
+// remote are the sequences of the peers, which only v2 gives.
+func (d *Daemon) summaryValue(f *folder, config, remote stconfig.Value) stconfig.Value {
 	s := f.shown()
 	v2 := d.Version() == V2
 	var m []stconfig.Member
 	add := func(name string, n int64) { m = append(m, stconfig.Member{Name: name, Value: number(n)}) }
 	say := func(name, text string) { m = append(m, stconfig.Member{Name: name, Value: stconfig.Text(text)}) }
-	add("errors", int64(len(f.errors)))
-	add("pullErrors", int64(len(f.errors)))
+	errors := int64(len(f.shownErrors()))
+	add("errors", errors)
+	add("pullErrors", errors)
 	say("invalid", "")
 	add("globalFiles", s.GlobalFiles)
 	add("globalDirectories", s.GlobalDirectories)
@@ -40,10 +42,16 @@ func (d *Daemon) summaryValue(f *folder, config stconfig.Value) stconfig.Value {
 	add("needBytes", s.NeedBytes)
 	add("needTotalItems", s.NeedFiles+s.NeedDirectories+s.NeedSymlinks+s.NeedDeletes)
 	if receives := strings.HasPrefix(config.Get("type").Str(), "receive"); v2 || receives {
-		for _, name := range []string{"Files", "Directories", "Symlinks", "Deletes", "Bytes"} {
+		local := f.local
+		if s.State == stateOff {
+			local = localChanges{}
+		}
+		add("receiveOnlyChangedFiles", local.files)
+		for _, name := range []string{"Directories", "Symlinks", "Deletes"} {
 			add("receiveOnlyChanged"+name, 0)
 		}
-		add("receiveOnlyTotalItems", 0)
+		add("receiveOnlyChangedBytes", local.bytes)
+		add("receiveOnlyTotalItems", local.files)
 	}
 	add("inSyncFiles", s.InSyncFiles)
 	add("inSyncBytes", s.InSyncBytes)
@@ -59,7 +67,10 @@ func (d *Daemon) summaryValue(f *folder, config stconfig.Value) stconfig.Value {
 	add("version", s.Version)
 	add("sequence", s.Sequence)
 	if v2 {
-		m = append(m, stconfig.Member{Name: "remoteSequence", Value: stconfig.NullValue})
+		if f.state == stateOff {
+			remote = stconfig.NullValue
+		}
+		m = append(m, stconfig.Member{Name: "remoteSequence", Value: remote})
 	}
 	m = append(m, stconfig.Member{Name: "ignorePatterns", Value: stconfig.Boolean(s.IgnorePatterns)})
 	if v2 {
@@ -85,40 +96,11 @@ func (e *endpoint) lookUp(r *http.Request, found func(f *folder, config stconfig
 }
 
 func (e *endpoint) dbStatus(w http.ResponseWriter, r *http.Request, _ string) {
+	remote := e.daemon.remoteSequences(query(r).Get("folder"))
 	var says stconfig.Value
 	if err := e.lookUp(r, func(f *folder, config stconfig.Value) {
-		says = e.daemon.summaryValue(f,
-			config)
+		says = e.daemon.summaryValue(f, config, remote)
 	}); err != nil {
-		sendError(w, err)
-		return
-	}
-	e.sendJSON(w, r, says)
-}
-
-func (e *endpoint) dbCompletion(w http.ResponseWriter, r *http.Request, _ string) {
-	says := map[string]any{}
-	err := e.lookUp(r, func(f *folder, _ stconfig.Value) {
-		s := f.shown()
-		completion := 100.0
-		if s.GlobalBytes > 0 {
-			completion = 100 * float64(s.GlobalBytes-s.NeedBytes) / float64(s.GlobalBytes)
-		}
-		says["completion"], says["globalBytes"], says["needBytes"] = completion, s.GlobalBytes, s.NeedBytes
-		says["globalItems"], says["needItems"] = s.GlobalFiles+s.GlobalDirectories+s.GlobalSymlinks,
-			s.NeedFiles+s.NeedDirectories+s.NeedSymlinks
-		says["needDeletes"], says["sequence"] = s.NeedDeletes, s.Sequence
-	})
-	if err != nil {
-		sendError(w, err)
-		return
-	}
-	e.sendJSON(w, r, says)
-}
-
-func (e *endpoint) folderErrors(w http.ResponseWriter, r *http.Request, _ string) {
-	says := map[string]any{"folder": query(r).Get("folder"), "page": 1, "perpage": 1 << 16}
-	if err := e.lookUp(r, func(f *folder, _ stconfig.Value) { says["errors"] = slices.Clone(f.errors) }); err != nil {
 		sendError(w, err)
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 // listenSync opens the sync port: a TLS handshake there shows the device certificate, whose hash is the ID. Nothing

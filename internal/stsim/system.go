@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 const mebibyte = 1 << 20

@@ -7,8 +7,8 @@ import (
 	"net"
 	"strconv"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 )
 
 var (

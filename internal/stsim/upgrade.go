@@ -3,7 +3,7 @@ package stsim
 import (
 	"fmt"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 // Upgrade replaces the daemon's program by that of another version, in place: it stops, reads its configuration file

@@ -1,3 +1,4 @@
+//muster:needs daemons
 package agent_test
 
 import (
@@ -19,12 +20,13 @@ import (
 
 	"muster/api"
 	"muster/client"
-	"muster/internal/cli"
+	"muster/internal/adapter/seal"
+	"muster/internal/adapter/store"
+	"muster/internal/edge/cli"
 	"muster/internal/fleet"
-	"muster/internal/seal"
-	"muster/internal/store"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // agentVariable is set where this process is `muster` with the arguments it has.
@@ -148,7 +150,7 @@ func (w *world) fingerprint() string {
 func (w *world) recovered(after string, template int64, rate int, ready func() bool) {
 	w.Helper()
 	began := time.Now()
-	server.Until(w, func() string {
+	wait.Until(w, func() string {
 		if ready() {
 			return ""
 		}
@@ -174,7 +176,7 @@ func (w *world) setRate(template int64, rate int) {
 
 func (w *world) hasRate(want int) {
 	w.Helper()
-	server.Until(w, func() string {
+	wait.Until(w, func() string {
 		var options struct{ MaxSendKbps int }
 		w.daemon.GetJSON("/rest/config/options", &options)
 		if options.MaxSendKbps != want {
@@ -187,7 +189,7 @@ func (w *world) hasRate(want int) {
 // accept lets the device in as soon as it waits, as an administrator does.
 func (w *world) accept(tags ...string) {
 	w.Helper()
-	server.Until(w, func() string {
+	wait.Until(w, func() string {
 		if !strings.Contains(w.status(), "waiting") {
 			return "the agent does not tell that it waits: " + w.status()
 		}
@@ -244,7 +246,7 @@ func TestADaemonBehindNATIsManagedByItsAgent(t *testing.T) {
 	w.recovered("the daemon got another port and key", rate, 4444,
 		func() bool { return w.logged("the daemon's API moved") })
 	w.recordFollows()
-	server.Until(t, func() string { // the daemon has the change before its answer has passed the agent
+	wait.Until(t, func() string { // the daemon has the change before its answer has passed the agent
 		status := w.status()
 		if !strings.Contains(status, "accepted") || !strings.Contains(status, "PATCH /rest/config/options: 200") {
 			return "`muster agent status` prints:\n" + status
@@ -258,7 +260,7 @@ func TestADaemonBehindNATIsManagedByItsAgent(t *testing.T) {
 	w.startAgent("--observe")
 	w.server.WaitConnection(w.daemon.ID, fleet.Online)
 	w.setRate(rate, 5555)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if w.logged("it lets nothing change its daemon") {
 			return ""
 		}
@@ -275,7 +277,7 @@ func TestADaemonBehindNATIsManagedByItsAgent(t *testing.T) {
 func (w *world) recordFollows() {
 	w.Helper()
 	id := string(w.daemon.ID)
-	server.Until(w, func() string {
+	wait.Until(w, func() string {
 		device, err := w.server.Client.Device(w.Context(), id)
 		if err != nil || device.APIKey != w.daemon.APIKey || device.APIPort != int64(w.daemon.Port) {
 			return fmt.Sprintf("the record has port %d, and the key is the daemon's: %v; %v", device.APIPort,
@@ -324,11 +326,11 @@ func (w *world) sync() {
 `, "team")
 	w.server.WaitConfiguration(w.daemon.ID, fleet.ConfigInSync)
 	const content = "through the tunnel came only the configuration\n"
-	server.Until(w, func() string {
+	wait.Until(w, func() string {
 		return errorText(os.WriteFile(filepath.Join(peer.UserHome, "team", "note.txt"), []byte(content), 0o600))
 	})
 	peer.Post("/rest/db/scan?folder=team", nil)
-	server.Until(w, func() string {
+	wait.Until(w, func() string {
 		got, err := os.ReadFile(filepath.Join(w.daemon.UserHome, "team", "note.txt"))
 		if err == nil && string(got) != content {
 			return fmt.Sprintf("got %q", got)
@@ -375,7 +377,7 @@ func TestTheAPIKeyOfAnObservedDaemonIsNotKept(t *testing.T) {
 	w.startAgent("--observe")
 	w.accept()
 	w.server.WaitConnection(w.daemon.ID, fleet.Online)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		settings, err := w.server.Client.DeviceSettings(t.Context(), string(w.daemon.ID))
 		if err != nil || settings.Way != string(fleet.WayAgent) || settings.Pin != w.daemon.Pin() {
 			return fmt.Sprintf("the settings are %+v, %v", settings, err)

@@ -1,4 +1,6 @@
-// Package api_test drives the paths beyond the contract on a whole Muster over simulated daemons.
+// Package api_test tests the API paths beyond the contract, on a whole server with simulated daemons.
+//
+//muster:needs daemons
 package api_test
 
 import (
@@ -20,6 +22,8 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 const (
@@ -44,7 +48,7 @@ func quiet(t *testing.T) (s *server.Server, ids []fleet.DeviceID) {
 		ids = append(ids, fleet.DeviceID(device.DeviceID))
 		s.WaitConfiguration(fleet.DeviceID(device.DeviceID), fleet.ConfigInSync)
 	}
-	server.Until(t, func() string { // what was read back is kept a moment later
+	wait.Until(t, func() string { // what was read back is kept a moment later
 		folders, err := s.Client.Folders(t.Context(), client.List{})
 		if err != nil || !slices.ContainsFunc(folders, func(f api.Folder) bool { return f.Folder == shared }) {
 			return fmt.Sprintf("the template's folder is not among %v, %v", folders, err)
@@ -103,7 +107,7 @@ func TestAPersonConsentsToWhatIsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.WaitConfiguration(ids[0], fleet.ConfigInSync) // a change of gui starts the daemon's API anew
-	server.Until(t, func() string {                 // what is seen is kept behind
+	wait.Until(t, func() string {                   // what is seen is kept behind
 		config, err := s.Client.DeviceConfig(t.Context(), id)
 		if err == nil && strings.Contains(string(config), `"user":"somebody"`) {
 			return ""
@@ -122,19 +126,19 @@ func TestTheFleetInNumbers(t *testing.T) {
 	s, ids := quiet(t)
 	viewer := as(t, s, fleet.RoleViewer)
 	var got api.Overview
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		var err error
 		if got, err = viewer.Overview(t.Context()); err != nil {
 			return err.Error()
 		}
 		if got.Devices != daemons || got.Connections["online"] != daemons || got.Configurations["inSync"] != daemons ||
-			got.Folders.Unknown > 0 {
+			got.Folders["unknown"] > 0 {
 			return fmt.Sprintf("%+v", got)
 		}
 		return ""
 	})
 	folders, err := viewer.Folders(t.Context(), client.List{})
-	if err != nil || len(folders) != got.Folders.All {
+	if err != nil || len(folders) != got.Folders["all"] {
 		t.Errorf("%d folders listed, %+v, %v", len(folders), got.Folders, err)
 	}
 	for _, folder := range folders {
@@ -261,14 +265,7 @@ func TestEventsTellWhatHappens(t *testing.T) {
 }
 
 func TestWhatIsPendingIsLetIn(t *testing.T) {
-	farm, err := stsim.New(stsim.Options{Count: 2, Seed: 7, Folders: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = farm.Close() })
+	farm := simulated.Start(t, stsim.Options{Count: 2, Seed: 7, Folders: 1})
 	s := server.Start(t, server.Options{})
 	asked, asking := farm.Daemons()[0], farm.Daemons()[1]
 	stranger := fleet.DeviceIDOf([32]byte{7})
@@ -276,7 +273,7 @@ func TestWhatIsPendingIsLetIn(t *testing.T) {
 	s.Register(asked.ID(), asked.APIKey(), asked.Host(), asked.Port())
 	s.Register(asking.ID(), asking.APIKey(), asking.Host(), asking.Port())
 	find := func(kind, folder string) (found api.Pending) {
-		server.Until(t, func() string {
+		wait.Until(t, func() string {
 			all, err := s.Client.Pending(t.Context(), client.List{})
 			if err != nil {
 				return err.Error()
@@ -308,7 +305,7 @@ func TestWhatIsPendingIsLetIn(t *testing.T) {
 	if err := s.Client.AcceptPending(t.Context(), folder.ID, api.AcceptPending{Path: &path}); err != nil {
 		t.Fatal(err)
 	}
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		config, err := s.Client.DeviceConfig(t.Context(), string(asked.ID()))
 		if err != nil {
 			return err.Error()
@@ -357,7 +354,7 @@ func TestARevisionIsShownComparedAndRestored(t *testing.T) {
 	if _, err := s.Client.UntagDevice(t.Context(), id, "slow"); err != nil {
 		t.Fatal(err)
 	}
-	server.Until(t, func() string { // back to base
+	wait.Until(t, func() string { // back to base
 		plan, err := operator.DevicePlan(t.Context(), id)
 		if err != nil || len(plan.Changes) > 0 {
 			return fmt.Sprintf("%+v, %v", plan, err)

@@ -16,6 +16,7 @@ import (
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // A real daemon is in the inventory, its held change waits for a person, the action that the answer gives solves it,
@@ -40,7 +41,8 @@ func TestTheInventoryFollowsARealDaemon(t *testing.T) {
 	s.Register(d.ID, d.APIKey, d.Address, d.Port, "office")
 	waitRow(t, s, "online with its folder", func(row api.InventoryDevice) bool {
 		return row.Connection == "online" && row.Version != "" && row.OS == "linux" && row.FoundBy == "record" &&
-			row.Folders.All == 1 && row.Folders.InSync == 1 && slices.Equal(row.Tags, []string{"office"}) && len(row.Waits) == 0
+			row.Folders["all"] == 1 && row.Folders["unshared"] == 1 && slices.Equal(row.Tags, []string{"office"}) &&
+			len(row.Waits) == 0
 	})
 	s.Template("set", "gui.user", `"anna"`, "office")
 	waitRow(t, s, "held", func(row api.InventoryDevice) bool { return slices.Equal(row.Waits, []string{"held"}) })
@@ -78,7 +80,7 @@ func TestTheInventoryFollowsARealDaemon(t *testing.T) {
 // waitRow waits until the one row of the inventory is as it is to be.
 func waitRow(t *testing.T, s *server.Server, what string, want func(api.InventoryDevice) bool) {
 	t.Helper()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		got, err := s.Client.Inventory(t.Context(), client.InventoryQuery{})
 		if err != nil || len(got.Devices) != 1 || !want(got.Devices[0]) {
 			return fmt.Sprintf("want %s, got %+v, %v", what, got, err)
@@ -89,7 +91,7 @@ func waitRow(t *testing.T, s *server.Server, what string, want func(api.Inventor
 
 func waitEvent(t *testing.T, rows <-chan api.InventoryDevice, want func(api.InventoryDevice) bool) {
 	t.Helper()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		for {
 			select {
 			case row := <-rows:
@@ -143,7 +145,7 @@ func TestAScopedCallerHasAnInventoryOfTheirOwn(t *testing.T) {
 		t.Context(),
 		client.InventoryQuery{States: []string{string(fleet.Online)}, Sort: "-folders"},
 	)
-	if err != nil || all.Matched != daemons || all.Devices[0].Version == "" || all.Devices[0].Folders.All == 0 {
+	if err != nil || all.Matched != daemons || all.Devices[0].Version == "" || all.Devices[0].Folders["all"] == 0 {
 		t.Errorf("got %+v, %v", all, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"muster/client"
 	"muster/internal/fleet"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 const hidden = "correct-horse-battery"
@@ -134,7 +135,7 @@ func TestASecretReachesTheDaemonAndNobodyElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.WaitConfiguration(ids[0], fleet.ConfigInSync)
-	server.Until(t, func() string { // what was read back is kept a moment later
+	wait.Until(t, func() string { // what was read back is kept a moment later
 		config, err := s.Client.DeviceConfig(t.Context(), string(ids[0]))
 		if err == nil && strings.Contains(string(config), `"encryptionPassword":"[secret]"`) {
 			return ""

@@ -1,4 +1,7 @@
-// Package audit_test edits the database of a whole Muster, and has it found out.
+// Package audit_test changes rows in the database of a whole server, as an attacker would, and checks that Muster
+// detects it.
+//
+//muster:needs daemons database
 package audit_test
 
 import (
@@ -13,9 +16,10 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"muster/client"
-	"muster/internal/cli"
+	"muster/internal/edge/cli"
 	"muster/internal/fleet"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -67,7 +71,7 @@ func TestATokenEditedInTheDatabaseIsRefused(t *testing.T) {
 	if _, err := eve.Devices(t.Context(), client.List{}); fleet.CodeOf(err) != fleet.CodeUnauthorized {
 		t.Errorf("got %v, want that the token is refused", err)
 	}
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if log := s.Log(); !strings.Contains(log, "was not written by Muster") || !strings.Contains(log, "token=eve") {
 			return "the log has " + log
 		}
@@ -82,11 +86,11 @@ func TestATokenEditedInTheDatabaseIsRefused(t *testing.T) {
 	if out, _ := muster(t, s, "token", "list"); !strings.Contains(out, "refused: not written by Muster") {
 		t.Errorf("the list has %s", out)
 	}
-	if out, code := muster(t, s, "token", "revoke", "eve", "--yes"); code != 0 {
-		t.Errorf("revoke ended with %d: %s", code, out)
+	if out, code := muster(t, s, "token", "delete", "eve", "--yes"); code != 0 {
+		t.Errorf("delete ended with %d: %s", code, out)
 	}
 	if out, code := muster(t, s, "audit", "verify"); code != 0 {
-		t.Errorf("once it is revoked verify ends with %d: %s", code, out)
+		t.Errorf("once it is deleted verify ends with %d: %s", code, out)
 	}
 }
 
@@ -100,7 +104,7 @@ var headInLog = regexp.MustCompile(`msg="audit head" head=(\S+)`)
 func TestTheAuditIsProvenByHeadsAndExports(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	var head string
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		found := headInLog.FindStringSubmatch(s.Log())
 		if found == nil {
 			return "the log has no head"

@@ -19,8 +19,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"muster/api"
+	"muster/internal/adapter/store/pgtest"
 	"muster/internal/fleet"
-	"muster/internal/store/pgtest"
 	"muster/test/server"
 )
 
@@ -87,7 +87,12 @@ func TestADeviceThatWasRedirectedInTheDatabaseGotItsAPIKeyStolen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := db.ExecContext(t.Context(), `UPDATE devices SET api_port = $1, pin = $2`, thief.port, thief.pin); err != nil {
+			if _, err := db.ExecContext(
+				t.Context(),
+				`UPDATE devices SET api_port = $1, pin = $2`,
+				thief.port,
+				thief.pin,
+			); err != nil {
 				t.Fatal(err)
 			}
 			if err := db.Close(); err != nil {

@@ -1,5 +1,7 @@
-// Package backup_test makes backups of whole servers while they serve, and restores them onto empty homes and databases
-// of the other kind.
+// Package backup_test makes backups of whole servers while they run, and restores each into an empty home directory
+// and into a database of the other kind (SQLite, PostgreSQL).
+//
+//muster:needs daemons database
 package backup_test
 
 import (
@@ -22,12 +24,13 @@ import (
 	"filippo.io/age"
 
 	"muster/api"
-	"muster/internal/backup"
-	"muster/internal/cli"
+	"muster/internal/adapter/store"
+	"muster/internal/adapter/store/pgtest"
+	"muster/internal/edge/cli"
+	"muster/internal/engine/backup"
 	"muster/internal/fleet"
-	"muster/internal/store"
-	"muster/internal/store/pgtest"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -298,7 +301,7 @@ func TestBackupsUnderLoadRestoreOntoTheOtherKindOfDatabase(t *testing.T) {
 			var working sync.WaitGroup
 			working.Go(func() { l.run(ctx, t, s) })
 			alone := time.Now().Add(time.Duration(backups) * pause)
-			server.Until(t, func() string {
+			wait.Until(t, func() string {
 				if l.templates.Load() >= 20 && (time.Now().After(alone) || !soaking()) {
 					return ""
 				}

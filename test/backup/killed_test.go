@@ -11,11 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"muster/internal/backup"
+	"muster/internal/adapter/store"
+	"muster/internal/engine/backup"
 	"muster/internal/fleet"
-	"muster/internal/store"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
 )
 
 // commandOfTest has this test binary run a command of muster, so that it can be killed.
@@ -101,14 +102,7 @@ func killedRestore(t *testing.T, whole string, lock padlock, after time.Duration
 // The backup of a server that was killed while it sent a change has the intent of it, which is verified, not sent.
 func TestARestoredServerSendsNothingOfAnUnfinishedIntent(t *testing.T) {
 	t.Parallel()
-	farm, err := stsim.New(stsim.Options{Count: 2, Seed: 6, Network: network + 1, Quiet: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = farm.Close() })
+	farm := simulated.Start(t, stsim.Options{Count: 2, Seed: 6, Network: network + 1, Quiet: true})
 	from, lock := newPlace(t, false), newPadlock(t)
 	s := server.Start(t, server.Options{Home: from.home, KillAt: "after intent"})
 	for _, d := range farm.Daemons() {

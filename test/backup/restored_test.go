@@ -10,10 +10,12 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // network is the part of the loopback range that the daemons of these tests have.
@@ -26,14 +28,7 @@ func natOf(d *stsim.Daemon) bool { return d.Config().Get("options").Get("natEnab
 // differ, and writes nothing until a person resumes.
 func TestARestoredServerWritesNothingUntilAPersonResumes(t *testing.T) {
 	t.Parallel()
-	farm, err := stsim.New(stsim.Options{Count: 2, Seed: 5, Network: network, Quiet: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = farm.Close() })
+	farm := simulated.Start(t, stsim.Options{Count: 2, Seed: 5, Network: network, Quiet: true})
 	from, lock := newPlace(t, false), newPadlock(t)
 	s := server.Start(t, server.Options{Home: from.home})
 	for _, d := range farm.Daemons() {
@@ -80,7 +75,7 @@ func inSync(t *testing.T, s *server.Server, farm *stsim.Farm, nat bool) {
 	t.Helper()
 	for _, d := range farm.Daemons() {
 		s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
-		server.Until(t, func() string {
+		wait.Until(t, func() string {
 			if natOf(d) != nat {
 				return fmt.Sprintf("%s has natEnabled %v", d.Name(), !nat)
 			}
@@ -103,7 +98,7 @@ func wantObserving(t *testing.T, s *server.Server, farm *stsim.Farm, nat bool) {
 		}
 		return ""
 	}
-	server.Until(t, differing)
+	wait.Until(t, differing)
 	for _, d := range farm.Daemons() { // a change at the daemon is planned, too
 		revisions, err := s.Client.Revisions(t.Context(), string(d.ID()), client.List{})
 		if err != nil {
@@ -116,7 +111,7 @@ func wantObserving(t *testing.T, s *server.Server, farm *stsim.Farm, nat bool) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		server.Until(t, func() string {
+		wait.Until(t, func() string {
 			again, err := s.Client.Revisions(t.Context(), string(d.ID()), client.List{})
 			if err != nil || len(again) <= len(revisions) {
 				return fmt.Sprintf("%d revisions, %v", len(again), err)
@@ -124,7 +119,7 @@ func wantObserving(t *testing.T, s *server.Server, farm *stsim.Farm, nat bool) {
 			return ""
 		})
 	}
-	server.Until(t, differing)
+	wait.Until(t, differing)
 	for _, d := range farm.Daemons() {
 		if writes := d.Counters().Writes; writes > 0 || natOf(d) != nat {
 			t.Errorf("%s was sent %d writes: %v", d.Name(), writes, d.Counters().ByRoute)
@@ -154,8 +149,8 @@ func TestBackupsAreMadeByThemselvesAndTroubleIsShown(t *testing.T) {
 		}
 		return ""
 	}
-	server.Until(t, made)
-	server.Until(t, func() string {
+	wait.Until(t, made)
+	wait.Until(t, func() string {
 		if files, err := filepath.Glob(filepath.Join(folder, "*.backup")); err != nil || len(files) < 2 {
 			return fmt.Sprint(files, err)
 		}
@@ -166,7 +161,7 @@ func TestBackupsAreMadeByThemselvesAndTroubleIsShown(t *testing.T) {
 	if err := os.Rename(folder, away); err != nil {
 		t.Fatal(err)
 	}
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		overview, err := s.Client.Overview(t.Context())
 		if err != nil {
 			return err.Error()
@@ -185,7 +180,7 @@ func TestBackupsAreMadeByThemselvesAndTroubleIsShown(t *testing.T) {
 	if err := os.Rename(away, folder); err != nil {
 		t.Fatal(err)
 	}
-	server.Until(t, made)
+	wait.Until(t, made)
 	s.Kill()
 	files, err := filepath.Glob(filepath.Join(folder, "*.backup"))
 	if err != nil || len(files) == 0 || len(files) > 3 {
@@ -203,7 +198,7 @@ func exists(path string) bool {
 
 func wantMetric(t *testing.T, s *server.Server, want string) {
 	t.Helper()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		text, err := s.Client.Metrics(t.Context())
 		if err != nil {
 			return err.Error()

@@ -26,7 +26,7 @@ type place struct {
 
 // order is what the farm is told to do.
 type order struct {
-	Do     string `json:"do"` // start, change, trouble, lack, counters, agents, tidy
+	Do     string `json:"do"` // start, change, trouble, lack, break, counters, agents, tidy
 	Server string `json:"server"`
 	Count  int    `json:"count"`
 	Daemon int    `json:"daemon"`
@@ -71,6 +71,8 @@ func (f *farmProcess) do(o order) (outcome, error) {
 	case "lack":
 		f.lack(o.On, int(o.Number))
 		return outcome{}, nil
+	case "break":
+		return outcome{}, f.breakFolders(o.On, int(o.Number))
 	case "counters":
 		return f.counters(), nil
 	case "agents":
@@ -210,6 +212,26 @@ func (f *farmProcess) lack(on bool, perSecond int) {
 			}
 		}
 	})
+}
+
+// breakFolders stops a folder of the first daemons, or has items of it fail, or mends it.
+func (f *farmProcess) breakFolders(on bool, count int) error {
+	for i, d := range f.farm.Daemons()[:count] {
+		folder := d.FolderIDs()[0]
+		var err error
+		switch {
+		case !on:
+			err = d.HealFolder(folder)
+		case i%2 == 0:
+			err = d.StopFolder(folder, stsim.PathMissing)
+		default:
+			err = d.FailItems(folder, 3, stsim.NoPermission)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *farmProcess) flap(d *stsim.Daemon) {

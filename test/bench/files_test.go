@@ -10,11 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"muster/internal/adapter/seal"
+	"muster/internal/adapter/store"
 	"muster/internal/fleet"
-	"muster/internal/seal"
-	"muster/internal/store"
 	"muster/internal/stsim"
 	"muster/test/server"
 )
@@ -129,26 +127,16 @@ func seedTemplates(b *testing.B, home string, places []place) {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	group, ctx := errgroup.WithContext(b.Context())
-	group.SetLimit(atOnce)
+	var edit fleet.Edit
 	for i, d := range places {
-		group.Go(func() error {
-			_, err := s.TagDevice(ctx, d.ID, fleet.Tag(fileTag(i)), nil)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		b.Fatal(err)
+		edit.Tag = append(edit.Tag, fleet.Tagging{Tag: fleet.Tag(fileTag(i)), Device: d.ID})
 	}
 	for i := range fileTemplates {
-		made, err := s.CreateTemplate(b.Context(), fleet.Template{Label: fmt.Sprint("t", i), Op: fleet.OpSet,
-			Key: "options.maxSendKbps", Text: "0\n"})
-		if err == nil {
-			_, err = s.TagTemplate(b.Context(), made.ID, fleet.Tag(fileTag(i)), nil)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		template := fleet.Template{Label: fmt.Sprint("t", i), Op: fleet.OpSet, Key: "options.maxSendKbps", Text: "0\n"}
+		edit.New = append(edit.New, fleet.TaggedTemplate{Template: template, Tags: []fleet.Tag{fleet.Tag(fileTag(i))}})
+	}
+	if _, err := s.ApplyEdit(b.Context(), edit, fleet.Basis{}); err != nil {
+		b.Fatal(err)
 	}
 	registry, err := s.Registry(b.Context())
 	if err == nil { // else they would be rolled out

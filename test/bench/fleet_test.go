@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"golang.org/x/sync/errgroup"
-
+	"muster/internal/adapter/seal"
+	"muster/internal/adapter/store"
 	"muster/internal/fleet"
-	"muster/internal/seal"
-	"muster/internal/store"
 )
 
 const allTag = "all"
@@ -26,28 +24,14 @@ func seedHome(b testing.TB, daemons []place) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	group, ctx := errgroup.WithContext(b.Context())
-	group.SetLimit(64)
+	edit := fleet.Edit{New: []fleet.TaggedTemplate{{Tags: []fleet.Tag{allTag}, Template: fleet.Template{
+		Label: "no reports", Op: fleet.OpSet, Key: "options.urAccepted", Text: "-1\n"}}}}
 	for i, d := range daemons {
-		group.Go(func() error {
-			_, _, err := s.PutDevice(ctx, fleet.Device{
-				ID: d.ID, Label: fmt.Sprintf("device %d", i), APIKey: fleet.NewSecret(d.Key), APIAddress: d.Host, APIPort: d.Port,
-			}, nil)
-			if err == nil {
-				_, err = s.TagDevice(ctx, d.ID, allTag, nil)
-			}
-			return err
-		})
+		edit.Put = append(edit.Put, fleet.DevicePut{Device: fleet.Device{ID: d.ID, Label: fmt.Sprintf("device %d", i),
+			APIKey: fleet.NewSecret(d.Key), APIAddress: d.Host, APIPort: d.Port}})
+		edit.Tag = append(edit.Tag, fleet.Tagging{Tag: allTag, Device: d.ID})
 	}
-	if err := group.Wait(); err != nil {
-		b.Fatal(err)
-	}
-	made, err := s.CreateTemplate(b.Context(), fleet.Template{Label: "no reports", Op: fleet.OpSet,
-		Key: "options.urAccepted", Text: "-1\n"})
-	if err == nil {
-		_, err = s.TagTemplate(b.Context(), made.ID, allTag, nil)
-	}
-	if err != nil {
+	if _, err := s.ApplyEdit(b.Context(), edit, fleet.Basis{}); err != nil {
 		b.Fatal(err)
 	}
 	registry, err := s.Registry(b.Context())

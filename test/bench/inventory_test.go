@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 const (
@@ -34,7 +35,7 @@ func BenchmarkInventory(b *testing.B) {
 		bare := requestOf("GET", ready.Address, path, s.Token, "", nil)
 
 		sim.ask(b, order{Do: "lack", On: true, Number: rowsASecond}, &outcome{})
-		server.Until(b, func() string {
+		wait.Until(b, func() string {
 			if _, now := fetch(b, s, path); now == etag {
 				return "no row changed"
 			}

@@ -1,6 +1,6 @@
-// Package bench measures Muster with thousands of simulated daemons against yardsticks taken in the same run: a figure
-// is a ratio, not a number of seconds that another machine would not repeat. The farm, the yardsticks and Muster are
-// processes of their own, so that processor time and memory are told apart.
+// Package bench measures Muster with thousands of simulated daemons. A result is a ratio to a yardstick that is
+// measured in the same run, because a number of seconds cannot be compared between machines. The simulated daemons,
+// the yardsticks and Muster are separate processes, so that the processor time and memory of each can be measured.
 package bench
 
 import (

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // MUSTER_BENCH_PROFILE=DIR keeps profiles of the server there, by the name of what was going on.
@@ -59,7 +60,7 @@ func profile(b testing.TB, s *server.Server, name string, do func()) {
 	_ = syscall.Kill(s.PID(), syscall.SIGUSR1)
 	do()
 	_ = syscall.Kill(s.PID(), syscall.SIGUSR2)
-	server.Until(b, func() string {
+	wait.Until(b, func() string {
 		if _, err := os.Stat(filepath.Join(dir, "done")); err != nil {
 			return "the server's profile is not there yet"
 		}

@@ -70,7 +70,7 @@ func newRolloutFarm(b *testing.B, n int) *rolloutFarm {
 
 func perThousand(cpu time.Duration, n int) float64 { return cpu.Seconds() * 1000 / float64(n) }
 
-// bare gives the processor time of a bare client that reads and writes the same.
+// bare returns the processor time that a client without any logic needs for the same reads and writes.
 func (f *rolloutFarm) bare(b *testing.B) time.Duration {
 	b.Helper()
 	c := startBare(b)

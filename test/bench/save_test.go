@@ -13,11 +13,13 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/adapter/seal"
+	"muster/internal/adapter/store"
 	"muster/internal/fleet"
-	"muster/internal/seal"
-	"muster/internal/store"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 const (
@@ -64,16 +66,9 @@ type savedFarm struct {
 
 func newSavedFarm(b *testing.B) *savedFarm {
 	b.Helper()
-	farm, err := stsim.New(stsim.Options{Count: min(1000, daemons()), Seed: 2, Folders: farmFolders, Network: 91,
+	farm := simulated.Start(b, stsim.Options{Count: min(1000, daemons()), Seed: 2, Folders: farmFolders, Network: 91,
 		Shared: true, Quiet: true,
 		Timing: stsim.Timing{Summary: time.Millisecond}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { farm.Close() })
 	f := &savedFarm{daemons: farm.Daemons()}
 	for _, d := range f.daemons {
 		f.places = append(f.places, place{d.ID(), d.APIKey(), d.Host(), d.Port(), d.FolderIDs()})
@@ -95,12 +90,10 @@ func (f *savedFarm) seed(b *testing.B) string {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	made, err := s.CreateTemplate(b.Context(), fleet.Template{Label: "everybody", Op: fleet.OpMerge,
-		Text: fmt.Sprintf("{options: {maxSendKbps: 4711}, folders: [{id: %q, rescanIntervalS: 4711}]}\n", sharedFolder)})
-	if err == nil {
-		_, err = s.TagTemplate(b.Context(), made.ID, allTag, nil)
-	}
-	if err != nil {
+	template := fleet.Template{Label: "everybody", Op: fleet.OpMerge,
+		Text: fmt.Sprintf("{options: {maxSendKbps: 4711}, folders: [{id: %q, rescanIntervalS: 4711}]}\n", sharedFolder)}
+	edit := fleet.Edit{New: []fleet.TaggedTemplate{{Template: template, Tags: []fleet.Tag{allTag}}}}
+	if _, err := s.ApplyEdit(b.Context(), edit, fleet.Basis{}); err != nil {
 		b.Fatal(err)
 	}
 	registry, err := s.Registry(b.Context())
@@ -238,7 +231,7 @@ func (f *savedFarm) waitWrites(b testing.TB, of []*stsim.Daemon, want func(i int
 
 func (f *savedFarm) waitInSync(b *testing.B, s *server.Server, tag string) {
 	b.Helper()
-	server.Until(b, func() string {
+	wait.Until(b, func() string {
 		states, err := s.Client.States(b.Context(), client.List{Tag: tag})
 		if err != nil {
 			return err.Error()

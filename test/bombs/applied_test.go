@@ -15,6 +15,7 @@ import (
 	"muster/client"
 	"muster/internal/fleet"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // appliedLimit is how long a fleet may take to have what a template says.
@@ -85,7 +86,7 @@ func TestNoReplyMakesTheServerLarge(t *testing.T) {
 	b.apply(t, s, planBombs["labels"+fits])
 	id := string(b.ids[0])
 	var revisions []api.Revision
-	server.Until(t, func() string { // what was read back is kept a moment later
+	wait.Until(t, func() string { // what was read back is kept a moment later
 		var err error
 		if revisions, err = s.Client.Revisions(t.Context(), id, client.List{}); err != nil || len(revisions) < 2 {
 			return fmt.Sprintf("%d revisions, %v", len(revisions), err)

@@ -1,4 +1,6 @@
-// Package bombs_test throws programs that eat memory and time at a whole server.
+// Package bombs_test sends a whole server templates that need unlimited memory or time.
+//
+//muster:needs daemons quiet
 package bombs_test
 
 import (
@@ -31,7 +33,7 @@ func TestMain(m *testing.M) {
 
 func corpus(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("../../internal/sandbox/testdata/bombs/*")
+	files, err := filepath.Glob("../../internal/adapter/sandbox/testdata/bombs/*")
 	if err != nil || len(files) < 25 {
 		t.Fatalf("the corpus has %d files, %v", len(files), err)
 	}

@@ -15,6 +15,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
 )
 
 const (
@@ -86,8 +87,11 @@ var planBombs = map[string]planBomb{
 	"ignore patterns":        {"set", "ignores.*", `["/pattern-%d" % i for i in range(90000)]`},
 	"entries of a map":       {"merge", "folders.*.versioning.params", `{"name-%d" % i: "x" * 500 for i in range(2000)}`},
 	"unknown fields":         {"merge", "folders.*", `{"unknown%d" % i: 1 for i in range(2000)}`},
-	"unknown objects": {"merge", "folders.*",
-		`{"minDiskFree": {"unknown%d" % i: 1 for i in range(2000)}, "versioning": {"unknown%d" % i: 1 for i in range(2000)}}`},
+	"unknown objects": {
+		"merge",
+		"folders.*",
+		`{"minDiskFree": {"unknown%d" % i: 1 for i in range(2000)}, "versioning": {"unknown%d" % i: 1 for i in range(2000)}}`,
+	},
 	"new folders":           {"merge", "folders", `[{"id": "f%d" % i, "path": "~/f%d" % i} for i in range(30000)]`},
 	"all folders anew":      {"set", "folders", `[{"id": "f%d" % i, "path": "~/f%d" % i} for i in range(30000)]`},
 	"a folder's ID":         {"merge", "folders", `[{"id": "x" * 1000000, "path": "~/x"}]`},
@@ -114,15 +118,8 @@ type bombed struct {
 
 func newBombed(t *testing.T) *bombed {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Count: fleetSize(), Seed: 3, Folders: fleetFolders, Network: 83, Quiet: true,
+	farm := simulated.Start(t, stsim.Options{Count: fleetSize(), Seed: 3, Folders: fleetFolders, Network: 83, Quiet: true,
 		Timing: stsim.Timing{Summary: time.Millisecond}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = farm.Close() })
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
 	b := &bombed{farm: farm}
 	for _, d := range farm.Daemons() {
 		b.ids = append(b.ids, d.ID())

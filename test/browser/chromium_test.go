@@ -1,5 +1,7 @@
-// Package browser_test drives a real Chromium against a server with TLS: what pages of other origins cannot read or
-// change, and how a person logs in.
+// Package browser_test opens pages of a server with TLS in a real Chromium. It tests what pages of other origins
+// cannot read or change, and how people log in.
+//
+//muster:needs daemons browser
 package browser_test
 
 import (
@@ -25,7 +27,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"muster/api"
-	"muster/internal/auth"
+	"muster/internal/edge/auth"
 	"muster/internal/fleet"
 	"muster/test/page"
 	"muster/test/server"

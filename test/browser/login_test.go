@@ -9,9 +9,9 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
-	"muster/internal/auth"
+	"muster/internal/edge/auth"
 	"muster/internal/fleet"
-	"muster/test/server"
+	"muster/test/wait"
 )
 
 // One browser and one server are for all tests. Those of attacks compare what the server has before and after: they run
@@ -139,7 +139,7 @@ func blockScripts(t *testing.T, w *world) {
 	}
 	b.do(chromedp.Navigate(w.attacker(t, foreignName)))
 	eval[string](b, inject)
-	server.Until(t, func() string { // a busy browser runs some of them later
+	wait.Until(t, func() string { // a busy browser runs some of them later
 		if ran := eval[string](b, `window.ran.sort().join()`); ran != "file,handler,link,script" {
 			return fmt.Sprintf("without a policy only %q ran: this test would find nothing", ran)
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"muster/internal/backup"
-	"muster/internal/cli"
+	"muster/internal/edge/cli"
+	"muster/internal/engine/backup"
 	"muster/internal/fleet"
 )
 

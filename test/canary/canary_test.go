@@ -1,5 +1,7 @@
-// Package canary_test plants secrets in everything that Muster keeps or is told, and looks for them wherever they must
-// not be: replies to a viewer, events, notifications, the log at its most talkative, the list of processes, files.
+// Package canary_test puts secrets into everything that Muster stores or receives. It then searches for them where
+// they must not appear: answers to a viewer, events, notifications, the debug log, the process list, files.
+//
+//muster:needs daemons
 package canary_test
 
 import (
@@ -21,6 +23,7 @@ import (
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -60,7 +63,7 @@ func plant(t *testing.T) *planted {
 	t.Helper()
 	p := &planted{t: t, log: filepath.Join(t.TempDir(), "log"), hooks: newHooks(t)}
 	p.Server = server.Start(t, server.Options{LogFile: p.log, ApprovalThreshold: "1", Waves: "1,rest",
-		NotifyURLs: []string{p.hooks.url + "/" + inHookAddress}, NotifySecret: inHook, NotifyAfter: 1})
+		NotifyURLs: []string{p.hooks.url + "/" + inHookAddress}, NotifySecret: inHook, NotifyAfter: 1, TroubleAfter: 1})
 	for range 2 {
 		p.daemons = append(p.daemons, daemon.Start(t, daemon.Options{}))
 	}
@@ -142,7 +145,7 @@ func (p *planted) people() (session, code string) {
 func (p *planted) apply() {
 	p.t.Helper()
 	id := string(p.daemons[0].ID)
-	server.Until(p.t, func() string {
+	wait.Until(p.t, func() string {
 		plan, err := p.Client.DevicePlan(p.t.Context(), id)
 		if err != nil {
 			return err.Error()
@@ -183,7 +186,7 @@ func TestNoPlantedSecretIsFoundAnywhere(t *testing.T) {
 	for _, d := range p.daemons {
 		p.WaitConnection(d.ID, fleet.Unreachable)
 	}
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if len(p.hooks.all()) > 0 {
 			return ""
 		}
@@ -209,7 +212,7 @@ func (p *planted) fail() {
 		proxy.breakWrites()
 	}
 	p.Template("set", "options.maxSendKbps", "4711", "all")
-	server.Until(p.t, func() string {
+	wait.Until(p.t, func() string {
 		rollouts, err := p.Client.Rollouts(p.t.Context(), client.List{})
 		if err != nil || len(rollouts) == 0 {
 			return fmt.Sprintf("%d rollouts, %v", len(rollouts), err)
@@ -220,7 +223,7 @@ func (p *planted) fail() {
 		}
 		return ""
 	})
-	server.Until(p.t, func() string {
+	wait.Until(p.t, func() string {
 		log, err := os.ReadFile(p.log)
 		if err != nil {
 			return err.Error()
@@ -288,7 +291,7 @@ func (p *planted) paths() (paths []string) {
 	}
 	values := map[string][]string{
 		"{deviceID}": {string(p.daemons[0].ID), string(p.daemons[1].ID)}, "{tag}": {"all", "only0"},
-		"{folderID}": {"shared", "crypt", "literal"}, "{rolloutID}": {"1"}, "{runID}": {"1"},
+		"{folderID}": {"shared", "crypt", "literal"}, "{rolloutID}": {"1"}, "{orderID}": {"1"},
 		"{number}": {"1", "2", "3", "4", "5"}, "{generation}": {"1", "2", "3", "4", "5", "6", "7", "8"},
 		"{other}": {"1", "2"}, "{secret}": {"share", "gui"}, "{name}": {"v"}, "{user}": {"anna"}, "{pendingID}": {"x"},
 	}

@@ -1,4 +1,7 @@
-// Package cli runs the command line against a server, as the scripts in testdata say.
+// Package cli runs the command line client against a server. The cases are scripts in testdata.
+//
+//muster:needs daemons
+//muster:test -race=false
 package cli
 
 import (
@@ -12,11 +15,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"muster/api"
-	"muster/internal/cli"
+	"muster/internal/edge/cli"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/simulated"
 )
 
 var update = flag.Bool("update", false, "write what commands print into the scripts")
@@ -49,7 +53,7 @@ func TestScriptsOfRemovals(t *testing.T) { runScripts(t, "testdata/removal", ser
 func TestScriptsOfEveryCommand(t *testing.T) { runScripts(t, "testdata/every", server.Options{}) }
 
 // Daemons that restart are offline for a moment: scripts that order it have daemons of their own.
-func TestScriptsOfActions(t *testing.T) { runScripts(t, "testdata/actions", server.Options{}) }
+func TestScriptsOfOrders(t *testing.T) { runScripts(t, "testdata/orders", server.Options{}) }
 
 // A rollout that is followed ends only where no other script changes its devices.
 func TestScriptsOfRollouts(t *testing.T) {
@@ -77,14 +81,7 @@ func runScripts(t *testing.T, dir string, o server.Options) {
 	t.Parallel()
 	o.Mode = fleet.ModeOn
 	muster := server.Start(t, o)
-	farm, err := stsim.New(stsim.Options{Count: len(labels), Folders: 1, Quiet: true, Network: 87, Seed: 7})
-	if err == nil {
-		err = farm.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = farm.Close() })
+	farm := simulated.Start(t, stsim.Options{Count: len(labels), Folders: 1, Quiet: true, Network: 87, Seed: 7})
 	ids := map[string]string{}
 	for i, label := range labels {
 		d := farm.Daemon(i)

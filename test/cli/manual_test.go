@@ -18,7 +18,8 @@ import (
 
 	"muster/client"
 	"muster/internal/stsim"
-	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // page is how the commands of one page of the manual are run: in their order, against a server of the page's own, by a
@@ -153,7 +154,7 @@ func (r *reader) serve() {
 	r.Helper()
 	r.serving = r.begin("muster serve --listen 127.0.0.1:0 --agent-listen 127.0.0.1:0"+r.flags, "    muster agent ")
 	r.agents = strings.TrimSpace(r.serving.line("    muster agent "))
-	server.Until(r, func() string {
+	wait.Until(r, func() string {
 		if r.serving.line("Muster is ready: ") != "" {
 			return ""
 		}
@@ -174,14 +175,7 @@ func (r *reader) serve() {
 	if len(r.devices) == 0 {
 		return
 	}
-	r.farm, err = stsim.New(stsim.Options{Count: len(r.devices), Folders: 1, Quiet: true, Network: networkOf(r.name)})
-	if err == nil {
-		err = r.farm.Start()
-	}
-	if err != nil {
-		r.Fatal(err)
-	}
-	r.Cleanup(func() { _ = r.farm.Close() })
+	r.farm = simulated.Start(r, stsim.Options{Count: len(r.devices), Folders: 1, Quiet: true, Network: networkOf(r.name)})
 	for i, label := range r.devices {
 		r.register(r.farm.Daemon(i), label)
 		if tag := r.tags[label]; tag != "" {
@@ -301,7 +295,7 @@ func (r *reader) begin(command, text string) *going {
 		}
 		_ = g.process.Wait()
 	}()
-	server.Until(r, func() string {
+	wait.Until(r, func() string {
 		if g.line(text) != "" {
 			return ""
 		}

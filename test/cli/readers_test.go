@@ -16,7 +16,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/daemon"
-	"muster/test/server"
+	"muster/test/wait"
 )
 
 const (
@@ -55,7 +55,7 @@ func (r *reader) simulated(label string) *stsim.Daemon {
 
 func (r *reader) untilState(id fleet.DeviceID, is func(api.DeviceState) bool) {
 	r.Helper()
-	server.Until(r, func() string {
+	wait.Until(r, func() string {
 		state, err := r.DeviceState(r.Context(), string(id))
 		switch {
 		case err != nil:
@@ -95,7 +95,7 @@ func withDaemon(r *reader) {
 // daemonAsks waits until the agent of the real daemon waits for a decision.
 func (r *reader) daemonAsks() {
 	r.Helper()
-	server.Until(r, func() string {
+	wait.Until(r, func() string {
 		all, err := r.Enrollments(r.Context(), client.List{})
 		if err != nil || len(all) == 0 {
 			return fmt.Sprint("no agent asks ", err)
@@ -135,7 +135,7 @@ func natOfThePage(r *reader) {
 func (r *reader) daemonIsLaptop() {
 	r.Helper()
 	var all []api.Device
-	server.Until(r, func() (missing string) {
+	wait.Until(r, func() (missing string) {
 		if all = must[[]api.Device](r)(r.Devices(r.Context(), client.List{})); len(all) == 0 {
 			return "the agent has registered no device"
 		}
@@ -258,7 +258,7 @@ func renewedCertificate(r *reader) {
 		r.Fatal(err)
 	}
 	pin := must[string](r)(nas.Pin())
-	server.Until(r, func() string {
+	wait.Until(r, func() string {
 		trust, err := r.DeviceTrust(r.Context(), string(nas.ID()))
 		if err != nil || trust.Presented.Fingerprint != pin {
 			return fmt.Sprint("the new certificate was not seen ", err)
@@ -280,7 +280,7 @@ func waitingRollout(r *reader) {
 
 func (r *reader) newestRollout() (id int64) {
 	r.Helper()
-	server.Until(r, func() string {
+	wait.Until(r, func() string {
 		all := must[[]api.Rollout](r)(r.Rollouts(r.Context(), client.List{}))
 		if len(all) == 0 || all[0].Status != string(fleet.RolloutWaiting) {
 			return "no rollout waits"
@@ -295,7 +295,7 @@ func approvedRollout(r *reader) {
 	r.Helper()
 	id := r.newestRollout()
 	must[api.RolloutDetail](r)(r.ApproveRollout(r.Context(), id))
-	server.Until(r, func() string {
+	wait.Until(r, func() string {
 		if now := must[api.RolloutDetail](r)(r.Rollout(r.Context(), id)); now.Status != string(fleet.RolloutRunning) {
 			return "the rollout is " + now.Status
 		}
@@ -329,7 +329,7 @@ func heldReturn(r *reader) {
 	r.tag("shed", "shed")
 	id := r.template("merge", "folders.kept", `{path: "~/kept"}`, "shed")
 	shed := r.simulated("shed")
-	server.Until(r, func() string {
+	wait.Until(r, func() string {
 		if !strings.Contains(string(shed.Config().JSON()), `"kept"`) {
 			return "the folder is not there"
 		}
@@ -344,7 +344,7 @@ func heldReturn(r *reader) {
 // waits gives the digest of what waits at a key the place of that of the page.
 func (r *reader) waits(key string) {
 	r.Helper()
-	server.Until(r, func() string {
+	wait.Until(r, func() string {
 		for _, group := range must[[]api.HeldGroup](r)(r.Consents(r.Context())) {
 			if group.Key == key {
 				r.put("3fd520971084", group.Digest)
@@ -375,7 +375,7 @@ func askToBeLetIn(r *reader) {
 	r.Helper()
 	id := fleet.DeviceIDOf([32]byte{byte(r.ran)})
 	r.simulated("laptop").AddPendingDevice(id, "phone", "192.0.2.9:22000")
-	server.Until(r, func() string {
+	wait.Until(r, func() string {
 		for _, p := range must[[]api.Pending](r)(r.Pending(r.Context(), client.List{})) {
 			if p.From == string(id) {
 				r.put("pending accept ID", "pending accept "+p.ID, "pending dismiss ID", "pending dismiss "+p.ID)

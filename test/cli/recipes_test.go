@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"muster/api"
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 	"muster/test/daemon"
-	"muster/test/server"
+	"muster/test/wait"
 )
 
 // machine is a device of the page with a real Syncthing.
@@ -139,7 +139,7 @@ func (k *kitchen) does(command string) {
 func (k *kitchen) answers() {
 	k.Helper()
 	answered := map[string]bool{} // by digest and device
-	server.Until(k, func() string {
+	wait.Until(k, func() string {
 		groups := must[[]api.HeldGroup](k.reader)(k.Consents(k.Context()))
 		for _, group := range groups {
 			isNew := func(d api.NamedDevice) bool { return !answered[group.Digest+d.DeviceID] }
@@ -207,7 +207,7 @@ func (k *kitchen) untilKey(m machine, key, is, value string) {
 	if err != nil {
 		k.Fatal(err)
 	}
-	server.Until(k, func() string {
+	wait.Until(k, func() string {
 		doc, err := stconfig.Parse(m.Get("/rest/config"))
 		if err != nil {
 			return err.Error()
@@ -252,7 +252,7 @@ func (k *kitchen) untilGUI(m machine, file string) {
 	if err != nil {
 		k.Fatal(err)
 	}
-	server.Until(k, func() string {
+	wait.Until(k, func() string {
 		for password, want := range map[string]int{strings.TrimSpace(string(text)): 200, "": 401, "another": 401} {
 			request, err := http.NewRequestWithContext(k.Context(), http.MethodGet, "http://"+m.HostPort()+"/", nil)
 			if err != nil {
@@ -287,7 +287,7 @@ func (k *kitchen) syncs(folder string, from, to machine, how string) {
 		}
 		return
 	}
-	server.Until(k, func() string {
+	wait.Until(k, func() string {
 		encrypted, there := k.find(to, name)
 		switch {
 		case how == "comes encrypted" && there:
@@ -302,7 +302,7 @@ func (k *kitchen) syncs(folder string, from, to machine, how string) {
 // rootOf is where a machine keeps a folder. It waits until it is there.
 func (k *kitchen) rootOf(m machine, folder string) (root string) {
 	k.Helper()
-	server.Until(k, func() string {
+	wait.Until(k, func() string {
 		doc, err := stconfig.Parse(m.Get("/rest/config"))
 		if err != nil {
 			return err.Error()

@@ -1,4 +1,6 @@
-// Package client tests Muster's client for a daemon against real ones.
+// Package client tests the REST client for daemons against real daemons.
+//
+//muster:needs daemons
 package client
 
 import (
@@ -12,10 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"muster/internal/adapter/syncthing"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
-	"muster/internal/syncthing"
 	"muster/test/daemon"
+	"muster/test/wait"
 )
 
 func target(d *daemon.Daemon) syncthing.Target {
@@ -165,7 +168,7 @@ func TestAWriteToTheGUIRestartsTheAPIAndReadsGoOn(t *testing.T) {
 	if err := c.Write(ctx, "PATCH", "/rest/config/gui", []byte(`{"theme":"dark"}`)); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the API to come back", func() bool { _, err := c.Config(ctx); return err == nil })
+	wait.For(t, "the API to come back", func() bool { _, err := c.Config(ctx); return err == nil })
 }
 
 func TestASessionReadsWritesAndReadsBackOnOneConnection(t *testing.T) {
@@ -287,18 +290,5 @@ func TestARenewedCertificateIsNotBelievedForTheSyncPort(t *testing.T) {
 	d.GetJSON("/rest/cluster/pending/devices", &pending)
 	if len(pending) != 0 {
 		t.Fatalf("the proof left a pending device: %v", pending)
-	}
-}
-
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline, tick := time.After(60*time.Second), time.NewTicker(100*time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-deadline:
-			t.Fatalf("waited 60 s for %s", what)
-		case <-tick.C:
-		}
 	}
 }

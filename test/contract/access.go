@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 var access = []Check{

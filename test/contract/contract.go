@@ -1,6 +1,6 @@
-// Package contract is what Muster believes about Syncthing daemons, as checks that run against a daemon: against the
-// simulated ones of stsim, both versions, and against Debian's real one. So the simulator cannot drift from the truth.
-// A check that only one of them passes is a fault of the simulator, or of the belief.
+// Package contract contains Muster's assumptions about Syncthing daemons as checks. The checks run against both
+// versions of the simulated daemon (stsim) and against Debian's real one, so that the simulator behaves as the real
+// one does. When a check passes on only one of them, either the simulator or the assumption is wrong.
 package contract
 
 import (

@@ -1,3 +1,4 @@
+//muster:needs daemons
 package contract
 
 import (
@@ -11,6 +12,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/daemon"
+	"muster/test/simulated"
 )
 
 func TestSimulatedV2(t *testing.T) {
@@ -29,31 +31,20 @@ func TestRealV1(t *testing.T) {
 	Run(t, func(t testing.TB) Target { return real{t, daemon.Start(t, daemon.Options{Supervised: true})} })
 }
 
-// simulated is a daemon of stsim, with the timings of a real one.
-type simulated struct{ *stsim.Daemon }
+// simulatedDaemon is a daemon of stsim, with the timings of a real one.
+type simulatedDaemon struct{ *stsim.Daemon }
 
 func simulate(t testing.TB, v stsim.Version) Target {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Versions: []stsim.Version{v}, Folders: -1, Quiet: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := farm.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return simulated{farm.Daemon(0)}
+	farm := simulated.Start(t, stsim.Options{Versions: []stsim.Version{v}, Folders: -1, Quiet: true})
+	return simulatedDaemon{farm.Daemon(0)}
 }
 
-func (s simulated) Key() string { return s.APIKey() }
+func (s simulatedDaemon) Key() string { return s.APIKey() }
 
-func (s simulated) HostPort() string { return net.JoinHostPort(s.Host(), strconv.Itoa(s.Port())) }
+func (s simulatedDaemon) HostPort() string { return net.JoinHostPort(s.Host(), strconv.Itoa(s.Port())) }
 
-func (s simulated) Pin() string {
+func (s simulatedDaemon) Pin() string {
 	pin, err := s.Daemon.Pin()
 	if err != nil {
 		return err.Error()
@@ -61,14 +52,14 @@ func (s simulated) Pin() string {
 	return pin
 }
 
-func (s simulated) Folder(name string) string { return "/home/syncthing/" + name }
-func (s simulated) BadFolder() string         { return "/proc/nothing" }
+func (s simulatedDaemon) Folder(name string) string { return "/home/syncthing/" + name }
+func (s simulatedDaemon) BadFolder() string         { return "/proc/nothing" }
 
-func (s simulated) AddFile(folder, _ string) {
+func (s simulatedDaemon) AddFile(folder, _ string) {
 	_ = s.SetSummary(folder, func(f *fleet.FolderSummary) { f.LocalFiles, f.GlobalFiles, f.InSyncFiles = 1, 1, 1 })
 }
 
-func (s simulated) Knock() fleet.DeviceID {
+func (s simulatedDaemon) Knock() fleet.DeviceID {
 	s.AddPendingDevice(another, "knocker", "127.0.0.1:22000")
 	return another
 }

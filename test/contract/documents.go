@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 // A device that no daemon is: from Syncthing's own tests.
@@ -44,7 +44,11 @@ var documents = []Check{
 		}
 	}},
 	{"what is absent becomes a default", Opens, func(p *Probe) {
-		p.Config(`{"options":{"maxSendKbps":7},"defaults":{"folder":{"path":"/x","rescanIntervalS":9}},"folders":[{"id":"f","path":"` + p.Folder("f") + `"}],"devices":[{"deviceID":"` + stranger + `"}]}`)
+		p.Config(
+			`{"options":{"maxSendKbps":7},"defaults":{"folder":{"path":"/x","rescanIntervalS":9}},"folders":[{"id":"f","path":"` + p.Folder(
+				"f",
+			) + `"}],"devices":[{"deviceID":"` + stranger + `"}]}`,
+		)
 		now := p.Get("/rest/config")
 		p.MustDo("PUT", "/rest/config",
 			string(stconfig.Obj().With("version", now.Get("version")).With("gui", now.Get("gui")).JSON()))
@@ -120,7 +124,9 @@ var documents = []Check{
 		}
 	}},
 	{"keys are matched without regard to case, unknown ones dropped", Writes, func(p *Probe) {
-		c := p.Config(`{"options":{"MAXSENDKBPS":3,"maxSendKbps":4,"maxrecvkbps":6,"MaxRecvKbps":5,"unknown":1},"OPTIONS":{"trafficClass":2},"nothing":{}}`)
+		c := p.Config(
+			`{"options":{"MAXSENDKBPS":3,"maxSendKbps":4,"maxrecvkbps":6,"MaxRecvKbps":5,"unknown":1},"OPTIONS":{"trafficClass":2},"nothing":{}}`,
+		)
 		p.Is(c, "options.maxSendKbps", "4")
 		p.Is(c, "options.maxRecvKbps", "5")
 		p.Is(c, "options.trafficClass", "2")
@@ -129,8 +135,10 @@ var documents = []Check{
 		}
 	}},
 	{"lists keep their order, or get their default", Writes, func(p *Probe) {
-		c := p.Config(`{"options":{"listenAddresses":["tcp://127.0.0.1:0"," tcp://127.0.0.1:0"],"globalAnnounceServers":null,"alwaysLocalNets":["10.2.0.0/16","10.1.0.0/16"],"unackedNotificationIDs":["z","a"],"stunServers":[]},
-			"devices":[{"deviceID":"` + stranger + `","addresses":["tcp://b.invalid:1","tcp://a.invalid:1"],"allowedNetworks":["10.2.0.0/16","10.1.0.0/16"]}]}`)
+		c := p.Config(
+			`{"options":{"listenAddresses":["tcp://127.0.0.1:0"," tcp://127.0.0.1:0"],"globalAnnounceServers":null,"alwaysLocalNets":["10.2.0.0/16","10.1.0.0/16"],"unackedNotificationIDs":["z","a"],"stunServers":[]},
+			"devices":[{"deviceID":"` + stranger + `","addresses":["tcp://b.invalid:1","tcp://a.invalid:1"],"allowedNetworks":["10.2.0.0/16","10.1.0.0/16"]}]}`,
+		)
 		p.Is(c, "options.listenAddresses", `["tcp://127.0.0.1:0"]`)
 		p.Is(c, "options.globalAnnounceServers", `["default"]`)
 		p.Is(c, "options.alwaysLocalNets", `["10.2.0.0/16","10.1.0.0/16"]`)
@@ -142,14 +150,24 @@ var documents = []Check{
 		p.Is(p.Config(`{"options":{"listenAddresses":[]}}`), "options.listenAddresses", "[]")
 	}},
 	{"partial objects are merged with defaults", Writes, func(p *Probe) {
-		c := p.Config(fmt.Sprintf(`{"options":{"minHomeDiskFree":{"value":5}},"folders":[{"id":"f","path":%q,"versioning":{"type":"simple"},"minDiskFree":{"value":2.5}}]}`, p.Folder("f")))
+		c := p.Config(
+			fmt.Sprintf(
+				`{"options":{"minHomeDiskFree":{"value":5}},"folders":[{"id":"f","path":%q,"versioning":{"type":"simple"},"minDiskFree":{"value":2.5}}]}`,
+				p.Folder("f"),
+			),
+		)
 		p.Is(c, "options.minHomeDiskFree", `{"value":5,"unit":"%"}`)
 		p.Is(c, "folders.0.minDiskFree", `{"value":2.5,"unit":"%"}`)
 		p.Is(c, "folders.0.versioning.cleanupIntervalS", "3600")
 		p.Is(c, "folders.0.versioning.params", "{}")
 	}},
 	{"values out of range are brought into it", Writes, func(p *Probe) {
-		c := p.Config(fmt.Sprintf(`{"options":{"reconnectionIntervalS":1,"connectionLimitMax":-5},"folders":[{"id":"f","path":%q,"rescanIntervalS":-3,"fsWatcherDelayS":0,"maxConcurrentWrites":1000,"type":"nonsense","order":"x","markerName":""}]}`, p.Folder("f")))
+		c := p.Config(
+			fmt.Sprintf(
+				`{"options":{"reconnectionIntervalS":1,"connectionLimitMax":-5},"folders":[{"id":"f","path":%q,"rescanIntervalS":-3,"fsWatcherDelayS":0,"maxConcurrentWrites":1000,"type":"nonsense","order":"x","markerName":""}]}`,
+				p.Folder("f"),
+			),
+		)
 		p.Is(c, "options.reconnectionIntervalS", "5")
 		p.Is(c, "options.connectionLimitMax", "0")
 		p.Is(c, "folders.0.rescanIntervalS", "0")

@@ -138,8 +138,15 @@ var endpoints = []Check{
 	}},
 	{"PATCH grows maps and replaces lists", Writes, func(p *Probe) {
 		p.MustDo("PUT", "/rest/config/devices", `[{"deviceID":"`+stranger+`"},{"deviceID":"`+another+`"}]`)
-		p.MustDo("PUT", path("folders", "f"),
-			fmt.Sprintf(`{"id":"f","path":%q,"devices":[{"deviceID":%q}],"versioning":{"type":"simple","params":{"keep":"5"},"cleanupIntervalS":77}}`, p.Folder("f"), stranger))
+		p.MustDo(
+			"PUT",
+			path("folders", "f"),
+			fmt.Sprintf(
+				`{"id":"f","path":%q,"devices":[{"deviceID":%q}],"versioning":{"type":"simple","params":{"keep":"5"},"cleanupIntervalS":77}}`,
+				p.Folder("f"),
+				stranger,
+			),
+		)
 		p.MustDo("PATCH", path("folders", "f"), `{"versioning":{"params":{"cleanoutDays":"3"}}}`)
 		f := p.Get(path("folders", "f"))
 		p.Is(f, "versioning.params", `{"keep":"5","cleanoutDays":"3"}`)
@@ -206,7 +213,11 @@ var endpoints = []Check{
 		p.MustDo("POST", where, `{"ignore":["*.tmp","// a comment","(?d)foo"]}`)
 		i = p.Get(where)
 		p.Is(i, "ignore", `["*.tmp","// a comment","(?d)foo"]`)
-		p.Is(i, "expanded", `["*.tmp","**/*.tmp","*.tmp/**","**/*.tmp/**","(?d)foo","(?d)**/foo","(?d)foo/**","(?d)**/foo/**"]`)
+		p.Is(
+			i,
+			"expanded",
+			`["*.tmp","**/*.tmp","*.tmp/**","**/*.tmp/**","(?d)foo","(?d)**/foo","(?d)foo/**","(?d)**/foo/**"]`,
+		)
 		p.MustDo("POST", where, `{"ignore":["[a"]}`)
 		i = p.Get(where)
 		p.Is(i, "ignore", `["[a"]`)

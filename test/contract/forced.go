@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 )
 
 // forced repeats the experiment behind the table of what daemons force: every field that Muster may write gets several
@@ -51,7 +51,7 @@ var forced = []Check{
 			want = stconfig.Replace(want, p.keyOf("gui."+name), value)
 		}
 		p.MustDo("PATCH", "/rest/config/gui", string(body.JSON()))
-		p.shows(stconfig.Kept(want), "gui "+string(body.JSON()))
+		p.shows(stconfig.WithForced(want), "gui "+string(body.JSON()))
 	}},
 }
 
@@ -94,7 +94,7 @@ func (p *Probe) experiment(at, endpoint string) {
 				p.Logf("%s %s: %d %s", key, value.JSON(), answer.Status, answer.Text)
 				asked = before
 			}
-			p.shows(stconfig.Kept(asked), key.String()+" "+string(value.JSON()))
+			p.shows(stconfig.WithForced(asked), key.String()+" "+string(value.JSON()))
 			before = p.Get("/rest/config")
 			tried++
 		}

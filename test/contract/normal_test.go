@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 	"muster/internal/stsim"
 	"muster/test/daemon"
 )

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 // patterns compare what Muster says of ignore patterns with what the daemon says: a pattern that it cannot read stops

@@ -209,8 +209,11 @@ var reaching = []Check{
 	}},
 	{"discovery that is off is not mentioned", Writes, func(p *Probe) {
 		// A server on loopback where nobody listens: nothing leaves the machine.
-		p.MustDo("PATCH", "/rest/config/options",
-			`{"globalAnnounceEnabled":true,"localAnnounceEnabled":false,"globalAnnounceServers":["https://127.0.0.1:1/?insecure&noannounce"]}`)
+		p.MustDo(
+			"PATCH",
+			"/rest/config/options",
+			`{"globalAnnounceEnabled":true,"localAnnounceEnabled":false,"globalAnnounceServers":["https://127.0.0.1:1/?insecure&noannounce"]}`,
+		)
 		p.Until("discovery is on", func() error {
 			if s := p.Get("/rest/system/status"); !s.Get("discoveryEnabled").IsTrue() ||
 				s.Get("discoveryMethods").Str() != "1" {

@@ -134,6 +134,7 @@ func (d *Daemon) AddFolder(id string, with ...*Daemon) string {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		d.t.Fatal(err)
 	}
+	d.Own(filepath.Dir(path))
 	members := []any{map[string]any{"deviceID": d.ID}}
 	for _, other := range with {
 		members = append(members, map[string]any{"deviceID": other.ID})

@@ -1,3 +1,4 @@
+//muster:needs daemons
 package daemon
 
 import "testing"

@@ -1,5 +1,5 @@
-// Package daemon starts real Syncthing daemons for tests: on loopback, on ports of their own, with everything switched
-// off that could leave the machine. It is for tests only and knows nothing of Muster but its vocabulary.
+// Package daemon starts real Syncthing daemons for tests. They use loopback and ports of their own, and everything
+// that would contact other machines is off.
 package daemon
 
 import (
@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,6 +37,8 @@ type Options struct {
 	GUIPassword string
 	Namespace   *Namespace // in which it runs; nil: that of this machine
 	HomeBelow   string     // the daemon's home, below that of its user; "": they are the same directory
+
+	Unprivileged bool // it does not run as root, also where the test does
 }
 
 // Daemon is one running Syncthing. Its methods fail the test where something goes wrong.
@@ -68,6 +71,7 @@ func Start(t testing.TB, o Options) *Daemon {
 	for attempt := 1; ; attempt++ {
 		d.Port, d.SyncPort = FreePort(t), FreePort(t)
 		d.configure()
+		d.Own(d.UserHome)
 		err := d.launch()
 		if err == nil {
 			return d
@@ -155,7 +159,11 @@ func (d *Daemon) launch() error {
 		args = append(args, "--no-restart")
 	}
 	var err error
-	if d.process, err = startProcess(d.command(args...)); err != nil {
+	cmd := d.command(args...)
+	if d.isNobody() {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	if d.process, err = startProcess(cmd); err != nil {
 		return err
 	}
 	deadline := time.NewTimer(startLimit)
@@ -181,6 +189,27 @@ func (d *Daemon) launch() error {
 		if err := json.Unmarshal(body, &answer); err == nil && answer.MyID == string(d.ID) {
 			return nil
 		}
+	}
+}
+
+const nobody = 65534 // the user of a daemon that does not run as root
+
+// isNobody tells whether the daemon runs as another user than the test.
+func (d *Daemon) isNobody() bool { return d.options.Unprivileged && os.Getuid() == 0 }
+
+// Own gives a path, and all below it, to the user of the daemon.
+func (d *Daemon) Own(path string) {
+	d.t.Helper()
+	if !d.isNobody() {
+		return
+	}
+	if err := os.Chmod(filepath.Dir(d.UserHome), 0o711); err != nil { //nolint:gosec // the way into the daemon's home
+		d.t.Fatal(err)
+	}
+	if err := filepath.WalkDir(path, func(at string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Lchown(at, nobody, nobody))
+	}); err != nil {
+		d.t.Fatal(err)
 	}
 }
 

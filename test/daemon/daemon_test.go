@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"muster/test/daemon"
+	"muster/test/wait"
 )
 
 func TestTwoDaemonsOfOurOwnSyncAFile(t *testing.T) {
@@ -25,7 +25,7 @@ func TestTwoDaemonsOfOurOwnSyncAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Post("/rest/db/scan?folder=Fotos+%26+Co", nil)
-	until(t, "the file to arrive", func() bool {
+	wait.For(t, "the file to arrive", func() bool {
 		got, err := os.ReadFile(filepath.Join(to, "hello"))
 		return err == nil && string(got) == "world"
 	})
@@ -55,7 +55,7 @@ func TestARestartOverTheAPIWorksWithTheSupervisor(t *testing.T) {
 	}
 	before := started()
 	d.Post("/rest/system/restart", nil)
-	until(t, "another start time", func() bool { now := started(); return now != "" && now != before })
+	wait.For(t, "another start time", func() bool { now := started(); return now != "" && now != before })
 }
 
 func TestNothingLeavesTheMachine(t *testing.T) {
@@ -73,19 +73,6 @@ func TestNothingLeavesTheMachine(t *testing.T) {
 	for _, address := range got["listenAddresses"].([]any) {
 		if !strings.HasPrefix(address.(string), "tcp://127.0.0.1:") {
 			t.Errorf("listens on %v", address)
-		}
-	}
-}
-
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline, tick := time.After(60*time.Second), time.NewTicker(100*time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-deadline:
-			t.Fatalf("waited 60 s for %s", what)
-		case <-tick.C:
 		}
 	}
 }

@@ -19,7 +19,11 @@ type process struct {
 // startProcess keeps one OS thread for as long as the child lives: the kernel's promise to kill the child with its
 // parent (pdeathsig) is bound to the thread that started it.
 func startProcess(cmd *exec.Cmd) (*process, error) {
-	cmd.SysProcAttr = childAttributes()
+	attributes := childAttributes()
+	if cmd.SysProcAttr != nil {
+		attributes.Credential = cmd.SysProcAttr.Credential
+	}
+	cmd.SysProcAttr = attributes
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {

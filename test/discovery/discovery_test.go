@@ -17,12 +17,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"muster/internal/discovery"
+	"muster/internal/adapter/discovery"
+	"muster/internal/adapter/syncthing"
 	"muster/internal/fleet"
-	"muster/internal/syncthing"
 	"muster/test/daemon"
+	"muster/test/wait"
 )
 
 // discosrv is a stdiscosrv of the test's own.
@@ -63,7 +63,7 @@ func startServer(t *testing.T) discosrv {
 		_ = log.Close()
 	})
 	s := discosrv{address: address}
-	until(t, "the discovery server to answer", func() bool {
+	wait.For(t, "the discovery server to answer", func() bool {
 		conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
 		if err != nil {
 			return false
@@ -73,19 +73,6 @@ func startServer(t *testing.T) discosrv {
 		return true
 	})
 	return s
-}
-
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline, tick := time.After(90*time.Second), time.NewTicker(200*time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-deadline:
-			t.Fatalf("waited 90 s for %s", what)
-		case <-tick.C:
-		}
-	}
 }
 
 func newDiscovery(t *testing.T, o discovery.Options) *discovery.Discovery {
@@ -107,7 +94,7 @@ func find(t *testing.T, d *discovery.Discovery, device fleet.Device,
 	if len(others) > 0 {
 		asked = others[0]
 	}
-	until(t, "the device to be found", func() bool {
+	wait.For(t, "the device to be found", func() bool {
 		var err error
 		if found, err = d.Resolve(context.Background(), device, true, asked); err == nil {
 			return true
@@ -270,7 +257,7 @@ func TestAConnectedDaemonKnowsWhereAnotherIs(t *testing.T) {
 	s := startServer(t)
 	wanted, knows := daemon.Start(t, daemon.Options{TLS: true}), daemon.Start(t, daemon.Options{})
 	wanted.AddPeer(knows)
-	until(t, "the two daemons to connect", func() bool {
+	wait.For(t, "the two daemons to connect", func() bool {
 		var answer struct {
 			Connections map[fleet.DeviceID]struct{ Connected bool }
 		}

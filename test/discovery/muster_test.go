@@ -1,3 +1,4 @@
+//muster:needs daemons
 package discovery_test
 
 import (
@@ -13,10 +14,11 @@ import (
 	"sync"
 	"testing"
 
-	"muster/internal/discovery"
+	"muster/internal/adapter/discovery"
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -43,7 +45,7 @@ func TestADeviceWithoutAnAddressIsFoundMirroredAndConfigured(t *testing.T) {
 	if options.MaxSendKbps != 1234 {
 		t.Errorf("the daemon has %d, the template says 1234", options.MaxSendKbps)
 	}
-	server.Until(t, func() string { // it is kept a moment after the device is online
+	wait.Until(t, func() string { // it is kept a moment after the device is online
 		status, err := muster.Client.DeviceStatus(t.Context(), string(real.ID))
 		if err != nil || status.MyID != string(real.ID) {
 			return fmt.Sprintf("mirrored %+v, %v", status, err)
@@ -209,7 +211,7 @@ func TestADiscoveryServerThatLiesGetsNoKey(t *testing.T) {
 		muster.Register(id, keyOf(id), "", bad.port)
 	}
 	for i, id := range ids {
-		server.Until(t, func() string {
+		wait.Until(t, func() string {
 			state, err := muster.Client.DeviceState(t.Context(), string(id))
 			switch {
 			case err != nil:
@@ -229,7 +231,7 @@ func TestADiscoveryServerThatLiesGetsNoKey(t *testing.T) {
 
 	// The trap works: somebody who types its address gives the key away.
 	muster.Register(ids[0], keyOf(ids[0]), "127.0.0.1", bad.port)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if keys, _, _ := bad.caught(); keys == 1 {
 			return ""
 		}

@@ -12,10 +12,11 @@ import (
 
 	"muster/api"
 	"muster/client"
-	"muster/internal/agent"
+	"muster/internal/adapter/agent"
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // certificate writes the files of a certificate for this machine.
@@ -58,7 +59,7 @@ func (s *site) agent(key string) {
 // waitAsking waits until the device is listed in a state.
 func (s *site) waitAsking(state string) {
 	s.t.Helper()
-	server.Until(s.t, func() string {
+	wait.Until(s.t, func() string {
 		all, err := s.Client.Enrollments(s.t.Context(), client.List{})
 		if err == nil && len(all) == 1 && all[0].DeviceID == string(s.daemon.ID) && all[0].State == state &&
 			all[0].Address == "127.0.0.1" && all[0].APIPort == int64(s.daemon.Port) {
@@ -78,7 +79,7 @@ func (s *site) waitManaged() {
 // waitRecord waits until the record has the API key that the agent found: no person typed or copied it.
 func (s *site) waitRecord() {
 	s.t.Helper()
-	server.Until(s.t, func() string {
+	wait.Until(s.t, func() string {
 		device, err := s.Client.Device(s.t.Context(), string(s.daemon.ID))
 		if err == nil && device.APIKey == s.daemon.APIKey && device.APIAddress == "" &&
 			device.APIPort == int64(s.daemon.Port) {

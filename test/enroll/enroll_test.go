@@ -1,4 +1,6 @@
-// Package enroll_test registers a real daemon with enrol keys and without an administrator's token.
+// Package enroll_test registers a real daemon in the ways that need no administrator's token, such as enrol keys.
+//
+//muster:needs daemons
 package enroll_test
 
 import (
@@ -9,7 +11,7 @@ import (
 	"testing"
 
 	"muster/api"
-	"muster/internal/cli"
+	"muster/internal/edge/cli"
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"

@@ -3,16 +3,21 @@ package guard_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"muster/api"
 	muster "muster/client"
+	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/plan"
-	"muster/internal/stconfig"
+	"muster/internal/stsim"
 	"muster/test/daemon"
+	"muster/test/guard"
 	"muster/test/server"
+	"muster/test/simulated"
 )
 
 // as is the server with a token of another role: templates are saved with that role then.
@@ -27,6 +32,14 @@ func as(t *testing.T, s *server.Server, role fleet.Role) *server.Server {
 		t.Fatal(err)
 	}
 	return &other
+}
+
+// rootAtHome lets authors put folders anywhere in the home directory, as far as the other rules do.
+func rootAtHome(t *testing.T, s *server.Server) {
+	t.Helper()
+	if _, err := s.Client.PutFolderRoots(t.Context(), []string{"~"}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // With an author's token alone one template made a new folder over the daemon's own home, shared with another
@@ -85,29 +98,97 @@ func TestAnAuthorSharesFoldersInTheHomeDirectory(t *testing.T) {
 		s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
 	}
 	as(t, s, fleet.RoleAuthor).Template("merge", "folders.team", fmt.Sprintf(
-		`{"path": "~/team", "devices": [{"deviceID": %q}, {"deviceID": %q}]}`, one.ID, two.ID), "office")
+		`{"path": "~/Sync/team", "devices": [{"deviceID": %q}, {"deviceID": %q}]}`, one.ID, two.ID), "office")
 	s.WaitConfiguration(one.ID, fleet.ConfigInSync)
 	s.WaitConfiguration(two.ID, fleet.ConfigInSync)
 }
 
-// TestJunctionsAreHeldForAuthorsOnly covers a key with which a folder's files may lie elsewhere on Windows.
-func TestJunctionsAreHeldForAuthorsOnly(t *testing.T) {
+// TestAnAuthorReachesNothingOutsideTheTable covers templates of an author on daemons of both versions and a real one:
+// each is held, and nothing of it is sent.
+func TestAnAuthorReachesNothingOutsideTheTable(t *testing.T) {
+	t.Parallel()
+	farm := simulated.Start(
+		t,
+		stsim.Options{Count: 2, Network: 84, Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: 2,
+			Quiet: true},
+	)
+	s := server.Start(t, server.Options{})
+	real := daemon.Start(t, daemon.Options{})
+	real.AddFolder("other")
+	author := as(t, s, fleet.RoleAuthor)
+	var work sync.WaitGroup
+	try := func(tag string, d target, picked func(n int) bool) {
+		l := newLane(t, s, tag, d)
+		l.s = author
+		cases, err := guard.AuthorCases(guard.Scene{Own: d.id, Host: d.host, Port: strconv.Itoa(d.port), Doc: l.before})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for n, c := range cases {
+			if picked(n) && !t.Failed() {
+				l.try(c)
+			}
+		}
+	}
+	for i, d := range farm.Daemons() {
+		work.Go(func() {
+			try(fmt.Sprint("simulated-", i), target{id: d.ID(), key: d.APIKey(), host: d.Host(), port: d.Port(),
+				writes: func() int { return d.Counters().Writes }}, func(n int) bool { return soaking() || n%5 == i })
+		})
+	}
+	work.Go(func() {
+		try("real", target{id: real.ID, key: real.APIKey, host: real.Address, port: real.Port},
+			func(n int) bool { return soaking() || n%11 == 0 })
+	})
+	work.Wait()
+}
+
+// TestAnAuthorTakesNoPatternsOffAPersonsFolder covers a person's folder that is shared with a stranger: without its
+// patterns the stranger got what they kept back. An admin's key lets the author do it.
+func TestAnAuthorTakesNoPatternsOffAPersonsFolder(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	d := daemon.Start(t, daemon.Options{})
 	d.AddFolder("photos")
+	d.Post("/rest/db/ignores?folder=photos", map[string]any{"ignore": []string{"/private"}})
 	s.Register(d.ID, d.APIKey, d.Address, d.Port, "office")
 	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
-	id := as(t, s, fleet.RoleAuthor).Template("set", "folders.*.junctionsAsDirs", "true", "office")
+	as(t, s, fleet.RoleAuthor).Template("set", "ignores.photos", `[]`, "office")
 	state := s.WaitConfiguration(d.ID, fleet.ConfigHeld)
-	want := fmt.Sprintf("template %d was not last saved by an admin", id)
-	if !strings.Contains(state.Reason, want) || !strings.Contains(state.Reason, "junctions") {
+	if !strings.Contains(state.Reason, "muster author-keys add ignores.photos") {
 		t.Errorf("the reason is %s", state.Reason)
 	}
-	op, key, text := "set", "folders.*.junctionsAsDirs", "true // checked"
-	if _, err := s.Client.PutTemplate(t.Context(), id, api.PutTemplate{Op: &op, Key: &key, Template: &text}); err != nil {
+	if ignores := string(d.Get("/rest/db/ignores?folder=photos")); !strings.Contains(ignores, "/private") {
+		t.Errorf("the daemon has the patterns %s", ignores)
+	}
+	if _, err := s.Client.PutTagAuthorKeys(t.Context(), "office", []string{"ignores.photos"}); err != nil {
 		t.Fatal(err)
 	}
 	s.WaitConfiguration(d.ID, fleet.ConfigInSync)
+}
+
+// TestWhatAnAuthorLetsGoIsHeld covers an admin's template that an author deletes: what returns is the author's doing.
+func TestWhatAnAuthorLetsGoIsHeld(t *testing.T) {
+	t.Parallel()
+	s := server.Start(t, server.Options{})
+	d := daemon.Start(t, daemon.Options{})
+	s.Register(d.ID, d.APIKey, d.Address, d.Port, "office")
+	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
+	for role, want := range map[fleet.Role]fleet.Configuration{
+		fleet.RoleAdmin: fleet.ConfigUnmanaged, fleet.RoleAuthor: fleet.ConfigHeld,
+	} {
+		id := s.Template("set", "options.maxFolderConcurrency", "3", "office")
+		s.WaitConfiguration(d.ID, fleet.ConfigInSync)
+		if err := as(t, s, role).Client.DeleteTemplate(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		s.WaitConfiguration(d.ID, want)
+		if want == fleet.ConfigHeld {
+			consented(t, s, d.ID, "")
+			s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
+		}
+	}
 }
 
 // consented tries to let out everything that is held.

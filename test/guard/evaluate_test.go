@@ -10,17 +10,19 @@ import (
 
 	"muster/api"
 	muster "muster/client"
+	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/plan"
-	"muster/internal/stconfig"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // TestEvaluateWarnsOfAFolderWhereOneWas covers a folder in one that was taken away: a symbolic link that another
 // device sent may be left there. The plan held it, and evaluate did not warn.
 func TestEvaluateWarnsOfAFolderWhereOneWas(t *testing.T) {
 	s := server.Start(t, server.Options{})
+	rootAtHome(t, s)
 	d := daemon.Start(t, daemon.Options{})
 	target := target{id: d.ID, key: d.APIKey, host: d.Address, port: d.Port}
 	target.must(t, http.MethodPut, "/rest/config/folders", `[{"id": "old", "path": "~/old"}]`)
@@ -70,7 +72,7 @@ func TestEvaluateDoesNotWarnOfSharesThatThePlanLetsGo(t *testing.T) {
 	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
 	s.WaitConfiguration(other.ID, fleet.ConfigUnmanaged)
 	author := as(t, s, fleet.RoleAuthor)
-	author.Template("merge", "folders.team", `{"path": "~/team"}`, "office")
+	author.Template("merge", "folders.team", `{"path": "~/Sync/team"}`, "office")
 	s.WaitConfiguration(d.ID, fleet.ConfigInSync)
 	share := fmt.Sprintf(`{"deviceID": %q}`, other.ID)
 	key := "folders.team.devices." + string(other.ID)
@@ -99,7 +101,7 @@ func warningsOf(t *testing.T, by *server.Server, id fleet.DeviceID, op, key, tex
 // waitFolders waits until the mirrored configuration has these folders, by their IDs.
 func waitFolders(t *testing.T, s *server.Server, id fleet.DeviceID, want string) {
 	t.Helper()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		document, err := s.Client.DeviceConfig(t.Context(), string(id))
 		if err != nil {
 			return err.Error()
@@ -129,6 +131,7 @@ func foldersOf(t *testing.T, document []byte) string {
 // what other devices sent there may hold a symbolic link.
 func TestARestoredFolderWhereOneWasIsHeld(t *testing.T) {
 	s := server.Start(t, server.Options{})
+	rootAtHome(t, s)
 	d := daemon.Start(t, daemon.Options{})
 	target := target{id: d.ID, key: d.APIKey, host: d.Address, port: d.Port}
 	target.must(t, http.MethodPut, "/rest/config/folders", `[{"id": "inner", "path": "~/old/inner"}]`)

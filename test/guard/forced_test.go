@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"testing"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/daemon"
 	"muster/test/guard"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // What a daemon forces is no difference and no failure, on simulated daemons of both versions and a real one: a
@@ -17,15 +19,8 @@ import (
 // and no consent is asked for a value that the daemon overrides.
 func TestWhatADaemonForcesIsNoDifference(t *testing.T) {
 	t.Parallel()
-	farm, err := stsim.New(stsim.Options{Count: 2, Network: 85,
+	farm := simulated.Start(t, stsim.Options{Count: 2, Network: 85,
 		Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: 2, Quiet: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { farm.Close() })
 	s := server.Start(t, server.Options{})
 	real := daemon.Start(t, daemon.Options{})
 	targets := []target{{id: real.ID, key: real.APIKey, host: real.Address, port: real.Port}}
@@ -77,7 +72,7 @@ func (l *lane) showForced() {
 // waitShown waits until the daemon shows a value and the device is in sync.
 func (l *lane) waitShown(key, value string) {
 	l.t.Helper()
-	server.Until(l.t, func() string {
+	wait.Until(l.t, func() string {
 		if got := stconfig.Lookup(l.daemon.config(l.t), keyOf(l.t, key)).Str(); got != value {
 			return fmt.Sprintf("%s is %q, want %q", key, got, value)
 		}

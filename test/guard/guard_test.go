@@ -1,3 +1,5 @@
+//muster:needs daemons
+//muster:test -race=false
 package guard_test
 
 import (
@@ -12,13 +14,14 @@ import (
 	"testing"
 
 	"muster/api"
+	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/plan"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/daemon"
 	"muster/test/guard"
 	"muster/test/server"
+	"muster/test/simulated"
 )
 
 func TestMain(m *testing.M) {
@@ -36,15 +39,8 @@ const lanes = 4
 // its key with everything it had.
 func TestSimulatedDaemonsKeepWhatTheyHave(t *testing.T) {
 	t.Parallel()
-	farm, err := stsim.New(stsim.Options{Count: 2 * lanes, Network: 83, Versions: []stsim.Version{stsim.V2, stsim.V1},
+	farm := simulated.Start(t, stsim.Options{Count: 2 * lanes, Network: 83, Versions: []stsim.Version{stsim.V2, stsim.V1},
 		Folders: 2, Quiet: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { farm.Close() })
 	s := server.Start(t, server.Options{})
 	var work sync.WaitGroup
 	tried := make([]int, 2*lanes)

@@ -12,6 +12,7 @@ import (
 	"muster/test/daemon"
 	"muster/test/guard"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // TestAnAuthorCannotTryGuessesOfASecret covers an author who writes a text where the daemon has a secret: evaluate,
@@ -21,7 +22,7 @@ func TestAnAuthorCannotTryGuessesOfASecret(t *testing.T) {
 	d := daemon.Start(t, daemon.Options{})
 	l := newLane(t, s, "office", target{id: d.ID, key: d.APIKey, host: d.Address, port: d.Port})
 	l.daemon.must(t, http.MethodPatch, "/rest/config/gui", `{"user": "nora", "password": "correct horse"}`)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if document, err := s.Client.DeviceConfig(t.Context(), string(d.ID)); err != nil || !hasUser(t, document) {
 			return fmt.Sprint("the user is not mirrored: ", err)
 		}

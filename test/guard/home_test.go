@@ -8,10 +8,11 @@ import (
 
 	"muster/api"
 	muster "muster/client"
+	"muster/internal/core/plan"
 	"muster/internal/fleet"
-	"muster/internal/plan"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // 1.19 has no /rest/system/paths. An author's template put a folder over a home that `--home ~/apps/stconfig` chose,
@@ -68,7 +69,7 @@ func TestEvaluateWarnsWhereTheDaemonsHomeIsNotKnown(t *testing.T) {
 		}
 		return strings.Join(made.Warnings, "\n")
 	}
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		got := warnings()
 		if strings.Contains(got, "Restart the daemon") {
 			return ""
@@ -76,7 +77,7 @@ func TestEvaluateWarnsWhereTheDaemonsHomeIsNotKnown(t *testing.T) {
 		return "the warnings are " + got
 	})
 	d.Restart()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		got := warnings()
 		if strings.Contains(got, "would be held") && !strings.Contains(got, "Restart the daemon") {
 			return ""

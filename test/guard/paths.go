@@ -65,11 +65,12 @@ var Paths = map[stsim.System][]Path{
 			`C:/Users/syncthing/photos2`, `~\a b`, `~\größe`),
 		paths(Outside, `D:\Database\x`, `D:\x`, `E:\Data\x`, `C:\Users\other\x`, `C:\Users\syncthing2\x`,
 			`C:\Users\Public\x`,
-			`~\AppData\Roaming\x`, `~\appdata\Local\x`, `~\bin\x`,
-			`D:\AppData.\x`),
-		inFolder(`~\photos\inner`, `~\PHOTOS\inner`, `c:\users\SYNCTHING\photos`, `~\photos.\inner`),
+			`~\AppData\Roaming\x`, `~\appdata\Local\x`, `~\bin\x`),
+		inFolder(`~\photos\inner`, `~\PHOTOS\inner`, `c:\users\SYNCTHING\photos`),
 		inRoot(`D:\Data\x`, `d:\data\X`, `D:/Data/x`, `D:\\Data\\x`, `D:\Data`),
-		paths(Nobodys, `~\..\other\x`, `~\sub\..\photos2`, `D:\Data\..\Data\x`,
+		paths(Nobodys, `D:\AppData.\x`, `~\photos.\inner`, `~\x \y`, `~\CON`, `~\nul.txt`, `~\a\Com1`,
+			`~\LPT¹.x`, `~\CON .x`,
+			`~\..\other\x`, `~\sub\..\photos2`, `D:\Data\..\Data\x`,
 			`~\.ssh`, `~/.ssh`, `~\\.ssh`, `~\x\..\.ssh`, `~\x/..\.ssh`, `C:\Users\syncthing\.ssh`,
 			`c:\users\SYNCTHING\.ssh`,
 			`~\AppData\Local\Syncthing`, `~/appdata/local/SYNCTHING/x`, `~\AppData\Local\Syncthing.`,
@@ -203,6 +204,8 @@ func (f Form) Free(p Path, admin, home, second bool) bool {
 		return false
 	case admin:
 		return true
+	case f.Versions || strings.EqualFold(f.At, "defaults.folder.path"):
+		return false
 	case p.Reach == Anybodys:
 		return home
 	}

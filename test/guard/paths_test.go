@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"muster/api"
+	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/plan"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/daemon"
 	"muster/test/guard"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // lanesOfPaths is how many daemons of each version and system try paths at the same time.
@@ -46,16 +48,9 @@ func TestPathsOnSimulatedDaemons(t *testing.T) {
 	t.Parallel()
 	systems := []stsim.System{stsim.Linux, stsim.Windows, stsim.MacOS}
 	versions := []stsim.Version{stsim.V2, stsim.V1}
-	farm, err := stsim.New(stsim.Options{Count: len(systems) * len(versions) * lanesOfPaths, Network: 85,
+	farm := simulated.Start(t, stsim.Options{Count: len(systems) * len(versions) * lanesOfPaths, Network: 85,
 		Versions: versions, Systems: systems,
 		Folders: -1, Quiet: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { farm.Close() })
 	s := server.Start(t, server.Options{})
 	lanes := map[stsim.System][]string{} // tags, each of one daemon of each version
 	for i, d := range farm.Daemons() {
@@ -119,7 +114,7 @@ func nobodys(system stsim.System) string {
 func waitRead(t *testing.T, s *server.Server, id fleet.DeviceID) {
 	t.Helper()
 	s.WaitConfiguration(id, fleet.ConfigUnmanaged)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if _, err := s.Client.DeviceConfig(t.Context(), string(id)); err != nil {
 			return err.Error()
 		}
@@ -180,6 +175,7 @@ func tryPaths(t *testing.T, by *server.Server, lanes map[stsim.System][]string, 
 func TestPathsOnARealDaemon(t *testing.T) {
 	t.Parallel()
 	s := server.Start(t, server.Options{})
+	rootAtHome(t, s)
 	d := daemon.Start(t, daemon.Options{})
 	target := target{id: d.ID, key: d.APIKey, host: d.Address, port: d.Port}
 	target.must(t, http.MethodPut, "/rest/config/folders", fmt.Sprintf(`[{"id": %q, "path": "~/photos"}]`, guard.Folder))

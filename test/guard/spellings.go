@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/plan"
-	"muster/internal/stconfig"
 )
 
 // Case is one template that would do harm, and what becomes of it.

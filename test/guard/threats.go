@@ -1,14 +1,13 @@
-// Package guard is the list of everything that a template could do to lose access to a daemon, its data or the control
-// over it, in every spelling: what plan refuses or holds in theory, and what a whole Muster never sends in practice,
-// are tested with the same cases.
+// Package guard lists everything that a template could do to lose access to a daemon, its data or control over it, in
+// every spelling. The same cases test what package plan refuses or holds, and what a whole server never sends.
 package guard
 
 import (
 	"strings"
 
+	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/plan"
-	"muster/internal/stconfig"
 )
 
 // The scene of every case: a folder that is shared with a peer, encrypted. Prepare makes it.
@@ -49,6 +48,13 @@ var Threats = []Threat{
 		plan.Refused},
 	{"more hashers than memory", "folders.photos-x4kd.hashers", `2147483647`, plan.Refused},
 	{"more copiers than memory", "defaults.folder.copiers", `2147483647`, plan.Refused},
+	{"made-up files", "folders.photos-x4kd.filesystemType", `"fake"`, plan.Refused},
+	{"made-up files in every new folder", "defaults.folder.filesystemType", `"fake"`, plan.Refused},
+	{"old versions in a made-up file system", "folders.photos-x4kd.versioning.fsType", `"fake"`,
+		plan.Refused},
+	{"a theme that is the daemon's home", "gui.theme", `"../.."`, plan.Refused},
+	{"a theme by its path", "gui.theme", `"/etc"`, plan.Refused},
+	{"a theme by its path on Windows", "gui.theme", `"..\\.."`, plan.Refused},
 	{"the home directory", "folders.photos-x4kd.path", `"~"`, plan.Refused},
 	{"the home directory in other words", "folders.photos-x4kd.path", `"~/x/.."`, plan.Refused},
 	{"the daemon's own directory", "folders.photos-x4kd.path", `"./"`, plan.Refused},
@@ -66,7 +72,6 @@ var Threats = []Threat{
 	{"another directory server", "ldap.address", `"ldap.example:389"`, plan.Held},
 	{"a folder moves", "folders.photos-x4kd.path", `"/srv/elsewhere"`, plan.Held},
 	{"a folder receives only", "folders.photos-x4kd.type", `"receiveonly"`, plan.Held},
-	{"another kind of file system", "folders.photos-x4kd.filesystemType", `"fake"`, plan.Held},
 	{"old versions among the files", "folders.photos-x4kd.versioning",
 		`{"type": "trashcan", "params": {"cleanoutDays": "1"}, "fsPath": "."}`, plan.Held},
 	{"old versions in the home directory", "folders.photos-x4kd.versioning", `{"type": "simple", "fsPath": "~"}`,
@@ -88,10 +93,23 @@ var Threats = []Threat{
 	{"other usage reports", "options.urURL", `"https://evil.example/"`, plan.Held},
 }
 
-// AuthorThreats are held unless admins ask for them.
+// AuthorThreats are held unless admins ask for them: one for each class of keys that authorTable has no row for, and
+// values beyond its rows.
 var AuthorThreats = []Threat{
 	{"junctions lead out of a folder", "folders.photos-x4kd.junctionsAsDirs", `true`, plan.Held},
 	{"junctions lead out of every new folder", "defaults.folder.junctionsAsDirs", `true`, plan.Held},
+	{"a folder scanned all the time", "folders.photos-x4kd.rescanIntervalS", `1`, plan.Held},
+	{"no conflicting copies", "folders.photos-x4kd.maxConflicts", `0`, plan.Held},
+	{"deletions ignored", "folders.photos-x4kd.ignoreDelete", `true`, plan.Held},
+	{"versioning of a person's folder", "folders.photos-x4kd.versioning.type", `"trashcan"`, plan.Held},
+	{"a rate that stops syncing", "options.maxSendKbps", `1`, plan.Held},
+	{"every folder at once", "options.maxFolderConcurrency", `100000`, plan.Held},
+	{"no connections", "options.connectionLimitMax", `1`, plan.Held},
+	{"other STUN servers", "options.stunServers", `["evil.example:3478"]`, plan.Held},
+	{"usage reports", "options.urAccepted", `3`, plan.Held},
+	{"pre-releases", "options.upgradeToPreReleases", `true`, plan.Held},
+	{"upgrades at another pace", "options.autoUpgradeIntervalH", `7`, plan.Held},
+	{"other addresses of a peer", "devices." + string(Peer) + ".addresses", `["tcp://192.0.2.1:22000"]`, plan.Held},
 }
 
 // Loss is a template that would take something away.

@@ -4,26 +4,24 @@ import (
 	"fmt"
 	"testing"
 
+	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/plan"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/guard"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // What a daemon would drop without a word is not asked of it, but said; the rest converges, and nothing is sent again.
 func TestWhatADaemonWouldDropIsLeftOut(t *testing.T) {
 	t.Parallel()
-	farm, err := stsim.New(stsim.Options{Count: 2, Network: 84, Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: 2,
-		Quiet: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { farm.Close() })
+	farm := simulated.Start(
+		t,
+		stsim.Options{Count: 2, Network: 84, Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: 2,
+			Quiet: true},
+	)
 	s := server.Start(t, server.Options{})
 	for i, d := range farm.Daemons() {
 		l := newLane(t, s, fmt.Sprint("tidy-", i), target{id: d.ID(), key: d.APIKey(), host: d.Host(), port: d.Port(),
@@ -55,7 +53,7 @@ func TestWhatADaemonWouldDropIsLeftOut(t *testing.T) {
 // waitLeftOut waits until the daemon has a value, and of its plan nothing is left but two changes that are skipped.
 func (l *lane) waitLeftOut(key, value string) {
 	l.t.Helper()
-	server.Until(l.t, func() string {
+	wait.Until(l.t, func() string {
 		if got := stconfig.Lookup(l.daemon.config(l.t), keyOf(l.t, key)).Str(); got != value {
 			return fmt.Sprintf("%s is %q", key, got)
 		}

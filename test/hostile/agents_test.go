@@ -15,6 +15,8 @@ import (
 	"muster/test/daemon"
 	"muster/test/rogue"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // What a server may hold on top because of agents, garbage not counted, and what one more round of the same may add to
@@ -52,14 +54,7 @@ func TestHostileAgents(t *testing.T) {
 		corpus = append(behindAgents(everywhere), inPlaces...)
 	}
 	const healthy = 3
-	farm, err := stsim.New(stsim.Options{Count: healthy + len(corpus), Folders: 2, Group: 1, Quiet: true, Network: 72})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = farm.Close() })
+	farm := simulated.Start(t, stsim.Options{Count: healthy + len(corpus), Folders: 2, Group: 1, Quiet: true, Network: 72})
 	b := &besieged{t: t, agents: fmt.Sprintf("127.0.0.1:%d", daemon.FreePort(t)), end: make(chan struct{})}
 	b.Server = server.Start(t, server.Options{AgentListen: b.agents})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -159,7 +154,7 @@ func (b *besieged) deeds(ctx context.Context) {
 	for i, deed := range deeds {
 		b.t.Run(deed.Name, func(t *testing.T) {
 			var state api.DeviceState
-			server.Until(t, func() string {
+			wait.Until(t, func() string {
 				var err error
 				state, err = b.Client.DeviceState(t.Context(), string(devices[i].ID))
 				if err == nil && state.Connection == string(fleet.Unreachable) && state.Next != "" &&

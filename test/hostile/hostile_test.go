@@ -8,10 +8,12 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // mostGrowth is how much memory a server may take on top, at the worst moment, because of a corpus that offers it
@@ -49,14 +51,7 @@ func TestHostileDaemons(t *testing.T) {
 
 func newFarm(t *testing.T, count int) *stsim.Farm {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Count: count, Folders: 2, Group: 1, Quiet: true, Network: 71})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = farm.Close() })
+	farm := simulated.Start(t, stsim.Options{Count: count, Folders: 2, Group: 1, Quiet: true, Network: 71})
 	return farm
 }
 
@@ -65,7 +60,7 @@ func (a answer) check(t *testing.T, s *server.Server, d *stsim.Daemon) {
 		d.Emit("StateChanged", stconfig.Obj(stconfig.Member{Name: "folder", Value: stconfig.Text("handbook")}))
 	}
 	var state api.DeviceState
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		var err error
 		if state, err = s.Client.DeviceState(t.Context(), string(d.ID())); err != nil {
 			return err.Error()
@@ -82,9 +77,32 @@ func (a answer) check(t *testing.T, s *server.Server, d *stsim.Daemon) {
 	if strings.ContainsAny(state.Reason, "<>\u202e") {
 		t.Errorf("the daemon's own words are passed on as they are: %s", state.Reason)
 	}
+	if a.name == summaryOf10GB || a.name == summaryBelowZero {
+		waitUnknownFolders(t, s, d)
+	}
 	if wrote := d.Counters().Writes; wrote > 0 {
 		t.Errorf("%d writes to a daemon that is not believed", wrote)
 	}
+}
+
+// waitUnknownFolders waits until the daemon's folders are shown, as unknown.
+func waitUnknownFolders(t *testing.T, s *server.Server, d *stsim.Daemon) {
+	t.Helper()
+	wait.Until(t, func() string {
+		folders, err := s.Client.DeviceFolders(t.Context(), string(d.ID()))
+		if err != nil {
+			return err.Error()
+		}
+		for _, f := range folders {
+			if f.State != fleet.FolderUnknown.String() {
+				return fmt.Sprintf("folder %s is %s: %s", f.Folder, f.State, f.Reason)
+			}
+		}
+		if len(folders) == 0 {
+			return "no folder is shown"
+		}
+		return ""
+	})
 }
 
 // bother uses healthy daemons meanwhile, and gives what ends that: a template changes what they have, and what they
@@ -178,7 +196,7 @@ func TestFloodsCostOnlySoMuch(t *testing.T) {
 	// ends the poll that hangs
 	d.Emit("StateChanged", stconfig.Obj(stconfig.Member{Name: "folder", Value: stconfig.Text("handbook")}))
 	asked := func() int { return d.Counters().ByRoute["GET /rest/events"] }
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if asked() < 4 {
 			return fmt.Sprintf("polled %d times", asked())
 		}

@@ -1,4 +1,6 @@
-// Package hostile holds a whole Muster against daemons that lie, hang, drip and flood.
+// Package hostile tests a whole server with daemons that lie, do not answer, answer slowly, or answer without end.
+//
+//muster:needs daemons quiet
 package hostile
 
 import (

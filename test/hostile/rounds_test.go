@@ -14,6 +14,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // TestConnectingLeavesNothingBehind: daemons come and go, gently and not, and the server holds afterwards what it held
@@ -35,7 +36,7 @@ func TestConnectingLeavesNothingBehind(t *testing.T) {
 		comeAndGo(t, s, farm, round)
 	}
 	var after held
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if after = holdings(t, s); after.goroutines > before.goroutines || after.files > before.files {
 			return fmt.Sprintf("%d goroutines and %d descriptors, %d and %d before", after.goroutines, after.files,
 				before.goroutines, before.files)
@@ -69,7 +70,7 @@ func comeAndGo(t *testing.T, s *server.Server, farm *stsim.Farm, round int) {
 
 func waitOnline(t *testing.T, s *server.Server, want int) {
 	t.Helper()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		states, err := s.Client.States(t.Context(), client.List{})
 		if err != nil {
 			return err.Error()

@@ -1,5 +1,5 @@
-// Package identity_test plays those who want a daemon's API key, against real daemons: they relay the genuine sync
-// port and answer on the API's port with a certificate of their own.
+// Package identity_test simulates attackers who want a daemon's API key: they relay the daemon's real sync port and
+// answer on the API's port with a certificate of their own.
 package identity_test
 
 import (

@@ -12,6 +12,7 @@ import (
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // What a watcher learnt of certificates is in a table that another program may write to. It is no pin: a forged row, or
@@ -50,7 +51,7 @@ func TestAForgedCertificateInTheDatabaseGetsNoKey(t *testing.T) {
 		if got := pinOf(t, s, one.ID); got != one.Pin() {
 			t.Errorf("the pin of %s is %s", one.ID.Short(), got)
 		}
-		server.Until(t, func() string { // what was learnt of a certificate is kept a moment later
+		wait.Until(t, func() string { // what was learnt of a certificate is kept a moment later
 			trust, err := s.Client.DeviceTrust(t.Context(), string(one.ID))
 			if err != nil || trust.Pinned.Fingerprint != one.Pin() || trust.Pinned.NotAfter == nil ||
 				trust.Pinned.NotAfter.Unix() < 1 {

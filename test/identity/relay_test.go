@@ -1,3 +1,4 @@
+//muster:needs daemons
 package identity_test
 
 import (
@@ -18,6 +19,7 @@ import (
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -49,7 +51,7 @@ func pinOf(t *testing.T, s *server.Server, id fleet.DeviceID) string {
 // waitPin waits until the pin of the daemon's own certificate is kept.
 func waitPin(t *testing.T, s *server.Server, d *daemon.Daemon) {
 	t.Helper()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if got := pinOf(t, s, d.ID); got != d.Pin() {
 			return fmt.Sprintf("the pin is %q, want %q", got, d.Pin())
 		}

@@ -11,7 +11,7 @@ import (
 
 	"muster/api"
 	"muster/client"
-	"muster/internal/cli"
+	"muster/internal/edge/cli"
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"

@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"muster/internal/adapter/syncthing"
+	"muster/internal/core/stconfig"
+	"muster/internal/engine/mirror"
 	"muster/internal/fleet"
-	"muster/internal/mirror"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
-	"muster/internal/syncthing"
 	"muster/test/daemon"
+	"muster/test/simulated"
 )
 
 // patient is a daemon that a test can edit and restart.
@@ -21,16 +22,12 @@ type patient struct {
 	edit, restart func()
 }
 
-func simulated(version stsim.Version, network int) func(t *testing.T) patient {
+func startSimulated(version stsim.Version, network int) func(t *testing.T) patient {
 	return func(t *testing.T) patient {
-		farm, err := stsim.New(stsim.Options{Versions: []stsim.Version{version}, Folders: -1, Quiet: true, Network: network})
-		if err == nil {
-			err = farm.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = farm.Close() })
+		farm := simulated.Start(
+			t,
+			stsim.Options{Versions: []stsim.Version{version}, Folders: -1, Quiet: true, Network: network},
+		)
 		d, speed := farm.Daemon(0), 0
 		check := func(err error) {
 			if err != nil {
@@ -119,7 +116,7 @@ func (r *restarting) Status(ctx context.Context) (fleet.Status, error) {
 func TestARestartBetweenTwoPollsIsNoticedAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T) patient{
-		"simulated v1": simulated(stsim.V1, 201), "simulated v2": simulated(stsim.V2, 202), "real": real1,
+		"simulated v1": startSimulated(stsim.V1, 201), "simulated v2": startSimulated(stsim.V2, 202), "real": real1,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

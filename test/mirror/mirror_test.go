@@ -1,19 +1,23 @@
 // Package mirror tests watchers against real daemons.
+//
+//muster:needs daemons
 package mirror
 
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
+	"muster/internal/adapter/syncthing"
+	"muster/internal/engine/mirror"
 	"muster/internal/fleet"
-	"muster/internal/mirror"
-	"muster/internal/syncthing"
 	"muster/test/daemon"
+	"muster/test/wait"
 )
 
 // watch is a mirror over real clients that keeps what it is told.
@@ -84,19 +88,12 @@ func registered(d *daemon.Daemon) fleet.Registered {
 // until waits for a snapshot that holds what is wanted.
 func (w *watch) until(id fleet.DeviceID, what string, holds func(mirror.Snapshot) bool) mirror.Snapshot {
 	w.t.Helper()
-	deadline, tick := time.After(60*time.Second), time.NewTicker(20*time.Millisecond)
-	defer tick.Stop()
-	for {
-		s := w.Snapshot(id)
-		if s != nil && holds(*s) {
-			return *s
-		}
-		select {
-		case <-deadline:
-			w.t.Fatalf("waited 60 s for %s; last %+v", what, s)
-		case <-tick.C:
-		}
-	}
+	var last *mirror.Snapshot
+	wait.ForState(w.t, func() string { return fmt.Sprintf("want %s; last %+v", what, last) }, func() bool {
+		last = w.Snapshot(id)
+		return last != nil && holds(*last)
+	})
+	return *last
 }
 
 func is(c fleet.Connection) func(mirror.Snapshot) bool {

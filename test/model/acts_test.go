@@ -13,8 +13,8 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 )
 

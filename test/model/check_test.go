@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"muster/api"
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 )
 
 // check compares the daemon with what the rules say, but for what waits for an answer, and gives what is wrong.

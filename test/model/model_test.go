@@ -1,6 +1,15 @@
-// Package model_test drives the whole server and simulated daemons through random sequences of what people,
-// introducers, templates, upgrades, faults and crashes do, and compares each daemon with a reference model of the
-// rules of ownership.
+// Package model_test runs random sequences of actions on a whole server with simulated daemons: of people,
+// introducers, templates, upgrades, faults and crashes. It compares each daemon with a reference model of the rules of
+// ownership.
+//
+// The usual run uses the same sequences each time, so that a change is not blamed for an older bug. A soak run uses
+// new sequences each time.
+//
+//muster:needs daemons database
+//muster:test -rapid.checks=20
+//muster:test -race=false -rapid.checks=1000 -rapid.seed=1
+//muster:soak -rapid.checks=1000
+//muster:soak -race=false -rapid.checks=50000
 package model_test
 
 import (
@@ -16,8 +25,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"muster/internal/stconfig"
-	"muster/internal/store/pgtest"
+	"muster/internal/adapter/store/pgtest"
+	"muster/internal/core/stconfig"
 	"muster/test/server"
 )
 

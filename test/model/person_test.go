@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 )
 
@@ -142,7 +142,7 @@ func (p *person) save(rt *rapid.T, now, doc stconfig.Value) {
 		p.request(rt, http.MethodPost, path, stconfig.Obj(stconfig.Member{Name: "ignore", Value: patterns}))
 	}
 	now, doc = now.Without("ignores"), doc.Without("ignores")
-	if rapid.Bool().Draw(rt, "whole document") || ignoresOthers(now, doc) {
+	if rapid.Bool().Draw(rt, "whole document") || ignoresOthers(now, doc) || introduces(now, doc) {
 		p.request(rt, http.MethodPut, configPath, doc)
 		return
 	}
@@ -179,6 +179,17 @@ func (p *person) save(rt *rapid.T, now, doc stconfig.Value) {
 func ignoresOthers(now, doc stconfig.Value) bool {
 	daemon := unignored(now.With("devices", doc.Get("devices")))
 	return !daemon.Get("remoteIgnoredDevices").Equal(doc.Get("remoteIgnoredDevices"))
+}
+
+// introduces tells a document with a new device that an introducer brought. A daemon adds it and its shares in one
+// edit. By narrow calls, Muster could take the device away again before it is shared with.
+func introduces(now, doc stconfig.Value) bool {
+	for device := range doc.Get("devices").Values() {
+		if device.Get("introducedBy").Str() != "" && !memberOf(now, "devices", idOf(device)).Exists() {
+			return true
+		}
+	}
+	return false
 }
 
 // unignored is a document as a daemon keeps it: it ignores no device that it has.

@@ -5,8 +5,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/server"
 )

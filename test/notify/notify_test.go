@@ -1,4 +1,6 @@
-// Package notify_test has a whole Muster tell a receiver of problems, while the receiver is down and Muster is killed.
+// Package notify_test checks that messages about problems arrive although the receiver is down and Muster is killed.
+//
+//muster:needs daemons
 package notify_test
 
 import (
@@ -16,6 +18,8 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -54,15 +58,8 @@ func outbox(t *testing.T, home string) []string {
 // fleetOf starts simulated daemons with a folder each.
 func fleetOf(t *testing.T, count int) []*stsim.Daemon {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Count: count, Group: 1, Quiet: true, Network: 91,
+	farm := simulated.Start(t, stsim.Options{Count: count, Group: 1, Quiet: true, Network: 91,
 		Timing: stsim.Timing{Summary: 100 * time.Millisecond}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = farm.Close() })
 	return farm.Daemons()
 }
 
@@ -73,12 +70,18 @@ func folderOf(d *stsim.Daemon) string {
 	return ""
 }
 
-func need(t *testing.T, d *stsim.Daemon, files int64) {
+// stop has the daemon stop its folder.
+func stop(t *testing.T, d *stsim.Daemon) {
 	t.Helper()
-	if err := d.SetSummary(folderOf(d), func(s *fleet.FolderSummary) {
-		s.NeedFiles, s.NeedBytes = files,
-			files
-	}); err != nil {
+	if err := d.StopFolder(folderOf(d), stsim.PathMissing); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// heal mends the folder of a daemon.
+func heal(t *testing.T, d *stsim.Daemon) {
+	t.Helper()
+	if err := d.HealFolder(folderOf(d)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -108,7 +111,8 @@ func start(t *testing.T, d *stsim.Daemon) {
 func TestEveryMessageArrivesThoughTheReceiverIsDownAndMusterIsKilled(t *testing.T) {
 	t.Parallel()
 	daemons, receiver := fleetOf(t, 4), newReceiver(t)
-	options := server.Options{NotifyURLs: []string{receiver.url()}, NotifySecret: secret, NotifyAfter: 2 * time.Second}
+	options := server.Options{NotifyURLs: []string{receiver.url()}, NotifySecret: secret, NotifyAfter: 2 * time.Second,
+		TroubleAfter: time.Second}
 	first := server.Start(t, options)
 	options.Home = first.Home
 	for i, tags := range [][]string{nil, nil, nil, {"held"}} {
@@ -118,7 +122,7 @@ func TestEveryMessageArrivesThoughTheReceiverIsDownAndMusterIsKilled(t *testing.
 	waiting := func(want int) []string {
 		t.Helper()
 		var ids []string
-		server.Until(t, func() string {
+		wait.Until(t, func() string {
 			if ids = outbox(t, options.Home); len(ids) != want {
 				return fmt.Sprintf("%d messages wait, want %d", len(ids), want)
 			}
@@ -128,7 +132,7 @@ func TestEveryMessageArrivesThoughTheReceiverIsDownAndMusterIsKilled(t *testing.
 	}
 	arrived := func(what string) {
 		t.Helper()
-		server.Until(t, func() string {
+		wait.Until(t, func() string {
 			if !receiver.has(what) {
 				return fmt.Sprintf("%q has not arrived, but %v", what, receiver.messages())
 			}
@@ -143,11 +147,11 @@ func TestEveryMessageArrivesThoughTheReceiverIsDownAndMusterIsKilled(t *testing.
 	receiver.down()
 	start(t, daemons[0]) // over
 	daemons[1].Stop()
-	need(t, daemons[2], 3)
+	stop(t, daemons[2])
 	template := first.Template("set", "gui.user", `"root"`, "held")
 	waiting(4)
 	start(t, daemons[1]) // over
-	need(t, daemons[2], 0)
+	heal(t, daemons[2])
 	kept := waiting(6)
 
 	first.Kill()
@@ -186,7 +190,7 @@ func TestEveryMessageArrivesThoughTheReceiverIsDownAndMusterIsKilled(t *testing.
 	checkStories(t, all, map[string][]string{
 		"d0": {"problem unreachable d0 ", "resolved unreachable d0 "},
 		"d1": {"problem unreachable d1 ", "resolved unreachable d1 "},
-		"d2": {"problem outOfSync d2 " + folder, "resolved outOfSync d2 " + folder},
+		"d2": {"problem folderStopped d2 " + folder, "resolved folderStopped d2 " + folder},
 		"d3": {"problem held d3 ", "resolved held d3 "},
 	})
 }
@@ -226,10 +230,10 @@ func TestTheMessagesOfADeletedDeviceArrive(t *testing.T) {
 	daemons, receiver := fleetOf(t, 1), newReceiver(t)
 	receiver.down()
 	s := server.Start(t, server.Options{NotifyURLs: []string{receiver.url()}, NotifySecret: secret,
-		NotifyAfter: time.Second})
+		NotifyAfter: time.Second, TroubleAfter: time.Second})
 	register(t, s, daemons[0], "gone")
 	daemons[0].Stop()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if len(outbox(t, s.Home)) == 1 {
 			return ""
 		}
@@ -239,7 +243,7 @@ func TestTheMessagesOfADeletedDeviceArrive(t *testing.T) {
 		t.Fatal(err)
 	}
 	receiver.up(nil)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if receiver.has("resolved unreachable gone ") {
 			return ""
 		}

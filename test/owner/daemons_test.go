@@ -1,3 +1,4 @@
+//muster:needs daemons
 package owner_test
 
 import (
@@ -12,11 +13,13 @@ import (
 	"time"
 
 	"muster/api"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -73,18 +76,7 @@ func startReal(t *testing.T) (fleet.DeviceID, string, string, int) {
 
 func startSimulated(version stsim.Version) starting {
 	return func(t *testing.T) (fleet.DeviceID, string, string, int) {
-		farm, err := stsim.New(stsim.Options{Count: 1, Versions: []stsim.Version{version}, Folders: -1, Quiet: true})
-		if err == nil {
-			err = farm.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := farm.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		farm := simulated.Start(t, stsim.Options{Count: 1, Versions: []stsim.Version{version}, Folders: -1, Quiet: true})
 		d := farm.Daemon(0)
 		return d.ID(), d.APIKey(), d.Host(), d.Port()
 	}
@@ -95,7 +87,7 @@ func (p *place) call(method, path string, body []byte) stconfig.Value {
 	p.t.Helper()
 	var status int
 	var answer []byte
-	server.Until(p.t, func() string {
+	wait.Until(p.t, func() string {
 		request, err := http.NewRequestWithContext(p.t.Context(), method, p.url+path, bytes.NewReader(body))
 		if err != nil {
 			p.t.Fatal(err)
@@ -150,7 +142,7 @@ func (p *place) at(key string) string {
 // becomes waits until the daemon has a value.
 func (p *place) becomes(key, want string) {
 	p.t.Helper()
-	server.Until(p.t, func() string {
+	wait.Until(p.t, func() string {
 		if got := p.at(key); got != want {
 			plan, _ := p.s.Client.DevicePlan(p.t.Context(), string(p.id))
 			state, _ := p.s.Client.DeviceState(p.t.Context(), string(p.id))
@@ -171,7 +163,7 @@ func changes(plan api.Plan) (text string) {
 func (p *place) rests(want fleet.Configuration) api.Plan {
 	p.t.Helper()
 	var plan api.Plan
-	server.Until(p.t, func() string {
+	wait.Until(p.t, func() string {
 		read, err := p.s.Client.DeviceConfig(p.t.Context(), string(p.id))
 		if err != nil {
 			return err.Error()
@@ -202,7 +194,7 @@ func (p *place) rests(want fleet.Configuration) api.Plan {
 // answer consents to what is held, or keeps what would go. An answer to a plan that is another by now is given again.
 func (p *place) answer(consent, keep []string) {
 	p.t.Helper()
-	server.Until(p.t, func() string {
+	wait.Until(p.t, func() string {
 		plan, err := p.s.Client.DevicePlan(p.t.Context(), string(p.id))
 		if err != nil {
 			return err.Error()

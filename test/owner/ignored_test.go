@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
-	"muster/test/server"
+	"muster/test/wait"
 )
 
 const ignoresMade = `{"ignoredFolders": [{"id": "made", "label": "hers", "time": "2021-01-01T00:00:00Z"}]}`
@@ -57,7 +57,7 @@ func TestAFolderIsIgnoredOnceItIsNotShared(t *testing.T) {
 		p.template(20, "merge", "devices", fmt.Sprintf("[{deviceID: %q}]", nora))
 		p.template(30, "append", strings.TrimSuffix(ignored, ".made"), `[{"id": "made"}]`)
 		p.becomes(share(nora)+".deviceID", fmt.Sprintf("%q", nora))
-		server.Until(p.t, func() string { // the template that ignores may not be planned yet
+		wait.Until(p.t, func() string { // the template that ignores may not be planned yet
 			if text := changes(p.rests(fleet.ConfigInSync)); !strings.Contains(text, "skipped "+ignored) {
 				return "the plan does not say that the daemon ignores no shared folder" + text
 			}

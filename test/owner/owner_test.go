@@ -1,5 +1,5 @@
-// Package owner_test changes daemons behind Muster's back, real ones and simulated ones, and checks whose everything
-// is.
+// Package owner_test changes the configuration of real and simulated daemons without Muster, and checks which changes
+// Muster attributes to whom.
 package owner_test
 
 import (
@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"muster/api"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
-	"muster/test/server"
+	"muster/test/wait"
 )
 
 func shared(with ...fleet.DeviceID) string {
@@ -131,7 +131,7 @@ func TestARemovedDeviceStaysAwayFromSharedFolders(t *testing.T) {
 		p.becomes(share(nora), "absent")
 		p.rests(fleet.ConfigInSync)
 		p.template(50, "merge", "folders.made.devices", fmt.Sprintf(`[{"deviceID": %q}]`, nora))
-		server.Until(p.t, func() string {
+		wait.Until(p.t, func() string {
 			text := changes(p.rests(fleet.ConfigInSync))
 			if !strings.Contains(text, `"merge folders.made.devices" shares`) ||
 				!strings.Contains(text, `"remove devices" removes`) {

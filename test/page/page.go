@@ -1,4 +1,4 @@
-// Package page drives the pages of a real browser for tests.
+// Package page controls pages of a real browser for tests.
 package page
 
 import (

@@ -1,4 +1,6 @@
 // Package patterns_test saves and writes ignore patterns that daemons cannot read.
+//
+//muster:needs daemons
 package patterns_test
 
 import (
@@ -14,6 +16,7 @@ import (
 	"muster/internal/stsim"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/simulated"
 )
 
 func TestMain(m *testing.M) {
@@ -34,15 +37,8 @@ type target struct {
 // targets are simulated daemons of both versions and a real one, registered, with a tag each.
 func targets(t *testing.T, s *server.Server, network int) []target {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Count: 2, Network: network,
+	farm := simulated.Start(t, stsim.Options{Count: 2, Network: network,
 		Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: -1, Quiet: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { farm.Close() })
 	real := daemon.Start(t, daemon.Options{})
 	all := []target{{name: "real", id: real.ID, key: real.APIKey, host: real.Address, port: real.Port,
 		lines: func() []string {

@@ -13,25 +13,20 @@ import (
 
 	"muster/api"
 	"muster/client"
-	"muster/internal/cli"
+	"muster/internal/edge/cli"
+	"muster/internal/engine/reconcile"
 	"muster/internal/fleet"
-	"muster/internal/reconcile"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // farm is two simulated daemons that know nothing of one another, the first of which is registered and asked by the
 // other.
 func farm(t *testing.T, s *server.Server) (asked, asking *stsim.Daemon) {
 	t.Helper()
-	f, err := stsim.New(stsim.Options{Count: 2, Folders: 1, Group: 1, Quiet: true, Network: 83})
-	if err == nil {
-		err = f.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.Close() })
+	f := simulated.Start(t, stsim.Options{Count: 2, Folders: 1, Group: 1, Quiet: true, Network: 83})
 	asked, asking = f.Daemon(0), f.Daemon(1)
 	s.Register(asked.ID(), asked.APIKey(), asked.Host(), asked.Port(), "all")
 	s.WaitConnection(asked.ID(), fleet.Online)
@@ -74,7 +69,7 @@ func TestAcceptSurvivesACrash(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			server.Until(t, func() string {
+			wait.Until(t, func() string {
 				all, err := s.Client.Revisions(t.Context(), string(asked.ID()), client.List{})
 				if err != nil {
 					return err.Error()
@@ -203,7 +198,7 @@ func TestItIsLetInAndRegisteredFromTheCommandLine(t *testing.T) {
 
 // The steps of a change of a person's own, with one write.
 const (
-	afterIntent   = reconcile.StepsOfChanges + reconcile.StepAfterIntent
-	afterWrites   = reconcile.StepsOfChanges + reconcile.StepBeforeVerify
-	beforeOutcome = reconcile.StepsOfChanges + reconcile.StepBeforeOutcome
+	afterIntent   = reconcile.ChangeStepPrefix + reconcile.StepAfterIntent
+	afterWrites   = reconcile.ChangeStepPrefix + reconcile.StepBeforeVerify
+	beforeOutcome = reconcile.ChangeStepPrefix + reconcile.StepBeforeOutcome
 )

@@ -1,4 +1,6 @@
-// Package pending_test lets real daemons into one another through a whole Muster.
+// Package pending_test accepts pending devices and folders of real daemons through a whole server.
+//
+//muster:needs daemons
 package pending_test
 
 import (
@@ -15,6 +17,7 @@ import (
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -25,7 +28,7 @@ func TestMain(m *testing.M) {
 // find waits until something asks the device to be let in.
 func find(t *testing.T, s *server.Server, asked fleet.DeviceID, kind, folder string) (found api.Pending) {
 	t.Helper()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		all, err := s.Client.Pending(t.Context(), client.List{})
 		if err != nil {
 			return err.Error()
@@ -82,7 +85,7 @@ func TestARealDaemonIsLetInAndSyncs(t *testing.T) {
 	if err := s.Client.AcceptPending(t.Context(), folder.ID, api.AcceptPending{Path: &path}); err != nil {
 		t.Fatal(err)
 	}
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		text, err := os.ReadFile(filepath.Join(path, "hello"))
 		if err != nil {
 			return err.Error()

@@ -14,32 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/daemon"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
-
-// patience is for whatever has to come true by itself: an API that restarts after a gui change may take 18 s.
-const (
-	patience = 2 * time.Minute
-	interval = 50 * time.Millisecond
-)
-
-// eventually waits for a condition; it says what it waited for when it does not come true.
-func eventually(t *testing.T, what func() string, condition func() bool) {
-	t.Helper()
-	deadline, tick := time.NewTimer(patience), time.NewTicker(interval)
-	defer deadline.Stop()
-	defer tick.Stop()
-	for !condition() {
-		select {
-		case <-deadline.C:
-			t.Fatalf("after %v: %s", patience, what())
-		case <-tick.C:
-		}
-	}
-}
 
 // write is one request that changes something.
 type write struct{ method, path, body string }
@@ -119,7 +100,7 @@ func (l *living) call(t *testing.T, method, path string, body []byte) stconfig.V
 	client := http.Client{Transport: noKeepAlive, Timeout: 20 * time.Second}
 	var status int
 	var answer []byte
-	eventually(t, func() string { return l.label + " does not answer" }, func() bool {
+	wait.ForState(t, func() string { return l.label + " does not answer" }, func() bool {
 		request, err := http.NewRequestWithContext(t.Context(), method, l.upstream.String()+path, bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
@@ -206,18 +187,7 @@ func startSimulated(version stsim.Version) func(*testing.T, []string) []*living 
 
 func startFarm(t *testing.T, version stsim.Version, count int) *stsim.Farm {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Count: count, Versions: []stsim.Version{version}, Folders: -1, Quiet: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := farm.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	farm := simulated.Start(t, stsim.Options{Count: count, Versions: []stsim.Version{version}, Folders: -1, Quiet: true})
 	return farm
 }
 

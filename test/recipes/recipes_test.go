@@ -1,5 +1,9 @@
-// Package recipes runs every recipe of the reference page on daemons: what the page says a template does, it does, in
-// one round, a second round sends nothing, and without the templates everything is as it was.
+// Package recipes runs every recipe of the reference page on daemons. It checks that the templates do what the page
+// says, that a second pass sends nothing, and that the configuration is the original one after the templates were
+// removed.
+//
+//muster:needs daemons
+//muster:test -race=false
 package recipes
 
 import (
@@ -13,6 +17,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -129,7 +134,7 @@ func (w *world) register(t *testing.T) {
 	}
 	var state api.DeviceState
 	for _, l := range w.alive {
-		eventually(t, func() string { return fmt.Sprintf("%s is not read: %+v", l.label, state) }, func() bool {
+		wait.ForState(t, func() string { return fmt.Sprintf("%s is not read: %+v", l.label, state) }, func() bool {
 			state = w.state(t, l)
 			return state.Connection == "online" && state.Configuration == "unmanaged"
 		})

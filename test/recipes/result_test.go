@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"muster/api"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 )
 
 // result is one line that says what a recipe leads to:
@@ -26,7 +26,9 @@ type result struct {
 	held        string // why a person has to consent; "" when nobody has to
 }
 
-var resultLine = regexp.MustCompile(`^(\w+): +(\S+) (is gone|is between|is|are)(?: (.+?))?(?:, after consent \((.+)\))?$`)
+var resultLine = regexp.MustCompile(
+	`^(\w+): +(\S+) (is gone|is between|is|are)(?: (.+?))?(?:, after consent \((.+)\))?$`,
+)
 
 func parseResult(t *testing.T, line string) result {
 	t.Helper()

@@ -10,10 +10,11 @@ import (
 	"testing"
 
 	"muster/api"
-	"muster/internal/desired"
+	"muster/internal/core/desired"
+	"muster/internal/core/stconfig"
+	"muster/internal/core/template"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
-	"muster/internal/template"
+	"muster/test/wait"
 )
 
 func (w *world) create(t *testing.T, label string, text templateText) {
@@ -44,7 +45,7 @@ func (w *world) state(t *testing.T, l *living) api.DeviceState {
 func (w *world) plan(t *testing.T, l *living) (plan api.Plan) {
 	t.Helper()
 	var err error
-	eventually(t, func() string { return fmt.Sprintf("no plan for %s: %v", l.label, err) }, func() bool {
+	wait.ForState(t, func() string { return fmt.Sprintf("no plan for %s: %v", l.label, err) }, func() bool {
 		plan, err = w.muster.Client.DevicePlan(t.Context(), string(l.id))
 		if err != nil && fleet.CodeOf(err) != fleet.CodeUnavailable {
 			t.Fatal(err)
@@ -62,7 +63,7 @@ func (w *world) settled(t *testing.T, r recipe) {
 		concerned := w.concerns(r, l)
 		var state api.DeviceState
 		var plan api.Plan
-		eventually(t, func() string {
+		wait.ForState(t, func() string {
 			return fmt.Sprintf("%s does not settle: %+v\n%+v", l.label, state, plan)
 		}, func() bool {
 			state, plan = w.state(t, l), w.plan(t, l)
@@ -122,7 +123,7 @@ func (w *world) takeAway(t *testing.T) {
 	w.deleteTemplates(t.Context(), t)
 	for _, l := range w.alive {
 		var state api.DeviceState
-		eventually(t, func() string { return fmt.Sprintf("%s does not return: %+v\n%+v", l.label, state, w.plan(t, l)) },
+		wait.ForState(t, func() string { return fmt.Sprintf("%s does not return: %+v\n%+v", l.label, state, w.plan(t, l)) },
 			func() bool {
 				state = w.state(t, l)
 				if state.Configuration != "held" {
@@ -247,7 +248,7 @@ func (w *world) secondRound(t *testing.T) {
 	unrelated := templateText{"set", "options.reconnectionIntervalS", w.tagOfAll(t), "61\n"}
 	w.create(t, "unrelated", unrelated)
 	for _, l := range w.alive {
-		eventually(t, func() string { return l.label + " does not get the unrelated template" }, func() bool {
+		wait.ForState(t, func() string { return l.label + " does not get the unrelated template" }, func() bool {
 			return l.call(t, "GET", "/rest/config/options", nil).Get("reconnectionIntervalS").Str() == "61"
 		})
 	}

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 	"muster/internal/stsim"
+	"muster/test/wait"
 )
 
 // What a recipe does stays done when the daemons are upgraded in place. Nothing is sent because of that, but for a
@@ -53,7 +54,7 @@ func (w *world) upgrade(t *testing.T, r recipe, farm *stsim.Farm, migration []st
 		l.cut()
 		l.migrated = migration
 		seen := ""
-		eventually(t, func() string { return l.label + " is seen with configuration version " + seen }, func() bool {
+		wait.ForState(t, func() string { return l.label + " is seen with configuration version " + seen }, func() bool {
 			text, err := w.muster.Client.DeviceConfig(t.Context(), string(l.id))
 			if err != nil {
 				return false

@@ -1,4 +1,4 @@
-// Package rogue plays agents that break the rules of a tunnel, frame by frame, and crowds of clients that only cost the
+// Package rogue contains agents that break the rules of a tunnel, and large numbers of clients that only cost the
 // server time. It is for tests only.
 package rogue
 
@@ -20,8 +20,8 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"muster/internal/adapter/tunnel"
 	"muster/internal/fleet"
-	"muster/internal/tunnel"
 )
 
 // Identity is a device that has no daemon.

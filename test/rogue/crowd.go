@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"muster/internal/tunnel"
+	"muster/internal/adapter/tunnel"
 )
 
 const (

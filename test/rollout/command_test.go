@@ -7,6 +7,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // says runs a client command that has to succeed, and checks what it prints.
@@ -70,8 +71,8 @@ func TestConsentIsGivenFromTheCommandLine(t *testing.T) {
 	w := newWorld(t, 12, server.Options{})
 	w.template("gui", `{"insecureSkipHostcheck": true}`)
 	var out string
-	server.Until(t, func() string {
-		if out, _ = w.command("consents"); !strings.Contains(out, "--rollout 1") {
+	wait.Until(t, func() string {
+		if out, _ = w.command("consent", "list"); !strings.Contains(out, "--rollout 1") {
 			return out
 		}
 		return ""
@@ -85,5 +86,5 @@ func TestConsentIsGivenFromTheCommandLine(t *testing.T) {
 	everyOne(t, w.farm.Daemons(), "changed",
 		func(d *stsim.Daemon) bool { return d.Config().Get("gui").Get("insecureSkipHostcheck").IsTrue() })
 	w.says("Rollout 1 is succeeded", "rollout", "show", "1")
-	w.says("Nothing waits", "consents")
+	w.says("Nothing waits", "consent", "list")
 }

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"muster/api"
+	"muster/internal/core/stconfig"
+	"muster/internal/engine/reconcile"
 	"muster/internal/fleet"
-	"muster/internal/reconcile"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // handbook is a folder that each device shares with its two neighbours among those that carry the tag "all".
@@ -39,7 +40,7 @@ func count(daemons []*stsim.Daemon, folder string) (n int) {
 // untilHave waits until so many daemons have a folder.
 func (w *world) untilHave(folder string, n int) {
 	w.t.Helper()
-	server.Until(w.t, func() string {
+	wait.Until(w.t, func() string {
 		if got := count(w.farm.Daemons(), folder); got != n {
 			return fmt.Sprintf("%d daemons have %s, want %d", got, folder, n)
 		}
@@ -50,7 +51,7 @@ func (w *world) untilHave(folder string, n int) {
 // groups waits until so many questions are open.
 func (w *world) groups(n int) (groups []api.HeldGroup) {
 	w.t.Helper()
-	server.Until(w.t, func() string {
+	wait.Until(w.t, func() string {
 		var err error
 		if groups, err = w.Client.Consents(w.t.Context()); err != nil {
 			return err.Error()
@@ -132,7 +133,7 @@ func TestAnAnswerIsForEqualChangesOnly(t *testing.T) {
 	}
 	w.Template("remove", "folders.private", "true", "all")
 	var pair api.HeldGroup
-	server.Until(t, func() string { // three groups are there before the second device of the pair is planned
+	wait.Until(t, func() string { // three groups are there before the second device of the pair is planned
 		groups := w.groups(3)
 		i := slices.IndexFunc(groups, func(g api.HeldGroup) bool { return len(g.Devices) == 2 })
 		if i < 0 {
@@ -170,7 +171,7 @@ func TestAnAnswerOutlivesAKillOfMuster(t *testing.T) {
 	w.o.KillAt = reconcile.StepBeforeIntent
 	w.Server = server.Start(t, w.o)
 	var g api.HeldGroup
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if g = w.groups(1)[0]; len(g.Devices) < 3 {
 			return fmt.Sprintf("%d devices ask after the start", len(g.Devices))
 		}
@@ -231,7 +232,7 @@ func TestWhatWaitsShowsNoSecret(t *testing.T) {
 	}
 	w.Template("merge", "gui", `{"user": "admins", "password": "${secret:pw}", "apiKey": "`+canary+canary+canary+`"}`,
 		"all")
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		shown, err := w.Client.Consents(context.WithoutCancel(t.Context()))
 		switch {
 		case err != nil:
@@ -241,7 +242,7 @@ func TestWhatWaitsShowsNoSecret(t *testing.T) {
 		}
 		return ""
 	})
-	shown := string(mustJSON(w.groups(3))) + w.says("gui.apiKey", "consents")
+	shown := string(mustJSON(w.groups(3))) + w.says("gui.apiKey", "consent", "list")
 	for _, d := range w.farm.Daemons() {
 		if strings.Contains(shown, canary) || strings.Contains(shown, d.APIKey()) {
 			t.Errorf("got %s", shown)
@@ -257,25 +258,25 @@ func TestConsentsOnTheCommandLine(t *testing.T) {
 	w.untilHave("houserules", 3)
 	w.inSync(w.farm.Daemons()...)
 	w.Template("remove", "folders.houserules", "true", "all")
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if g := w.groups(1)[0]; len(g.Devices) < 3 {
 			return "not all ask yet"
 		}
 		return ""
 	})
-	out := w.says("On 3 devices", "consents")
+	out := w.says("On 3 devices", "consent", "list")
 	_, command, found := strings.Cut(out, "To let it go out (role operator): muster ")
 	if !found {
 		t.Fatalf("got %s", out)
 	}
 	command, _, _ = strings.Cut(command, "\n")
-	w.says("`muster consents --given` shows what became of it", strings.Fields(command)...)
+	w.says("`muster consent list --given` shows what became of it", strings.Fields(command)...)
 	w.untilHave("houserules", 0)
 	w.groups(0)
-	w.says("Nothing waits for an answer", "consents")
-	w.says("used", "consents", "--given")
+	w.says("Nothing waits for an answer", "consent", "list")
+	w.says("used", "consent", "list", "--given")
 	out, code := w.command(strings.Fields(command)...)
-	if code != 3 || !strings.Contains(out, "muster consents") {
+	if code != 3 || !strings.Contains(out, "muster consent list") {
 		t.Errorf("got %d %s, want a text that says what to do", code, out)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"muster/api"
+	"muster/internal/engine/rollout"
 	"muster/internal/fleet"
-	"muster/internal/rollout"
 	"muster/internal/stsim"
 	"muster/test/server"
 )

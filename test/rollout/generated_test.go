@@ -13,6 +13,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // generatedRuns are how many orders are tried.
@@ -25,7 +26,7 @@ func generatedRuns() uint64 {
 
 // People remove a folder, consent, undo, halt, resume and change something else in the middle, in every order, while
 // daemons go and come and Muster is killed. Every device ends where the newest generation wants it, and no rollout and
-// no question is open. internal/rollout runs the same many thousand times against a fleet in memory.
+// no question is open. internal/engine/rollout runs the same many thousand times against a fleet in memory.
 func TestEveryOrderEndsWhereTheNewestGenerationWantsIt(t *testing.T) {
 	t.Parallel()
 	for seed := range generatedRuns() {
@@ -154,7 +155,7 @@ func (g *generated) comesToRest() {
 	if wave == 0 {
 		return
 	}
-	server.Until(g.t, func() string {
+	wait.Until(g.t, func() string {
 		r := g.newest()
 		waiting, err := g.Client.Consents(g.t.Context())
 		switch {
@@ -176,7 +177,7 @@ func (g *generated) finish() {
 			g.t.Fatal(err)
 		}
 	}
-	server.Until(g.t, func() string {
+	wait.Until(g.t, func() string {
 		all, err := g.Client.Rollouts(g.t.Context(), client.List{})
 		if err != nil {
 			return err.Error()

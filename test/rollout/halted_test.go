@@ -9,6 +9,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // halted is a world in which a broken template was halted by the first device.
@@ -56,7 +57,7 @@ func TestAMendedTemplateSupersedesAHaltedRollout(t *testing.T) {
 	t.Parallel()
 	w, template, canary := halted(t)
 	w.edit(template, "folders.new", good)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		for _, change := range w.plan(canary).Changes {
 			if change.Key == "folders.new.path" && change.Class == "held" {
 				return ""

@@ -8,6 +8,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // waiting makes a change that waits for a person on some daemons, few enough at a time to be no rollout.
@@ -52,7 +53,7 @@ func TestWhatARolloutMakesWaitHoldsItUp(t *testing.T) {
 	w.waiting(w.farm.Daemons()...)
 	w.template("", `{"options": {"maxFolderConcurrency": 3}, "gui": {"insecureSkipHostcheck": true}}`)
 	var canary api.RolloutMember
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		r := w.newest()
 		if len(r.Members) == 0 {
 			return "no rollout yet"

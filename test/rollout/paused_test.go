@@ -10,6 +10,7 @@ import (
 	"muster/api"
 	"muster/internal/fleet"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // Watching is paused in the middle of a rollout: it waits, says why, and goes on afterwards.
@@ -53,7 +54,7 @@ func TestARolloutWaitsWhileWatchingIsPaused(t *testing.T) {
 // until waits for something about a rollout that must go on running.
 func (w *world) until(t *testing.T, id int64, is func(api.RolloutDetail) bool) {
 	t.Helper()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		r := w.rollout(id)
 		if r.Status != string(fleet.RolloutRunning) {
 			t.Fatalf("the rollout is %s: %s", r.Status, r.Reason)

@@ -7,6 +7,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // The removal of a folder on 30 devices and its undo took up to twenty answers, and a member stayed held although its
@@ -21,7 +22,7 @@ func TestARemovalOnThirtyDevicesAndItsUndoTakeOneAnswer(t *testing.T) {
 			w.template("folders.new", good)
 			w.comesTo(fleet.RolloutSucceeded)
 			w.Template("remove", "folders.new", "true", "all")
-			server.Until(t, func() string {
+			wait.Until(t, func() string {
 				if w.newest().ID == 2 {
 					return ""
 				}

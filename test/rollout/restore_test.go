@@ -8,14 +8,16 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/core/stconfig"
+	"muster/internal/engine/reconcile"
 	"muster/internal/fleet"
-	"muster/internal/reconcile"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
-// edit is a person at the daemon; it waits until Muster has seen it and gives the revision's number.
+// personEdits is a person who edits the configuration at the daemon. It waits until Muster has seen the edit, and
+// gives the number of the revision.
 func (w *world) personEdits(d *stsim.Daemon, at string, value stconfig.Value) int64 {
 	w.t.Helper()
 	before := w.revisions(d)[0].Number
@@ -29,7 +31,7 @@ func (w *world) personEdits(d *stsim.Daemon, at string, value stconfig.Value) in
 		w.t.Fatal(err)
 	}
 	var newest api.Revision
-	server.Until(w.t, func() string {
+	wait.Until(w.t, func() string {
 		if newest = w.revisions(d)[0]; newest.Number <= before {
 			return "the edit was not seen"
 		}
@@ -44,7 +46,7 @@ func (w *world) personEdits(d *stsim.Daemon, at string, value stconfig.Value) in
 func (w *world) revisions(d *stsim.Daemon) []api.Revision {
 	w.t.Helper()
 	var all []api.Revision
-	server.Until(w.t, func() string {
+	wait.Until(w.t, func() string {
 		var err error
 		if all, err = w.Client.Revisions(w.t.Context(), string(d.ID()), client.List{}); err != nil {
 			return err.Error()
@@ -105,7 +107,7 @@ func TestARevisionIsRestoredThroughPlanAndGuard(t *testing.T) {
 	if len(got.Left) != 1 || got.Left[0].Key != "gui.password" || !strings.Contains(got.Left[0].Reason, "password hash") {
 		t.Errorf("left out: %+v", got.Left)
 	}
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if newest := w.revisions(d)[0]; newest.Cause != fleet.CauseRestore {
 			return "the newest revision has cause " + newest.Cause
 		}
@@ -154,7 +156,7 @@ func TestARestoreLeavesToTemplatesWhatIsTheirs(t *testing.T) {
 	d := w.farm.Daemon(0)
 	first := w.revisions(d)[0].Number
 	w.template("options", `{"maxFolderConcurrency": 3}`)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if newest := w.revisions(d)[0]; newest.Number == first || newest.Cause != fleet.CauseTemplate {
 			return "the template's revision is not there: " + newest.Cause
 		}
@@ -193,7 +195,7 @@ func TestTheCauseOfARestoreSurvivesACrash(t *testing.T) {
 				}
 				return
 			}
-			server.Until(t, func() string {
+			wait.Until(t, func() string {
 				if newest := w.revisions(d)[0]; newest.Number == edited || newest.Cause != fleet.CauseRestore {
 					return fmt.Sprintf("revision %d has cause %q", newest.Number, newest.Cause)
 				}
@@ -208,7 +210,7 @@ func TestTheCauseOfARestoreSurvivesACrash(t *testing.T) {
 
 // The steps of a change of a person's own, with one write.
 const (
-	afterIntent   = reconcile.StepsOfChanges + reconcile.StepAfterIntent
-	afterWrites   = reconcile.StepsOfChanges + reconcile.StepBeforeVerify
-	beforeOutcome = reconcile.StepsOfChanges + reconcile.StepBeforeOutcome
+	afterIntent   = reconcile.ChangeStepPrefix + reconcile.StepAfterIntent
+	afterWrites   = reconcile.ChangeStepPrefix + reconcile.StepBeforeVerify
+	beforeOutcome = reconcile.ChangeStepPrefix + reconcile.StepBeforeOutcome
 )

@@ -12,6 +12,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 const longSoak = 5 * time.Second // in which a person does something
@@ -20,7 +21,7 @@ func TestUpToTenDevicesAreAdmittedAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 10, server.Options{})
 	w.template("options", `{"maxFolderConcurrency": 3}`)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		for _, d := range w.farm.Daemons() {
 			if option(d, "maxFolderConcurrency") != "3" {
 				return d.Name() + " does not have it"
@@ -80,7 +81,7 @@ func TestATemplateIsDeletedDuringItsRollout(t *testing.T) {
 	w := newWorld(t, 14, server.Options{Soak: longSoak})
 	template := w.template("options", `{"maxFolderConcurrency": 3}`)
 	w.reaches(1)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if len(w.written()) == 0 {
 			return "nobody has it yet"
 		}
@@ -91,7 +92,7 @@ func TestATemplateIsDeletedDuringItsRollout(t *testing.T) {
 	}
 	w.comesTo(fleet.RolloutSuperseded)
 	w.inSync(w.farm.Daemons()...)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if touched := w.written(); option(touched[0], "maxFolderConcurrency") != "0" {
 			return "the first device has it still"
 		}
@@ -127,7 +128,7 @@ func TestADeviceThatWaitsForItsWaveIsPending(t *testing.T) {
 	r = w.rollout(r.ID)
 	wantState := func(m api.RolloutMember, configuration fleet.Configuration, reason, next string) {
 		t.Helper()
-		server.Until(t, func() string {
+		wait.Until(t, func() string {
 			s, err := w.Client.DeviceState(t.Context(), m.DeviceID)
 			if err != nil || s.Configuration != string(configuration) || !strings.Contains(s.Reason, reason) ||
 				!strings.Contains(s.Next, next) {
@@ -181,7 +182,7 @@ func TestMembersOfflineAtTheStartFollowAfterSuccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range []*stsim.Daemon{early, late} {
-		server.Until(t, func() string {
+		wait.Until(t, func() string {
 			if option(d, "maxFolderConcurrency") != "3" {
 				return d.Name() + " does not have it"
 			}
@@ -197,7 +198,7 @@ func TestAMemberThatVanishesHalts(t *testing.T) {
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	w.reaches(1)
 	var canary *stsim.Daemon
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if touched := w.written(); len(touched) == 1 {
 			canary = touched[0]
 			return ""
@@ -233,7 +234,7 @@ func TestATagThatProgramsLookAtIsRolledOut(t *testing.T) {
 	if _, err := w.Client.TagDevice(t.Context(), string(w.farm.Daemon(0).ID()), "counted"); err != nil {
 		t.Fatal(err)
 	}
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if r := w.newest(); r.ID != 2 || r.Status != string(fleet.RolloutSucceeded) ||
 			!strings.Contains(r.Cause, "counted") {
 			return r.Status + " " + r.Cause

@@ -9,9 +9,10 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
-	"muster/internal/cli"
+	"muster/internal/edge/cli"
 	"muster/internal/fleet"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // command runs a client command as a person would.
@@ -68,7 +69,7 @@ func TestMusterIsStoppedAndResumed(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.inSync(first, second)
-			server.Until(t, func() string {
+			wait.Until(t, func() string {
 				if option(first, "maxSendKbps") != "0" || option(second, "maxSendKbps") != "0" {
 					return "the option did not return"
 				}
@@ -92,7 +93,7 @@ func TestMusterIsStoppedWhileItsDatabaseCannotBeWritten(t *testing.T) {
 	}
 	defer db.Close()
 	var tx *sql.Tx
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if tx, err = db.BeginTx(t.Context(), nil); err != nil {
 			return err.Error()
 		}
@@ -117,7 +118,7 @@ func TestMusterIsStoppedWhileItsDatabaseCannotBeWritten(t *testing.T) {
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		var kept string
 		if err := db.QueryRowContext(t.Context(),
 			`SELECT value FROM meta WHERE name = 'fleet_mode'`).Scan(&kept); err != nil || kept != string(fleet.ModeObserve) {

@@ -1,4 +1,7 @@
-// Package rollout_test drives a whole Muster with simulated daemons through rollouts: mended, paused, undone, killed.
+// Package rollout_test runs rollouts on a whole server with simulated daemons: rollouts whose template is fixed, that
+// are paused or undone, and that a killed server continues.
+//
+//muster:needs daemons
 package rollout_test
 
 import (
@@ -15,6 +18,8 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -44,15 +49,8 @@ type world struct {
 // newWorld registers daemons that carry the tag "all", and waits until they are online. Some may be stopped before.
 func newWorld(t *testing.T, count int, o server.Options, stopped ...int) *world {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Count: count, Seed: 7, Network: network, Quiet: true,
+	farm := simulated.Start(t, stsim.Options{Count: count, Seed: 7, Network: network, Quiet: true,
 		Timing: stsim.Timing{Scan: 20 * time.Millisecond}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = farm.Close() })
 	if o.Soak == 0 {
 		o.Soak = soak
 	}
@@ -145,7 +143,7 @@ func (w *world) rollout(id int64) api.RolloutDetail {
 func (w *world) comesTo(want fleet.RolloutStatus) api.RolloutDetail {
 	w.t.Helper()
 	var r api.RolloutDetail
-	server.Until(w.t, func() string {
+	wait.Until(w.t, func() string {
 		if r = w.newest(); r.Status == string(want) {
 			return ""
 		}
@@ -169,7 +167,7 @@ func (w *world) isUndone(id int64) {
 // consents waits until a change of a key waits for an answer, and gives it for all members of the newest rollout.
 func (w *world) consents(key string) {
 	w.t.Helper()
-	server.Until(w.t, func() string {
+	wait.Until(w.t, func() string {
 		waiting, err := w.Client.Consents(w.t.Context())
 		if err != nil {
 			return err.Error()
@@ -194,7 +192,7 @@ func (w *world) consents(key string) {
 func (w *world) reaches(wave int) api.RolloutDetail {
 	w.t.Helper()
 	var r api.RolloutDetail
-	server.Until(w.t, func() string {
+	wait.Until(w.t, func() string {
 		if r = w.newest(); r.Wave >= wave {
 			return ""
 		}

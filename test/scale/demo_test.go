@@ -9,6 +9,7 @@ import (
 	"muster/client"
 	"muster/internal/fleet"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // A demo of 1,000 daemons: all online, all configured, folders right, and a clean end.
@@ -34,14 +35,14 @@ func TestADemoOfAThousandDaemonsIsOnlineAndConfigured(t *testing.T) {
 			return fmt.Sprintf("%d of %d devices", got, len(states))
 		}
 	}
-	server.Until(t, count(func(connection, _ string) bool { return connection == string(fleet.Online) }))
+	wait.Until(t, count(func(connection, _ string) bool { return connection == string(fleet.Online) }))
 	t.Logf("1,000 online after %v", time.Since(began).Round(100*time.Millisecond))
-	server.Until(t, count(func(connection, configuration string) bool {
+	wait.Until(t, count(func(connection, configuration string) bool {
 		return connection == string(fleet.Online) && configuration == string(fleet.ConfigInSync)
 	}))
 	t.Logf("1,000 in sync after %v", time.Since(began).Round(100*time.Millisecond))
 	// what was read back is kept a moment later
-	server.Until(t, func() string { return wrongFolders(t.Context(), s.Client) })
+	wait.Until(t, func() string { return wrongFolders(t.Context(), s.Client) })
 	s.Stop()
 }
 

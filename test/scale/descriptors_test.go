@@ -19,6 +19,8 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 const (
@@ -31,14 +33,7 @@ const (
 // database could not be opened.
 func TestMoreDaemonsThanDescriptors(t *testing.T) {
 	t.Parallel()
-	farm, err := stsim.New(stsim.Options{Count: crowd, Seed: 11, Network: 71, Shared: true, Quiet: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = farm.Close() })
+	farm := simulated.Start(t, stsim.Options{Count: crowd, Seed: 11, Network: 71, Shared: true, Quiet: true})
 	s := server.Start(t, server.Options{OpenFiles: crowdLimit})
 	answers := answersThroughout(t, s)
 	streams := holdStreams(t, s)
@@ -48,7 +43,7 @@ func TestMoreDaemonsThanDescriptors(t *testing.T) {
 	waitAllOnline(t, s)
 
 	seen := statusReads(farm)
-	server.Until(t, func() string { // which waits for a minute
+	wait.Until(t, func() string { // which waits for a minute
 		late := 0
 		for i, now := range statusReads(farm) {
 			if now == seen[i] {
@@ -70,7 +65,7 @@ func TestMoreDaemonsThanDescriptors(t *testing.T) {
 	home := s.Home
 	s.Stop()
 	s = server.Start(t, server.Options{Home: home})
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		followed := 0
 		for _, d := range farm.Daemons() {
 			if d.Counters().Open > 0 {
@@ -95,7 +90,7 @@ func TestMoreDaemonsThanDescriptors(t *testing.T) {
 // wantShortage checks that overview, states and metrics say that not every daemon is followed, and what to raise.
 func wantShortage(t *testing.T, s *server.Server) {
 	t.Helper()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		overview, err := s.Client.Overview(t.Context())
 		if err != nil {
 			return err.Error()
@@ -137,7 +132,7 @@ func registerAll(t *testing.T, s *server.Server, farm *stsim.Farm) {
 
 func waitAllOnline(t *testing.T, s *server.Server) {
 	t.Helper()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		states, err := s.Client.States(t.Context(), client.List{})
 		if err != nil {
 			return err.Error()

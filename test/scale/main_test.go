@@ -1,5 +1,7 @@
-// Package scale_test holds what starts thousands of daemons, or hundreds of servers, and is therefore run without the
+// Package scale_test contains the tests that start thousands of daemons or hundreds of servers. They run without the
 // race detector.
+//
+//muster:needs daemons quiet
 package scale_test
 
 import (

@@ -7,10 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"muster/internal/adapter/syncthing"
+	"muster/internal/engine/mirror"
 	"muster/internal/fleet"
-	"muster/internal/mirror"
 	"muster/internal/stsim"
-	"muster/internal/syncthing"
 )
 
 // discard keeps nothing of what watchers observe, and counts it.

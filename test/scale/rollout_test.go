@@ -9,10 +9,12 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/engine/rollout"
 	"muster/internal/fleet"
-	"muster/internal/rollout"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // thousand is a fleet of simulated daemons, all registered, tagged and in sync.
@@ -26,14 +28,7 @@ const fleetSize = 1000
 
 func newThousand(t *testing.T, network int) *thousand {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Count: fleetSize, Seed: 4, Network: network, Shared: true, Quiet: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = farm.Close() })
+	farm := simulated.Start(t, stsim.Options{Count: fleetSize, Seed: 4, Network: network, Shared: true, Quiet: true})
 	f := &thousand{farm: farm, t: t, Server: server.Start(t, server.Options{Soak: rollout.SimulatedSoakTime})}
 	f.Template("set", "options.relaysEnabled", "false", "all") // so that every daemon is managed
 	var group errgroup.Group
@@ -59,7 +54,7 @@ func newThousand(t *testing.T, network int) *thousand {
 // settled waits until every device is online and has what its templates ask for.
 func (f *thousand) settled() {
 	f.t.Helper()
-	server.Until(f.t, func() string {
+	wait.Until(f.t, func() string {
 		states, err := f.Client.States(f.t.Context(), client.List{})
 		if err != nil {
 			return err.Error()
@@ -94,7 +89,7 @@ func (f *thousand) newest() api.Rollout {
 func (f *thousand) comesTo(want fleet.RolloutStatus) api.Rollout {
 	f.t.Helper()
 	var r api.Rollout
-	server.Until(f.t, func() string {
+	wait.Until(f.t, func() string {
 		if r = f.newest(); r.Status == string(want) {
 			return ""
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"muster/internal/agent"
+	"muster/internal/adapter/agent"
 )
 
 // StartAgent runs an agent until stop is called, which waits for its end.

@@ -3,9 +3,9 @@ package server
 import (
 	"context"
 
-	"muster/internal/seal"
-	"muster/internal/store"
-	"muster/internal/store/storetest"
+	"muster/internal/adapter/seal"
+	"muster/internal/adapter/store"
+	"muster/internal/adapter/store/storetest"
 )
 
 // PreparedHome is a new home that has the key and the tables already, and nothing else: a server takes a second of

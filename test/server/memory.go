@@ -13,6 +13,8 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"syscall"
+
+	"muster/test/wait"
 )
 
 // Memory is what a server holds after it collected its garbage and gave free memory back. In bytes.
@@ -53,7 +55,7 @@ func (s *Server) Memory() (held Memory) {
 	if err := s.process.Process.Signal(memorySignal); err != nil {
 		s.t.Fatal(err)
 	}
-	Until(s.t, func() string {
+	wait.Until(s.t, func() string {
 		text, err := os.ReadFile(path)
 		if err == nil {
 			err = json.Unmarshal(text, &held)

@@ -1,5 +1,5 @@
-// Package server runs Muster as a process of its own for tests, so that it can be killed at any moment: it is the test
-// binary again. It is for tests only.
+// Package server starts Muster as a separate process for tests, so that it can be killed at any moment. The process is
+// the test binary itself. It is for tests only.
 package server
 
 import (
@@ -24,11 +24,13 @@ import (
 	"time"
 
 	"muster/client"
+	"muster/internal/adapter/sandbox"
 	"muster/internal/app"
-	"muster/internal/backup"
+	"muster/internal/engine/backup"
+	"muster/internal/engine/health"
+	"muster/internal/engine/notify"
 	"muster/internal/fleet"
-	"muster/internal/notify"
-	"muster/internal/sandbox"
+	"muster/test/wait"
 )
 
 const (
@@ -36,6 +38,8 @@ const (
 	optionsVariable = "MUSTER_TEST_OPTIONS" // of a server, as JSON
 	readyPrefix     = "Muster is ready: "
 	startLimit      = 60 * time.Second
+	answerLimit     = 2 * time.Minute
+	heldPause       = 50 * time.Millisecond
 	manyCallers     = 256 // at a time keep their connections
 )
 
@@ -72,16 +76,38 @@ func serve() error {
 		return err
 	}
 	server, err := app.New(ctx, app.Options{
-		Backup: backup.Plan{Every: o.BackupEvery, Folder: o.BackupTo, Keep: 2, Lock: lock},
-		Home:   o.Home, Listen: "127.0.0.1:0", AgentListen: o.AgentListen,
-		Database: o.Database, Configurator: o.Mode, Demo: o.Demo,
-		ApprovalThreshold: o.ApprovalThreshold, FourEyes: o.FourEyes, Waves: o.Waves, Soak: o.Soak,
-		ProgressDeadline: o.Patience,
-		DiscoveryServers: o.DiscoveryServers, DiscoveryAllowLocal: o.DiscoveryAllowLocal,
-		Notify:  notify.Settings{URLs: o.NotifyURLs, Secret: fleet.NewSecret(o.NotifySecret), After: o.NotifyAfter},
-		TLSCert: o.TLSCert, TLSKey: o.TLSKey, AllowHosts: o.AllowHosts,
-		Worker: []string{os.Args[0], "worker"}, Version: "test", Step: stopAt(o),
-		Log: slog.New(o.logHandler()), Out: os.Stdout,
+		Backup:              backup.Plan{Every: o.BackupEvery, Folder: o.BackupTo, Keep: 2, Lock: lock},
+		Home:                o.Home,
+		Listen:              "127.0.0.1:0",
+		AgentListen:         o.AgentListen,
+		Database:            o.Database,
+		Configurator:        o.Mode,
+		Demo:                o.Demo,
+		ApprovalThreshold:   o.ApprovalThreshold,
+		FourEyes:            o.FourEyes,
+		Waves:               o.Waves,
+		Soak:                o.Soak,
+		ProgressDeadline:    o.Patience,
+		DiscoveryServers:    o.DiscoveryServers,
+		DiscoveryAllowLocal: o.DiscoveryAllowLocal,
+		Notify: notify.Settings{
+			URLs:   o.NotifyURLs,
+			Secret: fleet.NewSecret(o.NotifySecret),
+			After:  o.NotifyAfter,
+		},
+		Windows:    health.Windows{Trouble: o.TroubleAfter, Stalled: o.StalledAfter, Disagree: o.DisagreeAfter},
+		TroubleOff: o.TroubleOff,
+		TLSCert:    o.TLSCert,
+		TLSKey:     o.TLSKey,
+		AllowHosts: o.AllowHosts,
+		Worker: []string{
+			os.Args[0],
+			"worker",
+		},
+		Build: fleet.Build{Version: fleet.MusterVersion, Commit: "test"},
+		Step:  stopAt(o),
+		Log:   slog.New(o.logHandler()),
+		Out:   os.Stdout,
 	})
 	if err != nil {
 		return err
@@ -112,7 +138,7 @@ func stopAt(o Options) func(string) {
 		case o.HoldAt:
 			held := filepath.Join(o.Home, heldFile)
 			_ = os.WriteFile(held, nil, 0o600)
-			for again := time.NewTicker(waitEvery); exists(held); <-again.C {
+			for again := time.NewTicker(heldPause); exists(held); <-again.C {
 			}
 		}
 	}
@@ -129,7 +155,7 @@ func exists(path string) bool {
 func (s *Server) WaitHeld() (release func()) {
 	s.t.Helper()
 	held := filepath.Join(s.Home, heldFile)
-	Until(s.t, func() string {
+	wait.Until(s.t, func() string {
 		if exists(held) {
 			return ""
 		}
@@ -173,6 +199,10 @@ type Options struct {
 	NotifyURLs   []string
 	NotifySecret string
 	NotifyAfter  time.Duration
+
+	// Windows of the states of folders; 0 is as usual.
+	TroubleAfter, StalledAfter, DisagreeAfter time.Duration
+	TroubleOff                                []fleet.WaitCause
 
 	TLSCert, TLSKey string   // "": plain HTTP; with them Client of the server trusts the certificate
 	AllowHosts      []string // further names of the server
@@ -275,7 +305,7 @@ func (s *Server) As(token string) *client.Client {
 // http trusts the certificate that the server was given.
 func (s *Server) http() *http.Client {
 	if s.certificate == "" {
-		return &http.Client{Timeout: waitLimit, Transport: &http.Transport{MaxIdleConnsPerHost: manyCallers}}
+		return &http.Client{Timeout: answerLimit, Transport: &http.Transport{MaxIdleConnsPerHost: manyCallers}}
 	}
 	text, err := os.ReadFile(s.certificate)
 	if err != nil {
@@ -283,7 +313,7 @@ func (s *Server) http() *http.Client {
 	}
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM(text)
-	return &http.Client{Timeout: waitLimit, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
+	return &http.Client{Timeout: answerLimit, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
 }
 
 // Kill ends the process with SIGKILL and waits for its end; killing twice is fine.

@@ -2,45 +2,19 @@ package server
 
 import (
 	"fmt"
-	"testing"
-	"time"
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
+	"muster/test/wait"
 )
-
-const (
-	waitLimit = 2 * time.Minute
-	waitEvery = 50 * time.Millisecond // each question costs the server, and servers are many at a time
-)
-
-// Until waits for a condition; it gives "" when it holds, else what is still missing.
-func Until(t testing.TB, missing func() string) {
-	t.Helper()
-	deadline := time.NewTimer(waitLimit)
-	defer deadline.Stop()
-	tick := time.NewTicker(waitEvery)
-	defer tick.Stop()
-	for {
-		what := missing()
-		if what == "" {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("after %v: %s", waitLimit, what)
-		}
-	}
-}
 
 // WaitState waits until the device's state satisfies want.
 func (s *Server) WaitState(id fleet.DeviceID, what string, want func(api.DeviceState) bool) api.DeviceState {
 	s.t.Helper()
 	var state api.DeviceState
-	Until(s.t, func() string {
+	wait.Until(s.t, func() string {
 		var err error
 		if state, err = s.Client.DeviceState(s.t.Context(), string(id)); err != nil {
 			return err.Error()
@@ -120,7 +94,7 @@ func (s *Server) WaitRevision(id fleet.DeviceID, key, want string) (number int64
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	Until(s.t, func() string {
+	wait.Until(s.t, func() string {
 		revisions, err := s.Client.Revisions(s.t.Context(), string(id), client.List{})
 		if err != nil {
 			return err.Error()

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
-	"muster/internal/auth"
+	"muster/internal/edge/auth"
 	"muster/test/page"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"muster/api"
 	"muster/client"
-	"muster/internal/auth"
+	"muster/internal/edge/auth"
 	"muster/internal/fleet"
 )
 

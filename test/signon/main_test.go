@@ -1,4 +1,6 @@
-// Package signon_test logs people in by a certified OpenID Connect provider, which runs as a process of its own.
+// Package signon_test logs people in through a certified OpenID Connect provider, which runs as a separate process.
+//
+//muster:needs daemons browser
 package signon_test
 
 import (

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"muster/internal/auth"
+	"muster/internal/adapter/signon"
+	"muster/internal/edge/auth"
 	"muster/internal/fleet"
-	"muster/internal/signon"
 )
 
 func TestAPersonLogsInByTheProviderAndOut(t *testing.T) {

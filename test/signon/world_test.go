@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"muster/internal/auth"
+	"muster/internal/adapter/seal"
+	"muster/internal/adapter/signon"
+	"muster/internal/adapter/store"
+	"muster/internal/edge/auth"
+	"muster/internal/edge/httpapi"
 	"muster/internal/fleet"
-	"muster/internal/httpapi"
-	"muster/internal/seal"
-	"muster/internal/signon"
-	"muster/internal/store"
 	"muster/test/server"
 )
 
@@ -115,9 +115,8 @@ func (w *world) handler(s setting) http.Handler {
 	w.signOn = auth.NewSignOn(auth.SignOnOptions{People: w.people, Provider: provider, Name: "Example ID", Rules: rules,
 		Key: key})
 	return httpapi.New(httpapi.Options{
-		Log: log, Registry: w.store, Audit: w.store, Auth: auth.NewAuthenticator(tokens, w.people), Tokens: tokens,
-		Users: w.people, Sessions: w.people, LoginLinks: w.people, PublicURL: public,
-		SignOn: w.signOn,
+		Log: log, Registry: w.store, Audit: w.store, Auth: auth.NewAuthenticator(tokens, w.people), PublicURL: public,
+		People: httpapi.People{Tokens: tokens, Users: w.people, Sessions: w.people, LoginLinks: w.people, SignOn: w.signOn},
 	})
 }
 

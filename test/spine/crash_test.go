@@ -3,8 +3,8 @@ package spine_test
 import (
 	"testing"
 
+	"muster/internal/engine/reconcile"
 	"muster/internal/fleet"
-	"muster/internal/reconcile"
 	"muster/test/daemon"
 	"muster/test/server"
 )

@@ -16,10 +16,11 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/adapter/store/pgtest"
 	"muster/internal/fleet"
-	"muster/internal/store/pgtest"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 func postgres(t *testing.T) *pgtest.Server {
@@ -137,7 +138,7 @@ func TestWhileTheDatabaseIsAwayNothingIsWrittenAndEverythingSaysSo(t *testing.T)
 	wantNotReady(t, s, fleet.PartDatabase, fleet.PartLock)
 
 	cluster.Continue(t)
-	server.Until(t, func() string { return notReady(t.Context(), s) })
+	wait.Until(t, func() string { return notReady(t.Context(), s) })
 	if !natEnabled(d) {
 		t.Error("the daemon was written to while the database was away")
 	}
@@ -157,7 +158,7 @@ func waitKept(t *testing.T, database string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		var mode string
 		row := db.QueryRowContext(t.Context(), `SELECT value FROM meta WHERE name = 'fleet_mode'`)
 		if err := row.Scan(&mode); err != nil {
@@ -173,7 +174,7 @@ func waitKept(t *testing.T, database string) {
 // wantNotReady waits until /readyz, the overview and the metrics name these parts; /healthz is 200 all the same.
 func wantNotReady(t *testing.T, s *server.Server, parts ...fleet.Part) {
 	t.Helper()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		overview, err := s.Client.Overview(t.Context())
 		if err != nil {
 			return err.Error()

@@ -12,6 +12,7 @@ import (
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // call sends a request and gives the answer with its warning.
@@ -103,7 +104,7 @@ func TestWhoWinsIsSaidOnSaveWhenEvaluatedAndInTheState(t *testing.T) {
 	if _, warning, _ := call(t, s, http.MethodPut, "templates/2", body); !strings.Contains(warning, want) {
 		t.Errorf("saved with the warning %q", warning)
 	}
-	server.Until(t, func() string { // the device is admitted to the second template a moment later
+	wait.Until(t, func() string { // the device is admitted to the second template a moment later
 		if _, _, text := call(t, s, http.MethodGet, "templates/1/evaluate", nil); !strings.Contains(text, want) {
 			return "evaluated to " + text
 		}

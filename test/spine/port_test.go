@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"muster/api"
+	"muster/internal/engine/reconcile"
 	"muster/internal/fleet"
-	"muster/internal/reconcile"
 	"muster/test/daemon"
 	"muster/test/server"
 )

@@ -12,6 +12,7 @@ import (
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // Every change of the gui section restarts the daemon's API, and several in a row put it into its supervisor's
@@ -51,7 +52,7 @@ func TestADaemonWhoseAPIRestartsBecauseOfUsIsNotUnreachable(t *testing.T) {
 		if _, err := s.Client.PutTemplate(t.Context(), id, body); err != nil {
 			t.Fatal(err)
 		}
-		server.Until(t, func() string {
+		wait.Until(t, func() string {
 			plan, err := s.Client.DevicePlan(t.Context(), string(d.ID))
 			if err != nil {
 				return err.Error()

@@ -12,6 +12,7 @@ import (
 	"muster/api"
 	"muster/internal/fleet"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // A rotation of the seal key that is cut short at any step goes on with the next start, and nothing is lost.
@@ -34,7 +35,7 @@ func TestARotationThatIsKilledGoesOnWithTheNextStart(t *testing.T) {
 			_, err := s.Client.RotateSeal(t.Context()) // killed before the answer, or after it
 			s.WaitEnd()
 			again := server.Start(t, server.Options{Home: s.Home, Mode: fleet.ModeObserve})
-			server.Until(t, func() string {
+			wait.Until(t, func() string {
 				now, err := again.Client.Seal(t.Context())
 				if err != nil {
 					return err.Error()

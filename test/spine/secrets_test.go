@@ -12,6 +12,7 @@ import (
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // Secrets that may go to a daemon arrive there, and stay: what its GUI makes of a password is no difference.
@@ -31,7 +32,7 @@ func TestSecretsReachARealDaemon(t *testing.T) {
 		fmt.Sprintf(`{"path": "~/crypt", "devices": [{"deviceID": %q, "encryptionPassword": "${secret:share}"}]}`,
 			other.ID), "vault")
 	s.Template("set", "gui.password", `"${secret:gui}"`, "vault")
-	server.Until(t, func() string { // what is held waits for a person
+	wait.Until(t, func() string { // what is held waits for a person
 		plan, err := s.Client.DevicePlan(t.Context(), string(d.ID))
 		if err != nil {
 			return err.Error()

@@ -1,5 +1,6 @@
-// Package spine_test drives a whole Muster against real Syncthing daemons: register, mirror, tag, template,
-// configuration.
+// Package spine_test tests a whole server with real Syncthing daemons from registration to the written configuration.
+//
+//muster:needs daemons database
 package spine_test
 
 import (
@@ -13,11 +14,12 @@ import (
 	"time"
 
 	"muster/api"
-	"muster/internal/cli"
+	"muster/internal/adapter/store/pgtest"
+	"muster/internal/edge/cli"
 	"muster/internal/fleet"
-	"muster/internal/store/pgtest"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -59,7 +61,7 @@ func TestADaemonIsMirroredFieldByField(t *testing.T) {
 func compareStatus(t *testing.T, s *server.Server, d *daemon.Daemon) {
 	t.Helper()
 	var got api.DeviceStatus
-	server.Until(t, func() string { // it is kept a moment after the device is online
+	wait.Until(t, func() string { // it is kept a moment after the device is online
 		var err error
 		if got, err = s.Client.DeviceStatus(t.Context(), string(d.ID)); err != nil {
 			return err.Error()
@@ -102,7 +104,7 @@ func compareVersion(t *testing.T, s *server.Server, d *daemon.Daemon) {
 
 func compareFolder(t *testing.T, s *server.Server, d *daemon.Daemon, folder string) {
 	t.Helper()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		summaries, err := s.Client.FolderSummaries(t.Context(), folder)
 		if err != nil {
 			return err.Error()
@@ -174,7 +176,7 @@ func templateChangesTheDaemon(t *testing.T, o server.Options) {
 	if _, err := s.Client.TagTemplate(t.Context(), made.ID, "office"); err != nil {
 		t.Fatal(err)
 	}
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if natEnabled(d) {
 			return "natEnabled is still true"
 		}
@@ -184,7 +186,7 @@ func templateChangesTheDaemon(t *testing.T, o server.Options) {
 	s.WaitConfiguration(d.ID, fleet.ConfigInSync)
 
 	d.Patch("/rest/config/options", `{"natEnabled": true}`) // drift is corrected by itself
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if natEnabled(d) {
 			return "the drift is still there"
 		}
@@ -218,7 +220,7 @@ func TestAStarlarkTemplateSharesAFolderThatThenSyncs(t *testing.T) {
 `, "team")
 	for _, d := range []*daemon.Daemon{a, b} {
 		s.WaitConfiguration(d.ID, fleet.ConfigInSync)
-		server.Until(t, func() string {
+		wait.Until(t, func() string {
 			if _, err := os.Stat(filepath.Join(d.Home, "shared", ".stfolder")); err != nil {
 				return "the folder is not there: " + err.Error()
 			}
@@ -230,7 +232,7 @@ func TestAStarlarkTemplateSharesAFolderThatThenSyncs(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Post("/rest/db/scan?folder=shared", nil)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		got, err := os.ReadFile(filepath.Join(b.Home, "shared", "note.txt"))
 		if err != nil {
 			return err.Error()

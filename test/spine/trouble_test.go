@@ -8,6 +8,7 @@ import (
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 func TestADaemonThatStopsAndStartsAgain(t *testing.T) {
@@ -19,7 +20,7 @@ func TestADaemonThatStopsAndStartsAgain(t *testing.T) {
 	if state.Reason == "" || state.Next == "" || state.Configuration != string(fleet.ConfigUnknown) {
 		t.Errorf("an unreachable device is shown as %+v", state)
 	}
-	server.Until(t, func() string { // it is kept a moment after the device is online
+	wait.Until(t, func() string { // it is kept a moment after the device is online
 		if _, err := s.Client.DeviceStatus(t.Context(), string(d.ID)); err != nil {
 			return "the last known status is gone: " + err.Error()
 		}

@@ -13,9 +13,10 @@ import (
 	"muster/api"
 	"muster/client"
 	"muster/internal/app"
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 	"muster/internal/stsim"
-	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // inProcess is a server in the process of the test, with one simulated daemon that only it manages.
@@ -27,14 +28,7 @@ type inProcess struct {
 
 func startInProcess(t *testing.T, database string) inProcess {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = farm.Close() })
+	farm := simulated.Start(t, stsim.Options{})
 	home := t.TempDir()
 	a, err := app.New(t.Context(), app.Options{
 		Home: home, Listen: "127.0.0.1:0", Database: database, DiscoveryServers: []string{"none"},
@@ -93,7 +87,7 @@ func (s inProcess) sends(t *testing.T, value int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if got := string(stconfig.Lookup(s.daemon.Config(), at).JSON()); got != text {
 			return "the daemon has " + got + ", not " + text
 		}

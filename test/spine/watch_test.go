@@ -11,19 +11,14 @@ import (
 	"muster/internal/stsim"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // A paused fleet or tag ends the watching of whom it concerns, and of nobody else, as long as it is paused.
 func TestThePausedAreNotWatched(t *testing.T) {
 	t.Parallel()
-	farm, err := stsim.New(stsim.Options{Count: 2, Folders: 1, Group: 1, Quiet: true, Network: 86})
-	if err == nil {
-		err = farm.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = farm.Close() })
+	farm := simulated.Start(t, stsim.Options{Count: 2, Folders: 1, Group: 1, Quiet: true, Network: 86})
 	s := server.Start(t, server.Options{})
 	one, other := farm.Daemon(0), farm.Daemon(1)
 	for _, d := range []*stsim.Daemon{one, other} {
@@ -52,7 +47,7 @@ func TestThePausedAreNotWatched(t *testing.T) {
 	watched(one.ID(), other.ID())
 
 	must(s.Client.PutTagMode(t.Context(), "away", "paused"))
-	_, err = s.Client.TagDevice(t.Context(), string(one.ID()), "away")
+	_, err := s.Client.TagDevice(t.Context(), string(one.ID()), "away")
 	must(err)
 	paused(one.ID())
 	watched(other.ID())
@@ -81,7 +76,7 @@ func TestAForgottenPinIsLearntAnew(t *testing.T) {
 	enroll(t, s, d)
 	kept := func() {
 		t.Helper()
-		server.Until(t, func() string {
+		wait.Until(t, func() string {
 			settings, err := s.Client.DeviceSettings(t.Context(), string(d.ID))
 			if err != nil {
 				return err.Error()

@@ -12,9 +12,10 @@ import (
 	"testing"
 
 	"muster/api"
-	"muster/internal/agent"
+	"muster/internal/adapter/agent"
 	"muster/internal/fleet"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // copyHome is the home of the daemon on another machine, as a disk image has it.
@@ -94,7 +95,7 @@ func TestACopiedHomeIsShownWithBothAddresses(t *testing.T) {
 	}
 	w.Template("set", "options.maxSendKbps", "1234", "office")
 	w.waitOption("maxSendKbps", 1234)
-	server.Until(t, func() string { // the connection of the copy may end after its agent did
+	wait.Until(t, func() string { // the connection of the copy may end after its agent did
 		return lacks(strings.Join(w.metrics("muster_tunnel"), "\n"))
 	})
 }

@@ -13,10 +13,13 @@ import (
 	"testing"
 
 	"muster/api"
+	"muster/client"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // neighbour answers with a certificate of its own where a daemon was, and wants the daemon's API key.
@@ -33,7 +36,7 @@ func startNeighbour(t *testing.T, at, key string) *neighbour {
 	n := &neighbour{key: []byte(key)}
 	api := httptest.NewUnstartedServer(n)
 	_ = api.Listener.Close()
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		listener, err := net.Listen("tcp", at)
 		if err != nil {
 			return err.Error()
@@ -86,7 +89,7 @@ func TestANeighbourWithTheAddressOfADaemonGetsNoKey(t *testing.T) {
 	w.Register(w.daemon.ID, w.daemon.APIKey, "", w.daemon.Port)
 	w.startAgent(false)
 	w.waitFoundBy(fleet.FoundByAgent)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		settings, err := w.Client.DeviceSettings(t.Context(), string(w.daemon.ID))
 		if err != nil || settings.Pin != w.daemon.Pin() {
 			return fmt.Sprintf("the pin is %q, %v", settings.Pin, err)
@@ -109,23 +112,21 @@ func TestADeviceThatItsAgentProvedWasTrustedOnFirstUseWithoutIt(t *testing.T) {
 	t.Parallel()
 	listen := fmt.Sprintf("127.0.0.1:%d", daemon.FreePort(t))
 	s := server.Start(t, server.Options{AgentListen: listen})
-	farm, err := stsim.New(stsim.Options{Network: 92})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
+	farm := simulated.Start(t, stsim.Options{Network: 92})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- farm.RunAgents(ctx, listen) }()
 	var once sync.Once
 	stop := func() { once.Do(func() { cancel(); <-ended }) }
-	t.Cleanup(func() { stop(); _ = farm.Close() })
+	t.Cleanup(stop)
 	d := farm.Daemon(0)
 	s.Register(d.ID(), d.APIKey(), "", d.Port())
 	s.WaitState(d.ID(), "online by its agent", func(state api.DeviceState) bool {
 		return state.Connection == string(fleet.Online) && state.FoundBy == fleet.FoundByAgent
+	})
+	wait.For(t, "how it was found is kept, with its first revision", func() bool {
+		revisions, err := s.Client.Revisions(t.Context(), string(d.ID()), client.List{})
+		return err == nil && len(revisions) > 0
 	})
 	s.Register(d.ID(), d.APIKey(), d.Host(), d.Port())
 	s.WaitState(d.ID(), "online by its agent", func(state api.DeviceState) bool {
@@ -151,7 +152,7 @@ func TestADeviceThatItsAgentProvedWasTrustedOnFirstUseWithoutIt(t *testing.T) {
 	if _, err := s.Client.PutDeviceSettings(t.Context(), string(d.ID()), api.PutDeviceSettings{Way: &way}); err != nil {
 		t.Fatal(err)
 	}
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if _, keys := n.caught(); keys == 0 {
 			return "the neighbour does not notice a key"
 		}

@@ -12,6 +12,8 @@ import (
 	"muster/client"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // followed collects the events about agents, by what became of them.
@@ -46,14 +48,7 @@ func TestEventsAndAuditTellWhatBecomesOfAgents(t *testing.T) {
 	t.Parallel()
 	cert, key := issue(t)
 	s := server.Start(t, server.Options{TLSCert: cert, TLSKey: key})
-	farm, err := stsim.New(stsim.Options{Count: 2, Network: 92})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = farm.Close() })
+	farm := simulated.Start(t, stsim.Options{Count: 2, Network: 92})
 	at, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +66,7 @@ func TestEventsAndAuditTellWhatBecomesOfAgents(t *testing.T) {
 	told := followed(t, s.Client)
 	waitTold := func(want ...string) {
 		t.Helper()
-		server.Until(t, func() string {
+		wait.Until(t, func() string {
 			got := told()
 			for _, state := range want {
 				i := slices.Index(got, state)
@@ -92,7 +87,7 @@ func TestEventsAndAuditTellWhatBecomesOfAgents(t *testing.T) {
 	waitTold("waiting", "accepted")
 	stopCopy := run(first)
 	waitTold("waiting", "accepted", "cloned")
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		entries, err := s.Client.Audit(t.Context(), client.AuditSearch{Subject: string(first.ID())})
 		if err != nil || !slices.ContainsFunc(entries, func(e api.AuditEntry) bool { return e.What == "agent.cloned" }) {
 			return "the audit does not tell of the copy"

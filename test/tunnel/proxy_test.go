@@ -14,10 +14,11 @@ import (
 	"strings"
 	"testing"
 
-	"muster/internal/agent"
+	"muster/internal/adapter/agent"
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // proxied is a server behind proxies that pass TLS through.
@@ -169,7 +170,7 @@ func startProxy(t *testing.T, at string, command ...string) {
 			t.Logf("%s: %s", command[0], log)
 		}
 	})
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		conn, err := net.Dial("tcp", at)
 		if err != nil {
 			return fmt.Sprintf("%s does not listen: %v", command[0], err)

@@ -12,6 +12,8 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // Simulated daemons of both versions are managed by simulated agents, through restarts of the server.
@@ -19,13 +21,7 @@ func TestSimulatedAgents(t *testing.T) {
 	t.Parallel()
 	cert, key := issue(t)
 	s := server.Start(t, server.Options{TLSCert: cert, TLSKey: key})
-	farm, err := stsim.New(stsim.Options{Count: 4, Network: 91})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
+	farm := simulated.Start(t, stsim.Options{Count: 4, Network: 91})
 	at, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +33,6 @@ func TestSimulatedAgents(t *testing.T) {
 		_ = farm.RunAgents(ctx, at.Host)
 	}()
 	stop := func() { cancel(); <-ended }
-	t.Cleanup(func() { _ = farm.Close() })
 	t.Cleanup(stop)
 	for _, d := range farm.Daemons() {
 		s.Register(d.ID(), d.APIKey(), "", d.Port(), "all")
@@ -47,7 +42,7 @@ func TestSimulatedAgents(t *testing.T) {
 		s.WaitState(d.ID(), "in sync by its agent", func(state api.DeviceState) bool {
 			return state.FoundBy == fleet.FoundByAgent && state.Configuration == string(fleet.ConfigInSync)
 		})
-		server.Until(t, func() string {
+		wait.Until(t, func() string {
 			if got := string(d.Config().Get("options").Get("maxSendKbps").JSON()); got != "99" {
 				return "the daemon has " + got
 			}
@@ -65,11 +60,52 @@ func TestSimulatedAgents(t *testing.T) {
 	}
 }
 
+// The state of a device says what its agent is too old for, and that agent is asked for none of it.
+func TestAnAgentOfAnOlderListIsToldAndNotAskedForMore(t *testing.T) {
+	t.Parallel()
+	cert, key := issue(t)
+	s := server.Start(t, server.Options{TLSCert: cert, TLSKey: key})
+	farm := simulated.Start(t, stsim.Options{Count: 2, Network: 94})
+	old, current := farm.Daemon(0), farm.Daemon(1)
+	old.SetAgentList(1)
+	at, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = farm.RunAgents(ctx, at.Host)
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	for _, d := range farm.Daemons() {
+		s.Register(d.ID(), d.APIKey(), "", d.Port())
+	}
+	s.WaitState(old.ID(), "online, with an old agent", func(state api.DeviceState) bool {
+		return state.Connection == string(fleet.Online) && strings.Contains(state.Reason, "its agent is too old")
+	})
+	if state := s.WaitConnection(current.ID(), fleet.Online); strings.Contains(state.Reason, "too old") {
+		t.Errorf("the other agent is said to be old: %+v", state)
+	}
+	asked := func(d *stsim.Daemon) int { return d.Counters().ByRoute["GET /rest/db/file"] }
+	wait.Until(t, func() string {
+		found, err := s.Client.FileOnDevices(t.Context(), "handbook", "2015/item-00000.dat", client.List{})
+		if err == nil && asked(current) > 0 {
+			return ""
+		}
+		return fmt.Sprintf("the daemon behind the newer agent was not asked for a file: %+v, %v", found, err)
+	})
+	if n := asked(old); n != 0 {
+		t.Errorf("the daemon behind the old agent was asked for a file %d times", n)
+	}
+}
+
 // Some of the demo's devices come by their agents, and one waits to be accepted.
 func TestTheDemoHasAgents(t *testing.T) {
 	t.Parallel()
 	s := server.Start(t, server.Options{Demo: 6})
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		states, err := s.Client.States(t.Context(), client.List{})
 		if err != nil {
 			return err.Error()
@@ -85,7 +121,7 @@ func TestTheDemoHasAgents(t *testing.T) {
 		}
 		return ""
 	})
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		asking, err := s.Client.Enrollments(t.Context(), client.List{})
 		if err != nil || len(asking) != 1 || asking[0].State != "waiting" {
 			return fmt.Sprintf("waiting are %+v, %v", asking, err)

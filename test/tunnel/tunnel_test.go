@@ -1,5 +1,7 @@
-// Package tunnel_test shows devices that are reached by their agents: real daemons, real agents, and a server of its
-// own process that is killed.
+// Package tunnel_test tests devices that are reached through agents: with real daemons, real agents, and a server in a
+// process of its own that is killed.
+//
+//muster:needs daemons
 package tunnel_test
 
 import (
@@ -20,10 +22,11 @@ import (
 
 	"muster/api"
 	"muster/client"
-	"muster/internal/agent"
+	"muster/internal/adapter/agent"
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -106,7 +109,7 @@ func TestADaemonIsManagedByItsAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.startAgent(false)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		asking, err := w.Client.Enrollments(t.Context(), client.List{})
 		if err != nil || len(asking) != 1 || asking[0].DeviceID != string(w.daemon.ID) {
 			return "the device does not ask to be accepted"
@@ -138,7 +141,7 @@ func TestADaemonIsManagedByItsAgent(t *testing.T) {
 // waitOption waits until the daemon has the value.
 func (w *world) waitOption(name string, want float64) {
 	w.t.Helper()
-	server.Until(w.t, func() string {
+	wait.Until(w.t, func() string {
 		var options map[string]any
 		w.daemon.GetJSON("/rest/config/options", &options)
 		if options[name] != want {
@@ -185,17 +188,17 @@ func TestAnAgentThatObservesIsExplained(t *testing.T) {
 	if !strings.Contains(state.Reason, "--observe") {
 		t.Errorf("got the reason %q", state.Reason)
 	}
-	run, err := w.Client.ActOnDevice(t.Context(), string(w.daemon.ID), fleet.ActionOrder{Action: fleet.ActionRestart})
+	order, err := w.Client.OrderToDevice(t.Context(), string(w.daemon.ID), fleet.OrderSpec{Type: fleet.OrderRestart})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Until(t, func() string {
-		if run, err = w.Client.Action(t.Context(), run.ID); err != nil || run.Status == "running" {
-			return fmt.Sprintf("the order is %s, %v", run.Status, err)
+	wait.Until(t, func() string {
+		if order, err = w.Client.Order(t.Context(), order.ID); err != nil || order.Status == "running" {
+			return fmt.Sprintf("the order is %s, %v", order.Status, err)
 		}
 		return ""
 	})
-	if run.Status != "failed" || !strings.Contains(run.Reason, "--observe") {
-		t.Errorf("the restart is %s: %s", run.Status, run.Reason)
+	if order.Status != "failed" || !strings.Contains(order.Reason, "--observe") {
+		t.Errorf("the restart is %s: %s", order.Status, order.Reason)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"muster/internal/stsim"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 // switched is a simulated daemon that is reached by its agent and at its address.
@@ -23,19 +25,13 @@ type switched struct {
 func newSwitched(t *testing.T) *switched {
 	t.Helper()
 	agents := fmt.Sprintf("127.0.0.1:%d", daemon.FreePort(t))
-	farm, err := stsim.New(stsim.Options{Count: 1, Folders: 1, Quiet: true, Network: 93})
-	if err == nil {
-		err = farm.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	farm := simulated.Start(t, stsim.Options{Count: 1, Folders: 1, Quiet: true, Network: 93})
 	s := &switched{server.Start(t, server.Options{AgentListen: agents}), t, farm.Daemon(0), ""}
 	s.folder = s.daemon.FolderIDs()[0]
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = farm.RunAgents(ctx, agents) }()
-	t.Cleanup(func() { cancel(); <-ended; _ = farm.Close() })
+	t.Cleanup(func() { cancel(); <-ended })
 	s.Register(s.daemon.ID(), s.daemon.APIKey(), s.daemon.Host(), s.daemon.Port(), "office")
 	s.waitWay(fleet.FoundByAgent)
 	return s
@@ -65,7 +61,7 @@ func (s *switched) use(way fleet.Way, number int64) {
 // mirrored waits until the server has the folder's number.
 func (s *switched) mirrored(number int64) {
 	s.t.Helper()
-	server.Until(s.t, func() string {
+	wait.Until(s.t, func() string {
 		summaries, err := s.Client.FolderSummaries(s.t.Context(), s.folder)
 		if err != nil || len(summaries) != 1 || summaries[0].Sequence != number {
 			return fmt.Sprintf("want the number %d, got %+v, %v", number, summaries, err)
@@ -122,7 +118,7 @@ func TestAChangeOfWayWritesOnce(t *testing.T) {
 
 func (s *switched) waitRate(want string) {
 	s.t.Helper()
-	server.Until(s.t, func() string {
+	wait.Until(s.t, func() string {
 		if got := string(s.daemon.Config().Get("options").Get("maxSendKbps").JSON()); got != want {
 			return "the daemon has " + got
 		}

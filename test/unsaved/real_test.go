@@ -11,6 +11,7 @@ import (
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // The same with a real daemon, whose configuration file cannot be replaced: a folder stands there.
@@ -27,7 +28,7 @@ func TestARealDaemonThatCannotSaveIsNotInSync(t *testing.T) {
 		d.GetJSON("/rest/config/options", &options)
 		return options.MaxSendKbps
 	}
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if maxSendKbps() != 4711 {
 			return "the value is not in the daemon's memory"
 		}
@@ -83,13 +84,13 @@ func TestAShareThatARealDaemonLostIsPutBackAgain(t *testing.T) {
 		}
 	}
 	template := s.Template("remove", "folders.docs.devices", fmt.Sprintf("[%q]", nora), "real")
-	server.Until(t, shared(false))
+	wait.Until(t, shared(false))
 	s.WaitConfiguration(d.ID, fleet.ConfigInSync)
 	file := cannotSave(t, d)
 	if err := s.Client.DeleteTemplate(t.Context(), template); err != nil {
 		t.Fatal(err)
 	}
-	server.Until(t, shared(true))
+	wait.Until(t, shared(true))
 	s.WaitState(d.ID, "pending, because it cannot save", func(state api.DeviceState) bool {
 		return state.Configuration == string(fleet.ConfigPending) && strings.Contains(state.Reason, "500")
 	})
@@ -101,8 +102,8 @@ func TestAShareThatARealDaemonLostIsPutBackAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Restart()
-	server.Until(t, shared(true))
+	wait.Until(t, shared(true))
 	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
 	d.Restart()
-	server.Until(t, shared(true))
+	wait.Until(t, shared(true))
 }

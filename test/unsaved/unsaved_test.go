@@ -1,4 +1,6 @@
 // Package unsaved_test writes to daemons that cannot save their configuration.
+//
+//muster:needs daemons
 package unsaved_test
 
 import (
@@ -8,10 +10,12 @@ import (
 	"testing"
 
 	"muster/api"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -22,15 +26,8 @@ func TestMain(m *testing.M) {
 // daemons are simulated ones of both versions, registered.
 func daemons(t *testing.T, s *server.Server, network int) []*stsim.Daemon {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Count: 2, Network: network,
+	farm := simulated.Start(t, stsim.Options{Count: 2, Network: network,
 		Versions: []stsim.Version{stsim.V2, stsim.V1}, Quiet: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { farm.Close() })
 	for _, d := range farm.Daemons() {
 		s.Register(d.ID(), d.APIKey(), d.Host(), d.Port(), string(d.Version()))
 		s.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
@@ -57,7 +54,7 @@ func TestAWriteThatTheDaemonCouldNotSaveIsNotDone(t *testing.T) {
 	for _, d := range all {
 		d.SetFaults(stsim.Faults{DiskFull: true})
 		s.Template("set", "options.maxSendKbps", "4711", string(d.Version()))
-		server.Until(t, shows(d, "4711"))
+		wait.Until(t, shows(d, "4711"))
 		unsaved(s, d, fleet.ConfigPending)
 	}
 	s.Kill()
@@ -85,19 +82,19 @@ func TestAValueThatADaemonLostIsWrittenAgain(t *testing.T) {
 		person := d.Config().Get("options").Get("maxSendKbps").Str()
 		d.SetFaults(stsim.Faults{DiskFull: true})
 		template := s.Template("set", "options.maxSendKbps", "4711", string(d.Version()))
-		server.Until(t, shows(d, "4711"))
+		wait.Until(t, shows(d, "4711"))
 		unsaved(s, d, fleet.ConfigPending)
 		d.Stop()
 		d.SetFaults(stsim.Faults{})
 		if err := d.Start(); err != nil {
 			t.Fatal(err)
 		}
-		server.Until(t, shows(d, "4711"))
+		wait.Until(t, shows(d, "4711"))
 		s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
 		if err := s.Client.DeleteTemplate(t.Context(), template); err != nil {
 			t.Fatal(err)
 		}
-		server.Until(t, shows(d, person))
+		wait.Until(t, shows(d, person))
 		s.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
 		before := d.Config()
 		if err := d.Restart(); err != nil {
@@ -132,20 +129,20 @@ func TestAShareThatADaemonLostIsPutBackAgain(t *testing.T) {
 			}
 		}
 		template := s.Template("remove", place.Parent().String(), fmt.Sprintf("[%q]", other), string(d.Version()))
-		server.Until(t, shared(false))
+		wait.Until(t, shared(false))
 		s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
 		d.SetFaults(stsim.Faults{DiskFull: true})
 		if err := s.Client.DeleteTemplate(t.Context(), template); err != nil {
 			t.Fatal(err)
 		}
-		server.Until(t, shared(true))
+		wait.Until(t, shared(true))
 		unsaved(s, d, fleet.ConfigPending)
 		d.Stop()
 		d.SetFaults(stsim.Faults{})
 		if err := d.Start(); err != nil {
 			t.Fatal(err)
 		}
-		server.Until(t, shared(true))
+		wait.Until(t, shared(true))
 		s.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
 		if err := d.Restart(); err != nil {
 			t.Fatal(err)
@@ -186,24 +183,24 @@ func TestAShareComesBackAfterTheMarkOfItsDeviceWasRefused(t *testing.T) {
 	d.SetFaults(stsim.Faults{WriteStatus: 500})
 	writes := d.Counters().Writes
 	template := s.Template("set", mark.String(), "true", string(d.Version()))
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if n := d.Counters().Writes - writes; n < 4 {
 			return fmt.Sprint("the daemon refused ", n, " writes")
 		}
 		return ""
 	})
 	d.SetFaults(stsim.Faults{})
-	server.Until(t, marked(true))
+	wait.Until(t, marked(true))
 	s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
 	if err := d.Edit(func(stconfig.Value) stconfig.Value { return before }); err != nil {
 		t.Fatal(err)
 	}
-	server.Until(t, marked(true))
+	wait.Until(t, marked(true))
 	s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
 	if err := s.Client.DeleteTemplate(t.Context(), template); err != nil {
 		t.Fatal(err)
 	}
-	server.Until(t, marked(false))
+	wait.Until(t, marked(false))
 	s.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
 }
 
@@ -219,7 +216,7 @@ func TestARestoreThatTheDaemonCouldNotSaveIsNotDone(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	for _, d := range daemons(t, s, 94) {
 		template := s.Template("set", "options.maxSendKbps", "4711", string(d.Version()))
-		server.Until(t, shows(d, "4711"))
+		wait.Until(t, shows(d, "4711"))
 		s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
 		revision := s.WaitRevision(d.ID(), "options.maxSendKbps", "4711")
 		if err := s.Client.DeleteTemplate(t.Context(), template); err != nil {

@@ -1,4 +1,6 @@
 // Package upgrade_test upgrades daemons in place while Muster runs.
+//
+//muster:needs daemons
 package upgrade_test
 
 import (
@@ -9,10 +11,12 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -30,15 +34,8 @@ type scene struct {
 
 func start(t *testing.T, network int) *scene {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Count: 12, Network: network,
+	farm := simulated.Start(t, stsim.Options{Count: 12, Network: network,
 		Versions: []stsim.Version{stsim.V1}, Folders: 2, Quiet: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := farm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { farm.Close() })
 	c := &scene{t: t, s: server.Start(t, server.Options{}), farm: farm, daemon: farm.Daemon(0)}
 	for i, d := range farm.Daemons() {
 		c.s.Register(d.ID(), d.APIKey(), d.Host(), d.Port(), fmt.Sprint("daemon-", i))
@@ -64,7 +61,7 @@ func (c *scene) stranger() string {
 // is planned.
 func (c *scene) waitInSync(version string) {
 	c.t.Helper()
-	server.Until(c.t, func() string {
+	wait.Until(c.t, func() string {
 		state, err := c.s.Client.DeviceState(c.t.Context(), string(c.daemon.ID()))
 		if err != nil {
 			return err.Error()
@@ -106,7 +103,7 @@ func TestADeviceThatATemplateNamesIsInSyncAfterAnUpgrade(t *testing.T) {
 	other := c.stranger()
 	c.s.Template("merge", "devices."+other, `{"name": "other", "maxSendKbps": 7}`, "daemon-0")
 	c.s.Template("merge", "folders.shared", `{"path": "~/shared", "devices": [{"deviceID": "`+other+`"}]}`, "daemon-0")
-	server.Until(t, func() string { // the device is in sync before its turn comes, too
+	wait.Until(t, func() string { // the device is in sync before its turn comes, too
 		if stconfig.Lookup(c.daemon.Config(), keyOf(t, "folders.shared")).Exists() {
 			return ""
 		}
@@ -175,7 +172,7 @@ func TestWhatTemplatesMadeIsRevokedAfterAnUpgrade(t *testing.T) {
 // waitThere waits until the daemon has something, or does not.
 func (c *scene) waitThere(key string, want bool) {
 	c.t.Helper()
-	server.Until(c.t, func() string {
+	wait.Until(c.t, func() string {
 		if is := stconfig.Lookup(c.daemon.Config(), keyOf(c.t, key)).Exists(); is != want {
 			return fmt.Sprint(key, " is there: ", is)
 		}
@@ -192,7 +189,7 @@ func (c *scene) upgrade() {
 	migrated, written := c.daemon.Config(), c.daemon.Counters().Writes
 	c.waitInSync("52")
 	c.s.Template("set", "options.maxRecvKbps", "4711", "daemon-0")
-	server.Until(c.t, func() string {
+	wait.Until(c.t, func() string {
 		if got := c.daemon.Config().Get("options").Get("maxRecvKbps").Str(); got != "4711" {
 			return "maxRecvKbps is " + got
 		}
@@ -216,7 +213,7 @@ func TestARestoreAcrossAnUpgradeChangesWhatPeopleEdited(t *testing.T) {
 	id := string(c.daemon.ID())
 	var revisions []api.Revision
 	var err error
-	server.Until(t, func() string { // what was read is kept a moment later
+	wait.Until(t, func() string { // what was read is kept a moment later
 		if revisions, err = c.s.Client.Revisions(t.Context(), id, client.List{}); err != nil || len(revisions) == 0 {
 			return fmt.Sprint("no revision: ", err)
 		}
@@ -234,7 +231,7 @@ func TestARestoreAcrossAnUpgradeChangesWhatPeopleEdited(t *testing.T) {
 		t.Fatal(err)
 	}
 	var restored api.Restored
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if restored, err = c.s.Client.RestoreRevision(t.Context(), id, revisions[0].Number, api.Restore{}); err != nil {
 			return err.Error()
 		}

@@ -9,6 +9,7 @@ import (
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // Who tries a template about ignore patterns, by evaluate or as a what-if, sees what the daemon has, though no
@@ -19,7 +20,7 @@ func TestIgnorePatternsAreReadWhenAPersonAsks(t *testing.T) {
 	d.Post("/rest/db/ignores?folder=photos", map[string][]string{"ignore": {"old"}})
 	s.Register(d.ID, d.APIKey, d.Address, d.Port, "t")
 	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		if all, err := s.Client.FolderSummaries(t.Context(), "photos"); err != nil || len(all) == 0 {
 			return "the folder is not mirrored"
 		}

@@ -10,6 +10,7 @@ import (
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // A folder that is new on a daemon never scans what its template has it ignore.
@@ -28,7 +29,7 @@ func TestANewFolderStartsWithItsIgnorePatterns(t *testing.T) {
 	s.Register(d.ID, d.APIKey, through.host, through.port, "t")
 	s.Template("set", "ignores.data", `["*.tmp"]`, "t")
 	s.Template("merge", "folders", `[{id: "data", path: "~/data"}]`, "t")
-	server.Until(t, func() string {
+	wait.Until(t, func() string {
 		var folder struct {
 			Paused bool
 		}

@@ -1,5 +1,7 @@
-// Package writer_test lets Muster write to a real daemon and holds every change of its configuration against what was
-// planned, alone and while a person edits the same configuration.
+// Package writer_test lets Muster write to a real daemon and compares every change of its configuration with the plan,
+// both alone and while a person edits the same configuration.
+//
+//muster:needs daemons
 package writer_test
 
 import (
@@ -8,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 	"muster/test/daemon"
 	"muster/test/server"
 )
@@ -39,7 +41,7 @@ func random(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// peers are devices that nobody runs.
+// Devices that nobody runs.
 const (
 	peerA = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
 	peerB = "AIR6LPZ-7K4PTTV-UXQSMUU-CPQ5YWH-OEDFIIQ-JUG777G-2YQXXR5-YD6AWQR"

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"muster/internal/stconfig"
+	"muster/internal/core/stconfig"
 	"muster/test/daemon"
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"muster/api"
+	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/plan"
-	"muster/internal/stconfig"
 	"muster/test/daemon"
 	"muster/test/server"
 )
@@ -21,8 +21,11 @@ import (
 func TestNothingButThePlanChanges(t *testing.T) {
 	s, d, r := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{}), random(t)
 	d.Put("/rest/config/devices", fmt.Sprintf(`[{"deviceID": %q, "name": "a"}]`, peerA))
-	d.Put("/rest/config/folders", fmt.Sprintf(`[{"id": "here", "path": "~/here", "paused": true, "devices": [{"deviceID": %q}],
-		"versioning": {"type": "simple", "params": {"keep": "5"}}}, {"id": "with/slash", "path": "~/slash", "paused": true}]`, peerA))
+	d.Put(
+		"/rest/config/folders",
+		fmt.Sprintf(`[{"id": "here", "path": "~/here", "paused": true, "devices": [{"deviceID": %q}],
+		"versioning": {"type": "simple", "params": {"keep": "5"}}}, {"id": "with/slash", "path": "~/slash", "paused": true}]`, peerA),
+	)
 	s.Register(d.ID, d.APIKey, d.Address, d.Port, "t")
 	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
 	w := &wishes{t: t, s: s, r: r}

@@ -9,9 +9,10 @@ import (
 	"testing"
 
 	"muster/api"
+	"muster/internal/core/plan"
 	"muster/internal/fleet"
-	"muster/internal/plan"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // wishes are random templates that come and go.
@@ -53,7 +54,7 @@ func (w *wishes) shuffle() {
 // then others are tried.
 func (w *wishes) plan(id fleet.DeviceID) (made api.Plan) {
 	w.t.Helper()
-	server.Until(w.t, func() string {
+	wait.Until(w.t, func() string {
 		var err error
 		made, err = w.s.Client.DevicePlan(w.t.Context(), string(id))
 		if fleet.CodeOf(err) == fleet.CodeInvalid {
@@ -77,7 +78,7 @@ func (w *wishes) plan(id fleet.DeviceID) (made api.Plan) {
 // atRest waits until nothing more is to be sent. The state alone may say held all the time.
 func (w *wishes) atRest(id fleet.DeviceID) {
 	w.t.Helper()
-	server.Until(w.t, func() string {
+	wait.Until(w.t, func() string {
 		made, err := w.s.Client.DevicePlan(w.t.Context(), string(id))
 		if err != nil {
 			return err.Error()

@@ -4,11 +4,11 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense, type ReactNode } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
 import { asProblem } from "./api/problem";
-import { Frame } from "./Frame";
+import { Frame } from "./frame/Frame";
 import { Live } from "./live/Live";
-import { Device } from "./pages/Device";
-import { Devices } from "./pages/Devices";
-import { Waiting } from "./pages/Waiting";
+import { Device } from "./pages/devices/Device";
+import { Devices } from "./pages/devices/Devices";
+import { Waiting } from "./pages/waiting/Waiting";
 import { Session } from "./session/Session";
 import { Boundary } from "./ui/boundary";
 import { Copies } from "./ui/copies";
@@ -20,19 +20,21 @@ import { To } from "./ui/text";
 import { theme } from "./ui/theme";
 
 
-const Audit = lazy(() => import("./pages/Audit"));
-const Events = lazy(() => import("./pages/Events"));
-const Folder = lazy(() => import("./pages/Folder"));
-const FolderMatrix = lazy(() => import("./pages/FolderMatrix"));
-const Folders = lazy(() => import("./pages/Folders"));
-const Rollout = lazy(() => import("./pages/Rollout"));
-const Rollouts = lazy(() => import("./pages/Rollouts"));
-const Settings = lazy(() => import("./pages/Settings"));
-const Tag = lazy(() => import("./pages/Tag"));
-const Tags = lazy(() => import("./pages/Tags"));
-const Template = lazy(() => import("./pages/Template"));
-const TemplateOrder = lazy(() => import("./pages/TemplateOrder"));
-const Templates = lazy(() => import("./pages/Templates"));
+const Audit = lazy(() => import("./pages/audit/Audit"));
+const Events = lazy(() => import("./pages/events/Events"));
+const KeptEvents = lazy(() => import("./pages/events/KeptEvents"));
+const File = lazy(() => import("./pages/folders/File"));
+const Folder = lazy(() => import("./pages/folders/Folder"));
+const FolderMatrix = lazy(() => import("./pages/folders/FolderMatrix"));
+const Folders = lazy(() => import("./pages/folders/Folders"));
+const Rollout = lazy(() => import("./pages/rollouts/Rollout"));
+const Rollouts = lazy(() => import("./pages/rollouts/Rollouts"));
+const Settings = lazy(() => import("./pages/settings/Settings"));
+const Tag = lazy(() => import("./pages/tags/Tag"));
+const Tags = lazy(() => import("./pages/tags/Tags"));
+const Template = lazy(() => import("./pages/templates/Template"));
+const TemplateOrder = lazy(() => import("./pages/templates/TemplateOrder"));
+const Templates = lazy(() => import("./pages/templates/Templates"));
 
 const client = new QueryClient({
   defaultOptions: {
@@ -95,12 +97,14 @@ function Routes() {
       <Route path="/templates/:id">{({ id }) => <Template key={id} id={id} />}</Route>
       <Route path="/folder-matrix" component={FolderMatrix} />
       <Route path="/folders" component={Folders} />
+      <Route path="/folders/:id/file">{({ id }) => <File key={id} id={id} />}</Route>
       <Route path="/folders/:id">{({ id }) => <Folder key={id} id={id} />}</Route>
       <Route path="/rollouts" component={Rollouts} />
       <Route path="/rollouts/:id">{({ id }) => <Rollout key={id} id={Number(id)} />}</Route>
       <Route path="/tags" component={Tags} />
       <Route path="/tags/:tag">{({ tag }) => <Tag key={tag} tag={decoded(tag)} />}</Route>
       <Route path="/events" component={Events} />
+      <Route path="/events/kept" component={KeptEvents} />
       <Route path="/audit" component={Audit} />
       <Route path="/settings" component={Settings} />
       <Route>

@@ -1,5 +1,5 @@
 import axe from "axe-core";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from "playwright-core";
 import { type Muster, password } from "./muster";
 
 /** launch starts Debian's Chromium. Nothing of it leaves the machine. */
@@ -18,6 +18,20 @@ export function launch(): Promise<Browser> {
       "--disable-dev-shm-usage",
     ],
   });
+}
+
+const patience = 110_000; // ms: a busy machine is slow, and a wait ends as soon as what it waits for is there
+
+/** newContext is a browser of its own, whose waits are long enough for a busy machine. */
+export async function newContext(browser: Browser, options?: BrowserContextOptions): Promise<BrowserContext> {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(patience);
+  return context;
+}
+
+/** newPage is a page in a browser of its own. */
+export async function newPage(browser: Browser, options?: BrowserContextOptions): Promise<Page> {
+  return (await newContext(browser, options)).newPage();
 }
 
 /** logIn fills in the form of the console; root is another address than the server's own. */
@@ -59,6 +73,7 @@ async function faults(page: Page, only: "all" | "colours"): Promise<string[]> {
 /** tabTo presses Tab until the element with the focus has this accessible name. */
 export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   const wanted = page.getByRole("button", { name }).or(page.getByRole("link", { name })).or(page.getByLabel(name));
+  await wanted.first().waitFor({ state: "attached" });
   for (let pressed = 0; pressed < 120; pressed++) {
     if (await wanted.evaluateAll((all) => all.includes(document.activeElement as HTMLElement))) return;
     await page.keyboard.press("Tab");

@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import type { Browser, Page } from "playwright-core";
+import { newPage } from "./browser";
 
 const folder = new URL("../shots/", import.meta.url).pathname;
 
@@ -17,14 +18,12 @@ export async function inEveryView(
   mkdirSync(folder, { recursive: true });
   for (const colorScheme of ["light", "dark"] as const) {
     for (const width of [1440, 390]) {
-      const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } });
-      const page = await context.newPage();
-      page.setDefaultTimeout(90_000); // of a busy machine
+      const page = await newPage(browser, { colorScheme, viewport: { width, height: 900 } });
       await draw(page, async (name) => {
         await page.waitForTimeout(400); // tooltips and fades come to rest; a picture needs no more
         return page.screenshot({ path: `${folder}${name}-${colorScheme}-${width}.png` });
       });
-      await context.close();
+      await page.context().close();
     }
   }
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, serious, settle } from "./browser";
+import { launch, logIn, newContext, newPage, serious, settle } from "./browser";
 import { crawl } from "./crawl";
 import { Daemon } from "./daemon";
 import { Muster } from "./muster";
@@ -31,7 +31,7 @@ afterAll(async () => {
  * once: the server slows down who does so ten times in a row.
  */
 async function open(name: string, path = ""): Promise<Page> {
-  const context = await browser.newContext();
+  const context = await newContext(browser);
   const page = await context.newPage();
   page.on("console", (message) => {
     if (/Content Security Policy/.test(message.text())) blocked.push(message.text());
@@ -61,7 +61,7 @@ test("the first view loads less than 350 KiB of script", () => {
 });
 
 test("a wrong password is refused, the right one leads to the page that was asked for", async () => {
-  const page = await (await browser.newContext()).newPage();
+  const page = await newPage(browser);
   await page.goto(`${muster.url}/ui/devices?q=nas`);
   await page.locator("input[name=userid]").fill("anna");
   await page.locator("input[name=password]").fill("a wrong password");
@@ -197,7 +197,7 @@ test("a template with a mistake is mended, its plan read, saved, and its rollout
   await page.getByRole("button", { name: /^Save/ }).waitFor();
   await page.getByRole("navigation").getByRole("link", { name: /Rollouts/ }).click();
   await page.getByRole("link", { name: "Rollout 1" }).click();
-  await page.getByText("Succeeded").first().waitFor({ timeout: 90_000 }); // by events: the page is not loaded again
+  await page.getByText("Succeeded").first().waitFor(); // by events: the page is not loaded again
   await page.getByText("1 of 1 done").waitFor();
   expect((await daemon.options()).relayReconnectIntervalM).toBe(30);
   await page.context().close();
@@ -210,7 +210,7 @@ test("a device that goes offline and comes back is shown so without a reload", a
   await daemon.stop();
   await page.getByText("Unreachable").first().waitFor();
   await daemon.launch();
-  await page.getByText("Online").first().waitFor({ timeout: 90_000 });
+  await page.getByText("Online").first().waitFor();
   expect(await page.evaluate(() => window.name)).toBe("not loaded again");
   await page.context().close();
 });
@@ -267,7 +267,7 @@ test("a daemon is paused, resumed and started again from its page", async () => 
   await dialog.getByRole("button", { name: "Restart" }).click();
   await daemon.ended(); // this one has no monitor that would start it again
   await daemon.launch();
-  await panel.getByRole("listitem").filter({ hasText: "Restart" }).getByText("Done").waitFor({ timeout: 90_000 });
+  await panel.getByRole("listitem").filter({ hasText: "Restart" }).getByText("Done").waitFor();
   await page.context().close();
 });
 
@@ -347,7 +347,7 @@ test("a rollout is halted, and undone on the devices that it had reached", async
   await page.getByText("Halted").first().waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Undo" }).click();
-  await page.getByText("Undone").first().waitFor({ timeout: 60_000 });
+  await page.getByText("Undone").first().waitFor();
   await until("no daemon has it any more", async () => {
     const { devices } = await muster.call<{ devices: { deviceID: string; configuration: string }[] }>("GET", "/inventory");
     return devices.every((device) => device.configuration === "inSync");
@@ -370,12 +370,12 @@ test("what is held for a group is answered once", async () => {
   await group.getByText("5 devices").waitFor();
   await group.getByRole("button", { name: "Consent" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Consent" }).click();
-  await group.waitFor({ state: "detached", timeout: 60_000 });
+  await group.waitFor({ state: "detached" });
   await page.context().close();
 });
 
 test("the fleet's numbers have the curve of a day", async () => {
-  const context = await browser.newContext();
+  const context = await newContext(browser);
   const page = await context.newPage();
   page.on("pageerror", (error) => blocked.push(String(error)));
   const start = Date.parse("2026-01-01T00:00:00Z");
@@ -385,7 +385,7 @@ test("the fleet's numbers have the curve of a day", async () => {
   }));
   await page.route("**/overview/history*", (route) => route.fulfill({ json: { step: 60, points } }));
   await logIn(page, muster, "anna");
-  const curve = page.getByRole("img", { name: "The last day: online" });
+  const curve = page.getByRole("img", { name: "The last day: devices online" });
   await curve.locator("canvas").waitFor();
   if (process.env.CURVE_SHOT) await page.screenshot({ path: process.env.CURVE_SHOT });
   await context.close();
@@ -457,7 +457,7 @@ test("a device that knocks at a daemon is let in from the first page", async () 
     await stranger.call("POST", "/config/devices", { deviceID: daemon.id, addresses: [address] });
     const page = await open("anna");
     const group = page.getByRole("region", { name: "A device asks to be let in" });
-    await group.getByRole("button", { name: "Let in" }).click({ timeout: 90_000 });
+    await group.getByRole("button", { name: "Let in" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Let in" }).click();
     await until("the daemon has the device", async () =>
       (await daemon.call<{ deviceID: string }[]>("GET", "/config/devices")).some((one) => one.deviceID === stranger.id),

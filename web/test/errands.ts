@@ -1,6 +1,6 @@
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn } from "./browser";
+import { launch, logIn, newPage } from "./browser";
 import { Muster } from "./muster";
 import { until } from "./until";
 
@@ -21,13 +21,13 @@ let page: Page;
 let acts = 0;
 
 beforeAll(async () => {
-  [muster, browser] = await Promise.all([Muster.start("--demo", "30"), launch()]);
+  [muster, browser] = await Promise.all([Muster.start("--demo", "30", "--trouble-after", "1s", "--stalled-after", "2s"), launch()]);
   await Promise.all([muster.user("anna", "admin"), muster.user("gone", "operator")]);
   await until("all demo devices are in sync", async () => {
     const { configurations } = await muster.call<{ configurations: Record<string, number> }>("GET", "/overview");
     return configurations.inSync === 30;
   });
-  page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  page = await newPage(browser, { viewport: { width: 1440, height: 900 } });
   await logIn(page, muster, "anna");
 });
 
@@ -73,9 +73,9 @@ function errand(what: string, run: () => Promise<void>) {
   });
 }
 
-errand("which device has been out of sync longest", async () => {
+errand("which device has not been in order for longest", async () => {
   await click(link("Devices"));
-  await click(button("Out of sync"));
+  await click(button("Not in order"));
   await click(page.getByRole("columnheader", { name: "Since" }).getByRole("button"));
   await page.getByText(/ of 30 devices/).waitFor();
   await page.getByRole("grid", { name: "Devices" }).getByRole("link").first().waitFor();
@@ -165,4 +165,64 @@ errand("shut a person out", async () => {
   await until("the account is gone", async () =>
     (await muster.call<{ name: string }[]>("GET", "/users")).every((one) => one.name !== "gone"),
   );
+});
+
+// Whether the files are where they should be.
+
+errand("which folders are stopped, and why", async () => {
+  await click(link(/folders stopped on/));
+  await click(link("cedar-server-001", page.getByRole("grid", { name: "Devices" })));
+  await page.getByRole("region", { name: "Folders" }).getByText("folder path missing").waitFor();
+});
+
+errand("who is behind in a folder, by how much and until when", async () => {
+  await find("scans of group 3");
+  const behind = page.getByRole("region", { name: "Who is behind, and who has what they lack" });
+  await link("birch-backup-010", behind).waitFor();
+  await behind.getByText(/GiB in [\d,]+ items/).waitFor();
+  await behind.getByText(/^done /).waitFor();
+});
+
+errand("which files fail on the NAS, and why", async () => {
+  await find("lagoon-nas-007");
+  await click(link("notes of group 2"));
+  const failed = page.getByRole("region", { name: "15 items could not be synced" });
+  await failed.getByRole("row").filter({ hasText: "lagoon-nas-007" }).getByText("insufficient space").first().waitFor();
+});
+
+errand("who was not seen for a week", async () => {
+  await click(link("Devices"));
+  await click(button("Not seen for a week"));
+  await page.getByText("No device matches").waitFor();
+});
+
+errand("which disk is nearly full", async () => {
+  await click(link("Devices"));
+  await click(page.getByRole("columnheader", { name: "Disk free" }).getByRole("button"));
+  await link("delta-desk-002", page.getByRole("row").nth(1)).waitFor();
+});
+
+errand("who is connected with whom in a folder", async () => {
+  await find("invoices of group 5");
+  const shares = page.getByRole("region", { name: "Who shares it, and is connected with whom" });
+  await shares.getByRole("row").filter({ hasText: "birch-server-015" }).getByText("no device").waitFor();
+});
+
+errand("what happened on this laptop last night", async () => {
+  await find("iris-laptop-025");
+  await page.getByRole("region", { name: "What happened" }).getByText(/other devices have something else/).waitFor();
+});
+
+errand("what does its daemon say", async () => {
+  await find("lagoon-nas-007");
+  await click(page.getByRole("tab", { name: "Log" }));
+  await page.getByText(/items failed to sync/).waitFor();
+});
+
+errand("why is this file not there", async () => {
+  await find("notes of group 2");
+  await click(page.getByRole("textbox", { name: "Path of a file in this folder" }));
+  await type("2024/item-04760.dat");
+  await click(button("Why is this file not there?"));
+  await page.getByText("It could not be synced. The daemon says:").waitFor();
 });

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, serious, tabTo } from "./browser";
+import { launch, newPage, serious, tabTo } from "./browser";
 import { Daemon } from "./daemon";
 import { Muster, password } from "./muster";
 import { until } from "./until";
@@ -14,7 +14,7 @@ let page: Page;
 beforeAll(async () => {
   [muster, daemon, browser] = await Promise.all([Muster.start(), Daemon.start(), launch()]);
   await muster.user("anna", "admin");
-  page = await browser.newPage();
+  page = await newPage(browser);
 });
 
 afterAll(async () => {
@@ -123,7 +123,7 @@ test("while the server is away the page says so, keeps what it shows, and connec
   await banner.waitFor();
   await page.getByRole("heading", { level: 1, name: "my laptop" }).waitFor();
   await muster.again();
-  await banner.waitFor({ state: "hidden", timeout: 90_000 });
+  await banner.waitFor({ state: "hidden" });
   await until("no part of the page says it", async () => (await page.getByText("server does not answer").count()) === 0);
   await muster.call("PUT", `/devices/${daemon.id}/tags/back-again`);
   await page.getByText("back-again").first().waitFor(); // by an event of the new process

@@ -10,7 +10,7 @@ let muster: Muster;
 let browser: Browser;
 
 beforeAll(async () => {
-  [muster, browser] = await Promise.all([Muster.start("--demo", "30"), launch()]);
+  [muster, browser] = await Promise.all([Muster.start("--demo", "30", "--trouble-after", "1s", "--stalled-after", "2s"), launch()]);
   await muster.user("anna", "admin");
   const fleet = await muster.call<{ devices: { deviceID: string }[] }>("GET", "/inventory");
   await until("all demo devices are in sync", async () => {
@@ -46,8 +46,9 @@ test("shots", async () => {
     const [rollout] = await muster.call<{ wave: number }[]>("GET", "/rollouts");
     return rollout !== undefined && rollout.wave > 0;
   });
-  const fleet = await muster.call<{ devices: { deviceID: string }[] }>("GET", "/inventory");
+  const fleet = await muster.call<{ devices: { deviceID: string; label: string }[] }>("GET", "/inventory");
   const id = fleet.devices[0]?.deviceID ?? "";
+  const named = (label: string) => fleet.devices.find((one) => one.label === label)?.deviceID ?? "";
   const pages: [string, string][] = [
     ["home", ""],
     ["devices", "devices"],
@@ -62,6 +63,15 @@ test("shots", async () => {
     ["template-new", "templates/new"],
     ["folders", "folders"],
     ["folder", "folders/price-list"],
+    ["folder-stopped", "folders/invoices-0001-1"],
+    ["folder-behind", "folders/music-0004-1"],
+    ["folder-failed", "folders/notes-0002-1"],
+    ["file", "folders/notes-0002-1/file?path=2024/item-04760.dat"],
+    ["device-failed", `devices/${named("lagoon-nas-007")}`],
+    ["device-disks", `devices/${named("delta-desk-002")}`],
+    ["device-log", `devices/${named("lagoon-nas-007")}/log`],
+    ["devices-stopped", "devices?waiting=folderStopped"],
+    ["events-kept", "events/kept"],
     ["folder-matrix", "folder-matrix"],
     ["rollouts", "rollouts"],
     ["rollout", "rollouts/1"],

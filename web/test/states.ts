@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn } from "./browser";
+import { launch, logIn, newPage } from "./browser";
 import { Muster } from "./muster";
 
 // Every page that reads (the page of events follows the stream alone) with a server that does not answer yet, and one that answers with an error.
@@ -26,11 +26,11 @@ test("every page shows that it waits for the server, and why it shows nothing", 
   const [template] = await muster.call<{ id: number }[]>("GET", "/templates");
   const pages = [
     ...["", "devices", "templates", "templates/order", `templates/${template?.id ?? 0}`, "folder-matrix", "folders"],
-    ...["folders/handbook", "rollouts", "tags", "tags/demo", "audit"],
-    ...["", "/plan", "/templates", "/history", "/settings"].map((tab) => device + tab),
+    ...["folders/handbook", "folders/handbook/file?path=a.ods", "events/kept", "rollouts", "tags", "tags/demo", "audit"],
+    ...["", "/plan", "/templates", "/history", "/log", "/settings"].map((tab) => device + tab),
     ...["", "?tab=people", "?tab=tokens", "?tab=enrolment", "?tab=secrets", "?tab=server"].map((tab) => `settings${tab}`),
   ];
-  const page = await browser.newPage();
+  const page = await newPage(browser);
   await logIn(page, muster, "anna");
   const wrong: string[] = [];
   for (const path of pages) {
@@ -44,7 +44,7 @@ test("every page shows that it waits for the server, and why it shows nothing", 
     });
     await page.goto(`${muster.url}/ui/${path}`);
     const shows = (what: string, locator = page.getByText(what)) =>
-      locator.first().waitFor({ timeout: 5000 }).catch(() => wrong.push(`${path || "first"}: no ${what}`));
+      locator.first().waitFor({ timeout: 20_000 }).catch(() => wrong.push(`${path || "first"}: no ${what}`));
     await shows("loading state", page.locator("[aria-label=Loading]"));
     answer();
     await shows("error", page.getByRole("alert").getByText(/the database is away/i));

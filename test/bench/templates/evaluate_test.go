@@ -9,9 +9,9 @@ import (
 	"go.starlark.net/starlarkstruct"
 	"go.starlark.net/syntax"
 
+	"muster/internal/adapter/sandbox"
+	"muster/internal/core/template"
 	"muster/internal/fleet"
-	"muster/internal/sandbox"
-	"muster/internal/template"
 )
 
 // Two programs that list all devices of a tag: the result of the first is the same for every device.

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"muster/internal/desired"
+	"muster/internal/adapter/sandbox"
+	"muster/internal/core/desired"
+	"muster/internal/core/stconfig"
+	"muster/internal/core/template"
 	"muster/internal/fleet"
-	"muster/internal/sandbox"
-	"muster/internal/stconfig"
-	"muster/internal/template"
 )
 
 const (

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"muster/internal/adapter/sandbox"
+	"muster/internal/core/template"
 	"muster/internal/fleet"
-	"muster/internal/sandbox"
-	"muster/internal/template"
 )
 
 // The test binary is its own worker.

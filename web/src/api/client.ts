@@ -36,7 +36,7 @@ async function fetchWithSession(request: Request): Promise<Response> {
 
 export const api = createClient<paths>({ baseUrl: root, fetch: fetchWithSession, credentials: "same-origin" });
 
-interface Answer<T> {
+export interface Answer<T> {
   data?: T;
   error?: unknown;
   response: Response;
@@ -49,15 +49,26 @@ export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
   return data as T;
 }
 
-/** send is ask with the headers that belong to what was read or stored. */
-export async function send<T>(answer: Promise<Answer<T>>): Promise<{ data: T; etag: string; warning: string }> {
+/**
+ * send is ask with the headers that belong to what was read or stored; after is where the next part of a list begins.
+ */
+export async function send<T>(
+  answer: Promise<Answer<T>>,
+): Promise<{ data: T; etag: string; warning: string; after: string }> {
   const { data, error, response } = await answer;
   if (!response.ok) throw problemOf(error, response);
   return {
     data: data as T,
     etag: response.headers.get("ETag") ?? "",
     warning: unescaped(response.headers.get("Muster-Warning") ?? ""),
+    after: afterOf(response.headers.get("Link") ?? ""),
   };
+}
+
+/** afterOf reads from a Link header where the next part of a list begins; blank after the last one. */
+export function afterOf(link: string): string {
+  const next = /<([^>]*)>\s*;\s*rel="next"/.exec(link)?.[1] ?? "";
+  return new URLSearchParams(next.split("?")[1] ?? "").get("after") ?? "";
 }
 
 /** unescaped reads the JSON escapes of a header's text. */

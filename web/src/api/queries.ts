@@ -1,131 +1,98 @@
 import { queryOptions } from "@tanstack/react-query";
-import { api, ask, send, type Schemas } from "./client";
+import { api, send, type Schemas } from "./client";
+import { at, pages, question } from "./question";
 
 /** mostOneSided is how many one-sided shares are asked for at once. */
 export const mostOneSided = 1000;
 
+const failedAtOnce = 100; // failed items of one answer
+const before = { placeholderData: <T>(last: T | undefined) => last }; // an answer stays until the next one is there
+
+/** LogQuery picks kept events. */
+export interface LogQuery {
+  device?: string;
+  folder?: string;
+  kind?: Schemas["LogEntry"]["kind"][];
+  since?: string;
+  limit?: number;
+}
+
 /** Every question that pages ask. The first word of a key is what live events name. */
 export const queries = {
-  whoami: () =>
-    queryOptions({
-      queryKey: ["whoami"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/whoami", { signal })),
-      staleTime: Infinity,
-    }),
+  whoami: () => question(["whoami"], (signal) => api.GET("/api/v1/whoami", { signal }), { staleTime: Infinity }),
+  version: () => question(["version"], (signal) => api.GET("/api/v1/version", { signal })),
   overview: () =>
-    queryOptions({
-      queryKey: ["overview"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/overview", { signal })),
-      refetchInterval: 60_000,
-    }),
-  demo: () =>
-    queryOptions({
-      queryKey: ["demo"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/demo", { signal })),
-      retry: false,
-    }),
+    question(["overview"], (signal) => api.GET("/api/v1/overview", { signal }), { refetchInterval: 60_000 }),
+  demo: () => question(["demo"], (signal) => api.GET("/api/v1/demo", { signal }), { retry: false }),
   history: () =>
-    queryOptions({
-      queryKey: ["history"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/overview/history", { signal, params: { query: { span: "day" } } })),
-      refetchInterval: 60_000,
-    }),
+    question(
+      ["history"],
+      (signal) => api.GET("/api/v1/overview/history", { signal, params: { query: { span: "day" } } }),
+      { refetchInterval: 60_000 },
+    ),
   waiting: () =>
-    queryOptions({
-      queryKey: ["waiting"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/waiting", { signal })),
-      refetchInterval: 60_000,
-    }),
+    question(["waiting"], (signal) => api.GET("/api/v1/waiting", { signal }), { refetchInterval: 60_000 }),
   audit: (query: { limit: number; after?: string; who?: string; what?: string }) =>
-    queryOptions({
-      queryKey: ["audit", query],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/audit", { signal, params: { query } })),
-    }),
+    question(["audit", query], (signal) => api.GET("/api/v1/audit", { signal, params: { query } })),
   device: (deviceID: string) =>
-    queryOptions({
-      queryKey: ["device", deviceID, "state"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/devices/{deviceID}/state", { signal, params: { path: { deviceID } } })),
-      refetchInterval: 60_000,
-    }),
+    question(
+      ["device", deviceID, "state"],
+      (signal) => api.GET("/api/v1/devices/{deviceID}/state", at(signal, { deviceID })),
+      { refetchInterval: 60_000 },
+    ),
   deviceStatus: (deviceID: string) =>
-    queryOptions({
-      queryKey: ["device", deviceID, "status"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/devices/{deviceID}/status", { signal, params: { path: { deviceID } } })),
-      retry: false,
-    }),
+    question(
+      ["device", deviceID, "status"],
+      (signal) => api.GET("/api/v1/devices/{deviceID}/status", at(signal, { deviceID })),
+      { retry: false },
+    ),
   plan: (deviceID: string) =>
-    queryOptions({
-      queryKey: ["device", deviceID, "plan"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/devices/{deviceID}/plan", { signal, params: { path: { deviceID } } })),
-      retry: false,
-    }),
+    question(
+      ["device", deviceID, "plan"],
+      (signal) => api.GET("/api/v1/devices/{deviceID}/plan", at(signal, { deviceID })),
+      { retry: false },
+    ),
   /** differences are what the plans of the devices of a filter would change, equal changes together. */
   differences: (query: { tag: string[]; version: string[]; os: string[] }) =>
-    queryOptions({
-      queryKey: ["differences", query],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/differences", { signal, params: { query } })),
+    question(["differences", query], (signal) => api.GET("/api/v1/differences", { signal, params: { query } }), {
+      ...before,
       retry: false,
       refetchInterval: 15_000, // events do not read it again: each answer plans many devices
-      placeholderData: (before) => before,
     }),
   config: (deviceID: string) =>
-    queryOptions({
-      queryKey: ["device", deviceID, "config"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/devices/{deviceID}/config", { signal, params: { path: { deviceID } } })),
-      retry: false,
-    }),
+    question(
+      ["device", deviceID, "config"],
+      (signal) => api.GET("/api/v1/devices/{deviceID}/config", at(signal, { deviceID })),
+      { retry: false },
+    ),
   deviceSettings: (deviceID: string) =>
-    queryOptions({
-      queryKey: ["device", deviceID, "settings"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/devices/{deviceID}/settings", { signal, params: { path: { deviceID } } })),
-    }),
+    question(["device", deviceID, "settings"], (signal) =>
+      api.GET("/api/v1/devices/{deviceID}/settings", at(signal, { deviceID })),
+    ),
   deviceVars: (deviceID: string) =>
-    queryOptions({
-      queryKey: ["device", deviceID, "vars"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/devices/{deviceID}/vars", { signal, params: { path: { deviceID } } })),
-    }),
+    question(["device", deviceID, "vars"], (signal) =>
+      api.GET("/api/v1/devices/{deviceID}/vars", at(signal, { deviceID })),
+    ),
   effectiveVars: (deviceID: string) =>
-    queryOptions({
-      queryKey: ["device", deviceID, "vars", "effective"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/devices/{deviceID}/vars/effective", { signal, params: { path: { deviceID } } })),
-    }),
+    question(["device", deviceID, "vars", "effective"], (signal) =>
+      api.GET("/api/v1/devices/{deviceID}/vars/effective", at(signal, { deviceID })),
+    ),
   deviceTrust: (deviceID: string) =>
-    queryOptions({
-      queryKey: ["device", deviceID, "trust"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/devices/{deviceID}/trust", { signal, params: { path: { deviceID } } })),
-    }),
+    question(["device", deviceID, "trust"], (signal) =>
+      api.GET("/api/v1/devices/{deviceID}/trust", at(signal, { deviceID })),
+    ),
   revisions: (deviceID: string) =>
-    queryOptions({
-      queryKey: ["device", deviceID, "revisions"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/devices/{deviceID}/revisions", { signal, params: { path: { deviceID } } })),
-    }),
+    question(["device", deviceID, "revisions"], (signal) =>
+      api.GET("/api/v1/devices/{deviceID}/revisions", at(signal, { deviceID })),
+    ),
   revisionDiff: (deviceID: string, number: number, other: number) =>
-    queryOptions({
-      queryKey: ["device", deviceID, "diff", number, other],
-      queryFn: ({ signal }) =>
-        ask(
-          api.GET("/api/v1/devices/{deviceID}/revisions/{number}/diff/{other}", {
-            signal,
-            params: { path: { deviceID, number, other } },
-          }),
-        ),
-      staleTime: Infinity,
-    }),
-  templates: () =>
-    queryOptions({
-      queryKey: ["templates"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/templates", { signal })),
-    }),
+    question(
+      ["device", deviceID, "diff", number, other],
+      (signal) =>
+        api.GET("/api/v1/devices/{deviceID}/revisions/{number}/diff/{other}", at(signal, { deviceID, number, other })),
+      { staleTime: Infinity },
+    ),
+  templates: () => question(["templates"], (signal) => api.GET("/api/v1/templates", { signal })),
   template: (templateID: number) =>
     queryOptions({
       queryKey: ["templates", templateID],
@@ -134,177 +101,157 @@ export const queries = {
       refetchOnWindowFocus: false,
     }),
   templateTags: (templateID: number) =>
-    queryOptions({
-      queryKey: ["templates", templateID, "tags"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/templates/{templateID}/tags", { signal, params: { path: { templateID } } })),
-    }),
+    question(["templates", templateID, "tags"], (signal) =>
+      api.GET("/api/v1/templates/{templateID}/tags", at(signal, { templateID })),
+    ),
   templateSaver: (templateID: number) =>
-    queryOptions({
-      queryKey: ["templates", templateID, "saver"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/templates/{templateID}/saver", { signal, params: { path: { templateID } } })),
-    }),
+    question(["templates", templateID, "saver"], (signal) =>
+      api.GET("/api/v1/templates/{templateID}/saver", at(signal, { templateID })),
+    ),
   templateVersions: (templateID: number) =>
-    queryOptions({
-      queryKey: ["templates", templateID, "history"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/templates/{templateID}/history", { signal, params: { path: { templateID } } })),
-    }),
+    question(["templates", templateID, "history"], (signal) =>
+      api.GET("/api/v1/templates/{templateID}/history", at(signal, { templateID })),
+    ),
   templateVersion: (templateID: number, generation: number) =>
-    queryOptions({
-      queryKey: ["template-version", templateID, generation],
-      queryFn: ({ signal }) =>
-        ask(
-          api.GET("/api/v1/templates/{templateID}/history/{generation}", {
-            signal,
-            params: { path: { templateID, generation } },
-          }),
-        ),
-      staleTime: Infinity,
-    }),
+    question(
+      ["template-version", templateID, generation],
+      (signal) =>
+        api.GET("/api/v1/templates/{templateID}/history/{generation}", at(signal, { templateID, generation })),
+      { staleTime: Infinity },
+    ),
   deviceTemplates: (deviceID: string) =>
-    queryOptions({
-      queryKey: ["device", deviceID, "templates"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/devices/{deviceID}/templates", { signal, params: { path: { deviceID } } })),
-    }),
+    question(["device", deviceID, "templates"], (signal) =>
+      api.GET("/api/v1/devices/{deviceID}/templates", at(signal, { deviceID })),
+    ),
   why: (deviceID: string, key: string) =>
-    queryOptions({
-      queryKey: ["device", deviceID, "why", key],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/devices/{deviceID}/why", { signal, params: { path: { deviceID }, query: { key } } })),
-      retry: false,
-    }),
-  /** actions are the last orders to daemons; while one is carried out they are read often. */
-  actions: () =>
-    queryOptions({
-      queryKey: ["actions"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/actions", { signal, params: { query: { limit: 100 } } })),
-      refetchInterval: (query) => (query.state.data?.some((run) => run.status === "running") ? 2000 : 60_000),
-    }),
+    question(
+      ["device", deviceID, "why", key],
+      (signal) =>
+        api.GET("/api/v1/devices/{deviceID}/why", { signal, params: { path: { deviceID }, query: { key } } }),
+      { retry: false },
+    ),
+  /** orders are the last orders to daemons; while one is carried out they are read often. */
+  orders: () =>
+    question(
+      ["orders"],
+      (signal) => api.GET("/api/v1/orders", { signal, params: { query: { limit: 100 } } }),
+      { refetchInterval: (query) => (query.state.data?.some((run) => run.status === "running") ? 2000 : 60_000) },
+    ),
   enrollments: () =>
-    queryOptions({
-      queryKey: ["enrollments"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/enrollments", { signal })),
-      refetchInterval: 15_000,
-    }),
-  enrollKeys: () =>
-    queryOptions({
-      queryKey: ["enroll-keys"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/enroll-keys", { signal })),
-    }),
+    question(["enrollments"], (signal) => api.GET("/api/v1/enrollments", { signal }), { refetchInterval: 15_000 }),
+  enrollKeys: () => question(["enroll-keys"], (signal) => api.GET("/api/v1/enroll-keys", { signal })),
   tagProtection: (tag: string) =>
-    queryOptions({
-      queryKey: ["tags", tag, "protection"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/tags/{tag}/protection", { signal, params: { path: { tag } } })),
-    }),
-  /** deviceFolders is what the daemon last said about each of its folders. */
+    question(["tags", tag, "protection"], (signal) => api.GET("/api/v1/tags/{tag}/protection", at(signal, { tag }))),
+  /** deviceFolders is how each folder of a device stands there. */
   deviceFolders: (deviceID: string) =>
-    queryOptions({
-      queryKey: ["device", deviceID, "folders"],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/devices/{deviceID}/folders", { signal, params: { path: { deviceID } } })),
-    }),
+    question(
+      ["device", deviceID, "folders"],
+      (signal) => api.GET("/api/v1/devices/{deviceID}/folders", at(signal, { deviceID })),
+      { refetchInterval: 30_000 },
+    ),
   /** folderOverviews are all folders with the numbers of their devices, in one answer. */
   folderOverviews: () =>
-    queryOptions({
-      queryKey: ["folder-overviews"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/overview/folders", { signal })),
-      refetchInterval: 60_000,
-    }),
+    question(
+      ["folder-overviews"],
+      (signal) => api.GET("/api/v1/overview/folders", { signal }),
+      { refetchInterval: 60_000 },
+    ),
   /** tagOverviews are all tags with what carries them, in one answer. */
-  tagOverviews: () =>
-    queryOptions({
-      queryKey: ["tag-overviews"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/overview/tags", { signal })),
-    }),
-  tags: () =>
-    queryOptions({ queryKey: ["tags"], queryFn: ({ signal }) => ask(api.GET("/api/v1/tags", { signal })) }),
+  tagOverviews: () => question(["tag-overviews"], (signal) => api.GET("/api/v1/overview/tags", { signal })),
+  tags: () => question(["tags"], (signal) => api.GET("/api/v1/tags", { signal })),
   tagTemplates: (tag: string) =>
-    queryOptions({
-      queryKey: ["templates", "of", tag],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/tags/{tag}/templates", { signal, params: { path: { tag } } })),
-    }),
+    question(["templates", "of", tag], (signal) => api.GET("/api/v1/tags/{tag}/templates", at(signal, { tag }))),
   tagSettings: (tag: string) =>
-    queryOptions({
-      queryKey: ["tags", tag, "settings"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/tags/{tag}/settings", { signal, params: { path: { tag } } })),
-    }),
+    question(["tags", tag, "settings"], (signal) => api.GET("/api/v1/tags/{tag}/settings", at(signal, { tag }))),
   tagVars: (tag: string) =>
-    queryOptions({
-      queryKey: ["tags", tag, "vars"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/tags/{tag}/vars", { signal, params: { path: { tag } } })),
-    }),
-  folders: () =>
-    queryOptions({ queryKey: ["folders"], queryFn: ({ signal }) => ask(api.GET("/api/v1/folders", { signal })) }),
-  folder: (folderID: string) =>
-    queryOptions({
-      queryKey: ["folders", folderID],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/folders/{folderID}", { signal, params: { path: { folderID } } })),
-    }),
+    question(["tags", tag, "vars"], (signal) => api.GET("/api/v1/tags/{tag}/vars", at(signal, { tag }))),
+  folders: () => question(["folders"], (signal) => api.GET("/api/v1/folders", { signal })),
+  /** folderDevices are how a folder is on each device that has it. */
+  folderDevices: (folderID: string) =>
+    question(
+      ["folder-state", folderID, "devices"],
+      (signal) => api.GET("/api/v1/folders/{folderID}/devices", at(signal, { folderID })),
+      { refetchInterval: 30_000 },
+    ),
+  /** folderState is how a folder is in the fleet. */
+  folderState: (folderID: string) =>
+    question(
+      ["folder-state", folderID, "fleet"],
+      (signal) => api.GET("/api/v1/folders/{folderID}/state", at(signal, { folderID })),
+      { refetchInterval: 30_000 },
+    ),
+  /** failedItems are the items of a folder that daemons could not sync, a part at a time. */
+  failedItems: (folderID: string) =>
+    pages(["folder-state", folderID, "failed"], (signal, after) =>
+      api.GET("/api/v1/folders/{folderID}/failed", {
+        signal,
+        params: { path: { folderID }, query: { limit: failedAtOnce, ...(after ? { after } : {}) } },
+      }),
+    ),
+  /** file is one file of a folder on each device. Events do not read it again: every answer asks daemons. */
+  file: (folderID: string, path: string) =>
+    question(["file", folderID, path], (signal) =>
+      api.GET("/api/v1/folders/{folderID}/files", { signal, params: { path: { folderID }, query: { path } } }),
+    ),
+  deviceDisks: (deviceID: string) =>
+    question(
+      ["device", deviceID, "disks"],
+      (signal) => api.GET("/api/v1/devices/{deviceID}/disks", at(signal, { deviceID })),
+      { refetchInterval: 60_000 },
+    ),
+  /** eventLog are events that the server keeps, the newest first, a part at a time. */
+  eventLog: ({ device, ...rest }: LogQuery) =>
+    pages(
+      ["event-log", device, rest],
+      (signal, after) =>
+        api.GET("/api/v1/events/log", {
+          signal,
+          params: {
+            query: { limit: 50, ...rest, ...(device ? { device: [device] } : {}), ...(after ? { after } : {}) },
+          },
+        }),
+      { refetchInterval: 30_000 },
+    ),
+  /** deviceLog is the daemon's own log; the daemon is asked for it. */
+  deviceLog: (deviceID: string) =>
+    question(
+      ["device-log", deviceID],
+      (signal) => api.GET("/api/v1/devices/{deviceID}/log", at(signal, { deviceID })),
+      { retry: false },
+    ),
   folderShares: (folderID: string) =>
-    queryOptions({
-      queryKey: ["folder-shares", folderID],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/folders/{folderID}/shares", { signal, params: { path: { folderID } } })),
-    }),
+    question(["folder-shares", folderID], (signal) =>
+      api.GET("/api/v1/folders/{folderID}/shares", at(signal, { folderID })),
+    ),
   oneSidedShares: (q: string) =>
-    queryOptions({
-      queryKey: ["one-sided-shares", q],
-      queryFn: ({ signal }) =>
-        ask(
-          api.GET("/api/v1/overview/one-sided-shares", {
-            signal,
-            params: { query: { limit: mostOneSided, ...(q ? { q } : {}) } },
-          }),
-        ),
-      refetchInterval: 15_000,
-      placeholderData: (before) => before,
-    }),
+    question(
+      ["one-sided-shares", q],
+      (signal) =>
+        api.GET("/api/v1/overview/one-sided-shares", {
+          signal,
+          params: { query: { limit: mostOneSided, ...(q ? { q } : {}) } },
+        }),
+      { ...before, refetchInterval: 15_000 },
+    ),
   folderMatrix: ({ q, tag }: { q: string; tag: string }) =>
-    queryOptions({
-      queryKey: ["folder-matrix", q, tag],
-      queryFn: ({ signal }) =>
-        ask(
-          api.GET("/api/v1/overview/matrix", {
-            signal,
-            params: { query: { ...(q ? { q } : {}), ...(tag ? { tag } : {}) } },
-          }),
-        ),
-      refetchInterval: 15_000,
-      placeholderData: (before) => before,
-    }),
-  rollouts: () =>
-    queryOptions({
-      queryKey: ["rollouts"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/rollouts", { signal })),
-    }),
+    question(
+      ["folder-matrix", q, tag],
+      (signal) =>
+        api.GET("/api/v1/overview/matrix", {
+          signal,
+          params: { query: { ...(q ? { q } : {}), ...(tag ? { tag } : {}) } },
+        }),
+      { ...before, refetchInterval: 15_000 },
+    ),
+  rollouts: () => question(["rollouts"], (signal) => api.GET("/api/v1/rollouts", { signal })),
   rollout: (rolloutID: number) =>
-    queryOptions({
-      queryKey: ["rollouts", rolloutID],
-      queryFn: ({ signal }) =>
-        ask(api.GET("/api/v1/rollouts/{rolloutID}", { signal, params: { path: { rolloutID } } })),
-    }),
-  sessions: () =>
-    queryOptions({ queryKey: ["sessions"], queryFn: ({ signal }) => ask(api.GET("/api/v1/sessions", { signal })) }),
-  users: () =>
-    queryOptions({ queryKey: ["users"], queryFn: ({ signal }) => ask(api.GET("/api/v1/users", { signal })) }),
-  tokens: () =>
-    queryOptions({ queryKey: ["tokens"], queryFn: ({ signal }) => ask(api.GET("/api/v1/tokens", { signal })) }),
-  secrets: () =>
-    queryOptions({ queryKey: ["secrets"], queryFn: ({ signal }) => ask(api.GET("/api/v1/secrets", { signal })) }),
-  folderRoots: () =>
-    queryOptions({
-      queryKey: ["folder-roots"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/folder-roots", { signal })),
-    }),
-  configurator: () =>
-    queryOptions({
-      queryKey: ["configurator"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/configurator", { signal })),
-    }),
+    question(["rollouts", rolloutID], (signal) => api.GET("/api/v1/rollouts/{rolloutID}", at(signal, { rolloutID }))),
+  sessions: () => question(["sessions"], (signal) => api.GET("/api/v1/sessions", { signal })),
+  users: () => question(["users"], (signal) => api.GET("/api/v1/users", { signal })),
+  tokens: () => question(["tokens"], (signal) => api.GET("/api/v1/tokens", { signal })),
+  secrets: () => question(["secrets"], (signal) => api.GET("/api/v1/secrets", { signal })),
+  folderRoots: () => question(["folder-roots"], (signal) => api.GET("/api/v1/folder-roots", { signal })),
+  configurator: () => question(["configurator"], (signal) => api.GET("/api/v1/configurator", { signal })),
 };
 
 export type Rollout = Schemas["Rollout"];

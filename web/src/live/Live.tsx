@@ -1,8 +1,7 @@
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useState, type ReactNode } from "react";
-import type { Schemas } from "../api/client";
 import type { Inventory } from "../api/inventory";
-import { patchFolders, patchInventory, type DeviceEvent, type FolderEvent, type LiveEvent, type StatusEvent } from "./patch";
+import { patchInventory, type LiveEvent } from "./patch";
 import { recent } from "./recent";
 import { Stream, type StreamState } from "./stream";
 
@@ -83,7 +82,7 @@ export class Patches {
     switch (event.type) {
       case "device":
       case "plan": {
-        const { state } = event.data as DeviceEvent;
+        const { state } = event.data;
         if (state) this.client.setQueryData(["device", device, "state"], state);
         if (event.type === "plan") isStale("device", device, "plan");
         else isStale("tag-overviews");
@@ -92,19 +91,15 @@ export class Patches {
         break;
       }
       case "status": {
-        const { status } = event.data as StatusEvent;
+        const { status } = event.data;
         if (status) this.client.setQueryData(["device", device, "status"], status);
         break;
       }
-      case "folder": {
-        const told = event.data as FolderEvent;
-        this.client.setQueryData<Schemas["FolderSummary"][]>(["folders", told.summary.folder], (old) =>
-          old?.map((one) => (one.device === device ? told.summary : one)),
-        );
-        this.client.setQueryData<FolderEvent[]>(["device", device, "folders"], (old) => old && patchFolders(old, told));
+      case "folder":
+        isStale("device", device, "folders");
+        isStale("folder-state", event.data.summary.folder);
         isStale("folder-overviews");
         break;
-      }
       case "config":
         isStale("device", device, "revisions");
         isStale("device", device, "plan");

@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
 import type { Inventory } from "../api/inventory";
-import { patchFolders, patchInventory, type FolderEvent, type LiveEvent } from "./patch";
+import { patchInventory, type LiveEvent } from "./patch";
 
 const row = (label: string, connection = "online") => ({ deviceID: label, label, connection, tags: ["t"] });
 
 const inventory = (...labels: string[]) =>
   ({ total: labels.length, devices: labels.map((label) => row(label)) }) as Inventory;
 
-const event = (type: LiveEvent["type"], device: string, data: unknown): LiveEvent => ({
+const event = (type: LiveEvent["type"], device: string, data: unknown) => ({
   id: 1,
   type,
   device,
   tags: [],
   time: "2026-01-01T00:00:00.000Z",
   data,
-});
+}) as LiveEvent;
 
 test("the last row of each device is shown, and the order stays", () => {
   const now = patchInventory(inventory("b", "a", "c"), [
@@ -51,12 +51,4 @@ test("a device that is registered no more has no row", () => {
 test("what changes no row leaves the answer as it is", () => {
   const before = inventory("a");
   expect(patchInventory(before, [event("rollout", "", {}), event("device", "a", { deleted: false })])).toBe(before);
-});
-
-const folder = (id: string, state: string) => ({ summary: { folder: id }, state, error: "" }) as FolderEvent;
-
-test("what a daemon says of a folder is in its place, a new folder comes last", () => {
-  const old = [folder("a", "idle"), folder("b", "idle")];
-  expect(patchFolders(old, folder("a", "syncing")).map((one) => one.state)).toEqual(["syncing", "idle"]);
-  expect(patchFolders(old, folder("c", "error")).map((one) => one.summary.folder)).toEqual(["a", "b", "c"]);
 });

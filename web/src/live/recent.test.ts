@@ -3,14 +3,14 @@ import type { LiveEvent } from "./patch";
 import { Recent } from "./recent";
 import { told } from "./told";
 
-const event = (id: number, type: LiveEvent["type"], data: unknown): LiveEvent => ({
+const event = (id: number, type: LiveEvent["type"], data: unknown) => ({
   id,
   type,
   device: "A",
   tags: [],
   time: "2026-01-01T00:00:00Z",
   data,
-});
+}) as LiveEvent;
 
 test("an event is told in a sentence, with a way to what it is about", () => {
   expect(told(event(1, "device", { deleted: true, state: null })).text).toBe("is registered no more");

@@ -59,9 +59,11 @@ export function exactly(at: Date): string {
   return at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
 }
 
-/** timeOfDay writes a moment of today, to the second. */
-export function timeOfDay(at: Date): string {
-  return at.toLocaleTimeString(undefined, { hour12: false });
+/** clock writes a moment to the second: the time alone of today, with the date of another day. */
+export function clock(at: Date, now: Date): string {
+  const time = at.toLocaleTimeString(undefined, { hour12: false });
+  if (at.toDateString() === now.toDateString()) return time;
+  return `${at.toLocaleDateString(undefined, { dateStyle: "medium" })}, ${time}`;
 }
 
 /** shortID is the first group of a device ID, which people know it by. */

@@ -1,4 +1,6 @@
-import type { ReactNode } from "react";
+import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
+import { useState, type ReactNode } from "react";
+import { sortedBy } from "./order";
 import type { Tone } from "./state";
 
 export function Row({
@@ -97,27 +99,50 @@ export interface Column<T> {
   title: string;
   cell: (row: T) => ReactNode;
   right?: boolean;
+  by?: (row: T) => number | string; // the list is sorted by it; the least comes first
 }
 
 /**
  * List is a plain table for tens of rows; see VirtualTable for thousands. On a narrow page each row is a block, in which
- * every cell but the first one has the title of its column before it.
+ * every cell but the first one has the title of its column before it. Rows keep their order until one sorts them.
  */
 export function List<T>({ rows, columns, id }: { rows: T[]; columns: Column<T>[]; id: (row: T) => string | number }) {
+  const [sort, setSort] = useState<{ title: string; descending: boolean }>();
+  const by = columns.find(({ title }) => title === sort?.title)?.by;
+  const shown = by ? sortedBy(rows, by, sort?.descending) : rows;
   return (
     <div className="u-scroll" tabIndex={0} role="group" aria-label="Table">
       <table className="u-table u-blocks">
         <thead>
           <tr>
-            {columns.map((column) => (
-              <th key={column.title} scope="col" data-right={column.right || undefined}>
-                {column.title}
-              </th>
-            ))}
+            {columns.map((column) => {
+              const sorted = sort?.title === column.title ? sort : undefined;
+              const Sign = sorted?.descending ? IconArrowDown : IconArrowUp;
+              return (
+                <th
+                  key={column.title}
+                  scope="col"
+                  data-right={column.right || undefined}
+                  aria-sort={sorted ? (sorted.descending ? "descending" : "ascending") : undefined}
+                >
+                  {column.by ? (
+                    <button
+                      type="button"
+                      onClick={() => setSort({ title: column.title, descending: sorted?.descending === false })}
+                    >
+                      {column.title}
+                      {sorted && <Sign size={12} aria-hidden />}
+                    </button>
+                  ) : (
+                    column.title
+                  )}
+                </th>
+              );
+            })}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {shown.map((row) => (
             <tr key={id(row)}>
               {columns.map((column) => (
                 <td key={column.title} data-title={column.title || undefined} data-right={column.right || undefined}>

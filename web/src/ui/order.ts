@@ -16,3 +16,13 @@ export function useKeptOrder<T>(items: T[], id: (item: T) => string, isHeld: boo
   const byID = new Map(items.map((item) => [id(item), item]));
   return order.flatMap((one) => byID.get(one) ?? []);
 }
+
+const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+
+/** sortedBy gives rows in the order of a number or text of each; equal ones stay as they were. */
+export function sortedBy<T>(rows: T[], by: (row: T) => number | string, descending = false): T[] {
+  const sign = descending ? -1 : 1;
+  const compare = (a: number | string, b: number | string) =>
+    typeof a === "number" && typeof b === "number" ? a - b : collator.compare(String(a), String(b));
+  return [...rows].sort((a, b) => sign * compare(by(a), by(b)));
+}

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { IconAlertTriangle, IconInfoCircle, type Icon } from "@tabler/icons-react";
-import { useIsFetching, type UseQueryResult } from "@tanstack/react-query";
+import { useIsFetching, type UseInfiniteQueryResult, type UseQueryResult } from "@tanstack/react-query";
 import { useEffect, type ReactNode } from "react";
 import { asProblem } from "../api/problem";
 import { sentence } from "./format";
@@ -84,6 +84,24 @@ export function Loads<T>({
   }
   if (query.error) return <Wrong error={query.error} retry={() => void query.refetch()} />;
   return <Ghosts rows={rows} />;
+}
+
+/** More asks for the next part of a list that comes in parts. */
+export function More({
+  query: { hasNextPage, isFetchingNextPage, fetchNextPage },
+  children,
+}: {
+  query: Pick<UseInfiniteQueryResult, "hasNextPage" | "isFetchingNextPage" | "fetchNextPage">;
+  children: string;
+}) {
+  if (!hasNextPage) return null;
+  return (
+    <div className="u-more">
+      <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+        {children}
+      </Button>
+    </div>
+  );
 }
 
 export function Ghosts({ rows = 4 }: { rows?: number }) {

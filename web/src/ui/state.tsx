@@ -104,15 +104,6 @@ export const modes: Record<string, Badge> = {
   paused: { word: "Paused", tone: "wait", icon: IconPlayerPause },
 };
 
-/** folderStates are how one folder is on one device. */
-export const folderStates: Record<string, Badge> = {
-  inSync: { word: "In sync", tone: "good", icon: IconCircleCheck },
-  outOfSync: { word: "Behind", tone: "busy", icon: IconRefresh },
-  inError: { word: "In error", tone: "bad", icon: IconCircleX },
-  paused: { word: "Paused", tone: "wait", icon: IconPlayerPause },
-  unknown: { word: "Unknown", tone: "quiet", icon: IconHelpCircle },
-};
-
 export const orders: Record<string, Badge> = {
   running: { word: "Under way", tone: "busy", icon: IconRefresh },
   done: { word: "Done", tone: "good", icon: IconCircleCheck },
@@ -135,7 +126,7 @@ export const enrollKeys: Record<string, Badge> = {
   altered: { word: "Altered in the database", tone: "bad", icon: IconAlertTriangle },
 };
 
-/** events are the types of what happens. */
+/** events are the types of what happens, and the kinds of what is kept of it. */
 export const events: Record<string, Badge> = {
   device: { word: "Device", tone: "busy", icon: IconPlugConnected },
   status: { word: "Status", tone: "quiet", icon: IconHeartbeat },
@@ -145,6 +136,12 @@ export const events: Record<string, Badge> = {
   rollout: { word: "Rollout", tone: "busy", icon: IconRocket },
   pending: { word: "Asks to be let in", tone: "wait", icon: IconHandStop },
   template: { word: "Template", tone: "busy", icon: IconTemplate },
+  connection: { word: "Connection", tone: "busy", icon: IconPlugConnected },
+  configuration: { word: "Configuration", tone: "busy", icon: IconFileDiff },
+  revision: { word: "Revision", tone: "quiet", icon: IconHistory },
+  conflict: { word: "Conflict", tone: "wait", icon: IconAlertTriangle },
+  peers: { word: "Peers", tone: "quiet", icon: IconPlugConnectedX },
+  order: { word: "Order", tone: "busy", icon: IconListCheck },
   missed: { word: "Missed", tone: "wait", icon: IconAlertTriangle },
 };
 

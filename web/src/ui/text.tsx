@@ -2,7 +2,7 @@ import { CopyButton } from "@mantine/core";
 import { IconCheck, IconCopy } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { Link, useRouter } from "wouter";
-import { ago, shortID, timeOfDay } from "./format";
+import { ago, clock, shortID } from "./format";
 import { useNow } from "./now";
 
 /** Ago is a relative time; the exact one shows on hover and on focus. */
@@ -17,11 +17,12 @@ export function Ago({ at, before = "" }: { at: string | null | undefined; before
   );
 }
 
-/** Moment is the time of day; the whole one shows on hover. */
+/** Moment is the time of day, of another day with its date; the whole one shows on hover. */
 export function Moment({ at }: { at: string }) {
+  const now = useNow();
   return (
     <time dateTime={at} data-at={at}>
-      {timeOfDay(new Date(at))}
+      {clock(new Date(at), now)}
     </time>
   );
 }
@@ -132,7 +133,7 @@ export function CellChip({ children }: { children: string }) {
   );
 }
 
-export function Bar({ value, tone, label }: { value: number; tone?: "good" | "bad"; label: string }) {
+export function Bar({ value, tone, label }: { value: number; tone?: "good" | "bad" | "plain"; label: string }) {
   return (
     <div
       className="u-bar"

@@ -24,7 +24,7 @@ const boxWidth = 36;
 /**
  * VirtualTable shows thousands of rows, of which only the visible ones are in the page. Arrow keys move, Enter opens. The
  * table listens for its rows: a cell made of few plain elements, without handlers and state, scrolls well. On a narrow
- * screen a row has two lines: one column, and two below it.
+ * screen a row has two lines: one column, and the others below it.
  */
 export function VirtualTable<T>({
   label,
@@ -43,7 +43,7 @@ export function VirtualTable<T>({
   label: string;
   rows: T[];
   columns: VColumn<T>[];
-  narrow: string[]; // IDs of the three columns that a narrow screen has room for
+  narrow: string[]; // IDs of the columns that a narrow screen has room for: three or four
   id: (row: T) => string;
   name: (row: T) => string;
   sort?: { by: string; descending: boolean };
@@ -122,6 +122,7 @@ export function VirtualTable<T>({
       role="grid"
       aria-label={label}
       data-selects={onSelect ? true : undefined}
+      data-below={isNarrow ? columns.length - 1 : undefined}
       aria-rowcount={rows.length + 1}
       aria-multiselectable={onSelect ? true : undefined}
       aria-activedescendant={current >= 0 && rows[current] ? `${prefix}-${current}` : undefined}

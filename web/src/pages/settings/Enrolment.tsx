@@ -11,7 +11,7 @@ import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing } from "../../ui/page";
 import { enrollKeys, State } from "../../ui/state";
 import { Ago, Chip, Command, Faint, Mono, Muted, ShortID, Stacked, Strong, Text } from "../../ui/text";
-import { agentCommand, useFingerprint } from "../agentline";
+import { agentCommand, useFingerprint } from "../devices/agentline";
 
 type Enrollment = Schemas["Enrollment"];
 

@@ -4,18 +4,25 @@ import { queries } from "../../api/queries";
 import { count, plural, sentence, size } from "../../ui/format";
 import { Columns, Fact, Facts, Panel, Rows, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing } from "../../ui/page";
-import { RunningDemo } from "../Demo";
+import { RunningDemo } from "../start/Demo";
 import { Ago, Faint, Mono, Muted, Strong, Text } from "../../ui/text";
 
 /** Server is what the service itself has to say: backup, certificate, who is told of problems. */
 export default function Server() {
   const overview = useQuery(queries.overview());
+  const version = useQuery(queries.version());
   return (
     <Loads query={overview}>
       {(data) => (
         <Columns wide>
           <Panel title="This server">
             <Facts>
+              {version.data && (
+                <Fact name="Muster">
+                  {version.data.version}
+                  {version.data.commit && <Muted> commit {version.data.commit}</Muted>}
+                </Fact>
+              )}
               <Fact name="Devices">{count(data.devices)}</Fact>
               <Fact name="Templates">{count(data.templates)}</Fact>
               <Fact name="Tags">{count(data.tags)}</Fact>

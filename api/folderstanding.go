@@ -1,0 +1,78 @@
+package api
+
+// FolderStanding is how one folder stands on one device: one state, why, and the figures beside it. Figures are of the
+// present only where state is not unknown; asOf says how old they are.
+type FolderStanding struct {
+	DeviceID    string       `json:"deviceID"`
+	Folder      string       `json:"folder" doc:"ID of the folder"`
+	State       string       `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,scanning,upToDate" doc:"The first of this order that holds"`
+	Last        string       `json:"last" enum:",stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,scanning,upToDate" doc:"The state that was known last, while state is unknown; blank otherwise"`
+	Trouble     bool         `json:"trouble" doc:"A person should look at it"`
+	Reason      string       `json:"reason" doc:"Why the state is what it is"`
+	Next        string       `json:"next" doc:"What a person can do; may be blank"`
+	Since       *Time        `json:"since" format:"date-time" nullable:"true" doc:"When the state began; null: not known"`
+	AsOf        *Time        `json:"asOf" format:"date-time" nullable:"true" doc:"When the daemon gave the figures; null: never"`
+	Type        string       `json:"type" enum:",sendreceive,sendonly,receiveonly,receiveencrypted" doc:"Blank while it is not known"`
+	Paused      bool         `json:"paused" doc:"The folder is paused, by the configuration of the device"`
+	GlobalBytes int64        `json:"globalBytes" doc:"Bytes of the folder's newest state, as the device knows it"`
+	NeedBytes   int64        `json:"needBytes" doc:"Bytes that are missing"`
+	NeedItems   int64        `json:"needItems" doc:"Files, directories and symlinks that are missing"`
+	NeedDeletes int64        `json:"needDeletes" doc:"Items still to be deleted"`
+	Rate        float64      `json:"rate" doc:"Bytes a second over the last 30 seconds; 0: nothing comes, or not known"`
+	DoneBetween []Time       `json:"doneBetween" nullable:"false" doc:"Earliest and latest time (RFC 3339) at which nothing is missing any more; empty where that cannot be said"`
+	HeldBy      []string     `json:"heldBy" nullable:"false" doc:"IDs of devices that are connected to it and known to have what it lacks; at most 10. Of devices that are not registered it is not known"`
+	Peers       FolderPeers  `json:"peers"`
+	Error       *FolderError `json:"error" doc:"Why the daemon cannot go on with the folder; null: it can"`
+	Failed      int64        `json:"failed" doc:"Items that the daemon could not sync"`
+
+	Besides []FolderFinding `json:"besides" nullable:"false" doc:"What is wrong besides the state, the worst first"`
+}
+
+// FolderFinding is something that is wrong with a folder on a device besides its state.
+type FolderFinding struct {
+	Cause   string `json:"cause" enum:"driveMissing,diskNearlyFull,disagree,conflicts"`
+	Trouble bool   `json:"trouble" doc:"It lasts for so long that a person should look at it"`
+	Reason  string `json:"reason" doc:"Why it is so"`
+	Next    string `json:"next" doc:"What a person can do; may be blank"`
+	Since   *Time  `json:"since" format:"date-time" nullable:"true" doc:"When Muster saw it first; null: not known"`
+}
+
+// FolderPeers are the other devices that share a folder, in numbers.
+type FolderPeers struct {
+	Connected int `json:"connected" doc:"Of those that share it, connected to the device"`
+	Shared    int `json:"shared"`
+}
+
+// FolderError is why a daemon cannot go on with a folder.
+type FolderError struct {
+	Kind string `json:"kind" enum:"pathMissing,markerMissing,noSpace,permission,other"`
+	Text string `json:"text" doc:"As the daemon says it"`
+}
+
+// FleetFolder is one folder on all devices that have it.
+type FleetFolder struct {
+	Folder      string         `json:"folder" doc:"ID of the folder"`
+	Label       string         `json:"label" doc:"The label that most devices use"`
+	State       string         `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,scanning,upToDate,disagree" doc:"The worst of its devices; disagree: they are up to date and count different files"`
+	Reason      string         `json:"reason" doc:"Why the state is what it is"`
+	Next        string         `json:"next" doc:"What a person can do; may be blank"`
+	Since       *Time          `json:"since" format:"date-time" nullable:"true" doc:"When the first of the devices came into the state; null: not known"`
+	Devices     FolderCounts   `json:"devices" doc:"By the state of the folder on them"`
+	GlobalBytes int64          `json:"globalBytes" doc:"The most that one device knows of"`
+	NeedBytes   int64          `json:"needBytes" doc:"Missing bytes of all devices together"`
+	Behind      []FolderBehind `json:"behind" nullable:"false" doc:"Devices on which something is missing, the most bytes first; at most 20"`
+	BehindCount int            `json:"behindCount" doc:"How many such devices there are"`
+}
+
+// FolderBehind is a device on which something of a folder is missing.
+type FolderBehind struct {
+	DeviceID    string   `json:"deviceID"`
+	Label       string   `json:"label"`
+	State       string   `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,scanning,upToDate"`
+	Since       *Time    `json:"since" format:"date-time" nullable:"true" doc:"When the state began; null: not known"`
+	NeedBytes   int64    `json:"needBytes"`
+	NeedItems   int64    `json:"needItems"`
+	NeedDeletes int64    `json:"needDeletes"`
+	DoneBetween []Time   `json:"doneBetween" nullable:"false" doc:"As in the folder's state on the device"`
+	HeldBy      []string `json:"heldBy" nullable:"false" doc:"Likewise"`
+}

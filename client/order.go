@@ -1,0 +1,39 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"muster/api"
+	"muster/internal/fleet"
+)
+
+// OrderToDevice gives a daemon an order. It answers when the order is stored; Order shows its progress. 409: Muster
+// does not write to the device, or carries another order out on it; 503: the device cannot be reached.
+func (c *Client) OrderToDevice(ctx context.Context, id string, o fleet.OrderSpec) (api.Order, error) {
+	return send[api.Order](ctx, c, http.MethodPost, path("devices", id, "orders", string(o.Type))+orderQuery(o), nil)
+}
+
+// OrderToTag gives the devices with a tag an order, one after the other. It ends at the first that fails.
+func (c *Client) OrderToTag(ctx context.Context, tag string, o fleet.OrderSpec) (api.Order, error) {
+	return send[api.Order](ctx, c, http.MethodPost, path("tags", tag, "orders", string(o.Type))+orderQuery(o), nil)
+}
+
+func orderQuery(o fleet.OrderSpec) string {
+	values := url.Values{"folder": {o.Folder}}
+	if o.Major {
+		values.Set("major", "true")
+	}
+	return query(values)
+}
+
+// Orders are the orders to daemons, newest first.
+func (c *Client) Orders(ctx context.Context, l List) ([]api.Order, error) {
+	return list[api.Order](ctx, c, path("orders"), l)
+}
+
+// Order is one order with its progress.
+func (c *Client) Order(ctx context.Context, id int64) (api.Order, error) {
+	return get[api.Order](ctx, c, path("orders", number(id)))
+}

@@ -1,0 +1,172 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+// Record adds an entry to the audit about an act that does not write to the store, such as a failed log-in. Acts that
+// write to the store add their entries themselves.
+func (s *Store) Record(ctx context.Context, what, subject, detail string) error {
+	_, err := write(ctx, s, "write audit", func(t *tx) (none struct{}, err error) {
+		t.record(what, subject, detail)
+		return none, nil
+	})
+	return err
+}
+
+const selectAudit = `SELECT id, at, who, what, subject, detail, previous, hash FROM audit`
+
+func scanAudit(row scanner) (e fleet.AuditEntry, err error) {
+	var at sql.NullInt64
+	err = row.Scan(&e.ID, &at, &e.Who, &e.What, &e.Subject, &e.Detail, &e.Previous, &e.Hash)
+	e.At = fromMillis(at)
+	return e, err
+}
+
+// Audit gives the entries of the audit that a query picks.
+func (s *Store) Audit(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEntry, error) {
+	text, args := auditText(q)
+	entries, err := collect(ctx, unprepared{s.reads}, scanAudit, text, args...)
+	return entries, failure("read audit", err)
+}
+
+// unprepared runs queries without keeping prepared statements, because the texts of searches are many.
+type unprepared struct{ *reads }
+
+func (u unprepared) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	return u.DB.QueryContext(ctx, text, args...)
+}
+
+// auditText gives the SQL text for a query, with only the conditions that the query has: so each can use its index.
+func auditText(q fleet.AuditQuery) (text string, args []any) {
+	var where []string
+	asks := func(condition string, value any) {
+		args = append(args, value)
+		where = append(where, fmt.Sprintf(condition, len(args)))
+	}
+	if q.Who != "" {
+		asks(`who = $%d`, plainText(q.Who))
+	}
+	if strings.HasSuffix(q.What, ".") {
+		asks(`substr(what, 1, length(CAST($%[1]d AS TEXT))) = CAST($%[1]d AS TEXT)`, plainText(q.What))
+	} else if q.What != "" {
+		asks(`what = $%d`, plainText(q.What))
+	}
+	if q.Subject != "" {
+		asks(`subject = $%d`, plainText(q.Subject))
+	}
+	if !q.Scope.Whole() {
+		tags := q.Scope.Tags()
+		for _, tag := range tags {
+			args = append(args, string(tag))
+		}
+		inside := make([]string, len(tags))
+		for i := range inside {
+			inside[i] = fmt.Sprintf("CAST($%d AS TEXT)", len(args)-len(tags)+i+1)
+		}
+		where = append(where, `subject IN (SELECT device_id FROM device_tags WHERE tag IN (`+
+			cmp.Or(strings.Join(inside, ", "), "NULL")+`))`)
+	}
+	if !q.Since.IsZero() {
+		asks(`at >= $%d`, q.Since.UnixMilli())
+	}
+	if !q.Until.IsZero() {
+		asks(`at < $%d`, q.Until.UnixMilli())
+	}
+	order, beyond := ` DESC`, `id < $%d`
+	if q.Oldest {
+		order, beyond = ``, `id > $%d`
+	}
+	if q.After > 0 {
+		asks(beyond, q.After)
+	}
+	text = selectAudit
+	if len(where) > 0 {
+		text += ` WHERE ` + strings.Join(where, ` AND `)
+	}
+	text += ` ORDER BY id` + order
+	if q.Limit > 0 {
+		args = append(args, q.Limit)
+		text += fmt.Sprintf(` LIMIT $%d`, len(args))
+	}
+	return text, args
+}
+
+// appendAudit adds the entries of a batch to the audit's chain, and replaces the audit's ends. It reads the ends in
+// the same transaction, so that processes which write by turns make one chain. changed are the marks of proofs that
+// the batch added or removed.
+func (t *tx) appendAudit(entries []fleet.AuditEntry, changed marks) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	ends, ok, err := t.auditEnds()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		entries = slices.Insert(entries, 0, t.lostEnds(ends))
+	}
+	for i := range entries {
+		e := &entries[i]
+		e.Who, e.Subject, e.Detail = plainText(e.Who), plainText(e.Subject), plainText(e.Detail)
+		e.ID, e.Previous = ends.LastID+1, ends.LastHash
+		e.Hash = e.Sum()
+		ends.LastID, ends.LastHash = e.ID, e.Hash
+	}
+	if err := t.insertAudit(entries); err != nil {
+		return err
+	}
+	if len(changed) > 0 {
+		rosters := map[string]string{}
+		maps.Copy(rosters, ends.Rosters)
+		for table, change := range changed {
+			rosters[table] = marksIn(ends, table).with(change).String()
+		}
+		ends.Rosters = rosters
+	}
+	t.committed(func() {
+		t.store.known.know(ends)
+		for _, e := range entries {
+			if e.What == fleet.AuditTampered {
+				t.store.tampering.add(e.Detail)
+			}
+		}
+	})
+	return t.putProof(auditEnds, ends)
+}
+
+const auditRows = 50 // rows in one statement
+
+func (t *tx) insertAudit(entries []fleet.AuditEntry) error {
+	const columns = 8
+	for chunk := range slices.Chunk(entries, auditRows) {
+		rows, args := make([]string, 0, len(chunk)), make([]any, 0, columns*len(chunk))
+		for i, e := range chunk {
+			rows = append(rows, placeholders(columns*i+1, columns))
+			args = append(args, e.ID, millis(e.At), e.Who, e.What, e.Subject, e.Detail, e.Previous, e.Hash)
+		}
+		text := `INSERT INTO audit (id, at, who, what, subject, detail, previous, hash) ` + t.store.dialect.givenID() +
+			` VALUES ` + strings.Join(rows, ", ")
+		if err := t.exec(text, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placeholders gives the parameters of one row as SQL, like ($3, $4).
+func placeholders(first, many int) string {
+	numbers := make([]string, many)
+	for i := range numbers {
+		numbers[i] = fmt.Sprint("$", first+i)
+	}
+	return "(" + strings.Join(numbers, ", ") + ")"
+}

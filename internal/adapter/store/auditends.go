@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"muster/internal/fleet"
+)
+
+// The ends of the audit are a proof. They contain the first and the last entry, the sum of every roster, and all
+// marks combined. Each transaction that writes the audit replaces them, so that they prove the order of everything
+// that has a proof.
+
+// lostEnds gives the entry that records that the ends in the database were not those that Muster wrote.
+func (t *tx) lostEnds(ends fleet.AuditEnds) fleet.AuditEntry {
+	t.store.log.Error("the audit does not end as Muster wrote it: type `muster audit verify`", "entry", ends.LastID)
+	return fleet.AuditEntry{At: t.now, Who: "muster", What: fleet.AuditTampered, Subject: "audit",
+		Detail: fmt.Sprintf("the audit did not end as Muster wrote it; nothing before is proven, %d was the last entry",
+			ends.LastID)}
+}
+
+// auditEnds reads the ends and locks them until the transaction ends. ok is false where Muster did not write them.
+// Then they are made up from the entries in the table, so that the next entry can be written all the same.
+func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
+	if ok, err = t.proof(auditEnds, &ends); err != nil {
+		return ends, false, err
+	}
+	last, err := scanAudit(t.row(selectAudit + ` ORDER BY id DESC LIMIT 1`))
+	if err != nil && !absent(err) {
+		return ends, false, err
+	}
+	if known := t.store.known.now(); known.LastID > 0 && (!ok || putBack(known, ends)) {
+		known.LastID = max(known.LastID, last.ID)
+		return known, false, nil // The next entry follows the known ends, so that verify shows which entries are missing.
+	}
+	if ok && last.ID > ends.LastID { // Another program added entries: the next entry gets an ID after theirs.
+		ends.LastID = last.ID
+		return ends, false, nil
+	}
+	if ok {
+		t.store.known.know(ends)
+		return ends, true, nil
+	}
+	first, err := scanAudit(t.row(selectAudit + ` ORDER BY id LIMIT 1`))
+	if err != nil && !absent(err) {
+		return ends, false, err
+	}
+	ends = fleet.AuditEnds{FirstID: max(first.ID, 1), Before: first.Previous, LastID: last.ID, LastHash: last.Hash}
+	return ends, false, nil
+}
+
+// openEnds reads the ends without locking them. ok is false where they are missing or do not open.
+func (s *Store) openEnds(ctx context.Context, q querier) (ends fleet.AuditEnds, ok bool, err error) {
+	proofs, err := collect(ctx, q, func(row scanner) (sealed []byte, err error) {
+		return sealed, row.Scan(&sealed)
+	}, `SELECT body FROM proofs WHERE name = $1`, auditEnds)
+	if err != nil || len(proofs) == 0 || s.openProof(auditEnds, proofs[0], &ends) != nil {
+		return fleet.AuditEnds{}, false, err
+	}
+	return ends, true, nil
+}
+
+// knownEnds are the newest ends of the audit that this process wrote or read. Ends only grow, whatever process
+// writes. So older ends in the database were put back from a copy. A process that has just started knows no ends;
+// then a signed head that was kept elsewhere shows that older ends were put back.
+type knownEnds struct {
+	mu   sync.Mutex // guards ends
+	ends fleet.AuditEnds
+}
+
+// know remembers ends that are committed.
+func (k *knownEnds) know(ends fleet.AuditEnds) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if ends.LastID > k.ends.LastID {
+		k.ends = ends
+	}
+}
+
+// now gives the newest known ends.
+func (k *knownEnds) now() fleet.AuditEnds {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.ends
+}
+
+// putBack tells whether ends, which were read later, are older than the known ones, or those of another audit.
+func putBack(known, ends fleet.AuditEnds) bool {
+	return ends.LastID < known.LastID || ends.LastID == known.LastID && ends.LastHash != known.LastHash
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+// PutAuthorKeys replaces the author keys of a tag, or those of the fleet where tag is "". They stay when the tag is
+// deleted: only an admin removes them.
+func (s *Store) PutAuthorKeys(ctx context.Context, tag fleet.Tag, keys []string,
+	check func(current *[]string) error) ([]string, error) {
+	if tag != "" {
+		if _, err := fleet.ParseTag(string(tag)); err != nil {
+			return nil, err
+		}
+	}
+	sorted, err := fleet.ParseAuthorKeys(keys)
+	if err != nil {
+		return nil, err
+	}
+	return write(ctx, s, "put author keys", func(t *tx) ([]string, error) {
+		was, err := collect(t.ctx, t.session, func(row scanner) (key string, err error) { return key, row.Scan(&key) },
+			`SELECT key FROM author_keys WHERE tag = $1`, string(tag))
+		slices.Sort(was)
+		if err != nil {
+			return nil, err
+		}
+		if err := ask(check, &was); err != nil || slices.Equal(was, sorted) {
+			return sorted, err
+		}
+		return sorted, t.putAuthorKeys(tag, sorted)
+	})
+}
+
+func (t *tx) putAuthorKeys(tag fleet.Tag, keys []string) error {
+	if err := t.exec(`DELETE FROM author_keys WHERE tag = $1`, string(tag)); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := t.exec(`INSERT INTO author_keys (tag, key) VALUES ($1, $2)`, string(tag), key); err != nil {
+			return err
+		}
+	}
+	what := "fleet.authorKeys"
+	if tag != "" {
+		what = "tag.authorKeys"
+	}
+	t.record(what, string(tag), strings.Join(keys, ", "))
+	t.effects.committed.Roots = true
+	t.register(func(c *contents) {
+		if c.authorKeys[tag] = keys; len(keys) == 0 {
+			delete(c.authorKeys, tag)
+		}
+	})
+	return nil
+}
+
+func (s *Store) loadAuthorKeys(ctx context.Context, q querier, c *contents) error {
+	_, err := collect(ctx, q, func(row scanner) (none struct{}, err error) {
+		var tag, key string
+		err = row.Scan(&tag, &key)
+		c.authorKeys[fleet.Tag(tag)] = append(c.authorKeys[fleet.Tag(tag)], key)
+		return none, err
+	}, `SELECT tag, key FROM author_keys`)
+	for tag := range c.authorKeys {
+		slices.Sort(c.authorKeys[tag])
+	}
+	return err
+}

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+// maxBaseKeyBytes bounds a key of a base entry, so that an index of PostgreSQL surely takes it. A key with a folder
+// and a device has a few hundred bytes.
+const maxBaseKeyBytes = 2 << 10
+
+// BaseEntries gives the ownership records of a device (what Muster wrote on it), sorted by key.
+func (s *Store) BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.BaseEntry, error) {
+	if _, err := s.registered(id); err != nil {
+		return nil, err
+	}
+	entries, err := s.baseEntries(ctx, pool{s.reads}, id)
+	slices.SortFunc(entries, func(a, b fleet.BaseEntry) int { return strings.Compare(a.Key, b.Key) })
+	return entries, failure("read base", err)
+}
+
+func (s *Store) baseEntries(ctx context.Context, q querier, id fleet.DeviceID) ([]fleet.BaseEntry, error) {
+	return collect(ctx, q, func(row scanner) (fleet.BaseEntry, error) { return s.scanBase(id, row) }, `
+		SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, run, implied, by_admin
+		FROM base_entries WHERE device_id = $1`, string(id))
+}
+
+// PutBaseEntries replaces the base entries of a device outside of an intent, because a person's edit changed the
+// base.
+func (s *Store) PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries []fleet.BaseEntry) error {
+	_, err := write(ctx, s, "put base", func(t *tx) (none struct{}, err error) {
+		if there, err := t.exists(id); err != nil || !there {
+			return none, orElse(err, noDevice(id))
+		}
+		return none, t.replaceBase(id, entries)
+	})
+	return err
+}
+
+// replaceBase replaces all base entries of a device by these. It writes only entries that differ: a device may have
+// thousands, and an intent changes few.
+func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
+	if len(entries) <= fewEntries { // To write so few entries costs less than to read the present ones.
+		return t.rewriteBase(id, entries)
+	}
+	all, err := t.store.baseEntries(t.ctx, t.session, id)
+	if err != nil {
+		return err
+	}
+	before, now := make(map[string]fleet.BaseEntry, len(all)), make(map[string]bool, len(entries))
+	for _, e := range all {
+		before[e.Key] = e
+	}
+	for _, e := range entries {
+		if now[e.Key] {
+			return twiceInBase
+		}
+		now[e.Key] = true
+		if was, there := before[e.Key]; there && reflect.DeepEqual(was, e) {
+			continue
+		}
+		if err := t.putBase(id, e); err != nil {
+			return err
+		}
+	}
+	for _, e := range all {
+		if now[e.Key] {
+			continue
+		}
+		if err := t.exec(`DELETE FROM base_entries WHERE device_id = $1 AND key = $2`, string(id), e.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const fewEntries = 2
+
+func (t *tx) rewriteBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
+	if err := t.exec(`DELETE FROM base_entries WHERE device_id = $1`, string(id)); err != nil {
+		return err
+	}
+	for i, e := range entries {
+		if slices.ContainsFunc(entries[:i], func(other fleet.BaseEntry) bool { return other.Key == e.Key }) {
+			return twiceInBase
+		}
+		if err := t.putBase(id, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var twiceInBase = &fleet.Error{Code: fleet.CodeConflict, Message: "two base entries have the same key",
+	Hint: "This is a fault of Muster: report it."}
+
+func (t *tx) putBase(id fleet.DeviceID, e fleet.BaseEntry) error {
+	if !storable(e.Key, maxBaseKeyBytes) {
+		return fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)
+	}
+	templates, err := json.Marshal(e.Templates)
+	if err != nil {
+		return err
+	}
+	sealed := func(column string, plain []byte) []byte {
+		if plain == nil {
+			return nil // That a value is absent is no secret, and must differ from an empty value.
+		}
+		return t.store.seal.Seal("base_entries", baseRow(id, e.Key), column, plain)
+	}
+	return t.exec(`
+		INSERT INTO base_entries
+			(device_id, key, kind, base, written, intended, earlier, sent, version, templates, state, run, implied,
+			by_admin)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+		ON CONFLICT (device_id, key) DO UPDATE SET kind = excluded.kind, base = excluded.base, written = excluded.written,
+			intended = excluded.intended, earlier = excluded.earlier, sent = excluded.sent, version = excluded.version,
+			templates = excluded.templates, state = excluded.state, run = excluded.run,
+			implied = excluded.implied, by_admin = excluded.by_admin`,
+		string(id), e.Key, string(e.Kind), sealed("base", e.Base), sealed("written", e.Written),
+		sealed("intended", e.Intended),
+		sealed("earlier", e.Earlier), sealed("sent", e.Sent), e.Version, string(templates), string(e.State), e.Run,
+		e.Implied, e.ByAdmin)
+}
+
+func (s *Store) scanBase(id fleet.DeviceID, row scanner) (e fleet.BaseEntry, err error) {
+	var base, written, intended, earlier, sent []byte
+	var templates string
+	err = row.Scan(&e.Key, (*string)(&e.Kind), &base, &written, &intended, &earlier, &sent, &e.Version, &templates,
+		(*string)(&e.State), &e.Run, &e.Implied, &e.ByAdmin)
+	if err != nil {
+		return e, err
+	}
+	for _, column := range []struct {
+		name   string
+		sealed []byte
+		into   *[]byte
+	}{{"base", base, &e.Base}, {"written", written, &e.Written}, {"intended", intended, &e.Intended},
+		{"earlier", earlier, &e.Earlier}, {"sent", sent, &e.Sent}} {
+		if column.sealed == nil {
+			continue
+		}
+		if *column.into, err = s.seal.Open("base_entries", baseRow(id, e.Key), column.name, column.sealed); err != nil {
+			return e, err
+		}
+	}
+	return e, json.Unmarshal([]byte(templates), &e.Templates)
+}
+
+func baseRow(id fleet.DeviceID, key string) string { return string(id) + "/" + key }

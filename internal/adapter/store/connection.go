@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"muster/internal/fleet"
+)
+
+// session is the one connection that writes, with its prepared statements. On PostgreSQL it also holds the lock.
+type session struct {
+	db    *sql.DB
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt // by the text of the statement
+}
+
+func (w *writer) connect(ctx context.Context) error {
+	db, err := w.store.dialect.openWrites()
+	if err != nil {
+		return err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	w.session = &session{db: db, conn: conn, stmts: map[string]*sql.Stmt{}}
+	if err := w.store.dialect.lockSession(ctx, conn); err != nil {
+		return errors.Join(err, w.disconnect())
+	}
+	return nil
+}
+
+func (w *writer) disconnect() error {
+	if w.session == nil {
+		return nil
+	}
+	s := w.session
+	w.session = nil
+	var errs []error
+	for _, stmt := range s.stmts {
+		errs = append(errs, stmt.Close())
+	}
+	if err := s.conn.Close(); !errors.Is(err, sql.ErrConnDone) {
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, s.db.Close())...)
+}
+
+// reload reads the contents and the admission from the database, and gives what differs from what was in memory.
+func (w *writer) reload(ctx context.Context) (fleet.Committed, error) {
+	fresh, err := w.store.load(ctx, w.session)
+	if err != nil {
+		return fleet.Committed{}, err
+	}
+	changed := w.store.model.replace(fresh)
+	before := w.store.admission.Load()
+	if err := w.store.loadAdmission(ctx); err != nil {
+		return changed, err
+	}
+	if before != nil && !before.Same(w.store.admission.Load()) {
+		changed.Admitted = slices.Collect(maps.Keys(fresh.devices))
+	}
+	return changed, nil
+}
+
+// querier runs queries: the writer's session, or the pool of readers.
+type querier interface {
+	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+}
+
+func (s *session) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
+	if stmt, ok := s.stmts[text]; ok {
+		return stmt, nil
+	}
+	stmt, err := s.conn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %q: %w", text, err)
+	}
+	s.stmts[text] = stmt
+	return stmt, nil
+}
+
+func (s *session) exec(ctx context.Context, text string, args ...any) error {
+	_, err := s.affect(ctx, text, args...)
+	return err
+}
+
+// affect does what exec does, and gives the number of rows that the statement changed.
+func (s *session) affect(ctx context.Context, text string, args ...any) (int64, error) {
+	stmt, err := s.prepared(ctx, text) //nolint:sqlclosecheck // cached until the session ends
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func (s *session) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	stmt, err := s.prepared(ctx, text) //nolint:sqlclosecheck // cached until the session ends
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(ctx, args...)
+}
+
+// scanner is a row of a result, or the error of reading it.
+type scanner interface{ Scan(into ...any) error }
+
+type failedRow struct{ err error }
+
+func (r failedRow) Scan(...any) error { return r.err }
+
+func (s *session) row(ctx context.Context, text string, args ...any) scanner {
+	stmt, err := s.prepared(ctx, text) //nolint:sqlclosecheck // cached until the session ends
+	if err != nil {
+		return failedRow{err}
+	}
+	return stmt.QueryRowContext(ctx, args...)
+}
+
+// pool makes the pool of readers a querier.
+type pool struct{ *reads }
+
+func (p pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	return p.QueryContext(ctx, text, args...)
+}
+
+// collect runs a query and gives all rows, each read by scan.
+func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) ([]T,
+	error) {
+	rows, err := q.query(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // The error that matters is in rows.Err.
+	all := []T{}
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}

@@ -1,0 +1,125 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"muster/internal/fleet"
+)
+
+// PutConsents keeps a person's answers in one transaction, and returns them with their IDs. An answer of a group is
+// neither kept nor returned where the device has already used that group's answer to the key.
+func (s *Store) PutConsents(ctx context.Context, consents []fleet.Consent) ([]fleet.Consent, error) {
+	return write(ctx, s, "put consents", func(t *tx) ([]fleet.Consent, error) { return t.putConsents(consents) })
+}
+
+func (t *tx) putConsents(consents []fleet.Consent) ([]fleet.Consent, error) {
+	kept := make([]fleet.Consent, 0, len(consents))
+	for _, c := range consents {
+		switch err := t.putConsent(&c); {
+		case err == nil:
+			kept = append(kept, c)
+		case !absent(err):
+			return nil, err
+		}
+	}
+	return kept, nil
+}
+
+// putConsent keeps one answer. It gives sql.ErrNoRows where the device has already used that group's answer to the
+// key. As long as it has not, a newer answer of the group replaces the older one and names the change as it is now: a
+// group treats changes as equal that name other registered devices.
+func (t *tx) putConsent(c *fleet.Consent) error {
+	if there, err := t.exists(c.Device); err != nil || !there {
+		return orElse(err, noDevice(c.Device))
+	}
+	if !storable(c.Key, maxBaseKeyBytes) {
+		return fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)
+	}
+	return t.row(`
+		INSERT INTO consents (device_id, key, answer, change, given_by, given_at, until, group_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (group_id, device_id, key) DO UPDATE
+		SET change = excluded.change, until = excluded.until, unreachable_since = NULL
+		WHERE consents.closed_at IS NULL RETURNING id`,
+		string(c.Device), c.Key, string(c.Answer), c.Change, plainText(c.By), c.At.UnixMilli(), c.Until.UnixMilli(),
+		sql.NullInt64{Int64: c.Group, Valid: c.Group != 0}).Scan(&c.ID)
+}
+
+// OpenConsents gives the answers of all devices that were neither used nor ended, oldest first.
+func (s *Store) OpenConsents(ctx context.Context) ([]fleet.Consent, error) {
+	return s.openConsents(ctx, "")
+}
+
+// OpenConsentsOf gives the open answers of one device, oldest first.
+func (s *Store) OpenConsentsOf(ctx context.Context, device fleet.DeviceID) ([]fleet.Consent, error) {
+	return s.openConsents(ctx, ` AND device_id = $1`, string(device))
+}
+
+func (s *Store) openConsents(ctx context.Context, where string, args ...any) ([]fleet.Consent, error) {
+	consents, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.Consent, err error) {
+		var at, until, group, away sql.NullInt64
+		err = row.Scan(&c.ID, (*string)(&c.Device), &c.Key, (*string)(&c.Answer), &c.Change, &c.By, &at, &until, &group,
+			&away)
+		c.At, c.Until, c.Group, c.UnreachableSince = fromMillis(at), fromMillis(until), group.Int64, fromMillis(away)
+		return c, err
+	}, `SELECT id, device_id, key, answer, change, given_by, given_at, until, group_id, unreachable_since FROM consents
+		WHERE closed_at IS NULL`+where+` ORDER BY id`, args...)
+	return consents, failure("read consents", err)
+}
+
+// PutConsentTimes keeps, for open answers, until when they may be used and since when their devices cannot be
+// reached.
+func (s *Store) PutConsentTimes(ctx context.Context, consents []fleet.Consent) error {
+	_, err := write(ctx, s, "put times of consents", func(t *tx) (none struct{}, err error) {
+		for _, c := range consents {
+			away := sql.NullInt64{Int64: c.UnreachableSince.UnixMilli(), Valid: !c.UnreachableSince.IsZero()}
+			err := t.exec(`UPDATE consents SET until = $2, unreachable_since = $3 WHERE id = $1 AND closed_at IS NULL`,
+				c.ID, c.Until.UnixMilli(), away)
+			if err != nil {
+				return none, err
+			}
+		}
+		return none, nil
+	})
+	return err
+}
+
+// CloseConsents records that these answers were used: by this intent, or, where intent is 0, without anything to
+// send. An answer that is closed already stays as it is.
+func (s *Store) CloseConsents(ctx context.Context, ids []int64, intent int64) error {
+	return s.closeConsents(ctx, ids, sql.NullInt64{Int64: intent, Valid: true})
+}
+
+// EndConsents records that these answers ended without having been used.
+func (s *Store) EndConsents(ctx context.Context, ids []int64) error {
+	return s.closeConsents(ctx, ids, sql.NullInt64{})
+}
+
+func (s *Store) closeConsents(ctx context.Context, ids []int64, used sql.NullInt64) error {
+	_, err := write(ctx, s, "close consents", func(t *tx) (none struct{}, err error) {
+		for _, id := range ids {
+			err := t.exec(`UPDATE consents SET closed_at = $2, intent_id = $3 WHERE id = $1 AND closed_at IS NULL`, id,
+				millis(t.now), used)
+			if err != nil {
+				return none, err
+			}
+		}
+		return none, nil
+	})
+	return err
+}
+
+// ReopenConsents takes back that this intent used these answers, because its write was not done.
+func (s *Store) ReopenConsents(ctx context.Context, ids []int64, intent int64) error {
+	_, err := write(ctx, s, "reopen consents", func(t *tx) (none struct{}, err error) {
+		for _, id := range ids {
+			err := t.exec(`UPDATE consents SET closed_at = NULL, intent_id = NULL WHERE id = $1 AND intent_id = $2`, id, intent)
+			if err != nil {
+				return none, err
+			}
+		}
+		return none, nil
+	})
+	return err
+}

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// decisionRows is the table of decisions about devices that are not registered. A decision may keep a device out
+// although it has an enrol key, so each decision has a proof. Where a decision was changed or removed, enrol keys
+// that were made before do not register devices any more.
+const decisionRows = "enrollment_decisions"
+
+// everyDevice is the ID of a decision about all devices: enrol keys that were made before it do not register devices.
+const everyDevice fleet.DeviceID = ""
+
+func decisionSum(v decisionRow) string {
+	return sumOf(decisionRows, string(v.Device), v.decision, v.Name, v.System, v.Version, v.Address,
+		strconv.Itoa(v.APIPort), unixMilli(v.FirstAt), unixMilli(v.LastAt), v.DecidedBy, unixMilli(v.DecidedAt))
+}
+
+// decisionsIn reads all decisions, and the combined marks of their proofs that the ends of the audit expect.
+func (s *Store) decisionsIn(ctx context.Context, q querier) (rows []decisionRow, want mark, err error) {
+	ends, _, err := s.openEnds(ctx, q)
+	if err != nil {
+		return nil, want, err
+	}
+	rows, err = collect(ctx, q, s.scanDecision, selectDecisions+` ORDER BY device_id`)
+	return rows, marksIn(ends, decisionRows), err
+}
+
+func decisionMarks(rows []decisionRow) (all mark) {
+	for _, row := range rows {
+		all = all.with(row.mark)
+	}
+	return all
+}
+
+// mayRegister is forbidden where an enrol key may not register a device: because of the decision about that device,
+// or because the decisions are not as Muster wrote them.
+func (t *tx) mayRegister(key fleet.EnrollKey, decision fleet.EnrollmentDecision) error {
+	if decision.Altered {
+		return fleet.ErrDecisionsAltered
+	}
+	if !decision.RemovedAt.IsZero() && !key.CreatedAt.After(decision.RemovedAt) {
+		return fleet.ErrRemovedSince
+	}
+	all, err := t.enrollmentDecision(everyDevice)
+	if err != nil {
+		return err
+	}
+	if all.Altered || !all.RemovedAt.IsZero() && !key.CreatedAt.After(all.RemovedAt) {
+		return fleet.ErrDecisionsAltered
+	}
+	rows, want, err := t.store.decisionsIn(t.ctx, t.session)
+	want = want.with(t.pending[decisionRows]).with(t.effects.marks[decisionRows])
+	if err == nil && decisionMarks(rows) != want {
+		return fleet.ErrDecisionsAltered
+	}
+	return err
+}
+
+const putDecisionProof = `UPDATE enrollment_decisions SET proof = $2 WHERE device_id = $1`
+
+// checkDecisions compares the decisions with their proofs when the store is opened. Where one was changed or removed,
+// the present enrol keys do not register devices any more.
+func (w *writer) checkDecisions(ctx context.Context) error {
+	rows, want, err := w.store.decisionsIn(ctx, w.session)
+	if err != nil {
+		return err
+	}
+	intact := decisionMarks(rows) == want
+	for _, row := range rows {
+		if row.altered && row.proved {
+			intact = false
+			w.store.log.Error("what was decided about a device was changed in the database", logkey.Device, row.Device)
+		}
+	}
+	if intact {
+		return nil
+	}
+	return w.alone(ctx, func(t *tx) error { return t.renounceDecisions(rows, want) })
+}
+
+const decisionsTampered = "what was decided about devices that are not registered was changed in the database, or a " +
+	"decision was removed: enrol keys that were made before register no device"
+
+// renounceDecisions removes the proofs of decisions that were changed, and adds a decision about all devices: which
+// decision was removed cannot be known, so no earlier enrol key may register a device.
+func (t *tx) renounceDecisions(rows []decisionRow, want mark) error {
+	t.effects.marks = t.effects.marks.with(decisionRows, want)
+	for _, row := range rows {
+		switch {
+		case !row.altered:
+			t.effects.marks.with(decisionRows, row.mark)
+		case row.proved:
+			if err := t.exec(putDecisionProof, string(row.Device), nil); err != nil {
+				return err
+			}
+		}
+	}
+	t.record(fleet.AuditTampered, decisionRows, decisionsTampered)
+	t.store.tampering.add(decisionsTampered)
+	return t.putDecision(fleet.EnrollmentRequest{Arrival: fleet.Arrival{Device: everyDevice}}, deletedDecision)
+}
+
+// verifyDecisions names the decisions that are not as Muster wrote them.
+func (s *Store) verifyDecisions(ctx context.Context) (wrong []string, err error) {
+	const tries = 10
+	for range tries {
+		_, before, err := s.decisionsIn(ctx, pool{s.reads})
+		if err != nil {
+			return nil, err
+		}
+		rows, want, err := s.decisionsIn(ctx, pool{s.reads})
+		if err != nil {
+			return nil, err
+		}
+		if before != want { // a write came between the two readings
+			continue
+		}
+		for _, row := range rows {
+			if row.altered {
+				wrong = append(wrong, fmt.Sprintf("the decision about device %q was changed or added: no enrol key registers the "+
+					"device. An administrator accepts it, or types `muster enrollment forget %s`", row.Device, row.Device))
+			}
+		}
+		if decisionMarks(rows) != want {
+			wrong = append(wrong, decisionsTampered)
+		}
+		return wrong, nil
+	}
+	return nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the decisions change too often to be verified",
+		Hint: tryAgain}
+}

@@ -1,0 +1,166 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// deviceRows is the table of devices. A device's proof covers everything that decides where its API key is sent. A
+// device whose row does not fit its proof is altered: Muster does not contact it until an administrator trusts it.
+const deviceRows = "devices"
+
+func deviceSum(r *fleet.Registered) string {
+	return sumOf(deviceRows, string(r.ID), r.APIKey.Reveal(), r.APIAddress, strconv.Itoa(r.APIPort),
+		strconv.FormatBool(r.Settings.AllowPlain), r.Settings.Pin, string(r.Settings.PinOrigin), string(r.Settings.Way))
+}
+
+// deviceRow is a device as its row has it, with its proof opened.
+type deviceRow struct {
+	fleet.Registered
+	mark    mark // mark in the proof; zero where the proof does not open
+	proved  bool // The row has a proof, which may not fit it.
+	keyless bool // The row has an empty API key, because only the device's agent has the key.
+}
+
+// readProof opens the proof of a row, and sets Altered where it does not fit the row.
+func (s *Store) readProof(r *deviceRow, sealed []byte) {
+	var proven bool
+	r.proved = sealed != nil
+	r.mark, proven = s.openRowProof(deviceRows, string(r.ID), deviceSum(&r.Registered), sealed)
+	r.Altered = !proven || r.APIKey.IsZero() && !r.keyless
+}
+
+// proveDevice makes the proof for the row of a device that is about to be written; see proveRow.
+func (t *tx) proveDevice(before mark, r *fleet.Registered) (sealed []byte, err error) {
+	return t.proveRow(deviceRows, string(r.ID), deviceSum(r), before)
+}
+
+// marksOf combines the marks of rows.
+func marksOf(rows []*deviceRow) (all mark) {
+	for _, r := range rows {
+		all = all.with(r.mark)
+	}
+	return all
+}
+
+// compareMarks compares the marks of all rows with want, those that the ends of the audit expect. Where they differ,
+// a row was removed or put back from a copy, and the marks cannot tell which row. Then every row without a pin
+// becomes altered, because an earlier row without a pin would send its API key to the first daemon that answers. A
+// row with a pin sends the key only to a daemon that was trusted before.
+func compareMarks(rows []*deviceRow, want mark) (same bool) {
+	if marksOf(rows) == want {
+		return true
+	}
+	for _, r := range rows {
+		r.Altered = r.Altered || r.Settings.Pin == ""
+	}
+	return false
+}
+
+// alteredDevice gives the error for a write to an altered row: the write would make a proof for what another program
+// changed there.
+func alteredDevice(id fleet.DeviceID) error {
+	return &fleet.Error{Code: fleet.CodeConflict, Message: fleet.AlteredReason, Hint: fleet.AlteredNext(id)}
+}
+
+const putDeviceProof = `UPDATE devices SET proof = $2 WHERE id = $1`
+
+const deviceRemoved = "a device was removed from the database, or put back as it was earlier"
+
+// renounceAltered removes the proofs of altered rows, so that they stay altered until an administrator trusts them,
+// and records in the audit what was found. From then on the ends of the audit expect only the marks of the other
+// rows.
+func (t *tx) renounceAltered(rows []*deviceRow) error {
+	ends, _, err := t.auditEnds()
+	if err != nil {
+		return err
+	}
+	t.effects.marks = t.effects.marks.with(deviceRows, marksIn(ends, deviceRows))
+	for _, r := range rows {
+		switch {
+		case !r.Altered:
+			t.effects.marks.with(deviceRows, r.mark)
+		case r.proved:
+			if err := t.exec(putDeviceProof, string(r.ID), nil); err != nil {
+				return err
+			}
+			t.record(fleet.AuditTampered, string(r.ID), fleet.AlteredReason)
+		}
+	}
+	if len(t.effects.audit) == 0 {
+		t.record(fleet.AuditTampered, deviceRows, deviceRemoved)
+		t.store.tampering.add(deviceRemoved)
+	}
+	return nil
+}
+
+// checkDevices compares the rows of devices with their proofs when the store is opened.
+func (w *writer) checkDevices(ctx context.Context) error {
+	rows, want, err := w.store.devicesIn(ctx, w.session)
+	if err != nil {
+		return err
+	}
+	same := compareMarks(rows, want)
+	for _, r := range rows {
+		if r.Altered && r.proved {
+			same = false
+			w.store.log.Error("the record of a device in the database was not written by Muster: it is not contacted",
+				logkey.Device, r.ID)
+		}
+	}
+	if same {
+		return nil
+	}
+	return w.alone(ctx, func(t *tx) error { return t.renounceAltered(rows) })
+}
+
+// devicesIn reads all devices, and the combined marks of their proofs that the ends of the audit expect.
+func (s *Store) devicesIn(ctx context.Context, q querier) (rows []*deviceRow, want mark, err error) {
+	if rows, err = collect(ctx, q, s.scanDevice, selectDevices); err != nil {
+		return nil, want, err
+	}
+	want, err = s.deviceMarks(ctx, q)
+	return rows, want, err
+}
+
+func (s *Store) deviceMarks(ctx context.Context, q querier) (mark, error) {
+	ends, _, err := s.openEnds(ctx, q)
+	return marksIn(ends, deviceRows), err
+}
+
+// verifyDevices names the rows of devices that are not as Muster wrote them.
+func (s *Store) verifyDevices(ctx context.Context) (wrong []string, err error) {
+	const tries = 10
+	for range tries {
+		before, err := s.deviceMarks(ctx, pool{s.reads})
+		if err != nil {
+			return nil, err
+		}
+		rows, want, err := s.devicesIn(ctx, pool{s.reads})
+		if err != nil {
+			return nil, err
+		}
+		if before == want { // no write came between the two readings
+			return alteredIn(rows, want), nil
+		}
+	}
+	return nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the devices change too often to be verified",
+		Hint: tryAgain}
+}
+
+func alteredIn(rows []*deviceRow, want mark) (wrong []string) {
+	for _, r := range rows {
+		if r.Altered {
+			wrong = append(wrong, fmt.Sprintf("device %q (%s): its address, port, API key, pin or plain HTTP is not as Muster "+
+				"wrote it: it is not contacted after the next start. %s", r.Label, r.ID, fleet.AlteredNext(r.ID)))
+		}
+	}
+	if marksOf(rows) != want {
+		wrong = append(wrong, deviceRemoved)
+	}
+	return wrong
+}

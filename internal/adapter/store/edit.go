@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"muster/internal/fleet"
+)
+
+// ApplyEdit writes an edit, all of it or nothing, in one transaction that makes at most one generation. It is the
+// only write that makes generations. It does not judge the edit: the caller has done so, and basis names the
+// generation and the rules for which the edit was judged. Where these are not in force any more, ApplyEdit answers
+// precondition, with the cause fleet.ErrAnotherGeneration.
+func (s *Store) ApplyEdit(ctx context.Context, edit fleet.Edit, basis fleet.Basis) (fleet.Applied, error) {
+	if err := edit.Check(); err != nil {
+		return fleet.Applied{}, err
+	}
+	e := editing{Edit: edit, basis: basis, turns: s.turnsOf(edit)}
+	if edit.Undo != nil {
+		var err error
+		if e.pasts, err = s.pastsOf(ctx, edit.Undo.Write.Hold); err != nil {
+			return fleet.Applied{}, err
+		}
+	}
+	done, err := write(ctx, s, "change the fleet", func(t *tx) (fleet.Applied, error) {
+		e.tx = t
+		err := e.apply()
+		if err == nil && basis.Trial {
+			e.done.Then, err = s.preview(t, e.generation), errTrial
+		}
+		return e.done, err
+	})
+	if errors.Is(err, errTrial) {
+		if e.done.Then == nil {
+			return fleet.Applied{}, fleet.ChangedMeanwhile(err)
+		}
+		return e.done, nil
+	}
+	return done, err
+}
+
+// errTrial ends the transaction of a trial, which takes back everything that the edit wrote.
+var errTrial error = &fleet.Error{Code: fleet.CodePrecondition, Message: "it was a trial"}
+
+// preview gives the registry as it would be if the transaction were committed, nil when other writes to the registry
+// are being committed just now.
+func (s *Store) preview(t *tx, generation int64) (then *fleet.Registry) {
+	s.model.look(func(now *contents) {
+		if now.generation+1 == generation {
+			next := now.inForce(s.model.overrides).cloned()
+			for _, change := range t.effects.model {
+				change(&next)
+			}
+			then = newView(next).registry
+		}
+	})
+	return then
+}
+
+// editing is an edit while its transaction runs.
+type editing struct {
+	*tx
+	fleet.Edit
+	basis fleet.Basis
+	turns map[fleet.ModeScope]int64 // override.turn of each mode that the edit sets
+	pasts map[int64]*fleet.Registry // registries of the generations at which an undo holds devices
+
+	generation int64 // the generation that the edit makes; 0 until the edit has changed something
+	done       fleet.Applied
+}
+
+// apply writes the parts of the edit, in an order in which each finds what it needs: devices and templates exist
+// before tags are put on them, and a device is removed after its tags and vars were changed.
+func (e *editing) apply() error {
+	if err := e.checkBasis(); err != nil {
+		return err
+	}
+	for _, part := range []func() error{
+		e.enroll, e.putDevices, e.addTemplates, e.replaceTemplates, e.deleteTemplates, e.changeTags, e.dropTags,
+		e.changeVars, e.removeDevices, e.changeLabels, e.changeSettings, e.changeModes, e.changeRoots, e.changeProtection,
+		e.changeFiles, e.forgetSource, e.undo,
+	} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	if e.generation != 0 {
+		e.done.Generation = e.generation
+	}
+	return nil
+}
+
+// checkBasis checks that the generation and the rules for which the edit was judged are in force.
+func (e *editing) checkBasis() error {
+	err := e.row(`SELECT COALESCE(MAX(number), 0) FROM generations`).Scan(&e.done.Generation)
+	if err != nil {
+		return err
+	}
+	if g := e.basis.Generation; g != nil && *g != e.done.Generation {
+		return fleet.Overtaken(e.done.Generation)
+	}
+	if e.basis.Rules == nil {
+		return nil
+	}
+	rules, err := e.rules()
+	if err == nil && rules != *e.basis.Rules {
+		err = fleet.ChangedMeanwhile(fleet.ErrAnotherGeneration)
+	}
+	return err
+}
+
+// check calls the caller's condition, which may refuse the edit.
+func (e *editing) check(found fleet.Found) error {
+	if e.basis.Check == nil {
+		return nil
+	}
+	return e.basis.Check(found)
+}
+
+// inGeneration runs a write that belongs to the edit's generation. It makes the generation when it is first called.
+func (e *editing) inGeneration(do func(generation int64) error) (err error) {
+	if e.generation == 0 {
+		if e.generation, err = e.makeGeneration(e.Cause(e.done.New)); err != nil {
+			return err
+		}
+	}
+	return do(e.generation)
+}

@@ -1,0 +1,210 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// logRows are how many entries of the event log one statement writes. Each length is a statement of its own that is
+// prepared once.
+var logRows = []int{64, 8, 1}
+
+const (
+	logColumns = `number, at, device_id, label, folder, kind, state, earlier, reason, cause, revision`
+	// The cause of a revision may be known later than the revision itself.
+	selectLog = `
+		SELECT e.number, e.at, e.device_id, e.label, e.folder, e.kind, e.state, e.earlier, e.reason,
+			CASE WHEN e.revision = 0 THEN e.cause ELSE COALESCE(r.cause, e.cause) END, e.revision
+		FROM event_log e LEFT JOIN revisions r ON r.device_id = e.device_id AND r.number = e.revision`
+	maxLogReason = 1 << 10 // bytes
+)
+
+// PutLogEntries keeps events, in one write. Their numbers are new.
+func (s *Store) PutLogEntries(ctx context.Context, entries []fleet.LogEntry) error {
+	_, err := write(ctx, s, "keep events", func(t *tx) (none struct{}, err error) {
+		for _, rows := range logRows {
+			for len(entries) >= rows {
+				if err := t.putLogEntries(entries[:rows]); err != nil {
+					return none, err
+				}
+				entries = entries[rows:]
+			}
+		}
+		return none, nil
+	})
+	return err
+}
+
+func (t *tx) putLogEntries(entries []fleet.LogEntry) error {
+	var args []any
+	for _, e := range entries {
+		args = append(args, e.Number, e.At.UnixMilli(), string(e.Device), plainText(e.Label), plainText(e.Folder),
+			string(e.Kind), e.State, e.Before, plainText(cut(e.Reason, maxLogReason)), plainText(e.Cause), e.Revision)
+	}
+	return t.exec(`INSERT INTO event_log (`+logColumns+`) VALUES `+places(len(entries), len(args)/len(entries)), args...)
+}
+
+// places is "($1, $2), ($3, $4)" for two rows of two columns.
+func places(rows, columns int) string {
+	var text strings.Builder
+	for i := range rows * columns {
+		switch {
+		case i == 0:
+			text.WriteString("(")
+		case i%columns == 0:
+			text.WriteString("), (")
+		default:
+			text.WriteString(", ")
+		}
+		fmt.Fprintf(&text, "$%d", i+1)
+	}
+	return text.String() + ")"
+}
+
+// cut gives the beginning of a text.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// LogEntries are the entries of the event log that a query picks.
+func (s *Store) LogEntries(ctx context.Context, q fleet.LogQuery) ([]fleet.LogEntry, error) {
+	text, args := logText(q)
+	entries, err := collect(ctx, unprepared{s.reads}, scanLogEntry, text, args...)
+	return entries, failure("read the event log", err)
+}
+
+// logText holds only the conditions that are asked for: each can use its index then.
+func logText(q fleet.LogQuery) (text string, args []any) {
+	var where []string
+	asks := func(condition string, values ...any) {
+		numbers := make([]any, len(values))
+		for i, value := range values {
+			args = append(args, value)
+			numbers[i] = fmt.Sprintf("$%d", len(args))
+		}
+		where = append(where, fmt.Sprintf(condition, numbers...))
+	}
+	if len(q.Devices) > 0 {
+		asks(`e.device_id IN `+holes(len(q.Devices)), anyOf(q.Devices)...)
+	}
+	const tagged = `e.device_id IN (SELECT device_id FROM device_tags WHERE tag IN `
+	if len(q.Tags) > 0 {
+		asks(tagged+holes(len(q.Tags))+`)`, anyOf(q.Tags)...)
+	}
+	if tags := q.Scope.Tags(); !q.Scope.Whole() {
+		asks(tagged+holes(len(tags))+`)`, anyOf(tags)...)
+	}
+	if q.Folder != "" {
+		asks(`e.folder = %s`, plainText(q.Folder))
+	}
+	if len(q.Kinds) > 0 {
+		asks(`e.kind IN `+holes(len(q.Kinds)), anyOf(q.Kinds)...)
+	}
+	if !q.Since.IsZero() {
+		asks(`e.at >= %s`, q.Since.UnixMilli())
+	}
+	if !q.Until.IsZero() {
+		asks(`e.at < %s`, q.Until.UnixMilli())
+	}
+	order, beyond := ` DESC`, `e.number < %s`
+	if q.Oldest {
+		order, beyond = ``, `e.number > %s`
+	}
+	if q.After > 0 {
+		asks(beyond, q.After)
+	}
+	if q.Before > 0 {
+		asks(`e.number < %s`, q.Before)
+	}
+	text = selectLog
+	if len(where) > 0 {
+		text += ` WHERE ` + strings.Join(where, ` AND `)
+	}
+	text += ` ORDER BY e.number` + order
+	if q.Limit > 0 {
+		args = append(args, q.Limit)
+		text += fmt.Sprintf(` LIMIT $%d`, len(args))
+	}
+	return text, args
+}
+
+// holes is a list for so many values, each to be filled with its number; one of no value holds nothing.
+func holes(values int) string {
+	return `(` + cmp.Or(strings.Join(slices.Repeat([]string{`CAST(%s AS TEXT)`}, values), `, `), `NULL`) + `)`
+}
+
+func anyOf[K ~string](all []K) []any {
+	values := make([]any, len(all))
+	for i, one := range all {
+		values[i] = string(one)
+	}
+	return values
+}
+
+func scanLogEntry(row scanner) (e fleet.LogEntry, err error) {
+	var at sql.NullInt64
+	err = row.Scan(&e.Number, &at, (*string)(&e.Device), &e.Label, &e.Folder, (*string)(&e.Kind), &e.State, &e.Before,
+		&e.Reason, &e.Cause, &e.Revision)
+	e.At = fromMillis(at)
+	return e, err
+}
+
+// LogBounds are the first and the last number in the event log; 0 in an empty one.
+func (s *Store) LogBounds(ctx context.Context) (first, last int64, err error) {
+	err = s.reads.QueryRowContext(ctx,
+		`SELECT COALESCE(MIN(number), 0), COALESCE(MAX(number), 0) FROM event_log`).Scan(&first, &last)
+	return first, last, failure("read the event log", err)
+}
+
+// LogCounts are how many entries each device has.
+func (s *Store) LogCounts(ctx context.Context) (map[fleet.DeviceID]int, error) {
+	type count struct {
+		device fleet.DeviceID
+		many   int
+	}
+	all, err := collect(ctx, pool{s.reads}, func(row scanner) (c count, err error) {
+		return c, row.Scan((*string)(&c.device), &c.many)
+	}, `SELECT device_id, COUNT(*) FROM event_log GROUP BY device_id`)
+	counts := make(map[fleet.DeviceID]int, len(all))
+	for _, one := range all {
+		counts[one.device] = one.many
+	}
+	return counts, failure("read the event log", err)
+}
+
+// LastLogged is the last entry of each device, folder and kind that has states.
+func (s *Store) LastLogged(ctx context.Context) ([]fleet.LogEntry, error) {
+	entries, err := collect(ctx, pool{s.reads}, scanLogEntry, selectLog+` WHERE e.number IN (
+		SELECT MAX(number) FROM event_log WHERE kind IN ('connection', 'configuration', 'folder', 'peers')
+		GROUP BY device_id, folder, kind)`)
+	return entries, failure("read the event log", err)
+}
+
+// ForgetLogEntries forgets the oldest entries of a device, and gives how many there were.
+func (s *Store) ForgetLogEntries(ctx context.Context, device fleet.DeviceID, many int) (int64, error) {
+	return write(ctx, s, "forget old events", func(t *tx) (int64, error) {
+		return t.affect(`DELETE FROM event_log WHERE number IN (
+			SELECT number FROM event_log WHERE device_id = $1 ORDER BY number LIMIT CAST($2 AS BIGINT))`, string(device), many)
+	})
+}
+
+// ForgetOldLogEntries forgets entries from before a time, not more than many, and gives the device of each.
+func (s *Store) ForgetOldLogEntries(ctx context.Context, before time.Time, many int) ([]fleet.DeviceID, error) {
+	return write(ctx, s, "forget old events", func(t *tx) ([]fleet.DeviceID, error) {
+		return collect(t.ctx, t.session, func(row scanner) (id fleet.DeviceID, err error) {
+			return id, row.Scan((*string)(&id))
+		}, `DELETE FROM event_log WHERE number IN (
+			SELECT number FROM event_log WHERE at < $1 ORDER BY at LIMIT CAST($2 AS BIGINT)) RETURNING device_id`,
+			before.UnixMilli(), many)
+	})
+}

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+// PutFolderRoots replaces the folder roots of a tag, or those of the fleet where tag is "". No device needs to carry
+// the tag yet. The roots stay when the tag is deleted: only an admin removes them.
+func (s *Store) PutFolderRoots(ctx context.Context, tag fleet.Tag, roots []string,
+	check func(current *[]string) error) ([]string, error) {
+	if tag != "" {
+		if _, err := fleet.ParseTag(string(tag)); err != nil {
+			return nil, err
+		}
+	}
+	sorted, err := fleet.ParseFolderRoots(roots)
+	if err != nil {
+		return nil, err
+	}
+	return write(ctx, s, "put folder roots", func(t *tx) ([]string, error) {
+		was, err := t.folderRoots(tag)
+		if err != nil {
+			return nil, err
+		}
+		if err := ask(check, &was); err != nil || slices.Equal(was, sorted) {
+			return sorted, err
+		}
+		return sorted, t.putFolderRoots(tag, sorted)
+	})
+}
+
+// putFolderRoots replaces the folder roots of a tag. The caller has parsed them.
+func (t *tx) putFolderRoots(tag fleet.Tag, roots []string) error {
+	if err := t.exec(`DELETE FROM folder_roots WHERE tag = $1`, string(tag)); err != nil {
+		return err
+	}
+	for _, path := range roots {
+		if err := t.exec(`INSERT INTO folder_roots (tag, path) VALUES ($1, $2)`, string(tag), path); err != nil {
+			return err
+		}
+	}
+	what := "fleet.folderRoots"
+	if tag != "" {
+		what = "tag.folderRoots"
+	}
+	t.record(what, string(tag), strings.Join(roots, ", "))
+	t.effects.committed.Roots = true
+	t.register(func(c *contents) {
+		if c.roots[tag] = roots; len(roots) == 0 {
+			delete(c.roots, tag)
+		}
+	})
+	return nil
+}
+
+func (t *tx) folderRoots(tag fleet.Tag) ([]string, error) {
+	roots, err := collect(t.ctx, t.session, func(row scanner) (path string, err error) {
+		return path, row.Scan(&path)
+	}, `SELECT path FROM folder_roots WHERE tag = $1`, string(tag))
+	slices.Sort(roots)
+	return roots, err
+}
+
+func (s *Store) loadRoots(ctx context.Context, q querier, c *contents) error {
+	_, err := collect(ctx, q, func(row scanner) (none struct{}, err error) {
+		var tag, path string
+		err = row.Scan(&tag, &path)
+		c.roots[fleet.Tag(tag)] = append(c.roots[fleet.Tag(tag)], path)
+		return none, err
+	}, `SELECT tag, path FROM folder_roots`)
+	for tag := range c.roots {
+		slices.Sort(c.roots[tag])
+	}
+	return err
+}

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"muster/internal/fleet"
+)
+
+// PutGroupConsent stores a person's answer for all members of a rollout and, in the same transaction, the consents of
+// the members whose changes wait now. It gives both with their IDs.
+func (s *Store) PutGroupConsent(ctx context.Context, g fleet.GroupConsent, now []fleet.Consent,
+) (fleet.GroupConsent, []fleet.Consent, error) {
+	var kept []fleet.Consent
+	g, err := write(ctx, s, "put group consent", func(t *tx) (_ fleet.GroupConsent, err error) {
+		if g.ID, err = t.putGroupConsent(g); err != nil {
+			return g, err
+		}
+		now := slices.Clone(now)
+		for i := range now {
+			now[i].Group = g.ID
+		}
+		kept, err = t.putConsents(now)
+		return g, err
+	})
+	return g, kept, err
+}
+
+func (t *tx) putGroupConsent(g fleet.GroupConsent) (id int64, err error) {
+	var there int
+	if err := t.row(`SELECT COUNT(*) FROM rollouts WHERE id = $1`, g.Rollout).Scan(&there); err != nil {
+		return 0, err
+	}
+	if there == 0 {
+		return 0, fleet.NotFoundf("there is no rollout %d", g.Rollout)
+	}
+	if !storable(g.Key, maxBaseKeyBytes) {
+		return 0, fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)
+	}
+	err = t.row(`
+		INSERT INTO group_consents (rollout_id, key, change, answer, removals, given_by, given_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
+		g.Rollout, g.Key, g.Change, string(g.Answer), g.Removals, plainText(g.By), g.At.UnixMilli()).Scan(&id)
+	return id, err
+}
+
+// consentToRemovals stores what an undo consents to. Each member of the undone rollout also gets a consent without a
+// key, which has the time within which the answer holds for that member.
+func (t *tx) consentToRemovals(g fleet.GroupConsent) error {
+	id, err := t.putGroupConsent(g)
+	if err != nil {
+		return err
+	}
+	t.record("rollout.consent", strconv.FormatInt(g.Rollout, 10), "removals and re-creations")
+	given, err := collect(t.ctx, t.session, func(row scanner) (id fleet.DeviceID, err error) {
+		return id, row.Scan((*string)(&id))
+	}, `INSERT INTO consents (device_id, key, answer, change, given_by, given_at, until, group_id)
+		SELECT m.device_id, '', g.answer, '', g.given_by, g.given_at, CAST($2 AS BIGINT), g.id
+		FROM group_consents g JOIN rollout_members m ON m.rollout_id = g.rollout_id WHERE g.id = $1 RETURNING device_id`,
+		id, g.At.Add(fleet.ConsentTime).UnixMilli())
+	t.effects.committed.Consented = append(t.effects.committed.Consented, given...)
+	return err
+}
+
+// GroupConsents gives the answers for all members of a rollout that hold for this device now, newest first.
+func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fleet.GroupConsent, error) {
+	now := s.now()
+	all, err := collect(ctx, pool{s.reads}, func(row scanner) (g fleet.GroupConsent, err error) {
+		var status fleet.RolloutStatus
+		var body, held string
+		var at, until, away sql.NullInt64
+		if err := row.Scan(&g.ID, &g.Rollout, &g.Key, &g.Change, (*string)(&g.Answer), &g.Removals, &g.By, &at,
+			(*string)(&status), &body, &held, &until, &away); err != nil {
+			return g, err
+		}
+		g.At = fromMillis(at)
+		if g.Removals {
+			if (fleet.Consent{Until: fromMillis(until), UnreachableSince: fromMillis(away)}).Over(now) {
+				return fleet.GroupConsent{}, nil
+			}
+			return g, json.Unmarshal([]byte(held), &g.Waited)
+		}
+		var b rolloutBody
+		if err := json.Unmarshal([]byte(body), &b); err != nil {
+			return g, err
+		}
+		if status.Over() && !now.Before(timeOf(b.EndedAt).Add(fleet.GroupConsentTime)) {
+			return fleet.GroupConsent{}, nil
+		}
+		return g, json.Unmarshal([]byte(held), &g.Waited)
+	}, `
+		SELECT g.id, g.rollout_id, g.key, g.change, g.answer, g.removals, g.given_by, g.given_at, r.status, r.body, m.held,
+			c.until, c.unreachable_since
+		FROM group_consents g JOIN rollouts r ON r.id = g.rollout_id
+		JOIN rollout_members m ON m.rollout_id = g.rollout_id AND m.device_id = $1
+		LEFT JOIN consents c ON c.group_id = g.id AND c.device_id = $1 AND c.key = '' AND c.closed_at IS NULL
+		WHERE g.rollout_id = (`+speaksFor+`) ORDER BY g.id DESC`, string(device))
+	return slices.DeleteFunc(all, func(g fleet.GroupConsent) bool { return g.ID == 0 }),
+		failure("read group consents", err)
+}
+
+// speaksFor selects the rollout whose answers hold for device $1: the newest one of which the device is a member,
+// until a later change touches the device.
+const speaksFor = `SELECT MAX(rollout_id) FROM rollout_members WHERE device_id = $1 AND NOT superseded`
+
+// RolloutsOfDevices gives, for each device, the rollout whose answers hold for it (see speaksFor).
+func (s *Store) RolloutsOfDevices(ctx context.Context) (map[fleet.DeviceID]int64, error) {
+	type row struct {
+		device  fleet.DeviceID
+		rollout int64
+	}
+	rows, err := collect(ctx, pool{s.reads}, func(scan scanner) (r row, err error) {
+		return r, scan.Scan((*string)(&r.device), &r.rollout)
+	}, `SELECT device_id, MAX(rollout_id) FROM rollout_members WHERE NOT superseded GROUP BY device_id`)
+	rollouts := make(map[fleet.DeviceID]int64, len(rows))
+	for _, r := range rows {
+		rollouts[r.device] = r.rollout
+	}
+	return rollouts, failure("read rollouts of devices", err)
+}
+
+// GivenConsents gives the newest answers, open or not, at most so many.
+func (s *Store) GivenConsents(ctx context.Context, most int) ([]fleet.GivenConsent, error) {
+	given, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.GivenConsent, err error) {
+		var at, until, closed, intent, group, rollout sql.NullInt64
+		err = row.Scan(&c.ID, (*string)(&c.Device), &c.Key, (*string)(&c.Answer), &c.Change, &c.By, &at, &until, &closed,
+			&intent, &group, &rollout)
+		c.At, c.Until, c.Closed = fromMillis(at), fromMillis(until), fromMillis(closed)
+		c.Used = intent.Valid
+		c.Intent, c.Group, c.Rollout = intent.Int64, group.Int64, rollout.Int64
+		return c, err
+	}, `
+		SELECT c.id, c.device_id, c.key, c.answer, c.change, c.given_by, c.given_at, c.until, c.closed_at, c.intent_id,
+			c.group_id, g.rollout_id
+		FROM consents c LEFT JOIN group_consents g ON g.id = c.group_id
+		WHERE c.key <> '' ORDER BY c.id DESC LIMIT $1`, most)
+	return given, failure("read consents", err)
+}

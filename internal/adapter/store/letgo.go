@@ -1,0 +1,84 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"muster/internal/fleet"
+)
+
+// past is one change in the history of a template, or of the tags of a template or device.
+type past struct {
+	generation int64
+	tag        string // "": the template itself
+	ofDevice   bool
+	there      bool // The tag or template is present from this generation on.
+}
+
+// LetGoBy gives the role of the person whose change had a template apply to a device no longer: who deleted it, or
+// took away the last tag that the two shared. It is "" where that is not known, and where the template applies.
+func (s *Store) LetGoBy(ctx context.Context, device fleet.DeviceID, template int64) (fleet.Role, error) {
+	var all []past
+	for _, from := range []struct {
+		query    string
+		of       any
+		ofDevice bool
+	}{
+		{`SELECT generation, '', NOT deleted FROM template_history WHERE template_id = $1`, template, false},
+		{`SELECT generation, tag, carried FROM template_tag_history WHERE template_id = $1`, template, false},
+		{`SELECT generation, tag, carried FROM device_tag_history WHERE device_id = $1`, string(device), true},
+	} {
+		found, err := collect(ctx, pool{s.reads}, func(row scanner) (past, error) {
+			p := past{ofDevice: from.ofDevice}
+			return p, row.Scan(&p.generation, &p.tag, &p.there)
+		}, from.query, from.of)
+		if err != nil {
+			return "", failure("read history", err)
+		}
+		all = append(all, found...)
+	}
+	generation := lastLetGo(all)
+	if generation == 0 {
+		return "", nil
+	}
+	roles, err := collect(ctx, pool{s.reads}, func(row scanner) (role string, err error) { return role, row.Scan(&role) },
+		`SELECT made_role FROM generations WHERE number = $1`, generation)
+	if err != nil || len(roles) == 0 {
+		return "", failure("read generations", err)
+	}
+	return fleet.Role(roles[0]), nil
+}
+
+// lastLetGo gives the generation that ended the last time in which the template applied to the device, 0 where it
+// still applies or never did.
+func lastLetGo(all []past) (ended int64) {
+	slices.SortStableFunc(all, func(a, b past) int { return cmp.Compare(a.generation, b.generation) })
+	template, tags, devices := false, map[string]bool{}, map[string]bool{}
+	applied := false
+	for i, p := range all {
+		switch {
+		case p.tag == "":
+			template = p.there
+		case p.ofDevice:
+			devices[p.tag] = p.there
+		default:
+			tags[p.tag] = p.there
+		}
+		if i+1 < len(all) && all[i+1].generation == p.generation {
+			continue
+		}
+		applies := false
+		for tag, carried := range tags {
+			applies = applies || template && carried && devices[tag]
+		}
+		switch {
+		case applied && !applies:
+			ended = p.generation
+		case applies:
+			ended = 0
+		}
+		applied = applies
+	}
+	return ended
+}

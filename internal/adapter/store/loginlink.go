@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// keptLink is a log-in link as its row has it, with its proof.
+type keptLink struct {
+	fleet.LoginLink
+	proof []byte
+}
+
+func linkSum(v fleet.LoginLink) string {
+	return sumOf("login_links", v.Hash, v.User, unixMilli(v.ExpiresAt))
+}
+
+func scanLink(row scanner) (v keptLink, err error) {
+	var expires sql.NullInt64
+	err = row.Scan(&v.Hash, &v.User, &expires, &v.proof)
+	v.ExpiresAt = fromMillis(expires)
+	return v, err
+}
+
+// usable tells whether Muster wrote a log-in link and it is not too old.
+func (s *Store) usable(v keptLink, now time.Time) bool {
+	return now.Before(v.ExpiresAt) && s.proven("login_links", v.Hash, linkSum(v.LoginLink), v.proof)
+}
+
+// CreateLoginLink stores a log-in link. It replaces the present link of the same user or, for a link without a user,
+// the one for the next new administrator.
+func (s *Store) CreateLoginLink(ctx context.Context, link fleet.LoginLink) error {
+	if !storable(link.User, fleet.MaxUserNameBytes) {
+		return noUser(link.User)
+	}
+	_, err := write(ctx, s, "create log-in link", func(t *tx) (none struct{}, err error) {
+		if link.User != "" {
+			user, err := t.ownUser(link.User)
+			if err != nil {
+				return none, err
+			}
+			if user.Disabled() {
+				return none, disabledUser(user.Name)
+			}
+		}
+		if err := t.exec(`DELETE FROM login_links WHERE user_name = $1 OR expires_at <= $2`, link.User,
+			millis(t.now)); err != nil {
+			return none, err
+		}
+		t.record("login-link.create", link.User, "")
+		return none, t.exec(`INSERT INTO login_links (hash, user_name, made_by, created_at, expires_at, proof)
+			VALUES ($1, $2, $3, $4, $5, $6)`, link.Hash, link.User, t.who, millis(t.now), millis(link.ExpiresAt),
+			t.store.sealedSum("login_links", link.Hash, linkSum(link)))
+	})
+	return err
+}
+
+const (
+	selectAllLinks = `SELECT hash, user_name, expires_at, proof FROM login_links`
+	selectLinks    = selectAllLinks + ` WHERE hash = $1`
+)
+
+// LoginLink finds a log-in link by the hash of its text. It answers not_found for a link that cannot be used any
+// more.
+func (s *Store) LoginLink(ctx context.Context, hash string) (fleet.LoginLink, error) {
+	links, err := collect(ctx, pool{s.reads}, scanLink, selectLinks, hash)
+	switch {
+	case err != nil:
+		return fleet.LoginLink{}, failure("read log-in link", err)
+	case len(links) == 0 || !s.usable(links[0], s.clock()):
+		return fleet.LoginLink{}, noLink()
+	}
+	return links[0].LoginLink, nil
+}
+
+func noLink() error {
+	return &fleet.Error{
+		Code:    fleet.CodeNotFound,
+		Message: "this log-in link was used before, was replaced by a newer one, or is older than 15 minutes",
+		Hint:    "`muster login-link` on the server's machine prints a new one, and so does a start without an administrator.",
+	}
+}
+
+// UseLoginLink uses a log-in link: it makes the new administrator or sets the user's password, and starts a session.
+// It answers not_found for a link that cannot be used any more. After an error the link can still be used.
+func (s *Store) UseLoginLink(ctx context.Context, use fleet.UseLink) error {
+	_, err := write(ctx, s, "use log-in link", func(t *tx) (none struct{}, err error) {
+		link, err := scanLink(t.row(selectLinks, use.Hash))
+		if absent(err) || err == nil && !s.usable(link, t.now) {
+			return none, noLink()
+		}
+		if err != nil {
+			return none, err
+		}
+		if err := t.exec(`DELETE FROM login_links WHERE hash = $1`, use.Hash); err != nil {
+			return none, err
+		}
+		if link.User == "" {
+			_, err = t.createUser(fleet.User{Name: use.User, Role: fleet.RoleAdmin, Password: use.Password})
+		} else {
+			_, err = t.putUser(fleet.PutUser{Name: link.User, Password: &use.Password})
+		}
+		if err != nil {
+			return none, err
+		}
+		t.record("login", use.User, "by a log-in link, from "+use.Session.Address)
+		return none, t.startSession(use.Session, use.Password)
+	})
+	return err
+}

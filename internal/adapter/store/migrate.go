@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+
+	"muster/internal/fleet"
+)
+
+// Each file changes the tables, in one transaction and forward only, and is never edited once it was released. It is
+// written in the words of SQLite; dialect.migration translates it for PostgreSQL.
+//
+//go:embed migrations
+var migrations embed.FS
+
+// firstVersion is the version of the tables of release 0.1.0. Programs before that release numbered their versions
+// from 1 on.
+const firstVersion = 100
+
+// migrate brings the tables up to date. It refuses a database that is newer than this program, or that comes from a
+// program before the first release.
+func migrate(ctx context.Context, d dialect) (err error) {
+	db, err := d.openWrites()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	provider, err := newProvider(d, db)
+	if err != nil {
+		return err
+	}
+	current, known, err := provider.GetVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("read version of the tables: %w", err)
+	}
+	switch {
+	case current == known:
+		return nil
+	case current > known:
+		return &fleet.Error{
+			Code: fleet.CodeConflict, During: "migrate database",
+			Message: fmt.Sprintf("this database was written by a newer Muster: its tables have version %d, this program "+
+				"knows %d", current, known),
+			Hint: "Start the newer program, or restore a backup made before the upgrade.",
+		}
+	case current > 0 && current < firstVersion:
+		return &fleet.Error{
+			Code: fleet.CodeConflict, During: "migrate database",
+			Message: fmt.Sprintf("this database was written by a Muster before 0.1.0, the first release: its tables have "+
+				"version %d, and 0.1.0 begins with %d", current, firstVersion),
+			Hint: "Start with an empty home folder (and database), and register the devices again (`muster enroll`). " +
+				"`muster export DIR` of the old program writes templates, tags and settings as files, and `muster apply DIR` " +
+				"brings them in. Daemons keep their configuration meanwhile.",
+		}
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrate database from version %d to %d: %w", current, known, err)
+	}
+	return nil
+}
+
+// latestVersion is the version of the tables that this program knows.
+func latestVersion() (version int64, err error) {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names { // sorted
+		if version, err = goose.NumericComponent(name); err != nil {
+			return 0, err
+		}
+	}
+	return version, nil
+}
+
+func newProvider(d dialect, db *sql.DB) (*goose.Provider, error) {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	var all []*goose.Migration
+	for _, name := range names {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return nil, err
+		}
+		text, err := migrations.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		up := func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, d.migration(string(text)))
+			return err
+		}
+		all = append(all, goose.NewGoMigration(version, &goose.GoFunc{RunTx: up}, nil))
+	}
+	return goose.NewProvider(d.goose(), db, nil, goose.WithGoMigrations(all...))
+}

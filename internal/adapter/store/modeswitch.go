@@ -1,0 +1,349 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// The stop switch has to work while the database cannot be written. So a mode is in force as soon as it is set, and
+// is stored as soon as that is possible. Until then it is an override, which counts instead of the mode in the
+// contents.
+
+const (
+	keepTime  = time.Second     // how long a request that sets a mode waits for the database
+	keepAgain = 5 * time.Second // pause between attempts to store such modes
+)
+
+// override is a mode that is in force and not stored yet.
+type override struct {
+	mode fleet.Mode
+	turn int64 // turn grows with each decision, because a decision that is stored late must not undo or end a newer one.
+}
+
+// SwitchMode sets the mode of the fleet, a tag or a device at once. kept tells whether the mode is stored, so that a
+// restart does not forget it. Where the database cannot be written, the mode is in force all the same, and stored
+// when that is possible again.
+func (s *Store) SwitchMode(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode) (kept bool, err error) {
+	if err := s.lock.takenAway(); err != nil {
+		return false, err
+	}
+	if err := s.checkSwitch(scope, mode); err != nil {
+		return false, err
+	}
+	if s.modeOf(scope) != mode {
+		s.decisions.set(scope, modeDecision{mode: mode, at: s.now(), who: fleet.ActorOf(ctx)})
+	}
+	turn := s.model.force(scope, mode)
+	s.overridden(scope)
+	err = s.keepSoon(ctx, scope, mode, turn)
+	switch fleet.CodeOf(err) {
+	case "":
+		return true, nil
+	case fleet.CodeInvalid, fleet.CodeNotFound:
+		s.model.yield(scope, turn)
+		s.overridden(scope)
+		return false, err
+	}
+	s.log.Warn("a mode is in force but not kept", "mode", mode, logkey.Err(err))
+	s.keepLater(fleet.ActorOf(ctx)) //nolint:contextcheck // it goes on when the request is answered
+	return false, nil
+}
+
+// modeOf gives the mode that was set for exactly the fleet, a tag or a device; "" where none was ever set.
+func (s *Store) modeOf(scope fleet.ModeScope) fleet.Mode {
+	registry := s.model.current().registry
+	switch {
+	case scope.Tag != "":
+		return registry.TagModes[scope.Tag]
+	case scope.Device != "":
+		if device := registry.Devices[scope.Device]; device != nil {
+			return device.Settings.Mode
+		}
+		return ""
+	}
+	return registry.Mode
+}
+
+func (s *Store) checkSwitch(scope fleet.ModeScope, mode fleet.Mode) error {
+	if _, err := fleet.ParseMode(string(mode)); err != nil {
+		return err
+	}
+	if scope.Tag != "" && scope.Device != "" {
+		return fleet.Invalidf("tag", "a mode is of a tag or of a device, not of both")
+	}
+	if scope.Tag != "" {
+		_, err := fleet.ParseTag(string(scope.Tag))
+		return err
+	}
+	if scope.Device != "" {
+		_, err := s.registered(scope.Device)
+		return err
+	}
+	return nil
+}
+
+// keepSoon stores a mode that is in force. It gives an error when that takes too long. The write then goes on, and
+// ends with the database at the latest.
+func (s *Store) keepSoon(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode, turn int64) error {
+	done := make(chan error, 1)
+	go func() { done <- s.keepMode(context.WithoutCancel(ctx), scope, mode, turn) }()
+	patience := time.NewTimer(keepTime)
+	defer patience.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-patience.C:
+		return &fleet.Error{Code: fleet.CodeUnavailable, During: "keep mode", Message: "the database did not answer in time"}
+	}
+}
+
+// notKept gives the error for a caller that wants the mode on disk, nil where it is.
+func (s *Store) notKept(kept bool, err error) error {
+	if err != nil || kept {
+		return err
+	}
+	if lost := s.LockLost(); lost != nil {
+		return &fleet.Error{
+			Code: fleet.CodeUnavailable, During: "keep mode", Err: errors.Join(fleet.ErrNotKept, lost),
+			Message: "the mode is in force in this server from now on, but it could not be kept: " +
+				"the lock of the database is lost",
+			Hint: "It is kept as soon as this server has the database again. Another server that takes the database, or a " +
+				"restart, " +
+				"does not know of it: then set it there.",
+		}
+	}
+	return &fleet.Error{
+		Code: fleet.CodeUnavailable, During: "keep mode", Err: fleet.ErrNotKept,
+		Message: "the mode is in force from now on, but it could not be kept: the database cannot be written",
+		Hint:    "It is kept as soon as the database can be written. A restart before that forgets it.",
+	}
+}
+
+// overridden tells the rest of the server that a mode changed.
+func (s *Store) overridden(scope fleet.ModeScope) {
+	changed := fleet.Committed{Registry: true, Modes: true}
+	if scope.Device != "" {
+		changed.Devices = map[fleet.DeviceID]bool{scope.Device: true}
+	}
+	s.writer.tell(changed)
+}
+
+func (s *Store) keepMode(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode, turn int64) error {
+	_, err := write(ctx, s, "put mode", func(t *tx) (none struct{}, err error) {
+		if !t.decide(scope, turn) {
+			return none, nil
+		}
+		switch {
+		case scope.Tag != "":
+			return none, t.putTagMode(scope.Tag, mode)
+		case scope.Device != "":
+			row, err := t.registered(scope.Device)
+			if err != nil {
+				return none, err
+			}
+			settings := row.Settings
+			settings.Mode = mode
+			t.record("device.settings", string(scope.Device), describe(settings))
+			return none, t.putSettings(row, settings)
+		}
+		return none, t.putFleetMode(mode)
+	})
+	return err
+}
+
+// decide has the overrides of a scope end, up to this turn, once the transaction is committed. It tells whether the
+// mode of this turn is to be written. It is not when the mode of this turn or a newer one was written already.
+func (t *tx) decide(scope fleet.ModeScope, turn int64) bool {
+	t.committed(func() { t.store.model.yield(scope, turn) })
+	decided := t.store.writer.decided
+	before := decided[scope]
+	if turn <= before {
+		return false
+	}
+	decided[scope] = turn
+	t.undone(func() { decided[scope] = before })
+	return true
+}
+
+// keepLater tries again and again until all overrides are stored.
+func (s *Store) keepLater(who string) {
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	if s.keepTimer != nil {
+		return
+	}
+	s.keepTimer = time.AfterFunc(keepAgain, func() {
+		s.keeping.Lock()
+		s.keepTimer = nil
+		s.keeping.Unlock()
+		if !s.keepNow(fleet.WithActor(context.Background(), who)) && !s.writer.stopped() {
+			s.keepLater(who)
+		}
+	})
+}
+
+// keepNow tries to store all overrides, and tells whether it could.
+func (s *Store) keepNow(ctx context.Context) (all bool) {
+	all = true
+	for scope, o := range s.model.forced() {
+		switch fleet.CodeOf(s.keepMode(ctx, scope, o.mode, o.turn)) {
+		case "":
+		case fleet.CodeNotFound: // The device was deleted.
+			s.model.yield(scope, o.turn)
+		default:
+			all = false
+		}
+	}
+	return all
+}
+
+// stopKeeping ends the attempts to store overrides: the database is being closed.
+func (s *Store) stopKeeping() {
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	if s.keepTimer != nil {
+		s.keepTimer.Stop()
+	}
+}
+
+// force adds an override, and gives its turn.
+func (m *model) force(scope fleet.ModeScope, mode fleet.Mode) (turn int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turn++
+	if m.overrides == nil {
+		m.overrides = map[fleet.ModeScope]override{}
+	}
+	m.overrides[scope] = override{mode, m.turn}
+	m.view = nil
+	return m.turn
+}
+
+// yield ends the override of a scope, unless it has a newer turn than this.
+func (m *model) yield(scope fleet.ModeScope, turn int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if o, ok := m.overrides[scope]; ok && o.turn <= turn {
+		delete(m.overrides, scope)
+		m.view = nil
+	}
+}
+
+// nextTurn gives the turn for a decision that is in force only once it is written.
+func (m *model) nextTurn() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turn++
+	return m.turn
+}
+
+func (m *model) forced() map[fleet.ModeScope]override {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return maps.Clone(m.overrides)
+}
+
+// inForce gives the contents with the modes of overrides.
+func (c contents) inForce(overrides map[fleet.ModeScope]override) contents {
+	if len(overrides) == 0 {
+		return c
+	}
+	c.devices, c.tagModes = maps.Clone(c.devices), maps.Clone(c.tagModes)
+	for scope, o := range overrides {
+		switch {
+		case scope.Tag != "":
+			c.tagModes[scope.Tag] = o.mode
+		case scope.Device != "":
+			c.device(scope.Device, func(r *fleet.Registered) { r.Settings.Mode = o.mode })
+		default:
+			c.mode = o.mode
+		}
+	}
+	return c
+}
+
+// modeDecision tells since when a mode is in force and who set it. The time is zero, and who is "", where that is not
+// known.
+type modeDecision struct {
+	mode fleet.Mode
+	at   time.Time
+	who  string
+}
+
+// modeDecisions remembers the decisions that this process made or found in the audit. The audit is what lasts. Of a
+// mode that could not be stored, the decision is only here.
+type modeDecisions struct {
+	mu      sync.Mutex // guards byScope
+	byScope map[fleet.ModeScope]modeDecision
+}
+
+func (d *modeDecisions) set(scope fleet.ModeScope, decision modeDecision) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.byScope == nil {
+		d.byScope = map[fleet.ModeScope]modeDecision{}
+	}
+	d.byScope[scope] = decision
+}
+
+func (d *modeDecisions) of(scope fleet.ModeScope, mode fleet.Mode) (modeDecision, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	decision, known := d.byScope[scope]
+	return decision, known && decision.mode == mode
+}
+
+// DatedStop adds to a stop who set it and when. Where the audit cannot be read, both stay unknown.
+func (s *Store) DatedStop(ctx context.Context, stop fleet.ModeStop) fleet.ModeStop {
+	decision, known := s.decisions.of(stop.Scope, stop.Mode)
+	if !known {
+		var err error
+		if decision, err = s.auditedDecision(ctx, stop.Scope, stop.Mode); err != nil {
+			s.log.Warn("who stopped Muster is not readable", logkey.Err(err))
+			return stop
+		}
+		s.decisions.set(stop.Scope, decision)
+	}
+	stop.Since, stop.By = decision.at, decision.who
+	return stop
+}
+
+// maxModeEntries bounds how many entries of the audit are read for one stop.
+const maxModeEntries = 100
+
+// auditedDecision finds the entry of the audit with which the present mode began. The newest entries name this mode;
+// it is the oldest of them.
+func (s *Store) auditedDecision(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode) (modeDecision, error) {
+	what, subject := "fleet.mode", ""
+	switch {
+	case scope.Tag != "":
+		what, subject = "tag.mode", string(scope.Tag)
+	case scope.Device != "":
+		what, subject = "device.settings", string(scope.Device)
+	}
+	entries, err := collect(ctx, pool{s.reads}, func(row scanner) (e fleet.AuditEntry, err error) {
+		var at sql.NullInt64
+		err = row.Scan(&at, &e.Who, &e.Detail)
+		e.At = fromMillis(at)
+		return e, err
+	}, `
+		SELECT at, who, detail FROM audit
+		WHERE what = $1 AND subject = $2 ORDER BY id DESC LIMIT $3`, what, subject, maxModeEntries)
+	decision := modeDecision{mode: mode}
+	for _, e := range entries {
+		said, _, _ := strings.Cut(strings.TrimPrefix(e.Detail, settingsMode), ",")
+		if said != string(mode) {
+			break
+		}
+		decision.at, decision.who = e.At, e.Who
+	}
+	return decision, failure("read audit", err)
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// maxReceiverBytes bounds the name of a receiver, which is a host or a mail address.
+const maxReceiverBytes = 1 << 10
+
+// problemBody is what is kept about a problem beside its columns, as JSON.
+type problemBody struct {
+	Label  string    `json:"label"`
+	Reason string    `json:"reason"`
+	Next   string    `json:"next"`
+	Since  time.Time `json:"since"`
+}
+
+// Problems gives the problems that people were told of and that are not over.
+func (s *Store) Problems(ctx context.Context) ([]fleet.Problem, error) {
+	problems, err := collect(ctx, pool{s.reads}, func(row scanner) (p fleet.Problem, err error) {
+		var text string
+		var announced sql.NullInt64
+		if err := row.Scan((*string)(&p.Device), &p.Folder, (*string)(&p.Kind), &p.ID, &text, &announced); err != nil {
+			return p, err
+		}
+		var body problemBody
+		if err := json.Unmarshal([]byte(text), &body); err != nil {
+			return p, fmt.Errorf("read a problem: %w", err)
+		}
+		p.Label, p.Reason, p.Next, p.Since = body.Label, body.Reason, body.Next, body.Since
+		p.AnnouncedAt = fromMillis(announced)
+		return p, nil
+	}, `SELECT device_id, folder, kind, notice_id, body, announced_at FROM problems ORDER BY announced_at, device_id, folder, kind`)
+	return problems, failure("read problems", err)
+}
+
+// Announce stores what people are told: which problems there are from now on, and the notices for every receiver.
+func (s *Store) Announce(ctx context.Context, a fleet.Announcement) error {
+	_, err := write(ctx, s, "announce problems", func(t *tx) (none struct{}, err error) {
+		for _, key := range a.Close {
+			err := t.exec(`DELETE FROM problems WHERE device_id = $1 AND folder = $2 AND kind = $3`, string(key.Device),
+				key.Folder, string(key.Kind))
+			if err != nil {
+				return none, err
+			}
+		}
+		for _, p := range a.Open {
+			if err := t.openProblem(p); err != nil {
+				return none, err
+			}
+		}
+		return none, t.post(a.Notices, a.Receivers)
+	})
+	return err
+}
+
+func (t *tx) openProblem(p fleet.Problem) error {
+	if !storable(p.Folder, maxFolderBytes) {
+		return fleet.Invalidf("folder", "a folder's ID is text of at most %d bytes without NUL characters", maxFolderBytes)
+	}
+	body, err := json.Marshal(problemBody{Label: p.Label, Reason: p.Reason, Next: p.Next, Since: p.Since})
+	if err != nil {
+		return err
+	}
+	return t.exec(`
+		INSERT INTO problems (device_id, folder, kind, notice_id, body, announced_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (device_id, folder, kind) DO UPDATE
+		SET notice_id = excluded.notice_id, body = excluded.body, announced_at = excluded.announced_at`,
+		string(p.Device), p.Folder, string(p.Kind), p.ID, string(body), millis(p.AnnouncedAt))
+}
+
+// post puts notices into the outbox of every receiver. There is one writer, so notices that are committed later have
+// larger sequence numbers.
+func (t *tx) post(notices []fleet.Notice, receivers []string) error {
+	for _, receiver := range receivers {
+		if !storable(receiver, maxReceiverBytes) {
+			return fleet.Invalidf("receiver", "the name of a receiver is text of at most %d bytes", maxReceiverBytes)
+		}
+	}
+	for _, n := range notices {
+		body, err := json.Marshal(n)
+		if err != nil {
+			return err
+		}
+		for _, receiver := range receivers {
+			if err := t.exec(`INSERT INTO outbox (receiver, body) VALUES ($1, $2)`, receiver, string(body)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Outbox gives the notices that wait for a receiver after a sequence number, in order, at most limit.
+func (s *Store) Outbox(ctx context.Context, receiver string, after int64, limit int) ([]fleet.Waiting, error) {
+	waiting, err := collect(ctx, pool{s.reads}, func(row scanner) (w fleet.Waiting, err error) {
+		var text string
+		if err := row.Scan(&w.Sequence, &text); err != nil {
+			return w, err
+		}
+		if err := json.Unmarshal([]byte(text), &w.Notice); err != nil {
+			return w, fmt.Errorf("read notice %d: %w", w.Sequence, err)
+		}
+		return w, nil
+	}, `SELECT sequence, body FROM outbox WHERE receiver = $1 AND sequence > $2 ORDER BY sequence LIMIT $3`, receiver,
+		after, limit)
+	return waiting, failure("read outbox", err)
+}
+
+// Delivered takes one notice out of a receiver's outbox. It is no error when the notice is not there any more.
+func (s *Store) Delivered(ctx context.Context, receiver string, sequence int64) error {
+	_, err := write(ctx, s, "take a notice out of the outbox", func(t *tx) (none struct{}, err error) {
+		return none, t.exec(`DELETE FROM outbox WHERE sequence = $1 AND receiver = $2`, sequence, receiver)
+	})
+	return err
+}
+
+// Waiting counts the notices that wait, by receiver.
+func (s *Store) Waiting(ctx context.Context) (map[string]int, error) {
+	type count struct {
+		receiver string
+		waiting  int
+	}
+	counts, err := collect(ctx, pool{s.reads}, func(row scanner) (c count, err error) {
+		return c, row.Scan(&c.receiver, &c.waiting)
+	}, `SELECT receiver, COUNT(*) FROM outbox GROUP BY receiver`)
+	if err != nil {
+		return nil, failure("count the outbox", err)
+	}
+	waiting := make(map[string]int, len(counts))
+	for _, c := range counts {
+		waiting[c.receiver] = c.waiting
+	}
+	return waiting, nil
+}
+
+// Discard empties a receiver's outbox.
+func (s *Store) Discard(ctx context.Context, receiver string) error {
+	_, err := write(ctx, s, "empty an outbox", func(t *tx) (none struct{}, err error) {
+		return none, t.exec(`DELETE FROM outbox WHERE receiver = $1`, receiver)
+	})
+	return err
+}

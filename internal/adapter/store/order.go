@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"muster/internal/fleet"
+)
+
+const keptOrders = 500 // the newest, and orders that are still carried out
+
+const selectOrders = `
+	SELECT id, type, folder, major, tag, devices, done, skipped, status, reason, made_by, began_at, ended_at
+	FROM orders`
+
+// BeginOrder stores a new order and gives it its ID.
+func (s *Store) BeginOrder(ctx context.Context, order fleet.Order) (fleet.Order, error) {
+	return write(ctx, s, "keep an order", func(t *tx) (fleet.Order, error) {
+		if !storable(order.Folder, maxFolderBytes) {
+			return order, fleet.Invalidf("folder", "a folder's ID is text of at most %d bytes without NUL characters",
+				maxFolderBytes)
+		}
+		devices, err := json.Marshal(order.Devices)
+		if err != nil {
+			return order, err
+		}
+		order.By, order.BeganAt = t.who, t.now
+		if err := t.row(`
+			INSERT INTO orders (type, folder, major, tag, devices, done, skipped, status, reason, made_by, began_at)
+			VALUES ($1, $2, $3, $4, $5, 0, '[]', $6, '', $7, $8) RETURNING id`,
+			string(order.Type), order.Folder, order.Major, string(order.Tag), string(devices), string(order.Status),
+			plainText(order.By), order.BeganAt.UnixMilli()).Scan(&order.ID); err != nil {
+			return order, err
+		}
+		t.recordOrder(order)
+		return order, t.exec(`DELETE FROM orders WHERE id <= $1 AND status <> $2`, order.ID-keptOrders,
+			string(fleet.OrderRunning))
+	})
+}
+
+func (t *tx) recordOrder(order fleet.Order) {
+	detail := fmt.Sprintf("order %d", order.ID)
+	if order.Folder != "" {
+		detail += fmt.Sprintf(", folder %q", order.Folder)
+	}
+	if order.Major {
+		detail += ", also to another major version"
+	}
+	if order.Tag == "" {
+		t.record("device."+string(order.Type), string(order.Devices[0]), detail)
+		return
+	}
+	t.record("tag."+string(order.Type), string(order.Tag), fmt.Sprintf("%s, %d devices", detail, len(order.Devices)))
+}
+
+// PutOrder stores how far an order has come. When the order has ended, the audit also gets an entry.
+func (s *Store) PutOrder(ctx context.Context, order fleet.Order) error {
+	_, err := write(ctx, s, "keep how far an order is", func(t *tx) (none struct{}, err error) {
+		skipped, err := json.Marshal(append([]fleet.DeviceID{}, order.Skipped...))
+		if err != nil {
+			return none, err
+		}
+		ended := order.Status != fleet.OrderRunning
+		if ended {
+			order.EndedAt = t.now
+			subject := strconv.FormatInt(order.ID, 10)
+			if order.Tag == "" {
+				subject = string(order.Devices[0])
+			}
+			t.record("order.ended", subject, fmt.Sprintf("order %d %s: %s", order.ID, order.Status, order.Reason))
+		}
+		return none, t.exec(`UPDATE orders SET done = $1, skipped = $2, status = $3, reason = $4, ended_at = $5
+			WHERE id = $6`, order.Done, string(skipped), string(order.Status), plainText(order.Reason), millis(order.EndedAt), order.ID)
+	})
+	return err
+}
+
+// Orders gives all orders that are kept, newest first.
+func (s *Store) Orders(ctx context.Context) ([]fleet.Order, error) {
+	orders, err := collect(ctx, pool{s.reads}, scanOrder, selectOrders+` ORDER BY id DESC`)
+	return orders, failure("read orders", err)
+}
+
+// Order gives the order with this ID.
+func (s *Store) Order(ctx context.Context, id int64) (fleet.Order, error) {
+	orders, err := collect(ctx, pool{s.reads}, scanOrder, selectOrders+` WHERE id = $1`, id)
+	if err == nil && len(orders) == 0 {
+		return fleet.Order{}, fleet.NotFoundf("there is no order %d, or not any more", id)
+	}
+	if err != nil {
+		return fleet.Order{}, failure("read an order", err)
+	}
+	return orders[0], nil
+}
+
+func scanOrder(row scanner) (order fleet.Order, err error) {
+	var devices, skipped string
+	var began, ended sql.NullInt64
+	if err := row.Scan(
+		&order.ID,
+		(*string)(&order.Type),
+		&order.Folder,
+		&order.Major,
+		(*string)(&order.Tag),
+		&devices,
+		&order.Done,
+		&skipped,
+		(*string)(&order.Status),
+		&order.Reason,
+		&order.By,
+		&began,
+		&ended,
+	); err != nil {
+		return order, err
+	}
+	order.BeganAt, order.EndedAt = fromMillis(began), fromMillis(ended)
+	if err := json.Unmarshal([]byte(devices), &order.Devices); err != nil {
+		return order, fmt.Errorf("read the devices of an order: %w", err)
+	}
+	if err := json.Unmarshal([]byte(skipped), &order.Skipped); err != nil {
+		return order, fmt.Errorf("read the devices of an order: %w", err)
+	}
+	return order, nil
+}

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"slices"
+	"testing"
+
+	"muster/internal/fleet"
+)
+
+func TestAnOrderIsKeptWithHowFarItIs(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		ctx := fleet.WithActor(t.Context(), "ann")
+		order := must(s.BeginOrder(ctx, fleet.Order{Tag: "all", Status: fleet.OrderRunning,
+			OrderSpec: fleet.OrderSpec{Type: fleet.OrderRescan, Folder: "docs ü"},
+			Devices:   []fleet.DeviceID{deviceN(1).ID, deviceN(2).ID}}))(t)
+		one := must(s.BeginOrder(ctx, fleet.Order{Status: fleet.OrderRunning, Devices: order.Devices[:1],
+			OrderSpec: fleet.OrderSpec{Type: fleet.OrderUpgrade, Major: true}}))(t)
+		order.Done, order.Skipped = 1, order.Devices[:1]
+		if err := s.PutOrder(ctx, order); err != nil {
+			t.Fatal(err)
+		}
+		one.Status, one.Reason = fleet.OrderFailed, "why \x00"
+		if err := s.PutOrder(ctx, one); err != nil {
+			t.Fatal(err)
+		}
+		all := must(s.Orders(ctx))(t)
+		if len(all) != 2 || all[0].ID != one.ID || !all[0].Major || all[0].EndedAt.IsZero() || all[0].By != "ann" {
+			t.Fatalf("got %+v", all)
+		}
+		got := must(s.Order(ctx, order.ID))(t)
+		if got.Done != 1 || !slices.Equal(got.Skipped, order.Skipped) || !slices.Equal(got.Devices, order.Devices) ||
+			got.Folder != "docs ü" || !got.EndedAt.IsZero() || got.Status != fleet.OrderRunning || got.Tag != "all" {
+			t.Errorf("got %+v", got)
+		}
+		if _, err := s.Order(ctx, 99); fleet.CodeOf(err) != fleet.CodeNotFound {
+			t.Errorf("got %v", err)
+		}
+		var what []string
+		for _, e := range must(s.Audit(ctx, fleet.AuditQuery{Limit: 10}))(t) {
+			what = append(what, e.What)
+		}
+		for _, want := range []string{"tag.rescan", "device.upgrade", "order.ended"} {
+			if !slices.Contains(what, want) {
+				t.Errorf("the audit has %v, and not %s", what, want)
+			}
+		}
+	})
+}

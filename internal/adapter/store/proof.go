@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// Names of proofs. A proof is a sealed fact that shows whether other rows are as Muster wrote them. Nobody can make
+// one without the seal key, and it opens only under its own name.
+const (
+	auditEnds = "audit ends"        // fleet.AuditEnds
+	auditKey  = "audit signing key" // the seed of an Ed25519 key
+
+	// Each of these names the roster of the table with the same name.
+	tokenRows     = "tokens"
+	userRows      = "users"
+	secretRows    = "secrets"
+	enrollKeyRows = "enroll_keys"
+)
+
+// proof opens the proof with this name and locks its row until the transaction ends, so that two processes never
+// decide by the same proof at once. ok is false where there is no such proof, or where it does not open.
+func (t *tx) proof(name string, into any) (ok bool, err error) {
+	var sealed []byte
+	err = t.row(`UPDATE proofs SET body = body WHERE name = $1 RETURNING body`, name).Scan(&sealed)
+	if absent(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := t.store.openProof(name, sealed, into); err != nil {
+		t.store.log.Error("a proof in the database is not as Muster wrote it", logkey.Proof, name, logkey.Err(err))
+		return false, nil
+	}
+	return true, nil
+}
+
+func (t *tx) putProof(name string, value any) error {
+	plain, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return t.exec(`INSERT INTO proofs (name, body) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET body = excluded.body`,
+		name, t.store.seal.Seal("proofs", name, "body", plain))
+}
+
+func (s *Store) openProof(name string, sealed []byte, into any) error {
+	plain, err := s.seal.Open("proofs", name, "body", sealed)
+	if err == nil {
+		err = json.Unmarshal(plain, into)
+	}
+	return err
+}
+
+// sealedProof reads a proof without opening or locking it, nil where there is none.
+func (s *Store) sealedProof(ctx context.Context, name string) (sealed []byte, err error) {
+	err = s.reads.QueryRowContext(ctx, `SELECT body FROM proofs WHERE name = $1`, name).Scan(&sealed)
+	if absent(err) {
+		return nil, nil
+	}
+	return sealed, err
+}
+
+// sealedSum makes the proof of a session or log-in link: the sum of the row, sealed for this row, which also holds
+// the proof. Such rows come and go too often for a roster, so it is not noticed when one is removed.
+func (s *Store) sealedSum(table, row, sum string) []byte {
+	return s.seal.Seal(table, row, "proof", []byte(sum))
+}
+
+// proven tells whether proof is what sealedSum makes for this row and this sum.
+func (s *Store) proven(table, row, sum string, proof []byte) bool {
+	plain, err := s.seal.Open(table, row, "proof", proof)
+	if err == nil && string(plain) == sum {
+		return true
+	}
+	s.log.Error("a row in the database was not written by Muster: it lets no one in", "table", table, logkey.Err(err))
+	return false
+}
+
+// unixMilli gives a time as text; "" for the zero time.
+func unixMilli(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(at.UnixMilli(), 10)
+}
+
+// beginProofs makes the proofs and the seal check of a new database. It does not trust rows that are there: in a
+// database that lost its seal check, the tokens and users give no role, and the audit is not proven.
+func (t *tx) beginProofs() error {
+	var proofs int
+	if err := t.row(`SELECT COUNT(*) FROM proofs`).Scan(&proofs); err != nil {
+		return err
+	}
+	if proofs == 0 {
+		ends := fleet.AuditEnds{FirstID: 1, Rosters: map[string]string{}}
+		for _, table := range []string{tokenRows, userRows, secretRows, enrollKeyRows} {
+			ends.Rosters[table] = roster{}.sum()
+			if err := t.putProof(table, roster{}); err != nil {
+				return err
+			}
+		}
+		if err := t.putProof(auditEnds, ends); err != nil {
+			return err
+		}
+	}
+	return t.exec(`INSERT INTO meta (name, value) VALUES ('seal_check', $1)`, t.store.sealedCheck())
+}
+
+// alone runs a write in a transaction of its own. Only Open calls it, before the writer's goroutine starts.
+func (w *writer) alone(ctx context.Context, do func(*tx) error) (err error) {
+	if err := w.session.exec(ctx, w.store.dialect.begin()); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = w.session.exec(ctx, "ROLLBACK")
+		}
+	}()
+	t := &tx{store: w.store, session: w.session, ctx: ctx, now: w.store.clock(), who: fleet.ActorOf(ctx)}
+	if err := do(t); err != nil {
+		return err
+	}
+	if err := t.appendAudit(t.effects.audit, t.effects.marks); err != nil {
+		return err
+	}
+	return w.session.exec(ctx, "COMMIT")
+}

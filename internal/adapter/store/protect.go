@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"muster/internal/fleet"
+)
+
+// ProtectTag sets whether only an admin may put a tag on a device or take it off. No device needs to carry the tag
+// yet. A tag that is deleted stays protected.
+func (s *Store) ProtectTag(ctx context.Context, tag fleet.Tag, protected bool) error {
+	if _, err := fleet.ParseTag(string(tag)); err != nil {
+		return err
+	}
+	_, err := write(ctx, s, "protect tag", func(t *tx) (none struct{}, err error) {
+		return none, t.protectTag(tag, protected)
+	})
+	return err
+}
+
+func (t *tx) protectTag(tag fleet.Tag, protected bool) error {
+	is, err := t.protectedTags()
+	if err != nil || slices.Contains(is, tag) == protected {
+		return err
+	}
+	what, text := "tag.protect", `INSERT INTO protected_tags (tag) VALUES ($1)`
+	if !protected {
+		what, text = "tag.unprotect", `DELETE FROM protected_tags WHERE tag = $1`
+	}
+	t.record(what, string(tag), "")
+	t.register(func(c *contents) {
+		if delete(c.protected, tag); protected {
+			c.protected[tag] = true
+		}
+	})
+	if err := t.exec(text, string(tag)); err != nil {
+		return err
+	}
+	return t.changeRules()
+}
+
+func (t *tx) protectedTags() ([]fleet.Tag, error) {
+	return collect(t.ctx, t.session, scanTag, `SELECT tag FROM protected_tags`)
+}
+
+// rules gives the number of the present rules for changes: it grows whenever protected tags or sources change. A
+// change that was judged by rules is made only while their number is still the same.
+func (t *tx) rules() (number int64, err error) {
+	err = t.row(`SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'rules'`).Scan(&number)
+	if absent(err) {
+		return 0, nil
+	}
+	return number, err
+}
+
+func (t *tx) changeRules() error {
+	number, err := t.rules()
+	if err != nil {
+		return err
+	}
+	number++
+	t.register(func(c *contents) { c.rules = number })
+	return t.exec(`
+		INSERT INTO meta (name, value) VALUES ('rules', $1)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, strconv.FormatInt(number, 10))
+}
+
+func (s *Store) loadProtected(ctx context.Context, q querier, c *contents) error {
+	tags, err := collect(ctx, q, scanTag, `SELECT tag FROM protected_tags`)
+	for _, tag := range tags {
+		c.protected[tag] = true
+	}
+	if err != nil {
+		return err
+	}
+	_, err = collect(ctx, q, func(row scanner) (none struct{}, err error) { return none, row.Scan(&c.rules) },
+		`SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'rules'`)
+	return err
+}

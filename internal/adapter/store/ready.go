@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// probeEvery is how long the database counts as writable after a write that succeeded.
+const probeEvery = 30 * time.Second
+
+// writable is what is known about whether the database can be written.
+type writable struct {
+	mu     sync.Mutex // guards the rest
+	until  time.Time  // The database counts as writable until then.
+	failed bool       // the last write failed because of the database
+}
+
+// Ready tells whether the database can be read and written. It writes only where that is not known from an earlier
+// write.
+func (s *Store) Ready(ctx context.Context) error {
+	if s.writer.stopped() {
+		return shuttingDown("ask database")
+	}
+	var one int
+	if err := s.reads.QueryRowContext(ctx, `SELECT 1`).Scan(&one); err != nil {
+		return failure("ask database", err)
+	}
+	if s.writable.known(s.now()) {
+		return nil
+	}
+	_, err := write(ctx, s, "probe database", func(t *tx) (none struct{}, err error) {
+		return none, t.exec(`
+			INSERT INTO meta (name, value) VALUES ('probed', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+			t.now.Format(time.RFC3339))
+	})
+	if err == nil {
+		s.writable.proven(s.now().Add(probeEvery))
+	}
+	return err
+}
+
+func (w *writable) known(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.failed && now.Before(w.until)
+}
+
+func (w *writable) proven(until time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failed, w.until = false, until
+}
+
+// note remembers it when a write failed because of the database.
+func (w *writable) note(err error) {
+	if fleet.CodeOf(err) != fleet.CodeUnavailable {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failed = true
+}

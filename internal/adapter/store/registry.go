@@ -1,0 +1,200 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// contents is what people registered, as of one commit. The values to which it points never change: a write puts new
+// values in their place, so that views can share them.
+type contents struct {
+	generation int64
+	mode       fleet.Mode
+	tagModes   map[fleet.Tag]fleet.Mode
+	tagQuiet   map[fleet.Tag]time.Duration
+	roots      map[fleet.Tag][]string
+	authorKeys map[fleet.Tag][]string
+	protected  map[fleet.Tag]bool
+	rules      int64
+	tagVars    map[fleet.Tag]fleet.SavedVars // replaced as a whole
+	restored   *fleet.Restored               // nil: nothing was restored, or a person has resumed since
+	devices    map[fleet.DeviceID]*fleet.Registered
+	templates  map[int64]*fleet.TaggedTemplate
+	origins    map[int64]fleet.Origin
+	sources    map[string]fleet.Source
+}
+
+// cloned gives a copy whose changes do not show in c.
+func (c contents) cloned() contents {
+	c.devices, c.templates = maps.Clone(c.devices), maps.Clone(c.templates)
+	c.tagQuiet, c.authorKeys = maps.Clone(c.tagQuiet), maps.Clone(c.authorKeys)
+	c.tagModes, c.roots, c.protected = maps.Clone(c.tagModes), maps.Clone(c.roots), maps.Clone(c.protected)
+	return c
+}
+
+// device changes one device, if it is registered.
+func (c *contents) device(id fleet.DeviceID, change func(*fleet.Registered)) {
+	if old, ok := c.devices[id]; ok {
+		changed := *old
+		change(&changed)
+		c.devices[id] = &changed
+	}
+}
+
+// template changes one template, if it exists.
+func (c *contents) template(id int64, change func(*fleet.TaggedTemplate)) {
+	if old, ok := c.templates[id]; ok {
+		changed := *old
+		change(&changed)
+		c.templates[id] = &changed
+	}
+}
+
+// model holds the contents and gives out views of them. After thousands of changes in a row only one view is made,
+// when somebody asks for it.
+type model struct {
+	mu   sync.RWMutex // guards the rest
+	now  contents
+	view *view // view of now and overrides; nil once a change made it stale
+
+	overrides map[fleet.ModeScope]override // modes that are in force and not stored yet
+	turn      int64
+}
+
+// view is the contents at one moment, shared by all readers.
+type view struct {
+	registry *fleet.Registry
+}
+
+func (m *model) apply(changes []func(*contents)) {
+	if len(changes) == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, change := range changes {
+		change(&m.now)
+	}
+	m.view = nil
+}
+
+// replace puts these contents in place of the present ones, and tells what may differ.
+func (m *model) replace(fresh contents) fleet.Committed {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var changed fleet.Committed
+	for _, id := range slices.Concat(slices.Collect(maps.Keys(m.now.devices)), slices.Collect(maps.Keys(fresh.devices))) {
+		was, is := m.now.devices[id], fresh.devices[id]
+		if was == nil || is == nil || was.Device != is.Device || was.Settings != is.Settings ||
+			was.Altered != is.Altered {
+			changed.Merge(fleet.Committed{Devices: map[fleet.DeviceID]bool{id: true}})
+		}
+	}
+	changed.Merge(fleet.Committed{Registry: true, Generation: true, Modes: true, Roots: true, Secrets: true})
+	m.now, m.view = fresh, nil
+	return changed
+}
+
+// look lets a function read the contents without making a view.
+func (m *model) look(read func(*contents)) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	read(&m.now)
+}
+
+func (m *model) current() *view {
+	m.mu.RLock()
+	v := m.view
+	m.mu.RUnlock()
+	if v != nil {
+		return v
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.view == nil {
+		m.view = newView(m.now.inForce(m.overrides))
+	}
+	return m.view
+}
+
+func newView(c contents) *view {
+	registry := &fleet.Registry{
+		Generation: c.generation,
+		Mode:       c.mode,
+		TagModes: maps.Clone(
+			c.tagModes,
+		),
+		TagQuiet:   maps.Clone(c.tagQuiet),
+		Roots:      maps.Clone(c.roots),
+		AuthorKeys: maps.Clone(c.authorKeys),
+		Protected:  maps.Clone(c.protected),
+		TagVars:    c.tagVars,
+		Devices:    maps.Clone(c.devices),
+		Restored:   c.restored,
+		Origins:    c.origins,
+		Sources:    c.sources,
+		Rules:      c.rules,
+		Templates:  make([]fleet.TaggedTemplate, 0, len(c.templates)),
+	}
+	for _, t := range c.templates {
+		registry.Templates = append(registry.Templates, *t)
+	}
+	slices.SortFunc(registry.Templates, func(a, b fleet.TaggedTemplate) int {
+		return fleet.CompareTemplates(a.Template, b.Template)
+	})
+	return &view{registry: registry}
+}
+
+// Registry gives everything that is registered, as of the last commit. It is shared, so callers do not change it.
+func (s *Store) Registry(context.Context) (*fleet.Registry, error) {
+	return s.model.current().registry, nil
+}
+
+// load reads the contents from the database.
+func (s *Store) load(ctx context.Context, q querier) (contents, error) {
+	c := contents{
+		mode:       fleet.ModeOn,
+		tagModes:   map[fleet.Tag]fleet.Mode{},
+		tagQuiet:   map[fleet.Tag]time.Duration{},
+		roots:      map[fleet.Tag][]string{},
+		authorKeys: map[fleet.Tag][]string{},
+		protected:  map[fleet.Tag]bool{},
+		devices:    map[fleet.DeviceID]*fleet.Registered{},
+		templates:  map[int64]*fleet.TaggedTemplate{},
+		origins:    map[int64]fleet.Origin{},
+		sources:    map[string]fleet.Source{},
+	}
+	for _, read := range []func(context.Context, querier, *contents) error{
+		s.loadDevices, s.loadTemplates, s.loadTags, s.loadModes, s.loadRoots, s.loadAuthorKeys, s.loadProtected,
+		s.loadGeneration,
+		s.loadSources, s.loadVars,
+	} {
+		if err := read(ctx, q, &c); err != nil {
+			return contents{}, err
+		}
+	}
+	return c, nil
+}
+
+// addTag gives a sorted set with a further tag. The given slice stays as it is.
+func addTag(tags []fleet.Tag, tag fleet.Tag) []fleet.Tag {
+	i, found := slices.BinarySearch(tags, tag)
+	if found {
+		return tags
+	}
+	return slices.Insert(slices.Clone(tags), i, tag)
+}
+
+// dropTag gives a sorted set without a tag. The given slice stays as it is.
+func dropTag(tags []fleet.Tag, tag fleet.Tag) []fleet.Tag {
+	i, found := slices.BinarySearch(tags, tag)
+	if !found {
+		return tags
+	}
+	return append(append(make([]fleet.Tag, 0, len(tags)), tags[:i]...), tags[i+1:]...)
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// Retention tells how many revisions of a device are kept, and for how long. The newest revision is always kept.
+type Retention struct {
+	Revisions int           // per device; 0: any number
+	Age       time.Duration // counts from the next revision on; 0: revisions of any age
+}
+
+// DefaultRetention keeps the last hundred revisions of each device, for a year.
+var DefaultRetention = Retention{Revisions: 100, Age: 365 * 24 * time.Hour}
+
+const (
+	janitorEvery = time.Hour
+	pruneLength  = 100                   // revisions in one transaction, for which other writes wait
+	prunePause   = 20 * time.Millisecond // pause before the next one, so that others can use the disk
+)
+
+// RunJanitor forgets old revisions now and every hour, until ctx ends.
+func (s *Store) RunJanitor(ctx context.Context, r Retention) error {
+	tick := time.NewTicker(janitorEvery)
+	defer tick.Stop()
+	for {
+		if forgotten, err := s.PruneRevisions(ctx, r); err != nil && ctx.Err() == nil {
+			s.log.Warn("old revisions are not forgotten yet", "err", err)
+		} else if forgotten > 0 {
+			s.log.Info("old revisions forgotten", "count", forgotten)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// PruneRevisions forgets the revisions that are too many or too old, and the documents that no revision needs any
+// more. The pool of readers finds them, so that the one writer only deletes.
+func (s *Store) PruneRevisions(ctx context.Context, r Retention) (forgotten int64, err error) {
+	if r.Revisions <= 0 && r.Age <= 0 {
+		return 0, nil
+	}
+	devices := slices.Sorted(maps.Keys(s.model.current().registry.Devices))
+	var some []fleet.DeviceID
+	var due int64
+	for i, id := range devices {
+		n, err := s.countOld(ctx, id, r)
+		if err != nil {
+			return forgotten, failure("count old revisions", err)
+		}
+		if n > 0 {
+			some, due = append(some, id), due+n
+		}
+		if due < pruneLength && i < len(devices)-1 {
+			continue
+		}
+		n, err = s.forgetDue(ctx, some, due, r)
+		if forgotten += n; err != nil {
+			return forgotten, err
+		}
+		some, due = nil, 0
+	}
+	return forgotten, nil
+}
+
+// forgetDue forgets `due` revisions of these devices in small writes, with a pause after each in which others can
+// write.
+func (s *Store) forgetDue(ctx context.Context, devices []fleet.DeviceID, due int64, r Retention) (forgotten int64,
+	err error) {
+	for forgotten < due {
+		n, err := write(ctx, s, "forget old revisions", func(t *tx) (int64, error) { return t.forgetOld(devices, r) })
+		if err != nil || n == 0 { // the other revisions were deleted with their devices
+			return forgotten, err
+		}
+		forgotten += n
+		select {
+		case <-time.After(prunePause):
+		case <-ctx.Done():
+			return forgotten, ctx.Err()
+		}
+	}
+	return forgotten, nil
+}
+
+const (
+	// whereOld selects the revisions of a device that are to be forgotten. Indexes find all of this.
+	whereOld = `
+		WHERE r.device_id = $1 AND (
+			r.number <= (SELECT MAX(number) FROM revisions WHERE device_id = $1) - CAST($2 AS BIGINT)
+			OR EXISTS (SELECT 1 FROM revisions n WHERE n.device_id = $1 AND n.number = r.number + 1 AND n.seen_at < CAST($3 AS BIGINT)))`
+	countOld  = `SELECT COUNT(*) FROM revisions r` + whereOld
+	deleteOld = `
+		DELETE FROM revisions WHERE device_id = $1 AND number IN (
+			SELECT r.number FROM revisions r` + whereOld + ` ORDER BY r.number LIMIT CAST($4 AS BIGINT)) RETURNING digest`
+
+	deleteUnusedBody = `
+		DELETE FROM revision_bodies WHERE device_id = $1 AND digest = $2
+			AND NOT EXISTS (SELECT 1 FROM revisions WHERE device_id = $1 AND digest = $2)`
+)
+
+// old gives the arguments of whereOld, and after them more.
+func (r Retention) old(id fleet.DeviceID, now time.Time, more ...any) []any {
+	many, before := int64(r.Revisions), int64(0)
+	if many <= 0 {
+		many = 1 << 62
+	}
+	if r.Age > 0 {
+		before = now.Add(-r.Age).UnixMilli()
+	}
+	return append([]any{string(id), many, before}, more...)
+}
+
+func (s *Store) countOld(ctx context.Context, id fleet.DeviceID, r Retention) (n int64, err error) {
+	err = s.reads.QueryRowContext(ctx, countOld, r.old(id, s.clock())...).Scan(&n)
+	return n, err
+}
+
+// forgetOld forgets revisions of these devices, at most pruneLength.
+func (t *tx) forgetOld(devices []fleet.DeviceID, r Retention) (forgotten int64, err error) {
+	for _, id := range devices {
+		digests, err := collect(t.ctx, t.session, func(row scanner) (digest string, err error) {
+			return digest, row.Scan(&digest)
+		}, deleteOld, r.old(id, t.now, pruneLength-forgotten)...)
+		if err != nil {
+			return 0, err
+		}
+		for _, digest := range digests {
+			t.forget()
+			if err := t.exec(deleteUnusedBody, string(id), digest); err != nil {
+				return 0, err
+			}
+		}
+		if forgotten += int64(len(digests)); forgotten >= pruneLength {
+			break
+		}
+	}
+	return forgotten, nil
+}

@@ -1,0 +1,325 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// rolloutBody is what is kept of a rollout beside its columns, as JSON.
+type rolloutBody struct {
+	Before       int64            `json:"before"`
+	Carries      []int64          `json:"carries"`
+	Cause        string           `json:"cause"`
+	Reason       string           `json:"reason,omitempty"`
+	Next         string           `json:"next,omitempty"`
+	Waves        []int            `json:"waves,omitempty"`
+	Wave         int              `json:"wave,omitempty"`
+	Halt         *rolloutHalt     `json:"halt,omitempty"`
+	WavePlan     []string         `json:"wavePlan,omitempty"`
+	Approval     *rolloutApproval `json:"approval,omitempty"`
+	Undoes       int64            `json:"undoes,omitempty"`
+	UndoneBy     int64            `json:"undoneBy,omitempty"`
+	SupersededBy int64            `json:"supersededBy,omitempty"`
+	StartedAt    int64            `json:"startedAt,omitempty"` // all times: Unix milliseconds, 0: not yet
+	WaveAt       int64            `json:"waveAt,omitempty"`
+	EndedAt      int64            `json:"endedAt,omitempty"`
+}
+
+type rolloutHalt struct {
+	By     string         `json:"by"`
+	Gate   fleet.Gate     `json:"gate,omitempty"`
+	Device fleet.DeviceID `json:"device,omitempty"`
+	Saw    string         `json:"saw"`
+	At     int64          `json:"at"`
+}
+
+type rolloutApproval struct {
+	Reason string `json:"reason"`
+	By     string `json:"by,omitempty"`
+	At     int64  `json:"at,omitempty"`
+}
+
+func bodyOf(r fleet.Rollout) rolloutBody {
+	b := rolloutBody{
+		Before: r.Before, Carries: r.Carries, Cause: plainText(r.Cause), Reason: plainText(r.Reason), Next: r.Next,
+		WavePlan: r.WavePlan, Waves: r.Waves, Wave: r.Wave,
+		Undoes: r.Undoes, UndoneBy: r.UndoneBy, SupersededBy: r.SupersededBy,
+		StartedAt: bodyTime(r.StartedAt), WaveAt: bodyTime(r.WaveAt), EndedAt: bodyTime(r.EndedAt),
+	}
+	if h := r.Halt; h != nil {
+		b.Halt = &rolloutHalt{h.By, h.Gate, h.Device, plainText(h.Saw), bodyTime(h.At)}
+	}
+	if a := r.Approval; a != nil {
+		b.Approval = &rolloutApproval{a.Reason, plainText(a.By), bodyTime(a.At)}
+	}
+	return b
+}
+
+func (b rolloutBody) into(r *fleet.Rollout) {
+	r.Before, r.Carries, r.Cause, r.Reason, r.Next = b.Before, b.Carries, b.Cause, b.Reason, b.Next
+	r.WavePlan, r.Waves, r.Wave = b.WavePlan, b.Waves, b.Wave
+	r.Undoes, r.UndoneBy, r.SupersededBy = b.Undoes, b.UndoneBy, b.SupersededBy
+	r.StartedAt, r.WaveAt, r.EndedAt = timeOf(b.StartedAt), timeOf(b.WaveAt), timeOf(b.EndedAt)
+	if h := b.Halt; h != nil {
+		r.Halt = &fleet.RolloutHalt{By: h.By, Gate: h.Gate, Device: h.Device, Saw: h.Saw, At: timeOf(h.At)}
+	}
+	if a := b.Approval; a != nil {
+		r.Approval = &fleet.Approval{Reason: a.Reason, By: a.By, At: timeOf(a.At)}
+	}
+}
+
+func bodyTime(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func timeOf(ms int64) time.Time { return fromMillis(sql.NullInt64{Int64: ms, Valid: ms != 0}) }
+
+const (
+	selectRollouts = `SELECT id, generation, status, body, created_at FROM rollouts`
+	openOnly       = ` WHERE status NOT IN ('undone', 'succeeded', 'superseded')`
+)
+
+func scanRollout(row scanner) (r fleet.Rollout, err error) {
+	var body string
+	var created sql.NullInt64
+	if err = row.Scan(&r.ID, &r.Generation, (*string)(&r.Status), &body, &created); err != nil {
+		return r, err
+	}
+	r.CreatedAt = fromMillis(created)
+	var b rolloutBody
+	err = json.Unmarshal([]byte(body), &b)
+	b.into(&r)
+	return r, err
+}
+
+// Rollouts gives all rollouts, newest first, without their members.
+func (s *Store) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
+	rollouts, err := collect(ctx, pool{s.reads}, scanRollout, selectRollouts+` ORDER BY id DESC`)
+	return rollouts, failure("read rollouts", err)
+}
+
+// OpenRollouts gives the rollouts that are not over, oldest first, with their members. The writer reads them: it has
+// finished every earlier write by then, and Admission has these rollouts too.
+func (s *Store) OpenRollouts(ctx context.Context) ([]fleet.Rollout, error) {
+	return write(ctx, s, "read rollouts", func(t *tx) ([]fleet.Rollout, error) {
+		rollouts, err := collect(t.ctx, t.session, scanRollout, selectRollouts+openOnly+` ORDER BY id`)
+		for i := range rollouts {
+			if err == nil {
+				rollouts[i].Members, err = members(t.ctx, t.session, rollouts[i].ID)
+			}
+		}
+		return rollouts, err
+	})
+}
+
+// Rollout gives the rollout with this ID, with its members.
+func (s *Store) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
+	r, err := scanRollout(s.reads.QueryRowContext(ctx, selectRollouts+` WHERE id = $1`, id))
+	if absent(err) {
+		return r, fleet.NotFoundf("there is no rollout %d", id)
+	}
+	if err == nil {
+		r.Members, err = members(ctx, pool{s.reads}, id)
+	}
+	return r, failure("read rollout", err)
+}
+
+func members(ctx context.Context, q querier, rollout int64) ([]fleet.RolloutMember, error) {
+	return collect(ctx, q, func(row scanner) (m fleet.RolloutMember, err error) {
+		var errors, held string
+		var registered sql.NullInt64
+		err = row.Scan((*string)(&m.Device), &m.Wave, (*string)(&m.Was), &errors, &held, &m.From, &m.Waived, &registered)
+		if err != nil {
+			return m, err
+		}
+		m.Registered = fromMillis(registered)
+		if err = json.Unmarshal([]byte(held), &m.Held); err != nil {
+			return m, err
+		}
+		return m, json.Unmarshal([]byte(errors), &m.Errors)
+	}, `SELECT device_id, wave, was, errors, held, from_generation, waived, created_at
+		FROM rollout_members JOIN devices ON devices.id = device_id WHERE rollout_id = $1 ORDER BY position`, rollout)
+}
+
+// settled gives the newest generation for which it was decided who is admitted to it.
+func (s *Store) settled(ctx context.Context) (generation int64, err error) {
+	err = s.reads.QueryRowContext(ctx,
+		`SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'settled_generation'`).Scan(&generation)
+	return generation, failure("read the settled generation", err)
+}
+
+// holds gives the devices that stay at an older generation.
+func (s *Store) holds(ctx context.Context) ([]fleet.Hold, error) {
+	holds, err := collect(ctx, pool{s.reads}, func(row scanner) (h fleet.Hold, err error) {
+		return h, row.Scan((*string)(&h.Device), &h.Generation, &h.Rollout)
+	}, `SELECT device_id, generation, rollout_id FROM holds ORDER BY device_id`)
+	return holds, failure("read holds", err)
+}
+
+// Touched tells whether, for this generation or a later one, something was sent to a device or may have been.
+func (s *Store) Touched(ctx context.Context, id fleet.DeviceID, generation int64) (touched bool, err error) {
+	err = s.reads.QueryRowContext(ctx, `SELECT EXISTS (
+		SELECT 1 FROM intents WHERE device_id = $1 AND generation >= $2 AND outcome <> $3)`,
+		string(id), generation, string(fleet.OutcomeAbandoned)).Scan(&touched)
+	return touched, failure("read intents", err)
+}
+
+// PutRollouts stores what one step of the rollout engine changed, all of it or nothing. It gives the IDs of the new
+// rollouts, in their order. When it returns, the admission that follows from the step is in force.
+func (s *Store) PutRollouts(ctx context.Context, w fleet.RolloutWrite) (created []int64, err error) {
+	pasts, err := s.pastsOf(ctx, w.Hold)
+	if err != nil {
+		return nil, err
+	}
+	return write(ctx, s, "put rollouts", func(t *tx) ([]int64, error) { return t.putRollouts(w, pasts) })
+}
+
+func (t *tx) putRollouts(w fleet.RolloutWrite, pasts map[int64]*fleet.Registry) (created []int64, err error) {
+	for _, id := range w.Touched {
+		err := t.exec(`UPDATE rollout_members SET superseded = TRUE WHERE device_id = $1 AND NOT superseded`, string(id))
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range w.Rollouts {
+		id, err := t.putRollout(r)
+		if err != nil {
+			return nil, err
+		}
+		if r.ID == 0 {
+			created = append(created, id)
+		}
+	}
+	for _, h := range w.Release {
+		err := t.exec(`DELETE FROM holds WHERE device_id = $1 AND rollout_id = $2`, string(h.Device), h.Rollout)
+		if err != nil {
+			return nil, err
+		}
+	}
+	held, err := t.hold(w.Hold, created)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range w.Consents {
+		if g.Rollout == 0 && len(created) > 0 {
+			g.Rollout = created[0]
+		}
+		if err := t.consentToRemovals(g); err != nil {
+			return nil, err
+		}
+	}
+	t.admit(fleet.AdmissionChange{Settled: w.Settled, Hold: held, Release: w.Release, Pasts: pasts})
+	t.effects.committed.Admitted = append(t.effects.committed.Admitted, w.Wake...)
+	return created, t.settle(w.Settled)
+}
+
+func (t *tx) settle(registry *fleet.Registry) error {
+	if registry == nil {
+		return nil
+	}
+	return t.exec(`UPDATE meta SET value = $1 WHERE name = 'settled_generation'`,
+		strconv.FormatInt(registry.Generation, 10))
+}
+
+// hold writes holds and gives those that were written. It leaves out devices that are not members of their rollout
+// any more: they were deleted, and the rollout engine may not know it yet.
+func (t *tx) hold(holds []fleet.Hold, created []int64) (held []fleet.Hold, err error) {
+	for _, h := range holds {
+		if h.Rollout == 0 && len(created) > 0 {
+			h.Rollout = created[len(created)-1]
+		}
+		n, err := t.affect(`INSERT INTO holds (device_id, generation, rollout_id)
+			SELECT device_id, CAST($2 AS BIGINT), rollout_id FROM rollout_members WHERE device_id = $1 AND rollout_id = $3
+			ON CONFLICT (device_id) DO UPDATE SET generation = excluded.generation, rollout_id = excluded.rollout_id`,
+			string(h.Device), h.Generation, h.Rollout)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			held = append(held, h)
+		}
+	}
+	return held, nil
+}
+
+func (t *tx) putRollout(r fleet.Rollout) (id int64, err error) {
+	body, err := json.Marshal(bodyOf(r))
+	if err != nil {
+		return 0, err
+	}
+	text := updateMember
+	if r.ID == 0 {
+		text = insertMember
+		err = t.row(`INSERT INTO rollouts (generation, status, body, created_at) VALUES ($1, $2, $3, $4) RETURNING id`,
+			r.Generation, string(r.Status), string(body), millis(t.now)).Scan(&r.ID)
+		t.record("rollout.begin", strconv.FormatInt(r.ID, 10), r.Cause)
+	} else {
+		err = t.changeRollout(r, string(body))
+	}
+	if err != nil {
+		return 0, err
+	}
+	for i, m := range r.Members {
+		args, err := memberArgs(r.ID, i, m)
+		if err == nil {
+			err = t.exec(text, args...)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return r.ID, nil
+}
+
+const (
+	// insertMember leaves out a device that was deleted since the rollout was planned, even when it was registered
+	// again.
+	insertMember = `INSERT INTO rollout_members
+			(rollout_id, device_id, position, wave, was, errors, held, from_generation, waived, superseded)
+		SELECT CAST($1 AS BIGINT), id, CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT), CAST($6 AS TEXT),
+			CAST($7 AS TEXT), CAST($8 AS BIGINT), CAST($9 AS BOOLEAN), FALSE
+		FROM devices WHERE id = $2 AND created_at = CAST($10 AS BIGINT)`
+	// updateMember changes a member, except for its column superseded. A member whose device was deleted is not a member
+	// any more, even when the device was registered again.
+	updateMember = `UPDATE rollout_members
+		SET position = $3, wave = $4, was = $5, errors = $6, held = $7, from_generation = $8, waived = $9
+		WHERE rollout_id = $1 AND device_id = $2
+			AND EXISTS (SELECT 1 FROM devices WHERE id = $2 AND created_at = CAST($10 AS BIGINT))`
+)
+
+func memberArgs(rollout int64, position int, m fleet.RolloutMember) ([]any, error) {
+	errors, err := json.Marshal(append([]string{}, m.Errors...))
+	if err != nil {
+		return nil, err
+	}
+	held, err := json.Marshal(append([]string{}, m.Held...))
+	if err != nil {
+		return nil, err
+	}
+	return []any{rollout, string(m.Device), position, m.Wave, string(m.Was), plainText(string(errors)),
+		plainText(string(held)), m.From, m.Waived, millis(m.Registered)}, nil
+}
+
+func (t *tx) changeRollout(r fleet.Rollout, body string) error {
+	var was string
+	err := t.row(`SELECT status FROM rollouts WHERE id = $1`, r.ID).Scan(&was)
+	if absent(err) {
+		return fleet.NotFoundf("there is no rollout %d", r.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if was != string(r.Status) {
+		t.record("rollout."+string(r.Status), strconv.FormatInt(r.ID, 10), r.Reason)
+	}
+	return t.exec(`UPDATE rollouts SET generation = $2, status = $3, body = $4 WHERE id = $1`, r.ID, r.Generation,
+		string(r.Status), body)
+}

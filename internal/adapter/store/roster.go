@@ -1,0 +1,218 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// roster lists the rows of a table that give a role or a secret. It has the sum of each row, by the row's name. A row
+// whose sum is not in the roster was written by another program, or deleted and put back: it gives nothing. The
+// roster is itself a proof, with the name of its table.
+type roster map[string]string
+
+// addToRoster is called by each write that makes or changes a row of a table with a roster.
+func (t *tx) addToRoster(table, row, sum string) error {
+	return t.changeRoster(table, func(r roster) { r[row] = sum })
+}
+
+// dropFromRoster is called by each write that deletes a row of a table with a roster.
+func (t *tx) dropFromRoster(table, row string) error {
+	return t.changeRoster(table, func(r roster) { delete(r, row) })
+}
+
+// sum gives a digest of the roster. The ends of the audit contain it, so that an earlier roster that is put back from
+// a copy does not fit them.
+func (r roster) sum() string {
+	var fields []string
+	for _, row := range slices.Sorted(maps.Keys(r)) {
+		fields = append(fields, row, r[row])
+	}
+	return fleet.NetstringSum("muster roster 1\n", fields...)
+}
+
+// changeRoster changes one line of a roster. The other lines are never read from the table: a row that was changed
+// there would become valid. A roster that does not open or does not fit the ends is replaced by an empty one, and its
+// rows give nothing until a person makes them again.
+func (t *tx) changeRoster(table string, change func(roster)) error {
+	rows, ok, err := t.roster(table)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		t.record(fleet.AuditTampered, table, "the roster was missing or changed; what it held does not count any more")
+	}
+	change(rows)
+	ends, ok, err := t.auditEnds()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		t.effects.audit = append(t.effects.audit, t.lostEnds(ends))
+	}
+	return t.putRoster(table, rows, ends)
+}
+
+func (t *tx) putRoster(table string, rows roster, ends fleet.AuditEnds) error {
+	sums := map[string]string{table: rows.sum()}
+	for other, sum := range ends.Rosters {
+		if other != table {
+			sums[other] = sum
+		}
+	}
+	ends.Rosters = sums
+	return errors.Join(t.putProof(table, rows), t.putProof(auditEnds, ends))
+}
+
+// roster opens the roster of a table. ok is false, and the roster empty, where it is not the one that Muster wrote
+// last.
+func (t *tx) roster(table string) (rows roster, ok bool, err error) {
+	opened, err := t.proof(table, &rows)
+	if err != nil {
+		return nil, false, err
+	}
+	ends, _, err := t.auditEnds()
+	if err != nil || !opened || ends.Rosters[table] != rows.sum() {
+		return roster{}, false, err
+	}
+	return rows, true, nil
+}
+
+// asWritten is conflict for a row that Muster did not write. Writes call it before they change a row, because the
+// changed row gets a line in the roster, which would also make valid what the other program wrote.
+func (t *tx) asWritten(table, row, sum string) error {
+	rows, _, err := t.roster(table)
+	if err != nil || rows[row] == sum {
+		return err
+	}
+	return &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("%q in %s was changed in the database", row, table),
+		Hint: "Delete it and make it again; `muster audit verify` shows what else was changed."}
+}
+
+// readWithRoster reads rows of a table and the roster of the same moment.
+func readWithRoster[T any](ctx context.Context, s *Store, table string, read func() ([]T, error)) ([]T, roster, error) {
+	const tries = 10
+	known := s.known.now()
+	for range tries {
+		before, err := s.sealedProof(ctx, table)
+		if err != nil {
+			return nil, nil, err
+		}
+		rows, err := read()
+		if err != nil {
+			return nil, nil, err
+		}
+		after, ends, err := s.sealedRoster(ctx, table)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !bytes.Equal(before, after) {
+			continue // a write came between the two readings
+		}
+		return rows, s.openRoster(table, after, ends, known), nil
+	}
+	return nil, nil, &fleet.Error{Code: fleet.CodeUnavailable, During: "read " + table,
+		Message: "the rows change too often to be read", Hint: tryAgain}
+}
+
+// sealedRoster reads a roster and the ends of the audit as of one moment; nil for what is missing.
+func (s *Store) sealedRoster(ctx context.Context, table string) (rows, ends []byte, err error) {
+	err = s.reads.QueryRowContext(ctx, `SELECT (SELECT body FROM proofs WHERE name = $1),
+		(SELECT body FROM proofs WHERE name = $2)`, table, auditEnds).Scan(&rows, &ends)
+	return rows, ends, err
+}
+
+// openRoster opens what sealedRoster read. It gives an empty roster where it is not the one that Muster wrote last.
+func (s *Store) openRoster(table string, sealed, sealedEnds []byte, known fleet.AuditEnds) roster {
+	var rows roster
+	var ends fleet.AuditEnds
+	err := errors.Join(s.openProof(auditEnds, sealedEnds, &ends), s.openProof(table, sealed, &rows))
+	if err == nil && !putBack(known, ends) && ends.Rosters[table] == rows.sum() {
+		return rows
+	}
+	s.log.Error("the roster of a table is not as Muster wrote it: its rows give nothing", logkey.Proof, table,
+		logkey.Err(err))
+	return roster{}
+}
+
+// sumOf gives the sum of a row: a digest of the columns that decide what the row gives to whom.
+func sumOf(table string, fields ...string) string {
+	return fleet.NetstringSum("muster "+table+" 1\n", fields...)
+}
+
+func tokenSum(token fleet.Token) string {
+	return sumOf(tokenRows, token.Name, string(token.Role), scopeField(token.Scope), token.Hash,
+		unixMilli(token.CreatedAt), unixMilli(token.IssuedAt), unixMilli(token.ExpiresAt), token.OldHash,
+		unixMilli(token.OldUntil))
+}
+
+func userSum(user fleet.User) string {
+	return sumOf(userRows, user.Name, string(user.Role), scopeField(user.Scope), user.Password, user.Identity.Issuer,
+		user.Identity.Subject, strconv.FormatBool(user.Disabled()))
+}
+
+// scopeField gives the form in which sums contain a scope.
+func scopeField(scope fleet.Scope) string {
+	if scope.Whole() {
+		return ""
+	}
+	return textOf(scope.Tags())
+}
+
+// verifyTokens and verifyUsers name the rows that are not as Muster wrote them, and those that are missing.
+func (s *Store) verifyTokens(ctx context.Context) ([]string, error) {
+	return verifyRoster(ctx, s, rosterOf[fleet.Token]{tokenRows, "token", givesNoRole, func() ([]fleet.Token, error) {
+		return collect(ctx, pool{s.reads}, scanToken, selectTokens)
+	}, func(token fleet.Token) (name, sum string) { return token.Name, tokenSum(token) }})
+}
+
+func (s *Store) verifyUsers(ctx context.Context) ([]string, error) {
+	return verifyRoster(ctx, s, rosterOf[fleet.User]{userRows, "user", givesNoRole, func() ([]fleet.User, error) {
+		return collect(ctx, pool{s.reads}, scanUser, selectUsers)
+	}, func(user fleet.User) (name, sum string) { return user.Name, userSum(user) }})
+}
+
+func (s *Store) verifyEnrollKeys(ctx context.Context) ([]string, error) {
+	read := func() ([]fleet.EnrollKey, error) {
+		return collect(ctx, pool{s.reads}, scanEnrollKey, selectEnrollKeys)
+	}
+	sum := func(key fleet.EnrollKey) (id, sum string) { return key.ID, enrollKeySum(key) }
+	return verifyRoster(ctx, s, rosterOf[fleet.EnrollKey]{enrollKeyRows, "enrol key", "it registers no device", read, sum})
+}
+
+const givesNoRole = "it gives no role"
+
+// rosterOf describes a table with a roster, for verifyRoster.
+type rosterOf[T any] struct {
+	table   string
+	noun    string // what people call a row
+	follows string // tells a person what happens to a row that Muster did not write
+	read    func() ([]T, error)
+	sum     func(T) (name, sum string)
+}
+
+// verifyRoster names the rows that are not in the roster, and the lines of the roster without a row.
+func verifyRoster[T any](ctx context.Context, s *Store, of rosterOf[T]) (wrong []string, err error) {
+	rows, in, err := readWithRoster(ctx, s, of.table, of.read)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		name, sum := of.sum(row)
+		if in[name] != sum {
+			wrong = append(wrong, fmt.Sprintf("%s %q was changed or added: %s", of.noun, name, of.follows))
+		}
+		delete(in, name)
+	}
+	for name := range in {
+		wrong = append(wrong, fmt.Sprintf("%s %q is missing: Muster did not delete it", of.noun, name))
+	}
+	return slices.Sorted(slices.Values(wrong)), nil
+}

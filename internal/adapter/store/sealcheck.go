@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"muster/internal/fleet"
+)
+
+// checkSeal checks that the seal key fits the database, before anything is read or written with it. Where there is no
+// key, a database in which nothing is sealed yet gets one; any other database is refused without its key.
+func (w *writer) checkSeal(ctx context.Context, makeKey func() (Sealer, error)) error {
+	sealed, err := w.sealedBefore(ctx)
+	if err != nil {
+		return err
+	}
+	if w.store.seal == nil && (sealed || makeKey == nil) {
+		return noSealKey()
+	}
+	if w.store.seal == nil {
+		if w.store.seal, err = makeKey(); err != nil {
+			return err
+		}
+	}
+	return w.compareSeal(ctx)
+}
+
+func noSealKey() error {
+	return &fleet.Error{
+		Code: fleet.CodeConflict, During: "open database",
+		Message: "seal.key is missing in the home folder, and the database is sealed with it",
+		Hint: "Put seal.key back from a backup, or give its 64 hex digits in MUSTER_SEAL_KEY. " +
+			"No other key can read this database. To begin anew, start with an empty home folder and database.",
+	}
+}
+
+// sealedBefore tells whether the database may hold something sealed.
+func (w *writer) sealedBefore(ctx context.Context) (bool, error) {
+	var rows int
+	err := w.session.row(ctx, `
+		SELECT (SELECT count(*) FROM meta WHERE name = 'seal_check') + (SELECT count(*) FROM devices)`).Scan(&rows)
+	return rows > 0, err
+}
+
+func (w *writer) compareSeal(ctx context.Context) error {
+	var text string
+	err := w.session.row(ctx, `SELECT value FROM meta WHERE name = 'seal_check'`).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return w.alone(ctx, (*tx).beginProofs)
+	}
+	if err != nil {
+		return err
+	}
+	sealed, err := hex.DecodeString(text)
+	if err != nil {
+		return fmt.Errorf("read seal check: %w", err)
+	}
+	_, err = w.store.seal.Open("meta", "seal_check", "value", sealed)
+	return err
+}
+
+// sealedCheck gives the seal check: a text that only the key that fits the database opens.
+func (s *Store) sealedCheck() string {
+	return hex.EncodeToString(s.seal.Seal("meta", "seal_check", "value", []byte("muster")))
+}

@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+// sealedColumn is a column whose values are sealed. The place for which a value is sealed consists of the table, the
+// column and the row's key. In a key of several columns a slash separates them.
+type sealedColumn struct {
+	table  string
+	key    []string
+	column string
+}
+
+// sealedColumns are all columns with sealed values; a test compares the list with the tables. In table meta one row's
+// value, the seal check, is sealed too, as text.
+var sealedColumns = []sealedColumn{
+	{"devices", []string{"id"}, "api_key"},
+	{"devices", []string{"id"}, "proof"},
+	{"enrollment_decisions", []string{"device_id"}, "proof"},
+	{"secrets", []string{"name"}, "value"},
+	{"own_keys", []string{"name"}, "value"},
+	{"proofs", []string{"name"}, "body"},
+	{"sessions", []string{"id"}, "proof"},
+	{"login_links", []string{"hash"}, "proof"},
+	{"templates", []string{"id"}, "text"},
+	{"template_history", []string{"template_id", "generation"}, "text"},
+	{"device_vars", []string{"device_id"}, "vars"},
+	{"device_vars_history", []string{"device_id", "generation"}, "vars"},
+	{"tag_vars", []string{"tag"}, "vars"},
+	{"tag_vars_history", []string{"tag", "generation"}, "vars"},
+	{"intents", []string{"id"}, "writes"},
+	{"base_entries", []string{"device_id", "key"}, "base"},
+	{"base_entries", []string{"device_id", "key"}, "written"},
+	{"base_entries", []string{"device_id", "key"}, "intended"},
+	{"base_entries", []string{"device_id", "key"}, "earlier"},
+	{"base_entries", []string{"device_id", "key"}, "sent"},
+	{"revision_bodies", []string{"device_id", "digest"}, "document"},
+}
+
+// sealedCell is one value in a sealedColumn.
+type sealedCell struct {
+	key    []any
+	sealed []byte
+}
+
+func (cell sealedCell) row() string {
+	var names []string
+	for _, key := range cell.key {
+		names = append(names, fmt.Sprint(key))
+	}
+	return strings.Join(names, "/")
+}
+
+// cells reads cells of a column in the order of their keys, after a key (nil: from the first), at most limit.
+// condition may use $1, which is arg.
+func (c sealedColumn) cells(ctx context.Context, q querier, after []any, limit int, condition string,
+	arg any) ([]sealedCell, error) {
+	args := []any{arg, limit}
+	var beyond strings.Builder
+	for i, key := range after {
+		fmt.Fprintf(&beyond, "%s$%d", map[bool]string{true: ", "}[i > 0], len(args)+1)
+		args = append(args, key)
+	}
+	keys := strings.Join(c.key, ", ")
+	text := `SELECT ` + keys + `, ` + c.column + ` FROM ` + c.table + ` WHERE ` + c.column + ` IS NOT NULL AND ` + condition
+	if after != nil {
+		text += ` AND (` + keys + `) > (` + beyond.String() + `)`
+	}
+	return collect(ctx, q, func(row scanner) (cell sealedCell, err error) {
+		cell.key = make([]any, len(c.key))
+		var into []any
+		for i := range cell.key {
+			into = append(into, &cell.key[i])
+		}
+		err = row.Scan(append(into, &cell.sealed)...)
+		return cell, err
+	}, text+` ORDER BY `+keys+` LIMIT $2`, args...)
+}
+
+// put gives the statement that replaces the value of a cell, if the cell still has the value that was read.
+func (c sealedColumn) put(cell sealedCell, value []byte) (text string, args []any) {
+	args = []any{value, cell.sealed}
+	text = `UPDATE ` + c.table + ` SET ` + c.column + ` = $1 WHERE ` + c.column + ` = $2`
+	for i, key := range c.key {
+		args = append(args, cell.key[i])
+		text += fmt.Sprintf(` AND %s = $%d`, key, len(args))
+	}
+	return text, args
+}
+
+// openText opens a sealed text.
+func (s *Store) openText(table, row string, sealed []byte) (string, error) {
+	text, err := s.seal.Open(table, row, "text", sealed)
+	return string(text), err
+}
+
+// OwnKey gives Muster's own key of 32 bytes for one purpose. It is made when it is first asked for, and stored
+// sealed. It stays when the seal key is replaced, so that what was made with it is still recognised.
+func (s *Store) OwnKey(ctx context.Context, purpose string) ([]byte, error) {
+	return write(ctx, s, "keep own key", func(t *tx) ([]byte, error) {
+		var sealed []byte
+		err := t.row(`SELECT value FROM own_keys WHERE name = $1`, purpose).Scan(&sealed)
+		if err == nil {
+			return s.seal.Open("own_keys", purpose, "value", sealed)
+		}
+		if !absent(err) {
+			return nil, err
+		}
+		key, err := s.seal.Derive(purpose)
+		if err != nil {
+			return nil, err
+		}
+		return key, t.exec(`INSERT INTO own_keys (name, value) VALUES ($1, $2)`, purpose,
+			s.seal.Seal("own_keys", purpose, "value", key))
+	})
+}
+
+// keyID gives the ID of the present seal key, as sealed values contain it.
+func (s *Store) keyID() ([]byte, error) {
+	id, err := hex.DecodeString(s.seal.ID())
+	if err != nil {
+		return nil, &fleet.Error{Code: fleet.CodeInternal, Message: "the seal key has no ID", Err: err}
+	}
+	return id, nil
+}

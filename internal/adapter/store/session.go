@@ -1,0 +1,206 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+const (
+	sessionsPerUser   = 50 // the next one ends the session that was not used for the longest time
+	maxClientBytes    = 200
+	maxSessionIDBytes = 64
+)
+
+const selectSessions = `
+	SELECT s.id, s.user_name, u.role, u.tag_scope, s.hash, s.previous_hash, s.created_at, s.rotated_at, s.last_used_at,
+		s.expires_at, s.address, s.client, s.provider_session, u.password, u.issuer, u.subject, s.proof
+	FROM sessions s JOIN users u ON u.name = s.user_name`
+
+// sessionRow is a session as its row has it, with its proof and the hash of its user's password. The sum covers the
+// password, so that a session that ended with an earlier password lets no one in when its row is put back.
+type sessionRow struct {
+	fleet.Session
+	password string
+	proof    []byte
+}
+
+// sum leaves out the columns that change with every use.
+func (v sessionRow) sum() string {
+	return sumOf("sessions", v.ID, v.User, v.Hash, v.PreviousHash, unixMilli(v.RotatedAt), unixMilli(v.ExpiresAt),
+		v.password, v.Identity.Issuer, v.Identity.Subject, v.ProviderSession)
+}
+
+func scanSession(row scanner) (v sessionRow, err error) {
+	var created, rotated, used, expires sql.NullInt64
+	var scope sql.NullString
+	err = row.Scan(&v.ID, &v.User, (*string)(&v.Role), &scope, &v.Hash, &v.PreviousHash, &created, &rotated, &used,
+		&expires, &v.Address, &v.Client, &v.ProviderSession, &v.password, &v.Identity.Issuer, &v.Identity.Subject, &v.proof)
+	v.CreatedAt, v.RotatedAt = fromMillis(created), fromMillis(rotated)
+	v.LastUsedAt, v.ExpiresAt = fromMillis(used), fromMillis(expires)
+	v.Scope = readTagScope(scope)
+	return v, err
+}
+
+// Sessions gives the sessions of a user, or of all users where user is "", newest first. Some of them may be over by
+// the clock.
+func (s *Store) Sessions(ctx context.Context, user string) ([]fleet.Session, error) {
+	if !storable(user, fleet.MaxUserNameBytes) {
+		return nil, nil
+	}
+	sessions, err := collect(ctx, pool{s.reads}, func(row scanner) (fleet.Session, error) {
+		kept, err := scanSession(row)
+		return kept.Session, err
+	}, selectSessions+` WHERE $1 = '' OR s.user_name = $1 ORDER BY s.created_at DESC, s.id`, user)
+	return sessions, failure("read sessions", err)
+}
+
+// SessionByHash finds the session whose token, or whose token before the last rotation, has this hash. It answers
+// not_found without one.
+func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, error) {
+	if hash == "" {
+		return fleet.Session{}, noSession()
+	}
+	sessions, err := collect(ctx, pool{s.reads}, scanSession, selectSessions+` WHERE s.hash = $1 OR s.previous_hash = $1`,
+		hash)
+	if err != nil {
+		return fleet.Session{}, failure("read session", err)
+	}
+	for _, kept := range sessions {
+		if !s.proven("sessions", kept.ID, kept.sum(), kept.proof) {
+			continue
+		}
+		user, err := s.User(ctx, kept.User) // gives the role that Muster wrote
+		if fleet.CodeOf(err) == fleet.CodeNotFound || user.Disabled() {
+			break
+		}
+		kept.Role, kept.Scope, kept.Identity = user.Role, user.Scope, user.Identity
+		return kept.Session, err
+	}
+	return fleet.Session{}, noSession()
+}
+
+func noSession() error { return fleet.NotFoundf("there is no such session") }
+
+// StartSession starts a session after a log-in. It answers conflict when the user's password was changed, or the user
+// deleted, since the password was compared.
+func (s *Store) StartSession(ctx context.Context, in fleet.LogIn) error {
+	_, err := write(ctx, s, "start session", func(t *tx) (none struct{}, err error) {
+		user, err := t.user(in.Session.User)
+		switch {
+		case fleet.CodeOf(err) == fleet.CodeNotFound || err == nil && user.Password != in.Password:
+			return none, &fleet.Error{Code: fleet.CodeConflict, Message: "the password was changed a moment ago",
+				Hint: "Log in with the new one.", Err: err}
+		case err != nil:
+			return none, err
+		case user.Disabled():
+			return none, disabledUser(user.Name)
+		}
+		if in.Rehashed != "" {
+			if err := t.resealSessions(user.Name, in.Rehashed); err != nil {
+				return none, err
+			}
+			if err := t.exec(`UPDATE users SET password = $2 WHERE name = $1`, user.Name, in.Rehashed); err != nil {
+				return none, err
+			}
+			user.Password = in.Rehashed
+			if err := t.addToRoster(userRows, user.Name, userSum(user)); err != nil {
+				return none, err
+			}
+		}
+		t.record("login", user.Name, "from "+in.Session.Address)
+		return none, t.startSession(in.Session, user.Password)
+	})
+	return err
+}
+
+// startSession adds a session. It ends sessions that are over, and the oldest of a user who has too many.
+func (t *tx) startSession(v fleet.Session, password string) error {
+	if err := t.exec(`DELETE FROM sessions WHERE expires_at <= $1`, millis(t.now)); err != nil {
+		return err
+	}
+	if err := t.exec(`DELETE FROM sessions WHERE user_name = $1 AND id NOT IN
+		(SELECT id FROM sessions WHERE user_name = $1 ORDER BY last_used_at DESC, id LIMIT $2)`, v.User,
+		sessionsPerUser-1); err != nil {
+		return err
+	}
+	if err := t.exec(`UPDATE users SET last_login_at = $2 WHERE name = $1`, v.User, millis(t.now)); err != nil {
+		return err
+	}
+	client := plainText(v.Client)
+	v.PreviousHash, v.RotatedAt = "", v.CreatedAt
+	return t.exec(`INSERT INTO sessions
+		(id, user_name, hash, previous_hash, created_at, rotated_at, last_used_at, expires_at, address, client,
+			provider_session, proof)
+		VALUES ($1, $2, $3, '', $4, $4, $4, $5, $6, $7, $8, $9)`, v.ID, v.User, v.Hash, millis(v.CreatedAt), millis(v.ExpiresAt),
+		plainText(v.Address), strings.ToValidUTF8(client[:min(len(client), maxClientBytes)], ""),
+		v.ProviderSession, t.store.sealedSum("sessions", v.ID, sessionRow{Session: v, password: password}.sum()))
+}
+
+// resealSessions makes the proofs of a user's sessions anew, so that they go on after the same password was hashed in
+// another way.
+func (t *tx) resealSessions(user, rehashed string) error {
+	sessions, err := collect(t.ctx, t.session, scanSession, selectSessions+` WHERE s.user_name = $1`, user)
+	if err != nil {
+		return err
+	}
+	for _, kept := range sessions {
+		if !t.store.proven("sessions", kept.ID, kept.sum(), kept.proof) {
+			continue
+		}
+		kept.password = rehashed
+		if err := t.exec(`UPDATE sessions SET proof = $2 WHERE id = $1`, kept.ID,
+			t.store.sealedSum("sessions", kept.ID, kept.sum())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SessionUsed stores that a session was used at this time.
+func (s *Store) SessionUsed(ctx context.Context, id string, at time.Time) error {
+	_, err := write(ctx, s, "note the use of a session", func(t *tx) (none struct{}, err error) {
+		return none, t.exec(`UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, id, millis(at))
+	})
+	return err
+}
+
+// RotateSession gives a session another token. rotated is false where another request did so first.
+func (s *Store) RotateSession(ctx context.Context, r fleet.Rotation) (rotated bool, err error) {
+	return write(ctx, s, "rotate session", func(t *tx) (bool, error) {
+		kept, err := scanSession(t.row(selectSessions+` WHERE s.id = $1`, r.Session))
+		if absent(err) || err == nil && !t.store.proven("sessions", kept.ID, kept.sum(), kept.proof) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		kept.Hash, kept.PreviousHash, kept.RotatedAt = r.Next, r.Bearer, r.At
+		n, err := t.affect(`UPDATE sessions SET hash = $4, previous_hash = $3, rotated_at = $5, proof = $6
+			WHERE id = $1 AND hash = $2`, r.Session, r.Current, r.Bearer, r.Next, millis(r.At),
+			t.store.sealedSum("sessions", kept.ID, kept.sum()))
+		return n > 0, err
+	})
+}
+
+// EndSession ends a session of a user, or of any user where user is "". It answers not_found when there is none.
+func (s *Store) EndSession(ctx context.Context, id, user string) error {
+	if !storable(id, maxSessionIDBytes) {
+		return noSession()
+	}
+	_, err := write(ctx, s, "end session", func(t *tx) (none struct{}, err error) {
+		session, err := scanSession(t.row(selectSessions+` WHERE s.id = $1`, id))
+		if absent(err) || err == nil && user != "" && session.User != user {
+			return none, noSession()
+		}
+		if err != nil {
+			return none, err
+		}
+		t.record("logout", session.User, "the session from "+session.Address)
+		return none, t.exec(`DELETE FROM sessions WHERE id = $1`, id)
+	})
+	return err
+}

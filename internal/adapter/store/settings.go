@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+
+	"muster/internal/fleet"
+)
+
+// DeviceSettings gives the settings of one device.
+func (s *Store) DeviceSettings(_ context.Context, id fleet.DeviceID) (fleet.DeviceSettings, error) {
+	registered := s.model.current().registry.Devices[id]
+	if registered == nil {
+		return fleet.DeviceSettings{}, noDevice(id)
+	}
+	return registered.Settings, nil
+}
+
+// PutDeviceSettings replaces the settings of a device. They are not part of the device's record, whose updatedAt
+// stays. Where only the mode changes, it is in force at once, even while the database cannot be written; then there
+// is an error with the cause fleet.ErrNotKept.
+func (s *Store) PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings,
+	check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
+	current, err := s.DeviceSettings(ctx, id)
+	if err != nil {
+		return settings, err
+	}
+	switched := current
+	switched.Mode = settings.Mode
+	_, waits := s.model.forced()[fleet.ModeScope{Device: id}]
+	if switched != settings || current == settings && !waits {
+		return s.putDeviceSettings(ctx, id, settings, check)
+	}
+	if err := ask(check, &current); err != nil {
+		return settings, err
+	}
+	return settings, s.notKept(s.SwitchMode(ctx, fleet.ModeScope{Device: id}, settings.Mode))
+}
+
+func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings,
+	check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
+	turn := s.model.nextTurn()
+	return write(ctx, s, "put device settings", func(t *tx) (fleet.DeviceSettings, error) {
+		if _, err := fleet.ParseMode(string(settings.Mode)); err != nil {
+			return settings, err
+		}
+		row, err := t.registered(id)
+		if err != nil {
+			return settings, err
+		}
+		current := row.Settings
+		if err := ask(check, &current); err != nil {
+			return settings, err
+		}
+		if current.Mode != settings.Mode { // a person who changes another setting decides nothing about the mode
+			t.decide(fleet.ModeScope{Device: id}, turn)
+			decision := modeDecision{mode: settings.Mode, at: t.now, who: t.who}
+			t.committed(func() { s.decisions.set(fleet.ModeScope{Device: id}, decision) })
+		}
+		if current == settings {
+			return settings, nil
+		}
+		t.record("device.settings", string(id), describe(settings))
+		return settings, t.putSettings(row, settings)
+	})
+}
+
+// settingsMode is the beginning of the audit's text about a device's settings, before the mode.
+const settingsMode = "mode "
+
+func describe(settings fleet.DeviceSettings) string {
+	text := settingsMode + string(settings.Mode)
+	if settings.AllowPlain {
+		text += ", plain HTTP allowed"
+	}
+	if settings.Restart {
+		text += ", restart allowed"
+	}
+	if settings.Way != fleet.WayAuto {
+		text += ", reached by way of " + settings.Way.String()
+	}
+	if settings.QuietAfter > 0 {
+		text += ", may be away for " + settings.QuietAfter.String()
+	}
+	if settings.Pin == "" {
+		return text + ", no pin"
+	}
+	return text + ", pin " + settings.Pin
+}
+
+// registered gives a device as the transaction sees it. It is not_found when the device is not registered.
+func (t *tx) registered(id fleet.DeviceID) (*deviceRow, error) {
+	row, err := t.device(id)
+	if err == nil && row == nil {
+		err = noDevice(id)
+	}
+	return row, err
+}
+
+func (t *tx) putSettings(row *deviceRow, settings fleet.DeviceSettings) error {
+	t.touch(row.ID)
+	return t.keepSettings(row, settings)
+}
+
+// keepSettings stores settings that were learnt. That is not a decision of a person, so it is not announced. It does
+// not prove an altered row: only settings that the proof does not cover may change there.
+func (t *tx) keepSettings(row *deviceRow, settings fleet.DeviceSettings) error {
+	unproven := row.Settings
+	unproven.Mode, unproven.Restart, unproven.QuietAfter = settings.Mode, settings.Restart, settings.QuietAfter
+	if unproven != settings {
+		if row.Altered {
+			return alteredDevice(row.ID)
+		}
+		is := row.Registered
+		is.Settings = settings
+		return t.updateDevice(row, is)
+	}
+	t.register(func(c *contents) {
+		c.device(row.ID, func(r *fleet.Registered) { r.Settings, r.Altered = settings, row.Altered })
+	})
+	return t.exec(`UPDATE devices SET mode = $2, may_restart = $3, quiet_after = $4 WHERE id = $1`, string(row.ID),
+		string(settings.Mode), settings.Restart, inSeconds(settings.QuietAfter))
+}
+
+// PutFleetMode sets the mode of the whole fleet. It is in force even when it could not be kept: the cause of the error
+// is fleet.ErrNotKept then.
+func (s *Store) PutFleetMode(ctx context.Context, mode fleet.Mode) error {
+	return s.notKept(s.SwitchMode(ctx, fleet.ModeScope{}, mode))
+}
+
+func (t *tx) putFleetMode(mode fleet.Mode) error {
+	t.record("fleet.mode", "", string(mode))
+	t.effects.committed.Modes = true
+	t.register(func(c *contents) { c.mode = mode })
+	if mode == fleet.ModeOn {
+		if err := t.endRestored(); err != nil {
+			return err
+		}
+	}
+	return t.exec(`
+		INSERT INTO meta (name, value) VALUES ('fleet_mode', $1)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, string(mode))
+}
+
+// TagMode gives the mode of all devices that carry the tag, "on" until a person sets another.
+func (s *Store) TagMode(_ context.Context, tag fleet.Tag) (fleet.Mode, error) {
+	if mode, ok := s.model.current().registry.TagModes[tag]; ok {
+		return mode, nil
+	}
+	return fleet.ModeOn, nil
+}
+
+// PutTagMode sets the mode of all devices that carry the tag, now and later: no device needs to carry it yet. It is in
+// force even when it could not be kept: the cause of the error is fleet.ErrNotKept then.
+func (s *Store) PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) error {
+	if _, err := fleet.ParseTag(string(tag)); err != nil {
+		return err
+	}
+	return s.notKept(s.SwitchMode(ctx, fleet.ModeScope{Tag: tag}, mode))
+}
+
+func (t *tx) putTagMode(tag fleet.Tag, mode fleet.Mode) error {
+	t.record("tag.mode", string(tag), string(mode))
+	t.effects.committed.Modes = true
+	if mode == fleet.ModeOn {
+		return t.dropTagMode(tag)
+	}
+	t.register(func(c *contents) { c.tagModes[tag] = mode })
+	return t.exec(`
+		INSERT INTO tag_modes (tag, mode) VALUES ($1, $2)
+		ON CONFLICT (tag) DO UPDATE SET mode = excluded.mode`, string(tag), string(mode))
+}
+
+func (t *tx) dropTagMode(tag fleet.Tag) error {
+	t.effects.committed.Modes = true
+	t.register(func(c *contents) { delete(c.tagModes, tag) })
+	return t.exec(`DELETE FROM tag_modes WHERE tag = $1`, string(tag))
+}
+
+func (s *Store) loadModes(ctx context.Context, q querier, c *contents) error {
+	type pair struct{ name, value string }
+	scan := func(row scanner) (p pair, err error) {
+		err = row.Scan(&p.name, &p.value)
+		return p, err
+	}
+	tags, err := collect(ctx, q, scan, `SELECT tag, mode FROM tag_modes`)
+	if err != nil {
+		return err
+	}
+	for _, p := range tags {
+		c.tagModes[fleet.Tag(p.name)] = fleet.Mode(p.value)
+	}
+	if err := loadQuiet(ctx, q, c); err != nil {
+		return err
+	}
+	facts, err := collect(ctx, q, scan, `SELECT name, value FROM meta WHERE name IN ('fleet_mode', 'restored')`)
+	for _, p := range facts {
+		if p.name == "fleet_mode" {
+			c.mode = fleet.Mode(p.value)
+		} else if c.restored, err = parseRestored(p.value); err != nil {
+			return err
+		}
+	}
+	return err
+}

@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// SignOn starts a session of a person whom a provider of single sign-on has proven. It makes the user where the
+// identity has none. It gives the user the role and scope that the provider's groups give now; when one of them
+// changes, the user's earlier sessions end. It is conflict for an attempt that was used before.
+func (s *Store) SignOn(ctx context.Context, in fleet.SignOn) (fleet.User, error) {
+	return write(ctx, s, "sign on", func(t *tx) (fleet.User, error) {
+		if err := t.useOnce(in.Attempt, in.AttemptUntil); err != nil {
+			return fleet.User{}, err
+		}
+		user, err := t.signedOn(in)
+		if err != nil {
+			return user, err
+		}
+		in.Session.User, in.Session.Identity = user.Name, user.Identity
+		t.record("login", user.Name, "by single sign-on, from "+in.Session.Address)
+		return user, t.startSession(in.Session, user.Password)
+	})
+}
+
+// useOnce marks the attempt of a log-in, or a provider's message about a log-out, as used. It is conflict when that
+// was used before.
+func (t *tx) useOnce(hash string, until time.Time) error {
+	if err := t.exec(`DELETE FROM used_sign_ons WHERE expires_at <= $1`, millis(t.now)); err != nil {
+		return err
+	}
+	n, err := t.affect(`INSERT INTO used_sign_ons (hash, expires_at) VALUES ($1, $2) ON CONFLICT (hash) DO NOTHING`,
+		hash, millis(until))
+	if err == nil && n == 0 {
+		err = &fleet.Error{Code: fleet.CodeConflict, Message: "this log-in was finished before",
+			Hint: "Begin again with the log-in page."}
+	}
+	return err
+}
+
+// signedOn gives the user of an identity, with the role and scope of this log-in. From then on the write is done in
+// the user's name.
+func (t *tx) signedOn(in fleet.SignOn) (fleet.User, error) {
+	names, err := t.namesOf(in.Identity)
+	if err != nil {
+		return fleet.User{}, err
+	}
+	if len(names) > 0 {
+		t.who = names[0]
+		// A disabled user is a conflict, whatever role the groups give.
+		return t.putUser(fleet.PutUser{Name: names[0], Role: &in.Role, Scope: &in.Scope})
+	}
+	for _, name := range in.Names {
+		t.who = name
+		user, err := t.createUser(fleet.User{Name: name, Role: in.Role, Scope: in.Scope, Identity: in.Identity})
+		if fleet.CodeOf(err) != fleet.CodeConflict {
+			return user, err
+		}
+	}
+	return fleet.User{}, &fleet.Error{Code: fleet.CodeConflict,
+		Message: "other users or tokens have every name that you could get: " + strings.Join(in.Names, ", "),
+		Hint:    "An administrator deletes the one that is not used any more."}
+}
+
+// namesOf gives the name of the user with this identity, if there is one.
+func (t *tx) namesOf(of fleet.Identity) ([]string, error) {
+	if of.Issuer == "" || of.Subject == "" || !storable(of.Subject, fleet.MaxSubjectBytes) {
+		return nil, fleet.Invalidf("subject", "the provider names nobody")
+	}
+	return collect(t.ctx, t.session, func(row scanner) (name string, err error) {
+		return name, row.Scan(&name)
+	}, `SELECT name FROM users WHERE issuer = $1 AND subject = $2`, of.Issuer, of.Subject)
+}
+
+// EndSignedOn deletes the user of an identity that has no role any more, with all sessions. It is no error when there
+// is no such user. A disabled user stays, and stays disabled in case a group gives a role again.
+func (s *Store) EndSignedOn(ctx context.Context, of fleet.Identity) error {
+	_, err := write(ctx, s, "end the access of a user", func(t *tx) (none struct{}, err error) {
+		names, err := t.namesOf(of)
+		if err != nil {
+			return none, err
+		}
+		return none, t.deleteSignedOn(names, "no group of the user gives a role any more")
+	})
+	return err
+}
+
+func (t *tx) deleteSignedOn(names []string, why string) error {
+	for _, name := range names {
+		if err := t.endAccess(name); err != nil {
+			return err
+		}
+		user, err := t.userAsIs(name)
+		if err != nil {
+			return err
+		}
+		if user.Disabled() {
+			continue
+		}
+		t.record("user.delete", name, why)
+		if err := t.dropFromRoster(userRows, name); err != nil {
+			return err
+		}
+		if err := t.exec(`DELETE FROM users WHERE name = $1`, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SignOut ends the sessions that a provider says are over, and gives them. A session that was started without the
+// name of a session at the provider ends with every log-out of its person. It is conflict when the provider has sent
+// the same message before.
+func (s *Store) SignOut(ctx context.Context, out fleet.SignedOut) ([]fleet.Session, error) {
+	if !storable(out.Person.Subject, fleet.MaxSubjectBytes) {
+		return nil, nil
+	}
+	return write(ctx, s, "end the sessions of a log-out", func(t *tx) ([]fleet.Session, error) {
+		if err := t.useOnce(out.Token, out.TokenUntil); err != nil {
+			return nil, err
+		}
+		ended, err := t.sessionsOf(out)
+		for _, session := range ended {
+			t.who = session.User
+			t.record("logout", session.User, "at the provider of single sign-on, the session from "+session.Address)
+			if err := t.exec(`DELETE FROM sessions WHERE id = $1`, session.ID); err != nil {
+				return nil, err
+			}
+		}
+		return ended, err
+	})
+}
+
+// sessionsOf gives the sessions that end with a log-out.
+func (t *tx) sessionsOf(out fleet.SignedOut) ([]fleet.Session, error) {
+	condition := `u.subject = $2 AND u.subject <> '' AND ($3 = '' OR s.provider_session IN ($3, ''))`
+	if out.Person.Subject == "" {
+		condition = `$2 = '' AND u.subject <> '' AND s.provider_session = $3 AND s.provider_session <> ''`
+	}
+	return collect(t.ctx, t.session, func(row scanner) (fleet.Session, error) {
+		kept, err := scanSession(row)
+		return kept.Session, err
+	}, selectSessions+` WHERE u.issuer = $1 AND `+condition, out.Person.Issuer, out.Person.Subject, out.Session)
+}
+
+// signOnSwitch is the name of the row in meta that switches single sign-on off, however the server is started.
+const signOnSwitch = "single_sign_on"
+
+// SignOnOff tells whether single sign-on was switched off on the host.
+func (s *Store) SignOnOff(ctx context.Context) (off bool, err error) {
+	err = s.reads.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM meta WHERE name = $1`, signOnSwitch).Scan(&off)
+	return off, failure("read whether single sign-on is off", err)
+}
+
+// SwitchSignOn switches single sign-on off or on again. When it is switched off, the sessions of its users end.
+func (s *Store) SwitchSignOn(ctx context.Context, off bool, detail string) error {
+	_, err := write(ctx, s, "switch single sign-on", func(t *tx) (none struct{}, err error) {
+		if !off {
+			t.record("sign-on.enable", "", detail)
+			return none, t.exec(`DELETE FROM meta WHERE name = $1`, signOnSwitch)
+		}
+		t.record("sign-on.disable", "", detail)
+		if err := t.exec(`DELETE FROM sessions WHERE user_name IN (SELECT name FROM users WHERE subject <> '')`); err != nil {
+			return none, err
+		}
+		return none, t.exec(`INSERT INTO meta (name, value) VALUES ($1, 'off') ON CONFLICT (name) DO NOTHING`, signOnSwitch)
+	})
+	return err
+}

@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"muster/internal/fleet"
+)
+
+// forgetSource forgets a source of files. Its templates stay, and belong to no source any more.
+func (e *editing) forgetSource() error {
+	name := e.Forget
+	if name == "" {
+		return nil
+	}
+	known, err := e.source(name)
+	if err != nil {
+		return err
+	}
+	if known == nil {
+		return fleet.NotFoundf("there is no source %q", name)
+	}
+	if err := e.exec(`DELETE FROM sources WHERE name = $1`, name); err != nil {
+		return err
+	}
+	if err := e.exec(`UPDATE template_origins SET source = '' WHERE source = $1`, name); err != nil {
+		return err
+	}
+	e.record("source.forget", name, "")
+	e.register(func(c *contents) {
+		c.sources, c.origins = maps.Clone(c.sources), maps.Clone(c.origins)
+		delete(c.sources, name)
+		for id, origin := range c.origins {
+			if origin.Source == name {
+				c.origins[id] = fleet.Origin{Name: origin.Name}
+			}
+		}
+	})
+	return e.changeRules()
+}
+
+// source gives what is kept about a source as the transaction sees it, nil when it is not known.
+func (t *tx) source(name string) (*fleet.Source, error) {
+	var source fleet.Source
+	var assertions string
+	err := t.row(`SELECT read_only, assertions FROM sources WHERE name = $1`, name).Scan(&source.ReadOnly, &assertions)
+	if absent(err) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(assertions), &source.Tests)
+	}
+	return &source, err
+}
+
+func (t *tx) putSource(name string, source fleet.Source) error {
+	assertions, err := json.Marshal(append([]fleet.Assertion{}, source.Tests...))
+	if err != nil {
+		return err
+	}
+	what := "changed from elsewhere too"
+	if source.ReadOnly {
+		what = "read-only elsewhere"
+	}
+	t.record("source.put", name, fmt.Sprintf("%s, assertions: %d", what, len(source.Tests)))
+	t.register(func(c *contents) {
+		c.sources = maps.Clone(c.sources)
+		c.sources[name] = source
+	})
+	return t.exec(`
+		INSERT INTO sources (name, read_only, assertions) VALUES ($1, $2, $3)
+		ON CONFLICT (name) DO UPDATE SET read_only = excluded.read_only, assertions = excluded.assertions`,
+		name, source.ReadOnly, string(assertions))
+}
+
+func (t *tx) putOrigins(origins map[int64]fleet.Origin) error {
+	t.register(func(c *contents) {
+		c.origins = maps.Clone(c.origins)
+		maps.Copy(c.origins, origins)
+	})
+	for _, id := range slices.Sorted(maps.Keys(origins)) {
+		err := t.exec(`
+			INSERT INTO template_origins (template_id, source, name) VALUES ($1, $2, $3)
+			ON CONFLICT (template_id) DO UPDATE SET source = excluded.source, name = excluded.name`, id, origins[id].Source,
+			origins[id].Name)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) loadSources(ctx context.Context, q querier, c *contents) error {
+	_, err := collect(ctx, q, func(row scanner) (none struct{}, err error) {
+		var name, assertions string
+		var source fleet.Source
+		if err := row.Scan(&name, &source.ReadOnly, &assertions); err != nil {
+			return none, err
+		}
+		err = json.Unmarshal([]byte(assertions), &source.Tests)
+		c.sources[name] = source
+		return none, err
+	}, `SELECT name, read_only, assertions FROM sources`)
+	if err != nil {
+		return err
+	}
+	_, err = collect(ctx, q, func(row scanner) (none struct{}, err error) {
+		var id int64
+		var origin fleet.Origin
+		err = row.Scan(&id, &origin.Source, &origin.Name)
+		c.origins[id] = origin
+		return none, err
+	}, `SELECT template_id, source, name FROM template_origins`)
+	return err
+}

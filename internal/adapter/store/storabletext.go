@@ -1,0 +1,17 @@
+package store
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// storable tells whether both databases take a text: PostgreSQL takes only valid UTF-8 without NUL, and its indexes
+// take about 2,700 bytes.
+func storable(text string, limit int) bool {
+	return len(text) <= limit && utf8.ValidString(text) && !strings.Contains(text, "\x00")
+}
+
+// plainText replaces what the databases do not take, in texts that only people read.
+func plainText(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}

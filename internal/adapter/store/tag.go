@@ -1,0 +1,218 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"muster/internal/fleet"
+)
+
+// carriers names the tables of tags for devices, or for templates.
+type carriers struct {
+	noun    string
+	table   string // table of the tags that are carried now
+	history string
+	column  string // name of the column, in both tables, with the ID of the device or template
+}
+
+var (
+	deviceTags   = carriers{"device", "device_tags", "device_tag_history", "device_id"}
+	templateTags = carriers{"template", "template_tags", "template_tag_history", "template_id"}
+)
+
+// changeTags attaches and removes tags. An edit that changes nothing makes no generation.
+func (e *editing) changeTags() error {
+	for i, one := range slices.Concat(e.Tag, e.Untag) {
+		if err := e.changeTag(one, i < len(e.Tag)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *editing) changeTag(one fleet.Tagging, carried bool) error {
+	if one.Device == "" {
+		if _, err := e.template(one.Template); err != nil {
+			return err
+		}
+		return e.setTag(taggedTemplate(one.Template, one.Tag, carried))
+	}
+	if there, err := e.exists(one.Device); err != nil || !there {
+		return orElse(err, noDevice(one.Device))
+	}
+	return e.setTag(taggedDevice(one.Device, one.Tag, carried))
+}
+
+func orElse(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// tagging is a tag that a device or template is to carry (carried is true), or to carry no longer.
+type tagging struct {
+	of      carriers
+	id      any    // ID of the device (a string) or the template (an int64)
+	name    string // the ID as a text
+	tag     fleet.Tag
+	carried bool
+}
+
+func taggedDevice(id fleet.DeviceID, tag fleet.Tag, carried bool) tagging {
+	return tagging{deviceTags, string(id), string(id), tag, carried}
+}
+
+func taggedTemplate(id int64, tag fleet.Tag, carried bool) tagging {
+	return tagging{templateTags, id, strconv.FormatInt(id, 10), tag, carried}
+}
+
+func (c tagging) verb() string {
+	if c.carried {
+		return "tag"
+	}
+	return "untag"
+}
+
+// setTag attaches or removes one tag. The caller has checked that the device or template exists.
+func (e *editing) setTag(c tagging) error {
+	if _, err := fleet.ParseTag(string(c.tag)); err != nil {
+		return err
+	}
+	before, err := e.tagsOf(c.of, c.id)
+	if err != nil {
+		return err
+	}
+	if err := e.check(fleet.Found{Tags: before}); err != nil {
+		return err
+	}
+	if e.done.Tags = before; slices.Contains(before, c.tag) == c.carried {
+		return nil
+	}
+	return e.inGeneration(func(generation int64) error {
+		e.done.Tags, err = e.putTag(c, before, generation)
+		return err
+	})
+}
+
+// putTag attaches or removes a tag, as c.carried says, and returns the new set of tags. before is the present set;
+// the caller has checked that this changes it.
+func (t *tx) putTag(c tagging, before []fleet.Tag, generation int64) ([]fleet.Tag, error) {
+	text, after := `INSERT INTO `+c.of.table+` (`+c.of.column+`, tag) VALUES ($1, $2)`, addTag(before, c.tag)
+	if !c.carried {
+		text, after = `DELETE FROM `+c.of.table+` WHERE `+c.of.column+` = $1 AND tag = $2`, dropTag(before, c.tag)
+	}
+	if err := t.exec(text, c.id, string(c.tag)); err != nil {
+		return nil, err
+	}
+	t.record(c.of.noun+"."+c.verb(), c.name, string(c.tag))
+	t.register(func(now *contents) {
+		if number, ok := c.id.(int64); ok {
+			now.template(number, func(tagged *fleet.TaggedTemplate) { tagged.Tags = after })
+		} else {
+			now.device(fleet.DeviceID(c.name), func(r *fleet.Registered) { r.Tags = after })
+		}
+	})
+	return after, t.rememberTag(c.of, generation, c.id, c.tag, c.carried)
+}
+
+// tagsOf gives the tags of a device or template as the transaction sees them, sorted.
+func (t *tx) tagsOf(of carriers, id any) ([]fleet.Tag, error) {
+	tags, err := collect(t.ctx, t.session, scanTag, `SELECT tag FROM `+of.table+` WHERE `+of.column+` = $1`, id)
+	slices.Sort(tags)
+	return tags, err
+}
+
+func (t *tx) rememberTag(of carriers, generation int64, id any, tag fleet.Tag, carried bool) error {
+	return t.exec(`INSERT INTO `+of.history+` (generation, `+of.column+`, tag, carried) VALUES ($1, $2, $3, $4)`,
+		generation, id, string(tag), carried)
+}
+
+func scanTag(row scanner) (fleet.Tag, error) {
+	var tag string
+	err := row.Scan(&tag)
+	return fleet.Tag(tag), err
+}
+
+// dropTags removes tags from all devices and templates. The modes of the tags stay: the person who stopped Muster for
+// a tag did not say that it may go on, and an undo brings the tag back. It is not_found for a tag that no device or
+// template carries.
+func (e *editing) dropTags() error {
+	for _, tag := range e.Drop {
+		all, err := e.allTags()
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(all, tag) {
+			return fleet.NotFoundf("nothing carries the tag %q", tag)
+		}
+		if err := e.check(fleet.Found{Tags: all}); err != nil {
+			return err
+		}
+		if err := e.inGeneration(func(now int64) error { return e.dropFromAll(tag, now) }); err != nil {
+			return err
+		}
+		e.record("tag.delete", string(tag), "")
+		e.done.Tags = dropTag(all, tag)
+	}
+	return nil
+}
+
+func (t *tx) allTags() ([]fleet.Tag, error) {
+	tags, err := collect(t.ctx, t.session, scanTag, `SELECT tag FROM device_tags UNION SELECT tag FROM template_tags`)
+	slices.Sort(tags)
+	return tags, err
+}
+
+func (t *tx) dropFromAll(tag fleet.Tag, generation int64) error {
+	for _, of := range []carriers{deviceTags, templateTags} {
+		err := t.exec(`INSERT INTO `+of.history+` (generation, `+of.column+`, tag, carried)
+			SELECT CAST($1 AS BIGINT), `+of.column+`, tag, false FROM `+of.table+` WHERE tag = $2`, generation, string(tag))
+		if err != nil {
+			return err
+		}
+		if err := t.exec(`DELETE FROM `+of.table+` WHERE tag = $1`, string(tag)); err != nil {
+			return err
+		}
+	}
+	t.register(func(c *contents) {
+		for id, d := range c.devices {
+			if slices.Contains(d.Tags, tag) {
+				c.device(id, func(r *fleet.Registered) { r.Tags = dropTag(r.Tags, tag) })
+			}
+		}
+		for id, v := range c.templates {
+			if slices.Contains(v.Tags, tag) {
+				c.template(id, func(tagged *fleet.TaggedTemplate) { tagged.Tags = dropTag(tagged.Tags, tag) })
+			}
+		}
+	})
+	return nil
+}
+
+func (s *Store) loadTags(ctx context.Context, q querier, c *contents) error {
+	type carried struct {
+		device   fleet.DeviceID
+		template int64
+		tag      fleet.Tag
+	}
+	ofDevices, err := collect(ctx, q, func(row scanner) (one carried, err error) {
+		err = row.Scan((*string)(&one.device), (*string)(&one.tag))
+		return one, err
+	}, `SELECT device_id, tag FROM device_tags`)
+	if err != nil {
+		return err
+	}
+	for _, one := range ofDevices {
+		c.device(one.device, func(r *fleet.Registered) { r.Tags = addTag(r.Tags, one.tag) })
+	}
+	ofTemplates, err := collect(ctx, q, func(row scanner) (one carried, err error) {
+		err = row.Scan(&one.template, (*string)(&one.tag))
+		return one, err
+	}, `SELECT template_id, tag FROM template_tags`)
+	for _, one := range ofTemplates {
+		c.template(one.template, func(tagged *fleet.TaggedTemplate) { tagged.Tags = addTag(tagged.Tags, one.tag) })
+	}
+	return err
+}

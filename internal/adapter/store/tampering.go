@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// tampering collects what this process found in the database, when it opened it and later, that Muster did not write.
+type tampering struct {
+	mu    sync.Mutex // guards the rest
+	first string     // the first finding, for a person
+	count int
+}
+
+func (f *tampering) add(found ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, one := range found {
+		if f.count++; f.count == 1 {
+			f.first = one
+		}
+	}
+}
+
+// Tampering tells a person what this process found that Muster did not write; nil where it found nothing. It does not
+// search: `muster audit verify` does.
+func (s *Store) Tampering() *fleet.Impairment {
+	s.tampering.mu.Lock()
+	defer s.tampering.mu.Unlock()
+	if s.tampering.count == 0 {
+		return nil
+	}
+	reason := "the database is not as Muster wrote it: " + s.tampering.first
+	if more := s.tampering.count - 1; more > 0 {
+		reason += fmt.Sprintf(", and %d more", more)
+	}
+	return &fleet.Impairment{Part: fleet.PartProofs, Reason: reason,
+		Next: "Type `muster audit verify`, which names what was changed, and find out what else writes to the database. " +
+			"After a repair, start the server again."}
+}
+
+// checkProofs compares with their proofs: the rows that give a role, the rows that decide where API keys and secrets
+// go, and the end of the audit. Open calls it.
+func (s *Store) checkProofs(ctx context.Context) error {
+	for _, verify := range []func(context.Context) ([]string, error){s.verifyTokens, s.verifyUsers,
+		s.verifySecrets, s.verifyEnd} {
+		found, err := verify(ctx)
+		if err != nil {
+			return err
+		}
+		s.tampering.add(found...)
+	}
+	s.model.look(func(c *contents) {
+		for id, device := range c.devices {
+			if device.Altered {
+				s.tampering.add(fmt.Sprintf("device %q (%s): %s", device.Label, id.Short(), fleet.AlteredReason))
+			}
+		}
+	})
+	return nil
+}
+
+// verifyEnd compares the last entry of the audit with the audit's ends.
+func (s *Store) verifyEnd(ctx context.Context) ([]string, error) {
+	sealed, err := s.sealedProof(ctx, auditEnds)
+	if err != nil {
+		return nil, err
+	}
+	var ends fleet.AuditEnds
+	if lost := s.openProof(auditEnds, sealed, &ends); lost != nil {
+		s.log.Error("the end of the audit is not proven", logkey.Err(lost))
+		found := []string{"the record of where the audit begins and ends is missing or was changed"}
+		return found, nil //nolint:nilerr // this is what is to be found out
+	}
+	last, err := scanAudit(s.reads.QueryRowContext(ctx, selectAudit+` ORDER BY id DESC LIMIT 1`))
+	if err != nil && !absent(err) {
+		return nil, err
+	}
+	if last.ID != ends.LastID || last.Hash != ends.LastHash || last.ID > 0 && last.Hash != last.Sum() {
+		return []string{"the audit does not end as Muster wrote it"}, nil
+	}
+	return nil, nil
+}

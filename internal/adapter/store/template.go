@@ -1,0 +1,239 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+
+	"muster/internal/fleet"
+)
+
+func noTemplate(id int64) error { return fleet.NotFoundf("there is no template %d", id) }
+
+// addTemplates stores new templates. The ID of each is larger than every ID given before, also those of deleted
+// templates.
+func (e *editing) addTemplates() error {
+	for _, made := range e.New {
+		v, err := e.insertTemplate(made.Template)
+		if err != nil {
+			return err
+		}
+		e.done.New = append(e.done.New, v)
+		if err := e.inGeneration(func(now int64) error { return e.rememberAt(now, v, false) }); err != nil {
+			return err
+		}
+		for _, tag := range made.Tags {
+			if err := e.setTag(taggedTemplate(v.ID, tag, true)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// insertTemplate stores a new template and gives it with its ID. The caller makes the generation.
+func (t *tx) insertTemplate(v fleet.Template) (fleet.Template, error) {
+	if err := v.Validate(); err != nil {
+		return v, err
+	}
+	v.CreatedAt, v.UpdatedAt = t.now, t.now
+	err := t.row(`
+		INSERT INTO templates (`+templateColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
+		v.Label, v.Priority, string(v.Op), v.Key, []byte{}, v.Reads.Text(), v.SavedBy, string(v.SavedRole),
+		millis(v.CreatedAt),
+		millis(v.UpdatedAt)).
+		Scan(&v.ID)
+	if err != nil {
+		return v, err
+	}
+	// A sealed text's place contains the ID, which only the first statement gives.
+	if err := t.exec(`UPDATE templates SET text = $2 WHERE id = $1`, v.ID, t.store.sealTemplate(v)); err != nil {
+		return v, err
+	}
+	t.record("template.create", strconv.FormatInt(v.ID, 10), v.Label)
+	t.register(func(c *contents) {
+		c.templates[v.ID] = &fleet.TaggedTemplate{Template: v, Tags: []fleet.Tag{}}
+	})
+	return v, nil
+}
+
+// replaceTemplates replaces templates. createdAt and tags stay, updatedAt always moves forward. A template that does
+// not change makes no generation, and keeps its saver as long as op, key and text stay.
+func (e *editing) replaceTemplates() error {
+	for _, changed := range e.Changed {
+		current, err := e.checkedTemplate(changed.ID)
+		if err != nil {
+			return err
+		}
+		v, err := e.replaceTemplate(current, changed)
+		if err != nil {
+			return err
+		}
+		e.done.Changed = append(e.done.Changed, v)
+		if sameTemplate(current, v) {
+			continue
+		}
+		if err := e.inGeneration(func(now int64) error { return e.rememberAt(now, v, false) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceTemplate stores the new content of a template. Where something differs, the caller makes the generation.
+func (t *tx) replaceTemplate(current, v fleet.Template) (fleet.Template, error) {
+	if err := v.Validate(); err != nil {
+		return v, err
+	}
+	v = v.SavedOver(current)
+	v.CreatedAt, v.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
+	if err := t.updateTemplate(v); err != nil {
+		return v, err
+	}
+	t.record("template.replace", strconv.FormatInt(v.ID, 10), v.Label)
+	t.register(func(c *contents) {
+		c.template(v.ID, func(tagged *fleet.TaggedTemplate) { tagged.Template = v })
+	})
+	return v, nil
+}
+
+func (t *tx) updateTemplate(v fleet.Template) error {
+	return t.exec(`
+		UPDATE templates SET label = $2, priority = $3, op = $4, key = $5, text = $6, reads = $7, saved_by = $8,
+			saved_role = $9, updated_at = $10
+		WHERE id = $1`,
+		v.ID, v.Label, v.Priority, string(v.Op), v.Key, t.store.sealTemplate(v), v.Reads.Text(), v.SavedBy,
+		string(v.SavedRole),
+		millis(v.UpdatedAt))
+}
+
+func (s *Store) sealTemplate(v fleet.Template) []byte {
+	return s.seal.Seal("templates", strconv.FormatInt(v.ID, 10), "text", []byte(v.Text))
+}
+
+// pastRow names the row with a template as it was from a generation on.
+func pastRow(id, generation int64) string { return fmt.Sprintf("%d/%d", id, generation) }
+
+// sameTemplate tells whether two templates have the same content: what a person writes in them.
+func sameTemplate(a, b fleet.Template) bool {
+	a.UpdatedAt, a.Reads = b.UpdatedAt, b.Reads
+	return a == b
+}
+
+// deleteTemplates deletes templates and their tags. Their history stays.
+func (e *editing) deleteTemplates() error {
+	for _, id := range e.Deleted {
+		current, err := e.checkedTemplate(id)
+		if err != nil {
+			return err
+		}
+		if err := e.inGeneration(func(now int64) error { return e.dropTemplate(current, now) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) dropTemplate(current fleet.Template, now int64) error {
+	tags, err := t.tagsOf(templateTags, current.ID)
+	if err != nil {
+		return err
+	}
+	if err := t.exec(`DELETE FROM templates WHERE id = $1`, current.ID); err != nil {
+		return err
+	}
+	t.record("template.delete", strconv.FormatInt(current.ID, 10), current.Label)
+	t.register(func(c *contents) { delete(c.templates, current.ID) })
+	if err := t.rememberAt(now, current, true); err != nil {
+		return err
+	}
+	for _, tag := range tags {
+		if err := t.rememberTag(templateTags, now, current.ID, tag, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// template gives a template as the transaction sees it.
+func (t *tx) template(id int64) (fleet.Template, error) {
+	current, err := t.store.scanTemplate(t.row(selectTemplates+` WHERE id = $1`, id))
+	if absent(err) {
+		err = noTemplate(id)
+	}
+	return current, err
+}
+
+// checkedTemplate gives a template as the transaction sees it, after the caller's condition was checked for it.
+func (e *editing) checkedTemplate(id int64) (fleet.Template, error) {
+	current, err := e.template(id)
+	if err != nil {
+		return current, err
+	}
+	return current, e.check(fleet.Found{Template: &current})
+}
+
+func (t *tx) rememberAt(generation int64, v fleet.Template, deleted bool) error {
+	return t.exec(`
+		INSERT INTO template_history
+			(generation, template_id, deleted, `+templateColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		generation, v.ID, deleted, v.Label, v.Priority, string(v.Op), v.Key,
+		t.store.seal.Seal("template_history", pastRow(v.ID, generation), "text", []byte(v.Text)), v.Reads.Text(), v.SavedBy,
+		string(v.SavedRole), millis(v.CreatedAt), millis(v.UpdatedAt))
+}
+
+// templateColumns are the columns, beside the ID, that a template has in both of its tables.
+const templateColumns = `label, priority, op, key, text, reads, saved_by, saved_role, created_at, updated_at`
+
+const (
+	selectTemplates     = `SELECT id, ` + templateColumns + ` FROM templates`
+	selectPastTemplates = `SELECT generation, deleted, template_id, ` + templateColumns + ` FROM template_history h`
+)
+
+func (s *Store) scanTemplate(row scanner) (fleet.Template, error) {
+	v, sealed, err := scanSealedTemplate(row)
+	if err != nil {
+		return v, err
+	}
+	v.Text, err = s.openText("templates", strconv.FormatInt(v.ID, 10), sealed)
+	return v, err
+}
+
+// pastTemplate is a template as it was from a generation on.
+type pastTemplate struct {
+	generation int64
+	deleted    bool
+	fleet.Template
+}
+
+func (s *Store) scanPastTemplate(row scanner) (past pastTemplate, err error) {
+	var sealed []byte
+	if past.Template, sealed, err = scanSealedTemplate(row, &past.generation, &past.deleted); err != nil {
+		return past, err
+	}
+	past.Text, err = s.openText("template_history", pastRow(past.ID, past.generation), sealed)
+	return past, err
+}
+
+// scanSealedTemplate reads a row of: some columns (into before), the template's ID, and templateColumns. The text
+// stays sealed.
+func scanSealedTemplate(row scanner, before ...any) (v fleet.Template, sealed []byte, err error) {
+	var op, reads, role string
+	var created, updated sql.NullInt64
+	err = row.Scan(append(before, &v.ID, &v.Label, &v.Priority, &op, &v.Key, &sealed, &reads, &v.SavedBy, &role, &created,
+		&updated)...)
+	v.Op, v.Reads, v.SavedRole = fleet.Op(op), fleet.ParseInputs(reads), fleet.Role(role)
+	v.CreatedAt, v.UpdatedAt = fromMillis(created), fromMillis(updated)
+	return v, sealed, err
+}
+
+func (s *Store) loadTemplates(ctx context.Context, q querier, c *contents) error {
+	templates, err := collect(ctx, q, s.scanTemplate, selectTemplates)
+	for _, v := range templates {
+		c.templates[v.ID] = &fleet.TaggedTemplate{Template: v, Tags: []fleet.Tag{}}
+	}
+	return err
+}

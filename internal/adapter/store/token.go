@@ -1,0 +1,208 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+const tokenColumns = `name, role, tag_scope, hash, created_at, issued_at, expires_at, old_hash, old_until, last_used_at,
+	last_used_from`
+
+const selectTokens = `SELECT ` + tokenColumns + ` FROM tokens`
+
+// Tokens gives all tokens, also those that Muster did not write.
+func (s *Store) Tokens(ctx context.Context) ([]fleet.Token, error) {
+	tokens, in, err := readWithRoster(ctx, s, tokenRows, func() ([]fleet.Token, error) {
+		return collect(ctx, pool{s.reads}, scanToken, selectTokens)
+	})
+	for i := range tokens {
+		tokens[i].Altered = in[tokens[i].Name] != tokenSum(tokens[i])
+	}
+	return tokens, failure("read tokens", err)
+}
+
+func scanToken(row scanner) (v fleet.Token, err error) {
+	var created, issued, expires, oldUntil, used sql.NullInt64
+	var scope, oldHash sql.NullString
+	if err := row.Scan(&v.Name, (*string)(&v.Role), &scope, &v.Hash, &created, &issued, &expires, &oldHash, &oldUntil,
+		&used, &v.LastUse.From); err != nil {
+		return v, err
+	}
+	v.CreatedAt, v.IssuedAt, v.ExpiresAt = fromMillis(created), fromMillis(issued), fromMillis(expires)
+	v.OldHash, v.OldUntil, v.LastUse.At = oldHash.String, fromMillis(oldUntil), fromMillis(used)
+	v.Scope = readTagScope(scope)
+	return v, nil
+}
+
+// readTagScope reads a scope from its column. Where the column cannot be read, the scope has no device, and never the
+// whole fleet.
+func readTagScope(text sql.NullString) fleet.Scope {
+	if !text.Valid {
+		return fleet.Scope{}
+	}
+	var tags []fleet.Tag
+	if err := json.Unmarshal([]byte(text.String), &tags); err != nil || len(tags) == 0 {
+		return fleet.NoDevices
+	}
+	return fleet.ScopeOf(tags)
+}
+
+// putScope protects the tags of a scope, and gives the scope in the form for its column.
+func (t *tx) putScope(scope fleet.Scope) (text any, err error) {
+	for _, tag := range scope.Tags() {
+		if err := t.protectTag(tag, true); err != nil {
+			return nil, err
+		}
+	}
+	return scopeText(scope)
+}
+
+func describeScope(scope fleet.Scope) string {
+	if scope.Whole() {
+		return ""
+	}
+	return ", only devices tagged " + scope.String()
+}
+
+func scopeText(scope fleet.Scope) (any, error) {
+	if scope.Whole() {
+		return nil, nil //nolint:nilnil // NULL is the whole fleet
+	}
+	text, err := json.Marshal(scope.Tags())
+	return string(text), err
+}
+
+// CreateToken stores a new token. It is conflict for a name that is taken, and invalid for a text that cannot be a
+// name. The tags of the token's scope are protected from then on, because a person who puts one on a device gives the
+// token power over that device.
+func (s *Store) CreateToken(ctx context.Context, token fleet.Token) error {
+	if err := token.Validate(); err != nil {
+		return err
+	}
+	_, err := write(ctx, s, "create token", func(t *tx) (none struct{}, err error) {
+		if token.CreatedAt.IsZero() {
+			token.CreatedAt = t.now
+		}
+		if token.IssuedAt.IsZero() {
+			token.IssuedAt = token.CreatedAt
+		}
+		if err := t.nameFree(token.Name); err != nil {
+			return none, err
+		}
+		t.record("token.create", token.Name, describeToken(token))
+		scope, err := t.putScope(token.Scope)
+		if err != nil {
+			return none, err
+		}
+		if err := t.addToRoster(tokenRows, token.Name, tokenSum(token)); err != nil {
+			return none, err
+		}
+		return none, t.exec(`INSERT INTO tokens (`+tokenColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+			token.Name, string(token.Role), scope, token.Hash, millis(token.CreatedAt), millis(token.IssuedAt),
+			millis(token.ExpiresAt), textOrNull(token.OldHash), millis(token.OldUntil), millis(token.LastUse.At),
+			token.LastUse.From)
+	})
+	return err
+}
+
+// describeToken describes a token for the audit.
+func describeToken(token fleet.Token) string {
+	text := string(token.Role) + describeScope(token.Scope)
+	if !token.ExpiresAt.IsZero() {
+		text += ", until " + token.ExpiresAt.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+func textOrNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// RotateToken gives a token the hash of a new text. The former text is accepted until OldUntil. It is not_found when
+// the token was deleted or rotated meanwhile.
+func (s *Store) RotateToken(ctx context.Context, token fleet.Token) error {
+	if !storable(token.Name, fleet.MaxTokenNameBytes) {
+		return noToken(token.Name)
+	}
+	_, err := write(ctx, s, "rotate token", func(t *tx) (none struct{}, err error) {
+		is, err := t.tokenAsWritten(token.Name)
+		if err != nil {
+			return none, err
+		}
+		n, err := t.affect(`UPDATE tokens SET hash = $2, issued_at = $3, expires_at = $4, old_hash = $5, old_until = $6
+			WHERE name = $1 AND hash = $5`, token.Name, token.Hash, millis(token.IssuedAt), millis(token.ExpiresAt),
+			token.OldHash, millis(token.OldUntil))
+		if err == nil && n == 0 {
+			err = noToken(token.Name)
+		}
+		if err != nil {
+			return none, err
+		}
+		is.Hash, is.IssuedAt, is.ExpiresAt = token.Hash, token.IssuedAt, token.ExpiresAt
+		is.OldHash, is.OldUntil = token.OldHash, token.OldUntil
+		t.record("token.rotate", token.Name, describeToken(is))
+		return none, t.addToRoster(tokenRows, token.Name, tokenSum(is))
+	})
+	return err
+}
+
+// tokenAsWritten gives a token that a write is about to change. It is conflict for a token that Muster did not write.
+func (t *tx) tokenAsWritten(name string) (fleet.Token, error) {
+	token, err := scanToken(t.row(selectTokens+` WHERE name = $1`, name))
+	if absent(err) {
+		return token, noToken(name)
+	}
+	if err != nil {
+		return token, err
+	}
+	return token, t.asWritten(tokenRows, name, tokenSum(token))
+}
+
+// DeleteToken deletes a token. It is not_found for a name that no token has.
+func (s *Store) DeleteToken(ctx context.Context, name string) error {
+	if !storable(name, fleet.MaxTokenNameBytes) {
+		return noToken(name)
+	}
+	_, err := write(ctx, s, "delete token", func(t *tx) (none struct{}, err error) {
+		n, err := t.affect(`DELETE FROM tokens WHERE name = $1`, name)
+		if err == nil && n == 0 {
+			err = noToken(name)
+		}
+		if err != nil {
+			return none, err
+		}
+		t.record("token.delete", name, "")
+		return none, t.dropFromRoster(tokenRows, name)
+	})
+	return err
+}
+
+func noToken(name string) error { return fleet.NotFoundf("there is no token %q", name) }
+
+// TokensUsed stores when and from where tokens were used last. It skips tokens that were deleted.
+func (s *Store) TokensUsed(ctx context.Context, uses map[string]fleet.TokenUse) error {
+	_, err := write(ctx, s, "note the use of tokens", func(t *tx) (none struct{}, err error) {
+		for _, name := range slices.Sorted(maps.Keys(uses)) {
+			if !storable(name, fleet.MaxTokenNameBytes) {
+				continue
+			}
+			use := uses[name]
+			if err := t.exec(`UPDATE tokens SET last_used_at = $2, last_used_from = $3
+				WHERE name = $1 AND created_at <= $2 AND (last_used_at IS NULL OR last_used_at < $2)`,
+				name, millis(use.At), plainText(use.From)); err != nil {
+				return none, err
+			}
+		}
+		return none, nil
+	})
+	return err
+}

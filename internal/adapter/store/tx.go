@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// tx is one write inside the transaction of its batch: what it may use, and what it will have changed once the batch
+// is committed.
+type tx struct {
+	store   *Store
+	session *session
+	ctx     context.Context //nolint:containedctx // of the batch: a tx does not outlive it
+	now     time.Time
+	who     string
+	role    fleet.Role // role of the person who writes; "": Muster writes by itself
+	effects effects
+	pending marks // marks of earlier writes in the same batch, which the ends of the audit do not have yet
+}
+
+// effects are what follows from a commit. They are dropped when the write or its batch fails; then undo follows
+// instead.
+type effects struct {
+	model     []func(*contents)
+	committed fleet.Committed
+	audit     []fleet.AuditEntry
+	after     []func()
+	undo      []func()
+	forgets   bool  // The write deleted or replaced something sealed.
+	marks     marks // marks of proofs that the write added or removed
+}
+
+func (e *effects) merge(other effects) {
+	e.model = append(e.model, other.model...)
+	e.committed.Merge(other.committed)
+	e.audit = append(e.audit, other.audit...)
+	e.after = append(e.after, other.after...)
+	e.undo = append(e.undo, other.undo...)
+	e.forgets = e.forgets || other.forgets
+	for table, change := range other.marks {
+		e.marks = e.marks.with(table, change)
+	}
+}
+
+func (e *effects) takeBack() {
+	for _, run := range slices.Backward(e.undo) {
+		run()
+	}
+}
+
+func (e *effects) empty() bool {
+	return len(e.model)+len(e.after) == 0 && e.committed.Empty()
+}
+
+// savepoint runs one write in a savepoint, and puts the write's error into a. The error that savepoint returns is one
+// of the whole transaction.
+func (t *tx) savepoint(a *attempt) error {
+	if err := t.exec("SAVEPOINT one_write"); err != nil {
+		return err
+	}
+	if a.err = t.protect(a.request.do); a.err != nil {
+		t.effects.takeBack()
+		if err := t.exec("ROLLBACK TO SAVEPOINT one_write"); err != nil {
+			return errors.Join(a.err, err)
+		}
+	}
+	return t.exec("RELEASE SAVEPOINT one_write")
+}
+
+// protect turns a panic into an error. A write calls its caller's conditions, and a panic in one of them must not end
+// the server.
+func (t *tx) protect(do func(*tx) error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return do(t)
+}
+
+func (t *tx) exec(text string, args ...any) error { return t.session.exec(t.ctx, text, args...) }
+
+func (t *tx) affect(text string, args ...any) (int64, error) {
+	return t.session.affect(t.ctx, text, args...)
+}
+
+func (t *tx) row(text string, args ...any) scanner { return t.session.row(t.ctx, text, args...) }
+
+// register has the contents in memory changed once the transaction is committed.
+func (t *tx) register(change func(*contents)) {
+	t.effects.model = append(t.effects.model, change)
+	t.effects.committed.Registry = true
+}
+
+// committed has a function run once the transaction is committed and the contents in memory are changed.
+func (t *tx) committed(run func()) { t.effects.after = append(t.effects.after, run) }
+
+// undone has a function run when the write or its batch fails. It is for what the writer remembers and the next write
+// of the same batch has to know.
+func (t *tx) undone(run func()) { t.effects.undo = append(t.effects.undo, run) }
+
+// touch notes, for those who are told of the commit, that a device was stored, deleted, or got other settings.
+func (t *tx) touch(id fleet.DeviceID) {
+	t.effects.committed.Merge(fleet.Committed{Devices: map[fleet.DeviceID]bool{id: true}})
+}
+
+// record adds an entry to the audit, in the same transaction.
+func (t *tx) record(what, subject, detail string) {
+	t.effects.audit = append(t.effects.audit, fleet.AuditEntry{At: t.now, Who: t.who, What: what, Subject: subject,
+		Detail: detail})
+}
+
+// after gives the present time, or the millisecond after `earlier` where the clock has not moved since or was set
+// back.
+func (t *tx) after(earlier time.Time) time.Time {
+	if next := earlier.Add(time.Millisecond); t.now.Before(next) {
+		return next
+	}
+	return t.now
+}
+
+// absent tells whether a Scan found no row.
+func absent(err error) bool { return errors.Is(err, sql.ErrNoRows) }
+
+// millis gives a time as the database keeps it; NULL for the zero time.
+func millis(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMilli()
+}
+
+// fromMillis reads a time that millis gave.
+func fromMillis(ms sql.NullInt64) time.Time {
+	if !ms.Valid {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms.Int64).UTC()
+}

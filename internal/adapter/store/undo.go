@@ -1,0 +1,245 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"muster/internal/fleet"
+)
+
+// undo takes back what the generations changed that a rollout carries: every template, every tag and all vars that
+// they changed become as they were before the first of them. Other changes stay. What follows for rollouts is written
+// in the same transaction; it is precondition when that was decided for another generation.
+func (e *editing) undo() error {
+	if e.Undo == nil {
+		return nil
+	}
+	rollout := e.Undo.Rollout
+	if !rollout.EndedAt.IsZero() {
+		if err := e.checkUnchanged(rollout.Carries); err != nil {
+			return err
+		}
+	}
+	err := e.inGeneration(func(now int64) error { return e.takeBack(rollout.Carries, now) })
+	if err != nil || e.basis.Trial {
+		return err
+	}
+	if e.generation != e.Undo.Write.Settled.Generation {
+		return fleet.ChangedMeanwhile(nil)
+	}
+	e.done.Rollouts, err = e.putRollouts(e.Undo.Write, e.pasts)
+	return err
+}
+
+// MadeBy gives the people who made these generations, as far as that is known.
+func (s *Store) MadeBy(ctx context.Context, generations []int64) (makers []string, err error) {
+	for _, g := range generations {
+		var by string
+		if err := s.reads.QueryRowContext(ctx, `SELECT made_by FROM generations WHERE number = $1`,
+			g).Scan(&by); err != nil {
+			return nil, failure("read generations", err)
+		}
+		if by != "" && !slices.Contains(makers, by) {
+			makers = append(makers, by)
+		}
+	}
+	return makers, nil
+}
+
+// checkUnchanged is conflict when another generation changed something again that these generations changed.
+func (t *tx) checkUnchanged(generations []int64) error {
+	for _, of := range []struct{ noun, table, columns, where string }{
+		{"template", `template_history`, `CAST(template_id AS TEXT), ''`, `CAST(template_id AS TEXT) = $1 AND $2 = ''`},
+		{"tag of template", templateTags.history, `CAST(template_id AS TEXT), tag`,
+			`CAST(template_id AS TEXT) = $1 AND tag = $2`},
+		{"tag of device", deviceTags.history, `device_id, tag`, `device_id = $1 AND tag = $2`},
+		{"vars of device", deviceVars.history, `device_id, ''`, `device_id = $1 AND $2 = ''`},
+		{"vars of tag", tagVars.history, `tag, ''`, `tag = $1 AND $2 = ''`},
+	} {
+		firsts, err := t.firstChanges(of.table, of.columns, generations)
+		if err != nil {
+			return err
+		}
+		for _, f := range firsts {
+			var last int64
+			if err := t.row(`SELECT MAX(generation) FROM `+of.table+` WHERE `+of.where, f.id, f.tag).Scan(&last); err != nil {
+				return err
+			}
+			if !slices.Contains(generations, last) {
+				return &fleet.Error{
+					Code: fleet.CodeConflict, Message: fmt.Sprintf("%s %s was changed again since, in generation %d", of.noun, f.id,
+						last),
+					Hint: "Change the template or the tags to what they should be.",
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// takeBack undoes the changes of these generations. Templates that they deleted come back before their tags, and
+// templates that they added are deleted after their tags.
+func (t *tx) takeBack(generations []int64, now int64) error {
+	firsts, err := t.firstChanges(`template_history`, `CAST(template_id AS TEXT), ''`, generations)
+	if err != nil {
+		return err
+	}
+	var gone []int64
+	for _, f := range firsts {
+		id, err := strconv.ParseInt(f.id, 10, 64)
+		if err != nil {
+			return err
+		}
+		stays, err := t.templateBack(id, f.generation, now)
+		if err != nil {
+			return err
+		}
+		if !stays {
+			gone = append(gone, id)
+		}
+	}
+	for _, of := range []carriers{templateTags, deviceTags} {
+		if err := t.tagsBack(of, generations, now, gone); err != nil {
+			return err
+		}
+	}
+	for _, of := range []varsTables{deviceVars, tagVars} {
+		if err := t.varsBack(of, generations, now); err != nil {
+			return err
+		}
+	}
+	for _, id := range gone {
+		current, err := t.template(id)
+		if fleet.CodeOf(err) == fleet.CodeNotFound {
+			continue // The template was deleted meanwhile.
+		}
+		if err == nil {
+			err = t.dropTemplate(current, now)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// firstChange tells in which of some generations a thing, or a tag on it, changed first.
+type firstChange struct {
+	id, tag    string
+	generation int64
+}
+
+func (t *tx) firstChanges(table, columns string, generations []int64) ([]firstChange, error) {
+	found := map[[2]string]int64{}
+	for _, g := range generations {
+		rows, err := collect(t.ctx, t.session, func(row scanner) (f firstChange, err error) {
+			return f, row.Scan(&f.id, &f.tag)
+		}, `SELECT `+columns+` FROM `+table+` WHERE generation = $1`, g)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range rows {
+			if first, ok := found[[2]string{f.id, f.tag}]; !ok || g < first {
+				found[[2]string{f.id, f.tag}] = g
+			}
+		}
+	}
+	firsts := make([]firstChange, 0, len(found))
+	for of, g := range found {
+		firsts = append(firsts, firstChange{of[0], of[1], g})
+	}
+	slices.SortFunc(firsts, func(a, b firstChange) int {
+		return slices.Compare([]string{a.id, a.tag}, []string{b.id, b.tag})
+	})
+	return firsts, nil
+}
+
+// templateBack makes a template what it was before a generation. stays is false for a template that did not exist
+// then: the caller has to delete it.
+func (t *tx) templateBack(id, before, now int64) (stays bool, err error) {
+	const latest = ` WHERE template_id = $1 AND generation < $2 ORDER BY generation DESC LIMIT 1`
+	past, err := t.store.scanPastTemplate(t.row(selectPastTemplates+latest, id, before))
+	if absent(err) || err == nil && past.deleted {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	was := past.Template
+	current, err := t.store.scanTemplate(t.row(selectTemplates+` WHERE id = $1`, id))
+	switch {
+	case absent(err):
+		was.UpdatedAt = t.now
+		err = t.exec(`INSERT INTO templates (id, `+templateColumns+`) `+t.store.dialect.givenID()+`
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+			id, was.Label, was.Priority, string(was.Op), was.Key,
+			t.store.sealTemplate(was), was.Reads.Text(), was.SavedBy, string(was.SavedRole),
+			millis(was.CreatedAt), millis(was.UpdatedAt))
+	case err == nil:
+		was.CreatedAt, was.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
+		if sameTemplate(current, was) {
+			return true, nil
+		}
+		err = t.updateTemplate(was)
+	}
+	if err != nil {
+		return false, err
+	}
+	t.record("template.restore", strconv.FormatInt(id, 10), was.Label)
+	t.register(func(c *contents) {
+		tagged := &fleet.TaggedTemplate{Template: was, Tags: []fleet.Tag{}}
+		if there := c.templates[id]; there != nil {
+			tagged.Tags = there.Tags
+		}
+		c.templates[id] = tagged
+	})
+	return true, t.rememberAt(now, was, false)
+}
+
+// tagsBack puts back the tags that devices or templates carried before these generations, except on the templates in
+// gone.
+func (t *tx) tagsBack(of carriers, generations []int64, now int64, gone []int64) error {
+	firsts, err := t.firstChanges(of.history, `CAST(`+of.column+` AS TEXT), tag`, generations)
+	if err != nil {
+		return err
+	}
+	for _, f := range firsts {
+		var id any = f.id
+		if of == templateTags {
+			number, err := strconv.ParseInt(f.id, 10, 64)
+			if err != nil {
+				return err
+			}
+			if slices.Contains(gone, number) {
+				continue // The template's tags are deleted with it.
+			}
+			id = number
+		}
+		var was bool
+		err := t.row(`SELECT carried FROM `+of.history+` WHERE `+of.column+` = $1 AND tag = $2 AND generation < $3
+			ORDER BY generation DESC LIMIT 1`, id, f.tag, f.generation).Scan(&was)
+		if err != nil && !absent(err) {
+			return err
+		}
+		if err := t.tagBack(of, id, f.id, fleet.Tag(f.tag), was, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) tagBack(of carriers, id any, name string, tag fleet.Tag, carried bool, now int64) error {
+	var there int
+	owner := map[string]string{deviceTags.table: "devices", templateTags.table: "templates"}[of.table]
+	if err := t.row(`SELECT COUNT(*) FROM `+owner+` WHERE id = $1`, id).Scan(&there); err != nil || there == 0 {
+		return err
+	}
+	before, err := t.tagsOf(of, id)
+	if err != nil || slices.Contains(before, tag) == carried {
+		return err
+	}
+	_, err = t.putTag(tagging{of, id, name, tag, carried}, before, now)
+	return err
+}

@@ -1,0 +1,333 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+const selectUsers = `SELECT name, role, tag_scope, password, issuer, subject, created_at, updated_at, last_login_at,
+	disabled_at FROM users`
+
+func scanUser(row scanner) (u fleet.User, err error) {
+	var created, updated, lastLogIn, disabled sql.NullInt64
+	var scope sql.NullString
+	err = row.Scan(&u.Name, (*string)(&u.Role), &scope, &u.Password, &u.Identity.Issuer, &u.Identity.Subject, &created,
+		&updated, &lastLogIn, &disabled)
+	u.CreatedAt, u.UpdatedAt, u.LastLogInAt = fromMillis(created), fromMillis(updated), fromMillis(lastLogIn)
+	u.DisabledAt, u.Scope = fromMillis(disabled), readTagScope(scope)
+	return u, err
+}
+
+// Users gives all users, by name.
+func (s *Store) Users(ctx context.Context) ([]fleet.User, error) {
+	return s.users(ctx, selectUsers+` ORDER BY name`)
+}
+
+// users reads users, and sets Altered for those that Muster did not write.
+func (s *Store) users(ctx context.Context, text string, args ...any) ([]fleet.User, error) {
+	users, in, err := readWithRoster(ctx, s, userRows, func() ([]fleet.User, error) {
+		return collect(ctx, pool{s.reads}, scanUser, text, args...)
+	})
+	for i := range users {
+		users[i].Altered = in[users[i].Name] != userSum(users[i])
+	}
+	return users, failure("read users", err)
+}
+
+// User gives the user with this name. It is not_found when there is none, or when Muster did not write the user's
+// row.
+func (s *Store) User(ctx context.Context, name string) (fleet.User, error) {
+	if !storable(name, fleet.MaxUserNameBytes) {
+		return fleet.User{}, noUser(name)
+	}
+	users, err := s.users(ctx, selectUsers+` WHERE name = $1`, name)
+	switch {
+	case err != nil:
+		return fleet.User{}, err
+	case len(users) == 0:
+		return fleet.User{}, noUser(name)
+	case users[0].Altered:
+		s.log.Error("a user was asked for whose row in the database was not written by Muster", "user", name)
+		return fleet.User{}, noUser(name)
+	}
+	return users[0], nil
+}
+
+func noUser(name string) error { return fleet.NotFoundf("there is no user %q", name) }
+
+// user gives a user that a write is about to change. It is conflict for a user that Muster did not write.
+func (t *tx) user(name string) (fleet.User, error) {
+	user, err := t.userAsIs(name)
+	if err != nil {
+		return user, err
+	}
+	return user, t.asWritten(userRows, name, userSum(user))
+}
+
+// userAsIs gives a user, also one that Muster did not write.
+func (t *tx) userAsIs(name string) (fleet.User, error) {
+	user, err := scanUser(t.row(selectUsers+` WHERE name = $1`, name))
+	if absent(err) {
+		return user, noUser(name)
+	}
+	if err != nil {
+		return user, err
+	}
+	in, _, err := t.roster(userRows)
+	user.Altered = in[name] != userSum(user)
+	return user, err
+}
+
+// CreateUser stores a new user. It is conflict for a name that a user or a token has, because both are shown as the
+// actor of what they do.
+func (s *Store) CreateUser(ctx context.Context, user fleet.User) (fleet.User, error) {
+	return write(ctx, s, "create user", func(t *tx) (fleet.User, error) {
+		return t.createUser(user)
+	})
+}
+
+func (t *tx) createUser(user fleet.User) (fleet.User, error) {
+	if !storable(user.Name, fleet.MaxUserNameBytes) || user.Name == "" || fleet.ReservedName(user.Name) {
+		return user, fleet.Invalidf("name", "%q cannot be the name of a user", user.Name)
+	}
+	if err := user.Validate(); err != nil {
+		return user, err
+	}
+	user.CreatedAt, user.UpdatedAt = t.now, t.now
+	if err := t.nameFree(user.Name); err != nil {
+		return user, err
+	}
+	scope, err := t.putScope(user.Scope)
+	if err != nil {
+		return user, err
+	}
+	t.record("user.create", user.Name, string(user.Role)+describeScope(user.Scope))
+	if err := t.addToRoster(userRows, user.Name, userSum(user)); err != nil {
+		return user, err
+	}
+	return user, t.exec(`INSERT INTO users (name, role, tag_scope, password, issuer, subject, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`, user.Name, string(user.Role), scope, user.Password, user.Identity.Issuer,
+		user.Identity.Subject, millis(t.now))
+}
+
+// nameFree is conflict for a name that a user or a token has, in any letter case.
+func (t *tx) nameFree(name string) error {
+	names, err := collect(t.ctx, t.session, func(row scanner) (taken [2]string, err error) {
+		return taken, row.Scan(&taken[0], &taken[1])
+	}, `SELECT 'user', name FROM users UNION ALL SELECT 'token', name FROM tokens`)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(names, func(taken [2]string) bool { return strings.EqualFold(taken[1], name) })
+	if i < 0 {
+		return nil
+	}
+	return &fleet.Error{Code: fleet.CodeConflict,
+		Message: fmt.Sprintf("there is a %s %q already", names[i][0], names[i][1]),
+		Hint:    "Choose another name: histories show one name for who acted."}
+}
+
+// PutUser changes a user and ends all sessions and log-in links of the user. It is conflict for a user of single
+// sign-on, and where no administrator would be left who can log in with a password.
+func (s *Store) PutUser(ctx context.Context, put fleet.PutUser) (fleet.User, error) {
+	return write(ctx, s, "put user", func(t *tx) (fleet.User, error) {
+		user, err := t.ownUser(put.Name)
+		if err != nil {
+			return user, err
+		}
+		return t.putUser(put)
+	})
+}
+
+// ownUser gives a user whose role and password Muster keeps. It is conflict for a user of single sign-on.
+func (t *tx) ownUser(name string) (fleet.User, error) {
+	if !storable(name, fleet.MaxUserNameBytes) {
+		return fleet.User{}, noUser(name)
+	}
+	user, err := t.user(name)
+	if err == nil && user.Identity != (fleet.Identity{}) {
+		err = &fleet.Error{Code: fleet.CodeConflict, Message: name + " logs in by single sign-on only",
+			Hint: "Change the user's groups at the provider, or what --oidc-role makes of them. The next log-in heeds it; " +
+				"`muster user disable` ends the sessions of now."}
+	}
+	return user, err
+}
+
+func (t *tx) putUser(put fleet.PutUser) (fleet.User, error) {
+	if !storable(put.Name, fleet.MaxUserNameBytes) {
+		return fleet.User{}, noUser(put.Name)
+	}
+	was, err := t.user(put.Name)
+	if err != nil {
+		return was, err
+	}
+	if was.Disabled() {
+		return was, disabledUser(was.Name)
+	}
+	is := was
+	if put.Role != nil && *put.Role != was.Role {
+		is.Role = *put.Role
+		t.record("user.role", is.Name, fmt.Sprintf("%s, was %s", is.Role, was.Role))
+	}
+	if put.Scope != nil {
+		is.Scope = *put.Scope
+	} else if is.Role.Includes(fleet.RoleAuthor) {
+		is.Scope = fleet.Scope{}
+	}
+	if is.Scope != was.Scope {
+		t.record("user.scope", is.Name, fmt.Sprintf("%s, was %s", is.Scope, was.Scope))
+	}
+	if put.Password != nil {
+		is.Password = *put.Password
+		t.record("user.password", is.Name, "")
+	}
+	if is == was {
+		return is, nil
+	}
+	if administers(was) && !administers(is) {
+		if err := t.oneAdministratorLeft(was.Name); err != nil {
+			return was, err
+		}
+	}
+	if err := is.Validate(); err != nil {
+		return was, err
+	}
+	scope, err := t.putScope(is.Scope)
+	if err != nil {
+		return was, err
+	}
+	is.UpdatedAt = t.now
+	if err := t.exec(`UPDATE users SET role = $2, password = $3, updated_at = $4, tag_scope = $5 WHERE name = $1`, is.Name,
+		string(is.Role), is.Password, millis(t.now), scope); err != nil {
+		return was, err
+	}
+	if err := t.addToRoster(userRows, is.Name, userSum(is)); err != nil {
+		return was, err
+	}
+	return is, t.endAccess(is.Name)
+}
+
+// endAccess ends all sessions of a user, and deletes the user's log-in links.
+func (t *tx) endAccess(name string) error {
+	if err := t.exec(`DELETE FROM sessions WHERE user_name = $1`, name); err != nil {
+		return err
+	}
+	return t.exec(`DELETE FROM login_links WHERE user_name = $1`, name)
+}
+
+// administers tells whether a user can log in with a password as an administrator.
+func administers(u fleet.User) bool {
+	return u.Role == fleet.RoleAdmin && u.Password != "" && !u.Altered && !u.Disabled()
+}
+
+// oneAdministratorLeft is conflict when no other user administers.
+func (t *tx) oneAdministratorLeft(without string) error {
+	users, err := collect(t.ctx, t.session, scanUser, selectUsers+` WHERE name <> $1`, without)
+	if err != nil {
+		return err
+	}
+	in, _, err := t.roster(userRows)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(users, func(u fleet.User) bool { return administers(u) && in[u.Name] == userSum(u) }) {
+		return nil
+	}
+	return &fleet.Error{
+		Code: fleet.CodeConflict, Message: without + " is the last administrator who can log in with a password",
+		Hint: "Make another one first: `muster user create NAME --role admin`, or `muster user role NAME admin`.",
+	}
+}
+
+// DeleteUser deletes a user with all sessions and log-in links. It is conflict for the last administrator who can log
+// in with a password.
+func (s *Store) DeleteUser(ctx context.Context, name string) error {
+	if !storable(name, fleet.MaxUserNameBytes) {
+		return noUser(name)
+	}
+	_, err := write(ctx, s, "delete user", func(t *tx) (none struct{}, err error) {
+		user, err := t.userAsIs(name)
+		if err != nil {
+			return none, err
+		}
+		if administers(user) {
+			if err := t.oneAdministratorLeft(name); err != nil {
+				return none, err
+			}
+		}
+		if err := t.endAccess(name); err != nil {
+			return none, err
+		}
+		t.record("user.delete", name, string(user.Role))
+		if err := t.dropFromRoster(userRows, name); err != nil {
+			return none, err
+		}
+		return none, t.exec(`DELETE FROM users WHERE name = $1`, name)
+	})
+	return err
+}
+
+// DisableUser ends all sessions and log-in links of a user, who from then on cannot log in, not even by single
+// sign-on. It is conflict for the last administrator who can log in with a password.
+func (s *Store) DisableUser(ctx context.Context, name string) (fleet.User, error) {
+	return s.switchUser(ctx, name, func(t *tx, user fleet.User) (fleet.User, error) {
+		if user.Disabled() {
+			return user, nil
+		}
+		if administers(user) {
+			if err := t.oneAdministratorLeft(user.Name); err != nil {
+				return user, err
+			}
+		}
+		user.DisabledAt = t.now
+		t.record("user.disable", user.Name, string(user.Role)+describeScope(user.Scope))
+		if err := t.exec(`UPDATE users SET disabled_at = $2 WHERE name = $1`, user.Name, millis(t.now)); err != nil {
+			return user, err
+		}
+		if err := t.endAccess(user.Name); err != nil {
+			return user, err
+		}
+		return user, t.addToRoster(userRows, user.Name, userSum(user))
+	})
+}
+
+// EnableUser lets a user log in again, with the same role and password as before.
+func (s *Store) EnableUser(ctx context.Context, name string) (fleet.User, error) {
+	return s.switchUser(ctx, name, func(t *tx, user fleet.User) (fleet.User, error) {
+		if !user.Disabled() {
+			return user, nil
+		}
+		user.DisabledAt = time.Time{}
+		t.record("user.enable", user.Name, string(user.Role)+describeScope(user.Scope))
+		if err := t.exec(`UPDATE users SET disabled_at = NULL WHERE name = $1`, user.Name); err != nil {
+			return user, err
+		}
+		return user, t.addToRoster(userRows, user.Name, userSum(user))
+	})
+}
+
+func (s *Store) switchUser(ctx context.Context, name string,
+	to func(*tx, fleet.User) (fleet.User, error)) (fleet.User, error) {
+	if !storable(name, fleet.MaxUserNameBytes) {
+		return fleet.User{}, noUser(name)
+	}
+	return write(ctx, s, "disable or enable user", func(t *tx) (fleet.User, error) {
+		user, err := t.user(name)
+		if err != nil {
+			return user, err
+		}
+		return to(t, user)
+	})
+}
+
+// disabledUser gives the error for the log-in of a disabled user, and for any other change of that user.
+func disabledUser(name string) error {
+	return &fleet.Error{Code: fleet.CodeConflict, Message: "the user " + name + " is disabled",
+		Hint: "An administrator enables the user with `muster user enable " + name + "`."}
+}

@@ -1,0 +1,279 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"muster/internal/fleet"
+)
+
+// varsTables names the tables of the vars of devices, or of tags.
+type varsTables struct {
+	table   string // table of the present vars
+	history string
+	column  string // name of the column, in both tables, with the owner
+}
+
+var (
+	deviceVars = varsTables{"device_vars", "device_vars_history", "device_id"}
+	tagVars    = varsTables{"tag_vars", "tag_vars_history", "tag"}
+)
+
+// varsTablesOf gives the tables of an owner's vars, and the owner's name in them.
+func varsTablesOf(of fleet.VarsOwner) (varsTables, string) {
+	if of.Device == "" {
+		return tagVars, string(of.Tag)
+	}
+	return deviceVars, string(of.Device)
+}
+
+func (v varsTables) owner(name string) fleet.VarsOwner {
+	if v == tagVars {
+		return fleet.VarsOwner{Tag: fleet.Tag(name)}
+	}
+	return fleet.VarsOwner{Device: fleet.DeviceID(name)}
+}
+
+// changeVars replaces the vars of devices and tags. Vars that do not change make no generation, and keep their saver.
+// No device needs to carry the tag yet.
+func (e *editing) changeVars() error {
+	for _, c := range e.Vars {
+		was, err := e.varsOf(c.VarsOwner)
+		if err != nil {
+			return err
+		}
+		if err := e.check(fleet.Found{Vars: was.Vars}); err != nil {
+			return err
+		}
+		if was.Vars == c.Vars {
+			continue
+		}
+		if err := e.inGeneration(func(now int64) error { return e.setVars(c, was.Vars, now) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// varsOf gives the vars of an owner, which has to exist, as the transaction sees them.
+func (t *tx) varsOf(of fleet.VarsOwner) (saved fleet.SavedVars, err error) {
+	if of.Device == "" {
+		if _, err := fleet.ParseTag(string(of.Tag)); err != nil {
+			return saved, err
+		}
+	} else if there, err := t.exists(of.Device); err != nil || !there {
+		return saved, orElse(err, noDevice(of.Device))
+	}
+	tables, name := varsTablesOf(of)
+	saved, err = t.store.scanVars(t.row(`SELECT vars, saved_by, saved_role FROM `+tables.table+` WHERE `+
+		tables.column+` = $1`, name), tables.table, name)
+	if absent(err) {
+		return fleet.SavedVars{}, nil
+	}
+	return saved, err
+}
+
+// scanVars reads the vars, saved_by and saved_role of a row.
+func (s *Store) scanVars(row scanner, table, name string) (saved fleet.SavedVars, err error) {
+	var sealed []byte
+	var role string
+	if err := row.Scan(&sealed, &saved.SavedBy, &role); err != nil {
+		return saved, err
+	}
+	saved.SavedRole = fleet.Role(role)
+	vars, err := s.seal.Open(table, name, "vars", sealed)
+	saved.Vars = fleet.Vars(vars)
+	return saved, err
+}
+
+// setVars replaces the vars of an owner, in a generation. was are the present vars.
+func (t *tx) setVars(c fleet.VarsChange, was fleet.Vars, generation int64) error {
+	if c.Device == "" {
+		if err := t.roomForTagVars(c); err != nil {
+			return err
+		}
+	}
+	tables, name := varsTablesOf(c.VarsOwner)
+	if err := t.exec(`DELETE FROM `+tables.table+` WHERE `+tables.column+` = $1`, name); err != nil {
+		return err
+	}
+	seal := t.store.seal
+	if c.Vars != "" {
+		err := t.exec(`INSERT INTO `+tables.table+` (`+tables.column+`, vars, saved_by, saved_role) VALUES ($1, $2, $3, $4)`,
+			name, seal.Seal(tables.table, name, "vars", []byte(c.Vars)), c.SavedBy, string(c.SavedRole))
+		if err != nil {
+			return err
+		}
+	}
+	what := "device.vars"
+	if c.Device == "" {
+		what = "tag.vars"
+	}
+	t.record(what, name, c.Vars.Differences(was))
+	t.register(func(now *contents) { now.putVars(c) })
+	return t.exec(`INSERT INTO `+tables.history+` (generation, `+tables.column+`, vars, saved_by, saved_role)
+		VALUES ($1, $2, $3, $4, $5)`, generation, name,
+		seal.Seal(tables.history, pastVarsRow(name, generation), "vars", []byte(c.Vars)), c.SavedBy, string(c.SavedRole))
+}
+
+// pastVarsRow names the row with the vars of an owner as they were from a generation on.
+func pastVarsRow(name string, generation int64) string { return fmt.Sprintf("%s/%d", name, generation) }
+
+// roomForTagVars is an error when the vars of all tags together would become too large.
+func (t *tx) roomForTagVars(c fleet.VarsChange) error {
+	all, err := t.store.readVars(t.ctx, t.session, tagVars)
+	if err != nil {
+		return err
+	}
+	sum := len(c.Vars)
+	for of, saved := range all {
+		if of != c.VarsOwner {
+			sum += len(saved.Vars)
+		}
+	}
+	if sum <= fleet.MaxTagVars {
+		return nil
+	}
+	return &fleet.Error{Code: fleet.CodeTooLarge,
+		Message: fmt.Sprintf("the vars of all tags would have %d bytes, and may have %d", sum, fleet.MaxTagVars),
+		Hint:    "Take out vars of other tags, or keep these values in a template."}
+}
+
+// putVars replaces the vars of an owner; empty vars remove them.
+func (c *contents) putVars(change fleet.VarsChange) {
+	saved := change.SavedVars
+	if saved.Vars == "" {
+		saved = fleet.SavedVars{}
+	}
+	if change.Device != "" {
+		c.device(change.Device, func(r *fleet.Registered) { r.Vars = saved })
+		return
+	}
+	c.tagVars = maps.Clone(c.tagVars)
+	if c.tagVars == nil {
+		c.tagVars = map[fleet.Tag]fleet.SavedVars{}
+	}
+	if c.tagVars[change.Tag] = saved; saved.Vars == "" {
+		delete(c.tagVars, change.Tag)
+	}
+}
+
+// readVars gives the vars of all owners of one kind.
+func (s *Store) readVars(ctx context.Context, q querier, of varsTables) (map[fleet.VarsOwner]fleet.SavedVars, error) {
+	all := map[fleet.VarsOwner]fleet.SavedVars{}
+	_, err := collect(ctx, q, func(row scanner) (none struct{}, err error) {
+		var name string
+		var sealed []byte
+		var saved fleet.SavedVars
+		if err := row.Scan(&name, &sealed, &saved.SavedBy, (*string)(&saved.SavedRole)); err != nil {
+			return none, err
+		}
+		vars, err := s.seal.Open(of.table, name, "vars", sealed)
+		saved.Vars = fleet.Vars(vars)
+		all[of.owner(name)] = saved
+		return none, err
+	}, `SELECT `+of.column+`, vars, saved_by, saved_role FROM `+of.table)
+	return all, err
+}
+
+func (s *Store) loadVars(ctx context.Context, q querier, c *contents) error {
+	for _, of := range []varsTables{deviceVars, tagVars} {
+		all, err := s.readVars(ctx, q, of)
+		if err != nil {
+			return err
+		}
+		for owner, saved := range all {
+			c.putVars(fleet.VarsChange{VarsOwner: owner, SavedVars: saved})
+		}
+	}
+	return nil
+}
+
+// pastVarsChange is what the vars of an owner became in a generation.
+type pastVarsChange struct {
+	generation int64
+	fleet.VarsChange
+}
+
+// scanPastVars reads generation, owner, vars, saved_by and saved_role.
+func (s *Store) scanPastVars(of varsTables) func(scanner) (pastVarsChange, error) {
+	return func(row scanner) (past pastVarsChange, err error) {
+		var name string
+		var sealed []byte
+		if err := row.Scan(&past.generation, &name, &sealed, &past.SavedBy, (*string)(&past.SavedRole)); err != nil {
+			return past, err
+		}
+		past.VarsOwner = of.owner(name)
+		vars, err := s.seal.Open(of.history, pastVarsRow(name, past.generation), "vars", sealed)
+		past.Vars = fleet.Vars(vars)
+		return past, err
+	}
+}
+
+func (v varsTables) selectPast() string {
+	return `SELECT generation, ` + v.column + `, vars, saved_by, saved_role FROM ` + v.history + ` h `
+}
+
+// pastVars replaces the present vars by those of a past generation.
+func (s *Store) pastVars(ctx context.Context, past *contents) error {
+	past.tagVars = nil
+	for _, of := range []varsTables{deviceVars, tagVars} {
+		changes, err := collect(ctx, pool{s.reads}, s.scanPastVars(of), of.selectPast()+`WHERE generation = (
+			SELECT MAX(generation) FROM `+of.history+` WHERE `+of.column+` = h.`+of.column+` AND generation <= $1)`,
+			past.generation)
+		if err != nil {
+			return err
+		}
+		for _, c := range changes {
+			past.putVars(c.VarsChange)
+		}
+	}
+	return nil
+}
+
+// changedVars adds, to the changes of generations, what they changed of vars.
+func (s *Store) changedVars(ctx context.Context, after, last int64, at func(int64) *fleet.GenerationChange) error {
+	for _, of := range []varsTables{deviceVars, tagVars} {
+		changes, err := collect(ctx, pool{s.reads}, s.scanPastVars(of), of.selectPast()+`
+			WHERE generation > $1 AND generation <= $2 ORDER BY generation, `+of.column, after, last)
+		if err != nil {
+			return err
+		}
+		for _, c := range changes {
+			at(c.generation).Vars = append(at(c.generation).Vars, c.VarsChange)
+		}
+	}
+	return nil
+}
+
+// varsBack makes vars what they were before the first of these generations.
+func (t *tx) varsBack(of varsTables, generations []int64, now int64) error {
+	firsts, err := t.firstChanges(of.history, of.column+`, ''`, generations)
+	if err != nil {
+		return err
+	}
+	for _, f := range firsts {
+		owner := of.owner(f.id)
+		is, err := t.varsOf(owner)
+		if fleet.CodeOf(err) == fleet.CodeNotFound {
+			continue // The device is not registered any more.
+		}
+		if err != nil {
+			return err
+		}
+		was, err := t.store.scanPastVars(of)(t.row(of.selectPast()+`WHERE `+of.column+` = $1 AND generation < $2
+			ORDER BY generation DESC LIMIT 1`, f.id, f.generation))
+		if err != nil && !absent(err) {
+			return err
+		}
+		if was.Vars == is.Vars {
+			continue
+		}
+		back := fleet.VarsChange{VarsOwner: owner, SavedVars: was.SavedVars}
+		if err := t.setVars(back, is.Vars, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,409 @@
+// The histories of daemons in TestWhatIsShownOfFoldersIsTrue are other ones in each soak.
+//
+//muster:test -rapid.checks=8
+//muster:test -race=false -run=IsTrue -rapid.checks=60 -rapid.seed=1
+//muster:soak -rapid.checks=1000
+//muster:soak -race=false -rapid.checks=20000
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"muster/api"
+	"muster/internal/engine/notify"
+	"muster/internal/fleet"
+	"muster/internal/stsim"
+)
+
+// Times in which Muster has to show what happened, and what is then no longer left to chance.
+const (
+	silentTime = 80 * time.Second // until a daemon that stands still is missed
+	readTime   = 3 * time.Minute  // until everything was read again
+	longTime   = 35 * time.Minute // until what stands is trouble, and nothing changes by time alone
+)
+
+// TestWhatIsShownOfFoldersIsTrue lets daemons, people and Muster do what they may, and compares each answer of the API
+// with how the daemons are. The API never shows a folder as better than it is. After a few minutes it shows each folder
+// as it is. Trouble that lasts waits for a person, and does so no more when it is over.
+func TestWhatIsShownOfFoldersIsTrue(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		version := rapid.SampledFrom([][]stsim.Version{{stsim.V2}, {stsim.V1}, {stsim.V1, stsim.V2}}).Draw(rt, "versions")
+		history := rapid.SliceOfN(rapid.Custom(drawAct), 1, 14).Draw(rt, "history")
+		var receivers []notify.Sender
+		if rapid.Bool().Draw(rt, "somebody is told") {
+			receivers = append(receivers, deaf{})
+		}
+		if wrong := tell(t, version, history, receivers); wrong != "" {
+			rt.Fatal(wrong)
+		}
+	})
+}
+
+// The folders of a daemon that was not believed once stayed unknown until somebody looked at them.
+func TestFoldersOfADaemonThatLiedStayedUnknown(t *testing.T) {
+	t.Parallel()
+	for _, version := range []stsim.Version{stsim.V1, stsim.V2} {
+		if wrong := tell(t, []stsim.Version{version}, []act{
+			{Kind: "lies", Wait: readTime}, {Kind: "is healthy", Wait: readTime},
+			{Kind: "folder stops", Why: stsim.PathMissing, Wait: longTime}, {Kind: "folder heals", Wait: readTime},
+		}, nil); wrong != "" {
+			t.Error(wrong)
+		}
+	}
+}
+
+func drawAct(rt *rapid.T) act {
+	return act{
+		Kind:   rapid.SampledFrom(slices.Sorted(maps.Keys(acts))).Draw(rt, "kind"),
+		Daemon: rapid.IntRange(0, truthDaemons-1).Draw(rt, "daemon"),
+		Peer:   rapid.IntRange(0, truthDaemons-1).Draw(rt, "peer"),
+		Folder: rapid.IntRange(0, truthFolders-1).Draw(rt, "folder"),
+		Why: rapid.SampledFrom([]stsim.Problem{stsim.PathMissing, stsim.MarkerMissing, stsim.NoSpace, stsim.NoPermission,
+			stsim.OtherProblem}).Draw(rt, "why"),
+		Wait: rapid.SampledFrom([]time.Duration{readTime, longTime, 0, time.Second, 6 * time.Second, 25 * time.Second}).
+			Draw(rt, "wait"),
+		Looks: rapid.Bool().Draw(rt, "looks"),
+	}
+}
+
+// tell plays a history, and gives what was wrong; "" where nothing was.
+func tell(t *testing.T, versions []stsim.Version, history []act, receivers []notify.Sender) (wrong string) {
+	home, err := os.MkdirTemp("/dev/shm", "truth")
+	if err != nil {
+		home = t.TempDir()
+	}
+	defer os.RemoveAll(home)
+	synctest.Test(t, func(*testing.T) {
+		defer func() {
+			if failed := recover(); failed != nil {
+				wrong = fmt.Sprintf("%v\n%s", failed, debug.Stack())
+			}
+		}()
+		farm, err := stsim.New(
+			stsim.Options{Count: truthDaemons, Folders: truthFolders, Memory: true, Port: 8384, Quiet: true,
+				Versions: versions},
+		)
+		if err == nil {
+			err = farm.Start()
+		}
+		if err != nil {
+			wrong = err.Error()
+			return
+		}
+		defer farm.Close()
+		s := &story{home: home, folders: farm.Daemon(0).FolderIDs()}
+		for _, d := range farm.Daemons() {
+			for _, folder := range s.folders {
+				if err := d.HealFolder(folder); err != nil {
+					wrong = err.Error()
+					return
+				}
+			}
+		}
+		if s.watcher, err = startWatcher(home, farm, receivers...); err != nil {
+			wrong = err.Error()
+			return
+		}
+		defer func() {
+			if err := s.end(); err != nil && wrong == "" {
+				wrong = err.Error()
+			}
+		}()
+		s.changed = time.Now()
+		wrong = s.play(append([]act{{Kind: "nothing", Wait: readTime}}, history...))
+	})
+	return wrong
+}
+
+func (s *story) play(history []act) string {
+	for n, a := range history {
+		if err := acts[a.Kind](s, a); err != nil {
+			return fmt.Sprintf("act %d, %s: %v", n, a, err)
+		}
+		s.changed = time.Now()
+		later(a.Wait)
+		if wrong := s.check(a); len(wrong) > 0 {
+			var told strings.Builder
+			for i, a := range history[:n+1] {
+				fmt.Fprintf(&told, "%d: %s\n", i, a)
+			}
+			for i := range truthDaemons {
+				fmt.Fprintf(&told, "daemon %d is %+v\n", i, s.daemons[i])
+			}
+			return fmt.Sprintf("after\n%s%s", &told, strings.Join(wrong, "\n"))
+		}
+	}
+	return ""
+}
+
+// check compares all answers with how the daemons are, and with each other. The first answers are of a Muster that
+// nobody looks at, the second of one at which somebody does.
+func (s *story) check(a act) (wrong []string) {
+	since := time.Since(s.changed)
+	if since >= readTime {
+		s.settled()
+	}
+	for looks := range 2 {
+		synctest.Wait()
+		said, err := s.says(s.folders, looks == 1)
+		if err != nil {
+			return append(wrong, err.Error())
+		}
+		c := &comparison{story: s, said: said, since: since, look: [...]string{"nobody looks", "somebody looks"}[looks]}
+		c.compare()
+		wrong = append(wrong, c.wrong...)
+		if !a.Looks {
+			break
+		}
+		later(5 * time.Second)
+	}
+	return wrong
+}
+
+// comparison is one of all answers with how the daemons are.
+type comparison struct {
+	*story
+	said  said
+	since time.Duration // the last change
+	look  string
+	wrong []string
+}
+
+func (c *comparison) failf(format string, args ...any) {
+	c.wrong = append(c.wrong, c.look+": "+fmt.Sprintf(format, args...))
+}
+
+func (c *comparison) compare() {
+	for i, d := range c.farm.Daemons() {
+		for f, folder := range c.folders {
+			shown, there := c.said.ofDevice[d.ID()][folder]
+			if !there {
+				if c.since >= readTime {
+					c.failf("daemon %d has no folder %d", i, f)
+				}
+				continue
+			}
+			c.compareGood(i, f, shown)
+			if c.since >= readTime {
+				c.compareState(i, f, shown)
+			}
+			if other := c.said.ofFolder[folder][d.ID()]; other.State != shown.State || other.Trouble != shown.Trouble ||
+				other.Last != shown.Last {
+				c.failf("of daemon %d and folder %d the device says %+v, the folder %+v", i, f, shown, other)
+			}
+		}
+		c.compareRow(d.ID())
+	}
+	c.compareTotals()
+	c.compareWaiting()
+}
+
+var green = []string{"upToDate", "scanning", "syncing"}
+
+// compareGood fails where a folder is shown as better than it is.
+func (c *comparison) compareGood(i, f int, shown api.FolderStanding) {
+	limit := inTime
+	if c.daemons[i].silent {
+		limit = silentTime
+	}
+	upToDate, lack := c.may(i, f)
+	if c.since < limit || upToDate {
+		return
+	}
+	if !lack && slices.Contains(green, shown.State) || shown.State == "upToDate" {
+		c.failf("folder %d of daemon %d is shown as %s: %s; it is %v", f, i, shown.State, shown.Reason,
+			c.states(i, f, false))
+	}
+	cell, found := c.cell(c.farm.Daemon(i).ID(), c.folders[f])
+	if !found {
+		return
+	}
+	if cell.State != shown.State {
+		c.failf("folder %d of daemon %d is %s, in the matrix %s", f, i, shown.State, cell.State)
+	}
+}
+
+func (c *comparison) cell(id fleet.DeviceID, folder string) (api.MatrixCell, bool) {
+	for _, row := range c.said.matrix.Folders {
+		for _, cell := range row.Cells {
+			if row.Folder == folder && c.said.matrix.Devices[cell.Device].DeviceID == string(id) {
+				return cell, true
+			}
+		}
+	}
+	return api.MatrixCell{}, false
+}
+
+// compareState compares what is shown of a folder that Muster had the time to read.
+func (c *comparison) compareState(i, f int, shown api.FolderStanding) {
+	long := c.since >= longTime
+	states := c.states(i, f, long)
+	state, err := fleet.ParseFolderState(shown.State)
+	if err != nil || !slices.Contains(states, state) {
+		c.failf("folder %d of daemon %d is shown as %s: %s; want %v", f, i, shown.State, shown.Reason, states)
+	}
+	if shown.Reason == "" {
+		c.failf("folder %d of daemon %d is %s without a reason", f, i, shown.State)
+	}
+	if state == fleet.FolderUnknown && !c.daemons[i].lying {
+		last := c.lastStates(i, f)
+		if was, err := fleet.ParseFolderState(shown.Last); last != nil && (err != nil || !slices.Contains(last, was)) {
+			c.failf("folder %d of daemon %d was %q, as last known; want %v", f, i, shown.Last, last)
+		}
+	} else if shown.Last != "" && state != fleet.FolderUnknown {
+		c.failf("folder %d of daemon %d is %s and was %s", f, i, shown.State, shown.Last)
+	}
+	causes := c.causesOf(i, f)
+	if causes == nil {
+		return
+	}
+	if shown.Trouble && !slices.ContainsFunc(causes, func(cause fleet.WaitCause) bool { return cause != "" }) {
+		c.failf("folder %d of daemon %d is trouble: %s, %s", f, i, shown.State, shown.Reason)
+	}
+	if long && !shown.Trouble && !slices.Contains(causes, "") {
+		c.failf("folder %d of daemon %d is no trouble: %s, %s; want %v", f, i, shown.State, shown.Reason, causes)
+	}
+}
+
+// compareRow compares the device in the inventory with its folders.
+func (c *comparison) compareRow(id fleet.DeviceID) {
+	counts := api.FolderCounts{"all": 0}
+	for _, one := range c.said.ofDevice[id] {
+		counts["all"]++
+		counts[one.State]++
+	}
+	for _, row := range c.said.inventory.Devices {
+		if row.DeviceID != string(id) {
+			continue
+		}
+		if !maps.Equal(row.Folders, counts) {
+			c.failf("the inventory has %v of a device with %v", row.Folders, counts)
+		}
+		for _, state := range c.said.states {
+			if state.DeviceID == row.DeviceID && state.Connection != row.Connection {
+				c.failf("a device is %s, in the inventory %s", state.Connection, row.Connection)
+			}
+		}
+	}
+}
+
+func worst(states []fleet.FolderState) fleet.FolderState {
+	if len(states) == 0 {
+		return fleet.FolderUpToDate
+	}
+	return slices.MaxFunc(states, func(a, b fleet.FolderState) int { return cmp.Compare(a, b) })
+}
+
+// compareTotals compares the numbers of the fleet with the folders of the devices.
+func (c *comparison) compareTotals() {
+	byFolder, byDevice := map[string][]fleet.FolderState{}, map[fleet.DeviceID][]fleet.FolderState{}
+	for id, folders := range c.said.ofDevice {
+		for folder, one := range folders {
+			state, err := fleet.ParseFolderState(one.State)
+			if err != nil {
+				c.failf("%v", err)
+			}
+			byFolder[folder], byDevice[id] = append(byFolder[folder], state), append(byDevice[id], state)
+		}
+	}
+	folders, devices := api.FolderCounts{"all": 0}, api.FolderCounts{"all": 0}
+	for folder, states := range byFolder {
+		folders["all"]++
+		folders[worst(states).String()]++
+		counts := api.FolderCounts{"all": len(states)}
+		for _, state := range states {
+			counts[state.String()]++
+		}
+		whole := c.said.inFleet[folder]
+		if whole.State != worst(states).String() && whole.State != "disagree" || !maps.Equal(whole.Devices, counts) {
+			c.failf("folder %s is %s with %v in the fleet, want %s with %v", folder, whole.State, whole.Devices, worst(states),
+				counts)
+		}
+		for _, one := range c.said.overviews {
+			if one.Folder == folder && !maps.Equal(one.Devices, counts) {
+				c.failf("the list of folders has %v of folder %s, want %v", one.Devices, folder, counts)
+			}
+		}
+	}
+	for _, states := range byDevice {
+		if len(states) > 0 {
+			devices["all"]++
+			devices[worst(states).String()]++
+		}
+	}
+	if !maps.Equal(c.said.overview.Folders, folders) || !maps.Equal(c.said.overview.DevicesByFolders, devices) {
+		c.failf("the overview has %v and %v, want %v and %v", c.said.overview.Folders, c.said.overview.DevicesByFolders,
+			folders, devices)
+	}
+	for _, state := range fleet.FolderStates() {
+		name := fmt.Sprintf("{state=%q}", state)
+		if got := c.said.metrics["muster_folders"+name]; got != folders[state.String()] {
+			c.failf("the metrics have %d folders that are %s, want %d", got, state, folders[state.String()])
+		}
+		if got := c.said.metrics["muster_devices_by_folders"+name]; got != devices[state.String()] {
+			c.failf("the metrics have %d devices that are %s, want %d", got, state, devices[state.String()])
+		}
+	}
+}
+
+// trouble is one that waits.
+type trouble struct {
+	cause  string
+	device fleet.DeviceID
+	folder string
+}
+
+// compareWaiting compares what waits for a person with the folders that are in trouble, and with the devices that are
+// away.
+func (c *comparison) compareWaiting() {
+	waits, inOverview := map[trouble]bool{}, map[string]int{}
+	for _, group := range c.said.waiting.Groups {
+		for _, one := range group.Devices {
+			waits[trouble{group.Cause, fleet.DeviceID(one.DeviceID), group.Subject}] = true
+		}
+	}
+	for i, d := range c.farm.Daemons() {
+		away := waits[trouble{string(fleet.WaitUnreachable), d.ID(), ""}]
+		missed := !c.reachable(i) && !c.daemons[i].unwatched
+		if away && !missed && c.since >= readTime || !away && missed && c.since >= longTime {
+			c.failf("daemon %d waits for being away: %t, want %t", i, away, missed)
+		}
+		if away {
+			inOverview[string(fleet.WaitUnreachable)]++
+		}
+		for f, folder := range c.folders {
+			shown := c.said.ofDevice[d.ID()][folder]
+			state, _ := fleet.ParseFolderState(cmp.Or(shown.Last, shown.State))
+			for _, cause := range troubled {
+				got := waits[trouble{string(cause), d.ID(), folder}]
+				if want := shown.Trouble && troubled[state] == cause; got != want {
+					c.failf("folder %d of daemon %d, which is %+v, waits with cause %s: %t, want %t", f, i, shown, cause, got, want)
+				}
+				if got {
+					inOverview[string(cause)]++
+				}
+			}
+		}
+	}
+	for _, one := range c.said.overview.Trouble {
+		if count, ours := inOverview[one.Cause]; ours && count != max(one.Folders, 1) && one.Cause != "unreachable" {
+			c.failf("the overview has %d folders with trouble %s, %d wait", one.Folders, one.Cause, count)
+		}
+		delete(inOverview, one.Cause)
+	}
+	if len(inOverview) > 0 {
+		c.failf("the overview lacks %v", inOverview)
+	}
+}

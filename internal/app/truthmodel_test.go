@@ -1,0 +1,508 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+	"muster/internal/stsim"
+)
+
+const (
+	truthDaemons = 3
+	truthFolders = 2
+)
+
+// daemonTruth is how a daemon is, whatever Muster takes it for.
+type daemonTruth struct {
+	stopped, silent, lying bool
+	unwatched              bool // Muster was told not to watch it
+	pausesPeer             [truthDaemons]bool
+	folders                [truthFolders]folderTruth
+	reached                bool // since Muster's start
+	// told are the folders as Muster read them last, while it does not reach the daemon. unsure tells that it may have
+	// read them before the last change.
+	told      [truthFolders]folderTruth
+	toldWas   [truthFolders][]fleet.FolderState // the states that these had then; nil: not known
+	unsure    bool
+	maybeRead bool // Muster may have read it since its start
+	figures   bool // Muster was started since: it has the figures alone
+}
+
+// folderTruth is how a folder of a daemon is.
+type folderTruth struct {
+	problem       stsim.Problem
+	failed        int
+	lacks, moving bool
+	local         bool // changes in a receive-only folder
+	sendOnly      bool
+	receiveOnly   bool
+	paused        bool
+}
+
+// truth is how all daemons are.
+type truth struct {
+	daemons [truthDaemons]daemonTruth
+	cut     [truthDaemons][truthDaemons]bool
+	changed time.Time // when anything was done last
+}
+
+func (t *truth) reachable(i int) bool {
+	d := &t.daemons[i]
+	return !d.stopped && !d.silent && !d.unwatched
+}
+
+// linked tells whether two daemons are connected.
+func (t *truth) linked(i, j int) bool {
+	a, b := &t.daemons[i], &t.daemons[j]
+	return !a.stopped && !b.stopped && !t.cut[i][j] && !a.pausesPeer[j] && !b.pausesPeer[i]
+}
+
+// hasAll tells whether Muster knows that a daemon has all of a folder.
+func (t *truth) hasAll(j, folder int) bool {
+	f := &t.daemons[j].folders[folder]
+	return t.reachable(j) && !t.daemons[j].lying && !f.paused && f.problem == "" && f.failed == 0 && !f.lacks
+}
+
+// accepts tells whether a daemon takes part in a folder, as far as Muster knows. sure is false where Muster may know
+// something older.
+func (t *truth) accepts(j, folder int) (accepts, sure bool) {
+	d := &t.daemons[j]
+	switch {
+	case t.reachable(j):
+		return !d.folders[folder].paused, true
+	case !d.reached:
+		return true, !d.maybeRead // Muster knows nothing of it
+	}
+	return !d.told[folder].paused, !d.unsure
+}
+
+// states are those in which a folder of a daemon may be shown. With much time since the last change it is one.
+func (t *truth) states(i, folder int, long bool) []fleet.FolderState {
+	d := &t.daemons[i]
+	f := &d.folders[folder]
+	one := func(state fleet.FolderState) []fleet.FolderState { return []fleet.FolderState{state} }
+	switch {
+	case !t.reachable(i) || d.lying:
+		return one(fleet.FolderUnknown)
+	case f.paused:
+		return one(fleet.FolderPaused)
+	case f.problem != "":
+		return one(fleet.FolderStopped)
+	case f.failed > 0:
+		return one(fleet.FolderFailedItems)
+	}
+	pauses, sureReached, maybeReached, offered, maybeOffered := true, false, false, false, false
+	for j := range truthDaemons {
+		if j == i {
+			continue
+		}
+		pauses = pauses && d.pausesPeer[j]
+		accepts, sure := t.accepts(j, folder)
+		if !t.linked(i, j) || !accepts && sure {
+			continue
+		}
+		maybeReached = true
+		sureReached = sureReached || sure
+		offered = offered || sure && t.hasAll(j, folder)
+		maybeOffered = maybeOffered || t.hasAll(j, folder)
+	}
+	var all []fleet.FolderState
+	if pauses {
+		return one(fleet.FolderPaused)
+	}
+	if !sureReached {
+		all = append(all, fleet.FolderAlone)
+	}
+	if !maybeReached {
+		return all
+	}
+	switch {
+	case f.sendOnly && f.lacks:
+		return append(all, fleet.FolderOutOfSync)
+	case f.local:
+		return append(all, fleet.FolderLocalChanges)
+	case !f.lacks:
+		return append(all, fleet.FolderUpToDate)
+	case f.moving:
+		return append(all, fleet.FolderSyncing)
+	}
+	if maybeOffered {
+		all = append(all, fleet.FolderStalled)
+		if !long {
+			all = append(all, fleet.FolderSyncing)
+		}
+	}
+	if !offered {
+		all = append(all, fleet.FolderBehind)
+	}
+	return all
+}
+
+// may tells whether a folder of a daemon may be shown as up to date, and as one that only lacks something.
+func (t *truth) may(i, folder int) (upToDate, lack bool) {
+	for _, state := range t.states(i, folder, false) {
+		switch state {
+		case fleet.FolderUpToDate:
+			upToDate = true
+		case fleet.FolderSyncing, fleet.FolderStalled, fleet.FolderBehind:
+			lack = true
+		}
+	}
+	return upToDate, lack || upToDate
+}
+
+// lastStates are those in which a folder of a daemon that is not reached may be shown to have been; nil: any.
+func (t *truth) lastStates(i, folder int) []fleet.FolderState {
+	d := &t.daemons[i]
+	if d.unsure {
+		return nil
+	}
+	if !d.figures {
+		return d.toldWas[folder]
+	}
+	f := &d.told[folder]
+	switch {
+	case f.paused:
+		return []fleet.FolderState{fleet.FolderPaused}
+	case f.problem != "":
+		return []fleet.FolderState{fleet.FolderStopped}
+	case f.failed > 0:
+		return []fleet.FolderState{fleet.FolderFailedItems}
+	case f.local:
+		return []fleet.FolderState{fleet.FolderLocalChanges}
+	case f.lacks:
+		return []fleet.FolderState{fleet.FolderBehind, fleet.FolderOutOfSync}
+	}
+	return []fleet.FolderState{fleet.FolderUpToDate}
+}
+
+// inTime is how long Muster has from a change at a daemon until it does not show the daemon's folders as good any more.
+const inTime = 5 * time.Second
+
+// leave notes what Muster knows of a daemon that it is about to lose.
+func (t *truth) leave(i int) {
+	d := &t.daemons[i]
+	if !t.reachable(i) {
+		return
+	}
+	d.unsure = time.Since(t.changed) < inTime || !d.reached || d.lying
+	d.maybeRead = !d.reached
+	d.figures = false
+	for folder := range truthFolders {
+		d.told[folder] = d.folders[folder]
+		d.toldWas[folder] = t.states(i, folder, false)
+	}
+}
+
+// settled notes that Muster had the time to reach the daemons that it can reach.
+func (t *truth) settled() {
+	for i := range t.daemons {
+		if t.reachable(i) {
+			t.daemons[i].reached = true
+		}
+	}
+}
+
+// act is one thing that happens. Wait is how long nothing else happens after it.
+type act struct {
+	Kind         string
+	Daemon, Peer int
+	Folder       int
+	Why          stsim.Problem
+	Wait         time.Duration
+	Looks        bool // somebody looks at the folders then
+}
+
+func (a act) String() string {
+	return fmt.Sprintf(
+		"%s daemon %d peer %d folder %d %s, then %s, somebody looks: %t",
+		a.Kind,
+		a.Daemon,
+		a.Peer,
+		a.Folder,
+		a.Why,
+		a.Wait,
+		a.Looks,
+	)
+}
+
+// story is a history under way.
+type story struct {
+	*watcher
+	truth
+	home    string
+	folders []string
+}
+
+// acts are what may happen, by name. One that cannot happen now does nothing.
+var acts = map[string]func(s *story, a act) error{
+	"stops":              func(s *story, a act) error { return s.stopDaemon(a, s.farm.Daemon(a.Daemon).Stop) },
+	"crashes":            func(s *story, a act) error { return s.stopDaemon(a, s.farm.Daemon(a.Daemon).Crash) },
+	"starts":             (*story).startDaemon,
+	"restarts":           (*story).restartDaemon,
+	"stands still":       (*story).silence,
+	"lies":               (*story).lie,
+	"is healthy":         (*story).endFaults,
+	"folder stops":       (*story).stopFolder,
+	"items fail":         (*story).failItems,
+	"folder heals":       (*story).healFolder,
+	"folder pauses":      func(s *story, a act) error { return s.pauseFolder(a, true) },
+	"folder goes on":     func(s *story, a act) error { return s.pauseFolder(a, false) },
+	"lags":               (*story).lag,
+	"is stuck":           func(s *story, a act) error { return s.transfer(a, 0) },
+	"moves":              func(s *story, a act) error { return s.transfer(a, 1<<20) },
+	"is edited":          (*story).editLocally,
+	"is overruled":       (*story).overrule,
+	"is cut off":         func(s *story, a act) error { return s.cutOff(a, true) },
+	"is joined":          func(s *story, a act) error { return s.cutOff(a, false) },
+	"pauses peer":        func(s *story, a act) error { return s.pausePeer(a, true) },
+	"resumes peer":       func(s *story, a act) error { return s.pausePeer(a, false) },
+	"unwatched":          func(s *story, a act) error { return s.watch(a, false) },
+	"watched":            func(s *story, a act) error { return s.watch(a, true) },
+	"Muster starts anew": (*story).restartMuster,
+	"nothing":            func(*story, act) error { return nil },
+}
+
+func (s *story) stopDaemon(a act, stop func()) error {
+	s.leave(a.Daemon)
+	s.daemons[a.Daemon].stopped = true
+	s.ended(a.Daemon)
+	stop()
+	return nil
+}
+
+// ended notes that transfers of a daemon ended with its process.
+func (s *story) ended(i int) {
+	for folder := range truthFolders {
+		s.daemons[i].folders[folder].moving = false
+	}
+}
+
+func (s *story) startDaemon(a act) error {
+	s.daemons[a.Daemon].stopped = false
+	return s.farm.Daemon(a.Daemon).Start()
+}
+
+func (s *story) restartDaemon(a act) error {
+	if s.daemons[a.Daemon].stopped {
+		return nil
+	}
+	s.ended(a.Daemon)
+	return s.farm.Daemon(a.Daemon).Restart()
+}
+
+func (s *story) silence(a act) error {
+	s.leave(a.Daemon)
+	s.daemons[a.Daemon].silent, s.daemons[a.Daemon].lying = true, false
+	s.farm.Daemon(a.Daemon).SetFaults(stsim.Faults{Hang: true})
+	return nil
+}
+
+// lie has a daemon start anew, with figures below zero.
+func (s *story) lie(a act) error {
+	d := &s.daemons[a.Daemon]
+	if d.stopped || d.silent {
+		return nil
+	}
+	s.leave(a.Daemon)
+	d.lying = true
+	s.farm.Daemon(a.Daemon).SetFaults(stsim.Faults{Negative: true, Paths: []string{"/rest/db/status"}})
+	s.ended(a.Daemon)
+	return s.farm.Daemon(a.Daemon).Restart()
+}
+
+func (s *story) endFaults(a act) error {
+	s.daemons[a.Daemon].silent, s.daemons[a.Daemon].lying = false, false
+	s.farm.Daemon(a.Daemon).SetFaults(stsim.Faults{})
+	return nil
+}
+
+// running is the folder that an act is about, of a daemon that runs; nil where it does not.
+func (s *story) running(a act) *folderTruth {
+	if s.daemons[a.Daemon].stopped {
+		return nil
+	}
+	return &s.daemons[a.Daemon].folders[a.Folder]
+}
+
+func (s *story) stopFolder(a act) error {
+	f := s.running(a)
+	if f == nil {
+		return nil
+	}
+	f.problem, f.moving = a.Why, false
+	return s.farm.Daemon(a.Daemon).StopFolder(s.folders[a.Folder], a.Why)
+}
+
+func (s *story) failItems(a act) error {
+	f := s.running(a)
+	if f == nil {
+		return nil
+	}
+	f.failed, f.lacks = 3, true
+	return s.farm.Daemon(a.Daemon).FailItems(s.folders[a.Folder], 3, a.Why)
+}
+
+func (s *story) healFolder(a act) error {
+	f := s.running(a)
+	if f == nil {
+		return nil
+	}
+	*f = folderTruth{paused: f.paused}
+	if err := s.editFolder(a, "type", stconfig.Text("sendreceive")); err != nil {
+		return err
+	}
+	return s.farm.Daemon(a.Daemon).HealFolder(s.folders[a.Folder])
+}
+
+func (s *story) pauseFolder(a act, pauses bool) error {
+	f := s.running(a)
+	if f == nil || f.paused == pauses {
+		return nil
+	}
+	f.paused, f.moving = pauses, false
+	return s.editFolder(a, "paused", stconfig.Boolean(pauses))
+}
+
+func (s *story) lag(a act) error {
+	f := s.running(a)
+	if f == nil {
+		return nil
+	}
+	f.lacks = true
+	return s.farm.Daemon(a.Daemon).Lag(s.folders[a.Folder], 2, 100)
+}
+
+func (s *story) transfer(a act, rate int64) error {
+	f := s.running(a)
+	if f == nil || f.problem != "" || f.paused {
+		return nil
+	}
+	f.lacks, f.moving = true, rate > 0
+	return s.farm.Daemon(a.Daemon).Transfer(s.folders[a.Folder], stsim.Transfer{Files: 100, Bytes: 1 << 50, Rate: rate})
+}
+
+func (s *story) editLocally(a act) error {
+	f := s.running(a)
+	if f == nil || f.sendOnly {
+		return nil
+	}
+	f.receiveOnly, f.local, f.moving = true, true, false
+	if err := s.editFolder(a, "type", stconfig.Text("receiveonly")); err != nil {
+		return err
+	}
+	return s.farm.Daemon(a.Daemon).EditLocally(s.folders[a.Folder], 2, 100)
+}
+
+func (s *story) overrule(a act) error {
+	f := s.running(a)
+	if f == nil || f.receiveOnly {
+		return nil
+	}
+	f.sendOnly, f.lacks, f.moving = true, true, false
+	if err := s.editFolder(a, "type", stconfig.Text("sendonly")); err != nil {
+		return err
+	}
+	return s.farm.Daemon(a.Daemon).Lag(s.folders[a.Folder], 2, 100)
+}
+
+func (s *story) editFolder(a act, name string, value stconfig.Value) error {
+	return s.editMembers(a.Daemon, "folders", "id", s.folders[a.Folder], name, value)
+}
+
+// editMembers changes a member of a list in the configuration of a daemon, as a person there does.
+func (s *story) editMembers(daemon int, list, key, id, name string, value stconfig.Value) error {
+	return s.farm.Daemon(daemon).Edit(func(doc stconfig.Value) stconfig.Value {
+		var members []stconfig.Value
+		for member := range doc.Get(list).Values() {
+			if member.Get(key).Str() == id {
+				member = member.With(name, value)
+			}
+			members = append(members, member)
+		}
+		return doc.With(list, stconfig.List(members...))
+	})
+}
+
+func (s *story) cutOff(a act, cut bool) error {
+	if a.Peer == a.Daemon {
+		return nil
+	}
+	s.cut[a.Daemon][a.Peer], s.cut[a.Peer][a.Daemon] = cut, cut
+	if one, other := s.farm.Daemon(a.Daemon), s.farm.Daemon(a.Peer); cut {
+		one.Disconnect(other)
+	} else {
+		one.Connect(other)
+	}
+	return nil
+}
+
+func (s *story) pausePeer(a act, pauses bool) error {
+	if a.Peer == a.Daemon || s.daemons[a.Daemon].stopped {
+		return nil
+	}
+	s.daemons[a.Daemon].pausesPeer[a.Peer] = pauses
+	return s.editMembers(a.Daemon, "devices", "deviceID", string(s.farm.Daemon(a.Peer).ID()), "paused",
+		stconfig.Boolean(pauses))
+}
+
+func (s *story) watch(a act, watches bool) error {
+	d := &s.daemons[a.Daemon]
+	if d.unwatched == !watches {
+		return nil
+	}
+	mode := fleet.ModeOn
+	if !watches {
+		mode = fleet.ModePaused
+		s.leave(a.Daemon)
+	}
+	d.unwatched = !watches
+	return s.setMode(s.farm.Daemon(a.Daemon).ID(), mode)
+}
+
+func (s *story) restartMuster(act) error {
+	for i := range s.daemons {
+		s.leave(i)
+		d := &s.daemons[i]
+		d.figures, d.reached, d.maybeRead = true, false, false
+	}
+	if err := s.end(); err != nil {
+		return err
+	}
+	next, err := startWatcher(s.home, s.farm, s.receivers...)
+	s.watcher = next
+	return err
+}
+
+// troubled are the causes of folders in trouble, by state.
+var troubled = map[fleet.FolderState]fleet.WaitCause{
+	fleet.FolderStopped: fleet.WaitFolderStopped, fleet.FolderFailedItems: fleet.WaitFailedItems,
+	fleet.FolderStalled: fleet.WaitStalled, fleet.FolderAlone: fleet.WaitAlone,
+	fleet.FolderOutOfSync: fleet.WaitOutOfSync, fleet.FolderLocalChanges: fleet.WaitLocalChanges,
+}
+
+// causesOf are the causes for which a folder of a daemon may wait once its state has lasted. A blank one means that it
+// does not wait; nil means that any is right.
+func (t *truth) causesOf(i, folder int) (causes []fleet.WaitCause) {
+	states := t.states(i, folder, true)
+	unknown := slices.Contains(states, fleet.FolderUnknown)
+	if unknown {
+		if t.daemons[i].lying {
+			return nil
+		}
+		if states = t.lastStates(i, folder); states == nil {
+			return nil
+		}
+	}
+	for _, state := range states {
+		cause := troubled[state]
+		if unknown && state == fleet.FolderAlone {
+			cause = ""
+		}
+		causes = append(causes, cause)
+	}
+	return causes
+}

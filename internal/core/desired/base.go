@@ -1,0 +1,152 @@
+package desired
+
+import (
+	"slices"
+
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+)
+
+// rewind gives the document as it would be without Muster: members that Muster made are taken out, members that it
+// removed are put in, and leaves that it wrote get their base value.
+func rewind(observed stconfig.Value, records []record) stconfig.Value {
+	var back []stconfig.Change
+	for _, r := range records {
+		if _, ok := ignoresOf(r.key); ok && !stconfig.Lookup(observed, r.key).Exists() {
+			continue
+		}
+		if r.Kind == fleet.BaseMade || r.outOfBase(observed) {
+			back = append(back, stconfig.Change{Key: r.key, To: r.base})
+		}
+	}
+	return stconfig.Patch(observed, back)
+}
+
+// outOfBase tells whether the observed document shows at the record's place something else than it would show without
+// Muster. The record is one of a leaf, or of a member that Muster removed.
+func (r record) outOfBase(observed stconfig.Value) bool {
+	if r.Kind == fleet.BaseRemoved && r.State == fleet.BaseSending {
+		return !stconfig.Lookup(observed, r.key).Exists()
+	}
+	return r.State != fleet.BaseTheirs && r.State != fleet.BaseReturned
+}
+
+// start gives the value over which templates build a member that the base does not have: the daemon's defaults, and
+// over them what people or the daemon set in the member if Muster made it in an earlier pass. A new device also gets
+// its label as name.
+func (f *fold) start(member stconfig.Key, defaults stconfig.Value) stconfig.Value {
+	if stconfig.Lookup(f.base, member).Exists() {
+		return defaults
+	}
+	if member.Len() == 2 && member.HasPrefix(devices) {
+		if label := f.nameOf(fleet.DeviceID(member.At(1).Name)); label != "" {
+			defaults = defaults.With("name", stconfig.Text(label))
+		}
+	}
+	for _, r := range f.records {
+		if r.Kind != fleet.BaseMade || len(r.inner) == 0 || !member.HasPrefix(r.key) {
+			continue
+		}
+		for _, e := range r.inner {
+			if e.key.HasPrefix(member) && e.key.Len() > member.Len() {
+				defaults = stconfig.ReplaceAt(member, defaults, e.key, e.base)
+			}
+		}
+	}
+	return defaults
+}
+
+// registered tells whether a device is registered with Muster, and gives its label.
+func (f *fold) registered(id fleet.DeviceID) (label string, registered bool) {
+	if f.Registered == nil {
+		return "", false
+	}
+	return f.Registered(id)
+}
+
+// nameOf gives the label of a device. Without a label it gives the name that the daemon has for the device.
+func (f *fold) nameOf(id fleet.DeviceID) string {
+	if label, _ := f.registered(id); label != "" {
+		return label
+	}
+	return stconfig.Lookup(f.Observed, devices.Child(string(id))).Get("name").Str()
+}
+
+// prune drops records that no longer decide anything. A place for which no template asks any more keeps its record,
+// in state returned, when the record remembers values that Muster wrote there: the next reading recognises such a
+// value when somebody puts it back.
+func (r Result) prune(records []record) []record {
+	var kept []record
+	for _, rec := range records {
+		there := stconfig.Lookup(r.observed, rec.key).Exists()
+		if rec.Run != "" {
+			kept = append(kept, rec)
+			continue
+		}
+		stale := rec.State == fleet.BaseTheirs || rec.State == fleet.BaseSending &&
+			(rec.Kind == fleet.BaseMade && !there || rec.Kind == fleet.BaseRemoved && there)
+		rests := rec.Kind == fleet.BaseLeaf || rec.State == fleet.BaseSending && !rec.written.Exists()
+		switch stale = stale && len(requestedBy(r.requests, rec.key)) == 0; {
+		case stale && rests && len(rec.Earlier) > 0:
+			rec.State = fleet.BaseReturned
+		case stale, rec.forgettable():
+			continue
+		}
+		kept = append(kept, rec)
+	}
+	return kept
+}
+
+// forgettable tells whether a record in state returned remembers no value that Muster wrote earlier. Such a record
+// cannot recognise anything.
+func (r record) forgettable() bool { return r.State == fleet.BaseReturned && len(r.Earlier) == 0 }
+
+// reclaim makes Muster the owner again of members that templates ask for now and that somebody restored from an old
+// document.
+func (r *Result) reclaim(records []record) {
+	for i := range records {
+		rec := &records[i]
+		now := stconfig.Lookup(r.observed, rec.key)
+		if rec.Kind == fleet.BaseMade && rec.State == fleet.BaseEarlier && now.Exists() && !introduced(now) &&
+			stconfig.Lookup(r.Desired, rec.key).Exists() {
+			rec.State, rec.written = fleet.BaseOurs, now
+		}
+	}
+}
+
+// markImplied records, for each device that Muster made and still needs, whether it is implied: no template names it.
+func (r *Result) markImplied(records []record) {
+	for i := range records {
+		rec := &records[i]
+		if rec.Kind == fleet.BaseMade && isDevice(rec.key) && stconfig.Lookup(r.Desired, rec.key).Exists() {
+			rec.Implied = r.Implied[fleet.DeviceID(rec.key.At(1).Name)]
+		}
+	}
+}
+
+// Keep gives the device's entries as they are once a person chose to keep what the document doc holds at these keys.
+// The kept values become the base.
+func Keep(stored []fleet.BaseEntry, keys []stconfig.Key, doc stconfig.Value) ([]fleet.BaseEntry, error) {
+	records, err := load(stored)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		records = slices.DeleteFunc(records, func(r record) bool { return r.key.HasPrefix(key) || r.isShareWith(key) })
+		for i := range records {
+			if r := &records[i]; key.HasPrefix(r.key) {
+				value := stconfig.Lookup(doc, key)
+				r.forget(key, value)
+				r.adopt(key, value)
+				slices.SortFunc(r.inner, func(a, b entry) int { return a.key.Compare(b.key) })
+			}
+		}
+	}
+	return store(records), nil
+}
+
+// isShareWith tells whether the record is that of a share which a template removed together with this device.
+func (r record) isShareWith(device stconfig.Key) bool {
+	return r.Kind == fleet.BaseRemoved && device.Len() == 2 && device.HasPrefix(devices) &&
+		r.key.Len() == 4 && r.key.HasPrefix(folders) && r.key.At(3) == device.At(1)
+}

@@ -1,0 +1,101 @@
+package desired
+
+import (
+	"fmt"
+	"slices"
+
+	"muster/internal/core/stconfig"
+	"muster/internal/core/template"
+	"muster/internal/fleet"
+)
+
+// CheckMade refuses a template, before it is saved, when no daemon accepts the value that it makes. made is the
+// template's result for a sample device. On a real device a program may give another result, so of a program only
+// misplaced secrets are refused.
+func CheckMade(t fleet.Template, key stconfig.Key, made template.Result) error {
+	if err := stconfig.CheckHandles(key, made.Value); err != nil {
+		return err
+	}
+	if made.Language != template.HJSON {
+		return nil
+	}
+	if err := checkPatterns(t, key, made.Value); err != nil {
+		return err
+	}
+	return refused(stconfig.Mistakes(t.Op, key, made.Value))
+}
+
+// checkPatterns refuses ignore patterns that no daemon can read. The error tells where they stand in the template's
+// text.
+func checkPatterns(t fleet.Template, key stconfig.Key, value stconfig.Value) error {
+	if t.Op == fleet.OpRemove {
+		return nil
+	}
+	for _, lines := range stconfig.IgnoreLinesIn(key, value) {
+		if at, why := stconfig.CheckIgnores(lines, ""); at >= 0 {
+			wrong := UnreadablePattern(lines[at], why)
+			line, column := template.Locate(t.Text, lines[at])
+			wrong.Details = []fleet.Detail{{Field: "template", Line: line, Column: column, Message: wrong.Message}}
+			return wrong
+		}
+	}
+	return nil
+}
+
+// refused gives one error about all values that no daemon accepts, nil where there are no such values.
+func refused(mistakes []stconfig.Mistake) error {
+	e := &fleet.Error{Code: fleet.CodeInvalid, Hint: "Mend the template: as it is, it would stop its devices."}
+	for _, d := range mistakes {
+		if d.Kind == stconfig.RefusedValue {
+			e.Details = append(e.Details, fleet.Detail{Field: "template", Message: d.Text})
+		}
+	}
+	if len(e.Details) == 0 {
+		return nil
+	}
+	e.Message = e.Details[0].Message
+	return e
+}
+
+// Warnings gives what the author of a template should look at: secrets in clear, and values that are most probably
+// mistakes.
+func Warnings(t fleet.Template, key stconfig.Key, made template.Result) []string {
+	warnings := ClearSecrets(key, made.Value)
+	for _, d := range stconfig.Mistakes(t.Op, key, made.Value) {
+		warnings = append(warnings, d.Text)
+	}
+	return warnings
+}
+
+// ClearSecrets gives one warning for each secret that stands in clear in a value.
+func ClearSecrets(key stconfig.Key, value stconfig.Value) (warnings []string) {
+	for _, at := range stconfig.SecretsIn(key, value) {
+		warnings = append(warnings, fmt.Sprintf("%s is in clear in the template: keep it as a secret, and write "+
+			`secret("name") or "${secret:name}"`, at))
+	}
+	return warnings
+}
+
+// Mistake is something in a template that is most probably a mistake.
+type Mistake struct {
+	Template fleet.Template
+	Key      stconfig.Key
+	Text     string // for a person; it begins with the key
+}
+
+// String gives the mistake as a text that also names the template.
+func (d Mistake) String() string { return named(d.Template) + ": " + d.Text }
+
+// noteMistakes records what is most probably a mistake in a template. A field that Muster does not know is no mistake
+// when this daemon has it: then the daemon is newer than our table of fields.
+func (f *fold) noteMistakes(t fleet.Template, all []stconfig.Mistake, skips []stconfig.Skip) {
+	for _, d := range all {
+		left := func(s stconfig.Skip) bool { return d.Key.HasPrefix(s.Key) || lastName(s.Key) == lastName(d.Key) }
+		if d.Kind == stconfig.UnknownField && !slices.ContainsFunc(skips, left) {
+			continue
+		}
+		f.mistakes = append(f.mistakes, Mistake{Template: t, Key: d.Key, Text: d.Text})
+	}
+}
+
+func lastName(key stconfig.Key) string { return key.At(key.Len() - 1).Name }

@@ -1,0 +1,173 @@
+package desired
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+
+	"muster/internal/core/template"
+	"muster/internal/fleet"
+)
+
+// A program may read the tags and vars of its device, and the tags of the whole fleet. When they change, evaluating
+// the program before and after tells whether its value changes.
+
+// Comparison tells whether templates make the same of devices in two registries, a and b, whatever the devices have.
+// It remembers what it evaluated.
+type Comparison struct {
+	a, b     Fleet
+	evaluate Program
+	same     map[string]bool  // results by text, for programs that do not read their device
+	peers    []fleet.DeviceID // devices with which folders are shared in another way in b
+}
+
+// Program gives the value of a template's program.
+type Program func(text string, in template.Input) (template.Result, error)
+
+// Fleet is a registry with the facts of its devices.
+type Fleet struct {
+	*template.Fleet
+	registry *fleet.Registry
+}
+
+// FleetOf gives the fleet of a registry as templates see it. version gives the version of a daemon; zero where it is
+// not known.
+func FleetOf(registry *fleet.Registry, version func(fleet.DeviceID) fleet.Version) Fleet {
+	all := make([]template.Facts, 0, len(registry.Devices))
+	for id, d := range registry.Devices {
+		all = append(all, template.FactsOf(d, version(id)))
+	}
+	return Fleet{template.NewFleet(all), registry}
+}
+
+// Of gives the facts of one device, with its vars.
+func (f Fleet) Of(id fleet.DeviceID) template.Facts {
+	facts := f.Fleet.Of(id)
+	facts.Vars = f.registry.VarsOf(id)
+	return facts
+}
+
+// Compare compares two fleets.
+func Compare(a, b Fleet, evaluate Program) *Comparison {
+	return &Comparison{a: a, b: b, evaluate: evaluate, same: map[string]bool{}, peers: otherPeers(a.registry, b.registry)}
+}
+
+// Alters tells whether the templates make something else of a device that is registered in both.
+func (c *Comparison) Alters(id fleet.DeviceID) bool {
+	apply := c.b.registry.TemplatesOf(id)
+	return !SameTemplates(c.a.registry.TemplatesOf(id), apply) || c.Differs(id, apply) || c.sharesWithPeers(id, apply)
+}
+
+// Differs tells whether a device's templates give other values in b than in a. The same templates apply in both.
+func (c *Comparison) Differs(id fleet.DeviceID, templates []fleet.Template) bool {
+	return slices.ContainsFunc(templates, func(t fleet.Template) bool {
+		switch reads := t.Reads.OrAll(); {
+		case !c.inputsDiffer(id, reads):
+			return false
+		case reads.Config:
+			return true // each device has vars of its own
+		case reads.Device.Any():
+			return !c.givesTheSame(id, t.Text)
+		}
+		same, known := c.same[t.Text]
+		if !known {
+			same = c.givesTheSame(id, t.Text)
+			c.same[t.Text] = same
+		}
+		return !same
+	})
+}
+
+// inputsDiffer tells whether the inputs that a program reads, of its device and of the fleet, differ between a and b.
+func (c *Comparison) inputsDiffer(id fleet.DeviceID, reads fleet.Inputs) bool {
+	return reads.Devices && c.a.Digest() != c.b.Digest() || reads.Tags && c.a.TagsDigest() != c.b.TagsDigest() ||
+		!bytes.Equal(c.a.Of(id).AppendDigest(nil, reads.Device), c.b.Of(id).AppendDigest(nil, reads.Device))
+}
+
+// givesTheSame tells whether a program gives the same value in a and b. A program that cannot be evaluated counts as
+// different.
+func (c *Comparison) givesTheSame(id fleet.DeviceID, text string) bool {
+	was, wasErr := c.valueIn(c.a, id, text)
+	is, isErr := c.valueIn(c.b, id, text)
+	if wasErr != nil || isErr != nil {
+		return fleet.CodeOf(wasErr) == fleet.CodeInvalid && fleet.CodeOf(isErr) == fleet.CodeInvalid &&
+			wasErr.Error() == isErr.Error()
+	}
+	return was.Value.Equal(is.Value)
+}
+
+func (c *Comparison) valueIn(of Fleet, id fleet.DeviceID, text string) (template.Result, error) {
+	return c.evaluate(text, template.Input{Device: of.Of(id), Fleet: of.Fleet})
+}
+
+// ReadsFleet tells whether a change of tags or vars may change the value of a template.
+func ReadsFleet(t fleet.Template) bool {
+	reads := t.Reads.OrAll()
+	return reads.ReadsTagsOfDevices() || reads.ReadsVars()
+}
+
+// otherPeers are the devices that come, go or get another label: folders that templates share with them are shared
+// with somebody else then.
+func otherPeers(a, b *fleet.Registry) []fleet.DeviceID {
+	peers := map[fleet.DeviceID]bool{}
+	for _, sides := range [][2]*fleet.Registry{{a, b}, {b, a}} {
+		for id, d := range sides[0].Devices {
+			if other := sides[1].Devices[id]; other == nil || other.Label != d.Label {
+				peers[id] = true
+			}
+		}
+	}
+	return slices.Collect(maps.Keys(peers))
+}
+
+// sharesWithPeers tells whether one of the templates may share a folder with one of the peers. A value that depends on
+// the device's configuration may.
+func (c *Comparison) sharesWithPeers(id fleet.DeviceID, templates []fleet.Template) bool {
+	if len(c.peers) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(templates, func(t fleet.Template) bool {
+		if !MayShare(t) {
+			return false
+		}
+		value, err := c.valueIn(c.b, id, t.Text)
+		if err != nil || t.Reads.OrAll().Config {
+			return true
+		}
+		text := bare(t.Key + " " + string(value.Value.JSON()))
+		return slices.ContainsFunc(
+			c.peers,
+			func(peer fleet.DeviceID) bool { return strings.Contains(text, bare(string(peer))) },
+		)
+	})
+}
+
+// bare is a text in which device IDs are found however they are written.
+func bare(text string) string { return strings.ReplaceAll(strings.ToUpper(text), "-", "") }
+
+// SameTemplates tells whether two lists of templates, in the order of the fold, mean the same to a device. Labels and
+// dates do not count. Of priorities only the order counts, and only among templates that may set the same key.
+func SameTemplates(a, b []fleet.Template) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i, t := range a {
+		place := slices.IndexFunc(b, func(u fleet.Template) bool { return SameTemplate(t, u) })
+		if place < 0 {
+			return false
+		}
+		for _, before := range a[:i] {
+			overtaken := slices.ContainsFunc(b[place:], func(u fleet.Template) bool { return u.ID == before.ID })
+			if overtaken && !AreIndependent(before, t) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// SameTemplate tells whether two templates are one and say the same.
+func SameTemplate(a, b fleet.Template) bool {
+	return a.ID == b.ID && a.Op == b.Op && a.Key == b.Key && a.Text == b.Text
+}

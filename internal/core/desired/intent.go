@@ -1,0 +1,148 @@
+package desired
+
+import (
+	"slices"
+
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+)
+
+// Sent is one change that is about to be sent to the daemon.
+type Sent struct {
+	Key    stconfig.Key
+	To     stconfig.Value // the new value, secrets in clear; Absent: the change removes the place
+	Digest []byte         // keyed digest of the password when Key is gui.password
+}
+
+// Begin gives the device's entries as they must be stored before these changes are sent. They cover the changes and,
+// by rule 3, what the daemon will change by itself because of them.
+func (r Result) Begin(sent []Sent) []fleet.BaseEntry {
+	changes := make([]stconfig.Change, len(sent))
+	for i, s := range sent {
+		changes[i] = stconfig.Change{Key: s.Key, To: s.To}
+	}
+	b := intentRecorder{Result: r, after: stconfig.Patch(r.observed, changes), records: slices.Clone(r.records)}
+	for _, s := range sent {
+		b.record(s)
+	}
+	b.causes = sent
+	for _, c := range stconfig.Consequences(r.observed, changes) { // Rule 3: what our write causes is ours.
+		b.record(Sent{Key: c.Key, To: c.To})
+	}
+	slices.SortFunc(b.records, func(a, b record) int { return a.key.Compare(b.key) })
+	return store(b.records)
+}
+
+// intentRecorder collects the records for one call of Begin.
+type intentRecorder struct {
+	Result
+	after   stconfig.Value
+	records []record
+	causes  []Sent // The changes being recorded are consequences of these.
+}
+
+// ask records the templates that ask for a change at a key: of a consequence, those that ask for its causes. Where no
+// template asks any more, those that asked before stay recorded, because what they asked for is taken away.
+func (b *intentRecorder) ask(r *record, key stconfig.Key) {
+	templates := requestedBy(b.requests, key)
+	for _, cause := range b.causes {
+		if len(templates) == 0 {
+			templates = requestedBy(b.requests, cause.Key)
+		}
+	}
+	if len(templates) > 0 {
+		r.Templates = templates
+	}
+}
+
+func (b *intentRecorder) record(s Sent) {
+	inMade := func(r record) bool { return r.Kind == fleet.BaseMade && s.Key.HasPrefix(r.key) }
+	if at := slices.IndexFunc(b.records, inMade); at >= 0 {
+		b.records[at].sending(s, b)
+		return
+	}
+	base := stconfig.Lookup(b.Base, s.Key)
+	at := slices.IndexFunc(b.records, func(r record) bool { return r.key.Equal(s.Key) })
+	if at < 0 {
+		at = len(b.records)
+		kind := kindOf(s, base)
+		b.records = append(b.records, record{entry: entry{key: s.Key, base: base, BaseEntry: fleet.BaseEntry{
+			Kind: kind, ByAdmin: kind == fleet.BaseMade && b.adminsMake(s.Key), Version: versionOf(b.observed)}}})
+	}
+	switch r := &b.records[at]; r.Kind {
+	case fleet.BaseMade:
+		r.sending(s, b)
+	case fleet.BaseRemoved:
+		if r.State == fleet.BaseTheirs ||
+			r.Run != "" && r.intended.Exists() { // The daemon has the member, with what people set in it.
+			r.base = base
+		}
+		r.State, r.intended, r.Run = fleet.BaseSending, s.To, ""
+		b.ask(r, s.Key)
+		if s.To.Exists() { // The member comes back, with the values that templates ask for now.
+			for _, c := range stconfig.DiffAt(s.Key, r.base, s.To) {
+				b.record(Sent{Key: c.Key, To: c.To})
+			}
+		}
+	default:
+		for _, v := range []stconfig.Value{stconfig.Lookup(b.observed, s.Key), s.To} {
+			if !same(v, r.base) {
+				r.remember(s.Key, v)
+			}
+		}
+		r.State, r.intended, r.Run, r.Sent = fleet.BaseSending, s.To, "", s.Digest
+		b.ask(r, s.Key)
+	}
+}
+
+func kindOf(s Sent, base stconfig.Value) fleet.BaseKind {
+	switch {
+	case !s.Key.NamesMember():
+		return fleet.BaseLeaf
+	case !base.Exists():
+		return fleet.BaseMade
+	}
+	return fleet.BaseRemoved
+}
+
+// sending records that s is about to be sent: a change of the member that Muster made, or of a value inside it.
+func (r *record) sending(s Sent, b *intentRecorder) {
+	now := stconfig.Lookup(b.observed, s.Key)
+	if r.State != fleet.BaseSending || r.Run != "" {
+		r.State, r.intended, r.Run = fleet.BaseSending, r.written, ""
+		b.ask(r, r.key)
+	}
+	r.intended = stconfig.ReplaceAt(r.key, r.intended, s.Key, s.To)
+	switch {
+	case !r.key.Equal(s.Key):
+		r.sendingInside(s, now, b.cameBack(r.key))
+	case s.To.Exists():
+		r.Implied = isDevice(r.key) && b.Implied[fleet.DeviceID(r.key.At(1).Name)]
+		r.written, r.inner = stconfig.Value{}, nil
+	default:
+		r.remember(r.key, now)
+		r.remember(r.key, r.written)
+	}
+}
+
+// cameBack tells whether somebody added a member again after templates had revoked it.
+func (b *intentRecorder) cameBack(member stconfig.Key) bool {
+	return slices.ContainsFunc(b.Result.records, func(r record) bool {
+		return r.key.Equal(member) && r.State == fleet.BaseEarlier
+	})
+}
+
+// sendingInside remembers the value that is about to be sent as one of Muster's. It also remembers the present value
+// as one of Muster's, unless that value belongs to a person, or (theirs) the member to somebody who added it again.
+func (r *record) sendingInside(s Sent, now stconfig.Value, theirs bool) {
+	for i := range r.inner {
+		if e := &r.inner[i]; related(e.key, s.Key) {
+			theirs = theirs || e.State == fleet.BaseTheirs || e.Run != ""
+			e.State, e.Run = fleet.BaseOurs, ""
+		}
+	}
+	if !theirs {
+		r.remember(s.Key, now)
+	}
+	r.remember(s.Key, s.To)
+}

@@ -1,0 +1,402 @@
+package desired
+
+import (
+	"slices"
+	"strconv"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+)
+
+// observation applies a document that was just read to the records: it decides for each record's place whether the
+// value there is Muster's, a person's or the daemon's.
+type observation struct {
+	Reading
+	version int64 // version of the configuration's format, as the document says
+}
+
+// observe gives the records as they are once a document was read. It applies rules 1 to 4 of DESIGN.md.
+func observe(records []record, read Reading) []record {
+	s := observation{Reading: read, version: versionOf(read.Document)}
+	var observed []record
+	for _, r := range records {
+		if s.unread(r.key) || s.inRemovedMember(r.key, observed) {
+			observed = append(observed, r)
+			continue
+		}
+		if !s.hasPlace(r.key) {
+			continue // The parent is gone, and with it what the base had there.
+		}
+		if next, stays := s.observeRecord(r); stays {
+			observed = append(observed, next)
+		}
+	}
+	for i, r := range observed {
+		observed[i] = s.withoutRemovedDevices(r, observed)
+	}
+	return slices.DeleteFunc(observed, func(r record) bool {
+		return r.Kind == fleet.BaseRemoved && isShare(r.key) && s.personRemoved(r.key.At(3).Name, observed)
+	})
+}
+
+func isShare(key stconfig.Key) bool {
+	return key.Len() == 4 && key.HasPrefix(folders) && key.At(2).Name == "devices"
+}
+
+// personRemoved tells whether a person, not Muster, removed the device with this ID. Shares with that device do not
+// come back.
+func (s observation) personRemoved(id string, all []record) bool {
+	device := devices.Child(id)
+	return !stconfig.Lookup(s.Document, device).Exists() && !slices.ContainsFunc(all, func(other record) bool {
+		return other.key.Equal(device) && other.State != fleet.BaseTheirs
+	})
+}
+
+// withoutRemovedDevices takes the shares with devices that a person removed out of the record of a folder that Muster
+// made or removed.
+func (s observation) withoutRemovedDevices(r record, all []record) record {
+	if r.key.Len() != 2 || !r.key.HasPrefix(folders) {
+		return r
+	}
+	switch r.Kind {
+	case fleet.BaseMade:
+		r.inner = slices.DeleteFunc(slices.Clone(r.inner), func(e entry) bool {
+			return isShare(e.key) && s.personRemoved(e.key.At(3).Name, all)
+		})
+	case fleet.BaseRemoved:
+		for share := range r.base.Get("devices").Values() {
+			if id := share.Get("deviceID").Str(); s.personRemoved(id, all) {
+				r.base = stconfig.ReplaceAt(r.key, r.base, r.key.Child("devices").Child(id), stconfig.Value{})
+			}
+		}
+	}
+	return r
+}
+
+// inRemovedMember tells whether a place lies inside a member that Muster removed. The record of such a place waits
+// unchanged until the member is back. Records are sorted, so the member's record is already among observed.
+func (s observation) inRemovedMember(key stconfig.Key, observed []record) bool {
+	return slices.ContainsFunc(observed, func(r record) bool {
+		return r.Kind == fleet.BaseRemoved && key.Len() > r.key.Len() && key.HasPrefix(r.key) &&
+			!stconfig.Lookup(s.Document, r.key).Exists()
+	})
+}
+
+// unread tells whether a key is that of a folder's ignore patterns, and this reading does not have them: the folder
+// is there, its patterns were not read.
+func (s observation) unread(key stconfig.Key) bool {
+	folder, ok := ignoresOf(key)
+	return ok && folderOf(s.Document, folder).Exists() && !s.Document.Get("ignores").Get(folder).Exists()
+}
+
+// hasPlace tells whether the document has the place of a key: the parent of the key, or the folder whose ignore
+// patterns the key names.
+func (s observation) hasPlace(key stconfig.Key) bool {
+	if folder, ok := ignoresOf(key); ok {
+		return folderOf(s.Document, folder).Exists()
+	}
+	return stconfig.Lookup(s.Document, key.Parent()).Exists()
+}
+
+// observeRecord gives a record as it is after this reading. stays is false when the record is dropped.
+func (s observation) observeRecord(r record) (_ record, stays bool) {
+	if r.Version != 0 && r.Version != s.version {
+		if r.Run != "" {
+			return s.sentBeforeMigration(r)
+		}
+		if r, stays = s.migrate(r); !stays {
+			return r, false
+		}
+	}
+	r.Version = s.version
+	if r.State == fleet.BaseSending {
+		return s.sent(r)
+	}
+	return s.byKind(r, stconfig.Lookup(s.Document, r.key))
+}
+
+// byKind applies the rule for the record's kind. now is what the document holds at the record's place.
+func (s observation) byKind(r record, now stconfig.Value) (_ record, stays bool) {
+	switch r.Kind {
+	case fleet.BaseMade:
+		return s.made(r, now)
+	case fleet.BaseRemoved:
+		return s.removed(r, now)
+	}
+	r.entry = s.leaf(r.entry, now)
+	r.intended = stconfig.Value{}
+	return r, true
+}
+
+// leaf applies rule 2 to one value. now is the value that the daemon has.
+func (s observation) leaf(e entry, now stconfig.Value) entry {
+	if e.State == fleet.BaseSending {
+		return s.sentLeaf(e, now)
+	}
+	switch {
+	case same(now, e.base):
+		e.State = e.notOurs()
+		if same(now, e.written) {
+			e.State = fleet.BaseReturned
+		}
+	case e.wrote(e.key, now):
+		if e.notOurs() == fleet.BaseReturned {
+			e.State = fleet.BaseEarlier
+		} else {
+			e.State = fleet.BaseOurs
+		}
+	default:
+		e.base, e.State = now, e.notOurs()
+	}
+	return e
+}
+
+// notOurs gives the state of a leaf that does not hold a value of Muster's: returned where Muster had put the base
+// back before, else theirs.
+func (e *entry) notOurs() fleet.BaseState {
+	if e.State == fleet.BaseReturned || e.State == fleet.BaseEarlier {
+		return fleet.BaseReturned
+	}
+	return fleet.BaseTheirs
+}
+
+// sentLeaf judges a leaf for which a write was sent: the write arrived, or it did not, or somebody wrote another
+// value.
+func (s observation) sentLeaf(e entry, now stconfig.Value) entry {
+	took := e.isSent(now)
+	switch {
+	case took || s.acknowledged(e.key):
+		if !took {
+			e.Sent = nil // The daemon's password hash is that of another text.
+		}
+		if !same(now, e.base) {
+			e.remember(e.key, now)
+		}
+		e.written, e.State = now, fleet.BaseOurs
+		if same(now, e.base) {
+			e.State = fleet.BaseReturned
+		}
+	case same(now, e.base):
+		e.State, e.Sent = fleet.BaseTheirs, nil
+	case e.wrote(e.key, now):
+		e.State, e.Sent = fleet.BaseOurs, nil
+	default:
+		e.base, e.State, e.Sent = now, fleet.BaseTheirs, nil
+	}
+	return e
+}
+
+// acknowledged tells whether the daemon answered a write of this key, or of an object that contains it, with success.
+func (s observation) acknowledged(key stconfig.Key) bool {
+	return slices.ContainsFunc(s.Acknowledged, key.HasPrefix)
+}
+
+// isSent tells whether now, the value in the document, is the one that was sent. Of gui.password the daemon keeps
+// only a hash.
+func (e entry) isSent(now stconfig.Value) bool {
+	if e.key.Equal(password) && e.intended.Exists() {
+		return now.Str() == e.intended.Str() ||
+			bcrypt.CompareHashAndPassword([]byte(now.Str()), []byte(e.intended.Str())) == nil
+	}
+	return same(now, e.intended)
+}
+
+var password = stconfig.Key{}.Child("gui").Child("password")
+
+// removed applies rule 1 to a member that Muster removed. now is the member in the document, or Absent.
+func (s observation) removed(r record, now stconfig.Value) (_ record, stays bool) {
+	sending := r.State == fleet.BaseSending
+	switch {
+	case !now.Exists() && r.State == fleet.BaseTheirs:
+		return r, false // A person removed the member.
+	case !now.Exists():
+		r.State = fleet.BaseOurs
+	case sending && r.intended.Exists():
+		return r, false // The member is back.
+	case sending && !s.acknowledged(r.key):
+		return r, true // The removal may still arrive.
+	case introduced(now):
+		r.State = fleet.BaseEarlier // The base stays.
+	default:
+		r.State = fleet.BaseTheirs
+	}
+	r.intended = stconfig.Value{}
+	return r, true
+}
+
+// made applies rule 1 to a member that Muster made. now is the member in the document, or Absent.
+func (s observation) made(r record, now stconfig.Value) (record, bool) {
+	if !now.Exists() {
+		r.inner = nil
+		switch {
+		case r.State == fleet.BaseSending && r.intended.Exists() && !s.acknowledged(r.key):
+			return r, true // The member may still arrive.
+		case r.State == fleet.BaseSending && !r.intended.Exists():
+			r.State, r.written = fleet.BaseReturned, stconfig.Value{}
+		case r.State == fleet.BaseEarlier:
+			r.State = fleet.BaseReturned
+		case r.State != fleet.BaseReturned:
+			r.State = fleet.BaseTheirs // A person removed the member; the person who makes it anew owns it.
+			r.remember(r.key, r.written)
+		}
+		r.intended = stconfig.Value{}
+		return r, true
+	}
+	switch r.State {
+	case fleet.BaseTheirs:
+		if introduced(now) || !r.wrote(r.key, now) {
+			return r, false
+		}
+		// Somebody restored an old document that has the member, and a template still asks for the member.
+	case fleet.BaseReturned: // An implied device was not revoked, so an introducer may add it.
+		r.State = fleet.BaseEarlier
+		return r, introduced(now) && !r.Implied || r.wrote(r.key, now) && !introduced(now)
+	case fleet.BaseEarlier:
+		return r, true
+	}
+	r.observeInner(s, now)
+	r.State, r.intended = fleet.BaseOurs, stconfig.Value{}
+	return r, true
+}
+
+func introduced(member stconfig.Value) bool { return member.Get("introducedBy").Str() != "" }
+
+// observeInner separates the values inside a member that Muster made: those of Muster and the daemon, and those that
+// a person set.
+func (r *record) observeInner(s observation, now stconfig.Value) {
+	if r.State == fleet.BaseSending {
+		r.takeOver(s, now)
+	}
+	var inner []entry
+	for _, e := range r.inner {
+		if !stconfig.LookupAt(r.key, now, e.key.Parent()).Exists() {
+			continue // The object that contained the value is gone.
+		}
+		if e, stays := s.unsavedInner(r, e, stconfig.LookupAt(r.key, now, e.key)); stays {
+			inner = append(inner, e)
+		}
+	}
+	r.inner = inner
+	for _, c := range stconfig.DiffAt(r.key, r.written, now) {
+		covered := slices.ContainsFunc(r.inner, func(e entry) bool { return c.Key.HasPrefix(e.key) })
+		switch {
+		case covered, isOwnShare(c.Key, s.Own), r.wrote(c.Key, c.To):
+		case isLearnt(c):
+			r.written = stconfig.ReplaceAt(r.key, r.written, c.Key, c.To)
+		default:
+			r.adopt(c.Key, c.To)
+		}
+	}
+	slices.SortFunc(r.inner, func(a, b entry) int { return a.key.Compare(b.key) })
+}
+
+// adopt records that a place inside a member that Muster made belongs to the person or daemon that set its value.
+func (r *record) adopt(key stconfig.Key, value stconfig.Value) {
+	kind := fleet.BasePerson
+	if introduced(value) {
+		kind = fleet.BaseDaemon
+	}
+	r.inner = slices.DeleteFunc(r.inner, func(e entry) bool { return e.key.HasPrefix(key) })
+	theirs := fleet.BaseEntry{Kind: kind, State: fleet.BaseTheirs}
+	r.inner = append(r.inner, entry{key: key, base: value, BaseEntry: theirs})
+}
+
+// innerLeaf applies rule 2 to a value that a person had set inside a member that Muster made. A person who sets the
+// value back to Muster's undoes that edit.
+func (r *record) innerLeaf(e entry, now stconfig.Value) (_ entry, stays bool) {
+	switch {
+	case same(now, e.base):
+		e.State = fleet.BaseTheirs
+	case same(now, stconfig.LookupAt(r.key, r.written, e.key)):
+		return e, e.State == fleet.BaseOurs
+	case r.wrote(e.key, now):
+		e.State = fleet.BaseOurs
+	default:
+		e.base, e.State = now, fleet.BaseTheirs
+	}
+	return e, true
+}
+
+// takeOver records a member that was sent as the daemon shows it now: the daemon fills in fields that it was not
+// sent.
+func (r *record) takeOver(s observation, now stconfig.Value) {
+	if !r.written.Exists() {
+		r.written = now
+		if s.acknowledged(r.key) {
+			return
+		}
+		for _, c := range stconfig.DiffAt(r.key, now, r.intended) {
+			if c.From.Exists() && c.To.Exists() {
+				r.written = stconfig.ReplaceAt(r.key, r.written, c.Key, c.To)
+			}
+		}
+		return
+	}
+	for _, c := range stconfig.DiffAt(r.key, r.written, now) {
+		if s.acknowledged(c.Key) || r.intended.Exists() && same(c.To, stconfig.LookupAt(r.key, r.intended, c.Key)) {
+			r.remember(c.Key, c.From)
+			r.written = stconfig.ReplaceAt(r.key, r.written, c.Key, c.To)
+		}
+	}
+}
+
+// isOwnShare tells whether a key is the entry of the daemon's own device in the list of a folder's devices. The
+// daemon maintains that entry.
+func isOwnShare(key stconfig.Key, own fleet.DeviceID) bool {
+	return key.Len() == 4 && key.HasPrefix(folders) && key.At(2).Name == "devices" && key.At(3).Name == string(own)
+}
+
+// isLearnt tells whether the change is that the daemon learnt the name of another device by itself.
+func isLearnt(c stconfig.Change) bool {
+	return c.Key.Len() == 3 && c.Key.HasPrefix(devices) && c.Key.At(2).Name == "name" && c.From.Str() == ""
+}
+
+// same tells whether two values mean the same (Value.Equal). Either may be Absent.
+func same(a, b stconfig.Value) bool {
+	return a.Exists() == b.Exists() && (!a.Exists() || a.Equal(b))
+}
+
+// Rule 4: an upgraded daemon migrates its configuration, and that is not an edit. Records are carried over to the new
+// version. Records of fields that the new version does not have are dropped.
+
+func versionOf(doc stconfig.Value) int64 {
+	version, err := strconv.ParseInt(doc.Get("version").Str(), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return version
+}
+
+// migrate carries a record over to the version of the document. stays is false when that version does not have the
+// record's field.
+func (s observation) migrate(r record) (_ record, stays bool) {
+	now, held := stconfig.Lookup(s.Document, r.key), r.written
+	if r.Kind == fleet.BaseLeaf && r.State != fleet.BaseOurs {
+		held = r.base
+	}
+	before := stconfig.Replace(s.Document.With("version", stconfig.Literal(strconv.FormatInt(r.Version, 10))), r.key, held)
+	m, migrated := stconfig.MigrationOf(before, s.Document)
+	switch {
+	case !migrated || r.Kind == fleet.BaseRemoved: // A removed member is carried over when it is put back.
+		return r, true
+	case r.Kind == fleet.BaseMade:
+		for _, c := range stconfig.DiffAt(r.key, r.written, now) {
+			if !c.Key.Equal(r.key) && m.Explains(c) {
+				r.written = stconfig.ReplaceAt(r.key, r.written, c.Key, c.To)
+			}
+		}
+		return r, true
+	case same(held, now) || !m.Explains(stconfig.Change{Key: r.key, From: held, To: now}):
+		return r, true
+	case !now.Exists():
+		return r, false
+	case r.State == fleet.BaseOurs:
+		r.base, r.written = m.Carry(r.key, r.base, before), now
+		r.remember(r.key, now)
+	default:
+		r.base = now
+	}
+	return r, true
+}

@@ -1,0 +1,181 @@
+package desired
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+)
+
+// entry is a fleet.BaseEntry with its JSON parsed.
+type entry struct {
+	fleet.BaseEntry
+	key                     stconfig.Key
+	base, written, intended stconfig.Value
+}
+
+// record is what is known about the ownership of one place. The records of a device do not overlap, with one
+// exception: values that people or the daemon set inside a member that Muster made.
+type record struct {
+	entry
+	inner []entry // for a made member: the values inside it that people or the daemon set, by key
+}
+
+// load parses stored entries and sorts them by key.
+func load(stored []fleet.BaseEntry) ([]record, error) {
+	entries := make([]entry, 0, len(stored))
+	for _, s := range stored {
+		e := entry{BaseEntry: s}
+		var err error
+		if e.key, err = stconfig.ParseKey(s.Key); err != nil {
+			return nil, fmt.Errorf("base entry %q: %w", s.Key, err)
+		}
+		for _, part := range []struct {
+			to   *stconfig.Value
+			from []byte
+		}{{&e.base, s.Base}, {&e.written, s.Written}, {&e.intended, s.Intended}} {
+			if part.from == nil {
+				continue
+			}
+			if *part.to, err = stconfig.Parse(part.from); err != nil {
+				return nil, fmt.Errorf("base entry %q: %w", s.Key, err)
+			}
+		}
+		entries = append(entries, e)
+	}
+	return gather(entries), nil
+}
+
+// gather puts the entries that lie inside a made member into the record of that member.
+func gather(entries []entry) []record {
+	slices.SortStableFunc(entries, func(a, b entry) int { return a.key.Compare(b.key) })
+	var records []record
+	for _, e := range entries {
+		if n := len(records); n > 0 && records[n-1].Kind == fleet.BaseMade && e.key.HasPrefix(records[n-1].key) {
+			records[n-1].take(e)
+			continue
+		}
+		if !isInner(e) {
+			records = append(records, record{entry: e})
+		}
+	}
+	return records
+}
+
+// take puts an entry into the record of the member (made by Muster) that contains its place. A leaf inside such a
+// member has an entry of its own when a person had taken over the member before. Then the entry's written value joins
+// the member's, and the leaf becomes the person's.
+func (r *record) take(e entry) {
+	if e.Kind == fleet.BaseLeaf {
+		r.written = stconfig.ReplaceAt(r.key, r.written, e.key, e.written)
+		r.Earlier = append(slices.Clip(r.Earlier), e.Earlier...)
+		e = entry{key: e.key, base: e.base, BaseEntry: fleet.BaseEntry{Kind: fleet.BasePerson, State: e.State}}
+		r.inner = slices.DeleteFunc(r.inner, func(have entry) bool { return have.key.Equal(e.key) })
+	}
+	if isInner(e) {
+		r.inner = append(r.inner, e)
+	}
+}
+
+func isInner(e entry) bool { return e.Kind == fleet.BasePerson || e.Kind == fleet.BaseDaemon }
+
+// store is the inverse of load.
+func store(records []record) []fleet.BaseEntry {
+	var stored []fleet.BaseEntry
+	add := func(e entry) {
+		e.BaseEntry.Key = e.key.String()
+		e.BaseEntry.Base, e.BaseEntry.Written, e.BaseEntry.Intended = bytesOf(e.base), bytesOf(e.written), nil
+		if e.State == fleet.BaseSending {
+			e.BaseEntry.Intended = bytesOf(e.intended)
+		}
+		stored = append(stored, e.BaseEntry)
+	}
+	for _, r := range records {
+		add(r.entry)
+		for _, e := range r.inner {
+			add(e)
+		}
+	}
+	return stored
+}
+
+func bytesOf(v stconfig.Value) []byte {
+	if !v.Exists() {
+		return nil
+	}
+	return v.JSON()
+}
+
+// mostEarlier bounds the digests that one entry remembers. The oldest are dropped first.
+const mostEarlier = 1024
+
+// remember notes that Muster wrote a value at the entry's key or below it.
+func (e *entry) remember(key stconfig.Key, v stconfig.Value) {
+	earlier := slices.Clip(e.Earlier)
+	eachLeaf(key, v, func(at stconfig.Key, leaf stconfig.Value) {
+		if digest := digestOf(at, leaf); !holds(earlier, digest) {
+			earlier = append(earlier, digest...)
+		}
+	})
+	if most := mostEarlier * fleet.EarlierSize; len(earlier) > most {
+		earlier = earlier[len(earlier)-most:]
+	}
+	e.Earlier = earlier
+}
+
+// forget drops what remember noted about a value: from now on the value belongs to a person.
+func (e *entry) forget(key stconfig.Key, v stconfig.Value) {
+	var kept []byte
+	for digest := range slices.Chunk(e.Earlier, fleet.EarlierSize) {
+		gone := false
+		eachLeaf(key, v, func(at stconfig.Key, leaf stconfig.Value) {
+			gone = gone || bytes.Equal(digest, digestOf(at, leaf))
+		})
+		if !gone {
+			kept = append(kept, digest...)
+		}
+	}
+	e.Earlier = kept
+}
+
+// wrote tells whether Muster wrote each leaf of value v at the place where v has it.
+func (e *entry) wrote(key stconfig.Key, v stconfig.Value) bool {
+	if len(e.Earlier) == 0 {
+		return false
+	}
+	all := true
+	eachLeaf(key, v, func(at stconfig.Key, leaf stconfig.Value) { all = all && holds(e.Earlier, digestOf(at, leaf)) })
+	return all
+}
+
+// eachLeaf visits the leaves of a value. It leaves out `introducedBy`, which the daemon sets.
+func eachLeaf(key stconfig.Key, v stconfig.Value, visit func(stconfig.Key, stconfig.Value)) {
+	stconfig.Leaves(key, v, func(at stconfig.Key, leaf stconfig.Value) {
+		if at.Equal(key) || at.At(at.Len()-1).Name != "introducedBy" {
+			visit(at, leaf)
+		}
+	})
+}
+
+func holds(digests, digest []byte) bool {
+	for have := range slices.Chunk(digests, fleet.EarlierSize) {
+		if bytes.Equal(have, digest) {
+			return true
+		}
+	}
+	return false
+}
+
+// digestOf gives a digest of one value at a key. It is not keyed, so it can reveal a guessed secret: the store seals
+// it like the value itself.
+func digestOf(key stconfig.Key, v stconfig.Value) []byte {
+	text := append([]byte(key.String()), 0)
+	if v.Exists() {
+		text = append(text, stconfig.Normalise(v).JSON()...)
+	}
+	sum := sha256.Sum256(text)
+	return sum[:fleet.EarlierSize]
+}

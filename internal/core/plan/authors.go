@@ -1,0 +1,277 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"muster/internal/core/stconfig"
+)
+
+// Who asks for a change decides whether the table of authortable.go applies. Admins ask for what the templates that
+// admins saved make by themselves. Nobody asks for the values with which a new member starts. Everything else is
+// asked for by people below admin.
+
+// part is one place of a change, with what the judgement of the place needs.
+type part struct {
+	place
+	change   *Change
+	want     stconfig.Value   // the desired value; its secrets are Handles
+	defaults []stconfig.Value // the values with which a new member may start here
+}
+
+// whyAuthors tells why a change waits for an admin, "" when it does not: of all places that it affects, one is asked
+// for by somebody below admin, and the table does not let them. The change of a whole member is judged at every place
+// inside.
+func (g guard) whyAuthors(c *Change, after stconfig.Value) string {
+	member := c.Key.Len() == 2 && (section(c.Key) == "folders" || section(c.Key) == "devices")
+	if c.implied || member && !c.send.Exists() { // guardTable decides about the removal of folders and devices.
+		return ""
+	}
+	root := part{place: place{from: c.From, to: c.send, after: after}, change: c, want: c.To}
+	for i := range c.Key.Len() {
+		root.names = append(root.names, c.Key.At(i).Name)
+	}
+	if member && !c.From.Exists() {
+		root.defaults = g.startOf(c.Key, after)
+	}
+	return g.whyAuthorsAt(root)
+}
+
+func (g guard) whyAuthorsAt(p part) string {
+	if p.starts() || g.widened(p.names) {
+		return ""
+	}
+	row, listed := reachOf(p.names)
+	inside := p.parts()
+	reason := notInTable
+	switch {
+	case row.inside && !(hasNames(p.from) && hasNames(p.to)):
+		reason, row.inside = beyond, false
+	case listed && row.why != nil:
+		reason = row.why(g, p.place)
+	case listed, len(inside) > 0:
+		reason = ""
+	}
+	byAdmins := g.adminsDecide
+	if row.inside {
+		byAdmins = g.adminsDecidePresence
+	}
+	if reason != "" && !byAdmins(p) {
+		return g.heldForAdmin(p, reason)
+	}
+	if listed && !row.inside {
+		return ""
+	}
+	for _, each := range inside {
+		if why := g.whyAuthorsAt(each); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// starts tells whether a new member may have this value although nobody asks for it.
+func (p part) starts() bool {
+	return p.to.Exists() && slices.ContainsFunc(p.defaults, p.to.Equal)
+}
+
+const notInTable = "authors may not set it"
+
+// heldForAdmin gives the reason why a place waits for an admin, with the command that lets authors set it.
+func (g guard) heldForAdmin(p part, reason string) string {
+	switch isPath := strings.HasPrefix(reason, itsPath); {
+	case isPath && strings.Contains(reason, outsideRoots):
+		return reason + g.adminsMay(p.place, "adds a root: muster folder-roots add "+quoted(p.to.Str()))
+	case isPath:
+		return reason + g.adminsMay(p.place)
+	case len(p.names) > p.change.Key.Len():
+		reason = keyOf(p.names).String() + ": " + reason
+	}
+	return reason + g.adminsMay(p.place, "lets authors set it: muster author-keys add "+quoted(keyOf(p.names).String()))
+}
+
+// parts gives the places inside an object, or inside a list whose members all have IDs, that the change affects. Any
+// other value is judged as a whole.
+func (p part) parts() (inside []part) {
+	if !hasNames(p.from) || !hasNames(p.to) {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, v := range []stconfig.Value{p.to, p.from} {
+		for name := range named(v) {
+			next := part{place: place{names: append(slices.Clip(p.names), name), from: member(p.from, name),
+				to: member(p.to, name), after: p.after}, change: p.change, want: member(p.want, name)}
+			if seen[name] || same(next.from, next.to) {
+				continue
+			}
+			seen[name] = true
+			for _, start := range p.defaults {
+				next.defaults = append(next.defaults, member(start, name))
+			}
+			inside = append(inside, next)
+		}
+	}
+	return inside
+}
+
+// hasNames tells whether everything in a value has a name of its own. A value that is absent has nothing in it.
+func hasNames(v stconfig.Value) bool {
+	switch v.Kind() {
+	case stconfig.Object:
+		return true
+	case stconfig.Array:
+		seen := map[string]bool{"": true}
+		for m := range v.Values() {
+			id := identityOf(m)
+			if seen[id] {
+				return false
+			}
+			seen[id] = true
+		}
+		return true
+	}
+	return !v.Exists()
+}
+
+func same(a, b stconfig.Value) bool {
+	return a.Exists() == b.Exists() && (!a.Exists() || a.Equal(b))
+}
+
+// startOf gives what a new folder or device may start with although nobody asks for it: the daemon's `defaults`, as
+// they are and as admins want them, and what the daemon forces in such a member.
+func (g guard) startOf(key stconfig.Key, after stconfig.Value) (starts []stconfig.Value) {
+	kind := strings.TrimSuffix(section(key), "s")
+	add := func(doc stconfig.Value) {
+		start := doc.Get("defaults").Get(kind)
+		for _, asked := range []string{"id", "path", "devices", "deviceID"} { // A template always names these.
+			start = start.Without(asked)
+		}
+		starts = append(starts, start)
+	}
+	add(g.observed)
+	if wanted := g.desired.Get("defaults").Get(kind); !same(wanted, g.observed.Get("defaults").Get(kind)) {
+		add(g.admins())
+	}
+	forced := starts[0]
+	for _, f := range stconfig.Forces(after) {
+		if f.Key.HasPrefix(key) {
+			forced = stconfig.ReplaceAt(key, forced, f.Key, f.Keep)
+		}
+	}
+	return append(starts, forced)
+}
+
+// adminsDecide tells whether admins are responsible for the value at a place: the templates that admins saved make it
+// by themselves, or it is the value without Muster and admins let it go.
+func (g guard) adminsDecide(p part) bool {
+	doc := g.admins()
+	if !doc.Exists() || !same(p.want, p.in(doc)) {
+		return false
+	}
+	return !same(p.want, p.in(g.base)) || g.adminsLetGo(p)
+}
+
+// adminsDecidePresence is adminsDecide for the presence of a member, whatever is in it.
+func (g guard) adminsDecidePresence(p part) bool {
+	doc := g.admins()
+	if !doc.Exists() || p.want.Exists() != p.in(doc).Exists() {
+		return false
+	}
+	return p.want.Exists() != p.in(g.base).Exists() || g.adminsLetGo(p)
+}
+
+// in gives the value that a document has at the place.
+func (p part) in(doc stconfig.Value) stconfig.Value {
+	v := stconfig.Lookup(doc, p.change.Key)
+	for _, name := range p.names[p.change.Key.Len():] {
+		v = member(v, name)
+	}
+	return v
+}
+
+// adminsLetGo tells whether the place returns to what it is without Muster because of admins alone. The templates
+// that ask now and those that asked before are all theirs, or admins took them away.
+func (g guard) adminsLetGo(p part) bool {
+	why := g.why(keyOf(p.names))
+	for _, id := range slices.Concat(why.Templates, why.Before) {
+		if g.facts.ByAdmin == nil || !g.facts.ByAdmin(id) {
+			return false
+		}
+	}
+	return len(why.Templates)+len(why.Before) > 0
+}
+
+// widened tells whether an admin let authors set a key, or one above it.
+func (g guard) widened(names []string) bool {
+	return slices.ContainsFunc(g.facts.AuthorKeys, func(text string) bool {
+		key, err := stconfig.ParseKey(text)
+		if err != nil || key.IsRoot() || key.Len() > len(names) {
+			return false
+		}
+		for i := range key.Len() {
+			if at := key.At(i); !at.Every && !strings.EqualFold(at.Name, names[i]) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// adminsMay is the end of the reason why a change waits for an admin. It names the templates that ask and what an
+// admin can do about it: what every admin can, and what more names.
+func (g guard) adminsMay(p place, more ...string) string {
+	do := append([]string{"consents", "saves the template"}, more...)
+	who := "no template of an admin asks for it by itself"
+	switch authors := g.why(keyOf(p.names)).Authors; {
+	case len(authors) == 1 && authors[0] == 0:
+		who = "this template is not an admin's"
+	case len(authors) == 1 && len(g.othersVars(authors[0])) > 0:
+		who = fmt.Sprintf("template %d reads vars that were not last saved by an admin (%s)", authors[0],
+			strings.Join(g.othersVars(authors[0]), "; "))
+		do[1] = "saves the vars"
+	case len(authors) == 1:
+		who = fmt.Sprintf("template %d was not last saved by an admin", authors[0])
+	case len(authors) > 1:
+		who = fmt.Sprintf("templates %s were not last saved by an admin", listed(authors))
+		do[1] = "saves the templates"
+	default:
+		do[1] = "asks for it"
+	}
+	return fmt.Sprintf("; %s: an admin %s", who, strings.Join(do, ", or "))
+}
+
+func (g guard) othersVars(template int64) []string {
+	if g.facts.OthersVars == nil {
+		return nil
+	}
+	return g.facts.OthersVars(template)
+}
+
+func listed(ids []int64) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.FormatInt(id, 10)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// quoted gives a text as an argument for a shell.
+func quoted(s string) string {
+	plain := func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/._-~", r))
+	}
+	if !strings.ContainsFunc(s, plain) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func keyOf(names []string) stconfig.Key {
+	key := stconfig.Key{}
+	for _, name := range names {
+		key = key.Child(name)
+	}
+	return key
+}

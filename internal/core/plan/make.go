@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"muster/internal/core/stconfig"
+)
+
+// Make compares the observed with the desired document and classifies each change. The observed document must be
+// usable (stconfig.Usable). The only error is an unknown secret.
+func Make(in Input) (Plan, error) {
+	wanted, err := in.resolve(in.Desired)
+	if err != nil {
+		return Plan{}, err
+	}
+	after := inClear(wanted)
+	p := Plan{Device: in.Device, Generation: in.Generation, Observed: in.Digest}
+	if p.Observed == "" {
+		p.Observed = stconfig.Digest(in.Observed.Without("ignores"))
+	}
+	g := newGuard(in)
+	for _, d := range stconfig.Diff(in.Observed, wanted) {
+		c := Change{Key: d.Key, From: d.From, To: stconfig.Lookup(in.Desired, d.Key), send: inClear(d.To)}
+		if in.samePassword(c) {
+			continue
+		}
+		in.explain(&c)
+		g.classify(&c, after)
+		g.refuseLiterals(&c)
+		in.hold(&c)
+		c.Reason = cut(c.Reason)
+		p.Changes = append(p.Changes, c)
+	}
+	p.freeConsequences(in.Observed)
+	p.startLater(in.Skipped)
+	slices.SortStableFunc(p.Changes, compareChanges)
+	p.leaveOutDependents(in)
+	for _, s := range in.Skipped {
+		s.Class = Skipped
+		p.Changes = append(p.Changes, s)
+	}
+	p.Digest = p.digest(in.Observed)
+	return p, nil
+}
+
+// cut shortens a reason, which may contain any text of a template.
+func cut(reason string) string {
+	const most = 1 << 10
+	if len(reason) <= most {
+		return reason
+	}
+	return strings.ToValidUTF8(reason[:most], "") + "…"
+}
+
+// explain copies into a change what the fold (package desired) knows about its cause.
+func (in Input) explain(c *Change) {
+	if in.Why == nil {
+		return
+	}
+	why := in.Why(c.Key)
+	c.Templates, c.Drift, c.implied = why.Templates, why.Drift, why.Implied
+	c.recreates, c.earlier, c.introducer, c.with = why.Recreates, why.Earlier, why.Introducer, why.With
+	c.Returns = why.Returns || why.Recreates
+}
+
+// hold applies to a change what was decided outside of the guard table: that its key is stopped, or that a person
+// consented.
+func (in Input) hold(c *Change) {
+	if in.Stopped != nil && c.Class != Refused {
+		if reason := in.Stopped(c.Key); reason != "" {
+			c.Class, c.Reason, c.Stopped = Held, reason, true
+		}
+	}
+	if c.Class == Held && !c.OnlyKeep && in.Consent != nil {
+		c.Consented = in.Consent(*c)
+	}
+}
+
+// section is the first name of a key, in lower case.
+func section(key stconfig.Key) string {
+	if key.IsRoot() {
+		return ""
+	}
+	return strings.ToLower(key.At(0).Name)
+}
+
+// isKey tells whether a key consists of exactly these names, in any letter case.
+func isKey(key stconfig.Key, names ...string) bool {
+	if key.Len() != len(names) {
+		return false
+	}
+	for i, name := range names {
+		if !strings.EqualFold(key.At(i).Name, name) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,431 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+)
+
+const (
+	contendedAfter  = 3         // A person changed a managed key back so many times.
+	contendedWithin = time.Hour // This time also counts for alternating values of our own.
+	maxTracked      = 1000      // keys of one device for which such counts are kept
+	unmovedAfter    = 2         // A daemon accepted a write and showed another value so many times.
+
+	unsavedKey  = "unsaved configuration" // not a key of the configuration, so it keeps nothing from being written
+	failedAfter = 5                       // equal answers in a row
+)
+
+// Stops are the keys of one device that must not be written now, and the counts that lead to a stop: how often a
+// person changed a key back, what was sent, what the daemon answered. It is safe for concurrent use.
+type Stops struct {
+	mu sync.Mutex // guards the rest
+
+	now    map[string]fleet.Stop  // all stops, by key
+	stored map[string]fleet.Stop  // the stops that the store has, by key
+	drifts map[string][]time.Time // times at which a person changed a key back
+	// drifted has, by key, the digest of the document in which a drift of the key was counted. The entry is removed once
+	// the drift is corrected.
+	drifted map[string]string
+	sent    map[string][]sentValue // the last two values sent at a key, newest last
+	unmoved map[string]int         // how often a write at a key had no effect
+	wrote   map[string]time.Time   // folders that were written to, with the time
+}
+
+// sentValue is a value that was sent, and when.
+type sentValue struct {
+	digest string
+	at     time.Time
+}
+
+// NewStops makes an empty set.
+func NewStops() *Stops {
+	return &Stops{
+		now: map[string]fleet.Stop{}, stored: map[string]fleet.Stop{}, drifts: map[string][]time.Time{},
+		drifted: map[string]string{}, sent: map[string][]sentValue{}, unmoved: map[string]int{},
+		wrote: map[string]time.Time{},
+	}
+}
+
+// Load takes over the stops that the store has.
+func (s *Stops) Load(kept []fleet.Stop) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, stop := range kept {
+		s.now[stop.Key], s.stored[stop.Key] = stop, stop
+	}
+}
+
+// Unstored gives all stops by key, and whether the store has different ones. templates are those of the device now.
+// MarkStored confirms that the stops were stored.
+func (s *Stops) Unstored(templates []fleet.Template) (stops []fleet.Stop, changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, stop := range s.now {
+		if stop.Templates == "" {
+			stop.Templates = templatesDigest(templates)
+			s.now[key] = stop
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.now)) {
+		stops = append(stops, s.now[key])
+	}
+	return stops, !maps.Equal(s.now, s.stored)
+}
+
+// MarkStored notes that the store has these stops.
+func (s *Stops) MarkStored(stops []fleet.Stop) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.stored)
+	for _, stop := range stops {
+		s.stored[stop.Key] = stop
+	}
+}
+
+// templatesDigest identifies a device's templates, also across restarts of the server.
+func templatesDigest(templates []fleet.Template) string {
+	h := sha256.New()
+	for _, t := range templates {
+		fmt.Fprintf(h, "%d %d %q %q %q\n", t.ID, t.Priority, t.Op, t.Key, t.Text)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// stop stops a key. The caller holds mu.
+func (s *Stops) stop(stop fleet.Stop) { s.now[stop.Key] = stop }
+
+// Reasons tells, by key, why keys must not be written now. It serves as Input.Stopped.
+func (s *Stops) Reasons() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.now) == 0 {
+		return nil
+	}
+	reasons := make(map[string]string, len(s.now))
+	for key, stop := range s.now {
+		reasons[key] = stop.Reason
+	}
+	return reasons
+}
+
+// Of gives the stops of the keys in a plan that are not written now.
+func (s *Stops) Of(p Plan) (stopped []fleet.Stop) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range p.Changes {
+		if stop, ok := s.now[c.Key.String()]; ok && c.Stopped && !c.Sendable() {
+			stopped = append(stopped, stop)
+		}
+	}
+	return stopped
+}
+
+// Clear forgets the stops of keys, because a person applies the plan.
+func (s *Stops) Clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.now, func(_ string, stop fleet.Stop) bool { return stop.Kind.StopsKey() })
+	clear(s.drifts)
+	clear(s.sent)
+	clear(s.unmoved)
+}
+
+// Inputs tell what a device is planned from, and what changed since the pass before.
+type Inputs struct {
+	Templates      []fleet.Template
+	Observed       string // digest of the document
+	TemplatesMoved bool   // The device's templates or their texts changed.
+	Moved          bool   // Anything but the document changed.
+}
+
+// Release forgets stops that no longer hold. A stop because of a daemon's answer ends when somebody else changes the
+// document. A stop because of alternating values ends when any input of the templates changes. Every stop of a key
+// ends when the templates change.
+func (s *Stops) Release(is Inputs) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if is.Moved {
+		clear(s.sent)
+		clear(s.unmoved)
+	}
+	if is.TemplatesMoved {
+		clear(s.drifts)
+	}
+	if len(s.now) == 0 {
+		return
+	}
+	templates := templatesDigest(is.Templates)
+	for key, stop := range s.now {
+		over := stop.Templates != "" && stop.Templates != templates && stop.Kind.StopsKey()
+		switch stop.Kind {
+		case fleet.StopRejected, fleet.StopUnmoved:
+			over = over || stop.Observed != is.Observed
+		case fleet.StopUnstable:
+			over = over || is.Moved
+		}
+		if over {
+			delete(s.now, key)
+			delete(s.unmoved, key)
+		}
+	}
+}
+
+// CountDrift counts, once for each document, that a person changed these keys back, and stops keys that are contended.
+func (s *Stops) CountDrift(changes []Change, observed string, now time.Time) (contended bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range changes {
+		key := c.Key.String()
+		if !c.Drift || s.drifted[key] == observed || s.drifted[key] == "" && len(s.drifted) >= maxTracked {
+			continue
+		}
+		s.drifted[key] = observed
+		recent := slices.DeleteFunc(s.drifts[key], func(t time.Time) bool { return now.Sub(t) >= contendedWithin })
+		s.drifts[key] = append(recent, now)
+		if len(s.drifts[key]) >= contendedAfter {
+			reason := "a person at the daemon set it back three times within an hour"
+			if by := c.Introducer(); by != "" {
+				reason = "the introducer " + by + " added it again three times within an hour, and templates have revoked it"
+			}
+			s.stop(fleet.Stop{Key: key, Kind: fleet.StopContended, Since: now, Reason: reason})
+			contended = true
+		}
+	}
+	return contended
+}
+
+// CountSent notes the values that are about to be sent, and stops keys whose values alternate.
+func (s *Stops) CountSent(changes []Change, now time.Time) (unstable bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range changes {
+		key, value := c.Key.String(), ValueDigest(c.Sending())
+		if s.sent[key] == nil && len(s.sent) >= maxTracked {
+			continue
+		}
+		last := slices.DeleteFunc(s.sent[key], func(v sentValue) bool { return now.Sub(v.at) >= contendedWithin })
+		if n := len(last); n >= 2 && last[n-2].digest == value && last[n-1].digest != value {
+			s.stop(fleet.Stop{Key: key, Kind: fleet.StopUnstable, Since: now,
+				Reason: "what the templates ask for here changes back and forth by itself"})
+			unstable = true
+			continue
+		}
+		if n := len(last); n == 0 || last[n-1].digest != value {
+			last = append(last, sentValue{value, now})
+		}
+		s.sent[key] = last[max(0, len(last)-2):]
+	}
+	return unstable
+}
+
+// Rejected stops the keys of a write that the daemon refused.
+func (s *Stops) Rejected(keys []stconfig.Key, reason, observed string, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range keys {
+		s.stop(fleet.Stop{Key: key.String(), Kind: fleet.StopRejected, Reason: "the daemon refused it: " + reason,
+			Observed: observed, Since: now})
+	}
+}
+
+// CountUnmoved compares the plan that was sent with the plan made from the read-back. It stops keys that the daemon
+// accepted several times and still shows with another value.
+func (s *Stops) CountUnmoved(sent, left Plan, acknowledged []stconfig.Key, now time.Time) (stopped bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	took := func(key stconfig.Key) bool {
+		return slices.ContainsFunc(acknowledged, func(k stconfig.Key) bool { return k.HasPrefix(key) || key.HasPrefix(k) })
+	}
+	for _, c := range sent.Sendable() {
+		if _, again := left.At(c.Key.String()); !again || took(c.Key) {
+			delete(s.drifted, c.Key.String())
+		}
+	}
+	for _, c := range left.Sendable() {
+		key := c.Key.String()
+		was, ok := sent.At(key)
+		if !took(c.Key) || ok && !was.Sending().Equal(c.Sending()) {
+			continue
+		}
+		s.unmoved[key]++
+		if s.unmoved[key] >= unmovedAfter {
+			s.stop(fleet.Stop{Key: key, Kind: fleet.StopUnmoved, Reason: "the daemon takes it and then shows another value",
+				Observed: left.Observed, Since: now})
+			stopped = true
+		}
+	}
+	return stopped
+}
+
+// A daemon with a full disk answers a write with 500. It shows the new value, and after a restart the old one. So after
+// an answer of 5xx a write counts as not done until the daemon answers a write of its configuration with 2xx: then it
+// has saved everything. The stop for this counts the equal answers.
+
+// Answered notes how the daemon answered a write of its configuration or of ignore patterns.
+func (s *Stops) Answered(err error, now time.Time) (changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was, unsaved := s.now[unsavedKey]
+	switch {
+	case err == nil:
+		delete(s.now, unsavedKey)
+		return unsaved
+	case !errors.Is(err, fleet.ErrNotSaved):
+		return false
+	}
+	is := fleet.Stop{Key: unsavedKey, Kind: fleet.StopUnsaved, Reason: fleet.Reason(err), Since: now, Answers: 1}
+	if unsaved && isSameAnswer(was.Reason, is.Reason) {
+		is = was
+		is.Answers = min(was.Answers+1, failedAfter)
+	}
+	s.stop(is)
+	return is != was
+}
+
+// isSameAnswer compares two answers without their digits, in which the names of temporary files differ.
+func isSameAnswer(a, b string) bool {
+	withoutDigits := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsDigit(r) {
+				return -1
+			}
+			return r
+		}, text)
+	}
+	return withoutDigits(a) == withoutDigits(b)
+}
+
+// Unsaved gives the answer since which it is unknown what the daemon has on disk, nil when there is none. cannotSave
+// is true after several equal answers in a row.
+func (s *Stops) Unsaved() (answer *fleet.Stop, cannotSave bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stop, ok := s.now[unsavedKey]; ok {
+		return &stop, stop.Answers >= failedAfter
+	}
+	return nil, false
+}
+
+// A daemon answers 200 to ignore patterns that it cannot read and to a path that it cannot make, and stops the
+// folder a moment later. After a write of Muster's this makes the device failed until the folder runs again. The
+// stop for this is stored, and keeps no key from being written: a write is what repairs the folder.
+
+// blamedFor is the time after a write during which an error of the folder is blamed on the write.
+const blamedFor = 2 * time.Minute
+
+const faultMark = "error of " // stands before the folder's key, so that the key itself is not stopped
+
+func faultOf(folder string) string {
+	return faultMark + stconfig.Key{}.Child("folders").Child(folder).String()
+}
+
+// faultyFolder gives the folder of such a stop.
+func faultyFolder(fault fleet.Stop) string {
+	key, err := stconfig.ParseKey(strings.TrimPrefix(fault.Key, faultMark))
+	if err != nil || key.Len() < 2 {
+		return ""
+	}
+	return key.At(1).Name
+}
+
+// writtenFolder gives the folder that a change at a key writes to, or "".
+func writtenFolder(key stconfig.Key) string {
+	if key.Len() < 2 || key.At(0).Name != "folders" && key.At(0).Name != "ignores" {
+		return ""
+	}
+	return key.At(1).Name
+}
+
+// WatchesFolders tells whether errors of folders are of interest now.
+func (s *Stops) WatchesFolders() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.wrote) > 0 || len(s.faults()) > 0
+}
+
+// faults gives the stops about folders in error. The caller holds mu.
+func (s *Stops) faults() []fleet.Stop {
+	var faults []fleet.Stop
+	for _, stop := range s.now {
+		if stop.Kind == fleet.StopFolder {
+			faults = append(faults, stop)
+		}
+	}
+	slices.SortFunc(faults, func(a, b fleet.Stop) int { return strings.Compare(a.Key, b.Key) })
+	return faults
+}
+
+// WritesFolders notes the folders that are about to be written to and that the write may break. One that was in error
+// already, or was not read before the write, is not blamed on it.
+func (s *Stops) WritesFolders(keys []stconfig.Key, mayBreak func(folder string) bool, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range keys {
+		if folder := writtenFolder(key); folder != "" && mayBreak(folder) {
+			s.wrote[folder] = now
+		}
+	}
+}
+
+// FolderErrors gives the errors of the folders that were written to, as one text to compare.
+func (s *Stops) FolderErrors(inError map[string]string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var text strings.Builder
+	for _, folder := range slices.Sorted(maps.Keys(inError)) {
+		if _, wrote := s.wrote[folder]; wrote || s.now[faultOf(folder)].Key != "" {
+			fmt.Fprintf(&text, "%q %q\n", folder, inError[folder])
+		}
+	}
+	return text.String()
+}
+
+// JudgeFolders blames writes for the present errors of folders, and forgets errors that are over. runs tells whether a
+// folder was seen without error after a time, or is gone.
+func (s *Stops) JudgeFolders(inError map[string]string, runs func(folder string, since time.Time) bool, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.wrote, func(_ string, at time.Time) bool { return now.Sub(at) > blamedFor })
+	for folder, reason := range inError {
+		key := faultOf(folder)
+		fault, known := s.now[key]
+		if _, wrote := s.wrote[folder]; !wrote && !known {
+			continue
+		}
+		fault.Key, fault.Kind = key, fleet.StopFolder
+		fault.Reason = fmt.Sprintf("folder %q is in error since Muster changed it: %s", folder, reason)
+		if fault.Since.IsZero() {
+			fault.Since = now
+		}
+		s.stop(fault)
+	}
+	for _, fault := range s.faults() {
+		if folder := faultyFolder(fault); inError[folder] == "" && runs(folder, fault.Since) {
+			delete(s.now, fault.Key)
+		}
+	}
+}
+
+// Unmended gives the folders in error that the plan does not change. A change may repair its folder.
+func (s *Stops) Unmended(p Plan) []fleet.Stop {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	mended := map[string]bool{}
+	for _, c := range p.Changes {
+		if folder := writtenFolder(c.Key); folder != "" && c.Class != Skipped {
+			mended[faultOf(folder)] = true
+		}
+	}
+	return slices.DeleteFunc(s.faults(), func(stop fleet.Stop) bool { return mended[stop.Key] })
+}

@@ -1,0 +1,204 @@
+package stconfig
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+// Mistake is a part of a template's value that is most probably wrong. Mistakes are found without asking a daemon.
+type Mistake struct {
+	Key  Key
+	Text string // for a person; it begins with the key
+	Kind MistakeKind
+}
+
+// MistakeKind tells what is wrong.
+type MistakeKind uint8
+
+const (
+	UnknownField MistakeKind = iota // no version that Muster knows has the field; a newer one may
+	StrangeValue                    // a daemon accepts the value and ignores it
+	RefusedValue                    // no daemon accepts the value
+)
+
+// maxMistakes bounds the mistakes that are reported for one value.
+const maxMistakes = 20
+
+// Mistakes finds fields that no known version has, and values that daemons refuse or ignore.
+func Mistakes(op fleet.Op, key Key, v Value) []Mistake {
+	d := mistakeFinder{path: make([]Part, 0, key.Len())}
+	s := configuration
+	for _, part := range key.parts {
+		if s == nil || !d.known(s, part) {
+			return d.found
+		}
+		s = s.below(part.Name)
+		d.path = append(d.path, part)
+	}
+	switch {
+	case op == fleet.OpRemove:
+		return d.found
+	case op == fleet.OpAppend && s != nil && s.kind == Array && v.kind != Array:
+		v = List(v)
+	}
+	d.value(s, v)
+	return d.found
+}
+
+type mistakeFinder struct {
+	path  []Part
+	found []Mistake
+}
+
+func (d *mistakeFinder) add(kind MistakeKind, format string, args ...any) {
+	if len(d.found) < maxMistakes {
+		key := Key{slices.Clone(d.path)}
+		d.found = append(d.found, Mistake{Key: key, Text: cut(key.String() + " " + fmt.Sprintf(format, args...)), Kind: kind})
+	}
+}
+
+// cut shortens a text, which may contain any text of a template.
+func cut(text string) string {
+	const most = 1 << 10
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// known tells whether some version has the field that a part of a key names, and reports the field otherwise.
+func (d *mistakeFinder) known(s *shape, part Part) bool {
+	if s.fields == nil || part.Every {
+		return true
+	}
+	_, ok := s.field(part.Name)
+	if !ok {
+		d.at(part.Name, func() {
+			d.add(UnknownField, "is a field of no daemon that Muster knows%s", nearest(part.Name, s.names))
+		})
+	}
+	return ok
+}
+
+func nearest(name string, known []string) string {
+	if near := didYouMean(name, known); near != "" {
+		return ": " + near
+	}
+	return ""
+}
+
+func (d *mistakeFinder) at(name string, do func()) {
+	d.path = append(d.path, Part{Name: name})
+	do()
+	d.path = d.path[:len(d.path)-1]
+}
+
+func (d *mistakeFinder) value(s *shape, v Value) {
+	switch {
+	case s == nil, v.kind == Absent, v.kind == Null, v.kind == Handle:
+	case v.kind != s.kind:
+		d.add(StrangeValue, "takes %s, not %s", kindText(s.kind), kindText(v.kind))
+	case v.kind == Object:
+		d.members(s, v)
+	case v.kind == Array:
+		d.list(s, v)
+	case len(s.choices) > 0 && !slices.Contains(s.choices, v.text):
+		a := applier{path: d.path}
+		text := strings.TrimPrefix(a.noChoice(s, v.text), a.here()+" ")
+		d.add(RefusedValue, "%s", text)
+	case s.mistake != nil:
+		if text := s.mistake(v.text); text != "" {
+			d.add(StrangeValue, "%s", text)
+		}
+	}
+}
+
+func (d *mistakeFinder) members(s *shape, v Value) {
+	for i := range v.Len() {
+		name, member := v.Name(i), v.At(i)
+		if f, ok := s.field(name); ok {
+			name = f.name
+		} else if s.fields != nil {
+			d.known(s, Part{Name: name})
+			continue
+		}
+		d.at(name, func() { d.value(s.below(name), member) })
+	}
+}
+
+func (d *mistakeFinder) list(s *shape, v Value) {
+	for member := range v.Values() {
+		id := ""
+		if s.identified() {
+			id = s.identityOf(member)
+		}
+		if id == "" {
+			d.value(s.entry, member) // Members of a list without identity have no names.
+			continue
+		}
+		d.at(id, func() { d.value(s.entry, member) })
+	}
+}
+
+var (
+	themes        = []string{"default", "light", "dark", "black"}
+	syncSchemes   = []string{"tcp", "tcp4", "tcp6", "quic", "quic4", "quic6", "relay"}
+	listenSchemes = append([]string{"dynamic+http", "dynamic+https"}, syncSchemes...)
+)
+
+// mistakenTheme reports unknown themes: the GUI would show its default theme.
+func mistakenTheme(theme string) string {
+	if theme == "" || slices.Contains(themes, theme) {
+		return ""
+	}
+	return fmt.Sprintf("is no theme that Syncthing comes with (%s): %q%s", strings.Join(themes, ", "), shortened(theme),
+		nearest(theme, themes))
+}
+
+// mistakenUnit reports unknown units, with which the daemon would count in bytes. Like the daemon it checks only the
+// first letter, and whether the unit is %.
+func mistakenUnit(unit string) string {
+	if unit == "" || strings.Contains(unit, "%") || strings.ContainsAny(unit[:1], "kKmMgGtT") {
+		return ""
+	}
+	return fmt.Sprintf("is no unit (%%, kB, MB, GB or TB), and daemons take it for bytes: %q", shortened(unit))
+}
+
+func mistakenAddress(address string) string {
+	return notAddress(address, []string{"dynamic"}, syncSchemes, "dynamic, or tcp://host:port")
+}
+
+func mistakenListenAddress(address string) string {
+	return notAddress(address, []string{"default"}, listenSchemes, "default, or tcp://0.0.0.0:22000")
+}
+
+func mistakenDiscoveryServer(server string) string {
+	return notAddress(server, []string{"default", "default-v4", "default-v6"}, []string{"https", "http"},
+		"default, or https://host/")
+}
+
+// notAddress reports texts that are not addresses. A daemon accepts any text and ignores one that it does not
+// understand.
+func notAddress(address string, words, schemes []string, example string) string {
+	address = strings.TrimSpace(address)
+	if address == "" || slices.Contains(words, address) {
+		return ""
+	}
+	if parsed, err := url.Parse(address); err == nil && parsed.Host != "" && slices.Contains(schemes, parsed.Scheme) {
+		return ""
+	}
+	return fmt.Sprintf("has an address that no daemon can use, as %s is one: %q", example, shortened(address))
+}
+
+// didYouMean gives "did you mean NAME?" with the nearest of the known names, or "".
+func didYouMean(name string, known []string) string {
+	near := fleet.Nearest(name, known)
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %s?", near)
+}

@@ -1,0 +1,182 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+const howToAuthenticate = "Send `Authorization: Bearer TOKEN` or `X-API-Key: TOKEN`, or log in. The first " +
+	"administrator's token is in the file admin-token in the server's home."
+
+// Names of cookies. Over TLS they begin with __Host-: browsers accept such a cookie only from this very host, and
+// send it only over TLS.
+const (
+	SessionCookie = "muster-session"
+	DeviceCookie  = "muster-device"
+
+	HostPrefix = "__Host-"
+)
+
+// Authenticator finds out who sends a request.
+type Authenticator struct {
+	tokens *Tokens
+	people *People
+	keys   EnrollKeys // nil: no enrol keys are recognised
+}
+
+// EnrollKeys recognises enrol keys. RecogniseFrom is forbidden for a key that is not known, and for a key that does
+// not register devices any more. It is too_many where too many unknown keys came from an address.
+type EnrollKeys interface {
+	RecogniseFrom(ctx context.Context, text, address string) (fleet.EnrollKey, error)
+}
+
+// ErrAltered is the cause of the error when a token is refused because Muster did not write its row in the database.
+var ErrAltered = errors.New("the row of the token was not written by Muster")
+
+// NewAuthenticator makes an Authenticator for these tokens, and for the sessions of these people.
+func NewAuthenticator(tokens *Tokens, people *People) *Authenticator {
+	return &Authenticator{tokens: tokens, people: people}
+}
+
+// WithEnrollKeys has the Authenticator recognise enrol keys too.
+func (a *Authenticator) WithEnrollKeys(keys EnrollKeys) *Authenticator {
+	a.keys = keys
+	return a
+}
+
+// Authenticate tells who sends a request. It is unauthorized for a request without a credential, or with one that is
+// not known. A header counts, and a cookie only where there is no header. Nothing else in the request counts, least
+// of all its URL, which is written to logs. Wrong enrol keys are counted. Wrong tokens are not: a token has 256 bits,
+// and many programs behind one address may share an old one. Where the cause of the error is ErrAltered, the
+// principal has the name of the token and no role.
+func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
+	secret, kind, err := credential(r)
+	if err != nil {
+		return Principal{}, err
+	}
+	if strings.HasPrefix(secret, sessionPrefix) {
+		return a.session(r.Context(), secret, kind)
+	}
+	if kind == CredentialCookie {
+		return Principal{}, unauthorized("this cookie holds no session")
+	}
+	if strings.HasPrefix(secret, fleet.EnrollKeyPrefix) && a.keys != nil {
+		return a.enrollKey(r, secret)
+	}
+	p, ok, err := a.tokens.Principal(r.Context(), secret)
+	if err != nil {
+		return p, err
+	}
+	if ok {
+		a.tokens.used(p.Name, r)
+		return p, nil
+	}
+	return Principal{}, unauthorized("this token is not known: it is mistyped, or it was deleted")
+}
+
+// enrollKey gives the principal of an enrol key. A key that does not register devices any more is unauthorized, like
+// an unknown one.
+func (a *Authenticator) enrollKey(r *http.Request, text string) (Principal, error) {
+	address, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		address = r.RemoteAddr
+	}
+	key, err := a.keys.RecogniseFrom(r.Context(), text, address)
+	if e := (*fleet.Error)(nil); errors.As(err, &e) && e.Code == fleet.CodeForbidden {
+		return Principal{}, &fleet.Error{Code: fleet.CodeUnauthorized, Message: e.Message, Hint: e.Hint}
+	}
+	if err != nil {
+		return Principal{}, err
+	}
+	return Principal{Name: key.Actor(), Credential: CredentialEnrollKey, EnrollKey: key.Hash}, nil
+}
+
+func (a *Authenticator) session(ctx context.Context, token string, kind Credential) (Principal, error) {
+	s, ok, err := a.people.session(ctx, token)
+	if err != nil {
+		return Principal{}, err
+	}
+	if !ok {
+		return Principal{}, &fleet.Error{Code: fleet.CodeUnauthorized, Message: "this session has ended",
+			Hint: "Log in again."}
+	}
+	return Principal{Name: s.User, Role: s.Role, Scope: s.Scope, Credential: kind, Session: s.ID,
+		ExpiresAt: s.ExpiresAt, SignedOn: s.Identity != (fleet.Identity{}), issued: s.Hash, issuedAt: s.RotatedAt}, nil
+}
+
+// credential gives the token in a request, and how it was sent. kind is right for the tokens of sessions; the caller
+// finds out whether the token is one.
+func credential(r *http.Request) (secret string, kind Credential, err error) {
+	if key := r.Header.Get("X-API-Key"); key != "" {
+		return key, CredentialSession, nil
+	}
+	header := r.Header.Get("Authorization")
+	if header == "" {
+		if token := CookieOf(r, SessionCookie); token != "" {
+			return token, CredentialCookie, nil
+		}
+		return "", "", unauthorized("this needs a token, and none was sent")
+	}
+	scheme, secret, _ := strings.Cut(header, " ")
+	if secret = strings.TrimSpace(secret); !strings.EqualFold(scheme, "Bearer") || secret == "" {
+		return "", "", unauthorized("the Authorization header holds no bearer token")
+	}
+	return secret, CredentialSession, nil
+}
+
+// CookieOf gives the value of one of Muster's cookies, "" when the request has none. A cookie whose name does not
+// begin with __Host- counts only where PlainCookies is true, because other hosts and ports can set it.
+func CookieOf(r *http.Request, name string) string {
+	names := []string{HostPrefix + name}
+	if PlainCookies(r) {
+		names = append(names, name)
+	}
+	for _, name := range names {
+		if cookie, err := r.Cookie(name); err == nil && cookie.Value != "" {
+			return cookie.Value
+		}
+	}
+	return ""
+}
+
+// PlainCookies tells whether a request is plain HTTP on this machine, so that cookies have their plain names. Any
+// other request counts as one that comes over TLS, perhaps to a proxy; where it does not, the browser drops the
+// cookie. A session whose cookie came under the name with __Host- keeps that name, whatever else the request has.
+func PlainCookies(r *http.Request) bool {
+	if r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https:") || Forwarded(r) {
+		return false
+	}
+	if kept, err := r.Cookie(HostPrefix + SessionCookie); err == nil && kept.Value != "" {
+		return false
+	}
+	return LoopbackHost(r.Host) && LoopbackHost(r.RemoteAddr)
+}
+
+// Forwarded tells whether a proxy says that it sent the request.
+func Forwarded(r *http.Request) bool {
+	for name := range r.Header {
+		if name == "Forwarded" || name == "Via" || strings.HasPrefix(name, "X-Forwarded-") {
+			return true
+		}
+	}
+	return false
+}
+
+// LoopbackHost tells whether a host, with or without a port, is localhost or a loopback address.
+func LoopbackHost(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
+func unauthorized(message string) error {
+	return &fleet.Error{Code: fleet.CodeUnauthorized, Message: message, Hint: howToAuthenticate}
+}

@@ -1,0 +1,87 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"muster/internal/adapter/signon"
+	"muster/internal/fleet"
+)
+
+// DeviceLogIn is what a program without a browser gets to log a person in. The person types a code at the provider.
+type DeviceLogIn struct {
+	Handle   string // secret with which the program ends the log-in
+	UserCode string
+	URL      string // page on which the person types the code
+	Direct   string // page with the code typed already; blank where the provider has none
+	Interval time.Duration
+	Until    time.Time
+}
+
+// deviceAttempt is a log-in that a program has begun.
+type deviceAttempt struct {
+	ID       string
+	Code     string
+	Interval time.Duration
+	Until    time.Time
+}
+
+const byDevice = "single sign-on of a program"
+
+// slowDown is how much longer a program waits between two questions when it asked the provider too often.
+const slowDown = 5 * time.Second
+
+// HasDevices tells whether programs without a browser can log people in.
+func (s *SignOn) HasDevices(ctx context.Context) bool { return s.Provider.HasDevices(ctx) }
+
+// BeginDevice begins a log-in in a program.
+func (s *SignOn) BeginDevice(ctx context.Context, from Client) (DeviceLogIn, error) {
+	if err := s.People.throttle.begin(deviceBeginning(from.Address), s.People.Uptime()); err != nil {
+		return DeviceLogIn{}, err
+	}
+	leave, err := s.enter()
+	if err != nil {
+		return DeviceLogIn{}, err
+	}
+	defer leave()
+	d, err := s.Provider.BeginDevice(ctx)
+	if err != nil {
+		return DeviceLogIn{}, err
+	}
+	handle, err := sealAttempt(s.Key, byDevice, deviceAttempt{ID: rand.Text(), Code: d.Code, Interval: d.Interval,
+		Until: d.Until})
+	return DeviceLogIn{Handle: handle, UserCode: d.UserCode, URL: d.URL, Direct: d.Direct, Interval: d.Interval,
+		Until: d.Until}, err
+}
+
+// FinishDevice ends a log-in in a program. As long as the person has not answered, it gives no session but how long
+// the program has to wait before the next question.
+func (s *SignOn) FinishDevice(ctx context.Context, handle string, from Client) (Started, time.Duration, error) {
+	var begun deviceAttempt
+	if !openAttempt(s.Key, byDevice, handle, &begun) || !s.People.Now().Before(begun.Until) {
+		return Started{}, 0, &fleet.Error{Code: fleet.CodeUnauthorized,
+			Message: "this log-in was not begun here, or the code was not typed in time", Hint: "Type `muster login` again."}
+	}
+	if err := s.People.throttle.begin(deviceQuestion{begun.ID, begun.Interval}, s.People.Uptime()); err != nil {
+		return Started{}, 0, err
+	}
+	leave, err := s.enter()
+	if err != nil {
+		return Started{}, 0, err
+	}
+	defer leave()
+	person, err := s.Provider.RedeemDevice(ctx, begun.Code)
+	switch {
+	case errors.Is(err, signon.ErrSlowDown):
+		return Started{}, begun.Interval + slowDown, nil
+	case errors.Is(err, signon.ErrPending):
+		return Started{}, begun.Interval, nil
+	case err != nil:
+		s.noteFailure(ctx, err, from)
+		return Started{}, 0, err
+	}
+	started, err := s.start(ctx, person, attemptUse{hash: hashOf(begun.ID), until: begun.Until}, from)
+	return started, 0, err
+}

@@ -1,0 +1,80 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// LoginLinkStore keeps log-in links.
+type LoginLinkStore interface {
+	CreateLoginLink(ctx context.Context, link fleet.LoginLink) error
+	LoginLink(ctx context.Context, hash string) (fleet.LoginLink, error)
+	UseLoginLink(ctx context.Context, use fleet.UseLink) error
+}
+
+// linkLife is how long a log-in link can be used.
+const linkLife = 15 * time.Minute
+
+// LoginPath is the page to which a log-in link leads. The link's code comes after it.
+const LoginPath = "/ui/login?code="
+
+// CallbackPath is the path to which the provider of single sign-on sends people back.
+const CallbackPath = "/ui/login/callback"
+
+// LogInPage is the page on which people log in.
+const LogInPage = "/ui/login"
+
+// NewLink makes a log-in link that sets a user's password or, where user is "", makes a new administrator.
+func (p *People) NewLink(ctx context.Context, user string) (code string, link fleet.LoginLink, err error) {
+	code = strings.ToLower(rand.Text() + rand.Text())
+	link = fleet.LoginLink{Hash: hashOf(code), User: strings.ToLower(user),
+		ExpiresAt: p.Now().UTC().Truncate(time.Millisecond).Add(linkLife)}
+	return code, link, p.Store.CreateLoginLink(ctx, link)
+}
+
+// FirstLink makes a log-in link for a new administrator as long as no administrator can log in with a password.
+// Otherwise its code is "".
+func (p *People) FirstLink(ctx context.Context) (code string, err error) {
+	users, err := p.Store.Users(ctx)
+	if err != nil || slices.ContainsFunc(users, func(u fleet.User) bool {
+		return u.Role == fleet.RoleAdmin && u.Password != "" && !u.Disabled()
+	}) {
+		return "", err
+	}
+	code, _, err = p.NewLink(ctx, "")
+	return code, err
+}
+
+// Link finds the log-in link with this code. It is not_found for a link that cannot be used any more.
+func (p *People) Link(ctx context.Context, code string) (fleet.LoginLink, error) {
+	return p.Store.LoginLink(ctx, hashOf(code))
+}
+
+// UseLink uses a log-in link: it sets the password of the link's user, or makes an administrator with this name, and
+// starts a session.
+func (p *People) UseLink(ctx context.Context, code, name, password string, from Client) (Started, error) {
+	link, err := p.Link(ctx, code) // before a hash is made, because a wrong code must cost nothing
+	if err != nil {
+		return Started{}, err
+	}
+	user := fleet.User{Name: link.User, Role: fleet.RoleAdmin}
+	if link.User == "" {
+		if user.Name, err = UserName(name); err != nil {
+			return Started{}, err
+		}
+	} else if user, err = p.Store.User(ctx, link.User); err != nil {
+		return Started{}, err
+	}
+	if user.Password, err = p.newPassword(ctx, user.Name, password); err != nil {
+		return Started{}, err
+	}
+	started := p.newSession(user, from)
+	defer p.forget(func(s fleet.Session) bool { return s.User == user.Name })
+	return started, p.Store.UseLoginLink(fleet.WithActor(ctx, user.Name),
+		fleet.UseLink{Hash: link.Hash, User: user.Name, Password: user.Password, Session: started.Session})
+}

@@ -1,0 +1,200 @@
+package auth
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/text/secure/precis"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// PeopleStore keeps users, sessions and log-in links. Each part is declared beside the code that calls it. Package
+// store describes the errors.
+type PeopleStore interface {
+	UserStore
+	SessionStore
+	LoginLinkStore
+	SignOnStore
+	FailureLog
+}
+
+const (
+	defaultIdle = 24 * time.Hour
+	defaultLife = 7 * 24 * time.Hour
+)
+
+// PeopleOptions configure how people log in and are recognised.
+type PeopleOptions struct {
+	Store     PeopleStore
+	Log       *slog.Logger
+	Now       func() time.Time     // nil: time.Now
+	Uptime    func() time.Duration // uptime by a clock that cannot be set, for limits; nil: since NewPeople
+	DeviceKey []byte               // authenticates device cookies
+	Idle      time.Duration        // ends a session that was not used for so long; 0: a day
+	Life      time.Duration        // ends a session after its log-in; 0: a week
+	Cost      PasswordCost         // cost of new password hashes; zero: DefaultPasswordCost
+	Issuer    string               // issuer of single sign-on; "": it is off, and sessions of its users do not count
+}
+
+// People logs users in and out, and recognises their sessions.
+type People struct {
+	PeopleOptions
+	log       *slog.Logger
+	passwords *passwords
+	throttle  *throttle
+	queues    *accountQueues
+
+	mu    sync.Mutex
+	known map[string]fleet.Session // sessions as they were last read, by hash of the token; guarded by mu; see session
+	used  map[string]time.Time     // uses of sessions, by ID, that the store does not know yet; guarded by mu
+}
+
+// NewPeople makes a People. It reads nothing yet.
+func NewPeople(o PeopleOptions) *People {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Uptime == nil {
+		began := time.Now() // contains a reading of the clock that cannot be set
+		o.Uptime = func() time.Duration { return time.Since(began) }
+	}
+	if o.Idle == 0 {
+		o.Idle = defaultIdle
+	}
+	if o.Life == 0 {
+		o.Life = defaultLife
+	}
+	return &People{PeopleOptions: o, log: o.Log.With(logkey.Component, "auth"), passwords: newPasswords(o.Cost),
+		throttle: newThrottle(), queues: newAccountQueues(), known: map[string]fleet.Session{},
+		used: map[string]time.Time{}}
+}
+
+// Client is where a request comes from.
+type Client struct {
+	Address string
+	Name    string // name that the client gives itself
+	Device  string // the client's device cookie; "": it sent none
+}
+
+// Started is a session that a client has just got. Its two secrets are kept nowhere else.
+type Started struct {
+	Session fleet.Session
+	Token   string
+	Device  string // the device cookie; "": the user gets none
+}
+
+// maxTypedNameBytes bounds a user's name as it is typed. Its normal spelling may be shorter.
+const maxTypedNameBytes = 4 * fleet.MaxUserNameBytes
+
+// UserName gives the one spelling of a user's name in which it is kept: lower case, normalised.
+func UserName(name string) (string, error) {
+	if len(name) > maxTypedNameBytes {
+		return "", fleet.Invalidf("name", "the name of a user has at most %d bytes", fleet.MaxUserNameBytes)
+	}
+	text, err := precis.UsernameCaseMapped.String(name)
+	switch {
+	case err != nil || text == "" || strings.ContainsAny(text, "/\\?#%\"'<>`"):
+		return "", fleet.Invalidf("name",
+			"the name of a user is made of letters, digits and signs such as . - _ @, without blanks")
+	case len(text) > fleet.MaxUserNameBytes:
+		return "", fleet.Invalidf("name", "the name of a user has at most %d bytes", fleet.MaxUserNameBytes)
+	case fleet.ReservedName(text):
+		return "", fleet.ReservedNameError(text)
+	}
+	return text, nil
+}
+
+// LogIn starts a session for a user name and a password. A name that no user has costs the same hash as a wrong
+// password, and gets the same answer.
+func (p *People) LogIn(ctx context.Context, name, password string, from Client) (started Started,
+	err error) {
+	if len(password) > maxPasswordBytes { // No user has such a password, and to hash it is not worth the work.
+		password = ""
+	}
+	canonical, user, err := p.claimed(ctx, name)
+	if err != nil {
+		return Started{}, err
+	}
+	c := claim{account: hashOf(canonical), user: user, password: password, from: from, refusal: wrongPassword()}
+	err = p.proven(ctx, c, func(ctx context.Context, outdated bool) error {
+		in := fleet.LogIn{Password: user.Password}
+		if outdated {
+			if rehashed, err := p.passwords.hash(ctx, password); err == nil { // otherwise the next log-in tries again
+				in.Rehashed, user.Password = rehashed, rehashed
+			}
+		}
+		started = p.newSession(user, from)
+		in.Session = started.Session
+		err := p.Store.StartSession(fleet.WithActor(ctx, user.Name), in)
+		p.noteRefused(ctx, err, user.Name, from)
+		return err
+	})
+	if err != nil {
+		return Started{}, err
+	}
+	return started, nil
+}
+
+// noteRefused records in the audit that a person was recognised and still not let in, for example because the user is
+// disabled. err is the reason.
+func (p *People) noteRefused(ctx context.Context, err error, user string, from Client) {
+	if fleet.CodeOf(err) != fleet.CodeConflict {
+		return
+	}
+	err = p.Store.RecordBoundedBySubject(fleet.WithActor(ctx, fleet.Anonymous), "login.fail", user,
+		fleet.Reason(err)+", from "+from.Address)
+	if err != nil {
+		p.log.Error("a refused log-in is not in the audit", logkey.Address, from.Address, logkey.Err(err))
+	}
+}
+
+// claimed gives the user whose name a client sent, in any spelling. user is zero when there is no such user.
+func (p *People) claimed(ctx context.Context, name string) (canonical string, user fleet.User, err error) {
+	if canonical, err = UserName(name); err != nil {
+		return name, user, nil //nolint:nilerr // no user has such a name
+	}
+	user, err = p.Store.User(ctx, canonical)
+	if fleet.CodeOf(err) == fleet.CodeNotFound {
+		return canonical, fleet.User{}, nil
+	}
+	return canonical, user, err
+}
+
+func wrongPassword() error {
+	return &fleet.Error{Code: fleet.CodeUnauthorized, Message: "the user name or the password is wrong",
+		Hint: "Forgotten? An administrator gets you a log-in link with `muster login-link NAME`."}
+}
+
+// newSession makes a session, which the caller has to store. Its token is always a new one.
+func (p *People) newSession(user fleet.User, from Client) Started {
+	now := p.Now().UTC().Truncate(time.Millisecond)
+	token := newSessionToken()
+	return Started{Token: token, Device: p.device(user), Session: fleet.Session{Identity: user.Identity,
+		ID: strings.ToLower(rand.Text()), User: user.Name, Role: user.Role, Scope: user.Scope, Hash: hashOf(token),
+		CreatedAt: now, RotatedAt: now, LastUsedAt: now, ExpiresAt: now.Add(p.Life), Address: from.Address, Client: from.Name,
+	}}
+}
+
+// device gives the device cookie of a user. It proves that a client logged in since the password was last changed,
+// and gives no access. It is "" for a user without a password.
+func (p *People) device(user fleet.User) string {
+	if user.Password == "" {
+		return ""
+	}
+	mac := hmac.New(sha256.New, p.DeviceKey)
+	mac.Write([]byte(user.Name + "\x00" + user.Password))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func (p *People) knows(user fleet.User, device string) bool {
+	return user.Password != "" && hmac.Equal([]byte(device), []byte(p.device(user)))
+}

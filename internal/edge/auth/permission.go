@@ -1,0 +1,99 @@
+// Package auth tells who sends a request and what they may do: tokens, users and their sessions, roles, permissions.
+// It knows HTTP only as far as a credential travels in it; the routes and their permissions are in httpapi.
+package auth
+
+import (
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// Permission is what a principal needs for a route. Every route declares one.
+type Permission string
+
+const (
+	Public           Permission = "public"          // without authentication: health, logging in
+	Self             Permission = "self"            // what people do about their own sessions and password
+	Read             Permission = "read"            // everything that is shown, secrets masked
+	WriteTags        Permission = "tags.write"      // tags of devices and templates
+	Apply            Permission = "apply"           // apply, pause, consent to removals
+	Consent          Permission = "consent"         // consent to every other held change
+	WriteTemplates   Permission = "templates.write" // templates, evaluating new ones
+	Approve          Permission = "approve"         // rollouts over many devices
+	WriteDevices     Permission = "devices.write"   // devices and their API keys
+	Stop             Permission = "stop"            // have Muster stop to write or to watch: all modes except on
+	WriteSettings    Permission = "settings.write"  // modes, pins
+	ManageTokens     Permission = "tokens.manage"
+	ListSecrets      Permission = "secrets.list" // the names of secrets
+	WriteSecrets     Permission = "secrets.write"
+	ManageSeal       Permission = "seal.manage" // the key that seals the database
+	ReadAudit        Permission = "audit.read"
+	ReadMetrics      Permission = "metrics.read"
+	ManageUsers      Permission = "users.manage"
+	RunDemo          Permission = "demo.run"          // a second server with simulated devices
+	ManageEnrollment Permission = "enrollment.manage" // enrol keys, devices that ask to be registered
+	Enroll           Permission = "enroll"            // what an enrol key may do: register a device that is not registered
+)
+
+// needs has the smallest role that holds each permission. No role has a permission that is missing here.
+var needs = map[Permission]fleet.Role{
+	Self:             fleet.RoleViewer,
+	Read:             fleet.RoleViewer,
+	WriteTags:        fleet.RoleOperator,
+	Apply:            fleet.RoleOperator,
+	Consent:          fleet.RoleAdmin,
+	WriteTemplates:   fleet.RoleAuthor,
+	Approve:          fleet.RoleAdmin,
+	WriteDevices:     fleet.RoleAdmin,
+	Stop:             fleet.RoleOperator, // Operators are there at night. To let Muster go on needs more.
+	WriteSettings:    fleet.RoleAdmin,
+	ManageTokens:     fleet.RoleAdmin,
+	ListSecrets:      fleet.RoleAuthor, // Authors have to know the names for their templates.
+	WriteSecrets:     fleet.RoleAdmin,
+	ManageSeal:       fleet.RoleAdmin,
+	ReadAudit:        fleet.RoleOperator,
+	ReadMetrics:      fleet.RoleViewer,
+	ManageUsers:      fleet.RoleAdmin,
+	RunDemo:          fleet.RoleAdmin,
+	ManageEnrollment: fleet.RoleAdmin,
+}
+
+// Needs gives the smallest role that holds the permission, "" when no role does.
+func (p Permission) Needs() fleet.Role { return needs[p] }
+
+// Credential is how a request proves who sends it.
+type Credential string
+
+const (
+	CredentialToken     Credential = "token"      // token of a program
+	CredentialSession   Credential = "session"    // token of a session, in a header
+	CredentialCookie    Credential = "cookie"     // token of a session, in a cookie
+	CredentialEnrollKey Credential = "enroll-key" // registers devices and has no role
+)
+
+// Principal is the sender of a request: a program with its token, or a user with a session.
+type Principal struct {
+	Name       string // name of the token or the user
+	Role       fleet.Role
+	Scope      fleet.Scope // the part of the fleet that the principal may see and change
+	Credential Credential
+	Session    string    // ID of the session; "": the credential is a token
+	ExpiresAt  time.Time // end of the session; zero: the credential is a token
+	SignedOn   bool      // the session was begun by single sign-on
+	EnrollKey  string    // hash of the enrol key; "": the credential is something else
+
+	issued   string // hash of the newest token of the session
+	issuedAt time.Time
+}
+
+// May tells whether the principal holds a permission.
+func (p Principal) May(permission Permission) bool {
+	if permission == Public {
+		return true
+	}
+	if p.Credential == CredentialEnrollKey {
+		return permission == Enroll
+	}
+	role, known := needs[permission]
+	return known && p.Role.Includes(role)
+}

@@ -1,0 +1,134 @@
+package auth
+
+import (
+	"context"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+// UserReader finds users. All code that recognises a person reads users with it.
+type UserReader interface {
+	Users(ctx context.Context) ([]fleet.User, error)
+	User(ctx context.Context, name string) (fleet.User, error)
+}
+
+// UserStore keeps users.
+type UserStore interface {
+	UserReader
+	CreateUser(ctx context.Context, user fleet.User) (fleet.User, error)
+	PutUser(ctx context.Context, put fleet.PutUser) (fleet.User, error)
+	DeleteUser(ctx context.Context, name string) error
+	DisableUser(ctx context.Context, name string) (fleet.User, error)
+	EnableUser(ctx context.Context, name string) (fleet.User, error)
+}
+
+// Users gives all users, by name.
+func (p *People) Users(ctx context.Context) ([]fleet.User, error) { return p.Store.Users(ctx) }
+
+// User gives the user with this name. It is not_found when there is none.
+func (p *People) User(ctx context.Context, name string) (fleet.User, error) {
+	return p.Store.User(ctx, strings.ToLower(name))
+}
+
+// CreateUser makes a user with the name, role and scope of wanted. A user without a password gets in only by a log-in
+// link.
+func (p *People) CreateUser(ctx context.Context, wanted fleet.User, password string) (fleet.User, error) {
+	user := fleet.User{Role: wanted.Role, Scope: wanted.Scope}
+	var err error
+	if user.Name, err = UserName(wanted.Name); err != nil {
+		return user, err
+	}
+	if password != "" {
+		if user.Password, err = p.newPassword(ctx, user.Name, password); err != nil {
+			return user, err
+		}
+	}
+	return p.Store.CreateUser(ctx, user)
+}
+
+// newPassword checks a new password, and gives its hash.
+func (p *People) newPassword(ctx context.Context, user, password string) (string, error) {
+	if err := validatePassword(user, password); err != nil {
+		return "", err
+	}
+	return p.passwords.hash(ctx, password)
+}
+
+// PutUser gives a user the role and scope of put and, unless password is "", a new password. When one of them
+// changes, all sessions of the user end.
+func (p *People) PutUser(ctx context.Context, put fleet.PutUser, password string) (fleet.User, error) {
+	user, err := p.User(ctx, put.Name)
+	if err != nil {
+		return user, err
+	}
+	put.Name = user.Name
+	if password != "" {
+		hash, err := p.newPassword(ctx, user.Name, password)
+		if err != nil {
+			return user, err
+		}
+		put.Password = &hash
+	}
+	defer p.forget(func(s fleet.Session) bool { return s.User == user.Name })
+	return p.Store.PutUser(ctx, put)
+}
+
+// DeleteUser deletes a user and ends every session of theirs.
+func (p *People) DeleteUser(ctx context.Context, name string) error {
+	name = strings.ToLower(name)
+	defer p.forget(func(s fleet.Session) bool { return s.User == name })
+	return p.Store.DeleteUser(ctx, name)
+}
+
+// DisableUser ends all sessions of a user, who cannot log in any more.
+func (p *People) DisableUser(ctx context.Context, name string) (fleet.User, error) {
+	name = strings.ToLower(name)
+	defer p.forget(func(s fleet.Session) bool { return s.User == name })
+	return p.Store.DisableUser(ctx, name)
+}
+
+// EnableUser lets a user log in again.
+func (p *People) EnableUser(ctx context.Context, name string) (fleet.User, error) {
+	return p.Store.EnableUser(ctx, strings.ToLower(name))
+}
+
+// ChangePassword gives the user who asks a new password, ends all sessions of the user and starts a new one. The
+// current password is needed: a session that was left open is not enough.
+func (p *People) ChangePassword(ctx context.Context, who Principal, current, password string, from Client) (
+	started Started, err error) {
+	if who.Session == "" {
+		return Started{}, &fleet.Error{Code: fleet.CodeConflict, Message: "a token has no password",
+			Hint: "Log in as a user first, or use `muster user password NAME` with an administrator's token."}
+	}
+	user, err := p.Store.User(ctx, who.Name)
+	if err != nil {
+		return Started{}, err
+	}
+	if err := validatePassword(user.Name, password); err != nil {
+		return Started{}, err
+	}
+	c := claim{account: hashOf(user.Name), user: user, password: current, from: from, refusal: &fleet.Error{
+		Code: fleet.CodeForbidden, Message: "the current password is wrong",
+		Hint: "Forgotten? An administrator gets you a log-in link with `muster login-link " + user.Name + "`."}}
+	err = p.proven(ctx, c, func(ctx context.Context, _ bool) error {
+		now, err := p.Store.User(ctx, user.Name)
+		if err != nil {
+			return err
+		}
+		if now.Password != user.Password { // The password was changed while this request waited for its turn.
+			return c.refusal
+		}
+		hash, err := p.passwords.hash(ctx, password)
+		if err != nil {
+			return err
+		}
+		defer p.forget(func(s fleet.Session) bool { return s.User == user.Name })
+		if user, err = p.Store.PutUser(ctx, fleet.PutUser{Name: user.Name, Password: &hash}); err != nil {
+			return err
+		}
+		started = p.newSession(user, from)
+		return p.Store.StartSession(ctx, fleet.LogIn{Session: started.Session, Password: hash})
+	})
+	return started, err
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"muster/internal/fleet"
+)
+
+// blankArgument refuses an argument or tag that is given and blank, as by an unset variable of a script: a blank tag
+// would mean the whole fleet. A blank key is allowed, and means the whole configuration.
+func blankArgument(parsed *kong.Context) error {
+	for _, step := range parsed.Path {
+		var name string
+		var given reflect.Value
+		switch {
+		case step.Positional != nil && step.Positional.Name != "key":
+			name, given = "<"+step.Positional.Name+">", step.Positional.Target
+		case step.Flag != nil && step.Flag.Name == "tag":
+			name, given = "--tag", step.Flag.Target
+		default:
+			continue
+		}
+		if isBlank(given) {
+			return &fleet.Error{Code: fleet.CodeInvalid, Message: name + " is blank",
+				Hint: fmt.Sprintf("Give it a value, or see `%s --help`.", parsed.Selected().FullPath())}
+		}
+	}
+	return nil
+}
+
+func isBlank(given reflect.Value) bool {
+	switch texts := given.Interface().(type) {
+	case string:
+		return strings.TrimSpace(texts) == ""
+	case []string:
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
+	}
+	return false
+}

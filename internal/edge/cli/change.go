@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+// changing is how a command changes templates and tags: it shows the plan, asks, and makes the change only while
+// templates and tags are those of the plan.
+type changing struct {
+	output
+	Yes    bool   `short:"y" env:"-" help:"Do not ask."`
+	DryRun bool   `name:"dry-run" env:"-" help:"Show the plan, and change nothing."`
+	All    bool   `short:"v" env:"-" help:"In new folders and devices, also show fields with the daemon's default value."`
+	Colour string `help:"auto, always or never; auto: on a terminal. With NO_COLOR set there is never any." default:"auto" enum:"auto,always,never"`
+}
+
+// make shows the plan of a change, asks, and applies it. It adds the number of changed devices to the question.
+func (c changing) make(ctx context.Context, env *environment, server *client.Client, change api.WhatIf,
+	question string) error {
+	planned, err := server.WhatIf(ctx, change)
+	if err != nil {
+		return err
+	}
+	p := newPainter(ctx, server, c.texts(env), c.Colour)
+	p.all = c.All
+	if c.DryRun && !c.forPeople() {
+		err = c.print(env, planned, namesIn(planned)...)
+	} else {
+		err = printWhatIf(p, planned)
+	}
+	if err != nil {
+		return err
+	}
+	for _, text := range planned.Warnings {
+		fmt.Fprintf(env.Err, "Warning: %s\n", printable(text))
+	}
+	for _, b := range planned.Broken {
+		p.line(red, "Broken: "+printable(brokenText(b)))
+	}
+	if err := warnOfTags(ctx, env, server, change); err != nil || c.DryRun {
+		return err
+	}
+	if len(planned.Broken) > 0 {
+		return &fleet.Error{Code: fleet.CodeConflict, Message: "the change would break what is asserted: nothing was changed",
+			Hint: "Change something else, or change the assertions in the files of their source and apply them with " +
+				"`muster apply -f DIR`. An admin gives them up with `muster source forget SOURCE`."}
+	}
+	if !c.Yes {
+		question += " It changes " + counted(planned.Touched.Devices, "device") + "."
+		if err := confirm(env, question); err != nil {
+			return err
+		}
+	}
+	done, err := server.ApplyChanges(ctx, api.ApplyChanges{WhatIf: change, Generation: &planned.Generation})
+	switch {
+	case fleet.CodeOf(err) == fleet.CodePrecondition:
+		return &fleet.Error{Code: fleet.CodePrecondition,
+			Message: "templates, tags or vars were changed after this plan was made: nothing was changed",
+			Hint:    "Type the command again, and answer the plan as it is then."}
+	case err != nil:
+		return err
+	case done.Generation == planned.Generation:
+		return c.done(env, strconv.FormatInt(done.Generation, 10), done, "It is so already: nothing was changed.")
+	}
+	return c.done(env, strconv.FormatInt(done.Generation, 10), done,
+		fmt.Sprintf("Done, in generation %d. `muster rollout list` shows how it goes out.", done.Generation))
+}
+
+// namesIn are the devices that a plan changes.
+func namesIn(planned api.WhatIfPlan) (names []string) {
+	for _, device := range planned.Devices {
+		names = append(names, cmp.Or(device.Label, device.DeviceID))
+	}
+	return names
+}

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+type deviceCommand struct {
+	List     deviceListCommand     `cmd:"" help:"List devices with state, version, system, folders and tags."`
+	Get      deviceGetCommand      `cmd:"" help:"Show how a device is reached, since when, its software and its tags."`
+	Add      deviceAddCommand      `cmd:"" help:"Register a device by its ID and API key. On the device's own machine muster enroll finds both and registers the device."`
+	Edit     deviceEditCommand     `cmd:"" help:"Open label, address, tags, vars and settings of a device in $EDITOR, show what would change, and save it; or change fields by flags."`
+	Restart  deviceOrder           `cmd:"" help:"Restart the daemon, and wait until it is back."`
+	Rescan   deviceRescanCommand   `cmd:"" help:"Have the daemon compare its folders with the disk."`
+	Pause    deviceOrder           `cmd:"" help:"Pause the daemon's connections to all other devices."`
+	Resume   deviceOrder           `cmd:"" help:"Resume the daemon's connections to all other devices."`
+	Upgrade  deviceUpgradeCommand  `cmd:"" help:"Have the daemon install the newest release of Syncthing, and restart."`
+	Tag      deviceTagging         `cmd:"" help:"Put a tag on devices, in one generation; first the plan is shown."`
+	Untag    deviceTagging         `cmd:"" help:"Take a tag off devices, in one generation; first the plan is shown."`
+	Config   deviceConfigCommand   `cmd:"" help:"Print the configuration that a daemon was last seen with, secrets masked."`
+	Disks    deviceDisksCommand    `cmd:"" help:"List the disks that a daemon uses, with what is free, and folders that are not there, as its agent tells it."`
+	Settings deviceSettingsCommand `cmd:"" help:"Show a device's settings, or change them: mode, plain HTTP, restarts, way of reaching."`
+	Log      deviceLogCommand      `cmd:"" help:"Print the newest lines of a daemon's own log."`
+	Vars     deviceVarsCommand     `cmd:"" help:"Show the vars that templates read of a device, or change its own; first the plan is shown."`
+	Delete   deviceDeleteCommand   `cmd:"" help:"Have Muster forget a device; its daemon stays as it is."`
+	Trust    deviceTrustCommand    `cmd:"" help:"Show the certificate that a device's API shows beside the pinned one, and take it."`
+}
+
+var deviceNoun = noun[api.Device]{
+	all:     (*client.Client).Devices,
+	columns: columns[api.Device]{name: func(d api.Device) string { return cmp.Or(d.Label, d.DeviceID) }},
+	about:   func(d api.Device) string { return d.DeviceID },
+}
+
+// deviceVerbs are the commands that are described by data alone.
+var deviceVerbs = deviceCommand{
+	Restart: deviceOrder{spec: fleet.OrderSpec{Type: fleet.OrderRestart}},
+	Rescan:  deviceRescanCommand{deviceOrder: deviceOrder{spec: fleet.OrderSpec{Type: fleet.OrderRescan}}},
+	Pause:   deviceOrder{spec: fleet.OrderSpec{Type: fleet.OrderPause}},
+	Resume:  deviceOrder{spec: fleet.OrderSpec{Type: fleet.OrderResume}},
+	Upgrade: deviceUpgradeCommand{deviceOrder: deviceOrder{spec: fleet.OrderSpec{Type: fleet.OrderUpgrade}}},
+	Tag:     deviceTagging{tagging: tagging{question: "Put the tag %q on %s?"}},
+	Untag:   deviceTagging{tagging: tagging{question: "Take the tag %q off %s?", off: true}},
+}
+
+// namedDevice is the device that a command is about.
+type namedDevice struct {
+	connection
+	Device string `arg:"" help:"Label or ID of a device, or the first letters of its ID."`
+}
+
+func (c *namedDevice) find(ctx context.Context, server *client.Client) (api.Device, error) {
+	return deviceNamed(ctx, server, c.Device)
+}
+
+type deviceGetCommand struct {
+	namedDevice
+	output
+	watching
+}
+
+// deviceTagging puts a tag on devices or takes it off.
+type deviceTagging struct {
+	connection
+	changing
+	Tag     string   `arg:"" help:"The tag."`
+	Devices []string `arg:"" name:"device" help:"Labels or IDs of devices, or the first letters of their IDs."`
+	tagging
+}
+
+// Run shows what that would change, and makes it in one generation.
+func (c *deviceTagging) Run(ctx context.Context, env *environment, server *client.Client) error {
+	var all []api.WhatIfTag
+	for _, name := range c.Devices {
+		device, err := deviceNamed(ctx, server, name)
+		if err != nil {
+			return err
+		}
+		all = append(all, api.WhatIfTag{Tag: &c.Tag, Device: &device.DeviceID})
+	}
+	which := fmt.Sprintf("%d devices", len(c.Devices))
+	if len(c.Devices) == 1 {
+		which = printable(c.Devices[0])
+	}
+	return c.make(ctx, env, server, c.change(all...), fmt.Sprintf(c.question, printable(c.Tag), which))
+}
+
+type deviceDeleteCommand struct {
+	namedDevice
+	output
+	Yes bool `short:"y" env:"-" help:"Do not ask."`
+}
+
+// Run has Muster forget a device.
+func (c *deviceDeleteCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	device, err := c.find(ctx, server)
+	if err != nil {
+		return err
+	}
+	if !c.Yes {
+		fmt.Fprintln(env.Out, "Muster forgets the device with its tags, revisions and certificate. Its daemon stays as "+
+			"it is; templates no longer name it to others.")
+		if err := confirm(env, "Delete "+named(device)+"?"); err != nil {
+			return err
+		}
+	}
+	if err := server.DeleteDevice(ctx, device.DeviceID); err != nil {
+		return err
+	}
+	return c.done(env, device.DeviceID, changed{device.DeviceID, "deleted"}, "Deleted.")
+}
+
+type deviceConfigCommand struct {
+	namedDevice
+	Output string `short:"o" env:"-" help:"json, yaml, table: its options, one on each line; or name: the IDs of its folders." default:"json" enum:"table,json,yaml,name"`
+}
+
+// Run prints the configuration that the daemon was last seen with, secrets masked.
+func (c *deviceConfigCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	device, err := c.find(ctx, server)
+	if err != nil {
+		return err
+	}
+	config, err := server.DeviceConfig(ctx, device.DeviceID)
+	if err != nil {
+		return err
+	}
+	switch c.Output {
+	case "name":
+		return printFolderIDs(env, config)
+	case "table":
+		return printOptions(env, config)
+	}
+	return printValue(env, output{c.Output}, config)
+}
+
+// printFolderIDs prints the IDs of the folders of a configuration.
+func printFolderIDs(env *environment, config json.RawMessage) error {
+	var parts struct {
+		Folders []struct{ ID string }
+	}
+	if err := json.Unmarshal(config, &parts); err != nil {
+		return err
+	}
+	for _, folder := range parts.Folders {
+		fmt.Fprintln(env.Out, printable(folder.ID))
+	}
+	return nil
+}
+
+// printOptions prints what is not in a list of a configuration, one key on each line.
+func printOptions(env *environment, config json.RawMessage) error {
+	var parts map[string]json.RawMessage
+	if err := json.Unmarshal(config, &parts); err != nil {
+		return err
+	}
+	table := newTable(env.Out)
+	fmt.Fprintln(table, "KEY\tVALUE")
+	for _, section := range slices.Sorted(maps.Keys(parts)) {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(parts[section], &fields) != nil {
+			continue // the section is a list
+		}
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			fmt.Fprintf(table, "%s\t%s\n", printable(section+"."+name), printable(valueIn(fields[name])))
+		}
+	}
+	return table.Flush()
+}
+
+type deviceSettingsCommand struct {
+	namedDevice
+	Mode       *string        `env:"-" help:"on, observe (plan, never write) or paused (do not even watch)." placeholder:"MODE"`
+	AllowPlain *bool          `env:"-" help:"Allow plain HTTP although the address is not loopback." negatable:""`
+	Restart    *bool          `env:"-" help:"Let Muster restart the daemon after a change that needs it." negatable:""`
+	QuietAfter *time.Duration `env:"-" help:"How long the device may be away before that is trouble, as 48h; 0: as its tags say, or as usual." placeholder:"DURATION"`
+	Way        *string        `env:"-" help:"How the daemon is reached: auto (by its agent while that is connected), agent or direct." placeholder:"WAY"`
+	Output     string         `short:"o" env:"-" help:"json, yaml, table, or name: that of the device." default:"yaml" enum:"table,json,yaml,name"`
+}
+
+// Run shows a device's settings, and changes those that flags name.
+func (c *deviceSettingsCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	device, err := c.find(ctx, server)
+	if err != nil {
+		return err
+	}
+	if c.Mode == nil && c.AllowPlain == nil && c.Restart == nil && c.Way == nil && c.QuietAfter == nil {
+		settings, err := server.DeviceSettings(ctx, device.DeviceID)
+		if err != nil {
+			return err
+		}
+		return c.show(env, device, settings)
+	}
+	put := api.PutDeviceSettings{Mode: c.Mode, AllowPlain: c.AllowPlain, Restart: c.Restart, Way: c.Way}
+	if c.QuietAfter != nil {
+		seconds := int64(*c.QuietAfter / time.Second)
+		put.QuietAfter = &seconds
+	}
+	stored, err := server.PutDeviceSettings(ctx, device.DeviceID, put)
+	if err != nil {
+		return err
+	}
+	return c.show(env, device, stored)
+}
+
+func (c *deviceSettingsCommand) show(env *environment, device api.Device, settings any) error {
+	how := output{c.Output}
+	if !how.forPeople() {
+		return how.print(env, settings, cmp.Or(device.Label, device.DeviceID))
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return err
+	}
+	return printOptions(env, json.RawMessage(`{"settings":`+string(text)+`}`))
+}

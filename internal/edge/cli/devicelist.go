@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+type deviceListCommand struct {
+	connection
+	output
+	watching
+	Search  string   `env:"-" short:"q" help:"Only devices with this text in label, ID or address." placeholder:"TEXT"`
+	Tag     []string `env:"-" sep:"none" help:"Only devices with this tag; may be repeated: with all of them." placeholder:"TAG"`
+	State   []string `env:"-" help:"Only devices with this connection or configuration, as online or held; may be repeated." placeholder:"STATE"`
+	Version []string `env:"-" help:"Only devices with this version of Syncthing, as v2.1.3, or before or after one, as '<2' or '>=2.1'; may be repeated." placeholder:"VERSION"`
+	OS      []string `env:"-" name:"os" help:"Only devices with this system, as linux; may be repeated." placeholder:"OS"`
+	Waiting []string `env:"-" help:"Only devices that wait for a person: any, none, trouble (with connection or files), or a cause as pinMismatch; may be repeated." placeholder:"CAUSE"`
+	Folders []string `env:"-" name:"folder-state" help:"Only devices with a folder in this state, as stopped or localChanges; may be repeated." placeholder:"STATE"`
+	Behind  bool     `env:"-" help:"Only devices with a folder of which something is missing."`
+	Stopped bool     `env:"-" help:"Only devices that stopped a folder."`
+	Stale   string   `env:"-" help:"Only devices that are not online and were not seen for so long, as 36h or 7d." placeholder:"TIME"`
+	Disk    string   `env:"-" name:"disk-below" help:"Only devices with a disk of which less is free, as 10%; their agents tell it." placeholder:"PERCENT"`
+	Sort    string   `env:"-" help:"Order: label, since, lastSeen, version, folderState, needBytes, diskFree, configuration and others; with - the other way round." placeholder:"ORDER"`
+	Limit   int      `env:"-" help:"At most so many devices." placeholder:"N"`
+}
+
+// Run prints one line for each device that the filters pick.
+func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	if percent, err := strconv.Atoi(strings.TrimSuffix(c.Disk, "%")); c.Disk != "" &&
+		(err != nil || percent < 1 || percent > 100) {
+		return fleet.Invalidf("disk-below", "--disk-below %q is no percentage from 1%% to 100%%", c.Disk)
+	}
+	all, err := server.Inventory(ctx, client.InventoryQuery{Search: c.Search, Tags: c.Tag, States: c.State,
+		Versions: c.Version, OS: c.OS, Waiting: c.Waiting, Sort: c.Sort, Limit: c.Limit, Stale: c.Stale,
+		FolderStates: folderStatesOf(c.Folders, c.Behind, c.Stopped), DiskBelow: strings.TrimSuffix(c.Disk, "%")})
+	if err != nil {
+		return err
+	}
+	if !c.forPeople() {
+		return printList(env, c.output, columns[api.InventoryDevice]{
+			name: func(d api.InventoryDevice) string { return cmp.Or(d.Label, d.DeviceID) }}, all.Devices)
+	}
+	if err := printInventory(env.Out, all.Devices); err != nil {
+		return err
+	}
+	what := counted(all.Matched, "device")
+	if all.Matched < all.Total {
+		what = fmt.Sprintf("%d of %s", all.Matched, counted(all.Total, "device"))
+	}
+	if len(all.Devices) < all.Matched {
+		what += fmt.Sprintf(", the first %d shown", len(all.Devices))
+	}
+	_, err = fmt.Fprintln(env.Out, what+".")
+	return err
+}
+
+func printInventory(out io.Writer, devices []api.InventoryDevice) error {
+	if len(devices) == 0 {
+		return nil
+	}
+	table := newTable(out)
+	fmt.Fprintln(table, "DEVICE\tCONNECTION\tCONFIGURATION\tVERSION\tSYSTEM\tFOLDERS\tTO GO\tTAGS")
+	for _, d := range devices {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", nameOf(d.DeviceID, d.Label),
+			d.Connection, d.Configuration, orDash(d.Version), orDash(d.OS), foldersIn(d.Folders), fleet.ByteText(d.NeedBytes),
+			orDash(strings.Join(d.Tags, ", ")))
+	}
+	return table.Flush()
+}
+
+// orDash is a text for a cell of a table, - without one.
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return printable(text)
+}
+
+// foldersIn sums up folders, the worst first: "12, 1 stopped, 3 behind".
+func foldersIn(f api.FolderCounts) string {
+	parts := []string{fmt.Sprint(f["all"])}
+	for _, state := range slices.Backward(fleet.FolderStates()) {
+		if count := f[state.String()]; count > 0 && state != fleet.FolderUpToDate {
+			parts = append(parts, fmt.Sprintf("%d %s", count, folderWords(state.String())))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// folderWords is the state of a folder as people write it: "up to date".
+func folderWords(state string) string {
+	var words strings.Builder
+	for _, letter := range state {
+		if unicode.IsUpper(letter) {
+			words.WriteByte(' ')
+		}
+		words.WriteRune(unicode.ToLower(letter))
+	}
+	return words.String()
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"muster/api"
+)
+
+// serving is a server with these answers; asked is the last request for each path.
+func serving(t *testing.T, answers map[string]any) (address string, asked map[string]string) {
+	t.Helper()
+	asked = map[string]string{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := strings.TrimPrefix(r.URL.Path, "/api/v1/")
+		asked[path] = r.URL.RawQuery
+		if answers[path] == nil {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		if err := json.NewEncoder(w).Encode(answers[path]); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, asked
+}
+
+func TestDevicesAreListedAsTheFiltersAskFor(t *testing.T) {
+	address, asked := serving(t, map[string]any{"inventory": api.Inventory{Total: 9, Matched: 3,
+		Devices: []api.InventoryDevice{{DeviceID: idNAS, Label: "nas\x1b[31m", Connection: "online", Configuration: "held",
+			Version: "v2.1.3", OS: "linux", Folders: api.FolderCounts{"all": 4, "upToDate": 1, "failedItems": 1, "behind": 2},
+			NeedBytes: 3 << 29, Tags: []string{"home", "lima"}}, {DeviceID: idLaptop}}}})
+	code, out, errs := run(t, "device", "list", "--server", address, "--token", "x", "--tag", "home", "--tag", "a,b",
+		"--state", "held", "--waiting", "any", "--sort=-needBytes", "-q", "n", "--limit", "2")
+	const want = "DEVICE              CONNECTION  CONFIGURATION  VERSION  SYSTEM  FOLDERS                      " +
+		"TO GO    TAGS\n" +
+		"nas�[31m (P56IOI7)  online      held           v2.1.3   linux   4, 1 failed items, 2 behind  " +
+		"1.5 GiB  home, lima\n" +
+		"AIR6LPZ                                        -        -       0                            0 B      -\n" +
+		"3 of 9 devices, the first 2 shown.\n"
+	if code != exitDone || errs != "" || out != want {
+		t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, want)
+	}
+	if got := asked["inventory"]; got != "limit=2&q=n&sort=-needBytes&state=held&tag=home&tag=a%2Cb&waiting=any" {
+		t.Errorf("asked for %s", got)
+	}
+}
+
+func TestDevicesAreListedForScripts(t *testing.T) {
+	address, _ := serving(t, map[string]any{"inventory": api.Inventory{Devices: []api.InventoryDevice{
+		{DeviceID: idNAS, Label: "nas", Connection: "online"}, {DeviceID: idLaptop}}}})
+	if _, out, _ := run(t, "device", "list", "--server", address, "--token", "x", "-o",
+		"name"); out != "nas\n"+idLaptop+"\n" {
+		t.Errorf("got %s", out)
+	}
+	_, out, _ := run(t, "device", "list", "--server", address, "--token", "x", "-o", "json")
+	var devices []api.InventoryDevice
+	if err := json.Unmarshal([]byte(out), &devices); err != nil || len(devices) != 2 || devices[0].Connection != "online" {
+		t.Errorf("got %s, %v", out, err)
+	}
+}
+
+func TestWhatWaitsIsShownWithTheCommandsThatSolveIt(t *testing.T) {
+	address, _ := serving(t, map[string]any{"waiting": api.Waiting{Devices: 2, Groups: []api.WaitingGroup{
+		{
+			Cause:       "pinMismatch",
+			Severity:    "critical",
+			Reason:      "another certificate is shown",
+			Next:        "Compare it.",
+			DeviceCount: 2,
+			Devices:     []api.WaitingDevice{{DeviceID: idNAS, Label: "nas", Values: map[string]string{"deviceID": idNAS}}},
+			Actions: []api.WaitingAction{
+				{Name: "trust", Role: "admin", Each: true, Command: "muster device trust {deviceID}"},
+			},
+		},
+		{
+			Cause:    "impairment",
+			Severity: "warning",
+			Subject:  "backup",
+			Reason:   "the disk is full",
+		}}}, "devices": []api.Device{}})
+	code, out, errs := run(t, "waiting", "--server", address, "--token", "x")
+	const want = "critical, pinMismatch\n  On 2 devices (nas (P56IOI7), 1 more)\n  another certificate is shown\n" +
+		"  Compare it.\n" +
+		"  trust (role admin): muster device trust P56IOI7   and likewise for each of the others\n\n" +
+		"warning, impairment: backup\n  the disk is full\n"
+	if code != exitDone || errs != "" || out != want {
+		t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, want)
+	}
+	address, _ = serving(t, map[string]any{"waiting": api.Waiting{}})
+	if _, out, _ := run(t, "waiting", "--server", address, "--token", "x"); out != "Nothing waits for a person.\n" {
+		t.Errorf("got %s", out)
+	}
+}
+
+func TestWhyShowsWhereAValueComesFrom(t *testing.T) {
+	at := api.Time{Time: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
+	why := api.Why{Key: "options.maxSendKbps", Value: raw("7"), Observed: raw("5"), Base: raw("0"), Origin: "template",
+		Steps: []api.WhyStep{
+			{WhyTemplate: api.WhyTemplate{Template: 3, Label: "quick", Priority: 20, Op: "merge", At: "options",
+				Line: 2, Tags: []string{"home"}, SavedBy: "anna", SavedAt: &at}, From: raw("0"), To: raw("7")},
+		},
+		Conflicts: []string{"template 3 has the last word"}}
+	address, asked := serving(t, map[string]any{"devices/" + idNAS: api.Device{DeviceID: idNAS, Label: "nas"},
+		"devices/" + idNAS + "/why": why, "devices": []api.Device{}})
+	code, out, errs := run(t, "why", idNAS, "options.maxSendKbps", "--server", address, "--token", "x")
+	want := "options.maxSendKbps on nas (P56IOI7): 7\n  The daemon has: 5\n  Without Muster: 0\n" +
+		"  template 3 \"quick\", priority 20, merge at options, line 2: 7\n    by tag home, last changed by anna, saved " +
+		at.Local().Format("2006-01-02 15:04:05 MST") + "\n  template 3 has the last word\n"
+	if code != exitDone || errs != "" || out != want {
+		t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, want)
+	}
+	if asked["devices/"+idNAS+"/why"] != "key=options.maxSendKbps" {
+		t.Errorf("asked for %v", asked)
+	}
+}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+type eventsCommand struct {
+	connection
+	Follow bool     `short:"f" env:"-" help:"Go on until Ctrl-C; without it, ten events are printed."`
+	Type   []string `env:"-" help:"Only events of this type, as device or plan; may be repeated." placeholder:"TYPE"`
+	Device []string `env:"-" help:"Only events about this device: label, ID, or its first letters; may be repeated." placeholder:"DEVICE"`
+	Tag    []string `env:"-" sep:"none" help:"Only events about devices with this tag; may be repeated." placeholder:"TAG"`
+	Since  string   `env:"-" help:"Print what was kept since this time, oldest first: 2026-01-31, 2026-01-31T08:00:00Z, or how long ago, like 12h. Kept are changes of state and configuration, and orders." placeholder:"TIME"`
+	Folder string   `env:"-" help:"Of what is kept, only what is about this folder." placeholder:"FOLDER"`
+	Kind   []string `env:"-" help:"Of what is kept, only this: connection, configuration, revision, folder, conflict, peers or order; may be repeated." placeholder:"KIND"`
+	Output string   `short:"o" env:"-" help:"table: a text on each line; json: one object on each line; yaml: one document for each; or name: the devices." default:"table" enum:"table,json,yaml,name"`
+}
+
+const (
+	eventsWithoutFollow = 10
+	eventsUsually       = 24 * time.Hour // of what is kept, where a folder or a kind is named and no time
+)
+
+// Run prints what is kept, and events as they come.
+func (c *eventsCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	filter := client.EventFilter{Types: c.Type, Tags: c.Tag}
+	for _, name := range c.Device {
+		device, err := deviceNamed(ctx, server, name)
+		if err != nil {
+			return err
+		}
+		filter.Devices = append(filter.Devices, device.DeviceID)
+	}
+	if c.Since != "" || c.Folder != "" || len(c.Kind) > 0 {
+		return c.runLog(ctx, env, server, filter)
+	}
+	label := labels(ctx, server)
+	enough, count := errors.New("enough events"), 0
+	for last := int64(0); ; {
+		var err error
+		last, err = server.Events(ctx, filter, last, func(e api.Event) error {
+			if count++; !c.Follow && count == eventsWithoutFollow {
+				err = enough
+			}
+			return errors.Join(c.print(env, e, label), err)
+		})
+		if errors.Is(err, enough) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (c *eventsCommand) print(env *environment, e api.Event, label func(fleet.DeviceID) string) error {
+	switch c.Output {
+	case "json":
+		return json.NewEncoder(env.Out).Encode(e)
+	case "yaml":
+		fmt.Fprintln(env.Out, "---")
+		return printValue(env, output{c.Output}, e)
+	case "name":
+		if e.Device == "" {
+			return nil
+		}
+		_, err := fmt.Fprintln(env.Out, cmp.Or(printable(label(fleet.DeviceID(e.Device))), e.Device))
+		return err
+	}
+	about := ""
+	if e.Device != "" {
+		about = nameOf(e.Device, label(fleet.DeviceID(e.Device)))
+	}
+	_, err := fmt.Fprintln(env.Out, strings.TrimSpace(fmt.Sprintf("%s %-9s %s", e.Time.Local().Format(time.TimeOnly),
+		e.Type, about)))
+	return err
+}

@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+// ordering is how a command gives daemons an order.
+type ordering struct {
+	output
+	Yes    bool `short:"y" env:"-" help:"Do not ask."`
+	NoWait bool `name:"no-wait" env:"-" help:"Do not wait until it is done; muster order show follows."`
+}
+
+// asks are the questions before what interrupts a daemon's work; the others need none.
+var asks = map[fleet.OrderType]string{
+	fleet.OrderRestart: "Restart the Syncthing of %s?",
+	fleet.OrderPause:   "Pause all connections of %s?",
+	fleet.OrderUpgrade: "Have %s install the newest Syncthing, and restart?",
+}
+
+// begin asks, gives the order and follows it.
+func (c ordering) begin(ctx context.Context, env *environment, server *client.Client, whom string, o fleet.OrderSpec,
+	give func() (api.Order, error)) error {
+	if question := asks[o.Type]; question != "" && !c.Yes {
+		if err := confirm(env, fmt.Sprintf(question, whom)); err != nil {
+			return err
+		}
+	}
+	order, err := give()
+	if err != nil {
+		return err
+	}
+	if c.NoWait {
+		return c.done(env, strconv.FormatInt(order.ID, 10), order,
+			fmt.Sprintf("Order %d is carried out. `muster order show %[1]d` shows how far it is.", order.ID))
+	}
+	return c.follow(ctx, env, server, order)
+}
+
+const orderEvery = 500 * time.Millisecond
+
+// follow prints each device as it is through, and ends with the order.
+func (c ordering) follow(ctx context.Context, env *environment, server *client.Client, order api.Order) error {
+	told := 0
+	tick := time.NewTicker(orderEvery)
+	defer tick.Stop()
+	for {
+		for ; told < order.Done && order.Tag != "" && c.forPeople(); told++ {
+			one := order.Devices[told]
+			fmt.Fprintf(env.Out, "%d/%d %s: %s\n", told+1, len(order.Devices), nameOfOrdered(one), one.State)
+		}
+		if order.Status != string(fleet.OrderRunning) {
+			break
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			fmt.Fprintf(env.Err, "Order %d goes on. `muster order show %[1]d` shows how far it is.\n", order.ID)
+			return ctx.Err()
+		}
+		var err error
+		if order, err = server.Order(ctx, order.ID); err != nil {
+			return err
+		}
+	}
+	if order.Status != string(fleet.OrderDone) {
+		return errors.New(printable(order.Reason))
+	}
+	return c.done(env, strconv.FormatInt(order.ID, 10), order, "Done: "+printable(order.Reason)+".")
+}
+
+func nameOfOrdered(d api.OrderDevice) string {
+	return nameOf(d.DeviceID, d.Label)
+}
+
+// deviceOrder gives one daemon an order.
+type deviceOrder struct {
+	namedDevice
+	ordering
+	spec fleet.OrderSpec
+}
+
+// Run gives the order.
+func (c *deviceOrder) Run(ctx context.Context, env *environment, server *client.Client) error {
+	device, err := c.find(ctx, server)
+	if err != nil {
+		return err
+	}
+	return c.begin(ctx, env, server, named(device), c.spec, func() (api.Order, error) {
+		return server.OrderToDevice(ctx, device.DeviceID, c.spec)
+	})
+}
+
+// tagOrder gives the daemons with a tag an order, one after the other.
+type tagOrder struct {
+	namedTag
+	ordering
+	spec fleet.OrderSpec
+}
+
+// Run gives the order.
+func (c *tagOrder) Run(ctx context.Context, env *environment, server *client.Client) error {
+	devices, err := server.TagDevices(ctx, c.Tag, client.List{})
+	if err != nil {
+		return err
+	}
+	whom := fmt.Sprintf("%s with the tag %q, one after the other", counted(len(devices), "device"), printable(c.Tag))
+	return c.begin(ctx, env, server, whom, c.spec, func() (api.Order, error) {
+		return server.OrderToTag(ctx, c.Tag, c.spec)
+	})
+}
+
+// rescanFlags and upgradeFlags are the flags of these orders.
+type (
+	rescanFlags struct {
+		Folder string `env:"-" help:"Only the folder with this ID." placeholder:"ID"`
+	}
+	upgradeFlags struct {
+		Major bool `env:"-" help:"Also to another major version."`
+	}
+)
+
+type (
+	deviceRescanCommand struct {
+		deviceOrder
+		rescanFlags
+	}
+	deviceUpgradeCommand struct {
+		deviceOrder
+		upgradeFlags
+	}
+	tagRescanCommand struct {
+		tagOrder
+		rescanFlags
+	}
+	tagUpgradeCommand struct {
+		tagOrder
+		upgradeFlags
+	}
+)
+
+// Run has the daemon scan.
+func (c *deviceRescanCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	c.spec.Folder = c.Folder
+	return c.deviceOrder.Run(ctx, env, server)
+}
+
+// Run upgrades the daemon.
+func (c *deviceUpgradeCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	c.spec.Major = c.Major
+	return c.deviceOrder.Run(ctx, env, server)
+}
+
+// Run has the daemons scan.
+func (c *tagRescanCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	c.spec.Folder = c.Folder
+	return c.tagOrder.Run(ctx, env, server)
+}
+
+// Run upgrades the daemons.
+func (c *tagUpgradeCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	c.spec.Major = c.Major
+	return c.tagOrder.Run(ctx, env, server)
+}
+
+type orderCommand struct {
+	List orderListCommand `cmd:"" help:"List what daemons were told to do, newest first, and what came of it."`
+	Show orderShowCommand `cmd:"" help:"Show how far an order is, device by device."`
+}
+
+var orderNoun = noun[api.Order]{
+	all: (*client.Client).Orders,
+	columns: columns[api.Order]{titles: []string{"ID", "ORDER", "WHOM", "STATUS", "DONE", "BY", "REASON"},
+		name: func(o api.Order) string { return strconv.FormatInt(o.ID, 10) }, row: orderRow},
+	about: func(o api.Order) string { return o.Type + " " + o.Status },
+}
+
+// orderVerbs holds the list that is described above.
+var orderVerbs = orderCommand{List: orderListCommand{watchedList: watchedListOf(orderNoun)}}
+
+type orderListCommand struct {
+	watchedList[api.Order]
+	Limit int `env:"-" help:"Show at most N orders." default:"20" placeholder:"N"`
+}
+
+// Run prints one line for each order.
+func (c *orderListCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	return c.list(ctx, env, server, client.List{Page: c.Limit})
+}
+
+func orderRow(r api.Order) []string {
+	whom := "tag " + r.Tag
+	if r.Tag == "" && len(r.Devices) > 0 {
+		whom = nameOfOrdered(r.Devices[0])
+	}
+	return []string{strconv.FormatInt(r.ID, 10), r.Type, whom, r.Status, fmt.Sprintf("%d/%d", r.Done, len(r.Devices)),
+		r.By, r.Reason}
+}
+
+type orderShowCommand struct {
+	connection
+	output
+	watching
+	ID int64 `arg:"" help:"Number of the order; muster order list shows them."`
+}
+
+// Run prints an order with its devices.
+func (c *orderShowCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	order, err := server.Order(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if !c.forPeople() {
+		return c.print(env, order, strconv.FormatInt(order.ID, 10))
+	}
+	row := orderRow(order)
+	fmt.Fprintf(env.Out, "Order %s: %s of %s, %s (%s), by %s.\n", row[0], row[1], printable(row[2]), row[3], row[4],
+		printable(row[5]))
+	if order.Reason != "" {
+		fmt.Fprintln(env.Out, "  "+printable(order.Reason))
+	}
+	for _, one := range order.Devices {
+		fmt.Fprintf(env.Out, "  %-10s %s\n", one.State, nameOfOrdered(one))
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+type rolloutCommand struct {
+	List    watchedList[api.Rollout] `cmd:"" help:"List rollouts, newest first."`
+	Show    rolloutShowCommand       `cmd:"" help:"Show how a rollout stands, and who of its devices is not through."`
+	Watch   rolloutWatchCommand      `cmd:"" help:"Follow a rollout until it has ended or was halted."`
+	Pause   rolloutVerb              `cmd:"" help:"Admit no further wave until it is resumed."`
+	Resume  rolloutVerb              `cmd:"" help:"Go on with a paused rollout, or with a halted one in spite of what halted it."`
+	Halt    rolloutVerb              `cmd:"" help:"Halt a rollout; what was admitted stays so."`
+	Undo    rolloutUndoCommand       `cmd:"" help:"Make templates and tags what they were before, and take the change back where it was sent."`
+	Approve rolloutVerb              `cmd:"" help:"Let a rollout over many devices begin."`
+	Waves   rolloutWavesCommand      `cmd:"" help:"Make the waves anew that are not admitted yet."`
+}
+
+var rolloutNoun = noun[api.Rollout]{
+	all: (*client.Client).Rollouts,
+	columns: columns[api.Rollout]{
+		titles: []string{"ID", "STATUS", "WAVE", "CREATED", "CAUSE"},
+		name:   func(r api.Rollout) string { return strconv.FormatInt(r.ID, 10) },
+		row: func(r api.Rollout) []string {
+			return []string{strconv.FormatInt(r.ID, 10), r.Status, waveOf(r), r.CreatedAt.String(), r.Cause}
+		}},
+	about: func(r api.Rollout) string { return r.Status + ", " + r.Cause },
+}
+
+// rolloutVerbs are the commands that are described by data alone.
+var rolloutVerbs = rolloutCommand{
+	List:    watchedListOf(rolloutNoun),
+	Pause:   rolloutVerb{request: (*client.Client).PauseRollout},
+	Resume:  rolloutVerb{request: (*client.Client).ResumeRollout},
+	Halt:    rolloutVerb{request: (*client.Client).HaltRollout},
+	Approve: rolloutVerb{request: (*client.Client).ApproveRollout},
+}
+
+func waveOf(r api.Rollout) string {
+	if len(r.Waves) == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d/%d", r.Wave, len(r.Waves))
+}
+
+// rolloutOf is the rollout that a command is about.
+type rolloutOf struct {
+	connection
+	output
+	ID int64 `arg:"" help:"Number of the rollout; muster rollout list shows them."`
+}
+
+type rolloutShowCommand struct {
+	rolloutOf
+	watching
+	All bool `env:"-" help:"List all devices, also those that are through or not admitted yet."`
+}
+
+// Run prints the rollout and its devices.
+func (c *rolloutShowCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	shown, err := server.Rollout(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	return c.show(env, shown, c.All)
+}
+
+// rolloutVerb is a command that sends one request about a rollout, and prints the rollout as it is then.
+type rolloutVerb struct {
+	rolloutOf
+	request func(*client.Client, context.Context, int64) (api.RolloutDetail, error)
+}
+
+// Run sends the request.
+func (c *rolloutVerb) Run(ctx context.Context, env *environment, server *client.Client) error {
+	return c.steer(ctx, env, server, c.request)
+}
+
+type rolloutUndoCommand struct {
+	rolloutOf
+	asking
+}
+
+// Run undoes it.
+func (c *rolloutUndoCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	now, err := server.Rollout(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if err := c.consented(env, undoing(now)); err != nil {
+		return err
+	}
+	return c.steer(ctx, env, server, (*client.Client).UndoRollout)
+}
+
+// undoing is the question before an undo. It names what the undo touches.
+func undoing(r api.RolloutDetail) string {
+	admitted := 0
+	for _, m := range r.Members {
+		if m.State != string(fleet.MemberLater) && m.State != string(fleet.MemberAbsent) {
+			admitted++
+		}
+	}
+	gives := "It takes"
+	if what := undone(r); what != "" {
+		gives = fmt.Sprintf("It gives back %s, and takes", what)
+	}
+	return fmt.Sprintf("Undo rollout %d (%s)? %s what it brought off %s.", r.ID, printable(r.Cause), gives,
+		counted(admitted, "device"))
+}
+
+// undone says how many templates, taggings and vars an undo gives back.
+func undone(r api.RolloutDetail) string {
+	var what []string
+	for _, of := range []struct {
+		count int
+		noun  string
+	}{{len(r.Templates), "template"}, {len(r.Tags), "tagging"}, {len(r.Vars), "var"}} {
+		if of.count > 0 {
+			what = append(what, counted(of.count, of.noun))
+		}
+	}
+	if len(what) < 3 {
+		return strings.Join(what, " and ")
+	}
+	return strings.Join(what[:2], ", ") + " and " + what[2]
+}
+
+func (c *rolloutOf) steer(ctx context.Context, env *environment, server *client.Client,
+	do func(*client.Client, context.Context, int64) (api.RolloutDetail, error)) error {
+	now, err := do(server, ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	return c.show(env, now, false)
+}
+
+// show prints a rollout.
+func (c *rolloutOf) show(env *environment, now api.RolloutDetail, all bool) error {
+	if !c.forPeople() {
+		return c.print(env, now, strconv.FormatInt(now.ID, 10))
+	}
+	return printRollout(env.Out, now, all)
+}
+
+type rolloutWavesCommand struct {
+	rolloutOf
+	Waves string `arg:"" help:"Like 1,10%,rest: numbers of devices, shares of all members, and the rest at the end."`
+}
+
+// Run sets the waves.
+func (c *rolloutWavesCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	waves := strings.Split(c.Waves, ",")
+	return c.steer(
+		ctx,
+		env,
+		server,
+		func(server *client.Client, ctx context.Context, id int64) (api.RolloutDetail, error) {
+			return server.PutRolloutWaves(ctx, id, waves)
+		},
+	)
+}
+
+// quoted quotes a text for a shell.
+func quoted(key string) string {
+	return "'" + strings.ReplaceAll(printable(key), "'", `'\''`) + "'"
+}
+
+// statusLine is the status of a rollout with its reason. A reason that begins with the status is not repeated.
+func statusLine(r api.Rollout) string {
+	reason := printable(r.Reason)
+	if !strings.HasPrefix(reason, r.Status+" ") && !strings.HasPrefix(reason, r.Status+": ") {
+		reason = r.Status + ": " + reason
+	}
+	return fmt.Sprintf("Rollout %d is %s", r.ID, reason)
+}
+
+// printRollout writes a rollout for a person. Unless all is set, it leaves out devices that are good or not admitted
+// yet.
+func printRollout(out io.Writer, r api.RolloutDetail, all bool) error {
+	fmt.Fprintln(out, statusLine(r.Rollout))
+	if r.Next != "" {
+		fmt.Fprintln(out, printable(r.Next))
+	}
+	fmt.Fprintf(out, "Cause: %s (generation %d). Wave: %s.\n", printable(r.Cause), r.Generation, waveOf(r.Rollout))
+	if a := r.Approval; a != nil && a.By != "" {
+		fmt.Fprintf(out, "Approved by %s.\n", printable(a.By))
+	}
+	if r.Undoes != 0 {
+		fmt.Fprintf(out, "It takes back rollout %d.\n", r.Undoes)
+	}
+	printDifference(out, r)
+	counts := map[string]int{}
+	table := newTable(out)
+	for _, m := range r.Members {
+		counts[m.State]++
+		quiet := m.State == string(fleet.MemberGood) || m.State == string(fleet.MemberLater)
+		if all || !quiet {
+			fmt.Fprintf(table, "  %s\t%s\twave %d\t%s\n", nameOf(m.DeviceID, m.Label),
+				m.State, m.Wave, printable(m.Reason))
+		}
+	}
+	var states []string
+	for _, state := range []fleet.MemberState{fleet.MemberGood, fleet.MemberAdmitted, fleet.MemberHeld,
+		fleet.MemberFailed, fleet.MemberLater, fleet.MemberAbsent} {
+		if n := counts[string(state)]; n > 0 {
+			states = append(states, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	fmt.Fprintf(out, "%s: %s\n", counted(len(r.Members), "device"), strings.Join(states, ", "))
+	return table.Flush()
+}
+
+// printDifference writes what a rollout changes of templates, tags and vars.
+func printDifference(out io.Writer, r api.RolloutDetail) {
+	line := func(sign string, t *api.TemplateText) {
+		if t != nil {
+			fmt.Fprintf(out, "  %s %s %s, priority %d: %s\n", sign, t.Op, printable(cmp.Or(t.Key, "(everything)")), t.Priority,
+				printable(t.Template))
+		}
+	}
+	for _, t := range r.Templates {
+		fmt.Fprintf(out, "Template %d %s\n", t.ID, printable(t.Label))
+		if t.Before != nil && t.After != nil && *t.Before == *t.After {
+			line(" ", t.After)
+			continue
+		}
+		line("-", t.Before)
+		line("+", t.After)
+	}
+	for _, t := range r.Tags {
+		sign, of := "-", fmt.Sprintf("template %d", t.Template)
+		if t.Carried {
+			sign = "+"
+		}
+		if t.DeviceID != "" {
+			of = "device " + t.DeviceID
+		}
+		fmt.Fprintf(out, "  %s tag %s of %s\n", sign, printable(t.Tag), of)
+	}
+	for _, v := range r.Vars {
+		of := "tag " + v.Tag
+		if v.DeviceID != "" {
+			of = "device " + v.DeviceID
+		}
+		for _, side := range []struct {
+			sign  string
+			value []byte
+		}{{"-", v.Before}, {"+", v.After}} {
+			if side.value != nil {
+				fmt.Fprintf(out, "  %s var %s = %s of %s\n", side.sign, v.Name, printable(string(side.value)), printable(of))
+			}
+		}
+	}
+}

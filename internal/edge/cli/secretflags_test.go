@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// modelOf are the commands as kong reads them.
+func modelOf(t *testing.T, into *commands) *kong.Kong {
+	t.Helper()
+	parser, err := kong.New(into, kong.Name("muster"), kong.DefaultEnvars("MUSTER"),
+		kong.Vars{"home": t.TempDir(), "syncthingHome": t.TempDir()}, kong.Bind(&environment{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser
+}
+
+// eachFlag goes through the flags of every command.
+func eachFlag(node *kong.Node, visit func(command string, flags map[string]*kong.Flag)) {
+	flags := map[string]*kong.Flag{}
+	for _, flag := range node.Flags {
+		flags[flag.Name] = flag
+	}
+	visit(node.FullPath(), flags)
+	for _, child := range node.Children {
+		eachFlag(child, visit)
+	}
+}
+
+// What stands on a command line is in the list of processes.
+func TestEveryFlagForASecretHasAFlagForAFile(t *testing.T) {
+	secret, seen := regexp.MustCompile(
+		`(password|passphrase|secret|token|seal-key|database|notify-url)$`,
+	), map[string]bool{}
+	eachFlag(modelOf(t, &commands{}).Model.Node, func(command string, flags map[string]*kong.Flag) {
+		for name, flag := range flags {
+			kind := flag.Target.Kind()
+			if !secret.MatchString(name) || kind != reflect.String && kind != reflect.Slice {
+				continue
+			}
+			seen[name] = true
+			twin := flags[name+fileSuffix]
+			if !flag.Tag.Has(secretTag) || twin == nil || twin.Target.Kind() != reflect.String {
+				t.Errorf("%s --%s: it has no flag for a file, or no tag %q", command, name, secretTag)
+			}
+			if twin != nil && !strings.Contains(flag.Help+twin.Help, "file") && !strings.Contains(twin.Help, "File") {
+				t.Errorf("%s --%s: the help does not name the flag for a file", command, name)
+			}
+		}
+	})
+	for _, name := range []string{"database", "notify-url", "notify-secret", "smtp-password", "seal-key", "token"} {
+		if !seen[name] {
+			t.Errorf("--%s was not found", name)
+		}
+	}
+}
+
+func parse(t *testing.T, args ...string) (*commands, error) {
+	t.Helper()
+	var into commands
+	parsed, err := modelOf(t, &into).Parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &into, fillSecrets(parsed.Flags())
+}
+
+func secretFile(t *testing.T, text string, mode os.FileMode) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestSecretsComeFromFiles(t *testing.T) {
+	got, err := parse(t, "serve", "--smtp-password-file", secretFile(t, "with a space \r\n", 0o640),
+		"--notify-url-file", secretFile(t, "https://a.example/x\nhttps://b.example/y\n", 0o600))
+	if err != nil || got.Serve.SMTPPassword != "with a space " ||
+		!reflect.DeepEqual(got.Serve.NotifyURL, []string{"https://a.example/x", "https://b.example/y"}) {
+		t.Errorf("got %q, %q, %v", got.Serve.SMTPPassword, got.Serve.NotifyURL, err)
+	}
+}
+
+func TestAFileWithASecretIsRefusedWithTheCommandThatMendsIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"others may read":     {[]string{"--token-file", secretFile(t, "x", 0o644)}, "chmod o= "},
+		"others may write":    {[]string{"--token-file", secretFile(t, "x", 0o602)}, "chmod go-w "},
+		"the group may write": {[]string{"--token-file", secretFile(t, "x", 0o660)}, "chmod go-w "},
+		"absent":              {[]string{"--token-file", filepath.Join(t.TempDir(), "absent")}, "exists"},
+		"empty":               {[]string{"--token-file", secretFile(t, "\n", 0o600)}, "is empty"},
+		"both":                {[]string{"--token-file", secretFile(t, "x", 0o600), "--token", "y"}, "both given"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, _, errs := run(t, append([]string{"token", "list"}, test.args...)...)
+			if !refuses(code) || !strings.Contains(errs, test.want) {
+				t.Errorf("got %d, %q, want %q", code, errs, test.want)
+			}
+		})
+	}
+}
+
+func TestSystemdCredentialsAreFoundByName(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("CREDENTIALS_DIRECTORY", folder)
+	for name, text := range map[string]string{"smtp-password": "of the unit\n", "tls-key": "key", "tls-cert": "cert",
+		"database": "postgres://unit@localhost/muster"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := parse(t, "serve", "--database-file", secretFile(t, "postgres://given@localhost/muster", 0o600))
+	if err != nil || got.Serve.SMTPPassword != "of the unit" || got.Serve.TLSKey != filepath.Join(folder, "tls-key") ||
+		got.Serve.TLSCert != filepath.Join(folder, "tls-cert") || got.Serve.SealKey != "" {
+		t.Errorf("got %+v, %v", got.Serve, err)
+	}
+	if got.Serve.Database != "postgres://given@localhost/muster" {
+		t.Errorf("got the database %q: what is given goes before a credential", got.Serve.Database)
+	}
+}

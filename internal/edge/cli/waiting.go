@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"muster/api"
+	"muster/client"
+)
+
+type waitingCommand struct {
+	connection
+	output
+	watching
+}
+
+// Run prints what waits for a person, the worst first, with the commands that solve it.
+func (c *waitingCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	waiting, err := server.Waiting(ctx, "")
+	if err != nil {
+		return err
+	}
+	if !c.forPeople() {
+		return c.print(env, waiting, causesOf(waiting)...)
+	}
+	p := newPainter(ctx, server, env.Out, "auto")
+	if len(waiting.Groups) == 0 {
+		p.line(plain, "Nothing waits for a person.")
+	}
+	for i, g := range waiting.Groups {
+		if i > 0 {
+			p.line(plain, "")
+		}
+		p.waits(g)
+	}
+	return p.err
+}
+
+// causesOf are the causes for which something waits, each once.
+func causesOf(waiting api.Waiting) (causes []string) {
+	for _, g := range waiting.Groups {
+		if !slices.Contains(causes, g.Cause) {
+			causes = append(causes, g.Cause)
+		}
+	}
+	return causes
+}
+
+// waits prints a group: what, on which devices, why, and what to type.
+func (p *painter) waits(g api.WaitingGroup) {
+	title := fmt.Sprintf("%s, %s", g.Severity, g.Cause)
+	if g.Subject != "" {
+		title += ": " + p.named(g.Subject)
+	}
+	p.line(bold, title)
+	if g.DeviceCount > 0 {
+		p.line(plain, "  On "+counted(g.DeviceCount, "device")+namesOf(g))
+	}
+	for _, text := range []string{g.Reason, withCommands(g.Next)} {
+		if text != "" {
+			p.line(plain, "  "+printable(text))
+		}
+	}
+	for _, action := range g.Actions {
+		line := fmt.Sprintf("  %s (role %s): %s", action.Name, action.Role, commandOf(action, g.Devices))
+		if action.Each && g.DeviceCount > 1 {
+			line += "   and likewise for each of the others"
+		}
+		p.line(plain, printable(line))
+	}
+}
+
+func namesOf(g api.WaitingGroup) string {
+	if len(g.Devices) == 0 {
+		return ""
+	}
+	var names []string
+	for _, d := range g.Devices[:min(len(g.Devices), namedDevices)] {
+		names = append(names, nameOf(d.DeviceID, d.Label))
+	}
+	if more := g.DeviceCount - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
+
+// commandOf is the command of an action for the first device. Placeholders for what a person has to decide stay.
+func commandOf(action api.WaitingAction, devices []api.WaitingDevice) string {
+	command := action.Command
+	if len(devices) == 0 {
+		return command
+	}
+	for name, value := range devices[0].Values {
+		if name == "deviceID" {
+			value, _, _ = strings.Cut(value, "-")
+		}
+		command = strings.ReplaceAll(command, "{"+name+"}", value)
+	}
+	return command
+}

@@ -1,0 +1,67 @@
+package httpapi
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// apiTag is a chapter of the OpenAPI document: what its operations are about, and whose they are.
+type apiTag struct {
+	name, description string
+	paths             string // a regular expression of paths below Prefix
+}
+
+// apiTags are the chapters in the order in which a person reads. A path belongs to the first that has it.
+var apiTags = []apiTag{
+	{"Orders to daemons", "Restart, rescan, pause, resume or upgrade daemons, one or those of a tag.",
+		`.*/orders/\w+|/orders.*`},
+	{"Revisions", "Every configuration that was seen of a device: compare and restore.",
+		`/devices/\{deviceID\}/revisions.*`},
+	{"Plans and consent", "What Muster would write, why, and what waits for a person.",
+		`/plan|/changes|/differences.*|/consents.*|/waiting|/devices/\{deviceID\}/(plan|apply|why)`},
+	{"Devices", "Registered Syncthing daemons: record, state, settings, tags.", `/devices.*|/inventory|/states`},
+	{"Templates", "Fragments of configuration, picked for a device by tag.", `/templates.*`},
+	{"Tags", "What ties devices and templates together.", `/tags.*`},
+	{"Folders", "Syncthing folders across the fleet, and where templates may put them.",
+		`/folders.*|/folder-roots|/author-keys|/overview/(folders|matrix|one-sided-shares)`},
+	{"Rollouts", "Changes that go out in waves.", `/rollouts.*`},
+	{"Fleet as files", "The whole fleet's templates, tags and settings as one document.", `/fleet.*|/sources.*`},
+	{"Overview", "The fleet in numbers, with their history.", `/overview.*`},
+	{"Events", "What happens, as it happens, and what is kept of it.", `/events.*`},
+	{"Pending", "Devices and folders that ask managed daemons to be let in.", `/pending.*`},
+	{"Enrolment", "How machines come to be managed.", `/enroll.*`},
+	{"Secrets", "Values that templates may use and nobody reads.", `/secrets.*`},
+	{"Audit", "Who did what, and whether the record is whole.", `/audit.*`},
+	{"Access", "Tokens, users, log-in and sessions.", `/(tokens|users|sessions|login|logout|password|whoami)\b.*`},
+	{"Server", "Version, modes and stops, the seal key, a demo, health, metrics, and the OpenAPI document.",
+		`/(version|configurator|stops|seal|demo)\b.*|/openapi\.json|/healthz|/readyz|/metrics`},
+}
+
+var apiTagPaths = func() []*regexp.Regexp {
+	var all []*regexp.Regexp
+	for _, tag := range apiTags {
+		all = append(all, regexp.MustCompile("^("+tag.paths+")$"))
+	}
+	return all
+}()
+
+// tagOf is the chapter of a path, and nothing where no chapter has it: a test and the linters of the document say so.
+func tagOf(path string) []string {
+	path = strings.TrimPrefix(path, Prefix)
+	for i, has := range apiTagPaths {
+		if has.MatchString(path) {
+			return []string{apiTags[i].name}
+		}
+	}
+	return nil
+}
+
+func specTags() []*huma.Tag {
+	var all []*huma.Tag
+	for _, tag := range apiTags {
+		all = append(all, &huma.Tag{Name: tag.name, Description: tag.description})
+	}
+	return all
+}

@@ -1,0 +1,122 @@
+package httpapi
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"muster/api"
+	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+func (s *server) applyPlan(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := decode[api.ApplyPlan](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"digest": body.Digest == nil}); err != nil {
+		return reply{}, err
+	}
+	if err := s.mayApply(r, device.ID, body); err != nil {
+		return reply{}, err
+	}
+	if err := s.record(r, "device.apply", string(device.ID), answers(body.Consent, body.Keep)); err != nil {
+		return reply{}, err
+	}
+	done, waiting, err := s.Plans.Apply(r.Context(), device.ID, *body.Digest, body.Consent, body.Keep)
+	if err != nil {
+		return reply{}, err
+	}
+	state, err := s.States.State(r.Context(), device.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
+		if err := s.takeFor(ctx, slices.Concat(done, waiting)); err != nil {
+			return reply{}, err
+		}
+		return show(api.AppliedPlan{
+			DeviceState: wireState(state), Applied: wireChanges(done, registry), Waiting: wireChanges(waiting, registry),
+		})
+	})
+}
+
+// mayApply checks that the plan is the one that the caller read, and that the caller may consent to the changes that
+// they name. The plan's digest covers every key and class, so Apply either finds what was checked here or returns
+// conflict.
+func (s *server) mayApply(r *request, id fleet.DeviceID, body api.ApplyPlan) error {
+	end, err := s.planInTurn(r.Context())
+	if err != nil {
+		return err
+	}
+	defer end()
+	return s.within(r.Context(), func(ctx context.Context) error {
+		made, err := s.Plans.Plan(ctx, id)
+		if err != nil {
+			return s.notSeen(err)
+		}
+		if made.Digest != *body.Digest {
+			return &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now",
+				Hint: "GET " + devicePath(id) + "/plan, look at it, and apply that one."}
+		}
+		return mayConsent(r.who, made.Changes, body.Consent)
+	})
+}
+
+// mayConsent checks that a user may consent to the changes that they name: an operator to removals of folders and
+// devices, an administrator to every held change. The engine refuses a consent to a change that is not held.
+func mayConsent(who auth.Principal, changes []plan.Change, consent []string) error {
+	if who.May(auth.Consent) {
+		return nil
+	}
+	for _, key := range consent {
+		parsed, err := stconfig.ParseKey(key)
+		if err != nil {
+			return at("consent", err)
+		}
+		for _, change := range changes {
+			if change.Key.Equal(parsed) && change.Class == plan.Held && !removes(change) {
+				return &fleet.Error{
+					Code: fleet.CodeForbidden,
+					Message: roleOf(who) + " may not consent to " + change.Key.String() +
+						": " + change.Reason,
+					Hint: howToGet(who) + string(auth.Consent.Needs()) +
+						". An operator may consent to the removal of folders and devices only.",
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// removes reports whether a change removes a folder or a device from the daemon.
+func removes(change plan.Change) bool {
+	if change.Key.Len() != 2 || change.To.Exists() || change.ToLeftOut {
+		return false
+	}
+	section := change.Key.At(0).Name
+	return strings.EqualFold(section, "folders") || strings.EqualFold(section, "devices")
+}
+
+// answers describes for the audit what a user consented to and kept.
+func answers(consent, keep []string) string {
+	var all []string
+	if len(consent) > 0 {
+		all = append(all, "consent to "+strings.Join(consent, ", "))
+	}
+	if len(keep) > 0 {
+		all = append(all, "keep "+strings.Join(keep, ", "))
+	}
+	return strings.Join(all, "; ")
+}

@@ -1,0 +1,194 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+// auditPage is the default number of entries in one answer. A default is needed because the audit only grows.
+const auditPage = 1000
+
+const maxAuditPage = 10_000 // in memory at a time
+
+// Audit stores who did what.
+type Audit interface {
+	// Record adds an entry about an act that is not a write of the store. The context says who acted.
+	Record(ctx context.Context, what, subject, detail string) error
+	// RecordBounded is Record for acts that one caller may repeat often: it writes a few entries and counts the rest.
+	RecordBounded(ctx context.Context, what, subject, detail string) error
+	Audit(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEntry, error)
+	// VerifyAudit verifies the audit and all other proven rows, also with heads that were stored elsewhere.
+	VerifyAudit(ctx context.Context, heads []fleet.AuditHead) (fleet.AuditReport, error)
+	// SignHead signs the current end of the audit. HeadKey returns the key that signs.
+	SignHead(ctx context.Context) (head fleet.AuditHead, fresh bool, err error)
+	HeadKey(ctx context.Context) (ed25519.PublicKey, error)
+}
+
+var (
+	whoParam     = textParam("who", "Only what this token or person did")
+	whatParam    = textParam("what", "Only this; with a dot at the end, all that begins so: device.")
+	subjectParam = textParam("subject", "Only what was done to this")
+	auditDevice  = deviceParam("Only what was done to the device with this ID")
+	sinceParam   = timeParam("since", "Only from this time on, RFC 3339")
+	untilParam   = timeParam("until", "Only before this time, RFC 3339")
+	orderParam   = choiceParam("order", "newest (first) or oldest", "newest", "oldest")
+)
+
+func (s *server) auditRoutes() []route {
+	off := s.Audit == nil
+	return []route{
+		{method: http.MethodGet, path: Prefix + "/audit", name: "listAudit",
+			summary: "Who did what, newest first; 1,000 entries unless a limit says otherwise", permission: auth.ReadAudit,
+			query: []parameter{whoParam, whatParam, auditDevice, subjectParam, sinceParam, untilParam, orderParam, limitParam,
+				afterParam},
+			reply: reflect.TypeFor[[]api.AuditEntry](), off: off, handle: s.listAudit},
+		{method: http.MethodPost, path: Prefix + "/audit/verify", name: "verifyAudit",
+			summary:    "Compare the audit, tokens and everything sealed with their proofs; reads all of it",
+			permission: auth.ReadAudit, body: reflect.TypeFor[api.VerifyAudit](), reply: reflect.TypeFor[api.AuditReport](),
+			volatile: true, off: off, handle: s.verifyAudit},
+		{method: http.MethodPost, path: Prefix + "/audit/head", name: "signAudit",
+			summary:    "Sign how the audit ends now: kept elsewhere, the head proves later that nothing before was changed",
+			permission: auth.ReadAudit, reply: reflect.TypeFor[api.AuditHead](), volatile: true, off: off, handle: s.signAudit},
+	}
+}
+
+func (s *server) listAudit(r *request) (reply, error) {
+	list, err := r.listQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	q, err := r.auditQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	if list.after != "" {
+		if q.After, err = strconv.ParseInt(list.after, 10, 64); err != nil || q.After < 1 {
+			return reply{}, fleet.Invalidf("query.after",
+				"after is no place in this list: take it from the Link header of the page before")
+		}
+	}
+	if list.limit == 0 {
+		list.limit = auditPage
+	}
+	list.limit = min(list.limit, maxAuditPage)
+	q.Limit = list.limit + 1
+	entries, err := s.auditFor(r.Context(), q)
+	if err != nil {
+		return reply{}, err
+	}
+	return showList(r, listQuery{limit: list.limit}, entries, listing[fleet.AuditEntry, api.AuditEntry]{
+		matches: func(fleet.AuditEntry) bool { return true },
+		cursor:  func(e fleet.AuditEntry) string { return strconv.FormatInt(e.ID, 10) },
+		wire: func(e fleet.AuditEntry) api.AuditEntry {
+			return api.AuditEntry{ID: e.ID, At: api.Time{Time: e.At}, Who: e.Who, What: e.What, Subject: e.Subject,
+				Detail: e.Detail, Previous: e.Previous, Hash: e.Hash}
+		},
+	})
+}
+
+// auditQuery reads from the request which entries are selected.
+func (r *request) auditQuery() (q fleet.AuditQuery, err error) {
+	if q.Who, err = whoParam.of(r); err != nil {
+		return q, err
+	}
+	if q.What, err = whatParam.of(r); err != nil {
+		return q, err
+	}
+	if q.Subject, err = subjectParam.of(r); err != nil {
+		return q, err
+	}
+	device, err := auditDevice.of(r)
+	if err != nil {
+		return q, err
+	}
+	q.Subject = cmp.Or(string(device), q.Subject)
+	order, err := orderParam.of(r)
+	if err != nil {
+		return q, err
+	}
+	q.Oldest = order == "oldest"
+	if q.Since, err = sinceParam.of(r); err != nil {
+		return q, err
+	}
+	q.Until, err = untilParam.of(r)
+	return q, err
+}
+
+func (s *server) verifyAudit(r *request) (reply, error) {
+	body, err := decode[api.VerifyAudit](r)
+	if err != nil {
+		return reply{}, err
+	}
+	var heads []fleet.AuditHead
+	for _, text := range body.Heads {
+		head, err := fleet.ParseAuditHead(text)
+		if err != nil {
+			return reply{}, at("heads", err)
+		}
+		heads = append(heads, head)
+	}
+	select {
+	case s.verifications <- struct{}{}:
+		defer func() { <-s.verifications }()
+	default:
+		return reply{}, &fleet.Error{Code: fleet.CodeTooMany, Message: "the audit is being verified already",
+			Hint: "Wait for that to end, then try again."}
+	}
+	found, err := s.Audit.VerifyAudit(r.Context(), heads)
+	if err != nil {
+		return reply{}, err
+	}
+	out := api.AuditReport{Entries: found.Entries, FirstID: found.FirstID, LastID: found.LastID, LastHash: found.LastHash,
+		Faults: []api.AuditFault{}, Rows: append([]string{}, found.Rows...)}
+	for _, fault := range found.Faults {
+		out.Faults = append(out.Faults, api.AuditFault{ID: fault.ID, Detail: fault.Detail})
+	}
+	return show(out)
+}
+
+func (s *server) signAudit(r *request) (reply, error) {
+	head, _, err := s.Audit.SignHead(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	if head.ID == 0 {
+		return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "the audit does not end as Muster wrote it",
+			Hint: "Look at what `muster audit verify` finds."}
+	}
+	key, err := s.Audit.HeadKey(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return show(api.AuditHead{Head: head.String(), Key: hex.EncodeToString(key)})
+}
+
+// auditFor returns the selected entries that the caller may read. A caller with a scope may read those about devices
+// in it.
+func (s *server) auditFor(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEntry, error) {
+	q.Scope = fleet.ScopeIn(ctx)
+	entries, err := s.Audit.Audit(ctx, q)
+	if !q.Scope.Whole() {
+		for i := range entries {
+			// The hashes also cover entries that the caller may not read.
+			entries[i].Previous, entries[i].Hash = "", ""
+		}
+	}
+	return entries, err
+}
+
+// record writes an act of a user into the audit, if the server has one.
+func (s *server) record(r *request, what, subject, detail string) error {
+	if s.Audit == nil {
+		return nil
+	}
+	return s.Audit.Record(r.Context(), what, subject, detail)
+}

@@ -1,0 +1,36 @@
+package httpapi
+
+import (
+	"path/filepath"
+
+	"muster/api"
+	"muster/internal/engine/backup"
+	"muster/internal/engine/view"
+	"muster/internal/fleet"
+)
+
+// Backups returns the state of the scheduled backups.
+type Backups interface {
+	Enabled() bool
+	Status() backup.Status
+}
+
+func (s *server) wireBackup() *api.OverviewOfBackup {
+	if s.Backups == nil || !s.Backups.Enabled() {
+		return nil
+	}
+	status := s.Backups.Status()
+	wire := &api.OverviewOfBackup{Trouble: fleet.Reason(status.Trouble)}
+	if last := status.Last; !last.CreatedAt.IsZero() {
+		wire.LastAt, wire.File, wire.Bytes = moment(last.CreatedAt), filepath.Base(last.Path), last.Bytes
+	}
+	return wire
+}
+
+func wireRestored(restored *fleet.Restored, made view.Overview) *api.OverviewOfRestore {
+	if restored == nil {
+		return nil
+	}
+	return &api.OverviewOfRestore{BackupAt: api.Time{Time: restored.BackupAt}, At: api.Time{Time: restored.At},
+		Unknown: made.Configurations[fleet.ConfigUnknown], Differing: made.Differing}
+}

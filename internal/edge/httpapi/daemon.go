@@ -1,0 +1,109 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+// Mirror returns what daemons last reported, also while they are offline. Before the first contact its error is
+// not_found.
+type Mirror interface {
+	// FolderSummaries is sorted by device; not_found for a folder that no device has.
+	FolderSummaries(ctx context.Context, folder string) ([]fleet.FolderSummary, error)
+	Status(ctx context.Context, id fleet.DeviceID) (fleet.Status, error)
+	Version(ctx context.Context, id fleet.DeviceID) (fleet.Version, error)
+	// MaskedConfig returns the last known configuration, with every secret masked.
+	MaskedConfig(ctx context.Context, id fleet.DeviceID) (Document, error)
+}
+
+func (s *server) mirrorRoutes() []route {
+	const one = Prefix + "/devices/{deviceID}"
+	return []route{
+		{
+			method: http.MethodGet, path: one + "/status", name: "getDeviceStatus", permission: auth.Read,
+			summary: "What the daemon last said about itself",
+			reply:   reflect.TypeFor[api.DeviceStatus](), handle: s.getStatus,
+		},
+		{
+			method: http.MethodGet, path: one + "/version", name: "getDeviceVersion", permission: auth.Read,
+			summary: "The software that the daemon runs",
+			reply:   reflect.TypeFor[api.DeviceVersion](), handle: s.getVersion,
+		},
+		{
+			method: http.MethodGet, path: one + "/config", name: "getDeviceConfig", permission: auth.Read,
+			summary: "The configuration last seen, secrets masked",
+			reply:   reflect.TypeFor[map[string]any](), handle: s.getConfig,
+		},
+	}
+}
+
+func (s *server) getStatus(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	status, err := s.Mirror.Status(r.Context(), device.ID)
+	if err != nil {
+		return reply{}, s.notSeen(err)
+	}
+	return show(wireStatus(status))
+}
+
+func wireStatus(status fleet.Status) api.DeviceStatus {
+	return api.DeviceStatus{
+		MyID: string(status.MyID), Alloc: status.Alloc, CPUPercent: status.CPUPercent,
+		DiscoveryEnabled: status.DiscoveryEnabled, DiscoveryMethods: status.DiscoveryMethods, GoRoutines: status.GoRoutines,
+		PathSeparator: status.PathSeparator, Sys: status.Sys, Tilde: status.Tilde, Uptime: status.Uptime,
+		CreatedAt: api.Time{Time: status.CreatedAt}, UpdatedAt: api.Time{Time: status.UpdatedAt},
+	}
+}
+
+func (s *server) getVersion(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	version, err := s.Mirror.Version(r.Context(), device.ID)
+	if err != nil {
+		return reply{}, s.notSeen(err)
+	}
+	return show(wireVersion(version))
+}
+
+func wireVersion(version fleet.Version) api.DeviceVersion {
+	return api.DeviceVersion{
+		Device: string(version.Device), Arch: version.Arch, Codename: version.Codename, LongVersion: version.LongVersion,
+		OS: version.OS, Version: version.Version,
+		CreatedAt: api.Time{Time: version.CreatedAt}, UpdatedAt: api.Time{Time: version.UpdatedAt},
+	}
+}
+
+func (s *server) getConfig(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
+		config, err := s.Mirror.MaskedConfig(ctx, device.ID)
+		if err != nil {
+			return reply{}, s.notSeen(err)
+		}
+		return showStream(config)
+	})
+}
+
+// notSeen explains why a registered device has no data in the mirror.
+func (s *server) notSeen(err error) error {
+	if fleet.CodeOf(err) != fleet.CodeNotFound {
+		return err
+	}
+	return &fleet.Error{
+		Code: fleet.CodeNotFound, Message: "the device is registered, but its daemon has not been reached yet",
+		Hint: "GET devices/{deviceID}/state says what is in the way, and what to do.", Err: err,
+	}
+}

@@ -1,0 +1,316 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/engine/view"
+	"muster/internal/fleet"
+)
+
+func (s *server) deviceRoutes() []route {
+	const all, one, tags, tag = Prefix + "/devices", Prefix + "/devices/{deviceID}", Prefix + "/devices/{deviceID}/tags",
+		Prefix + "/devices/{deviceID}/tags/{tag}"
+	device, names := reflect.TypeFor[api.Device](), reflect.TypeFor[[]string]()
+	return []route{
+		{method: http.MethodGet, path: all, name: "listDevices", summary: "All devices, by label then ID",
+			permission: auth.Read,
+			query:      []parameter{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Device](),
+			handle: s.listDevices},
+		{method: http.MethodGet, path: one, name: "getDevice", summary: "One device", permission: auth.Read,
+			reply: device, handle: s.getDevice},
+		{method: http.MethodPut, path: one, name: "putDevice", summary: "Create or replace a device",
+			permission: auth.WriteDevices,
+			body:       reflect.TypeFor[api.PutDevice](), reply: device, creates: true, conditional: true, pins: true,
+			warns:  true,
+			handle: s.putDevice},
+		{method: http.MethodDelete, path: one, name: "deleteDevice", summary: "Forget a device; its daemon stays as it is",
+			permission:  auth.WriteDevices,
+			conditional: true, handle: s.deleteDevice},
+		{method: http.MethodGet, path: tags, name: "getDeviceTags", summary: "Tags of a device", permission: auth.Read,
+			reply: names, handle: s.getDeviceTags},
+		{method: http.MethodPut, path: tag, name: "tagDevice", summary: "Attach a tag to a device; gives its tags",
+			permission: auth.WriteTags,
+			reply:      names, conditional: true, warns: true, handle: s.tagDevice},
+		{method: http.MethodDelete, path: tag, name: "untagDevice", summary: "Take a tag off a device; gives its tags",
+			permission: auth.WriteTags,
+			reply:      names, conditional: true, handle: s.untagDevice},
+	}
+}
+
+func (s *server) listDevices(r *request) (reply, error) {
+	q, err := r.listQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	return s.devicesWith(r, q, func(*fleet.Registered) bool { return true })
+}
+
+// devicesWith lists the devices for which passes returns true.
+func (s *server) devicesWith(r *request, q listQuery, passes func(*fleet.Registered) bool) (reply, error) {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	key := "masked"
+	if r.seesKeys() {
+		key = "revealed"
+	}
+	return s.answered(r, view.OfRegistry(registry), key, func() (reply, error) {
+		shown := 0
+		out, err := showList(r, q, view.SortedDevices(registry), listing[*fleet.Registered, api.Device]{
+			matches: func(d *fleet.Registered) bool { return passes(d) && q.picks(d) },
+			cursor:  deviceCursor, beyond: beyondDevice,
+			wire: func(d *fleet.Registered) api.Device {
+				shown++
+				return r.wireDevice(d.Device)
+			},
+		})
+		if shown > 0 && r.seesKeys() {
+			out.reveals = fmt.Sprintf("%d devices", shown)
+		}
+		return out, err
+	})
+}
+
+func (q listQuery) picks(d *fleet.Registered) bool {
+	return q.holds(d.Label, string(d.ID), d.APIAddress) && q.carries(d.Tags)
+}
+
+// deviceCursor returns label and ID, the order of the list. So the next page can be found although the device was
+// deleted.
+func deviceCursor(d *fleet.Registered) string {
+	return string(d.ID) + "." + base64.RawURLEncoding.EncodeToString([]byte(d.Label))
+}
+
+func beyondDevice(cursor string, d *fleet.Registered) (bool, error) {
+	at, err := deviceOfCursor(cursor)
+	return fleet.CompareDevices(d.Device, at) > 0, err
+}
+
+// deviceOfCursor is ID and label of the device that a cursor was made of.
+func deviceOfCursor(cursor string) (fleet.Device, error) {
+	id, encoded, found := strings.Cut(cursor, ".")
+	label, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil || !found {
+		return fleet.Device{}, errors.New("no cursor of a device")
+	}
+	return fleet.Device{ID: fleet.DeviceID(id), Label: string(label)}, nil
+}
+
+func (s *server) getDevice(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	out, err := show(r.wireDevice(device.Device))
+	if r.seesKeys() {
+		out.reveals = string(device.ID)
+	}
+	return out, err
+}
+
+func (s *server) putDevice(r *request) (reply, error) {
+	id, err := r.deviceID()
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := decode[api.PutDevice](r)
+	if err != nil {
+		return reply{}, err
+	}
+	device, err := deviceFrom(id, body)
+	if err != nil {
+		return reply{}, err
+	}
+	pin, err := pinOf(r)
+	if err != nil {
+		return reply{}, err
+	}
+	var old *fleet.Device
+	asked := condition(r, r.shownDevice)
+	done, err := s.change(r, fleet.Edit{Put: []fleet.DevicePut{{Device: device, Pin: pin}}}, func(is fleet.Found) error {
+		if old = is.Device; asked != nil {
+			if err := asked(is); err != nil {
+				return err
+			}
+		}
+		if old == nil {
+			return nil
+		}
+		return notBlank(body)
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	stored := done.Device
+	// A caller who sent the key may see it without an entry in the audit.
+	if device.APIKey.IsZero() && r.seesKeys() && !s.traceReading(r, string(id)) {
+		r.keysMasked = true
+	}
+	out, err := showCreated(r.wireDevice(stored), done.Created, devicePath(id))
+	out.uncached = r.seesKeys()
+	if old != nil && old.Label != stored.Label {
+		out.warning = s.warnOfRenaming(r.Context(), *old, stored)
+	}
+	return out, err
+}
+
+// warnOfRenaming names the templates that read the label, because with a new label they may move folders.
+func (s *server) warnOfRenaming(ctx context.Context, old, renamed fleet.Device) string {
+	registry, err := s.Registry.Registry(ctx)
+	if err != nil {
+		return ""
+	}
+	var using []string
+	for _, t := range registry.TemplatesOf(renamed.ID) {
+		if t.Reads.OrAll().Device.Has("label") {
+			using = append(using, strings.TrimSpace(fmt.Sprintf("%d %s", t.ID, t.Label)))
+		}
+	}
+	if len(using) == 0 {
+		return ""
+	}
+	const most = 5
+	return headerText([]string{fmt.Sprintf("the label was %s and is %s: %d of the device's templates use device.label "+
+		"(%s); "+
+		"see what they change in devices/%s/plan", old.Label, renamed.Label, len(using),
+		strings.Join(using[:min(len(using), most)], ", "), renamed.ID)})
+}
+
+// notBlank refuses a PUT that contains nothing about the device, because it would remove address and label.
+func notBlank(body api.PutDevice) error {
+	if body.APIKey != nil || body.APIPort != nil || body.APIAddress != nil || body.Label != nil {
+		return nil
+	}
+	return &fleet.Error{
+		Code: fleet.CodeInvalid, Message: "the body has no field of a device",
+		Hint: "A PUT replaces the whole device: send apiKey, apiPort, apiAddress and label as they shall be.",
+	}
+}
+
+// deviceFrom makes a device of a body. A blank key means that the stored one stays.
+func deviceFrom(id fleet.DeviceID, body api.PutDevice) (fleet.Device, error) {
+	if body.DeviceID != nil {
+		named, err := fleet.ParseDeviceID(*body.DeviceID)
+		if err != nil {
+			return fleet.Device{}, err
+		}
+		if named != id {
+			return fleet.Device{}, &fleet.Error{
+				Code: fleet.CodeInvalid, Message: "the deviceID in the body is another one than in the path",
+				Hint:    "Leave deviceID out of the body, or send the same ID.",
+				Details: []fleet.Detail{{Field: "deviceID", Message: "must equal the device ID in the path"}},
+			}
+		}
+	}
+	device := fleet.Device{
+		ID: id, Label: or(body.Label, ""), APIAddress: strings.TrimSpace(or(body.APIAddress, "")),
+		APIPort: fleet.DefaultAPIPort,
+	}
+	if body.APIPort != nil {
+		if *body.APIPort < 1 || *body.APIPort > 65535 {
+			return fleet.Device{}, fleet.Invalidf("apiPort", "apiPort is a port number from 1 to 65535, not %d", *body.APIPort)
+		}
+		device.APIPort = int(*body.APIPort)
+	}
+	// HTTP removes blanks around the value of the header in which the key is sent.
+	key := strings.TrimSpace(or(body.APIKey, ""))
+	if key == fleet.MaskedAPIKey {
+		key = "" // Only the transaction knows whether a key is stored.
+	}
+	device.APIKey = fleet.NewSecret(key)
+	checked := device
+	if key == "" {
+		checked.APIKey = fleet.NewSecret("kept")
+	}
+	return device, checked.Validate()
+}
+
+func or[T any](value *T, otherwise T) T {
+	if value == nil {
+		return otherwise
+	}
+	return *value
+}
+
+func (s *server) deleteDevice(r *request) (reply, error) {
+	id, err := r.deviceID()
+	if err != nil {
+		return reply{}, err
+	}
+	_, err = s.change(r, fleet.Edit{Remove: []fleet.DeviceID{id}}, condition(r, r.shownDevice))
+	return nothing(orNotFound(err, noDevice(id)))
+}
+
+func (s *server) getDeviceTags(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireTags(device.Tags))
+}
+
+func (s *server) tagDevice(r *request) (reply, error) {
+	tagging, err := r.tagOfDevice()
+	if err != nil {
+		return reply{}, err
+	}
+	out, err := s.changeTag(r, fleet.Edit{Tag: []fleet.Tagging{tagging}}, noDevice(tagging.Device))
+	out.warning = headerText(doubtfulTag(tagging.Tag))
+	return out, err
+}
+
+func (s *server) untagDevice(r *request) (reply, error) {
+	tagging, err := r.tagOfDevice()
+	if err != nil {
+		return reply{}, err
+	}
+	return s.changeTag(r, fleet.Edit{Untag: []fleet.Tagging{tagging}}, noDevice(tagging.Device))
+}
+
+// tagOfDevice is the tag and the device that a path names.
+func (r *request) tagOfDevice() (tagging fleet.Tagging, err error) {
+	if tagging.Device, err = r.deviceID(); err != nil {
+		return tagging, err
+	}
+	tagging.Tag, err = r.tag()
+	return tagging, err
+}
+
+// changeTag makes an edit of one tag on one device or template, and gives the resulting tags.
+func (s *server) changeTag(r *request, edit fleet.Edit, notThere error) (reply, error) {
+	done, err := s.change(r, edit, condition(r, shownTags))
+	if err != nil {
+		return reply{}, orNotFound(err, notThere)
+	}
+	return show(wireTags(done.Tags))
+}
+
+// seesKeys reports whether the reply shows API keys. Users who may replace keys may see them.
+func (r *request) seesKeys() bool { return r.who.May(auth.WriteDevices) && !r.keysMasked }
+
+func (r *request) shownDevice(is fleet.Found) any {
+	if is.Device == nil {
+		return nil
+	}
+	return r.wireDevice(*is.Device)
+}
+
+func (r *request) wireDevice(d fleet.Device) api.Device {
+	key := fleet.MaskedAPIKey
+	if r.seesKeys() {
+		key = d.APIKey.Reveal()
+	}
+	return api.Device{
+		DeviceID: string(d.ID), APIKey: key, APIPort: int64(d.APIPort), APIAddress: d.APIAddress, Label: d.Label,
+		CreatedAt: api.Time{Time: d.CreatedAt}, UpdatedAt: api.Time{Time: d.UpdatedAt},
+	}
+}

@@ -1,0 +1,156 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"muster/api"
+	"muster/internal/core/template"
+	"muster/internal/edge/auth"
+	"muster/internal/engine/view"
+	"muster/internal/fleet"
+)
+
+// Evaluator evaluates a template for one device: the given one, or, when device is "", one that carries a tag of the
+// template, else the first online one, else the first, else a built-in sample. A text that fails is invalid, with
+// line, column and traceback.
+type Evaluator interface {
+	Evaluate(ctx context.Context, template fleet.TaggedTemplate, device fleet.DeviceID) (Evaluation, error)
+}
+
+// Evaluation is what a template makes of one device's configuration, secrets masked already; see template.
+type Evaluation = template.Evaluation
+
+var evaluatedDevice = deviceParam("ID of the device to evaluate for, instead of one that the service picks")
+
+func (s *server) evaluateRoutes() []route {
+	query := []parameter{evaluatedDevice}
+	evaluation := reflect.TypeFor[api.Evaluation]()
+	return []route{
+		{method: http.MethodGet, path: Prefix + "/templates/{templateID}/evaluate", name: "evaluateTemplate",
+			summary:    "Evaluate a stored template for one device; changes nothing",
+			permission: auth.Read, query: query, reply: evaluation, volatile: true, handle: s.evaluateStored},
+		{method: http.MethodPost, path: Prefix + "/templates/evaluate", name: "evaluateNewTemplate",
+			summary:    "Evaluate a template that is not stored; changes nothing",
+			permission: auth.WriteTemplates, query: query, body: reflect.TypeFor[api.EvaluateTemplate](), reply: evaluation,
+			volatile: true, looksUp: true, handle: s.evaluateNew},
+	}
+}
+
+func (s *server) evaluateStored(r *request) (reply, error) {
+	template, err := s.stored(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return s.evaluate(r, *template)
+}
+
+func (s *server) evaluateNew(r *request) (reply, error) {
+	body, err := decode[api.EvaluateTemplate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"template": body.Template == nil}); err != nil {
+		return reply{}, err
+	}
+	template, err := templateFrom(api.PutTemplate(body))
+	if err != nil {
+		return reply{}, err
+	}
+	template.SavedBy, template.SavedRole = r.who.Name, r.who.Role
+	return s.evaluate(r, fleet.TaggedTemplate{Template: template})
+}
+
+func (s *server) evaluate(r *request, template fleet.TaggedTemplate) (reply, error) {
+	device, err := s.chosenDevice(r, evaluatedDevice)
+	if err == nil && !r.who.Scope.Whole() {
+		device, err = s.exampleInside(r.Context(), template, device)
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	select {
+	case s.evaluations <- struct{}{}:
+		defer func() { <-s.evaluations }()
+	case <-r.Context().Done():
+		return reply{}, r.Context().Err()
+	}
+	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
+		made, err := s.Evaluator.Evaluate(ctx, template, device)
+		if err != nil {
+			return reply{}, err
+		}
+		if !r.who.Scope.Whole() { // The program may print facts of any device.
+			made.Output, made.Steps = []string{}, 0
+		}
+		return s.showEvaluation(ctx, made)
+	})
+}
+
+// exampleInside returns the device on which a template is evaluated for a caller with a scope: the one that they
+// chose, else the first that has a tag of the template. The result for other devices is not shown.
+func (s *server) exampleInside(ctx context.Context, t fleet.TaggedTemplate, chosen fleet.DeviceID) (fleet.DeviceID,
+	error) {
+	registry, err := s.Registry.Registry(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, d := range view.SortedDevices(registry) {
+		applies := slices.ContainsFunc(t.Tags, func(tag fleet.Tag) bool { return slices.Contains(d.Tags, tag) })
+		if applies && (chosen == "" || chosen == d.ID) {
+			return d.ID, nil
+		}
+	}
+	return "", fleet.OutOfScope("the template applies to none of the devices in question: it shares no tag with them")
+}
+
+const (
+	maxEvaluations  = 2         // at a time: each plans for a device
+	maxValueShown   = 4 << 20   // bytes of a value as JSON
+	maxChangesShown = 512 << 10 // bytes of all changes as JSON
+)
+
+func (s *server) showEvaluation(ctx context.Context, made Evaluation) (reply, error) {
+	size := made.Value.JSONSize(maxValueShown)
+	if size >= maxValueShown {
+		return reply{}, fleet.Invalidf("template", "the value takes more than %d MiB as JSON", maxValueShown>>20)
+	}
+	var changes []api.KeyChange
+	left := maxChangesShown
+	for _, change := range made.Changes {
+		key := change.Key.String()
+		left -= len(key) + change.From.JSONSize(left) + change.To.JSONSize(left)
+		if left <= 0 {
+			made.Warnings = append(made.Warnings, fmt.Sprintf("%d more changes are not shown", len(made.Changes)-len(changes)))
+			break
+		}
+		changes = append(changes, api.KeyChange{Key: key, From: change.From.JSON(), To: change.To.JSON()})
+	}
+	const copies = 3 // how often the answer is in memory while it is being made
+	if err := s.take(ctx, int64(copies*(size+maxChangesShown-max(left, 0)))); err != nil {
+		return reply{}, err
+	}
+	return show(api.Evaluation{
+		DeviceID: string(made.Device), Language: string(made.Language), Value: made.Value.JSON(), Changes: changes,
+		Warnings: made.Warnings, Output: made.Output, Steps: made.Steps, DurationMs: made.Took.Milliseconds(),
+	})
+}
+
+// chosenDevice returns the device in the parameter, or "" when the client leaves the choice to the server.
+func (s *server) chosenDevice(r *request, by param[fleet.DeviceID]) (fleet.DeviceID, error) {
+	id, err := by.of(r)
+	if err != nil || id == "" {
+		return "", err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return "", err
+	}
+	if registry.Devices[id] == nil {
+		return "", noDevice(id)
+	}
+	return id, nil
+}

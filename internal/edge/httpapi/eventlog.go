@@ -1,0 +1,196 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/engine/event"
+	"muster/internal/engine/view"
+	"muster/internal/fleet"
+)
+
+const (
+	logPage    = 200    // The length of a page where no limit is asked for.
+	maxLogPage = 10_000 // Entries of one answer are in memory together.
+)
+
+// EventLog has the events that are kept; see event.Log.
+type EventLog interface {
+	Entries(ctx context.Context, q fleet.LogQuery) ([]fleet.LogEntry, error)
+}
+
+var (
+	logDevices = several[fleet.DeviceID]{deviceParam("Only about this device; may be given several times")}
+	logTags    = several[fleet.Tag]{tagNamed("Only about devices that carry this tag now; may be given several times")}
+	logFolder  = textParam("folder", "Only about the folder with this ID")
+	logKinds   = statesParam("kind", "Only of this kind; may be given several times", fleet.LogKinds)
+)
+
+func (s *server) eventLogRoute() route {
+	return route{method: http.MethodGet, path: Prefix + "/events/log", name: "listEventLog",
+		summary: "What happened: changes of state and configuration, and orders, newest first; 200 entries unless a " +
+			"limit says otherwise",
+		permission: auth.Read, off: s.EventLog == nil, handle: s.listEventLog, reply: reflect.TypeFor[[]api.LogEntry](),
+		query: []parameter{logDevices, logTags, logFolder, logKinds, sinceParam, untilParam, orderParam, limitParam,
+			afterParam}}
+}
+
+func (s *server) listEventLog(r *request) (reply, error) {
+	q, err := r.logQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	limit := min(cmp.Or(q.Limit, logPage), maxLogPage)
+	q.Limit = limit + 1
+	entries, err := s.EventLog.Entries(r.Context(), q)
+	if err != nil {
+		return reply{}, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return showList(r, listQuery{limit: limit}, entries, listing[fleet.LogEntry, api.LogEntry]{
+		matches: func(fleet.LogEntry) bool { return true },
+		cursor:  func(e fleet.LogEntry) string { return strconv.FormatInt(e.Number, 10) },
+		wire:    func(e fleet.LogEntry) api.LogEntry { return wireLogEntry(e, registry) },
+	})
+}
+
+// logQuery reads which entries are asked for.
+func (r *request) logQuery() (q fleet.LogQuery, err error) {
+	q.Scope = fleet.ScopeIn(r.Context())
+	if q.Devices, err = logDevices.of(r); err != nil {
+		return q, err
+	}
+	if q.Tags, err = logTags.of(r); err != nil {
+		return q, err
+	}
+	if q.Folder, err = logFolder.of(r); err != nil {
+		return q, err
+	}
+	if q.Kinds, err = logKinds.of(r); err != nil {
+		return q, err
+	}
+	if q.Since, err = sinceParam.of(r); err != nil {
+		return q, err
+	}
+	if q.Until, err = untilParam.of(r); err != nil {
+		return q, err
+	}
+	order, err := orderParam.of(r)
+	if err != nil {
+		return q, err
+	}
+	q.Oldest = order == "oldest"
+	if q.Limit, err = limitParam.of(r); err != nil {
+		return q, err
+	}
+	after, err := afterParam.of(r)
+	if err != nil || after == "" {
+		return q, err
+	}
+	if q.After, err = strconv.ParseInt(after, 10, 64); err != nil || q.After < 1 {
+		return q, fleet.Invalidf("query.after", "after is the number of an entry: take it from the Link header")
+	}
+	return q, nil
+}
+
+func wireLogEntry(e fleet.LogEntry, registry *fleet.Registry) api.LogEntry {
+	e.Reason = fleet.WithNames(e.Reason, registry.Label)
+	return api.LogEntry{Number: e.Number, Time: api.Time{Time: e.At}, DeviceID: string(e.Device),
+		Label: cmp.Or(registry.Label(e.Device), e.Label), Folder: e.Folder, Kind: string(e.Kind), Text: e.Text(),
+		State: e.State, Before: e.Before, Reason: e.Reason, Cause: e.Cause, Revision: e.Revision}
+}
+
+// logEventFor is an event of the log as the API shows it, nil when it is not for the caller.
+func (s *server) logEventFor(ctx context.Context, e *event.Event) (*event.Event, error) {
+	registry, err := s.Registry.Registry(ctx)
+	if err != nil {
+		return nil, err
+	}
+	scope := fleet.ScopeIn(ctx)
+	if !scope.Whole() && registry.Devices[e.Device] == nil {
+		return nil, nil //nolint:nilnil // not for this caller
+	}
+	entry := fleet.LogEntry{}
+	if err := json.Unmarshal(e.Data, &entry); err != nil {
+		return nil, err
+	}
+	entry.Number = e.ID
+	tags := e.Tags
+	if !scope.Whole() {
+		tags = scope.Among(tags)
+	}
+	return withData(e, tags, wireLogEntry(entry, registry))
+}
+
+// keepLog has the event log find out what of a row changed. Devices are named in it by the letters of their IDs: who
+// reads it later may not know of them.
+func (f *Feed) keepLog(ctx context.Context, row *view.Row) {
+	if f.EventLog == nil || row.Mode == fleet.ModePaused {
+		return
+	}
+	s := f.Snapshot(row.Device.ID)
+	if s == nil {
+		return
+	}
+	ctx = fleet.WithScope(ctx, fleet.NoDevices)
+	state, err := f.State(ctx, row.Device.ID)
+	if err != nil { // it was deleted in between
+		return
+	}
+	f.EventLog.Stands(row.Device, append(connectionStandings(state, s), f.folderStandings(ctx, row, s)...))
+}
+
+// connectionStandings are how connection and configuration stand. A daemon that was not tried yet stands as it did
+// before the server started.
+func connectionStandings(state fleet.State, s *fleet.Snapshot) []event.Standing {
+	connection := event.Standing{Kind: fleet.LogConnection, State: string(state.Connection)}
+	configuration := event.Standing{Kind: fleet.LogConfiguration}
+	switch {
+	case state.Connection == fleet.Online:
+		configuration.State, configuration.Reason = lastingConfiguration(state)
+	case s.NextTry.IsZero() && (state.Connection == fleet.NeverSeen || state.Connection == fleet.Unreachable):
+		connection.State = ""
+	default:
+		connection.Reason = state.Reason
+	}
+	return []event.Standing{connection, configuration}
+}
+
+// lastingConfiguration is how a configuration stands, "" while that is on its way to another state.
+func lastingConfiguration(state fleet.State) (is, reason string) {
+	switch state.Configuration {
+	case fleet.ConfigInSync, fleet.ConfigUnmanaged:
+		return string(state.Configuration), ""
+	case fleet.ConfigHeld, fleet.ConfigFailed, fleet.ConfigContended, fleet.ConfigUnstable:
+		return string(state.Configuration), state.Reason
+	}
+	return "", ""
+}
+
+// folderStandings are how the folders stand. What comes and goes by itself is as good as up to date.
+func (f *Feed) folderStandings(ctx context.Context, row *view.Row, s *fleet.Snapshot) (all []event.Standing) {
+	for folder, state := range row.FolderStates() {
+		is := event.Standing{Kind: fleet.LogFolder, Folder: folder, State: fleet.LoggedUpToDate}
+		switch state {
+		case fleet.FolderUnknown:
+			is.State = ""
+		case fleet.FolderUpToDate, fleet.FolderScanning, fleet.FolderSyncing:
+		default:
+			stands := f.FolderStanding(ctx, s, folder)
+			if stands.Trouble || state != fleet.FolderAlone && state != fleet.FolderBehind {
+				is.State, is.Reason = state.String(), stands.Reason
+			}
+		}
+		all = append(all, is)
+	}
+	return all
+}

@@ -1,0 +1,63 @@
+package httpapi
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"muster/api"
+	"muster/internal/engine/event"
+)
+
+// eventData is the type of an event's data, by type of event.
+var eventData = map[event.Type]reflect.Type{
+	event.TypeDevice:    reflect.TypeFor[api.DeviceEvent](),
+	event.TypeStatus:    reflect.TypeFor[api.StatusEvent](),
+	event.TypeFolder:    reflect.TypeFor[api.FolderEvent](),
+	event.TypeConfig:    reflect.TypeFor[api.ConfigEvent](),
+	event.TypePlan:      reflect.TypeFor[api.DeviceEvent](),
+	event.TypeRollout:   reflect.TypeFor[api.Rollout](),
+	event.TypePending:   reflect.TypeFor[api.OverviewOfPending](),
+	event.TypeInventory: reflect.TypeFor[api.InventoryEvent](),
+	event.TypeTemplate:  reflect.TypeFor[api.TemplateEvent](),
+	event.TypeAgent:     reflect.TypeFor[api.AgentEvent](),
+	event.TypeLog:       reflect.TypeFor[api.LogEntry](),
+	event.TypeMissed:    reflect.TypeFor[api.MissedEvent](),
+}
+
+// describeEvents gives the document's Event one alternative for each type of event, each with the schema of its data. A
+// client that is generated from the document knows from `type` what `data` holds.
+func describeEvents(spec *huma.OpenAPI) {
+	schemas := spec.Components.Schemas
+	base := schemas.Map()["Event"]
+	if base == nil {
+		return
+	}
+	var alternatives []*huma.Schema
+	for _, t := range append(slices.Clip(event.Types), event.TypeMissed) {
+		one := *base
+		one.Properties = map[string]*huma.Schema{}
+		for name, property := range base.Properties {
+			one.Properties[name] = property
+		}
+		one.Properties["type"] = &huma.Schema{Type: huma.TypeString, Enum: []any{string(t)}}
+		one.Properties["data"] = schemas.Schema(eventData[t], true, "")
+		nullable(schemas.SchemaFromRef(one.Properties["data"].Ref))
+		alternatives = append(alternatives, &one)
+	}
+	schemas.Map()["Event"] = &huma.Schema{OneOf: alternatives,
+		Description: "What happened. The type tells what data holds; missed: events are missing that can no longer be had, " +
+			"read the state anew"}
+	stream := spec.Paths[Prefix+"/events"].Get.Responses["200"].Content[api.EventStream]
+	stream.Example = exampler{types: schemas}.of("", alternatives[0], 0)
+}
+
+// nullable lets the members of an event's data that are null in some events be null: huma cannot say it of references.
+func nullable(data *huma.Schema) {
+	for _, name := range []string{"state", "status", "version"} {
+		if member := data.Properties[name]; member != nil && member.Ref != "" {
+			data.Properties[name] = &huma.Schema{OneOf: []*huma.Schema{member, {Type: "null"}}}
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"muster/api"
+	"muster/internal/engine/event"
+	"muster/internal/fleet"
+)
+
+// feeding is a feed about a fleet that the test changes.
+type feeding struct {
+	feed *Feed
+
+	mu        sync.Mutex // guards what follows
+	reg       *fleet.Registry
+	snapshots map[fleet.DeviceID]*fleet.Snapshot
+	states    map[fleet.DeviceID]fleet.State
+}
+
+func newFeeding() *feeding {
+	r := &feeding{reg: &fleet.Registry{}, snapshots: map[fleet.DeviceID]*fleet.Snapshot{},
+		states: map[fleet.DeviceID]fleet.State{}}
+	r.feed = NewFeed(FeedOptions{
+		Log: slog.New(slog.DiscardHandler),
+		Registry: func(context.Context) (*fleet.Registry, error) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.reg, nil
+		},
+		Snapshot: func(id fleet.DeviceID) *fleet.Snapshot {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.snapshots[id]
+		},
+		State: func(_ context.Context, id fleet.DeviceID) (fleet.State, error) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if r.reg.Devices[id] == nil {
+				return fleet.State{}, fleet.NotFoundf("gone")
+			}
+			return r.states[id], nil
+		},
+	})
+	return r
+}
+
+// put registers a device with tags; without any it deletes it.
+func (r *feeding) put(id fleet.DeviceID, tags ...fleet.Tag) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{}}
+	maps.Copy(next.Devices, r.reg.Devices)
+	delete(next.Devices, id)
+	if len(tags) > 0 {
+		next.Devices[id] = &fleet.Registered{Device: fleet.Device{ID: id}, Tags: tags}
+		r.snapshots[id] = &fleet.Snapshot{Device: id}
+	}
+	r.reg = &next
+}
+
+func (r *feeding) seen(id fleet.DeviceID, change func(*fleet.Snapshot, *fleet.State)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next, state := *r.snapshots[id], r.states[id]
+	next.Summaries = maps.Clone(next.Summaries)
+	if next.Summaries == nil {
+		next.Summaries = map[string]fleet.FolderSummary{}
+	}
+	change(&next, &state)
+	r.snapshots[id], r.states[id] = &next, state
+}
+
+// follow runs the feed and collects what is published, until the test asks for it.
+func (r *feeding) follow(t *testing.T, f event.Filter) (published func() []string) {
+	t.Helper()
+	events, err := r.feed.Hub.Subscribe(f, event.Latest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var got []string
+	go func() {
+		for {
+			batch, err := events.Next(t.Context())
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			for _, e := range batch {
+				got = append(got, inShort(e))
+			}
+			mu.Unlock()
+		}
+	}()
+	go func() { _ = r.feed.Run(t.Context()) }()
+	synctest.Wait()
+	return func() []string {
+		time.Sleep(time.Second) // of the bubble's clock
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		all := got
+		got = nil
+		return all
+	}
+}
+
+// busy lets the feed be between two rounds: what happens now is published together, in one round.
+func (r *feeding) busy() {
+	r.feed.rouse()
+	synctest.Wait()
+}
+
+func inShort(e *event.Event) string {
+	var data struct {
+		Deleted bool
+		State   json.RawMessage
+		Digest  string
+		Summary api.FolderSummary
+		Status  *api.DeviceStatus
+	}
+	_ = json.Unmarshal(e.Data, &data)
+	says := fmt.Sprint(data.Digest, data.Summary.Folder)
+	var standing api.DeviceState
+	switch {
+	case data.Deleted:
+		says = "deleted"
+	case e.Type == event.TypeDevice || e.Type == event.TypePlan:
+		_ = json.Unmarshal(data.State, &standing)
+		says = standing.Connection + standing.Configuration
+	case e.Type == event.TypeStatus:
+		says = fmt.Sprint(data.Status.Uptime)
+	}
+	return fmt.Sprint(e.Type, " ", e.Device, e.Tags, " ", says)
+}
+
+func TestWhatPeopleDoToDevicesIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFeeding()
+		r.put("A", "x")
+		published := r.follow(t, event.Filter{})
+		for _, step := range []struct {
+			name string
+			tags []fleet.Tag
+			want []string
+		}{
+			{"as it was", []fleet.Tag{"x"}, nil},
+			{"another tag", []fleet.Tag{"y"}, []string{"device A[x y] online"}},
+			{"deleted", nil, []string{"device A[y] deleted"}},
+			{"put again", []fleet.Tag{"z"}, []string{"device A[z] online"}},
+		} {
+			r.mu.Lock()
+			r.states["A"] = fleet.State{Connection: fleet.Online}
+			r.mu.Unlock()
+			r.busy()
+			r.put("A", step.tags...)
+			r.feed.RegistryChanged()
+			r.feed.DeviceChanged("A", fleet.ConnectionChanged)
+			got := published()
+			if step.name == "as it was" {
+				got = slices.DeleteFunc(got, func(s string) bool { return s == "device A[x] online" }) // the mirror's
+			}
+			if !slices.Equal(got, step.want) {
+				t.Errorf("%s: got %q, want %q", step.name, got, step.want)
+			}
+		}
+	})
+}
+
+func TestABurstAboutADeviceIsToldInFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFeeding()
+		r.put("A", "x")
+		published := r.follow(t, event.Filter{Types: []event.Type{event.TypeStatus}})
+		for i := range 10_000 {
+			r.seen("A", func(s *fleet.Snapshot, _ *fleet.State) { s.Status = &fleet.Status{Uptime: int64(i)} })
+			r.feed.DeviceChanged("A", fleet.StatusChanged)
+		}
+		got := published()
+		if len(got) > 3 || len(got) == 0 || got[len(got)-1] != "status A[x] 9999" {
+			t.Errorf("got %q, want at most 3, the last one with 9999", got)
+		}
+	})
+}
+
+func TestEachAspectIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFeeding()
+		r.put("A", "x")
+		r.put("B", "x")
+		published := r.follow(t, event.Filter{Devices: []fleet.DeviceID{"A"}})
+		r.seen("A", func(s *fleet.Snapshot, state *fleet.State) {
+			s.Digest, state.Connection = "d1", fleet.Online
+			s.Summaries["f"], s.Summaries["g"] = fleet.FolderSummary{Folder: "f"}, fleet.FolderSummary{Folder: "g"}
+		})
+		r.busy()
+		r.feed.DeviceChanged("B", fleet.ConnectionChanged)
+		r.feed.DeviceChanged("A", fleet.ConfigChanged|fleet.FoldersChanged)
+		r.feed.DeviceChanged("A", fleet.ConnectionChanged)
+		if got, want := published(), []string{"device A[x] online", "config A[x] d1", "folder A[x] f",
+			"folder A[x] g"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+
+		r.seen("A", func(s *fleet.Snapshot, state *fleet.State) {
+			state.Configuration = fleet.ConfigHeld
+			s.Summaries["f"] = fleet.FolderSummary{Folder: "f", UpdatedAt: time.Now()} // read again, and the same
+			s.Summaries["g"] = fleet.FolderSummary{Folder: "g", NeedBytes: 7}
+		})
+		r.busy()
+		r.feed.DeviceChanged("A", fleet.FoldersChanged)
+		r.feed.DeviceChanged("A", fleet.PlanChanged)
+		if got, want := published(), []string{"folder A[x] g", "plan A[x] onlineheld"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+func TestWhoAsksToBeLetInIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFeeding()
+		r.put("A", "x")
+		r.seen("A", func(s *fleet.Snapshot, _ *fleet.State) {
+			s.Pending = []fleet.Pending{{Device: "A", From: "B"}, {Device: "A", From: "C", Folder: "f"},
+				{Device: "A", From: "D", Folder: "f"}}
+		})
+		events, err := r.feed.Hub.Subscribe(event.Filter{Types: []event.Type{event.TypePending}}, event.Latest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = r.feed.Run(t.Context()) }()
+		synctest.Wait()
+		for range 1000 {
+			r.feed.DeviceChanged("A", fleet.PendingChanged)
+		}
+		batch, err := events.Next(t.Context())
+		if err != nil || string(batch[0].Data) != `{"devices":1,"folders":2}` ||
+			!slices.Equal(batch[0].Tags, []fleet.Tag{"x"}) {
+			t.Errorf("got %s, %v", batch[0].Data, err)
+		}
+	})
+}
+
+func TestOfADeletedDeviceNothingIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFeeding()
+		r.put("A", "x")
+		published := r.follow(t, event.Filter{})
+		r.seen("A", func(s *fleet.Snapshot, _ *fleet.State) { s.Summaries["f"] = fleet.FolderSummary{Folder: "f"} })
+		r.feed.DeviceChanged("A", fleet.FoldersChanged)
+		published()
+		r.put("A")
+		r.feed.RegistryChanged()
+		r.feed.DeviceChanged("A", fleet.FoldersChanged) // from a watcher that is about to end
+		if got, want := published(), []string{"device A[x] deleted"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if len(r.feed.published)+len(r.feed.marks)+len(r.feed.order) > 0 {
+			t.Errorf("left: %v, %v, %v", r.feed.published, r.feed.marks, r.feed.order)
+		}
+	})
+}

@@ -1,0 +1,264 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"muster/api"
+	"muster/internal/core/plan"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+// maxFleetBody is the largest body that says a whole fleet, in bytes.
+const maxFleetBody = 32 << 20
+
+func (s *server) fleetRoutes() []route {
+	const all = Prefix + "/fleet"
+	planned := reflect.TypeFor[api.FleetPlan]()
+	return []route{
+		{method: http.MethodGet, path: all, name: "getFleet",
+			summary:    "The fleet as files say it: all templates, and what devices are called, tagged and set to",
+			permission: auth.Read, reply: reflect.TypeFor[api.Fleet](), handle: s.getFleet},
+		{method: http.MethodPost, path: all + "/plan", name: "planFleet",
+			summary: "What would become of the fleet with what files say; changes nothing. Other templates need the role " +
+				"author, other labels and settings of devices the role admin",
+			permission: auth.WriteTags, body: reflect.TypeFor[api.PlanFleet](), reply: planned, volatile: true, conflicts: true,
+			off: s.WhatIf == nil, maxBody: maxFleetBody, handle: s.planFleet},
+		{method: http.MethodPost, path: all + "/apply", name: "applyFleet",
+			summary: "Bring the fleet to what files say, all in one generation and one rollout", permission: auth.WriteTags,
+			body: reflect.TypeFor[api.ApplyFleet](), reply: reflect.TypeFor[api.AppliedFleet](), volatile: true, based: true,
+			conflicts: true, off: s.WhatIf == nil, maxBody: maxFleetBody, handle: s.applyFleet},
+		{method: http.MethodDelete, path: Prefix + "/sources/{source}", name: "forgetSource",
+			summary:    "Give a source of files up: its templates stay, and are changed by everybody who may",
+			permission: auth.WriteSettings, handle: s.forgetSource},
+	}
+}
+
+func (s *server) getFleet(r *request) (reply, error) {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return s.held(r.Context(), func(context.Context) (reply, error) { return show(wireFleet(registry)) })
+}
+
+func wireFleet(r *fleet.Registry) api.Fleet {
+	out := api.Fleet{Generation: r.Generation, FolderRoots: append([]string{}, r.Roots[""]...),
+		Devices: map[string]api.FleetDevice{}, Tags: map[string]api.FleetTag{}, Templates: map[string]api.FleetTemplate{},
+		Sources: map[string]api.FleetSource{}}
+	for id, d := range r.Devices {
+		set := wireSettings(d.Settings)
+		out.Devices[string(id)] = api.FleetDevice{Label: d.Label, Tags: wireTags(d.Tags),
+			Settings: api.FleetSettings{Mode: set.Mode, AllowPlain: set.AllowPlain, Restart: set.Restart, Way: set.Way},
+			Vars:     d.Vars.Vars.Values()}
+	}
+	set := slices.Concat(slices.Collect(maps.Keys(r.TagModes)), slices.Collect(maps.Keys(r.Roots)),
+		slices.Collect(maps.Keys(r.Protected)), slices.Collect(maps.Keys(r.TagVars)))
+	for _, tag := range set {
+		if tag != "" {
+			out.Tags[string(tag)] = api.FleetTag{Mode: string(orOn(r.TagModes[tag])),
+				FolderRoots: append([]string{}, r.Roots[tag]...), Protected: r.Protected[tag],
+				Vars: r.TagVars[tag].Vars.Values()}
+		}
+	}
+	names := r.TemplateNames()
+	for _, t := range r.Templates {
+		out.Templates[names[t.ID]] = api.FleetTemplate{ID: t.ID, Label: t.Label, Priority: t.Priority, Op: string(t.Op),
+			Key: t.Key, Template: t.Text, Tags: wireTags(t.Tags), Source: r.Origins[t.ID].Source}
+	}
+	for name, source := range r.Sources {
+		out.Sources[name] = api.FleetSource{ReadOnly: source.ReadOnly, Assertions: wireAssertions(source.Tests)}
+	}
+	return out
+}
+
+func wireAssertions(all []fleet.Assertion) []api.Assertion {
+	out := make([]api.Assertion, len(all))
+	for i, a := range all {
+		out[i] = api.Assertion(a)
+	}
+	return out
+}
+
+// adjusting is what a body with files asks for, compared with the registry.
+type adjusting struct {
+	now    *fleet.Registry
+	edit   fleet.Edit
+	digest string
+}
+
+// adjustmentFor reads a body, and checks what the caller may do of it.
+func (s *server) adjustmentFor(r *request, body api.PlanFleet) (x adjusting, err error) {
+	declared, err := declaredFrom(body)
+	if err != nil {
+		return x, err
+	}
+	if x.now, err = s.wholeRegistry(r.Context()); err != nil {
+		return x, err
+	}
+	if x.edit, err = x.now.Adjustment(declared); err != nil {
+		return x, err
+	}
+	if err := r.mayAdjust(x.edit); err != nil {
+		return x, err
+	}
+	if x.digest, err = digestOf(x.now.Generation, x.edit); err != nil {
+		return x, err
+	}
+	for _, one := range body.Assertions {
+		x.edit.Files.Tests = append(x.edit.Files.Tests, fleet.Assertion(one))
+	}
+	if err := s.checkTemplates(r, x); err != nil {
+		return x, err
+	}
+	return x, x.edit.Check()
+}
+
+// digestOf names what is to be changed in Muster, and the generation that it was compared with.
+func digestOf(generation int64, edit fleet.Edit) (string, error) {
+	text, err := json.Marshal(struct {
+		Generation int64
+		fleet.Edit
+	}{generation, edit})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// mayAdjust checks that the caller may make each kind of change in it.
+func (r *request) mayAdjust(e fleet.Edit) error {
+	for _, part := range []struct {
+		changes    bool
+		permission auth.Permission
+		what       string
+	}{
+		{len(e.New)+len(e.Changed)+len(e.Deleted) > 0 || e.Files.Adopts() || e.Files.Kept != nil, auth.WriteTemplates,
+			"may not change templates"},
+		{len(e.Vars) > 0, auth.WriteTemplates, "may not change vars"},
+		{len(e.Labels) > 0, auth.WriteDevices, "may not change the labels of devices"},
+		{len(e.Settings)+len(e.Modes)+len(e.Roots)+len(e.Protect) > 0, auth.WriteSettings,
+			"may not change settings of devices and tags"},
+	} {
+		if part.changes && !r.who.May(part.permission) {
+			return roleMissing(r.who, part.permission, part.what)
+		}
+	}
+	return nil
+}
+
+// checkTemplates checks new and changed templates, and notes what they read.
+func (s *server) checkTemplates(r *request, x adjusting) (err error) {
+	names := x.now.TemplateNames()
+	check := func(t *fleet.Template, name string) error {
+		t.Reads, err = s.Checker.CheckTemplate(r.Context(), *t)
+		return inside("templates."+name, err)
+	}
+	for i := range x.edit.New {
+		if err := check(&x.edit.New[i].Template, x.edit.Files.NewNames[i]); err != nil {
+			return err
+		}
+	}
+	for i := range x.edit.Changed {
+		if err := check(&x.edit.Changed[i], names[x.edit.Changed[i].ID]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *server) planFleet(r *request) (reply, error) {
+	body, err := decode[api.PlanFleet](r)
+	if err != nil {
+		return reply{}, err
+	}
+	x, err := s.adjustmentFor(r, body)
+	if err != nil {
+		return reply{}, err
+	}
+	return s.planned(r, func(ctx context.Context) (reply, error) {
+		out, err := s.fleetPlan(ctx, x)
+		if err != nil {
+			return reply{}, unknownInBody(err) // a device may be gone by now
+		}
+		return show(out)
+	})
+}
+
+func (s *server) fleetPlan(ctx context.Context, x adjusting) (out api.FleetPlan, err error) {
+	asks := consenters{}
+	planned, foreseen, err := s.foresee(ctx, x.edit, asks.add)
+	if err != nil {
+		return out, err
+	}
+	return api.FleetPlan{WhatIfPlan: planned, Digest: x.digest, Differs: !x.edit.Empty(), Changes: x.wire(foreseen.Then),
+		Asks: asks.texts(planned.Approval)}, nil
+}
+
+// consenters counts whom held changes ask.
+type consenters struct{ admins, operators int }
+
+func (a *consenters) add(effect plan.Effect) {
+	for _, change := range effect.Brings {
+		switch {
+		case change.Class != plan.Held:
+		case removes(change):
+			a.operators++
+		default:
+			a.admins++
+		}
+	}
+}
+
+func (a *consenters) texts(approval string) []string {
+	texts := []string{}
+	if approval != "" {
+		texts = append(texts, "an admin approves the rollout: "+approval)
+	}
+	if a.admins > 0 {
+		texts = append(texts, fmt.Sprintf("an admin consents to held changes: %d", a.admins))
+	}
+	if a.operators > 0 {
+		texts = append(texts, fmt.Sprintf("an operator consents to removals of folders and devices: %d", a.operators))
+	}
+	return texts
+}
+
+func (s *server) applyFleet(r *request) (reply, error) {
+	body, err := decode[api.ApplyFleet](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"digest": body.Digest == nil}); err != nil {
+		return reply{}, err
+	}
+	x, err := s.adjustmentFor(r, body.PlanFleet)
+	if err != nil {
+		return reply{}, err
+	}
+	if x.digest != *body.Digest {
+		return reply{}, &fleet.Error{Code: fleet.CodePrecondition,
+			Message: "the plan is another by now: files, templates, tags or settings were changed since it was made",
+			Hint:    "Plan again, look at that plan, and apply it."}
+	}
+	done, err := s.Changes.Apply(r.Context(), x.edit, fleet.Basis{Generation: &x.now.Generation})
+	if err != nil {
+		return reply{}, err
+	}
+	out := api.AppliedFleet{Generation: done.Generation, Changed: !x.edit.Empty(), Warnings: []string{}}
+	if out.Changed {
+		out.Warnings = s.warningsOf(r.Context(), x.edit)
+	}
+	return show(out)
+}
+
+func (s *server) forgetSource(r *request) (reply, error) {
+	_, err := s.change(r, fleet.Edit{Forget: r.segment("source")}, nil)
+	return nothing(err)
+}

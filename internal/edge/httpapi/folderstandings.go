@@ -1,0 +1,152 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"slices"
+	"time"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/engine/view"
+	"muster/internal/fleet"
+)
+
+func (s *server) folderStandingRoutes() []route {
+	const folder = Prefix + "/folders/{folderID}"
+	return []route{
+		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/folders", name: "listDeviceFolders",
+			permission: auth.Read, summary: "How each folder of a device stands there, sorted",
+			reply: reflect.TypeFor[[]api.FolderStanding](), off: s.Folders == nil, handle: s.listDeviceFolders},
+		{method: http.MethodGet, path: folder + "/devices", name: "listFolderDevices", permission: auth.Read,
+			summary: "How a folder stands on each device that has it, by label then ID of the device",
+			query:   []parameter{searchParam, tagParam, folderStates, standingSortParam, limitParam, afterParam},
+			reply:   reflect.TypeFor[[]api.FolderStanding](), off: s.Folders == nil, handle: s.listFolderDevices},
+		{method: http.MethodGet, path: folder + "/state", name: "getFolderState", permission: auth.Read,
+			summary: "How a folder stands in the fleet, and on which devices something is missing",
+			reply:   reflect.TypeFor[api.FleetFolder](), off: s.Folders == nil, handle: s.getFolderState},
+	}
+}
+
+var folderStates = several[fleet.FolderState]{queryParam("state", "Only devices on which the folder is in this state; "+
+	"may be given several times: in one of them", enumSchema(folderStateWords()), fleet.ParseFolderState)}
+
+func (s *server) listDeviceFolders(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	out := []api.FolderStanding{}
+	for _, standing := range s.Folders.DeviceStandings(r.Context(), device.ID) {
+		out = append(out, s.wireStanding(r.Context(), standing))
+	}
+	return show(out)
+}
+
+func (s *server) listFolderDevices(r *request) (reply, error) {
+	folder, err := r.folderID()
+	if err != nil {
+		return reply{}, err
+	}
+	q, registry, err := s.listAsked(r)
+	if err != nil {
+		return reply{}, err
+	}
+	states, err := folderStates.of(r)
+	if err != nil {
+		return reply{}, err
+	}
+	order, err := standingSortParam.of(r)
+	if err != nil {
+		return reply{}, err
+	}
+	standings := s.Folders.FolderStandings(r.Context(), registry, folder)
+	if len(standings) == 0 {
+		return reply{}, noFolder(nil)
+	}
+	order.sort(standings)
+	return showList(r, q, standings, listing[view.StandingOn, api.FolderStanding]{
+		matches: func(one view.StandingOn) bool {
+			return q.picks(one.Device) && (len(states) == 0 || slices.Contains(states, one.State))
+		},
+		cursor: order.cursor,
+		beyond: order.beyond,
+		wire: func(one view.StandingOn) api.FolderStanding {
+			s.Folders.Looked(one.Device.ID, folder)
+			return s.wireStanding(r.Context(), one.FolderStanding)
+		},
+	})
+}
+
+func (s *server) getFolderState(r *request) (reply, error) {
+	id, err := r.folderID()
+	if err != nil {
+		return reply{}, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	folder, err := s.Folders.FleetFolder(r.Context(), registry, id)
+	if err != nil {
+		return reply{}, orNotFound(err, noFolder(err))
+	}
+	return show(s.wireFleetFolder(r.Context(), folder))
+}
+
+func noFolder(err error) error {
+	return &fleet.Error{Code: fleet.CodeNotFound, Message: "no device has a folder with this ID",
+		Hint: "GET " + Prefix + "/folders lists all. A folder's ID is not its label.", Err: err}
+}
+
+func (s *server) wireStanding(ctx context.Context, f fleet.FolderStanding) api.FolderStanding {
+	wire := api.FolderStanding{
+		DeviceID: string(f.Device), Folder: f.Folder, State: f.State.String(), Trouble: f.Trouble,
+		Reason: f.Reason, Next: f.Next, Since: moment(f.Since), AsOf: moment(f.AsOf), Type: f.Type, Paused: f.Paused,
+		GlobalBytes: f.Progress.GlobalBytes, NeedBytes: f.Progress.NeedBytes, NeedItems: f.Progress.NeedItems,
+		NeedDeletes: f.Progress.NeedDeletes, Rate: f.Progress.Rate, DoneBetween: doneBetween(f.Progress),
+		HeldBy: textsOf(s.Folders.Holders(ctx, f.Device, f.Folder)),
+		Peers:  api.FolderPeers{Connected: f.PeersConnected, Shared: f.PeersShared},
+		Failed: f.Failed, Besides: []api.FolderFinding{},
+	}
+	for _, found := range f.Besides {
+		wire.Besides = append(wire.Besides, api.FolderFinding{Cause: string(found.Cause), Trouble: found.Trouble,
+			Reason: found.Reason, Next: found.Next, Since: moment(found.Since)})
+	}
+	if f.Last != nil {
+		wire.Last = f.Last.String()
+	}
+	if f.Error != nil {
+		wire.Error = &api.FolderError{Kind: string(f.Error.Kind), Text: f.Error.Text}
+	}
+	return wire
+}
+
+func (s *server) wireFleetFolder(ctx context.Context, f view.FleetFolder) api.FleetFolder {
+	wire := api.FleetFolder{
+		Folder: f.Folder, Label: f.Label, State: f.Worst.State.String(), Reason: f.Worst.Reason,
+		Next: f.Worst.Next, Since: moment(f.Worst.Since), Devices: wireFolderCounts(f.Devices), GlobalBytes: f.GlobalBytes,
+		NeedBytes: f.NeedBytes, Behind: []api.FolderBehind{}, BehindCount: f.BehindCount,
+	}
+	if f.Disagree != nil {
+		wire.State, wire.Reason, wire.Next = string(fleet.WaitDisagree), f.Disagree.Reason, f.Disagree.Next
+		wire.Since = moment(f.Disagree.Since)
+	}
+	for _, one := range f.Behind {
+		wire.Behind = append(wire.Behind, api.FolderBehind{
+			DeviceID: string(one.Device.ID), Label: one.Device.Label, State: one.State.String(),
+			Since: moment(one.Since), NeedBytes: one.Progress.NeedBytes, NeedItems: one.Progress.NeedItems,
+			NeedDeletes: one.Progress.NeedDeletes, DoneBetween: doneBetween(one.Progress),
+			HeldBy: textsOf(s.Folders.Holders(ctx, one.Device.ID, f.Folder)),
+		})
+	}
+	return wire
+}
+
+func doneBetween(p fleet.Progress) []api.Time {
+	if p.DoneFrom.IsZero() || p.DoneTo.IsZero() {
+		return []api.Time{}
+	}
+	return []api.Time{{Time: p.DoneFrom.Truncate(time.Second)}, {Time: p.DoneTo.Truncate(time.Second)}}
+}

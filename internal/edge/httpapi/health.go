@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+func (s *server) healthRoutes() []route {
+	health := reflect.TypeFor[api.Health]()
+	return []route{
+		{method: http.MethodGet, path: "/healthz", name: "healthz", summary: "The process answers", permission: auth.Public,
+			reply: health, volatile: true,
+			handle: func(*request) (reply, error) { return show(api.Health{Status: "ok"}) }},
+		{method: http.MethodGet, path: "/readyz", name: "readyz", summary: "The service can do its work",
+			permission: auth.Public, reply: health, volatile: true,
+			handle: s.readyz},
+	}
+}
+
+func (s *server) readyz(*request) (reply, error) {
+	var broken []fleet.Detail
+	var impaired []string
+	for _, i := range s.impairments() {
+		if i.Blocking {
+			broken = append(broken, fleet.Detail{Field: string(i.Part), Message: i.Reason + ". " + i.Next})
+		} else {
+			impaired = append(impaired, string(i.Part))
+		}
+	}
+	if len(broken) > 0 {
+		return reply{}, &fleet.Error{
+			Code:    fleet.CodeUnavailable,
+			Message: "the service cannot do its work: " + broken[0].Field + ": " + broken[0].Message,
+			Hint:    "`muster status` and the server's log say what does not work.", Details: broken,
+		}
+	}
+	return show(api.Health{Status: "ok", Impaired: impaired})
+}
+
+func (s *server) impairments() []fleet.Impairment {
+	if s.Health == nil {
+		return nil
+	}
+	return s.Health.Impairments()
+}
+
+// impairmentsFor are the impairments as the caller may know them: their texts may count devices of the whole fleet.
+func (s *server) impairmentsFor(ctx context.Context) []fleet.Impairment {
+	all := s.impairments()
+	if fleet.ScopeIn(ctx).Whole() {
+		return all
+	}
+	hidden := make([]fleet.Impairment, len(all))
+	for i, one := range all {
+		hidden[i] = fleet.Impairment{Part: one.Part, Blocking: one.Blocking, Reason: "it does not work as it should",
+			Next: "Tell those who run this server."}
+	}
+	return hidden
+}
+
+// unreadableRollouts is why rollouts cannot be read.
+func unreadableRollouts(err error) fleet.Impairment {
+	_, known := classify(err)
+	return fleet.Impairment{Part: "rollouts", Blocking: true, Reason: "they cannot be read: " + fleet.Reason(err),
+		Next: known.Hint}
+}

@@ -1,0 +1,246 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/engine/view"
+	"muster/internal/fleet"
+)
+
+// Inventory is how all devices stand; see view.View. The registry is the one of the caller's scope.
+type Inventory interface {
+	Inventory(ctx context.Context, registry *fleet.Registry, q view.Query) (*view.Document, error)
+	Rows(ctx context.Context, registry *fleet.Registry) ([]*view.Row, error)
+	Row(ctx context.Context, registry *fleet.Registry, id fleet.DeviceID) (*view.Row, error)
+	Counts(ctx context.Context, registry *fleet.Registry) (fleet.Counts, error)
+	Attention(ctx context.Context, registry *fleet.Registry) (view.Attention, error)
+	States(ctx context.Context, registry *fleet.Registry) ([]*view.ListedState, error)
+}
+
+func (s *server) inventoryRoutes() []route {
+	return []route{{
+		method: http.MethodGet, path: Prefix + "/inventory", name: "getInventory", permission: auth.Read,
+		summary: "Every device with what a table of the fleet shows, and how many have each value of each filter",
+		query:   append(slices.Clone(inventoryFilters), sortParam, limitParam, offsetParam),
+		reply:   reflect.TypeFor[api.Inventory](), off: s.Inventory == nil, handle: s.getInventory,
+	}}
+}
+
+var (
+	deviceSearch = textParam("q", "Only devices with this text in label, ID or address, whatever its letter case")
+	deviceTags   = several[fleet.Tag]{tagNamed("Only devices with this tag; may be given several times: with all of them")}
+	deviceStates = several[string]{queryParam("state", "Only devices with this connection or configuration; may be given "+
+		"several times: with one of the connections, and with one of the configurations",
+		enumSchema(append(textsOf(fleet.Connections()), textsOf(fleet.Configurations())...)), parseState)}
+	deviceFolderStates = several[fleet.FolderState]{queryParam("folderState", "Only devices with a folder in this state; "+
+		"may be given several times: in one of them", enumSchema(folderStateWords()), fleet.ParseFolderState)}
+	deviceVersions = several[string]{queryParam("version",
+		"Only devices with this version, or before or after one (<2, >=2.1); may be given several times: with one of them",
+		textSchema(), parseVersion)}
+	deviceStale = durationParam("stale", "Only devices that are not online and were not seen for so long, as 36h or 7d")
+	deviceDisk  = numberParam("diskBelow", "Only devices with a disk of which less than so many percent are free, as "+
+		"their agents tell it", 1, 100)
+	deviceSystems = several[string]{textParam("os",
+		"Only devices with this system; may be given several times: with one of them")}
+	deviceWaits = statesParam(
+		"waiting",
+		"Only devices that wait for a person for this cause, for any, for none, or because of "+
+			"any trouble with connection or files; may be given several times: for one of them",
+		append([]fleet.WaitCause{view.WaitsAny, view.WaitsNone, view.WaitsTrouble}, fleet.WaitCauses...),
+	)
+	offsetParam = numberParam("offset", "Leave out so many; the Link header leads to the next page", 0, 0)
+	sortParam   = queryParam("sort", "The order; with - the other way round. What is not known comes last",
+		enumSchema(bothWays(view.Sorts())), parseSort)
+)
+
+// inventoryFilters are the parameters that pick devices.
+var inventoryFilters = []parameter{
+	deviceSearch,
+	deviceTags,
+	deviceStates,
+	deviceFolderStates, deviceStale, deviceDisk,
+	deviceVersions,
+	deviceSystems,
+	deviceWaits,
+}
+
+func textsOf[K ~string](values []K) []string {
+	texts := make([]string, len(values))
+	for i, value := range values {
+		texts[i] = string(value)
+	}
+	return texts
+}
+
+func folderStateWords() []string {
+	words := make([]string, fleet.FolderStateCount)
+	for i, state := range fleet.FolderStates() {
+		words[i] = state.String()
+	}
+	return words
+}
+
+// bothWays are names, each followed by itself with a minus.
+func bothWays(names []string) []string {
+	var all []string
+	for _, name := range names {
+		all = append(all, name, "-"+name)
+	}
+	return all
+}
+
+func parseState(text string) (string, error) {
+	if !slices.Contains(fleet.Connections(), fleet.Connection(text)) &&
+		!slices.Contains(fleet.Configurations(), fleet.Configuration(text)) {
+		return "", fleet.Invalidf("state", "state is a connection (%s) or a configuration (%s)",
+			orList(fleet.Connections()), orList(fleet.Configurations()))
+	}
+	return text, nil
+}
+
+// versionBound is < and the like before the beginning of a version.
+var versionBound = regexp.MustCompile(`^[<>]=? *v?[0-9][^<>=]*$`)
+
+func parseVersion(text string) (string, error) {
+	if strings.ContainsAny(text, "<>=") && !versionBound.MatchString(text) || !utf8.ValidString(text) {
+		return "", fleet.Invalidf("version", "version is one, as v2.1.3, or one with <, <=, > or >= before it, as <2")
+	}
+	return text, nil
+}
+
+func parseSort(text string) (string, error) {
+	if text != "" && !slices.Contains(view.Sorts(), strings.TrimPrefix(text, "-")) {
+		return "", fleet.Invalidf("sort", "sort is %s, with - before it for the other way round", orList(view.Sorts()))
+	}
+	return text, nil
+}
+
+func (s *server) getInventory(r *request) (reply, error) {
+	q, err := r.inventoryQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	answer, err := s.Inventory.Inventory(r.Context(), registry, q)
+	if err != nil {
+		return reply{}, err
+	}
+	out := reply{document: answer.Encode, length: answer.Length, etag: etagOf([]byte(answer.Revision))}
+	if answer.Next > 0 {
+		values := r.URL.Query()
+		values.Set("offset", strconv.Itoa(answer.Next))
+		out.link = "<" + r.URL.EscapedPath() + "?" + values.Encode() + `>; rel="next"`
+	}
+	return out, nil
+}
+
+// inventoryQuery reads which rows are asked for, with all parameters of an inventory.
+func (r *request) inventoryQuery() (q view.Query, err error) {
+	if q, err = r.inventoryFilter(); err != nil {
+		return q, err
+	}
+	by, err := sortParam.of(r)
+	if err != nil {
+		return q, err
+	}
+	q.Sort, q.Descending = strings.CutPrefix(by, "-")
+	if q.Limit, err = limitParam.of(r); err != nil {
+		return q, err
+	}
+	q.Offset, err = offsetParam.of(r)
+	return q, err
+}
+
+// inventoryFilter reads the parameters that pick devices.
+func (r *request) inventoryFilter() (q view.Query, err error) {
+	if q.Search, err = deviceSearch.of(r); err != nil {
+		return q, err
+	}
+	q.Search = strings.ToLower(q.Search)
+	if q.Tags, err = deviceTags.of(r); err != nil {
+		return q, err
+	}
+	stale, err := deviceStale.of(r)
+	if err != nil {
+		return q, err
+	}
+	if stale > 0 { // whole minutes, so that an answer is good for a while
+		q.SeenBefore = time.Now().Add(-stale).Truncate(time.Minute)
+	}
+	if q.DiskBelow, err = deviceDisk.of(r); err != nil {
+		return q, err
+	}
+	if q.FolderStates, err = deviceFolderStates.of(r); err != nil {
+		return q, err
+	}
+	if q.Versions, err = deviceVersions.of(r); err != nil {
+		return q, err
+	}
+	if q.Systems, err = deviceSystems.of(r); err != nil {
+		return q, err
+	}
+	if q.Waiting, err = deviceWaits.of(r); err != nil {
+		return q, err
+	}
+	states, err := deviceStates.of(r)
+	for _, state := range states {
+		if slices.Contains(fleet.Connections(), fleet.Connection(state)) {
+			q.Connections = append(q.Connections, fleet.Connection(state))
+		} else {
+			q.Configurations = append(q.Configurations, fleet.Configuration(state))
+		}
+	}
+	return q, err
+}
+
+// Wire writes down what a view keeps as it is sent.
+type Wire struct{}
+
+// Row is a device of an inventory.
+func (Wire) Row(row *view.Row) ([]byte, error) {
+	text, err := encode(wireRow(row))
+	return bytes.TrimSuffix(text, []byte("\n")), err
+}
+
+// Inventory is one without its devices, and what comes after them.
+func (Wire) Inventory(page view.Page) (text []byte, tail string, err error) {
+	text, err = encode(api.Inventory{Total: page.Total, Matched: page.Matched, Counts: api.InventoryCounts(page.Counts),
+		Devices: []api.InventoryDevice{}})
+	return text, "]}\n", err
+}
+
+// State is a device of the list of states.
+func (Wire) State(id fleet.DeviceID, state fleet.State) ([]byte, error) {
+	text, err := encode(api.ListedState{DeviceID: string(id), DeviceState: wireState(state)})
+	return bytes.TrimSuffix(text, []byte("\n")), err
+}
+
+func wireRow(row *view.Row) api.InventoryDevice {
+	d, state := row.Device, row.State
+	wire := api.InventoryDevice{
+		DeviceID: string(d.ID), Label: d.Label, Tags: wireTags(d.Tags), Mode: string(row.Mode),
+		Connection: string(state.Connection), Configuration: string(state.Configuration),
+		Reason: state.Reason, Next: state.Next, Since: moment(state.Since), LastSeen: moment(state.LastSeen),
+		Address: state.Address, FoundBy: state.FoundBy, Waits: textsOf(row.Waits),
+		Version: row.Version, OS: row.OS, Arch: row.Arch, NeedBytes: row.NeedBytes,
+		Folders: wireFolderCounts(row.Folders),
+	}
+	if row.DiskFree >= 0 {
+		wire.DiskFree = &row.DiskFree
+	}
+	return wire
+}

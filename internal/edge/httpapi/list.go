@@ -1,0 +1,150 @@
+package httpapi
+
+import (
+	"slices"
+	"strings"
+
+	"muster/internal/engine/view"
+	"muster/internal/fleet"
+)
+
+const maxListLimit = 100_000
+
+// Answers gives again what was made of the same source; see view.View.
+type Answers interface {
+	Answer(from view.Source, key string, build func() (answer any, bytes int64, err error)) (any, error)
+}
+
+var (
+	searchParam = textParam("q", "Only what holds this text, whatever its letter case")
+	tagParam    = tagNamed("Only what carries this tag")
+	limitParam  = numberParam("limit", "At most so many; the Link header leads to the next ones", 1, maxListLimit)
+	afterParam  = textParam("after", "Only what comes after; take it from the Link header")
+)
+
+// listQuery is what a client asks of a list. The zero value is all of it.
+type listQuery struct {
+	search string // lower case
+	tag    fleet.Tag
+	limit  int // 0: none
+	after  string
+}
+
+// listQuery reads the query parameters that lists know and ignores all others.
+func (r *request) listQuery() (q listQuery, err error) {
+	if q.search, err = searchParam.of(r); err != nil {
+		return q, err
+	}
+	q.search = strings.ToLower(q.search)
+	if q.tag, err = tagParam.of(r); err != nil {
+		return q, err
+	}
+	if q.limit, err = limitParam.of(r); err != nil {
+		return q, err
+	}
+	q.after, err = afterParam.of(r)
+	return q, err
+}
+
+// listAsked is what a client asks of a list, and the registry that the list is made from.
+func (s *server) listAsked(r *request) (q listQuery, registry *fleet.Registry, err error) {
+	if q, err = r.listQuery(); err == nil {
+		registry, err = s.Registry.Registry(r.Context())
+	}
+	return q, registry, err
+}
+
+// holds tells whether one of the texts holds what is searched for.
+func (q listQuery) holds(texts ...string) bool {
+	return q.search == "" || slices.ContainsFunc(texts, func(text string) bool {
+		return strings.Contains(strings.ToLower(text), q.search)
+	})
+}
+
+func (q listQuery) carries(tags []fleet.Tag) bool { return q.tag == "" || slices.Contains(tags, q.tag) }
+
+// listing is how the members of a list are picked, paged and shown. They come in the list's order.
+type listing[T, Wire any] struct {
+	matches func(T) bool
+	cursor  func(T) string                              // names a member's place, also when it is gone
+	beyond  func(cursor string, member T) (bool, error) // whether the member comes after that place
+	wire    func(T) Wire
+}
+
+// showList encodes the part of a list that a client asked for.
+func showList[T, Wire any](r *request, q listQuery, members []T, as listing[T, Wire]) (reply, error) {
+	page := []Wire{}
+	var last T
+	for _, member := range members {
+		if !as.matches(member) {
+			continue
+		}
+		if q.after != "" {
+			beyond, err := as.beyond(q.after, member)
+			if err != nil {
+				return reply{}, fleet.Invalidf("query.after",
+					"after is no place in this list: take it from the Link header of the page before")
+			}
+			if !beyond {
+				continue
+			}
+		}
+		if q.limit > 0 && len(page) == q.limit {
+			out, err := showPage(page)
+			out.link = r.next(as.cursor(last))
+			return out, err
+		}
+		page = append(page, as.wire(member))
+		last = member
+	}
+	return showPage(page)
+}
+
+// encoded is a member of a list that was encoded before.
+type encoded []byte
+
+// showPage is show; members that are encoded already are only joined.
+func showPage[Wire any](page []Wire) (reply, error) {
+	members, done := any(page).([]encoded)
+	if !done {
+		return show(page)
+	}
+	size := len("[]\n")
+	for _, member := range members {
+		size += len(member) + 1
+	}
+	body := append(make([]byte, 0, size), '[')
+	for i, member := range members {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, member...)
+	}
+	return reply{body: append(body, "]\n"...)}, nil
+}
+
+// next is the Link to the members after a place.
+func (r *request) next(after string) string {
+	values := r.URL.Query()
+	values.Set("after", after)
+	return "<" + r.URL.EscapedPath() + "?" + values.Encode() + `>; rel="next"`
+}
+
+// answered gives what build makes of a source for the request: the same reply as before, as long as the source is the
+// same. key tells apart what two people who ask the same see. A caller with a scope sees a part, which is made for each
+// request.
+func (s *server) answered(r *request, from view.Source, key string, build func() (reply, error)) (reply, error) {
+	if !r.who.Scope.Whole() {
+		return build()
+	}
+	key += " " + r.URL.EscapedPath() + "?" + r.URL.RawQuery
+	answer, err := s.Answers.Answer(from, key, func() (any, int64, error) {
+		out, err := build()
+		out.etag = etagOf(out.body)
+		return out, int64(len(out.body)), err
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return answer.(reply), nil //nolint:forcetypeassert // it was built above
+}

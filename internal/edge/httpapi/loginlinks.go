@@ -1,0 +1,39 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+// LoginLinks makes and uses log-in links; see auth.People.
+type LoginLinks interface {
+	NewLink(ctx context.Context, user string) (code string, link fleet.LoginLink, err error)
+	Link(ctx context.Context, code string) (fleet.LoginLink, error)
+	UseLink(ctx context.Context, code, name, password string, from auth.Client) (auth.Started, error)
+}
+
+func (s *server) loginLinkRoutes() []route {
+	return []route{{
+		method: http.MethodPost, path: Prefix + "/login-links", name: "createLoginLink",
+		summary:    "Make a link that sets a password, once, within 15 minutes; the only reply that shows it",
+		permission: auth.ManageUsers, body: reflect.TypeFor[api.CreateLoginLink](), reply: reflect.TypeFor[api.LoginLink](),
+		volatile: true, looksUp: true, off: s.LoginLinks == nil, handle: s.createLoginLink,
+	}}
+}
+
+func (s *server) createLoginLink(r *request) (reply, error) {
+	body, err := decode[api.CreateLoginLink](r)
+	if err != nil {
+		return reply{}, err
+	}
+	code, link, err := s.LoginLinks.NewLink(r.Context(), orBlank(body.User))
+	if err != nil {
+		return reply{}, orNotFound(err, noUser(orBlank(body.User)))
+	}
+	return show(api.LoginLink{Path: auth.LoginPath + code, User: link.User, ExpiresAt: api.Time{Time: link.ExpiresAt}})
+}

@@ -1,0 +1,104 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/engine/view"
+	"muster/internal/fleet"
+)
+
+// maxOverviewStops is how many stops the overview shows; the list of stops has all.
+const maxOverviewStops = 100
+
+var (
+	stoppedDevice = deviceParam("Only what stops the device with this ID")
+	stoppedTag    = tagNamed("Only what stops some device with this tag")
+)
+
+func (s *server) stopRoutes() []route {
+	return []route{{
+		method: http.MethodGet, path: Prefix + "/stops", name: "listStops", permission: auth.Read,
+		summary: "Everything that keeps Muster from writing: of the server, the fleet, tags and devices; the strictest wins",
+		query:   []parameter{stoppedDevice, stoppedTag, limitParam, afterParam},
+		reply:   reflect.TypeFor[[]api.ModeStop](), handle: s.listStops,
+	}}
+}
+
+func (s *server) listStops(r *request) (reply, error) {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	q, err := r.listQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	device, err := s.chosenDevice(r, stoppedDevice)
+	if err != nil {
+		return reply{}, err
+	}
+	return showList(r, q, s.stops(r.Context(), registry), listing[view.Stop, api.ModeStop]{
+		matches: func(stop view.Stop) bool {
+			return (device == "" || stop.Concerns(registry.Devices[device])) &&
+				(q.tag == "" || stop.ConcernsTag(q.tag, registry))
+		},
+		cursor: func(stop view.Stop) string { return cursorOfStop(stop, registry) },
+		beyond: func(cursor string, stop view.Stop) (bool, error) { return beyondStop(cursor, stop, registry) },
+		wire:   func(stop view.Stop) api.ModeStop { return wireStop(s.dated(r.Context(), stop), registry) },
+	})
+}
+
+// cursorOfStop names the place of the stop in the list.
+func cursorOfStop(stop view.Stop, registry *fleet.Registry) string {
+	switch stop.Kind {
+	case view.StopOfTag:
+		return "tag." + string(stop.Scope.Tag)
+	case view.StopOfDevice:
+		return "device." + deviceCursor(registry.Devices[stop.Scope.Device])
+	}
+	return string(stop.Kind) + "."
+}
+
+// beyondStop tells whether a stop comes after a place in the list.
+func beyondStop(cursor string, stop view.Stop, registry *fleet.Registry) (bool, error) {
+	kind, place, found := strings.Cut(cursor, ".")
+	at := slices.Index(view.StopKinds, view.StopKind(kind))
+	if at < 0 || !found {
+		return false, errors.New("no cursor of a stop")
+	}
+	order := cmp.Compare(slices.Index(view.StopKinds, stop.Kind), at)
+	switch {
+	case order != 0:
+		return order > 0, nil
+	case stop.Kind == view.StopOfTag:
+		return string(stop.Scope.Tag) > place, nil
+	case stop.Kind == view.StopOfDevice:
+		return beyondDevice(place, registry.Devices[stop.Scope.Device])
+	}
+	return false, nil
+}
+
+// dated is a stop with who set it and when. The stop of the server has neither.
+func (s *server) dated(ctx context.Context, stop view.Stop) view.Stop {
+	if stop.Kind != view.StopOfServer {
+		stop.ModeStop = s.Settings.DatedStop(ctx, stop.ModeStop)
+	}
+	return stop
+}
+
+func wireStop(stop view.Stop, registry *fleet.Registry) api.ModeStop {
+	wire := api.ModeStop{Scope: string(stop.Kind), Mode: string(stop.Mode), Tag: string(stop.Scope.Tag),
+		DeviceID: string(stop.Scope.Device), Devices: stop.Devices, Since: moment(stop.Since), By: stop.By}
+	if device := registry.Devices[stop.Scope.Device]; device != nil {
+		wire.Label = device.Label
+	}
+	return wire
+}

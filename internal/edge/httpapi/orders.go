@@ -1,0 +1,252 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+// OrderRunner has daemons do what people order.
+type OrderRunner interface {
+	// Begin keeps an order and answers; it is carried out by itself, one device after the other. A blank tag is of an
+	// order for one device. Conflict: Muster does not write to one of them, or another order is carried out on it.
+	Begin(ctx context.Context, spec fleet.OrderSpec, tag fleet.Tag, devices []fleet.DeviceID) (fleet.Order, error)
+}
+
+// OrderRecords are the orders that are kept.
+type OrderRecords interface {
+	Orders(ctx context.Context) ([]fleet.Order, error) // newest first
+	Order(ctx context.Context, id int64) (fleet.Order, error)
+}
+
+// orderSummaries say what each order does.
+var orderSummaries = map[fleet.OrderType]string{
+	fleet.OrderRestart: "Restart the daemon",
+	fleet.OrderRescan:  "Have the daemon scan its folders, or one of them",
+	fleet.OrderPause:   "Pause the daemon's connections to all other devices",
+	fleet.OrderResume:  "Resume the daemon's connections to all other devices",
+	fleet.OrderUpgrade: "Have the daemon install the newest release of Syncthing",
+}
+
+func (s *server) orderRoutes() []route {
+	const all, one = Prefix + "/orders", Prefix + "/orders/{orderID}"
+	off := s.OrderRunner == nil
+	routes := []route{
+		{method: http.MethodGet, path: all, name: "listOrders", permission: auth.Read,
+			summary: "Orders to daemons, newest first: what is carried out, and what came of the others",
+			query:   []parameter{searchParam, limitParam, afterParam},
+			reply:   reflect.TypeFor[[]api.Order](), off: off, handle: s.listOrders},
+		{method: http.MethodGet, path: one, name: "getOrder", permission: auth.Read, summary: "How far an order is",
+			reply: reflect.TypeFor[api.Order](), off: off, handle: s.getOrder},
+	}
+	for _, order := range fleet.OrderTypes {
+		name := string(order)
+		rt := route{method: http.MethodPost, permission: auth.Apply, query: orderParams[order],
+			reply: reflect.TypeFor[api.Order](), creates: true, onlyCreates: true, volatile: true, conflicts: true, off: off}
+		device, tag := rt, rt
+		device.path, device.name = Prefix+"/devices/{deviceID}/orders/"+name, name+"Device"
+		device.summary, device.handle = orderSummaries[order], s.orderDevice(order)
+		tag.path, tag.name = Prefix+"/tags/{tag}/orders/"+name, name+"Tag"
+		tag.summary = orderSummaries[order] +
+			", of the devices with a tag one after the other, ending at the first that fails"
+		tag.handle = s.orderTag(order)
+		routes = append(routes, device, tag)
+	}
+	return routes
+}
+
+var (
+	folderParam = textParam("folder", "Only the folder with this ID")
+	majorParam  = boolParam("major", "Also to another major version")
+)
+
+var orderParams = map[fleet.OrderType][]parameter{
+	fleet.OrderRescan: {folderParam}, fleet.OrderUpgrade: {majorParam},
+}
+
+// orderSpec reads what is asked for besides the type of the order.
+func (r *request) orderSpec(order fleet.OrderType) (out fleet.OrderSpec, err error) {
+	out.Type = order
+	switch order {
+	case fleet.OrderRescan:
+		out.Folder, err = folderParam.of(r)
+	case fleet.OrderUpgrade:
+		out.Major, err = majorParam.of(r)
+	}
+	return out, err
+}
+
+func (s *server) orderDevice(order fleet.OrderType) func(*request) (reply, error) {
+	return func(r *request) (reply, error) {
+		device, err := s.registered(r)
+		if err != nil {
+			return reply{}, err
+		}
+		return s.beginOrder(r, order, "", []fleet.DeviceID{device.ID})
+	}
+}
+
+// orderTag reaches the devices with a tag that the caller sees.
+func (s *server) orderTag(order fleet.OrderType) func(*request) (reply, error) {
+	return func(r *request) (reply, error) {
+		tag, err := r.tag()
+		if err != nil {
+			return reply{}, err
+		}
+		registry, err := s.Registry.Registry(r.Context())
+		if err != nil {
+			return reply{}, err
+		}
+		var with []fleet.Device
+		for _, device := range registry.Devices {
+			if slices.Contains(device.Tags, tag) {
+				with = append(with, device.Device)
+			}
+		}
+		if len(with) == 0 {
+			return reply{}, &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("no device carries the tag %q", tag),
+				Hint: "GET " + Prefix + "/tags lists all. Tags are case-sensitive."}
+		}
+		slices.SortFunc(with, fleet.CompareDevices)
+		ids := make([]fleet.DeviceID, len(with))
+		for i, device := range with {
+			ids[i] = device.ID
+		}
+		return s.beginOrder(r, order, tag, ids)
+	}
+}
+
+func (s *server) beginOrder(r *request, of fleet.OrderType, tag fleet.Tag, ids []fleet.DeviceID) (reply, error) {
+	spec, err := r.orderSpec(of)
+	if err != nil {
+		return reply{}, err
+	}
+	order, err := s.OrderRunner.Begin(r.Context(), spec, tag, ids)
+	if err != nil {
+		return reply{}, s.withNames(r, err)
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return showCreated(wireOrder(order, registry), true, Prefix+"/orders/"+strconv.FormatInt(order.ID, 10))
+}
+
+// withNames is an error whose message names devices as the caller knows them.
+func (s *server) withNames(r *request, err error) error {
+	registry, failed := s.Registry.Registry(r.Context())
+	var e *fleet.Error
+	if failed != nil || !errors.As(err, &e) {
+		return err
+	}
+	told := *e
+	told.Message = named(registry, e.Message)
+	return &told
+}
+
+// ordersFor are the orders that the caller may know of: with a scope, those for devices inside only.
+func (s *server) ordersFor(ctx context.Context, orders []fleet.Order) ([]fleet.Order, error) {
+	inside, err := s.insideOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(orders, func(order fleet.Order) bool {
+		return slices.ContainsFunc(order.Devices, func(id fleet.DeviceID) bool { return !inside(id) })
+	}), nil
+}
+
+func (s *server) listOrders(r *request) (reply, error) {
+	q, err := r.listQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	all, err := s.OrderRecords.Orders(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	if all, err = s.ordersFor(r.Context(), all); err != nil {
+		return reply{}, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return showList(r, q, all, listing[fleet.Order, api.Order]{
+		matches: func(order fleet.Order) bool {
+			return q.holds(string(order.Type), string(order.Tag), order.By, string(order.Status))
+		},
+		cursor: func(order fleet.Order) string { return strconv.FormatInt(order.ID, 10) },
+		beyond: func(cursor string, order fleet.Order) (bool, error) {
+			last, err := strconv.ParseInt(cursor, 10, 64)
+			return order.ID < last, err
+		},
+		wire: func(order fleet.Order) api.Order { return wireOrder(order, registry) },
+	})
+}
+
+func (s *server) getOrder(r *request) (reply, error) {
+	id, err := r.number("orderID")
+	if err != nil {
+		return reply{}, err
+	}
+	order, err := s.OrderRecords.Order(r.Context(), id)
+	if err == nil {
+		var seen []fleet.Order
+		if seen, err = s.ordersFor(r.Context(), []fleet.Order{order}); err == nil && len(seen) == 0 {
+			err = fleet.NotFoundf("there is no order %d", id)
+		}
+	}
+	if err != nil {
+		return reply{}, orNotFound(err, &fleet.Error{Code: fleet.CodeNotFound,
+			Message: fmt.Sprintf("there is no order %d, or not any more", id), Hint: "GET " + Prefix + "/orders lists all."})
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireOrder(order, registry))
+}
+
+func wireOrder(order fleet.Order, registry *fleet.Registry) api.Order {
+	out := api.Order{ID: order.ID, Type: string(order.Type), Tag: string(order.Tag), Folder: order.Folder,
+		Status: string(order.Status), Reason: named(registry, order.Reason), By: order.By, Done: order.Done,
+		Devices: make([]api.OrderDevice, len(order.Devices)), BeganAt: api.Time{Time: order.BeganAt},
+		EndedAt: moment(order.EndedAt)}
+	skipped := map[fleet.DeviceID]bool{}
+	for _, id := range order.Skipped {
+		skipped[id] = true
+	}
+	for i, id := range order.Devices {
+		out.Devices[i] = api.OrderDevice{DeviceID: string(id), State: stateInOrder(order, i)}
+		if skipped[id] {
+			out.Devices[i].State = "skipped"
+		}
+		if device := registry.Devices[id]; device != nil {
+			out.Devices[i].Label = device.Label
+		}
+	}
+	return out
+}
+
+// stateInOrder is how far an order is with its device at a place. Devices are reached strictly in turn.
+func stateInOrder(order fleet.Order, at int) string {
+	here := map[fleet.OrderStatus]string{fleet.OrderRunning: "running", fleet.OrderFailed: "failed",
+		fleet.OrderInterrupted: "unknown"}
+	switch {
+	case at < order.Done:
+		return "done"
+	case at == order.Done:
+		return here[order.Status]
+	case order.Status == fleet.OrderRunning:
+		return "waiting"
+	}
+	return "untouched"
+}

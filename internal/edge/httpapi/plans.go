@@ -1,0 +1,117 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"muster/api"
+	"muster/internal/core/plan"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+// Plans says what would be changed on a device now, and changes it.
+type Plans interface {
+	// Plan of a device whose configuration was never read: not_found.
+	Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error)
+	// Apply does what the plan with this digest says, and answers once the daemon was read back, with what was done and
+	// what the plan still asks for. consent names held changes that may be made this once, keep what is to stay as it is.
+	// When the plan is another by now: conflict.
+	Apply(
+		ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string,
+	) (done, waiting []plan.Change, err error)
+}
+
+func (s *server) planRoutes() []route {
+	return []route{
+		{
+			method: http.MethodGet, path: Prefix + "/devices/{deviceID}/plan", name: "getDevicePlan", permission: auth.Read,
+			summary: "What would be changed on the device now, and why",
+			reply:   reflect.TypeFor[api.Plan](), handle: s.getPlan,
+		},
+		{
+			method: http.MethodPost, path: Prefix + "/devices/{deviceID}/apply", name: "applyDevicePlan",
+			summary: "Apply the plan that was looked at, with consent to what is held; " +
+				"gives the state that came of it, what was done and what still waits",
+			permission: auth.Apply, body: reflect.TypeFor[api.ApplyPlan](), reply: reflect.TypeFor[api.AppliedPlan](),
+			volatile: true, conflicts: true, handle: s.applyPlan,
+		},
+	}
+}
+
+func (s *server) getPlan(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	end, err := s.planInTurn(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	defer end()
+	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
+		made, err := s.Plans.Plan(ctx, device.ID)
+		if err != nil {
+			return reply{}, s.notSeen(err)
+		}
+		if err := s.takeFor(ctx, made.Changes); err != nil {
+			return reply{}, err
+		}
+		registry, err := s.Registry.Registry(ctx)
+		if err != nil {
+			return reply{}, err
+		}
+		return show(wirePlan(made, registry))
+	})
+}
+
+// maxPlans is how many plans are made for readers at a time: what Muster recorded of the device is read before it is
+// known how much memory the plan needs.
+const maxPlans = 2
+
+// planInTurn waits until a plan may be made; end is called when it is.
+func (s *server) planInTurn(ctx context.Context) (end func(), err error) {
+	select {
+	case s.plans <- struct{}{}:
+		return func() { <-s.plans }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// takeFor asks for the memory that changes need on their way to the wire.
+func (s *server) takeFor(ctx context.Context, changes []plan.Change) error {
+	const copies, all = 3, 64 << 20
+	size := 0
+	for _, change := range changes {
+		size += change.ShownSize(all)
+	}
+	return s.take(ctx, int64(copies*size))
+}
+
+func wirePlan(made plan.Plan, registry *fleet.Registry) api.Plan {
+	return api.Plan{Digest: made.Digest, Generation: made.Generation, Changes: wireChanges(made.Changes, registry)}
+}
+
+// named is a text for a person in which devices have names instead of IDs.
+func named(registry *fleet.Registry, text string) string {
+	return fleet.WithNames(text, func(id fleet.DeviceID) string {
+		if registry == nil {
+			return ""
+		}
+		return registry.Label(id)
+	})
+}
+
+func wireChanges(changes []plan.Change, registry *fleet.Registry) []api.PlannedChange {
+	out := make([]api.PlannedChange, len(changes))
+	for i, change := range changes {
+		from, to := change.Shown()
+		out[i] = api.PlannedChange{
+			Key: change.Key.String(), From: from.JSON(), To: to.JSON(), Templates: change.Templates,
+			Class: string(change.Class), Reason: named(registry, change.Reason), Drift: change.Drift, Returns: change.Returns,
+		}
+	}
+	return out
+}

@@ -1,0 +1,239 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+// Rollouts follows and steers rollouts. An unknown one is not_found; what its status does not allow is conflict.
+type Rollouts interface {
+	// Rollouts are all, newest first, without members.
+	Rollouts(ctx context.Context) ([]fleet.Rollout, error)
+	Rollout(ctx context.Context, id int64) (fleet.Rollout, error)
+	Pause(ctx context.Context, id int64) (fleet.Rollout, error)
+	Resume(ctx context.Context, id int64) (fleet.Rollout, error)
+	Halt(ctx context.Context, id int64) (fleet.Rollout, error)
+	Undo(ctx context.Context, id int64) (fleet.Rollout, error)
+	// Approve needs another person than made the change, with --four-eyes.
+	Approve(ctx context.Context, id int64) (fleet.Rollout, error)
+	SetWaves(ctx context.Context, id int64, waves []string) (fleet.Rollout, error)
+	// Difference is what some generations changed together.
+	Difference(ctx context.Context, generations []int64) (fleet.Difference, error)
+}
+
+func (s *server) rolloutRoutes() []route {
+	const all, one = Prefix + "/rollouts", Prefix + "/rollouts/{rolloutID}"
+	detail, off := reflect.TypeFor[api.RolloutDetail](), s.Rollouts == nil
+	steer := func(verb, summary string, permission auth.Permission,
+		do func(Rollouts, context.Context, int64) (fleet.Rollout, error)) route {
+		return route{method: http.MethodPost, path: one + "/" + verb, name: verb + "Rollout", summary: summary,
+			permission: permission,
+			reply:      detail, volatile: true, conflicts: true, off: off,
+			handle: func(r *request) (reply, error) { return s.steer(r, verb, do) }}
+	}
+	return []route{
+		{method: http.MethodGet, path: all, name: "listRollouts", summary: "All rollouts, newest first",
+			permission: auth.Read,
+			query:      []parameter{searchParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Rollout](), off: off,
+			handle: s.listRollouts},
+		{method: http.MethodGet, path: one, name: "getRollout", summary: "One rollout with its members",
+			permission: auth.Read,
+			reply:      detail, off: off, handle: s.getRollout},
+		steer("pause", "Admit nobody until the rollout is resumed", auth.Apply, Rollouts.Pause),
+		steer("resume", "Go on with a paused rollout, or with a halted one in spite of what halted it", auth.Apply,
+			Rollouts.Resume),
+		steer("halt", "Admit nobody any more", auth.Apply, Rollouts.Halt),
+		steer("undo", "Take its changes of templates and tags back, on every device that got them", auth.WriteTemplates,
+			Rollouts.Undo),
+		steer("approve", "Let a rollout over many devices begin", auth.Approve, Rollouts.Approve),
+		{method: http.MethodPut, path: one + "/waves", name: "putRolloutWaves",
+			summary:    "Make the waves anew that are not admitted yet",
+			permission: auth.Apply, body: reflect.TypeFor[api.RolloutWaves](), reply: detail, volatile: true, conflicts: true,
+			off:    off,
+			handle: s.putRolloutWaves},
+	}
+}
+
+func (s *server) listRollouts(r *request) (reply, error) {
+	q, registry, err := s.listAsked(r)
+	if err != nil {
+		return reply{}, err
+	}
+	rollouts, err := s.rolloutsFor(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return showList(r, q, rollouts, listing[fleet.Rollout, api.Rollout]{
+		matches: func(one fleet.Rollout) bool { return q.holds(one.Cause, string(one.Status)) },
+		cursor:  func(one fleet.Rollout) string { return strconv.FormatInt(one.ID, 10) },
+		beyond: func(cursor string, one fleet.Rollout) (bool, error) {
+			id, err := strconv.ParseInt(cursor, 10, 64)
+			return one.ID < id, err
+		},
+		wire: func(rollout fleet.Rollout) api.Rollout { return wireRollout(rollout, registry) },
+	})
+}
+
+func (s *server) getRollout(r *request) (reply, error) {
+	id, err := r.number("rolloutID")
+	if err != nil {
+		return reply{}, err
+	}
+	rollout, err := s.rolloutFor(r.Context(), id)
+	if err != nil {
+		return reply{}, noRollout(id, err)
+	}
+	return s.showRollout(r, rollout)
+}
+
+func (s *server) steer(r *request, verb string, do func(Rollouts, context.Context, int64) (fleet.Rollout,
+	error)) (reply, error) {
+	id, err := r.number("rolloutID")
+	if err != nil {
+		return reply{}, err
+	}
+	if err := s.maySteer(r, id); err != nil {
+		return reply{}, noRollout(id, err)
+	}
+	rollout, err := do(s.Rollouts, r.Context(), id)
+	if err != nil {
+		return reply{}, noRollout(id, err)
+	}
+	if err := s.record(r, "rollout."+verb, strconv.FormatInt(id, 10), rollout.Cause); err != nil {
+		return reply{}, err
+	}
+	return s.showRollout(r, rollout)
+}
+
+func (s *server) putRolloutWaves(r *request) (reply, error) {
+	body, err := decode[api.RolloutWaves](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"waves": body.Waves == nil}); err != nil {
+		return reply{}, err
+	}
+	return s.steer(r, "waves", func(rollouts Rollouts, ctx context.Context, id int64) (fleet.Rollout, error) {
+		return rollouts.SetWaves(ctx, id, *body.Waves)
+	})
+}
+
+// noRollout says where the rollouts are when there is none of that ID.
+func noRollout(id int64, err error) error {
+	if fleet.CodeOf(err) != fleet.CodeNotFound {
+		return err
+	}
+	return &fleet.Error{
+		Code: fleet.CodeNotFound, Message: "there is no rollout " + strconv.FormatInt(id, 10),
+		Hint: "GET " + Prefix + "/rollouts lists all.", Err: err,
+	}
+}
+
+func (s *server) showRollout(r *request, rollout fleet.Rollout) (reply, error) {
+	detail, err := s.wireRolloutDetail(r, rollout)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(detail)
+}
+
+func (s *server) wireRolloutDetail(r *request, rollout fleet.Rollout) (api.RolloutDetail, error) {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return api.RolloutDetail{}, err
+	}
+	difference, err := s.differenceSeen(r.Context(), rollout.Carries)
+	if err != nil {
+		return api.RolloutDetail{}, err
+	}
+	detail := api.RolloutDetail{Rollout: wireRollout(rollout, registry),
+		Members:   make([]api.RolloutMember, len(rollout.Members)),
+		Templates: wireTemplateDifferences(difference.Templates), Tags: wireTagDifferences(difference.Tags),
+		Vars: wireVarsDifferences(difference.Vars)}
+	for i, member := range rollout.Members {
+		detail.Members[i] = api.RolloutMember{
+			DeviceID: string(member.Device), Wave: member.Wave, State: string(member.State),
+			Reason: named(registry, member.Reason),
+			Was:    string(member.Was), Errors: member.Errors, Waived: member.Waived,
+		}
+		if device := registry.Devices[member.Device]; device != nil {
+			detail.Members[i].Label = device.Label
+		}
+	}
+	return detail, nil
+}
+
+func wireTemplateDifferences(templates []fleet.TemplateDifference) []api.RolloutTemplate {
+	text := func(t *fleet.Template) *api.TemplateText {
+		if t == nil {
+			return nil
+		}
+		return &api.TemplateText{Op: string(t.Op), Key: t.Key, Priority: t.Priority, Template: t.Text}
+	}
+	out := make([]api.RolloutTemplate, len(templates))
+	for i, t := range templates {
+		out[i] = api.RolloutTemplate{ID: t.ID, Label: t.Label, Before: text(t.Before), After: text(t.After)}
+	}
+	return out
+}
+
+func wireTagDifferences(tags []fleet.TagDifference) []api.RolloutTag {
+	out := make([]api.RolloutTag, len(tags))
+	for i, t := range tags {
+		out[i] = api.RolloutTag{Tag: string(t.Tag), DeviceID: string(t.Device), Template: t.Template, Carried: t.Carried}
+	}
+	return out
+}
+
+// wireVarsDifferences has one entry for each var that is another one.
+func wireVarsDifferences(all []fleet.VarsDifference) []api.RolloutVar {
+	out := []api.RolloutVar{}
+	for _, d := range all {
+		before, after := d.Before.Values(), d.After.Values()
+		names := maps.Clone(before)
+		maps.Copy(names, after)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if !bytes.Equal(before[name], after[name]) {
+				out = append(out, api.RolloutVar{Name: name, Tag: string(d.Tag), DeviceID: string(d.Device),
+					Before: before[name], After: after[name]})
+			}
+		}
+	}
+	return out
+}
+
+// wireRollout names devices in its texts as the registry does; without one, by the first letters of their IDs.
+func wireRollout(rollout fleet.Rollout, registry *fleet.Registry) api.Rollout {
+	out := api.Rollout{
+		ID: rollout.ID, Generation: rollout.Generation, Before: rollout.Before, Cause: rollout.Cause,
+		Status: string(rollout.Status),
+		Reason: named(registry, rollout.Reason), Next: named(registry, rollout.Next), Waves: rollout.Waves,
+		Wave:     rollout.Wave,
+		WavePlan: rollout.WavePlan, Undoes: rollout.Undoes, UndoneBy: rollout.UndoneBy, SupersededBy: rollout.SupersededBy,
+		CreatedAt: api.Time{Time: rollout.CreatedAt}, StartedAt: moment(rollout.StartedAt), WaveAt: moment(rollout.WaveAt),
+		EndedAt: moment(rollout.EndedAt),
+	}
+	if out.Waves == nil {
+		out.Waves = []int{} // events are encoded otherwise than answers
+	}
+	if out.WavePlan == nil {
+		out.WavePlan = []string{}
+	}
+	if a := rollout.Approval; a != nil {
+		out.Approval = &api.RolloutApproval{Reason: a.Reason, By: a.By, At: moment(a.At)}
+	}
+	if halt := rollout.Halt; halt != nil {
+		out.Halt = &api.RolloutHalt{By: halt.By, Gate: string(halt.Gate), Device: string(halt.Device), Saw: halt.Saw,
+			At: api.Time{Time: halt.At}}
+	}
+	return out
+}

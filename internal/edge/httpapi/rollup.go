@@ -1,0 +1,91 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/engine/view"
+	"muster/internal/fleet"
+)
+
+// rollupRoutes give in one answer what a page of the console needs of all folders and of all tags.
+func (s *server) rollupRoutes() []route {
+	return []route{
+		{
+			method:     http.MethodGet,
+			path:       Prefix + "/overview/folders",
+			name:       "listFolderOverviews",
+			permission: auth.Read,
+			summary:    "Every folder with the numbers of its devices, sorted",
+			query: []parameter{
+				searchParam,
+				folderStates,
+				limitParam,
+				afterParam,
+			},
+			reply:  reflect.TypeFor[[]api.FolderOverview](),
+			off:    s.Folders == nil,
+			handle: s.listFolderOverviews,
+		},
+		{method: http.MethodGet, path: Prefix + "/overview/tags", name: "listTagOverviews", permission: auth.Read,
+			summary: "Every tag with what carries it, sorted", reply: reflect.TypeFor[[]api.TagOverview](),
+			handle: s.listTagOverviews},
+	}
+}
+
+func (s *server) listFolderOverviews(r *request) (reply, error) {
+	q, registry, err := s.listAsked(r)
+	if err != nil {
+		return reply{}, err
+	}
+	states, err := folderStates.of(r)
+	if err != nil {
+		return reply{}, err
+	}
+	folders, err := s.Folders.FolderOverviews(r.Context(), registry)
+	if err != nil {
+		return reply{}, err
+	}
+	return showList(r, q, folders, listing[view.FolderOverview, api.FolderOverview]{
+		matches: func(f view.FolderOverview) bool {
+			return q.holds(f.Folder, f.Label) && (len(states) == 0 || slices.ContainsFunc(states,
+				func(state fleet.FolderState) bool { return f.Devices.Of(state) > 0 }))
+		},
+		cursor: func(f view.FolderOverview) string { return f.Folder },
+		beyond: func(cursor string, f view.FolderOverview) (bool, error) { return f.Folder > cursor, nil },
+		wire: func(f view.FolderOverview) api.FolderOverview {
+			return api.FolderOverview{Folder: f.Folder, Label: f.Label, Devices: wireFolderCounts(f.Devices),
+				GlobalBytes: f.GlobalBytes, NeedBytes: f.NeedBytes}
+		},
+	})
+}
+
+func (s *server) listTagOverviews(r *request) (reply, error) {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return s.answered(r, view.OfRegistry(registry), "", func() (reply, error) {
+		tags := registry.Tags()
+		out := make([]api.TagOverview, len(tags))
+		at := make(map[fleet.Tag]*api.TagOverview, len(tags))
+		for i, tag := range tags {
+			out[i] = api.TagOverview{Tag: string(tag), Templates: []int64{}}
+			at[tag] = &out[i]
+		}
+		for _, device := range registry.Devices {
+			for _, tag := range device.Tags {
+				at[tag].Devices++
+			}
+		}
+		for _, template := range registry.Templates {
+			for _, tag := range template.Tags {
+				at[tag].Templates = append(at[tag].Templates, template.ID)
+			}
+		}
+		return show(out)
+	})
+}

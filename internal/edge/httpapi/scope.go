@@ -1,0 +1,137 @@
+package httpapi
+
+import (
+	"context"
+
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+// A caller may have a scope: the devices with certain tags. Three things keep it, and no handler has to:
+//   - the registry that handlers read has nothing that is outside (scopedRegistry);
+//   - a route whose path names a device outside answers as if it were not registered (mayReach);
+//   - every route that such a caller's role reaches is in reaches; one that is not there is forbidden.
+//
+// A handler that lists what does not come from the registry leaves out what insideOf does not know. What a caller
+// changes is judged by what the templates make of devices outside; see change.Changes.
+
+// reach is what a caller with a scope may do on a route.
+type reach int
+
+const (
+	byDevice   reach = iota + 1 // the path names a device: one outside is not there
+	byView                      // the handler shows and changes only what is inside
+	own                         // it is about the caller, and no device
+	shared                      // it is for all alike: they read it and change nothing
+	wholeFleet                  // it is about the whole fleet: forbidden
+)
+
+// reaches are the routes that viewers and operators may use, by name. Nobody else has a scope.
+var reaches = map[string]reach{
+	"getDevice": byDevice, "getDeviceTags": byDevice, "tagDevice": byDevice, "untagDevice": byDevice,
+	"getDeviceStatus": byDevice, "getDeviceVersion": byDevice, "getDeviceConfig": byDevice, "getDeviceState": byDevice,
+	"getDeviceTrust": byDevice, "getDevicePlan": byDevice, "applyDevicePlan": byDevice, "listRevisions": byDevice,
+	"getRevision": byDevice, "compareRevisions": byDevice, "restoreRevision": byDevice, "getDeviceSettings": byDevice,
+	"putDeviceSettings": byDevice, "getDeviceWhy": byDevice, "listDeviceTemplates": byDevice,
+	"restartDevice": byDevice, "rescanDevice": byDevice, "pauseDevice": byDevice, "resumeDevice": byDevice,
+	"upgradeDevice":     byDevice,
+	"listDeviceFolders": byDevice, "getDeviceVars": byDevice, "getEffectiveVars": byDevice,
+
+	"listDevices": byView, "listStates": byView, "listTags": byView, "listTagDevices": byView, "getTagSettings": byView,
+	"getTagProtection": byView, "getTagVars": byView,
+	"listConsents": byView, "answerConsents": byView, "listGivenConsents": byView,
+	"planWhatIf": byView, "listRollouts": byView, "getRollout": byView, "pauseRollout": byView, "resumeRollout": byView,
+	"haltRollout": byView, "putRolloutWaves": byView, "listStops": byView, "evaluateTemplate": byView,
+	"listFolders": byView, "getFolder": byView, "followEvents": byView, "listEventLog": byView,
+	"listAudit": byView, "listPending": byView,
+	"dismissPending": byView, "getOverview": byView, "getInventory": byView, "listDifferences": byView,
+	"applyChanges": byView, "listWaiting": byView, "restartTag": byView,
+	"rescanTag": byView, "pauseTag": byView, "resumeTag": byView, "upgradeTag": byView,
+	"listOrders": byView, "getOrder": byView,
+	"listFolderOverviews": byView, "listTagOverviews": byView,
+
+	"tagTemplate": byView, "untagTemplate": byView, "deleteTag": byView,
+
+	"getDeviceLog": byDevice, "listDeviceDisks": byDevice, "listFileOnDevices": byView, "listFailedItems": byView,
+	"listFolderDevices": byView, "getFolderState": byView,
+	"listFolderShares": byView, "getFolderMatrix": byView, "listOneSidedShares": byView,
+
+	"listTemplates": shared, "getTemplate": shared, "getTemplateSaver": shared, "getTemplateTags": shared,
+	"listTemplateVersions": shared, "getTemplateVersion": shared,
+	"listTagTemplates": shared,
+	"putTagSettings":   shared, "getConfigurator": shared, "putConfigurator": shared, "getFolderRoots": shared,
+	"getAuthorKeys": shared,
+	"getOpenAPI":    shared, "getVersion": shared,
+
+	"logout": own, "whoami": own, "listSessions": own, "endSession": own, "changePassword": own,
+
+	"getMetrics": wholeFleet, "getHistory": wholeFleet,
+	"verifyAudit": wholeFleet, "signAudit": wholeFleet, "listEnrollments": wholeFleet,
+	"countEnrollments": wholeFleet, "getFleet": byView, "planFleet": wholeFleet, "applyFleet": wholeFleet,
+}
+
+// mayReach checks a caller's scope against a route.
+func (s *server) mayReach(r *request, rt route) error {
+	if r.who.Scope.Whole() {
+		return nil
+	}
+	switch at := reaches[rt.name]; {
+	case at == byDevice:
+		_, err := s.registered(r)
+		return err
+	case at == byView, at == own, at == shared && reads(r.Request):
+		return nil
+	}
+	return fleet.OutOfScope("that is for the whole fleet, and this token is for " + r.who.Scope.Devices() + " only")
+}
+
+// scopedRegistry gives every caller the part of the registry that is in their scope.
+type scopedRegistry struct {
+	whole Registry
+	views fleet.Views
+}
+
+func (v *scopedRegistry) Registry(ctx context.Context) (*fleet.Registry, error) {
+	registry, err := v.whole.Registry(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return v.views.Of(ctx, registry), nil
+}
+
+// wholeRegistry is for what is computed of the whole fleet before a part of it is shown.
+func (s *server) wholeRegistry(ctx context.Context) (*fleet.Registry, error) {
+	return s.Registry.Registry(fleet.WithScope(ctx, fleet.Scope{}))
+}
+
+// asCaller is a context for work that the caller asked for.
+func asCaller(ctx context.Context, who auth.Principal) context.Context {
+	return fleet.WithScope(fleet.WithRole(fleet.WithActor(ctx, who.Name), who.Role), who.Scope)
+}
+
+// insideOf tells the devices that the caller may know of.
+func (s *server) insideOf(ctx context.Context) (func(fleet.DeviceID) bool, error) {
+	if fleet.ScopeIn(ctx).Whole() {
+		return func(fleet.DeviceID) bool { return true }, nil
+	}
+	registry, err := s.Registry.Registry(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(id fleet.DeviceID) bool { return registry.Devices[id] != nil }, nil
+}
+
+// tagsFor are the tags of a template, or of all that there is, as the caller sees them.
+func (s *server) tagsFor(ctx context.Context, tags []fleet.Tag) ([]fleet.Tag, error) {
+	whole, err := s.wholeRegistry(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return whole.TagsWithin(fleet.ScopeIn(ctx), tags), nil
+}
+
+// conditionOnTags is the condition of a write to the tags of a template, or of all that there is.
+func (s *server) conditionOnTags(r *request) (func(fleet.Found) error, error) {
+	whole, err := s.wholeRegistry(r.Context())
+	return condition(r, func(is fleet.Found) any { return wireTags(whole.TagsWithin(r.who.Scope, is.Tags)) }), err
+}

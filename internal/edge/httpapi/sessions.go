@@ -1,0 +1,169 @@
+package httpapi
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"reflect"
+	"time"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+// Sessions logs people in and out; see auth.People.
+type Sessions interface {
+	LogIn(ctx context.Context, name, password string, from auth.Client) (auth.Started, error)
+	LogOut(ctx context.Context, who auth.Principal) error
+	Sessions(ctx context.Context, who auth.Principal) ([]fleet.Session, error)
+	EndSession(ctx context.Context, who auth.Principal, id string) error
+	ChangePassword(ctx context.Context, who auth.Principal, current, password string, from auth.Client) (auth.Started,
+		error)
+	Renew(ctx context.Context, who auth.Principal, cookie string) (token string)
+}
+
+func (s *server) sessionRoutes() []route {
+	started := reflect.TypeFor[api.NewSession]()
+	routes := []route{
+		{method: http.MethodPost, path: Prefix + "/login", name: "login",
+			summary: "Log in; the reply sets the cookie of a browser's session, too", permission: auth.Public,
+			body: reflect.TypeFor[api.Login](), reply: started, volatile: true, handle: s.login},
+		{method: http.MethodPost, path: Prefix + "/logout", name: "logout", summary: "End this session",
+			permission: auth.Self, conflicts: true, handle: s.logout},
+		{method: http.MethodGet, path: Prefix + "/whoami", name: "whoami", summary: "Whose credential this is",
+			permission: auth.Self, reply: reflect.TypeFor[api.Whoami](), handle: s.whoami},
+		{method: http.MethodGet, path: Prefix + "/sessions", name: "listSessions",
+			summary: "One's own sessions, for an admin those of all users, newest first", permission: auth.Self,
+			reply: reflect.TypeFor[[]api.Session](), handle: s.listSessions},
+		{method: http.MethodDelete, path: Prefix + "/sessions/{session}", name: "endSession",
+			summary: "End one of one's own sessions, as an admin any", permission: auth.Self, handle: s.endSession},
+		{method: http.MethodPut, path: Prefix + "/password", name: "changePassword",
+			summary: "Change one's own password; ends all of one's sessions and starts a new one", permission: auth.Self,
+			body: reflect.TypeFor[api.ChangePassword](), reply: started, volatile: true, conflicts: true,
+			handle: s.changePassword},
+	}
+	for i := range routes {
+		routes[i].off = s.Sessions == nil
+	}
+	return routes
+}
+
+func (s *server) login(r *request) (reply, error) {
+	body, err := decode[api.Login](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"userid": body.UserID == nil, "password": body.Password == nil}); err != nil {
+		return reply{}, err
+	}
+	started, err := s.Sessions.LogIn(r.Context(), *body.UserID, *body.Password, clientOf(r.Request))
+	if err != nil {
+		return reply{}, err
+	}
+	return showStarted(r.Request, started)
+}
+
+func showStarted(r *http.Request, started auth.Started) (reply, error) {
+	out, err := show(api.NewSession{Token: started.Token, ExpiresAt: api.Time{Time: started.Session.ExpiresAt}})
+	out.cookies = cookiesOf(r, started)
+	return out, err
+}
+
+func (s *server) logout(r *request) (reply, error) {
+	if err := s.Sessions.LogOut(r.Context(), r.who); err != nil {
+		return reply{}, err
+	}
+	return reply{status: http.StatusNoContent, cookies: []*http.Cookie{noSessionCookie(r.Request)}}, nil
+}
+
+func (s *server) whoami(r *request) (reply, error) {
+	out := api.Whoami{Name: r.who.Name, Role: string(r.who.Role), Credential: string(r.who.Credential)}
+	if !r.who.ExpiresAt.IsZero() {
+		out.ExpiresAt = &api.Time{Time: r.who.ExpiresAt}
+	}
+	return show(out)
+}
+
+func (s *server) listSessions(r *request) (reply, error) {
+	sessions, err := s.Sessions.Sessions(r.Context(), r.who)
+	if err != nil {
+		return reply{}, err
+	}
+	out := make([]api.Session, len(sessions))
+	for i, v := range sessions {
+		out[i] = api.Session{
+			ID: v.ID, User: v.User, CreatedAt: api.Time{Time: v.CreatedAt}, LastUsedAt: api.Time{Time: v.LastUsedAt},
+			ExpiresAt: api.Time{Time: v.ExpiresAt}, Address: v.Address, Client: v.Client, Current: v.ID == r.who.Session,
+		}
+	}
+	return show(out)
+}
+
+func (s *server) endSession(r *request) (reply, error) {
+	return nothing(orNotFound(s.Sessions.EndSession(r.Context(), r.who, r.segment("session")), &fleet.Error{
+		Code: fleet.CodeNotFound, Message: "there is no such session", Hint: "GET " + Prefix + "/sessions lists all.",
+	}))
+}
+
+func (s *server) changePassword(r *request) (reply, error) {
+	body, err := decode[api.ChangePassword](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"current": body.Current == nil, "password": body.Password == nil}); err != nil {
+		return reply{}, err
+	}
+	started, err := s.Sessions.ChangePassword(r.Context(), r.who, *body.Current, *body.Password, clientOf(r.Request))
+	if err != nil {
+		return reply{}, err
+	}
+	return showStarted(r.Request, started)
+}
+
+// clientOf says where a request comes from.
+func clientOf(r *http.Request) auth.Client {
+	address, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		address = r.RemoteAddr
+	}
+	return auth.Client{Address: address, Name: r.UserAgent(), Device: auth.CookieOf(r, auth.DeviceCookie)}
+}
+
+// deviceLife is how long a browser keeps a device cookie. It is worthless once the password is another one.
+const deviceLife = 365 * 24 * time.Hour
+
+// cookiesOf are the cookies of a session that was started for a browser.
+func cookiesOf(r *http.Request, started auth.Started) []*http.Cookie {
+	all := []*http.Cookie{sessionCookie(r, started.Token)}
+	if started.Device != "" {
+		all = append(all, cookie(r, auth.DeviceCookie, started.Device, int(deviceLife.Seconds())))
+	}
+	return all
+}
+
+// sessionCookie lasts until the browser ends, or the session.
+func sessionCookie(r *http.Request, token string) *http.Cookie {
+	return cookie(r, auth.SessionCookie, token, 0)
+}
+
+func noSessionCookie(r *http.Request) *http.Cookie { return cookie(r, auth.SessionCookie, "", -1) }
+
+func cookie(r *http.Request, name, value string, maxAge int) *http.Cookie {
+	secure := !auth.PlainCookies(r)
+	if secure {
+		name = auth.HostPrefix + name
+	}
+	return &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: maxAge, Secure: secure, HttpOnly: true,
+		SameSite: http.SameSiteStrictMode}
+}
+
+// renew replaces the token in the cookie of a request when its time has come. Streams keep theirs.
+func (s *server) renew(w http.ResponseWriter, r *http.Request, who auth.Principal) {
+	if who.Credential != auth.CredentialCookie || s.Sessions == nil {
+		return
+	}
+	if token := s.Sessions.Renew(r.Context(), who, auth.CookieOf(r, auth.SessionCookie)); token != "" {
+		http.SetCookie(w, sessionCookie(r, token))
+	}
+}

@@ -1,0 +1,197 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/engine/view"
+	"muster/internal/fleet"
+)
+
+// Shares is how devices share folders; see view.View.
+type Shares interface {
+	DevicesWith(registry *fleet.Registry, folder string) []*fleet.Registered
+	SharesOf(ctx context.Context, registry *fleet.Registry, folder string, devices []*fleet.Registered) (
+		[]view.SharedFolder, error)
+	OneSidedShares(ctx context.Context, whole, seen *fleet.Registry,
+		show func(from view.Source, shares func() []view.OneSidedShare) error) error
+}
+
+const (
+	maxSharesPage = 200    // devices whose configurations are read for one answer
+	maxOneSided   = 10_000 // shares of one answer
+)
+
+func (s *server) shareRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: Prefix + "/folders/{folderID}/shares", name: "listFolderShares",
+			permission: auth.Read, query: []parameter{limitParam, afterParam},
+			summary: "How each device shares the folder, and which shares only one side has; 200 devices at most",
+			reply:   reflect.TypeFor[[]api.FolderShare](), off: s.Shares == nil, handle: s.listFolderShares},
+		{method: http.MethodGet, path: Prefix + "/overview/one-sided-shares", name: "listOneSidedShares",
+			permission: auth.Read, query: []parameter{searchParam, tagParam, limitParam, afterParam},
+			summary: "Shares of all folders that only one side has, by folder; 10,000 at most",
+			reply:   reflect.TypeFor[[]api.OneSidedShare](), off: s.Shares == nil, handle: s.listOneSidedShares},
+		{method: http.MethodGet, path: Prefix + "/overview/matrix", name: "getFolderMatrix", permission: auth.Read,
+			summary: "Folders by device: how each of them is on the first 60 devices that the filters pick",
+			query:   []parameter{searchParam, tagParam}, reply: reflect.TypeFor[api.FolderMatrix](),
+			off: s.Folders == nil, handle: s.getFolderMatrix},
+	}
+}
+
+func (s *server) listFolderShares(r *request) (reply, error) {
+	folder, err := r.folderID()
+	if err != nil {
+		return reply{}, err
+	}
+	q, registry, err := s.listAsked(r)
+	if err != nil {
+		return reply{}, err
+	}
+	with := s.Shares.DevicesWith(registry, folder)
+	if len(with) == 0 {
+		return reply{}, noFolder(nil)
+	}
+	if q.limit == 0 || q.limit > maxSharesPage {
+		q.limit = maxSharesPage
+	}
+	page, link, err := pageOfDevices(r, q, with)
+	if err != nil {
+		return reply{}, err
+	}
+	shares, err := s.Shares.SharesOf(r.Context(), registry, folder, page)
+	if err != nil {
+		return reply{}, err
+	}
+	shown := make([]api.FolderShare, len(shares))
+	for i, share := range shares {
+		shown[i] = wireShare(share)
+	}
+	out, err := showPage(shown)
+	out.link = link
+	return out, err
+}
+
+// pageOfDevices are the devices that one answer is about, and the way to the next ones.
+func pageOfDevices(r *request, q listQuery, all []*fleet.Registered) ([]*fleet.Registered, string, error) {
+	first := 0
+	if q.after != "" {
+		at := slices.IndexFunc(all, func(device *fleet.Registered) bool { return string(device.ID) == q.after })
+		if at < 0 {
+			return nil, "", fleet.Invalidf("query.after",
+				"after is no place in this list: take it from the Link header of the page before")
+		}
+		first = at + 1
+	}
+	end := min(first+q.limit, len(all))
+	if end == len(all) {
+		return all[first:end], "", nil
+	}
+	return all[first:end], r.next(string(all[end-1].ID)), nil
+}
+
+func wireShare(s view.SharedFolder) api.FolderShare {
+	wire := api.FolderShare{DeviceID: string(s.Device.ID), Label: s.Device.Label, Peers: []api.SharePeer{}}
+	if s.Share == nil {
+		return wire
+	}
+	wire.Known, wire.Type, wire.Path, wire.Paused = true, s.Share.Type, s.Share.Path, s.Share.Paused
+	for _, peer := range s.Peers {
+		wire.Peers = append(wire.Peers, api.SharePeer{DeviceID: string(peer.Device), Label: peer.Label,
+			Encrypted: peer.Encrypted, Connected: connectedWord(peer), Side: string(peer.Side)})
+	}
+	return wire
+}
+
+func connectedWord(peer view.SharePeer) string {
+	switch {
+	case !peer.KnowsConnected:
+		return "unknown"
+	case peer.Connected:
+		return "yes"
+	}
+	return "no"
+}
+
+func (s *server) listOneSidedShares(r *request) (out reply, err error) {
+	q, err := r.listQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	if q.limit == 0 || q.limit > maxOneSided {
+		q.limit = maxOneSided
+	}
+	whole, err := s.wholeRegistry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	seen, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	err = s.Shares.OneSidedShares(r.Context(), whole, seen,
+		func(from view.Source, shares func() []view.OneSidedShare) (err error) {
+			out, err = s.answered(r, from, "", func() (reply, error) { return showOneSided(r, q, shares()) })
+			return err
+		})
+	return out, err
+}
+
+func showOneSided(r *request, q listQuery, all []view.OneSidedShare) (reply, error) {
+	return showList(r, q, all, listing[view.OneSidedShare, api.OneSidedShare]{
+		matches: func(o view.OneSidedShare) bool {
+			return (q.carries(o.Device.Tags) || q.carries(o.Peer.Tags)) && q.holds(o.Folder.Folder, o.Folder.Label,
+				o.Device.Label, string(o.Device.ID), o.Peer.Label, string(o.Peer.ID))
+		},
+		cursor: func(o view.OneSidedShare) string {
+			return string(o.Device.ID) + " " + string(o.Peer.ID) + " " + o.Folder.Folder
+		},
+		beyond: func(cursor string, o view.OneSidedShare) (bool, error) {
+			device, rest, _ := strings.Cut(cursor, " ")
+			peer, folder, _ := strings.Cut(rest, " ")
+			place := view.SharePlace{Folder: folder, Device: fleet.DeviceID(device), Peer: fleet.DeviceID(peer)}
+			return o.Place().Compare(place) > 0, nil
+		},
+		wire: func(o view.OneSidedShare) api.OneSidedShare {
+			return api.OneSidedShare{Folder: o.Folder.Folder, FolderLabel: o.Folder.Label, DeviceID: string(o.Device.ID),
+				Label: o.Device.Label, PeerID: string(o.Peer.ID), PeerLabel: o.Peer.Label}
+		},
+	})
+}
+
+func (s *server) getFolderMatrix(r *request) (reply, error) {
+	q, registry, err := s.listAsked(r)
+	if err != nil {
+		return reply{}, err
+	}
+	matrix := s.Folders.Matrix(registry, func(d *fleet.Registered) bool {
+		return q.carries(d.Tags) && q.holds(d.Label, string(d.ID))
+	})
+	out := api.FolderMatrix{Devices: []api.MatrixDevice{}, Folders: []api.MatrixFolder{},
+		MoreDevices: matrix.MoreDevices, MoreFolders: matrix.MoreFolders}
+	for _, d := range matrix.Devices {
+		out.Devices = append(out.Devices, api.MatrixDevice{DeviceID: string(d.Device.ID), Label: d.Device.Label,
+			Connection: string(d.Connection)})
+	}
+	for _, f := range matrix.Folders {
+		row := api.MatrixFolder{Folder: f.Folder, Label: f.Label, Cells: make([]api.MatrixCell, len(f.Cells))}
+		for i, cell := range f.Cells {
+			row.Cells[i] = wireCell(cell)
+		}
+		out.Folders = append(out.Folders, row)
+	}
+	return show(out)
+}
+
+func wireCell(cell view.MatrixCell) api.MatrixCell {
+	wire := api.MatrixCell{Device: cell.Device, State: cell.State.String(), NeedBytes: cell.Summary.NeedBytes}
+	if cell.Known {
+		wire.Completion = cell.Summary.Completion()
+	}
+	return wire
+}

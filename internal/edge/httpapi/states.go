@@ -1,0 +1,113 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"slices"
+	"time"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/engine/view"
+	"muster/internal/fleet"
+)
+
+// States says how Muster stands with a device. A registered device always has a state.
+type States interface {
+	State(ctx context.Context, id fleet.DeviceID) (fleet.State, error)
+}
+
+const ofStates = "Only devices in this state, or in one of these"
+
+var (
+	connectionParam    = statesParam("connection", ofStates, fleet.Connections())
+	configurationParam = statesParam("configuration", ofStates, fleet.Configurations())
+)
+
+func (s *server) stateRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/state", name: "getDeviceState",
+			summary:    "How Muster stands with a device, why, and what comes next",
+			permission: auth.Read, reply: reflect.TypeFor[api.DeviceState](), handle: s.getState},
+		{method: http.MethodGet, path: Prefix + "/states", name: "listStates",
+			summary:    "The states of all devices, in the order of the device list",
+			permission: auth.Read, query: []parameter{
+				searchParam,
+				tagParam,
+				connectionParam,
+				configurationParam,
+				limitParam,
+				afterParam,
+			},
+			reply: reflect.TypeFor[[]api.ListedState](), handle: s.listStates},
+	}
+}
+
+// stateQuery is which states a client asks for. Empty lists ask for all.
+type stateQuery struct {
+	connections    []fleet.Connection
+	configurations []fleet.Configuration
+}
+
+func (r *request) stateQuery() (q stateQuery, err error) {
+	if q.connections, err = connectionParam.of(r); err != nil {
+		return q, err
+	}
+	q.configurations, err = configurationParam.of(r)
+	return q, err
+}
+
+func (q stateQuery) picks(state fleet.State) bool {
+	return (len(q.connections) == 0 || slices.Contains(q.connections, state.Connection)) &&
+		(len(q.configurations) == 0 || slices.Contains(q.configurations, state.Configuration))
+}
+
+func (s *server) getState(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	state, err := s.States.State(r.Context(), device.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireState(state))
+}
+
+func (s *server) listStates(r *request) (reply, error) {
+	q, registry, err := s.listAsked(r)
+	if err != nil {
+		return reply{}, err
+	}
+	states, err := r.stateQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	all, err := s.Inventory.States(r.Context(), registry)
+	if err != nil {
+		return reply{}, err
+	}
+	return showList(r, q, all, listing[*view.ListedState, encoded]{
+		matches: func(one *view.ListedState) bool { return q.picks(one.Device) && states.picks(one.State) },
+		cursor:  func(one *view.ListedState) string { return deviceCursor(one.Device) },
+		beyond:  func(cursor string, one *view.ListedState) (bool, error) { return beyondDevice(cursor, one.Device) },
+		wire:    func(one *view.ListedState) encoded { return one.Text },
+	})
+}
+
+func wireState(state fleet.State) api.DeviceState {
+	return api.DeviceState{
+		Connection: string(state.Connection), Configuration: string(state.Configuration),
+		Address: state.Address, FoundBy: state.FoundBy, LastSeen: moment(state.LastSeen), Since: moment(state.Since),
+		Reason: state.Reason, Next: state.Next,
+	}
+}
+
+// moment is null for the zero time.
+func moment(t time.Time) *api.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &api.Time{Time: t}
+}

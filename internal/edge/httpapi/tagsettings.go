@@ -1,0 +1,193 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+	"time"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+func (s *server) rootRoutes() []route {
+	const roots, tag = Prefix + "/folder-roots", Prefix + "/tags/{tag}/settings"
+	const keys = Prefix + "/author-keys"
+	const protection = Prefix + "/tags/{tag}/protection"
+	return []route{
+		{method: http.MethodGet, path: roots, name: "getFolderRoots",
+			summary: "Directories below which templates of authors may put folders", permission: auth.Read,
+			reply: reflect.TypeFor[api.FolderRoots](), handle: s.getFolderRoots},
+		{method: http.MethodPut, path: roots, name: "putFolderRoots", summary: "Replace them",
+			permission: auth.WriteSettings,
+			body:       reflect.TypeFor[api.PutFolderRoots](), reply: reflect.TypeFor[api.FolderRoots](), conditional: true,
+			handle: s.putFolderRoots},
+		{method: http.MethodGet, path: keys, name: "getAuthorKeys",
+			summary: "Keys that templates of authors may set besides what every author may", permission: auth.Read,
+			reply: reflect.TypeFor[api.AuthorKeys](), handle: s.getAuthorKeys},
+		{method: http.MethodPut, path: keys, name: "putAuthorKeys", summary: "Replace these keys",
+			permission: auth.WriteSettings,
+			body:       reflect.TypeFor[api.PutAuthorKeys](), reply: reflect.TypeFor[api.AuthorKeys](), conditional: true,
+			handle: s.putAuthorKeys},
+		{method: http.MethodGet, path: tag, name: "getTagSettings", summary: "Settings of the devices with a tag",
+			permission: auth.Read,
+			reply:      reflect.TypeFor[api.TagSettings](), handle: s.getTagSettings},
+		{method: http.MethodPut, path: tag, name: "putTagSettings",
+			summary: "Change settings of the devices with a tag; what is left out stays", permission: auth.Stop,
+			body: reflect.TypeFor[api.PutTagSettings](), reply: reflect.TypeFor[api.TagSettingsStored](),
+			handle: s.putTagSettings},
+		{method: http.MethodGet, path: protection, name: "getTagProtection",
+			summary: "Whether only an admin puts the tag on a device or takes it off", permission: auth.Read,
+			reply: reflect.TypeFor[api.TagProtection](), handle: s.getTagProtection},
+		{method: http.MethodPut, path: protection, name: "putTagProtection", summary: "Set whether it is so",
+			permission: auth.WriteSettings, body: reflect.TypeFor[api.PutTagProtection](),
+			reply: reflect.TypeFor[api.TagProtection](), handle: s.putTagProtection},
+	}
+}
+
+func wireRoots(roots []string) api.FolderRoots {
+	return api.FolderRoots{FolderRoots: append([]string{}, roots...)}
+}
+
+func shownRoots(roots *[]string) any { return wireRoots(*roots) }
+
+func (s *server) getFolderRoots(r *request) (reply, error) {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireRoots(registry.Roots[""]))
+}
+
+func (s *server) putFolderRoots(r *request) (reply, error) {
+	body, err := decode[api.PutFolderRoots](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"folderRoots": body.FolderRoots == nil}); err != nil {
+		return reply{}, err
+	}
+	stored, err := s.Settings.PutFolderRoots(r.Context(), "", body.FolderRoots, condition(r, shownRoots))
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireRoots(stored))
+}
+
+// tagAndRegistry is the tag of the request's path, and the registry now.
+func (s *server) tagAndRegistry(r *request) (fleet.Tag, *fleet.Registry, error) {
+	tag, err := r.tag()
+	if err != nil {
+		return "", nil, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	return tag, registry, err
+}
+
+func (s *server) getTagSettings(r *request) (reply, error) {
+	tag, registry, err := s.tagAndRegistry(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(api.TagSettings{
+		ModeSetting: api.ModeSetting{Mode: string(orOn(registry.TagModes[tag]))},
+		FolderRoots: wireRoots(registry.Roots[tag]), AuthorKeys: wireKeys(registry.AuthorKeys[tag]),
+		QuietAfter: int64(registry.TagQuiet[tag] / time.Second),
+	})
+}
+
+// putTagSettings checks everything that the body asks for before it changes anything.
+func (s *server) putTagSettings(r *request) (reply, error) {
+	tag, err := r.tag()
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := decode[api.PutTagSettings](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(
+		map[string]bool{"mode": body.Mode == nil && body.FolderRoots == nil && body.AuthorKeys == nil &&
+			body.QuietAfter == nil},
+	); err != nil {
+		return reply{}, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	if err := mayChange(r.who, body.FolderRoots == nil && body.AuthorKeys == nil && body.QuietAfter == nil); err != nil {
+		return reply{}, err
+	}
+	out := api.TagSettingsStored{FolderRoots: wireRoots(registry.Roots[tag]),
+		AuthorKeys: wireKeys(registry.AuthorKeys[tag])}
+	if err := checkAuthorKeys(body.AuthorKeys); err != nil {
+		return reply{}, err
+	}
+	if body.FolderRoots != nil {
+		if _, err := fleet.ParseFolderRoots(body.FolderRoots); err != nil {
+			return reply{}, err
+		}
+	}
+	out.QuietAfter = int64(registry.TagQuiet[tag] / time.Second)
+	if body.QuietAfter != nil {
+		quiet, err := quietFrom(*body.QuietAfter)
+		if err != nil {
+			return reply{}, err
+		}
+		if err := s.Settings.PutTagQuiet(r.Context(), tag, quiet); err != nil {
+			return reply{}, err
+		}
+		out.QuietAfter = *body.QuietAfter
+	}
+	out.Mode = string(orOn(registry.TagModes[tag]))
+	if body.Mode != nil {
+		out.ModeSwitched, err = s.switchMode(r, *body.Mode, registry.TagModes[tag], func(mode fleet.Mode) error {
+			return s.Settings.PutTagMode(r.Context(), tag, mode)
+		})
+		if err != nil {
+			return reply{}, err
+		}
+	}
+	if body.FolderRoots != nil {
+		stored, err := s.Settings.PutFolderRoots(r.Context(), tag, body.FolderRoots, nil)
+		if err != nil {
+			return reply{}, err
+		}
+		out.FolderRoots = wireRoots(stored)
+	}
+	if body.AuthorKeys != nil {
+		stored, err := s.Settings.PutAuthorKeys(r.Context(), tag, body.AuthorKeys, nil)
+		if err != nil {
+			return reply{}, err
+		}
+		out.AuthorKeys = wireKeys(stored)
+	}
+	return show(out)
+}
+
+func (s *server) getTagProtection(r *request) (reply, error) {
+	tag, registry, err := s.tagAndRegistry(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(api.TagProtection{Protected: registry.Protected[tag]})
+}
+
+func (s *server) putTagProtection(r *request) (reply, error) {
+	tag, err := r.tag()
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := decode[api.PutTagProtection](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"protected": body.Protected == nil}); err != nil {
+		return reply{}, err
+	}
+	if err := s.Settings.ProtectTag(r.Context(), tag, *body.Protected); err != nil {
+		return reply{}, err
+	}
+	return show(api.TagProtection{Protected: *body.Protected})
+}

@@ -1,0 +1,113 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+// Trust knows the certificates of daemons and pins them.
+type Trust interface {
+	// Certificates are the one behind which the device answered last, and the one that was shown last.
+	Certificates(id fleet.DeviceID) (proven fleet.Certificate, shown fleet.Shown)
+	// TrustDevice pins a certificate in place of whatever was pinned.
+	TrustDevice(ctx context.Context, id fleet.DeviceID, pin string) (fleet.DeviceSettings, error)
+}
+
+func (s *server) trustRoutes() []route {
+	const path = Prefix + "/devices/{deviceID}/trust"
+	trust := reflect.TypeFor[api.DeviceTrust]()
+	return []route{
+		{method: http.MethodGet, path: path, name: "getDeviceTrust",
+			summary:    "The certificate that proves a device, and the one that was shown last",
+			permission: auth.Read, reply: trust, off: s.Trust == nil, handle: s.getTrust},
+		{method: http.MethodPost, path: path, name: "trustDevice", summary: "Pin the certificate that a device showed last",
+			permission: auth.WriteSettings, body: reflect.TypeFor[api.TrustDevice](), reply: trust, conflicts: true,
+			off: s.Trust == nil, handle: s.trustDevice},
+	}
+}
+
+func (s *server) getTrust(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(s.wireTrust(device))
+}
+
+// trustDevice pins only what the person looked at: what is presented may be another one by now.
+func (s *server) trustDevice(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := decode[api.TrustDevice](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"fingerprint": body.Fingerprint == nil}); err != nil {
+		return reply{}, err
+	}
+	fingerprint, err := fleet.ParsePin(*body.Fingerprint)
+	if err != nil {
+		return reply{}, at("fingerprint", err)
+	}
+	_, shown := s.Trust.Certificates(device.ID)
+	switch {
+	case shown.Fingerprint == fingerprint, device.Altered: // The device was not contacted, so it has shown no certificate.
+	case shown.Fingerprint == "":
+		return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "no certificate of this device was seen yet",
+			Hint: "Its state says why. To pin one before the first contact, PUT it as pin to " + devicePath(device.ID) +
+				"/settings."}
+	default:
+		return reply{}, &fleet.Error{Code: fleet.CodeConflict,
+			Message: "another certificate was shown last: " + shown.Fingerprint + " at " + shown.Address,
+			Hint:    "GET " + devicePath(device.ID) + "/trust, compare it with the daemon's own, and trust that one."}
+	}
+	settings, err := s.Trust.TrustDevice(r.Context(), device.ID, fingerprint)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(s.wireTrust(&fleet.Registered{Device: device.Device, Settings: settings}))
+}
+
+func (s *server) wireTrust(device *fleet.Registered) api.DeviceTrust {
+	settings := device.Settings
+	proven, shown := s.Trust.Certificates(device.ID)
+	pinned := fleet.Certificate{Fingerprint: settings.Pin}
+	for _, seen := range []fleet.Certificate{proven, shown.Certificate} {
+		if seen.Fingerprint == settings.Pin {
+			pinned = seen
+		}
+	}
+	return api.DeviceTrust{
+		Pinned: wireCertificate(pinned), Origin: string(settings.PinOrigin),
+		Presented: api.PresentedCertificate{
+			Certificate: wireCertificate(shown.Certificate), Address: shown.Address, FoundBy: shown.FoundBy,
+			At: moment(shown.At),
+		},
+		Altered: device.Altered,
+	}
+}
+
+func wireCertificate(c fleet.Certificate) api.Certificate {
+	return api.Certificate{Fingerprint: c.Fingerprint, NotBefore: moment(c.NotBefore), NotAfter: moment(c.NotAfter)}
+}
+
+// pinOf is the pin that comes with a registration, "" without one.
+func pinOf(r *request) (string, error) {
+	values := r.Header.Values(api.PinHeader)
+	if len(values) == 0 {
+		return "", nil
+	}
+	pin, err := fleet.ParsePin(values[0])
+	if err != nil || len(values) > 1 {
+		return "", fleet.Invalidf(api.PinHeader,
+			"the header %s is sha256: and the 64 hexadecimal digits of the certificate's SHA-256, once", api.PinHeader)
+	}
+	return pin, nil
+}

@@ -1,0 +1,175 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+// Users makes, changes and deletes users; see auth.People.
+type Users interface {
+	Users(ctx context.Context) ([]fleet.User, error)
+	User(ctx context.Context, name string) (fleet.User, error)
+	CreateUser(ctx context.Context, wanted fleet.User, password string) (fleet.User, error)
+	PutUser(ctx context.Context, put fleet.PutUser, password string) (fleet.User, error)
+	DeleteUser(ctx context.Context, name string) error
+	DisableUser(ctx context.Context, name string) (fleet.User, error)
+	EnableUser(ctx context.Context, name string) (fleet.User, error)
+}
+
+func (s *server) userRoutes() []route {
+	const all, one, disabled = Prefix + "/users", Prefix + "/users/{user}", Prefix + "/users/{user}/disabled"
+	user := reflect.TypeFor[api.User]()
+	routes := []route{
+		{method: http.MethodGet, path: all, name: "listUsers", summary: "All users by name",
+			reply: reflect.TypeFor[[]api.User](), handle: s.listUsers},
+		{method: http.MethodPost, path: all, name: "createUser", summary: "Create a user",
+			body: reflect.TypeFor[api.CreateUser](), reply: user, creates: true, onlyCreates: true,
+			conflicts: true, handle: s.createUser},
+		{method: http.MethodGet, path: one, name: "getUser", summary: "A user", reply: user, handle: s.getUser},
+		{method: http.MethodPut, path: one, name: "putUser",
+			summary: "Change a user's role or password; either ends the user's sessions", body: reflect.TypeFor[api.PutUser](),
+			reply: user, conflicts: true, handle: s.putUser},
+		{method: http.MethodDelete, path: one, name: "deleteUser", summary: "Delete a user and end the user's sessions",
+			conflicts: true, handle: s.deleteUser},
+		{method: http.MethodPut, path: disabled, name: "disableUser",
+			summary: "Disable a user: every session ends, and no log-in works, by single sign-on neither", reply: user,
+			conflicts: true, handle: s.disableUser},
+		{method: http.MethodDelete, path: disabled, name: "enableUser", summary: "Enable a user that is disabled",
+			reply: user, conflicts: true, handle: s.enableUser},
+	}
+	for i := range routes {
+		routes[i].permission, routes[i].off = auth.ManageUsers, s.Users == nil
+	}
+	return routes
+}
+
+func (s *server) listUsers(r *request) (reply, error) {
+	users, err := s.Users.Users(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	out := make([]api.User, len(users))
+	for i, user := range users {
+		out[i] = wireUser(user)
+	}
+	return show(out)
+}
+
+func (s *server) createUser(r *request) (reply, error) {
+	body, err := decode[api.CreateUser](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"name": body.Name == nil, "role": body.Role == nil}); err != nil {
+		return reply{}, err
+	}
+	role, err := fleet.ParseRole(*body.Role)
+	if err != nil {
+		return reply{}, err
+	}
+	scope, err := newScope(body.Tags)
+	if err != nil {
+		return reply{}, err
+	}
+	user, err := s.Users.CreateUser(r.Context(), fleet.User{Name: *body.Name, Role: role, Scope: scope},
+		orBlank(body.Password))
+	if err != nil {
+		return reply{}, err
+	}
+	return showCreated(wireUser(user), true, Prefix+"/users/"+url.PathEscape(user.Name))
+}
+
+func orBlank(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+func (s *server) getUser(r *request) (reply, error) {
+	name := r.segment("user")
+	user, err := s.Users.User(r.Context(), name)
+	if err != nil {
+		return reply{}, orNotFound(err, noUser(name))
+	}
+	return show(wireUser(user))
+}
+
+func (s *server) putUser(r *request) (reply, error) {
+	name := r.segment("user")
+	body, err := decode[api.PutUser](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"role": body.Role == nil}); err != nil {
+		return reply{}, err
+	}
+	role, err := fleet.ParseRole(*body.Role)
+	if err != nil {
+		return reply{}, err
+	}
+	put := fleet.PutUser{Name: name, Role: &role}
+	if body.Tags != nil {
+		scope, err := scopeOf(*body.Tags)
+		if err != nil {
+			return reply{}, err
+		}
+		put.Scope = &scope
+	}
+	user, err := s.Users.PutUser(r.Context(), put, orBlank(body.Password))
+	if err != nil {
+		return reply{}, orNotFound(err, noUser(name))
+	}
+	return show(wireUser(user))
+}
+
+func (s *server) deleteUser(r *request) (reply, error) {
+	name := r.segment("user")
+	return nothing(orNotFound(s.Users.DeleteUser(r.Context(), name), noUser(name)))
+}
+
+func (s *server) disableUser(r *request) (reply, error) {
+	return switchedUser(r, s.Users.DisableUser)
+}
+
+func (s *server) enableUser(r *request) (reply, error) {
+	return switchedUser(r, s.Users.EnableUser)
+}
+
+func switchedUser(r *request, to func(context.Context, string) (fleet.User, error)) (reply, error) {
+	name := r.segment("user")
+	user, err := to(r.Context(), name)
+	if err != nil {
+		return reply{}, orNotFound(err, noUser(name))
+	}
+	return show(wireUser(user))
+}
+
+func noUser(name string) *fleet.Error {
+	return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("there is no user %q", name),
+		Hint: "GET " + Prefix + "/users lists all."}
+}
+
+func wireUser(user fleet.User) api.User {
+	out := api.User{
+		Name: user.Name, Role: string(user.Role), Tags: wireTags(user.Scope.Tags()), HasPassword: user.Password != "",
+		CreatedAt: api.Time{Time: user.CreatedAt}, UpdatedAt: api.Time{Time: user.UpdatedAt},
+	}
+	if user.Identity != (fleet.Identity{}) {
+		out.SignOn = &api.Identity{Issuer: user.Identity.Issuer, Subject: user.Identity.Subject}
+	}
+	if !user.LastLogInAt.IsZero() {
+		out.LastLoginAt = &api.Time{Time: user.LastLogInAt}
+	}
+	if user.Disabled() {
+		out.DisabledAt = &api.Time{Time: user.DisabledAt}
+	}
+	return out
+}

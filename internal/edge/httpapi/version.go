@@ -1,0 +1,20 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+)
+
+func (s *server) versionRoutes() []route {
+	return []route{{
+		method: http.MethodGet, path: Prefix + "/version", name: "getVersion", summary: "Which Muster the server runs",
+		permission: auth.Read, reply: reflect.TypeFor[api.Version](), handle: s.serverVersion,
+	}}
+}
+
+func (s *server) serverVersion(*request) (reply, error) {
+	return show(api.Version{Version: s.Build.Version, Commit: s.Build.Commit})
+}

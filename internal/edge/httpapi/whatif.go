@@ -1,0 +1,409 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"muster/api"
+	"muster/internal/core/plan"
+	"muster/internal/edge/auth"
+	"muster/internal/engine/change"
+	"muster/internal/fleet"
+)
+
+const (
+	maxWhatIfs       = 1 // at a time: each plans a whole fleet, and its answer may be large
+	whatIfTime       = 2 * time.Minute
+	maxShownChanges  = 20_000
+	maxShownBytes    = 2 << 20 // as JSON
+	maxTouchedListed = 1000
+)
+
+// WhatIf tells what an edit would do, and changes nothing.
+type WhatIf interface {
+	// Foresee is change.Changes.Foresee.
+	Foresee(ctx context.Context, edit fleet.Edit, each func(then *fleet.Registry, effect plan.Effect)) (change.Foreseen,
+		error)
+	// NeedsApproval is why it would wait for an admin's approval, "" when it would not: it would touch many devices.
+	NeedsApproval(ctx context.Context, now, then *fleet.Registry) string
+	// Waves gives the sizes of the waves of the rollout that it would be; nil where it would be admitted at once.
+	Waves(ctx context.Context, now, then *fleet.Registry) []int
+	// Planned gives the changes that the plans of devices have under the present registry, or why there is no plan;
+	// devices that were never read are left out. each is called by one goroutine at a time, in any order.
+	Planned(ctx context.Context, now *fleet.Registry, devices []fleet.DeviceID,
+		each func(id fleet.DeviceID, changes []plan.Change, failed error)) error
+}
+
+func (s *server) whatIfRoutes() []route {
+	return []route{
+		{method: http.MethodPost, path: Prefix + "/plan", name: "planWhatIf",
+			summary: "What would become of the fleet with other templates, tags and vars; changes nothing. New and changed " +
+				"templates and vars need the role author",
+			permission: auth.WriteTags, body: reflect.TypeFor[api.WhatIf](), reply: reflect.TypeFor[api.WhatIfPlan](),
+			volatile: true, off: s.WhatIf == nil, handle: s.planWhatIf},
+	}
+}
+
+func (s *server) planWhatIf(r *request) (reply, error) {
+	body, err := decode[api.WhatIf](r)
+	if err != nil {
+		return reply{}, err
+	}
+	seen, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	edit, err := s.readEdit(r, seen, body)
+	if err != nil {
+		return reply{}, err
+	}
+	return s.planned(r, func(ctx context.Context) (reply, error) {
+		out, _, err := s.foresee(ctx, edit, func(plan.Effect) {})
+		if err != nil {
+			return reply{}, unknownInBody(err)
+		}
+		return show(out)
+	})
+}
+
+// planned makes an answer for which the whole fleet is planned, when its turn comes. The turn ends when the answer is
+// written, or when the work panics.
+func (s *server) planned(r *request, work func(context.Context) (reply, error)) (out reply, err error) {
+	ctx, cancel := context.WithTimeout(r.Context(), whatIfTime)
+	defer cancel()
+	select {
+	case s.whatIfs <- struct{}{}:
+	case <-ctx.Done():
+		return reply{}, ctx.Err()
+	}
+	release := func() { <-s.whatIfs }
+	defer func() {
+		if out.release == nil {
+			release()
+		}
+	}()
+	out, err = work(ctx)
+	out.release = release
+	return out, err
+}
+
+// foresee is what an edit would do, as the caller sees it. each is told the effects on all devices.
+func (s *server) foresee(ctx context.Context, edit fleet.Edit, each func(plan.Effect)) (api.WhatIfPlan, change.Foreseen,
+	error) {
+	inside, err := s.insideOf(ctx)
+	if err != nil {
+		return api.WhatIfPlan{}, change.Foreseen{}, err
+	}
+	sum := summing{scope: fleet.ScopeIn(ctx), inside: inside, folders: map[string]int{}, keys: map[string]int{},
+		out: api.WhatIfPlan{Devices: []api.DeviceEffect{}}}
+	f, err := s.WhatIf.Foresee(ctx, edit, func(then *fleet.Registry, effect plan.Effect) {
+		sum.add(then, effect)
+		each(effect)
+	})
+	if err != nil {
+		return api.WhatIfPlan{}, f, err
+	}
+	out := sum.finished()
+	out.Generation, out.NewTemplates = f.Now.Generation, append([]int64{}, f.New...)
+	out.Warnings, out.Approval = s.warningsOf(ctx, edit), s.approvalFor(ctx, f.Now, f.Then)
+	broken := slices.DeleteFunc(
+		f.Broken,
+		func(b fleet.BrokenAssertion) bool { return !inside(b.Device) && b.Device != "" },
+	)
+	out.Broken, out.Waves = wireBroken(broken, f.Then), s.wavesOf(ctx, f.Now, f.Then)
+	return out, f, nil
+}
+
+// maxBroken is as many broken assertions as a person reads.
+const maxBroken = 100
+
+func wireBroken(broken []fleet.BrokenAssertion, r *fleet.Registry) []api.BrokenAssertion {
+	out := make([]api.BrokenAssertion, 0, min(len(broken), maxBroken))
+	for _, b := range broken[:cap(out)] {
+		one := api.BrokenAssertion{Source: b.Source, Name: b.Name, DeviceID: string(b.Device), Key: b.Key,
+			Expected: b.Expected, Got: b.Got}
+		if device := r.Devices[b.Device]; device != nil {
+			one.Label = device.Label
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// wavesOf gives the sizes of the waves that the change would go out in. A scoped caller gets none: they count the whole
+// fleet.
+func (s *server) wavesOf(ctx context.Context, now, then *fleet.Registry) []int {
+	if !fleet.ScopeIn(ctx).Whole() {
+		return []int{}
+	}
+	return append([]int{}, s.WhatIf.Waves(ctx, now, then)...)
+}
+
+// approvalFor is why the change would wait for approval. The reason counts devices of the whole fleet.
+func (s *server) approvalFor(ctx context.Context, now, then *fleet.Registry) string {
+	reason := s.WhatIf.NeedsApproval(ctx, now, then)
+	if reason != "" && !fleet.ScopeIn(ctx).Whole() {
+		return "it is for many devices"
+	}
+	return reason
+}
+
+// warningsOf are those about the new and changed templates.
+func (s *server) warningsOf(ctx context.Context, edit fleet.Edit) []string {
+	warnings := []string{}
+	for i, made := range edit.New {
+		for _, text := range s.Checker.Warnings(ctx, made.Template) {
+			warnings = append(warnings, fmt.Sprintf("templates.new.%d: %s", i, text))
+		}
+	}
+	for _, changed := range edit.Changed {
+		for _, text := range s.Checker.Warnings(ctx, changed) {
+			warnings = append(warnings, fmt.Sprintf("template %d: %s", changed.ID, text))
+		}
+	}
+	return warnings
+}
+
+// readEdit checks a body as far as it can be checked without a device.
+func (s *server) readEdit(r *request, now *fleet.Registry, body api.WhatIf) (edit fleet.Edit, err error) {
+	templates, tags := or(body.Templates, api.WhatIfTemplates{}), or(body.Tags, api.WhatIfTags{})
+	if needed := auth.WriteTemplates; len(templates.New)+len(templates.Changed) > 0 && !r.who.May(needed) {
+		return edit, roleMissing(r.who, needed, "may not evaluate new templates")
+	}
+	for i, one := range templates.New {
+		made, err := s.newTemplate(r.Context(), one)
+		if err != nil {
+			return edit, inside("templates.new."+strconv.Itoa(i), err)
+		}
+		edit.New = append(edit.New, made)
+	}
+	for i, one := range templates.Changed {
+		changed, err := s.changedTemplate(r.Context(), now, one)
+		if err != nil {
+			return edit, inside("templates.changed."+strconv.Itoa(i), err)
+		}
+		edit.Changed = append(edit.Changed, changed)
+	}
+	edit.Deleted = templates.Deleted
+	vars := or(body.Vars, api.WhatIfVars{})
+	if needed := auth.WriteTemplates; len(vars.Devices)+len(vars.Tags) > 0 && !r.who.May(needed) {
+		return edit, roleMissing(r.who, needed, "may not change vars")
+	}
+	if edit.Vars, err = varsEdits(vars); err != nil {
+		return edit, err
+	}
+	if edit.Tag, err = taggings("tags.added.", tags.Added); err != nil {
+		return edit, err
+	}
+	edit.Untag, err = taggings("tags.removed.", tags.Removed)
+	return edit, err
+}
+
+func (s *server) newTemplate(ctx context.Context, body api.WhatIfNew) (made fleet.TaggedTemplate, err error) {
+	if err := missing(map[string]bool{"op": body.Op == nil, "key": body.Key == nil,
+		"template": body.Template == nil}); err != nil {
+		return made, err
+	}
+	made.Template, err = templateFrom(api.PutTemplate{Label: body.Label, Priority: body.Priority, Op: body.Op,
+		Key: body.Key, Template: body.Template})
+	if err != nil {
+		return made, err
+	}
+	for _, name := range body.Tags {
+		tag, err := fleet.ParseTag(name)
+		if err != nil {
+			return made, at("tags", err)
+		}
+		made.Tags = append(made.Tags, tag)
+	}
+	slices.Sort(made.Tags)
+	made.Tags = slices.Compact(made.Tags)
+	made.Reads, err = s.Checker.CheckTemplate(ctx, made.Template)
+	return made, err
+}
+
+func (s *server) changedTemplate(ctx context.Context, now *fleet.Registry, body api.WhatIfChanged) (fleet.Template,
+	error) {
+	if err := missing(map[string]bool{"id": body.ID == nil}); err != nil {
+		return fleet.Template{}, err
+	}
+	place := slices.IndexFunc(now.Templates, func(t fleet.TaggedTemplate) bool { return t.ID == *body.ID })
+	if place < 0 {
+		return fleet.Template{}, fleet.Invalidf("id", "there is no template %d", *body.ID)
+	}
+	is := now.Templates[place].Template
+	changed, err := templateFrom(api.PutTemplate{
+		Label: new(or(body.Label, is.Label)), Priority: new(or(body.Priority, is.Priority)),
+		Op:  new(or(body.Op, string(is.Op))),
+		Key: new(or(body.Key, is.Key)), Template: new(or(body.Template, is.Text)),
+	})
+	if err != nil {
+		return fleet.Template{}, err
+	}
+	changed.ID = is.ID
+	changed.Reads, err = s.Checker.CheckTemplate(ctx, changed)
+	return changed, err
+}
+
+func taggings(place string, bodies []api.WhatIfTag) ([]fleet.Tagging, error) {
+	var out []fleet.Tagging
+	for i, body := range bodies {
+		tagging, err := taggingFrom(body)
+		if err != nil {
+			return nil, inside(place+strconv.Itoa(i), err)
+		}
+		out = append(out, tagging)
+	}
+	return out, nil
+}
+
+func taggingFrom(body api.WhatIfTag) (out fleet.Tagging, err error) {
+	if err := missing(map[string]bool{"tag": body.Tag == nil}); err != nil {
+		return out, err
+	}
+	if out.Tag, err = fleet.ParseTag(*body.Tag); err != nil {
+		return out, err
+	}
+	switch {
+	case (body.Device == nil) == (body.Template == nil):
+		return out, fleet.Invalidf("", "a tag is on a device or on a template: name one of the two")
+	case body.Template != nil:
+		out.Template = *body.Template
+	default:
+		if out.Device, err = fleet.ParseDeviceID(*body.Device); err != nil {
+			return out, at("device", err)
+		}
+	}
+	return out, nil
+}
+
+// summing makes the reply while the effects come in.
+type summing struct {
+	scope          fleet.Scope
+	registry       *fleet.Registry           // as the caller would see it; nil until there is an effect
+	inside         func(fleet.DeviceID) bool // the devices that the caller sees
+	out            api.WhatIfPlan
+	folders, keys  map[string]int // devices on which they would change
+	changes, bytes int            // shown so far
+}
+
+func (sum *summing) add(then *fleet.Registry, effect plan.Effect) {
+	if !sum.inside(effect.Device) {
+		return
+	}
+	if sum.registry == nil {
+		sum.registry = then.Within(sum.scope)
+	}
+	device := api.DeviceEffect{DeviceID: string(effect.Device), Unread: effect.Unread, Changes: []api.PlannedChange{},
+		Dropped: []api.PlannedChange{}}
+	if registered := sum.registry.Devices[effect.Device]; registered != nil {
+		device.Label = registered.Label
+	}
+	switch {
+	case effect.Unread:
+		sum.out.Touched.Unread++
+	case effect.Err != nil:
+		sum.out.Touched.Failed++
+		device.Error = fleet.ShortReason(effect.Err)
+	default:
+		sum.count(effect.Brings)
+		sum.show(&device, effect)
+	}
+	sum.out.Devices = append(sum.out.Devices, device)
+}
+
+func (sum *summing) count(brings []plan.Change) {
+	touched := false
+	folders := map[string]bool{}
+	for _, change := range brings {
+		switch change.Class {
+		case plan.Skipped:
+			continue
+		case plan.Refused:
+			sum.out.Touched.Refused++
+			continue
+		case plan.Held:
+			sum.out.Touched.Held++
+		}
+		touched = true
+		sum.countKey(change.Key.String())
+		if change.Key.Len() < 2 {
+			continue
+		}
+		if section := change.Key.At(0).Name; section == "folders" || section == "ignores" {
+			folders[change.Key.At(1).Name] = true
+		}
+	}
+	for folder := range folders {
+		sum.folders[folder]++
+	}
+	if touched {
+		sum.out.Touched.Devices++
+	}
+}
+
+// countKey counts a device for a key. The keys that are counted are as many as a person looks at.
+func (sum *summing) countKey(key string) {
+	if _, counted := sum.keys[key]; !counted && len(sum.keys) >= maxShownChanges {
+		sum.out.Truncated = true
+		return
+	}
+	sum.keys[key]++
+}
+
+// show adds the changes themselves, as long as the reply does not grow beyond its bounds.
+func (sum *summing) show(device *api.DeviceEffect, effect plan.Effect) {
+	if sum.changes > maxShownChanges || sum.bytes > maxShownBytes {
+		sum.out.Truncated = true
+		return
+	}
+	device.Changes, device.Dropped = sum.shown(effect.Brings), sum.shown(effect.Drops)
+}
+
+// shown are as many of the changes as there is room for.
+func (sum *summing) shown(changes []plan.Change) []api.PlannedChange {
+	for i, change := range changes {
+		sum.changes++
+		sum.bytes += change.ShownSize(maxShownBytes)
+		if sum.changes > maxShownChanges || sum.bytes > maxShownBytes {
+			sum.out.Truncated = true
+			return wireChanges(changes[:i], sum.registry)
+		}
+	}
+	return wireChanges(changes, sum.registry)
+}
+
+func (sum *summing) finished() api.WhatIfPlan {
+	sum.out.Touched.Folders, sum.out.Touched.Keys = len(sum.folders), len(sum.keys)
+	sum.out.Folders = byDevices(sum.folders,
+		func(name string, n int) api.TouchedFolder { return api.TouchedFolder{Folder: name, Devices: n} })
+	sum.out.Keys = byDevices(sum.keys,
+		func(name string, n int) api.TouchedKey { return api.TouchedKey{Key: name, Devices: n} })
+	slices.SortFunc(sum.out.Devices, func(a, b api.DeviceEffect) int {
+		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.DeviceID, b.DeviceID))
+	})
+	return sum.out
+}
+
+// byDevices lists names by how many devices they are counted on.
+func byDevices[T any](counted map[string]int, wire func(name string, devices int) T) []T {
+	names := make([]string, 0, len(counted))
+	for name := range counted {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(-cmp.Compare(counted[a], counted[b]),
+			cmp.Compare(a, b))
+	})
+	out := make([]T, 0, min(len(names), maxTouchedListed))
+	for _, name := range names[:cap(out)] {
+		out = append(out, wire(name, counted[name]))
+	}
+	return out
+}

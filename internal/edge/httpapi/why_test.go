@@ -1,0 +1,117 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"muster/api"
+	"muster/internal/core/desired"
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+)
+
+// reasons plays the engine: one fold of the templates of the registry over the sample configuration.
+type reasons struct{ w *world }
+
+func (f reasons) Why(ctx context.Context, id fleet.DeviceID, key stconfig.Key) (desired.Explanation, error) {
+	templates, _, err := f.TemplatesOf(ctx, id)
+	if err != nil {
+		return desired.Explanation{}, err
+	}
+	in := desired.Input{Device: stconfig.SampleID, Observed: stconfig.Sample(),
+		Evaluate: func(t fleet.Template, _ stconfig.Value) (desired.Fragment, error) {
+			v, err := stconfig.Parse([]byte(t.Text))
+			return desired.Fragment{Value: v}, err
+		}}
+	for _, t := range templates {
+		in.Templates = append(in.Templates, t.Template)
+	}
+	return desired.Explain(in, key)
+}
+
+func (f reasons) TemplatesOf(ctx context.Context, id fleet.DeviceID) ([]fleet.TaggedTemplate, []fleet.Tag, error) {
+	registry, err := f.w.store.Registry(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return registry.TaggedTemplatesOf(id), registry.Devices[id].Tags, nil
+}
+
+// explained is a world with a device to which three templates apply, two of which set the same key.
+func explained(t *testing.T) *world {
+	w := newWorld(t)
+	w.with(func(o *Options) { o.Reasons = reasons{w} })
+	w.device(idA, "nas")
+	for _, tag := range []string{"home", "fast"} {
+		w.put(Prefix+"/devices/"+string(idA)+"/tags/"+tag, "")
+	}
+	for _, body := range []string{
+		`{"label":"quick","priority":20,"op":"merge","key":"options","template":"{\n  \"maxSendKbps\": 7\n}"}`,
+		`{"label":"slow","priority":10,"op":"set","key":"options.maxSendKbps","template":"5"}`,
+		`{"label":"secret","op":"set","key":"gui.password","template":"\"much too plain\""}`,
+	} {
+		path := w.template(body)
+		w.put(path+"/tags/home", "")
+	}
+	return w
+}
+
+func TestWhySaysWhichTemplateMadeAValueAndWhatItReplaced(t *testing.T) {
+	w := explained(t)
+	got := read[api.Why](w, Prefix+"/devices/"+string(idA)+"/why?key=options.MAXSENDKBPS")
+	if got.Key != "options.maxSendKbps" || string(got.Value) != "7" || string(got.Base) != "0" ||
+		got.Origin != "template" ||
+		string(got.Observed) != "0" || len(got.Steps) != 2 ||
+		len(got.Conflicts) != 1 {
+		t.Fatalf("got %+v", got)
+	}
+	slow, quick := got.Steps[0], got.Steps[1]
+	if slow.Label != "slow" || slow.Priority != 10 || string(slow.From) != "0" || string(slow.To) != "5" ||
+		slow.Line != 1 ||
+		slow.At != "options.maxSendKbps" || slow.SavedBy != "admin" ||
+		slow.SavedAt == nil {
+		t.Errorf("got %+v", slow)
+	}
+	if quick.Label != "quick" || string(quick.From) != "5" || string(quick.To) != "7" || quick.Line != 2 ||
+		len(quick.Tags) != 1 || quick.Tags[0] != "home" || quick.Op != "merge" {
+		t.Errorf("got %+v", quick)
+	}
+	base := read[api.Why](w, Prefix+"/devices/"+string(idA)+"/why?key=options.natEnabled")
+	if base.Origin != "base" || len(base.Steps) != 0 || string(base.Value) != string(base.Base) {
+		t.Errorf("a key that no template names: %+v", base)
+	}
+	none := read[api.Why](w, Prefix+"/devices/"+string(idA)+"/why?key=folders.gone.path")
+	if string(none.Value) != "null" || string(none.Base) != "null" {
+		t.Errorf("a key that is not there: %+v", none)
+	}
+}
+
+func TestWhyShowsNoSecret(t *testing.T) {
+	w := explained(t)
+	got := read[api.Why](w, Prefix+"/devices/"+string(idA)+"/why?key=gui.password")
+	if len(got.Steps) != 1 || string(got.Steps[0].To) == `"much too plain"` || string(got.Value) == `"much too plain"` {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestWhyNamesOnePlace(t *testing.T) {
+	w := explained(t)
+	for _, key := range []string{"", "folders.*.path", "nothing.such", "options."} {
+		w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet,
+			path: Prefix + "/devices/" + string(idA) + "/why?key=" + key})
+	}
+	w.problem(
+		http.StatusNotFound,
+		call{method: http.MethodGet, path: Prefix + "/devices/" + string(idB) + "/why?key=gui.user"},
+	)
+}
+
+func TestTheTemplatesOfADeviceComeInTheOrderInWhichTheyApply(t *testing.T) {
+	w := explained(t)
+	got := read[[]api.WhyTemplate](w, Prefix+"/devices/"+string(idA)+"/templates")
+	if len(got) != 3 || got[0].Label != "secret" || got[1].Label != "slow" || got[2].Label != "quick" ||
+		len(got[2].Tags) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}

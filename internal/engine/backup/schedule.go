@@ -1,0 +1,197 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// Plan says when Muster makes backups by itself, and in which folder.
+type Plan struct {
+	Every  time.Duration // 0: no scheduled backups
+	Folder string
+	Keep   int // how many backups to keep; older ones are removed after each backup
+	Lock   Lock
+}
+
+const (
+	fileTime     = "20060102T150405.000Z" // time in the files' names; sorted by name they are sorted by time
+	retryAtLeast = time.Second
+	retryAtMost  = 10 * time.Minute
+)
+
+var fileName = regexp.MustCompile(`^muster-(\d{8}T\d{6}\.\d{3}Z)\.backup$`)
+
+// Status is the state of the scheduled backups.
+type Status struct {
+	Last    Made // the newest backup; zero when there is none
+	Trouble error
+	Since   time.Time // since when making backups has failed
+}
+
+// Schedule makes backups. It lists the backups in the folder, so a restart loses nothing.
+type Schedule struct {
+	plan   Plan
+	create func(ctx context.Context, path string, lock Lock) (Made, error)
+	now    func() time.Time
+	log    *slog.Logger
+
+	mu     sync.Mutex
+	status Status // guarded by mu
+}
+
+// NewSchedule makes a schedule. create writes one backup and reads it back.
+func NewSchedule(plan Plan, create func(ctx context.Context, path string, lock Lock) (Made, error),
+	now func() time.Time, log *slog.Logger) *Schedule {
+	return &Schedule{plan: plan, create: create, now: now, log: log.With(logkey.Component, "backup")}
+}
+
+// Enabled reports whether backups are scheduled.
+func (s *Schedule) Enabled() bool { return s.plan.Every > 0 }
+
+// Status returns the state of the scheduled backups.
+func (s *Schedule) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status
+}
+
+// Impairment returns what is wrong with the backups, or nil.
+func (s *Schedule) Impairment() *fleet.Impairment {
+	status := s.Status()
+	if status.Trouble == nil {
+		return nil
+	}
+	return &fleet.Impairment{
+		Part: fleet.PartBackup, Reason: "the last backup failed: " + fleet.Reason(status.Trouble),
+		Next: "It is tried again by itself. Look at the folder given with --backup-to, and at the server's log.",
+	}
+}
+
+// Run makes backups until ctx ends. It repeats a failed backup after a tenth of Plan.Every.
+func (s *Schedule) Run(ctx context.Context) error {
+	for {
+		timer := time.NewTimer(s.wait())
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+		if s.Enabled() {
+			made, err := s.one(ctx)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			s.note(made, err)
+		}
+	}
+}
+
+// wait returns the time until the next backup.
+func (s *Schedule) wait() time.Duration {
+	if !s.Enabled() {
+		return retryAtMost
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.status.Trouble != nil {
+		return min(max(s.plan.Every/10, retryAtLeast), retryAtMost)
+	}
+	made, err := s.there()
+	if err != nil || len(made) == 0 {
+		return 0 // The folder cannot be read. Making a backup reports why.
+	}
+	s.status.Last = made[len(made)-1]
+	return max(0, s.plan.Every-s.now().Sub(s.status.Last.CreatedAt))
+}
+
+func (s *Schedule) one(ctx context.Context) (Made, error) {
+	s.sweep()
+	name := "muster-" + s.now().UTC().Format(fileTime) + ".backup"
+	made, err := s.create(ctx, filepath.Join(s.plan.Folder, name), s.plan.Lock)
+	if err != nil {
+		return made, err
+	}
+	return made, s.removeOld(made.Path)
+}
+
+func (s *Schedule) note(made Made, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err == nil:
+		if s.status.Trouble != nil {
+			s.log.Info("backups are made again")
+		}
+		s.status = Status{Last: made}
+		s.log.Debug("backup made and read back", logkey.Path, made.Path)
+	case s.status.Trouble == nil || fleet.Reason(s.status.Trouble) != fleet.Reason(err):
+		s.log.Error("no backup was made", logkey.Err(err))
+		s.status.Trouble, s.status.Since = err, s.now()
+	}
+}
+
+// there returns the backups in the folder, oldest first. It leaves out backups with a date in the future: a clock was
+// wrong then or is now, so their order is unknown.
+func (s *Schedule) there() (made []Made, err error) {
+	entries, err := os.ReadDir(s.plan.Folder)
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	for _, entry := range entries {
+		parts := fileName.FindStringSubmatch(entry.Name())
+		if parts == nil || !entry.Type().IsRegular() {
+			continue
+		}
+		at, err := time.Parse(fileTime, parts[1])
+		info, gone := entry.Info()
+		if err == nil && gone == nil && !at.After(now) {
+			made = append(made, Made{filepath.Join(s.plan.Folder, entry.Name()), info.Size(), at})
+		}
+	}
+	slices.SortFunc(made, func(a, b Made) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return made, nil
+}
+
+// removeOld removes all but the newest backups. It never removes the one that was just made, even when the clock was
+// set back.
+func (s *Schedule) removeOld(justMade string) error {
+	made, err := s.there()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, old := range made[:max(0, len(made)-s.plan.Keep)] {
+		if old.Path != justMade {
+			errs = append(errs, os.Remove(old.Path))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// sweep removes incomplete files that a killed process left.
+func (s *Schedule) sweep() {
+	entries, err := os.ReadDir(s.plan.Folder)
+	if err != nil {
+		return // Making a backup reports this error.
+	}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), tempPrefix) {
+			if err := os.Remove(filepath.Join(s.plan.Folder, entry.Name())); err != nil {
+				s.log.Warn("a part of a backup cannot be removed", logkey.Path, entry.Name(), logkey.Err(err))
+			}
+		}
+	}
+}

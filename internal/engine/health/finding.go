@@ -1,0 +1,131 @@
+package health
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// finding is something that is wrong with a folder on a device besides its state. Each is trouble of its own.
+type finding struct {
+	cause   fleet.WaitCause
+	since   int64 // Unix milliseconds
+	trouble bool
+}
+
+// findings are what is wrong with a folder besides its state, the worst first. The caller holds mu.
+func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding) {
+	s := facts.Snapshot
+	for _, one := range []struct {
+		cause fleet.WaitCause
+		holds bool
+	}{
+		{fleet.WaitDriveMissing, f.knowsDisks(s, facts.Now) && s.Disks.Folder(r.folder).DriveMissing()},
+		{fleet.WaitDiskNearlyFull, f.knowsDisks(s, facts.Now) && s.Disks.Folder(r.folder).NearlyFull()},
+		{fleet.WaitDisagree, r.group.disagrees(s)},
+		{fleet.WaitConflicts, len(s.Conflicts[r.folder]) > 0},
+	} {
+		if !one.holds || f.off[one.cause] {
+			continue
+		}
+		is := finding{cause: one.cause, since: facts.Now.UnixMilli()}
+		for _, known := range r.besides {
+			if known.cause == one.cause {
+				is.since = known.since
+			}
+		}
+		is.trouble = facts.Now.Sub(time.UnixMilli(is.since)) >= f.windows.Trouble
+		found = append(found, is)
+	}
+	return found
+}
+
+// knowsDisks tells whether what the agent told of its disks holds now.
+func (f *Folders) knowsDisks(s *fleet.Snapshot, now time.Time) bool {
+	return s.Disks != nil && now.Before(f.disksUntil(s))
+}
+
+// disksUntil is when the agent's word is too old: a short while after its last one.
+func (f *Folders) disksUntil(s *fleet.Snapshot) time.Time {
+	told := s.DisksAsOf()
+	if s.FoundBy == fleet.FoundByAgent && s.LastSeen.After(told) {
+		told = s.LastSeen
+	}
+	return told.Add(f.windows.Trouble)
+}
+
+// findingOf is a finding with its texts. The caller holds mu.
+func (f *Folders) findingOf(s *fleet.Snapshot, r *folderRecord, is finding) fleet.FolderFinding {
+	found := fleet.FolderFinding{FolderTrouble: fleet.FolderTrouble{Folder: r.folder, Cause: is.cause,
+		Since: time.UnixMilli(is.since)}, Trouble: is.trouble, Next: fleet.WaitTexts[is.cause].Next}
+	switch is.cause {
+	case fleet.WaitDriveMissing:
+		found.Reason, found.Next = driveText(s.Disks.Folder(r.folder))
+	case fleet.WaitDiskNearlyFull:
+		found.Reason = diskText(s.Disks.Folder(r.folder))
+	case fleet.WaitConflicts:
+		found.Reason = conflictText(s.Conflicts[r.folder])
+	case fleet.WaitDisagree:
+		found.Reason = f.disagreeText(s, r)
+	default:
+		found.Reason = fleet.WaitTexts[is.cause].Reason
+	}
+	found.Reason = fleet.Bounded(found.Reason)
+	return found
+}
+
+func driveText(d fleet.FolderDisk) (reason, next string) {
+	if d.Path == fleet.PresenceMissing {
+		return "the path of the folder is not there any more, as the device's agent says", nextOfError[fleet.ErrorPathMissing]
+	}
+	return "the marker .stfolder is not in the folder any more, as the device's agent says",
+		nextOfError[fleet.ErrorMarkerMissing]
+}
+
+func diskText(d fleet.FolderDisk) string {
+	disk, space := "the disk of the folder", d.Space
+	if !space.NearlyFull() {
+		disk, space = "the disk of the folder's versions", d.Versions
+	}
+	return fmt.Sprintf("%s is nearly full: %s of %s are free, as the device's agent says", disk,
+		fleet.ByteText(space.Free), fleet.ByteText(space.Total))
+}
+
+func conflictText(conflicts []fleet.Conflict) string {
+	switch len(conflicts) {
+	case 0:
+		return fleet.WaitTexts[fleet.WaitConflicts].Reason
+	case 1:
+		return fmt.Sprintf("one file is in conflict: %q", conflicts[0].Path)
+	}
+	return fmt.Sprintf("%d files are in conflict, the newest is %q", len(conflicts), conflicts[0].Path)
+}
+
+// disagreeText says what the device counts, and what a device counts that disagrees with it.
+func (f *Folders) disagreeText(s *fleet.Snapshot, r *folderRecord) string {
+	mine, known := tallyOf(s, r.folder)
+	if !known || r.group == nil {
+		return fleet.WaitTexts[fleet.WaitDisagree].Reason
+	}
+	for _, book := range f.groups.folders[r.folder].books {
+		other := book.record(r.folder)
+		theirs, known := tallyOf(book.seen, r.folder)
+		if other == nil || other.group != r.group || !known || theirs == mine {
+			continue
+		}
+		return fmt.Sprintf("nothing is missing, and the devices count different files: %s here, and %s on %s",
+			mine, theirs, book.seen.Device)
+	}
+	return fleet.WaitTexts[fleet.WaitDisagree].Reason
+}
+
+// String is the tally as people read it.
+func (t tally) String() string {
+	parts := []string{plural(t.files, "file"), countOf(t.directories, "directory", "directories")}
+	if t.symlinks > 0 {
+		parts = append(parts, plural(t.symlinks, "symlink"))
+	}
+	return strings.Join(parts, ", ") + fmt.Sprintf(" (%s)", fleet.ByteText(t.bytes))
+}

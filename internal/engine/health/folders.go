@@ -1,0 +1,628 @@
+package health
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// Folders knows the state of each folder on each device, and since when. It is told the newest snapshots, and judges
+// those devices and the ones whose state depends on them. It may be used by several goroutines at once.
+type Folders struct {
+	windows Windows
+
+	off map[fleet.WaitCause]bool // Nobody is told of these kinds of trouble.
+
+	mu       sync.Mutex // guards what follows
+	registry *fleet.Registry
+	devices  map[fleet.DeviceID]*folderBook
+	groups   comparison
+	due      time.Time               // when a state changes by time alone; zero: never
+	changed  map[fleet.DeviceID]bool // the devices that count otherwise since the last call of Changed
+}
+
+// folderBook is what is kept of the folders of one device.
+type folderBook struct {
+	seen    *fleet.Snapshot // The folders were judged by it.
+	folders []folderRecord  // Sorted by folder.
+	due     time.Time       // when one of them, or the connection, is another by time alone; zero: never
+}
+
+// folderRecord is what is kept of one folder on one device.
+type folderRecord struct {
+	folder  string
+	since   int64       // Unix milliseconds: when the state began
+	motion  *motion     // nil where nothing is missing
+	group   *shareGroup // nil where it is not found yet
+	besides []finding
+	state   fleet.FolderState
+	last    fleet.FolderState // while state is FolderUnknown, the one before; FolderUnknown where that is not known
+	hasAll  bool              // see HasAll
+	trouble bool
+}
+
+// motion is how what is missing became less.
+type motion struct {
+	at          time.Time // of the last change
+	needBytes   int64
+	needItems   int64
+	sequence    int64
+	first, next sample // first is 15 to 30 s older than the newest figures while bytes come
+}
+
+type sample struct {
+	at        time.Time
+	needBytes int64
+}
+
+// NewFolders knows nothing yet. A window of 0 is as usual. Of the kinds of trouble that are off nobody is told.
+func NewFolders(windows Windows, off ...fleet.WaitCause) *Folders {
+	windows.Trouble = cmp.Or(windows.Trouble, DefaultWindows.Trouble)
+	windows.Stalled = cmp.Or(windows.Stalled, DefaultWindows.Stalled)
+	windows.Disagree = cmp.Or(windows.Disagree, DefaultWindows.Disagree)
+	f := &Folders{windows: windows, off: map[fleet.WaitCause]bool{}, devices: map[fleet.DeviceID]*folderBook{},
+		groups: newComparison(), changed: map[fleet.DeviceID]bool{}}
+	for _, cause := range off {
+		f.off[cause] = true
+	}
+	return f
+}
+
+// Take judges the devices of new snapshots, what depends on them, and what is another by time alone. A nil snapshot is
+// of a device that is not watched any more. A nil registry cannot be read: the one before is used.
+func (f *Folders) Take(seen map[fleet.DeviceID]*fleet.Snapshot, registry *fleet.Registry, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	stale := make(map[fleet.DeviceID]bool, len(seen))
+	f.setRegistry(registry, stale)
+	met := map[fleet.DeviceID]bool{}
+	for id, s := range seen {
+		if f.look(id, s, now, stale) {
+			met[id] = true
+		}
+		stale[id] = true
+	}
+	f.addThoseWhoShareWith(met, stale)
+	f.compare(now, stale)
+	if !f.due.IsZero() && !now.Before(f.due) {
+		for id, book := range f.devices {
+			if !book.due.IsZero() && !now.Before(book.due) {
+				stale[id], f.changed[id] = true, true
+			}
+		}
+	}
+	if len(stale) == 0 {
+		return
+	}
+	for id := range stale {
+		if f.judge(id, now) {
+			f.changed[id] = true
+		}
+	}
+	f.setDue(now)
+}
+
+// setRegistry takes a registry. When devices may be away for another time than before, all are judged again.
+func (f *Folders) setRegistry(registry *fleet.Registry, stale map[fleet.DeviceID]bool) {
+	before := f.registry
+	if registry == nil || registry == before {
+		return
+	}
+	f.registry = registry
+	for id := range f.devices {
+		if before != nil && before.QuietAfter(id) != registry.QuietAfter(id) {
+			for id := range f.devices {
+				stale[id] = true
+			}
+			return
+		}
+	}
+}
+
+// quietAfter is how long a device may be away before that is trouble.
+func (f *Folders) quietAfter(id fleet.DeviceID) time.Duration {
+	if f.registry != nil {
+		if set := f.registry.QuietAfter(id); set > 0 {
+			return set
+		}
+	}
+	return f.windows.Trouble
+}
+
+// snapshot is the newest one of a device; nil where it is not watched.
+func (f *Folders) snapshot(id fleet.DeviceID) *fleet.Snapshot {
+	if book := f.devices[id]; book != nil {
+		return book.seen
+	}
+	return nil
+}
+
+// Changed gives the devices of which a folder or the connection counts otherwise than at the last call.
+func (f *Folders) Changed() (changed map[fleet.DeviceID]bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.changed) == 0 {
+		return nil
+	}
+	changed = f.changed
+	f.changed = map[fleet.DeviceID]bool{}
+	return changed
+}
+
+// setDue finds the first time at which a state changes by time alone; not more often than each second.
+func (f *Folders) setDue(now time.Time) {
+	f.due = time.Time{}
+	for _, book := range f.devices {
+		if !book.due.IsZero() && (f.due.IsZero() || book.due.Before(f.due)) {
+			f.due = book.due
+		}
+	}
+	if soon := now.Add(time.Second); !f.due.IsZero() && f.due.Before(soon) {
+		f.due = soon
+	}
+}
+
+// addThoseWhoShareWith adds the devices that share a folder with one of some devices, also where these do not share it.
+func (f *Folders) addThoseWhoShareWith(some, to map[fleet.DeviceID]bool) {
+	if len(some) == 0 {
+		return
+	}
+	for id, book := range f.devices {
+		shares := func(share fleet.SharedFolder) bool {
+			for peer := range share.With.All() {
+				if some[peer] {
+					return true
+				}
+			}
+			return false
+		}
+		if !to[id] && slices.ContainsFunc(book.seen.Shares, shares) {
+			to[id] = true
+		}
+	}
+}
+
+// look takes the newest snapshot of a device, and adds the devices whose folders depend on what changed of it. It tells
+// whether it is known only now what the device shares, or not known any more.
+func (f *Folders) look(id fleet.DeviceID, s *fleet.Snapshot, now time.Time, dependent map[fleet.DeviceID]bool,
+) (met bool) {
+	book := f.devices[id]
+	if s == nil {
+		if book != nil {
+			f.leaveGroups(book, book.folders, now)
+		}
+		delete(f.devices, id)
+		return book != nil
+	}
+	if book == nil {
+		book = &folderBook{seen: &fleet.Snapshot{Device: id}}
+		f.devices[id] = book
+	}
+	before := book.seen
+	f.setRecords(book, s, now)
+	for i := range book.folders {
+		record := &book.folders[i]
+		record.move(s, now)
+		was, hadBefore := before.Share(record.folder)
+		is, has := s.Share(record.folder)
+		if record.group != nil {
+			f.recount(record.group, before, s, now)
+		}
+		if was.With != is.With || hadBefore != has {
+			f.regroupLater(record.folder, now)
+		}
+		hasAll := HasAll(s, record.folder)
+		switch {
+		case was != is || hadBefore != has:
+			f.addSharers(before, record.folder, dependent, anyState)
+			f.addSharers(s, record.folder, dependent, anyState)
+		case hasAll != record.hasAll || before.Connection != s.Connection:
+			f.addSharers(s, record.folder, dependent, dependsOnSharers)
+		}
+		record.hasAll = hasAll
+	}
+	for _, share := range before.Shares {
+		if _, still := s.Share(share.Folder); !still {
+			f.addSharers(before, share.Folder, dependent, anyState)
+		}
+	}
+	return (before.Shares == nil) != (s.Shares == nil)
+}
+
+// setRecords gives a book the records of a newer snapshot.
+func (f *Folders) setRecords(book *folderBook, s *fleet.Snapshot, now time.Time) {
+	before := book.folders
+	records := recordsOf(s, before)
+	if !sameRecords(before, records) {
+		old, new := folderBook{folders: before}, folderBook{folders: records}
+		var gone []folderRecord
+		for _, record := range before {
+			if new.record(record.folder) == nil {
+				gone = append(gone, record)
+			}
+		}
+		f.leaveGroups(book, gone, now)
+		for _, record := range records {
+			if old.record(record.folder) == nil {
+				f.add(book, record.folder, now)
+			}
+		}
+	}
+	book.seen, book.folders = s, records
+}
+
+// sameRecords tells whether two lists are one.
+func sameRecords(a, b []folderRecord) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// leaveGroups notes that a device has folders no more.
+func (f *Folders) leaveGroups(book *folderBook, folders []folderRecord, now time.Time) {
+	for _, record := range folders {
+		if record.group != nil {
+			record.group.count(book.seen, -1)
+			f.groups.touched[record.group] = true
+		}
+		f.remove(book, record.folder, now)
+	}
+}
+
+func anyState(fleet.FolderState) bool { return true }
+
+// dependsOnSharers tells whether a state may be another when a sharer comes, goes or gets all of the folder.
+func dependsOnSharers(state fleet.FolderState) bool {
+	switch state {
+	case fleet.FolderAlone, fleet.FolderStalled, fleet.FolderBehind, fleet.FolderSyncing:
+		return true
+	case fleet.FolderUpToDate, fleet.FolderScanning, fleet.FolderUnshared, fleet.FolderPaused, fleet.FolderUnknown,
+		fleet.FolderLocalChanges, fleet.FolderOutOfSync, fleet.FolderFailedItems, fleet.FolderStopped:
+	}
+	return false
+}
+
+// addSharers adds the devices that a snapshot shares a folder with, where the folder is in a state that counts there.
+func (f *Folders) addSharers(s *fleet.Snapshot, folder string, to map[fleet.DeviceID]bool,
+	counts func(fleet.FolderState) bool) {
+	for peer := range s.Sharers(folder) {
+		if book := f.devices[peer]; book != nil && !to[peer] {
+			if record := book.record(folder); record != nil && counts(record.state) {
+				to[book.seen.Device] = true
+			}
+		}
+	}
+}
+
+func (b *folderBook) record(folder string) *folderRecord {
+	at, found := slices.BinarySearchFunc(b.folders, folder, func(r folderRecord, folder string) int {
+		return cmp.Compare(r.folder, folder)
+	})
+	if !found {
+		return nil
+	}
+	return &b.folders[at]
+}
+
+// recordsOf are the records of the folders of a snapshot. Those that were there before are kept.
+func recordsOf(s *fleet.Snapshot, before []folderRecord) []folderRecord {
+	same := len(before) == len(s.Folders)
+	for i := 0; same && i < len(before); i++ {
+		same = before[i].folder == s.Folders[i].Folder
+	}
+	if same {
+		return before
+	}
+	old := folderBook{folders: before}
+	records := make([]folderRecord, len(s.Folders))
+	for i, folder := range s.Folders {
+		records[i] = folderRecord{folder: folder.Folder, state: fleet.FolderUnknown, last: fleet.FolderUnknown}
+		if known := old.record(folder.Folder); known != nil {
+			records[i] = *known
+		}
+	}
+	slices.SortFunc(records, func(a, b folderRecord) int { return cmp.Compare(a.folder, b.folder) })
+	return slices.CompactFunc(records, func(a, b folderRecord) bool { return a.folder == b.folder })
+}
+
+// move notes whether what is missing became another.
+func (r *folderRecord) move(s *fleet.Snapshot, now time.Time) {
+	summary, known := s.Summaries[r.folder]
+	if !known || !s.IsCurrent(r.folder) || !summary.Lacks() {
+		r.motion = nil
+		return
+	}
+	items := summary.NeedFiles + summary.NeedDirectories + summary.NeedSymlinks + summary.NeedDeletes
+	m := r.motion
+	if m == nil {
+		r.motion = &motion{at: now, needBytes: summary.NeedBytes, needItems: items, sequence: summary.Sequence,
+			first: sample{now, summary.NeedBytes}, next: sample{now, summary.NeedBytes}}
+		return
+	}
+	if m.needBytes != summary.NeedBytes || m.needItems != items || m.sequence != summary.Sequence {
+		m.at, m.needBytes, m.needItems, m.sequence = now, summary.NeedBytes, items, summary.Sequence
+	}
+	if now.Sub(m.next.at) >= rateWindow/2 {
+		m.first, m.next = m.next, sample{now, summary.NeedBytes}
+	}
+}
+
+// rateWindow is over what time a rate is taken.
+const rateWindow = 30 * time.Second
+
+// rate is how many bytes a second came lately; 0 where none did. steady is how many a second came in the slower half of
+// that time, 0 unless the rate holds.
+func (m *motion) rate(now time.Time) (rate, steady float64) {
+	if m == nil || now.Sub(m.at) > rateWindow {
+		return 0, 0
+	}
+	rate = m.first.to(sample{m.at, m.needBytes})
+	earlier, later := m.first.to(m.next), m.next.to(sample{m.at, m.needBytes})
+	const most = 3 // the halves may differ by
+	if earlier <= 0 || later <= 0 || max(earlier, later) > most*min(earlier, later) {
+		return rate, 0
+	}
+	return rate, min(earlier, later)
+}
+
+// to is how many bytes a second came between two samples.
+func (s sample) to(other sample) float64 {
+	if took := other.at.Sub(s.at).Seconds(); took >= 1 {
+		return max(0, float64(s.needBytes)-float64(other.needBytes)) / took
+	}
+	return 0
+}
+
+// doneBetween is when nothing is missing any more, as a range. Small files come last, and take longer than their bytes
+// say: the end is later than a straight line says rather than earlier.
+func (m *motion) doneBetween(now time.Time) (from, to time.Time) {
+	rate, steady := m.rate(now)
+	if steady <= 0 {
+		return from, to
+	}
+	const late, farthest = 1.5, 365 * 24 * time.Hour
+	soonest := seconds(float64(m.needBytes) / max(rate, steady))
+	latest := seconds(float64(m.needBytes) / steady * late)
+	if latest > farthest {
+		return from, to
+	}
+	return m.at.Add(soonest), m.at.Add(latest)
+}
+
+func seconds(n float64) time.Duration {
+	return time.Duration(min(n, float64(1<<62)/float64(time.Second)) * float64(time.Second))
+}
+
+// facts are what a folder of a device is judged by. The caller holds mu.
+func (f *Folders) facts(s *fleet.Snapshot, record *folderRecord, now time.Time) FolderFacts {
+	facts := FolderFacts{Snapshot: s, Folder: record.folder, Peer: f.snapshot, Windows: f.windows, Now: now}
+	if record.motion != nil {
+		facts.Moved = record.motion.at
+		facts.Rate, _ = record.motion.rate(now)
+	}
+	return facts
+}
+
+// judge judges all folders of a device. The caller holds mu.
+func (f *Folders) judge(id fleet.DeviceID, now time.Time) (changed bool) {
+	book := f.devices[id]
+	if book == nil {
+		return true
+	}
+	book.due = f.connectionDue(book.seen, now)
+	for i := range book.folders {
+		record := &book.folders[i]
+		before := *record
+		facts := f.facts(book.seen, record, now)
+		record.become(FolderState(facts), facts)
+		record.trouble = f.isTrouble(facts, record)
+		record.besides = f.findings(facts, record)
+		if due := f.folderDue(facts, record); !due.IsZero() && (book.due.IsZero() || due.Before(book.due)) {
+			book.due = due
+		}
+		changed = changed || before.state != record.state || before.trouble != record.trouble ||
+			before.last != record.last || !slices.Equal(before.besides, record.besides)
+	}
+	return changed
+}
+
+// become notes the state of a folder, and when that began.
+func (r *folderRecord) become(state fleet.FolderState, f FolderFacts) {
+	if state == r.state && r.since != 0 {
+		return
+	}
+	if state == fleet.FolderUnknown {
+		r.last = r.state
+		if last, known := lastState(f); r.since == 0 && known {
+			r.last = last
+			r.since = f.summary().UpdatedAt.UnixMilli()
+		}
+		r.state = state // since stays: what was known last began then
+		if r.since == 0 {
+			r.since = f.Now.UnixMilli()
+		}
+		return
+	}
+	if r.state != fleet.FolderUnknown || r.last != state || r.since == 0 {
+		r.since = f.Now.UnixMilli()
+	}
+	r.state, r.last = state, fleet.FolderUnknown
+}
+
+// isTrouble tells whether a person should look at a folder. What was trouble before the device went away stays so.
+func (f *Folders) isTrouble(facts FolderFacts, r *folderRecord) bool {
+	state := r.state
+	if state == fleet.FolderUnknown {
+		state = r.last
+		if state == fleet.FolderAlone { // it is away now, and nobody knows to whom it is connected
+			return false
+		}
+	}
+	cause, is := troubleStates[state]
+	if !is || f.off[cause] || facts.Now.Sub(time.UnixMilli(r.since)) < f.windows.Trouble {
+		return false
+	}
+	return state != fleet.FolderAlone || f.missesTooLong(facts)
+}
+
+// missesTooLong tells whether a sharer of the folder is away for longer than it may be.
+func (f *Folders) missesTooLong(facts FolderFacts) bool {
+	for peer := range facts.Snapshot.Sharers(facts.Folder) {
+		other := facts.Peer(peer)
+		if other == nil || other.Connection == fleet.Online ||
+			facts.Now.Sub(other.LastSeen) >= f.quietAfter(peer) {
+			return true
+		}
+	}
+	return false
+}
+
+// folderDue is when a folder is in another state, or in trouble, by time alone; zero: never.
+func (f *Folders) folderDue(facts FolderFacts, r *folderRecord) (due time.Time) {
+	earlier := func(at time.Time) {
+		if at.After(facts.Now) && (due.IsZero() || at.Before(due)) {
+			due = at
+		}
+	}
+	if _, is := troubleStates[r.state]; is && !r.trouble {
+		earlier(time.UnixMilli(r.since).Add(f.windows.Trouble))
+	}
+	if r.state == fleet.FolderUnknown && !r.trouble && r.last != fleet.FolderUnknown {
+		earlier(time.UnixMilli(r.since).Add(f.windows.Trouble))
+	}
+	if r.state == fleet.FolderAlone && !r.trouble {
+		for peer := range facts.Snapshot.Sharers(facts.Folder) {
+			if other := facts.Peer(peer); other != nil && other.Connection != fleet.Online {
+				earlier(other.LastSeen.Add(f.quietAfter(peer)))
+			}
+		}
+	}
+	for _, one := range r.besides {
+		if !one.trouble {
+			earlier(time.UnixMilli(one.since).Add(f.windows.Trouble))
+		}
+		if one.cause == fleet.WaitDriveMissing || one.cause == fleet.WaitDiskNearlyFull {
+			earlier(f.disksUntil(facts.Snapshot))
+		}
+	}
+	if r.motion != nil && r.state != fleet.FolderStalled {
+		earlier(r.motion.at.Add(f.windows.Stalled))
+		if facts.Rate > 0 {
+			earlier(r.motion.at.Add(rateWindow + time.Second))
+		}
+	}
+	return due
+}
+
+// IsAwayTooLong tells whether a device that Muster tried to reach is away for longer than it may be.
+func (f *Folders) IsAwayTooLong(s *fleet.Snapshot, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return isAway(s) && !f.off[fleet.WaitUnreachable] && !now.Before(f.missedAt(s))
+}
+
+// isAway tells whether nobody answers for a device. Where somebody answers who should not, that is a cause of its own.
+func isAway(s *fleet.Snapshot) bool {
+	switch s.Connection {
+	case fleet.Unreachable, fleet.NotFound, fleet.NeverSeen:
+		return !s.NextTry.IsZero()
+	case fleet.Online, fleet.KeyRefused, fleet.IdentityMismatch, fleet.PinMismatch, fleet.Unconfirmed, fleet.Cloned:
+	}
+	return false
+}
+
+// awaySince is when a device was heard of last. One that was never heard of is away since Muster knows it.
+func awaySince(s *fleet.Snapshot) time.Time {
+	if s.LastSeen.IsZero() {
+		return s.Since
+	}
+	return s.LastSeen
+}
+
+func (f *Folders) connectionDue(s *fleet.Snapshot, now time.Time) time.Time {
+	if due := f.missedAt(s); isAway(s) && due.After(now) {
+		return due
+	}
+	return time.Time{}
+}
+
+// missedAt is when it is trouble that a device is away. After a start of Muster it has time to come back.
+func (f *Folders) missedAt(s *fleet.Snapshot) time.Time {
+	quiet := f.quietAfter(s.Device)
+	missed, soonest := awaySince(s).Add(quiet), s.Since.Add(min(quiet, f.windows.Trouble))
+	if missed.Before(soonest) {
+		return soonest
+	}
+	return missed
+}
+
+// State is the state of a folder on a device.
+func (f *Folders) State(id fleet.DeviceID, folder string) fleet.FolderState {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if record := f.record(id, folder); record != nil {
+		return record.state
+	}
+	return fleet.FolderUnknown
+}
+
+// record is what is kept of a folder on a device; nil where the device has it not. The caller holds mu.
+func (f *Folders) record(id fleet.DeviceID, folder string) *folderRecord {
+	if book := f.devices[id]; book != nil {
+		return book.record(folder)
+	}
+	return nil
+}
+
+// Troubles are the folders of a device that a person should look at.
+func (f *Folders) Troubles(id fleet.DeviceID) (troubles []fleet.FolderTrouble) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	book := f.devices[id]
+	if book == nil {
+		return nil
+	}
+	for _, record := range book.folders {
+		for _, one := range record.besides {
+			if one.trouble {
+				troubles = append(troubles, fleet.FolderTrouble{Folder: record.folder, Cause: one.cause,
+					Since: time.UnixMilli(one.since)})
+			}
+		}
+		if !record.trouble {
+			continue
+		}
+		state := record.state
+		if state == fleet.FolderUnknown {
+			state = record.last
+		}
+		troubles = append(troubles, fleet.FolderTrouble{Folder: record.folder, Cause: troubleStates[state],
+			Since: time.UnixMilli(record.since)})
+	}
+	return troubles
+}
+
+// Standing is how a folder stands on a device now, with figures and texts.
+func (f *Folders) Standing(s *fleet.Snapshot, folder string, now time.Time) fleet.FolderStanding {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	record := f.record(s.Device, folder)
+	if record == nil {
+		record = &folderRecord{folder: folder}
+	}
+	standing := FolderStanding(f.facts(s, record, now))
+	standing.Trouble = record.trouble
+	for _, one := range record.besides {
+		standing.Besides = append(standing.Besides, f.findingOf(s, record, one))
+	}
+	if standing.State != fleet.FolderUnknown && standing.State == record.state {
+		standing.Since = time.UnixMilli(record.since)
+		standing.Progress.DoneFrom, standing.Progress.DoneTo = record.motion.doneBetween(now)
+	}
+	if standing.State == fleet.FolderUnknown && record.state == fleet.FolderUnknown && record.last != fleet.FolderUnknown {
+		last := record.last
+		standing.Last = &last
+	}
+	return standing
+}

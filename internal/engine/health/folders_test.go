@@ -1,0 +1,203 @@
+package health
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// fleetOf is a fleet whose snapshots a test sets, at a time that a test sets.
+type fleetOf struct {
+	*Folders
+	snapshots map[fleet.DeviceID]*fleet.Snapshot
+	quiet     map[fleet.DeviceID]time.Duration
+	now       time.Time
+}
+
+func newFleet(snapshots ...*fleet.Snapshot) *fleetOf {
+	f := &fleetOf{Folders: NewFolders(Windows{}), snapshots: map[fleet.DeviceID]*fleet.Snapshot{},
+		quiet: map[fleet.DeviceID]time.Duration{}, now: noon}
+	f.put(snapshots...)
+	return f
+}
+
+func (f *fleetOf) put(snapshots ...*fleet.Snapshot) {
+	for _, s := range snapshots {
+		f.snapshots[s.Device] = s
+	}
+	f.take(snapshots...)
+}
+
+func (f *fleetOf) take(snapshots ...*fleet.Snapshot) {
+	seen := map[fleet.DeviceID]*fleet.Snapshot{}
+	for _, s := range snapshots {
+		seen[s.Device] = s
+	}
+	registry := &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{}}
+	for id, quiet := range f.quiet {
+		registry.Devices[id] = &fleet.Registered{Settings: fleet.DeviceSettings{QuietAfter: quiet}}
+	}
+	f.Take(seen, registry, f.now)
+}
+
+// changedNow are the devices that count otherwise since the last call.
+func (f *fleetOf) changedNow() []fleet.DeviceID {
+	f.take()
+	return slices.Sorted(maps.Keys(f.Changed()))
+}
+
+func (f *fleetOf) is(t *testing.T, when string, id fleet.DeviceID, want fleet.FolderState, trouble bool) {
+	t.Helper()
+	f.take()
+	got := f.Standing(f.snapshots[id], "f", f.now)
+	if got.State != want || got.Trouble != trouble || f.State(id, "f") != want {
+		t.Errorf("%s: it is %v, trouble %v (%s), want %v, %v", when, got.State, got.Trouble, got.Reason, want, trouble)
+	}
+	if waits := len(f.Troubles(id)) > 0; waits != trouble {
+		t.Errorf("%s: it waits for a person: %v", when, waits)
+	}
+}
+
+func stoppedFolder(f *fleet.FolderSummary) { f.State, f.Error = "error", "folder path missing" }
+
+func TestAFolderIsInTroubleOnceItsStateLasts(t *testing.T) {
+	f := newFleet(online(deviceA, deviceB), online(deviceB, deviceA))
+	f.is(t, "at first", deviceA, fleet.FolderUpToDate, false)
+	f.changedNow()
+	f.put(with(online(deviceA, deviceB), stoppedFolder))
+	if got := f.changedNow(); !slices.Equal(got, []fleet.DeviceID{deviceA}) {
+		t.Errorf("%v count otherwise", got)
+	}
+	f.is(t, "stopped", deviceA, fleet.FolderStopped, false)
+	f.now = f.now.Add(9 * time.Minute)
+	if got := f.changedNow(); len(got) > 0 {
+		t.Errorf("%v count otherwise too early", got)
+	}
+	f.now = f.now.Add(time.Minute)
+	if got := f.changedNow(); !slices.Equal(got, []fleet.DeviceID{deviceA}) {
+		t.Errorf("%v count otherwise once it is trouble", got)
+	}
+	f.is(t, "after 10 minutes", deviceA, fleet.FolderStopped, true)
+	away := with(online(deviceA, deviceB), stoppedFolder)
+	away.Connection = fleet.Unreachable
+	f.put(away)
+	f.is(t, "last known", deviceA, fleet.FolderUnknown, true)
+	if got := f.Standing(away, "f", f.now); got.Last == nil || *got.Last != fleet.FolderStopped || got.Progress.Rate != 0 {
+		t.Errorf("last known is %v", got.Last)
+	}
+	f.put(online(deviceA, deviceB))
+	f.is(t, "mended and read again", deviceA, fleet.FolderUpToDate, false)
+}
+
+func TestTroubleThatIsReadFromTheDatabaseStands(t *testing.T) {
+	s := with(online(deviceA, deviceB), stoppedFolder)
+	s.Connection, s.Shares = fleet.NeverSeen, nil
+	f := newFleet(s)
+	f.now = noon.Add(time.Hour)
+	f.is(t, "after a start", deviceA, fleet.FolderUnknown, true)
+}
+
+func TestWhoSharesAFolderIsJudgedAgainWhenADeviceChanges(t *testing.T) {
+	f := newFleet(online(deviceA, deviceB, deviceC), online(deviceB, deviceA, deviceC), online(deviceC, deviceA, deviceB))
+	f.changedNow()
+	f.put(lacking(online(deviceA, deviceB, deviceC)))
+	f.is(t, "two have it", deviceA, fleet.FolderSyncing, false)
+	f.put(lacking(online(deviceB, deviceA, deviceC)), lacking(online(deviceC, deviceA, deviceB)))
+	f.is(t, "nobody has it", deviceA, fleet.FolderBehind, false)
+	f.put(online(deviceC, deviceA, deviceB))
+	f.is(t, "one has it again", deviceA, fleet.FolderSyncing, false)
+	f.now = f.now.Add(10 * time.Minute)
+	f.is(t, "nothing moved for long", deviceA, fleet.FolderStalled, false)
+	f.put(with(lacking(online(deviceA, deviceB, deviceC)), func(s *fleet.FolderSummary) { s.NeedBytes-- }))
+	f.is(t, "it moved", deviceA, fleet.FolderSyncing, false)
+
+	f.put(online(deviceA, deviceB, deviceC), online(deviceB, deviceA))
+	f.is(t, "B shares it with A alone", deviceC, fleet.FolderUpToDate, false)
+	f.put(changed(online(deviceA), func(s *fleet.Snapshot) { s.Shares, s.Folders = []fleet.SharedFolder{}, nil }))
+	f.is(t, "A has it no more", deviceB, fleet.FolderAlone, false)
+	f.is(t, "A has it no more", deviceC, fleet.FolderAlone, false)
+	f.Take(map[fleet.DeviceID]*fleet.Snapshot{deviceA: nil}, nil, f.now)
+	f.is(t, "A is not managed any more, and connected", deviceB, fleet.FolderUpToDate, false)
+}
+
+func TestAFolderWhoseSharersMayBeAwayIsCalm(t *testing.T) {
+	laptop := online(deviceB, deviceA)
+	laptop.Connection, laptop.LastSeen, laptop.NextTry = fleet.Unreachable, noon, noon
+	alone := changed(online(deviceA, deviceB), func(s *fleet.Snapshot) { s.Connected = fleet.Peers{} })
+	f := newFleet(alone, laptop)
+	f.quiet[deviceB] = 48 * time.Hour
+	f.now = noon.Add(10 * time.Hour)
+	f.is(t, "at night", deviceA, fleet.FolderAlone, false)
+	if f.IsAwayTooLong(laptop, f.now) {
+		t.Error("a laptop that may be away is trouble")
+	}
+	f.changedNow()
+	f.now = noon.Add(48 * time.Hour)
+	if got := f.changedNow(); !slices.Equal(got, []fleet.DeviceID{deviceA, deviceB}) {
+		t.Errorf("%v count otherwise after two days", got)
+	}
+	f.is(t, "after two days", deviceA, fleet.FolderAlone, true)
+	if !f.IsAwayTooLong(laptop, f.now) {
+		t.Error("a laptop that is away for too long is no trouble")
+	}
+}
+
+func TestProgressIsARangeWhileItsRateHolds(t *testing.T) {
+	f := newFleet(online(deviceB, deviceA))
+	need := int64(100_000)
+	step := func(less int64) fleet.Progress {
+		need -= less
+		f.now = f.now.Add(2 * time.Second)
+		f.put(with(online(deviceA, deviceB), func(s *fleet.FolderSummary) {
+			s.NeedFiles, s.NeedBytes, s.State = 1, need, "syncing"
+			s.Sequence = need
+		}))
+		return f.Standing(f.snapshots[deviceA], "f", f.now).Progress
+	}
+	var got fleet.Progress
+	for range 30 {
+		got = step(1000)
+	}
+	left := time.Duration(need/500) * time.Second // at 500 bytes a second
+	if got.Rate < 499 || got.Rate > 501 || got.DoneFrom.Before(f.now.Add(left-3*time.Second)) ||
+		got.DoneFrom.After(f.now.Add(left+time.Second)) || !got.DoneTo.After(got.DoneFrom) {
+		t.Errorf(
+			"%.0f bytes a second, done from %v to %v, want about %v",
+			got.Rate,
+			got.DoneFrom,
+			got.DoneTo,
+			f.now.Add(left),
+		)
+	}
+	for range 10 {
+		got = step(0)
+	}
+	if !got.DoneFrom.IsZero() {
+		t.Errorf("it stands still, and is done from %v to %v", got.DoneFrom, got.DoneTo)
+	}
+	for range 20 {
+		got = step(0)
+	}
+	if got.Rate != 0 {
+		t.Errorf("it stands still at %.0f bytes a second", got.Rate)
+	}
+	if f.is(t, "while it syncs", deviceA, fleet.FolderSyncing, false); step(need).DoneTo != (time.Time{}) {
+		t.Error("what has all is not done yet")
+	}
+}
+
+// A lying daemon costs no more than others.
+func TestFiguresThatCannotBeTrueMakeNoFigure(t *testing.T) {
+	f := newFleet(online(deviceB, deviceA))
+	for _, need := range []int64{1<<63 - 1, -1 << 63, 1<<63 - 1, 5} {
+		f.now = f.now.Add(20 * time.Second)
+		f.put(with(online(deviceA, deviceB), func(s *fleet.FolderSummary) { s.NeedFiles, s.NeedBytes = 1, need }))
+		got := f.Standing(f.snapshots[deviceA], "f", f.now).Progress
+		if got.Rate < 0 || got.DoneTo.Before(got.DoneFrom) {
+			t.Errorf("%d bytes: %+v", need, got)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package health
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// historyStep is the time between two points of the history.
+const historyStep = time.Minute
+
+// settleTime is how long after the start the first point is made: most daemons are not contacted before.
+const settleTime = 30 * time.Second
+
+// Historian keeps the fleet in numbers, one point a minute.
+type Historian struct {
+	Now func() fleet.HistoryPoint // without At
+	Put func(context.Context, fleet.HistoryPoint) error
+	Log *slog.Logger
+}
+
+// Run makes a point when a minute begins, until ctx ends. A minute that cannot be kept is a gap.
+func (h Historian) Run(ctx context.Context) error {
+	wait := time.NewTimer(settleTime + untilNext(time.Now().Add(settleTime)))
+	defer wait.Stop()
+	failing := false
+	for {
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		now := time.Now()
+		point := h.Now()
+		point.At = now.Truncate(historyStep)
+		err := h.Put(ctx, point)
+		if err != nil && !failing && ctx.Err() == nil {
+			h.Log.Warn("the history has a gap", logkey.Component, "history", logkey.Err(err))
+		}
+		failing = err != nil
+		wait.Reset(untilNext(time.Now()))
+	}
+}
+
+// untilNext is the time until the next minute begins, by the clock of now.
+func untilNext(now time.Time) time.Duration {
+	return now.Truncate(historyStep).Add(historyStep).Sub(now)
+}

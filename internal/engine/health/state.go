@@ -1,0 +1,158 @@
+package health
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// Facts are what other rooms know at the moment in which the state of a device is asked for.
+type Facts struct {
+	Registry *fleet.Registry // nil where it cannot be read
+	Snapshot *fleet.Snapshot // nil: the device is not watched
+	Shortage string          // why devices are visited in turn
+	LockLost bool            // this server lost the lock of its database
+}
+
+// State is how a device stands. While the daemon cannot be reached that is what a person reads first; else the reason
+// is that of the configuration.
+func (h *Health) State(id fleet.DeviceID, f Facts) (fleet.State, error) {
+	if f.Snapshot == nil {
+		return fleet.State{}, fleet.NotFoundf("device %s is not registered", id)
+	}
+	h.mu.Lock()
+	found, wave, rival := h.condition(id), h.waves[id], h.rivals[id]
+	h.mu.Unlock()
+	condition := found.State
+	if waits := Waits(condition, wave.Wave); waits != condition {
+		condition, condition.Since = waits, wave.since
+	}
+	state := joined(found.asOf(condition, f.Snapshot), f, time.Now())
+	if rival != "" && f.Snapshot.Connection == fleet.Online && f.Snapshot.FoundBy == fleet.FoundByAgent {
+		state = cloned(state, rival)
+	}
+	state.Reason, state.Next = f.named(state.Reason), f.named(state.Next)
+	if f.LockLost {
+		state.Reason = join("; ", "nothing is written: this server lost the lock of its database", state.Reason)
+	}
+	return state, nil
+}
+
+// asOf is a state as long as the daemon has the configuration that was planned from. With another one it is not known
+// to be in sync.
+func (c condition) asOf(state fleet.State, s *fleet.Snapshot) fleet.State {
+	if state.Configuration != fleet.ConfigInSync || c.planned == s.Digest && !s.Outdated {
+		return state
+	}
+	return fleet.State{Configuration: fleet.ConfigUnknown, Since: s.ConfigAt,
+		Reason: "the daemon has another configuration than the one that was last compared with its templates",
+		Next:   "It is compared shortly. The plan shows what differs."}
+}
+
+// joined is the state that connection and configuration make together.
+func joined(condition fleet.State, f Facts, now time.Time) fleet.State {
+	s := f.Snapshot
+	state := fleet.State{
+		Connection: s.Connection, Configuration: condition.Configuration, Address: s.Address, FoundBy: s.FoundBy,
+		LastSeen: s.LastSeen, Since: s.Since, Reason: s.Reason, Next: s.Next,
+	}
+	if s.Address == "" {
+		state.FoundBy = "" // it is that of before the start
+	}
+	if s.Connection != fleet.Online {
+		if state.Configuration != fleet.ConfigFailed {
+			state.Configuration = fleet.ConfigUnknown // stale: what the daemon has now is not known
+			return state
+		}
+		state.Reason = join("; ", state.Reason, condition.Reason)
+		state.Next = join(" ", state.Next, condition.Next)
+		return state
+	}
+	switch {
+	case s.Restarting:
+		state.Reason = join("; ", s.Reason, condition.Reason)
+	case condition.Reason != "":
+		state.Reason, state.Next = condition.Reason, condition.Next
+	}
+	if s.Visited {
+		state.Reason = join("; ", state.Reason, f.Shortage)
+	}
+	if s.TooOldFor != "" {
+		state.Reason = join("; ", state.Reason, "its agent is too old to tell "+s.TooOldFor)
+		state.Next = join(" ", state.Next, "Update the agent on the device's machine.")
+	}
+	reason, next := certificateNotes(s, f.settings(), now)
+	state.Reason, state.Next = join("; ", state.Reason, reason), join(" ", state.Next, next)
+	if condition.Since.After(state.Since) {
+		state.Since = condition.Since
+	}
+	return state
+}
+
+// SetRival notes from where a second agent connected with the certificate of a device; "": there is none. It tells
+// whether that is new.
+func (h *Health) SetRival(id fleet.DeviceID, address string) (isNew bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	isNew = (h.rivals[id] == "") != (address == "")
+	if address == "" {
+		delete(h.rivals, id)
+	} else {
+		h.rivals[id] = address
+	}
+	return isNew
+}
+
+// cloned is the state of a device whose certificate two agents have. The one that connected first is managed.
+func cloned(state fleet.State, rival string) fleet.State {
+	state.Connection = fleet.Cloned
+	state.Reason = fmt.Sprintf("two agents connect with this device's certificate: the one at %s, which is managed, and "+
+		"one at %s, which is refused", state.Address, rival)
+	state.Next = "Give one of the two machines an identity of its own: remove cert.pem and key.pem from its Syncthing " +
+		"home while its daemon is stopped."
+	return state
+}
+
+// settings are the device's; the zero value where they cannot be read.
+func (f Facts) settings() fleet.DeviceSettings {
+	if f.Registry != nil && f.Registry.Devices[f.Snapshot.Device] != nil {
+		return f.Registry.Devices[f.Snapshot.Device].Settings
+	}
+	return fleet.DeviceSettings{}
+}
+
+// named is a text in which devices have names instead of IDs.
+func (f Facts) named(text string) string {
+	return fleet.WithNames(text, func(id fleet.DeviceID) string {
+		if f.Registry == nil {
+			return ""
+		}
+		return f.Registry.Label(id)
+	})
+}
+
+// join joins the texts that are not blank.
+func join(by string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), by)
+}
+
+// certificateNotes say what a person should know about the certificate of a device that is online.
+func certificateNotes(s *fleet.Snapshot, settings fleet.DeviceSettings, now time.Time) (reason, next string) {
+	if s.FoundBy == fleet.FoundByAgent {
+		return "", "" // it plays no part
+	}
+	if settings.PinOrigin == fleet.PinFirstUse {
+		reason = "its certificate was trusted on first use: whether the daemon or somebody on the way answered then " +
+			"is not known"
+	}
+	if s.Proven.Fingerprint != settings.Pin || !s.Proven.EndsSoon(now) {
+		return reason, ""
+	}
+	reason = join("; ", reason, "its certificate ends on "+s.Proven.NotAfter.Format(time.DateOnly))
+	return reason, fmt.Sprintf("When it starts in the month before that, Syncthing makes itself another one. "+
+		"Run `muster enroll` on the daemon's machine then, or compare the fingerprint there and take it: "+
+		"`muster device trust %s`.", s.Device.Short())
+}

@@ -1,0 +1,295 @@
+// Package mirror follows every registered daemon: one watcher per device, which contacts the daemon, reads its state
+// once and then lives on its event stream. What it learns is an immutable snapshot for readers and a stream of
+// observations for the store, written behind. It writes nothing of its own to a daemon: a Session passes on what
+// reconcile writes. It keeps no configuration in memory, but for those that wait to be kept or to be planned from.
+//
+// A watcher is one goroutine. Devices come and go by Put and Remove, at once.
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// Options say what a Mirror is connected to. Callbacks come from the watchers' goroutines: they must be quick.
+type Options struct {
+	Dial     func(Target) Daemon
+	Resolver Resolver
+	Sink     Sink
+	Log      *slog.Logger
+
+	// Changed is called after the snapshot of a device changed.
+	Changed func(fleet.DeviceID, Aspect)
+	// ConfigKept is called when the sink has kept a configuration other than the last one, read by a watcher or not.
+	ConfigKept func(fleet.DeviceID, fleet.ObservedConfig)
+	// ConfigSeen is called after ConfigKept where a watcher read it, not the caller of ReadNow or a Session: TakeKept
+	// gives it.
+	ConfigSeen func(fleet.DeviceID)
+	// MayWrite is asked before every write of a Session, as another server may write to the same daemons. Nil: yes.
+	MayWrite func(context.Context) error
+	// Read makes sense of a configuration. Nil: ReadConfig.
+	Read func(own fleet.DeviceID, document []byte) (Reading, error)
+
+	// Seed holds the last known snapshots, as far as they are known, from before the start.
+	Seed map[fleet.DeviceID]Snapshot
+}
+
+const (
+	pollWait        = 50 * time.Second
+	statusEvery     = time.Minute
+	connectsASecond = 200
+)
+
+// Mirror is the set of all watchers.
+type Mirror struct {
+	o        Options
+	log      *slog.Logger
+	connects *rate.Limiter
+	looking  *rate.Limiter       // of readings because somebody looks
+	parsing  chan struct{}       // holds a token while a big configuration is taken apart
+	unread   *semaphore.Weighted // bytes of big configurations that wait for that
+	outbox   *outbox
+	handover handover
+	watchers sync.WaitGroup
+	visited  atomic.Int64 // watchers that visit their daemon instead of following it
+
+	someArePaused atomic.Bool // by the mode of the fleet or of a tag, by the last ModesChanged; true before the first
+
+	mu      sync.RWMutex             // guards what follows
+	launch  func(w, before *watcher) // set while Run runs: starts a watcher after its predecessor has ended
+	devices map[fleet.DeviceID]*watcher
+	seed    map[fleet.DeviceID]Snapshot // of devices without a watcher; nil when there is none left
+}
+
+// New makes a Mirror that watches nothing yet.
+func New(o Options) *Mirror {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Resolver == nil {
+		o.Resolver = Explicit{}
+	}
+	if o.Read == nil {
+		o.Read = ReadConfig
+	}
+	m := &Mirror{
+		o: o, log: o.Log.With(logkey.Component, "mirror"), connects: rate.NewLimiter(connectsASecond, connectsASecond/10),
+		looking: rate.NewLimiter(lookedASecond, lookedASecond),
+		parsing: make(chan struct{}, 1), unread: semaphore.NewWeighted(maxUnread),
+		devices: map[fleet.DeviceID]*watcher{}, seed: maps.Clone(o.Seed),
+		handover: handover{configs: map[fleet.DeviceID]*fleet.ObservedConfig{}},
+	}
+	m.o.Seed = nil
+	m.someArePaused.Store(true)
+	m.outbox = newOutbox(o.Sink, m.log, m.seen)
+	m.outbox.onKept = m.observationKept
+	return m
+}
+
+// observationKept notes that the sink has kept a pin or a configuration.
+func (m *Mirror) observationKept(o fleet.Observation) {
+	w := m.watcher(o.Device)
+	if w == nil {
+		return
+	}
+	if o.Proven != nil {
+		w.pinKept(o.Proven.Fingerprint)
+	}
+	if o.Config == nil {
+		return
+	}
+	w.update(func(s *Snapshot) Aspect {
+		s.Unkept = s.Unkept && s.Digest != o.Config.Digest
+		return 0
+	})
+	if m.o.ConfigKept != nil {
+		m.o.ConfigKept(o.Device, *o.Config)
+	}
+}
+
+// Run watches until ctx ends, then waits for every watcher and for what is still to be written.
+func (m *Mirror) Run(ctx context.Context) error {
+	m.mu.Lock()
+	m.launch = m.launcher(ctx)
+	for _, w := range m.devices {
+		m.launch(w, nil)
+	}
+	m.mu.Unlock()
+	written := make(chan struct{})
+	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer close(written)
+		m.outbox.run(stop)
+	}()
+	<-ctx.Done()
+	m.mu.Lock()
+	m.launch = nil // no watcher starts after this
+	m.mu.Unlock()
+	m.watchers.Wait()
+	cancel()
+	<-written
+	return ctx.Err()
+}
+
+// Put begins to watch a device, or to watch it as it is now. It takes effect at once: where anything that matters for
+// the connection changed, the running watcher ends and the new one starts without waiting.
+func (m *Mirror) Put(d fleet.Registered, paused bool) {
+	if m.put(d, paused) && m.o.Changed != nil {
+		m.o.Changed(d.ID, ConnectionChanged)
+	}
+}
+
+func (m *Mirror) put(d fleet.Registered, paused bool) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old := m.devices[d.ID]
+	if old != nil && old.same(d, paused) {
+		return false
+	}
+	w := m.newWatcher(d, paused, old)
+	m.devices[d.ID] = w
+	if old != nil {
+		old.end()
+	}
+	if m.launch != nil {
+		m.launch(w, old)
+	}
+	return true
+}
+
+// ModesChanged puts the devices anew that the mode of the fleet or of a tag pauses, or pauses no longer. A device's own
+// mode comes with Put.
+func (m *Mirror) ModesChanged(r *fleet.Registry) {
+	pausing := r.Mode == fleet.ModePaused || slices.Contains(slices.Collect(maps.Values(r.TagModes)), fleet.ModePaused)
+	if was := m.someArePaused.Swap(pausing); !was && !pausing {
+		return
+	}
+	for id, device := range r.Devices {
+		if paused := r.ModeOf(id) == fleet.ModePaused; paused != m.Paused(id) {
+			m.Put(*device, paused)
+		}
+	}
+}
+
+// Paused tells whether a device was put last so that it is not watched.
+func (m *Mirror) Paused(id fleet.DeviceID) bool {
+	w := m.watcher(id)
+	return w != nil && w.paused
+}
+
+// Certificates are the one behind which a device answered last, and the one that was shown last.
+func (m *Mirror) Certificates(id fleet.DeviceID) (proven fleet.Certificate, shown fleet.Shown) {
+	if s := m.Snapshot(id); s != nil {
+		return s.Proven, s.Shown
+	}
+	return proven, shown
+}
+
+// Remove ends everything about a device at once and forgets it.
+func (m *Mirror) Remove(id fleet.DeviceID) {
+	m.mu.Lock()
+	w := m.devices[id]
+	delete(m.devices, id)
+	delete(m.seed, id)
+	m.mu.Unlock()
+	if w != nil {
+		w.end()
+		m.outbox.forget(id)
+		m.handover.take(id)
+	}
+}
+
+// Retry ends the pause before the next attempt to reach a device.
+func (m *Mirror) Retry(id fleet.DeviceID) {
+	if w := m.watcher(id); w != nil {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Snapshot is what is known of a device; nil when it is not watched.
+func (m *Mirror) Snapshot(id fleet.DeviceID) *Snapshot {
+	if w := m.watcher(id); w != nil {
+		return w.snapshot.Load()
+	}
+	return nil
+}
+
+// Snapshots are those of all devices, by device ID.
+func (m *Mirror) Snapshots() []*Snapshot {
+	m.mu.RLock()
+	all := make([]*Snapshot, 0, len(m.devices))
+	for _, w := range m.devices {
+		all = append(all, w.snapshot.Load())
+	}
+	m.mu.RUnlock()
+	slices.SortFunc(all, func(a, b *Snapshot) int { return cmp.Compare(a.Device, b.Device) })
+	return all
+}
+
+// Daemon is the connection to a device's daemon, to be shared with its watcher. It is an error while the daemon is not
+// online.
+func (m *Mirror) Daemon(id fleet.DeviceID) (Daemon, error) {
+	_, d, err := m.online(id)
+	return d, err
+}
+
+func (m *Mirror) online(id fleet.DeviceID) (*watcher, Daemon, error) {
+	w := m.watcher(id)
+	if w == nil {
+		return nil, nil, fleet.NotFoundf("device %s is not registered", id)
+	}
+	d, err := w.online()
+	return w, d, err
+}
+
+// ReadNow reads the configuration of a device, which becomes its observed one. ConfigSeen is not called for it: the
+// caller knows.
+func (m *Mirror) ReadNow(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
+	w, d, err := m.online(id)
+	if err != nil {
+		return fleet.ObservedConfig{}, err
+	}
+	seen, _, err := w.readConfig(ctx, d, false)
+	return seen, err
+}
+
+func (m *Mirror) watcher(id fleet.DeviceID) *watcher {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.devices[id]
+}
+
+// launcher starts watchers that end with ctx. It is called with mu held.
+func (m *Mirror) launcher(ctx context.Context) func(w, before *watcher) {
+	return func(w, before *watcher) {
+		ctx, cancel := context.WithCancel(ctx)
+		w.cancel = cancel
+		m.watchers.Go(func() {
+			defer close(w.done)
+			defer cancel()
+			if before != nil && before.cancel != nil {
+				<-before.done // soon: it was told to end
+			}
+			w.run(ctx)
+		})
+	}
+}
+
+func hostPort(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }

@@ -1,0 +1,385 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+const (
+	gatherFor     = 200 * time.Millisecond // how long observations wait for others
+	urgentFor     = 40 * time.Millisecond  // how long configurations wait: a write costs the same for one as for twenty
+	fewConfigs    = 8                      // above so many configurations, gatherFor counts: more are coming
+	groupSize     = 500                    // observations in one call of the sink
+	maxWaiting    = 16 << 20               // bytes that wait before watchers have to
+	summaryBytes  = 256
+	lastWrite     = 5 * time.Second // for what is left at the end
+	firstRetry    = time.Second
+	lastRetry     = 30 * time.Second
+	maxProbes     = 3 // observations tried one by one before the sink itself is blamed
+	maxFailures   = 3 // of an observation that the sink does not take while it takes others
+	manyDevices   = groupSize
+	noConfigBytes = 512
+)
+
+// outbox writes observations behind: those of a device are merged while they wait, those of many devices go to the
+// sink in groups. Configurations wait only for a moment, and each is kept, because each is a revision. The outbox is
+// bounded by the number of devices and by the bytes of configurations: watchers wait in room while there is no space.
+type outbox struct {
+	sink   Sink
+	log    *slog.Logger
+	told   func(fleet.DeviceID, fleet.ObservedConfig)
+	onKept func(fleet.Observation) // is called once the sink has kept an observation; may be nil
+
+	some chan struct{} // an observation waits
+	soon chan struct{} // a configuration waits, which should not wait long
+	now  chan struct{} // so many wait that they are written at once
+
+	mu      sync.Mutex // guards what follows
+	waiting map[fleet.DeviceID][]waiting
+	bytes   int
+	drained chan struct{}           // closed when bytes went down
+	dropped map[fleet.DeviceID]bool // forgotten while a write runs
+}
+
+type waiting struct {
+	fleet.Observation
+	tell   bool // told is called once it is kept
+	failed int  // how often the sink kept others and not this one
+}
+
+func (w waiting) size() int {
+	n := noConfigBytes + len(w.Summaries)*summaryBytes
+	if w.Config != nil {
+		n += len(w.Config.JSON)
+	}
+	return n
+}
+
+func newOutbox(sink Sink, log *slog.Logger, told func(fleet.DeviceID, fleet.ObservedConfig)) *outbox {
+	return &outbox{
+		sink: sink, log: log, told: told,
+		some: make(chan struct{}, 1), soon: make(chan struct{}, 1), now: make(chan struct{}, 1),
+		waiting: map[fleet.DeviceID][]waiting{}, drained: make(chan struct{}), dropped: map[fleet.DeviceID]bool{},
+	}
+}
+
+// add never waits.
+func (b *outbox) add(o fleet.Observation, tell bool) {
+	b.mu.Lock()
+	b.put(waiting{Observation: o, tell: tell})
+	manyWait := len(b.waiting) >= manyDevices
+	b.mu.Unlock()
+	signal(b.some)
+	if o.Config != nil {
+		signal(b.soon)
+	}
+	if manyWait {
+		signal(b.now)
+	}
+}
+
+// put merges into the last one of the device where that loses nothing. The caller holds mu.
+func (b *outbox) put(w waiting) {
+	queue := b.waiting[w.Device]
+	if n := len(queue); n > 0 && (queue[n-1].Config == nil || w.Config == nil) {
+		last := queue[n-1]
+		b.bytes -= last.size()
+		w = waiting{merge(last.Observation, w.Observation), last.tell || w.tell, max(last.failed, w.failed)}
+		queue = queue[:n-1]
+	}
+	b.waiting[w.Device] = append(queue, w)
+	b.bytes += w.size()
+}
+
+// merge lays a later observation over an earlier one. At most one of them has a configuration.
+func merge(earlier, later fleet.Observation) fleet.Observation {
+	merged := earlier
+	if later.Status != nil {
+		merged.Status = later.Status
+	}
+	if later.Version != nil {
+		merged.Version = later.Version
+	}
+	if later.Proven != nil {
+		merged.Proven, merged.FirstUse = later.Proven, later.FirstUse
+	}
+	if later.Config != nil {
+		merged.Config = later.Config
+		earlier.Summaries = inConfig(earlier.Summaries, later.Config.Folders)
+	}
+	merged.FoundBy = cmp.Or(later.FoundBy, earlier.FoundBy)
+	if later.LastSeen.After(merged.LastSeen) {
+		merged.LastSeen = later.LastSeen
+	}
+	merged.Summaries = mergeSummaries(earlier.Summaries, later.Summaries)
+	return merged
+}
+
+// inConfig leaves out folders that a later configuration no longer has.
+func inConfig(summaries []fleet.FolderSummary, folders []fleet.FolderLabel) []fleet.FolderSummary {
+	var kept []fleet.FolderSummary
+	for _, s := range summaries {
+		if slices.ContainsFunc(folders, func(f fleet.FolderLabel) bool { return f.Folder == s.Folder }) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+func mergeSummaries(earlier, later []fleet.FolderSummary) []fleet.FolderSummary {
+	if len(earlier) == 0 || len(later) == 0 {
+		return append(earlier, later...)
+	}
+	replaced := make(map[string]bool, len(later))
+	for _, s := range later {
+		replaced[s.Folder] = true
+	}
+	merged := make([]fleet.FolderSummary, 0, len(earlier)+len(later))
+	for _, s := range earlier {
+		if !replaced[s.Folder] {
+			merged = append(merged, s)
+		}
+	}
+	return append(merged, later...)
+}
+
+// forget drops what waits for a device that was removed.
+func (b *outbox) forget(id fleet.DeviceID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, w := range b.waiting[id] {
+		b.bytes -= w.size()
+	}
+	delete(b.waiting, id)
+	b.dropped[id] = true
+}
+
+// full tells whether too much is waiting already.
+func (b *outbox) full() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes > maxWaiting
+}
+
+// room waits while too much is waiting already.
+func (b *outbox) room(ctx context.Context) error {
+	for {
+		b.mu.Lock()
+		full, drained := b.bytes > maxWaiting, b.drained
+		b.mu.Unlock()
+		if !full {
+			return nil
+		}
+		select {
+		case <-drained:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// run writes until ctx ends, and then what is left.
+func (b *outbox) run(ctx context.Context) {
+	retry, configs := time.Duration(0), 0
+	for {
+		select {
+		case <-b.some:
+			b.awaitMoreEvents(ctx, retry, configs >= fewConfigs)
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
+			defer cancel()
+			if _, err := b.flush(last); err != nil {
+				b.log.Error("observations lost at the end", logkey.Err(err))
+			}
+			return
+		}
+		var err error
+		configs, err = b.flush(ctx)
+		switch {
+		case err != nil && retry == 0:
+			b.log.Error("observations not kept; they wait", logkey.Err(err))
+			fallthrough
+		case err != nil:
+			retry = min(max(2*retry, firstRetry), lastRetry)
+			signal(b.some)
+		case retry > 0:
+			b.log.Info("observations are kept again")
+			retry = 0
+		}
+	}
+}
+
+// awaitMoreEvents waits for observations to write together: gatherFor, or only urgentFor once a configuration waits,
+// unless manyConfigs says that more are coming. It returns at once when manyDevices observations wait. After a failed
+// write it waits for retry, whatever comes.
+func (b *outbox) awaitMoreEvents(ctx context.Context, retry time.Duration, manyConfigs bool) {
+	soon, now := b.soon, b.now
+	if manyConfigs {
+		soon = nil
+	}
+	if retry > 0 {
+		soon, now = nil, nil
+	}
+	timer := time.NewTimer(max(gatherFor, retry))
+	defer timer.Stop()
+	for {
+		select {
+		case <-soon:
+			timer.Reset(urgentFor)
+			soon = nil
+			continue
+		case <-timer.C:
+		case <-now:
+		case <-ctx.Done():
+		}
+		return
+	}
+}
+
+// flush writes all that waits, in groups, and counts the configurations. What the sink did not take waits again.
+func (b *outbox) flush(ctx context.Context) (configs int, err error) {
+	for {
+		group := b.takeGroup()
+		if len(group) == 0 {
+			return configs, nil
+		}
+		if err := b.write(ctx, group); err != nil {
+			return configs, b.writeSingly(ctx, group, err)
+		}
+		for _, w := range group {
+			if w.Config != nil {
+				configs++
+			}
+		}
+	}
+}
+
+func (b *outbox) write(ctx context.Context, group []waiting) error {
+	observations := make([]fleet.Observation, len(group))
+	for i, w := range group {
+		observations[i] = w.Observation
+	}
+	if err := b.sink.SaveObservations(ctx, observations); err != nil {
+		return err
+	}
+	b.kept(group)
+	for _, w := range group {
+		if b.onKept != nil {
+			b.onKept(w.Observation)
+		}
+		if w.tell && w.Config != nil {
+			b.told(w.Device, *w.Config)
+		}
+	}
+	return nil
+}
+
+// writeSingly finds out whether the sink fails, or an observation that it cannot take: what one daemon says must not
+// keep what all others say from being kept. Such an observation is dropped after a few times.
+func (b *outbox) writeSingly(ctx context.Context, group []waiting, err error) error {
+	var refused []waiting
+	for i, w := range group {
+		if err := b.write(ctx, group[i:i+1]); err != nil {
+			if fleet.CodeOf(err) != fleet.CodeUnavailable { // else the sink was away
+				w.failed++
+			}
+			refused = append(refused, w)
+		}
+		if len(refused) == i+1 && (i == len(group)-1 || i == maxProbes-1) {
+			b.putBack(group) // took none: it is the sink
+			return err
+		}
+	}
+	for _, w := range refused {
+		if w.failed >= maxFailures {
+			b.log.Error("observation dropped: the store does not take it", slog.Any(logkey.Device, w.Device), logkey.Err(err))
+			b.kept([]waiting{w})
+			continue
+		}
+		b.putBack([]waiting{w})
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	return err
+}
+
+func (b *outbox) takeGroup() []waiting {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var group []waiting
+	for id, queue := range b.waiting {
+		if len(group) > 0 && len(group)+len(queue) > groupSize {
+			break
+		}
+		group = append(group, queue...)
+		delete(b.waiting, id)
+	}
+	clear(b.dropped)
+	return group
+}
+
+// kept takes the bytes of what was written off the count, and wakes the watchers that wait for room.
+func (b *outbox) kept(group []waiting) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, w := range group {
+		b.bytes -= w.size()
+	}
+	close(b.drained)
+	b.drained = make(chan struct{})
+}
+
+// putBack puts a group that failed back, and merges what came meanwhile into it.
+func (b *outbox) putBack(group []waiting) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	newer := map[fleet.DeviceID][]waiting{}
+	for _, w := range group {
+		if queue, ok := b.waiting[w.Device]; ok {
+			newer[w.Device] = queue
+			for _, n := range queue {
+				b.bytes -= n.size()
+			}
+			delete(b.waiting, w.Device)
+		}
+	}
+	for _, w := range group {
+		b.bytes -= w.size()
+		if !b.dropped[w.Device] {
+			b.put(w)
+		}
+	}
+	for _, queue := range newer {
+		for _, w := range queue {
+			b.put(w)
+		}
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Backlog is how many observations wait to be kept.
+func (m *Mirror) Backlog() int {
+	m.outbox.mu.Lock()
+	defer m.outbox.mu.Unlock()
+	n := 0
+	for _, waiting := range m.outbox.waiting {
+		n += len(waiting)
+	}
+	return n
+}

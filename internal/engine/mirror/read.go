@@ -1,0 +1,247 @@
+package mirror
+
+import (
+	"context"
+	"time"
+
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// readStatus reads the status, and with it who answers. With the status before it also tells a restart.
+func (w *watcher) readStatus(ctx context.Context, d Daemon, before *fleet.Status) (fleet.Status, error) {
+	status, err := d.Status(ctx)
+	if err != nil {
+		return status, err
+	}
+	now := time.Now()
+	status.CreatedAt, status.UpdatedAt = now, now
+	w.update(func(s *Snapshot) Aspect {
+		if s.Status != nil {
+			status.CreatedAt = s.Status.CreatedAt
+		}
+		s.Status, s.LastSeen = &status, now
+		return StatusChanged
+	})
+	proven, first := w.newlyProven(d)
+	w.observe(fleet.Observation{Status: &status, Proven: proven, FirstUse: first, LastSeen: now}, false)
+	if before != nil && (status.StartTime != before.StartTime || status.Uptime < before.Uptime) {
+		return status, errRestarted
+	}
+	return status, nil
+}
+
+// readStatusAgain reads the status of a daemon that is followed, and what else is to be read with it.
+func (w *watcher) readStatusAgain(ctx context.Context, d Daemon) error {
+	if _, err := w.readStatus(ctx, d, w.snapshot.Load().Status); err != nil {
+		return err
+	}
+	if w.connectedDue {
+		if err := w.readConnected(ctx, d); err != nil {
+			return err
+		}
+	}
+	if w.conflictsDue {
+		if err := w.readConflicts(ctx, d); err != nil {
+			return err
+		}
+	}
+	if err := w.readSummaries(ctx, d, w.unreadFolders()); err != nil {
+		return err
+	}
+	if w.pendingDue {
+		return w.readPending(ctx, d)
+	}
+	return nil
+}
+
+// newlyProven is the certificate behind which the device has just answered, when that is not known yet: on first use
+// it is the pin.
+func (w *watcher) newlyProven(d Daemon) (news *fleet.Certificate, firstUse bool) {
+	shown, proven := d.Shown()
+	if !proven {
+		return nil, false
+	}
+	w.update(func(s *Snapshot) Aspect {
+		s.Shown = fleet.Shown{Certificate: shown, Address: s.Address, FoundBy: s.FoundBy, At: time.Now()}
+		if shown.Fingerprint == s.Proven.Fingerprint && shown.Fingerprint == w.pin {
+			return 0
+		}
+		firstUse = w.pin == ""
+		w.pin, s.Proven, news = shown.Fingerprint, shown, &shown
+		return ConnectionChanged
+	})
+	return news, firstUse
+}
+
+func (w *watcher) readVersion(ctx context.Context, d Daemon) error {
+	version, err := d.Version(ctx)
+	if err != nil {
+		return err
+	}
+	if version.Directories, err = w.directories(ctx, d); err != nil {
+		return err
+	}
+	now := time.Now()
+	version.Device, version.CreatedAt, version.UpdatedAt = w.device.ID, now, now
+	w.update(func(s *Snapshot) Aspect {
+		if s.Version != nil {
+			version.CreatedAt = s.Version.CreatedAt
+		}
+		s.Version, s.LastSeen = &version, now
+		return StatusChanged
+	})
+	w.observe(fleet.Observation{Version: &version, LastSeen: now}, false)
+	return nil
+}
+
+// directories are those of the daemon's own files. A daemon before 2.0 names them for a short time after its start
+// only, so what is known of them stays until it names others.
+func (w *watcher) directories(ctx context.Context, d Daemon) ([]string, error) {
+	named, err := d.Directories(ctx)
+	if err != nil || len(named) > 0 {
+		return named, err
+	}
+	s := w.snapshot.Load()
+	var known []string
+	if s.Version != nil {
+		known = s.Version.Directories
+	}
+	started := s.Status.StartTime
+	if started != "" && started == w.homeAsked {
+		return known, nil
+	}
+	home, err := d.Home(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil: // the next request shows whether the daemon can be followed all the same
+		w.log.Debug("the daemon's home was not read", logkey.Err(err))
+		return known, nil
+	case home != "":
+		known = []string{home}
+	case len(known) == 0:
+		w.log.Info("the daemon's home is not known: restart the daemon, and its own files are protected from templates")
+	}
+	w.homeAsked = started
+	return known, nil
+}
+
+// readConfig reads the configuration into the snapshot. A configuration that equals the last one changes nothing:
+// daemons announce every change twice. Of two readings at the same time the one that was asked for later counts.
+func (w *watcher) readConfig(
+	ctx context.Context, d ConfigReader, tell bool,
+) (seen fleet.ObservedConfig, document stconfig.Value, err error) {
+	read, release, err := w.configInTurn(ctx, d)
+	defer release()
+	if err != nil {
+		return seen, document, err
+	}
+	sum := stconfig.SumOfText(read.document)
+	reading, known := w.reading(sum)
+	if !known {
+		reading, err = w.m.o.Read(w.device.ID, read.document)
+	}
+	if err != nil {
+		return seen, document, err
+	}
+	now := time.Now()
+	seen = fleet.ObservedConfig{JSON: read.document, Digest: reading.Digest, Folders: reading.Folders,
+		Paths: reading.Paths, SeenAt: now}
+	w.update(func(s *Snapshot) Aspect {
+		if read.began.Before(w.configBegan) {
+			return 0
+		}
+		w.configBegan, w.configSum = read.began, sum
+		changed, caughtUp := s.Digest != reading.Digest, s.Outdated
+		s.Outdated = false
+		s.Digest, s.Folders, s.ConfigAt, s.LastSeen, s.TooOld = reading.Digest, reading.Folders, now, now, read.tooOld
+		s.Access, s.Shares, s.PausedPeers = reading.Access, reading.Shares, reading.PausedPeers
+		switch {
+		case !changed && caughtUp:
+			return fleet.PlanChanged
+		case !changed:
+			return 0
+		}
+		s.Unkept = true
+		s.Summaries = onlyThese(s.Summaries, reading.Folders)
+		s.FailedItems = onlyThese(s.FailedItems, reading.Folders)
+		s.Conflicts = onlyThese(s.Conflicts, reading.Folders)
+		// In one step with the snapshot: the next watcher takes that over, and would take the configuration for kept.
+		w.m.outbox.add(fleet.Observation{Device: w.device.ID, Config: &seen, LastSeen: now}, tell)
+		return ConfigChanged | FoldersChanged
+	})
+	return seen, reading.Document, nil
+}
+
+// configRead is a configuration as it came, and when it was asked for.
+type configRead struct {
+	document []byte
+	tooOld   bool
+	began    time.Time
+}
+
+func config(ctx context.Context, d ConfigReader) (read configRead, err error) {
+	read.began = time.Now()
+	read.document, err = d.Config(ctx)
+	if fleet.CodeOf(err) == fleet.CodeUnsupported {
+		read.document, err = d.SystemConfig(ctx)
+		read.tooOld = true
+	}
+	return read, err
+}
+
+// configInTurn reads a configuration. A large one takes ten times its size once it is parsed, so the watchers parse in
+// turn, until release. Where the documents that wait for their turn take much memory already, this one is dropped and
+// read again when its turn comes.
+func (w *watcher) configInTurn(ctx context.Context, d ConfigReader) (read configRead, release func(), err error) {
+	read, err = config(ctx, d)
+	size := int64(len(read.document))
+	if err != nil || size <= bigDocument {
+		return read, func() {}, err
+	}
+	again := !w.m.unread.TryAcquire(size)
+	if again {
+		read.document = nil
+	} else {
+		defer w.m.unread.Release(size)
+	}
+	select {
+	case w.m.parsing <- struct{}{}:
+		release = func() { <-w.m.parsing }
+	case <-ctx.Done():
+		return read, func() {}, ctx.Err()
+	}
+	if !again {
+		return read, release, nil
+	}
+	if err = w.m.outbox.room(ctx); err == nil {
+		read, err = config(ctx, d)
+	}
+	return read, release, err
+}
+
+// reading is what the current configuration says, if it is this very text: whoever changes a daemon reads it once more
+// right before.
+func (w *watcher) reading(sum stconfig.TextSum) (Reading, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.snapshot.Load()
+	return Reading{Digest: s.Digest, Folders: s.Folders, Shares: s.Shares, PausedPeers: s.PausedPeers,
+		Access: s.Access}, sum == w.configSum
+}
+
+// onlyThese is what is known of these folders.
+func onlyThese[T any](known map[string]T, folders []fleet.FolderLabel) map[string]T {
+	if len(known) == 0 {
+		return nil
+	}
+	kept := make(map[string]T, len(folders))
+	for _, f := range folders {
+		if value, ok := known[f.Folder]; ok {
+			kept[f.Folder] = value
+		}
+	}
+	return kept
+}

@@ -1,0 +1,75 @@
+package mirror
+
+import (
+	"context"
+	"time"
+)
+
+// visitEvery is how long after a visit the next one is due. It leaves 20 s of a minute to wait for a connection.
+const visitEvery = 40 * time.Second
+
+// visitInTurn reads the status of a daemon, and the events since the last time, over a connection that is closed
+// again. It goes on until the daemon can be followed, and gives the number of the last event. Daemons keep the last
+// 1,000 events: where more have happened, the numbers jump, and everything is read again.
+func (w *watcher) visitInTurn(ctx context.Context, d Daemon, since int64) (int64, error) {
+	w.m.visited.Add(1)
+	defer w.m.visited.Add(-1)
+	w.setVisited(true)
+	defer w.setVisited(false)
+	for {
+		d.CloseIdle()
+		if err := w.untilNextVisit(ctx); err != nil {
+			return 0, err
+		}
+		if d.Keep() {
+			return since, nil
+		}
+		var err error
+		if since, err = w.visitOnce(ctx, d, since); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (w *watcher) untilNextVisit(ctx context.Context) error {
+	due := time.NewTimer(visitEvery)
+	defer due.Stop()
+	select {
+	case <-due.C:
+	case <-w.wake:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return w.m.connects.Wait(ctx)
+}
+
+func (w *watcher) visitOnce(ctx context.Context, d Daemon, since int64) (int64, error) {
+	if err := d.Visit(ctx); err != nil {
+		return 0, err
+	}
+	if err := w.readStatusAgain(ctx, d); err != nil {
+		return 0, err
+	}
+	since, err := w.poll(ctx, d, since, 0)
+	if err != nil {
+		return 0, err
+	}
+	rested, _ := w.unreported(0)
+	if err := w.readSummaries(ctx, d, rested); err != nil {
+		return 0, err
+	}
+	return since, w.readFailedItems(ctx, d)
+}
+
+func (w *watcher) setVisited(visited bool) {
+	w.update(func(s *Snapshot) Aspect {
+		if s.Visited == visited {
+			return 0
+		}
+		s.Visited = visited
+		return ConnectionChanged
+	})
+}
+
+// Visited is how many daemons are visited in turn, as there are not enough connections to follow them.
+func (m *Mirror) Visited() int { return int(m.visited.Load()) }

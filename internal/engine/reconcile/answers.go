@@ -1,0 +1,222 @@
+package reconcile
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"muster/internal/core/desired"
+	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+)
+
+// applyApproved records the answers that come with a person's apply, and plans again with them. It is conflict when
+// the plan is not the one that the person saw.
+func (p *pass) applyApproved(ctx context.Context, now planned) (planned, error) {
+	r := p.request
+	if r.digest != now.plan.Digest {
+		return now, &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now",
+			Hint: "Look at the plan again, then apply that one."}
+	}
+	if why := now.blocked(); why != "" && len(r.consent) > 0 {
+		return now, refuse(r, why) // The consent would otherwise be used later, when the person does not expect it.
+	}
+	if err := p.recordAnswers(ctx, now); err != nil {
+		return now, err
+	}
+	p.o.Memory.Settle(ctx) // what follows is done once
+	p.history.stops.Clear()
+	now, _, err := p.keepAnswered(ctx, now)
+	if err != nil {
+		return now, err
+	}
+	return p.planOrReport(ctx, now.input, now.known.Online)
+}
+
+// recordAnswers checks that the plan has every change that the person consents to or wants to keep away, and records
+// these answers.
+func (p *pass) recordAnswers(ctx context.Context, now planned) error {
+	r, at := p.request, time.Now()
+	var answers []fleet.Consent
+	for _, key := range r.consent {
+		c, ok := now.plan.At(key)
+		switch {
+		case !ok || c.Class != plan.Held:
+			return fleet.Invalidf("consent", "nothing at %q waits for consent", key)
+		case c.OnlyKeep:
+			return fleet.Invalidf("consent",
+				"what was at %q before cannot be written back: keep what is there, or set another value", key)
+		case !p.mayBeConsentedTo(now, c):
+			return fleet.Invalidf("consent", "Muster cannot change API keys or ports here")
+		}
+		answers = append(answers, p.answerTo(c, fleet.Consent{Answer: fleet.AnswerConsent, By: r.by, At: at}))
+	}
+	for _, key := range r.keep {
+		c, ok := now.plan.At(key)
+		if !ok || !c.Returns {
+			return fleet.Invalidf("keep", "nothing at %q is to return to what it was: a template asks for the change, "+
+				"so change or untag that one", key)
+		}
+		answers = append(answers, p.answerTo(c, fleet.Consent{Answer: fleet.AnswerKeep, By: r.by, At: at}))
+	}
+	if len(answers) == 0 {
+		return nil
+	}
+	answers, err := p.o.Store.PutConsents(fleet.WithActor(ctx, r.by), answers)
+	for _, c := range answers {
+		r.armed = append(r.armed, c.ID)
+		p.history.answers.Arm(c)
+	}
+	return err
+}
+
+// answerWaiting finds answers to the held changes of the plan: those recorded for the device, and those that a person
+// gave to equal changes of all members of the device's rollout. Where it finds any, it plans again.
+func (p *pass) answerWaiting(ctx context.Context, now planned) (planned, error) {
+	answered, err := p.findAnswers(ctx, now)
+	if err != nil {
+		return now, during("find answers", err)
+	}
+	kept := false
+	if now.known.Online {
+		if now, kept, err = p.keepAnswered(ctx, now); err != nil {
+			return now, during("keep what is there", err)
+		}
+	}
+	if !answered && !kept {
+		return now, nil
+	}
+	return p.planOrReport(ctx, now.input, false)
+}
+
+// findAnswers adds, to the answers that plans use, those to the held changes of the plan. An answer for all members
+// of a rollout becomes a consent of this device, once for each key, and only where the consent can be used now.
+func (p *pass) findAnswers(ctx context.Context, now planned) (found bool, err error) {
+	if !slices.ContainsFunc(now.plan.Changes, p.waitsForAnswer) {
+		return false, nil
+	}
+	if found, err = p.armRecorded(ctx); err != nil {
+		return false, err
+	}
+	p.timeConsents(ctx, now.known.Online)
+	if now.blocked() != "" {
+		return found, nil
+	}
+	groups, err := p.o.Store.GroupConsents(ctx, p.id)
+	if err != nil || len(groups) == 0 {
+		return found, err
+	}
+	made, err := p.o.Store.PutConsents(ctx, p.fromGroups(now, groups))
+	for _, c := range made {
+		p.history.answers.Arm(c)
+	}
+	return found || len(made) > 0, err
+}
+
+// fromGroups gives the consents that the device gets from groups, the answers for all members of its rollout.
+func (p *pass) fromGroups(now planned, groups []fleet.GroupConsent) []fleet.Consent {
+	var consents []fleet.Consent
+	grouping := p.grouping(now.current)
+	for _, c := range now.plan.Changes {
+		if !p.waitsForAnswer(c) {
+			continue
+		}
+		i := slices.IndexFunc(groups, func(g fleet.GroupConsent) bool { return p.answers(now, g, c, grouping) })
+		if i < 0 {
+			continue
+		}
+		g := groups[i]
+		consents = append(consents, p.answerTo(c, fleet.Consent{Answer: g.Answer, By: g.By, At: g.At, Group: g.ID}))
+	}
+	return consents
+}
+
+// answers tells whether g, an answer for all members of a rollout, is an answer to the held change c.
+func (p *pass) answers(now planned, g fleet.GroupConsent, c plan.Change, grouping plan.Grouping) bool {
+	switch {
+	case g.Answer == fleet.AnswerConsent && !p.mayBeConsentedTo(now, c), g.Answer == fleet.AnswerKeep && !c.Returns:
+		return false
+	case g.Removals:
+		return c.RemovesOrCreatesAgain() && !slices.Contains(g.Waited, fleet.HeldAll) &&
+			!slices.Contains(g.Waited, c.Wish().Keyed(p.o.DigestKey))
+	}
+	return g.Change == grouping.Digest(c)
+}
+
+// keepAnswered makes the present value the base of each key for which a person answered keep.
+func (p *pass) keepAnswered(ctx context.Context, now planned) (_ planned, kept bool, err error) {
+	var keep []stconfig.Key
+	var ids []int64
+	for _, c := range now.plan.Changes {
+		given, ok := p.givenTo(c)
+		if ok && given.Answer == fleet.AnswerKeep && c.Returns && c.Class != plan.Skipped {
+			keep, ids = append(keep, c.Key), append(ids, given.ID)
+		}
+	}
+	if len(keep) == 0 {
+		return now, false, nil
+	}
+	p.o.Memory.Settle(ctx) // what follows is done once
+	if now.input, err = p.read(ctx, now.input); err != nil {
+		return now, false, err
+	}
+	base, err := desired.Keep(now.base, keep, desired.WithIgnores(now.doc, p.history.lastIgnores()))
+	if err != nil {
+		return now, false, err
+	}
+	if now.input, err = p.putBase(ctx, now.input, base); err != nil {
+		return now, false, err
+	}
+	p.useUnsent(ctx, ids)
+	return now, true, nil
+}
+
+// waitsForAnswer tells whether c is a held change to which a person can answer and has not.
+func (p *pass) waitsForAnswer(c plan.Change) bool {
+	if c.Class != plan.Held || c.Stopped || c.Consented || c.Dependent {
+		return false
+	}
+	_, answered := p.givenTo(c)
+	return !answered
+}
+
+// givenTo gives the open answer to this change, if its key, its values and its device are those that the person saw.
+func (p *pass) givenTo(c plan.Change) (fleet.Consent, bool) {
+	return p.history.answers.To(c.Key, c.ConsentDigest(p.id, p.o.DigestKey))
+}
+
+// isConsented tells whether a person consented to this change as it is planned now.
+func (p *pass) isConsented(c plan.Change) bool {
+	given, ok := p.givenTo(c)
+	return ok && given.Answer == fleet.AnswerConsent
+}
+
+// answerTo fills in to which change of this device a person's answer is given, and until when it holds.
+func (p *pass) answerTo(c plan.Change, given fleet.Consent) fleet.Consent {
+	given.Device, given.Key, given.Change = p.id, c.Key.String(), c.ConsentDigest(p.id, p.o.DigestKey)
+	given.Until = time.Now().Add(fleet.ConsentTime)
+	return given
+}
+
+// mayBeConsentedTo tells whether Muster could make a held change if a person consented to it.
+func (p *pass) mayBeConsentedTo(now planned, c plan.Change) bool {
+	return !c.OnlyKeep && (p.o.Access != nil || !c.MovesAccess(now.result.Observed()))
+}
+
+// rememberHeld notes which changes of the plan wait for a person's answer.
+func (p *pass) rememberHeld(now planned) {
+	var held []plan.NewlyHeld
+	grouping := p.grouping(now.current)
+	for _, c := range now.plan.Changes {
+		if !p.waitsForAnswer(c) || len(held) == plan.MaxHeld {
+			continue
+		}
+		held = append(held, plan.NewlyHeld{
+			Change: plan.HeldChange{Key: c.Key.String(), Digest: c.ConsentDigest(p.id, p.o.DigestKey),
+				Templates: c.Templates},
+			Shown: grouping.HeldGroup(c, p.mayBeConsentedTo(now, c)),
+		})
+	}
+	p.held.Put(p.id, held)
+}

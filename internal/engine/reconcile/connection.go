@@ -1,0 +1,176 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	"muster/internal/core/desired"
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+const (
+	ignoresEvery = 15 * time.Minute // how often ignore patterns are read: no event announces a change of them
+	ignoresAgain = time.Minute      // when they are read again after some could not be read
+
+	maxRunReads = 3 // how often a document is read when the daemon restarts meanwhile
+)
+
+// connection reads the daemon of one device, for one pass or for one question of a person. It notes what it reads in
+// the device's history.
+type connection struct {
+	*Engine
+	id      fleet.DeviceID
+	history *history
+	session Session // open while the daemon is written to; nil otherwise
+	unsure  bool    // The daemon may not have saved what was sent, so read also finds out its run.
+}
+
+// open opens a session. From then on the connection reads through it.
+func (c *connection) open(ctx context.Context) (err error) {
+	if c.session == nil {
+		c.session, err = c.o.Daemon.Session(ctx, c.id)
+	}
+	return err
+}
+
+// close ends the session.
+func (c *connection) close() {
+	if c.session != nil {
+		c.session.Close()
+		c.session = nil
+	}
+}
+
+// newest gives the input with the newest document that is known. The mirror writes documents to the store with a
+// delay, so the store may have an older one: then newest reads the daemon. handed is the configuration that the store
+// was given a moment ago, or nil.
+func (c *connection) newest(ctx context.Context, in input, handed *fleet.ObservedConfig) (input, error) {
+	if c.unsure = c.unsure || desired.AwaitSave(in.base); c.unsure && in.known.Online {
+		return c.read(ctx, in)
+	}
+	observed, err := c.kept(ctx, handed)
+	switch {
+	case fleet.CodeOf(err) == fleet.CodeNotFound:
+		return in, errNeverRead
+	case err != nil:
+		return in, err
+	case !c.isOvertaken(in, observed):
+		return in.withDocument(c.takeMemory(ctx), observed, stconfig.Value{})
+	case !in.known.Online:
+		return in, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the daemon's newest configuration is not kept yet",
+			Hint: "Try again in a moment. If it lasts, look at Muster's log: its database may not take anything."}
+	}
+	return c.read(ctx, in)
+}
+
+// kept gives the configuration that the store was given last: handed, where that is not nil.
+func (c *connection) kept(ctx context.Context, handed *fleet.ObservedConfig) (fleet.ObservedConfig, error) {
+	if handed != nil {
+		return *handed, nil
+	}
+	return c.o.Store.ObservedConfig(ctx, c.id)
+}
+
+// isOvertaken tells whether the mirror or this engine has read a newer configuration than kept, which the store was
+// given last.
+func (c *connection) isOvertaken(in input, kept fleet.ObservedConfig) bool {
+	return in.known.Unkept && kept.Digest != in.known.Digest || c.history.overtakes(kept)
+}
+
+// read gives the input with the document that the daemon has now. Where the daemon may not have saved what was sent,
+// read also finds out in which run of the daemon it read the document.
+func (c *connection) read(ctx context.Context, in input) (input, error) {
+	if !c.unsure {
+		return c.readDocument(ctx, in)
+	}
+	if c.session == nil {
+		if err := c.open(ctx); err != nil {
+			return in, err
+		}
+		defer c.close()
+	}
+	for range maxRunReads {
+		before, err := c.session.Run(ctx)
+		if err != nil {
+			return in, err
+		}
+		if in, err = c.readDocument(ctx, in); err != nil {
+			return in, err
+		}
+		after, err := c.session.Run(ctx)
+		if err != nil {
+			return in, err
+		}
+		if before == after {
+			in.run = before
+			return in, nil
+		}
+	}
+	return in, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the daemon starts anew again and again",
+		Hint: "Look at the daemon's own log."}
+}
+
+func (c *connection) readDocument(ctx context.Context, in input) (input, error) {
+	began := time.Now()
+	var observed fleet.ObservedConfig
+	var parsed stconfig.Value
+	var err error
+	if c.session != nil {
+		observed, parsed, err = c.session.Config(ctx)
+	} else {
+		observed, err = c.o.Daemon.Config(ctx, c.id)
+	}
+	if err != nil {
+		return in, err
+	}
+	in.run = ""
+	if in, err = in.withDocument(c.takeMemory(ctx), observed, parsed); err != nil {
+		return in, err
+	}
+	c.history.wasRead(began, observed.Digest)
+	return in, nil
+}
+
+// plan makes the plan of an input, with what is remembered of the device at this moment. Where fresh is true, it
+// first reads the ignore patterns of the folders for which templates set patterns.
+func (c *connection) plan(ctx context.Context, in input, fresh bool) (planned, error) {
+	in = in.remembering(c.history)
+	if in.change != nil {
+		return c.planChange(ctx, in)
+	}
+	f, err := c.fold(ctx, in)
+	if err == nil && fresh && len(f.result.Ignores) > 0 {
+		in.ignores = c.readIgnores(ctx, in, f.result.Ignores)
+		f, err = c.fold(ctx, in)
+	}
+	if err != nil {
+		return planned{input: in}, err
+	}
+	return c.planFolded(ctx, f)
+}
+
+// readIgnores reads the ignore patterns of these folders, as far as the device has the folders. Patterns that could
+// not be read stay unknown, and are read again soon.
+func (c *connection) readIgnores(ctx context.Context, in input, folders []string) map[string][]string {
+	patterns, again := map[string][]string{}, ignoresEvery
+	for _, folder := range in.foldersPresent(folders) {
+		lines, err := c.ignoresOf(ctx, folder)
+		if err != nil {
+			c.log.Info("ignore patterns not read", logkey.Device, c.id, logkey.Folder, folder, logkey.Err(err))
+			again = ignoresAgain
+			continue
+		}
+		patterns[folder] = lines
+	}
+	c.history.putIgnores(patterns, time.Now().Add(again))
+	return patterns
+}
+
+func (c *connection) ignoresOf(ctx context.Context, folder string) ([]string, error) {
+	if c.session != nil {
+		return c.session.Ignores(ctx, folder)
+	}
+	return c.o.Daemon.Ignores(ctx, c.id, folder)
+}

@@ -1,0 +1,147 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// A consent is a record. It is durable before it is acted on, is for one change of one key, and is used once. A
+// consent that was not used because Muster ended is used after the next start. A consent ends when the change
+// differs, when the person was told that their apply failed, or after a day in which the device could be reached.
+// While Muster does not run, the device counts as reachable if it was reachable before: that is recorded with the
+// consent.
+//
+// An intent uses a consent right before the write that carries the change. Where a crash, a lost answer or a failed
+// read back follows, the next read back decides whether the change was made. A change that it does not show may have
+// been made and undone by a person, so the person is asked again. A write that was answered with 5xx was not done, so
+// its consent stays open.
+
+// ConsentStore keeps people's answers.
+type ConsentStore interface {
+	PutConsents(ctx context.Context, consents []fleet.Consent) ([]fleet.Consent, error)
+	OpenConsents(ctx context.Context) ([]fleet.Consent, error)
+	OpenConsentsOf(ctx context.Context, device fleet.DeviceID) ([]fleet.Consent, error)
+	// PutConsentTimes keeps Until and UnreachableSince of open consents.
+	PutConsentTimes(ctx context.Context, consents []fleet.Consent) error
+	// CloseConsents records that these consents were used: by this intent, or, where intent is 0, without anything to
+	// send.
+	CloseConsents(ctx context.Context, ids []int64, intent int64) error
+	// EndConsents records that these consents ended without having been used. A consent that was used stays so.
+	EndConsents(ctx context.Context, ids []int64) error
+	// ReopenConsents takes back that this intent used these consents.
+	ReopenConsents(ctx context.Context, ids []int64, intent int64) error
+	// PutGroupConsent records an answer for all members of a rollout and, in the same transaction, the consents of the
+	// members whose changes wait now.
+	PutGroupConsent(ctx context.Context, g fleet.GroupConsent, now []fleet.Consent,
+	) (fleet.GroupConsent, []fleet.Consent, error)
+	// GroupConsents gives the answers for all members of a rollout that hold for this device now, newest first.
+	GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fleet.GroupConsent, error)
+	// RolloutsOfDevices gives, for each device, the rollout whose answers hold for the device.
+	RolloutsOfDevices(ctx context.Context) (map[fleet.DeviceID]int64, error)
+}
+
+// loadConsents loads all open answers from the store.
+func (e *Engine) loadConsents(ctx context.Context) error {
+	open, err := e.o.Store.OpenConsents(ctx)
+	if err != nil {
+		return during("read consents", err)
+	}
+	for _, c := range open {
+		e.queue.load(c.Device, func(h *history) { h.answers.Put(c) })
+	}
+	return nil
+}
+
+// timeConsents records, in the device's consents, since when the device can or cannot be reached. Where the store
+// fails nothing changes, and the next pass tries again.
+func (p *pass) timeConsents(ctx context.Context, reachable bool) {
+	changed := p.history.answers.Retimed(reachable, time.Now())
+	if len(changed) == 0 {
+		return
+	}
+	if err := p.o.Store.PutConsentTimes(ctx, changed); err != nil {
+		p.log.Warn("times of consents not kept", logkey.Device, p.id, logkey.Err(err))
+		return
+	}
+	p.history.answers.PutTimes(changed)
+}
+
+// readConsents loads the consents that an undo gave the device, so that their time begins to run.
+func (p *pass) readConsents(ctx context.Context) error {
+	if !p.history.answers.SetUnread(false) {
+		return nil
+	}
+	_, err := p.armRecorded(ctx)
+	if err != nil {
+		p.history.answers.SetUnread(true)
+	}
+	return err
+}
+
+// armRecorded loads the open answers of the device that the store has and that this process does not know.
+func (p *pass) armRecorded(ctx context.Context) (found bool, err error) {
+	recorded, err := p.o.Store.OpenConsentsOf(ctx, p.id)
+	for _, c := range recorded {
+		if !p.history.answers.Knows(c) {
+			p.history.answers.Arm(c)
+			found = true
+		}
+	}
+	return found, err
+}
+
+// useConsents records in the store that the consents to changes of these keys are used now, each by one write.
+func (a *attempt) useConsents(ctx context.Context, keys []stconfig.Key) (used []fleet.Consent, err error) {
+	if used = a.history.answers.At(keys); len(used) == 0 {
+		return nil, nil
+	}
+	if err := a.o.Store.CloseConsents(ctx, idsOf(used), a.intent.ID); err != nil {
+		return nil, during("record that consents are used", err)
+	}
+	a.history.answers.Used(used)
+	return used, nil
+}
+
+// giveBack opens the consents of a write again that was not done. Where the store fails, the person is asked again.
+func (a *attempt) giveBack(ctx context.Context, used []fleet.Consent) {
+	if len(used) == 0 {
+		return
+	}
+	if err := a.o.Store.ReopenConsents(context.WithoutCancel(ctx), idsOf(used), a.intent.ID); err != nil {
+		a.log.Warn("consents not given back", logkey.Device, a.id, logkey.Err(err))
+		return
+	}
+	a.history.answers.Put(used...)
+}
+
+func idsOf(consents []fleet.Consent) []int64 {
+	ids := make([]int64, len(consents))
+	for i, c := range consents {
+		ids[i] = c.ID
+	}
+	return ids
+}
+
+// closeConsents records in the store which consents ended. Where the store fails, the next pass tries again.
+func (p *pass) closeConsents(ctx context.Context) {
+	over := p.history.answers.Ended()
+	if len(over) == 0 {
+		return
+	}
+	if err := p.o.Store.EndConsents(ctx, over); err != nil {
+		p.log.Warn("consents not closed", logkey.Device, p.id, logkey.Err(err))
+		p.history.answers.NotEnded(over)
+	}
+}
+
+// useUnsent records that these consents were used, without anything that had to be sent.
+func (p *pass) useUnsent(ctx context.Context, ids []int64) {
+	if err := p.o.Store.CloseConsents(ctx, ids, 0); err != nil {
+		p.log.Warn("used consents not closed", logkey.Device, p.id, logkey.Err(err))
+	}
+	p.history.answers.EndAll(ids)
+}

@@ -1,0 +1,61 @@
+package reconcile
+
+import (
+	"context"
+	"slices"
+
+	"muster/internal/core/desired"
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// Contradictions gives texts about the keys for which template t and other templates of the same devices ask for
+// different values, and about which of them wins. It folds the templates of one device that carries a tag of t.
+func (e *Engine) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []string {
+	registry, err := e.o.Store.Registry(ctx)
+	if err != nil {
+		e.log.Warn("not known whether templates contradict each other", logkey.Err(err))
+		return nil
+	}
+	device := e.example(registry, t.Tags)
+	if !sharesPlace(registry, device, t) {
+		return nil
+	}
+	var texts []string
+	err = e.o.Memory.Do(ctx, func(ctx context.Context) error {
+		x := evaluating{Engine: e, t: t.Template, secrets: e.newSecrets(ctx)}
+		if err := x.over(ctx, device); err != nil {
+			return err
+		}
+		if !x.hasDevice {
+			return nil
+		}
+		r, err := desired.Fold(x.folding(ctx, x.all))
+		texts = r.ConflictsOf(t.ID)
+		return err
+	})
+	if err != nil { // The error may be a template's. The state of the device to which that template applies tells it.
+		e.log.Info("not known whether templates contradict each other", logkey.Device, device, logkey.Err(err))
+		return nil
+	}
+	return texts
+}
+
+// sharesPlace tells whether template t applies to the device together with another template that may set the same
+// key.
+func sharesPlace(registry *fleet.Registry, id fleet.DeviceID, t fleet.TaggedTemplate) bool {
+	device := registry.Devices[id]
+	carries := func(tag fleet.Tag) bool { return slices.Contains(device.Tags, tag) }
+	if device == nil || !slices.ContainsFunc(t.Tags, carries) {
+		return false
+	}
+	key, err := stconfig.ParseKey(t.Key)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(registry.TemplatesOf(id), func(other fleet.Template) bool {
+		place, err := stconfig.ParseKey(other.Key)
+		return err == nil && other.ID != t.ID && desired.Meet(key, place)
+	})
+}

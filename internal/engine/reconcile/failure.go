@@ -1,0 +1,141 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"muster/internal/core/plan"
+	"muster/internal/fleet"
+)
+
+// This file decides what follows from the failure of a pass, of a write, or of a call that may be repeated.
+
+const (
+	firstPause   = time.Second // pause after a first pass that failed and may succeed later
+	longestPause = time.Minute
+
+	firstRetry   = 100 * time.Millisecond // pause between two tries of a call within one pass
+	longestRetry = 2 * time.Second
+)
+
+// passEnd tells when a device is due again after a pass.
+type passEnd int
+
+const (
+	settled     passEnd = iota // due when something changes
+	failed                     // due after a pause, which grows with each failure
+	outOfMemory                // due once memory was freed
+)
+
+// endOf tells when a device is due again after a pass that ended with err. A person who made the request r got the
+// error already and may ask again, and the fault of a template lasts until something changes.
+func endOf(r *request, err error) passEnd {
+	code := fleet.CodeOf(err)
+	switch {
+	case err == nil, isLasting(err):
+		return settled
+	case r != nil && (r.change != nil || code == fleet.CodeConflict || code == fleet.CodeNotFound):
+		return settled
+	case errors.Is(err, fleet.ErrNoMemory):
+		return outOfMemory
+	}
+	return failed
+}
+
+// isLasting tells whether an error is the fault of a template or a person, so that it lasts until something changes.
+func isLasting(err error) bool {
+	code := fleet.CodeOf(err)
+	return code == fleet.CodeInvalid || code == fleet.CodeTooLarge || code == fleet.CodeMalformed
+}
+
+// backoff gives the pause after so many failures in a row. It grows from firstPause to longestPause, with jitter so
+// that devices that failed together do not come back together.
+func backoff(failures int) time.Duration {
+	pause := longestPause
+	if failures < 7 {
+		pause = min(firstPause<<(failures-1), longestPause)
+	}
+	return pause/2 + rand.N(pause/2)
+}
+
+// writeAnswer tells what follows for an attempt from the daemon's answer to one write.
+type writeAnswer int
+
+const (
+	writeDone     writeAnswer = iota
+	writeRejected             // The daemon refused the write: other writes that need it are left out.
+	writeMoved                // The daemon's document has changed: the rest is planned again from what is read back.
+	writeUnknown              // The daemon may have done the write: the attempt ends, and the intent is verified.
+)
+
+// answerOf gives the writeAnswer for the error of a write.
+func answerOf(err error) writeAnswer {
+	switch {
+	case errors.Is(err, plan.ErrMoved):
+		return writeMoved
+	case fleet.CodeOf(err) == "":
+		return writeDone
+	case fleet.CodeOf(err) == fleet.CodeRejected:
+		return writeRejected
+	}
+	return writeUnknown
+}
+
+// isDefinite tells whether an error means that the daemon did not do what it was told to. After any other error the
+// daemon may have done it: when it restarts, it may close the connection before it answers.
+func isDefinite(err error) bool {
+	return err != nil && (fleet.CodeOf(err) != fleet.CodeUnavailable || errors.Is(err, fleet.ErrNotSaved))
+}
+
+// retrying repeats a call until it succeeds, patience is over, or ctx ended. It gives the last error.
+func retrying(ctx context.Context, patience time.Duration, call func() error) error {
+	until := time.Now().Add(patience)
+	for pause := firstRetry; ; pause = min(2*pause, longestRetry) {
+		err := call()
+		if err == nil || ctx.Err() != nil || time.Now().Add(pause).After(until) {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// belongsToDevice tells whether an error is about one device only, so that a question about many devices goes on.
+func belongsToDevice(err error) bool {
+	if errors.Is(err, errNeverRead) {
+		return true
+	}
+	switch fleet.CodeOf(err) {
+	case fleet.CodeInvalid, fleet.CodeTooLarge, fleet.CodeMalformed, fleet.CodeUnbelievable, fleet.CodeNotFound:
+		return true
+	}
+	return false
+}
+
+// refuse gives the error for a person whose apply cannot be done, nil where r is nil.
+func refuse(r *request, why string) error {
+	if r == nil {
+		return nil
+	}
+	return &fleet.Error{Code: fleet.CodeConflict, During: "apply plan", Message: why,
+		Hint: "The state of the device says what to do about that."}
+}
+
+func conflict(why, next string) error {
+	return &fleet.Error{Code: fleet.CodeConflict, Message: why, Hint: next}
+}
+
+// during adds to an error what was tried. It gives nil for nil.
+func during(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -1,0 +1,165 @@
+package reconcile
+
+import (
+	"context"
+	"hash/maphash"
+	"strings"
+	"sync"
+
+	"muster/internal/core/desired"
+	"muster/internal/core/template"
+	"muster/internal/fleet"
+)
+
+// generation is a registry as templates see it, made once for all devices. What needs a walk through the whole fleet
+// is made when a template first asks for it.
+type generation struct {
+	registry  *fleet.Registry
+	known     func(fleet.DeviceID) Known
+	templates map[int64]templateSum
+	fleet     func() *template.Fleet // the devices as templates see them; made once
+	labels    func() uint64          // digest of which devices are registered, and of their labels; made once
+}
+
+type templateSum struct {
+	sum        uint64
+	readsFleet bool
+	readsVars  bool
+	mayShare   bool
+}
+
+// fingerprint identifies what a device is planned from, beside its document. Two passes with equal fingerprints have
+// the same inputs.
+type fingerprint struct {
+	templates uint64 // digest of the templates that apply
+	inputs    uint64 // digest of all inputs except the observed document
+	folders   string // errors of folders to which Muster wrote
+}
+
+// generationOf gives the generation to which a device is admitted. current is the present registry.
+func (e *Engine) generationOf(ctx context.Context, id fleet.DeviceID, current *fleet.Registry) (*generation, error) {
+	registry := current
+	if current.Devices[id] != nil {
+		admission, err := e.o.Store.Admission(ctx)
+		if err != nil {
+			return nil, err
+		}
+		registry = admission.For(id, current)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.generationsOf != current { // The registry changed: nobody needs generations of the former one.
+		clear(e.generations)
+		e.generationsOf = current
+	}
+	g := e.generations[registry]
+	if g == nil {
+		g = e.newGeneration(registry)
+		e.generations[registry] = g
+	}
+	return g, nil
+}
+
+func (e *Engine) newGeneration(r *fleet.Registry) *generation {
+	g := &generation{registry: r, known: e.o.Daemon.Known, templates: make(map[int64]templateSum, len(r.Templates))}
+	for _, t := range r.Templates {
+		g.templates[t.ID] = templateSum{e.sum(t.ID, t.Priority, string(t.Op), t.Key, t.Text, string(t.SavedRole)),
+			t.Reads.OrAll().ReadsFleet(), t.Reads.OrAll().ReadsVars(), desired.MayShare(t.Template)}
+	}
+	g.fleet = sync.OnceValue(func() *template.Fleet {
+		all := make([]template.Facts, 0, len(r.Devices))
+		for id, d := range r.Devices {
+			all = append(all, template.FactsOf(d, g.known(id).Version))
+		}
+		return template.NewFleet(all)
+	})
+	g.labels = sync.OnceValue(func() (sum uint64) {
+		for id, d := range r.Devices {
+			sum += e.sum(string(id), d.Label) // an addition, because the order of the map must not count
+		}
+		return sum
+	})
+	return g
+}
+
+// facts gives what templates see of one registered device. known is what is known of its daemon.
+func (g *generation) facts(id fleet.DeviceID, known Known) template.Facts {
+	d := g.registry.Devices[id]
+	if d == nil {
+		return template.Facts{}
+	}
+	facts := template.FactsOf(d, known.Version)
+	facts.Vars = g.registry.VarsOf(id)
+	return facts
+}
+
+// label gives the label of a registered device.
+func (g *generation) label(id fleet.DeviceID) (label string, registered bool) {
+	d := g.registry.Devices[id]
+	if d == nil {
+		return "", false
+	}
+	return d.Label, true
+}
+
+// fleetFor gives what a template may see of other devices, nil for a template that does not read them.
+func (g *generation) fleetFor(t fleet.Template) *template.Fleet {
+	if t.Reads.OrAll().ReadsFleet() {
+		return g.fleet()
+	}
+	return nil
+}
+
+// fingerprint gives the fingerprint of a device in a generation.
+func (e *Engine) fingerprint(
+	g *generation,
+	id fleet.DeviceID,
+	mode fleet.Mode,
+	known Known,
+	reach string,
+) fingerprint {
+	var h maphash.Hash
+	h.SetSeed(e.seed)
+	readsFleet, readsVars, mayShare := false, false, false
+	for t := range g.registry.Applying(id) {
+		known := g.templates[t.ID]
+		maphash.WriteComparable(&h, known.sum)
+		readsFleet, mayShare = readsFleet || known.readsFleet, mayShare || known.mayShare
+		readsVars = readsVars || known.readsVars
+	}
+	print := fingerprint{templates: h.Sum64()}
+	others, labels := "", uint64(0)
+	if readsFleet {
+		others = g.fleet().Digest()
+	}
+	if mayShare {
+		labels = g.labels()
+	}
+	own, paths := g.facts(id, known), known.System
+	if !readsVars {
+		own.Vars = ""
+	}
+	facts, byAdmins := own.AppendDigest(nil, fleet.AllFacts), !readsVars || g.registry.VarsByAdmins(id)
+	print.inputs = e.sum(print.templates, string(facts), byAdmins, others, labels, string(mode), known.Online,
+		known.Address, known.ByAgent, known.AddressFixed, known.TooOld, reach, paths.OS,
+		paths.PathSeparator, paths.Tilde, texts(paths.Directories))
+	return print
+}
+
+// sum gives a digest of comparable values. Only digests of the same process can be compared.
+func (e *Engine) sum(parts ...any) uint64 {
+	var h maphash.Hash
+	h.SetSeed(e.seed)
+	for _, part := range parts {
+		maphash.WriteComparable(&h, part)
+	}
+	return h.Sum64()
+}
+
+// reachOf gives one text of the folder roots and author keys of a device.
+func reachOf(r *fleet.Registry, id fleet.DeviceID) string {
+	return texts(r.RootsOf(id)) + "\x00\x00" + texts(r.AuthorKeysOf(id))
+}
+
+// texts makes one text of several, which do not contain NUL.
+func texts(all []string) string { return strings.Join(all, "\x00") }

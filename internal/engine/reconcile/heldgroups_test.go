@@ -1,0 +1,328 @@
+package reconcile_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"muster/internal/engine/reconcile"
+	"muster/internal/fleet"
+)
+
+// group is the only group that waits.
+func (b *bench) group() fleet.HeldGroup {
+	b.t.Helper()
+	groups, err := b.engine.HeldGroups(b.t.Context())
+	if err != nil || len(groups) != 1 {
+		b.t.Fatalf("got %d groups, %v, want 1", len(groups), err)
+	}
+	return groups[0]
+}
+
+func (b *bench) wake() {
+	b.engine.Wake([]fleet.DeviceID{b.id})
+	synctest.Wait()
+}
+
+// noGroup checks that no question is left.
+func (b *bench) noGroup() {
+	b.t.Helper()
+	if groups, err := b.engine.HeldGroups(b.t.Context()); err != nil || len(groups) != 0 {
+		b.t.Errorf("got %+v, %v, want nothing that waits", groups, err)
+	}
+}
+
+// answers gives an answer to the only group.
+func (b *bench) answers(a fleet.GroupAnswer) {
+	b.t.Helper()
+	a.Digest = b.group().Digest
+	ctx := fleet.WithActor(b.t.Context(), "nora")
+	if got, err := b.engine.AnswerGroup(ctx, a); err != nil || !slices.Equal(got, []fleet.DeviceID{b.id}) {
+		b.t.Fatalf("got %v, %v", got, err)
+	}
+}
+
+func TestWhatWaitsIsShownAndAnswered(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := askedAboutFolder(t)
+		defer func() { b.stop() }()
+		g := b.group()
+		if g.Key != "folders.made" || !g.Consent || !g.Keep || !g.Removes || string(g.To) != "null" || len(g.Devices) != 1 ||
+			!strings.Contains(string(g.From), `"/home/one/made"`) || !strings.Contains(g.Reason, "remove it, or keep it") {
+			t.Errorf("got %+v", g)
+		}
+		b.answers(fleet.GroupAnswer{Answer: fleet.AnswerConsent})
+		synctest.Wait()
+		b.want("folders.made", "absent")
+		b.noGroup()
+		given := b.store.consents
+		if len(given) != 1 || given[0].By != "nora" || given[0].Until.Sub(given[0].At) != 24*time.Hour ||
+			len(b.store.closed) != 1 {
+			t.Errorf("recorded %+v, %v closed", given, b.store.closed)
+		}
+	})
+}
+
+// An answer that names devices, or a template, is for those: members of the rollout that come later ask anew.
+func TestAnAnswerForSomeDevicesOfARolloutIsForThoseOnly(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := askedAboutFolder(t)
+		defer func() { b.stop() }()
+		b.store.mu.Lock()
+		b.store.rollouts = map[fleet.DeviceID]int64{b.id: 7}
+		b.store.mu.Unlock()
+		b.answers(fleet.GroupAnswer{Answer: fleet.AnswerConsent, Rollout: 7, Devices: []fleet.DeviceID{b.id}})
+		synctest.Wait()
+		b.want("folders.made", "absent")
+		if len(b.store.groups) != 0 {
+			t.Errorf("recorded for the whole rollout: %+v", b.store.groups)
+		}
+	})
+}
+
+// The person's answer is all that Muster needs: it may be killed before anything was sent, or before it even began.
+func TestAnAnswerToAGroupOutlivesAKill(t *testing.T) {
+	for _, answer := range []fleet.Answer{fleet.AnswerConsent, fleet.AnswerKeep} {
+		in(t, func(t *testing.T) {
+			b := askedAboutFolder(t)
+			b.stop() // from here on nothing is done about an answer
+			b.answers(fleet.GroupAnswer{Answer: answer})
+			b.want("folders.made.path", `"/home/one/made"`)
+			b.start()
+			defer b.stop()
+			b.wantState(fleet.ConfigUnmanaged, "")
+			b.want("folders.made.id", map[fleet.Answer]string{fleet.AnswerConsent: "absent",
+				fleet.AnswerKeep: `"made"`}[answer])
+			if open, _ := b.store.OpenConsents(t.Context()); len(open) != 0 {
+				t.Errorf("still open: %+v", open)
+			}
+		})
+	}
+}
+
+// The day of an answer does not run while the device cannot be reached, nor does it run out before it began.
+func TestAnAnswerToAGroupWaitsForADeviceThatIsAway(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := askedAboutFolder(t)
+		defer func() { b.stop() }()
+		b.daemon.online = false
+		b.answers(fleet.GroupAnswer{Answer: fleet.AnswerConsent})
+		synctest.Wait()
+		b.noGroup()
+		<-time.After(72 * time.Hour)
+		b.want("folders.made.path", `"/home/one/made"`)
+		b.daemon.online = true
+		b.engine.Online(b.id)
+		synctest.Wait()
+		b.want("folders.made", "absent")
+	})
+}
+
+// The time in which an undo's consent counts for a device is a record of its own, which no plan ends.
+func TestTheTimeOfAnUndosConsentRunsWhileTheDeviceCanBeReached(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, madeFolder)
+		b.start()
+		defer func() { b.stop() }()
+		b.want("folders.made.path", `"/home/one/made"`)
+		given := time.Now()
+		b.store.consents = []fleet.Consent{{ID: 1, Device: b.id, Answer: fleet.AnswerConsent, At: given,
+			Until: given.Add(fleet.ConsentTime), Group: 1}}
+		b.engine.ConsentsGiven([]fleet.DeviceID{b.id})
+		b.changed()
+		b.wantState(fleet.ConfigHeld, "remove it, or keep it")
+		b.daemon.online = false
+		b.engine.Offline(b.id)
+		synctest.Wait()
+		if b.store.consents[0].UnreachableSince.IsZero() {
+			t.Error("its time runs while the device is away")
+		}
+		<-time.After(72 * time.Hour)
+		b.daemon.online = true
+		b.engine.Online(b.id)
+		synctest.Wait()
+		c := b.store.consents[0]
+		if want := given.Add(72*time.Hour + fleet.ConsentTime); !c.Until.Equal(want) || !c.UnreachableSince.IsZero() {
+			t.Errorf("got until %v, want %v", c.Until, want)
+		}
+		if len(b.store.closed) != 0 {
+			t.Errorf("%v closed", b.store.closed)
+		}
+		<-time.After(fleet.ConsentTime)
+		b.wake()
+		if !slices.Contains(b.store.closed, 1) {
+			t.Error("it is open after a day in which the device could be reached")
+		}
+	})
+}
+
+func TestAnAnswerToAGroupOutlivesAKillBeforeTheIntent(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := askedAboutFolder(t)
+		b.store.fail = func(string) error { return errors.New("killed") }
+		b.answers(fleet.GroupAnswer{Answer: fleet.AnswerConsent})
+		synctest.Wait()
+		b.want("folders.made.path", `"/home/one/made"`)
+		b.stop()
+		b.store.fail = nil
+		b.start()
+		defer b.stop()
+		b.want("folders.made", "absent")
+	})
+}
+
+// A member that gets the change after the answer uses it, once for the key.
+func TestALaterMemberUsesAGroupConsentOnce(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := askedAboutFolder(t)
+		defer func() { b.stop() }()
+		b.store.groups = []fleet.GroupConsent{
+			{ID: 1, Rollout: 7, Key: "folders.made", Change: b.group().Digest, Answer: fleet.AnswerConsent, By: "nora"},
+		}
+		b.wake()
+		b.wantState(fleet.ConfigHeld, "remove it, or keep it")
+		b.store.rollouts = map[fleet.DeviceID]int64{b.id: 7} // it is a member only now
+		b.wake()
+		b.want("folders.made", "absent")
+		if given := b.store.consents; len(given) != 1 || given[0].Group != 1 || given[0].By != "nora" {
+			t.Errorf("recorded %+v", given)
+		}
+		b.changed(madeFolder)
+		b.want("folders.made.path", `"/home/one/made"`)
+		b.changed()
+		b.wantState(fleet.ConfigHeld, "remove it, or keep it")
+		if g := b.group(); g.Rollout != 7 || g.Digest != b.store.groups[0].Change {
+			t.Errorf("got %+v, want the same question again", g)
+		}
+	})
+}
+
+func TestADeviceThatIsOnlyObservedUsesNoGroupConsent(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := askedAboutFolder(t)
+		defer func() { b.stop() }()
+		b.store.rollouts = map[fleet.DeviceID]int64{b.id: 7}
+		b.store.groups = []fleet.GroupConsent{{ID: 1, Rollout: 7, Change: b.group().Digest, Answer: fleet.AnswerConsent}}
+		b.switchTo(fleet.ModeObserve)
+		b.engine.RegistryChanged()
+		synctest.Wait()
+		b.want("folders.made.path", `"/home/one/made"`)
+		if len(b.store.consents) != 0 {
+			t.Errorf("got %+v used up", b.store.consents)
+		}
+		b.switchTo(fleet.ModeOn)
+		b.engine.RegistryChanged()
+		synctest.Wait()
+		b.want("folders.made", "absent")
+	})
+}
+
+// An undo's consent is for what it removes, and for nothing that waited before.
+func TestAnUndoConsentsToItsOwnRemovalsOnly(t *testing.T) {
+	for name, waited := range map[string]bool{"the undo's": false, "it waited before": true} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				b := askedAboutFolder(t)
+				defer func() { b.stop() }()
+				undo := fleet.GroupConsent{ID: 1, Rollout: 7, Removals: true, Answer: fleet.AnswerConsent, By: "nora"}
+				want := "absent"
+				if waited {
+					undo.Waited, want = []string{b.plan().Changes[0].Wish().Keyed([]byte("k"))}, `"made"`
+				}
+				b.store.groups, b.store.rollouts = []fleet.GroupConsent{undo}, map[fleet.DeviceID]int64{b.id: 7}
+				b.wake()
+				b.want("folders.made.id", want)
+			})
+		})
+	}
+}
+
+// An undo consents to no removal that a template asks for.
+func TestAnUndoConsentsToNoRemovalOfATemplate(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t)
+		b.store.groups = []fleet.GroupConsent{{ID: 1, Rollout: 7, Removals: true, Answer: fleet.AnswerConsent}}
+		b.store.rollouts = map[fleet.DeviceID]int64{b.id: 7}
+		b.start()
+		defer b.stop()
+		b.daemon.edit("folders.own", `{"id": "own", "path": "/home/one/own"}`)
+		b.seen()
+		b.changed(tmpl(1, fleet.OpRemove, "folders.own", "true"))
+		b.want("folders.own.path", `"/home/one/own"`)
+		b.wantState(fleet.ConfigHeld, "folders.own")
+		if g := b.group(); g.Keep || !g.Removes {
+			t.Errorf("got %+v: what a template asks for is not kept by an answer", g)
+		}
+	})
+}
+
+func TestAnswersThatAreForNothing(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := askedAboutFolder(t)
+		defer func() { b.stop() }()
+		digest := b.group().Digest
+		for name, a := range map[string]fleet.GroupAnswer{
+			"another digest":   {Digest: "x", Answer: fleet.AnswerConsent},
+			"another rollout":  {Digest: digest, Answer: fleet.AnswerConsent, Rollout: 8},
+			"another template": {Digest: digest, Answer: fleet.AnswerConsent, Template: 9},
+			"another device":   {Digest: digest, Answer: fleet.AnswerConsent, Devices: []fleet.DeviceID{b.id, nora}},
+		} {
+			_, err := b.engine.AnswerGroup(t.Context(), a)
+			var known *fleet.Error
+			if !errors.As(err, &known) || known.Code != fleet.CodeConflict ||
+				!strings.Contains(known.Hint, "muster consent list") {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+		if len(b.store.consents)+len(b.store.groups) != 0 {
+			t.Errorf("recorded %+v, %+v", b.store.consents, b.store.groups)
+		}
+	})
+}
+
+// No value is shown that is a secret, nor one that is large.
+func TestWhatWaitsShowsNoSecretAndNothingLarge(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t)
+		b.start()
+		defer b.stop()
+		const canary = "correct horse"
+		large := `"` + strings.Repeat("x", 20_000) + `"`
+		b.changed(tmpl(1, fleet.OpMerge, "gui", `{"user": `+large+`, "password": "${secret:pw}"}`),
+			tmpl(2, fleet.OpSet, "gui.apiKey", `"another canary"`))
+		groups, err := b.engine.HeldGroups(t.Context())
+		if err != nil || len(groups) < 2 {
+			t.Fatalf("got %+v, %v", groups, err)
+		}
+		apiKey := b.daemon.key
+		for _, g := range groups {
+			shown := string(g.From) + string(g.To) + g.Reason
+			for _, secret := range []string{canary, "another canary", apiKey} {
+				if strings.Contains(shown, secret) {
+					t.Errorf("%s shows %s", g.Key, shown)
+				}
+			}
+			if len(shown) > 4<<10 {
+				t.Errorf("%s has %d bytes", g.Key, len(shown))
+			}
+		}
+	})
+}
+
+// After a change that cannot be planned, nothing is asked that no plan has.
+func TestADeviceWithoutAPlanAsksNothing(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := askedAboutFolder(t)
+		defer func() { b.stop() }()
+		b.group()
+		b.evals.fails(&fleet.Error{Code: fleet.CodeInvalid, Message: "broken"})
+		b.changed(tmpl(2, fleet.OpSet, "options.natEnabled", "def template(): return True"))
+		b.wantState(fleet.ConfigFailed, "broken")
+		b.noGroup()
+	})
+}
+
+var _ reconcile.ConsentStore = (*store)(nil)

@@ -1,0 +1,161 @@
+package reconcile
+
+import (
+	"sync"
+	"time"
+
+	"muster/internal/core/plan"
+	"muster/internal/fleet"
+)
+
+// history is what is remembered of a device between two passes. It is lost with the process, except for the stops and
+// the consents, which the store has too.
+type history struct {
+	stops   *plan.Stops
+	answers *plan.Answers
+
+	// Only the worker that has the device writes these two. Before workers run, Run writes them.
+	restart    restarting
+	unfinished []fleet.Intent // intents that a crash or a lost connection left open
+
+	mu sync.Mutex // guards the rest
+
+	print     fingerprint // fingerprint of what the last plan was made from
+	observed  string      // digest of the document that the last plan was made from; "": plan again
+	forgotten int         // how often forgetInputs was called
+	version   [3]string   // operating system, architecture and version of the daemon when Online was last called
+
+	readAt time.Time // when this engine last read the daemon
+	read   string    // digest of the document that it read then
+
+	ignores      map[string][]string // the ignore patterns by folder, as last read
+	ignoresUntil time.Time           // when ignores are read again
+
+	pass fleet.Pass // result of the last finished pass; its slices are not to be changed
+}
+
+func newHistory() history { return history{stops: plan.NewStops(), answers: plan.NewAnswers()} }
+
+// forgetInputs has the next pass plan, even if nothing else changed.
+func (h *history) forgetInputs() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.observed = ""
+	h.forgotten++
+}
+
+func (h *history) timesForgotten() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.forgotten
+}
+
+// versionChanged tells whether the daemon's version differs from the one in the last call.
+func (h *history) versionChanged(v fleet.Version) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	is := [3]string{v.OS, v.Arch, v.Version}
+	changed := is != h.version
+	h.version = is
+	return changed
+}
+
+// neverPlanned tells whether this process has not planned the device yet.
+func (h *history) neverPlanned() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.print == fingerprint{}
+}
+
+// isDone tells whether the device needs no work: the document and the inputs are those of the last pass, which ended
+// with nothing left to do, and nothing else is due.
+func (h *history) isDone(digest string, print fingerprint) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	aged := h.ignores != nil && !time.Now().Before(h.ignoresUntil)
+	return h.observed == digest && h.print == print && !aged && !h.restart.required && !h.isUnsaved()
+}
+
+// isUnsaved tells whether the daemon may not have saved what was sent to it.
+func (h *history) isUnsaved() bool {
+	answer, _ := h.stops.Unsaved()
+	return answer != nil
+}
+
+// done notes that nothing is left to do for a document and its inputs, unless forgetInputs was called since the pass
+// began. forgotten is what timesForgotten gave then.
+func (h *history) done(digest string, print fingerprint, forgotten int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.print = print; h.forgotten == forgotten {
+		h.observed = digest
+	}
+}
+
+// release is called when a pass begins to plan. The result of the last pass does not count any more, and stops end
+// whose inputs have changed.
+func (h *history) release(in input, print fingerprint) {
+	h.mu.Lock()
+	known := h.print != fingerprint{}
+	is := plan.Inputs{Templates: in.templates, Observed: in.digest, Moved: known && print.inputs != h.print.inputs,
+		TemplatesMoved: known && print.templates != h.print.templates}
+	h.observed, h.print = "", print
+	h.mu.Unlock()
+	h.stops.Release(is)
+}
+
+// wasRead notes when a document was read from the daemon, and its digest.
+func (h *history) wasRead(at time.Time, digest string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.readAt, h.read = at, digest
+}
+
+// lastRead gives the digest of the document that this engine read last.
+func (h *history) lastRead() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.read
+}
+
+// overtakes tells whether this engine read a newer configuration than kept, which the store has.
+func (h *history) overtakes(kept fleet.ObservedConfig) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return kept.SeenAt.Before(h.readAt) && kept.Digest != h.read
+}
+
+// putIgnores notes ignore patterns, and when they are to be read again.
+func (h *history) putIgnores(patterns map[string][]string, until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ignores, h.ignoresUntil = patterns, until
+}
+
+func (h *history) lastIgnores() map[string][]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ignores
+}
+
+func (h *history) untilIgnores() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Until(h.ignoresUntil)
+}
+
+// lastPass gives the result of the last finished pass.
+func (h *history) lastPass() fleet.Pass {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.pass
+}
+
+// putPass keeps the result of a pass, and tells whether it differs from that of the pass before.
+func (h *history) putPass(p fleet.Pass) (differs bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	differs = !h.pass.Same(p)
+	h.pass = p
+	return differs
+}

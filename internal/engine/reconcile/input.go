@@ -1,0 +1,148 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+)
+
+// input is everything from which the plan of one device is made. It is a value: a stage that finds out more makes
+// another input. An input from which a plan was made is never changed.
+type input struct {
+	id        fleet.DeviceID
+	device    *fleet.Registered // nil: the device is not registered
+	current   *fleet.Registry   // the present registry
+	admitted  *generation       // the generation to which the device is admitted
+	mode      fleet.Mode
+	known     Known
+	templates []fleet.Template // that apply to the device at the admitted generation
+
+	doc    stconfig.Value    // the configuration, as last read
+	digest string            // digest of doc
+	run    string            // run of the daemon in which doc was read; "" when it is not known
+	base   []fleet.BaseEntry // the device's ownership records
+	unread map[string]string // by folder, why its ignore patterns are not known
+
+	// Remembered from earlier passes, and from people's answers:
+	ignores map[string][]string      // the ignore patterns by folder, as last read
+	stopped map[string]string        // by key, why it must not be written now
+	answers map[string]fleet.Consent // the open answers of people, by key
+
+	change *change // a person's own change; nil: the plan is that of the templates
+}
+
+// inputOf gives the input of a device that is admitted to this generation, without a document and without what is
+// remembered.
+func (e *Engine) inputOf(id fleet.DeviceID, current *fleet.Registry, admitted *generation) input {
+	return input{id: id, current: current, admitted: admitted, mode: current.ModeAt(admitted.registry, id),
+		device: current.Devices[id], known: e.o.Daemon.Known(id), templates: admitted.registry.TemplatesOf(id)}
+}
+
+// inputNow gives the input of a device as it is registered and admitted now, without a document.
+func (e *Engine) inputNow(ctx context.Context, id fleet.DeviceID) (input, error) {
+	current, err := e.o.Store.Registry(ctx)
+	if err != nil {
+		return input{}, err
+	}
+	admitted, err := e.generationOf(ctx, id, current)
+	if err != nil {
+		return input{}, err
+	}
+	return e.inputOf(id, current, admitted), nil
+}
+
+// remembering gives the input with what is remembered of the device at this moment.
+func (in input) remembering(h *history) input {
+	in.ignores, in.stopped, in.answers = h.lastIgnores(), h.stops.Reasons(), h.answers.Open()
+	return in
+}
+
+// reregistered gives the input with the device's present record. It is not_found when the device was deleted.
+func (e *Engine) reregistered(ctx context.Context, in input) (input, error) {
+	current, err := e.o.Store.Registry(ctx)
+	if err != nil {
+		return in, err
+	}
+	if !in.isOf(current) {
+		return in, fleet.NotFoundf("device %s was deleted meanwhile", in.id)
+	}
+	admitted, err := e.generationOf(ctx, in.id, current)
+	if err != nil {
+		return in, err
+	}
+	in.current, in.device, in.admitted = current, current.Devices[in.id], admitted
+	return in, nil
+}
+
+// isOf tells whether a registry has the device in the registration for which the input was made.
+func (in input) isOf(registry *fleet.Registry) bool {
+	is := registry.Devices[in.id]
+	return is != nil && is.CreatedAt.Equal(in.device.CreatedAt)
+}
+
+// blocked tells why nothing can be sent to the daemon now, "" when it can.
+func (in input) blocked() string {
+	switch {
+	case in.mode != fleet.ModeOn:
+		return "Muster only observes this device"
+	case in.known.TooOld:
+		return "the daemon is too old to manage"
+	case !in.known.Online:
+		return "the daemon cannot be reached now"
+	}
+	return ""
+}
+
+// smallDocument is up to how many bytes a document needs no memory from Memory.Take.
+const smallDocument = 64 << 10
+
+// withDocument gives the input with another document, if that document is usable. A document with the digest of the
+// present one is not parsed again. parsed is the document, if it was parsed already, else Absent. take gets memory
+// for a large document.
+func (in input) withDocument(take func(bytes int64) error, observed fleet.ObservedConfig, parsed stconfig.Value,
+) (input, error) {
+	if observed.Digest != "" && observed.Digest == in.digest && in.doc.Exists() {
+		return in, nil
+	}
+	if !parsed.Exists() {
+		var err error
+		if parsed, err = parse(take, observed.JSON); err != nil {
+			return in, err
+		}
+	}
+	if err := stconfig.Usable(parsed, in.id); err != nil {
+		return in, err
+	}
+	if in.doc, in.digest = parsed, observed.Digest; in.digest == "" {
+		in.digest = stconfig.Digest(parsed)
+	}
+	return in, nil
+}
+
+func parse(take func(bytes int64) error, document []byte) (stconfig.Value, error) {
+	if len(document) > smallDocument {
+		if err := take(stconfig.ParsedSize(document)); err != nil {
+			return stconfig.Value{}, err
+		}
+	}
+	return stconfig.Parse(document)
+}
+
+// foldersPresent gives those of these folders that the device has.
+func (in input) foldersPresent(folders []string) (present []string) {
+	has := map[string]bool{}
+	for folder := range in.doc.Get("folders").Values() {
+		has[folder.Get("id").Str()] = true
+	}
+	for _, folder := range folders {
+		if has[folder] {
+			present = append(present, folder)
+		}
+	}
+	return present
+}
+
+// errNeverRead means that the daemon's configuration was never read.
+var errNeverRead = errors.New("never read")

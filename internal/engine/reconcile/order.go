@@ -1,0 +1,248 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+)
+
+// An order is what a person tells a daemon to do once. No order writes the configuration. Pause and resume change it,
+// but the daemon writes that change itself; docs/adr/0034-orders-to-daemons.md has the reasons.
+
+const (
+	restartLimit = 2 * time.Minute  // time for a daemon to come back
+	upgradeLimit = 10 * time.Minute // time for an upgrade, with the download
+	returnEvery  = 200 * time.Millisecond
+	scanWait     = 10 * time.Second // time for a scan of everything, as daemons answer when it is over
+	scanWaitEach = 2 * time.Second  // time for each folder, when folders are scanned one by one
+)
+
+// MayOrder tells whether an order can be given to a daemon now. It is conflict where Muster does not write to the
+// device, and unavailable where the daemon cannot be reached.
+func (e *Engine) MayOrder(ctx context.Context, id fleet.DeviceID) error {
+	_, _, err := e.inputForOrder(ctx, id)
+	return err
+}
+
+func (e *Engine) inputForOrder(ctx context.Context, id fleet.DeviceID) (input, *connection, error) {
+	in, conn, err := e.inputOfReader(ctx, id)
+	switch {
+	case err != nil:
+		return in, nil, err
+	case in.mode != fleet.ModeOn:
+		return in, nil, conflict("Muster does not write to this device: its mode is "+string(in.mode), plan.HowToResume)
+	case !in.known.Online:
+		return in, nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the daemon cannot be reached now",
+			Hint: "`muster status " + id.Short() + "` says why."}
+	}
+	return in, conn, nil
+}
+
+// connectionForOrder gives a connection with an open session, for an order to a daemon.
+func (e *Engine) connectionForOrder(ctx context.Context, id fleet.DeviceID) (*connection, input, error) {
+	in, conn, err := e.inputForOrder(ctx, id)
+	if err == nil {
+		err = conn.open(ctx)
+	}
+	return conn, in, err
+}
+
+// tell makes a call that tells the daemon to do something. Right before, it checks the mode, so that a stop counts at
+// once.
+func (c *connection) tell(ctx context.Context, in input, call func() error) error {
+	if !c.mayWrite(ctx, in) {
+		return conflict("Muster was stopped meanwhile: the daemon was told nothing more", plan.HowToResume)
+	}
+	return call()
+}
+
+// CarryOut carries out an order on one daemon. It returns once the daemon has done it, with a text about the result.
+// A restart or an upgrade is done when the daemon answers again.
+func (e *Engine) CarryOut(ctx context.Context, id fleet.DeviceID, o fleet.OrderSpec) (string, error) {
+	conn, in, err := e.connectionForOrder(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	defer e.queue.add(id)
+	defer conn.close()
+	switch o.Type {
+	case fleet.OrderRestart:
+		return conn.orderRestart(ctx, in)
+	case fleet.OrderRescan:
+		return conn.orderRescan(ctx, in, o.Folder)
+	case fleet.OrderPause:
+		return conn.orderPause(ctx, in, true)
+	case fleet.OrderResume:
+		return conn.orderPause(ctx, in, false)
+	case fleet.OrderUpgrade:
+		return conn.orderUpgrade(ctx, in, o.Major)
+	}
+	return "", fleet.Invalidf("order", "there is no order %q", o.Type)
+}
+
+func (c *connection) orderRestart(ctx context.Context, in input) (string, error) {
+	before, err := in.started()
+	if err != nil {
+		return "", err
+	}
+	if err := c.tell(ctx, in, func() error { return c.session.Restart(ctx) }); isDefinite(err) {
+		return "", err
+	}
+	c.close()
+	if err := c.awaitReturn(ctx, c.id, before, restartLimit); err != nil {
+		return "", err
+	}
+	return "restarted, and back", nil
+}
+
+// started gives when the daemon started. A restart is recognised by another time.
+func (in input) started() (string, error) {
+	if in.known.Started == "" {
+		return "", &fleet.Error{Code: fleet.CodeUnavailable, Message: "it is not known since when the daemon runs",
+			Hint: "Try again in a minute, when its status was read."}
+	}
+	return in.known.Started, nil
+}
+
+// awaitReturn waits until a daemon that was told to restart answers again. before is when it had started before that.
+func (e *Engine) awaitReturn(ctx context.Context, id fleet.DeviceID, before string, limit time.Duration) error {
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for tick := time.NewTicker(returnEvery); ; {
+		if known := e.o.Daemon.Known(id); known.Online && known.Started != "" && known.Started != before {
+			tick.Stop()
+			return nil
+		}
+		select {
+		case <-tick.C:
+			continue
+		case <-bounded.Done():
+			tick.Stop()
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return &fleet.Error{Code: fleet.CodeUnavailable,
+			Message: fmt.Sprintf("the daemon was told to start anew and has not come back within %s", limit),
+			Hint: "Start Syncthing on its machine: a daemon that runs with --no-restart, and without a service that starts " +
+				"it again, stays down."}
+	}
+}
+
+// orderRescan has one folder scanned or, where folder is "", all of them; see plan.Scans.
+func (c *connection) orderRescan(ctx context.Context, in input, folder string) (string, error) {
+	in, err := c.newest(ctx, in, nil)
+	if err != nil {
+		return "", err
+	}
+	paths, err := plan.Scans(in.doc, folder)
+	if err != nil {
+		return "", err
+	}
+	unfinished, wait := 0, scanWait
+	if len(paths) > 1 {
+		wait = scanWaitEach
+	}
+	for _, path := range paths {
+		answered := false
+		err := c.tell(ctx, in, func() (err error) {
+			answered, err = scan(ctx, c.session, path, wait)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+		if !answered {
+			unfinished++
+		}
+	}
+	if unfinished > 0 {
+		return "told to scan; it has not answered yet, as with large folders", nil
+	}
+	return "scanned", nil
+}
+
+// scan sends one request for a scan. answered is false when the daemon has not answered within wait.
+func scan(ctx context.Context, to Session, path string, wait time.Duration) (answered bool, err error) {
+	bounded, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	err = to.Write(bounded, http.MethodPost, path, nil)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// orderPause has the daemon pause or resume the connections to all other devices. The daemon writes that into its
+// configuration, where it counts as an edit by a person. It is conflict when templates would undo that edit.
+func (c *connection) orderPause(ctx context.Context, in input, paused bool) (string, error) {
+	in, err := c.read(ctx, in)
+	if err != nil {
+		return "", err
+	}
+	changes := plan.Pausing(in.doc, c.id, paused)
+	word, path := "paused", "/rest/system/pause"
+	if !paused {
+		word, path = "resumed", "/rest/system/resume"
+	}
+	if len(changes) == 0 {
+		return "all connections are " + word + " already", nil
+	}
+	why, err := c.takenBack(ctx, in, changes, func(change stconfig.Change, is stconfig.Value) bool {
+		return is.Exists() && !is.Equal(change.To)
+	})
+	if err != nil {
+		return "", err
+	}
+	if why != "" {
+		return "", conflict(why,
+			"Change the template, or take its tag off the device. To keep Muster from writing, use `muster stop`.")
+	}
+	err = c.tell(ctx, in, func() error { return c.session.Write(ctx, http.MethodPost, path, nil) })
+	if err != nil {
+		return "", err
+	}
+	if in, err = c.read(ctx, in); err != nil {
+		return "", err
+	}
+	if left := plan.Pausing(in.doc, c.id, paused); len(left) > 0 {
+		return "", &fleet.Error{Code: fleet.CodeUnavailable, Hint: "Look at the daemon's own GUI.",
+			Message: fmt.Sprintf("the daemon took it, and %d connections are not %s", len(left), word)}
+	}
+	return fmt.Sprintf("%d connections %s", len(changes), word), nil
+}
+
+func (c *connection) orderUpgrade(ctx context.Context, in input, major bool) (string, error) {
+	before, err := in.started()
+	if err != nil {
+		return "", err
+	}
+	release, err := c.session.Release(ctx)
+	switch {
+	case fleet.CodeOf(err) == fleet.CodeUnavailable, fleet.CodeOf(err) == fleet.CodeNotFound:
+		return "", &fleet.Error{Code: fleet.CodeConflict, Err: err,
+			Message: "the daemon does not upgrade itself: " + fleet.Reason(err),
+			Hint:    "Upgrade Syncthing on its machine with what installed it, usually the package manager."}
+	case err != nil:
+		return "", err
+	case !release.Newer:
+		return "has the newest release already, " + release.Running, nil
+	case release.Major && !major:
+		return "", conflict("the newest release, "+release.Newest+", is another major version than "+release.Running,
+			"Read its release notes, and allow it with --major.")
+	}
+	err = c.tell(ctx, in, func() error { return c.session.Write(ctx, http.MethodPost, "/rest/system/upgrade", nil) })
+	if isDefinite(err) {
+		return "", err
+	}
+	c.close()
+	if err := c.awaitReturn(ctx, c.id, before, upgradeLimit); err != nil {
+		return "", err
+	}
+	return "upgraded to " + release.Newest, nil
+}

@@ -1,0 +1,291 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// maxOrders is how many orders are carried out at a time.
+const maxOrders = 8
+
+// OrderStore keeps the orders. Its calls are durable when they return, and are recorded in the audit.
+type OrderStore interface {
+	// BeginOrder stores a new order and returns it with its ID.
+	BeginOrder(ctx context.Context, order fleet.Order) (fleet.Order, error)
+	// PutOrder records how far an order has come.
+	PutOrder(ctx context.Context, order fleet.Order) error
+	Orders(ctx context.Context) ([]fleet.Order, error)
+	Record(ctx context.Context, what, subject, detail string) error
+	Registry(ctx context.Context) (*fleet.Registry, error)
+}
+
+// orderTaker carries out orders on daemons. The Engine is one.
+type orderTaker interface {
+	// MayOrder is conflict where Muster does not write to the device, and unavailable where it cannot be reached.
+	MayOrder(ctx context.Context, id fleet.DeviceID) error
+	CarryOut(ctx context.Context, id fleet.DeviceID, spec fleet.OrderSpec) (result string, err error)
+}
+
+// OrderRunner carries out orders. An order for a tag is carried out on one device after the other, and ends at the
+// first device where it fails.
+type OrderRunner struct {
+	store   OrderStore
+	daemons orderTaker
+	log     *slog.Logger
+
+	given  chan givenOrder
+	mu     sync.Mutex                  // guards the rest
+	busy   map[fleet.DeviceID]struct{} // the devices that are part of an order
+	orders int                         // how many orders are being carried out
+	open   bool                        // Run accepts new orders.
+}
+
+// givenOrder is an order with the rights of the person who gave it.
+type givenOrder struct {
+	fleet.Order
+	role  fleet.Role
+	scope fleet.Scope
+}
+
+// NewOrderRunner makes an OrderRunner; Run starts it.
+func NewOrderRunner(store OrderStore, daemons orderTaker, log *slog.Logger) *OrderRunner {
+	return &OrderRunner{store: store, daemons: daemons, log: log.With(logkey.Component, "orders"),
+		given: make(chan givenOrder, maxOrders), busy: map[fleet.DeviceID]struct{}{}}
+}
+
+// Run carries out orders until ctx ends. Orders that another process left unfinished are marked as interrupted first.
+// They are not repeated, because a daemon that was told to restart may have done so.
+func (r *OrderRunner) Run(ctx context.Context) error {
+	left, err := r.store.Orders(ctx)
+	if err != nil {
+		return err
+	}
+	for _, order := range left {
+		if order.Status == fleet.OrderRunning {
+			r.interrupt(ctx, order)
+		}
+	}
+	r.setOpen(true)
+	var running sync.WaitGroup
+	for {
+		select {
+		case order := <-r.given:
+			running.Go(func() { r.carryOut(ctx, order) })
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	r.setOpen(false)
+	running.Wait()
+	for {
+		select {
+		case order := <-r.given:
+			r.interrupt(context.WithoutCancel(ctx), order.Order)
+		default:
+			return ctx.Err()
+		}
+	}
+}
+
+func (r *OrderRunner) setOpen(open bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open = open
+}
+
+// interrupt records that an order ended because the server stopped.
+func (r *OrderRunner) interrupt(ctx context.Context, order fleet.Order) {
+	order.Status = fleet.OrderInterrupted
+	order.Reason = fmt.Sprintf("the server stopped after %d of %d devices", order.Done, len(order.Devices))
+	if order.Done < len(order.Devices) {
+		order.Reason += fmt.Sprintf("; whether device %s was told to %s is not known, and those after it were not",
+			order.Devices[order.Done], order.Type)
+	}
+	order.Reason += ". The server does not continue it: give the order again where it is needed."
+	r.keep(ctx, order)
+}
+
+// keep records how far an order has come, in the name of the person who gave it.
+func (r *OrderRunner) keep(ctx context.Context, order fleet.Order) {
+	if err := r.store.PutOrder(fleet.WithActor(ctx, order.By), order); err != nil {
+		r.log.Warn("how far an order is was not kept", logkey.Err(err))
+	}
+}
+
+// Begin records an order to these devices, and returns; Run carries it out. tag is the tag for which the order is, or
+// "". Begin is conflict when Muster does not write to one of the devices, or when another order is carried out on one
+// of them.
+func (r *OrderRunner) Begin(ctx context.Context, spec fleet.OrderSpec, tag fleet.Tag, devices []fleet.DeviceID,
+) (fleet.Order, error) {
+	if err := r.mayBegin(ctx, devices); err != nil {
+		return fleet.Order{}, err
+	}
+	order := fleet.Order{OrderSpec: spec, Tag: tag, Devices: devices, Status: fleet.OrderRunning,
+		By: fleet.ActorOf(ctx)}
+	if err := r.reserve(devices); err != nil {
+		return order, err
+	}
+	order, err := r.store.BeginOrder(ctx, order)
+	if err != nil {
+		r.release(devices)
+		return order, err
+	}
+	// The channel has room for as many orders as may be carried out at a time.
+	r.given <- givenOrder{order, fleet.RoleOf(ctx), fleet.ScopeIn(ctx)}
+	return order, nil
+}
+
+// mayBegin checks each device. Of several, some may be out of reach, but not all.
+func (r *OrderRunner) mayBegin(ctx context.Context, devices []fleet.DeviceID) error {
+	var unreachable error
+	reachable := 0
+	for _, id := range devices {
+		switch err := r.daemons.MayOrder(ctx, id); {
+		case fleet.CodeOf(err) == fleet.CodeUnavailable:
+			unreachable = cmp.Or(unreachable, err)
+		case err != nil && len(devices) > 1:
+			return errorAbout(id, err)
+		case err != nil:
+			return err
+		default:
+			reachable++
+		}
+	}
+	if reachable == 0 {
+		return unreachable
+	}
+	return nil
+}
+
+// errorAbout gives an error with the device in its message.
+func errorAbout(id fleet.DeviceID, err error) error {
+	return &fleet.Error{Code: fleet.CodeOf(err), Message: fmt.Sprintf("device %s: %s", id, fleet.Reason(err)),
+		Hint: hintOf(err), Err: err}
+}
+
+// reserve marks the devices as part of an order. A device is part of one order at a time.
+func (r *OrderRunner) reserve(devices []fleet.DeviceID) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.open {
+		return &fleet.Error{Code: fleet.CodeUnavailable, Message: "Muster is not running yet, or shutting down",
+			Hint: "Try again in a moment."}
+	}
+	if r.orders >= maxOrders {
+		return &fleet.Error{Code: fleet.CodeTooMany, Message: fmt.Sprintf("%d orders are carried out already", r.orders),
+			Hint: "Wait until one of them has ended."}
+	}
+	for _, id := range devices {
+		if _, busy := r.busy[id]; busy {
+			return &fleet.Error{Code: fleet.CodeConflict,
+				Message: fmt.Sprintf("another order is carried out on device %s", id), Hint: "Wait until that has ended."}
+		}
+	}
+	for _, id := range devices {
+		r.busy[id] = struct{}{}
+	}
+	r.orders++
+	return nil
+}
+
+func (r *OrderRunner) release(devices []fleet.DeviceID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range devices {
+		delete(r.busy, id)
+	}
+	r.orders--
+}
+
+// carryOut carries out an order on its devices, one after the other.
+func (r *OrderRunner) carryOut(ctx context.Context, given givenOrder) {
+	order := given.Order
+	defer r.release(order.Devices)
+	ctx = fleet.WithScope(fleet.WithRole(fleet.WithActor(ctx, order.By), given.role), given.scope)
+	lastResult := ""
+	for _, id := range order.Devices {
+		result, skipped, err := r.carryOutOn(ctx, given, id)
+		if ctx.Err() != nil {
+			r.interrupt(context.WithoutCancel(ctx), order)
+			return
+		}
+		if err != nil {
+			order.Status, order.Reason = fleet.OrderFailed, whyFailed(order, id, err)
+			r.keep(ctx, order)
+			return
+		}
+		order.Done++
+		lastResult = result
+		if skipped {
+			order.Skipped = append(slices.Clip(order.Skipped), id)
+		}
+		if order.Done < len(order.Devices) {
+			r.keep(ctx, order)
+		}
+	}
+	order.Status, order.Reason = fleet.OrderDone, lastResult
+	if order.Tag != "" {
+		order.Reason = fmt.Sprintf("%d of %d devices; %d were not reachable or are gone, and were left out",
+			order.Done-len(order.Skipped), len(order.Devices), len(order.Skipped))
+	}
+	r.keep(ctx, order)
+}
+
+// carryOutOn carries out an order on one device. An order for a tag skips devices that cannot be reached or are gone.
+func (r *OrderRunner) carryOutOn(ctx context.Context, order givenOrder, id fleet.DeviceID,
+) (result string, skipped bool, err error) {
+	if order.Tag == "" {
+		result, err = r.daemons.CarryOut(ctx, id, order.OrderSpec)
+		return result, false, err
+	}
+	registry, err := r.store.Registry(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	device := registry.Devices[id]
+	if device == nil || !order.scope.Covers(device.Tags) {
+		return "", true, nil
+	}
+	switch err := r.daemons.MayOrder(ctx, id); {
+	case fleet.CodeOf(err) == fleet.CodeUnavailable:
+		return "", true, nil
+	case err != nil:
+		return "", false, err
+	}
+	detail := fmt.Sprintf("order %d, for the tag %q", order.ID, order.Tag)
+	if err := r.store.Record(ctx, "device."+string(order.Type), string(id), detail); err != nil {
+		return "", false, err
+	}
+	result, err = r.daemons.CarryOut(ctx, id, order.OrderSpec)
+	return result, false, err
+}
+
+// whyFailed tells a person why an order ended at this device, and what to do.
+func whyFailed(order fleet.Order, id fleet.DeviceID, err error) string {
+	reason := fleet.Reason(err) + "."
+	if order.Tag != "" {
+		reason = fmt.Sprintf("ended at device %s after %d of %d: %s The devices after it were not touched.", id,
+			order.Done, len(order.Devices), reason)
+	}
+	if hint := hintOf(err); hint != "" {
+		reason += " " + hint
+	}
+	return reason
+}
+
+func hintOf(err error) string {
+	var e *fleet.Error
+	if errors.As(err, &e) {
+		return e.Hint
+	}
+	return ""
+}

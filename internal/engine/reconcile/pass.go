@@ -1,0 +1,247 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"muster/internal/core/plan"
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// pass is the work of one worker on one item, in four stages: observe makes the input, makePlan makes a plan of it,
+// send writes the plan to the daemon, verify reads the daemon back and makes the next input.
+type pass struct {
+	connection
+	item      *item
+	request   *request              // what a person asks for; nil: the pass runs because something changed
+	handed    *fleet.ObservedConfig // configuration that the store was given a moment ago; nil: ask the store
+	print     fingerprint           // fingerprint of the inputs
+	forgotten int                   // how often forgetInputs had been called when the pass began
+
+	sent   []plan.Change // changes that all attempts of the pass sent
+	halted bool          // A person stopped Muster during the pass.
+	lost   bool          // The daemon does not answer since its access was changed. That is reported already.
+
+	unplannable bool // The templates make no plan of the document read last. That is reported already.
+
+	outcome fleet.Outcome // outcome of the last attempt
+	detail  string        // detail of that outcome
+}
+
+// request is work that a person waits for: an apply of the plan that they saw, or a change of their own.
+type request struct {
+	change *change // the person's own change; nil: an apply
+
+	by      string // the person who asks
+	digest  string // of the plan that the person saw; this and the next two are for an apply
+	consent []string
+	keep    []string
+	done    chan error // gets the answer; of capacity 1
+
+	armed []int64 // IDs of the consents that the request gave
+
+	sent, waiting []plan.Change // changes that were done, and changes that still wait; to be read after done
+}
+
+// work makes one pass over an item. The end of the pass decides when the queue has the item due again.
+func (e *Engine) work(ctx context.Context, m *item) {
+	bounded, cancel := context.WithTimeout(ctx, workTime)
+	defer cancel()
+	r := e.queue.takeRequest(m)
+	err := e.workWithin(bounded, m, r)
+	if ctx.Err() != nil {
+		err = nil // The server stops: nothing is due any more.
+	}
+	if pause := e.queue.finish(m, endOf(r, err)); pause > 0 {
+		e.log.Warn("device will be tried again", logkey.Device, m.id, logkey.Err(err), "pause", pause)
+	}
+}
+
+// workWithin works on an item within the memory for all plans together, and answers the request. A request waits for
+// memory; an item without a request ends with fleet.ErrNoMemory and is due again once memory was freed. Memory may
+// call the work up to three times, and each call is a pass of its own.
+func (e *Engine) workWithin(ctx context.Context, m *item, r *request) error {
+	handed := e.o.Daemon.TakeKept(m.id)
+	run := func(ctx context.Context) error { return e.newPass(m, r, handed).run(ctx) }
+	if r == nil {
+		return e.o.Memory.TryDo(ctx, run)
+	}
+	err := e.o.Memory.Do(ctx, run)
+	if err != nil {
+		e.newPass(m, r, nil).takeBackConsents(ctx)
+	}
+	r.done <- err
+	if r.change != nil {
+		e.queue.add(m.id) // the plan of the templates has to follow, from the document as it is now
+	}
+	return err
+}
+
+func (e *Engine) newPass(m *item, r *request, handed *fleet.ObservedConfig) *pass {
+	return &pass{connection: connection{Engine: e, id: m.id, history: &m.history}, item: m, request: r, handed: handed}
+}
+
+// takeBackConsents ends the consents that came with an apply that failed: they must not be used at some later time.
+// The item is due again, for the work that was due beside the apply.
+func (p *pass) takeBackConsents(ctx context.Context) {
+	p.history.answers.EndAll(p.request.armed)
+	p.closeConsents(context.WithoutCancel(ctx))
+	p.queue.again(p.item)
+}
+
+// run takes the pass through its stages.
+func (p *pass) run(ctx context.Context) error {
+	in, ended, err := p.observe(ctx)
+	if ended || err != nil {
+		return err
+	}
+	if in.change != nil {
+		return p.carryOut(ctx, in)
+	}
+	p.history.release(in, p.print)
+	p.judgeFolders(ctx, in)
+	defer func() {
+		kept := context.WithoutCancel(ctx)
+		p.keepStops(kept, in)
+		p.closeConsents(kept)
+	}()
+	now, err := p.planAnswered(ctx, in)
+	if err != nil {
+		return err
+	}
+	return p.act(ctx, now)
+}
+
+// planAnswered makes the plan, with people's answers and with the stops of keys that a person sets back again and
+// again. It reads ignore patterns, and makes the base what a person chose to keep.
+func (p *pass) planAnswered(ctx context.Context, in input) (planned, error) {
+	now, err := p.planOrReport(ctx, in, in.known.Online)
+	if err == nil && p.request != nil {
+		now, err = p.applyApproved(ctx, now)
+	}
+	if err == nil {
+		now, err = p.answerWaiting(ctx, now)
+	}
+	if err == nil && p.history.stops.CountDrift(now.plan.Sendable(), now.digest, time.Now()) {
+		now, err = p.planOrReport(ctx, now.input, false)
+	}
+	return now, err
+}
+
+// planOrReport makes the plan of an input. Where that fails, it reports the failure.
+func (p *pass) planOrReport(ctx context.Context, in input, fresh bool) (planned, error) {
+	now, err := p.plan(ctx, in, fresh)
+	if err != nil {
+		return now, p.planFailed(now.input, err)
+	}
+	return now, nil
+}
+
+// planFailed reports that the templates make no plan, so that the pass does not report an earlier plan of its own:
+// that plan tells nothing about what was read since. It reports only errors that last until something changes.
+func (p *pass) planFailed(in input, err error) error {
+	var known *fleet.Error
+	if in.change != nil || !isLasting(err) || !errors.As(err, &known) {
+		return err
+	}
+	p.unplannable = true
+	p.held.Put(p.id, nil)
+	p.report(p.id, plan.Findings{Result: plan.Unplannable, Reason: fleet.Reason(err), Next: known.Hint})
+	p.history.done(in.digest, p.print, p.forgotten)
+	p.keepPass(fleet.Pass{Generation: in.admitted.registry.Generation, Observed: in.digest, Failed: fleet.Reason(err)})
+	return err
+}
+
+// act sends the plan, where that is allowed and possible, and reports the result of the pass.
+func (p *pass) act(ctx context.Context, now planned) error {
+	var err error
+	switch sendable := len(now.plan.Sendable()) > 0; {
+	case sendable && now.mode == fleet.ModeOn && now.known.TooOld:
+		p.report(p.id, plan.Findings{Result: plan.TooOld})
+		p.settle(now)
+		return refuse(p.request, now.blocked())
+	case sendable && now.blocked() != "":
+		err = refuse(p.request, now.blocked())
+	case sendable, p.maySave(now.input):
+		now, err = p.sendAll(ctx, now)
+	default:
+		now, err = p.keepBase(ctx, now)
+	}
+	if err == nil {
+		p.restart(ctx, now)
+	}
+	if p.halted && p.request != nil {
+		p.history.answers.EndAll(p.request.armed)
+	}
+	p.judgeFolders(ctx, now.input)
+	p.conclude(now, err)
+	if err != nil {
+		return err
+	}
+	p.answerRequest(now)
+	if p.halted {
+		p.history.forgetInputs() // the next pass plans anew when Muster goes on
+		return nil
+	}
+	p.history.done(now.digest, p.print, p.forgotten)
+	if len(now.result.Ignores) > 0 && now.known.Online {
+		p.queue.later(p.item, p.history.untilIgnores())
+	}
+	return nil
+}
+
+// keepBase stores the device's entries when nothing is to be sent and a person's edits changed the base. It reads the
+// daemon first: only a document of this moment may change the base of a key.
+func (p *pass) keepBase(ctx context.Context, now planned) (planned, error) {
+	if fleet.SameEntries(now.base, now.result.Entries) || !now.known.Online {
+		return now, nil
+	}
+	in, err := p.read(ctx, now.input)
+	if err != nil {
+		return now, err
+	}
+	if in.digest == now.digest {
+		now.input = in
+	} else {
+		next, err := p.planOrReport(ctx, in, true)
+		if err != nil {
+			return now, err
+		}
+		if now = next; len(now.plan.Sendable()) > 0 && now.mode == fleet.ModeOn {
+			return p.sendAll(ctx, now)
+		}
+	}
+	now.input, err = p.putBase(ctx, now.input, now.result.Entries)
+	return now, err
+}
+
+// putBase stores the device's entries, unless the device was deleted since the input was made.
+func (p *pass) putBase(ctx context.Context, in input, base []fleet.BaseEntry) (input, error) {
+	if err := p.stillRegistered(ctx, in); err != nil {
+		return in, err
+	}
+	in.base = base
+	return in, p.o.Store.PutBaseEntries(ctx, p.id, base)
+}
+
+// maySave tells whether the pass is to have the daemon save its configuration.
+func (p *pass) maySave(in input) bool { return p.history.isUnsaved() && in.blocked() == "" }
+
+// mayWrite tells whether Muster may write to the device at this moment. A person may have stopped Muster, or deleted
+// the device, since the input was made.
+func (e *Engine) mayWrite(ctx context.Context, in input) bool {
+	registry, err := e.o.Store.Registry(ctx)
+	return err == nil && in.isOf(registry) && registry.ModeAt(in.admitted.registry, in.id) == fleet.ModeOn
+}
+
+// stillRegistered is not_found where the device was deleted since the input was made, even when it was registered
+// again: what the pass found out must not be stored.
+func (e *Engine) stillRegistered(ctx context.Context, in input) error {
+	registry, err := e.o.Store.Registry(ctx)
+	if err == nil && !in.isOf(registry) {
+		err = fleet.NotFoundf("device %s was deleted meanwhile", in.id)
+	}
+	return err
+}

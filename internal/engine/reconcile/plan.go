@@ -1,0 +1,193 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"muster/internal/core/desired"
+	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
+	"muster/internal/core/template"
+	"muster/internal/fleet"
+)
+
+// planned is a plan with the input that it was made from.
+type planned struct {
+	input
+	result desired.Result    // result of the fold; empty for a person's change
+	left   []plan.Change     // changes that a person's change leaves out, with the reason
+	wanted []stconfig.Change // the differences that a person's change is to make
+	plan   plan.Plan
+}
+
+// makePlan makes the plan of an input. It neither reads the daemon nor changes anything. Programs of templates run in
+// the sandbox and see what the input has. Beside the input, a plan depends on the secrets (each has one value for the
+// time of a plan), on the folder paths that the store has of the device, and on the clock, by which consents end.
+func (e *Engine) makePlan(ctx context.Context, in input) (planned, error) {
+	if in.change != nil {
+		return e.planChange(ctx, in)
+	}
+	f, err := e.fold(ctx, in)
+	if err != nil {
+		return planned{input: in}, err
+	}
+	return e.planFolded(ctx, f)
+}
+
+// folded is what the templates make of an input.
+type folded struct {
+	input
+	secrets *secretCache
+	from    desired.Input
+	result  desired.Result
+}
+
+// fold applies the templates of an input to its document.
+func (e *Engine) fold(ctx context.Context, in input) (folded, error) {
+	f := folded{input: in, secrets: e.newSecrets(ctx)}
+	f.from = e.foldInput(ctx, in, f.secrets)
+	f.from.Observed = desired.WithIgnores(in.doc, in.ignores)
+	var err error
+	f.result, err = desired.Fold(f.from)
+	return f, cmp.Or(f.secrets.err, err)
+}
+
+// planFolded makes the plan for what the fold gave.
+func (e *Engine) planFolded(ctx context.Context, f folded) (planned, error) {
+	made, err := plan.Make(e.planInput(ctx, f))
+	return planned{input: f.input, result: f.result, plan: made}, cmp.Or(f.secrets.err, err)
+}
+
+// observed gives the document that the plan was made from, with the ignore patterns of folders for which templates
+// set patterns.
+func (p planned) observed() stconfig.Value {
+	if p.change != nil {
+		return p.doc
+	}
+	return p.result.Observed()
+}
+
+// foldInput gives the input for the fold of a device's templates.
+func (e *Engine) foldInput(ctx context.Context, in input, secrets *secretCache) desired.Input {
+	out := desired.Input{
+		Device: in.id, OS: in.known.Version.OS, Observed: in.doc, Run: in.run, Entries: in.base, Templates: in.templates,
+		Unread: in.unread, Registered: in.admitted.label, Evaluate: e.evaluate(ctx, in), Take: e.takeMemory(ctx),
+		Secret: secrets.scope, SecretBytes: secrets.bytes, AdminSaved: fleet.Template.SavedByAdmin,
+	}
+	if d := in.admitted.registry.Devices[in.id]; d != nil {
+		out.Tags = d.Tags
+	}
+	return out
+}
+
+// foldedInput gives the part of a plan's input that comes from the fold.
+func foldedInput(fold desired.Input, r desired.Result, secrets *secretCache) plan.Input {
+	return plan.Input{
+		Device: fold.Device, Observed: r.Observed(), Desired: r.Desired, Base: r.Base, Secret: secrets.text,
+		Why:          func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) },
+		ByAdmins:     sync.OnceValue(func() stconfig.Value { return desired.ByAdmins(fold, r) }),
+		MadeByAdmins: r.MadeByAdmins,
+	}
+}
+
+// planInput gives the whole input of a plan: what the fold gave, and what is known about the device.
+func (e *Engine) planInput(ctx context.Context, f folded) plan.Input {
+	in := foldedInput(f.from, f.result, f.secrets)
+	in.Generation, in.Digest, in.Facts = f.admitted.registry.Generation, f.digest, e.guardFacts(ctx, f.input)
+	in.SamePhrase = plan.SamePhrase(f.base, f.id, e.o.DigestKey)
+	in.Consent = func(c plan.Change) bool { return f.consented(c, e.o.DigestKey) }
+	in.Stopped = func(key stconfig.Key) string { return f.stopped[key.String()] }
+	for _, s := range f.result.Skipped {
+		in.Skipped = append(in.Skipped, plan.Change{Key: s.Key, Templates: []int64{s.Template}, Reason: s.Reason})
+	}
+	return in
+}
+
+// consented tells whether a person consented to this change as it is planned now.
+func (in input) consented(c plan.Change, digestKey []byte) bool {
+	given, ok := in.answers[c.Key.String()]
+	return ok && given.Answer == fleet.AnswerConsent && !given.Over(time.Now()) &&
+		given.Change == c.ConsentDigest(in.id, digestKey)
+}
+
+// guardFacts gives what the guard of plans knows about a device.
+func (e *Engine) guardFacts(ctx context.Context, in input) plan.Facts {
+	current, admitted := in.current, in.admitted.registry
+	return plan.Facts{
+		APIPort: current.Devices[in.id].APIPort, APIAddress: in.known.Address, ByAgent: in.known.ByAgent,
+		AddressFixed: in.known.AddressFixed,
+		System:       in.known.System, Roots: current.RootsOf(in.id), AuthorKeys: current.AuthorKeysOf(in.id),
+		Registered:  func(id fleet.DeviceID) bool { return current.Devices[id] != nil },
+		FolderPaths: func() ([]string, error) { return e.o.Store.FolderPaths(ctx, in.id) },
+		OthersVars:  func(template int64) []string { return othersVars(admitted, in.id, template) },
+		ByAdmin:     e.byAdmin(ctx, in),
+		AddressOf:   func(id fleet.DeviceID) string { return addressOf(admitted, id) },
+	}
+}
+
+func addressOf(r *fleet.Registry, id fleet.DeviceID) string {
+	if d := r.Devices[id]; d != nil {
+		return d.APIAddress
+	}
+	return ""
+}
+
+// byAdmin gives the function that tells whether an admin is responsible for what a template does on a device, or for
+// its end there. It asks the store once for each template. Where a template would only go, the role of the person who
+// asks for the plan decides.
+func (e *Engine) byAdmin(ctx context.Context, in input) func(template int64) bool {
+	id, known := in.id, map[int64]bool{}
+	has := func(r *fleet.Registry, template int64) (t fleet.Template, has bool) {
+		apply := r.TemplatesOf(id)
+		if at := slices.IndexFunc(apply, func(t fleet.Template) bool { return t.ID == template }); at >= 0 {
+			return apply[at], true
+		}
+		return t, false
+	}
+	return func(template int64) bool {
+		if is, asked := known[template]; asked {
+			return is
+		}
+		if t, applies := has(in.admitted.registry, template); applies {
+			known[template] = t.SavedByAdmin()
+		} else if _, applies := has(in.current, template); applies {
+			known[template] = fleet.RoleOf(ctx) == fleet.RoleAdmin
+		} else {
+			role, err := e.o.Store.LetGoBy(ctx, id, template)
+			known[template] = err == nil && role == fleet.RoleAdmin
+		}
+		return known[template]
+	}
+}
+
+// othersVars gives the vars on a device because of which an admin's template does not count as an admin's: somebody
+// else saved them.
+func othersVars(r *fleet.Registry, id fleet.DeviceID, template int64) []string {
+	for t := range r.Applying(id) {
+		if t.ID == template && t.SavedByAdmin() && t.Reads.OrAll().ReadsVars() {
+			return r.OthersVars(id)
+		}
+	}
+	return nil
+}
+
+// evaluate gives the function that runs templates for a device.
+func (e *Engine) evaluate(
+	ctx context.Context,
+	in input,
+) func(fleet.Template, stconfig.Value) (desired.Fragment, error) {
+	facts := in.admitted.facts(in.id, in.known)
+	return func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
+		r, err := e.o.Evaluator.Evaluate(ctx, t.Text, template.Input{Device: facts, Config: config,
+			Fleet: in.admitted.fleetFor(t)})
+		return desired.Fragment{Value: r.Value, ReadsConfig: r.ReadsConfig}, err
+	}
+}
+
+// takeMemory gives the function that takes memory for the work of this context.
+func (e *Engine) takeMemory(ctx context.Context) func(bytes int64) error {
+	return func(bytes int64) error { return e.o.Memory.Take(ctx, bytes) }
+}

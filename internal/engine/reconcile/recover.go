@@ -1,0 +1,148 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"muster/internal/core/desired"
+	"muster/internal/core/plan"
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// accessRetry is how often Muster tries to reach a daemon at its new port or with its new API key, when it answers at
+// neither.
+const accessRetry = 10 * time.Second
+
+// findUnfinished loads the intents that a crash left open. They are verified before anything is planned for their
+// devices.
+func (e *Engine) findUnfinished(ctx context.Context) error {
+	open, err := e.o.Store.OpenIntents(ctx)
+	if err != nil {
+		return during("read open intents", err)
+	}
+	for _, intent := range open {
+		e.queue.load(intent.Device, func(h *history) { h.unfinished = append(h.unfinished, intent) })
+		e.queue.add(intent.Device)
+	}
+	return nil
+}
+
+// verifyUnfinished reads the daemon to find out what became of open intents, and records that. It sends nothing
+// again: what is missing is in the next plan. waiting tells that the intents stay open for now, because the daemon
+// cannot be read.
+func (p *pass) verifyUnfinished(ctx context.Context, in input) (_ input, waiting bool, err error) {
+	open := p.history.unfinished
+	if len(open) == 0 {
+		return in, false, nil
+	}
+	last := open[len(open)-1]
+	if in, err = p.recoverAccess(ctx, in, last); err != nil {
+		p.reportUnverified(last, err)
+		return in, true, err
+	}
+	if !p.o.Daemon.Known(p.id).Online {
+		p.reportUnverified(last, &fleet.Error{Code: fleet.CodeUnavailable, Message: "it cannot be reached"})
+		return in, true, nil
+	}
+	in.known.Online, p.unsure = true, true
+	if in, err = p.read(ctx, in); err != nil {
+		return in, true, err
+	}
+	now, outcome, detail, err := p.judgeUnfinished(ctx, in)
+	if err != nil {
+		return in, true, err
+	}
+	for _, intent := range open {
+		if err := p.finishUnfinished(ctx, now, intent, outcome, detail); err != nil {
+			return in, true, err
+		}
+	}
+	return in, false, nil
+}
+
+// judgeUnfinished tells what became of open intents of templates: it plans again with what was read. It gives the
+// input with the device's entries as they follow from what was read.
+func (p *pass) judgeUnfinished(ctx context.Context, in input) (input, fleet.Outcome, string, error) {
+	stored, err := p.o.Store.BaseEntries(ctx, p.id)
+	if err != nil {
+		return in, "", "", err
+	}
+	patterns := p.readIgnores(ctx, in, desired.IgnoresIn(stored))
+	if in.base, err = desired.Finish(stored, in.reading(patterns)); err != nil {
+		return in, "", "", err
+	}
+	now, err := p.plan(ctx, in, true)
+	if err == nil && len(now.plan.Sendable()) == 0 && !p.history.isUnsaved() {
+		return in, fleet.OutcomeApplied, "verified after an interruption", nil
+	}
+	return in, fleet.OutcomePartial, "verified after an interruption: something is still missing", nil
+}
+
+// finishUnfinished records what became of an open intent.
+func (p *pass) finishUnfinished(ctx context.Context, in input, intent fleet.Intent, outcome fleet.Outcome,
+	detail string) error {
+	record := plan.ReadRecord(intent)
+	p.history.stops.WritesFolders(record.Keys(), func(folder string) bool {
+		return slices.Contains(record.MayBreak, folder)
+	}, time.Now())
+	if intent.Cause == fleet.CauseRestore || intent.Cause == fleet.CauseAccept {
+		outcome, detail = outcomeOfChange(in, intent)
+	}
+	ending := fleet.Ending{Outcome: outcome, Detail: detail, Read: in.digest, Base: in.base}
+	err := p.o.Store.FinishIntent(ctx, intent.ID, ending)
+	gone := fleet.CodeOf(err) == fleet.CodeNotFound // The intent is gone with the deleted device.
+	if err != nil && !gone {
+		return during("record outcome", err)
+	}
+	p.history.unfinished = p.history.unfinished[1:]
+	if !gone {
+		p.log.Info("unfinished intent verified", logkey.Device, p.id, logkey.Intent, intent.ID, "outcome", outcome)
+	}
+	return nil
+}
+
+// outcomeOfChange tells what became of the intent of a person's own change.
+func outcomeOfChange(in input, intent fleet.Intent) (fleet.Outcome, string) {
+	if in.digest == intent.Observed {
+		return fleet.OutcomeAbandoned, "nothing of the " + intent.Detail +
+			" reached the daemon before an interruption: do it again"
+	}
+	return fleet.OutcomePartial, "the " + intent.Detail +
+		" was interrupted: look at the configuration, and do again what is missing"
+}
+
+// reportUnverified reports that the outcome of an intent is not known, because the daemon does not answer (why).
+// Where the intent was to change how the daemon is reached, and the API had the time to restart, it reports that
+// access is lost.
+func (p *pass) reportUnverified(last fleet.Intent, why error) {
+	move := plan.ReadRecord(last).Access
+	restarting := restartTime - time.Since(last.CreatedAt)
+	switch {
+	case fleet.CodeOf(why) == fleet.CodeKeyRefused:
+		p.report(p.id, plan.Findings{Result: plan.KeyRefused, Reason: fleet.Reason(why)})
+	case move != nil && restarting <= 0:
+		_ = p.reportLost(p.id, move, why)
+	default:
+		p.report(p.id, plan.Findings{Result: plan.Unverified})
+	}
+	if move != nil { // The mirror's watcher knows only how the daemon was reached before.
+		p.queue.later(p.item, accessRetry)
+	}
+}
+
+// recoverAccess finds out how the daemon is reached now, where an open intent was to change that.
+func (p *pass) recoverAccess(ctx context.Context, in input, intent fleet.Intent) (input, error) {
+	now := in.device.Access()
+	next := plan.ReadRecord(intent).Next(now)
+	if next == now || in.known.Online && next.Port == now.Port {
+		return in, nil // reading the daemon is enough to verify the intent
+	}
+	in, err := p.tryAccess(ctx, in, next)
+	if errors.Is(err, errAboutToMove) && time.Since(intent.CreatedAt) > restartTime {
+		return in, nil // The API stays at its old port.
+	}
+	return in, err
+}

@@ -1,0 +1,270 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"muster/internal/core/desired"
+	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
+	"muster/internal/core/template"
+	"muster/internal/fleet"
+)
+
+// whatIfChunk is how many devices are planned under the present registry before they are planned under the other one.
+// The sandbox's workers keep the facts of only one fleet at a time.
+const whatIfChunk = 256
+
+// WhatIf compares what would be changed on devices under registry then with what is to be changed under registry now.
+// It plans from what was last read of the daemons, asks them for nothing but ignore patterns that were not read yet,
+// and stores nothing. It calls each for every device whose plans differ or cannot be compared, in any order and from
+// one goroutine at a time.
+func (e *Engine) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(plan.Effect)) error {
+	w := whatIf{Engine: e, now: e.newGeneration(now), then: e.newGeneration(then), asking: &asking{Engine: e}, each: each}
+	concerned := w.concerned()
+	for len(concerned) > 0 {
+		chunk := concerned[:min(len(concerned), whatIfChunk)]
+		left, err := w.compare(ctx, chunk)
+		if err != nil {
+			return err
+		}
+		concerned = append(left, concerned[len(chunk):]...)
+	}
+	return nil
+}
+
+type whatIf struct {
+	*Engine
+	now, then *generation
+	asking    *asking
+
+	mu   sync.Mutex // held while each is called
+	each func(plan.Effect)
+}
+
+// Concerned gives the devices that have other inputs for their plans under registry then than under registry now,
+// sorted. It plans nothing.
+func (e *Engine) Concerned(now, then *fleet.Registry) []fleet.DeviceID {
+	w := whatIf{Engine: e, now: e.newGeneration(now), then: e.newGeneration(then)}
+	return w.concerned()
+}
+
+// Altered gives the devices of which the templates make something else in registry then than in registry now, whatever
+// their daemons have and whether or not they can be reached. Only devices that are registered in both count.
+func (e *Engine) Altered(ctx context.Context, now, then *fleet.Registry) (altered []fleet.DeviceID, err error) {
+	version := func(id fleet.DeviceID) fleet.Version { return e.o.Daemon.Known(id).Version }
+	compared := desired.Compare(desired.FleetOf(now, version), desired.FleetOf(then, version),
+		func(text string, in template.Input) (template.Result, error) {
+			return e.o.Evaluator.Evaluate(ctx, text, in)
+		})
+	for _, id := range slices.Sorted(maps.Keys(then.Devices)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if now.Devices[id] != nil && compared.Alters(id) {
+			altered = append(altered, id)
+		}
+	}
+	return altered, nil
+}
+
+func (w *whatIf) concerned() (ids []fleet.DeviceID) {
+	for _, id := range slices.Sorted(maps.Keys(w.then.registry.Devices)) {
+		if w.concerns(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// concerns tells whether a device has other inputs for its plan under the other registry.
+func (w *whatIf) concerns(id fleet.DeviceID) bool {
+	if w.now.registry.Devices[id] == nil {
+		return true
+	}
+	known := w.o.Daemon.Known(id)
+	print := func(g *generation) fingerprint {
+		return w.fingerprint(g, id, fleet.ModeOn, known, reachOf(g.registry, id))
+	}
+	return print(w.now) != print(w.then)
+}
+
+// maxKept bounds the bytes of plans under the present registry that wait to be compared.
+const maxKept = 2 << 20
+
+// compare plans these devices under both registries. left are devices whose plans found no room; they are to be
+// compared later.
+func (w *whatIf) compare(ctx context.Context, ids []fleet.DeviceID) (left []fleet.DeviceID, err error) {
+	planned, done := make([][]plan.Change, len(ids)), make([]bool, len(ids))
+	var kept atomic.Int64
+	err = forAll(ctx, len(ids), func(ctx context.Context, i int) error {
+		if i > 0 && kept.Load() > maxKept {
+			return nil
+		}
+		done[i] = true
+		return w.o.Memory.Do(ctx, func(ctx context.Context) error {
+			out, err := w.plan(ctx, w.now, ids[i])
+			if belongsToDevice(err) {
+				return nil // a device whose plan fails under the present registry has no changes
+			}
+			planned[i] = out.plan.Changes
+			kept.Add(sizeOf(planned[i]))
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = forAll(ctx, len(ids), func(ctx context.Context, i int) error {
+		if !done[i] {
+			return nil
+		}
+		return w.o.Memory.Do(ctx, func(ctx context.Context) error { return w.effect(ctx, ids[i], planned[i]) })
+	})
+	for i, id := range ids {
+		if !done[i] {
+			left = append(left, id)
+		}
+	}
+	return left, err
+}
+
+// effect plans a device under the other registry, and calls each where something differs. planned are its changes
+// under the present registry.
+func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.Change) error {
+	effect := plan.Effect{Device: id}
+	out, err := w.plan(ctx, w.then, id)
+	switch {
+	case errors.Is(err, errNeverRead):
+		effect.Unread = true
+	case belongsToDevice(err):
+		effect.Err = err
+	case err != nil:
+		return err
+	default:
+		effect.Brings = plan.Without(out.plan.Changes, planned)
+		effect.Drops = plan.Without(planned, out.plan.Changes)
+	}
+	if effect.Unread || effect.Err != nil || len(effect.Brings)+len(effect.Drops) > 0 {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.each(effect)
+	}
+	return nil
+}
+
+// sizeOf gives about how many bytes of memory changes take.
+func sizeOf(changes []plan.Change) (n int64) {
+	const perChange = 400
+	for _, c := range changes {
+		n += int64(perChange + c.From.JSONSize(maxKept) + c.To.JSONSize(maxKept))
+	}
+	return n
+}
+
+// forAll calls do for every number below n, a few at a time. The first error ends it.
+func forAll(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	work, working := errgroup.WithContext(ctx)
+	work.SetLimit(2 * runtime.GOMAXPROCS(0)) // twice as many, because some wait for the sandbox while others fold
+	for i := range n {
+		if working.Err() != nil {
+			break
+		}
+		work.Go(func() error { return do(working, i) })
+	}
+	return cmp.Or(work.Wait(), ctx.Err())
+}
+
+// plan makes a device's plan under one of the two registries. Stops and answers count only under the present one,
+// because they end when templates change.
+func (w *whatIf) plan(ctx context.Context, g *generation, id fleet.DeviceID) (planned, error) {
+	in := w.inputOf(id, g.registry, g)
+	if in.device == nil {
+		return planned{input: in}, nil
+	}
+	if m := w.queue.find(id); m != nil {
+		if in.ignores = m.history.lastIgnores(); g != w.then {
+			in = in.remembering(&m.history)
+		}
+	}
+	in, err := w.keptDocument(ctx, in)
+	if err != nil {
+		return planned{input: in}, err
+	}
+	out, err := w.makePlan(ctx, in)
+	if err != nil || g == w.now {
+		return out, err
+	}
+	patterns, unread := w.asking.patterns(ctx, in, out.result.Ignores, in.ignores)
+	if len(patterns) == len(in.ignores) && len(unread) == 0 {
+		return out, nil
+	}
+	in.ignores, in.unread = patterns, unread
+	return w.makePlan(ctx, in)
+}
+
+// keptDocument gives the input with the device's entries and document as the store has them.
+func (w *whatIf) keptDocument(ctx context.Context, in input) (input, error) {
+	var err error
+	if in.base, err = w.o.Store.BaseEntries(ctx, in.id); err != nil {
+		return in, err
+	}
+	observed, err := w.o.Store.ObservedConfig(ctx, in.id)
+	if fleet.CodeOf(err) == fleet.CodeNotFound {
+		return in, errNeverRead
+	}
+	if err != nil {
+		return in, err
+	}
+	return in.withDocument(w.takeMemory(ctx), observed, stconfig.Value{})
+}
+
+// Desired computes the configurations that devices would have under a registry, from what was last read of the
+// daemons. It calls each for every device, with the configuration or with the reason why the device would have none
+// (failed). Devices that were never read are left out. each is called from one goroutine at a time.
+func (e *Engine) Desired(ctx context.Context, then *fleet.Registry, devices []fleet.DeviceID,
+	each func(id fleet.DeviceID, desired stconfig.Value, failed error)) error {
+	return e.planEach(ctx, then, devices, func(id fleet.DeviceID, out planned, failed error) {
+		each(id, out.result.Desired, failed)
+	})
+}
+
+// Planned computes the changes that are to be made on devices now, from what was last read of the daemons. It calls
+// each for every device, with the changes or with the reason why the device has no plan (failed). Devices that were
+// never read are left out. each is called from one goroutine at a time, in any order.
+func (e *Engine) Planned(ctx context.Context, now *fleet.Registry, devices []fleet.DeviceID,
+	each func(id fleet.DeviceID, changes []plan.Change, failed error)) error {
+	return e.planEach(ctx, now, devices, func(id fleet.DeviceID, out planned, failed error) {
+		each(id, out.plan.Changes, failed)
+	})
+}
+
+func (e *Engine) planEach(ctx context.Context, registry *fleet.Registry, devices []fleet.DeviceID,
+	each func(id fleet.DeviceID, out planned, failed error)) error {
+	g := e.newGeneration(registry)
+	w := whatIf{Engine: e, now: g, then: g, asking: &asking{Engine: e}}
+	var mu sync.Mutex
+	return forAll(ctx, len(devices), func(ctx context.Context, i int) error {
+		return w.o.Memory.Do(ctx, func(ctx context.Context) error {
+			out, err := w.plan(ctx, g, devices[i])
+			switch {
+			case errors.Is(err, errNeverRead):
+				return nil
+			case err != nil && !belongsToDevice(err):
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			each(devices[i], out, err)
+			return nil
+		})
+	})
+}

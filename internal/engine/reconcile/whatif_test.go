@@ -1,0 +1,135 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"muster/internal/core/plan"
+	"muster/internal/fleet"
+)
+
+// effects are those of another list of templates, by device.
+func (b *bench) effects(templates ...fleet.TaggedTemplate) map[fleet.DeviceID]plan.Effect {
+	b.t.Helper()
+	now := b.store.registry
+	then := *now
+	then.Templates = templates
+	got := map[fleet.DeviceID]plan.Effect{}
+	if err := b.engine.WhatIf(b.t.Context(), now, &then, func(e plan.Effect) { got[e.Device] = e }); err != nil {
+		b.t.Fatal(err)
+	}
+	return got
+}
+
+func keysOf(changes []plan.Change) string {
+	var keys []string
+	for _, c := range changes {
+		keys = append(keys, fmt.Sprintf("%s:%s", c.Key, c.Class))
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, " ")
+}
+
+func TestWhatIfSaysWhatAnotherRegistryBringsAndDrops(t *testing.T) {
+	held := tmpl(5, fleet.OpSet, "gui.user", `"somebody"`)
+	in(t, func(t *testing.T) {
+		b := newBench(t, noNAT, held)
+		b.start()
+		defer b.stop()
+		reads := b.daemon.reads
+		before := b.daemon.written()
+		for name, one := range map[string]struct {
+			templates     []fleet.TaggedTemplate
+			brings, drops string
+		}{
+			"the same": {[]fleet.TaggedTemplate{noNAT, held}, "", ""},
+			"a new one": {[]fleet.TaggedTemplate{noNAT, held, tmpl(9, fleet.OpSet, "options.maxSendKbps", "7")},
+				"options.maxSendKbps:free", ""},
+			"one deleted":      {[]fleet.TaggedTemplate{held}, "options.natEnabled:free", ""},
+			"one held deleted": {[]fleet.TaggedTemplate{noNAT}, "", "gui.user:held"},
+			"one held changed": {[]fleet.TaggedTemplate{noNAT, tmpl(5, fleet.OpSet, "gui.user", `"another"`)}, "gui.user:held",
+				"gui.user:held"},
+			"another by priority": {[]fleet.TaggedTemplate{tmpl(9, fleet.OpSet, "options.natEnabled", "true"), noNAT, held},
+				"", ""},
+		} {
+			effect := b.effects(one.templates...)[b.id]
+			if got := keysOf(effect.Brings); got != one.brings {
+				t.Errorf("%s: brings %q, want %q", name, got, one.brings)
+			}
+			if got := keysOf(effect.Drops); got != one.drops {
+				t.Errorf("%s: drops %q, want %q", name, got, one.drops)
+			}
+		}
+		if b.daemon.reads != reads || !slices.Equal(b.daemon.written(), before) {
+			t.Error("the daemon was asked")
+		}
+	})
+}
+
+func TestWhatIfSaysWhyADeviceWouldFailAndWhichWasNeverRead(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t)
+		b.store.registry.Devices[nora].Tags = []fleet.Tag{"all"}
+		b.start()
+		defer b.stop()
+		got := b.effects(tmpl(9, fleet.OpSet, "options.natEnabled", `"a text"`))
+		if effect := got[b.id]; fleet.CodeOf(effect.Err) != fleet.CodeInvalid || len(effect.Brings) > 0 {
+			t.Errorf("got %+v, want an error of the template", effect)
+		}
+		if !got[nora].Unread {
+			t.Errorf("got %+v for a device that was never read", got[nora])
+		}
+	})
+}
+
+func TestWhatIfEndsWithItsContextAndWithTheWorkersTrouble(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t)
+		b.start()
+		defer b.stop()
+		then := *b.store.registry
+		then.Templates = []fleet.TaggedTemplate{noNAT}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := b.engine.WhatIf(ctx, b.store.registry, &then, func(plan.Effect) {}); !errors.Is(err,
+			context.Canceled) {
+			t.Errorf("got %v, want canceled", err)
+		}
+		b.evals.fails(&fleet.Error{Code: fleet.CodeUnavailable, Message: "no worker"})
+		err := b.engine.WhatIf(t.Context(), b.store.registry, &then, func(e plan.Effect) { t.Errorf("got %+v", e) })
+		if fleet.CodeOf(err) != fleet.CodeUnavailable {
+			t.Errorf("got %v, want unavailable", err)
+		}
+	})
+}
+
+func TestPlannedGivesTheChangesOfThePlan(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, tmpl(5, fleet.OpSet, "gui.user", `"somebody"`))
+		b.store.registry.Devices[nora].Tags = []fleet.Tag{"all"}
+		b.start()
+		defer b.stop()
+		made, err := b.engine.Plan(t.Context(), b.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reads, got := b.daemon.reads, map[fleet.DeviceID]string{}
+		err = b.engine.Planned(t.Context(), b.store.registry, []fleet.DeviceID{b.id, nora},
+			func(id fleet.DeviceID, changes []plan.Change, failed error) {
+				if failed != nil {
+					t.Errorf("%s: %v", id, failed)
+				}
+				got[id] = keysOf(changes)
+			})
+		if want := keysOf(made.Changes); err != nil || len(got) != 1 || want == "" || got[b.id] != want {
+			t.Errorf("got %v, %v, want %q of the device that was read", got, err, want)
+		}
+		if b.daemon.reads != reads {
+			t.Error("the daemon was asked")
+		}
+	})
+}

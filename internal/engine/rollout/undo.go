@@ -1,0 +1,164 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"muster/internal/core/desired"
+	"muster/internal/fleet"
+)
+
+const undoTries = 3 // tries of an undo while other changes are accepted
+
+// Undo takes the changes of a rollout back in a new generation, like any other change. The rollout that brings the
+// devices back has one wave and begins at once. In the same transaction Undo consents to removals for which that
+// rollout would otherwise need a person's answer.
+func (r *Runner) Undo(ctx context.Context, id int64) (fleet.Rollout, error) {
+	r.deciding.Lock()
+	defer r.deciding.Unlock()
+	var err error
+	for range undoTries {
+		if err = r.undo(ctx, id); fleet.CodeOf(err) != fleet.CodePrecondition {
+			break
+		}
+	}
+	if err != nil {
+		return fleet.Rollout{}, err
+	}
+	r.Wake()
+	return r.Rollout(ctx, id)
+}
+
+// undo is one try of Undo. It is precondition when another change was accepted meanwhile.
+func (r *Runner) undo(ctx context.Context, id int64) error {
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	rollout, err := r.o.Store.Rollout(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := mayUndo(rollout); err != nil {
+		return err
+	}
+	edit := fleet.Edit{Undo: &fleet.Undo{Rollout: rollout}}
+	tried, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{Trial: true})
+	if err != nil {
+		return err
+	}
+	then := tried.Then
+	admission, err := r.o.Store.Admission(ctx)
+	if err != nil {
+		return err
+	}
+	u := &undoing{settlement: newSettlement(then, admission, []fleet.GenerationChange{{Number: then.Generation,
+		Cause: fmt.Sprintf("rollout %d undone: %s", rollout.ID, rollout.Cause)}}), rollout: rollout}
+	r.findReached(ctx, u)
+	now := r.now()
+	write := r.undoWrite(ctx, u, now)
+	r.stepHook(StepBeforeUndo)
+	edit.Undo.Write = write
+	done, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{})
+	if err != nil {
+		r.uncertain = true
+		return err
+	}
+	r.catalog = newCatalog(then)
+	r.adopt(write.Rollouts, done.Rollouts, now)
+	r.stepHook(StepAfterUndo)
+	return nil
+}
+
+// undoing is the settlement of the generation that takes a rollout back.
+type undoing struct {
+	*settlement
+	rollout fleet.Rollout
+	back    map[fleet.DeviceID]int64 // devices that are brought back, with the generation to which they are admitted
+}
+
+// findReached finds the devices that the undo touches. Devices that no other rollout holds are brought back at once.
+// Devices that another rollout holds wait for the new rollout that takes over from it.
+func (r *Runner) findReached(ctx context.Context, u *undoing) {
+	compared := map[int64]*desired.Comparison{}
+	u.back = map[fleet.DeviceID]int64{}
+	settled := u.admission.Settled()
+	for id := range u.registry.Devices {
+		if r.differs(ctx, id, settled, u.registry, compared) {
+			u.touched[id] = true
+		}
+	}
+	r.supersedes(u.settlement, u.rollout.ID)
+	for id := range u.registry.Devices {
+		hold, held := u.admission.Hold(id)
+		taken := slices.ContainsFunc(u.over, func(l *live) bool { return l.ID == hold.Rollout })
+		if held && hold.Rollout != u.rollout.ID && !taken {
+			continue // another rollout holds the device, and the undo does not touch it
+		}
+		differs := r.differs(ctx, id, u.admission.At(id), u.registry, compared)
+		switch {
+		case taken && differs:
+			u.members[id], u.held[id] = hold.Generation, hold.Rollout
+		case differs:
+			u.back[id] = u.admission.At(id).Generation
+		}
+		if held && !(taken && differs) {
+			u.release = append(u.release, hold)
+		}
+	}
+}
+
+func (r *Runner) undoWrite(ctx context.Context, u *undoing, now time.Time) fleet.RolloutWrite {
+	who := fleet.ActorOf(ctx)
+	ended := undone(u.rollout, who, u.registry.Generation, now)
+	ended.Members = nil
+	write := r.writeOf(u.settlement, len(u.members) > 0, now)
+	if len(u.back) > 0 {
+		back := r.backRollout(u, u.changes[0].Cause, now)
+		write.Rollouts = slices.Insert(write.Rollouts, len(u.over), back)
+		write.Consents = []fleet.GroupConsent{{Answer: fleet.AnswerConsent, Removals: true, By: who, At: now}}
+	}
+	write.Rollouts = slices.Insert(write.Rollouts, 0, ended)
+	woken := u.woken()
+	for id := range u.back {
+		woken[id] = true
+	}
+	write.Wake, write.Touched = slices.Collect(maps.Keys(woken)), slices.Collect(maps.Keys(woken))
+	return write
+}
+
+// backRollout makes the rollout that brings devices back: one wave, of which all devices are admitted.
+func (r *Runner) backRollout(u *undoing, cause string, now time.Time) fleet.Rollout {
+	made := fleet.Rollout{
+		Generation: u.registry.Generation, Carries: []int64{u.registry.Generation}, Cause: cause, Undoes: u.rollout.ID,
+		Status: fleet.RolloutRunning, WavePlan: []string{rest}, Waves: []int{len(u.back)}, Wave: 1, StartedAt: now,
+		WaveAt: now,
+		Before: slices.Min(slices.Collect(maps.Values(u.back))),
+		Reason: fmt.Sprintf("%s on the way back", devicesAre(len(u.back))),
+		Next:   "It ends when every device that can be reached is back.",
+	}
+	for _, id := range slices.Sorted(maps.Keys(u.back)) {
+		s := r.o.Fleet.Standing(id)
+		made.Members = append(made.Members, fleet.RolloutMember{Device: id, Wave: 1, Was: s.Configuration,
+			Errors: s.NotFine, Held: u.waited(id, s), From: u.back[id],
+			Registered: u.registry.Devices[id].CreatedAt})
+	}
+	return made
+}
+
+// waited gives the changes that waited for a person on a device before the undo, by its last pass and by the start of
+// the rollout. Where neither tells it, every change counts as one that waited: then the undo consents to nothing on
+// that device.
+func (u *undoing) waited(id fleet.DeviceID, s fleet.Standing) []string {
+	held := heldOf(s)
+	i := slices.IndexFunc(u.rollout.Members, func(m fleet.RolloutMember) bool { return m.Device == id })
+	if i >= 0 {
+		return append(held, u.rollout.Members[i].Held...)
+	}
+	if s.Pass.Observed == "" || s.Pass.Failed != "" {
+		return append(held, fleet.HeldAll)
+	}
+	return held
+}

@@ -1,0 +1,145 @@
+package view
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"muster/internal/core/plan"
+	"muster/internal/fleet"
+)
+
+// The bounds of one list of differences.
+const (
+	maxCompared          = 2000 // devices: each is planned
+	maxDifferenceChanges = 20_000
+	maxDifferenceBytes   = 2 << 20
+)
+
+// Differences are what the plans of many devices would change, equal changes together.
+type Differences struct {
+	Groups    []Difference // those of most devices first
+	Failed    []FailedPlan
+	Compared  int
+	Left      int // devices that were too many to compare
+	Unknown   int // devices of which it is not known whether they differ
+	Truncated bool
+}
+
+// Difference is a change that several plans have.
+type Difference struct {
+	Key       string
+	From, To  []byte // JSON, secrets masked
+	Templates []int64
+	Class     plan.Class
+	Reason    string // names devices by their labels
+	Drift     bool
+	Returns   bool
+	Devices   []fleet.DeviceID
+}
+
+// FailedPlan is a device that could not be planned.
+type FailedPlan struct {
+	Device fleet.DeviceID
+	Reason string
+}
+
+// EachPlan is told the changes of a device's plan, or why the device has no plan.
+type EachPlan = func(id fleet.DeviceID, changes []plan.Change, failed error)
+
+// DifferencesOf groups what the plans of the devices of a query would change. registry is that of the caller's scope,
+// rows are of that scope. planned plans devices and tells each one by one.
+func DifferencesOf(registry *fleet.Registry, rows []*Row, q Query,
+	planned func(devices []fleet.DeviceID, each EachPlan) error) (Differences, error) {
+	l := differenceList{registry: registry, groups: map[[sha256.Size]byte]*Difference{}}
+	devices := l.pick(rows, q)
+	if err := planned(devices, l.add); err != nil {
+		return Differences{}, err
+	}
+	return l.sorted(devices), nil
+}
+
+// differenceList is a list of differences while the plans come in.
+type differenceList struct {
+	Differences
+	registry       *fleet.Registry
+	groups         map[[sha256.Size]byte]*Difference
+	changes, bytes int // shown so far
+}
+
+// pick gives the devices of a query that are not as their templates say.
+func (l *differenceList) pick(rows []*Row, q Query) (devices []fleet.DeviceID) {
+	for _, row := range rows {
+		if !q.Picks(row) {
+			continue
+		}
+		switch row.State.Configuration {
+		case fleet.ConfigInSync, fleet.ConfigUnmanaged:
+		case fleet.ConfigUnknown:
+			l.Unknown++
+		default:
+			devices = append(devices, row.Device.ID)
+		}
+	}
+	l.Compared = min(len(devices), maxCompared)
+	l.Left = len(devices) - l.Compared
+	return devices[:l.Compared]
+}
+
+func (l *differenceList) add(id fleet.DeviceID, changes []plan.Change, failed error) {
+	if failed != nil {
+		l.Failed = append(l.Failed, FailedPlan{id, fleet.WithNames(fleet.ShortReason(failed), l.registry.Label)})
+		return
+	}
+	for _, change := range changes {
+		if l.changes > maxDifferenceChanges || l.bytes > maxDifferenceBytes {
+			l.Truncated = true
+			return
+		}
+		l.changes++
+		same := l.differenceOf(change)
+		sum := same.sum()
+		group := l.groups[sum]
+		if group == nil {
+			l.bytes += change.ShownSize(maxDifferenceBytes)
+			group = &same
+			l.groups[sum] = group
+		}
+		group.Devices = append(group.Devices, id)
+	}
+}
+
+func (l *differenceList) differenceOf(change plan.Change) Difference {
+	from, to := change.Shown()
+	return Difference{Key: change.Key.String(), From: from.JSON(), To: to.JSON(), Templates: change.Templates,
+		Class: change.Class, Reason: fleet.WithNames(change.Reason, l.registry.Label), Drift: change.Drift,
+		Returns: change.Returns}
+}
+
+// sum is the same for changes that look the same.
+func (d *Difference) sum() [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q %q %v %q %q %v %v", d.Key, d.From, d.To, d.Templates, d.Class, d.Reason,
+		d.Drift, d.Returns))
+}
+
+// sorted has the devices of each difference, and those that failed, in the order in which they were picked.
+func (l *differenceList) sorted(devices []fleet.DeviceID) Differences {
+	place := make(map[fleet.DeviceID]int, len(devices))
+	for i, id := range devices {
+		place[id] = i
+	}
+	inOrder := func(a, b fleet.DeviceID) int { return cmp.Compare(place[a], place[b]) }
+	for _, group := range l.groups {
+		slices.SortFunc(group.Devices, inOrder)
+		l.Groups = append(l.Groups, *group)
+	}
+	slices.SortFunc(l.Groups, func(a, b Difference) int {
+		return cmp.Or(cmp.Compare(len(b.Devices), len(a.Devices)), strings.Compare(a.Key, b.Key),
+			cmp.Compare(a.Devices[0], b.Devices[0]), bytes.Compare(a.To, b.To), strings.Compare(a.Reason, b.Reason))
+	})
+	slices.SortFunc(l.Failed, func(a, b FailedPlan) int { return inOrder(a.Device, b.Device) })
+	return l.Differences
+}

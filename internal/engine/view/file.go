@@ -1,0 +1,161 @@
+package view
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"muster/internal/fleet"
+)
+
+const (
+	asksAtOnce  = 8               // daemons that are asked for one answer
+	askPatience = 5 * time.Second // for one daemon
+)
+
+// Files asks daemons about items of folders, now.
+type Files interface {
+	// File is not_found where the daemon knows of no such item.
+	File(ctx context.Context, id fleet.DeviceID, folder, path string) (fleet.File, error)
+	// FailedItems is a page of the items that a daemon could not sync; the first page is 1.
+	FailedItems(
+		ctx context.Context,
+		id fleet.DeviceID,
+		folder string,
+		page, size int,
+	) (items []fleet.FailedItem, more bool,
+		err error)
+}
+
+// FilePresence is whether an item of a folder is on a device.
+type FilePresence string
+
+// Whether an item is on a device. The first that holds is shown.
+const (
+	FileUnknown FilePresence = "unknown" // the daemon could not be asked
+	FileUnheard FilePresence = "unheard" // the daemon knows of no such item
+	FileIgnored FilePresence = "ignored" // by the device's ignore patterns
+	FileDeleted FilePresence = "deleted" // the newest version is that the item is gone
+	FileMissing FilePresence = "missing" // the device lacks the item
+	FileOlder   FilePresence = "older"   // the device has another version than the newest that it knows of
+	FilePresent FilePresence = "present"
+)
+
+// FilePresences are all of them.
+var FilePresences = []FilePresence{FileUnknown, FileUnheard, FileIgnored, FileDeleted, FileMissing, FileOlder,
+	FilePresent}
+
+// FileOn is one item of a folder on one device.
+type FileOn struct {
+	Device   *fleet.Registered
+	Presence FilePresence
+	Reason   string // why the daemon could not be asked; "" where it was
+	Failed   string // why the daemon could not sync the item, in its words; "" where it did not fail
+	File     fleet.File
+}
+
+// FileOn asks the daemons of some devices for one item of a folder, a few at a time and each for a short time.
+func (v *View) FileOn(ctx context.Context, folder, path string, devices []*fleet.Registered) ([]FileOn, error) {
+	all := make([]FileOn, len(devices))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(asksAtOnce)
+	for i, device := range devices {
+		group.Go(func() error {
+			all[i] = v.askFile(ctx, folder, path, device)
+			return ctx.Err()
+		})
+	}
+	return all, group.Wait()
+}
+
+func (v *View) askFile(ctx context.Context, folder, path string, device *fleet.Registered) FileOn {
+	out := FileOn{Device: device, Presence: FileUnknown}
+	snapshot := v.Snapshot(device.ID)
+	if snapshot == nil || !snapshot.Answers() {
+		out.Reason = "its daemon is not online"
+		return out
+	}
+	if share, known := snapshot.Share(folder); known && share.Type == fleet.ReceiveEncrypted {
+		out.Reason = "the device has the folder encrypted, and does not know the names of files"
+		return out
+	}
+	for _, item := range snapshot.FailedItems[folder] {
+		if item.Path == path {
+			out.Failed = item.Text
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	file, err := v.Files.File(ctx, device.ID, folder, path)
+	switch {
+	case fleet.CodeOf(err) == fleet.CodeNotFound:
+		out.Presence = FileUnheard
+	case err != nil:
+		out.Reason = fleet.Reason(err)
+	default:
+		out.File, out.Presence = file, presenceOf(file)
+	}
+	return out
+}
+
+// FailedOn is an item of a folder that the daemon of a device could not sync.
+type FailedOn struct {
+	fleet.FailedItem
+	Device *fleet.Registered
+}
+
+// KeptFailedItems are the first items of a folder that daemons could not sync, as they last told, by device.
+func (v *View) KeptFailedItems(folder string, devices []*fleet.Registered) []FailedOn {
+	var all []FailedOn
+	for _, device := range devices {
+		if snapshot := v.Snapshot(device.ID); snapshot != nil {
+			all = append(all, failedOn(device, snapshot.FailedItems[folder])...)
+		}
+	}
+	return all
+}
+
+// FailedItems asks the daemon of a device for a page of the items of a folder that it could not sync. Where the daemon
+// cannot be asked, the first page is what it last told.
+func (v *View) FailedItems(
+	ctx context.Context,
+	device *fleet.Registered,
+	folder string,
+	page, size int,
+) (all []FailedOn,
+	more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	items, more, err := v.Files.FailedItems(ctx, device.ID, folder, page, size)
+	if err != nil && page == 1 {
+		if kept := v.KeptFailedItems(folder, []*fleet.Registered{device}); len(kept) > 0 {
+			return kept, false, nil
+		}
+	}
+	return failedOn(device, items), more, err
+}
+
+func failedOn(device *fleet.Registered, items []fleet.FailedItem) []FailedOn {
+	all := make([]FailedOn, len(items))
+	for i, item := range items {
+		all[i] = FailedOn{item, device}
+	}
+	return all
+}
+
+func presenceOf(f fleet.File) FilePresence {
+	switch {
+	case f.Local.Ignored:
+		return FileIgnored
+	case !f.Local.Known && !f.Global.Known:
+		return FileUnheard
+	case f.Global.Known && f.Global.Deleted && (!f.Local.Known || f.Local.Deleted):
+		return FileDeleted
+	case !f.Local.Known || f.Local.Deleted:
+		return FileMissing
+	case f.Global.Known && !f.Local.Same(f.Global):
+		return FileOlder
+	}
+	return FilePresent
+}

@@ -1,0 +1,121 @@
+package view
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+const (
+	maxMatrixDevices = 60
+	maxMatrixFolders = 500
+)
+
+// FolderOverview is one folder in numbers.
+type FolderOverview struct {
+	fleet.FolderLabel
+	Devices     fleet.FolderCounts // by how the folder stands on each
+	GlobalBytes int64              // the most that a device tells
+	NeedBytes   int64
+}
+
+// FolderOverviews has an entry for each folder of the caller's scope, sorted by ID.
+func (v *View) FolderOverviews(ctx context.Context, registry *fleet.Registry) ([]FolderOverview, error) {
+	folders, _, err := v.Folders(ctx, registry)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]FolderOverview, len(folders))
+	byID := make(map[string]*FolderOverview, len(folders))
+	for i, f := range folders {
+		all[i].FolderLabel = f
+		byID[f.Folder] = &all[i]
+	}
+	for id := range registry.Devices {
+		snapshot := v.Snapshot(id)
+		if snapshot == nil {
+			continue
+		}
+		for _, f := range snapshot.Folders {
+			if o := byID[f.Folder]; o != nil {
+				summary := snapshot.Summaries[f.Folder]
+				o.Devices.Add(v.FolderState(snapshot, f.Folder), 1)
+				o.GlobalBytes = max(o.GlobalBytes, summary.GlobalBytes)
+				o.NeedBytes += summary.NeedBytes
+			}
+		}
+	}
+	return all, nil
+}
+
+// Matrix is folders by device. Devices and folders beyond the largest matrix are only counted.
+type Matrix struct {
+	Devices                  []MatrixDevice
+	Folders                  []MatrixFolder // by ID
+	MoreDevices, MoreFolders int
+}
+
+// MatrixDevice is a column.
+type MatrixDevice struct {
+	Device     *fleet.Registered
+	Connection fleet.Connection
+}
+
+// MatrixFolder is a row.
+type MatrixFolder struct {
+	fleet.FolderLabel
+	Cells []MatrixCell
+}
+
+// MatrixCell is how a folder stands on one device. A device that has not the folder has no cell.
+type MatrixCell struct {
+	Device  int // place in Matrix.Devices
+	State   fleet.FolderState
+	Known   bool // there is a summary
+	Summary fleet.FolderSummary
+}
+
+// Matrix has the first devices that picks takes and that have folders.
+func (v *View) Matrix(registry *fleet.Registry, picks func(*fleet.Registered) bool) Matrix {
+	var m Matrix
+	rows := map[string]*MatrixFolder{}
+	for _, device := range SortedDevices(registry) {
+		if !picks(device) {
+			continue
+		}
+		snapshot := v.Snapshot(device.ID)
+		if snapshot == nil || len(snapshot.Folders) == 0 {
+			continue
+		}
+		if len(m.Devices) == maxMatrixDevices {
+			m.MoreDevices++
+			continue
+		}
+		column := len(m.Devices)
+		m.Devices = append(m.Devices, MatrixDevice{device, snapshot.Connection})
+		for _, f := range snapshot.Folders {
+			row := rows[f.Folder]
+			if row == nil {
+				row = &MatrixFolder{FolderLabel: f}
+				rows[f.Folder] = row
+			}
+			row.Cells = append(row.Cells, v.matrixCell(column, snapshot, f.Folder))
+		}
+	}
+	for _, row := range rows {
+		m.Folders = append(m.Folders, *row)
+	}
+	slices.SortFunc(m.Folders, func(a, b MatrixFolder) int { return strings.Compare(a.Folder, b.Folder) })
+	if m.MoreFolders = max(0, len(m.Folders)-maxMatrixFolders); m.MoreFolders > 0 {
+		m.Folders = m.Folders[:maxMatrixFolders]
+	}
+	return m
+}
+
+func (v *View) matrixCell(column int, s *fleet.Snapshot, folder string) MatrixCell {
+	cell := MatrixCell{Device: column, State: v.FolderState(s, folder)}
+	cell.Summary, cell.Known = s.Summaries[folder]
+	return cell
+}

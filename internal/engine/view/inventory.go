@@ -1,0 +1,361 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// Query is which rows a reader asks for, and in which order. Several values of one filter mean one of them; several
+// tags mean all of them.
+type Query struct {
+	Search         string // lower case
+	Tags           []fleet.Tag
+	Connections    []fleet.Connection
+	Configurations []fleet.Configuration
+	Versions       []string // as daemons say them, or with <, <=, > or >= before a part of one: "<2"
+	Systems        []string
+	FolderStates   []fleet.FolderState // A device has a folder in one of them.
+	SeenBefore     time.Time           // last: devices that are not online and were not seen since; zero: all
+	DiskBelow      int                 // percent: devices with a disk of which less is free; 0: all
+	Waiting        []fleet.WaitCause   // WaitsAny, WaitsNone and WaitsTrouble, too
+	Sort           string              // one of Sorts; "": by label
+	Descending     bool
+	Limit, Offset  int // Limit 0: no limit
+}
+
+// Values of Query.Waiting besides the causes.
+const (
+	WaitsAny     fleet.WaitCause = "any"
+	WaitsNone    fleet.WaitCause = "none"
+	WaitsTrouble fleet.WaitCause = "trouble" // any of fleet.TroubleCauses
+)
+
+// Page is what a query picks, and the numbers beside it.
+type Page struct {
+	Total, Matched int
+	Counts         FilterCounts
+	rows           []*Row
+	next           int // offset of the page after it; 0: there is none
+}
+
+// FilterCounts says for each value of each filter how many rows there are with it, were the filter changed to it.
+type FilterCounts struct {
+	Connections, Configurations, FolderStates, Versions, OS, Tags, Waiting map[string]int
+}
+
+// Inventory gives what a query picks in the caller's scope, as it is now. It costs little when no row changed since the
+// last time: what was written then is given again.
+func (v *View) Inventory(ctx context.Context, registry *fleet.Registry, q Query) (document *Document, err error) {
+	p := v.partOf(ctx)
+	err = p.reading(ctx, registry, func() error {
+		document, err = v.document(p, q)
+		return err
+	})
+	return document, err
+}
+
+// document gives what a query picks of a part. The caller holds mu of the rows.
+func (v *View) document(p *part, q Query) (*Document, error) {
+	key := fmt.Sprintf("%#v", q)
+	if known, found := p.pages.get(p.rows.revision, key); found {
+		return p.again(key, known.(*Document)), nil //nolint:forcetypeassert // pages holds nothing else
+	}
+	made, err := v.write(q.page(p.rows.inOrder()))
+	if err != nil {
+		return nil, err
+	}
+	made.Revision = v.revisionOf(p)
+	if !q.SeenBefore.IsZero() { // time alone changes the answer
+		made.Revision += "\x00" + q.SeenBefore.String()
+	}
+	p.pages.put(p.rows.revision, key, made, made.overhead())
+	return made, nil
+}
+
+// page picks, counts and orders rows that come in the order of the device list.
+func (q Query) page(rows []*Row) Page {
+	page := Page{Total: len(rows), Counts: newFilterCounts(), rows: make([]*Row, 0, len(rows))}
+	for _, row := range rows {
+		if !q.finds(row) {
+			continue
+		}
+		misses := q.misses(row)
+		if misses == 0 {
+			page.rows = append(page.rows, row)
+		}
+		page.Counts.add(row, misses)
+	}
+	page.Matched = len(page.rows)
+	q.order(page.rows)
+	page.rows = page.rows[min(q.Offset, len(page.rows)):]
+	if q.Limit > 0 && len(page.rows) > q.Limit {
+		page.rows, page.next = page.rows[:q.Limit], q.Offset+q.Limit
+	}
+	return page
+}
+
+// sorting is an order of rows. Rows of which the value is not known come last either way.
+type sorting struct {
+	name    string
+	compare func(a, b *Row) int
+	unknown func(*Row) bool // nil: every row has a value
+}
+
+var sortings = []sorting{
+	{"label", func(a, b *Row) int { return fleet.CompareDevices(a.Device.Device, b.Device.Device) }, nil},
+	{"connection", func(a, b *Row) int {
+		return cmp.Compare(slices.Index(fleet.Connections(), a.State.Connection),
+			slices.Index(fleet.Connections(), b.State.Connection))
+	}, nil},
+	{"configuration", func(a, b *Row) int {
+		return cmp.Compare(slices.Index(fleet.Configurations(), a.State.Configuration),
+			slices.Index(fleet.Configurations(), b.State.Configuration))
+	}, nil},
+	{"since", func(a, b *Row) int { return a.State.Since.Compare(b.State.Since) },
+		func(r *Row) bool { return r.State.Since.IsZero() }},
+	{"lastSeen", func(a, b *Row) int { return a.State.LastSeen.Compare(b.State.LastSeen) },
+		func(r *Row) bool { return r.State.LastSeen.IsZero() }},
+	{"version", func(a, b *Row) int { return compareVersions(a.Version, b.Version) },
+		func(r *Row) bool { return r.Version == "" }},
+	{"os", func(a, b *Row) int { return cmp.Or(cmp.Compare(a.OS, b.OS), cmp.Compare(a.Arch, b.Arch)) },
+		func(r *Row) bool { return r.OS == "" }},
+	{"foundBy", func(a, b *Row) int { return cmp.Compare(a.State.FoundBy, b.State.FoundBy) },
+		func(r *Row) bool { return r.State.FoundBy == "" }},
+	{"folders", func(a, b *Row) int { return cmp.Compare(a.Folders.All(), b.Folders.All()) }, nil},
+	{"folderState", compareFolders, func(r *Row) bool { return r.Folders.All() == 0 }},
+	{"diskFree", func(a, b *Row) int { return cmp.Compare(a.DiskFree, b.DiskFree) },
+		func(r *Row) bool { return r.DiskFree < 0 }},
+	{"needBytes", func(a, b *Row) int { return cmp.Compare(a.NeedBytes, b.NeedBytes) }, nil},
+}
+
+// Sorts are the values of Query.Sort.
+func Sorts() []string {
+	names := make([]string, len(sortings))
+	for i, by := range sortings {
+		names[i] = by.name
+	}
+	return names
+}
+
+func (q Query) order(rows []*Row) {
+	at := slices.IndexFunc(sortings, func(by sorting) bool { return by.name == q.Sort })
+	if at < 0 {
+		return
+	}
+	by := sortings[at]
+	slices.SortStableFunc(rows, func(a, b *Row) int {
+		if by.unknown != nil {
+			switch unknown := by.unknown(a); {
+			case unknown != by.unknown(b):
+				if unknown {
+					return 1
+				}
+				return -1
+			case unknown:
+				return 0
+			}
+		}
+		if q.Descending {
+			return by.compare(b, a)
+		}
+		return by.compare(a, b)
+	})
+}
+
+// compareFolders compares the worst state of the folders, and how many are in it.
+func compareFolders(a, b *Row) int {
+	worst, other := a.Folders.Worst(), b.Folders.Worst()
+	return cmp.Or(cmp.Compare(worst, other), cmp.Compare(a.Folders.Of(worst), b.Folders.Of(worst)))
+}
+
+// compareVersions compares runs of digits as numbers: v1.9.0 is before v1.10.0.
+func compareVersions(a, b string) int {
+	for a != "" && b != "" {
+		runA, runB := versionRun(a), versionRun(b)
+		numA, errA := strconv.ParseUint(runA, 10, 64)
+		numB, errB := strconv.ParseUint(runB, 10, 64)
+		order := cmp.Compare(runA, runB)
+		if errA == nil && errB == nil {
+			order = cmp.Compare(numA, numB)
+		}
+		if order != 0 {
+			return order
+		}
+		a, b = a[len(runA):], b[len(runB):]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// versionRun is the digits that a text begins with, or what is before its first digit.
+func versionRun(text string) string {
+	isDigit := func(r rune) bool { return '0' <= r && r <= '9' }
+	end := strings.IndexFunc(text, func(r rune) bool { return isDigit(r) != isDigit(rune(text[0])) })
+	if end < 0 {
+		return text
+	}
+	return text[:end]
+}
+
+// finds tells whether the search finds a row.
+func (q Query) finds(row *Row) bool {
+	return q.Search == "" || strings.Contains(row.search, q.Search)
+}
+
+// Picks tells whether the search and all filters pick a row.
+func (q Query) Picks(row *Row) bool { return q.finds(row) && q.misses(row) == 0 }
+
+// filters is a set of filters.
+type filters uint8
+
+const (
+	byConnection filters = 1 << iota
+	byConfiguration
+	byFolderState
+	byVersion
+	byOS
+	byTag
+	byWaiting
+	byOther // filters without counts
+)
+
+// misses are the filters that do not pick a row. The search is no filter.
+func (q Query) misses(row *Row) (missed filters) {
+	unless := func(picks bool, filter filters) {
+		if !picks {
+			missed |= filter
+		}
+	}
+	unless(among(q.Connections, row.State.Connection), byConnection)
+	unless(among(q.Configurations, row.State.Configuration), byConfiguration)
+	unless(q.picksFolders(row.Folders), byFolderState)
+	unless(q.picksVersion(row.Version), byVersion)
+	unless(among(q.Systems, row.OS), byOS)
+	unless(!slices.ContainsFunc(q.Tags, func(tag fleet.Tag) bool { return !row.Has(tag) }), byTag)
+	unless(q.picksWaiting(row), byWaiting)
+	unless(q.SeenBefore.IsZero() || row.notSeenSince(q.SeenBefore), byOther)
+	unless(q.DiskBelow == 0 || row.DiskFree >= 0 && row.DiskFree < q.DiskBelow, byOther)
+	return missed
+}
+
+// notSeenSince tells whether the device is not online and was not seen since a time.
+func (r *Row) notSeenSince(at time.Time) bool {
+	return r.State.Connection != fleet.Online && r.State.LastSeen.Before(at)
+}
+
+func (q Query) picksVersion(version string) bool {
+	return len(q.Versions) == 0 || slices.ContainsFunc(q.Versions, func(asked string) bool {
+		return versionIs(version, asked)
+	})
+}
+
+// versionIs tells whether a version is the one that is asked for, or before or after it: "<2" is every version before
+// v2. A version that is not known is neither.
+func versionIs(version, asked string) bool {
+	bound := strings.TrimLeft(asked, "<>=")
+	relation := strings.TrimSuffix(asked, bound)
+	if relation == "" || version == "" {
+		return version == asked
+	}
+	order := compareVersions(strings.TrimPrefix(version, "v"), strings.TrimPrefix(strings.TrimSpace(bound), "v"))
+	switch relation {
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	case ">=":
+		return order >= 0
+	}
+	return false
+}
+
+func among[K comparable](asked []K, value K) bool {
+	return len(asked) == 0 || slices.Contains(asked, value)
+}
+
+func (q Query) picksFolders(folders fleet.FolderCounts) bool {
+	return len(q.FolderStates) == 0 || slices.ContainsFunc(q.FolderStates, func(asked fleet.FolderState) bool {
+		return folders.Of(asked) > 0
+	})
+}
+
+func (q Query) picksWaiting(row *Row) bool {
+	return len(q.Waiting) == 0 || slices.ContainsFunc(q.Waiting, func(asked fleet.WaitCause) bool {
+		switch asked {
+		case WaitsAny:
+			return len(row.Waits) > 0
+		case WaitsNone:
+			return len(row.Waits) == 0
+		case WaitsTrouble:
+			return row.inTrouble()
+		}
+		return slices.Contains(row.Waits, asked)
+	})
+}
+
+func newFilterCounts() FilterCounts {
+	return FilterCounts{
+		Connections:    map[string]int{},
+		Configurations: map[string]int{},
+		FolderStates:   map[string]int{},
+		Versions:       map[string]int{},
+		OS:             map[string]int{},
+		Tags:           map[string]int{},
+		Waiting:        map[string]int{},
+	}
+}
+
+// add counts a row for every filter that is the only one to miss it, or for all where none does. Several tags are one
+// filter each, so tags are counted only of rows that carry all.
+func (c *FilterCounts) add(row *Row, missed filters) {
+	missedOnly := func(filter filters) bool { return missed&^filter == 0 }
+	if missedOnly(byConnection) {
+		c.Connections[string(row.State.Connection)]++
+	}
+	if missedOnly(byConfiguration) {
+		c.Configurations[string(row.State.Configuration)]++
+	}
+	if missedOnly(byFolderState) {
+		for state, count := range row.Folders {
+			if count > 0 {
+				c.FolderStates[fleet.FolderState(state).String()]++
+			}
+		}
+	}
+	if missedOnly(byVersion) {
+		c.Versions[row.Version]++
+	}
+	if missedOnly(byOS) {
+		c.OS[row.OS]++
+	}
+	if missedOnly(byWaiting) {
+		c.addWaiting(row)
+	}
+	if missed == 0 {
+		for _, tag := range row.Device.Tags {
+			c.Tags[string(tag)]++
+		}
+	}
+}
+
+func (c *FilterCounts) addWaiting(row *Row) {
+	if len(row.Waits) == 0 {
+		c.Waiting[string(WaitsNone)]++
+		return
+	}
+	c.Waiting[string(WaitsAny)]++
+	if row.inTrouble() {
+		c.Waiting[string(WaitsTrouble)]++
+	}
+	for _, cause := range row.Waits {
+		c.Waiting[string(cause)]++
+	}
+}

@@ -1,0 +1,66 @@
+package view
+
+import "muster/internal/fleet"
+
+// OverviewSources are what an overview is made of.
+type OverviewSources struct {
+	Registry  *fleet.Registry // one scope only
+	Counts    fleet.Counts
+	Attention Attention
+	Mode      fleet.Mode // the server's own; "": on
+	Stops     []Stop
+	Rollouts  []fleet.Rollout
+	Pending   []fleet.Pending
+	Problems  []fleet.DeviceID          // one for each problem; "": it is about no device
+	Inside    func(fleet.DeviceID) bool // tells the devices that the caller may know of
+}
+
+// Overview is a part of the fleet in numbers.
+type Overview struct {
+	fleet.Counts
+	Mode           fleet.Mode // the strictest of server and fleet
+	Stops          []Stop
+	Rollouts       []fleet.Rollout // not over
+	PendingDevices int             // devices ask to be let in
+	PendingFolders int             // folders are offered
+	Problems       int
+	Troubles       []Trouble      // the worst kind first
+	Troubled       int            // devices that have any
+	Versions       map[string]int // devices by version of their daemon, where that is known
+	Differing      int            // devices whose plans have something to do
+}
+
+// differing are the states of devices whose plans have something to do.
+var differing = []fleet.Configuration{
+	fleet.ConfigPending, fleet.ConfigApplying, fleet.ConfigHeld, fleet.ConfigContended, fleet.ConfigUnstable,
+}
+
+// OverviewOf sums up what the caller may know.
+func OverviewOf(from OverviewSources) Overview {
+	out := Overview{Counts: from.Counts, Mode: fleet.Strictest(orOn(from.Registry.Mode), orOn(from.Mode)),
+		Stops: from.Stops, Troubles: from.Attention.Troubles, Troubled: from.Attention.Troubled,
+		Versions: from.Attention.Versions}
+	for _, rollout := range from.Rollouts {
+		if !rollout.Status.Over() {
+			out.Rollouts = append(out.Rollouts, rollout)
+		}
+	}
+	for _, asks := range from.Pending {
+		switch {
+		case !from.Inside(asks.Device):
+		case asks.Folder == "":
+			out.PendingDevices++
+		default:
+			out.PendingFolders++
+		}
+	}
+	for _, device := range from.Problems {
+		if from.Inside(device) {
+			out.Problems++
+		}
+	}
+	for _, state := range differing {
+		out.Differing += from.Counts.Configurations[state]
+	}
+	return out
+}

@@ -1,0 +1,94 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+// Problems are what people are told of: what devices wait for, but for what others ask of them. A problem of which
+// nothing is known now neither begins nor ends.
+func (v *View) Problems(ctx context.Context, registry *fleet.Registry) (fleet.ProblemReport, error) {
+	rows, err := v.Rows(ctx, registry)
+	if err != nil {
+		return fleet.ProblemReport{}, err
+	}
+	var report fleet.ProblemReport
+	byID := make(map[fleet.DeviceID]*Row, len(rows))
+	for _, row := range rows {
+		byID[row.Device.ID] = row
+		if v.isTried(row) {
+			report.Conditions = append(report.Conditions, v.conditions(ctx, row)...)
+		}
+	}
+	report.Unknown = func(key fleet.ProblemKey) bool {
+		row := byID[key.Device]
+		return row != nil && v.isUnclear(row, key)
+	}
+	return report, nil
+}
+
+// isTried tells whether the device was reached, or Muster tried to, since the start or since it was put.
+func (v *View) isTried(row *Row) bool {
+	s := v.Snapshot(row.Device.ID)
+	return s != nil && (s.Connection == fleet.Online || !s.NextTry.IsZero())
+}
+
+// isUnclear tells whether nothing is known about a problem now.
+func (v *View) isUnclear(row *Row, key fleet.ProblemKey) bool {
+	switch {
+	case !v.isTried(row):
+		return true
+	case key.Folder != "":
+		at, has := slices.BinarySearchFunc(row.folders, key.Folder, func(f folderRow, folder string) int {
+			return cmp.Compare(f.Folder, folder)
+		})
+		return has && row.folders[at].state == fleet.FolderUnknown
+	case slices.Contains(configurationCauses, key.Kind): // on its way to somewhere
+		return row.State.Configuration == fleet.ConfigUnknown || row.State.Configuration == fleet.ConfigApplying
+	}
+	return false
+}
+
+// configurationCauses begin and end with the state of the configuration.
+var configurationCauses = []fleet.WaitCause{
+	fleet.WaitHeld, fleet.WaitFailed, fleet.WaitContended, fleet.WaitUnstable,
+}
+
+// conditions are the problems of a device.
+func (v *View) conditions(ctx context.Context, row *Row) (found []fleet.Condition) {
+	for _, cause := range row.Waits {
+		c := fleet.Condition{ProblemKey: fleet.ProblemKey{Device: row.Device.ID, Kind: cause}, Label: row.Device.Label,
+			Reason: row.State.Reason, Next: row.State.Next}
+		switch {
+		case cause == fleet.WaitPendingDevice, cause == fleet.WaitPendingFolder, cause.OfFolder():
+			continue
+		case cause == fleet.WaitUnreachable:
+			c.Since, c.Next = row.awaySince(), cmp.Or(c.Next, fleet.WaitTexts[cause].Next)
+		}
+		found = append(found, c)
+	}
+	for _, trouble := range row.Troubles {
+		if !isTellable(trouble.Folder) {
+			continue
+		}
+		reason, next := v.Standing(ctx, row.Device.ID, trouble.Folder).Text(trouble.Cause)
+		text := fleet.WaitTexts[trouble.Cause]
+		found = append(found, fleet.Condition{
+			ProblemKey: fleet.ProblemKey{Device: row.Device.ID, Folder: trouble.Folder, Kind: trouble.Cause},
+			Label:      row.Device.Label, Since: trouble.Since,
+			Reason: cmp.Or(reason, text.Reason), Next: cmp.Or(next, text.Next),
+		})
+	}
+	return found
+}
+
+// maxToldFolder is the longest folder ID that problems are kept of; real ones are short.
+const maxToldFolder = 1 << 10
+
+func isTellable(folder string) bool {
+	return folder != "" && len(folder) <= maxToldFolder && !strings.Contains(folder, "\x00")
+}

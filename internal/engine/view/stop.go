@@ -1,0 +1,79 @@
+package view
+
+import (
+	"slices"
+
+	"muster/internal/fleet"
+)
+
+// StopKind is what a stop is of.
+type StopKind string
+
+const (
+	StopOfServer StopKind = "server" // its mode is that of the command line
+	StopOfFleet  StopKind = "fleet"
+	StopOfTag    StopKind = "tag"
+	StopOfDevice StopKind = "device"
+)
+
+// StopKinds are in the order in which stops are listed.
+var StopKinds = []StopKind{StopOfServer, StopOfFleet, StopOfTag, StopOfDevice}
+
+// Stop keeps Muster from writing to some devices.
+type Stop struct {
+	fleet.ModeStop
+	Kind    StopKind
+	Devices int // so many devices of the registry are stopped
+}
+
+// Stops are all of a registry, the one of the mode that the server was started with first. "" is the mode on.
+func Stops(registry *fleet.Registry, server fleet.Mode) []Stop {
+	carriers := map[fleet.Tag]int{}
+	for _, device := range registry.Devices {
+		for _, tag := range device.Tags {
+			carriers[tag]++
+		}
+	}
+	var stops []Stop
+	if orOn(server) != fleet.ModeOn {
+		stops = append(stops, Stop{fleet.ModeStop{Mode: server}, StopOfServer, len(registry.Devices)})
+	}
+	for _, stop := range registry.ModeStops() {
+		switch {
+		case stop.Scope.Tag != "":
+			stops = append(stops, Stop{stop, StopOfTag, carriers[stop.Scope.Tag]})
+		case stop.Scope.Device != "":
+			stops = append(stops, Stop{stop, StopOfDevice, 1})
+		default:
+			stops = append(stops, Stop{stop, StopOfFleet, len(registry.Devices)})
+		}
+	}
+	return stops
+}
+
+// Concerns tells whether the stop keeps Muster from writing to a device; nil is a device that is gone.
+func (s Stop) Concerns(device *fleet.Registered) bool {
+	switch {
+	case device == nil:
+		return false
+	case s.Kind == StopOfTag:
+		return slices.Contains(device.Tags, s.Scope.Tag)
+	case s.Kind == StopOfDevice:
+		return s.Scope.Device == device.ID
+	}
+	return true
+}
+
+// ConcernsTag tells whether the stop keeps Muster from writing to some device with a tag. Stops of the server and the
+// fleet concern every tag, also one that no device carries yet.
+func (s Stop) ConcernsTag(tag fleet.Tag, registry *fleet.Registry) bool {
+	if s.Kind == StopOfServer || s.Kind == StopOfFleet || s.Kind == StopOfTag && s.Scope.Tag == tag {
+		return true
+	}
+	for _, device := range registry.Devices {
+		if slices.Contains(device.Tags, tag) && s.Concerns(device) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,181 @@
+package view
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"muster/internal/fleet"
+)
+
+// totals are the rows of one table in numbers. They change with each row that takes the place of another, so that
+// reading them costs the same for ten devices and ten thousand. The table's mu guards them.
+type totals struct {
+	devices        int
+	connections    map[fleet.Connection]int
+	configurations map[fleet.Configuration]int
+	waits          map[fleet.WaitCause]int
+	folders        map[string]*folderTotal
+	byFolders      fleet.FolderCounts  // devices, by the worst state of their folders
+	byState        fleet.FolderCounts  // folders, by the worst state on their devices
+	sorted         []fleet.FolderLabel // of folders; nil: to be made. A slice that was given to a reader is never changed
+	revision       uint64              // of sorted
+	revisions      func() uint64       // gives a new one
+}
+
+// folderTotal is one folder on all its devices.
+type folderTotal struct {
+	labels []labelCount // hardly ever more than one, so no map
+	states fleet.FolderCounts
+}
+
+// labelCount is how many devices call a folder so.
+type labelCount struct {
+	label   string
+	devices int
+}
+
+func newTotals(revisions func() uint64) *totals {
+	return &totals{
+		revisions:      revisions,
+		connections:    map[fleet.Connection]int{},
+		configurations: map[fleet.Configuration]int{},
+		waits:          map[fleet.WaitCause]int{},
+		folders:        map[string]*folderTotal{},
+	}
+}
+
+// replace counts a row instead of the one before; either may be nil.
+func (t *totals) replace(before, now *Row) {
+	t.count(before, -1)
+	t.count(now, 1)
+	var was, is []folderRow
+	if before != nil {
+		was = before.folders
+	}
+	if now != nil {
+		is = now.folders
+	}
+	for len(was) > 0 || len(is) > 0 { // both are sorted by folder
+		switch {
+		case len(is) == 0 || len(was) > 0 && was[0].Folder < is[0].Folder:
+			t.leave(was[0])
+			was = was[1:]
+		case len(was) == 0 || is[0].Folder < was[0].Folder:
+			t.join(is[0])
+			is = is[1:]
+		default:
+			t.move(was[0], is[0])
+			was, is = was[1:], is[1:]
+		}
+	}
+}
+
+func (t *totals) count(row *Row, by int) {
+	if row == nil || row.unwatched {
+		return
+	}
+	t.devices += by
+	add(t.connections, row.State.Connection, by)
+	add(t.configurations, row.State.Configuration, by)
+	for _, cause := range row.Waits {
+		add(t.waits, cause, by)
+	}
+	if row.Folders.All() > 0 {
+		t.byFolders.Add(row.Folders.Worst(), by)
+	}
+}
+
+func add[K comparable](counts map[K]int, key K, by int) {
+	if counts[key] += by; counts[key] == 0 {
+		delete(counts, key)
+	}
+}
+
+// move counts a folder of a device in another state, or by another label.
+func (t *totals) move(from, to folderRow) {
+	switch {
+	case from == to:
+	case from.Label != to.Label:
+		t.join(to)
+		t.leave(from)
+	default:
+		f := t.folders[from.Folder]
+		t.byState[f.states.Worst()]--
+		f.states[from.state]--
+		f.states[to.state]++
+		t.byState[f.states.Worst()]++
+	}
+}
+
+func (t *totals) join(is folderRow) {
+	f := t.folders[is.Folder]
+	if f == nil {
+		f = &folderTotal{}
+		t.folders[is.Folder] = f
+		t.sorted = nil
+	} else {
+		t.byState[f.states.Worst()]--
+	}
+	f.name(is.Label, 1)
+	if len(f.labels) > 1 {
+		t.sorted = nil
+	}
+	f.states[is.state]++
+	t.byState[f.states.Worst()]++
+}
+
+func (t *totals) leave(was folderRow) {
+	f := t.folders[was.Folder]
+	t.byState[f.states.Worst()]--
+	if len(f.labels) > 1 {
+		t.sorted = nil
+	}
+	f.name(was.Label, -1)
+	f.states[was.state]--
+	if len(f.labels) == 0 {
+		delete(t.folders, was.Folder)
+		t.sorted = nil
+		return
+	}
+	t.byState[f.states.Worst()]++
+}
+
+// name counts one more device, or one less, for a label.
+func (f *folderTotal) name(label string, by int) {
+	i := slices.IndexFunc(f.labels, func(c labelCount) bool { return c.label == label })
+	if i < 0 {
+		f.labels = append(f.labels, labelCount{label, by})
+		return
+	}
+	if f.labels[i].devices += by; f.labels[i].devices == 0 {
+		f.labels = slices.Delete(f.labels, i, i+1)
+	}
+}
+
+// label is the one that most devices use, of several the first.
+func (f *folderTotal) label() string {
+	return slices.MinFunc(f.labels, func(a, b labelCount) int {
+		return cmp.Or(-cmp.Compare(a.devices, b.devices), cmp.Compare(a.label, b.label))
+	}).label
+}
+
+// counts gives the numbers of this moment.
+func (t *totals) counts() fleet.Counts {
+	return fleet.Counts{Devices: t.devices, Connections: maps.Clone(t.connections),
+		Configurations: maps.Clone(t.configurations), Folders: t.byState, DevicesByFolders: t.byFolders,
+		Waits: maps.Clone(t.waits)}
+}
+
+// list gives one entry for each folder, sorted, and the revision of that list.
+func (t *totals) list() ([]fleet.FolderLabel, uint64) {
+	if t.sorted == nil {
+		t.sorted = make([]fleet.FolderLabel, 0, len(t.folders))
+		for folder, f := range t.folders {
+			t.sorted = append(t.sorted, fleet.FolderLabel{Folder: folder, Label: f.label()})
+		}
+		slices.SortFunc(t.sorted, func(a, b fleet.FolderLabel) int { return cmp.Compare(a.Folder, b.Folder) })
+		t.revision = t.revisions()
+	}
+	return t.sorted, t.revision
+}

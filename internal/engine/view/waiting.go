@@ -1,0 +1,409 @@
+package view
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// WaitingSources are what may wait for a person, as the caller may know it.
+type WaitingSources struct {
+	Registry    *fleet.Registry
+	Rows        []*Row // those that wait
+	Held        []fleet.HeldGroup
+	Pending     []fleet.Pending
+	Enrollments []fleet.EnrollmentRequest
+	Rollouts    []WaitingRollout
+	Stops       []Stop
+	Impairments []fleet.Impairment
+	Receivers   []WaitingReceiver
+	// Standing says how a folder stands on a device; nil: only the state is known.
+	Standing func(id fleet.DeviceID, folder string) fleet.FolderStanding
+	// Shown gives the certificate that a device showed last; nil: that is not known of any device.
+	Shown func(fleet.DeviceID) fleet.Shown
+}
+
+// WaitingRollout is a rollout with the members that the caller sees.
+type WaitingRollout struct {
+	fleet.Rollout
+	Whole bool // the caller sees all members
+}
+
+// WaitingReceiver is a receiver of notifications that could not be reached.
+type WaitingReceiver struct {
+	Name     string
+	Messages int // so many wait for it
+	Trouble  string
+	Since    time.Time
+}
+
+// Waiting is everything that waits for a person.
+type Waiting struct {
+	Groups  []*WaitingGroup // the most severe first, of equal ones those with most devices
+	Devices int             // registered ones that wait, each counted once
+}
+
+// WaitingGroup is what waits for one cause and is solved together.
+type WaitingGroup struct {
+	ID       string // the same as long as the same waits
+	Cause    fleet.WaitCause
+	Severity fleet.Severity
+	Subject  string // "" where the cause says it
+	Reason   string
+	Next     string
+	Since    time.Time
+	Count    int             // more than len(Devices) where devices are not named
+	Devices  []WaitingDevice // sorted by label
+
+	// Held, Pending, Rollout and Stop are what is solved; nil in groups of other causes. Pending is of one of the devices.
+	Held    *fleet.HeldGroup
+	Pending *fleet.Pending
+	Rollout *WaitingRollout
+	Stop    *Stop
+}
+
+// WaitingDevice is a device of a group.
+type WaitingDevice struct {
+	ID      fleet.DeviceID
+	Label   string
+	Detail  string         // differs from device to device
+	Shown   string         // fingerprint of the certificate that it showed last; "": not known
+	Pending *fleet.Pending // nil in groups of other causes
+}
+
+// waitingList is a list of groups in the making.
+type waitingList struct {
+	WaitingSources
+	rows     map[fleet.DeviceID]*Row
+	groups   map[string]*WaitingGroup
+	waits    map[fleet.DeviceID]bool
+	answered map[fleet.DeviceID]bool // devices of which a held change is in a group
+}
+
+// WaitingOf groups what waits for a person.
+func WaitingOf(from WaitingSources) Waiting {
+	l := &waitingList{WaitingSources: from, rows: make(map[fleet.DeviceID]*Row, len(from.Rows)),
+		groups: map[string]*WaitingGroup{}, waits: map[fleet.DeviceID]bool{}, answered: map[fleet.DeviceID]bool{}}
+	for _, row := range from.Rows {
+		l.rows[row.Device.ID] = row
+	}
+	l.addHeld()
+	l.addRows()
+	l.addPending()
+	l.addEnrollments()
+	l.addRollouts()
+	l.addStops()
+	l.addImpairments()
+	l.addReceivers()
+	return l.sorted()
+}
+
+// Size is about how many bytes the groups have.
+func (w Waiting) Size() (size int64) {
+	const group, device = 1500, 300
+	for _, g := range w.Groups {
+		size += int64(group + device*len(g.Devices))
+		if g.Held != nil {
+			size += int64(len(g.Held.From) + len(g.Held.To))
+		}
+	}
+	return size
+}
+
+func (l *waitingList) sorted() Waiting {
+	w := Waiting{Devices: len(l.waits)}
+	for _, g := range l.groups {
+		slices.SortFunc(g.Devices, func(a, b WaitingDevice) int {
+			return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Detail, b.Detail))
+		})
+		g.Count = max(g.Count, len(g.Devices))
+		w.Groups = append(w.Groups, g)
+	}
+	severity := func(g *WaitingGroup) int { return slices.Index(fleet.Severities, g.Severity) }
+	slices.SortFunc(w.Groups, func(a, b *WaitingGroup) int {
+		return cmp.Or(cmp.Compare(severity(a), severity(b)), -cmp.Compare(a.Count, b.Count),
+			cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.ID, b.ID))
+	})
+	return w
+}
+
+// group is the one of a cause and of what tells it from others of that cause. It is made where it is not there yet,
+// with the severity and texts of the cause.
+func (l *waitingList) group(cause fleet.WaitCause, of ...string) (g *WaitingGroup, isNew bool) {
+	sum := sha256.Sum256([]byte(string(cause) + "\x00" + strings.Join(of, "\x00")))
+	id := hex.EncodeToString(sum[:12])
+	if g = l.groups[id]; g != nil {
+		return g, false
+	}
+	text := fleet.WaitTexts[cause]
+	g = &WaitingGroup{ID: id, Cause: cause, Severity: text.Severity, Reason: text.Reason, Next: text.Next}
+	l.groups[id] = g
+	return g, true
+}
+
+// add adds a device to a group.
+func (l *waitingList) add(g *WaitingGroup, device WaitingDevice, since time.Time) {
+	device.Label = l.Registry.Label(device.ID)
+	g.Devices = append(g.Devices, device)
+	if !since.IsZero() && (g.Since.IsZero() || since.Before(g.Since)) {
+		g.Since = since
+	}
+	if l.Registry.Devices[device.ID] != nil && g.Cause != fleet.WaitStop { // a stop keeps Muster waiting, not a person
+		l.waits[device.ID] = true
+	}
+}
+
+// since is when the state of a device began; zero where that is not known.
+func (l *waitingList) since(id fleet.DeviceID) time.Time {
+	if row := l.rows[id]; row != nil {
+		return row.State.Since
+	}
+	return time.Time{}
+}
+
+// named is a text in which devices have names instead of IDs.
+func (l *waitingList) named(text string) string { return fleet.WithNames(text, l.Registry.Label) }
+
+// addHeld adds the changes that wait for consent, equal ones of one rollout together.
+func (l *waitingList) addHeld() {
+	for _, held := range l.Held {
+		g, _ := l.group(fleet.WaitHeld, held.Digest, fmt.Sprint(held.Rollout))
+		g.Subject, g.Reason, g.Held = held.Key, l.named(held.Reason), &held
+		g.Next = "Consent to it, keep what is there, or change the template."
+		if !held.Consent && !held.Keep {
+			g.Next = "No answer lets it go out: change the template."
+		}
+		for _, device := range held.Devices {
+			l.answered[device.Device] = true
+			l.add(g, WaitingDevice{ID: device.Device}, l.since(device.Device))
+		}
+	}
+}
+
+// addRows adds the devices that a state keeps waiting.
+func (l *waitingList) addRows() {
+	for _, row := range l.Rows {
+		for _, cause := range row.Waits {
+			switch {
+			case cause == fleet.WaitPendingDevice, cause == fleet.WaitPendingFolder: // addPending knows who asks
+			case cause == fleet.WaitHeld && l.answered[row.Device.ID]:
+			case cause.OfFolder():
+				l.addFolders(cause, row)
+			default:
+				l.addRow(cause, row)
+			}
+		}
+	}
+}
+
+func (l *waitingList) addRow(cause fleet.WaitCause, row *Row) {
+	text, part := fleet.WaitTexts[cause], ""
+	if text.ByReason {
+		part = row.State.Reason
+	} else if row.Device.Altered {
+		part = "altered"
+	}
+	g, isNew := l.group(cause, part)
+	switch {
+	case isNew:
+		g.Reason, g.Next = row.State.Reason, row.State.Next
+	case g.Reason != row.State.Reason:
+		g.Reason, g.Next = cmp.Or(text.Reason, g.Reason), text.Next
+	case g.Next != row.State.Next: // it may hold a command for one device
+		g.Next = text.Next
+	}
+	device, since := WaitingDevice{ID: row.Device.ID}, row.State.Since
+	if cause == fleet.WaitUnreachable {
+		device.Detail, since = row.State.Reason, row.awaySince()
+	}
+	if (cause == fleet.WaitPinMismatch || cause == fleet.WaitUnconfirmed) && l.Shown != nil {
+		device.Shown, device.Detail = shownBy(row.Device, l.Shown(row.Device.ID))
+	}
+	l.add(g, device, since)
+}
+
+// addFolders adds the folders of a device that are in trouble of one kind, each to the group of its folder.
+func (l *waitingList) addFolders(cause fleet.WaitCause, row *Row) {
+	for _, trouble := range row.Troubles {
+		if trouble.Cause != cause {
+			continue
+		}
+		g, isNew := l.group(cause, trouble.Folder)
+		g.Subject = trouble.Folder
+		device := WaitingDevice{ID: row.Device.ID}
+		if l.Standing != nil {
+			reason, next := l.Standing(row.Device.ID, trouble.Folder).Text(cause)
+			device.Detail = reason
+			if isNew {
+				g.Next = cmp.Or(next, g.Next)
+			} else if g.Next != next {
+				g.Next = fleet.WaitTexts[cause].Next
+			}
+		}
+		l.add(g, device, trouble.Since)
+	}
+}
+
+// awaySince is when the device was heard of last; of one that never was, when that began.
+func (r *Row) awaySince() time.Time {
+	if r.State.LastSeen.IsZero() {
+		return r.State.Since
+	}
+	return r.State.LastSeen
+}
+
+// shownBy is the certificate that a device shows in the place of the pinned one, and a text about it.
+func shownBy(device *fleet.Registered, shown fleet.Shown) (fingerprint, detail string) {
+	if shown.Fingerprint == "" {
+		return "", "no certificate was seen since the server started"
+	}
+	detail = "shows " + shown.Fingerprint + " at " + shown.Address
+	if pin := device.Settings.Pin; pin != "" {
+		detail += ", pinned is " + pin
+	}
+	return shown.Fingerprint, detail
+}
+
+// addPending adds the devices and folders that ask to be let in, those of one asker together.
+func (l *waitingList) addPending() {
+	for _, asks := range l.Pending {
+		if l.Registry.Devices[asks.Device] == nil {
+			continue
+		}
+		from := asks.From.Name(cmp.Or(l.Registry.Label(asks.From), asks.Name))
+		cause, subject, reason := fleet.WaitPendingDevice, from, from+" asks to be let in"
+		if asks.Folder != "" {
+			subject = asks.Folder
+			if asks.FolderLabel != "" {
+				subject = asks.FolderLabel + " (" + asks.Folder + ")"
+			}
+			cause, reason = fleet.WaitPendingFolder, from+" offers the folder "+subject
+		}
+		g, isNew := l.group(cause, string(asks.From), asks.Folder)
+		if isNew {
+			g.Subject, g.Reason, g.Pending = subject, reason, &asks
+		}
+		device := WaitingDevice{ID: asks.Device, Pending: &asks}
+		if asks.Address != "" {
+			device.Detail = "asked from " + asks.Address
+		}
+		l.add(g, device, asks.Since)
+	}
+}
+
+// addEnrollments adds the devices whose agents ask to be accepted, those from one address together: equal names from
+// one office are probably one purchase, and from elsewhere they are probably not.
+func (l *waitingList) addEnrollments() {
+	for _, asks := range l.Enrollments {
+		if asks.Status != fleet.EnrollmentWaiting {
+			continue
+		}
+		g, _ := l.group(fleet.WaitEnrollment, asks.Address)
+		g.Subject = "from " + asks.Address
+		l.add(g, WaitingDevice{ID: asks.Device, Detail: asks.Name + ", " + asks.System}, asks.FirstAt)
+	}
+}
+
+// RolloutCause is why a rollout goes on only when a person says so; "" when it goes on by itself.
+func RolloutCause(r fleet.Rollout) fleet.WaitCause {
+	switch {
+	case r.Status == fleet.RolloutHalted:
+		return fleet.WaitRolloutHalted
+	case r.Status == fleet.RolloutPaused:
+		return fleet.WaitRolloutPaused
+	case !r.Status.Over() && r.Unapproved():
+		return fleet.WaitRolloutApproval
+	}
+	return ""
+}
+
+func (l *waitingList) addRollouts() {
+	for _, r := range l.Rollouts {
+		cause := RolloutCause(r.Rollout)
+		if cause == "" {
+			continue
+		}
+		g, _ := l.group(cause, fmt.Sprint(r.ID))
+		g.Subject, g.Reason, g.Next, g.Rollout = r.Cause, l.named(r.Reason), l.named(r.Next), &r
+		for _, m := range r.Members {
+			if !r.Admitted(m) && l.Registry.Devices[m.Device] != nil {
+				l.add(g, WaitingDevice{ID: m.Device}, cmp.Or(r.WaveAt, r.CreatedAt))
+			}
+		}
+	}
+}
+
+// addStops adds the modes that keep Muster from writing. Those of single devices are one group for each mode.
+func (l *waitingList) addStops() {
+	for _, stop := range l.Stops {
+		part := string(stop.Scope.Tag)
+		if stop.Kind == StopOfDevice {
+			part = string(stop.Mode)
+		}
+		g, isNew := l.group(fleet.WaitStop, string(stop.Kind), part)
+		if isNew {
+			l.describeStop(g, &stop)
+		}
+		if stop.Kind == StopOfDevice {
+			l.add(g, WaitingDevice{ID: stop.Scope.Device}, stop.Since)
+			continue
+		}
+		g.Since, g.Count = stop.Since, stop.Devices
+		for _, row := range l.Rows {
+			if stop.Kind == StopOfTag && row.Has(stop.Scope.Tag) {
+				l.add(g, WaitingDevice{ID: row.Device.ID}, stop.Since)
+			}
+		}
+	}
+}
+
+// describeStop says what stops. A stop of the fleet, and one that a restore set, is worse than that of a tag.
+func (l *waitingList) describeStop(g *WaitingGroup, stop *Stop) {
+	g.Stop = stop
+	if stop.Kind == StopOfFleet || l.Registry.Restored != nil {
+		g.Severity = fleet.Warning
+	}
+	switch stop.Kind {
+	case StopOfServer:
+		g.Subject, g.Next = "the server", "Start it without --configurator to have it write."
+	case StopOfFleet:
+		g.Subject = "the fleet"
+	case StopOfTag:
+		g.Subject = "tag " + string(stop.Scope.Tag)
+	case StopOfDevice:
+		g.Subject = "single devices"
+	}
+	g.Reason = "observe: everything is planned, nothing is written"
+	if stop.Mode == fleet.ModePaused {
+		g.Reason = "paused: it is not even watched"
+	}
+	if stop.By != "" && stop.Kind != StopOfDevice {
+		g.Reason += ", set by " + stop.By
+	}
+}
+
+// addImpairments adds the parts of the service that do not work as they should.
+func (l *waitingList) addImpairments() {
+	for _, i := range l.Impairments {
+		g, isNew := l.group(fleet.WaitImpairment, string(i.Part))
+		if isNew && i.Blocking {
+			g.Severity = fleet.Critical
+		}
+		g.Subject, g.Reason, g.Next = string(i.Part), i.Reason, i.Next
+	}
+}
+
+// addReceivers adds the receivers that are not told.
+func (l *waitingList) addReceivers() {
+	for _, r := range l.Receivers {
+		g, _ := l.group(fleet.WaitReceiver, r.Name)
+		g.Subject, g.Since = r.Name, r.Since
+		g.Reason = fmt.Sprintf("%d messages wait: %s", r.Messages, r.Trouble)
+	}
+}

@@ -1,0 +1,15 @@
+package fleet
+
+import (
+	"fmt"
+	"math"
+)
+
+// ByteText is a number of bytes as people read it: "1.5 GiB".
+func ByteText(n int64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d B", max(n, 0))
+	}
+	exponent := min(int(math.Log2(float64(n))/10), 6)
+	return fmt.Sprintf("%.1f %ciB", float64(n)/math.Pow(1024, float64(exponent)), "KMGTPE"[exponent-1])
+}

@@ -1,0 +1,106 @@
+package fleet
+
+import "time"
+
+// FolderStanding is the state of one folder on one device, with its reason and its numbers.
+type FolderStanding struct {
+	Device DeviceID
+	Folder string
+	State  FolderState
+	Reason string    // for people; never empty
+	Next   string    // what a person can do; "" when nothing needs to be done
+	Since  time.Time // when the state began; zero: unknown
+	AsOf   time.Time // when the daemon sent the numbers; zero: never
+	// Trouble is set while a person should look at the folder.
+	Trouble bool
+	// Last is the last known state while State is FolderUnknown; nil when there was none.
+	Last *FolderState
+
+	Type   string // "sendreceive", "sendonly", "receiveonly" or "receiveencrypted"; "" while unknown
+	Paused bool
+
+	Progress Progress
+	Error    *FolderError // error of the folder as a whole; nil: the daemon reports none
+	Failed   int64        // number of items that the daemon could not sync
+
+	// Besides is what is wrong besides the state, the worst first.
+	Besides []FolderFinding
+
+	// PeersShared is the number of other devices that share the folder. PeersConnected is how many of them are
+	// connected to this device.
+	PeersShared, PeersConnected int
+}
+
+// Progress is what a folder lacks, and how fast it arrives.
+type Progress struct {
+	GlobalBytes int64
+	NeedBytes   int64
+	NeedItems   int64 // files, directories and symlinks
+	NeedDeletes int64
+	Rate        float64 // bytes per second over the last 30 s; 0: nothing arrives, or unknown
+	// DoneFrom and DoneTo are the range in which the transfer probably ends; zero unless the rate is steady.
+	DoneFrom, DoneTo time.Time
+}
+
+// FolderTrouble is a folder on a device at which a person should look.
+type FolderTrouble struct {
+	Folder string
+	Cause  WaitCause
+	Since  time.Time
+}
+
+// FolderFinding is something that is wrong with a folder on a device besides its state.
+type FolderFinding struct {
+	FolderTrouble
+	Trouble bool // it lasts for so long that a person should look
+	Reason  string
+	Next    string
+}
+
+// Finding is what is wrong besides the state and has a cause; nil where that is not so.
+func (f FolderStanding) Finding(cause WaitCause) *FolderFinding {
+	for i := range f.Besides {
+		if f.Besides[i].Cause == cause {
+			return &f.Besides[i]
+		}
+	}
+	return nil
+}
+
+// Text is why a folder has a kind of trouble, and what a person can do.
+func (f FolderStanding) Text(cause WaitCause) (reason, next string) {
+	if found := f.Finding(cause); found != nil {
+		return found.Reason, found.Next
+	}
+	return f.Reason, f.Next
+}
+
+// FolderError is the reason why a daemon cannot sync a folder.
+type FolderError struct {
+	Kind FolderErrorKind
+	Text string // the daemon's own text
+}
+
+// FolderErrorKind classifies a daemon's error text.
+type FolderErrorKind string
+
+// The kinds of errors of a folder.
+const (
+	ErrorPathMissing   FolderErrorKind = "pathMissing"
+	ErrorMarkerMissing FolderErrorKind = "markerMissing"
+	ErrorNoSpace       FolderErrorKind = "noSpace"
+	ErrorPermission    FolderErrorKind = "permission"
+	ErrorOther         FolderErrorKind = "other"
+)
+
+// FailedItem is a file, directory or symlink that a daemon could not sync.
+type FailedItem struct {
+	Path string
+	Text string // the daemon's reason
+}
+
+// Lacks reports whether anything is missing.
+func (p Progress) Lacks() bool { return p.NeedBytes > 0 || p.NeedItems > 0 || p.NeedDeletes > 0 }
+
+// Size returns how many bytes of memory the item needs.
+func (i FailedItem) Size() int { return 32 + len(i.Path) + len(i.Text) }

@@ -1,0 +1,82 @@
+package fleet
+
+// FolderState is the state of a folder on one device. Larger values are worse: a device, or a folder on several
+// devices, is shown by its worst state. The rules that determine the state of one folder on one device are tried in
+// another order; there the first that holds counts.
+type FolderState uint8
+
+// The states of a folder.
+const (
+	FolderUpToDate     FolderState = iota
+	FolderScanning                 // the daemon looks for changes on its disk
+	FolderSyncing                  // items are missing, and they arrive
+	FolderUnshared                 // the device shares it with no other device
+	FolderPaused                   // the folder is paused, or every connection to a device that shares it
+	FolderUnknown                  // there are no numbers from the current connection
+	FolderBehind                   // items are missing, and no connected device is known to have them
+	FolderLocalChanges             // files of a receive-only folder were changed here
+	FolderOutOfSync                // other devices have changes that a send-only folder does not accept
+	FolderAlone                    // no device that shares it is connected
+	FolderStalled                  // items are missing, a connected device has them, and nothing arrives
+	FolderFailedItems              // the daemon cannot sync some items
+	FolderStopped                  // the daemon cannot sync the folder
+)
+
+var folderStates = [...]string{
+	FolderUpToDate: "upToDate", FolderScanning: "scanning", FolderSyncing: "syncing", FolderUnshared: "unshared",
+	FolderPaused: "paused", FolderUnknown: "unknown", FolderBehind: "behind", FolderLocalChanges: "localChanges",
+	FolderOutOfSync: "outOfSync", FolderAlone: "alone", FolderStalled: "stalled", FolderFailedItems: "failedItems",
+	FolderStopped: "stopped",
+}
+
+// FolderStateCount is the number of folder states.
+const FolderStateCount = len(folderStates)
+
+// FolderStates returns all states, the best first.
+func FolderStates() []FolderState {
+	all := make([]FolderState, FolderStateCount)
+	for i := range all {
+		all[i] = FolderState(i) //nolint:gosec // they are thirteen
+	}
+	return all
+}
+
+// String returns the word for the state in the API, the CLI and the metrics.
+func (s FolderState) String() string { return folderStates[s] }
+
+// ParseFolderState parses what String returns.
+func ParseFolderState(word string) (FolderState, error) {
+	for state, known := range folderStates {
+		if known == word {
+			return FolderState(state), nil //nolint:gosec // they are thirteen
+		}
+	}
+	return FolderUnknown, Invalidf("folderState", "%q is no state of a folder", word)
+}
+
+// FolderCounts counts folders, or folders on devices, by their state.
+type FolderCounts [FolderStateCount]int32
+
+// Add adds by, which may be negative, to the count of a state.
+func (c *FolderCounts) Add(state FolderState, by int) { c[state] += int32(by) } //nolint:gosec // folders of a fleet
+
+// Of returns the count of a state.
+func (c FolderCounts) Of(state FolderState) int { return int(c[state]) }
+
+// All returns the sum of all counts.
+func (c FolderCounts) All() (sum int) {
+	for _, count := range c {
+		sum += int(count)
+	}
+	return sum
+}
+
+// Worst returns the worst state with a count above 0, or FolderUpToDate when all are 0.
+func (c FolderCounts) Worst() FolderState {
+	for state := FolderStateCount - 1; state > 0; state-- {
+		if c[state] > 0 {
+			return FolderState(state) //nolint:gosec // they are thirteen
+		}
+	}
+	return FolderUpToDate
+}

@@ -1,0 +1,57 @@
+package fleet
+
+import "time"
+
+// OrderType is what a person tells a daemon to do once.
+type OrderType string
+
+const (
+	OrderRestart OrderType = "restart"
+	OrderRescan  OrderType = "rescan"  // compare folders with the disk
+	OrderPause   OrderType = "pause"   // pause the connections to all other devices
+	OrderResume  OrderType = "resume"  // resume the connections to all other devices
+	OrderUpgrade OrderType = "upgrade" // install the newest release of Syncthing and restart
+)
+
+// OrderTypes lists all types.
+var OrderTypes = []OrderType{OrderRestart, OrderRescan, OrderPause, OrderResume, OrderUpgrade}
+
+// OrderSpec says what a daemon must do.
+type OrderSpec struct {
+	Type   OrderType
+	Folder string // rescan only this folder; "": all folders
+	Major  bool   // allow an upgrade to another major version
+}
+
+// OrderStatus says how far an order has progressed.
+type OrderStatus string
+
+const (
+	OrderRunning     OrderStatus = "running"
+	OrderDone        OrderStatus = "done"
+	OrderFailed      OrderStatus = "failed"      // the order ended at a device; later devices got nothing
+	OrderInterrupted OrderStatus = "interrupted" // the server stopped during the order, which is not continued
+)
+
+// Order is an order to one device, or to the devices with a tag, one after the other.
+type Order struct {
+	ID int64
+	OrderSpec
+	Tag     Tag        // "": the order is for one device
+	Devices []DeviceID // devices that had the tag when the order began, in the order in which they are processed
+	Done    int        // number of Devices that are finished, including skipped ones
+	Skipped []DeviceID // devices that could not be reached at their turn
+	Status  OrderStatus
+	Reason  string // result, for people
+	By      string
+	BeganAt time.Time
+	EndedAt time.Time // zero while the order runs
+}
+
+// Release is what a daemon knows about its newest release.
+type Release struct {
+	Running string
+	Newest  string
+	Newer   bool // Newest is newer than Running
+	Major   bool // Newest is newer and has another major version
+}

@@ -1,0 +1,157 @@
+package folders_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"muster/api"
+	"muster/internal/fleet"
+	"muster/test/daemon"
+	"muster/test/wait"
+)
+
+const common = "common" // the folder of both daemons
+
+// waitTrouble waits until a folder is in a state that a person should look at, with a part of the reason.
+func (w *world) waitTrouble(t *testing.T, d *daemon.Daemon, want fleet.FolderState, reason string) api.FolderStanding {
+	t.Helper()
+	return w.waitStanding(t, d, common, want.String()+" and trouble", func(f api.FolderStanding) bool {
+		return f.State == want.String() && f.Trouble && strings.Contains(f.Reason, reason)
+	})
+}
+
+// waitCalm waits until the folder is up to date on both daemons.
+func (w *world) waitCalm(t *testing.T) {
+	t.Helper()
+	for _, d := range []*daemon.Daemon{w.a, w.b} {
+		w.waitStanding(t, d, common, "up to date without trouble", func(f api.FolderStanding) bool {
+			return f.State == fleet.FolderUpToDate.String() && !f.Trouble && f.Peers.Connected == 1
+		})
+	}
+}
+
+// order gives a device an order and waits until it is carried out.
+func (w *world) order(t *testing.T, d *daemon.Daemon, kind fleet.OrderType) {
+	t.Helper()
+	order, err := w.Client.OrderToDevice(t.Context(), string(d.ID), fleet.OrderSpec{Type: kind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait.Until(t, func() string {
+		now, err := w.Client.Order(t.Context(), order.ID)
+		if err == nil && now.Status == string(fleet.OrderDone) {
+			return ""
+		}
+		return fmt.Sprintf("the order is %+v, %v", now, err)
+	})
+}
+
+// reachAt sets where a daemon looks for another, and has it connect anew.
+func reachAt(d, other *daemon.Daemon, address string) {
+	device := "/rest/config/devices/" + string(other.ID)
+	d.Patch(device, fmt.Sprintf(`{"paused": true, "addresses": [%q]}`, address))
+	d.Patch(device, `{"paused": false}`)
+}
+
+// TestTroubleOfAWholeDeviceIsSaidAndGoesAgain takes one trouble after the other: each is about both daemons.
+func TestTroubleOfAWholeDeviceIsSaidAndGoesAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.share(t, common)
+	for _, step := range []struct {
+		name string
+		run  func(t *testing.T)
+	}{
+		{"the disk of its home is full", w.testHomeFull},
+		{"Muster paused its connections", w.testPausedByOrder},
+		{"a template paused the folder", w.testPausedByTemplate},
+		{"both are islands", w.testIslands},
+		{"it is switched off", w.testSwitchedOff},
+	} {
+		if !t.Run(step.name, step.run) {
+			return
+		}
+		w.waitCalm(t)
+		w.waitCause(t, w.a, fleet.WaitAlone, common, false)
+	}
+	w.wantSaid(t, 0, "", "status")
+}
+
+func (w *world) testHomeFull(t *testing.T) {
+	w.b.Patch("/rest/config/options", `{"minHomeDiskFree": {"value": 1000000, "unit": "TB"}}`)
+	rescan(w.b, common)
+	got := w.waitTrouble(t, w.b, fleet.FolderStopped, "insufficient space on disk for database")
+	if errorKind(got) != fleet.ErrorNoSpace || !strings.Contains(got.Next, "Make room") {
+		t.Errorf("got %+v", got)
+	}
+	w.b.Patch("/rest/config/options", `{"minHomeDiskFree": {"value": 0, "unit": "%"}}`)
+	rescan(w.b, common)
+}
+
+func (w *world) testPausedByOrder(t *testing.T) {
+	w.order(t, w.b, fleet.OrderPause)
+	if got := w.waitFolder(t, w.b, common, fleet.FolderPaused); !strings.Contains(got.Reason, "pauses its connections") {
+		t.Errorf("got %+v", got)
+	}
+	w.waitTrouble(t, w.a, fleet.FolderAlone, w.b.ID.Short())
+	w.order(t, w.b, fleet.OrderResume)
+}
+
+func (w *world) testPausedByTemplate(t *testing.T) {
+	template := w.Template("set", "folders."+common+".paused", "true", "b")
+	if got := w.waitFolder(t, w.b, common, fleet.FolderPaused); !got.Paused {
+		t.Errorf("got %+v", got)
+	}
+	w.waitTrouble(t, w.a, fleet.FolderAlone, "paused")
+	if err := w.Client.DeleteTemplate(t.Context(), template); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) testIslands(t *testing.T) {
+	const nowhere = "tcp://127.0.0.1:1"
+	reachAt(w.a, w.b, nowhere)
+	reachAt(w.b, w.a, nowhere)
+	for _, d := range []*daemon.Daemon{w.a, w.b} {
+		got := w.waitTrouble(t, d, fleet.FolderAlone, "no device that shares it is connected")
+		if got.Peers.Connected != 0 || got.Peers.Shared != 1 {
+			t.Errorf("got %+v", got)
+		}
+	}
+	w.testDisagree(t)
+	reachAt(w.a, w.b, w.b.SyncAddress())
+	reachAt(w.b, w.a, w.a.SyncAddress())
+	w.waitCalm(t)
+	for _, d := range []*daemon.Daemon{w.a, w.b} {
+		w.waitCause(t, d, fleet.WaitDisagree, common, false)
+	}
+}
+
+// testDisagree has the files of one island be others than those of the other one.
+func (w *world) testDisagree(t *testing.T) {
+	w.newFile(t, common, "what only a has")
+	for _, d := range []*daemon.Daemon{w.a, w.b} {
+		w.waitCause(t, d, fleet.WaitDisagree, common, true)
+	}
+	of, err := w.Client.FleetFolder(t.Context(), common)
+	if err != nil || of.State != string(fleet.WaitDisagree) || !strings.Contains(of.Reason, "count different files") {
+		t.Errorf("the folder in the fleet is %+v, %v", of, err)
+	}
+	w.wantSaid(t, 3, "count different files", "status", w.b.ID.Short())
+	w.wantSaid(t, 0, "count different files", "folder", "get", common)
+	w.wantSaid(t, 3, "disagree", "status")
+}
+
+func (w *world) testSwitchedOff(t *testing.T) {
+	w.b.Stop()
+	got := w.waitFolder(t, w.b, common, fleet.FolderUnknown)
+	if got.Last != fleet.FolderUpToDate.String() || got.AsOf == nil || !strings.Contains(got.Reason, "as last known") {
+		t.Errorf("got %+v", got)
+	}
+	w.waitTrouble(t, w.a, fleet.FolderAlone, w.b.ID.Short())
+	w.waitCause(t, w.b, fleet.WaitUnreachable, "", true)
+	w.wantSaid(t, 3, "common", "status")
+	w.b.Restart()
+	w.waitCause(t, w.b, fleet.WaitUnreachable, "", false)
+}

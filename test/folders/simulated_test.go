@@ -1,0 +1,196 @@
+package folders_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"muster/api"
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+	"muster/internal/stsim"
+	"muster/test/server"
+	"muster/test/simulated"
+	"muster/test/wait"
+)
+
+const handbook = "handbook" // the folder of all simulated daemons
+
+// simulation is a server with three simulated daemons that share a folder.
+type simulation struct {
+	*server.Server
+	first, second, third *stsim.Daemon
+}
+
+// simulatedTrouble is one way in which the folder of the first daemon gets into a state, and out of it.
+type simulatedTrouble struct {
+	name   string
+	make   func(s *simulation) error
+	state  fleet.FolderState
+	kind   fleet.FolderErrorKind
+	reason string // a part of it
+	calm   bool   // nobody has to look
+	mend   func(s *simulation) error
+}
+
+func stop(why stsim.Problem) func(*simulation) error {
+	return func(s *simulation) error { return s.first.StopFolder(handbook, why) }
+}
+
+func heal(s *simulation) error { return s.first.HealFolder(handbook) }
+
+// set changes the folder in the configuration of the first daemon, as a person there does.
+func set(name string, value stconfig.Value) func(*simulation) error {
+	return func(s *simulation) error {
+		return s.first.Edit(func(doc stconfig.Value) stconfig.Value {
+			var folders []stconfig.Value
+			for folder := range doc.Get("folders").Values() {
+				folders = append(folders, folder.With(name, value))
+			}
+			return doc.With("folders", stconfig.List(folders...))
+		})
+	}
+}
+
+// inTurn does one thing after the other, up to the first that fails.
+func inTurn(steps ...func(*simulation) error) func(*simulation) error {
+	return func(s *simulation) error {
+		for _, step := range steps {
+			if err := step(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+var simulatedTroubles = []simulatedTrouble{
+	{"path missing", stop(stsim.PathMissing), fleet.FolderStopped, fleet.ErrorPathMissing, "path missing", false, heal},
+	{
+		"marker missing",
+		stop(stsim.MarkerMissing),
+		fleet.FolderStopped,
+		fleet.ErrorMarkerMissing,
+		"marker missing",
+		false,
+		heal,
+	},
+	{"no space", stop(stsim.NoSpace), fleet.FolderStopped, fleet.ErrorNoSpace, "insufficient space", false, heal},
+	{
+		"no permission",
+		stop(stsim.NoPermission),
+		fleet.FolderStopped,
+		fleet.ErrorPermission,
+		"permission denied",
+		false,
+		heal,
+	},
+	{"another error", stop(stsim.OtherProblem), fleet.FolderStopped, fleet.ErrorOther, "input/output", false, heal},
+	{"items fail", func(s *simulation) error { return s.first.FailItems(handbook, 3, stsim.NoSpace) },
+		fleet.FolderFailedItems, "", "3 items could not be synced", false, heal},
+	{"paused", set("paused", stconfig.Boolean(true)), fleet.FolderPaused, "", "paused", true,
+		set("paused", stconfig.Boolean(false))},
+	{"an island", func(s *simulation) error {
+		s.first.Disconnect(s.second)
+		s.first.Disconnect(s.third)
+		return nil
+	}, fleet.FolderAlone, "", "no device that shares it is connected", false, func(s *simulation) error {
+		s.first.Connect(s.second)
+		s.first.Connect(s.third)
+		return nil
+	}},
+	{"receive-only, edited", inTurn(set("type", stconfig.Text("receiveonly")), func(s *simulation) error {
+		return s.first.EditLocally(handbook, 2, 100)
+	}), fleet.FolderLocalChanges, "", "2 items", false, inTurn(heal, set("type", stconfig.Text("sendreceive")))},
+	{"send-only, overruled", inTurn(set("type", stconfig.Text("sendonly")), func(s *simulation) error {
+		return s.first.Lag(handbook, 2, 100)
+	}), fleet.FolderOutOfSync, "", "2 items", false, inTurn(heal, set("type", stconfig.Text("sendreceive")))},
+	{"stalled", func(s *simulation) error {
+		return s.first.Transfer(handbook, stsim.Transfer{Files: 2, Bytes: 100})
+	}, fleet.FolderStalled, "", "nothing has moved", false, heal},
+	{"behind", func(s *simulation) error {
+		for _, d := range []*stsim.Daemon{s.first, s.second, s.third} {
+			if err := d.Lag(handbook, 2, 100); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, fleet.FolderBehind, "", "no connected device is known to have it", true, func(s *simulation) error {
+		for _, d := range []*stsim.Daemon{s.first, s.second, s.third} {
+			if err := d.HealFolder(handbook); err != nil {
+				return err
+			}
+		}
+		return nil
+	}},
+	{"syncing", func(s *simulation) error {
+		return s.first.Transfer(handbook, stsim.Transfer{Files: 1000, Bytes: 1 << 40, Rate: 1 << 20})
+	}, fleet.FolderSyncing, "", "1000 items", true, heal},
+	{"switched off", func(s *simulation) error {
+		s.first.Stop()
+		return nil
+	}, fleet.FolderUnknown, "", "as last known", true, func(s *simulation) error { return s.first.Start() }},
+}
+
+// waitFor waits until the folder stands on a daemon as it should.
+func (s *simulation) waitFor(t *testing.T, d *stsim.Daemon, what string, want func(api.FolderStanding) bool) {
+	t.Helper()
+	wait.Until(t, func() string {
+		folders, err := s.Client.DeviceFolders(t.Context(), string(d.ID()))
+		if err != nil || len(folders) != 1 {
+			return fmt.Sprintf("the folders of the device are %+v, %v", folders, err)
+		}
+		if want(folders[0]) {
+			return ""
+		}
+		return fmt.Sprintf("want %s, got %+v", what, folders[0])
+	})
+}
+
+func TestEachTroubleOfASimulatedFolderIsSaidAndGoesAgain(t *testing.T) {
+	t.Parallel()
+	for i, version := range []stsim.Version{stsim.V1, stsim.V2} {
+		t.Run(string(version), func(t *testing.T) {
+			t.Parallel()
+			farm := simulated.Start(t, stsim.Options{Count: 3, Versions: []stsim.Version{version}, Network: 121 + i,
+				Timing: stsim.Timing{Summary: 200 * time.Millisecond}})
+			s := &simulation{startServer(t, newReceiver(t)), farm.Daemon(0), farm.Daemon(1), farm.Daemon(2)}
+			for _, d := range farm.Daemons() {
+				if err := d.HealFolder(handbook); err != nil {
+					t.Fatal(err)
+				}
+				s.Register(d.ID(), d.APIKey(), d.Host(), d.Port())
+			}
+			s.waitCalm(t)
+			for _, one := range simulatedTroubles {
+				if !t.Run(one.name, func(t *testing.T) { s.tryTrouble(t, one) }) {
+					return
+				}
+			}
+		})
+	}
+}
+
+func (s *simulation) waitCalm(t *testing.T) {
+	t.Helper()
+	for _, d := range []*stsim.Daemon{s.first, s.second, s.third} {
+		s.waitFor(t, d, "up to date without trouble", func(f api.FolderStanding) bool {
+			return f.State == fleet.FolderUpToDate.String() && !f.Trouble && f.Peers.Connected == 2
+		})
+	}
+}
+
+func (s *simulation) tryTrouble(t *testing.T, one simulatedTrouble) {
+	if err := one.make(s); err != nil {
+		t.Fatal(err)
+	}
+	s.waitFor(t, s.first, one.state.String()+" with "+one.reason, func(f api.FolderStanding) bool {
+		return f.State == one.state.String() && strings.Contains(f.Reason, one.reason) && f.Trouble != one.calm &&
+			errorKind(f) == one.kind
+	})
+	if err := one.mend(s); err != nil {
+		t.Fatal(err)
+	}
+	s.waitCalm(t)
+}

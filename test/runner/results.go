@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// results is what a task prints, handed on when a package has its result, so that nothing of another stands between.
+type results struct {
+	task   task
+	began  time.Time
+	report func(r result)
+	text   []byte // that belongs to the next result
+	failed bool   // a result was a failure
+}
+
+// result is what one run of one package came to.
+type result struct {
+	name   string
+	text   []byte
+	took   float64 // in seconds; 0: not known
+	failed bool
+}
+
+// summary is the line that go test prints last for a package.
+var summary = regexp.MustCompile(`^(ok  |FAIL|\?   )\t(\S+)(?:\s+([0-9.]+)s)?`)
+
+func (w *results) Write(p []byte) (int, error) {
+	w.text = append(w.text, p...)
+	for at := 0; ; {
+		end := bytes.IndexByte(w.text[at:], '\n')
+		if end < 0 {
+			return len(p), nil
+		}
+		line := w.text[at : at+end]
+		at += end + 1
+		found := summary.FindSubmatch(line)
+		if found == nil {
+			continue
+		}
+		took, _ := strconv.ParseFloat(string(found[3]), 64) // nothing where the result is of a run before
+		failed := string(found[1]) == "FAIL"
+		w.failed = w.failed || failed
+		text := append(append(bytes.Clone(w.text[:at-1]), w.flags()...), '\n')
+		w.report(result{w.task.of(string(found[2])).String(), text, took, failed})
+		w.text, at = bytes.Clone(w.text[at:]), 0
+	}
+}
+
+// flags tell runs of the same package apart.
+func (w *results) flags() string {
+	if len(w.task.flags) == 0 {
+		return ""
+	}
+	return "\t" + strings.Join(w.task.flags, " ")
+}
+
+// end hands on what is left, which is the whole result where the task is not a call of go test.
+func (w *results) end(err error) {
+	rest := result{name: w.task.String(), text: w.text, failed: err != nil && !w.failed}
+	if rest.failed {
+		rest.text = fmt.Appendf(rest.text, "%s: %v\n", rest.name, err)
+	}
+	if w.task.npm != "" {
+		rest.took = time.Since(w.began).Seconds()
+	}
+	if w.task.npm != "" || rest.failed {
+		w.report(rest)
+	}
+}

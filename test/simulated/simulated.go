@@ -1,0 +1,26 @@
+// Package simulated starts simulated daemons for tests. Package test/daemon starts real ones.
+package simulated
+
+import (
+	"testing"
+
+	"muster/internal/stsim"
+)
+
+// Start makes a farm and starts it. The test's end closes it.
+func Start(t testing.TB, o stsim.Options) *stsim.Farm {
+	t.Helper()
+	farm, err := stsim.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := farm.Close(); err != nil {
+			t.Errorf("close the simulated daemons: %v", err)
+		}
+	})
+	if err := farm.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return farm
+}

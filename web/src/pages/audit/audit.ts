@@ -1,0 +1,46 @@
+import type { Schemas } from "../../api/client";
+import { brief } from "../../ui/format";
+
+type Entry = Pick<Schemas["AuditEntry"], "what" | "subject" | "at">;
+
+/** templateOf is the template that an entry is about, where its text may have been changed; 0: none. */
+export function templateOf({ what, subject }: Entry): number {
+  return /^template\.(create|replace|restore|undo)/.test(what) && /^\d+$/.test(subject) ? Number(subject) : 0;
+}
+
+/** placeOf is the page of what an entry is about; blank where there is none, or none any more. */
+export function placeOf({ what, subject }: Pick<Entry, "what" | "subject">, isDevice: boolean): string {
+  if (isDevice) return `/devices/${subject}`;
+  if (subject === "" || /\.(delete|remove)/.test(what)) return "";
+  if (/^\d+$/.test(subject)) {
+    if (what.startsWith("template.")) return `/templates/${subject}`;
+    if (what.startsWith("rollout.")) return `/rollouts/${subject}`;
+  }
+  return what.startsWith("tag.") ? `/tags/${encodeURIComponent(subject)}` : "";
+}
+
+/**
+ * versionsAt are the version of a template that an entry made and the one before it: both have the time of the same
+ * write. Versions come newest first.
+ */
+export function versionsAt<V extends { at: string }>(versions: V[], at: string): { made: V | undefined; before: V | undefined } {
+  const moment = new Date(at).getTime();
+  const i = versions.findIndex((one) => new Date(one.at).getTime() === moment);
+  return i < 0 ? { made: undefined, before: undefined } : { made: versions[i], before: versions[i + 1] };
+}
+
+/** isTemplate tells whether the subject of an entry is the number of a template. */
+export function isTemplate({ what, subject }: Pick<Entry, "what" | "subject">): boolean {
+  return what.startsWith("template.") && /^\d+$/.test(subject);
+}
+
+/** subjectOf names what an entry is about: devices and templates by label. */
+export function subjectOf(
+  entry: Pick<Entry, "what" | "subject">,
+  labels: ReadonlyMap<string, string>,
+  names: ReadonlyMap<number, string>,
+): string {
+  if (isTemplate(entry)) return names.get(Number(entry.subject)) || `template ${entry.subject}`;
+  if (entry.what.startsWith("rollout.")) return `rollout ${entry.subject}`;
+  return labels.get(entry.subject) || brief(entry.subject);
+}

@@ -1,0 +1,243 @@
+import { Button, Modal, NumberInput, PasswordInput, Tabs, TagsInput, Textarea, TextInput } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { lazy, Suspense, useState } from "react";
+import { api, ask, root } from "../../api/client";
+import { each } from "../../api/each";
+import { queries } from "../../api/queries";
+import { Act, done } from "../../ui/act";
+import { plural, sentence } from "../../ui/format";
+import { Columns, Row, Rows, Stack } from "../../ui/layout";
+import { Ghosts, Note } from "../../ui/page";
+import { Command, Faint, Mono, Strong, Text, To } from "../../ui/text";
+import { agentCommand, useFingerprint } from "./agentline";
+import { hostAndPort, readPaste, type NewDevice } from "./paste";
+
+const NewKey = lazy(async () => ({ default: (await import("../settings/Enrolment")).NewKey }));
+
+/** register puts one device into the registry, then its tags on it. */
+async function register(device: NewDevice, tags: string[]) {
+  const { deviceID, label, apiAddress, apiPort, apiKey } = device;
+  const made = await ask(
+    api.PUT("/api/v1/devices/{deviceID}", {
+      params: { path: { deviceID }, header: { "If-None-Match": "*" } },
+      body: { label, apiAddress, apiPort, apiKey },
+    }),
+  );
+  for (const tag of [...tags, ...device.tags]) {
+    await ask(
+      api.PUT("/api/v1/devices/{deviceID}/tags/{tag}", { params: { path: { deviceID: made.deviceID, tag } } }),
+    );
+  }
+}
+
+const isTLS = root.startsWith("https:");
+
+const empty: NewDevice = { deviceID: "", label: "", apiAddress: "", apiPort: 8384, apiKey: "", tags: [] };
+
+export function AddDevices({ opened, onClose, may }: { opened: boolean; onClose: () => void; may: boolean }) {
+  return (
+    <Modal opened={opened} onClose={onClose} size="xl" title="Add devices">
+      <Tabs defaultValue={isTLS ? "agent" : "one"}>
+        <Tabs.List>
+          <Tabs.Tab value="agent">By its agent</Tabs.Tab>
+          <Tabs.Tab value="one">One, by address</Tabs.Tab>
+          <Tabs.Tab value="many">Many, pasted</Tabs.Tab>
+          <Tabs.Tab value="enroll">By muster enroll</Tabs.Tab>
+        </Tabs.List>
+        {!may && <Note>Your role may not add devices. Ask an administrator.</Note>}
+        <Tabs.Panel value="agent" pt="md">
+          <Agent />
+        </Tabs.Panel>
+        <Tabs.Panel value="one" pt="md">
+          <One onClose={onClose} />
+        </Tabs.Panel>
+        <Tabs.Panel value="many" pt="md">
+          <Many onClose={onClose} />
+        </Tabs.Panel>
+        <Tabs.Panel value="enroll" pt="md">
+          <Stack>
+            <Text>
+              Type this on the machine of the daemon. It reads the daemon’s ID, API key and certificate, and registers
+              them here. Nothing has to be copied by hand. Without --token it asks for none on the machine of this
+              server.
+            </Text>
+            <Command text={`muster enroll --server ${root} --token TOKEN`} />
+            <Faint>
+              TOKEN is one of an administrator. <To href="/settings?tab=tokens">Settings, Tokens</To> makes one that ends
+              by itself.
+            </Faint>
+          </Stack>
+        </Tabs.Panel>
+      </Tabs>
+    </Modal>
+  );
+}
+
+/** Agent is the way for a daemon that listens on its own machine only: one line to type there. */
+function Agent() {
+  const fingerprint = useFingerprint();
+  if (!isTLS) {
+    return (
+      <Stack>
+        <Text>
+          An agent runs beside the daemon, dials out, and proves the device with the device’s own certificate: no port is
+          opened and no API key is copied.
+        </Text>
+        <Note>
+          This server is reached by plain HTTP, which agents do not trust. Start it with another --listen address than
+          this machine’s own, or with --tls-cert: the line to type shows here then. A daemon on this machine is added by
+          its address.
+        </Note>
+      </Stack>
+    );
+  }
+  return (
+    <Stack>
+      <Text>
+        Type this on the machine of the daemon. The agent finds the daemon, dials out, and proves the device with the
+        device’s own certificate: no port is opened and no API key is copied.
+      </Text>
+      <Command text={agentCommand(fingerprint)} />
+      <Text>It then asks to be accepted: you find it on the page What waits, seconds later.</Text>
+      <Strong>Or let devices in at once, by an enrol key</Strong>
+      <Suspense fallback={<Ghosts rows={2} />}>
+        <NewKey />
+      </Suspense>
+    </Stack>
+  );
+}
+
+function One({ onClose }: { onClose: () => void }) {
+  const client = useQueryClient();
+  const known = useQuery(queries.tags());
+  const [device, setDevice] = useState(empty);
+  const [tags, setTags] = useState<string[]>([]);
+  const set = (part: Partial<NewDevice>) => setDevice({ ...device, ...part });
+  return (
+    <Stack>
+      <TextInput
+        label="Device ID"
+        description="In Syncthing: Actions, Show ID"
+        value={device.deviceID}
+        onChange={(event) => set({ deviceID: event.currentTarget.value })}
+        data-autofocus
+      />
+      <Columns>
+        <TextInput
+          label="Label"
+          description="What to call it here"
+          value={device.label}
+          onChange={(event) => set({ label: event.currentTarget.value })}
+        />
+        <TextInput
+          label="Address of its GUI"
+          description="Blank: it is discovered"
+          placeholder="10.0.0.7"
+          value={device.apiAddress}
+          onChange={(event) => set({ apiAddress: event.currentTarget.value })}
+          onBlur={() => set(hostAndPort(device.apiAddress))}
+        />
+        <NumberInput
+          size="xs"
+          label="Port"
+          description="8384 unless it was changed"
+          min={1}
+          max={65535}
+          value={device.apiPort}
+          onChange={(value) => set({ apiPort: Number(value) || 8384 })}
+        />
+      </Columns>
+      <PasswordInput
+        label="API key"
+        description="In Syncthing: Actions, Settings, General"
+        autoComplete="off"
+        value={device.apiKey}
+        onChange={(event) => set({ apiKey: event.currentTarget.value })}
+      />
+      <TagsInput size="xs" label="Tags" data={known.data ?? []} value={tags} onChange={setTags} maxLength={128} />
+      <Row end>
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Act
+          needs="admin"
+          variant="filled"
+          disabled={device.deviceID.trim() === "" || device.apiKey === ""}
+          why="Device ID and API key are needed."
+          says={`${device.label || "The device"} is registered`}
+          run={async () => {
+            await register({ ...device, deviceID: device.deviceID.trim(), ...hostAndPort(device.apiAddress) }, tags);
+            setDevice(empty);
+            void client.invalidateQueries();
+            onClose();
+          }}
+        >
+          Add
+        </Act>
+      </Row>
+    </Stack>
+  );
+}
+
+function Many({ onClose }: { onClose: () => void }) {
+  const client = useQueryClient();
+  const [text, setText] = useState("");
+  const [failures, setFailures] = useState<{ item: NewDevice; reason: string }[]>([]);
+  const { devices, errors } = readPaste(text);
+  return (
+    <Stack>
+      <Textarea
+        size="xs"
+        label="One device on each line"
+        description="ID, label, address, port, API key, tags with spaces between; separated by commas or tabs"
+        minRows={8}
+        autosize
+        maxRows={16}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+      {text.trim() !== "" && (
+        <Text>
+          {plural(devices.length, "device")} can be added{errors.length > 0 && `, ${plural(errors.length, "line")} cannot be read`}.
+        </Text>
+      )}
+      <Rows>
+        {errors.slice(0, 10).map((error) => (
+          <li key={error.line}>
+            <Mono>line {error.line}</Mono>
+            <Text>{error.message}</Text>
+          </li>
+        ))}
+        {failures.slice(0, 50).map(({ item, reason }) => (
+          <li key={item.deviceID}>
+            <Strong>{item.label || item.deviceID}</Strong>
+            <Text>{sentence(reason)}</Text>
+          </li>
+        ))}
+      </Rows>
+      <Row end>
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Act
+          needs="admin"
+          variant="filled"
+          disabled={devices.length === 0}
+          why="Paste at least one device."
+          run={async () => {
+            const outcome = await each(devices, (device) => register(device, []), () => undefined);
+            setFailures(outcome.failed);
+            void client.invalidateQueries();
+            if (outcome.done.length > 0) done(`${plural(outcome.done.length, "device")} added`);
+            if (outcome.failed.length === 0) {
+              setText("");
+              onClose();
+            }
+          }}
+        >
+          Add {plural(devices.length, "device")}
+        </Act>
+      </Row>
+    </Stack>
+  );
+}

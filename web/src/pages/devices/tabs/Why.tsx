@@ -1,0 +1,121 @@
+import { Autocomplete, Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { useSearchParams } from "wouter";
+import type { Schemas } from "../../../api/client";
+import { useLabels } from "../../../api/labels";
+import { queries } from "../../../api/queries";
+import { Change } from "../../../ui/change";
+import { valueText, withLabels } from "../../../ui/difference";
+import { sentence } from "../../../ui/format";
+import { Fact, Facts, Panel, Row, Rows, Stack } from "../../../ui/layout";
+import { Loads, Note } from "../../../ui/page";
+import { Ago, Chip, Faint, Mono, Text, To } from "../../../ui/text";
+import { keysOf } from "../../templates/complete";
+
+const origins: Record<Schemas["Why"]["origin"], string> = {
+  base: "No template says it: it is the device’s own.",
+  template: "Templates say it; the last one has the last word.",
+  implied: "It comes along with a folder that is shared with this device.",
+};
+
+/** Why says where the value of a key comes from. The key is in the address, so that it can be sent to others. */
+export function Why({ id }: { id: string }) {
+  const [params, setParams] = useSearchParams();
+  const asked = params.get("key") ?? "";
+  const [key, setKey] = useState(asked);
+  const config = useQuery(queries.config(id));
+  const keys = useMemo(() => keysOf(config.data).filter((one) => !one.includes("*")), [config.data]);
+  const ask = (about: string) => {
+    setKey(about);
+    setParams(about ? { key: about } : {}, { replace: true });
+  };
+  return (
+    <Panel title="Where a value comes from">
+      <Stack>
+        <form
+          className="u-row"
+          onSubmit={(event) => {
+            event.preventDefault();
+            ask(key.trim());
+          }}
+        >
+          <Autocomplete
+            w={360}
+            size="xs"
+            aria-label="Key"
+            placeholder="A key, as in options.maxSendKbps"
+            data={keys}
+            limit={20}
+            value={key}
+            onChange={setKey}
+            onOptionSubmit={ask}
+          />
+          <Button type="submit" variant="default">
+            Explain
+          </Button>
+        </form>
+        {asked && <Explained id={id} about={asked} />}
+      </Stack>
+    </Panel>
+  );
+}
+
+function Explained({ id, about }: { id: string; about: string }) {
+  const why = useQuery(queries.why(id, about));
+  const labels = useLabels();
+  return (
+    <Loads query={why}>
+      {(data) => {
+        const shown = (value: unknown) => <Mono>{withLabels(valueText(value), labels).slice(0, 2000)}</Mono>;
+        const differs = JSON.stringify(data.value) !== JSON.stringify(data.observed);
+        return (
+          <Stack>
+            <Facts>
+              <Fact name="Key">
+                <Mono>{withLabels(data.key, labels)}</Mono>
+              </Fact>
+              <Fact name="Asked for">{shown(data.value)}</Fact>
+              {differs && <Fact name="The daemon has">{shown(data.observed)}</Fact>}
+              {data.origin !== "base" && <Fact name="Before templates">{shown(data.base)}</Fact>}
+            </Facts>
+            <Text>{origins[data.origin]}</Text>
+            {data.conflicts.map((conflict) => (
+              <Note key={conflict}>{sentence(conflict)}</Note>
+            ))}
+            <Rows>
+              {data.steps.map((step, i) => (
+                <li key={i}>
+                  <Stack tight>
+                    <Row>
+                      <To href={`/templates/${step.template}`}>{step.label.slice(0, 100) || `Template ${step.template}`}</To>
+                      <Faint>
+                        priority {step.priority}, {step.op} at {step.at || "everything"}
+                        {step.line > 0 && `, line ${step.line}`}
+                        {step.savedBy && `, by ${step.savedBy}`} <Ago at={step.savedAt} />
+                      </Faint>
+                      {step.tags.map((tag) => (
+                        <Chip key={tag} href={`/tags/${encodeURIComponent(tag)}`}>
+                          {tag}
+                        </Chip>
+                      ))}
+                    </Row>
+                    <Change change={{ key: data.key, from: step.from, to: step.to }} labels={labels} />
+                  </Stack>
+                </li>
+              ))}
+              {data.skipped.map((skipped, i) => (
+                <li key={`skipped-${i}`}>
+                  <Faint>
+                    <To href={`/templates/${skipped.template}`}>{`Template ${skipped.template}`}</To> leaves out{" "}
+                    {withLabels(skipped.key, labels)}: {withLabels(skipped.reason, labels)}
+                  </Faint>
+                </li>
+              ))}
+            </Rows>
+          </Stack>
+        );
+      }}
+    </Loads>
+  );
+}

@@ -1,0 +1,60 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { FolderStanding } from "../../api/folderstanding";
+import { queries } from "../../api/queries";
+import { brief, plural, shortID } from "../../ui/format";
+import { List, Panel } from "../../ui/layout";
+import { Loads, More, Nothing } from "../../ui/page";
+import { Text, To } from "../../ui/text";
+import { filePage } from "./folders";
+
+/** FailedItems are the files that daemons could not sync, with their words. Nothing shows where all could be. */
+export function FailedItems({
+  folder,
+  all,
+  labels,
+}: {
+  folder: string;
+  all: FolderStanding[];
+  labels: ReadonlyMap<string, string>;
+}) {
+  const failed = all.reduce((sum, one) => sum + Math.max(0, one.failed), 0);
+  const items = useInfiniteQuery({ ...queries.failedItems(folder), enabled: failed > 0 });
+  const nameOf = (id: string) => labels.get(id) || shortID(id);
+  if (failed === 0) return null;
+  return (
+    <Panel title={`${plural(failed, "item")} could not be synced`} flush>
+      <Loads query={items}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <Nothing title="Not read yet">The daemons are asked for the names while somebody looks.</Nothing>
+          ) : (
+            <>
+              <List
+                rows={rows}
+                id={({ deviceID, path }) => `${deviceID} ${path}`}
+                columns={[
+                  {
+                    title: "Item",
+                    cell: ({ path }) => <To href={filePage(folder, path)}>{brief(path, 300)}</To>,
+                    by: ({ path }) => path,
+                  },
+                  {
+                    title: "Device",
+                    cell: ({ deviceID }) => <To href={`/devices/${deviceID}`}>{nameOf(deviceID)}</To>,
+                    by: ({ deviceID }) => nameOf(deviceID),
+                  },
+                  {
+                    title: "Why, in the words of its daemon",
+                    cell: ({ text }) => <Text>{brief(text, 500)}</Text>,
+                    by: ({ text }) => text,
+                  },
+                ]}
+              />
+              <More query={items}>Show more items</More>
+            </>
+          )
+        }
+      </Loads>
+    </Panel>
+  );
+}

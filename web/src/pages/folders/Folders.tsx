@@ -1,0 +1,130 @@
+import { Button, MultiSelect } from "@mantine/core";
+import { IconFolder } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useSearchParams } from "wouter";
+import type { Schemas } from "../../api/client";
+import { queries } from "../../api/queries";
+import { isCurrentOnAll } from "../../ui/folderfigures";
+import { FolderState } from "../../ui/folderstate";
+import { folderStates, placeOf, tally, worstFolder } from "../../ui/folderwords";
+import { count, plural, size } from "../../ui/format";
+import { List, Panel } from "../../ui/layout";
+import { sortedBy } from "../../ui/order";
+import { Loads, Nothing, Page } from "../../ui/page";
+import { matches } from "../../ui/search";
+import { SearchField } from "../../ui/field";
+import { Faint, Muted, Stacked, Strong, To } from "../../ui/text";
+import { OneSidedFolders } from "./Sharing";
+
+const most = 500; // folders that are shown at once
+
+/** Folders are all folders of the fleet, and how far their devices are. */
+export default function Folders() {
+  const [params, setParams] = useSearchParams();
+  const [search, setSearch] = useState("");
+  const states = params.getAll("state");
+  const [comparing, setComparing] = useState(false);
+  const folders = useQuery(queries.folderOverviews());
+  const found = (folders.data ?? []).filter(
+    ({ folder, label, devices }) =>
+      (states.length === 0 || states.some((state) => (devices[state] ?? 0) > 0)) && matches(search, [folder, label]),
+  );
+  const rows = sortedBy(found, ({ devices }) => placeOf(worstFolder(devices) ?? "unknown")).slice(0, most);
+  return (
+    <Page
+      title="Folders"
+      updatedAt={folders.dataUpdatedAt}
+      actions={
+        <>
+          <To href="/folder-matrix">By device</To>
+          <Button variant="default" aria-pressed={comparing} onClick={() => setComparing(!comparing)}>
+            Shares with one side only
+          </Button>
+        </>
+      }
+      sub={folders.data && <span>{plural(folders.data.length, "folder")}</span>}
+    >
+      <SearchField label="Search folders" value={search} onChange={setSearch}>
+        <MultiSelect
+          size="xs"
+          w={260}
+          aria-label="States"
+          placeholder={states.length === 0 ? "In any state on a device" : undefined}
+          data={Object.entries(folderStates).map(([value, { word }]) => ({ value, label: word }))}
+          value={states}
+          onChange={(chosen) => setParams(new URLSearchParams(chosen.map((state) => ["state", state])), { replace: true })}
+          clearable
+        />
+      </SearchField>
+      {comparing && <OneSidedFolders search={search} />}
+      <Loads query={folders}>
+        {(all) =>
+          all.length === 0 ? (
+            <Panel>
+              <Nothing icon={IconFolder} title="No folder yet">
+                Folders show here once a managed daemon has one.
+              </Nothing>
+            </Panel>
+          ) : (
+            <Panel flush>
+              <List
+                rows={rows}
+                id={({ folder }) => folder}
+                columns={[
+                  {
+                    title: "Folder",
+                    cell: ({ folder, label }) => (
+                      <Stacked>
+                        <To href={`/folders/${encodeURIComponent(folder)}`}>
+                          {label.slice(0, 200) || folder.slice(0, 200)}
+                        </To>
+                        <Faint>{folder.slice(0, 200)}</Faint>
+                      </Stacked>
+                    ),
+                    by: ({ folder, label }) => label || folder,
+                  },
+                  {
+                    title: "State",
+                    cell: ({ devices }) => <FolderState state={worstFolder(devices) ?? "unknown"} />,
+                    by: ({ devices }) => placeOf(worstFolder(devices) ?? "unknown"),
+                  },
+                  {
+                    title: "On its devices",
+                    cell: ({ devices }) => (
+                      <Stacked>
+                        <span>{`${count(devices.upToDate ?? 0)} of ${plural(devices.all ?? 0, "device")} up to date`}</span>
+                        <Faint>{tally({ ...devices, upToDate: 0 })}</Faint>
+                      </Stacked>
+                    ),
+                    by: ({ devices }) => (devices.all ?? 0) - (devices.upToDate ?? 0),
+                  },
+                  {
+                    title: "Size",
+                    right: true,
+                    cell: ({ globalBytes }) => size(globalBytes),
+                    by: ({ globalBytes }) => globalBytes,
+                  },
+                  {
+                    title: "Missing, in all",
+                    right: true,
+                    cell: (folder) => <Missing {...folder} />,
+                    by: ({ needBytes }) => needBytes,
+                  },
+                ]}
+              />
+              {found.length > most && <Faint>Search to see the other {found.length - most}.</Faint>}
+              {found.length === 0 && <Nothing title="No folder matches">Search for another label or ID, or choose other states.</Nothing>}
+            </Panel>
+          )
+        }
+      </Loads>
+    </Page>
+  );
+}
+
+/** Missing is what all devices lack together. While figures of some are not of now, nobody knows that it is nothing. */
+function Missing({ devices, needBytes }: Pick<Schemas["FolderOverview"], "devices" | "needBytes">) {
+  if (needBytes > 0) return <Strong>{size(needBytes)}</Strong>;
+  return <Muted>{isCurrentOnAll(devices) ? "0" : "not known"}</Muted>;
+}

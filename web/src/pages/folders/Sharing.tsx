@@ -1,0 +1,203 @@
+import { useDebouncedValue } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import type { Schemas } from "../../api/client";
+import { mostOneSided, queries } from "../../api/queries";
+import { count, plural, shortID } from "../../ui/format";
+import { List, Panel, Row, Rows, Split, Stack } from "../../ui/layout";
+import { Loads, Note, Nothing } from "../../ui/page";
+import { Chip, Faint, Muted, Stacked, Strong, Text, To } from "../../ui/text";
+import { folderTypes } from "./folders";
+import { byFolder, encryptedOn, folderKey, oneSided, type OneSided as Found } from "./sharing";
+
+type Share = Schemas["FolderShare"];
+type Peer = Schemas["SharePeer"];
+
+const mostPeers = 12; // of one device, in its row
+
+/** Sharing is how each device shares a folder: with whom, in what way, and what only one side says. */
+export function Sharing({ folder }: { folder: string }) {
+  const shares = useQuery(queries.folderShares(folder));
+  return (
+    <Panel title="Who shares it, and is connected with whom" flush>
+      <Loads query={shares}>
+        {(all) => (
+          <>
+            <OneSided all={all} />
+            <Split>
+              <Table folder={folder} all={all} />
+              <Origin folder={folder} all={all} />
+            </Split>
+          </>
+        )}
+      </Loads>
+    </Panel>
+  );
+}
+
+function nameOf({ deviceID, label }: { deviceID: string; label: string }): string {
+  return label.slice(0, 100) || shortID(deviceID);
+}
+
+function OneSided({ all }: { all: Share[] }) {
+  const found = oneSided(all);
+  if (found.length === 0) return null;
+  return (
+    <Note>
+      <Stack tight>
+        <Strong>
+          {plural(found.length, "share that only one side has", "shares that only one side has")}: nothing is exchanged by{" "}
+          {found.length === 1 ? "it" : "them"}
+        </Strong>
+        <OneSidedRows found={found} />
+      </Stack>
+    </Note>
+  );
+}
+
+function OneSidedRows({ found }: { found: Found[] }) {
+  return (
+    <>
+      <Rows dense>
+        {found.slice(0, 50).map(({ from, to }) => (
+          <li key={`${from.deviceID} ${to.deviceID}`}>
+            <To href={`/devices/${from.deviceID}`}>{nameOf(from)}</To>
+            <Text>shares it with</Text>
+            <To href={`/devices/${to.deviceID}`}>{nameOf(to)}</To>
+            <Text>which does not share it back</Text>
+          </li>
+        ))}
+      </Rows>
+      {found.length > 50 && <Faint>and {found.length - 50} more</Faint>}
+    </>
+  );
+}
+
+/** OneSidedFolders are the shares of all folders that only one side has. */
+export function OneSidedFolders({ search }: { search: string }) {
+  const [asked] = useDebouncedValue(search.trim(), 300);
+  const shares = useQuery(queries.oneSidedShares(asked));
+  return (
+    <Panel title="Shares that only one side has">
+      <Loads query={shares}>
+        {(all) => (
+          <Stack>
+            {all.length === 0 && <Agreed asked={asked} />}
+            {byFolder(all).map(({ folder, label, found }) => (
+              <Stack key={folder} tight>
+                <To href={`/folders/${encodeURIComponent(folder)}`}>{label.slice(0, 200) || folder.slice(0, 200)}</To>
+                <OneSidedRows found={found} />
+              </Stack>
+            ))}
+            {all.length === mostOneSided && (
+              <Note>{`Only the first ${count(mostOneSided)} shares are shown. Search for a folder or a device to see others.`}</Note>
+            )}
+          </Stack>
+        )}
+      </Loads>
+    </Panel>
+  );
+}
+
+function Agreed({ asked }: { asked: string }) {
+  return asked ? (
+    <Nothing title="None matches">No folder or device that matches has a share that only one side has.</Nothing>
+  ) : (
+    <Nothing title="Both sides agree">Every share between managed devices is on both of them.</Nothing>
+  );
+}
+
+function Table({ folder, all }: { folder: string; all: Share[] }) {
+  const encrypted = encryptedOn(all);
+  return (
+    <List
+      rows={all}
+      id={(one) => one.deviceID}
+      columns={[
+        {
+          title: "Device",
+          cell: (one) => (
+            <Stacked>
+              <To href={`/devices/${one.deviceID}`}>{nameOf(one)}</To>
+              <Faint>{one.path.slice(0, 200)}</Faint>
+              <To href={`/devices/${one.deviceID}/templates?key=${encodeURIComponent(folderKey(folder))}`}>Why</To>
+            </Stacked>
+          ),
+        },
+        {
+          title: "Type",
+          cell: (one) =>
+            one.known ? (
+              <Row>
+                <Muted>{folderTypes[one.type] ?? one.type}</Muted>
+                {one.paused && <Chip>paused</Chip>}
+                {encrypted.has(one.deviceID) && <Chip>encrypted</Chip>}
+              </Row>
+            ) : (
+              <Muted>not read yet</Muted>
+            ),
+        },
+        { title: "Connected with", cell: ({ peers }) => <Peers peers={peers.filter(isConnected)} /> },
+        { title: "Shares it with, not connected", cell: ({ peers }) => <Peers peers={peers.filter((one) => !isConnected(one))} /> },
+      ]}
+    />
+  );
+}
+
+const isConnected = ({ connected }: Peer) => connected === "yes";
+
+function Peers({ peers }: { peers: Peer[] }) {
+  if (peers.length === 0) return <Muted>no device</Muted>;
+  return (
+    <Row>
+      {peers.slice(0, mostPeers).map((peer) => {
+        const marks = [
+          ...(peer.encrypted ? ["encrypted"] : []),
+          ...(peer.side === "onlyHere" ? ["does not share it back"] : []),
+          ...(peer.side === "unmanaged" ? ["not managed here"] : []),
+          ...(peer.connected === "unknown" ? ["not known"] : []),
+        ];
+        const text = [nameOf(peer), ...marks].join(", ");
+        if (peer.side === "unmanaged") return <Chip key={peer.deviceID}>{text}</Chip>;
+        return (
+          <Chip key={peer.deviceID} href={`/devices/${peer.deviceID}`}>
+            {text}
+          </Chip>
+        );
+      })}
+      {peers.length > mostPeers && <Faint>and {peers.length - mostPeers} more</Faint>}
+    </Row>
+  );
+}
+
+/** Origin is which templates make the folder, on the first device that is known to have it. */
+function Origin({ folder, all }: { folder: string; all: Share[] }) {
+  const example = all.find((one) => one.known);
+  const why = useQuery({
+    ...queries.why(example?.deviceID ?? "", folderKey(folder)),
+    enabled: example !== undefined,
+  });
+  if (!example) return <Nothing title="Not known yet">No daemon with this folder was read.</Nothing>;
+  return (
+    <div className="u-panel-body">
+      <Stack>
+        <Strong>What makes it, on {nameOf(example)}</Strong>
+        <Loads query={why} rows={1}>
+          {({ steps }) =>
+            steps.length === 0 ? (
+              <Muted>No template: a person made it at the daemon.</Muted>
+            ) : (
+              <Rows dense>
+                {steps.map((step, i) => (
+                  <li key={i}>
+                    <To href={`/templates/${step.template}`}>{step.label.slice(0, 100) || `Template ${step.template}`}</To>
+                    <Faint>{step.savedBy && `by ${step.savedBy}`}</Faint>
+                  </li>
+                ))}
+              </Rows>
+            )
+          }
+        </Loads>
+      </Stack>
+    </div>
+  );
+}

@@ -1,0 +1,101 @@
+import { Button } from "@mantine/core";
+import { IconPlus, IconTemplate } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useLocation } from "wouter";
+import type { Schemas } from "../../api/client";
+import { queries } from "../../api/queries";
+import { useMe } from "../../session/me";
+import { includes } from "../../session/roles";
+import { plural } from "../../ui/format";
+import { List, Panel, Row } from "../../ui/layout";
+import { Loads, Nothing, Page } from "../../ui/page";
+import { matches } from "../../ui/search";
+import { SearchField } from "../../ui/field";
+import { Ago, Chip, Mono, Muted, To } from "../../ui/text";
+
+/** Templates are all templates in the order in which they apply: the last one has the last word. */
+export default function Templates() {
+  const [, navigate] = useLocation();
+  const [search, setSearch] = useState("");
+  const me = useMe();
+  const templates = useQuery(queries.templates());
+  const all = templates.data ?? [];
+  const overviews = useQuery(queries.tagOverviews());
+  const tags = tagsByTemplate(overviews.data ?? []);
+  const rows = all
+    .map((template) => ({ template, tags: overviews.data && (tags.get(template.id) ?? []) }))
+    .filter((row) => matches(search, [row.template.label, row.template.key, row.template.template, ...(row.tags ?? [])]));
+  const create = includes(me.role, "author") && (
+    <Button leftSection={<IconPlus size={14} aria-hidden />} onClick={() => navigate("/templates/new")}>
+      New template
+    </Button>
+  );
+  return (
+    <Page
+      title="Templates"
+      updatedAt={templates.dataUpdatedAt}
+      sub={templates.data && <span>{plural(all.length, "template")}, in the order in which they apply</span>}
+      actions={
+        <>
+          <To href="/templates/order">Change the order</To>
+          {create}
+        </>
+      }
+    >
+      <SearchField label="Search templates" value={search} onChange={setSearch} />
+      <Loads query={templates}>
+        {() =>
+          all.length === 0 ? (
+            <Panel>
+              <Nothing icon={IconTemplate} title="No template yet" actions={create}>
+                A template is a piece of configuration for every device with which it shares a tag.
+              </Nothing>
+            </Panel>
+          ) : (
+            <Panel flush>
+              <List
+                rows={rows}
+                id={({ template }) => template.id}
+                columns={[
+                  { title: "Priority", right: true, cell: ({ template }) => template.priority },
+                  {
+                    title: "Template",
+                    cell: ({ template }) => (
+                      <To href={`/templates/${template.id}`}>{template.label.slice(0, 200) || `Template ${template.id}`}</To>
+                    ),
+                  },
+                  { title: "Op", cell: ({ template }) => <Muted>{template.op}</Muted> },
+                  { title: "Key", cell: ({ template }) => <Mono>{template.key || "(everything)"}</Mono> },
+                  {
+                    title: "Tags",
+                    cell: (row) => (
+                      <Row>
+                        {row.tags?.length === 0 && <Muted>none: applies to no device</Muted>}
+                        {row.tags?.map((tag) => (
+                          <Chip key={tag} href={`/devices?tag=${encodeURIComponent(tag)}`}>
+                            {tag}
+                          </Chip>
+                        ))}
+                      </Row>
+                    ),
+                  },
+                  { title: "Changed", cell: ({ template }) => <Ago at={template.updatedAt} /> },
+                ]}
+              />
+              {rows.length === 0 && <Nothing title="No template matches">Search for a label, a key, a tag or the text.</Nothing>}
+            </Panel>
+          )
+        }
+      </Loads>
+    </Page>
+  );
+}
+
+function tagsByTemplate(overviews: Schemas["TagOverview"][]): Map<number, string[]> {
+  const tags = new Map<number, string[]>();
+  for (const { tag, templates } of overviews) {
+    for (const id of templates) tags.set(id, [...(tags.get(id) ?? []), tag]);
+  }
+  return tags;
+}

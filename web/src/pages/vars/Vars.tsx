@@ -1,0 +1,75 @@
+import { Textarea } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { queries } from "../../api/queries";
+import { useMay } from "../../session/me";
+import { Rows, Stack } from "../../ui/layout";
+import { Loads } from "../../ui/page";
+import { Faint, Mono } from "../../ui/text";
+import { Planned } from "../whatif/Planned";
+import { linesOf, losesDigits, parseLines, type Values } from "./vars";
+
+type Owner = { device: string } | { tag: string };
+
+/** Vars are the values that templates read of a device, or of the devices with a tag. A change shows its plan before. */
+export function Vars({ of }: { of: Owner }) {
+  const vars = useQuery("tag" in of ? queries.tagVars(of.tag) : queries.deviceVars(of.device));
+  return (
+    <Loads query={vars} rows={2}>
+      {(data) => (
+        <Stack>
+          <Editor key={linesOf(data.vars)} of={of} vars={data.vars} />
+          {"device" in of && <OfTags device={of.device} />}
+        </Stack>
+      )}
+    </Loads>
+  );
+}
+
+function Editor({ of, vars }: { of: Owner; vars: Values }) {
+  const client = useQueryClient();
+  const isAuthor = useMay("author");
+  const [text, setText] = useState(linesOf(vars));
+  const read = parseLines(text);
+  const changed = text.trim() !== linesOf(vars);
+  return (
+    <Stack>
+      <Textarea
+        size="xs"
+        label="One NAME = VALUE on each line"
+        description="Templates read them as device.vars.NAME. They are no secrets"
+        autosize
+        minRows={2}
+        readOnly={!isAuthor}
+        value={text}
+        error={"wrong" in read && read.wrong}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+      {changed && "vars" in read && (
+        <Planned
+          body={{ vars: "tag" in of ? { tags: { [of.tag]: read.vars } } : { devices: { [of.device]: read.vars } } }}
+          needs="author"
+          onDiscard={() => setText(linesOf(vars))}
+          onDone={() => void client.invalidateQueries()}
+        />
+      )}
+    </Stack>
+  );
+}
+
+/** OfTags are the vars that a device has by its tags. */
+function OfTags({ device }: { device: string }) {
+  const all = useQuery(queries.effectiveVars(device));
+  const inherited = Object.entries(all.data?.vars ?? {}).filter(([, one]) => one.tag !== "");
+  if (inherited.length === 0) return <Faint>It has none by its tags.</Faint>;
+  return (
+    <Rows dense>
+      {inherited.sort().map(([name, one]) => (
+        <li key={name}>
+          <Mono>{linesOf({ [name]: one.value })}</Mono> <Faint>of tag {one.tag}</Faint>
+          {losesDigits(one.value) && <Faint>, to the 15 digits that a browser keeps</Faint>}
+        </li>
+      ))}
+    </Rows>
+  );
+}

@@ -1,0 +1,215 @@
+import { TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, ask, request, type Schemas } from "../../api/client";
+import { each } from "../../api/each";
+import { useLabels, useTemplateNames } from "../../api/labels";
+import { Act, done } from "../../ui/act";
+import { Change } from "../../ui/change";
+import { withTemplates } from "../../ui/difference";
+import { brief, plural, sentence, shortID } from "../../ui/format";
+import { Panel, Row, Stack } from "../../ui/layout";
+import type { Tone } from "../../ui/state";
+import { Ago, Chip, Command, Faint, Muted, Prose, Strong, Text, To } from "../../ui/text";
+import { requestsOf, titles, verbs } from "./waiting";
+
+type WaitingGroup = Schemas["WaitingGroup"];
+type Action = WaitingGroup["actions"][number];
+
+const tones: Record<string, Tone> = { critical: "bad", warning: "wait", info: "busy" };
+
+/** Group is one cause with all of its devices: one look, and one button that solves it. */
+export function Group({ group }: { group: WaitingGroup }) {
+  const labels = useLabels();
+  const names = useTemplateNames();
+  return (
+    <Panel
+      tone={tones[group.severity] ?? "wait"}
+      title={titles[group.cause] ?? group.cause}
+      actions={
+        <Row>
+          {group.cause === "enrollment" && <To href="/settings?tab=enrolment">With label and tags</To>}
+          {group.rollout > 0 && <To href={`/rollouts/${group.rollout}`}>{`Rollout ${group.rollout}`}</To>}
+          {[...group.actions].reverse().map((action) => (
+            <Solve key={action.name} group={group} action={action} first={action === group.actions[0]} />
+          ))}
+        </Row>
+      }
+    >
+      <Stack>
+        <Difference group={group} labels={labels} names={names} />
+        <Text>
+          <Prose>{brief(sentence(group.reason), 500)}</Prose>
+        </Text>
+        {group.next && (
+          <Muted>
+            <Prose>{brief(sentence(group.next), 500)}</Prose>
+          </Muted>
+        )}
+        <Devices group={group} />
+        {(group.templates.length > 0 || group.since) && (
+          <Faint>
+            {group.since && (
+              <>
+                Waits since <Ago at={group.since} />
+                {group.templates.length > 0 && " · "}
+              </>
+            )}
+            {group.templates.length > 0 && "asked for by "}
+            {group.templates.map((id, i) => (
+              <span key={id}>
+                {i > 0 && ", "}
+                <To href={`/templates/${id}`}>{names.get(id)?.slice(0, 80) || `template ${id}`}</To>
+              </span>
+            ))}
+          </Faint>
+        )}
+      </Stack>
+    </Panel>
+  );
+}
+
+function Difference({
+  group,
+  labels,
+  names,
+}: {
+  group: WaitingGroup;
+  labels: ReadonlyMap<string, string>;
+  names: ReadonlyMap<number, string>;
+}) {
+  if (group.from === null && group.to === null) {
+    return group.subject ? <Strong>{brief(sentence(withTemplates(group.subject, names)))}</Strong> : null;
+  }
+  return <Change change={{ key: group.subject, from: group.from, to: group.to }} labels={labels} />;
+}
+
+function Devices({ group }: { group: WaitingGroup }) {
+  if (group.deviceCount === 0) return null;
+  const detailed = group.devices.filter((device) => device.detail !== "");
+  const names = (
+    <Row>
+      <Faint>{plural(group.deviceCount, "device")}</Faint>
+      {group.devices.map((device) => (
+        <Chip key={device.deviceID} href={`/devices/${device.deviceID}`} title={device.detail || device.label}>
+          {device.label || shortID(device.deviceID)}
+        </Chip>
+      ))}
+      {group.deviceCount > group.devices.length && <Faint>and {group.deviceCount - group.devices.length} more</Faint>}
+    </Row>
+  );
+  if (detailed.length === 0) return names;
+  return (
+    <Stack tight>
+      {names}
+      {detailed.map((device) => (
+        <Faint key={device.deviceID}>
+          {brief(device.label || shortID(device.deviceID), 60)}: {brief(device.detail, 400)}
+        </Faint>
+      ))}
+    </Stack>
+  );
+}
+
+const digest = "digest"; // of a plan: read when the button is pressed, not typed
+
+const questions: Record<string, string> = {
+  path: "Where to keep the folder on that device",
+  apiKey: "The API key of its daemon",
+  label: "Its label",
+  name: "What to call it",
+  fingerprint: "The fingerprint that you compared",
+};
+
+/** Solve is the button of an action. It asks for what only a person knows, and says what it touches. */
+function Solve({ group, action, first }: { group: WaitingGroup; action: Action; first: boolean }) {
+  const client = useQueryClient();
+  const labels = useLabels();
+  const names = useTemplateNames();
+  const [answers, setAnswers] = useState<Record<string, string>>({});
+  const verb = verbs[action.name] ?? action.name;
+
+  const solve = async () => {
+    const whole = group.deviceCount > group.devices.length && action.each ? await wholeGroup(group) : group;
+    const devices = action.ask.includes(digest) ? await withDigests(whole.devices) : whole.devices;
+    const outcome = await each(
+      requestsOf(action, devices, answers),
+      ({ method, path, body }) => request(method, path, body),
+      () => undefined,
+    );
+    void client.invalidateQueries();
+    const refused = outcome.failed[0];
+    if (refused) {
+      const of = outcome.failed.length + outcome.done.length;
+      throw new Error(of > 1 ? `${outcome.failed.length} of ${of} failed: ${refused.reason}` : refused.reason);
+    }
+    done(group.deviceCount > 0 ? `${verb}: ${plural(group.deviceCount, "device")}` : verb);
+  };
+
+  const asked = action.ask.filter((name) => name !== digest);
+  const command = commandOf(group, action);
+  const missing = asked.some((name) => !answers[name]?.trim());
+  return (
+    <Act
+      needs={action.role}
+      variant={first ? "filled" : "default"}
+      {...(action.removes && first ? { color: "red" } : {})}
+      run={async () => {
+        if (missing) throw new Error("fill in what is asked for");
+        await solve();
+      }}
+      confirm={{
+        title: `${titles[group.cause] ?? group.cause}: ${verb.toLowerCase()}?`,
+        verb,
+        body: (
+          <Stack>
+            <Difference group={group} labels={labels} names={names} />
+            <Text>
+              <Prose>{brief(sentence(group.reason), 500)}</Prose>
+            </Text>
+            <Devices group={group} />
+            {asked.map((name) => (
+              <TextInput
+                key={name}
+                label={questions[name] ?? name}
+                value={answers[name] ?? ""}
+                onChange={(event) => setAnswers({ ...answers, [name]: event.currentTarget.value })}
+              />
+            ))}
+            {command && (
+              <Stack tight>
+                <Faint>The same on the command line:</Faint>
+                <Command text={command} />
+              </Stack>
+            )}
+          </Stack>
+        ),
+      }}
+    >
+      {verb}
+    </Act>
+  );
+}
+
+/** withDigests adds to each device the digest of the plan that it has now: that is the plan that is applied. */
+function withDigests(devices: WaitingGroup["devices"]): Promise<WaitingGroup["devices"]> {
+  return Promise.all(
+    devices.map(async (device) => {
+      const { deviceID } = device;
+      const plan = await ask(api.GET("/api/v1/devices/{deviceID}/plan", { params: { path: { deviceID } } }));
+      return { ...device, values: { ...device.values, digest: plan.digest } };
+    }),
+  );
+}
+
+/** commandOf is what to type for the same; a group of several devices would need a line for each. */
+function commandOf(group: WaitingGroup, action: Action): string {
+  const device = group.devices[0];
+  if (!action.command.includes("{deviceID}")) return action.command;
+  return device && group.deviceCount === 1 ? action.command.replace("{deviceID}", device.deviceID) : "";
+}
+
+async function wholeGroup(group: WaitingGroup): Promise<WaitingGroup> {
+  const { groups } = await ask(api.GET("/api/v1/waiting", { params: { query: { group: group.id } } }));
+  return groups.find((one) => one.id === group.id) ?? group;
+}

@@ -1,0 +1,55 @@
+import { useQuery } from "@tanstack/react-query";
+import { api, ask, type Schemas } from "../../api/client";
+import { whatIf } from "../../api/whatif";
+import { useMay } from "../../session/me";
+import type { Role } from "../../session/roles";
+import { Act, warn } from "../../ui/act";
+import { plural } from "../../ui/format";
+import { Row, Stack } from "../../ui/layout";
+import { Loads } from "../../ui/page";
+import { Muted } from "../../ui/text";
+import { Effect } from "./Effect";
+
+/** Planned shows what a change would do, and stores it while that is so. */
+export function Planned({
+  body,
+  needs = "operator",
+  onDone,
+  onDiscard,
+}: {
+  body: Schemas["WhatIf"];
+  needs?: Role;
+  onDone: () => void;
+  onDiscard: () => void;
+}) {
+  const may = useMay(needs);
+  const plan = useQuery({ ...whatIf(body), enabled: may });
+  return (
+    <Stack>
+      {may ? <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads> : <Muted>A plan needs the role {needs}.</Muted>}
+      <Row>
+        <Act
+          needs={needs}
+          variant="filled"
+          disabled={!plan.data || plan.isFetching || plan.data.broken.length > 0}
+          why={plan.data && plan.data.broken.length > 0 ? "It would break what is asserted." : "The plan is being made."}
+          says="Stored"
+          run={async () => {
+            const applied = await ask(
+              api.POST("/api/v1/changes", {
+                body: { ...body, ...(plan.data ? { generation: plan.data.generation } : {}) },
+              }),
+            );
+            for (const warning of applied.warnings) warn(warning);
+            onDone();
+          }}
+        >
+          {`Store for ${plural(plan.data?.touched.devices ?? 0, "device")}`}
+        </Act>
+        <Act needs="viewer" run={() => Promise.resolve(onDiscard())}>
+          Discard
+        </Act>
+      </Row>
+    </Stack>
+  );
+}

@@ -3,6 +3,7 @@ package listen
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -10,13 +11,15 @@ import (
 	"time"
 )
 
-// These bound the connections of one network that have asked nothing yet. An honest client sends the head of its
-// request at once, so even a proxy for thousands of clients has few such connections. Without this bound one machine
-// could take all places with heads that it sends slowly. Connections that wait for their next request are not counted:
-// while few places are left they are closed after each request.
+// These bound the connections of one network that have asked nothing yet. Connections beyond this bound must send the
+// head of their request within hurriedHead. Without this bound one machine could take all places with heads that it
+// sends slowly. An honest client sends its head at once, so a burst of requests through one proxy loses none.
+// Connections that wait for their next request are not counted: while few places are left they are closed after each
+// request.
 const (
 	silentShare = 4 // One network may have this part of the regular connections.
 	leastSilent = 8
+	hurriedHead = 2 * time.Second
 )
 
 // reservedLife is how long a connection of the reserve may last.
@@ -44,18 +47,19 @@ func boundClients(l net.Listener, o Options) *clientListener {
 }
 
 func (l *clientListener) Accept() (net.Conn, error) {
-	for {
-		accepted, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		network := networkOf(accepted.RemoteAddr().String())
-		if !l.mayBeSilent(network) {
-			_ = accepted.Close()
-			continue
-		}
-		return l.placed(&clientConn{Conn: accepted, listener: l, network: network, silent: true})
+	accepted, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
+	c := &clientConn{
+		Conn: accepted, listener: l, network: networkOf(accepted.RemoteAddr().String()), silent: true,
+	}
+	hurried := l.countSilent(c.network)
+	placed, err := l.placed(c)
+	if err == nil && hurried {
+		c.hurry()
+	}
+	return placed, err
 }
 
 // placed gives a connection its place, once there is one.
@@ -79,25 +83,33 @@ func (l *clientListener) placed(c *clientConn) (net.Conn, error) {
 	return c, nil
 }
 
-// mayBeSilent counts one more connection of a network that has asked nothing yet, unless there are too many.
-func (l *clientListener) mayBeSilent(network netip.Prefix) bool {
+// countSilent counts one more connection of a network that has asked nothing yet, and tells whether these are too many.
+func (l *clientListener) countSilent(network netip.Prefix) (tooMany bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.silent[network] >= max(cap(l.regular)/silentShare, leastSilent) {
-		return false
-	}
 	l.silent[network]++
-	return true
+	return l.silent[network] > max(cap(l.regular)/silentShare, leastSilent)
+}
+
+// hurry has the connection end soon unless it asks something before.
+func (c *clientConn) hurry() {
+	c.mu.Lock()
+	c.headBy = time.Now().Add(hurriedHead)
+	c.mu.Unlock()
+	_ = c.SetReadDeadline(time.Time{})
 }
 
 // asks tells that the connection asks something, or is the one of an agent, or is over.
 func (c *clientConn) asks() {
 	c.mu.Lock()
-	was := c.silent
-	c.silent = false
+	was, hurried, reads := c.silent, !c.headBy.IsZero(), c.reads
+	c.silent, c.headBy = false, time.Time{}
 	c.mu.Unlock()
 	if !was {
 		return
+	}
+	if hurried {
+		_ = c.SetReadDeadline(reads)
 	}
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
@@ -126,6 +138,8 @@ type clientConn struct {
 	handshake func()     // ends the handshake of an agent; nil where none is under way
 	attempt   attempt    // attempt of an agent, once its handshake began
 	silent    bool       // it has asked nothing yet
+	headBy    time.Time  // when its first request must be there; zero: it does not have to hurry
+	reads     time.Time  // the deadline of reads that the server wants; zero: none
 }
 
 func (c *clientConn) Close() error {
@@ -153,14 +167,29 @@ func (c *clientConn) isReserved() bool {
 func (c *clientConn) within(t time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.end.IsZero() && (t.IsZero() || t.After(c.end)) {
-		return c.end
-	}
-	return t
+	return earlier(t, c.end)
 }
 
-func (c *clientConn) SetDeadline(t time.Time) error      { return c.Conn.SetDeadline(c.within(t)) }
-func (c *clientConn) SetReadDeadline(t time.Time) error  { return c.Conn.SetReadDeadline(c.within(t)) }
+// earlier gives the earlier one of two deadlines; zero: none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func (c *clientConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+func (c *clientConn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	c.reads = t
+	hurried := c.headBy
+	c.mu.Unlock()
+	return c.Conn.SetReadDeadline(earlier(c.within(t), hurried))
+}
+
 func (c *clientConn) SetWriteDeadline(t time.Time) error { return c.Conn.SetWriteDeadline(c.within(t)) }
 
 type connKey struct{}

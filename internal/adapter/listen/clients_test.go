@@ -133,7 +133,9 @@ func TestABurstFromOneAddressIsAnswered(t *testing.T) {
 		}
 		defer waiting[i].Close()
 	}
-	go func() { _ = server.Serve(boundClients(plain, Options{Clients: clients, Reserve: 1, Reserved: reserved})) }()
+	go func() {
+		_ = server.Serve(boundClients(plain, Options{Clients: clients, Reserve: 1, Reserved: reserved}))
+	}()
 	t.Cleanup(func() { _ = server.Close() })
 	for _, conn := range waiting {
 		if _, err := fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {

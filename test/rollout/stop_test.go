@@ -174,6 +174,9 @@ func TestStopsOfTagsAndDevicesAreSaid(t *testing.T) {
 
 	// Since when and by whom is known to another process, too.
 	w.restart()
+	// `muster status` ends with 3 while a device was not looked at.
+	w.WaitConfiguration(first.ID(), fleet.ConfigPending)
+	w.WaitConfiguration(second.ID(), fleet.ConfigPending)
 	expect(w.says("Stopped", "status"), []string{ofTag, ofDevice, "by admin"}, []string{ofFleet})
 	expect(w.says("Resumed", "resume", "--device", string(second.ID())), nil, []string{"Still in force"})
 	expect(w.says("Nothing to resume", "resume", "--device", string(first.ID())), []string{"Still in force", ofTag}, nil)

@@ -138,7 +138,7 @@ type clientConn struct {
 	handshake func()     // ends the handshake of an agent; nil where none is under way
 	attempt   attempt    // attempt of an agent, once its handshake began
 	silent    bool       // it has asked nothing yet
-	headBy    time.Time  // when its first request must be there; zero: it does not have to hurry
+	headBy    time.Time  // the deadline of its first request; zero: none
 	reads     time.Time  // the deadline of reads that the server wants; zero: none
 }
 

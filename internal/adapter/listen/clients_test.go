@@ -99,7 +99,8 @@ func TestSlowHeadsOfOneAddressLeaveRoomForOthers(t *testing.T) {
 	}
 	elsewhere := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, Timeout: 30 * time.Second}
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DialContext: elsewhere.DialContext}}
-	for kept := false; !kept; { // until places are free: what is beyond the share has to hurry
+	// What is beyond the share has to hurry, so places become free.
+	for kept := false; !kept; {
 		response, err := client.Get("http://" + plain.Addr().String() + "/healthz")
 		if err != nil {
 			t.Fatal(err)

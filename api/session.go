@@ -18,6 +18,7 @@ type SingleSignOn struct {
 	Path string `json:"path" doc:"To be opened in a browser"`
 
 	Device bool `json:"device" doc:"The provider supports the device code flow: POST login/device"`
+	Away   bool `json:"away" doc:"The provider did not answer when Muster last asked it: nobody can log in with it now"`
 }
 
 // DeviceLogin is the one answer that shows the handle of a log-in that a program began.

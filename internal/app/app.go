@@ -258,6 +258,9 @@ func (a *App) wire(ctx context.Context) error {
 	}
 	a.backups = a.newBackups()
 	a.health = health.New()
+	if err := a.openSignOn(ctx); err != nil { // The monitor checks the provider.
+		return err
+	}
 	a.monitor = health.NewMonitor(a.log, a.checks(pool)...)
 	measured, err := a.newMetrics(pool)
 	if err != nil {
@@ -291,9 +294,6 @@ func (a *App) wire(ctx context.Context) error {
 	a.orders = reconcile.NewOrderRunner(loggedOrders{a.store, a.eventLog}, a.engine, a.log)
 	tokens := auth.NewTokens(a.store)
 	a.life.background("uses of tokens", tokens.Run, a.fail)
-	if err := a.openSignOn(ctx); err != nil {
-		return err
-	}
 	if a.people, err = a.newPeople(ctx); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"muster/internal/edge/auth"
 	"muster/internal/fleet"
+	"muster/test/wait"
 )
 
 // awaited is a log that tells when a text is in it.
@@ -77,6 +78,11 @@ func TestAProviderThatIsAwayKeepsNobodyFromLoggingInOtherwise(t *testing.T) {
 		}
 	}()
 	<-log.found
+	_, text := a.page(t, "/api/v1/login")
+	_, form := a.page(t, "/ui/login")
+	if !strings.Contains(text, `"away":true`) || !strings.Contains(form, "Example ID does not answer at this moment") {
+		t.Errorf("before one clicks: got %s, %s", text, form)
+	}
 	if status, text := a.page(t, "/ui/login/single-sign-on"); status != http.StatusServiceUnavailable ||
 		!strings.Contains(text, "log in with a password") || !strings.Contains(text, `name="password"`) {
 		t.Errorf("got %d %s", status, text)
@@ -88,6 +94,33 @@ func TestAProviderThatIsAwayKeepsNobodyFromLoggingInOtherwise(t *testing.T) {
 	if _, err := a.people.LogIn(t.Context(), "root", "correct horse battery", auth.Client{}); err != nil {
 		t.Error(err)
 	}
+}
+
+// The checks were made before the provider was there, so that no status, page or metric had it.
+func TestAProviderThatIsAwayIsInReadinessAndMetrics(t *testing.T) {
+	t.Parallel()
+	a, _ := withSignOn(t, t.TempDir(), "-")
+	defer func() {
+		if err := a.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	wait.Until(t, func() string {
+		status, text := a.page(t, "/readyz")
+		if status != http.StatusOK {
+			t.Fatalf("got %d %s: a provider that is away is no reason not to be ready", status, text)
+		}
+		if !strings.Contains(text, `"singleSignOn"`) {
+			return "readyz: " + text
+		}
+		return ""
+	})
+	for _, i := range a.monitor.Impairments() {
+		if i.Part == fleet.PartSignOn && !i.Blocking && strings.Contains(i.Next, "log in with a password") {
+			return
+		}
+	}
+	t.Errorf("got %+v", a.monitor.Impairments())
 }
 
 func TestSwitchedOffOnTheHostSingleSignOnStaysOff(t *testing.T) {

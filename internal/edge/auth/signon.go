@@ -61,6 +61,9 @@ func NewSignOn(o SignOnOptions) *SignOn {
 // ProviderName gives the name by which people know the provider.
 func (s *SignOn) ProviderName() string { return s.Name }
 
+// Away tells whether the provider did not answer as it should when it was last asked.
+func (s *SignOn) Away() bool { return s.Provider.Impairment() != nil }
+
 // LogOutURL gives the page on which people log out of the provider, too; "" where it has no such page.
 func (s *SignOn) LogOutURL() string { return s.Provider.LogOutURL() }
 

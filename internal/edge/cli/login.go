@@ -71,6 +71,9 @@ func (c *loginCommand) started(ctx context.Context, env *environment, server *cl
 		methods, err := server.LoginMethods(ctx)
 		switch {
 		case err != nil: // the log-in below fails with the reason
+		case methods.SingleSignOn != nil && methods.SingleSignOn.Away:
+			fmt.Fprintf(env.Err, "%s does not answer at this moment. With a password of Muster:\n",
+				printable(methods.SingleSignOn.Name))
 		case methods.SingleSignOn != nil && methods.SingleSignOn.Device:
 			return byCode(ctx, env, server, methods.SingleSignOn.Name)
 		case methods.SingleSignOn != nil:

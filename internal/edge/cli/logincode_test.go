@@ -12,13 +12,13 @@ import (
 )
 
 // withProvider is a server whose users log in by single sign-on. It answers the questions of a program one by one.
-func withProvider(t *testing.T, device bool, answers ...http.HandlerFunc) *httptest.Server {
+func withProvider(t *testing.T, how api.SingleSignOn, answers ...http.HandlerFunc) *httptest.Server {
 	t.Helper()
+	how.Name = "Example\x1b ID"
 	a := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Method + r.URL.Path {
 		case "GET/api/v1/login":
-			_ = json.NewEncoder(w).Encode(api.LoginMethods{Password: true,
-				SingleSignOn: &api.SingleSignOn{Name: "Example\x1b ID", Device: device}})
+			_ = json.NewEncoder(w).Encode(api.LoginMethods{Password: true, SingleSignOn: &how})
 		case "POST/api/v1/login/device":
 			_ = json.NewEncoder(w).Encode(api.DeviceLogin{Handle: "h", UserCode: "BCDF-GHJK", URL: "https://id.example/device",
 				DirectURL: "https://id.example/device?user_code=BCDF-GHJK", ExpiresAt: api.Time{Time: time.Now().Add(time.Hour)}})
@@ -42,8 +42,13 @@ func telling(s api.DeviceSession) http.HandlerFunc {
 
 func TestLoginShowsACodeAndWaitsUntilItIsTyped(t *testing.T) {
 	configured(t)
-	a := withProvider(t, true, telling(api.DeviceSession{}), telling(api.DeviceSession{User: "anna",
-		Session: &api.NewSession{Token: "session-1", ExpiresAt: api.Time{Time: time.Now().Add(time.Hour)}}}))
+	a := withProvider(
+		t,
+		api.SingleSignOn{Device: true},
+		telling(api.DeviceSession{}),
+		telling(api.DeviceSession{User: "anna",
+			Session: &api.NewSession{Token: "session-1", ExpiresAt: api.Time{Time: time.Now().Add(time.Hour)}}}),
+	)
 	code, out, errs := run(t, "login", "--server", a.URL, "--name", "home")
 	if code != exitDone || !strings.Contains(out, "Logged in to home as anna") {
 		t.Fatalf("got %d %s %s", code, out, errs)
@@ -65,7 +70,7 @@ func TestLoginShowsACodeAndWaitsUntilItIsTyped(t *testing.T) {
 
 func TestLoginThatIsRefusedAtTheProviderKeepsNothing(t *testing.T) {
 	configured(t)
-	a := withProvider(t, true, func(w http.ResponseWriter, _ *http.Request) {
+	a := withProvider(t, api.SingleSignOn{Device: true}, func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusForbidden, "none of your groups there has access to Muster", "Ask those who run Muster.")
 	})
 	code, _, errs := run(t, "login", "--server", a.URL)
@@ -79,9 +84,18 @@ func TestLoginThatIsRefusedAtTheProviderKeepsNothing(t *testing.T) {
 
 func TestLoginSaysWhereTheProviderNeedsABrowser(t *testing.T) {
 	configured(t)
-	a := withProvider(t, false)
+	a := withProvider(t, api.SingleSignOn{})
 	code, _, errs := run(t, "login", "--server", a.URL)
 	if !refuses(code) || !strings.Contains(errs, "by browser only") || !strings.Contains(errs, "--user NAME") {
+		t.Errorf("got %d %s", code, errs)
+	}
+}
+
+func TestLoginSaysThatTheProviderIsAway(t *testing.T) {
+	configured(t)
+	a := withProvider(t, api.SingleSignOn{Away: true})
+	code, _, errs := run(t, "login", "--server", a.URL)
+	if !refuses(code) || !strings.Contains(errs, "ID does not answer at this moment") || strings.Contains(errs, "only") {
 		t.Errorf("got %d %s", code, errs)
 	}
 }

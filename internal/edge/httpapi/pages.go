@@ -43,6 +43,7 @@ type page struct {
 	Typed string // the user name that came with a form that failed
 
 	SignOn string // the name of the provider of single sign-on; "": there is none
+	Away   bool   // the provider did not answer when it was last asked
 	To     string // where the person logs out of the provider
 	Bare   bool   // the URL of the page holds what no other page is to be told
 
@@ -221,6 +222,7 @@ func (s *server) showError(w http.ResponseWriter, r *http.Request, p page, err e
 func (s *server) showPage(w http.ResponseWriter, r *http.Request, p page) {
 	if p.Kind == "login" {
 		p.SignOn = s.signOnName()
+		p.Away = p.SignOn != "" && s.SignOn.Away()
 	}
 	p.Root, p.Manual = rootFrom(r), s.Manual != nil
 	var text bytes.Buffer

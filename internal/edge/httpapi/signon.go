@@ -16,6 +16,7 @@ import (
 // SignOn logs people in by the provider of single sign-on; see auth.SignOn.
 type SignOn interface {
 	ProviderName() string
+	Away() bool
 	LogOutURL() string
 	Begin(ctx context.Context) (to, cookie string, err error)
 	Finish(ctx context.Context, cookie string, brought url.Values, from auth.Client) (auth.Started, error)
@@ -53,7 +54,7 @@ func (s *server) getLogin(r *request) (reply, error) {
 	out := api.LoginMethods{Password: true}
 	if s.SignOn != nil {
 		out.SingleSignOn = &api.SingleSignOn{Name: s.SignOn.ProviderName(), Path: signOnPage,
-			Device: s.SignOn.HasDevices(r.Context())}
+			Device: s.SignOn.HasDevices(r.Context()), Away: s.SignOn.Away()}
 	}
 	return show(out)
 }

@@ -4,12 +4,14 @@ import { useState, type SyntheticEvent } from "react";
 import { api, ask, root } from "../api/client";
 import { Wrong } from "../ui/page";
 
+const readAgainAfter = 10_000; // ms; a provider that is away comes back
+
 /** LogIn asks for name and password, or leads to the provider of single sign-on. */
 export function LogIn({ name, again, onDone }: { name: string; again: boolean; onDone: (user: string) => void }) {
   const methods = useQuery({
     queryKey: ["login"],
     queryFn: ({ signal }) => ask(api.GET("/api/v1/login", { signal })),
-    staleTime: Infinity,
+    refetchInterval: readAgainAfter,
   });
   const [userid, setUserid] = useState(name);
   const [password, setPassword] = useState("");
@@ -45,6 +47,11 @@ export function LogIn({ name, again, onDone }: { name: string; again: boolean; o
           >
             Log in with {provider.name}
           </Button>
+          {provider.away && (
+            <span role="status">
+              {provider.name} does not answer at this moment: log in with a password meanwhile, or try again later.
+            </span>
+          )}
           {again && (
             <Button variant="default" onClick={() => onDone("")}>
               I have logged in there

@@ -67,8 +67,7 @@ func (s *sequence) waits(place string) bool {
 
 // waitsForAnother tells a held change that waits for the answer to another one, and follows by itself.
 func waitsForAnother(c api.PlannedChange) bool {
-	return strings.HasPrefix(c.Reason, "left out together") || strings.HasSuffix(c.Reason, "is still shared with it") ||
-		c.Reason == "the folder that needs it is left out"
+	return strings.HasPrefix(c.Reason, "left out together") || strings.HasSuffix(c.Reason, "is still shared with it")
 }
 
 // mayBeHeld checks that a question is one: about a folder or device that comes or goes, about a value that Muster wrote

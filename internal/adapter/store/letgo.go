@@ -17,8 +17,9 @@ type past struct {
 }
 
 // LetGoBy gives the role of the person whose change had a template apply to a device no longer: who deleted it, or
-// took away the last tag that the two shared. It is "" where that is not known, and where the template applies.
-func (s *Store) LetGoBy(ctx context.Context, device fleet.DeviceID, template int64) (fleet.Role, error) {
+// took away the last tag that the two shared. Changes after generation at do not count. LetGoBy is "" where that is not
+// known, and where the template applies.
+func (s *Store) LetGoBy(ctx context.Context, device fleet.DeviceID, template, at int64) (fleet.Role, error) {
 	var all []past
 	for _, from := range []struct {
 		query    string
@@ -38,6 +39,7 @@ func (s *Store) LetGoBy(ctx context.Context, device fleet.DeviceID, template int
 		}
 		all = append(all, found...)
 	}
+	all = slices.DeleteFunc(all, func(p past) bool { return p.generation > at })
 	generation := lastLetGo(all)
 	if generation == 0 {
 		return "", nil

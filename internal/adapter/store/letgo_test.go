@@ -28,7 +28,7 @@ func TestWhoLetATemplateGo(t *testing.T) {
 		}
 		is := func(what string, id int64, want fleet.Role) {
 			t.Helper()
-			if got := must(s.LetGoBy(t.Context(), d, id))(t); got != want {
+			if got := must(s.LetGoBy(t.Context(), d, id, must(s.Registry(t.Context()))(t).Generation))(t); got != want {
 				t.Errorf("%s: got %q, want %q", what, got, want)
 			}
 		}

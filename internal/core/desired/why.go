@@ -137,9 +137,8 @@ func (r Result) impliedBy(key stconfig.Key) bool {
 }
 
 // ByAdmins folds only the templates that admins saved, and gives the desired document. all is the fold of all
-// templates. Where those of admins cannot be folded alone, ByAdmins gives Absent: then nothing counts as asked for by
-// admins.
-func ByAdmins(in Input, all Result) stconfig.Value {
+// templates. Templates of admins that need an author's fail alone: the error is that of Fold.
+func ByAdmins(in Input, all Result) (stconfig.Value, error) {
 	var saved []fleet.Template
 	for _, t := range in.Templates {
 		if t.SavedByAdmin() {
@@ -148,16 +147,13 @@ func ByAdmins(in Input, all Result) stconfig.Value {
 	}
 	switch len(saved) {
 	case 0:
-		return all.Base
+		return all.Base, nil
 	case len(in.Templates):
-		return all.Desired
+		return all.Desired, nil
 	}
 	in.Templates = saved
 	alone, err := Fold(in)
-	if err != nil {
-		return stconfig.Value{}
-	}
-	return alone.Desired
+	return alone.Desired, err
 }
 
 // MadeByAdmins tells whether a template that an admin saved makes a member now, or was the first to make it. The

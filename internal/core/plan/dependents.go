@@ -133,10 +133,21 @@ func (p *Plan) blocked(c Change, after stconfig.Value, own string) (Class, strin
 		}
 	case section(c.Key) == "devices" && member && c.implied && !c.From.Exists():
 		if sharing(after, c.Key.At(1).Name) == "" {
-			return Held, "the folder that needs it is left out"
+			return p.lacksFolder(c.Key.At(1).Name)
 		}
 	}
 	return "", ""
+}
+
+// lacksFolder blocks a device that is there only for folders, none of which is sent. It names the change that brings
+// one of them.
+func (p *Plan) lacksFolder(device string) (Class, string) {
+	for _, c := range p.Changes {
+		if section(c.Key) == "folders" && !c.Sendable() && slices.Contains(sharesOf(c), device) {
+			return c.Class, "left out together with " + c.Key.String()
+		}
+	}
+	return Held, "the folder that needs it is left out"
 }
 
 // goesWith blocks a change while the change of the key other is left out.

@@ -208,7 +208,7 @@ func (c *scene) plan(templates []fleet.Template) (desired.Result, plan.Plan, err
 	facts.Registered = func(id fleet.DeviceID) bool { _, registered := c.registered[id]; return registered }
 	in := plan.Input{Device: c.own, Generation: 7, Observed: r.Observed(), Desired: r.Desired, Facts: facts,
 		Consent: c.consent, Stopped: c.stopped, SamePhrase: c.samePhrase,
-		Base: r.Base, ByAdmins: func() stconfig.Value { return desired.ByAdmins(fold, r) }, MadeByAdmins: r.MadeByAdmins,
+		Base: r.Base, ByAdmins: func() (stconfig.Value, error) { return adminsAlone(fold, r) }, MadeByAdmins: r.MadeByAdmins,
 		Why:    func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) },
 		Secret: func(name string) (string, bool) { return secrets[name], secrets[name] != "" }}
 	for _, s := range r.Skipped {
@@ -216,6 +216,15 @@ func (c *scene) plan(templates []fleet.Template) (desired.Result, plan.Plan, err
 	}
 	p, err := plan.Make(in)
 	return r, p, err
+}
+
+// adminsAlone gives what the templates of admins make by themselves, nothing where they fail.
+func adminsAlone(fold desired.Input, all desired.Result) (stconfig.Value, error) {
+	alone, err := desired.ByAdmins(fold, all)
+	if fleet.CodeOf(err) == fleet.CodeInvalid {
+		return stconfig.Value{}, nil
+	}
+	return alone, err
 }
 
 // write brings the daemon to what the templates ask, as far as it may be sent, and keeps the entries.

@@ -15,9 +15,10 @@ type guard struct {
 	// The document before the plan. A change that is left out of the plan keeps its value here. So a rule for one key
 	// that depends on another key looks at that other key both here and in place.after.
 	observed stconfig.Value
-	base     stconfig.Value          // see Input.Base
-	desired  stconfig.Value          // see Input.Desired
-	admins   func() stconfig.Value   // see Input.ByAdmins
+	base     stconfig.Value        // see Input.Base
+	desired  stconfig.Value        // see Input.Desired
+	admins   func() stconfig.Value // see Input.ByAdmins; Absent after an error, which is in failed
+	failed   *error
 	made     func(stconfig.Key) bool // see Input.MadeByAdmins
 	why      func(stconfig.Key) Why  // see Input.Why
 	system   func() (s *system, unknown string)
@@ -25,7 +26,7 @@ type guard struct {
 
 func newGuard(in Input) guard {
 	g := guard{own: string(in.Device), facts: in.Facts, observed: in.Observed, base: in.Base, desired: in.Desired,
-		admins: in.ByAdmins, made: in.MadeByAdmins, why: in.Why}
+		failed: new(error), made: in.MadeByAdmins, why: in.Why}
 	if !g.base.Exists() {
 		g.base = in.Observed
 	}
@@ -35,9 +36,13 @@ func newGuard(in Input) guard {
 	if g.why == nil {
 		g.why = func(stconfig.Key) Why { return Why{} }
 	}
-	if g.admins == nil {
-		g.admins = func() stconfig.Value { return g.base }
-	}
+	g.admins = sync.OnceValue(func() (doc stconfig.Value) {
+		if in.ByAdmins == nil {
+			return g.base
+		}
+		doc, *g.failed = in.ByAdmins()
+		return doc
+	})
 	g.system = sync.OnceValues(func() (*system, string) { return newSystem(in.Facts.System) })
 	return g
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Make compares the observed with the desired document and classifies each change. The observed document must be
-// usable (stconfig.Usable). The only error is an unknown secret.
+// usable (stconfig.Usable). Errors are an unknown secret, and those of Input.ByAdmins.
 func Make(in Input) (Plan, error) {
 	wanted, err := in.resolve(in.Desired)
 	if err != nil {
@@ -31,6 +31,9 @@ func Make(in Input) (Plan, error) {
 		in.hold(&c)
 		c.Reason = cut(c.Reason)
 		p.Changes = append(p.Changes, c)
+	}
+	if *g.failed != nil {
+		return Plan{}, *g.failed
 	}
 	p.freeConsequences(in.Observed)
 	p.startLater(in.Skipped)

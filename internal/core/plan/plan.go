@@ -135,8 +135,8 @@ type Input struct {
 	Desired    stconfig.Value
 	Base       stconfig.Value // the document as it would be without Muster; Absent: as Observed
 	// ByAdmins gives the document that the templates of admins alone make of Base, Absent where they make none. Where
-	// ByAdmins is nil, that is Base.
-	ByAdmins func() stconfig.Value
+	// ByAdmins is nil, that is Base. Make asks once, where it needs to know, and returns an error.
+	ByAdmins func() (stconfig.Value, error)
 	// MadeByAdmins tells whether a template of an admin makes a member, or was the one that first made it. Where
 	// MadeByAdmins is nil, that is said of no member.
 	MadeByAdmins func(member stconfig.Key) bool

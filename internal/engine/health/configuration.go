@@ -130,12 +130,17 @@ func skipped(f plan.Findings) []plan.Change {
 	})
 }
 
-// because says what happens to changes, and why to the first one. Another one may have another reason.
+// because says what happens to changes, and why to the first one that is not left out because of another. Another one
+// may have another reason.
 func because(changes []plan.Change, one, several string) string {
 	if len(changes) == 1 {
 		return fmt.Sprintf("%s %s: %s", changes[0].Key, one, changes[0].Reason)
 	}
-	return fmt.Sprintf("%s %s; %s: %s", plan.Names(changes), several, changes[0].Key, changes[0].Reason)
+	cause := changes[0]
+	if at := slices.IndexFunc(changes, func(c plan.Change) bool { return !c.Dependent }); at >= 0 {
+		cause = changes[at]
+	}
+	return fmt.Sprintf("%s %s; %s: %s", plan.Names(changes), several, cause.Key, cause.Reason)
 }
 
 // restart is what a person reads of a daemon that has to start anew.

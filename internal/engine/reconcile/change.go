@@ -183,13 +183,13 @@ func (e *Engine) planChange(ctx context.Context, in input) (planned, error) {
 func (e *Engine) changeInput(ctx context.Context, in input, wanted []stconfig.Change) plan.Input {
 	c := in.change
 	desired := stconfig.Patch(in.doc, wanted)
-	byAdmins := func() stconfig.Value { return in.doc }
+	asked := in.doc
 	if c.role == fleet.RoleAdmin {
-		byAdmins = func() stconfig.Value { return desired }
+		asked = desired
 	}
 	return plan.Input{
 		Device: in.id, Generation: in.current.Generation, Observed: in.doc, Digest: in.digest, Desired: desired,
-		ByAdmins: byAdmins, Facts: e.guardFacts(ctx, in),
+		ByAdmins: func() (stconfig.Value, error) { return asked, nil }, Facts: e.guardFacts(ctx, in),
 		Consent: func(planned plan.Change) bool { return slices.Contains(c.consent, planned.Key.String()) },
 	}
 }

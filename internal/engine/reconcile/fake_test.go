@@ -43,6 +43,7 @@ type store struct {
 	revision  stconfig.Value // the only one that is kept
 	puts      int            // of stops
 	fail      func(call string) error
+	letGoBy   func(generation int64) (fleet.Role, error) // nil: an admin did
 
 	revisionReads, unlimitedReads int // of revision; unlimitedReads outside a memory limit
 }
@@ -77,8 +78,13 @@ func (s *store) BaseEntries(_ context.Context, id fleet.DeviceID) ([]fleet.BaseE
 	return slices.Clone(s.entries[id]), nil
 }
 
-func (s *store) LetGoBy(context.Context, fleet.DeviceID, int64) (fleet.Role, error) {
-	return fleet.RoleAdmin, nil
+func (s *store) LetGoBy(_ context.Context, _ fleet.DeviceID, _, generation int64) (fleet.Role, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.letGoBy == nil {
+		return fleet.RoleAdmin, nil
+	}
+	return s.letGoBy(generation)
 }
 func (s *store) FolderPaths(context.Context, fleet.DeviceID) ([]string, error) { return nil, nil }
 
@@ -607,6 +613,7 @@ type evaluator struct {
 	mu    sync.Mutex
 	fail  error
 	takes map[string]time.Duration // The text of a program gives how long it runs.
+	runs  int
 }
 
 func (e *evaluator) fails(err error) {
@@ -618,6 +625,7 @@ func (e *evaluator) fails(err error) {
 func (e *evaluator) Evaluate(ctx context.Context, text string, in template.Input) (template.Result, error) {
 	e.mu.Lock()
 	err, takes := e.fail, e.takes[text]
+	e.runs++
 	e.mu.Unlock()
 	if takes > 0 {
 		select {
@@ -660,6 +668,7 @@ type bench struct {
 	stop   func()
 
 	secrets secrets
+	take    func() error // called before memory is taken; may be nil
 }
 
 func newBench(t *testing.T, templates ...fleet.TaggedTemplate) *bench {
@@ -704,6 +713,21 @@ func tmpl(id int64, op fleet.Op, key, text string) fleet.TaggedTemplate {
 		SavedRole: fleet.RoleAdmin}, Tags: []fleet.Tag{"all"}}
 }
 
+// scantMemory refuses memory where take does.
+type scantMemory struct {
+	*budget.WorkMemory
+	take func() error
+}
+
+func (m scantMemory) Take(ctx context.Context, bytes int64) error {
+	if m.take != nil {
+		if err := m.take(); err != nil {
+			return err
+		}
+	}
+	return m.WorkMemory.Take(ctx, bytes)
+}
+
 // start runs an engine until stop, or until the test ends. It is called inside a synctest bubble.
 func (b *bench) start() {
 	ctx, cancel := context.WithCancel(b.t.Context())
@@ -711,7 +735,8 @@ func (b *bench) start() {
 	standing := b.health
 	memory := budget.NewWorkMemory()
 	b.engine = reconcile.New(
-		reconcile.Options{Memory: memory, Store: b.store, Daemon: b.daemon, Evaluator: b.evals, Access: b.access,
+		reconcile.Options{Memory: scantMemory{memory, b.take}, Store: b.store, Daemon: b.daemon, Evaluator: b.evals,
+			Access:  b.access,
 			Found:   func(id fleet.DeviceID, f plan.Findings) { standing.Found(id, f) },
 			Secrets: b.secrets, DigestKey: []byte("k"),
 			Step: func(name string) {

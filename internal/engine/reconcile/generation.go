@@ -18,7 +18,7 @@ type generation struct {
 	known     func(fleet.DeviceID) Known
 	templates map[int64]templateSum
 	fleet     func() *template.Fleet // the devices as templates see them; made once
-	labels    func() uint64          // digest of which devices are registered, and of their labels; made once
+	labels    func() uint64          // digest of which devices are registered, with labels and addresses; made once
 }
 
 type templateSum struct {
@@ -75,7 +75,7 @@ func (e *Engine) newGeneration(r *fleet.Registry) *generation {
 	})
 	g.labels = sync.OnceValue(func() (sum uint64) {
 		for id, d := range r.Devices {
-			sum += e.sum(string(id), d.Label) // an addition, because the order of the map must not count
+			sum += e.sum(string(id), d.Label, d.APIAddress) // an addition, because the order of the map must not count
 		}
 		return sum
 	})

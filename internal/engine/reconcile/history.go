@@ -23,6 +23,7 @@ type history struct {
 	print     fingerprint // fingerprint of what the last plan was made from
 	observed  string      // digest of the document that the last plan was made from; "": plan again
 	forgotten int         // how often forgetInputs was called
+	letGo     int64       // generation as of which the last plan depends on who let templates go; 0: it does not
 	version   [3]string   // operating system, architecture and version of the daemon when Online was last called
 
 	readAt time.Time // when this engine last read the daemon
@@ -68,10 +69,13 @@ func (h *history) neverPlanned() bool {
 }
 
 // isDone tells whether the device needs no work: the document and the inputs are those of the last pass, which ended
-// with nothing left to do, and nothing else is due.
-func (h *history) isDone(digest string, print fingerprint) bool {
+// with nothing left to do, and nothing else is due. Who let a template go may be another person in each generation.
+func (h *history) isDone(digest string, print fingerprint, generation int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.letGo != 0 && h.letGo != generation {
+		return false
+	}
 	aged := h.ignores != nil && !time.Now().Before(h.ignoresUntil)
 	return h.observed == digest && h.print == print && !aged && !h.restart.required && !h.isUnsaved()
 }
@@ -83,10 +87,11 @@ func (h *history) isUnsaved() bool {
 }
 
 // done notes that nothing is left to do for a document and its inputs, unless forgetInputs was called since the pass
-// began. forgotten is what timesForgotten gave then.
-func (h *history) done(digest string, print fingerprint, forgotten int) {
+// began. forgotten is what timesForgotten gave then. letGo is that of the plan.
+func (h *history) done(digest string, print fingerprint, forgotten int, letGo int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.letGo = letGo
 	if h.print = print; h.forgotten == forgotten {
 		h.observed = digest
 	}

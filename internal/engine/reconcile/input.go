@@ -15,6 +15,7 @@ type input struct {
 	device    *fleet.Registered // nil: the device is not registered
 	current   *fleet.Registry   // the present registry
 	admitted  *generation       // the generation to which the device is admitted
+	replaced  *fleet.Registry   // the registry that a foretold change replaces; nil: the plan is that of now
 	mode      fleet.Mode
 	known     Known
 	templates []fleet.Template // that apply to the device at the admitted generation

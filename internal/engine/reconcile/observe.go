@@ -79,7 +79,7 @@ func (p *pass) observeNewest(ctx context.Context, in input) (_ input, ended bool
 // endWhereSettled ends the pass when the last one left nothing to do for the document with this digest and for the
 // present inputs. The result of that pass then holds for the present generation, too.
 func (p *pass) endWhereSettled(in input, digest string) (ended bool) {
-	if !p.history.isDone(digest, p.print) {
+	if !p.history.isDone(digest, p.print, in.admitted.registry.Generation) {
 		return false
 	}
 	if last := p.history.lastPass(); last.Observed != "" {

@@ -149,7 +149,7 @@ func (p *pass) planFailed(in input, err error) error {
 	p.unplannable = true
 	p.held.Put(p.id, nil)
 	p.report(p.id, plan.Findings{Result: plan.Unplannable, Reason: fleet.Reason(err), Next: known.Hint})
-	p.history.done(in.digest, p.print, p.forgotten)
+	p.history.done(in.digest, p.print, p.forgotten, 0)
 	p.keepPass(fleet.Pass{Generation: in.admitted.registry.Generation, Observed: in.digest, Failed: fleet.Reason(err)})
 	return err
 }
@@ -185,7 +185,7 @@ func (p *pass) act(ctx context.Context, now planned) error {
 		p.history.forgetInputs() // the next pass plans anew when Muster goes on
 		return nil
 	}
-	p.history.done(now.digest, p.print, p.forgotten)
+	p.history.done(now.digest, p.print, p.forgotten, now.letGo)
 	if len(now.result.Ignores) > 0 && now.known.Online {
 		p.queue.later(p.item, p.history.untilIgnores())
 	}

@@ -3,8 +3,6 @@ package reconcile
 import (
 	"cmp"
 	"context"
-	"slices"
-	"sync"
 	"time"
 
 	"muster/internal/core/desired"
@@ -21,6 +19,7 @@ type planned struct {
 	left   []plan.Change     // changes that a person's change leaves out, with the reason
 	wanted []stconfig.Change // the differences that a person's change is to make
 	plan   plan.Plan
+	letGo  int64 // generation as of which the plan depends on who let templates go; 0: it does not
 }
 
 // makePlan makes the plan of an input. It neither reads the daemon nor changes anything. Programs of templates run in
@@ -57,8 +56,10 @@ func (e *Engine) fold(ctx context.Context, in input) (folded, error) {
 
 // planFolded makes the plan for what the fold gave.
 func (e *Engine) planFolded(ctx context.Context, f folded) (planned, error) {
-	made, err := plan.Make(e.planInput(ctx, f))
-	return planned{input: f.input, result: f.result, plan: made}, cmp.Or(f.secrets.err, err)
+	admins := e.newResponsible(f.input)
+	made, err := plan.Make(e.planInput(ctx, f, admins))
+	now := planned{input: f.input, result: f.result, plan: made, letGo: admins.asOf}
+	return now, cmp.Or(f.secrets.err, admins.err, err)
 }
 
 // observed gives the document that the plan was made from, with the ignore patterns of folders for which templates
@@ -88,15 +89,26 @@ func foldedInput(fold desired.Input, r desired.Result, secrets *secretCache) pla
 	return plan.Input{
 		Device: fold.Device, Observed: r.Observed(), Desired: r.Desired, Base: r.Base, Secret: secrets.text,
 		Why:          func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) },
-		ByAdmins:     sync.OnceValue(func() stconfig.Value { return desired.ByAdmins(fold, r) }),
+		ByAdmins:     func() (stconfig.Value, error) { return byAdmins(fold, r) },
 		MadeByAdmins: r.MadeByAdmins,
 	}
 }
 
+// byAdmins gives what the templates of admins make by themselves. Where they fail by themselves, nothing counts as
+// asked for by admins. Any other error passes, so the plan is made again.
+func byAdmins(fold desired.Input, r desired.Result) (stconfig.Value, error) {
+	alone, err := desired.ByAdmins(fold, r)
+	if isLasting(err) {
+		return stconfig.Value{}, nil
+	}
+	return alone, err
+}
+
 // planInput gives the whole input of a plan: what the fold gave, and what is known about the device.
-func (e *Engine) planInput(ctx context.Context, f folded) plan.Input {
+func (e *Engine) planInput(ctx context.Context, f folded, admins *responsible) plan.Input {
 	in := foldedInput(f.from, f.result, f.secrets)
 	in.Generation, in.Digest, in.Facts = f.admitted.registry.Generation, f.digest, e.guardFacts(ctx, f.input)
+	in.Facts.ByAdmin = func(template int64) bool { return admins.byAdmin(ctx, template) }
 	in.SamePhrase = plan.SamePhrase(f.base, f.id, e.o.DigestKey)
 	in.Consent = func(c plan.Change) bool { return f.consented(c, e.o.DigestKey) }
 	in.Stopped = func(key stconfig.Key) string { return f.stopped[key.String()] }
@@ -123,7 +135,6 @@ func (e *Engine) guardFacts(ctx context.Context, in input) plan.Facts {
 		Registered:  func(id fleet.DeviceID) bool { return current.Devices[id] != nil },
 		FolderPaths: func() ([]string, error) { return e.o.Store.FolderPaths(ctx, in.id) },
 		OthersVars:  func(template int64) []string { return othersVars(admitted, in.id, template) },
-		ByAdmin:     e.byAdmin(ctx, in),
 		AddressOf:   func(id fleet.DeviceID) string { return addressOf(admitted, id) },
 	}
 }
@@ -133,34 +144,6 @@ func addressOf(r *fleet.Registry, id fleet.DeviceID) string {
 		return d.APIAddress
 	}
 	return ""
-}
-
-// byAdmin gives the function that tells whether an admin is responsible for what a template does on a device, or for
-// its end there. It asks the store once for each template. Where a template would only go, the role of the person who
-// asks for the plan decides.
-func (e *Engine) byAdmin(ctx context.Context, in input) func(template int64) bool {
-	id, known := in.id, map[int64]bool{}
-	has := func(r *fleet.Registry, template int64) (t fleet.Template, has bool) {
-		apply := r.TemplatesOf(id)
-		if at := slices.IndexFunc(apply, func(t fleet.Template) bool { return t.ID == template }); at >= 0 {
-			return apply[at], true
-		}
-		return t, false
-	}
-	return func(template int64) bool {
-		if is, asked := known[template]; asked {
-			return is
-		}
-		if t, applies := has(in.admitted.registry, template); applies {
-			known[template] = t.SavedByAdmin()
-		} else if _, applies := has(in.current, template); applies {
-			known[template] = fleet.RoleOf(ctx) == fleet.RoleAdmin
-		} else {
-			role, err := e.o.Store.LetGoBy(ctx, id, template)
-			known[template] = err == nil && role == fleet.RoleAdmin
-		}
-		return known[template]
-	}
 }
 
 // othersVars gives the vars on a device because of which an admin's template does not count as an admin's: somebody

@@ -25,9 +25,9 @@ type Store interface {
 	BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.BaseEntry, error)
 	// FolderPaths gives all paths at which folders of a device were ever seen.
 	FolderPaths(ctx context.Context, id fleet.DeviceID) ([]string, error)
-	// LetGoBy gives the role of the person whose change had a template apply to a device no longer, "" where that is not
-	// known.
-	LetGoBy(ctx context.Context, device fleet.DeviceID, template int64) (fleet.Role, error)
+	// LetGoBy gives the role of the person whose change had a template apply to a device no longer, as of a generation.
+	// It is "" where that is not known.
+	LetGoBy(ctx context.Context, device fleet.DeviceID, template, generation int64) (fleet.Role, error)
 	// PutBaseEntries replaces the ownership records of a device.
 	PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries []fleet.BaseEntry) error
 	IntentStore

@@ -190,6 +190,9 @@ func (w *whatIf) plan(ctx context.Context, g *generation, id fleet.DeviceID) (pl
 	if in.device == nil {
 		return planned{input: in}, nil
 	}
+	if g != w.now {
+		in.replaced = w.now.registry
+	}
 	if m := w.queue.find(id); m != nil {
 		if in.ignores = m.history.lastIgnores(); g != w.then {
 			in = in.remembering(&m.history)

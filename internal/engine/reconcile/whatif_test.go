@@ -19,7 +19,8 @@ func (b *bench) effects(templates ...fleet.TaggedTemplate) map[fleet.DeviceID]pl
 	then := *now
 	then.Templates = templates
 	got := map[fleet.DeviceID]plan.Effect{}
-	if err := b.engine.WhatIf(b.t.Context(), now, &then, func(e plan.Effect) { got[e.Device] = e }); err != nil {
+	admin := fleet.WithRole(b.t.Context(), fleet.RoleAdmin)
+	if err := b.engine.WhatIf(admin, now, &then, func(e plan.Effect) { got[e.Device] = e }); err != nil {
 		b.t.Fatal(err)
 	}
 	return got

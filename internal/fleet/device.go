@@ -2,8 +2,10 @@ package fleet
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -123,3 +125,13 @@ type Access struct {
 
 // Access returns the API key and port in the device's record.
 func (d Device) Access() Access { return Access{Key: d.APIKey, Port: d.APIPort} }
+
+// FreeLabel gives the label, or where it is among those that are taken the label with the first number that makes it
+// free: "vm-2". A blank label stays blank.
+func FreeLabel(label string, taken []string) string {
+	free := label
+	for n := 2; label != "" && slices.Contains(taken, free); n++ {
+		free = fmt.Sprintf("%s-%d", label, n)
+	}
+	return free
+}

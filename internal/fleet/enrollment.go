@@ -206,6 +206,9 @@ type Enrollment struct {
 	Tags    []Tag  // of the enrol key, or chosen by an administrator
 	Pin     string // fingerprint of the certificate of its API; "": none
 	KeyHash string // hash of the enrol key; "": an administrator accepted the device
+	// OwnName says that the label is the name that the device tells of itself. Where a device has that label already,
+	// the store adds the first free number: "vm-2".
+	OwnName bool
 	Detail  string // for the audit: how the device was enrolled
 }
 

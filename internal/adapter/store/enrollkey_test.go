@@ -216,3 +216,40 @@ func TestADecisionIsForgottenWithTheKeysThatItIsAbout(t *testing.T) {
 		}
 	})
 }
+
+// Fifty virtual machines came in as fifty devices with the label "vm".
+func TestDevicesThatComeByThemselvesHaveLabelsOfTheirOwn(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		const devices = 8
+		var wg sync.WaitGroup
+		labels := make([]string, devices)
+		for n := range devices {
+			wg.Go(func() {
+				e := enrolling(n+1, fleet.EnrollKey{})
+				e.Device.Label, e.OwnName = "vm", n < devices-1
+				if n == devices-2 {
+					e.Device.Label = "v%"
+				}
+				if n == devices-1 {
+					e.Device.Label = "V"
+				}
+				done, err := s.EnrollDevice(t.Context(), e)
+				labels[n] = done.Label
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		slices.Sort(labels)
+		if want := []string{"V", "v%", "vm", "vm-2", "vm-3", "vm-4", "vm-5", "vm-6"}; !slices.Equal(labels, want) {
+			t.Errorf("got %q, want %q", labels, want)
+		}
+		given := enrolling(devices+1, fleet.EnrollKey{})
+		given.Device.Label = "vm"
+		if done, err := s.EnrollDevice(t.Context(), given); err != nil || done.Label != "vm" {
+			t.Errorf("a label that a person gave: got %q, %v", done.Label, err)
+		}
+	})
+}

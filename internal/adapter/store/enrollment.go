@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"muster/internal/fleet"
 )
@@ -31,6 +32,11 @@ func (e *editing) enroll() error {
 			return err
 		}
 	}
+	if e.Enroll.OwnName {
+		if device.Label, err = e.freeLabel(device.Label); err != nil {
+			return err
+		}
+	}
 	if err := device.ValidateKeyless(); err != nil {
 		return err
 	}
@@ -50,6 +56,14 @@ func (e *editing) enroll() error {
 		}
 	}
 	return nil
+}
+
+// freeLabel gives a label that no device has. Only one transaction writes at a time, so no other takes the label.
+func (t *tx) freeLabel(label string) (string, error) {
+	taken, err := collect(t.ctx, t.session, func(row scanner) (taken string, err error) {
+		return taken, row.Scan(&taken)
+	}, `SELECT label FROM devices WHERE substr(label, 1, $1) = $2`, utf8.RuneCountInString(label), label)
+	return fleet.FreeLabel(label, taken), err
 }
 
 // enrollByKey checks that the enrol key registers this device with these tags. An administrator gave the tags to the

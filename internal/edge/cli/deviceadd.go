@@ -13,6 +13,7 @@ import (
 type deviceAddCommand struct {
 	connection
 	output
+	asking
 	ID      string   `arg:"" help:"Device ID, in any spelling."`
 	Label   string   `env:"-" help:"Name for people." placeholder:"TEXT"`
 	Address string   `env:"-" help:"Host name or IP of the daemon's API; without it, the address is discovered." placeholder:"HOST"`
@@ -40,6 +41,9 @@ func (c *deviceAddCommand) Run(ctx context.Context, env *environment) error {
 	}
 	server, err := c.client()
 	if err != nil {
+		return err
+	}
+	if err := c.agreedLabel(ctx, env, server, c.Label, string(id)); err != nil {
 		return err
 	}
 	key = strings.TrimSpace(key)

@@ -60,7 +60,10 @@ func (c *deviceEditCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	put := api.PutDevice{APIAddress: &current.APIAddress, APIPort: &current.APIPort, Label: &current.Label}
-	if c.Label != nil {
+	if c.Label != nil && *c.Label != current.Label {
+		if err := c.agreedLabel(ctx, env, server, *c.Label, device.DeviceID); err != nil {
+			return err
+		}
 		put.Label = c.Label
 	}
 	if c.Address != nil {
@@ -271,6 +274,11 @@ func (c *deviceEditCommand) change(ctx context.Context, env *environment, server
 	change deviceChange) error {
 	if change.record == nil && change.fleet.Devices == nil {
 		return c.done(env, now.DeviceID, now.Device, "It is so already: nothing was changed.")
+	}
+	if label := change.fleet.Devices[now.DeviceID].Label; label != nil {
+		if err := c.agreedLabel(ctx, env, server, *label, now.DeviceID); err != nil {
+			return err
+		}
 	}
 	planned, err := c.show(ctx, env, server, now, change)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 type enrollCommand struct {
 	connection
+	asking
 	Fingerprint string        `help:"Fingerprint of the server's certificate, or of its public key, as the server prints it when it starts; no other is trusted then." placeholder:"sha256:HEX"`
 	Home        string        `help:"Home folder of the Syncthing daemon." default:"${syncthingHome}" env:"MUSTER_SYNCTHING_HOME" type:"path"`
 	Address     string        `help:"Host name or IP by which the server reaches the daemon; without it, the one in the daemon's configuration." placeholder:"HOST"`
@@ -62,9 +63,11 @@ func (c *enrollCommand) Run(ctx context.Context, env *environment) error {
 	id := string(daemon.ID)
 	if body.Label == nil {
 		body.Label, err = c.label(ctx, server, daemon)
-		if err != nil {
-			return err
-		}
+	} else {
+		err = c.agreedLabel(ctx, env, server, *body.Label, id)
+	}
+	if err != nil {
+		return err
 	}
 	stored, created, err := c.register(ctx, env, server, daemon, body)
 	if err != nil {
@@ -179,7 +182,8 @@ func isLoopbackHost(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// label is the stored one where the device is registered already, else the daemon's own name, else this machine's.
+// label is the stored one where the device is registered already, else the daemon's own name, else this machine's,
+// with a number where another device has it.
 func (c *enrollCommand) label(ctx context.Context, server *client.Client, daemon *agent.Home) (*string, error) {
 	stored, err := server.Device(ctx, string(daemon.ID))
 	switch {
@@ -188,7 +192,8 @@ func (c *enrollCommand) label(ctx context.Context, server *client.Client, daemon
 	case fleet.CodeOf(err) != fleet.CodeNotFound:
 		return nil, err
 	}
-	return new(nameOfDaemon(daemon)), nil
+	free, err := freeLabel(ctx, server, nameOfDaemon(daemon))
+	return &free, err
 }
 
 // nameOfDaemon is the daemon's own name, else this machine's.

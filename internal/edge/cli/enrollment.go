@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"muster/api"
@@ -13,7 +12,7 @@ import (
 
 type enrollmentCommand struct {
 	List   enrollmentListCommand   `cmd:"" help:"List devices whose agents ask to be accepted, and those that were rejected."`
-	Accept enrollmentAcceptCommand `cmd:"" help:"Manage a device whose agent asks, or that was rejected."`
+	Accept enrollmentAcceptCommand `cmd:"" help:"Manage devices whose agents ask, or that were rejected."`
 	Reject enrollmentVerb          `cmd:"" help:"Refuse a device whose agent asks, until it is accepted or forgotten."`
 	Forget enrollmentVerb          `cmd:"" help:"Forget that a device was rejected: it asks again."`
 }
@@ -60,87 +59,46 @@ func (c *enrollmentListCommand) Run(ctx context.Context, env *environment, serve
 	return nil
 }
 
-// enrollingDevice is the device that a command is about.
-type enrollingDevice struct {
-	Device string `arg:"" help:"Device ID, or how it begins; at least four groups of it for accept."`
-}
-
 // acceptLetters are how many characters of an ID, without hyphens, prove which device is meant: four of its groups. A
 // key whose ID begins with a few given characters can be computed.
 const acceptLetters = 28
 
-// begins is how the device's ID begins, without hyphens.
-func (c *enrollingDevice) begins() string {
-	if id, err := fleet.ParseDeviceID(c.Device); err == nil {
+// idBegins is how the ID begins that a person gave, without hyphens.
+func idBegins(given string) string {
+	if id, err := fleet.ParseDeviceID(given); err == nil {
 		return withoutHyphens(string(id))
 	}
-	return withoutHyphens(strings.ToUpper(c.Device))
+	return withoutHyphens(strings.ToUpper(given))
 }
 
 func withoutHyphens(id string) string { return strings.ReplaceAll(id, "-", "") }
 
-// find is the one device that asks and whose ID begins as given.
-func (c *enrollingDevice) find(ctx context.Context, server *client.Client) (api.Enrollment, error) {
-	all, err := server.Enrollments(ctx, client.List{})
-	if err != nil {
-		return api.Enrollment{}, err
+// enrollingNamed is the one device of those that ask whose ID begins as given.
+func enrollingNamed(all []api.Enrollment, given string) (found api.Enrollment, err error) {
+	begins, count := idBegins(given), 0
+	for _, asks := range all {
+		if begins != "" && strings.HasPrefix(withoutHyphens(asks.DeviceID), begins) {
+			found = asks
+			count++
+		}
 	}
-	begins := c.begins()
-	all = slices.DeleteFunc(all, func(e api.Enrollment) bool {
-		return begins == "" || !strings.HasPrefix(withoutHyphens(e.DeviceID), begins)
-	})
-	switch len(all) {
+	switch count {
 	case 0:
-		return api.Enrollment{}, &fleet.Error{Code: fleet.CodeNotFound,
-			Message: fmt.Sprintf("no device asks whose ID begins with %q", c.Device),
+		return found, &fleet.Error{Code: fleet.CodeNotFound,
+			Message: fmt.Sprintf("no device asks whose ID begins with %q", given),
 			Hint:    "`muster enrollment list` shows those that do."}
 	case 1:
-		return all[0], nil
+		return found, nil
 	}
-	return api.Enrollment{}, &fleet.Error{Code: fleet.CodeInvalid,
-		Message: fmt.Sprintf("the IDs of %d devices begin with %q", len(all), c.Device),
+	return found, &fleet.Error{Code: fleet.CodeInvalid,
+		Message: fmt.Sprintf("the IDs of %d devices begin with %q", count, given),
 		Hint:    "Give more letters of the ID."}
-}
-
-type enrollmentAcceptCommand struct {
-	connection
-	output
-	enrollingDevice
-	Label string   `env:"-" help:"Label; without it the name of the machine, as its agent tells." placeholder:"TEXT"`
-	Tag   []string `env:"-" help:"Tags to attach, with commas between, or one after each --tag." placeholder:"TAG"`
-}
-
-// Run registers the device.
-func (c *enrollmentAcceptCommand) Run(ctx context.Context, env *environment) error {
-	if len(c.begins()) < acceptLetters {
-		return &fleet.Error{Code: fleet.CodeInvalid,
-			Message: fmt.Sprintf("%q is too short to accept a device by: an ID that begins so can be computed", c.Device),
-			Hint: "Give at least the first four groups of the ID. `muster enrollment list` shows it; compare it with " +
-				"the one that Syncthing shows on that machine."}
-	}
-	server, err := c.client()
-	if err != nil {
-		return err
-	}
-	asks, err := c.find(ctx, server)
-	if err != nil {
-		return err
-	}
-	how := api.AcceptEnrollment{Label: given(c.Label)}
-	if len(c.Tag) > 0 {
-		how.Tags = &c.Tag
-	}
-	device, err := server.AcceptEnrollment(ctx, asks.DeviceID, how)
-	if err != nil {
-		return err
-	}
-	return c.done(env, device.DeviceID, device, "Accepted "+named(device)+".")
 }
 
 // enrollmentVerb is a command that sends one request about a device that asks.
 type enrollmentVerb struct {
 	removing
-	enrollingDevice
+	Device   string `arg:"" help:"Device ID, or how it begins."`
 	request  func(*client.Client, context.Context, string) error
 	change   string // the change, as programs read it
 	question string // {id} is the device's, also in done
@@ -149,7 +107,11 @@ type enrollmentVerb struct {
 
 // Run asks and sends the request.
 func (c *enrollmentVerb) Run(ctx context.Context, env *environment, server *client.Client) error {
-	asks, err := c.find(ctx, server)
+	all, err := server.Enrollments(ctx, client.List{})
+	if err != nil {
+		return err
+	}
+	asks, err := enrollingNamed(all, c.Device)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func TestEnrollmentCommandsTakeTheUniqueBeginningOfAnID(t *testing.T) {
 		}
 	}
 	for args, says := range map[string]string{"reject M": "2 devices", "reject X": "no device asks",
-		"accept ": "expected"} {
+		"accept ": "give the devices to accept"} {
 		url, decided := askingServer(t, 0)
 		all := append([]string{"enrollment"}, strings.Fields(args)...)
 		if code, _, errs := run(t, append(all, "--token", "x", "--server", url)...); code == exitDone ||
@@ -97,6 +97,27 @@ func TestEnrollByKeyRefusesWhatTheKeyDecides(t *testing.T) {
 		args := append([]string{"enroll", "--home", home, "--server", "http://127.0.0.1:1"}, strings.Fields(flags)...)
 		if code, _, errs := run(t, args...); !refuses(code) || !strings.Contains(errs, says) {
 			t.Errorf("%s: got %d, %q", flags, code, errs)
+		}
+	}
+}
+
+// Twenty machines had to be accepted by twenty commands.
+func TestAcceptTakesSeveralDevicesAndAllThatWait(t *testing.T) {
+	first, second := "POST enrollments/"+firstAsking+"/accept ", "POST enrollments/"+secondAsking+"/accept "
+	for args, want := range map[string]string{
+		"accept " + firstAsking + " " + secondAsking + " --tag a":   first + `{"tags":["a"]}` + "\n" + second + `{"tags":["a"]}`,
+		"accept --all --tag a --yes":                                first + `{"tags":["a"]}`,
+		"accept --all --tag a":                                      "",
+		"accept":                                                    "",
+		"accept --all " + firstAsking:                               "",
+		"accept " + firstAsking + " MRIW7OK":                        "",
+		"accept " + firstAsking + " " + secondAsking + " --label x": "",
+	} {
+		url, decided := askingServer(t, 0)
+		code, out, errs := run(t, append(append([]string{"enrollment"}, strings.Fields(args)...), "--token", "x",
+			"--server", url)...)
+		if got := strings.Join(*decided, "\n"); got != want || (code == exitDone) != (want != "") {
+			t.Errorf("%s: got %d, %q, %q, and sent %s", args, code, out, errs, got)
 		}
 	}
 }

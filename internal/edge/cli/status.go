@@ -273,6 +273,9 @@ func deviceNamed(ctx context.Context, server *client.Client, name string) (api.D
 	if err != nil {
 		return api.Device{}, err
 	}
+	if named := labelled(all, name, ""); len(named) == 1 {
+		return named[0], nil
+	}
 	all = slices.DeleteFunc(all, func(d api.Device) bool {
 		return d.Label != name && !strings.HasPrefix(d.DeviceID, strings.ToUpper(name))
 	})

@@ -81,7 +81,8 @@ func (e *Enrollments) Enroll(ctx context.Context, keyHash string, claim fleet.De
 		return fleet.Device{}, err
 	}
 	stored, err := e.register(ctx, fleet.Enrollment{Device: device, Pin: claim.Pin, KeyHash: keyHash, Tags: tags,
-		Detail: fmt.Sprintf("by muster enroll on its machine, from %s", from.IP)})
+		OwnName: true, // Who has an enrol key cannot see the labels of the fleet.
+		Detail:  fmt.Sprintf("by muster enroll on its machine, from %s", from.IP)})
 	if err == nil {
 		e.forget(id)
 	}

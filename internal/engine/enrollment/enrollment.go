@@ -123,7 +123,7 @@ func (e *Enrollments) admitByKey(ctx context.Context, a fleet.Arrival) (fleet.En
 	key, err := e.Recognise(ctx, a.Key.Reveal())
 	if err == nil {
 		_, err = e.register(ctx, fleet.Enrollment{
-			Device: deviceOf(a, ""), KeyHash: key.Hash, Tags: key.Tags,
+			Device: deviceOf(a, ""), KeyHash: key.Hash, Tags: key.Tags, OwnName: true,
 			Detail: fmt.Sprintf("by its agent, from %s, with the enrol key %s", a.Address, key.ID),
 		})
 	}

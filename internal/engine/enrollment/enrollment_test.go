@@ -217,3 +217,15 @@ func TestAChallengeEndsAfterTwoMinutes(t *testing.T) {
 		}
 	})
 }
+
+func TestOnlyALabelThatNobodyGaveIsMadeUnique(t *testing.T) {
+	k := &kept{}
+	e := newEnrollments(k)
+	for label, own := range map[string]bool{"": true, "nas": false} {
+		k.registered = nil
+		admit(t, e, fleet.Arrival{Device: deviceN(1), Name: "vm", Address: "192.0.2.1"})
+		if _, err := e.Accept(t.Context(), deviceN(1), label, nil); err != nil || k.registered[0].OwnName != own {
+			t.Errorf("%q: got %+v, %v", label, k.registered, err)
+		}
+	}
+}

@@ -65,7 +65,8 @@ func (e *Enrollments) asks(ctx context.Context, id fleet.DeviceID) (fleet.Enroll
 	return *decision.Rejected, nil
 }
 
-// Accept registers a device that waits or was rejected, with a label ("": the name that its agent tells) and tags.
+// Accept registers a device that waits or was rejected, with a label ("": the name that its agent tells, made unique)
+// and tags.
 func (e *Enrollments) Accept(ctx context.Context, id fleet.DeviceID, label string, tags []fleet.Tag) (fleet.Device,
 	error) {
 	asks, err := e.asks(ctx, id)
@@ -73,7 +74,7 @@ func (e *Enrollments) Accept(ctx context.Context, id fleet.DeviceID, label strin
 		return fleet.Device{}, err
 	}
 	stored, err := e.register(ctx, fleet.Enrollment{Device: deviceOf(asks.Arrival, label), Tags: tags,
-		Detail: fmt.Sprintf("its agent asked from %s", asks.Address)})
+		OwnName: label == "", Detail: fmt.Sprintf("its agent asked from %s", asks.Address)})
 	if err == nil || fleet.CodeOf(err) == fleet.CodeConflict {
 		e.forget(id)
 	}

@@ -10,6 +10,15 @@ export function useLabels(): ReadonlyMap<string, string> {
   return useMemo(() => new Map((data?.devices ?? []).map((row) => [row.deviceID, brief(row.label, 60)])), [data]);
 }
 
+/** useHasLabel tells whether a device has exactly this label already. */
+export function useHasLabel(): (label: string) => boolean {
+  const { data } = useQuery(inventory());
+  return useMemo(() => {
+    const labels = new Set((data?.devices ?? []).map((row) => row.label));
+    return (label) => label !== "" && labels.has(label);
+  }, [data]);
+}
+
 /** useTemplateNames gives the label of every template by ID, as short. */
 export function useTemplateNames(): ReadonlyMap<number, string> {
   const { data } = useQuery(queries.templates());

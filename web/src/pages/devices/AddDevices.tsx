@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 import { api, ask, root } from "../../api/client";
 import { each } from "../../api/each";
+import { useHasLabel } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { Act, done } from "../../ui/act";
 import { plural, sentence } from "../../ui/format";
@@ -112,6 +113,7 @@ function One({ onClose }: { onClose: () => void }) {
   const known = useQuery(queries.tags());
   const [device, setDevice] = useState(empty);
   const [tags, setTags] = useState<string[]>([]);
+  const hasLabel = useHasLabel();
   const set = (part: Partial<NewDevice>) => setDevice({ ...device, ...part });
   return (
     <Stack>
@@ -165,6 +167,19 @@ function One({ onClose }: { onClose: () => void }) {
           disabled={device.deviceID.trim() === "" || device.apiKey === ""}
           why="Device ID and API key are needed."
           says={`${device.label || "The device"} is registered`}
+          confirm={
+            hasLabel(device.label)
+              ? {
+                  title: "Give the label to a second device?",
+                  verb: "Add",
+                  body: (
+                    <Text>
+                      A device has the label {device.label.slice(0, 60)} already. Commands could not tell the two apart by it.
+                    </Text>
+                  ),
+                }
+              : undefined
+          }
           run={async () => {
             await register({ ...device, deviceID: device.deviceID.trim(), ...hostAndPort(device.apiAddress) }, tags);
             setDevice(empty);
@@ -184,6 +199,8 @@ function Many({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [failures, setFailures] = useState<{ item: NewDevice; reason: string }[]>([]);
   const { devices, errors } = readPaste(text);
+  const hasLabel = useHasLabel();
+  const alike = devices.filter((one, at) => hasLabel(one.label) || (one.label !== "" && devices.findIndex((other) => other.label === one.label) < at));
   return (
     <Stack>
       <Textarea
@@ -224,6 +241,21 @@ function Many({ onClose }: { onClose: () => void }) {
           variant="filled"
           disabled={devices.length === 0}
           why="Paste at least one device."
+          confirm={
+            alike.length > 0
+              ? {
+                  title: "Give labels to second devices?",
+                  verb: "Add",
+                  body: (
+                    <Text>
+                      Commands could not tell devices apart by these labels, which another has:{" "}
+                      {alike.slice(0, 10).map((one) => one.label.slice(0, 60)).join(", ")}
+                      {alike.length > 10 && ` and ${alike.length - 10} more`}.
+                    </Text>
+                  ),
+                }
+              : undefined
+          }
           run={async () => {
             const outcome = await each(devices, (device) => register(device, []), () => undefined);
             setFailures(outcome.failed);

@@ -3,6 +3,7 @@ import { IconKey, IconPlugConnected } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ask, type Schemas } from "../../api/client";
+import { useHasLabel } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import { Act } from "../../ui/act";
@@ -94,6 +95,7 @@ function Answer({ one }: { one: Enrollment }) {
   const known = useQuery(queries.tags());
   const [label, setLabel] = useState("");
   const [tags, setTags] = useState<string[]>([]);
+  const hasLabel = useHasLabel();
   const name = label.trim() || one.name || shortID(one.deviceID);
   return (
     <Row end nowrap>
@@ -114,6 +116,7 @@ function Answer({ one }: { one: Enrollment }) {
               <TextInput
                 label="Label"
                 placeholder={one.name.slice(0, 100)}
+                error={hasLabel(label.trim()) && "Another device has it: commands could not tell the two apart"}
                 value={label}
                 onChange={(event) => setLabel(event.currentTarget.value)}
               />

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+// labelled are the devices with exactly this label, except the one with an ID.
+func labelled(all []api.Device, label, except string) (named []api.Device) {
+	for _, d := range all {
+		if d.Label == label && d.DeviceID != except {
+			named = append(named, d)
+		}
+	}
+	return named
+}
+
+// agreedLabel is an error unless no other device has the label, or the person wants a second one: a label that two
+// devices have names neither of them in commands.
+func (a asking) agreedLabel(ctx context.Context, env *environment, server *client.Client, label, id string) error {
+	if a.Yes || label == "" {
+		return nil
+	}
+	all, err := server.Devices(ctx, client.List{Search: label})
+	if err != nil {
+		return err
+	}
+	if others := labelled(all, label, id); len(others) > 0 {
+		return confirm(env, fmt.Sprintf("%s has the label %q already, so commands could not tell the two apart by it. "+
+			"Give it to %s, too?", fleet.DeviceID(others[0].DeviceID).Short(), printable(label), fleet.DeviceID(id).Short()))
+	}
+	return nil
+}
+
+// freeLabel is the name, or the name with the first number that makes it a label of no device.
+func freeLabel(ctx context.Context, server *client.Client, name string) (string, error) {
+	all, err := server.Devices(ctx, client.List{Search: name})
+	taken := make([]string, len(all))
+	for i, d := range all {
+		taken[i] = d.Label
+	}
+	return fleet.FreeLabel(name, taken), err
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"muster/api"
+	"muster/client"
+)
+
+// labelsServer has devices, and keeps the labels that are stored.
+func labelsServer(t *testing.T, devices ...api.Device) (address string, stored *[]string) {
+	t.Helper()
+	stored = &[]string{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var value any = devices
+		switch id := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]; {
+		case r.Method == http.MethodPut:
+			var put api.PutDevice
+			_ = json.NewDecoder(r.Body).Decode(&put)
+			*stored = append(*stored, *put.Label)
+			value = api.Device{DeviceID: id, Label: *put.Label}
+		case id != "devices":
+			value = devices[0]
+		}
+		_ = json.NewEncoder(w).Encode(value)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, stored
+}
+
+// `muster status vm` answered "vm may be vm, VMxxxxx": the label was as good as the first letters of any ID.
+func TestAnExactLabelWinsOverTheFirstLettersOfAnID(t *testing.T) {
+	two := []api.Device{{DeviceID: "VMABCDE-1", Label: "nas"}, {DeviceID: "ZZZ", Label: "vm"}}
+	for name, want := range map[string]string{"vm": "ZZZ", "VM": "VMABCDE-1", "vma": "VMABCDE-1"} {
+		address, _ := labelsServer(t, two...)
+		server, err := client.New(address, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := deviceNamed(t.Context(), server, name); err != nil || got.DeviceID != want {
+			t.Errorf("%s: got %q, %v; want %s", name, got.DeviceID, err, want)
+		}
+	}
+	address, _ := labelsServer(t, append(two, api.Device{DeviceID: "YYY", Label: "vm"})...)
+	code, _, errs := run(t, "device", "get", "vm", "--token", "x", "--server", address)
+	if code == exitDone || !strings.Contains(errs, "YYY") || !strings.Contains(errs, "VMABCDE") {
+		t.Errorf("two with the label: got %d, %q", code, errs)
+	}
+}
+
+// A second device got the label of the first without a word, and no command could name either by it.
+func TestASecondEqualLabelIsAskedAbout(t *testing.T) {
+	nas := api.Device{DeviceID: idNAS, Label: "nas"}
+	key := write(t, t.TempDir(), "key", "k")
+	home := daemonHome(t, "127.0.0.1:8384")
+	for name, args := range map[string][]string{
+		"add":    {"device", "add", idLaptop, "--label", "nas", "--key-file", key},
+		"edit":   {"device", "edit", idLaptop, "--label", "nas"},
+		"enroll": {"enroll", "--home", home, "--label", "nas", "--no-pin", "--wait", "0s"},
+	} {
+		for _, agreed := range []bool{false, true} {
+			laptop := api.Device{DeviceID: idLaptop, Label: "laptop"}
+			address, stored := labelsServer(t, laptop, nas)
+			all := append(args, "--token", "x", "--server", address)
+			if agreed {
+				all = append(all, "--yes")
+			}
+			code, out, errs := run(t, all...)
+			if asked := strings.Contains(out+errs, "has the label"); asked == agreed || (code == exitDone) != agreed ||
+				(len(*stored) == 1) != agreed {
+				t.Errorf("%s, agreed %v: got %d, %q, %q, stored %q", name, agreed, code, out, errs, *stored)
+			}
+		}
+	}
+}

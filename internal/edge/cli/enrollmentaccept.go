@@ -122,7 +122,7 @@ func (c *enrollmentAcceptCommand) agree(ctx context.Context, env *environment, s
 	}
 	return confirm(
 		env,
-		fmt.Sprintf("Accept %s with the tags %s? Whoever has one of these IDs gets what the templates give it.",
+		fmt.Sprintf("Accept %s with the tags %s? Templates with these tags apply to them at once.",
 			counted(len(asking), "device"), cmp.Or(strings.Join(c.Tag, ", "), "none")),
 	)
 }

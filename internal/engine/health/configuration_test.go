@@ -57,7 +57,7 @@ func TestWhatAPassFoundDecidesTheConfiguration(t *testing.T) {
 			plan.Findings{Result: plan.Unplannable, Reason: "line 3", Next: "Quote it."}, fleet.ConfigFailed, "line 3",
 			"Quote it.",
 		},
-		"held with its dependents": {of(plan.Change{Key: key(t, "devices.x"), Class: plan.Held, Dependent: true,
+		"held with its dependents": {of(plan.Change{Key: key(t, "ignores.photos"), Class: plan.Held, Dependent: true,
 			Reason: "left out together with folders.photos"}, held), fleet.ConfigHeld, "folders.photos.path: the path moves", ""},
 		"too old": {plan.Findings{Result: plan.TooOld}, fleet.ConfigFailed, "too old", "Upgrade"},
 		"access lost": {

@@ -24,6 +24,7 @@ type FolderStanding struct {
 	Peers       FolderPeers  `json:"peers"`
 	Error       *FolderError `json:"error" doc:"Why the daemon cannot go on with the folder; null: it can"`
 	Failed      int64        `json:"failed" doc:"Items that the daemon could not sync"`
+	PausedBy    *PausedBy    `json:"pausedBy" doc:"By whom it is paused; null: it is in another state, or that is not known"`
 
 	Besides []FolderFinding `json:"besides" nullable:"false" doc:"What is wrong besides the state, the worst first"`
 }
@@ -35,6 +36,15 @@ type FolderFinding struct {
 	Reason  string `json:"reason" doc:"Why it is so"`
 	Next    string `json:"next" doc:"What a person can do; may be blank"`
 	Since   *Time  `json:"since" format:"date-time" nullable:"true" doc:"When Muster saw it first; null: not known"`
+}
+
+// PausedBy is by whom a folder, or the connections of its device, are paused.
+type PausedBy struct {
+	Cause     string  `json:"cause" enum:"template,order,person" doc:"person: somebody at the daemon"`
+	Templates []int64 `json:"templates" nullable:"false" doc:"IDs of the templates that ask for it"`
+	Order     int64   `json:"order" doc:"The order of Muster; 0: it was none, or it is not for the caller"`
+	By        string  `json:"by" doc:"Who gave the order"`
+	At        *Time   `json:"at" format:"date-time" nullable:"true" doc:"When the order was given"`
 }
 
 // FolderPeers are the other devices that share a folder, in numbers.

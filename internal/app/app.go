@@ -366,6 +366,7 @@ func (a *App) newView() *view.View {
 		FolderState:    a.folderState,
 		FolderTroubles: a.folders.Troubles,
 		FolderStanding: a.folderStanding,
+		PausedBy:       a.pausedBy,
 		FolderHolders:  a.folderHolders,
 		Common:         a.common,
 		Mode:           a.o.Configurator,

@@ -10,11 +10,16 @@ type FolderStanding struct {
 	Reason string    // for people; never empty
 	Next   string    // what a person can do; "" when nothing needs to be done
 	Since  time.Time // when the state began; zero: unknown
-	AsOf   time.Time // when the daemon sent the numbers; zero: never
+	// Witnessed is set when Muster knew the folder in another state before Since, since its own start.
+	Witnessed bool
+	AsOf      time.Time // when the daemon sent the numbers; zero: never
 	// Trouble is set while a person should look at the folder.
 	Trouble bool
 	// Last is the last known state while State is FolderUnknown; nil when there was none.
 	Last *FolderState
+
+	// PausedBy is filled in while State is FolderPaused and it is known; see view.View.Explained.
+	PausedBy *PausedBy
 
 	Type   string // "sendreceive", "sendonly", "receiveonly" or "receiveencrypted"; "" while unknown
 	Paused bool

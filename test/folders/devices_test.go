@@ -2,6 +2,7 @@ package folders_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,7 +66,9 @@ func TestTroubleOfAWholeDeviceIsSaidAndGoesAgain(t *testing.T) {
 	}{
 		{"the disk of its home is full", w.testHomeFull},
 		{"Muster paused its connections", w.testPausedByOrder},
+		{"somebody paused its connections", w.testPausedByHand},
 		{"a template paused the folder", w.testPausedByTemplate},
+		{"a template paused its connections", w.testConnectionsPausedByTemplate},
 		{"both are islands", w.testIslands},
 		{"it is switched off", w.testSwitchedOff},
 	} {
@@ -91,19 +94,56 @@ func (w *world) testHomeFull(t *testing.T) {
 
 func (w *world) testPausedByOrder(t *testing.T) {
 	w.order(t, w.b, fleet.OrderPause)
-	if got := w.waitFolder(t, w.b, common, fleet.FolderPaused); !strings.Contains(got.Reason, "pauses its connections") {
+	got := w.waitPausedBy(t, fleet.PausedByOrder, "pauses its connections")
+	if got.PausedBy.Order == 0 || got.PausedBy.By == "" || got.PausedBy.At == nil ||
+		!strings.Contains(got.Reason, "by "+got.PausedBy.By) || !strings.Contains(got.Next, "muster device resume") {
 		t.Errorf("got %+v", got)
 	}
 	w.waitTrouble(t, w.a, fleet.FolderAlone, w.b.ID.Short())
 	w.order(t, w.b, fleet.OrderResume)
 }
 
+// waitPausedBy waits until the folder is paused on b, and it is said by whom.
+func (w *world) waitPausedBy(t *testing.T, want fleet.PauseCause, reason string) api.FolderStanding {
+	t.Helper()
+	return w.waitStanding(t, w.b, common, "paused by "+string(want), func(f api.FolderStanding) bool {
+		return f.State == fleet.FolderPaused.String() && f.PausedBy != nil && f.PausedBy.Cause == string(want) &&
+			strings.Contains(f.Reason, reason) && f.Next != ""
+	})
+}
+
+func (w *world) testPausedByHand(t *testing.T) {
+	toA := "/rest/config/devices/" + string(w.a.ID)
+	w.b.Patch(toA, `{"paused": true}`)
+	w.waitPausedBy(t, fleet.PausedByPerson, "a person at the daemon paused them")
+	w.b.Patch(toA, `{"paused": false}`)
+	w.waitCalm(t)
+	w.set(common, `{"paused": true}`)
+	if got := w.waitPausedBy(t, fleet.PausedByPerson, "a person at the daemon paused it"); !got.Paused {
+		t.Errorf("got %+v", got)
+	}
+	w.set(common, `{"paused": false}`)
+}
+
 func (w *world) testPausedByTemplate(t *testing.T) {
 	template := w.Template("set", "folders."+common+".paused", "true", "b")
-	if got := w.waitFolder(t, w.b, common, fleet.FolderPaused); !got.Paused {
+	got := w.waitPausedBy(t, fleet.PausedByTemplate, "as its templates ask")
+	if !got.Paused || !slices.Equal(got.PausedBy.Templates, []int64{template}) ||
+		!strings.Contains(got.Next, "Change the template") {
 		t.Errorf("got %+v", got)
 	}
 	w.waitTrouble(t, w.a, fleet.FolderAlone, "paused")
+	if err := w.Client.DeleteTemplate(t.Context(), template); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) testConnectionsPausedByTemplate(t *testing.T) {
+	template := w.Template("set", "devices."+string(w.a.ID)+".paused", "true", "b")
+	got := w.waitPausedBy(t, fleet.PausedByTemplate, "pauses its connections")
+	if got.Paused || !slices.Equal(got.PausedBy.Templates, []int64{template}) {
+		t.Errorf("got %+v", got)
+	}
 	if err := w.Client.DeleteTemplate(t.Context(), template); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,10 @@ import (
 // and a device has a few hundred bytes.
 const maxBaseKeyBytes = 2 << 10
 
+const selectBase = `
+	SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, run, implied, by_admin
+	FROM base_entries WHERE device_id = $1`
+
 // BaseEntries gives the ownership records of a device (what Muster wrote on it), sorted by key.
 func (s *Store) BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.BaseEntry, error) {
 	if _, err := s.registered(id); err != nil {
@@ -25,9 +29,23 @@ func (s *Store) BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.Bas
 }
 
 func (s *Store) baseEntries(ctx context.Context, q querier, id fleet.DeviceID) ([]fleet.BaseEntry, error) {
-	return collect(ctx, q, func(row scanner) (fleet.BaseEntry, error) { return s.scanBase(id, row) }, `
-		SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, run, implied, by_admin
-		FROM base_entries WHERE device_id = $1`, string(id))
+	return collect(ctx, q, func(row scanner) (fleet.BaseEntry, error) { return s.scanBase(id, row) }, selectBase,
+		string(id))
+}
+
+// BaseEntriesAt gives those ownership records of a device that are about the keys, in any order.
+func (s *Store) BaseEntriesAt(ctx context.Context, id fleet.DeviceID, keys []string) ([]fleet.BaseEntry, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	args := []any{string(id)}
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	entries, err := collect(ctx, pool{s.reads},
+		func(row scanner) (fleet.BaseEntry, error) { return s.scanBase(id, row) }, selectBase+
+			` AND key IN `+placeholders(2, len(keys)), args...)
+	return entries, failure("read base", err)
 }
 
 // PutBaseEntries replaces the base entries of a device outside of an intent, because a person's edit changed the

@@ -84,6 +84,22 @@ func (s *Store) Orders(ctx context.Context) ([]fleet.Order, error) {
 	return orders, failure("read orders", err)
 }
 
+// LastPausing gives the newest order to pause or resume that was carried out on a device; nil where none is kept.
+func (s *Store) LastPausing(ctx context.Context, id fleet.DeviceID) (*fleet.Order, error) {
+	orders, err := collect(ctx, pool{s.reads}, scanOrder, selectOrders+`
+		WHERE type IN ($1, $2) AND devices LIKE $3 ORDER BY id DESC`,
+		string(fleet.OrderPause), string(fleet.OrderResume), `%"`+string(id)+`"%`)
+	if err != nil {
+		return nil, failure("read orders", err)
+	}
+	for i := range orders {
+		if orders[i].HasOrdered(id) {
+			return &orders[i], nil
+		}
+	}
+	return nil, nil //nolint:nilnil // none is kept
+}
+
 // Order gives the order with this ID.
 func (s *Store) Order(ctx context.Context, id int64) (fleet.Order, error) {
 	orders, err := collect(ctx, pool{s.reads}, scanOrder, selectOrders+` WHERE id = $1`, id)

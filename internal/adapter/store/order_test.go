@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -36,6 +37,7 @@ func TestAnOrderIsKeptWithHowFarItIs(t *testing.T) {
 		if _, err := s.Order(ctx, 99); fleet.CodeOf(err) != fleet.CodeNotFound {
 			t.Errorf("got %v", err)
 		}
+		testLastPausing(ctx, t, s, order.Devices)
 		var what []string
 		for _, e := range must(s.Audit(ctx, fleet.AuditQuery{Limit: 10}))(t) {
 			what = append(what, e.What)
@@ -46,4 +48,27 @@ func TestAnOrderIsKeptWithHowFarItIs(t *testing.T) {
 			}
 		}
 	})
+}
+
+// testLastPausing has the order count that was carried out last, and no order to another device.
+func testLastPausing(ctx context.Context, t *testing.T, s *Store, devices []fleet.DeviceID) {
+	t.Helper()
+	give := func(kind fleet.OrderType, done int) fleet.Order {
+		order := must(s.BeginOrder(ctx, fleet.Order{Status: fleet.OrderRunning, OrderSpec: fleet.OrderSpec{Type: kind},
+			Tag: "all", Devices: devices}))(t)
+		order.Done = done
+		if err := s.PutOrder(ctx, order); err != nil {
+			t.Fatal(err)
+		}
+		return order
+	}
+	if got := must(s.LastPausing(ctx, devices[0]))(t); got != nil {
+		t.Errorf("before any order: got %+v", got)
+	}
+	both, one := give(fleet.OrderPause, 2), give(fleet.OrderResume, 1)
+	for i, want := range []fleet.Order{one, both} {
+		if got := must(s.LastPausing(ctx, devices[i]))(t); got == nil || got.ID != want.ID {
+			t.Errorf("device %d: got %+v, want %+v", i, got, want)
+		}
+	}
 }

@@ -101,6 +101,7 @@ func noFolder(err error) error {
 }
 
 func (s *server) wireStanding(ctx context.Context, f fleet.FolderStanding) api.FolderStanding {
+	f = s.Folders.Explained(ctx, f)
 	wire := api.FolderStanding{
 		DeviceID: string(f.Device), Folder: f.Folder, State: f.State.String(), Trouble: f.Trouble,
 		Reason: f.Reason, Next: f.Next, Since: moment(f.Since), AsOf: moment(f.AsOf), Type: f.Type, Paused: f.Paused,
@@ -108,7 +109,7 @@ func (s *server) wireStanding(ctx context.Context, f fleet.FolderStanding) api.F
 		NeedDeletes: f.Progress.NeedDeletes, Rate: f.Progress.Rate, DoneBetween: doneBetween(f.Progress),
 		HeldBy: textsOf(s.Folders.Holders(ctx, f.Device, f.Folder)),
 		Peers:  api.FolderPeers{Connected: f.PeersConnected, Shared: f.PeersShared},
-		Failed: f.Failed, Besides: []api.FolderFinding{},
+		Failed: f.Failed, PausedBy: wirePausedBy(f.PausedBy), Besides: []api.FolderFinding{},
 	}
 	for _, found := range f.Besides {
 		wire.Besides = append(wire.Besides, api.FolderFinding{Cause: string(found.Cause), Trouble: found.Trouble,
@@ -123,7 +124,16 @@ func (s *server) wireStanding(ctx context.Context, f fleet.FolderStanding) api.F
 	return wire
 }
 
+func wirePausedBy(by *fleet.PausedBy) *api.PausedBy {
+	if by == nil {
+		return nil
+	}
+	return &api.PausedBy{Cause: string(by.Cause), Templates: append([]int64{}, by.Templates...), Order: by.Order,
+		By: by.By, At: moment(by.At)}
+}
+
 func (s *server) wireFleetFolder(ctx context.Context, f view.FleetFolder) api.FleetFolder {
+	f.Worst.FolderStanding = s.Folders.Explained(ctx, f.Worst.FolderStanding)
 	wire := api.FleetFolder{
 		Folder: f.Folder, Label: f.Label, State: f.Worst.State.String(), Reason: f.Worst.Reason,
 		Next: f.Worst.Next, Since: moment(f.Worst.Since), Devices: wireFolderCounts(f.Devices), GlobalBytes: f.GlobalBytes,

@@ -41,6 +41,7 @@ type folderRecord struct {
 	state   fleet.FolderState
 	last    fleet.FolderState // while state is FolderUnknown, the one before; FolderUnknown where that is not known
 	hasAll  bool              // see HasAll
+	began   bool              // the folder was known in another state before since
 	trouble bool
 }
 
@@ -446,6 +447,7 @@ func (r *folderRecord) become(state fleet.FolderState, f FolderFacts) {
 	}
 	if r.state != fleet.FolderUnknown || r.last != state || r.since == 0 {
 		r.since = f.Now.UnixMilli()
+		r.began = r.state != fleet.FolderUnknown || r.last != fleet.FolderUnknown
 	}
 	r.state, r.last = state, fleet.FolderUnknown
 }
@@ -617,7 +619,7 @@ func (f *Folders) Standing(s *fleet.Snapshot, folder string, now time.Time) flee
 		standing.Besides = append(standing.Besides, f.findingOf(s, record, one))
 	}
 	if standing.State != fleet.FolderUnknown && standing.State == record.state {
-		standing.Since = time.UnixMilli(record.since)
+		standing.Since, standing.Witnessed = time.UnixMilli(record.since), record.began
 		standing.Progress.DoneFrom, standing.Progress.DoneTo = record.motion.doneBetween(now)
 	}
 	if standing.State == fleet.FolderUnknown && record.state == fleet.FolderUnknown && record.last != fleet.FolderUnknown {

@@ -137,6 +137,48 @@ func pausedText(f *FolderFacts) (reason, next string) {
 	return "the device pauses its connections to all devices that share the folder", "Resume one of them."
 }
 
+// PausedByText is why a folder is paused, and what a person can do, where it is known by whom.
+func PausedByText(
+	standing fleet.FolderStanding,
+	by fleet.PausedBy,
+	template func(id int64) string,
+) (reason, next string) {
+	reason = "the folder is paused on the device"
+	if !standing.Paused {
+		reason = "the device pauses its connections to all devices that share the folder"
+	}
+	switch by.Cause {
+	case fleet.PausedByTemplate:
+		var names []string
+		for _, id := range by.Templates {
+			names = append(names, template(id))
+		}
+		return reason + ", as its templates ask: " + orElse(
+				someOf(names),
+				"they are gone meanwhile",
+			), "Change the template, or take its tag off the device: what is resumed at " +
+				"the daemon is an edit, and Muster pauses it again."
+	case fleet.PausedByOrder:
+		who := ""
+		if by.By != "" {
+			who = " by " + by.By
+		}
+		return fmt.Sprintf(
+				"%s, as Muster's order%s of %s told it to",
+				reason,
+				who,
+				by.At.UTC().Format("2006-01-02 15:04 MST"),
+			),
+			"Order resume when it may go on: `muster device resume`."
+	case fleet.PausedByPerson:
+	}
+	if standing.Paused {
+		return reason + ": a person at the daemon paused it", "Resume it there: nothing is synced or scanned until then."
+	}
+	return reason + ": a person at the daemon paused them",
+		"Resume one of them there, or all by an order: `muster device resume`."
+}
+
 // aloneText says why no sharer is reached.
 func aloneText(f *FolderFacts) (reason, next string) {
 	var away, unaccepted, paused []string

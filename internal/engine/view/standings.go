@@ -43,6 +43,17 @@ func (v *View) Standing(ctx context.Context, id fleet.DeviceID, folder string) f
 	return fleet.FolderStanding{}
 }
 
+// Explained is a standing with what the database knows of it besides: by whom the folder is paused.
+func (v *View) Explained(ctx context.Context, standing fleet.FolderStanding) fleet.FolderStanding {
+	if standing.State != fleet.FolderPaused || v.PausedBy == nil {
+		return standing
+	}
+	if snapshot := v.Snapshot(standing.Device); snapshot != nil {
+		return v.PausedBy(ctx, snapshot, standing)
+	}
+	return standing
+}
+
 // Holders are devices connected to a device that have what it lacks of a folder.
 func (v *View) Holders(ctx context.Context, id fleet.DeviceID, folder string) []fleet.DeviceID {
 	if snapshot := v.Snapshot(id); snapshot != nil && v.FolderHolders != nil {

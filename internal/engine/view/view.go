@@ -31,6 +31,8 @@ type Options struct {
 	FolderTroubles func(fleet.DeviceID) []fleet.FolderTrouble
 	// FolderStanding is FolderState with its reason and figures. The reason names devices of the context's scope only.
 	FolderStanding func(ctx context.Context, s *fleet.Snapshot, folder string) fleet.FolderStanding
+	// PausedBy adds to the standing of a paused folder by whom it is paused. It reads the database.
+	PausedBy func(ctx context.Context, s *fleet.Snapshot, standing fleet.FolderStanding) fleet.FolderStanding
 	// FolderHolders are at most so many devices, connected to the one of a snapshot, that have what it lacks of a folder.
 	FolderHolders func(ctx context.Context, s *fleet.Snapshot, folder string, most int) []fleet.DeviceID
 	// Common gives what the states of all devices depend on besides registry and marks. It is comparable.

@@ -18,11 +18,13 @@ const (
 
 // PausedBy is by whom a folder of a device, or its connections to all sharers of a folder, are paused.
 type PausedBy struct {
-	Cause     PauseCause
-	Templates []int64   // only PausedByTemplate: those that asked last
-	Order     int64     // only PausedByOrder
-	By        string    // only PausedByOrder: who gave the order
-	At        time.Time // only PausedByOrder: when the order began
+	Cause PauseCause
+	// Templates are those that asked last, for PausedByTemplate.
+	Templates []int64
+	// Order is the number of the order, By who gave it and At when it began, for PausedByOrder.
+	Order int64
+	By    string
+	At    time.Time
 }
 
 // PausesTemplate reports whether Muster's own value is what pauses a member of the configuration, and for which

@@ -7,6 +7,7 @@ import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import { Act, done, failed, warn } from "../../ui/act";
 import { plural, shortID } from "../../ui/format";
+import { QuietAfter } from "../../ui/QuietAfter";
 import { Columns, Panel, Row, Rows, Split, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing, Page } from "../../ui/page";
 import { modes, State } from "../../ui/state";
@@ -33,6 +34,11 @@ export default function Tag({ tag }: { tag: string }) {
           <Panel title="Writing">
             <Loads query={settings} rows={2}>
               {(data) => <Mode tag={tag} settings={data} />}
+            </Loads>
+          </Panel>
+          <Panel title="Away">
+            <Loads query={settings} rows={2}>
+              {({ quietAfter }) => <Quiet key={quietAfter} tag={tag} seconds={quietAfter} />}
             </Loads>
           </Panel>
           <Panel title="Further folder roots">
@@ -197,6 +203,17 @@ function Mode({ tag, settings }: { tag: string; settings: Schemas["TagSettings"]
       />
       <Faint>The strictest of server, fleet, tags and device holds.</Faint>
     </Stack>
+  );
+}
+
+function Quiet({ tag, seconds }: { tag: string; seconds: number }) {
+  const store = useStore(tag);
+  return (
+    <QuietAfter
+      seconds={seconds}
+      usual="as usual for the server"
+      store={(quietAfter) => store({ quietAfter })}
+    />
   );
 }
 

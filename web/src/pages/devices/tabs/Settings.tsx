@@ -7,6 +7,7 @@ import { useMay } from "../../../session/me";
 import { Act, done, failed, warn } from "../../../ui/act";
 import { Columns, Fact, Facts, Panel, Stack } from "../../../ui/layout";
 import { Loads, Note } from "../../../ui/page";
+import { QuietAfter } from "../../../ui/QuietAfter";
 import { Ago, Faint, Mono, Muted, Text } from "../../../ui/text";
 import { Vars } from "../../vars/Vars";
 
@@ -21,6 +22,11 @@ export default function Settings({ id, name }: { id: string; name: string }) {
       <Panel title="Writing">
         <Loads query={settings}>{(data) => <Writing id={id} settings={data} />}</Loads>
       </Panel>
+      <Panel title="Away">
+        <Loads query={settings} rows={2}>
+          {({ quietAfter }) => <Quiet key={quietAfter} id={id} seconds={quietAfter} />}
+        </Loads>
+      </Panel>
       <Panel title="Vars">
         <Vars of={{ device: id }} />
       </Panel>
@@ -34,11 +40,9 @@ export default function Settings({ id, name }: { id: string; name: string }) {
   );
 }
 
-function Writing({ id, settings }: { id: string; settings: DeviceSettings }) {
+function useStore(id: string) {
   const client = useQueryClient();
-  const isAdmin = useMay("admin");
-  const isOperator = useMay("operator");
-  const put = async (body: Partial<Pick<DeviceSettings, "mode" | "allowPlain" | "restart">>) => {
+  return async (body: Partial<Pick<DeviceSettings, "mode" | "allowPlain" | "restart" | "quietAfter">>) => {
     try {
       const stored = await ask(
         api.PUT("/api/v1/devices/{deviceID}/settings", { params: { path: { deviceID: id } }, body }),
@@ -50,6 +54,23 @@ function Writing({ id, settings }: { id: string; settings: DeviceSettings }) {
       failed(error);
     }
   };
+}
+
+function Quiet({ id, seconds }: { id: string; seconds: number }) {
+  const store = useStore(id);
+  return (
+    <QuietAfter
+      seconds={seconds}
+      usual="as its tags say, or as usual for the server"
+      store={(quietAfter) => store({ quietAfter })}
+    />
+  );
+}
+
+function Writing({ id, settings }: { id: string; settings: DeviceSettings }) {
+  const isAdmin = useMay("admin");
+  const isOperator = useMay("operator");
+  const put = useStore(id);
   return (
     <Stack>
       <Select

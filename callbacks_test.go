@@ -48,7 +48,9 @@ var wired = map[string][]string{
 	"internal/adapter/store":     {"internal/adapter/discovery", "internal/engine/mirror"},
 	"internal/adapter/syncthing": {"internal/adapter/discovery", "internal/adapter/tunnel"},
 	"internal/adapter/tunnel":    {"internal/engine/enrollment", "internal/adapter/store"},
-	"internal/engine/view":       {"internal/engine/health", "internal/engine/mirror", "internal/adapter/store"},
+	"internal/engine/view": {
+		"internal/engine/event", "internal/engine/health", "internal/engine/mirror", "internal/adapter/store",
+	},
 }
 
 // Pairs of rooms that call each other. No pair is to be added: one of the two rooms can give a result instead of

@@ -35,7 +35,7 @@ func (a *App) agentEvent(e tunnel.Event) {
 	}
 	a.log.Log(context.Background(), level, "news of an agent", logkey.Status, string(e.State), logkey.Device,
 		e.Device, logkey.Address, e.Address, logkey.Reason, e.Reason)
-	a.feed.AgentNews(e.Device, tags, api.AgentEvent{State: string(e.State), Address: e.Address,
+	a.events.Agent(e.Device, tags, api.AgentEvent{State: string(e.State), Address: e.Address,
 		Name: e.Name, Reason: e.Reason})
 }
 

@@ -122,7 +122,8 @@ type App struct {
 	runner      *rollout.Runner
 	orders      *reconcile.OrderRunner
 	modeLimit   *modeLimit
-	feed        *httpapi.Feed
+	feed        *view.Feed
+	events      httpapi.Publisher
 	eventLog    *event.Log
 	view        *view.View
 	notifier    *notify.Notifier
@@ -248,11 +249,7 @@ func (a *App) wire(ctx context.Context) error {
 	if a.eventLog, err = a.openEventLog(ctx); err != nil {
 		return fmt.Errorf("read the event log: %w", err)
 	}
-	a.feed = httpapi.NewFeed(httpapi.FeedOptions{
-		Registry: a.store.Registry, State: states{a}.State, Inventory: a.view, EventLog: a.eventLog,
-		FolderStanding: a.folderStanding, Log: a.log,
-		Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return a.mirror.Snapshot(id) },
-	})
+	a.newFeed()
 	if a.notifier, err = a.newNotifier(); err != nil {
 		return err
 	}
@@ -340,7 +337,7 @@ func (a *App) wire(ctx context.Context) error {
 			sandbox.Limited
 			*reconcile.Engine
 		}{run, a.engine},
-		Audit: a.store, EventLog: a.eventLog, Events: a.feed.Hub, Memory: a.memory, Evaluator: a.engine,
+		Audit: a.store, EventLog: a.eventLog, Events: a.events.Hub, Memory: a.memory, Evaluator: a.engine,
 		Auth:      auth.NewAuthenticator(tokens, a.people).WithEnrollKeys(a.enrolled),
 		PublicURL: a.public,
 		Console:   a.o.Console, Manual: manual.New(docs.Files, httpapi.OpenAPIDocument),
@@ -375,6 +372,16 @@ func (a *App) newView() *view.View {
 		Files:          asked{a},
 		Look:           func(id fleet.DeviceID, folders ...string) { a.mirror.Look(id, folders...) },
 		Within:         a.memory.Do,
+	})
+}
+
+// newFeed makes the feed, which publishes what the view shows.
+func (a *App) newFeed() {
+	a.events = httpapi.Publisher{Hub: a.eventLog.Hub, Log: a.log.With(logkey.Component, "events")}
+	a.feed = view.NewFeed(view.FeedOptions{
+		Registry: a.store.Registry, State: states{a}.State, View: a.view, Outlet: a.events, EventLog: a.eventLog,
+		FolderStanding: a.folderStanding, Log: a.log,
+		Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return a.mirror.Snapshot(id) },
 	})
 }
 
@@ -420,7 +427,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 		a.life.background("simulated agents", func(ctx context.Context) error { return a.runDemoAgents(ctx, farm) }, a.fail)
 	}
 	server := listen.Server(handler, a.log)
-	server.RegisterOnShutdown(a.feed.Hub.Close) // Shutdown would wait for the event streams, so this ends them.
+	server.RegisterOnShutdown(a.events.Hub.Close) // Shutdown would wait for the event streams, so this ends them.
 	a.life.onStop("api", func(ctx context.Context) error {
 		err := server.Shutdown(ctx)
 		return errors.Join(err, server.Close())

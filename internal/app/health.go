@@ -73,7 +73,7 @@ func (a *App) rolledOut(r fleet.Rollout) {
 	for _, id := range a.health.Rollout(r) {
 		a.deviceChanged(id, fleet.PlanChanged)
 	}
-	a.feed.RolloutChanged(r, a.registry())
+	a.events.Rollout(r, a.registry())
 }
 
 // counts returns the numbers of the fleet, or the last known ones when the registry cannot be read.

@@ -127,11 +127,7 @@ func (w *watcher) join(ctx context.Context) (err error) {
 	if w.eventLog, err = w.openEventLog(ctx); err != nil {
 		return err
 	}
-	w.feed = httpapi.NewFeed(httpapi.FeedOptions{
-		Registry: w.store.Registry, State: states{w.App}.State, Inventory: w.view, EventLog: w.eventLog,
-		FolderStanding: w.folderStanding, Log: w.log,
-		Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return w.mirror.Snapshot(id) },
-	})
+	w.newFeed()
 	measured, err := metrics.New(metrics.Options{Registry: prometheus.NewRegistry(), Counts: w.counts})
 	if err != nil {
 		return err

@@ -39,6 +39,14 @@ type LogEntry struct {
 	Revision int64  // for a revision its number; else 0
 }
 
+// LogStanding is how one subject of a device stands.
+type LogStanding struct {
+	Kind   LogKind
+	Folder string
+	State  string // "": not known now, which changes nothing
+	Reason string
+}
+
 // LogQuery selects entries of the event log. The zero value selects all, newest first.
 type LogQuery struct {
 	Devices []DeviceID

@@ -276,27 +276,3 @@ func (o *eventWriter) flush() error {
 	o.buf.Reset()
 	return o.conn.Flush()
 }
-
-// stateEvent is the data of a device or plan event.
-func stateEvent(state fleet.State) api.DeviceEvent {
-	wire := wireState(state)
-	return api.DeviceEvent{State: &wire}
-}
-
-// statusEvent is the data of a status event.
-func statusEvent(status *fleet.Status, version *fleet.Version) (out api.StatusEvent) {
-	if status != nil {
-		wire := wireStatus(*status)
-		out.Status = &wire
-	}
-	if version != nil {
-		wire := wireVersion(*version)
-		out.Version = &wire
-	}
-	return out
-}
-
-// folderEvent is the data of a folder event.
-func folderEvent(f fleet.FolderSummary) api.FolderEvent {
-	return api.FolderEvent{Summary: wireSummary(f), State: f.State, Error: f.Problem()}
-}

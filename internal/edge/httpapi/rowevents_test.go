@@ -15,9 +15,13 @@ import (
 	"muster/internal/fleet"
 )
 
+// rowPause is the least time between two rows of a device.
+const rowPause = time.Second
+
 // rowFeed is a feed over a registry and states that a test sets.
 type rowFeed struct {
-	*Feed
+	*view.Feed
+	hub      *event.Hub
 	view     *view.View
 	registry *fleet.Registry
 
@@ -62,9 +66,11 @@ func newRowFeed(t *testing.T) *rowFeed {
 		return changed
 	}
 	r.view = view.New(o)
-	r.Feed = NewFeed(FeedOptions{Log: slog.New(slog.DiscardHandler), Snapshot: snapshot, State: state,
-		Registry:  func(context.Context) (*fleet.Registry, error) { return r.registry, nil },
-		Inventory: r.view})
+	r.hub = event.NewHub(event.Options{})
+	log := slog.New(slog.DiscardHandler)
+	r.Feed = view.NewFeed(view.FeedOptions{Log: log, Snapshot: snapshot, State: state, View: r.view,
+		Registry: func(context.Context) (*fleet.Registry, error) { return r.registry, nil },
+		Outlet:   Publisher{Hub: r.hub, Log: log}})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -87,7 +93,7 @@ func (r *rowFeed) stand(id fleet.DeviceID, reason string) {
 
 func (r *rowFeed) follow(t *testing.T, types ...event.Type) func() []*event.Event {
 	t.Helper()
-	s, err := r.Hub.Subscribe(event.Filter{Types: types}, event.Latest)
+	s, err := r.hub.Subscribe(event.Filter{Types: types}, event.Latest)
 	if err != nil {
 		t.Fatal(err)
 	}

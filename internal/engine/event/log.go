@@ -83,15 +83,7 @@ type subject struct {
 // heldStanding is a connection that does not count yet.
 type heldStanding struct {
 	device *fleet.Registered
-	Standing
-}
-
-// Standing is how one subject of a device stands.
-type Standing struct {
-	Kind   fleet.LogKind
-	Folder string
-	State  string // "": not known now, which changes nothing
-	Reason string
+	fleet.LogStanding
 }
 
 // OpenLog reads how everything stood when the log was last written, and makes the hub of its events.
@@ -140,11 +132,11 @@ func (l *Log) Add(entries ...fleet.LogEntry) {
 
 // Stands is told how all of a device stands, and adds an entry for each subject that stands differently. A subject that
 // no entry is about yet stood in its quiet state. A folder that is not named any more is forgotten.
-func (l *Log) Stands(device *fleet.Registered, all []Standing) {
+func (l *Log) Stands(device *fleet.Registered, all []fleet.LogStanding) {
 	l.Add(l.changes(device, all)...)
 }
 
-func (l *Log) changes(device *fleet.Registered, all []Standing) (entries []fleet.LogEntry) {
+func (l *Log) changes(device *fleet.Registered, all []fleet.LogStanding) (entries []fleet.LogEntry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	stood := l.stands[device.ID]
@@ -179,7 +171,7 @@ func (l *Log) changes(device *fleet.Registered, all []Standing) (entries []fleet
 	return entries
 }
 
-func entryOf(device *fleet.Registered, is Standing, before string) fleet.LogEntry {
+func entryOf(device *fleet.Registered, is fleet.LogStanding, before string) fleet.LogEntry {
 	return fleet.LogEntry{At: now(), Device: device.ID, Label: device.Label, Folder: is.Folder, Kind: is.Kind,
 		State: is.State, Before: before, Reason: is.Reason}
 }
@@ -194,7 +186,7 @@ func (l *Log) settle() {
 		of := subject{kind: is.Kind}
 		if before := l.stands[id][of]; before != is.State {
 			l.set(id, of, is.State)
-			entries = append(entries, entryOf(is.device, is.Standing, before))
+			entries = append(entries, entryOf(is.device, is.LogStanding, before))
 		}
 	}
 	l.mu.Unlock()

@@ -1,25 +1,24 @@
-package httpapi
+package view
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"muster/api"
-	"muster/internal/engine/event"
 	"muster/internal/fleet"
 )
 
 // feeding is a feed about a fleet that the test changes.
 type feeding struct {
 	feed *Feed
+	told
 
 	mu        sync.Mutex // guards what follows
 	reg       *fleet.Registry
@@ -31,7 +30,8 @@ func newFeeding() *feeding {
 	r := &feeding{reg: &fleet.Registry{}, snapshots: map[fleet.DeviceID]*fleet.Snapshot{},
 		states: map[fleet.DeviceID]fleet.State{}}
 	r.feed = NewFeed(FeedOptions{
-		Log: slog.New(slog.DiscardHandler),
+		Log:    slog.New(slog.DiscardHandler),
+		Outlet: &r.told,
 		Registry: func(context.Context) (*fleet.Registry, error) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -80,38 +80,19 @@ func (r *feeding) seen(id fleet.DeviceID, change func(*fleet.Snapshot, *fleet.St
 	r.snapshots[id], r.states[id] = &next, state
 }
 
-// follow runs the feed and collects what is published, until the test asks for it.
-func (r *feeding) follow(t *testing.T, f event.Filter) (published func() []string) {
+// follow runs the feed. What it gives is what was published since it was called last, of the kinds and devices that one
+// of the beginnings names.
+func (r *feeding) follow(t *testing.T, beginnings ...string) (published func() []string) {
 	t.Helper()
-	events, err := r.feed.Hub.Subscribe(f, event.Latest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex
-	var got []string
-	go func() {
-		for {
-			batch, err := events.Next(t.Context())
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			for _, e := range batch {
-				got = append(got, inShort(e))
-			}
-			mu.Unlock()
-		}
-	}()
 	go func() { _ = r.feed.Run(t.Context()) }()
 	synctest.Wait()
 	return func() []string {
 		time.Sleep(time.Second) // of the bubble's clock
 		synctest.Wait()
-		mu.Lock()
-		defer mu.Unlock()
-		all := got
-		got = nil
-		return all
+		return slices.DeleteFunc(r.take(), func(text string) bool {
+			begins := func(beginning string) bool { return strings.HasPrefix(text, beginning) }
+			return len(beginnings) > 0 && !slices.ContainsFunc(beginnings, begins)
+		})
 	}
 }
 
@@ -121,34 +102,61 @@ func (r *feeding) busy() {
 	synctest.Wait()
 }
 
-func inShort(e *event.Event) string {
-	var data struct {
-		Deleted bool
-		State   json.RawMessage
-		Digest  string
-		Summary api.FolderSummary
-		Status  *api.DeviceStatus
-	}
-	_ = json.Unmarshal(e.Data, &data)
-	says := fmt.Sprint(data.Digest, data.Summary.Folder)
-	var standing api.DeviceState
-	switch {
-	case data.Deleted:
-		says = "deleted"
-	case e.Type == event.TypeDevice || e.Type == event.TypePlan:
-		_ = json.Unmarshal(data.State, &standing)
-		says = standing.Connection + standing.Configuration
-	case e.Type == event.TypeStatus:
-		says = fmt.Sprint(data.Status.Uptime)
-	}
-	return fmt.Sprint(e.Type, " ", e.Device, e.Tags, " ", says)
+// told is an outlet that notes in short what is published.
+type told struct {
+	noting sync.Mutex // guards texts
+	texts  []string
 }
+
+func (o *told) note(kind string, id fleet.DeviceID, tags []fleet.Tag, data ...any) {
+	o.noting.Lock()
+	defer o.noting.Unlock()
+	o.texts = append(o.texts, fmt.Sprint(kind, " ", id, tags, " ", fmt.Sprint(data...)))
+}
+
+func (o *told) take() []string {
+	o.noting.Lock()
+	defer o.noting.Unlock()
+	all := o.texts
+	o.texts = nil
+	return all
+}
+
+func (o *told) Device(id fleet.DeviceID, tags []fleet.Tag, state *fleet.State) {
+	if state == nil {
+		o.note("device", id, tags, "deleted")
+		return
+	}
+	o.note("device", id, tags, string(state.Connection)+string(state.Configuration))
+}
+
+func (o *told) Plan(id fleet.DeviceID, tags []fleet.Tag, state fleet.State) {
+	o.note("plan", id, tags, string(state.Connection)+string(state.Configuration))
+}
+
+func (o *told) Status(id fleet.DeviceID, tags []fleet.Tag, status *fleet.Status, _ *fleet.Version) {
+	o.note("status", id, tags, status.Uptime)
+}
+
+func (o *told) Config(id fleet.DeviceID, tags []fleet.Tag, digest string) { o.note("config", id, tags, digest) }
+
+func (o *told) Folder(id fleet.DeviceID, tags []fleet.Tag, f fleet.FolderSummary) {
+	o.note("folder", id, tags, f.Folder)
+}
+
+func (o *told) Pending(id fleet.DeviceID, tags []fleet.Tag, devices, folders int) {
+	o.note("pending", id, tags, fmt.Sprintf("%d devices, %d folders", devices, folders))
+}
+
+func (o *told) Template(id int64, label string, deleted bool) { o.note("template", "", nil, id, label, deleted) }
+
+func (o *told) Row(row *Row) { o.note("row", row.Device.ID, row.Device.Tags) }
 
 func TestWhatPeopleDoToDevicesIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFeeding()
 		r.put("A", "x")
-		published := r.follow(t, event.Filter{})
+		published := r.follow(t)
 		for _, step := range []struct {
 			name string
 			tags []fleet.Tag
@@ -181,7 +189,7 @@ func TestABurstAboutADeviceIsToldInFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFeeding()
 		r.put("A", "x")
-		published := r.follow(t, event.Filter{Types: []event.Type{event.TypeStatus}})
+		published := r.follow(t, "status")
 		for i := range 10_000 {
 			r.seen("A", func(s *fleet.Snapshot, _ *fleet.State) { s.Status = &fleet.Status{Uptime: int64(i)} })
 			r.feed.DeviceChanged("A", fleet.StatusChanged)
@@ -198,7 +206,7 @@ func TestEachAspectIsToldOnce(t *testing.T) {
 		r := newFeeding()
 		r.put("A", "x")
 		r.put("B", "x")
-		published := r.follow(t, event.Filter{Devices: []fleet.DeviceID{"A"}})
+		published := r.follow(t, "device A", "config A", "folder A", "plan A")
 		r.seen("A", func(s *fleet.Snapshot, state *fleet.State) {
 			s.Digest, state.Connection = "d1", fleet.Online
 			s.Summaries["f"], s.Summaries["g"] = fleet.FolderSummary{Folder: "f"}, fleet.FolderSummary{Folder: "g"}
@@ -234,19 +242,12 @@ func TestWhoAsksToBeLetInIsCounted(t *testing.T) {
 			s.Pending = []fleet.Pending{{Device: "A", From: "B"}, {Device: "A", From: "C", Folder: "f"},
 				{Device: "A", From: "D", Folder: "f"}}
 		})
-		events, err := r.feed.Hub.Subscribe(event.Filter{Types: []event.Type{event.TypePending}}, event.Latest)
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() { _ = r.feed.Run(t.Context()) }()
-		synctest.Wait()
+		published := r.follow(t, "pending")
 		for range 1000 {
 			r.feed.DeviceChanged("A", fleet.PendingChanged)
 		}
-		batch, err := events.Next(t.Context())
-		if err != nil || string(batch[0].Data) != `{"devices":1,"folders":2}` ||
-			!slices.Equal(batch[0].Tags, []fleet.Tag{"x"}) {
-			t.Errorf("got %s, %v", batch[0].Data, err)
+		if got := published(); len(got) == 0 || got[0] != "pending A[x] 1 devices, 2 folders" {
+			t.Errorf("got %q", got)
 		}
 	})
 }
@@ -255,7 +256,7 @@ func TestOfADeletedDeviceNothingIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFeeding()
 		r.put("A", "x")
-		published := r.follow(t, event.Filter{})
+		published := r.follow(t)
 		r.seen("A", func(s *fleet.Snapshot, _ *fleet.State) { s.Summaries["f"] = fleet.FolderSummary{Folder: "f"} })
 		r.feed.DeviceChanged("A", fleet.FoldersChanged)
 		published()

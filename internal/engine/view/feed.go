@@ -1,4 +1,4 @@
-package httpapi
+package view
 
 import (
 	"context"
@@ -8,9 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"muster/api"
-	"muster/internal/engine/event"
-	"muster/internal/engine/view"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 )
@@ -22,12 +19,10 @@ const rowPause = time.Second
 // type. The first event of a burst waits for nothing.
 const feedPause = 50 * time.Millisecond
 
-// Feed publishes what the engines observe and do, as events in the words of the API. Its callers only mark a device.
-// What is published is how the device stands when its turn comes, so that a burst costs little and the last event is
-// true.
+// Feed publishes what the engines observe and do. Its callers only mark a device. What is published is the state of the
+// device when its turn comes, so that a burst costs little and the last event is true.
 type Feed struct {
 	FeedOptions
-	Hub  *event.Hub
 	log  *slog.Logger
 	wake chan struct{} // of capacity 1
 
@@ -45,32 +40,49 @@ type Feed struct {
 
 // publishedRow is the last row of a device that was published.
 type publishedRow struct {
-	row *view.Row
+	row *Row
 	at  time.Time
 }
 
-// FeedOptions say where a Feed reads.
+// FeedOptions say where a Feed reads and where it publishes.
 type FeedOptions struct {
 	Registry func(context.Context) (*fleet.Registry, error)
 	Snapshot func(fleet.DeviceID) *fleet.Snapshot // nil: not watched
 	State    func(context.Context, fleet.DeviceID) (fleet.State, error)
-	// Inventory has the rows; nil: none are published.
-	Inventory Inventory
-	// EventLog is told how the rows stand, and has the hub; nil: nothing is kept.
-	EventLog *event.Log
-	// FolderStanding is how a folder stands; set with EventLog.
+	// View has the rows; nil: no rows are published.
+	View   *View
+	Outlet Outlet
+	// EventLog compares states with those before; nil: no states are logged.
+	EventLog EventLog
+	// FolderStanding is the state of a folder with its reason; set with EventLog.
 	FolderStanding func(context.Context, *fleet.Snapshot, string) fleet.FolderStanding
 	Log            *slog.Logger
 }
 
+// Outlet writes events in the words of the API and sends them to those who follow. tags are those that the device has,
+// and had before.
+type Outlet interface {
+	// Device publishes a new state; nil: the device was deleted.
+	Device(id fleet.DeviceID, tags []fleet.Tag, state *fleet.State)
+	Plan(id fleet.DeviceID, tags []fleet.Tag, state fleet.State)
+	Status(id fleet.DeviceID, tags []fleet.Tag, status *fleet.Status, version *fleet.Version)
+	Config(id fleet.DeviceID, tags []fleet.Tag, digest string)
+	Folder(id fleet.DeviceID, tags []fleet.Tag, summary fleet.FolderSummary)
+	Pending(id fleet.DeviceID, tags []fleet.Tag, devices, folders int)
+	Template(id int64, label string, deleted bool)
+	Row(row *Row)
+}
+
+// EventLog writes an entry for each state that differs from the one before; see event.Log.
+type EventLog interface {
+	Stands(device *fleet.Registered, all []fleet.LogStanding)
+	Deleted(id fleet.DeviceID)
+}
+
 // NewFeed makes a feed that publishes nothing before Run.
 func NewFeed(o FeedOptions) *Feed {
-	hub := event.NewHub(event.Options{})
-	if o.EventLog != nil {
-		hub = o.EventLog.Hub
-	}
 	return &Feed{
-		FeedOptions: o, Hub: hub, log: o.Log.With(logkey.Component, "events"),
+		FeedOptions: o, log: o.Log.With(logkey.Component, "events"),
 		wake: make(chan struct{}, 1), marks: map[fleet.DeviceID]fleet.Aspect{},
 		published: map[fleet.DeviceID]map[string]fleet.FolderSummary{},
 		touched:   map[fleet.DeviceID]bool{}, rows: map[fleet.DeviceID]publishedRow{},
@@ -97,16 +109,6 @@ func (f *Feed) RegistryChanged() {
 	f.registered = true
 	f.mu.Unlock()
 	f.rouse()
-}
-
-// RolloutChanged publishes how a rollout stands. names is the registry that has the devices' labels; it may be nil.
-func (f *Feed) RolloutChanged(r fleet.Rollout, names *fleet.Registry) {
-	f.publish(event.TypeRollout, "", nil, wireRollout(r, names))
-}
-
-// AgentNews publishes what became of the connection of an agent. The device may not be registered.
-func (f *Feed) AgentNews(id fleet.DeviceID, tags []fleet.Tag, news api.AgentEvent) {
-	f.publish(event.TypeAgent, id, tags, news)
 }
 
 func (f *Feed) rouse() {
@@ -166,7 +168,7 @@ func (f *Feed) round(ctx context.Context) {
 
 // publishRows publishes the rows that became others. A row that was published a moment ago waits for its turn.
 func (f *Feed) publishRows(ctx context.Context) {
-	if f.Inventory == nil {
+	if f.View == nil {
 		clear(f.touched)
 	}
 	now := time.Now()
@@ -176,7 +178,7 @@ func (f *Feed) publishRows(ctx context.Context) {
 			continue
 		}
 		delete(f.touched, id)
-		row, err := f.Inventory.Row(ctx, f.before, id)
+		row, err := f.View.Row(ctx, f.before, id)
 		switch {
 		case err != nil:
 			f.log.Warn("row not published", logkey.Device, id, logkey.Err(err))
@@ -184,7 +186,7 @@ func (f *Feed) publishRows(ctx context.Context) {
 			delete(f.rows, id)
 		case !row.ShowsAs(sent.row):
 			f.rows[id] = publishedRow{row, now}
-			f.publish(event.TypeInventory, id, row.Device.Tags, api.InventoryEvent{Row: wireRow(row)})
+			f.Outlet.Row(row)
 			f.keepLog(ctx, row)
 		}
 	}
@@ -203,11 +205,11 @@ func (f *Feed) compareTemplates(before, now *fleet.Registry) {
 		was, there := known[t.ID]
 		delete(known, t.ID)
 		if !there || was.Template != t.Template || !slices.Equal(was.Tags, t.Tags) {
-			f.publish(event.TypeTemplate, "", nil, api.TemplateEvent{ID: t.ID, Label: t.Label})
+			f.Outlet.Template(t.ID, t.Label, false)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(known)) {
-		f.publish(event.TypeTemplate, "", nil, api.TemplateEvent{ID: id, Label: known[id].Label, Deleted: true})
+		f.Outlet.Template(id, known[id].Label, true)
 	}
 }
 
@@ -221,7 +223,7 @@ func (f *Feed) compare(ctx context.Context, published map[fleet.DeviceID]bool) {
 	before := f.before
 	f.before = now
 	f.compareTemplates(before, now)
-	if view.ModesDiffer(before, now) { // the mode is in the rows
+	if ModesDiffer(before, now) { // the mode is in the rows
 		for id := range now.Devices {
 			f.touched[id] = true
 		}
@@ -232,7 +234,7 @@ func (f *Feed) compare(ctx context.Context, published map[fleet.DeviceID]bool) {
 			if f.EventLog != nil {
 				f.EventLog.Deleted(id)
 			}
-			f.publish(event.TypeDevice, id, was.Tags, api.DeviceEvent{Deleted: true})
+			f.Outlet.Device(id, was.Tags, nil)
 		}
 	}
 	for id, is := range now.Devices {
@@ -247,7 +249,7 @@ func (f *Feed) compare(ctx context.Context, published map[fleet.DeviceID]bool) {
 		}
 		published[id] = true
 		f.touched[id] = true
-		f.publishState(ctx, event.TypeDevice, id, tags)
+		f.publishState(ctx, id, tags)
 	}
 }
 
@@ -258,40 +260,43 @@ func (f *Feed) publishDevice(ctx context.Context, id fleet.DeviceID, m fleet.Asp
 	}
 	tags := f.before.Devices[id].Tags
 	if m&fleet.ConnectionChanged != 0 {
-		f.publishState(ctx, event.TypeDevice, id, tags)
+		f.publishState(ctx, id, tags)
 	}
 	if m&fleet.StatusChanged != 0 {
-		f.publish(event.TypeStatus, id, tags, statusEvent(s.Status, s.Version))
+		f.Outlet.Status(id, tags, s.Status, s.Version)
 	}
 	if m&fleet.ConfigChanged != 0 {
-		f.publish(event.TypeConfig, id, tags, api.ConfigEvent{Digest: s.Digest})
+		f.Outlet.Config(id, tags, s.Digest)
 	}
 	if m&fleet.FoldersChanged != 0 {
 		f.publishFolders(s, tags)
 	}
 	if m&fleet.PlanChanged != 0 {
-		f.publishState(ctx, event.TypePlan, id, tags)
+		if state, err := f.State(ctx, id); err == nil { // an error: it was deleted in between
+			f.Outlet.Plan(id, tags, state)
+		}
 	}
 	if m&fleet.PendingChanged != 0 {
-		f.publish(event.TypePending, id, tags, countPending(s.Pending))
+		devices, folders := countPending(s.Pending)
+		f.Outlet.Pending(id, tags, devices, folders)
 	}
 }
 
-func countPending(all []fleet.Pending) (counts api.OverviewOfPending) {
+func countPending(all []fleet.Pending) (devices, folders int) {
 	for _, asks := range all {
 		if asks.Folder == "" {
-			counts.Devices++
+			devices++
 		} else {
-			counts.Folders++
+			folders++
 		}
 	}
-	return counts
+	return devices, folders
 }
 
 // publishState publishes how a device stands now.
-func (f *Feed) publishState(ctx context.Context, t event.Type, id fleet.DeviceID, tags []fleet.Tag) {
+func (f *Feed) publishState(ctx context.Context, id fleet.DeviceID, tags []fleet.Tag) {
 	if state, err := f.State(ctx, id); err == nil { // an error: it was deleted in between
-		f.publish(t, id, tags, stateEvent(state))
+		f.Outlet.Device(id, tags, &state)
 	}
 }
 
@@ -308,17 +313,11 @@ func (f *Feed) publishFolders(s *fleet.Snapshot, tags []fleet.Tag) {
 	}
 	slices.Sort(fresh)
 	for _, folder := range fresh {
-		f.publish(event.TypeFolder, s.Device, tags, folderEvent(s.Summaries[folder]))
+		f.Outlet.Folder(s.Device, tags, s.Summaries[folder])
 	}
 }
 
 func sameNumbers(a, b fleet.FolderSummary) bool {
 	a.CreatedAt, a.UpdatedAt = b.CreatedAt, b.UpdatedAt
 	return a == b
-}
-
-func (f *Feed) publish(t event.Type, id fleet.DeviceID, tags []fleet.Tag, data any) {
-	if err := f.Hub.PublishTagged(t, id, tags, data); err != nil {
-		f.log.Warn("event not published", logkey.Device, id, logkey.Err(err))
-	}
 }

@@ -42,8 +42,9 @@ func (e *endpoint) upgrade(w http.ResponseWriter, _ *http.Request, _ string) {
 	}
 	flush(w, `{"ok": "restarting"}`)
 	e.daemon.farm.later(func() {
-		if err := e.daemon.Upgrade(V2); err != nil {
+		if err := e.daemon.replaceProgram(V2); err != nil {
 			e.daemon.farm.log.Warn("simulated daemon does not upgrade", "device", e.daemon.id, "err", err)
 		}
+		e.daemon.comeUp()
 	})
 }

@@ -248,10 +248,27 @@ func (d *Daemon) restartLater() {
 		case <-d.farm.closing:
 			return
 		}
-		if err := d.Start(); err != nil {
+		d.comeUp()
+	})
+}
+
+// comeUp starts the daemon, and tries again until it runs or the farm is closed, as the monitor of a real daemon does:
+// another program may have taken its port while it was down.
+func (d *Daemon) comeUp() {
+	for tries := 0; ; tries++ {
+		err := d.Start()
+		if err == nil {
+			return
+		}
+		if tries == 0 {
 			d.farm.log.Warn("simulated daemon does not start", "device", d.id, "err", err)
 		}
-	})
+		select {
+		case <-time.After(d.farm.options.Timing.Down + 100*time.Millisecond):
+		case <-d.farm.closing:
+			return
+		}
+	}
 }
 
 // RemakeCertificate gives the API a new certificate, at once, as when its file was lost or near its end.

@@ -11,6 +11,14 @@ import (
 // default, and the document is migrated. Like the real one it does not go back to a version with an older
 // configuration.
 func (d *Daemon) Upgrade(to Version) error {
+	if err := d.replaceProgram(to); err != nil {
+		return err
+	}
+	return d.Start()
+}
+
+// replaceProgram stops the daemon and reads its configuration file as the new program does.
+func (d *Daemon) replaceProgram(to Version) error {
 	d.Stop()
 	d.mu.Lock()
 	if d.onDisk.Exists() {
@@ -25,7 +33,7 @@ func (d *Daemon) Upgrade(to Version) error {
 	if err != nil {
 		return fmt.Errorf("upgrade to %s: %w", to, err)
 	}
-	return d.Start()
+	return nil
 }
 
 // readFile reads a configuration that a program of this or an older version saved. Other than in a PUT, what a folder

@@ -2,6 +2,7 @@
 package simulated
 
 import (
+	"log/slog"
 	"testing"
 
 	"muster/internal/stsim"
@@ -10,6 +11,9 @@ import (
 // Start makes a farm and starts it. The test's end closes it.
 func Start(t testing.TB, o stsim.Options) *stsim.Farm {
 	t.Helper()
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
 	farm, err := stsim.New(o)
 	if err != nil {
 		t.Fatal(err)

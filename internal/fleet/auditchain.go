@@ -19,6 +19,16 @@ type AuditEnds struct {
 	LastHash string `json:"lastHash"`
 
 	Rosters map[string]string `json:"rosters"` // digest of the list of rows, for each table whose rows give a role
+
+	Tables map[string]TableMark `json:"tables,omitempty"` // tables of which each row has a mark
+}
+
+// TableMark tells which rows a table has. Sum combines what the marks of all rows count. Entry is the ID of the last
+// audit entry before the table was changed.
+type TableMark struct {
+	Rows  int64  `json:"rows"`
+	Sum   string `json:"sum"`
+	Entry int64  `json:"entry"`
 }
 
 // AuditFault is a place where the audit differs from what Muster wrote.

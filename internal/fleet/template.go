@@ -59,7 +59,7 @@ func (t Template) SaysTheSame(other Template) bool {
 // SavedOver returns the template as it is stored when it replaces another. If op, key and text do not change, it keeps
 // the record of who saved them.
 func (t Template) SavedOver(before Template) Template {
-	if t.SaysTheSame(before) {
+	if t.SaysTheSame(before) && (before.SavedRole != "" || t.SavedRole == "") {
 		t.SavedBy, t.SavedRole = before.SavedBy, before.SavedRole
 	}
 	return t

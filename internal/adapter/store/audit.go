@@ -101,10 +101,11 @@ func auditText(q fleet.AuditQuery) (text string, args []any) {
 }
 
 // appendAudit adds the entries of a batch to the audit's chain, and replaces the audit's ends. It reads the ends in
-// the same transaction, so that processes which write by turns make one chain. changed are the marks of proofs that
-// the batch added or removed.
-func (t *tx) appendAudit(entries []fleet.AuditEntry, changed marks) error {
-	if len(entries) == 0 {
+// the same transaction, so that processes which write by turns make one chain. The ends also get the marks that the
+// batch added or removed.
+func (t *tx) appendAudit(of effects) error {
+	entries, changed := of.audit, of.marks
+	if len(entries)+len(changed)+len(of.tallies) == 0 {
 		return nil
 	}
 	ends, ok, err := t.auditEnds()
@@ -132,6 +133,7 @@ func (t *tx) appendAudit(entries []fleet.AuditEntry, changed marks) error {
 		}
 		ends.Rosters = rosters
 	}
+	of.tallies.into(&ends)
 	t.committed(func() {
 		t.store.known.know(ends)
 		for _, e := range entries {

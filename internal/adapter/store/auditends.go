@@ -47,6 +47,7 @@ func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 		return ends, false, err
 	}
 	ends = fleet.AuditEnds{FirstID: max(first.ID, 1), Before: first.Previous, LastID: last.ID, LastHash: last.Hash}
+	beginTables(&ends)
 	return ends, false, nil
 }
 

@@ -17,7 +17,8 @@ func (s *Store) VerifyAudit(ctx context.Context, given []fleet.AuditHead) (fleet
 		return report, failure("verify audit", err)
 	}
 	for _, verify := range []func(context.Context) ([]string, error){s.verifyTokens, s.verifyUsers,
-		s.verifySecrets, s.verifyEnrollKeys, s.verifyDevices, s.verifyDecisions, s.verifySessions, s.verifySealed} {
+		s.verifySecrets, s.verifyEnrollKeys, s.verifyDevices, s.verifyDecisions, s.verifySessions, s.verifyMarks,
+		s.verifySealed} {
 		rows, err := verify(ctx)
 		if err != nil {
 			return report, failure("verify audit", err)

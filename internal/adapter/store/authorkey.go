@@ -36,13 +36,8 @@ func (s *Store) PutAuthorKeys(ctx context.Context, tag fleet.Tag, keys []string,
 }
 
 func (t *tx) putAuthorKeys(tag fleet.Tag, keys []string) error {
-	if err := t.exec(`DELETE FROM author_keys WHERE tag = $1`, string(tag)); err != nil {
+	if err := t.replaceOf(authorKeyRows, tag, keys); err != nil {
 		return err
-	}
-	for _, key := range keys {
-		if err := t.exec(`INSERT INTO author_keys (tag, key) VALUES ($1, $2)`, string(tag), key); err != nil {
-			return err
-		}
 	}
 	what := "fleet.authorKeys"
 	if tag != "" {

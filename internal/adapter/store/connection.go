@@ -52,8 +52,11 @@ func (w *writer) disconnect() error {
 
 // reload reads the contents and the admission from the database, and gives what differs from what was in memory.
 func (w *writer) reload(ctx context.Context) (fleet.Committed, error) {
+	if err := w.session.exec(ctx, w.store.dialect.beginRead()); err != nil {
+		return fleet.Committed{}, err
+	}
 	fresh, err := w.store.load(ctx, w.session)
-	if err != nil {
+	if err := errors.Join(err, w.session.exec(context.WithoutCancel(ctx), "ROLLBACK")); err != nil {
 		return fleet.Committed{}, err
 	}
 	changed := w.store.model.replace(fresh)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -152,6 +153,9 @@ func (t *tx) insertDevice(d fleet.Device) (fleet.Device, error) {
 		string(d.ID), d.Label, t.store.sealAPIKey(d), d.APIAddress, d.APIPort, string(r.Settings.Mode),
 		r.Settings.AllowPlain, r.Settings.Pin, string(r.Settings.PinOrigin), r.Settings.Restart, string(r.Settings.Way),
 		inSeconds(r.Settings.QuietAfter), millis(d.CreatedAt), millis(d.UpdatedAt), proof)
+	if err == nil {
+		err = t.mark(deviceModeRows, string(d.ID))
+	}
 	if err != nil {
 		return d, err
 	}
@@ -197,6 +201,21 @@ func (t *tx) updateDevice(current *deviceRow, is fleet.Registered) error {
 	t.register(func(c *contents) {
 		c.device(d.ID, func(r *fleet.Registered) { r.Device, r.Settings, r.Altered = d, settings, false })
 	})
+	return t.markingMode(current, settings, func() error { return t.rewriteDevice(is, proof) })
+}
+
+// markingMode runs a write of a device's row with these settings. A mode that is not believed gets no mark unless the
+// settings change it.
+func (t *tx) markingMode(current *deviceRow, settings fleet.DeviceSettings, write func() error) error {
+	is := current.Settings
+	if !current.modeMark && is.Mode == settings.Mode && is.Restart == settings.Restart {
+		return write()
+	}
+	return t.marking(deviceModeRows, write, string(current.ID))
+}
+
+func (t *tx) rewriteDevice(is fleet.Registered, proof []byte) error {
+	d, settings := is.Device, is.Settings
 	return t.exec(
 		`UPDATE devices SET label = $2, api_key = $3, api_address = $4, api_port = $5, updated_at = $6, mode = $7,
 		allow_plain = $8, pin = $9, pin_origin = $10, may_restart = $11, way = $12, quiet_after = $13, proof = $14 WHERE id = $1`,
@@ -240,6 +259,9 @@ func (e *editing) removeDevice(id fleet.DeviceID) error {
 	if err != nil {
 		return err
 	}
+	if err := e.unmarkDevice(id); err != nil {
+		return err
+	}
 	if err := e.exec(`DELETE FROM devices WHERE id = $1`, string(id)); err != nil { // cascades to the device's other rows
 		return err
 	}
@@ -257,6 +279,17 @@ func (e *editing) removeDevice(id fleet.DeviceID) error {
 		return nil
 	}
 	return e.inGeneration(func(int64) error { return nil }) // A generation, because the device's tags are gone.
+}
+
+// unmarkDevice is called before a device is deleted, and the rows that go with it.
+func (t *tx) unmarkDevice(id fleet.DeviceID) error {
+	errs := []error{t.unmark(deviceModeRows, `id = $1`, string(id))}
+	for _, table := range markedTables {
+		if table.goes != "" {
+			errs = append(errs, t.unmark(table, table.goes+` = $1`, string(id)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // device gives a device as the transaction sees it, nil when it is not registered.
@@ -278,8 +311,8 @@ func (t *tx) exists(id fleet.DeviceID) (bool, error) {
 	return err == nil, err
 }
 
-const selectDevices = `SELECT id, label, api_key, api_address, api_port, mode, allow_plain, pin, pin_origin,
-	may_restart, way, quiet_after, created_at, updated_at, proof FROM devices`
+var selectDevices = `SELECT id, label, api_key, api_address, api_port, mode, allow_plain, pin, pin_origin,
+	may_restart, way, quiet_after, created_at, updated_at, proof, ` + deviceModeRows.columns("") + ` FROM devices`
 
 // scanDevice reads the row of a device. The API key stays empty where it does not open.
 func (s *Store) scanDevice(row scanner) (*deviceRow, error) {
@@ -288,8 +321,27 @@ func (s *Store) scanDevice(row scanner) (*deviceRow, error) {
 	var sealed, proof []byte
 	var created, updated sql.NullInt64
 	var quiet int64
-	err := row.Scan(&id, &r.Label, &sealed, &r.APIAddress, &r.APIPort, &mode, &r.Settings.AllowPlain, &r.Settings.Pin,
-		&r.Settings.PinOrigin, &r.Settings.Restart, &r.Settings.Way, &quiet, &created, &updated, &proof)
+	marks := s.newMarkReader(deviceModeRows)
+	err := alsoMarks{
+		row,
+		marks,
+	}.Scan(
+		&id,
+		&r.Label,
+		&sealed,
+		&r.APIAddress,
+		&r.APIPort,
+		&mode,
+		&r.Settings.AllowPlain,
+		&r.Settings.Pin,
+		&r.Settings.PinOrigin,
+		&r.Settings.Restart,
+		&r.Settings.Way,
+		&quiet,
+		&created,
+		&updated,
+		&proof,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -300,6 +352,9 @@ func (s *Store) scanDevice(row scanner) (*deviceRow, error) {
 	r.Settings.QuietAfter = time.Duration(quiet) * time.Second
 	r.CreatedAt, r.UpdatedAt = fromMillis(created), fromMillis(updated)
 	s.readProof(r, proof)
+	if r.modeMark = marks.row().believed; !r.modeMark {
+		r.Settings.Mode, r.Settings.Restart = fleet.Strictest(r.Settings.Mode, fleet.ModeObserve), false
+	}
 	return r, nil
 }
 

@@ -21,9 +21,10 @@ func deviceSum(r *fleet.Registered) string {
 // deviceRow is a device as its row has it, with its proof opened.
 type deviceRow struct {
 	fleet.Registered
-	mark    mark // mark in the proof; zero where the proof does not open
-	proved  bool // The row has a proof, which may not fit it.
-	keyless bool // The row has an empty API key, because only the device's agent has the key.
+	mark     mark // mark in the proof; zero where the proof does not open
+	proved   bool // The row has a proof, which may not fit it.
+	keyless  bool // The row has an empty API key, because only the device's agent has the key.
+	modeMark bool // The row's mark fits its mode.
 }
 
 // readProof opens the proof of a row, and sets Altered where it does not fit the row.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -35,13 +36,8 @@ func (s *Store) PutFolderRoots(ctx context.Context, tag fleet.Tag, roots []strin
 
 // putFolderRoots replaces the folder roots of a tag. The caller has parsed them.
 func (t *tx) putFolderRoots(tag fleet.Tag, roots []string) error {
-	if err := t.exec(`DELETE FROM folder_roots WHERE tag = $1`, string(tag)); err != nil {
+	if err := t.replaceOf(rootRows, tag, roots); err != nil {
 		return err
-	}
-	for _, path := range roots {
-		if err := t.exec(`INSERT INTO folder_roots (tag, path) VALUES ($1, $2)`, string(tag), path); err != nil {
-			return err
-		}
 	}
 	what := "fleet.folderRoots"
 	if tag != "" {
@@ -54,6 +50,23 @@ func (t *tx) putFolderRoots(tag fleet.Tag, roots []string) error {
 			delete(c.roots, tag)
 		}
 	})
+	return nil
+}
+
+// replaceOf replaces the rows of a tag in a table of tags and texts.
+func (t *tx) replaceOf(table *markedTable, tag fleet.Tag, texts []string) error {
+	if err := t.unmark(table, `tag = $1`, string(tag)); err != nil {
+		return err
+	}
+	if err := t.exec(`DELETE FROM `+table.name+` WHERE tag = $1`, string(tag)); err != nil {
+		return err
+	}
+	insert := `INSERT INTO ` + table.name + ` (` + strings.Join(table.key, ", ") + `) VALUES ($1, $2)`
+	for _, text := range texts {
+		if err := errors.Join(t.exec(insert, string(tag), text), t.mark(table, string(tag), text)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

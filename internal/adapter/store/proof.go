@@ -94,6 +94,9 @@ func unixMilli(at time.Time) string {
 // beginProofs makes the proofs and the seal check of a new database. It does not trust rows that are there: in a
 // database that lost its seal check, the tokens and users give no role, and the audit is not proven.
 func (t *tx) beginProofs() error {
+	if err := t.loadMarkKey(); err != nil {
+		return err
+	}
 	var proofs int
 	if err := t.row(`SELECT COUNT(*) FROM proofs`).Scan(&proofs); err != nil {
 		return err
@@ -106,7 +109,11 @@ func (t *tx) beginProofs() error {
 				return err
 			}
 		}
+		beginTables(&ends)
 		if err := t.putProof(auditEnds, ends); err != nil {
+			return err
+		}
+		if err := t.markBeginning(); err != nil {
 			return err
 		}
 	}
@@ -127,7 +134,7 @@ func (w *writer) alone(ctx context.Context, do func(*tx) error) (err error) {
 	if err := do(t); err != nil {
 		return err
 	}
-	if err := t.appendAudit(t.effects.audit, t.effects.marks); err != nil {
+	if err := t.appendAudit(t.effects); err != nil {
 		return err
 	}
 	return w.session.exec(ctx, "COMMIT")

@@ -35,7 +35,8 @@ func (t *tx) protectTag(tag fleet.Tag, protected bool) error {
 			c.protected[tag] = true
 		}
 	})
-	if err := t.exec(text, string(tag)); err != nil {
+	write := func() error { return t.exec(text, string(tag)) }
+	if err := t.marking(protectedRows, write, string(tag)); err != nil {
 		return err
 	}
 	return t.changeRules()
@@ -62,9 +63,7 @@ func (t *tx) changeRules() error {
 	}
 	number++
 	t.register(func(c *contents) { c.rules = number })
-	return t.exec(`
-		INSERT INTO meta (name, value) VALUES ('rules', $1)
-		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, strconv.FormatInt(number, 10))
+	return t.putMeta("rules", strconv.FormatInt(number, 10))
 }
 
 func (s *Store) loadProtected(ctx context.Context, q querier, c *contents) error {

@@ -70,6 +70,13 @@ func (r *reads) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
+// oneMoment reads in the transaction of one connection.
+type oneMoment struct{ conn *sql.Conn }
+
+func (o oneMoment) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	return o.conn.QueryContext(ctx, text, args...)
+}
+
 func (r *reads) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -178,6 +178,11 @@ func (s *Store) load(ctx context.Context, q querier) (contents, error) {
 			return contents{}, err
 		}
 	}
+	doubts, err := s.doubtsIn(ctx, q, contentTables())
+	if err != nil {
+		return contents{}, err
+	}
+	c.disbelieve(doubts)
 	return c, nil
 }
 

@@ -280,12 +280,12 @@ func (r *registryRun) putTemplate(t *rapid.T) {
 	if !there {
 		return
 	}
-	if v.Priority != was.Priority || v.Text != was.Text {
-		r.want.generation++
-	}
 	saver := was.SavedRole // of whoever wrote the text, not of whoever changed the priority
-	if v.Text != was.Text {
+	if v.Text != was.Text || saver == "" {
 		saver = fleet.RoleOf(who)
+	}
+	if v.Priority != was.Priority || v.Text != was.Text || saver != was.SavedRole {
+		r.want.generation++
 	}
 	if stored.SavedRole != saver {
 		t.Fatalf("got the saver's role %q, want %q", stored.SavedRole, saver)

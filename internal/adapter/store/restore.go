@@ -330,8 +330,24 @@ func parseRestored(text string) (*fleet.Restored, error) {
 	return new(fleet.Restored(body)), nil
 }
 
+// finishRestore gives marks to what a restore wrote: that it was done, and the mode observe. Load has no key for marks.
+func (t *tx) finishRestore() error {
+	rows, err := t.store.markedRows(t.ctx, t.session, metaRows, `name = 'restored'`)
+	if err != nil || len(rows) == 0 || rows[0].believed {
+		return err
+	}
+	var body, mode string
+	err = t.row(`SELECT (SELECT value FROM meta WHERE name = 'restored'),
+		COALESCE((SELECT value FROM meta WHERE name = 'fleet_mode'), '')`).Scan(&body, &mode)
+	if err != nil {
+		return err
+	}
+	strict := fleet.Strictest(fleet.Mode(mode), fleet.ModeObserve)
+	return errors.Join(t.putMeta("restored", body), t.putMeta("fleet_mode", string(strict)))
+}
+
 // endRestored deletes the note that the database was restored: a person has resumed.
 func (t *tx) endRestored() error {
 	t.register(func(c *contents) { c.restored = nil })
-	return t.exec(`DELETE FROM meta WHERE name = 'restored'`)
+	return t.dropMeta("restored")
 }

@@ -225,8 +225,7 @@ func (t *tx) settle(registry *fleet.Registry) error {
 	if registry == nil {
 		return nil
 	}
-	return t.exec(`UPDATE meta SET value = $1 WHERE name = 'settled_generation'`,
-		strconv.FormatInt(registry.Generation, 10))
+	return t.putMeta("settled_generation", strconv.FormatInt(registry.Generation, 10))
 }
 
 // hold writes holds and gives those that were written. It leaves out devices that are not members of their rollout

@@ -103,22 +103,25 @@ func (s *Store) openText(table, row string, sealed []byte) (string, error) {
 // OwnKey gives Muster's own key of 32 bytes for one purpose. It is made when it is first asked for, and stored
 // sealed. It stays when the seal key is replaced, so that what was made with it is still recognised.
 func (s *Store) OwnKey(ctx context.Context, purpose string) ([]byte, error) {
-	return write(ctx, s, "keep own key", func(t *tx) ([]byte, error) {
-		var sealed []byte
-		err := t.row(`SELECT value FROM own_keys WHERE name = $1`, purpose).Scan(&sealed)
-		if err == nil {
-			return s.seal.Open("own_keys", purpose, "value", sealed)
-		}
-		if !absent(err) {
-			return nil, err
-		}
-		key, err := s.seal.Derive(purpose)
-		if err != nil {
-			return nil, err
-		}
-		return key, t.exec(`INSERT INTO own_keys (name, value) VALUES ($1, $2)`, purpose,
-			s.seal.Seal("own_keys", purpose, "value", key))
-	})
+	return write(ctx, s, "keep own key", func(t *tx) ([]byte, error) { return t.ownKey(purpose) })
+}
+
+func (t *tx) ownKey(purpose string) ([]byte, error) {
+	seal := t.store.seal
+	var sealed []byte
+	err := t.row(`SELECT value FROM own_keys WHERE name = $1`, purpose).Scan(&sealed)
+	if err == nil {
+		return seal.Open("own_keys", purpose, "value", sealed)
+	}
+	if !absent(err) {
+		return nil, err
+	}
+	key, err := seal.Derive(purpose)
+	if err != nil {
+		return nil, err
+	}
+	return key, t.exec(`INSERT INTO own_keys (name, value) VALUES ($1, $2)`, purpose,
+		seal.Seal("own_keys", purpose, "value", key))
 }
 
 // keyID gives the ID of the present seal key, as sealed values contain it.

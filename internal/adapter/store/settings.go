@@ -117,8 +117,10 @@ func (t *tx) keepSettings(row *deviceRow, settings fleet.DeviceSettings) error {
 	t.register(func(c *contents) {
 		c.device(row.ID, func(r *fleet.Registered) { r.Settings, r.Altered = settings, row.Altered })
 	})
-	return t.exec(`UPDATE devices SET mode = $2, may_restart = $3, quiet_after = $4 WHERE id = $1`, string(row.ID),
-		string(settings.Mode), settings.Restart, inSeconds(settings.QuietAfter))
+	return t.markingMode(row, settings, func() error {
+		return t.exec(`UPDATE devices SET mode = $2, may_restart = $3, quiet_after = $4 WHERE id = $1`, string(row.ID),
+			string(settings.Mode), settings.Restart, inSeconds(settings.QuietAfter))
+	})
 }
 
 // PutFleetMode sets the mode of the whole fleet. It is in force even when it could not be kept: the cause of the error
@@ -136,9 +138,19 @@ func (t *tx) putFleetMode(mode fleet.Mode) error {
 			return err
 		}
 	}
-	return t.exec(`
-		INSERT INTO meta (name, value) VALUES ('fleet_mode', $1)
-		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, string(mode))
+	return t.putMeta("fleet_mode", string(mode))
+}
+
+// putMeta stores a fact about the database that gives power.
+func (t *tx) putMeta(name, value string) error {
+	return t.marking(metaRows, func() error {
+		return t.exec(`INSERT INTO meta (name, value) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+	}, name)
+}
+
+func (t *tx) dropMeta(name string) error {
+	return t.marking(metaRows, func() error { return t.exec(`DELETE FROM meta WHERE name = $1`, name) }, name)
 }
 
 // TagMode gives the mode of all devices that carry the tag, "on" until a person sets another.
@@ -165,15 +177,19 @@ func (t *tx) putTagMode(tag fleet.Tag, mode fleet.Mode) error {
 		return t.dropTagMode(tag)
 	}
 	t.register(func(c *contents) { c.tagModes[tag] = mode })
-	return t.exec(`
-		INSERT INTO tag_modes (tag, mode) VALUES ($1, $2)
-		ON CONFLICT (tag) DO UPDATE SET mode = excluded.mode`, string(tag), string(mode))
+	return t.marking(tagModeRows, func() error {
+		return t.exec(`
+			INSERT INTO tag_modes (tag, mode) VALUES ($1, $2)
+			ON CONFLICT (tag) DO UPDATE SET mode = excluded.mode`, string(tag), string(mode))
+	}, string(tag))
 }
 
 func (t *tx) dropTagMode(tag fleet.Tag) error {
 	t.effects.committed.Modes = true
 	t.register(func(c *contents) { delete(c.tagModes, tag) })
-	return t.exec(`DELETE FROM tag_modes WHERE tag = $1`, string(tag))
+	return t.marking(tagModeRows, func() error {
+		return t.exec(`DELETE FROM tag_modes WHERE tag = $1`, string(tag))
+	}, string(tag))
 }
 
 func (s *Store) loadModes(ctx context.Context, q querier, c *contents) error {

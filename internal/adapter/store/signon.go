@@ -160,13 +160,13 @@ func (s *Store) SwitchSignOn(ctx context.Context, off bool, detail string) error
 	_, err := write(ctx, s, "switch single sign-on", func(t *tx) (none struct{}, err error) {
 		if !off {
 			t.record("sign-on.enable", "", detail)
-			return none, t.exec(`DELETE FROM meta WHERE name = $1`, signOnSwitch)
+			return none, t.dropMeta(signOnSwitch)
 		}
 		t.record("sign-on.disable", "", detail)
 		if err := t.exec(`DELETE FROM sessions WHERE user_name IN (SELECT name FROM users WHERE subject <> '')`); err != nil {
 			return none, err
 		}
-		return none, t.exec(`INSERT INTO meta (name, value) VALUES ($1, 'off') ON CONFLICT (name) DO NOTHING`, signOnSwitch)
+		return none, t.putMeta(signOnSwitch, "off")
 	})
 	return err
 }

@@ -23,7 +23,8 @@ func (e *editing) forgetSource() error {
 	if known == nil {
 		return fleet.NotFoundf("there is no source %q", name)
 	}
-	if err := e.exec(`DELETE FROM sources WHERE name = $1`, name); err != nil {
+	err = e.marking(sourceRows, func() error { return e.exec(`DELETE FROM sources WHERE name = $1`, name) }, name)
+	if err != nil {
 		return err
 	}
 	if err := e.exec(`UPDATE template_origins SET source = '' WHERE source = $1`, name); err != nil {
@@ -70,10 +71,12 @@ func (t *tx) putSource(name string, source fleet.Source) error {
 		c.sources = maps.Clone(c.sources)
 		c.sources[name] = source
 	})
-	return t.exec(`
-		INSERT INTO sources (name, read_only, assertions) VALUES ($1, $2, $3)
-		ON CONFLICT (name) DO UPDATE SET read_only = excluded.read_only, assertions = excluded.assertions`,
-		name, source.ReadOnly, string(assertions))
+	return t.marking(sourceRows, func() error {
+		return t.exec(`
+			INSERT INTO sources (name, read_only, assertions) VALUES ($1, $2, $3)
+			ON CONFLICT (name) DO UPDATE SET read_only = excluded.read_only, assertions = excluded.assertions`,
+			name, source.ReadOnly, string(assertions))
+	}, name)
 }
 
 func (t *tx) putOrigins(origins map[int64]fleet.Origin) error {

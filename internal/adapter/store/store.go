@@ -75,6 +75,7 @@ type Store struct {
 	home      *homeLock                       // nil with PostgreSQL
 	lock      lock
 	known     knownEnds
+	markKey   []byte // Muster's own key for the marks of rows
 
 	writable writable
 	taken    func(error)
@@ -129,7 +130,16 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 	if err := s.writer.checkSeal(ctx, options.MakeSeal); err != nil {
 		return err
 	}
+	if err := s.writer.alone(ctx, (*tx).loadMarkKey); err != nil {
+		return err
+	}
 	if err := s.writer.claim(ctx); err != nil {
+		return err
+	}
+	if err := s.writer.markFirst(ctx); err != nil {
+		return err
+	}
+	if err := s.writer.alone(ctx, (*tx).finishRestore); err != nil {
 		return err
 	}
 	pool, err := s.dialect.openReads()

@@ -14,11 +14,12 @@ type carriers struct {
 	table   string // table of the tags that are carried now
 	history string
 	column  string // name of the column, in both tables, with the ID of the device or template
+	rows    *markedTable
 }
 
 var (
-	deviceTags   = carriers{"device", "device_tags", "device_tag_history", "device_id"}
-	templateTags = carriers{"template", "template_tags", "template_tag_history", "template_id"}
+	deviceTags   = carriers{"device", "device_tags", "device_tag_history", "device_id", deviceTagRows}
+	templateTags = carriers{"template", "template_tags", "template_tag_history", "template_id", templateTagRows}
 )
 
 // changeTags attaches and removes tags. An edit that changes nothing makes no generation.
@@ -103,7 +104,8 @@ func (t *tx) putTag(c tagging, before []fleet.Tag, generation int64) ([]fleet.Ta
 	if !c.carried {
 		text, after = `DELETE FROM `+c.of.table+` WHERE `+c.of.column+` = $1 AND tag = $2`, dropTag(before, c.tag)
 	}
-	if err := t.exec(text, c.id, string(c.tag)); err != nil {
+	write := func() error { return t.exec(text, c.id, string(c.tag)) }
+	if err := t.marking(c.of.rows, write, c.id, string(c.tag)); err != nil {
 		return nil, err
 	}
 	t.record(c.of.noun+"."+c.verb(), c.name, string(c.tag))
@@ -170,6 +172,9 @@ func (t *tx) dropFromAll(tag fleet.Tag, generation int64) error {
 		err := t.exec(`INSERT INTO `+of.history+` (generation, `+of.column+`, tag, carried)
 			SELECT CAST($1 AS BIGINT), `+of.column+`, tag, false FROM `+of.table+` WHERE tag = $2`, generation, string(tag))
 		if err != nil {
+			return err
+		}
+		if err := t.unmark(of.rows, `tag = $1`, string(tag)); err != nil {
 			return err
 		}
 		if err := t.exec(`DELETE FROM `+of.table+` WHERE tag = $1`, string(tag)); err != nil {

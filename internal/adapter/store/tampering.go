@@ -14,6 +14,22 @@ type tampering struct {
 	mu    sync.Mutex // guards the rest
 	first string     // the first finding, for a person
 	count int
+	once  map[string]bool // findings that are added once
+}
+
+// addOnce adds a finding that may be made again and again, and tells whether it is new.
+func (f *tampering) addOnce(one string) (added bool) {
+	f.mu.Lock()
+	added = !f.once[one]
+	if f.once == nil {
+		f.once = map[string]bool{}
+	}
+	f.once[one] = true
+	f.mu.Unlock()
+	if added {
+		f.add(one)
+	}
+	return added
 }
 
 func (f *tampering) add(found ...string) {
@@ -47,7 +63,7 @@ func (s *Store) Tampering() *fleet.Impairment {
 // go, and the end of the audit. Open calls it.
 func (s *Store) checkProofs(ctx context.Context) error {
 	for _, verify := range []func(context.Context) ([]string, error){s.verifyTokens, s.verifyUsers,
-		s.verifySecrets, s.verifyEnd} {
+		s.verifySecrets, s.verifyMarks, s.verifyEnd} {
 		found, err := verify(ctx)
 		if err != nil {
 			return err

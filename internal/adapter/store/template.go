@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -50,6 +51,9 @@ func (t *tx) insertTemplate(v fleet.Template) (fleet.Template, error) {
 	}
 	// A sealed text's place contains the ID, which only the first statement gives.
 	if err := t.exec(`UPDATE templates SET text = $2 WHERE id = $1`, v.ID, t.store.sealTemplate(v)); err != nil {
+		return v, err
+	}
+	if err := t.mark(templateRows, v.ID); err != nil {
 		return v, err
 	}
 	t.record("template.create", strconv.FormatInt(v.ID, 10), v.Label)
@@ -100,6 +104,10 @@ func (t *tx) replaceTemplate(current, v fleet.Template) (fleet.Template, error) 
 }
 
 func (t *tx) updateTemplate(v fleet.Template) error {
+	return t.marking(templateRows, func() error { return t.rewriteTemplate(v) }, v.ID)
+}
+
+func (t *tx) rewriteTemplate(v fleet.Template) error {
 	return t.exec(`
 		UPDATE templates SET label = $2, priority = $3, op = $4, key = $5, text = $6, reads = $7, saved_by = $8,
 			saved_role = $9, updated_at = $10
@@ -141,6 +149,13 @@ func (t *tx) dropTemplate(current fleet.Template, now int64) error {
 	if err != nil {
 		return err
 	}
+	err = errors.Join(
+		t.unmark(templateTagRows, `template_id = $1`, current.ID),
+		t.unmark(templateRows, `id = $1`, current.ID),
+	)
+	if err != nil {
+		return err
+	}
 	if err := t.exec(`DELETE FROM templates WHERE id = $1`, current.ID); err != nil {
 		return err
 	}
@@ -157,13 +172,17 @@ func (t *tx) dropTemplate(current fleet.Template, now int64) error {
 	return nil
 }
 
-// template gives a template as the transaction sees it.
+// template gives a template as the transaction sees it. It is not known who saved one that is not believed.
 func (t *tx) template(id int64) (fleet.Template, error) {
-	current, err := t.store.scanTemplate(t.row(selectTemplates+` WHERE id = $1`, id))
+	current, err := believing(t.store, templateRows, t.store.scanTemplate)(t.row(`SELECT id, `+templateColumns+`, `+
+		templateRows.columns("")+` FROM templates WHERE id = $1`, id))
 	if absent(err) {
 		err = noTemplate(id)
 	}
-	return current, err
+	if !current.believed {
+		current.value.SavedBy, current.value.SavedRole = "", ""
+	}
+	return current.value, err
 }
 
 // checkedTemplate gives a template as the transaction sees it, after the caller's condition was checked for it.

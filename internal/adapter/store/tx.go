@@ -32,8 +32,9 @@ type effects struct {
 	audit     []fleet.AuditEntry
 	after     []func()
 	undo      []func()
-	forgets   bool  // The write deleted or replaced something sealed.
-	marks     marks // marks of proofs that the write added or removed
+	forgets   bool    // The write deleted or replaced something sealed.
+	marks     marks   // marks of proofs that the write added or removed
+	tallies   tallies // changes of marked tables
 }
 
 func (e *effects) merge(other effects) {
@@ -45,6 +46,12 @@ func (e *effects) merge(other effects) {
 	e.forgets = e.forgets || other.forgets
 	for table, change := range other.marks {
 		e.marks = e.marks.with(table, change)
+	}
+	for table, change := range other.tallies {
+		if e.tallies == nil {
+			e.tallies = tallies{}
+		}
+		e.tallies.add(table, change)
 	}
 }
 

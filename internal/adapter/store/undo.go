@@ -168,15 +168,18 @@ func (t *tx) templateBack(id, before, now int64) (stays bool, err error) {
 		return false, err
 	}
 	was := past.Template
-	current, err := t.store.scanTemplate(t.row(selectTemplates+` WHERE id = $1`, id))
+	current, err := t.template(id)
 	switch {
-	case absent(err):
+	case fleet.CodeOf(err) == fleet.CodeNotFound:
 		was.UpdatedAt = t.now
 		err = t.exec(`INSERT INTO templates (id, `+templateColumns+`) `+t.store.dialect.givenID()+`
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 			id, was.Label, was.Priority, string(was.Op), was.Key,
 			t.store.sealTemplate(was), was.Reads.Text(), was.SavedBy, string(was.SavedRole),
 			millis(was.CreatedAt), millis(was.UpdatedAt))
+		if err == nil {
+			err = t.mark(templateRows, id)
+		}
 	case err == nil:
 		was.CreatedAt, was.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
 		if sameTemplate(current, was) {

@@ -13,11 +13,12 @@ type varsTables struct {
 	table   string // table of the present vars
 	history string
 	column  string // name of the column, in both tables, with the owner
+	rows    *markedTable
 }
 
 var (
-	deviceVars = varsTables{"device_vars", "device_vars_history", "device_id"}
-	tagVars    = varsTables{"tag_vars", "tag_vars_history", "tag"}
+	deviceVars = varsTables{"device_vars", "device_vars_history", "device_id", deviceVarsRows}
+	tagVars    = varsTables{"tag_vars", "tag_vars_history", "tag", tagVarsRows}
 )
 
 // varsTablesOf gives the tables of an owner's vars, and the owner's name in them.
@@ -46,7 +47,7 @@ func (e *editing) changeVars() error {
 		if err := e.check(fleet.Found{Vars: was.Vars}); err != nil {
 			return err
 		}
-		if was.Vars == c.Vars {
+		if was.Vars == c.Vars && (was.Vars == "" || was.SavedRole != "" || c.SavedRole == "") {
 			continue
 		}
 		if err := e.inGeneration(func(now int64) error { return e.setVars(c, was.Vars, now) }); err != nil {
@@ -66,12 +67,16 @@ func (t *tx) varsOf(of fleet.VarsOwner) (saved fleet.SavedVars, err error) {
 		return saved, orElse(err, noDevice(of.Device))
 	}
 	tables, name := varsTablesOf(of)
-	saved, err = t.store.scanVars(t.row(`SELECT vars, saved_by, saved_role FROM `+tables.table+` WHERE `+
-		tables.column+` = $1`, name), tables.table, name)
+	scan := func(row scanner) (fleet.SavedVars, error) { return t.store.scanVars(row, tables.table, name) }
+	read, err := believing(t.store, tables.rows, scan)(t.row(`SELECT vars, saved_by, saved_role, `+
+		tables.rows.columns("")+` FROM `+tables.table+` WHERE `+tables.column+` = $1`, name))
 	if absent(err) {
 		return fleet.SavedVars{}, nil
 	}
-	return saved, err
+	if !read.believed {
+		read.value.SavedBy, read.value.SavedRole = "", ""
+	}
+	return read.value, err
 }
 
 // scanVars reads the vars, saved_by and saved_role of a row.
@@ -95,6 +100,9 @@ func (t *tx) setVars(c fleet.VarsChange, was fleet.Vars, generation int64) error
 		}
 	}
 	tables, name := varsTablesOf(c.VarsOwner)
+	if err := t.unmark(tables.rows, tables.column+` = $1`, name); err != nil {
+		return err
+	}
 	if err := t.exec(`DELETE FROM `+tables.table+` WHERE `+tables.column+` = $1`, name); err != nil {
 		return err
 	}
@@ -102,6 +110,9 @@ func (t *tx) setVars(c fleet.VarsChange, was fleet.Vars, generation int64) error
 	if c.Vars != "" {
 		err := t.exec(`INSERT INTO `+tables.table+` (`+tables.column+`, vars, saved_by, saved_role) VALUES ($1, $2, $3, $4)`,
 			name, seal.Seal(tables.table, name, "vars", []byte(c.Vars)), c.SavedBy, string(c.SavedRole))
+		if err == nil {
+			err = t.mark(tables.rows, name)
+		}
 		if err != nil {
 			return err
 		}

@@ -256,7 +256,7 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 		}
 	}
 	end := &tx{store: w.store, session: w.session, ctx: ctx, now: now}
-	if err := end.appendAudit(effects.audit, effects.marks); err != nil {
+	if err := end.appendAudit(effects); err != nil {
 		return effects, err
 	}
 	effects.merge(end.effects)

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// doubt is what does not fit in a marked table.
+type doubt struct {
+	table *markedTable
+	rows  []markedRow // those that do not fit their marks
+	whole bool        // a row was removed, added with a mark that is not the table's, or put back
+	lost  int64       // rows fewer than Muster wrote
+}
+
+func (d doubt) tells() (told []string) {
+	for _, row := range d.rows {
+		told = append(told, notAsWritten(d.table, row))
+	}
+	if d.whole {
+		what := "a row was put back as it was earlier"
+		switch {
+		case d.lost > 0:
+			what = fmt.Sprintf("rows missing: %d", d.lost)
+		case d.lost < 0:
+			what = fmt.Sprintf("rows too many: %d", -d.lost)
+		}
+		told = append(told, fmt.Sprintf("the table %s is not as Muster wrote it (%s): none of its rows is believed, and %s",
+			d.table.name, what, d.table.follows))
+	}
+	return told
+}
+
+func notAsWritten(table *markedTable, row markedRow) string {
+	return fmt.Sprintf("%s %q (table %s) was changed or added: %s", table.noun, row.name(), table.name, table.follows)
+}
+
+// notBelieved says once that a row which was read does not fit its mark.
+func (s *Store) notBelieved(table *markedTable, row markedRow) {
+	told := notAsWritten(table, row)
+	if s.tampering.addOnce(told) {
+		s.log.Error("a row in the database was not written by Muster", "table", table.name, "row", row.name(),
+			logkey.Next, "type `muster audit verify`")
+	}
+}
+
+// doubtsIn compares the rows of marked tables with their marks, and each table as a whole with the ends of the audit.
+// q reads all of it as of one moment.
+func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable) (doubts []doubt, err error) {
+	ends, opened, err := s.openEnds(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for _, table := range tables {
+		rows, err := s.markedRows(ctx, q, table, "")
+		if err != nil {
+			return nil, err
+		}
+		d, is := doubt{table: table}, tally{}
+		for _, row := range rows {
+			if row.mark != nil {
+				is.rows++
+				is.sum = is.sum.with(s.counted(row.mark))
+			}
+			if !row.believed {
+				d.rows = append(d.rows, row)
+			}
+		}
+		want := tallyOf(ends.Tables[table.name])
+		d.whole, d.lost = !opened || is.sum != want.sum, want.rows-is.rows
+		if d.whole || len(d.rows) > 0 {
+			doubts = append(doubts, d)
+		}
+	}
+	return doubts, nil
+}
+
+// disbelieve takes the power of what does not fit from the contents.
+func (c *contents) disbelieve(doubts []doubt) {
+	for _, d := range doubts {
+		if d.table.doubt == nil {
+			continue
+		}
+		for _, row := range d.rows {
+			d.table.doubt(c, row.key)
+		}
+		if d.whole {
+			d.table.doubt(c, nil)
+		}
+	}
+}
+
+// verifyMarks names the rows and tables that are not as Muster wrote them.
+func (s *Store) verifyMarks(ctx context.Context) (wrong []string, err error) {
+	err = s.atOnce(ctx, func(q querier) error {
+		doubts, err := s.doubtsIn(ctx, q, markedTables)
+		for _, d := range doubts {
+			wrong = append(wrong, d.tells()...)
+		}
+		return err
+	})
+	return wrong, err
+}
+
+// atOnce gives a querier that reads everything as of one moment.
+func (s *Store) atOnce(ctx context.Context, read func(querier) error) (err error) {
+	conn, err := s.reads.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if _, err := conn.ExecContext(ctx, s.dialect.beginRead()); err != nil {
+		return err
+	}
+	defer func() { // ctx may have ended
+		_, failed := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		err = errors.Join(err, failed)
+	}()
+	return read(oneMoment{conn})
+}
+
+// markFirst gives marks to the rows of tables that never had any: a database of an earlier version is believed once.
+// Rows of a database that lost its proofs are not.
+func (w *writer) markFirst(ctx context.Context) error {
+	ends, opened, err := w.store.openEnds(ctx, w.session)
+	if err != nil || !opened {
+		return err
+	}
+	for _, table := range markedTables {
+		if _, there := ends.Tables[table.name]; there {
+			continue
+		}
+		if err := w.alone(ctx, func(t *tx) error { return t.markAll(table) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) markAll(table *markedTable) error {
+	rows, err := t.store.markedRows(t.ctx, t.session, table, "")
+	if err != nil {
+		return err
+	}
+	t.count(table, 0, mark{})
+	for _, row := range rows {
+		if err := t.mark(table, row.keyArgs()...); err != nil {
+			return err
+		}
+	}
+	t.record("audit.marks", table.name, fmt.Sprintf("its rows have marks from here on: %d", len(rows)))
+	return nil
+}
+
+func (r markedRow) keyArgs() (args []any) {
+	for _, part := range r.key {
+		args = append(args, part)
+	}
+	return args
+}
+
+// beginTables has the marked tables begin without rows that are believed.
+func beginTables(ends *fleet.AuditEnds) {
+	ends.Tables = map[string]fleet.TableMark{}
+	for _, table := range markedTables {
+		ends.Tables[table.name] = fleet.TableMark{}
+	}
+}
+
+// markBeginning gives marks to the rows that migrations wrote. A database that lost its proofs has other rows too,
+// which are not believed.
+func (t *tx) markBeginning() error {
+	return errors.Join(t.mark(metaRows, "settled_generation"), t.mark(rootRows, "", "~/Sync"))
+}

@@ -1,0 +1,343 @@
+package store
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// markedTable is a table whose rows give power, or say who did something. Each row has a mark: a keyed digest of the
+// table's name, the row's key and its content, which nobody can make without Muster's own key. A row that does not
+// fit its mark is not believed. The ends of the audit contain, for each table, the number of rows and the sum of
+// their marks. So a row that was removed, or put back as it was earlier, shows as well.
+type markedTable struct {
+	name    string
+	noun    string   // the word for a row in texts for people
+	key     []string // columns of the primary key
+	content []string // further columns that the mark covers; a ? at the end: it is a boolean
+	only    string   // condition for the rows that are marked; "": all are
+	goes    string   // column with the device with which the database deletes the row; "": none
+	follows string   // tells a person what happens to a row that is not believed
+
+	// doubt changes the contents in memory so that a row gives no power. Where key is nil, the table as a whole is in doubt: it is
+	// not known which row was removed or put back. Nil: the row is not in the contents, and its readers check it.
+	doubt func(c *contents, key []string)
+}
+
+// markKeyPurpose names Muster's own key for marks.
+const markKeyPurpose = "marks of rows"
+
+// loadMarkKey reads Muster's own key for marks, or makes it. It stays when the seal key is
+// replaced.
+func (t *tx) loadMarkKey() (err error) {
+	t.store.markKey, err = t.ownKey(markKeyPurpose)
+	if code := fleet.CodeOf(err); err == nil || code != fleet.CodeInternal && code != fleet.CodeConflict {
+		return err
+	}
+	t.store.log.Error("the key of the marks was changed in the database: no row is believed", logkey.Err(err))
+	t.store.markKey = make([]byte, sha256.Size)
+	_, _ = rand.Read(t.store.markKey) // never fails: it ends the process instead
+	return nil
+}
+
+// keyed gives a digest that nobody can make without Muster's own key for marks.
+func (s *Store) keyed(text string) []byte {
+	h := hmac.New(sha256.New, s.markKey)
+	h.Write([]byte(text))
+	return h.Sum(nil)
+}
+
+// counted is what a row's mark adds to the sum of its table. A reader of the database knows marks and not this
+// value, so they cannot choose rows that have the same sum.
+func (s *Store) counted(of []byte) mark {
+	if len(of) == 0 {
+		return mark{}
+	}
+	return mark(s.keyed("counted " + string(of)))
+}
+
+// markedRow is a row of a marked table, as a query reads it.
+type markedRow struct {
+	key      []string
+	mark     []byte
+	believed bool
+}
+
+func (r markedRow) name() string { return strings.Join(r.key, ", ") }
+
+// columns gives the columns that a query reads for scanMarked. alias is that of the table in the query.
+func (m *markedTable) columns(alias string) string {
+	if alias != "" {
+		alias += "."
+	}
+	var all []string
+	for _, column := range m.key {
+		all = append(all, alias+column)
+	}
+	for _, column := range m.content {
+		if name, boolean := strings.CutSuffix(column, "?"); boolean {
+			all = append(all, "CASE WHEN "+alias+name+" THEN 1 ELSE 0 END") // the databases tell booleans differently
+		} else {
+			all = append(all, alias+column)
+		}
+	}
+	return strings.Join(append(all, alias+"mark"), ", ")
+}
+
+// where gives the condition for marked rows that meet a further condition.
+func (m *markedTable) where(condition string) string {
+	switch {
+	case m.only == "" && condition == "":
+		return ""
+	case m.only == "":
+		return " WHERE " + condition
+	case condition == "":
+		return " WHERE " + m.only
+	}
+	return " WHERE " + m.only + " AND (" + condition + ")"
+}
+
+// byKey gives the condition for one row.
+func (m *markedTable) byKey() string {
+	parts := make([]string, len(m.key))
+	for i, column := range m.key {
+		parts[i] = fmt.Sprintf("%s = $%d", column, i+1)
+	}
+	return strings.Join(parts, " AND ")
+}
+
+// markReader takes what a query reads for markedTable.columns.
+type markReader struct {
+	store  *Store
+	table  *markedTable
+	values []sql.NullString
+	mark   []byte
+}
+
+func (s *Store) newMarkReader(table *markedTable) *markReader {
+	return &markReader{store: s, table: table, values: make([]sql.NullString, len(table.key)+len(table.content))}
+}
+
+func (r *markReader) into() (into []any) {
+	for i := range r.values {
+		into = append(into, &r.values[i])
+	}
+	return append(into, &r.mark)
+}
+
+// row gives the row that was read last.
+func (r *markReader) row() (row markedRow) {
+	row.mark = r.mark
+	for i := range r.table.key {
+		row.key = append(row.key, r.values[i].String)
+	}
+	want, whole := r.fitting(row.key)
+	row.believed = whole && subtle.ConstantTimeCompare(r.mark, want) == 1
+	return row
+}
+
+// fitting gives the mark that fits the row. whole is false where a sealed value does not open. Of a sealed value the
+// mark covers what was sealed, so that it stays when the seal key is replaced.
+func (r *markReader) fitting(key []string) (fits []byte, whole bool) {
+	fields := append([]string{r.table.name}, key...)
+	for i, column := range r.table.content {
+		value := r.values[len(r.table.key)+i]
+		if value.Valid && isSealed(r.table.name, column) {
+			plain, err := r.store.seal.Open(r.table.name, strings.Join(r.sealedKey(column), "/"), column, []byte(value.String))
+			if err != nil {
+				return nil, false
+			}
+			value.String = string(plain)
+		}
+		field := "absent"
+		if value.Valid {
+			field = "is " + value.String
+		}
+		fields = append(fields, column, field)
+	}
+	return r.store.keyed(fleet.NetstringSum("muster mark 1\n", fields...)), true
+}
+
+func isSealed(table, column string) bool { return sealedKeyOf(table, column) != nil }
+
+func sealedKeyOf(table, column string) []string {
+	for _, sealed := range sealedColumns {
+		if sealed.table == table && sealed.column == column {
+			return sealed.key
+		}
+	}
+	return nil
+}
+
+// sealedKey gives the row's key in the order in which sealed values name it.
+func (r *markReader) sealedKey(column string) (key []string) {
+	for _, part := range sealedKeyOf(r.table.name, column) {
+		for i, name := range r.table.key {
+			if name == part {
+				key = append(key, r.values[i].String)
+			}
+		}
+	}
+	return key
+}
+
+// markedRows reads rows of a marked table with their marks.
+func (s *Store) markedRows(ctx context.Context, q querier, table *markedTable, condition string,
+	args ...any) ([]markedRow, error) {
+	reader := s.newMarkReader(table)
+	return collect(ctx, q, func(row scanner) (markedRow, error) {
+		if err := row.Scan(reader.into()...); err != nil {
+			return markedRow{}, err
+		}
+		return reader.row(), nil
+	}, `SELECT `+table.columns("")+` FROM `+table.name+table.where(condition), args...)
+}
+
+// alsoMarks is a row of a query that reads markedTable.columns after its own columns.
+type alsoMarks struct {
+	scanner
+	marks *markReader
+}
+
+func (a alsoMarks) Scan(into ...any) error { return a.scanner.Scan(append(into, a.marks.into()...)...) }
+
+// believing makes a scan of rows that also tells which of them are believed. The query reads columns after those of
+// the scan, so that both are of the same moment.
+func believing[T any](s *Store, table *markedTable, scan func(scanner) (T, error)) func(scanner) (checked[T], error) {
+	reader := s.newMarkReader(table)
+	return func(row scanner) (c checked[T], err error) {
+		if c.value, err = scan(alsoMarks{row, reader}); err != nil {
+			return c, err
+		}
+		read := reader.row()
+		if c.believed = read.believed; !c.believed {
+			s.notBelieved(table, read)
+		}
+		return c, nil
+	}
+}
+
+// checked is a value that was read from a marked row.
+type checked[T any] struct {
+	value    T
+	believed bool
+}
+
+// onlyBelieved gives the values of the rows that are believed.
+func onlyBelieved[T any](rows []checked[T]) []T {
+	values := make([]T, 0, len(rows))
+	for _, row := range rows {
+		if row.believed {
+			values = append(values, row.value)
+		}
+	}
+	return values
+}
+
+// mark gives a row that was made or replaced as a whole its mark. The caller has called unmark for the row that it
+// replaced.
+func (t *tx) mark(table *markedTable, key ...any) error {
+	reader := t.store.newMarkReader(table)
+	err := t.row(`SELECT `+table.columns("")+` FROM `+table.name+table.where(table.byKey()), key...).Scan(reader.into()...)
+	if absent(err) {
+		return nil // A person deleted what the row belongs to meanwhile.
+	}
+	if err != nil {
+		return err
+	}
+	made, whole := reader.fitting(reader.row().key)
+	if !whole {
+		return fmt.Errorf("mark a row of %s: a sealed value does not open", table.name)
+	}
+	t.count(table, 1, t.store.counted(made))
+	last := fmt.Sprintf("$%d", len(key)+1)
+	return t.exec(`UPDATE `+table.name+` SET mark = `+last+` WHERE `+table.byKey(), append(key, made)...)
+}
+
+// unmark is called before rows are deleted or replaced as a whole.
+func (t *tx) unmark(table *markedTable, condition string, args ...any) error {
+	marks, err := collect(t.ctx, t.session, func(row scanner) (one []byte, err error) { return one, row.Scan(&one) },
+		`SELECT mark FROM `+table.name+table.where(condition), args...)
+	for _, one := range marks {
+		if one != nil {
+			t.count(table, -1, t.store.counted(one))
+		}
+	}
+	return err
+}
+
+// marking runs a write that makes, replaces or deletes one row as a whole.
+func (t *tx) marking(table *markedTable, write func() error, key ...any) error {
+	if err := t.unmark(table, table.byKey(), key...); err != nil {
+		return err
+	}
+	if err := write(); err != nil {
+		return err
+	}
+	return t.mark(table, key...)
+}
+
+// amending runs a write that changes some columns of one row. A row that is not believed stays so: its other columns
+// were not written by Muster.
+func (t *tx) amending(table *markedTable, write func() error, key ...any) error {
+	rows, err := t.store.markedRows(t.ctx, t.session, table, table.byKey(), key...)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 || !rows[0].believed {
+		return write()
+	}
+	return t.marking(table, write, key...)
+}
+
+// believes tells whether a row is there and believed.
+func (t *tx) believes(table *markedTable, key ...any) (bool, error) {
+	rows, err := t.store.markedRows(t.ctx, t.session, table, table.byKey(), key...)
+	return len(rows) > 0 && rows[0].believed, err
+}
+
+// count notes what changes in the number of a table's rows and in the sum of their marks.
+func (t *tx) count(table *markedTable, rows int64, m mark) {
+	if t.effects.tallies == nil {
+		t.effects.tallies = tallies{}
+	}
+	t.effects.tallies.add(table.name, tally{rows, m})
+}
+
+// tally is a number of rows, and the sum of what their marks count. In effects it is a change of both.
+type tally struct {
+	rows int64
+	sum  mark
+}
+
+// tallies are by table.
+type tallies map[string]tally
+
+func (all tallies) add(table string, change tally) {
+	before := all[table]
+	all[table] = tally{before.rows + change.rows, before.sum.with(change.sum)}
+}
+
+// into adds the changes to the marked rows of tables that the ends of the audit contain.
+func (all tallies) into(ends *fleet.AuditEnds) {
+	tables := make(map[string]fleet.TableMark, len(ends.Tables)+len(all))
+	for name, of := range ends.Tables {
+		tables[name] = of
+	}
+	for name, change := range all {
+		before := tallyOf(tables[name])
+		tables[name] = fleet.TableMark{Rows: before.rows + change.rows, Sum: before.sum.with(change.sum).String(),
+			Entry: ends.LastID}
+	}
+	ends.Tables = tables
+}
+
+func tallyOf(m fleet.TableMark) tally { return tally{m.Rows, parseMark(m.Sum)} }

@@ -1,0 +1,204 @@
+package store
+
+import (
+	"strconv"
+
+	"muster/internal/fleet"
+)
+
+// The tables whose rows have marks. A new table is a line here and a column mark in its migration. A test fails for a
+// table that is neither here nor among unmarkedTables.
+var (
+	protectedRows = &markedTable{name: "protected_tags", noun: "the protected tag", key: []string{"tag"},
+		follows: "it stays protected", doubt: doubtProtected}
+	rootRows = &markedTable{name: "folder_roots", noun: "the folder root", key: []string{"tag", "path"},
+		follows: "it does not count", doubt: doubtRoot}
+	authorKeyRows = &markedTable{name: "author_keys", noun: "the author key", key: []string{"tag", "key"},
+		follows: "it does not count", doubt: doubtAuthorKey}
+	tagModeRows = &markedTable{name: "tag_modes", noun: "the mode of the tag", key: []string{"tag"},
+		content: []string{"mode"}, follows: "nothing is written to its devices", doubt: doubtTagMode}
+	metaRows = &markedTable{name: "meta", noun: "the setting", key: []string{"name"}, content: []string{"value"},
+		only:    "name IN ('fleet_mode', 'settled_generation', 'restored', 'rules', 'single_sign_on')",
+		follows: "nothing is written to daemons", doubt: doubtMeta}
+	deviceModeRows = &markedTable{name: "devices", noun: "the mode of the device", key: []string{"id"},
+		content: []string{"mode", "may_restart?"}, follows: "nothing is written to it", doubt: doubtDevice}
+	deviceTagRows = &markedTable{name: "device_tags", noun: "the tag of the device", key: []string{"device_id", "tag"},
+		goes: "device_id", follows: "nothing is written to the device", doubt: doubtDevice}
+	templateRows = &markedTable{name: "templates", noun: "template", key: []string{"id"},
+		content: []string{"label", "priority", "op", "key", "text", "reads", "saved_by", "saved_role", "created_at"},
+		follows: "it counts as saved by an author", doubt: doubtTemplate}
+	templateTagRows = &markedTable{name: "template_tags", noun: "the tag of the template",
+		key: []string{"template_id", "tag"}, follows: "the template counts as saved by an author", doubt: doubtTemplate}
+	deviceVarsRows = &markedTable{name: "device_vars", noun: "the vars of the device", key: []string{"device_id"},
+		content: []string{"vars", "saved_by", "saved_role"}, goes: "device_id",
+		follows: "they count as saved by an author", doubt: doubtDeviceVars}
+	tagVarsRows = &markedTable{name: "tag_vars", noun: "the vars of the tag", key: []string{"tag"},
+		content: []string{"vars", "saved_by", "saved_role"}, follows: "they count as saved by an author",
+		doubt: doubtTagVars}
+	sourceRows = &markedTable{name: "sources", noun: "the source", key: []string{"name"},
+		content: []string{"read_only?", "assertions"}, follows: "its templates are changed by its files alone",
+		doubt: doubtSource}
+)
+
+// markedTables are all of them.
+var markedTables = []*markedTable{
+	protectedRows, rootRows, authorKeyRows, tagModeRows, metaRows, deviceModeRows, deviceTagRows, templateRows,
+	templateTagRows, deviceVarsRows, tagVarsRows, sourceRows,
+}
+
+// contentTables are those whose rows are in the contents in memory.
+func contentTables() (tables []*markedTable) {
+	for _, table := range markedTables {
+		if table.doubt != nil {
+			tables = append(tables, table)
+		}
+	}
+	return tables
+}
+
+// unmarkedTables are the tables whose rows have no mark, with the reason.
+var unmarkedTables = map[string]string{
+	"tokens":               "a roster has them",
+	"users":                "a roster has them",
+	"secrets":              "a roster has them",
+	"enroll_keys":          "a roster has them",
+	"enrollment_decisions": "each has a proof",
+	"sessions":             "each has a proof; they come and go",
+	"login_links":          "each has a proof; they come and go",
+	"proofs":               "they are proofs",
+	"own_keys":             "each is sealed for its place and never changes",
+	"audit":                "it is a chain",
+	"audit_heads":          "each is signed",
+	"template_origins":     "which file a template came from gives no power",
+	"tag_quiet":            "how long a device may be away gives no power",
+	"used_sign_ons":        "an attempt is too old after minutes",
+	"sightings":            "what daemons said gives no power",
+	"statuses":             "what daemons said gives no power",
+	"versions":             "what daemons said gives no power",
+	"folders":              "what daemons said gives no power",
+	"folder_paths":         "what daemons said gives no power",
+	"summaries":            "what daemons said gives no power",
+	"revisions":            "what daemons said gives no power",
+	"revision_bodies":      "each is sealed for its place; a restore is shown before it is done",
+	"intents":              "what was sent is sealed for its place",
+	"base_entries":         "what was there before is sealed for its place",
+	"stops":                "they only keep Muster from writing",
+	"orders":               "a record of what was done; none is done again after a start",
+	"problems":             "what people were told gives no power",
+	"outbox":               "what people are told gives no power",
+	"certificates":         "not yet",
+	"consents":             "not yet",
+	"group_consents":       "not yet",
+	"rollouts":             "not yet",
+	"generations":          "not yet",
+	"template_history":     "not yet",
+	"template_tag_history": "not yet",
+	"device_tag_history":   "not yet",
+	"device_vars_history":  "not yet",
+	"tag_vars_history":     "not yet",
+	"history":              "numbers of the fleet give no power",
+	"event_log":            "what happened gives no power; the audit is what is proven",
+	"rollout_members":      "they say what a device was like when its rollout began",
+	"holds":                "a device that is let go early still needs the consents that its changes need",
+}
+
+// Each function below gives the row of a key no power. Without a key the table as a whole is in doubt.
+
+func doubtProtected(c *contents, key []string) {
+	if key != nil {
+		return // a row too many only protects
+	}
+	protect := func(tags []fleet.Tag) {
+		for _, tag := range tags {
+			c.protected[tag] = true
+		}
+	}
+	for _, d := range c.devices {
+		protect(d.Tags)
+	}
+	for _, v := range c.templates {
+		protect(v.Tags)
+	}
+}
+
+func doubtRoot(c *contents, key []string) {
+	if key == nil {
+		clear(c.roots)
+		return
+	}
+	c.roots[fleet.Tag(key[0])] = leaveOut(c.roots[fleet.Tag(key[0])], key[1])
+}
+
+func doubtAuthorKey(c *contents, key []string) {
+	if key == nil {
+		clear(c.authorKeys)
+		return
+	}
+	c.authorKeys[fleet.Tag(key[0])] = leaveOut(c.authorKeys[fleet.Tag(key[0])], key[1])
+}
+
+func leaveOut(all []string, one string) (left []string) {
+	for _, other := range all {
+		if other != one {
+			left = append(left, other)
+		}
+	}
+	return left
+}
+
+// doubtMeta has nothing written to daemons: a row decides the mode of the fleet, or to what devices are admitted.
+func doubtMeta(c *contents, _ []string) { c.mode = fleet.Strictest(c.mode, fleet.ModeObserve) }
+
+func doubtTagMode(c *contents, key []string) {
+	if key == nil {
+		doubtMeta(c, nil)
+		return
+	}
+	tag := fleet.Tag(key[0])
+	c.tagModes[tag] = fleet.Strictest(c.tagModes[tag], fleet.ModeObserve)
+}
+
+func doubtDevice(c *contents, key []string) {
+	if key == nil {
+		doubtMeta(c, nil)
+		return
+	}
+	c.device(fleet.DeviceID(key[0]), func(r *fleet.Registered) {
+		r.Settings.Mode = fleet.Strictest(r.Settings.Mode, fleet.ModeObserve)
+		r.Settings.Restart = false
+	})
+}
+
+func doubtTemplate(c *contents, key []string) {
+	for id := range c.templates {
+		if key == nil || key[0] == strconv.FormatInt(id, 10) {
+			c.template(id, func(v *fleet.TaggedTemplate) { v.SavedRole = "" })
+		}
+	}
+}
+
+func doubtDeviceVars(c *contents, key []string) {
+	for id := range c.devices {
+		if key == nil || key[0] == string(id) {
+			c.device(id, func(r *fleet.Registered) { r.Vars.SavedRole = "" })
+		}
+	}
+}
+
+func doubtTagVars(c *contents, key []string) {
+	for tag, saved := range c.tagVars {
+		if key == nil || key[0] == string(tag) {
+			saved.SavedRole = ""
+			c.tagVars[tag] = saved
+		}
+	}
+}
+
+func doubtSource(c *contents, key []string) {
+	for name, source := range c.sources {
+		if key == nil || key[0] == name {
+			source.ReadOnly = true
+			c.sources[name] = source
+		}
+	}
+}

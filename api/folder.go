@@ -92,7 +92,7 @@ type MatrixFolder struct {
 // MatrixCell is one folder on one device.
 type MatrixCell struct {
 	Device     int    `json:"device" doc:"Index of the column"`
-	State      string `json:"state" enum:"upToDate,scanning,syncing,unshared,paused,unknown,behind,localChanges,outOfSync,alone,stalled,failedItems,stopped"`
-	Completion int    `json:"completion" doc:"Percent, as last told; 100 only where nothing is lacking"`
-	NeedBytes  int64  `json:"needBytes"`
+	State      string `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate"`
+	Completion *int   `json:"completion" nullable:"true" minimum:"0" maximum:"100" doc:"Percent, 100 only where nothing is missing; null where the numbers are not about now: the folder is unknown, stopped, paused, unshared or alone"`
+	NeedBytes  int64  `json:"needBytes" doc:"As last told"`
 }

@@ -5,7 +5,7 @@ package api
 type FolderStanding struct {
 	DeviceID    string       `json:"deviceID"`
 	Folder      string       `json:"folder" doc:"ID of the folder"`
-	State       string       `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,scanning,upToDate" doc:"The first of this order that holds"`
+	State       string       `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate" doc:"The first of this order that holds"`
 	Last        string       `json:"last" enum:",stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,scanning,upToDate" doc:"The state that was known last, while state is unknown; blank otherwise"`
 	Trouble     bool         `json:"trouble" doc:"A person should look at it"`
 	Reason      string       `json:"reason" doc:"Why the state is what it is"`
@@ -26,7 +26,7 @@ type FolderStanding struct {
 	Failed      int64        `json:"failed" doc:"Items that the daemon could not sync"`
 	PausedBy    *PausedBy    `json:"pausedBy" doc:"By whom it is paused; null: it is in another state, or that is not known"`
 
-	Besides []FolderFinding `json:"besides" nullable:"false" doc:"What is wrong besides the state, the worst first"`
+	Besides []FolderFinding `json:"besides" nullable:"false" doc:"What is wrong besides the state, the worst first. Where nothing is missing, the worst of it is the state"`
 }
 
 // FolderFinding is something that is wrong with a folder on a device besides its state.
@@ -63,7 +63,7 @@ type FolderError struct {
 type FleetFolder struct {
 	Folder      string         `json:"folder" doc:"ID of the folder"`
 	Label       string         `json:"label" doc:"The label that most devices use"`
-	State       string         `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,scanning,upToDate,disagree" doc:"The worst of its devices; disagree: they are up to date and count different files"`
+	State       string         `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate" doc:"The worst of its devices; disagree: they count different files and nothing is missing"`
 	Reason      string         `json:"reason" doc:"Why the state is what it is"`
 	Next        string         `json:"next" doc:"What a person can do; may be blank"`
 	Since       *Time          `json:"since" format:"date-time" nullable:"true" doc:"When the first of the devices came into the state; null: not known"`
@@ -78,7 +78,7 @@ type FleetFolder struct {
 type FolderBehind struct {
 	DeviceID    string   `json:"deviceID"`
 	Label       string   `json:"label"`
-	State       string   `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,scanning,upToDate"`
+	State       string   `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate"`
 	Since       *Time    `json:"since" format:"date-time" nullable:"true" doc:"When the state began; null: not known"`
 	NeedBytes   int64    `json:"needBytes"`
 	NeedItems   int64    `json:"needItems"`

@@ -71,8 +71,8 @@ type OverviewOfRestore struct {
 }
 
 // FolderCounts counts folders by the words for their states (upToDate, scanning, syncing, unshared, paused, unknown,
-// behind, localChanges, outOfSync, alone, stalled, failedItems, stopped); "all" is their sum. A state that no folder is
-// in is missing.
+// behind, conflicts, localChanges, outOfSync, alone, disagree, stalled, failedItems, diskNearlyFull, driveMissing,
+// stopped); "all" is their sum. A state that no folder is in is missing.
 type FolderCounts map[string]int
 
 // OverviewOfPending counts the devices and folders that ask to be let in.
@@ -101,6 +101,7 @@ type Impairment struct {
 type FolderOverview struct {
 	Folder      string       `json:"folder" doc:"ID of the folder"`
 	Label       string       `json:"label" doc:"The label that most devices use"`
+	State       string       `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate" doc:"As in the folder's state"`
 	Devices     FolderCounts `json:"devices" doc:"By the state that the folder is in on each"`
 	GlobalBytes int64        `json:"globalBytes" doc:"The most that one device knows of"`
 	NeedBytes   int64        `json:"needBytes" doc:"What the devices lack, in all"`

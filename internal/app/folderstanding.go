@@ -40,7 +40,7 @@ func (a *App) viewed() map[fleet.DeviceID]bool {
 	return marked
 }
 
-func (a *App) folderState(s *fleet.Snapshot, folder string) fleet.FolderState {
+func (a *App) folderState(s *fleet.Snapshot, folder string) (state fleet.FolderState, disagrees bool) {
 	return a.folders.State(s.Device, folder)
 }
 

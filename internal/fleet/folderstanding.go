@@ -28,7 +28,7 @@ type FolderStanding struct {
 	Error    *FolderError // error of the folder as a whole; nil: the daemon reports none
 	Failed   int64        // number of items that the daemon could not sync
 
-	// Besides is what is wrong besides the state, the worst first.
+	// Besides is what is wrong besides the state, the worst first. Where nothing else is, the worst of it is the state.
 	Besides []FolderFinding
 
 	// PeersShared is the number of other devices that share the folder. PeersConnected is how many of them are
@@ -62,8 +62,12 @@ type FolderFinding struct {
 	Next    string
 }
 
-// Finding is what is wrong besides the state and has a cause; nil where that is not so.
+// Finding returns the finding of a cause, which the state may be, too; nil without one.
 func (f FolderStanding) Finding(cause WaitCause) *FolderFinding {
+	if f.State.String() == string(cause) {
+		return &FolderFinding{FolderTrouble: FolderTrouble{Folder: f.Folder, Cause: cause, Since: f.Since},
+			Trouble: f.Trouble, Reason: f.Reason, Next: f.Next}
+	}
 	for i := range f.Besides {
 		if f.Besides[i].Cause == cause {
 			return &f.Besides[i]

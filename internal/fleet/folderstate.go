@@ -7,26 +7,31 @@ type FolderState uint8
 
 // The states of a folder.
 const (
-	FolderUpToDate     FolderState = iota
-	FolderScanning                 // the daemon looks for changes on its disk
-	FolderSyncing                  // items are missing, and they arrive
-	FolderUnshared                 // the device shares it with no other device
-	FolderPaused                   // the folder is paused, or every connection to a device that shares it
-	FolderUnknown                  // there are no numbers from the current connection
-	FolderBehind                   // items are missing, and no connected device is known to have them
-	FolderLocalChanges             // files of a receive-only folder were changed here
-	FolderOutOfSync                // other devices have changes that a send-only folder does not accept
-	FolderAlone                    // no device that shares it is connected
-	FolderStalled                  // items are missing, a connected device has them, and nothing arrives
-	FolderFailedItems              // the daemon cannot sync some items
-	FolderStopped                  // the daemon cannot sync the folder
+	FolderUpToDate       FolderState = iota
+	FolderScanning                   // the daemon looks for changes on its disk
+	FolderSyncing                    // items are missing, and they arrive
+	FolderUnshared                   // the device shares it with no other device
+	FolderPaused                     // the folder is paused, or every connection to a device that shares it
+	FolderUnknown                    // there are no numbers from the current connection
+	FolderBehind                     // items are missing, and no connected device is known to have them
+	FolderConflicts                  // nothing is missing, and files are in conflict
+	FolderLocalChanges               // files of a receive-only folder were changed here
+	FolderOutOfSync                  // other devices have changes that a send-only folder does not accept
+	FolderAlone                      // no device that shares it is connected
+	FolderDisagree                   // nothing is missing, and the devices that share it count different files
+	FolderStalled                    // items are missing, a connected device has them, and nothing arrives
+	FolderFailedItems                // the daemon cannot sync some items
+	FolderDiskNearlyFull             // nothing is missing, and its disk is nearly full
+	FolderDriveMissing               // its path or marker is not there, and the daemon did not notice yet
+	FolderStopped                    // the daemon cannot sync the folder
 )
 
 var folderStates = [...]string{
 	FolderUpToDate: "upToDate", FolderScanning: "scanning", FolderSyncing: "syncing", FolderUnshared: "unshared",
-	FolderPaused: "paused", FolderUnknown: "unknown", FolderBehind: "behind", FolderLocalChanges: "localChanges",
-	FolderOutOfSync: "outOfSync", FolderAlone: "alone", FolderStalled: "stalled", FolderFailedItems: "failedItems",
-	FolderStopped: "stopped",
+	FolderPaused: "paused", FolderUnknown: "unknown", FolderBehind: "behind", FolderConflicts: "conflicts",
+	FolderLocalChanges: "localChanges", FolderOutOfSync: "outOfSync", FolderAlone: "alone", FolderDisagree: "disagree",
+	FolderStalled: "stalled", FolderFailedItems: "failedItems", FolderDiskNearlyFull: "diskNearlyFull",
+	FolderDriveMissing: "driveMissing", FolderStopped: "stopped",
 }
 
 // FolderStateCount is the number of folder states.
@@ -36,7 +41,7 @@ const FolderStateCount = len(folderStates)
 func FolderStates() []FolderState {
 	all := make([]FolderState, FolderStateCount)
 	for i := range all {
-		all[i] = FolderState(i) //nolint:gosec // they are thirteen
+		all[i] = FolderState(i) //nolint:gosec // they are few
 	}
 	return all
 }
@@ -44,11 +49,23 @@ func FolderStates() []FolderState {
 // String returns the word for the state in the API, the CLI and the metrics.
 func (s FolderState) String() string { return folderStates[s] }
 
+// IsCurrent reports whether the numbers beside the state are about now. Of a folder that is stopped, paused or without
+// a connected device they are of its past.
+func (s FolderState) IsCurrent() bool {
+	switch s {
+	case FolderUnknown, FolderStopped, FolderPaused, FolderUnshared, FolderAlone:
+		return false
+	case FolderUpToDate, FolderScanning, FolderSyncing, FolderBehind, FolderConflicts, FolderLocalChanges,
+		FolderOutOfSync, FolderDisagree, FolderStalled, FolderFailedItems, FolderDiskNearlyFull, FolderDriveMissing:
+	}
+	return true
+}
+
 // ParseFolderState parses what String returns.
 func ParseFolderState(word string) (FolderState, error) {
 	for state, known := range folderStates {
 		if known == word {
-			return FolderState(state), nil //nolint:gosec // they are thirteen
+			return FolderState(state), nil //nolint:gosec // they are few
 		}
 	}
 	return FolderUnknown, Invalidf("folderState", "%q is no state of a folder", word)
@@ -75,7 +92,7 @@ func (c FolderCounts) All() (sum int) {
 func (c FolderCounts) Worst() FolderState {
 	for state := FolderStateCount - 1; state > 0; state-- {
 		if c[state] > 0 {
-			return FolderState(state) //nolint:gosec // they are thirteen
+			return FolderState(state) //nolint:gosec // they are few
 		}
 	}
 	return FolderUpToDate

@@ -178,6 +178,10 @@ func (w *world) testDisagree(t *testing.T) {
 	if err != nil || of.State != string(fleet.WaitDisagree) || !strings.Contains(of.Reason, "count different files") {
 		t.Errorf("the folder in the fleet is %+v, %v", of, err)
 	}
+	overview, err := w.Client.Overview(t.Context())
+	if err != nil || overview.Folders[string(fleet.WaitDisagree)] != 1 || overview.Folders["upToDate"] != 0 {
+		t.Errorf("the folders of the fleet are %v, %v", overview.Folders, err)
+	}
 	w.wantSaid(t, 3, "count different files", "status", w.b.ID.Short())
 	w.wantSaid(t, 0, "count different files", "folder", "get", common)
 	w.wantSaid(t, 3, "disagree", "status")

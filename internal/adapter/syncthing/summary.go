@@ -11,7 +11,9 @@ import (
 )
 
 const (
-	maxCount      = 1 << 60 // of bytes or items; sums over a few thousand devices do not overflow
+	// maxCount limits a number of bytes or items. The four counts of what is missing can be added. Sums over folders
+	// or devices use fleet.AddBytes: eight such numbers overflow.
+	maxCount      = 1 << 60
 	maxStateBytes = 40      // Syncthing's longest state has 14
 	maxErrorBytes = 1 << 10 // of a folder's error, which may contain a path
 )

@@ -52,13 +52,13 @@ func (s *server) listFolderOverviews(r *request) (reply, error) {
 	return showList(r, q, folders, listing[view.FolderOverview, api.FolderOverview]{
 		matches: func(f view.FolderOverview) bool {
 			return q.holds(f.Folder, f.Label) && (len(states) == 0 || slices.ContainsFunc(states,
-				func(state fleet.FolderState) bool { return f.Devices.Of(state) > 0 }))
+				func(state fleet.FolderState) bool { return f.State == state || f.Devices.Of(state) > 0 }))
 		},
 		cursor: func(f view.FolderOverview) string { return f.Folder },
 		beyond: func(cursor string, f view.FolderOverview) (bool, error) { return f.Folder > cursor, nil },
 		wire: func(f view.FolderOverview) api.FolderOverview {
-			return api.FolderOverview{Folder: f.Folder, Label: f.Label, Devices: wireFolderCounts(f.Devices),
-				GlobalBytes: f.GlobalBytes, NeedBytes: f.NeedBytes}
+			return api.FolderOverview{Folder: f.Folder, Label: f.Label, State: f.State.String(),
+				Devices: wireFolderCounts(f.Devices), GlobalBytes: f.GlobalBytes, NeedBytes: f.NeedBytes}
 		},
 	})
 }

@@ -190,8 +190,9 @@ func (s *server) getFolderMatrix(r *request) (reply, error) {
 
 func wireCell(cell view.MatrixCell) api.MatrixCell {
 	wire := api.MatrixCell{Device: cell.Device, State: cell.State.String(), NeedBytes: cell.Summary.NeedBytes}
-	if cell.Known {
-		wire.Completion = cell.Summary.Completion()
+	if cell.Current {
+		completion := cell.Summary.Completion()
+		wire.Completion = &completion
 	}
 	return wire
 }

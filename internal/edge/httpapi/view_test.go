@@ -24,7 +24,10 @@ func (w *world) lookAt(snapshot func(fleet.DeviceID) *fleet.Snapshot, change ...
 // viewOptions are those of a view of states and snapshots.
 func viewOptions(state func(context.Context, fleet.DeviceID) (fleet.State, error),
 	snapshot func(fleet.DeviceID) *fleet.Snapshot) view.Options {
-	return view.Options{State: state, Snapshot: snapshot, FolderState: playedFolderState,
+	folderState := func(s *fleet.Snapshot, folder string) (fleet.FolderState, bool) {
+		return playedFolderState(s, folder), false
+	}
+	return view.Options{State: state, Snapshot: snapshot, FolderState: folderState,
 		Causes: func(state fleet.State, s *fleet.Snapshot) []fleet.WaitCause {
 			return health.CausesOf(state, s, false, nil)
 		},

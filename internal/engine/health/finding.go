@@ -15,6 +15,21 @@ type finding struct {
 	trouble bool
 }
 
+// findingStates are the states of folders that are well but for a finding.
+var findingStates = map[fleet.WaitCause]fleet.FolderState{
+	fleet.WaitDriveMissing: fleet.FolderDriveMissing, fleet.WaitDiskNearlyFull: fleet.FolderDiskNearlyFull,
+	fleet.WaitDisagree: fleet.FolderDisagree, fleet.WaitConflicts: fleet.FolderConflicts,
+}
+
+// shownState is the state in which a folder is shown. A folder of which nothing is missing is in the state of its worst
+// finding: up to date is said of folders without one.
+func shownState(state fleet.FolderState, found []finding) (shown fleet.FolderState, byFinding bool) {
+	if len(found) == 0 || state != fleet.FolderUpToDate && state != fleet.FolderScanning {
+		return state, false
+	}
+	return findingStates[found[0].cause], true
+}
+
 // findings are what is wrong with a folder besides its state, the worst first. The caller holds mu.
 func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding) {
 	s := facts.Snapshot

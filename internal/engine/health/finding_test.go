@@ -93,3 +93,52 @@ func TestConflictsAreTroubleUnlessThatIsOff(t *testing.T) {
 	f.now = noon.Add(time.Hour)
 	f.waitsFor(t, "when nobody is to be told", "")
 }
+
+// A folder with a missing drive, a full disk or a file in conflict was shown as up to date wherever a list has one word
+// for it.
+func TestAFolderWithAFindingWasShownAsUpToDate(t *testing.T) {
+	conflicting := func() *fleet.Snapshot {
+		return changed(online(deviceA, deviceB), func(s *fleet.Snapshot) {
+			s.Conflicts = map[string][]fleet.Conflict{"f": {{Path: "a.sync-conflict-1.txt"}}}
+		})
+	}
+	both := telling(driveGone)
+	both.Conflicts = conflicting().Conflicts
+	for _, c := range []struct {
+		name    string
+		is      *fleet.Snapshot
+		want    fleet.FolderState
+		besides int
+	}{
+		{"drive missing", telling(driveGone), fleet.FolderDriveMissing, 0},
+		{"disk nearly full", telling(nearlyFull), fleet.FolderDiskNearlyFull, 0},
+		{"conflict", conflicting(), fleet.FolderConflicts, 0},
+		{"two findings", both, fleet.FolderDriveMissing, 1},
+		{"scanning", with(telling(nearlyFull), func(f *fleet.FolderSummary) { f.State = "scanning" }),
+			fleet.FolderDiskNearlyFull, 0},
+		{"something is missing", with(telling(nearlyFull), func(f *fleet.FolderSummary) { f.NeedBytes, f.NeedFiles = 7, 1 }),
+			fleet.FolderSyncing, 1},
+		{"stopped", with(conflicting(), stoppedFolder), fleet.FolderStopped, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFleet(c.is, online(deviceB, deviceA))
+			got := f.Standing(c.is, "f", f.now)
+			if state, _ := f.State(deviceA, "f"); got.State != c.want || state != c.want || len(got.Besides) != c.besides {
+				t.Errorf("got %v and %v, besides %+v, want %v", got.State, state, got.Besides, c.want)
+			}
+			if got.Reason == "" || got.Next == "" && c.want != fleet.FolderSyncing || got.Trouble ||
+				!got.Since.Equal(noon) {
+				t.Errorf("got %+v", got)
+			}
+			f.now = noon.Add(9 * time.Minute)
+			f.waitsFor(t, "soon", "")
+			later := *c.is
+			later.LastSeen = noon.Add(10 * time.Minute)
+			f.now = later.LastSeen
+			f.put(&later)
+			if got = f.Standing(&later, "f", f.now); got.State == c.want && !got.Trouble || len(f.Troubles(deviceA)) == 0 {
+				t.Errorf("when it lasts it is %+v, and waits with %+v", got, f.Troubles(deviceA))
+			}
+		})
+	}
+}

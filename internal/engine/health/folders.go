@@ -279,7 +279,8 @@ func dependsOnSharers(state fleet.FolderState) bool {
 	case fleet.FolderAlone, fleet.FolderStalled, fleet.FolderBehind, fleet.FolderSyncing:
 		return true
 	case fleet.FolderUpToDate, fleet.FolderScanning, fleet.FolderUnshared, fleet.FolderPaused, fleet.FolderUnknown,
-		fleet.FolderLocalChanges, fleet.FolderOutOfSync, fleet.FolderFailedItems, fleet.FolderStopped:
+		fleet.FolderLocalChanges, fleet.FolderOutOfSync, fleet.FolderFailedItems, fleet.FolderStopped,
+		fleet.FolderConflicts, fleet.FolderDisagree, fleet.FolderDiskNearlyFull, fleet.FolderDriveMissing:
 	}
 	return false
 }
@@ -559,14 +560,17 @@ func (f *Folders) missedAt(s *fleet.Snapshot) time.Time {
 	return missed
 }
 
-// State is the state of a folder on a device.
-func (f *Folders) State(id fleet.DeviceID, folder string) fleet.FolderState {
+// State is the state of a folder on a device. disagrees tells whether the device is one of those that disagree about
+// the folder, whatever the state.
+func (f *Folders) State(id fleet.DeviceID, folder string) (state fleet.FolderState, disagrees bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if record := f.record(id, folder); record != nil {
-		return record.state
+	record := f.record(id, folder)
+	if record == nil {
+		return fleet.FolderUnknown, false
 	}
-	return fleet.FolderUnknown
+	state, _ = shownState(record.state, record.besides)
+	return state, slices.ContainsFunc(record.besides, func(is finding) bool { return is.cause == fleet.WaitDisagree })
 }
 
 // record is what is kept of a folder on a device; nil where the device has it not. The caller holds mu.
@@ -625,6 +629,11 @@ func (f *Folders) Standing(s *fleet.Snapshot, folder string, now time.Time) flee
 	if standing.State == fleet.FolderUnknown && record.state == fleet.FolderUnknown && record.last != fleet.FolderUnknown {
 		last := record.last
 		standing.Last = &last
+	}
+	if state, byFinding := shownState(standing.State, record.besides); byFinding {
+		worst := standing.Besides[0]
+		standing.State, standing.Trouble, standing.Since = state, worst.Trouble, worst.Since
+		standing.Reason, standing.Next, standing.Besides = worst.Reason, worst.Next, standing.Besides[1:]
 	}
 	return standing
 }

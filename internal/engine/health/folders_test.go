@@ -53,7 +53,7 @@ func (f *fleetOf) is(t *testing.T, when string, id fleet.DeviceID, want fleet.Fo
 	t.Helper()
 	f.take()
 	got := f.Standing(f.snapshots[id], "f", f.now)
-	if got.State != want || got.Trouble != trouble || f.State(id, "f") != want {
+	if state, _ := f.State(id, "f"); got.State != want || got.Trouble != trouble || state != want {
 		t.Errorf("%s: it is %v, trouble %v (%s), want %v, %v", when, got.State, got.Trouble, got.Reason, want, trouble)
 	}
 	if waits := len(f.Troubles(id)) > 0; waits != trouble {

@@ -80,7 +80,8 @@ func folderText(f *FolderFacts, standing fleet.FolderStanding) (reason, next str
 			return "the daemon did not look at its disk yet since it started", ""
 		}
 		return "the daemon looks for changes on its disk", ""
-	case fleet.FolderUpToDate:
+	case fleet.FolderUpToDate, fleet.FolderConflicts, fleet.FolderDisagree, fleet.FolderDiskNearlyFull,
+		fleet.FolderDriveMissing: // The texts of findings are their own.
 	}
 	return "nothing is missing", ""
 }

@@ -16,9 +16,19 @@ const (
 // FolderOverview is one folder in numbers.
 type FolderOverview struct {
 	fleet.FolderLabel
-	Devices     fleet.FolderCounts // by how the folder stands on each
-	GlobalBytes int64              // the most that a device tells
+	State       fleet.FolderState // The folder's state in the fleet.
+	Devices     fleet.FolderCounts
+	GlobalBytes int64 // the most that a device tells
 	NeedBytes   int64
+}
+
+// stateInFleet is the state of a folder that is in some states on its devices. When some of them disagree about it, it
+// is in that state unless one of them is in a worse one. That a device is alone is how it came to disagree.
+func stateInFleet(devices fleet.FolderCounts, disagree bool) fleet.FolderState {
+	if worst := devices.Worst(); !disagree || worst > fleet.FolderDisagree {
+		return worst
+	}
+	return fleet.FolderDisagree
 }
 
 // FolderOverviews has an entry for each folder of the caller's scope, sorted by ID.
@@ -28,7 +38,7 @@ func (v *View) FolderOverviews(ctx context.Context, registry *fleet.Registry) ([
 		return nil, err
 	}
 	all := make([]FolderOverview, len(folders))
-	byID := make(map[string]*FolderOverview, len(folders))
+	byID, disagree := make(map[string]*FolderOverview, len(folders)), map[string]bool{}
 	for i, f := range folders {
 		all[i].FolderLabel = f
 		byID[f.Folder] = &all[i]
@@ -41,11 +51,18 @@ func (v *View) FolderOverviews(ctx context.Context, registry *fleet.Registry) ([
 		for _, f := range snapshot.Folders {
 			if o := byID[f.Folder]; o != nil {
 				summary := snapshot.Summaries[f.Folder]
-				o.Devices.Add(v.FolderState(snapshot, f.Folder), 1)
+				state, disagrees := v.FolderState(snapshot, f.Folder)
+				o.Devices.Add(state, 1)
+				if disagrees {
+					disagree[f.Folder] = true
+				}
 				o.GlobalBytes = max(o.GlobalBytes, summary.GlobalBytes)
-				o.NeedBytes += summary.NeedBytes
+				o.NeedBytes = fleet.AddBytes(o.NeedBytes, summary.NeedBytes)
 			}
 		}
+	}
+	for i := range all {
+		all[i].State = stateInFleet(all[i].Devices, disagree[all[i].Folder])
 	}
 	return all, nil
 }
@@ -73,7 +90,7 @@ type MatrixFolder struct {
 type MatrixCell struct {
 	Device  int // place in Matrix.Devices
 	State   fleet.FolderState
-	Known   bool // there is a summary
+	Current bool // the numbers of Summary are about now
 	Summary fleet.FolderSummary
 }
 
@@ -115,7 +132,8 @@ func (v *View) Matrix(registry *fleet.Registry, picks func(*fleet.Registered) bo
 }
 
 func (v *View) matrixCell(column int, s *fleet.Snapshot, folder string) MatrixCell {
-	cell := MatrixCell{Device: column, State: v.FolderState(s, folder)}
-	cell.Summary, cell.Known = s.Summaries[folder]
+	cell := MatrixCell{Device: column, Summary: s.Summaries[folder]}
+	cell.State, _ = v.FolderState(s, folder)
+	cell.Current = cell.State.IsCurrent() && s.IsCurrent(folder) && !s.IsPaused(folder)
 	return cell
 }

@@ -22,11 +22,11 @@ func TestPeopleAreToldOfWhatDevicesWaitFor(t *testing.T) {
 		}
 		return nil
 	}
-	v.FolderState = func(s *fleet.Snapshot, _ string) fleet.FolderState {
+	v.FolderState = func(s *fleet.Snapshot, _ string) (fleet.FolderState, bool) {
 		if s.Device == idB {
-			return fleet.FolderUnknown
+			return fleet.FolderUnknown, false
 		}
-		return fleet.FolderStopped
+		return fleet.FolderStopped, false
 	}
 	v.Options.FolderStanding = standingOf("path missing", "mount it")
 	w.put(

@@ -26,7 +26,7 @@ type Row struct {
 	DiskFree int // percent of the fullest disk, as the agent tells it; negative: not known
 
 	unwatched bool        // the device is not watched yet, and no number has it
-	folders   []folderRow // for totals of folders, by folder
+	folders   []folderRow // They are for totals of folders, and sorted by folder.
 	search    string      // lower case
 
 	// The mu of the table guards what follows.
@@ -37,7 +37,8 @@ type Row struct {
 // folderRow is how a folder stands on one device, for totals.
 type folderRow struct {
 	fleet.FolderLabel
-	state fleet.FolderState
+	state     fleet.FolderState
+	disagrees bool // The device is one of those that disagree about the folder.
 }
 
 // makeRow makes the row of a device.
@@ -86,7 +87,8 @@ func (v *View) addSnapshot(row *Row, s *fleet.Snapshot, before *Row) {
 	}
 	row.DiskFree = s.Disks.LeastFree()
 	for _, f := range s.Folders {
-		row.Folders.Add(v.FolderState(s, f.Folder), 1)
+		state, _ := v.FolderState(s, f.Folder)
+		row.Folders.Add(state, 1)
 	}
 	listed := s.Folders
 	if s.Unkept {
@@ -97,7 +99,8 @@ func (v *View) addSnapshot(row *Row, s *fleet.Snapshot, before *Row) {
 	}
 	row.folders = make([]folderRow, len(listed))
 	for i, f := range listed {
-		row.folders[i] = folderRow{f, v.FolderState(s, f.Folder)}
+		row.folders[i].FolderLabel = f
+		row.folders[i].state, row.folders[i].disagrees = v.FolderState(s, f.Folder)
 	}
 	slices.SortStableFunc(row.folders, func(a, b folderRow) int { return strings.Compare(a.Folder, b.Folder) })
 	row.folders = slices.CompactFunc(row.folders, func(a, b folderRow) bool { return a.Folder == b.Folder })

@@ -87,7 +87,7 @@ type FleetFolder struct {
 	fleet.FolderLabel
 	// Worst is the first of those in the worst state.
 	Worst StandingOn
-	// Disagree is why the devices disagree about the folder, where they do and none is in a state that is worse.
+	// Disagree is why the devices disagree about the folder, where they do and no device is in a worse state.
 	Disagree    *fleet.FolderFinding
 	Devices     fleet.FolderCounts
 	GlobalBytes int64
@@ -115,7 +115,7 @@ func (v *View) FleetFolder(ctx context.Context, registry *fleet.Registry, folder
 	}
 	out.Worst = slices.MaxFunc(standings, compareTrouble)
 	for _, one := range standings {
-		if found := one.Finding(fleet.WaitDisagree); found != nil && !isWorseThanDisagree(out.Worst.State) &&
+		if found := one.Finding(fleet.WaitDisagree); found != nil && out.Worst.State <= fleet.FolderDisagree &&
 			(out.Disagree == nil || found.Since.Before(out.Disagree.Since)) {
 			out.Disagree = found
 		}
@@ -133,10 +133,6 @@ func (v *View) FleetFolder(ctx context.Context, registry *fleet.Registry, folder
 	out.Behind = out.Behind[:min(len(out.Behind), maxShownBehind)]
 	return out, nil
 }
-
-// isWorseThanDisagree tells whether a state of a folder on one device says more than that the devices disagree. That
-// one of them is alone is how they came to disagree.
-func isWorseThanDisagree(state fleet.FolderState) bool { return state > fleet.FolderAlone }
 
 // compareTrouble orders by state, the better first; of the same state the one that began last is first.
 func compareTrouble(a, b StandingOn) int {

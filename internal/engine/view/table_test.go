@@ -54,11 +54,11 @@ func (w *world) view() *View {
 			return state, err
 		},
 		Causes: func(fleet.State, *fleet.Snapshot) []fleet.WaitCause { return nil },
-		FolderState: func(s *fleet.Snapshot, folder string) fleet.FolderState {
+		FolderState: func(s *fleet.Snapshot, folder string) (fleet.FolderState, bool) {
 			if summary, known := s.Summaries[folder]; known && !summary.Lacks() {
-				return fleet.FolderUpToDate
+				return fleet.FolderUpToDate, false
 			}
-			return fleet.FolderBehind
+			return fleet.FolderBehind, false
 		},
 	})
 }

@@ -17,7 +17,7 @@ type totals struct {
 	waits          map[fleet.WaitCause]int
 	folders        map[string]*folderTotal
 	byFolders      fleet.FolderCounts  // devices, by the worst state of their folders
-	byState        fleet.FolderCounts  // folders, by the worst state on their devices
+	byState        fleet.FolderCounts  // Folders are counted by their state in the fleet.
 	sorted         []fleet.FolderLabel // of folders; nil: to be made. A slice that was given to a reader is never changed
 	revision       uint64              // of sorted
 	revisions      func() uint64       // gives a new one
@@ -25,8 +25,9 @@ type totals struct {
 
 // folderTotal is one folder on all its devices.
 type folderTotal struct {
-	labels []labelCount // hardly ever more than one, so no map
-	states fleet.FolderCounts
+	labels      []labelCount // hardly ever more than one, so no map
+	states      fleet.FolderCounts
+	disagreeing int // Devices that disagree about it.
 }
 
 // labelCount is how many devices call a folder so.
@@ -101,10 +102,10 @@ func (t *totals) move(from, to folderRow) {
 		t.leave(from)
 	default:
 		f := t.folders[from.Folder]
-		t.byState[f.states.Worst()]--
-		f.states[from.state]--
-		f.states[to.state]++
-		t.byState[f.states.Worst()]++
+		t.byState[f.state()]--
+		f.add(from, -1)
+		f.add(to, 1)
+		t.byState[f.state()]++
 	}
 }
 
@@ -115,31 +116,42 @@ func (t *totals) join(is folderRow) {
 		t.folders[is.Folder] = f
 		t.sorted = nil
 	} else {
-		t.byState[f.states.Worst()]--
+		t.byState[f.state()]--
 	}
 	f.name(is.Label, 1)
 	if len(f.labels) > 1 {
 		t.sorted = nil
 	}
-	f.states[is.state]++
-	t.byState[f.states.Worst()]++
+	f.add(is, 1)
+	t.byState[f.state()]++
 }
 
 func (t *totals) leave(was folderRow) {
 	f := t.folders[was.Folder]
-	t.byState[f.states.Worst()]--
+	t.byState[f.state()]--
 	if len(f.labels) > 1 {
 		t.sorted = nil
 	}
 	f.name(was.Label, -1)
-	f.states[was.state]--
+	f.add(was, -1)
 	if len(f.labels) == 0 {
 		delete(t.folders, was.Folder)
 		t.sorted = nil
 		return
 	}
-	t.byState[f.states.Worst()]++
+	t.byState[f.state()]++
 }
+
+// add counts one more device, or one less.
+func (f *folderTotal) add(on folderRow, by int) {
+	f.states.Add(on.state, by)
+	if on.disagrees {
+		f.disagreeing += by
+	}
+}
+
+// state is the state of the folder in the fleet.
+func (f *folderTotal) state() fleet.FolderState { return stateInFleet(f.states, f.disagreeing > 0) }
 
 // name counts one more device, or one less, for a label.
 func (f *folderTotal) name(label string, by int) {

@@ -16,16 +16,17 @@ type device struct {
 	configuration fleet.Configuration
 	folders       []fleet.FolderLabel
 	states        map[string]fleet.FolderState // unknown without one
+	disagrees     map[string]bool
 }
 
 func (d device) row() *Row {
 	row := &Row{State: fleet.State{Connection: d.connection, Configuration: d.configuration}}
 	s := &fleet.Snapshot{Connection: d.connection, Folders: d.folders}
-	v := &View{Options: Options{FolderState: func(s *fleet.Snapshot, folder string) fleet.FolderState {
+	v := &View{Options: Options{FolderState: func(s *fleet.Snapshot, folder string) (fleet.FolderState, bool) {
 		if state, known := d.states[folder]; known && s.Connection == fleet.Online {
-			return state
+			return state, d.disagrees[folder]
 		}
-		return fleet.FolderUnknown
+		return fleet.FolderUnknown, d.disagrees[folder]
 	}}}
 	v.addSnapshot(row, s, nil)
 	return row
@@ -107,6 +108,37 @@ func TestAFolderIsAsBadAsItsWorstDevice(t *testing.T) {
 	}
 }
 
+// A folder that devices disagree about was counted as up to date, or as alone, and its own page said that they disagree.
+func TestAFolderWasCountedAsUpToDateWhileItsDevicesDisagreed(t *testing.T) {
+	o := newCounting()
+	want := func(when string, state fleet.FolderState) {
+		t.Helper()
+		if got := o.counts().Folders; got.Of(state) != 1 || got.All() != 1 {
+			t.Errorf("%s: got %+v, want %v", when, got, state)
+		}
+	}
+	a := device{connection: fleet.Online, folders: labels("p", ""),
+		states: map[string]fleet.FolderState{"p": fleet.FolderUpToDate}}
+	b := a
+	o.put("A", a)
+	o.put("B", b)
+	want("at first", fleet.FolderUpToDate)
+	b.states = map[string]fleet.FolderState{"p": fleet.FolderDisagree}
+	b.disagrees = map[string]bool{"p": true}
+	o.put("B", b)
+	want("B disagrees", fleet.FolderDisagree)
+	b.states = map[string]fleet.FolderState{"p": fleet.FolderAlone}
+	o.put("B", b)
+	want("B is alone, too", fleet.FolderDisagree)
+	a.states = map[string]fleet.FolderState{"p": fleet.FolderStopped}
+	o.put("A", a)
+	want("A is stopped", fleet.FolderStopped)
+	o.remove("A")
+	b.disagrees = nil
+	o.put("B", b)
+	want("B is alone", fleet.FolderAlone)
+}
+
 func TestAFolderIsCalledWhatMostDevicesCallIt(t *testing.T) {
 	o := newCounting()
 	put := func(id string, folders []fleet.FolderLabel) {
@@ -175,6 +207,7 @@ func TestItAgreesWithCountingAnew(t *testing.T) {
 			for _, name := range []string{"p", "q", "r"} {
 				is.states[name] = fleet.FolderStates()[r.IntN(fleet.FolderStateCount)]
 			}
+			is.disagrees = map[string]bool{"p": r.IntN(2) == 0, "q": r.IntN(2) == 0}
 		default:
 			is.connection = []fleet.Connection{fleet.Online, fleet.Unreachable}[r.IntN(2)]
 		}

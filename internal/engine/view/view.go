@@ -24,9 +24,9 @@ type Options struct {
 	Changed  func() map[fleet.DeviceID]bool
 	Snapshot func(fleet.DeviceID) *fleet.Snapshot // nil: the device is not watched
 	State    func(context.Context, fleet.DeviceID) (fleet.State, error)
-	// Causes and FolderState are how health judges a device and a folder.
-	Causes      func(fleet.State, *fleet.Snapshot) []fleet.WaitCause
-	FolderState func(s *fleet.Snapshot, folder string) fleet.FolderState
+	Causes   func(fleet.State, *fleet.Snapshot) []fleet.WaitCause
+	// FolderState is the state of a folder on a device, and whether the device is one of those that disagree about it.
+	FolderState func(s *fleet.Snapshot, folder string) (state fleet.FolderState, disagrees bool)
 	// FolderTroubles are the folders of a device that a person should look at.
 	FolderTroubles func(fleet.DeviceID) []fleet.FolderTrouble
 	// FolderStanding is FolderState with its reason and figures. The reason names devices of the context's scope only.

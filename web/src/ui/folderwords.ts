@@ -1,9 +1,12 @@
 import {
   IconAlertTriangle,
   IconArrowsDiff,
+  IconArrowsSplit2,
   IconCircleCheck,
   IconCircleX,
   IconClockPause,
+  IconDatabaseExclamation,
+  IconDatabaseOff,
   IconFileDiff,
   IconHelpCircle,
   IconHourglass,
@@ -25,6 +28,14 @@ export const folderStates: Record<string, FolderBadge> = {
   stopped: {
     ...{ word: "Stopped", tone: "bad", icon: IconCircleX },
     meaning: "The daemon cannot go on with this folder: nothing is sent or received.",
+  },
+  driveMissing: {
+    ...{ word: "Drive missing", tone: "bad", icon: IconDatabaseOff },
+    meaning: "The folder's path or marker is not there, as the device's agent says. The daemon may not have noticed yet.",
+  },
+  diskNearlyFull: {
+    ...{ word: "Disk nearly full", tone: "wait", icon: IconDatabaseExclamation },
+    meaning: "Nothing is missing, and the folder's disk has hardly any room left, as the device's agent says.",
   },
   failedItems: {
     ...{ word: "Failed items", tone: "bad", icon: IconAlertTriangle },
@@ -49,6 +60,10 @@ export const folderStates: Record<string, FolderBadge> = {
   localChanges: {
     ...{ word: "Local changes", tone: "wait", icon: IconFileDiff },
     meaning: "A receive-only folder: files were changed on this device, and are not sent.",
+  },
+  conflicts: {
+    ...{ word: "Conflicts", tone: "wait", icon: IconArrowsSplit2 },
+    meaning: "Nothing is missing. Files were changed on two devices at once, and both versions are kept.",
   },
   behind: {
     ...{ word: "Behind", tone: "busy", icon: IconHourglass },

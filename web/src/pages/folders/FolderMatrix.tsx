@@ -6,7 +6,6 @@ import { useSearchParams } from "wouter";
 import type { Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { SearchField } from "../../ui/field";
-import { isCurrent } from "../../ui/folderfigures";
 import { FolderState } from "../../ui/folderstate";
 import { folderStates } from "../../ui/folderwords";
 import { plural, shortID, size } from "../../ui/format";
@@ -120,9 +119,9 @@ function Cells({ data }: { data: FolderMatrixData }) {
   );
 }
 
-/** Cell is a state; with a percentage only where something is known to be missing now. */
+/** Cell is a state, with a percentage where something is known to be missing now. */
 function Cell({ cell: { state, completion, needBytes } }: { cell: Schemas["MatrixCell"] }) {
-  if (!isCurrent({ state, paused: false }) || state === "upToDate" || completion >= 100) return <FolderState state={state} />;
+  if (completion === null || completion >= 100) return <FolderState state={state} />;
   const hint = needBytes > 0 ? `${size(needBytes)} missing` : "";
   return <Share badge={badgeOf(folderStates, state)} text={`${completion} %`} hint={hint} />;
 }

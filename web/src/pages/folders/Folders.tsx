@@ -7,7 +7,7 @@ import type { Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { isCurrentOnAll } from "../../ui/folderfigures";
 import { FolderState } from "../../ui/folderstate";
-import { folderStates, placeOf, tally, worstFolder } from "../../ui/folderwords";
+import { folderStates, placeOf, tally } from "../../ui/folderwords";
 import { count, plural, size } from "../../ui/format";
 import { List, Panel } from "../../ui/layout";
 import { sortedBy } from "../../ui/order";
@@ -27,10 +27,10 @@ export default function Folders() {
   const [comparing, setComparing] = useState(false);
   const folders = useQuery(queries.folderOverviews());
   const found = (folders.data ?? []).filter(
-    ({ folder, label, devices }) =>
-      (states.length === 0 || states.some((state) => (devices[state] ?? 0) > 0)) && matches(search, [folder, label]),
+    ({ folder, label, state, devices }) =>
+      (states.length === 0 || states.some((one) => one === state || (devices[one] ?? 0) > 0)) && matches(search, [folder, label]),
   );
-  const rows = sortedBy(found, ({ devices }) => placeOf(worstFolder(devices) ?? "unknown")).slice(0, most);
+  const rows = sortedBy(found, ({ state }) => placeOf(state)).slice(0, most);
   return (
     <Page
       title="Folders"
@@ -86,8 +86,8 @@ export default function Folders() {
                   },
                   {
                     title: "State",
-                    cell: ({ devices }) => <FolderState state={worstFolder(devices) ?? "unknown"} />,
-                    by: ({ devices }) => placeOf(worstFolder(devices) ?? "unknown"),
+                    cell: ({ state }) => <FolderState state={state} />,
+                    by: ({ state }) => placeOf(state),
                   },
                   {
                     title: "On its devices",

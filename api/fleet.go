@@ -86,6 +86,7 @@ type PlanFleet struct {
 	Source      string                       `json:"source,omitempty" doc:"Where the files come from: templates that they make are marked with it"`
 	ReadOnly    *bool                        `json:"readOnly,omitempty" doc:"Templates of the source are changed by its files alone"`
 	Prune       bool                         `json:"prune,omitempty" doc:"Delete templates of the source that are not among these"`
+	PruneMany   bool                         `json:"pruneMany,omitempty" doc:"Delete them although they are more than a tenth of the templates of the source"`
 	FolderRoots []string                     `json:"folderRoots,omitzero" nullable:"false"`
 	Devices     map[string]PlanFleetDevice   `json:"devices,omitempty" doc:"By device ID"`
 	Tags        map[string]PlanFleetTag      `json:"tags,omitempty"`
@@ -143,6 +144,19 @@ type FleetPlan struct {
 	Differs bool          `json:"differs" doc:"Something would be changed in Muster"`
 	Changes []FleetChange `json:"changes" nullable:"false" doc:"What would be changed in Muster"`
 	Asks    []string      `json:"asks" nullable:"false" doc:"Who would be asked for approval and consent"`
+
+	Leftovers     []UnfiledTemplate `json:"leftovers" nullable:"false" doc:"Templates of the source that no file has any more: deleted when the body says prune"`
+	WithoutSource []UnfiledTemplate `json:"withoutSource" nullable:"false" doc:"Templates that belong to no source and are in no file: files leave them alone"`
+	PrunesMany    bool              `json:"prunesMany" doc:"More than a tenth of the source's templates would be deleted: to apply this, the body says pruneMany"`
+}
+
+// UnfiledTemplate is a template that no file describes.
+type UnfiledTemplate struct {
+	ID   int64    `json:"id"`
+	Name string   `json:"name" doc:"The name that its file has or would have, without its ending"`
+	Op   string   `json:"op"`
+	Key  string   `json:"key"`
+	Tags []string `json:"tags" nullable:"false"`
 }
 
 // FleetChange is one change of what Muster keeps.

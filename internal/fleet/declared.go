@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,7 +14,7 @@ type Declared struct {
 	Source    string // source that the templates belong to; "": no source
 	ReadOnly  *bool  // only the files of the source may change its templates
 	Tests     *[]Assertion
-	Prune     bool // delete templates of the source that have no file
+	Prune     bool // delete the leftovers of the source
 	Templates []DeclaredTemplate
 	Devices   []DeclaredDevice
 	Tags      []DeclaredTag
@@ -153,33 +154,43 @@ func (f FilesChange) Adopts() bool {
 	return false
 }
 
-// Adjustment returns the edit that makes the registry agree with what files say. It returns an error for a device or
-// template that does not exist or belongs to another source.
-func (r *Registry) Adjustment(d Declared) (Edit, error) {
-	a := adjustment{Edit{Files: FilesChange{Source: d.Source, Origins: map[int64]Origin{}}}}
+// Adjustment is what has to be done so that a registry agrees with files.
+type Adjustment struct {
+	Edit          Edit
+	Leftovers     []int64 // templates of the source without a file; they are deleted only by Declared.Prune
+	WithoutSource []int64 // templates that have neither a source nor a file
+	PrunesMany    bool    // the edit deletes more than a tenth of the source's templates, as a partial checkout would
+}
+
+// Adjustment compares the registry with what files say. It returns an error for a device or template that does not
+// exist or belongs to another source.
+func (r *Registry) Adjustment(d Declared) (Adjustment, error) {
+	a := adjustment{Edit: Edit{Files: FilesChange{Source: d.Source, Origins: map[int64]Origin{}}}}
 	if d.Prune && d.Source == "" {
-		return a.Edit, &Error{Code: CodeInvalid, Message: "only templates of a source can be pruned, and there is no source",
-			Hint: "Write `source: NAME` into fleet.hjson, or give --source NAME."}
+		return Adjustment{}, &Error{
+			Code: CodeInvalid, Message: "only templates of a source can be pruned, and there is no source",
+			Hint: "Write `source: NAME` into fleet.hjson, or give --source NAME.",
+		}
 	}
 	for _, compare := range []func(*Registry, Declared) error{
 		a.templates, a.devices, a.tags, a.source,
 	} {
 		if err := compare(r, d); err != nil {
-			return a.Edit, err
+			return Adjustment{}, err
 		}
 	}
-	return a.Edit, nil
+	return Adjustment{a.Edit, a.leftovers, a.withoutSource, a.prunesMany}, nil
 }
 
 // adjustment builds an edit by comparing files with one registry.
-type adjustment struct{ Edit }
+type adjustment struct {
+	Edit
+	leftovers, withoutSource []int64
+	prunesMany               bool
+}
 
 func (a *adjustment) templates(r *Registry, d Declared) error {
-	at := map[string]int{}
-	for id, name := range r.TemplateNames() {
-		at[strings.ToLower(name)] = r.templateAt(id)
-	}
-	declared := map[int64]bool{}
+	at := r.filesOf(d)
 	for _, t := range d.Templates {
 		place, there := at[strings.ToLower(t.Name)]
 		if !there {
@@ -188,18 +199,91 @@ func (a *adjustment) templates(r *Registry, d Declared) error {
 			a.Files.NewNames = append(a.Files.NewNames, t.Name)
 			continue
 		}
-		current := r.Templates[place]
-		declared[current.ID] = true
-		if err := a.template(r, d.Source, current, t); err != nil {
+		if err := a.template(r, d.Source, r.Templates[place], t); err != nil {
 			return err
 		}
 	}
-	for _, t := range r.Templates {
-		if d.Prune && !declared[t.ID] && r.Origins[t.ID].Source == d.Source {
-			a.Deleted = append(a.Deleted, t.ID)
+	a.unfiled(r, d, at)
+	return nil
+}
+
+// filesOf returns the place of each template in Registry.Templates by the name of its file, in lower case. A template
+// whose file was renamed is found by its content.
+func (r *Registry) filesOf(d Declared) map[string]int {
+	at, names := map[string]int{}, map[string]bool{}
+	for id, name := range r.TemplateNames() {
+		at[strings.ToLower(name)] = r.templateAt(id)
+	}
+	var unknown []DeclaredTemplate
+	for _, t := range d.Templates {
+		name := strings.ToLower(t.Name)
+		names[name] = true
+		if _, known := at[name]; !known {
+			unknown = append(unknown, t)
 		}
 	}
-	return nil
+	var gone []int
+	for name, place := range at {
+		origin := r.Origins[r.Templates[place].ID]
+		if !names[name] && origin.Name != "" && origin.Source == d.Source {
+			gone = append(gone, place)
+		}
+	}
+	maps.Copy(at, r.renamed(unknown, gone))
+	return at
+}
+
+// renamed finds the templates of files that have another name now. Of several with the same content it finds none.
+func (r *Registry) renamed(unknown []DeclaredTemplate, gone []int) map[string]int {
+	files := map[int][]string{}
+	for _, t := range unknown {
+		other := func(place int) bool { return !t.hasContentOf(r.Templates[place]) }
+		if same := slices.DeleteFunc(slices.Clone(gone), other); len(same) == 1 {
+			files[same[0]] = append(files[same[0]], strings.ToLower(t.Name))
+		}
+	}
+	at := map[string]int{}
+	for place, names := range files {
+		if len(names) == 1 {
+			at[names[0]] = place
+		}
+	}
+	return at
+}
+
+// hasContentOf reports whether a file describes a template under another name. The label is not compared: a file
+// without one is labelled by its name.
+func (t DeclaredTemplate) hasContentOf(is TaggedTemplate) bool {
+	tags := slices.Compact(slices.Sorted(slices.Values(t.Tags)))
+	return t.SaysTheSame(is.Template) && t.Priority == is.Priority &&
+		(t.Tags == nil || slices.Equal(tags, slices.Sorted(slices.Values(is.Tags))))
+}
+
+// unfiled finds the templates without a file, and deletes those of the source if the files are to be pruned.
+func (a *adjustment) unfiled(r *Registry, d Declared, at map[string]int) {
+	filed := map[int64]bool{}
+	for _, t := range d.Templates {
+		if place, there := at[strings.ToLower(t.Name)]; there {
+			filed[r.Templates[place].ID] = true
+		}
+	}
+	ofSource := 0
+	for _, t := range r.Templates {
+		source := r.Origins[t.ID].Source
+		if d.Source != "" && source == d.Source {
+			ofSource++
+		}
+		switch {
+		case filed[t.ID]:
+		case source == "":
+			a.withoutSource = append(a.withoutSource, t.ID)
+		case source == d.Source && d.Prune:
+			a.Deleted = append(a.Deleted, t.ID)
+		case source == d.Source:
+			a.leftovers = append(a.leftovers, t.ID)
+		}
+	}
+	a.prunesMany = len(a.Deleted)*10 > ofSource
 }
 
 func (a *adjustment) template(r *Registry, source string, current TaggedTemplate, t DeclaredTemplate) error {

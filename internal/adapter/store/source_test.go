@@ -17,7 +17,7 @@ func declared(text string) fleet.Declared {
 func applied(t *testing.T, s *Store, d fleet.Declared) fleet.Applied {
 	t.Helper()
 	registry := must(s.Registry(t.Context()))(t)
-	return must(s.applyBased(t.Context(), must(registry.Adjustment(d))(t), registry.Generation))(t)
+	return must(s.applyBased(t.Context(), must(registry.Adjustment(d))(t).Edit, registry.Generation))(t)
 }
 
 func TestFilesAreOneGenerationAndNothingTheSecondTime(t *testing.T) {
@@ -44,7 +44,7 @@ func TestFilesAreOneGenerationAndNothingTheSecondTime(t *testing.T) {
 		if is.APIKey.Reveal() != device.APIKey.Reveal() {
 			t.Error("the API key is another")
 		}
-		if a := must(now.Adjustment(d))(t); !a.Empty() {
+		if a := must(now.Adjustment(d))(t).Edit; !a.Empty() {
 			t.Errorf("left to do: %+v", a)
 		}
 	})
@@ -133,7 +133,7 @@ func TestFilesDoNotUndoWhatWasChangedSinceTheirPlan(t *testing.T) {
 			}},
 		} {
 			registry := must(s.Registry(t.Context()))(t)
-			a := must(registry.Adjustment(test.declared))(t)
+			a := must(registry.Adjustment(test.declared))(t).Edit
 			test.since(t)
 			if _, err := s.applyBased(t.Context(), a, registry.Generation); fleet.CodeOf(err) != fleet.CodePrecondition {
 				t.Errorf("%s: got %v, want precondition", name, err)

@@ -21,7 +21,7 @@ import (
 type exportCommand struct {
 	connection
 	Dir    string `arg:"" help:"Directory to write to; it is made where it is not there." type:"path"`
-	Source string `env:"-" help:"Only templates of this source, and the name goes into fleet.hjson; a new one is for all templates without a source." placeholder:"NAME"`
+	Source string `env:"-" help:"Only templates of this source, and the name goes into fleet.hjson; a new one is for all templates without a source. Without it: what fleet.hjson there says, else the name of the directory while the server knows no source." placeholder:"NAME"`
 	Force  bool   `env:"-" help:"Replace files that differ, and remove template files that the server has no template for."`
 }
 
@@ -47,6 +47,9 @@ func (c *exportCommand) Run(ctx context.Context, env *environment, server *clien
 			return err
 		}
 	}
+	if c.Source == "" && len(now.Sources) == 0 {
+		c.Source = newSource(c.Dir)
+	}
 	files, err := exported(now, c.Source)
 	if err != nil {
 		return err
@@ -58,6 +61,15 @@ func (c *exportCommand) Run(ctx context.Context, env *environment, server *clien
 	_, err = fmt.Fprintf(env.Out, "%s: %s, %s, at generation %d. Written: %d, removed: %d.\n", printable(c.Dir),
 		counted(len(files)-1, "template"), counted(len(now.Devices), "device"), now.Generation, written, removed)
 	return err
+}
+
+// newSource is the name of a source for files in a directory: that of the directory.
+func newSource(dir string) string {
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	return fleet.FileName(filepath.Base(whole))
 }
 
 // sourceOf is the source that fleet.hjson in a directory names, "" without one.

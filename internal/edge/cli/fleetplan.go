@@ -19,6 +19,8 @@ import (
 type fleetFlags struct {
 	Source string `env:"-" help:"Where the files of a directory come from; without it, what their fleet.hjson says." placeholder:"NAME"`
 	Prune  bool   `env:"-" help:"Delete templates of the source that have no file in the directory."`
+
+	PruneMany bool `env:"-" help:"With --prune: delete them although they are more than a tenth of the source's templates."`
 }
 
 // isDir tells whether a path is a directory.
@@ -42,6 +44,7 @@ func planDir(ctx context.Context, env *environment, server *client.Client, dir s
 	}
 	bar.at(1, planSteps, "Planning "+counted(len(d.templates), "template"))
 	body := d.body(flags.Source, flags.Prune)
+	body.PruneMany = flags.PruneMany
 	planned, err := server.PlanFleet(ctx, body)
 	return d, body, planned, d.inFiles(err)
 }
@@ -86,15 +89,17 @@ func (how shownPlan) print(ctx context.Context, env *environment, server *client
 	}
 	paint := newPainter(ctx, server, env.Out, how.colour)
 	paint.all = how.all
-	if !p.Differs {
+	switch {
+	case !p.Differs && len(p.Leftovers) == 0:
 		paint.line(bold, "The fleet is as the files say.")
-	} else {
+	case p.Differs:
 		paint.fleetChanges(p.Changes)
 		paint.line(plain, "")
 		if err := printWhatIf(paint, p.WhatIfPlan); err != nil {
 			return err
 		}
 	}
+	paint.unfiled(p)
 	for _, text := range p.Asks {
 		paint.line(yellow, "Asks: "+paint.named(text)+".")
 	}
@@ -116,6 +121,27 @@ func (p *painter) fleetChanges(changes []api.FleetChange) {
 		name := strings.TrimSuffix(c.Kind+" "+printable(c.Name), " ")
 		p.line(styles[c.What], signs[c.What]+" "+p.named(name+": "+c.Text))
 	}
+}
+
+// unfiled shows the templates that no file has.
+func (p *painter) unfiled(plan api.FleetPlan) {
+	for _, t := range plan.Leftovers {
+		p.line(red, "- template "+unfiledText(t)+": no file of the source has it; to be deleted, with --prune")
+	}
+	for _, t := range plan.WithoutSource {
+		p.line(faint, "  template "+unfiledText(t)+": of no source and in no file; files leave it as it is")
+	}
+	if plan.PrunesMany {
+		p.line(yellow, "Asks: more than a tenth of the source's templates would be deleted. Is the directory complete?")
+	}
+}
+
+func unfiledText(t api.UnfiledTemplate) string {
+	key := t.Key
+	if key == "" {
+		key = "the whole configuration"
+	}
+	return printable(fmt.Sprintf("%s (%s at %s)", t.Name, t.Op, key))
 }
 
 func brokenText(b api.BrokenAssertion) string {
@@ -141,8 +167,14 @@ const (
 func printMarkdown(env *environment, p api.FleetPlan, label func(fleet.DeviceID) string) error {
 	var b strings.Builder
 	b.WriteString("## Muster plan\n\n")
-	if !p.Differs {
+	if !p.Differs && len(p.Leftovers) == 0 {
 		b.WriteString("The fleet is as the files say.\n")
+	}
+	for _, t := range p.Leftovers {
+		fmt.Fprintf(&b, "- **To be deleted, with `--prune`:** template %s\n", cell(unfiledText(t)))
+	}
+	if p.PrunesMany {
+		b.WriteString("- **Asks:** more than a tenth of the source's templates would be deleted\n")
 	}
 	for _, broken := range p.Broken {
 		fmt.Fprintf(&b, "- **Broken:** %s\n", cell(brokenText(broken)))
@@ -243,10 +275,19 @@ func (c *planCommand) runDir(ctx context.Context, env *environment) error {
 	case len(planned.Broken) > 0:
 		return &fleet.Error{Code: fleet.CodeConflict, Message: "assertions would be broken",
 			Hint: "Mend the templates, or the assertions in " + testsDir + "/."}
-	case planned.Differs:
+	case planned.Differs || len(planned.Leftovers) > 0:
 		return errDiffers
 	}
 	return nil
+}
+
+func countDeleted(p api.FleetPlan) (n int) {
+	for _, c := range p.Changes {
+		if c.Kind == "template" && c.What == "delete" {
+			n++
+		}
+	}
+	return n
 }
 
 // runDir applies a directory.
@@ -275,10 +316,18 @@ func (c *applyCommand) runDir(ctx context.Context, env *environment) error {
 		}
 	}
 	if !planned.Differs && len(planned.Broken) == 0 {
-		if c.Plan != "" {
+		if c.Plan != "" && len(planned.Leftovers) == 0 {
 			fmt.Fprintln(env.Out, "The fleet is as the files say.")
 		}
 		return nil
+	}
+	if planned.PrunesMany && !c.PruneMany {
+		question := fmt.Sprintf("Delete %s of the source %q, more than a tenth of them?",
+			counted(countDeleted(planned), "template"), body.Source)
+		if err := ask(env, question, "--prune-many"); err != nil {
+			return err
+		}
+		body.PruneMany = true
 	}
 	if !c.Yes && c.Plan == "" && len(planned.Broken) == 0 {
 		question := fmt.Sprintf("Make %s, for %s?", counted(len(planned.Changes), "change"),

@@ -93,6 +93,7 @@ type adjusting struct {
 	now    *fleet.Registry
 	edit   fleet.Edit
 	digest string
+	files  fleet.Adjustment // what the comparison found besides the edit
 }
 
 // adjustmentFor reads a body, and checks what the caller may do of it.
@@ -104,9 +105,10 @@ func (s *server) adjustmentFor(r *request, body api.PlanFleet) (x adjusting, err
 	if x.now, err = s.wholeRegistry(r.Context()); err != nil {
 		return x, err
 	}
-	if x.edit, err = x.now.Adjustment(declared); err != nil {
+	if x.files, err = x.now.Adjustment(declared); err != nil {
 		return x, err
 	}
+	x.edit = x.files.Edit
 	if err := r.mayAdjust(x.edit); err != nil {
 		return x, err
 	}
@@ -198,7 +200,8 @@ func (s *server) fleetPlan(ctx context.Context, x adjusting) (out api.FleetPlan,
 		return out, err
 	}
 	return api.FleetPlan{WhatIfPlan: planned, Digest: x.digest, Differs: !x.edit.Empty(), Changes: x.wire(foreseen.Then),
-		Asks: asks.texts(planned.Approval)}, nil
+		Asks: asks.texts(planned.Approval), PrunesMany: x.files.PrunesMany,
+		Leftovers: x.unfiled(x.files.Leftovers), WithoutSource: x.unfiled(x.files.WithoutSource)}, nil
 }
 
 // consenters counts whom held changes ask.
@@ -246,6 +249,9 @@ func (s *server) applyFleet(r *request) (reply, error) {
 		return reply{}, &fleet.Error{Code: fleet.CodePrecondition,
 			Message: "the plan is another by now: files, templates, tags or settings were changed since it was made",
 			Hint:    "Plan again, look at that plan, and apply it."}
+	}
+	if err := x.mayPrune(body.PruneMany); err != nil {
+		return reply{}, err
 	}
 	done, err := s.Changes.Apply(r.Context(), x.edit, fleet.Basis{Generation: &x.now.Generation})
 	if err != nil {

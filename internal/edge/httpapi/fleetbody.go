@@ -170,8 +170,12 @@ func (x adjusting) wire(then *fleet.Registry) []api.FleetChange {
 		add("template", names[id], "delete", "%s at %s", x.template(id).Op, keyName(x.template(id).Key))
 	}
 	for _, id := range slices.Sorted(maps.Keys(x.edit.Files.Origins)) {
-		if x.edit.Files.Origins[id].Source != x.now.Origins[id].Source {
-			add("template", names[id], "change", "belongs to the source %q", x.edit.Files.Origins[id].Source)
+		from, to := x.now.Origins[id], x.edit.Files.Origins[id]
+		if from.Source != to.Source {
+			add("template", names[id], "change", "belongs to the source %q", to.Source)
+		}
+		if from.Name != "" && from.Name != to.Name {
+			add("template", names[id], "change", "file renamed to %s", to.Name)
 		}
 	}
 	x.wireTagging(then, names, add)
@@ -182,6 +186,27 @@ func (x adjusting) wire(then *fleet.Registry) []api.FleetChange {
 
 func (x adjusting) template(id int64) fleet.TaggedTemplate {
 	return x.now.Templates[slices.IndexFunc(x.now.Templates, func(t fleet.TaggedTemplate) bool { return t.ID == id })]
+}
+
+// unfiled describes templates without a file.
+func (x adjusting) unfiled(ids []int64) []api.UnfiledTemplate {
+	out, names := []api.UnfiledTemplate{}, x.now.TemplateNames()
+	for _, id := range ids {
+		t := x.template(id)
+		out = append(out, api.UnfiledTemplate{ID: id, Name: names[id], Op: string(t.Op), Key: t.Key, Tags: wireTags(t.Tags)})
+	}
+	return out
+}
+
+// mayPrune refuses to delete many templates of the source unless the caller says that it means that.
+func (x adjusting) mayPrune(many bool) error {
+	if !x.files.PrunesMany || many {
+		return nil
+	}
+	return &fleet.Error{Code: fleet.CodeConflict,
+		Message: fmt.Sprintf("%d templates have no file any more, more than a tenth of those of the source %q",
+			len(x.edit.Deleted), x.edit.Files.Source),
+		Hint: "Look whether the directory is complete. To delete them, type `muster apply -f DIR --prune --prune-many`."}
 }
 
 func (x adjusting) wireTagging(

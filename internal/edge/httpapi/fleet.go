@@ -93,7 +93,7 @@ type adjusting struct {
 	now    *fleet.Registry
 	edit   fleet.Edit
 	digest string
-	files  fleet.Adjustment // what the comparison found besides the edit
+	files  fleet.Adjustment // the whole comparison: the edit and the templates without a file
 }
 
 // adjustmentFor reads a body, and checks what the caller may do of it.

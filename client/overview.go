@@ -12,6 +12,11 @@ func (c *Client) Overview(ctx context.Context) (api.Overview, error) {
 	return get[api.Overview](ctx, c, path("overview"))
 }
 
+// OverviewOf is Overview of the devices that a search or tag picks.
+func (c *Client) OverviewOf(ctx context.Context, of List) (api.Overview, error) {
+	return get[api.Overview](ctx, c, path("overview")+List{Search: of.Search, Tag: of.Tag}.query())
+}
+
 // History is the fleet in numbers over the last "day" by minutes, or the last "month" by hours.
 func (c *Client) History(ctx context.Context, span string) (api.History, error) {
 	return get[api.History](ctx, c, path("overview", "history")+"?span="+url.QueryEscape(span))

@@ -52,7 +52,7 @@ func (c *deviceGetCommand) Run(ctx context.Context, env *environment, server *cl
 	if !c.forPeople() {
 		return c.print(env, view, cmp.Or(device.Label, device.DeviceID))
 	}
-	return printDevice(env, view)
+	return printDevice(env, view, labels(ctx, server))
 }
 
 func viewOf(ctx context.Context, server *client.Client, device api.Device) (view deviceView, err error) {
@@ -119,7 +119,7 @@ func (v *deviceView) readFolders(ctx context.Context, server *client.Client) err
 	return nil
 }
 
-func printDevice(env *environment, v deviceView) error {
+func printDevice(env *environment, v deviceView, label func(fleet.DeviceID) string) error {
 	printState(env.Out, v.Device, v.State)
 	address := v.State.Address
 	if address == "" {
@@ -146,11 +146,11 @@ func printDevice(env *environment, v deviceView) error {
 			return err
 		}
 	}
-	v.printSections(env)
+	v.printSections(env, label)
 	return nil
 }
 
-func (v deviceView) printSections(env *environment) {
+func (v deviceView) printSections(env *environment, label func(fleet.DeviceID) string) {
 	section := func(title string, lines []string) {
 		if len(lines) == 0 {
 			return
@@ -175,7 +175,7 @@ func (v deviceView) printSections(env *environment) {
 		skipped = append(skipped, fmt.Sprintf("%s: %s", change.Key, change.Reason))
 	}
 	for _, folder := range v.Folders {
-		folders = append(folders, folder.line())
+		folders = append(folders, folder.lines(label)...)
 	}
 	section("Vars:", vars)
 	section("Templates, in the order in which they apply:", templates)
@@ -184,24 +184,29 @@ func (v deviceView) printSections(env *environment) {
 	section("Folders:", folders)
 }
 
-func (f folderOnDevice) line() string {
+// lines say how the folder stands: its state, then how far it is, then what is wrong besides.
+func (f folderOnDevice) lines(label func(fleet.DeviceID) string) []string {
 	name := f.ID
 	if f.Label != "" && f.Label != f.ID {
 		name += " (" + f.Label + ")"
 	}
 	if f.Standing == nil {
-		return name + ": unknown, in " + f.Path
+		return []string{name + ": unknown, in " + f.Path}
 	}
 	text := name + ": " + standingWords(*f.Standing)
 	if f.Standing.State != fleet.FolderUpToDate.String() {
 		text += ": " + f.Standing.Reason
 	}
-	if s := f.Standing; s.NeedBytes > 0 || s.NeedItems > 0 || s.NeedDeletes > 0 {
-		text += "; to go " + missingOf(s.NeedBytes, s.NeedItems, s.NeedDeletes)
-	}
 	text += ", in " + f.Path
 	if f.Standing.Next != "" {
 		text += ". " + f.Standing.Next
 	}
-	return text
+	lines := []string{text}
+	if progress := progressOf(*f.Standing, label); progress != "" {
+		lines = append(lines, "  "+progress)
+	}
+	for _, besides := range besidesOf(*f.Standing) {
+		lines = append(lines, "  "+besides)
+	}
+	return lines
 }

@@ -72,7 +72,7 @@ func printInventory(out io.Writer, devices []api.InventoryDevice) error {
 	fmt.Fprintln(table, "DEVICE\tCONNECTION\tCONFIGURATION\tVERSION\tSYSTEM\tFOLDERS\tTO GO\tTAGS")
 	for _, d := range devices {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", nameOf(d.DeviceID, d.Label),
-			d.Connection, d.Configuration, orDash(d.Version), orDash(d.OS), foldersIn(d.Folders), fleet.ByteText(d.NeedBytes),
+			d.Connection, d.Configuration, orDash(d.Version), orDash(d.OS), foldersIn(d.Folders), lackOfDevice(d),
 			orDash(strings.Join(d.Tags, ", ")))
 	}
 	return table.Flush()

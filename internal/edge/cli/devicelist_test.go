@@ -40,7 +40,7 @@ func TestDevicesAreListedAsTheFiltersAskFor(t *testing.T) {
 		"TO GO    TAGS\n" +
 		"nas�[31m (P56IOI7)  online      held           v2.1.3   linux   4, 1 failed items, 2 behind  " +
 		"1.5 GiB  home, lima\n" +
-		"AIR6LPZ                                        -        -       0                            0 B      -\n" +
+		"AIR6LPZ                                        -        -       0                            -        -\n" +
 		"3 of 9 devices, the first 2 shown.\n"
 	if code != exitDone || errs != "" || out != want {
 		t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, want)

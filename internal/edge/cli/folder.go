@@ -1,7 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"muster/api"
 	"muster/client"
@@ -19,9 +24,10 @@ type folderCommand struct {
 
 var folderNoun = noun[api.FolderOverview]{
 	all: (*client.Client).FolderOverviews,
-	columns: columns[api.FolderOverview]{titles: []string{"FOLDER", "LABEL", "DEVICES", "SIZE", "TO GO"},
+	columns: columns[api.FolderOverview]{titles: []string{"FOLDER", "LABEL", "STATE", "DEVICES", "SIZE", "TO GO"},
 		row: func(f api.FolderOverview) []string {
-			return []string{f.Folder, f.Label, foldersIn(f.Devices), fleet.ByteText(f.GlobalBytes), fleet.ByteText(f.NeedBytes)}
+			return []string{f.Folder, f.Label, folderWords(f.State), foldersIn(f.Devices), fleet.ByteText(f.GlobalBytes),
+				lackOfAll(f.NeedBytes, f.Devices)}
 		},
 		name: func(f api.FolderOverview) string { return f.Folder }},
 	about: func(f api.FolderOverview) string { return f.Label },
@@ -50,12 +56,54 @@ type folderListCommand struct {
 	State   []string `env:"-" help:"Only folders that are in this state on a device, as stopped or behind; may be repeated." placeholder:"STATE"`
 	Behind  bool     `env:"-" help:"Only folders of which something is missing on a device."`
 	Stopped bool     `env:"-" help:"Only folders that a daemon stopped."`
+	Sort    string   `env:"-" help:"Order: folder, state (the worst first), needBytes, size or devices (the most first)." default:"folder" enum:"folder,state,needBytes,size,devices"`
 }
 
-// Run lists folders.
+// folderSorts are the orders of a list of folders that come by ID otherwise.
+var folderSorts = map[string]func(a, b api.FolderOverview) int{
+	"state":     func(a, b api.FolderOverview) int { return cmp.Compare(badness(b.State), badness(a.State)) },
+	"needBytes": func(a, b api.FolderOverview) int { return cmp.Compare(b.NeedBytes, a.NeedBytes) },
+	"size":      func(a, b api.FolderOverview) int { return cmp.Compare(b.GlobalBytes, a.GlobalBytes) },
+	"devices":   func(a, b api.FolderOverview) int { return cmp.Compare(b.Devices["all"], a.Devices["all"]) },
+}
+
+// badness is larger for a worse state. A state of a later server is the worst.
+func badness(state string) int {
+	if known, err := fleet.ParseFolderState(state); err == nil {
+		return int(known)
+	}
+	return fleet.FolderStateCount
+}
+
+// Run lists folders, and sums them up.
 func (c *folderListCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	return c.list(ctx, env, server, client.List{Search: c.Search,
+	all, err := c.of.all(server, ctx, client.List{Search: c.Search,
 		FolderState: folderStatesOf(c.State, c.Behind, c.Stopped)})
+	if err != nil {
+		return err
+	}
+	if order := folderSorts[c.Sort]; order != nil {
+		slices.SortStableFunc(all, order)
+	}
+	if err := printList(env, c.output, c.of.columns, all); err != nil || !c.forPeople() {
+		return err
+	}
+	_, err = fmt.Fprintln(env.Out, sumOfFolders(all))
+	return err
+}
+
+// sumOfFolders is a line about all folders of a list: "3 folders, 1 stopped. Size 4.0 GiB, to go 1.0 GiB."
+func sumOfFolders(all []api.FolderOverview) string {
+	states, onDevices, size, lack := api.FolderCounts{"all": len(all)}, api.FolderCounts{}, int64(0), int64(0)
+	for _, f := range all {
+		states[f.State]++
+		for state, count := range f.Devices {
+			onDevices[state] += count
+		}
+		size, lack = fleet.AddBytes(size, f.GlobalBytes), fleet.AddBytes(lack, f.NeedBytes)
+	}
+	text := counted(len(all), "folder") + strings.TrimPrefix(foldersIn(states), strconv.Itoa(len(all)))
+	return text + ". Size " + fleet.ByteText(size) + ", to go " + lackOfAll(lack, onDevices) + "."
 }
 
 // folderStatesOf are the states that flags ask for.

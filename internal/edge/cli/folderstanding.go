@@ -58,7 +58,7 @@ func (c *folderStandings) Run(ctx context.Context, env *environment, server *cli
 		titles: []string{"DEVICE", "STATE", "SINCE", "TO GO", "HELD BY", "RATE", "DONE", "CONNECTED", "AS OF"},
 		row: func(f api.FolderStanding) []string {
 			return []string{nameOf(f.DeviceID, label(fleet.DeviceID(f.DeviceID))), standingWords(f), shortTime(f.Since),
-				missingOf(f.NeedBytes, f.NeedItems, f.NeedDeletes), holdersOf(f.HeldBy, label), rateOf(f.Rate),
+				lackOf(f), holdersOf(f.HeldBy, label), rateOf(f.Rate),
 				doneOf(f.DoneBetween), peersOf(f), shortTime(f.AsOf)}
 		},
 		name: func(f api.FolderStanding) string { return f.DeviceID },
@@ -115,7 +115,7 @@ func fleetFolderLine(f api.FleetFolder) string {
 		text += " since " + shortTime(f.Since)
 	}
 	return text + ". On devices: " + foldersIn(f.Devices) + ". Size " + fleet.ByteText(f.GlobalBytes) + ", to go " +
-		fleet.ByteText(f.NeedBytes) + "."
+		lackOfAll(f.NeedBytes, f.Devices) + "."
 }
 
 // standingWords is the state of a folder on a device, with what was known last of one that is unknown now.
@@ -135,18 +135,6 @@ func shortTime(t *api.Time) string {
 		return "-"
 	}
 	return t.Local().Format("2006-01-02 15:04:05")
-}
-
-// missingOf is what is missing: "1.5 GiB, 12 items, 3 to delete".
-func missingOf(bytes, items, deletes int64) string {
-	parts := []string{fleet.ByteText(bytes)}
-	if items > 0 {
-		parts = append(parts, counted(int(items), "item"))
-	}
-	if deletes > 0 {
-		parts = append(parts, strconv.FormatInt(deletes, 10)+" to delete")
-	}
-	return strings.Join(parts, ", ")
 }
 
 // holdersOf names the devices that have what is missing elsewhere.
@@ -179,5 +167,8 @@ func doneOf(between []api.Time) string {
 }
 
 func peersOf(f api.FolderStanding) string {
+	if f.State == fleet.FolderUnknown.String() {
+		return "-"
+	}
 	return fmt.Sprintf("%d of %d", f.Peers.Connected, f.Peers.Shared)
 }

@@ -53,9 +53,7 @@ func (m folderMember) row(label func(fleet.DeviceID) string) []string {
 	cells := []string{nameOf(m.DeviceID, m.Label), orDash(m.Type), "unknown", "-", "-", "-", "-", orDash(m.Path)}
 	if m.Standing != nil {
 		cells[2] = standingWords(*m.Standing)
-		if s := m.Standing; s.NeedBytes > 0 || s.NeedItems > 0 || s.NeedDeletes > 0 {
-			cells[3] = missingOf(s.NeedBytes, s.NeedItems, s.NeedDeletes)
-		}
+		cells[3] = lackOf(*m.Standing)
 		cells[4] = holdersOf(m.Standing.HeldBy, label)
 	}
 	var with, without []string

@@ -93,7 +93,7 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	if !c.forPeople() {
 		return c.values(ctx, env, server, states)
 	}
-	overview, err := server.Overview(ctx)
+	overview, err := server.OverviewOf(ctx, client.List{Tag: c.Tag, Search: c.Search})
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ type fleetStatus struct {
 // values prints the states for programs. As names it prints the devices that need a person.
 func (c *statusCommand) values(ctx context.Context, env *environment, server *client.Client,
 	states []api.ListedState) error {
-	overview, err := server.Overview(ctx)
+	overview, err := server.OverviewOf(ctx, client.List{Tag: c.Tag, Search: c.Search})
 	if err != nil {
 		return err
 	}

@@ -390,3 +390,16 @@ func TestADeviceThatIsAwayIsTroubleOnceTheOverviewSaysSo(t *testing.T) {
 		}
 	}
 }
+
+// `muster status --tag` showed the trouble of the whole fleet.
+func TestStatusOfATagShowedTheTroubleOfTheWholeFleet(t *testing.T) {
+	address, asked := serving(t, map[string]any{"overview": api.Overview{}, "states": []api.ListedState{},
+		"devices": []api.Device{{DeviceID: idNAS, Label: "nas"}}})
+	for _, how := range [][]string{nil, {"-o", "json"}} {
+		asked["overview"] = ""
+		run(t, append([]string{"status", "--server", address, "--token", "x", "--tag", "home", "-q", "n"}, how...)...)
+		if got := asked["overview"]; got != "q=n&tag=home" {
+			t.Errorf("%v asked for the overview of %q", how, got)
+		}
+	}
+}

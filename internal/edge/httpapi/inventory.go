@@ -25,6 +25,8 @@ type Inventory interface {
 	Row(ctx context.Context, registry *fleet.Registry, id fleet.DeviceID) (*view.Row, error)
 	Counts(ctx context.Context, registry *fleet.Registry) (fleet.Counts, error)
 	Attention(ctx context.Context, registry *fleet.Registry) (view.Attention, error)
+	Among(ctx context.Context, registry *fleet.Registry, picks func(*fleet.Registered) bool) (fleet.Counts, view.Attention,
+		error)
 	States(ctx context.Context, registry *fleet.Registry) ([]*view.ListedState, error)
 }
 

@@ -31,14 +31,20 @@ const maxOverviewVersions = 20 // A daemon that lies has one of its own.
 
 func (s *server) overviewRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: Prefix + "/overview", name: "getOverview", summary: "The fleet in numbers",
-			permission: auth.Read,
-			reply:      reflect.TypeFor[api.Overview](), off: s.Inventory == nil, handle: s.getOverview},
+		{method: http.MethodGet, path: Prefix + "/overview", name: "getOverview",
+			summary: "The fleet in numbers; with a filter, the numbers, the trouble and what is pending of the devices that " +
+				"it picks",
+			permission: auth.Read, query: []parameter{searchParam, tagParam},
+			reply: reflect.TypeFor[api.Overview](), off: s.Inventory == nil, handle: s.getOverview},
 	}
 }
 
 func (s *server) getOverview(r *request) (reply, error) {
-	from, impairments, err := s.overviewSources(r.Context())
+	q, err := r.listQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	from, impairments, err := s.overviewSources(r.Context(), q)
 	if err != nil {
 		return reply{}, err
 	}
@@ -81,8 +87,8 @@ func (s *server) getOverview(r *request) (reply, error) {
 }
 
 // overviewSources are what an overview is made of, and what does not work as it should.
-func (s *server) overviewSources(ctx context.Context) (from view.OverviewSources, impairments []fleet.Impairment,
-	err error) {
+func (s *server) overviewSources(ctx context.Context, q listQuery) (from view.OverviewSources,
+	impairments []fleet.Impairment, err error) {
 	from.Mode = s.Ceiling
 	if from.Registry, err = s.Registry.Registry(ctx); err != nil {
 		return from, nil, err
@@ -90,10 +96,7 @@ func (s *server) overviewSources(ctx context.Context) (from view.OverviewSources
 	if from.Inside, err = s.insideOf(ctx); err != nil {
 		return from, nil, err
 	}
-	if from.Counts, err = s.Inventory.Counts(ctx, from.Registry); err != nil {
-		return from, nil, err
-	}
-	if from.Attention, err = s.Inventory.Attention(ctx, from.Registry); err != nil {
+	if err = s.addNumbers(ctx, q, &from); err != nil {
 		return from, nil, err
 	}
 	from.Stops = s.stops(ctx, from.Registry)
@@ -117,6 +120,24 @@ func (s *server) overviewSources(ctx context.Context) (from view.OverviewSources
 		}
 	}
 	return from, append(impairments, s.impairmentsFor(ctx)...), nil
+}
+
+// addNumbers adds the numbers of the devices that a client asks about.
+func (s *server) addNumbers(ctx context.Context, q listQuery, to *view.OverviewSources) (err error) {
+	if q.search == "" && q.tag == "" {
+		if to.Counts, err = s.Inventory.Counts(ctx, to.Registry); err != nil {
+			return err
+		}
+		to.Attention, err = s.Inventory.Attention(ctx, to.Registry)
+		return err
+	}
+	inside := to.Inside
+	to.Inside = func(id fleet.DeviceID) bool {
+		device := to.Registry.Devices[id]
+		return inside(id) && device != nil && q.picks(device)
+	}
+	to.Counts, to.Attention, err = s.Inventory.Among(ctx, to.Registry, q.picks)
+	return err
 }
 
 // stops are those of a registry.

@@ -3,9 +3,12 @@ package httpapi
 import (
 	"maps"
 	"reflect"
+	"slices"
 	"testing"
 
 	"muster/api"
+	"muster/internal/engine/view"
+	"muster/internal/fleet"
 )
 
 func TestTheOverviewCountsDevicesByVersion(t *testing.T) {
@@ -45,5 +48,37 @@ func TestOneAnswerHasWhatEveryTagTiesTogether(t *testing.T) {
 		`{"tag":"mobile","devices":1,"templates":[]}]`
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// The overview that `status --tag` reads was of the whole fleet.
+func TestTheOverviewOfATagHadTheTroubleOfTheWholeFleet(t *testing.T) {
+	w := threeDevices(t)
+	w.lookAt(func(id fleet.DeviceID) *fleet.Snapshot { return w.snapshots[id] }, func(o *view.Options) {
+		o.Causes = func(_ fleet.State, s *fleet.Snapshot) []fleet.WaitCause {
+			return map[fleet.DeviceID][]fleet.WaitCause{idA: {fleet.WaitFolderStopped}, idB: {fleet.WaitUnreachable}}[s.Device]
+		}
+	})
+	for query, want := range map[string]struct {
+		devices, folders int
+		trouble          []string
+		versions         map[string]int
+	}{
+		"":            {3, 4, []string{"unreachable", "folderStopped"}, map[string]int{"v1.9.0": 1, "v1.10.0": 1}},
+		"?tag=lima":   {2, 4, []string{"unreachable", "folderStopped"}, map[string]int{"v1.9.0": 1, "v1.10.0": 1}},
+		"?tag=mobile": {1, 2, []string{"unreachable"}, map[string]int{"v1.10.0": 1}},
+		"?q=nas":      {1, 4, []string{"folderStopped"}, map[string]int{"v1.9.0": 1}},
+		"?q=office":   {1, 0, nil, map[string]int{}},
+	} {
+		got := read[api.Overview](w.world, Prefix+"/overview"+query)
+		var trouble []string
+		for _, one := range got.Trouble {
+			trouble = append(trouble, one.Cause)
+		}
+		if got.Devices != want.devices || got.Folders["all"] != want.folders || !slices.Equal(trouble, want.trouble) ||
+			got.Troubled != len(want.trouble) || !maps.Equal(got.Versions, want.versions) {
+			t.Errorf("%q: got %d devices, folders %v, trouble %v, versions %v, want %+v", query, got.Devices,
+				got.Folders, trouble, got.Versions, want)
+		}
 	}
 }

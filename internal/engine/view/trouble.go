@@ -43,6 +43,18 @@ func (v *View) Attention(ctx context.Context, registry *fleet.Registry) (out Att
 	return out, err
 }
 
+// Among are the devices of the caller's scope that picks takes, in numbers, and what a person sees first of them.
+func (v *View) Among(ctx context.Context, registry *fleet.Registry, picks func(*fleet.Registered) bool) (
+	counts fleet.Counts, attention Attention, err error) {
+	rows, err := v.Rows(ctx, registry)
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row *Row) bool { return !picks(row.Device) })
+	picked := newTotals(v.newRevision)
+	for _, row := range rows {
+		picked.replace(nil, row)
+	}
+	return picked.counts(), attentionOf(rows), err
+}
+
 func attentionOf(rows []*Row) (out Attention) {
 	out.Versions = map[string]int{}
 	for _, row := range rows {

@@ -1,15 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
-import { inventory } from "../../api/inventory";
+import { queries } from "../../api/queries";
 import { Row } from "../../ui/layout";
 import { Chip, Faint } from "../../ui/text";
-import { counted } from "../devices/filter";
 
 const most = 4;
 
 /** Versions is a quiet line: which versions of Syncthing run, and on how many devices. */
 export function Versions() {
-  const { data } = useQuery(inventory());
-  const versions = counted(data?.devices ?? [], ({ version }) => (version ? [version] : []));
+  const { data } = useQuery(queries.overview());
+  const versions = Object.entries(data?.versions ?? {}).sort(([a, n], [b, m]) => m - n || a.localeCompare(b));
   if (versions.length === 0) return null;
   return (
     <Row>

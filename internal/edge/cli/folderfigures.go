@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"muster/api"
+	"muster/internal/fleet"
+)
+
+// isCurrent tells whether the numbers of a folder on a device are about now.
+func isCurrent(f api.FolderStanding) bool {
+	state, err := fleet.ParseFolderState(f.State)
+	return err == nil && state.IsCurrent() && !f.Paused
+}
+
+// areCurrent tells whether that holds of all folders that are counted.
+func areCurrent(counts api.FolderCounts) bool {
+	for _, state := range fleet.FolderStates() {
+		if !state.IsCurrent() && counts[state.String()] > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// lackOf is what a device lacks of a folder. Numbers that are not about now have their age, and nothing is said where
+// they are zero.
+func lackOf(f api.FolderStanding) string {
+	lack := missingOf(f.NeedBytes, f.NeedItems, f.NeedDeletes)
+	if isCurrent(f) {
+		return lack
+	}
+	if f.AsOf == nil || f.NeedBytes == 0 && f.NeedItems == 0 && f.NeedDeletes == 0 {
+		return "-"
+	}
+	return "lacked " + lack + ", as of " + shortTime(f.AsOf)
+}
+
+// lackOfAll is what is missing of several folders, or on several devices. A zero is said of now alone.
+func lackOfAll(bytes int64, counts api.FolderCounts) string {
+	switch {
+	case counts["all"] > 0 && areCurrent(counts):
+		return fleet.ByteText(bytes)
+	case bytes > 0:
+		return fleet.ByteText(bytes) + " as last told"
+	}
+	return "-"
+}
+
+// lackOfDevice is what a device lacks, with the time at which it was heard of last while it is away.
+func lackOfDevice(d api.InventoryDevice) string {
+	if d.Connection == string(fleet.Online) || d.LastSeen == nil || d.NeedBytes == 0 {
+		return lackOfAll(d.NeedBytes, d.Folders)
+	}
+	return "lacked " + fleet.ByteText(d.NeedBytes) + ", as of " + shortTime(d.LastSeen)
+}
+
+// missingOf is what is missing: "1.5 GiB, 12 items, 3 to delete".
+func missingOf(bytes, items, deletes int64) string {
+	parts := []string{fleet.ByteText(bytes)}
+	if items > 0 {
+		parts = append(parts, counted(int(items), "item"))
+	}
+	if deletes > 0 {
+		parts = append(parts, strconv.FormatInt(deletes, 10)+" to delete")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// progressOf is how far a folder on a device is, in a line: what is missing, how fast it comes, until when, who has it,
+// and the age of the numbers; "" where nothing was read.
+func progressOf(f api.FolderStanding, label func(fleet.DeviceID) string) string {
+	if f.AsOf == nil {
+		return ""
+	}
+	if !isCurrent(f) {
+		if lack := lackOf(f); lack != "-" {
+			return lack
+		}
+		return "read " + shortTime(f.AsOf)
+	}
+	parts := []string{missingOf(f.NeedBytes, f.NeedItems, f.NeedDeletes) + " to go"}
+	if rate := rateOf(f.Rate); rate != "-" {
+		parts = append(parts, rate)
+	}
+	if done := doneOf(f.DoneBetween); done != "-" {
+		parts = append(parts, "done "+done)
+	}
+	if len(f.HeldBy) > 0 {
+		parts = append(parts, "held by "+holdersOf(f.HeldBy, label))
+	}
+	return strings.Join(append(parts, "as of "+shortTime(f.AsOf)), ", ")
+}
+
+// besidesOf has a line for each thing that is wrong with a folder besides its state.
+func besidesOf(f api.FolderStanding) (lines []string) {
+	for _, found := range f.Besides {
+		line := fmt.Sprintf("besides, %s since %s: %s", folderWords(found.Cause), shortTime(found.Since), found.Reason)
+		if found.Next != "" {
+			line += ". " + found.Next
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

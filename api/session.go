@@ -4,6 +4,23 @@ package api
 type Login struct {
 	UserID   *string `json:"userid" doc:"Name of the user"`
 	Password *string `json:"password"`
+	Browser  bool    `json:"browser,omitempty" required:"false" doc:"For pages: the session is a cookie and a half, and no token"`
+}
+
+// ExchangeCode is the body of a POST that asks for the session of a log-in by a page.
+type ExchangeCode struct {
+	Code *string `json:"code" doc:"As the page has it; it works once, for a minute"`
+}
+
+// CreateTicket is the body of a POST of a ticket.
+type CreateTicket struct {
+	Path *string `json:"path" doc:"To be downloaded, with its query: it begins with /api/v1/"`
+}
+
+// Ticket is the one answer that shows a ticket.
+type Ticket struct {
+	Path      string `json:"path" doc:"With the ticket; a browser opens it once"`
+	ExpiresAt Time   `json:"expiresAt" format:"date-time"`
 }
 
 // LoginMethods say how people log in to a server.
@@ -43,9 +60,10 @@ type DeviceSession struct {
 	IntervalS int         `json:"intervalS" doc:"Seconds until the next question; 0: there is no need of one"`
 }
 
-// NewSession is the one answer that shows the token of a session.
+// NewSession is the one answer that shows the token of a program's session, or the half of a browser's.
 type NewSession struct {
-	Token     string `json:"token" doc:"Shown once; send it as Authorization: Bearer or X-API-Key"`
+	Token     string `json:"token" doc:"Shown once; send it as Authorization: Bearer or X-API-Key. Blank for a browser"`
+	Half      string `json:"half" doc:"Shown once; send it as Muster-Session beside the cookie. Blank for a program"`
 	ExpiresAt Time   `json:"expiresAt" format:"date-time" doc:"The latest end; a session that is not used ends earlier"`
 }
 

@@ -46,6 +46,16 @@ func (c *Client) EndDeviceLogin(ctx context.Context, handle string) (api.DeviceS
 		api.EndDeviceLogin{Handle: &handle})
 }
 
+// ExchangeLoginCode gets the half of a session that a page began; the cookie is in the answer. 409: the code was used.
+func (c *Client) ExchangeLoginCode(ctx context.Context, code string) (api.NewSession, error) {
+	return send[api.NewSession](ctx, c, http.MethodPost, path("login", "code"), api.ExchangeCode{Code: &code})
+}
+
+// CreateTicket gets a ticket for a download of a browser. 409: this client has a token, with which it needs none.
+func (c *Client) CreateTicket(ctx context.Context, download string) (api.Ticket, error) {
+	return send[api.Ticket](ctx, c, http.MethodPost, path("tickets"), api.CreateTicket{Path: &download})
+}
+
 // Logout ends the session of this client. 409: it has a token and no session.
 func (c *Client) Logout(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, path("logout"), nil)

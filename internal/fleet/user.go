@@ -70,6 +70,7 @@ type Session struct {
 	Scope        Scope    // current scope of the user
 	Identity     Identity // current identity of the user
 	Hash         string
+	Half         string    // hash of the second half of a browser's session; "": it is a program's, and has none
 	PreviousHash string    // hash of the token before the last rotation; "": none
 	CreatedAt    time.Time // time of the log-in
 	RotatedAt    time.Time // when the current token was made

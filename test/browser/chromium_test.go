@@ -13,9 +13,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -240,12 +243,36 @@ func (b tab) setCookie(w *world, name, value string) {
 	}))
 }
 
-// whoami is the user of a session; "" where there is no such session.
-func (w *world) whoami(t *testing.T, session string) string {
+// whoami is the user of the session that the page of a tab has; "" where it has none.
+func (b tab) whoami() string {
+	b.t.Helper()
+	return eval[string](b, `fetch("/api/v1/whoami", {headers: {"`+auth.SessionHeader+`":
+		localStorage.getItem("muster-session") ?? ""}}).then((answer) => answer.json()).then((who) => who.name ?? "")`)
+}
+
+// replay sends the cookie of a session in every way that a program can, without the other half. It gives the user; ""
+// where no user has it.
+func (w *world) replay(t *testing.T, at, cookie string) string {
 	t.Helper()
-	who, err := w.As(session).Whoami(t.Context())
-	if err != nil && fleet.CodeOf(err) != fleet.CodeUnauthorized {
-		t.Fatal(err)
+	for _, header := range [][2]string{{"Authorization", "Bearer " + cookie}, {"X-API-Key", cookie},
+		{"Cookie", auth.SessionCookie + "=" + cookie + "; " + sessionCookie + "=" + cookie}} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/api/v1/whoami", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set(header[0], header[1])
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // a thief does not care
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var who api.Whoami
+		err = errors.Join(json.NewDecoder(resp.Body).Decode(&who), resp.Body.Close())
+		if resp.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s: got %d, %v", header[0], resp.StatusCode, err)
+			return who.Name
+		}
 	}
-	return who.Name
+	return ""
 }

@@ -2,13 +2,17 @@ package browser_test
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
+	"muster/api"
 	"muster/internal/edge/auth"
 	"muster/internal/fleet"
 	"muster/test/wait"
@@ -30,6 +34,7 @@ func TestChromium(t *testing.T) {
 		{"a person comes by a log-in link", comeByALink, true},
 		{"no script of a page reads the session", hideTheSession, true},
 		{"no script runs in a page", blockScripts, true},
+		{"a program on another port replays the cookie", stealTheCookie, true},
 		{"a log-in leads to no other site", stayAfterLogIn, true},
 		{"a session from before the log-in is not kept", replaceTheSession, true},
 		{"a page of a sibling plants no session", refusePlantedCookies, true},
@@ -47,6 +52,7 @@ func logInAndOut(t *testing.T, w *world) {
 	w.user(t, "in-and-out", fleet.RoleViewer)
 	b := w.tab(t)
 	b.do(chromedp.Navigate(w.origin + "/"))
+	b.wait(loginForm)
 	if at := b.location(); at != w.origin+"/ui/login" {
 		t.Errorf("a new visitor is at %s", at)
 	}
@@ -59,16 +65,62 @@ func logInAndOut(t *testing.T, w *world) {
 	session := b.cookies()[sessionCookie]
 	if at, text := b.location(), b.text(); at != w.origin+"/ui/" ||
 		!strings.Contains(text, "in-and-out with the role viewer") || session == nil ||
-		w.whoami(t, session.Value) != "in-and-out" {
+		b.whoami() != "in-and-out" {
 		t.Fatalf("at %s: %q, %+v", at, text, session)
 	}
 	b.do(chromedp.Click(logoutForm + " button"))
 	b.wait(loginForm)
-	if left := b.cookies()[sessionCookie]; left != nil || w.whoami(t, session.Value) != "" {
+	if left := b.cookies()[sessionCookie]; left != nil || w.hasSession(t, "in-and-out") {
 		t.Errorf("the session goes on after the log-out: %+v", left)
 	}
 	b.do(chromedp.Navigate(w.origin + "/ui/"))
 	b.wait(loginForm)
+	if kept := eval[string](b, `localStorage.getItem("muster-session") ?? ""`); kept != "" {
+		t.Errorf("the browser keeps %q", kept)
+	}
+}
+
+// hasSession tells whether the server knows a session of a user.
+func (w *world) hasSession(t *testing.T, user string) bool {
+	t.Helper()
+	all, err := w.Client.Sessions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(all, func(s api.Session) bool { return s.User == user })
+}
+
+// A program on another port of the host gets the cookie as soon as a page leads there. It replayed it as the
+// administrator.
+func stealTheCookie(t *testing.T, w *world) {
+	b := w.victim(t, "robbed")
+	var mu sync.Mutex
+	var stolen string
+	thief := w.serve(t, ownName, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if cookie, err := r.Cookie(sessionCookie); err == nil {
+			mu.Lock()
+			stolen = cookie.Value
+			mu.Unlock()
+		}
+		serveHTML(out, r)
+	}))
+	b.do(chromedp.Navigate(thief + "/"))
+	mu.Lock()
+	defer mu.Unlock()
+	if stolen == "" {
+		t.Fatal("the browser sends no cookie to another port: this test would find nothing")
+	}
+	if kept := eval[int](b, `localStorage.length`); kept != 0 {
+		t.Errorf("a page of another port reads %d things that Muster's page keeps", kept)
+	}
+	if who := w.replay(t, w.URL, stolen); who != "" {
+		t.Errorf("the thief is %q", who)
+	}
+	b.do(chromedp.Navigate(w.origin + "/ui/"))
+	b.wait(logoutForm)
+	if who := b.whoami(); who != "robbed" {
+		t.Errorf("the person is %q", who)
+	}
 }
 
 func comeByALink(t *testing.T, w *world) {
@@ -170,18 +222,16 @@ func stayAfterLogIn(t *testing.T, w *world) {
 func replaceTheSession(t *testing.T, w *world) {
 	w.user(t, "mallory", fleet.RoleViewer)
 	w.user(t, "victim", fleet.RoleAdmin)
-	planted, _, err := w.As("").Login(t.Context(), "mallory", password, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mallory := w.tab(t)
+	mallory.login(w, "mallory")
+	planted := mallory.cookies()[sessionCookie].Value
 	b := w.tab(t)
 	b.do(chromedp.Navigate(w.origin + "/ui/style.css"))
-	b.setCookie(w, sessionCookie, planted.Token)
+	b.setCookie(w, sessionCookie, planted)
 	b.do(chromedp.Navigate(w.origin + "/ui/"))
-	if text := b.text(); !strings.Contains(text, "mallory") {
-		t.Fatalf("the session is not planted: %q", text)
-	}
-	// mallory's session goes to the form without a visit of the log-in page, which would lead to the first page
+	b.wait(loginForm) // the planted cookie does not count
+	b.do(chromedp.Navigate(w.origin + "/ui/style.css"))
+	// mallory's cookie goes to the form without a visit of the log-in page
 	eval[chromedp.Void](b, `(() => {
 		const form = document.createElement("form");
 		form.method = "post";
@@ -192,15 +242,15 @@ func replaceTheSession(t *testing.T, w *world) {
 			field.value = value;
 			form.append(field);
 		}
-		document.querySelector("main").replaceChildren(form);
+		document.body.replaceChildren(form);
 		form.submit();
 	})()`)
 	b.wait(logoutForm)
 	session := b.cookies()[sessionCookie]
-	if session == nil || session.Value == planted.Token || w.whoami(t, session.Value) != "victim" {
+	if session == nil || session.Value == planted || b.whoami() != "victim" {
 		t.Errorf("after the log-in the session is %+v", session)
 	}
-	if who := w.whoami(t, planted.Token); who != "" {
+	if who := mallory.whoami(); who != "" {
 		t.Errorf("the session of before is %q", who)
 	}
 }

@@ -393,7 +393,9 @@ func TestASessionOfAnotherProviderDoesNotCount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("X-API-Key", b.cookies[auth.SessionCookie].Value)
+	r.AddCookie(&http.Cookie{Name: auth.SessionCookie, Value: b.cookies[auth.SessionCookie].Value})
+	r.RemoteAddr = "127.0.0.1:1" // as a server has it
+	r.Header.Set(auth.SessionHeader, b.half)
 	for issuer, want := range map[string]fleet.Code{issuerOf(t): "", "": fleet.CodeUnauthorized,
 		"https://another.example": fleet.CodeUnauthorized} {
 		people := auth.NewPeople(auth.PeopleOptions{Store: w.store, Log: slog.New(slog.DiscardHandler), Issuer: issuer})

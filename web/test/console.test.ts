@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { launch, logIn, newContext, newPage, serious, settle } from "./browser";
@@ -31,23 +33,22 @@ afterAll(async () => {
  * once: the server slows down who does so ten times in a row.
  */
 async function open(name: string, path = ""): Promise<Page> {
-  const context = await newContext(browser);
+  const kept = sessions.get(name);
+  const context = await newContext(browser, kept ? { storageState: kept } : {});
   const page = await context.newPage();
   page.on("console", (message) => {
     if (/Content Security Policy/.test(message.text())) blocked.push(message.text());
   });
-  const kept = sessions.get(name);
   if (kept) {
-    await context.addCookies(kept);
     await page.goto(`${muster.url}/ui/${path}`);
     await page.locator("#main").waitFor();
     return page;
   }
   await logIn(page, muster, name, path);
-  sessions.set(name, await context.cookies());
+  sessions.set(name, await context.storageState());
   return page;
 }
-const sessions = new Map<string, Awaited<ReturnType<BrowserContext["cookies"]>>>();
+const sessions = new Map<string, Awaited<ReturnType<BrowserContext["storageState"]>>>();
 const blocked: string[] = [];
 
 test("the first view loads less than 350 KiB of script", () => {
@@ -485,6 +486,54 @@ test("a session that ends asks for the log-in in place, and what was sent goes o
   await sentAgain;
   await dialog.waitFor({ state: "hidden" });
   expect(await page.getByLabel("Label").inputValue()).toBe("Not lost");
+  await page.context().close();
+});
+
+test("a log-in in another tab opens the page that waits for one", async () => {
+  const page = await open("anna", "settings");
+  const other = await page.context().newPage();
+  await page.context().clearCookies();
+  await page.evaluate(() => localStorage.removeItem("muster-session"));
+  await page.reload();
+  await page.locator("input[name=password]").waitFor();
+  await logIn(other, muster, "anna");
+  await page.locator("#main").waitFor();
+  await page.context().close();
+});
+
+test("a program on another port gets the cookie and no access, and its page has no half", async () => {
+  let stolen = "";
+  const thief = createServer((request, answer) => {
+    stolen = /muster-session=([^;]+)/.exec(request.headers.cookie ?? "")?.[1] ?? stolen;
+    answer.setHeader("Content-Type", "text/html").end("<h1>thief</h1>");
+  });
+  await new Promise<void>((resolve) => thief.listen(0, "127.0.0.1", resolve));
+  const page = await open("anna");
+  await page.goto(`http://127.0.0.1:${(thief.address() as AddressInfo).port}/`);
+  expect(stolen).toMatch(/^muster_session_/); // or this test would find nothing
+  expect(await page.evaluate(() => localStorage.length)).toBe(0);
+  const tries: Record<string, string>[] = [
+    { Cookie: `muster-session=${stolen}` },
+    { Authorization: `Bearer ${stolen}` },
+    { "X-API-Key": stolen },
+    { Cookie: `muster-session=${stolen}`, "Muster-Session": stolen },
+  ];
+  for (const headers of tries) {
+    for (const path of ["/whoami", "/devices", "/events", "/openapi.json?ticket=x"]) {
+      expect((await fetch(`${muster.url}/api/v1${path}`, { headers })).status).toBe(401);
+    }
+  }
+  await page.goto(`${muster.url}/ui/`);
+  await page.locator("#main").waitFor();
+  await page.context().close();
+  await new Promise((resolve) => thief.close(resolve));
+});
+
+test("the OpenAPI document opens with a ticket", async () => {
+  const page = await open("vera", "settings?tab=server");
+  await page.getByRole("button", { name: "OpenAPI document" }).click();
+  await page.waitForURL(/openapi\.json\?ticket=/);
+  expect(await page.locator("body").innerText()).toContain('"openapi":"3.1.0"');
   await page.context().close();
 });
 

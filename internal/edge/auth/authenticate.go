@@ -23,6 +23,9 @@ const (
 	HostPrefix = "__Host-"
 )
 
+// SessionHeader carries the second half of a browser's session. The first half is in the cookie.
+const SessionHeader = "Muster-Session"
+
 // Authenticator finds out who sends a request.
 type Authenticator struct {
 	tokens *Tokens
@@ -51,17 +54,20 @@ func (a *Authenticator) WithEnrollKeys(keys EnrollKeys) *Authenticator {
 }
 
 // Authenticate tells who sends a request. It is unauthorized for a request without a credential, or with one that is
-// not known. A header counts, and a cookie only where there is no header. Nothing else in the request counts, least
-// of all its URL, which is written to logs. Wrong enrol keys are counted. Wrong tokens are not: a token has 256 bits,
+// not known. A header counts, then a ticket, and a cookie only where there is neither. A cookie counts only with the
+// other half of its session. Wrong enrol keys are counted. Wrong tokens are not: a token has 256 bits,
 // and many programs behind one address may share an old one. Where the cause of the error is ErrAltered, the
 // principal has the name of the token and no role.
 func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
+	if sent, ok := ticketOf(r); ok {
+		return a.ticket(r.Context(), sent)
+	}
 	secret, kind, err := credential(r)
 	if err != nil {
 		return Principal{}, err
 	}
 	if strings.HasPrefix(secret, sessionPrefix) {
-		return a.session(r.Context(), secret, kind)
+		return a.session(r, secret, kind)
 	}
 	if kind == CredentialCookie {
 		return Principal{}, unauthorized("this cookie holds no session")
@@ -97,17 +103,28 @@ func (a *Authenticator) enrollKey(r *http.Request, text string) (Principal, erro
 	return Principal{Name: key.Actor(), Credential: CredentialEnrollKey, EnrollKey: key.Hash}, nil
 }
 
-func (a *Authenticator) session(ctx context.Context, token string, kind Credential) (Principal, error) {
-	s, ok, err := a.people.session(ctx, token)
+func (a *Authenticator) session(r *http.Request, token string, kind Credential) (Principal, error) {
+	s, ok, err := a.people.session(r.Context(), hashOf(token))
 	if err != nil {
 		return Principal{}, err
 	}
 	if !ok {
-		return Principal{}, &fleet.Error{Code: fleet.CodeUnauthorized, Message: "this session has ended",
-			Hint: "Log in again."}
+		return Principal{}, sessionEnded()
 	}
+	if err := complete(s, kind, r.Header.Get(SessionHeader)); err != nil {
+		return Principal{}, err
+	}
+	a.people.remember(hashOf(token), s)
+	return principalOf(s, kind), nil
+}
+
+func sessionEnded() error {
+	return &fleet.Error{Code: fleet.CodeUnauthorized, Message: "this session has ended", Hint: "Log in again."}
+}
+
+func principalOf(s fleet.Session, kind Credential) Principal {
 	return Principal{Name: s.User, Role: s.Role, Scope: s.Scope, Credential: kind, Session: s.ID,
-		ExpiresAt: s.ExpiresAt, SignedOn: s.Identity != (fleet.Identity{}), issued: s.Hash, issuedAt: s.RotatedAt}, nil
+		ExpiresAt: s.ExpiresAt, SignedOn: s.Identity != (fleet.Identity{}), issued: s.Hash, issuedAt: s.RotatedAt}
 }
 
 // credential gives the token in a request, and how it was sent. kind is right for the tokens of sessions; the caller

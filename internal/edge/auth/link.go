@@ -73,6 +73,7 @@ func (p *People) UseLink(ctx context.Context, code, name, password string, from 
 	if user.Password, err = p.newPassword(ctx, user.Name, password); err != nil {
 		return Started{}, err
 	}
+	from.Browser = true
 	started := p.newSession(user, from)
 	defer p.forget(func(s fleet.Session) bool { return s.User == user.Name })
 	return started, p.Store.UseLoginLink(fleet.WithActor(ctx, user.Name),

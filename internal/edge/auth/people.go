@@ -83,12 +83,14 @@ type Client struct {
 	Address string
 	Name    string // name that the client gives itself
 	Device  string // the client's device cookie; "": it sent none
+	Browser bool   // a page of Muster: its session has two halves
 }
 
-// Started is a session that a client has just got. Its two secrets are kept nowhere else.
+// Started is a session that a client has just got. Its secrets are kept nowhere else.
 type Started struct {
 	Session fleet.Session
 	Token   string
+	Half    string // the second half of a browser's session, whose token is a cookie; "": the client is a program
 	Device  string // the device cookie; "": the user gets none
 }
 
@@ -178,10 +180,15 @@ func wrongPassword() error {
 func (p *People) newSession(user fleet.User, from Client) Started {
 	now := p.Now().UTC().Truncate(time.Millisecond)
 	token := newSessionToken()
-	return Started{Token: token, Device: p.device(user), Session: fleet.Session{Identity: user.Identity,
+	started := Started{Token: token, Device: p.device(user), Session: fleet.Session{Identity: user.Identity,
 		ID: strings.ToLower(rand.Text()), User: user.Name, Role: user.Role, Scope: user.Scope, Hash: hashOf(token),
 		CreatedAt: now, RotatedAt: now, LastUsedAt: now, ExpiresAt: now.Add(p.Life), Address: from.Address, Client: from.Name,
 	}}
+	if from.Browser {
+		started.Half = halfPrefix + strings.ToLower(rand.Text()+rand.Text())
+		started.Session.Half = hashOf(started.Half)
+	}
+	return started
 }
 
 // device gives the device cookie of a user. It proves that a client logged in since the password was last changed,

@@ -23,8 +23,9 @@ const goodPassword = "correct horse battery"
 // people are users over a real store, at a clock that the test moves.
 type people struct {
 	*People
-	t     *testing.T
-	store *outage
+	t      *testing.T
+	store  *outage
+	halves []string // second halves of the sessions that the test has
 
 	mu sync.Mutex
 	at time.Time     // guarded by mu; the store reads it, too
@@ -115,17 +116,24 @@ func (p *people) user(name string, role fleet.Role) {
 
 func (p *people) login(name string) Started {
 	p.t.Helper()
-	started, err := p.LogIn(p.t.Context(), name, goodPassword, Client{Address: "192.0.2.7"})
+	started, err := p.LogIn(p.t.Context(), name, goodPassword, Client{Address: "192.0.2.7", Browser: true})
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	p.halves = append(p.halves, started.Half)
 	return started
 }
 
-// who authenticates a request with this token in a cookie.
-func (p *people) who(token string) (Principal, error) {
-	r := request("Cookie", SessionCookie+"="+token)
-	return NewAuthenticator(NewTokens(&memory{}), p.People).Authenticate(r)
+// who authenticates a request with this token in a cookie, and the other half of its session.
+func (p *people) who(token string) (who Principal, err error) {
+	for _, half := range p.halves {
+		r := request("Cookie", SessionCookie+"="+token)
+		r.Header.Set(SessionHeader, half)
+		if who, err = NewAuthenticator(NewTokens(&memory{}), p.People).Authenticate(r); err == nil {
+			break
+		}
+	}
+	return who, err
 }
 
 // wantEnded checks that a token opens nothing, without the store, which would tell, and with it.
@@ -153,20 +161,29 @@ func TestAUserLogsInWithACookieAndAHeader(t *testing.T) {
 	p := newPeople(t)
 	p.user("Anna", fleet.RoleOperator)
 	started := p.login("ANNA")
+	program, err := p.LogIn(t.Context(), "anna", goodPassword, Client{})
+	if err != nil || program.Half != "" {
+		t.Fatalf("got %+v, %v", program, err)
+	}
 	if !strings.HasPrefix(started.Token, sessionPrefix) || strings.Contains(fmt.Sprint(started.Session), started.Token) {
 		t.Errorf("got %+v", started)
 	}
 	a := NewAuthenticator(NewTokens(&memory{}), p.People)
 	for header, want := range map[string]Credential{
-		"Authorization: Bearer " + started.Token:                      CredentialSession,
-		"X-API-Key: " + started.Token:                                 CredentialSession,
+		"Authorization: Bearer " + program.Token:                      CredentialSession,
+		"X-API-Key: " + program.Token:                                 CredentialSession,
 		"Cookie: a=b; " + SessionCookie + "=" + started.Token:         CredentialCookie,
 		"Cookie: " + HostPrefix + SessionCookie + "=" + started.Token: CredentialCookie,
 	} {
 		name, value, _ := strings.Cut(header, ": ")
-		who, err := a.Authenticate(request(name, value))
+		r, session := request(name, value), program
+		if want == CredentialCookie {
+			session = started
+			r.Header.Set(SessionHeader, started.Half)
+		}
+		who, err := a.Authenticate(r)
 		if err != nil || who.Name != "anna" || who.Role != fleet.RoleOperator || who.Credential != want ||
-			who.Session != started.Session.ID || !who.ExpiresAt.Equal(noon.Add(defaultLife)) {
+			who.Session != session.Session.ID || !who.ExpiresAt.Equal(noon.Add(defaultLife)) {
 			t.Errorf("%s: got %+v, %v", header, who, err)
 		}
 	}
@@ -187,12 +204,14 @@ func TestAUserLogsInWithACookieAndAHeader(t *testing.T) {
 func TestAPlainCookieCountsOverLoopbackOnly(t *testing.T) {
 	p := newPeople(t)
 	p.user("anna", fleet.RoleViewer)
-	token := p.login("anna").Token
+	started := p.login("anna")
+	token := started.Token
 	a := NewAuthenticator(NewTokens(&memory{}), p.People)
 	for host, want := range map[string]bool{
 		"localhost": true, "127.0.0.1:2525": true, "[::1]:2525": true, "muster.example": false, "192.0.2.1:2525": false,
 	} {
 		r := request("Cookie", SessionCookie+"="+token)
+		r.Header.Set(SessionHeader, started.Half)
 		r.Host = host
 		if _, err := a.Authenticate(r); (err == nil) != want {
 			t.Errorf("%s: got %v", host, err)
@@ -486,6 +505,7 @@ func TestOnlyTheCurrentPasswordAllowsAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.halves = append(p.halves, started.Half)
 	p.wantOpen(started.Token, "after the change")
 	if _, err := p.LogIn(t.Context(), "anna", goodPassword, Client{}); fleet.CodeOf(err) != fleet.CodeUnauthorized {
 		t.Errorf("got %v for the password of before", err)
@@ -519,6 +539,7 @@ func TestTheFirstAdministratorComesByALink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.halves = append(p.halves, started.Half)
 	if who := p.wantOpen(started.Token, "by link"); who.Name != "anna" || who.Role != fleet.RoleAdmin {
 		t.Errorf("got %+v", who)
 	}
@@ -537,6 +558,7 @@ func TestTheFirstAdministratorComesByALink(t *testing.T) {
 	if started, err = p.UseLink(t.Context(), code, "anna", "another password", Client{}); err != nil {
 		t.Fatal(err)
 	}
+	p.halves = append(p.halves, started.Half)
 	if who := p.wantOpen(started.Token, "bert"); who.Name != "bert" || who.Role != fleet.RoleViewer {
 		t.Errorf("got %+v: the link is for another user", who)
 	}

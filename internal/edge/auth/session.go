@@ -29,16 +29,17 @@ type SessionStore interface {
 	SessionUsed(ctx context.Context, id string, at time.Time) error
 	RotateSession(ctx context.Context, r fleet.Rotation) (rotated bool, err error)
 	EndSession(ctx context.Context, id, user string) error
+	UseOnce(ctx context.Context, hash string, until time.Time) error
 }
 
 func newSessionToken() string { return sessionPrefix + strings.ToLower(rand.Text()+rand.Text()) }
 
-// session finds the session of a token. ok is false for a token without a session, or whose session is over.
+// session finds the session of a token by its hash. ok is false for a token without a session, or whose session is
+// over. The caller checks the other half, and remembers the session.
 //
 // While the store cannot be read, or not in time, a session that was found before is found again: a person must be
 // able to stop Muster also when its database is away.
-func (p *People) session(ctx context.Context, token string) (s fleet.Session, ok bool, err error) {
-	hash := hashOf(token)
+func (p *People) session(ctx context.Context, hash string) (s fleet.Session, ok bool, err error) {
 	s, err = p.read(ctx, hash)
 	now := p.Now()
 	switch {
@@ -52,7 +53,6 @@ func (p *People) session(ctx context.Context, token string) (s fleet.Session, ok
 	case p.over(s, now), s.Hash != hash && !within(now.Sub(s.RotatedAt), rotateGrace):
 		return s, false, nil
 	}
-	p.remember(hash, s)
 	return s, true, nil
 }
 
@@ -207,4 +207,14 @@ func (p *People) LogOut(ctx context.Context, who Principal) error {
 	}
 	defer p.forget(func(s fleet.Session) bool { return s.ID == who.Session })
 	return p.Store.EndSession(ctx, who.Session, who.Name)
+}
+
+// Leave ends the session of a cookie. The cookie is enough for that, because to end a session gives no power. It tells
+// whether the session was begun by single sign-on.
+func (p *People) Leave(ctx context.Context, cookie string) (signedOn bool, err error) {
+	s, ok, err := p.session(ctx, hashOf(cookie))
+	if err != nil || !ok || s.Half == "" {
+		return false, err
+	}
+	return s.Identity != (fleet.Identity{}), p.LogOut(fleet.WithActor(ctx, s.User), principalOf(s, CredentialCookie))
 }

@@ -105,6 +105,7 @@ func (s *SignOn) Finish(ctx context.Context, cookie string, brought url.Values, 
 		answer.Issuer = "blank, or twice"
 	}
 	used := attemptUse{hash: hashOf(begun.State), until: begun.Until}
+	from.Browser = true
 	return s.proven(ctx, from, used, func(ctx context.Context) (fleet.ProvenIdentity, error) {
 		return s.Provider.Redeem(ctx, answer, begun.Challenge)
 	})

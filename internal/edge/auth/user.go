@@ -127,6 +127,7 @@ func (p *People) ChangePassword(ctx context.Context, who Principal, current, pas
 		if user, err = p.Store.PutUser(ctx, fleet.PutUser{Name: user.Name, Password: &hash}); err != nil {
 			return err
 		}
+		from.Browser = who.Credential == CredentialCookie
 		started = p.newSession(user, from)
 		return p.Store.StartSession(ctx, fleet.LogIn{Session: started.Session, Password: hash})
 	})

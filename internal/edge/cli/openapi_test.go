@@ -171,6 +171,8 @@ var leftOut = map[string]string{
 	"getDemo":              "at the command line it is muster serve --demo",
 	"startDemo":            "likewise",
 	"endDemo":              "likewise",
+	"exchangeLoginCode":    "it is for the pages of the log-in",
+	"createTicket":         "it is for downloads of the console: a command sends its token",
 	"getOpenAPI":           "it is for programs that make clients",
 }
 

@@ -34,7 +34,7 @@ var apiTags = []apiTag{
 	{"Enrolment", "How machines come to be managed.", `/enroll.*`},
 	{"Secrets", "Values that templates may use and nobody reads.", `/secrets.*`},
 	{"Audit", "Who did what, and whether the record is whole.", `/audit.*`},
-	{"Access", "Tokens, users, log-in and sessions.", `/(tokens|users|sessions|login|logout|password|whoami)\b.*`},
+	{"Access", "Tokens, users, log-in and sessions.", `/(tokens|users|sessions|tickets|login|logout|password|whoami)\b.*`},
 	{"Server", "Version, modes and stops, the seal key, a demo, health, metrics, and the OpenAPI document.",
 		`/(version|configurator|stops|seal|demo)\b.*|/openapi\.json|/healthz|/readyz|/metrics`},
 }

@@ -19,7 +19,7 @@ import (
 // ServeHTTP answers a request, after the checks that hold for every path.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	r = s.fromClient(r)
+	r = withTicket(s.fromClient(r))
 	rec := s.newRecorder(w)
 	defer func() {
 		if failure := recover(); failure != nil {

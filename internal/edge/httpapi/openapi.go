@@ -46,7 +46,10 @@ func newSpec() *huma.OpenAPI {
 				"bearer": {Type: "http", Scheme: "bearer"},
 				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key"},
 				"session": {Type: "apiKey", In: "cookie", Name: auth.HostPrefix + auth.SessionCookie,
-					Description: "Set by logging in. Over plain HTTP on the server's own machine its name is " + auth.SessionCookie},
+					Description: "Set by logging in. Over plain HTTP on the server's own machine its name is " + auth.SessionCookie +
+						". It counts only beside the header " + auth.SessionHeader + "."},
+				"half": {Type: "apiKey", In: "header", Name: auth.SessionHeader,
+					Description: "The other half of a browser's session, as the answer of the log-in gives it."},
 			},
 		},
 	}
@@ -82,7 +85,7 @@ func operation(spec *huma.OpenAPI, rt route) *huma.Operation {
 		op.Security = []map[string][]string{{"bearer": {}}, {"apiKey": {}}}
 		op.Description = "Needs an enrol key in the place of a token."
 	default:
-		op.Security = []map[string][]string{{"bearer": {}}, {"apiKey": {}}, {"session": {}}}
+		op.Security = []map[string][]string{{"bearer": {}}, {"apiKey": {}}, {"session": {}, "half": {}}}
 		op.Description = "Needs the role " + string(rt.permission.Needs()) + "."
 	}
 	schemas := spec.Components.Schemas

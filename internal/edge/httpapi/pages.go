@@ -24,8 +24,9 @@ const (
 
 	manualPage = "/docs/"
 
-	// pagePolicy lets a page load its own style sheet and send its own forms, and nothing else: no script at all.
-	pagePolicy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	// pagePolicy lets a page load its own style sheet and its own script, ask this server, and send its own forms.
+	pagePolicy = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; form-action 'self'; " +
+		"base-uri 'none'; frame-ancestors 'none'"
 	// replyPolicy is for what is no page, should a browser show it as one.
 	replyPolicy = "default-src 'none'; frame-ancestors 'none'"
 
@@ -38,8 +39,7 @@ type page struct {
 	Title string
 	Error *fleet.Error
 	User  string // who is logged in, or whose password the link sets
-	Role  fleet.Role
-	Code  string // The code of the link.
+	Code  string // the code of the link, or the code that the page exchanges for a session
 	Typed string // the user name that came with a form that failed
 
 	SignOn string // the name of the provider of single sign-on; "": there is none
@@ -59,9 +59,11 @@ func (s *server) handlePages() {
 	}
 	s.mux.HandleFunc("GET /{$}", redirect(homePage))
 	s.mux.HandleFunc("GET /ui", redirect(homePage))
-	s.mux.HandleFunc("GET /ui/style.css", func(w http.ResponseWriter, r *http.Request) {
-		http.ServeFileFS(w, r, pageFiles, "pages/style.css")
-	})
+	for _, file := range []string{"style.css", "session.js"} {
+		s.mux.HandleFunc("GET /ui/"+file, func(w http.ResponseWriter, r *http.Request) {
+			http.ServeFileFS(w, r, pageFiles, "pages/"+file)
+		})
+	}
 	if s.Manual != nil {
 		s.mux.HandleFunc("GET /docs", redirect(manualPage))
 		s.mux.HandleFunc("GET "+manualPage, s.manualPage)
@@ -99,28 +101,16 @@ func rootFrom(r *http.Request) string {
 	return "./"
 }
 
+// homePage shows a page whose script asks who is logged in: the cookie, which is all that comes with a request for a
+// page, proves nothing.
 func (s *server) homePage(w http.ResponseWriter, r *http.Request) {
-	who, err := s.Auth.Authenticate(r)
-	switch {
-	case fleet.CodeOf(err) == fleet.CodeUnauthorized:
-		goTo(w, r, loginPage)
-		return
-	case err != nil:
-		s.showError(w, r, page{Title: "Something went wrong"}, err)
-		return
-	}
-	s.renew(w, r, who)
-	s.showPage(w, r, page{Kind: "home", Title: "Logged in", User: who.Name, Role: who.Role})
+	s.showPage(w, r, page{Kind: "home", Title: "Muster"})
 }
 
 func (s *server) loginPage(w http.ResponseWriter, r *http.Request) {
 	code := r.URL.Query().Get("code")
 	if code != "" { // the link is used up by the form only: a program may open links before a person does
 		s.showLink(w, r, page{Code: code}, nil)
-		return
-	}
-	if _, err := s.Auth.Authenticate(r); err == nil {
-		goTo(w, r, homePage)
 		return
 	}
 	s.showPage(w, r, page{Kind: "login", Title: "Log in"})
@@ -157,7 +147,9 @@ func (s *server) form(answer http.HandlerFunc) http.HandlerFunc {
 func (s *server) loginForm(w http.ResponseWriter, r *http.Request) {
 	name, password, code := r.PostForm.Get("userid"), r.PostForm.Get("password"), r.PostForm.Get("code")
 	if code == "" {
-		started, err := s.Sessions.LogIn(r.Context(), name, password, clientOf(r))
+		from := clientOf(r)
+		from.Browser = true
+		started, err := s.Sessions.LogIn(r.Context(), name, password, from)
 		if err != nil {
 			s.showError(w, r, page{Kind: "login", Title: "Log in", Typed: name}, err)
 			return
@@ -178,33 +170,38 @@ func (s *server) loginForm(w http.ResponseWriter, r *http.Request) {
 	s.enter(w, r, started)
 }
 
-// enter ends the session that the browser had before, gives it the new one and shows the first page.
+// enter ends the session that the browser had before. It shows a page that exchanges its code for the new session, and
+// then opens the first page.
 func (s *server) enter(w http.ResponseWriter, r *http.Request, started auth.Started) {
 	s.endOwn(r)
-	for _, cookie := range cookiesOf(r, started) {
-		http.SetCookie(w, cookie)
+	code, err := s.Sessions.Code(started)
+	if err != nil {
+		s.showError(w, r, page{Title: "You are not logged in", Bare: true}, err)
+		return
 	}
-	goTo(w, r, homePage)
+	s.showPage(w, r, page{Kind: "entered", Title: "Logged in", Bare: true, User: started.Session.User, Code: code})
 }
 
 func (s *server) logoutForm(w http.ResponseWriter, r *http.Request) {
-	who := s.endOwn(r)
+	signedOn := s.endOwn(r)
 	http.SetCookie(w, noSessionCookie(r))
-	if !s.showLoggedOut(w, r, who) {
+	if !s.showLoggedOut(w, r, signedOn) {
 		goTo(w, r, loginPage)
 	}
 }
 
-// endOwn ends the session that a request comes with, if it comes with one. It says whose it was.
-func (s *server) endOwn(r *http.Request) auth.Principal {
-	who, err := s.Auth.Authenticate(r)
-	if err == nil && who.Session != "" {
-		err = s.Sessions.LogOut(fleet.WithActor(r.Context(), who.Name), who)
+// endOwn ends the session of the cookie that comes with a request, if one comes. It tells whether the session was begun
+// by single sign-on.
+func (s *server) endOwn(r *http.Request) (signedOn bool) {
+	cookie := auth.CookieOf(r, auth.SessionCookie)
+	if cookie == "" {
+		return false
 	}
-	if err != nil && fleet.CodeOf(err) != fleet.CodeUnauthorized && fleet.CodeOf(err) != fleet.CodeNotFound {
+	signedOn, err := s.Sessions.Leave(r.Context(), cookie)
+	if err != nil && fleet.CodeOf(err) != fleet.CodeNotFound {
 		s.log.Warn("a session is not ended", "err", err)
 	}
-	return who
+	return signedOn
 }
 
 func (s *server) showError(w http.ResponseWriter, r *http.Request, p page, err error) {

@@ -14,7 +14,7 @@ import (
 func TestEveryRouteDeclaresAPermission(t *testing.T) {
 	w := newWorld(t)
 	public := []string{"/healthz", "/readyz", Prefix + "/login", Prefix + "/login/device",
-		Prefix + "/login/device/session", Prefix + "/enroll/challenge", Prefix + "/enroll/renew"}
+		Prefix + "/login/device/session", Prefix + "/login/code", Prefix + "/enroll/challenge", Prefix + "/enroll/renew"}
 	for _, rt := range w.api.routes {
 		switch {
 		case rt.permission == auth.Public:

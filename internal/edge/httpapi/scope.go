@@ -63,7 +63,7 @@ var reaches = map[string]reach{
 	"getAuthorKeys": shared,
 	"getOpenAPI":    shared, "getVersion": shared,
 
-	"logout": own, "whoami": own, "listSessions": own, "endSession": own, "changePassword": own,
+	"logout": own, "whoami": own, "createTicket": own, "listSessions": own, "endSession": own, "changePassword": own,
 
 	"getMetrics": wholeFleet, "getHistory": wholeFleet,
 	"verifyAudit": wholeFleet, "signAudit": wholeFleet, "listEnrollments": wholeFleet,

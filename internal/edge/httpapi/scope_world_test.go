@@ -24,10 +24,11 @@ const hidden = "hiddenplace"
 // a server can have. idC is not registered.
 type roomy struct {
 	*world
-	scoped    map[fleet.Role]string // tokens of viewer and operator
-	sessions  map[fleet.Role]*http.Cookie
-	visitors  map[fleet.Role]string // tokens of sessions of users with the same scope
-	refused   map[string]string     // texts that are no credential, by what they are
+	scoped    map[fleet.Role]string      // tokens of viewer and operator
+	sessions  map[fleet.Role]http.Header // of browsers
+	programs  map[fleet.Role]string      // tokens of sessions
+	visitors  map[fleet.Role]string      // tokens of sessions of users with the same scope
+	refused   map[string]string          // texts that are no credential, by what they are
 	enrollKey string
 	consents  *consents
 	rollouts  *rollouts
@@ -51,7 +52,7 @@ func (problemsOf) Receivers() []notify.Receiver {
 func newRoomy(t *testing.T) *roomy {
 	t.Helper()
 	w := &roomy{world: newWorld(t), scoped: map[fleet.Role]string{}, refused: map[string]string{},
-		sessions: map[fleet.Role]*http.Cookie{}, visitors: map[fleet.Role]string{}}
+		sessions: map[fleet.Role]http.Header{}, programs: map[fleet.Role]string{}, visitors: map[fleet.Role]string{}}
 	w.eventLog = openEventLog(w.world)
 	w.hub = w.eventLog.Hub
 	t.Cleanup(w.hub.Close)
@@ -122,9 +123,19 @@ func (w *roomy) issue(t *testing.T) {
 	for role := range w.scoped {
 		w.visit(role)
 	}
-	w.refused["a session that ended"], _ = w.login("admin-user")
+	w.refused["a cookie without its other half"] = cookieIn(w.sessions[fleet.RoleAdmin])
+	w.refused["a session that ended"] = w.login("admin-user")
 	w.want(http.StatusNoContent, call{method: http.MethodPost, path: Prefix + "/logout",
 		token: w.refused["a session that ended"]})
+}
+
+// cookieIn gives the session's cookie of what a browser sends, as it goes to every port of the host.
+func cookieIn(header http.Header) string {
+	cookie, err := (&http.Request{Header: header}).Cookie(auth.HostPrefix + auth.SessionCookie)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
 }
 
 // issueEnrollKeys makes one that registers a device, and those that do not any more.
@@ -167,18 +178,14 @@ func (w *roomy) visit(role fleet.Role) {
 		w.want(http.StatusCreated, call{method: http.MethodPost, path: Prefix + "/users", body: fmt.Sprintf(
 			`{"name":%q,"role":%q,"tags":["in"],"password":%q}`, name, role, goodPassword)})
 	}
-	w.visitors[role], _ = w.login(name)
+	w.visitors[role] = w.login(name)
 }
 
-// enter gives the user with a role a session.
+// enter gives the user with a role a session in a browser and one of a program.
 func (w *roomy) enter(role fleet.Role) {
 	w.t.Helper()
-	_, cookies := w.login(string(role) + "-user")
-	for _, cookie := range cookies {
-		if strings.HasSuffix(cookie.Name, auth.SessionCookie) {
-			w.sessions[role] = cookie
-		}
-	}
+	name := string(role) + "-user"
+	w.sessions[role], w.programs[role] = w.world.enter(name), w.login(name)
 }
 
 // fill gives the engines something to say about both devices.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/url"
 	"reflect"
+	"strings"
 	"time"
 
 	"muster/api"
@@ -21,14 +23,27 @@ type Sessions interface {
 	ChangePassword(ctx context.Context, who auth.Principal, current, password string, from auth.Client) (auth.Started,
 		error)
 	Renew(ctx context.Context, who auth.Principal, cookie string) (token string)
+	Leave(ctx context.Context, cookie string) (signedOn bool, err error)
+	Code(started auth.Started) (string, error)
+	Exchange(ctx context.Context, code string) (auth.Started, error)
+	Ticket(who auth.Principal, path string) (ticket string, until time.Time, err error)
 }
 
 func (s *server) sessionRoutes() []route {
 	started := reflect.TypeFor[api.NewSession]()
 	routes := []route{
 		{method: http.MethodPost, path: Prefix + "/login", name: "login",
-			summary: "Log in; the reply sets the cookie of a browser's session, too", permission: auth.Public,
-			body: reflect.TypeFor[api.Login](), reply: started, volatile: true, handle: s.login},
+			summary:    "Log in; for a browser the reply sets the cookie of the session and gives its other half",
+			permission: auth.Public,
+			body:       reflect.TypeFor[api.Login](), reply: started, volatile: true, handle: s.login},
+		{method: http.MethodPost, path: Prefix + "/login/code", name: "exchangeLoginCode",
+			summary: "Get the session of a log-in by a page, with the code in that page", permission: auth.Public,
+			body: reflect.TypeFor[api.ExchangeCode](), reply: started, volatile: true, conflicts: true,
+			handle: s.exchangeCode},
+		{method: http.MethodPost, path: Prefix + "/tickets", name: "createTicket",
+			summary:    "Get a ticket with which a browser downloads something; it works once, for half a minute",
+			permission: auth.Self, body: reflect.TypeFor[api.CreateTicket](), reply: reflect.TypeFor[api.Ticket](),
+			volatile: true, conflicts: true, handle: s.createTicket},
 		{method: http.MethodPost, path: Prefix + "/logout", name: "logout", summary: "End this session",
 			permission: auth.Self, conflicts: true, handle: s.logout},
 		{method: http.MethodGet, path: Prefix + "/whoami", name: "whoami", summary: "Whose credential this is",
@@ -57,7 +72,9 @@ func (s *server) login(r *request) (reply, error) {
 	if err := missing(map[string]bool{"userid": body.UserID == nil, "password": body.Password == nil}); err != nil {
 		return reply{}, err
 	}
-	started, err := s.Sessions.LogIn(r.Context(), *body.UserID, *body.Password, clientOf(r.Request))
+	from := clientOf(r.Request)
+	from.Browser = body.Browser
+	started, err := s.Sessions.LogIn(r.Context(), *body.UserID, *body.Password, from)
 	if err != nil {
 		return reply{}, err
 	}
@@ -65,9 +82,76 @@ func (s *server) login(r *request) (reply, error) {
 }
 
 func showStarted(r *http.Request, started auth.Started) (reply, error) {
-	out, err := show(api.NewSession{Token: started.Token, ExpiresAt: api.Time{Time: started.Session.ExpiresAt}})
+	out, err := show(newSession(started))
 	out.cookies = cookiesOf(r, started)
 	return out, err
+}
+
+// newSession shows the token to a program. A browser has it in its cookie, which no script reads.
+func newSession(started auth.Started) api.NewSession {
+	out := api.NewSession{Token: started.Token, Half: started.Half, ExpiresAt: api.Time{Time: started.Session.ExpiresAt}}
+	if out.Half != "" {
+		out.Token = ""
+	}
+	return out
+}
+
+func (s *server) exchangeCode(r *request) (reply, error) {
+	body, err := decode[api.ExchangeCode](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"code": body.Code == nil}); err != nil {
+		return reply{}, err
+	}
+	started, err := s.Sessions.Exchange(r.Context(), *body.Code)
+	if err != nil {
+		return reply{}, err
+	}
+	return showStarted(r.Request, started)
+}
+
+// ticketParam is the parameter of a URL with a ticket.
+const ticketParam = "ticket"
+
+func (s *server) createTicket(r *request) (reply, error) {
+	body, err := decode[api.CreateTicket](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"path": body.Path == nil}); err != nil {
+		return reply{}, err
+	}
+	to, err := url.Parse(*body.Path)
+	if err != nil || !strings.HasPrefix(*body.Path, Prefix+"/") || to.Fragment != "" || to.Query().Has(ticketParam) {
+		return reply{}, fleet.Invalidf("path", "a ticket is for a path that begins with %s/", Prefix)
+	}
+	ticket, until, err := s.Sessions.Ticket(r.who, *body.Path)
+	if err != nil {
+		return reply{}, err
+	}
+	query := ticketParam + "=" + ticket
+	if to.RawQuery != "" {
+		query = to.RawQuery + "&" + query
+	}
+	return show(api.Ticket{Path: to.EscapedPath() + "?" + query, ExpiresAt: api.Time{Time: until}})
+}
+
+// withTicket takes a ticket out of the URL of a request. Handlers do not see it, and logs do not have it.
+func withTicket(r *http.Request) *http.Request {
+	before, ticket, found := strings.Cut(r.URL.RawQuery, ticketParam+"=")
+	if r.Method != http.MethodGet || !found || strings.Contains(ticket, "&") || before != "" && !strings.HasSuffix(before, "&") {
+		return r
+	}
+	moved := *r
+	at := *r.URL
+	at.RawQuery = strings.TrimSuffix(before, "&")
+	moved.URL = &at
+	path := at.EscapedPath()
+	if at.RawQuery != "" {
+		path += "?" + at.RawQuery
+	}
+	return moved.WithContext(auth.WithTicket(r.Context(), ticket, path))
 }
 
 func (s *server) logout(r *request) (reply, error) {
@@ -133,9 +217,11 @@ func clientOf(r *http.Request) auth.Client {
 // deviceLife is how long a browser keeps a device cookie. It is worthless once the password is another one.
 const deviceLife = 365 * 24 * time.Hour
 
-// cookiesOf are the cookies of a session that was started for a browser.
-func cookiesOf(r *http.Request, started auth.Started) []*http.Cookie {
-	all := []*http.Cookie{sessionCookie(r, started.Token)}
+// cookiesOf are the cookies of a session that was started. A program gets its session as a token.
+func cookiesOf(r *http.Request, started auth.Started) (all []*http.Cookie) {
+	if started.Half != "" {
+		all = append(all, sessionCookie(r, started.Token))
+	}
 	if started.Device != "" {
 		all = append(all, cookie(r, auth.DeviceCookie, started.Device, int(deviceLife.Seconds())))
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"muster/api"
+	"muster/internal/edge/auth"
 	"muster/internal/fleet"
 )
 
@@ -21,20 +23,42 @@ func (w *world) user(name string, role fleet.Role) {
 		body: `{"name":"` + name + `","role":"` + string(role) + `","password":"` + goodPassword + `"}`})
 }
 
-// login gives the token of a new session, and the cookies that a browser would keep.
-func (w *world) login(name string) (token string, cookies []*http.Cookie) {
+// login gives the token of a new session of a program.
+func (w *world) login(name string) (token string) {
+	w.t.Helper()
+	session, cookies := w.newSession(name, false)
+	for _, cookie := range cookies {
+		if strings.HasSuffix(cookie.Name, auth.SessionCookie) || session.Half != "" {
+			w.t.Errorf("a program gets %v and the half %q", cookie, session.Half)
+		}
+	}
+	return session.Token
+}
+
+// enter gives the headers that a browser sends after a log-in.
+func (w *world) enter(name string) http.Header {
+	w.t.Helper()
+	session, cookies := w.newSession(name, true)
+	if session.Token != "" {
+		w.t.Error("a script of a page can read the token of the cookie")
+	}
+	header := cookieHeader(cookies...)
+	header.Set(auth.SessionHeader, session.Half)
+	return header
+}
+
+func (w *world) newSession(name string, browser bool) (session api.NewSession, cookies []*http.Cookie) {
 	w.t.Helper()
 	resp := w.do(call{method: http.MethodPost, path: Prefix + "/login", token: "-",
-		body: `{"userid":"` + name + `","password":"` + goodPassword + `"}`})
+		body: fmt.Sprintf(`{"userid":%q,"password":%q,"browser":%t}`, name, goodPassword, browser)})
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		w.t.Fatalf("got %d %s, %v", resp.StatusCode, body, err)
 	}
-	var session api.NewSession
 	if err := json.Unmarshal(body, &session); err != nil {
 		w.t.Fatal(err)
 	}
-	return session.Token, resp.Cookies()
+	return session, resp.Cookies()
 }
 
 // cookieHeader is what a browser sends of these cookies.
@@ -56,7 +80,7 @@ func TestLogInAnswersATokenAndItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	end, err := time.Parse(time.RFC3339Nano, answer["expiresAt"])
-	if resp.StatusCode != http.StatusOK || len(answer) != 2 || answer["token"] == "" || err != nil ||
+	if resp.StatusCode != http.StatusOK || len(answer) != 3 || answer["token"] == "" || answer["half"] != "" || err != nil ||
 		time.Until(end) < 24*time.Hour || resp.Header.Get("Cache-Control") != "no-store" || resp.Header.Get("ETag") != "" {
 		t.Errorf("got %d %v, %v %v", resp.StatusCode, answer, resp.Header, err)
 	}
@@ -81,4 +105,33 @@ func TestLogInAnswersATokenAndItsEnd(t *testing.T) {
 		w.problem(status, call{method: http.MethodPost, path: Prefix + "/login", token: "-", body: body})
 	}
 	w.problem(http.StatusConflict, call{method: http.MethodPost, path: Prefix + "/logout"})
+}
+
+// A link for a download carries no header. Its ticket is for one path and one request, and is in no log.
+func TestABrowserDownloadsWithATicket(t *testing.T) {
+	w := newWorld(t)
+	w.user("anna", fleet.RoleViewer)
+	browser := w.enter("anna")
+	var ticket api.Ticket
+	text := w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/tickets", token: "-", header: browser,
+		body: `{"path":"` + Prefix + `/openapi.json?x=1"}`})
+	if err := json.Unmarshal([]byte(text), &ticket); err != nil {
+		t.Fatal(err)
+	}
+	to, used, _ := strings.Cut(ticket.Path, "&ticket=")
+	if to != Prefix+"/openapi.json?x=1" {
+		t.Errorf("got %+v", ticket)
+	}
+	for _, wrong := range []string{Prefix + "/devices?ticket=" + used, Prefix + "/openapi.json?ticket=" + used,
+		to + "&ticket=x", to + "&ticket=" + used + "&y=1"} {
+		w.problem(http.StatusUnauthorized, call{method: http.MethodGet, path: wrong, token: "-"})
+	}
+	w.want(http.StatusOK, call{method: http.MethodGet, path: ticket.Path, token: "-"})
+	w.problem(http.StatusUnauthorized, call{method: http.MethodGet, path: ticket.Path, token: "-"})
+	for _, path := range []string{"/ui/", "https://evil.example" + Prefix + "/", Prefix + "/devices?ticket=x", "//x"} {
+		w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPost, path: Prefix + "/tickets", token: "-",
+			header: browser, body: `{"path":"` + path + `"}`})
+	}
+	w.problem(http.StatusConflict, call{method: http.MethodPost, path: Prefix + "/tickets",
+		body: `{"path":"` + Prefix + `/devices"}`})
 }

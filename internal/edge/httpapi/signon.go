@@ -83,8 +83,7 @@ func (s *server) endDevice(r *request) (reply, error) {
 	if started.Token == "" {
 		return show(api.DeviceSession{IntervalS: int(wait.Seconds())})
 	}
-	return show(api.DeviceSession{User: started.Session.User, Session: &api.NewSession{Token: started.Token,
-		ExpiresAt: api.Time{Time: started.Session.ExpiresAt}}})
+	return show(api.DeviceSession{User: started.Session.User, Session: new(newSession(started))})
 }
 
 // handleSignOn adds the pages of single sign-on to the mux.
@@ -116,10 +115,6 @@ func (s *server) beginSignOn(w http.ResponseWriter, r *http.Request) {
 		goTo(w, r, s.PublicURL.JoinPath(loginPage).String())
 		return
 	}
-	if _, err := s.Auth.Authenticate(r); err == nil {
-		goTo(w, r, homePage)
-		return
-	}
 	to, begun, err := s.SignOn.Begin(r.Context())
 	if err != nil {
 		s.showError(w, r, page{Kind: "login", Title: "Log in"}, err)
@@ -129,8 +124,7 @@ func (s *server) beginSignOn(w http.ResponseWriter, r *http.Request) {
 	goTo(w, r, to)
 }
 
-// finishSignOn ends a log-in with what the browser brings back. The page that answers opens the console: the cookie of
-// the session is not sent by a browser that another site led here, as long as it follows redirects only.
+// finishSignOn ends a log-in with what the browser brings back.
 func (s *server) finishSignOn(w http.ResponseWriter, r *http.Request) {
 	begun := auth.CookieOf(r, auth.SignOnCookie)
 	http.SetCookie(w, signOnCookie(r, "", -1))
@@ -139,11 +133,7 @@ func (s *server) finishSignOn(w http.ResponseWriter, r *http.Request) {
 		s.showError(w, r, page{Title: "You are not logged in", Bare: true}, err)
 		return
 	}
-	s.endOwn(r)
-	for _, cookie := range cookiesOf(r, started) {
-		http.SetCookie(w, cookie)
-	}
-	s.showPage(w, r, page{Kind: "entered", Title: "Logged in", Bare: true, User: started.Session.User})
+	s.enter(w, r, started)
 }
 
 // signOnCookie comes back with the browser that the provider sends here, which no other cookie of Muster does.
@@ -154,8 +144,8 @@ func signOnCookie(r *http.Request, value string, maxAge int) *http.Cookie {
 }
 
 // showLoggedOut leads on to the provider, where the person is logged in still.
-func (s *server) showLoggedOut(w http.ResponseWriter, r *http.Request, who auth.Principal) bool {
-	if s.SignOn == nil || !who.SignedOn || s.SignOn.LogOutURL() == "" {
+func (s *server) showLoggedOut(w http.ResponseWriter, r *http.Request, signedOn bool) bool {
+	if s.SignOn == nil || !signedOn || s.SignOn.LogOutURL() == "" {
 		return false
 	}
 	s.showPage(w, r, page{Kind: "out", Title: "Logged out of Muster", SignOn: s.SignOn.ProviderName(),

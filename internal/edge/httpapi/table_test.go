@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -99,10 +100,10 @@ func (w *roomy) verdictFor(rt route, role fleet.Role) string {
 	status, _, _ := w.ask(c)
 	for _, by := range []string{"header", "cookie"} {
 		if c = callOn(rt, idA); by == "header" {
-			c.token = w.sessions[role].Value
+			c.token = w.programs[role]
 		} else {
 			c.token = "-"
-			c.header.Set("Cookie", w.sessions[role].Name+"="+w.sessions[role].Value)
+			maps.Copy(c.header, w.sessions[role])
 		}
 		if got, _, body := w.ask(c); verdict(got) != verdict(status) {
 			w.t.Errorf("%s %s: the token of an %s gets %d, a session in a %s %d %s", rt.method, rt.path, role, status, by,
@@ -129,7 +130,7 @@ func (w *roomy) wantRefused(rt route) {
 	w.t.Helper()
 	for _, name := range inOrder(w.refused) {
 		for header, form := range map[string]string{"Authorization": "Bearer %s", "X-API-Key": "%s",
-			"Cookie": w.sessions[fleet.RoleAdmin].Name + "=%s"} {
+			"Cookie": auth.HostPrefix + auth.SessionCookie + "=%s"} {
 			c := callOn(rt, idA)
 			if c.token = "-"; name != "none" {
 				c.header.Set(header, fmt.Sprintf(form, w.refused[name]))

@@ -1,5 +1,6 @@
 import createClient from "openapi-fetch";
 import { waitForLogIn } from "../session/gate";
+import { half, halfHeader } from "../session/half";
 import { Problem, problemOf } from "./problem";
 import type { components, paths } from "./schema";
 
@@ -17,6 +18,8 @@ const logInPath = "/api/v1/login";
 async function fetchWithSession(request: Request): Promise<Response> {
   for (;;) {
     const attempt = request.clone();
+    const sent = half.now();
+    attempt.headers.set(halfHeader, sent);
     let response: Response;
     try {
       response = await fetch(attempt);
@@ -30,6 +33,7 @@ async function fetchWithSession(request: Request): Promise<Response> {
       });
     }
     if (response.status !== 401 || new URL(request.url).pathname.endsWith(logInPath)) return response;
+    if (half.now() !== sent) continue; // another tab has logged in meanwhile
     await waitForLogIn();
   }
 }

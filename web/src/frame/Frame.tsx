@@ -18,6 +18,7 @@ import { queries } from "../api/queries";
 import { useLiveState } from "../live/Live";
 import { Palette } from "./Palette";
 import { places } from "./places";
+import { half } from "../session/half";
 import { useMay, useMe } from "../session/me";
 import { failed } from "../ui/act";
 import { count, plural } from "../ui/format";
@@ -157,6 +158,7 @@ function Person() {
   const leave = async () => {
     try {
       await ask(api.POST("/api/v1/logout"));
+      half.forget();
       client.clear();
       location.reload();
     } catch (error) {

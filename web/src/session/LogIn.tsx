@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState, type SyntheticEvent } from "react";
 import { api, ask, root } from "../api/client";
 import { Wrong } from "../ui/page";
+import { half } from "./half";
 
 const readAgainAfter = 10_000; // ms; a provider that is away comes back
 
@@ -23,7 +24,8 @@ export function LogIn({ name, again, onDone }: { name: string; again: boolean; o
     setBusy(true);
     setError(undefined);
     try {
-      await ask(api.POST("/api/v1/login", { body: { userid, password } }));
+      const session = await ask(api.POST("/api/v1/login", { body: { userid, password, browser: true } }));
+      half.keep(session.half);
       setPassword("");
       onDone(userid);
     } catch (failure) {

@@ -1,10 +1,11 @@
 import { Modal } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useSyncExternalStore, type ReactNode } from "react";
+import { useEffect, useSyncExternalStore, type ReactNode } from "react";
 import { queries } from "../api/queries";
 import { Ghosts, Wrong } from "../ui/page";
 import { Mark } from "../ui/mark";
 import { gate, openGate } from "./gate";
+import { half } from "./half";
 import { LogIn } from "./LogIn";
 
 /**
@@ -25,6 +26,16 @@ export function Session({ children }: { children: ReactNode }) {
     openGate();
     void client.invalidateQueries({ queryKey: ["whoami"] });
   };
+
+  useEffect(
+    () =>
+      half.onOtherTab(() => {
+        if (gate.isOpen()) return;
+        openGate();
+        void client.invalidateQueries({ queryKey: ["whoami"] });
+      }),
+    [client],
+  );
 
   if (!me.data && !open) {
     return (

@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ask } from "../../api/client";
 import { queries } from "../../api/queries";
+import { half } from "../../session/half";
 import { useMe } from "../../session/me";
 import { Act } from "../../ui/act";
 import { Columns, Fact, Facts, List, Panel, Stack } from "../../ui/layout";
@@ -103,7 +104,8 @@ function Password() {
         why="Fill in all three; the new password has at least 12 characters."
         says="The password is changed, and your other sessions have ended"
         run={async () => {
-          await ask(api.PUT("/api/v1/password", { body: { current, password } }));
+          const session = await ask(api.PUT("/api/v1/password", { body: { current, password } }));
+          half.keep(session.half);
           setCurrent("");
           setPassword("");
           setAgain("");

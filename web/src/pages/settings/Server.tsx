@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { root } from "../../api/client";
+import { download } from "../../api/download";
 import { queries } from "../../api/queries";
 import { count, plural, sentence, size } from "../../ui/format";
 import { Columns, Fact, Facts, Panel, Rows, Stack } from "../../ui/layout";
@@ -28,9 +28,9 @@ export default function Server() {
               <Fact name="Tags">{count(data.tags)}</Fact>
               <Fact name="Changes of templates and tags">{count(data.generation)}</Fact>
               <Fact name="API">
-                <a className="u-link" href={`${root}/api/v1/openapi.json`}>
+                <button type="button" className="u-link" onClick={() => void download("/api/v1/openapi.json")}>
                   OpenAPI document
-                </a>
+                </button>
               </Fact>
               {data.certificate && (
                 <>

@@ -1,0 +1,25 @@
+package auth
+
+import (
+	"crypto/subtle"
+
+	"muster/internal/fleet"
+)
+
+// halfPrefix is the beginning of the second half of a browser's session.
+const halfPrefix = tokenPrefix + "half_"
+
+// complete checks that a request has all that proves a session. Browsers send a cookie to every port of a host, so the
+// cookie alone proves nothing, however it is sent: the page must send the other half, which it keeps in the storage of
+// its origin. The session of a program has no halves, and its token does not count as a cookie.
+func complete(s fleet.Session, kind Credential, half string) error {
+	switch {
+	case s.Half == "" && kind == CredentialCookie:
+		return unauthorized("this cookie holds the token of a program")
+	case s.Half == "":
+		return nil
+	case kind != CredentialCookie, subtle.ConstantTimeCompare([]byte(hashOf(half)), []byte(s.Half)) != 1:
+		return unauthorized("a session's cookie alone proves nothing: the other half of the session was not sent")
+	}
+	return nil
+}

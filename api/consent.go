@@ -2,18 +2,37 @@ package api
 
 import "encoding/json"
 
-// HeldGroup is equal held changes of several devices: one answer is enough for all of them.
+// HeldGroup is equal held changes of several devices. A person answers those that they were shown together.
 type HeldGroup struct {
-	Digest    string          `json:"digest" doc:"Of the change; which registered devices its key and its share lists name does not count"`
-	Key       string          `json:"key" doc:"With * in the place of a registered device"`
-	From      json.RawMessage `json:"from" doc:"Any JSON; null when the key is not there. Of one of the devices"`
-	To        json.RawMessage `json:"to" doc:"Any JSON; null when the key goes away"`
-	Answers   []string        `json:"answers" nullable:"false" enum:"consent,keep" doc:"Those that can be given"`
-	Role      string          `json:"role" enum:"operator,admin" doc:"That consent needs; keep needs operator"`
-	Reason    string          `json:"reason" doc:"Why it waits, for a person. Of one of the devices"`
-	Templates []int64         `json:"templates" nullable:"false" doc:"The templates that ask for it; none where it returns to what it was"`
-	Rollout   int64           `json:"rollout" doc:"That speaks for the devices; 0 without one"`
-	Devices   []NamedDevice   `json:"devices" nullable:"false" doc:"That have the change now, by ID"`
+	Digest      string       `json:"digest" doc:"Of the group: the same templates in the same revision, key and value, whichever registered devices it names; where a template computes a value for each device, the value does not count"`
+	Key         string       `json:"key" doc:"With * in the place of a registered device"`
+	Alike       bool         `json:"alike" doc:"All changes have the same key and the same values"`
+	Answers     []string     `json:"answers" nullable:"false" enum:"consent,keep" doc:"Those that can be given"`
+	Role        string       `json:"role" enum:"operator,admin" doc:"That consent needs; keep needs operator"`
+	Removes     bool         `json:"removes" doc:"A folder or a device is removed"`
+	Templates   []int64      `json:"templates" nullable:"false" doc:"The templates that ask for it; none where it returns to what it was"`
+	Rollout     int64        `json:"rollout" doc:"That speaks for the devices; 0 without one"`
+	DeviceCount int          `json:"deviceCount" doc:"How many devices it changes"`
+	Changes     []HeldChange `json:"changes" nullable:"false" doc:"All that the group changes now, by device and key"`
+}
+
+// HeldChange is the change of one device in a group.
+type HeldChange struct {
+	DeviceID string          `json:"deviceID"`
+	Label    string          `json:"label"`
+	Digest   string          `json:"digest" doc:"Of this very change: an answer names it. Blank where the values are too large to be shown here; then POST devices/{deviceID}/apply answers"`
+	Key      string          `json:"key"`
+	From     json.RawMessage `json:"from" doc:"Any JSON; null when the key is not there"`
+	To       json.RawMessage `json:"to" doc:"Any JSON; null when the key goes away"`
+	Reason   string          `json:"reason" doc:"Why it waits, for a person"`
+	Names    ChangeNames     `json:"names" doc:"What the key and the values name"`
+}
+
+// ChangeNames are the devices, folders and paths that a change names.
+type ChangeNames struct {
+	Devices []NamedDevice `json:"devices" nullable:"false"`
+	Folders []string      `json:"folders" nullable:"false"`
+	Paths   []string      `json:"paths" nullable:"false"`
 }
 
 // NamedDevice is a device for a person.
@@ -22,23 +41,39 @@ type NamedDevice struct {
 	Label    string `json:"label"`
 }
 
-// AnswerConsents is the answer to equal held changes. Rollout, template and devices narrow down whose.
+// AnswerConsents is the answer to the changes of a group that a person was shown.
 type AnswerConsents struct {
-	Digest   *string  `json:"digest" doc:"Of the group; when no device has it now, nothing is done"`
-	Answer   *string  `json:"answer" enum:"consent,keep" doc:"consent: it may be made, once on each device; keep: what is there stays"`
-	Rollout  int64    `json:"rollout,omitempty" doc:"For its members, also for those that get the change later"`
-	Template int64    `json:"template,omitempty" doc:"Only where this template asks for the change"`
-	Devices  []string `json:"devices,omitempty" nullable:"false" doc:"Only for these"`
+	Digest       *string       `json:"digest" doc:"Of the group"`
+	Answer       *string       `json:"answer" enum:"consent,keep" doc:"consent: it may be made, once on each device; keep: what is there stays"`
+	Shown        []ShownChange `json:"shown" nullable:"false" doc:"The changes that the person was shown: the answer is recorded for each that still waits as it was shown"`
+	WholeRollout bool          `json:"wholeRollout,omitempty" doc:"Also for equal changes of all other members of the rollout, which were not shown; needs rollout"`
+	Rollout      int64         `json:"rollout,omitempty" doc:"Whose members wholeRollout means"`
+}
+
+// ShownChange is a change that a person was shown.
+type ShownChange struct {
+	DeviceID string `json:"deviceID"`
+	Digest   string `json:"digest" doc:"Of the change, as changes[].digest has it"`
 }
 
 // AnsweredConsents says what was recorded.
 type AnsweredConsents struct {
-	Digest  string        `json:"digest"`
-	Key     string        `json:"key"`
-	Answer  string        `json:"answer" enum:"consent,keep"`
-	Rollout int64         `json:"rollout" doc:"Whose later members use the answer too; 0: it is for the devices only"`
-	Devices []NamedDevice `json:"devices" nullable:"false" doc:"That have the change now"`
-	Next    string        `json:"next" doc:"What happens next, for a person"`
+	Digest   string        `json:"digest"`
+	Key      string        `json:"key"`
+	Answer   string        `json:"answer" enum:"consent,keep"`
+	Rollout  int64         `json:"rollout" doc:"Whose other members use the answer for equal changes; 0: only what was shown is answered"`
+	NotShown int           `json:"notShown" doc:"Members of that rollout of which no change was shown"`
+	Devices  []NamedDevice `json:"devices" nullable:"false" doc:"That have an answered change"`
+	Changes  []AnsweredKey `json:"changes" nullable:"false" doc:"That are answered"`
+	Waiting  []AnsweredKey `json:"waiting" nullable:"false" doc:"Of the group, and not answered: they came later, or are others by now"`
+	Next     string        `json:"next" doc:"What happens next, for a person"`
+}
+
+// AnsweredKey is a change in the reply to an answer.
+type AnsweredKey struct {
+	DeviceID string `json:"deviceID"`
+	Label    string `json:"label"`
+	Key      string `json:"key"`
 }
 
 // GivenConsent is an answer that was given for a device, or for a group that the device belongs to.

@@ -17,8 +17,8 @@ type WaitingGroup struct {
 	Reason      string          `json:"reason" doc:"Why it waits, for a person"`
 	Next        string          `json:"next" doc:"What a person can do"`
 	Since       *Time           `json:"since" format:"date-time" nullable:"true" doc:"Of the device that waits longest; null where it is not known"`
-	From        json.RawMessage `json:"from" doc:"Any JSON; null without a difference"`
-	To          json.RawMessage `json:"to" doc:"Any JSON; null without a difference, or when the key goes away"`
+	From        json.RawMessage `json:"from" doc:"Any JSON; null without a difference, and where it differs from device to device"`
+	To          json.RawMessage `json:"to" doc:"Any JSON; null without a difference, where it differs from device to device, or when the key goes away"`
 	Rollout     int64           `json:"rollout" doc:"That it is about; 0 without one"`
 	Templates   []int64         `json:"templates" nullable:"false" doc:"That ask for it"`
 	DeviceCount int             `json:"deviceCount" doc:"How many devices wait for it; 0: it is about no device"`
@@ -32,17 +32,19 @@ type WaitingDevice struct {
 	Label    string            `json:"label"`
 	Detail   string            `json:"detail" doc:"What differs from device to device, for a person; mostly blank"`
 	Values   map[string]string `json:"values" doc:"For the placeholders of actions: deviceID, and what else an action needs"`
+	Held     []HeldChange      `json:"held" nullable:"false" doc:"The changes that are held there; none in groups of other causes"`
 }
 
 // WaitingAction is a request that solves what waits.
 type WaitingAction struct {
-	Name    string          `json:"name" enum:"consent,keep,trust,accept,dismiss,apply,approve,resume,undo,halt,on"`
+	Name    string          `json:"name" enum:"consent,keep,consentRollout,keepRollout,trust,accept,dismiss,apply,approve,resume,undo,halt,on"`
 	Method  string          `json:"method" enum:"POST,PUT,DELETE"`
 	Path    string          `json:"path" doc:"May hold placeholders: {name} is a value of the device, or an answer"`
 	Body    json.RawMessage `json:"body" doc:"Any JSON; its texts may hold placeholders. null: without a body"`
 	Role    string          `json:"role" enum:"operator,author,admin" doc:"That it needs, or higher"`
 	Each    bool            `json:"each" doc:"One request for each device; else one for the group"`
 	Ask     []string        `json:"ask" nullable:"false" doc:"Placeholders that a person has to answer"`
+	Shown   bool            `json:"shown" doc:"Whoever answers puts the changes that were shown into shown of the body: deviceID and digest of devices[].held"`
 	Removes bool            `json:"removes" doc:"It removes a folder or a device: ask before"`
 	Command string          `json:"command" doc:"The same on the command line, for one device where it is for each"`
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"slices"
 	"time"
 )
@@ -85,42 +86,80 @@ const (
 	AnswerKeep    Answer = "keep"    // keep the present value: it becomes the base
 )
 
-// HeldGroup is a set of equal held changes of several devices, taken from their last plans. One answer covers all.
+// HeldGroup is a set of held changes that are equal, taken from the last plans of their devices. A person answers them
+// together, and the answer covers the changes that the person was shown.
 type HeldGroup struct {
-	Digest   string   // group digest, see plan.Grouping
-	Key      string   // with * for a registered device
-	From, To []byte   // JSON of one of the devices, with secrets masked
-	Reason   string   // why the change waits on one of the devices
-	Consent  bool     // the change may be consented to
-	Keep     bool     // the present value may be kept
-	Removes  bool     // the change removes a folder or a device
-	Of       DeviceID // the device that From, To and Reason come from
-	Rollout  int64    // rollout that brings the change to the devices; 0: none
-	Devices  []HeldDevice
+	Digest    string  // group digest, see plan.Grouping
+	Key       string  // with * for a registered device
+	Templates []int64 // templates that ask for the changes, in fold order; empty where the keys return to base
+	Consent   bool    // the changes may be consented to
+	Keep      bool    // the present values may be kept
+	Removes   bool    // the changes remove a folder or a device
+	Rollout   int64   // rollout that brings the changes to the devices; 0: none
+	Changes   []HeldChange
 }
 
-// Templates returns the templates that ask for the change on any of the devices, sorted.
-func (g HeldGroup) Templates() []int64 {
-	all := []int64{}
-	for _, d := range g.Devices {
-		all = append(all, d.Templates...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// HeldDevice is a device of a HeldGroup.
-type HeldDevice struct {
-	Device    DeviceID
-	Templates []int64 // templates that ask for the change
-}
-
-// GroupAnswer is a person's answer to a HeldGroup.
-type GroupAnswer struct {
+// HeldChange is one change of a HeldGroup, with everything that a person is shown of it.
+type HeldChange struct {
+	Device   DeviceID
+	Key      string
+	From, To []byte // JSON with secrets masked
+	Reason   string // why the change waits
+	Names    Names
+	// Digest identifies the change, and an answer names it. "": the values are too large to be shown in a group, so
+	// no answer to the group covers the change.
 	Digest string
+}
+
+// Names are the devices, folders and paths that a change names in its key and its values, each once and sorted.
+type Names struct {
+	Devices []DeviceID
+	Folders []string
+	Paths   []string
+}
+
+// Devices returns the devices that the group changes, each once, in their order in Changes.
+func (g HeldGroup) Devices() []DeviceID { return DevicesOf(g.Changes) }
+
+// DevicesOf returns the devices of changes, each once.
+func DevicesOf(changes []HeldChange) []DeviceID {
+	all := []DeviceID{}
+	for _, c := range changes {
+		if !slices.Contains(all[max(0, len(all)-1):], c.Device) { // a device's changes stand together
+			all = append(all, c.Device)
+		}
+	}
+	return all
+}
+
+// Alike tells whether all changes of the group have the same key and the same values.
+func (g HeldGroup) Alike() bool {
+	return !slices.ContainsFunc(g.Changes, func(c HeldChange) bool {
+		first := g.Changes[0]
+		return c.Key != first.Key || !bytes.Equal(c.From, first.From) || !bytes.Equal(c.To, first.To)
+	})
+}
+
+// ShownChange identifies a change that a person was shown.
+type ShownChange struct {
+	Device DeviceID
+	Digest string // HeldChange.Digest
+}
+
+// GroupAnswer is a person's answer to the changes of a HeldGroup that the person was shown.
+type GroupAnswer struct {
+	Digest string // of the group
 	Answer Answer
-	// only members of this rollout, including those that get the change later; 0: all devices that have it now
-	Rollout  int64
-	Template int64      // only devices where this template asks for the change; 0: all
-	Devices  []DeviceID // only these devices; empty: all
+	Shown  []ShownChange
+	// WholeRollout is the rollout for whose members the answer holds beyond what was shown: for changes that are equal
+	// to those shown, now and later. 0: the answer is only for the changes that were shown.
+	WholeRollout int64
+}
+
+// GroupAnswered tells what an answer was recorded for.
+type GroupAnswered struct {
+	Key      string       // of the group
+	Changes  []HeldChange // that wait no more
+	Waiting  []HeldChange // of the same group, and not covered by the answer
+	NotShown int          // members of the rollout of which no change was shown, and for which the answer holds all the same
 }

@@ -142,8 +142,8 @@ func (k *kitchen) answers() {
 	wait.Until(k, func() string {
 		groups := must[[]api.HeldGroup](k.reader)(k.Consents(k.Context()))
 		for _, group := range groups {
-			isNew := func(d api.NamedDevice) bool { return !answered[group.Digest+d.DeviceID] }
-			if !slices.ContainsFunc(group.Devices, isNew) {
+			isNew := func(c api.HeldChange) bool { return !answered[group.Digest+c.DeviceID] }
+			if !slices.ContainsFunc(group.Changes, isNew) {
 				continue
 			}
 			out, errs, code := k.execute("muster consent " + group.Digest)
@@ -153,8 +153,8 @@ func (k *kitchen) answers() {
 			if code != 0 {
 				k.Errorf("muster consent %s\nends with %d:\n%s%s", group.Digest, code, out, errs)
 			}
-			for _, device := range group.Devices {
-				answered[group.Digest+device.DeviceID] = true
+			for _, c := range group.Changes {
+				answered[group.Digest+c.DeviceID] = true
 			}
 		}
 		if len(groups) > 0 || len(answered) == 0 {

@@ -64,11 +64,22 @@ func (w *world) groups(n int) (groups []api.HeldGroup) {
 	return groups
 }
 
-func (w *world) answer(g api.HeldGroup, answer fleet.Answer, rollout int64) api.AnsweredConsents {
+// answerTo is an answer to everything that a group shows. With a whole rollout it is for all its members, too.
+func answerTo(g api.HeldGroup, answer fleet.Answer, wholeRollout bool) api.AnswerConsents {
+	given := string(answer)
+	body := api.AnswerConsents{Digest: &g.Digest, Answer: &given}
+	for _, c := range g.Changes {
+		body.Shown = append(body.Shown, api.ShownChange{DeviceID: c.DeviceID, Digest: c.Digest})
+	}
+	if wholeRollout && g.Rollout != 0 {
+		body.WholeRollout, body.Rollout = true, g.Rollout
+	}
+	return body
+}
+
+func (w *world) answer(g api.HeldGroup, answer fleet.Answer, wholeRollout bool) api.AnsweredConsents {
 	w.t.Helper()
-	text := string(answer)
-	answered, err := w.Client.AnswerConsents(w.t.Context(), api.AnswerConsents{Digest: &g.Digest, Answer: &text,
-		Rollout: rollout})
+	answered, err := w.Client.AnswerConsents(w.t.Context(), answerTo(g, answer, wholeRollout))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -84,8 +95,8 @@ func (w *world) given() []api.GivenConsent {
 	return given
 }
 
-// In a trial the removal of one folder from 30 devices took an answer for the first device and more for others: each
-// has the folder shared with other peers.
+// An answer that was shown the devices of the first wave removed a folder from all thirty: the others were never shown.
+// Only the choice of the whole rollout does that, and it says how many were not shown.
 func TestOneAnswerRemovesAFolderFromThirtyDevices(t *testing.T) {
 	t.Parallel()
 	const devices = 30
@@ -95,10 +106,35 @@ func TestOneAnswerRemovesAFolderFromThirtyDevices(t *testing.T) {
 	w.untilHave("houserules", devices)
 	w.Template("remove", "folders.houserules", "true", "all")
 	g := w.groups(1)[0]
-	if g.Key != "folders.houserules" || g.Role != "operator" || g.Rollout == 0 || len(g.Devices) == devices {
-		t.Errorf("got %+v, want the question of the first wave", g)
+	first := g.DeviceCount
+	if g.Key != "folders.houserules" || g.Role != "operator" || g.Rollout == 0 || first == devices ||
+		len(g.Changes) != first || !slices.Equal(g.Changes[0].Names.Folders, []string{"houserules"}) ||
+		len(g.Changes[0].Names.Devices) < 2 || !slices.Equal(g.Changes[0].Names.Paths, []string{"~/houserules"}) {
+		t.Fatalf("got %+v, want the question of the first wave, with what it names", g)
 	}
-	w.answer(g, fleet.AnswerConsent, g.Rollout)
+	answered := w.answer(g, fleet.AnswerConsent, false)
+	if answered.Rollout != 0 || answered.NotShown != 0 || len(answered.Devices) != first {
+		t.Errorf("got %+v, want an answer for %d devices", answered, first)
+	}
+	var next api.HeldGroup
+	wait.Until(t, func() string { // the next wave asks anew
+		groups, err := w.Client.Consents(t.Context())
+		if err != nil || len(groups) != 1 {
+			return fmt.Sprintf("got %+v, %v", groups, err)
+		}
+		next = groups[0]
+		if slices.ContainsFunc(next.Changes, func(c api.HeldChange) bool { return c.DeviceID == g.Changes[0].DeviceID }) {
+			return "the first wave still asks"
+		}
+		return ""
+	})
+	if got := count(w.farm.Daemons(), "houserules"); got != devices-first {
+		t.Errorf("%d devices have the folder, want all but the %d that were shown", got, first)
+	}
+	answered = w.answer(next, fleet.AnswerConsent, true)
+	if answered.Rollout != g.Rollout || answered.NotShown < devices-next.DeviceCount-first {
+		t.Errorf("got %+v, want an answer for rollout %d with how many were not shown", answered, g.Rollout)
+	}
 	w.untilHave("houserules", 0)
 	w.comesTo(fleet.RolloutSucceeded)
 	w.groups(0)
@@ -106,10 +142,90 @@ func TestOneAnswerRemovesAFolderFromThirtyDevices(t *testing.T) {
 	if len(given) != devices {
 		t.Errorf("got %d consents, want one for each device", len(given))
 	}
+	alone := 0
 	for _, c := range given {
-		if c.State != "used" || c.Rollout != g.Rollout || c.Key != "folders.houserules" {
+		if c.State != "used" || c.Key != "folders.houserules" || c.Rollout != 0 && c.Rollout != g.Rollout {
 			t.Errorf("got %+v", c)
 		}
+		if c.Rollout == 0 {
+			alone++
+		}
+	}
+	if alone != first {
+		t.Errorf("%d consents are for one device alone, want %d", alone, first)
+	}
+}
+
+// A group "+ devices.*, iris-server-012" recorded additions of introducers on devices and of devices that it did not
+// show. Each device stands there with whom it would get as an introducer, and only what was shown goes out.
+func TestAGroupOfIntroducersShowsWhomItNames(t *testing.T) {
+	t.Parallel()
+	const devices = 4
+	w := newWorld(t, devices, server.Options{})
+	w.Template("merge", "devices", `def template(device):
+    ids = [d.deviceID for d in devices("all")]
+    at = ids.index(device.deviceID)
+    peers = [ids[(at + 1) % len(ids)], ids[at - 1]]
+    return [{"deviceID": id, "introducer": True} for id in peers]
+`, "all")
+	var changes []api.HeldChange
+	var g api.HeldGroup // of the devices that do not know all of theirs yet
+	wait.Until(t, func() string {
+		groups, err := w.Client.Consents(t.Context())
+		if err != nil {
+			return err.Error()
+		}
+		changes = nil
+		for _, one := range groups {
+			if changes = append(changes, one.Changes...); one.Key == "devices.*" {
+				g = one
+			}
+		}
+		if len(changes) != 2*devices {
+			return fmt.Sprintf("%d changes are shown, want %d", len(changes), 2*devices)
+		}
+		return ""
+	})
+	for _, c := range changes {
+		peer := strings.TrimSuffix(strings.TrimPrefix(c.Key, "devices."), ".introducer")
+		named := slices.ContainsFunc(c.Names.Devices, func(d api.NamedDevice) bool { return d.DeviceID == peer })
+		if !named || string(c.To) != "true" && !strings.Contains(string(c.To), `"introducer":true`) {
+			t.Errorf("got %+v", c)
+		}
+	}
+	out := w.says("an introducer adds", "consent", "list")
+	for _, c := range changes {
+		if strings.Count(out, c.Label) < 1+2 {
+			t.Errorf("%q is not named as a device that changes and as one that is named: %s", c.Label, out)
+		}
+	}
+	all := len(g.Changes)
+	g.Changes = g.Changes[:1] // a person is shown this one only
+	answered := w.answer(g, fleet.AnswerConsent, false)
+	if len(answered.Changes) != 1 || len(answered.Waiting) != all-1 {
+		t.Errorf("got %+v", answered)
+	}
+	introducers := func(d *stsim.Daemon) (n int) {
+		for entry := range d.Config().Get("devices").Values() {
+			if entry.Get("introducer").IsTrue() {
+				n++
+			}
+		}
+		return n
+	}
+	at := slices.IndexFunc(w.farm.Daemons(), func(d *stsim.Daemon) bool { return string(d.ID()) == g.Changes[0].DeviceID })
+	wait.Until(t, func() string {
+		if introducers(w.farm.Daemons()[at]) == 0 {
+			return "what was answered does not go out"
+		}
+		return ""
+	})
+	total := 0
+	for _, d := range w.farm.Daemons() {
+		total += introducers(d)
+	}
+	if total != 1 {
+		t.Errorf("%d introducers were let out, want the one that was shown", total)
 	}
 }
 
@@ -135,14 +251,14 @@ func TestAnAnswerIsForEqualChangesOnly(t *testing.T) {
 	var pair api.HeldGroup
 	wait.Until(t, func() string { // three groups are there before the second device of the pair is planned
 		groups := w.groups(3)
-		i := slices.IndexFunc(groups, func(g api.HeldGroup) bool { return len(g.Devices) == 2 })
+		i := slices.IndexFunc(groups, func(g api.HeldGroup) bool { return g.DeviceCount == 2 })
 		if i < 0 {
 			return "no two devices have the same question: " + string(mustJSON(groups))
 		}
 		pair = groups[i]
 		return ""
 	})
-	if answered := w.answer(pair, fleet.AnswerConsent, 0); len(answered.Devices) != 2 || answered.Next == "" {
+	if answered := w.answer(pair, fleet.AnswerConsent, false); len(answered.Devices) != 2 || answered.Next == "" {
 		t.Errorf("got %+v", answered)
 	}
 	w.untilHave("private", 2)
@@ -150,7 +266,7 @@ func TestAnAnswerIsForEqualChangesOnly(t *testing.T) {
 		t.Error("the folder went from other devices than those of the question")
 	}
 	w.groups(2)
-	_, err := w.Client.AnswerConsents(t.Context(), api.AnswerConsents{Digest: &pair.Digest, Answer: text("consent")})
+	_, err := w.Client.AnswerConsents(t.Context(), answerTo(pair, fleet.AnswerConsent, false))
 	if fleet.CodeOf(err) != fleet.CodeConflict || !strings.Contains(err.Error(), "digest") {
 		t.Errorf("got %v, want a conflict: no device waits with that digest", err)
 	}
@@ -164,7 +280,7 @@ func TestAnAnswerOutlivesAKillOfMuster(t *testing.T) {
 	w.untilHave("houserules", 3)
 	w.inSync(w.farm.Daemons()...)
 	w.Template("remove", "folders.houserules", "true", "all")
-	for g := w.groups(1)[0]; len(g.Devices) < 3; {
+	for g := w.groups(1)[0]; g.DeviceCount < 3; {
 		g = w.groups(1)[0]
 	}
 	w.Kill()
@@ -172,13 +288,13 @@ func TestAnAnswerOutlivesAKillOfMuster(t *testing.T) {
 	w.Server = server.Start(t, w.o)
 	var g api.HeldGroup
 	wait.Until(t, func() string {
-		if g = w.groups(1)[0]; len(g.Devices) < 3 {
-			return fmt.Sprintf("%d devices ask after the start", len(g.Devices))
+		if g = w.groups(1)[0]; g.DeviceCount < 3 {
+			return fmt.Sprintf("%d devices ask after the start", g.DeviceCount)
 		}
 		return ""
 	})
 	// The answer to the request may be lost with the process.
-	_, _ = w.Client.AnswerConsents(t.Context(), api.AnswerConsents{Digest: &g.Digest, Answer: text("consent")})
+	_, _ = w.Client.AnswerConsents(t.Context(), answerTo(g, fleet.AnswerConsent, false))
 	w.WaitEnd()
 	if got := count(w.farm.Daemons(), "houserules"); got != 3 {
 		t.Errorf("%d devices have the folder after the kill, want 3", got)
@@ -206,7 +322,7 @@ func TestAnAnswerIsUsedOnceAroundAKillOfMuster(t *testing.T) {
 	w.Server = server.Start(t, w.o)
 	g := w.groups(1)[0]
 	// The answer to the request may be lost with the process.
-	_, _ = w.Client.AnswerConsents(t.Context(), api.AnswerConsents{Digest: &g.Digest, Answer: text("consent")})
+	_, _ = w.Client.AnswerConsents(t.Context(), answerTo(g, fleet.AnswerConsent, false))
 	w.WaitEnd()
 	w.untilHave("houserules", 0)
 	if err := d.Edit(func(doc stconfig.Value) stconfig.Value {
@@ -259,7 +375,7 @@ func TestConsentsOnTheCommandLine(t *testing.T) {
 	w.inSync(w.farm.Daemons()...)
 	w.Template("remove", "folders.houserules", "true", "all")
 	wait.Until(t, func() string {
-		if g := w.groups(1)[0]; len(g.Devices) < 3 {
+		if g := w.groups(1)[0]; g.DeviceCount < 3 {
 			return "not all ask yet"
 		}
 		return ""
@@ -270,6 +386,12 @@ func TestConsentsOnTheCommandLine(t *testing.T) {
 		t.Fatalf("got %s", out)
 	}
 	command, _, _ = strings.Cut(command, "\n")
+	if out, code := w.command(strings.Fields(command)...); code != 3 || !strings.Contains(out, "Let 3 changes go out?") ||
+		!strings.Contains(out, "~/houserules") {
+		t.Errorf("got %d %s, want what the answer is for and a question", code, out)
+	}
+	w.groups(1)
+	command += " --yes"
 	w.says("`muster consent list --given` shows what became of it", strings.Fields(command)...)
 	w.untilHave("houserules", 0)
 	w.groups(0)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"muster/api"
 	"muster/client"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
@@ -138,10 +137,8 @@ func (g *generated) consentToAll() {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	consent := string(fleet.AnswerConsent)
 	for _, question := range waiting {
-		_, err := g.Client.AnswerConsents(g.t.Context(), api.AnswerConsents{Digest: &question.Digest, Answer: &consent,
-			Rollout: question.Rollout})
+		_, err := g.Client.AnswerConsents(g.t.Context(), answerTo(question, fleet.AnswerConsent, g.random.IntN(2) == 0))
 		if err != nil && fleet.CodeOf(err) != fleet.CodeConflict {
 			g.t.Fatal(err)
 		}

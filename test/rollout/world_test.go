@@ -176,10 +176,7 @@ func (w *world) consents(key string) {
 			if g.Key != key {
 				continue
 			}
-			consent := string(fleet.AnswerConsent)
-			_, err := w.Client.AnswerConsents(w.t.Context(), api.AnswerConsents{Digest: &g.Digest, Answer: &consent,
-				Rollout: g.Rollout})
-			if err != nil {
+			if _, err := w.Client.AnswerConsents(w.t.Context(), answerTo(g, fleet.AnswerConsent, true)); err != nil {
 				return err.Error()
 			}
 			return ""

@@ -1,12 +1,8 @@
 package plan
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -15,16 +11,16 @@ import (
 	"muster/internal/fleet"
 )
 
-// Equal held changes of several devices are shown as one group, and a person answers them together. The held changes
-// are remembered from the last pass over each device, so listing them needs no new plans. After a restart of the
-// server a device's held changes are known again once the device had its first pass.
+// Equal held changes of several devices are shown as one group, and a person answers those that were shown. The held
+// changes are remembered from the last pass over each device, so listing them needs no new plans. After a restart of
+// the server a device's held changes are known again once the device had its first pass.
 
 const (
 	MaxHeld       = 100      // held changes that are remembered of one device
 	maxHeldGroups = 5000     // groups of all devices together
-	maxShownBytes = 16 << 10 // bytes of one shown value
-	maxHeldBytes  = 16 << 20 // bytes of all shown values
-	tooLarge      = "too large to be shown here: `muster apply DEVICE`, or GET devices/{deviceID}/plan, shows it"
+	maxShownBytes = 64 << 10 // bytes of one shown value
+	maxHeldBytes  = 32 << 20 // bytes of all shown values, equal ones counted once
+	tooLarge      = "too large to be shown and answered here: `muster apply DEVICE`, or GET devices/{deviceID}/plan, shows it"
 )
 
 // HeldChanges are the held changes of all devices, each from the last pass over its device.
@@ -32,31 +28,40 @@ type HeldChanges struct {
 	mu       sync.Mutex // guards the rest
 	groups   map[string]*heldGroup
 	byDevice map[fleet.DeviceID][]*heldGroup
-	bytes    int // size of the values of all groups
+	values   map[[sha256.Size]byte]*heldValue // by valueID; equal ones of several devices are kept once
+	bytes    int                              // size of values
 }
 
 // heldGroup is a set of equal held changes.
 type heldGroup struct {
-	shown   fleet.HeldGroup // the group as people see it, without its devices
-	changes map[fleet.DeviceID][]HeldChange
+	shown   fleet.HeldGroup // the group as people see it, without its changes
+	changes map[fleet.DeviceID][]heldChange
 }
 
-// HeldChange is the held change of one device in a group.
-type HeldChange struct {
-	Key       string
-	Digest    string // ConsentDigest of the change; a person's answer to the change names it
-	Templates []int64
+// heldChange is a change in a group.
+type heldChange struct {
+	fleet.HeldChange
+	equal string // digest, see Grouping.Equal
+}
+
+// heldValue is what is shown of the values of equal changes.
+type heldValue struct {
+	from, to []byte
+	names    fleet.Names
+	uses     int // changes that show it
 }
 
 // NewHeldChanges makes an empty set.
 func NewHeldChanges() *HeldChanges {
-	return &HeldChanges{groups: map[string]*heldGroup{}, byDevice: map[fleet.DeviceID][]*heldGroup{}}
+	return &HeldChanges{groups: map[string]*heldGroup{}, byDevice: map[fleet.DeviceID][]*heldGroup{},
+		values: map[[sha256.Size]byte]*heldValue{}}
 }
 
-// NewlyHeld is a held change for Put, with the group that it belongs to.
+// NewlyHeld is a held change for Put, with the group that it belongs to. See Grouping.Held.
 type NewlyHeld struct {
-	Change HeldChange
-	Shown  fleet.HeldGroup
+	Group  fleet.HeldGroup // without its changes
+	Change fleet.HeldChange
+	Equal  string
 }
 
 // Put replaces the held changes of a device.
@@ -64,22 +69,23 @@ func (h *HeldChanges) Put(device fleet.DeviceID, held []NewlyHeld) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, g := range h.byDevice[device] {
+		for _, c := range g.changes[device] {
+			h.release(c.HeldChange)
+		}
 		if delete(g.changes, device); len(g.changes) == 0 {
 			delete(h.groups, g.shown.Digest)
-			h.bytes -= len(g.shown.From) + len(g.shown.To)
 		}
 	}
 	delete(h.byDevice, device)
 	for _, n := range held {
-		n.Shown.Of = device
-		g := h.group(n.Shown)
+		g := h.group(n.Group)
 		if g == nil {
 			continue
 		}
 		if g.changes[device] == nil {
 			h.byDevice[device] = append(h.byDevice[device], g)
 		}
-		g.changes[device] = append(g.changes[device], n.Change)
+		g.changes[device] = append(g.changes[device], heldChange{h.kept(n.Change), n.Equal})
 	}
 }
 
@@ -87,17 +93,58 @@ func (h *HeldChanges) Put(device fleet.DeviceID, held []NewlyHeld) {
 // mu.
 func (h *HeldChanges) group(shown fleet.HeldGroup) *heldGroup {
 	g := h.groups[shown.Digest]
-	if g != nil || len(h.groups) >= maxHeldGroups {
-		return g
+	if g == nil && len(h.groups) < maxHeldGroups {
+		g = &heldGroup{shown: shown, changes: map[fleet.DeviceID][]heldChange{}}
+		h.groups[shown.Digest] = g
 	}
-	if h.bytes+len(shown.From)+len(shown.To) > maxHeldBytes {
-		note := stconfig.Text(tooLarge).JSON()
-		shown.From, shown.To = note, note
-	}
-	h.bytes += len(shown.From) + len(shown.To)
-	g = &heldGroup{shown: shown, changes: map[fleet.DeviceID][]HeldChange{}}
-	h.groups[shown.Digest] = g
 	return g
+}
+
+// kept gives the change with its values as they are kept. Where the values have no room, a note takes their place and
+// no answer here covers the change. The caller holds mu.
+func (h *HeldChanges) kept(c fleet.HeldChange) fleet.HeldChange {
+	if c.Digest == "" {
+		return c
+	}
+	id, size := valueID(c), len(c.From)+len(c.To)
+	v := h.values[id]
+	switch {
+	case v != nil:
+	case h.bytes+size > maxHeldBytes:
+		return unshown(c)
+	default:
+		v = &heldValue{from: c.From, to: c.To, names: c.Names}
+		h.values[id] = v
+		h.bytes += size
+	}
+	v.uses++
+	c.From, c.To, c.Names = v.from, v.to, v.names
+	return c
+}
+
+// release is the opposite of kept. The caller holds mu.
+func (h *HeldChanges) release(c fleet.HeldChange) {
+	id := valueID(c)
+	v := h.values[id]
+	if c.Digest == "" || v == nil {
+		return
+	}
+	if v.uses--; v.uses == 0 {
+		delete(h.values, id)
+		h.bytes -= len(v.from) + len(v.to)
+	}
+}
+
+// valueID identifies the key and the values that are shown of a change.
+func valueID(c fleet.HeldChange) [sha256.Size]byte {
+	return sha256.Sum256(slices.Concat([]byte(c.Key), []byte{0}, c.From, []byte{0}, c.To))
+}
+
+// unshown gives the change without values and without the digest that an answer would have to name.
+func unshown(c fleet.HeldChange) fleet.HeldChange {
+	note := stconfig.Text(tooLarge).JSON()
+	c.From, c.To, c.Names, c.Digest = note, note, fleet.Names{}, ""
+	return c
 }
 
 // Groups gives the held changes that wait for an answer, ordered by key. A group has equal changes of devices in one
@@ -125,172 +172,117 @@ func (g *heldGroup) byRollout(rollouts map[fleet.DeviceID]int64) []fleet.HeldGro
 			part.Rollout = rollout
 			parts[rollout] = &part
 		}
-		held := fleet.HeldDevice{Device: device, Templates: changes[0].Templates}
-		parts[rollout].Devices = append(parts[rollout].Devices, held)
+		for _, c := range changes {
+			parts[rollout].Changes = append(parts[rollout].Changes, c.HeldChange)
+		}
 	}
 	var all []fleet.HeldGroup
 	for _, part := range parts {
-		slices.SortFunc(part.Devices, func(a, b fleet.HeldDevice) int { return cmp.Compare(a.Device, b.Device) })
+		sortHeld(part.Changes)
 		all = append(all, *part)
 	}
 	return all
 }
 
-// Meant gives the held changes that a person's answer is for, by device, and the key of their group.
-func (h *HeldChanges) Meant(a fleet.GroupAnswer, rollouts map[fleet.DeviceID]int64,
-) (key string, meant map[fleet.DeviceID][]HeldChange, err error) {
+func sortHeld(changes []fleet.HeldChange) {
+	slices.SortFunc(changes, func(a, b fleet.HeldChange) int {
+		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Key, b.Key))
+	})
+}
+
+// Covered is what an answer to a group covers.
+type Covered struct {
+	Key     string             // of the group
+	Parts   []CoveredPart      // by what is equal
+	Waiting []fleet.HeldChange // of the group, and not covered by the answer
+}
+
+// CoveredPart are changes that an answer covers and that are equal.
+type CoveredPart struct {
+	Equal   string // see Grouping.Equal
+	Changes []fleet.HeldChange
+}
+
+// Covers gives what a person's answer covers: each change that was shown and still waits, and with a whole rollout
+// also the changes of its members that are equal to one of these. Covers is conflict when nothing of what was shown
+// still waits.
+func (h *HeldChanges) Covers(a fleet.GroupAnswer, rollouts map[fleet.DeviceID]int64) (Covered, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	g := h.groups[a.Digest]
 	if g == nil {
-		return "", nil, nothingWaits("no device has a held change with this digest now")
+		return Covered{}, nothingWaits("no device has a held change with this digest now")
 	}
 	switch {
 	case a.Answer == fleet.AnswerConsent && !g.shown.Consent:
-		return "", nil, fleet.Invalidf("answer", "%s cannot be made here: keep what is there, or change the template",
+		return Covered{}, fleet.Invalidf("answer", "%s cannot be made here: keep what is there, or change the template",
 			g.shown.Key)
 	case a.Answer == fleet.AnswerKeep && !g.shown.Keep:
-		return "", nil, fleet.Invalidf("answer",
+		return Covered{}, fleet.Invalidf("answer",
 			"a template asks for the change of %s: change or untag that template to keep what is there", g.shown.Key)
 	}
-	for _, id := range a.Devices {
-		if g.changes[id] == nil {
-			return "", nil, nothingWaits(fmt.Sprintf("device %s has no held change with this digest now", id))
-		}
+	covered := g.covers(a, rollouts)
+	if len(covered.Parts) == 0 {
+		return Covered{}, nothingWaits("none of the changes that were shown waits any more")
 	}
-	meant = map[fleet.DeviceID][]HeldChange{}
+	return covered, nil
+}
+
+// covers is Covers for one group.
+func (g *heldGroup) covers(a fleet.GroupAnswer, rollouts map[fleet.DeviceID]int64) Covered {
+	shown := map[fleet.ShownChange]bool{}
+	for _, s := range a.Shown {
+		shown[s] = s.Digest != ""
+	}
+	inRollout := func(id fleet.DeviceID) bool { return a.WholeRollout == 0 || rollouts[id] == a.WholeRollout }
+	covered, others := Covered{Key: g.shown.Key}, []heldChange{}
 	for device, changes := range g.changes {
-		listed := len(a.Devices) == 0 || slices.Contains(a.Devices, device)
-		if !listed || a.Rollout != 0 && rollouts[device] != a.Rollout {
-			continue
-		}
 		for _, c := range changes {
-			if a.Template == 0 || slices.Contains(c.Templates, a.Template) {
-				meant[device] = append(meant[device], c)
+			if shown[fleet.ShownChange{Device: device, Digest: c.Digest}] && inRollout(device) {
+				covered.add(c)
+			} else {
+				others = append(others, c)
 			}
 		}
 	}
-	if len(meant) == 0 {
-		return "", nil, nothingWaits("none of the devices that are meant has a held change with this digest now")
+	for _, c := range others {
+		if a.WholeRollout != 0 && inRollout(c.Device) && covered.part(c.equal) >= 0 {
+			covered.add(c)
+		} else {
+			covered.Waiting = append(covered.Waiting, c.HeldChange)
+		}
 	}
-	return g.shown.Key, meant, nil
+	sortHeld(covered.Waiting)
+	return covered
+}
+
+// add adds a change to the part of those that it is equal to.
+func (c *Covered) add(change heldChange) {
+	i := c.part(change.equal)
+	if i < 0 {
+		i = len(c.Parts)
+		c.Parts = append(c.Parts, CoveredPart{Equal: change.equal})
+	}
+	c.Parts[i].Changes = append(c.Parts[i].Changes, change.HeldChange)
+}
+
+// part gives the position of the part with this digest, -1 without one.
+func (c *Covered) part(equal string) int {
+	return slices.IndexFunc(c.Parts, func(p CoveredPart) bool { return p.Equal == equal })
+}
+
+// Changes gives the changes of all parts, by device and key.
+func (c *Covered) Changes() (all []fleet.HeldChange) {
+	for _, p := range c.Parts {
+		all = append(all, p.Changes...)
+	}
+	sortHeld(all)
+	return all
 }
 
 func nothingWaits(message string) error {
 	return &fleet.Error{Code: fleet.CodeConflict, Message: message,
 		Hint: "GET consents, or `muster consent list`, lists what waits now: answer that."}
-}
-
-// HeldGroup describes, for people, the group that a held change belongs to. Devices are not in it. mayConsent tells
-// whether a person may consent to the change here.
-func (g Grouping) HeldGroup(c Change, mayConsent bool) fleet.HeldGroup {
-	from, to := c.Shown()
-	return fleet.HeldGroup{
-		Digest: g.Digest(c), Key: g.KeyOf(c.Key).String(), From: shownJSON(from), To: shownJSON(to),
-		Reason: fleet.Bounded(c.Reason), Consent: mayConsent, Keep: c.Returns, Removes: c.Removes(),
-	}
-}
-
-func shownJSON(masked stconfig.Value) []byte {
-	if masked.JSONSize(maxShownBytes) > maxShownBytes {
-		masked = stconfig.Text(tooLarge)
-	}
-	return masked.JSON()
-}
-
-// anyPeer is put in the place of registered devices where changes of several devices are compared.
-var anyPeer = stconfig.Text("*")
-
-// Grouping tells which changes of different devices are equal, so that one answer does for all of them.
-type Grouping struct {
-	Key        []byte // keys the digests, because a value may be a secret
-	Registered func(fleet.DeviceID) bool
-}
-
-// Digest is equal for changes that a person can answer together, because they ask for the same at the same key. It
-// does not depend on which registered devices a change names in its key or in a share list, nor on fields that have
-// Syncthing's own default. It depends on paths, unregistered devices, passwords and the reason why the change is
-// held.
-func (g Grouping) Digest(c Change) string {
-	h := hmac.New(sha256.New, g.Key)
-	fmt.Fprintf(h, "group %q %s %t %q", g.KeyOf(c.Key).String(), c.Class, c.Returns, c.Reason)
-	for _, v := range []stconfig.Value{c.From, c.Sending()} {
-		h.Write([]byte{'\n'})
-		if v.Exists() {
-			stconfig.Normalise(g.value(c.Key, stconfig.WithoutDefaults(c.Key, v))).WriteJSON(h)
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// KeyOf gives the key with `*` in the place of each registered device.
-func (g Grouping) KeyOf(key stconfig.Key) stconfig.Key {
-	for i := range key.Len() {
-		if namesDevice(key, i) && g.registered(key.At(i).Name) {
-			key = key.WithEvery(i)
-		}
-	}
-	return key
-}
-
-// namesDevice tells whether the name at position i of a key is a device ID.
-func namesDevice(key stconfig.Key, i int) bool {
-	section := key.At(0).Name
-	return i == 1 && strings.EqualFold(section, "devices") || i == 3 && strings.EqualFold(section, "folders") &&
-		strings.EqualFold(key.At(2).Name, "devices")
-}
-
-func (g Grouping) registered(name string) bool {
-	id, err := fleet.ParseDeviceID(name)
-	return err == nil && g.Registered(id)
-}
-
-// value gives v, the value at key, with anyPeer in the place of registered devices in device entries and share lists.
-// Fields of objects are sorted by name, because daemons of two versions may order them differently.
-func (g Grouping) value(key stconfig.Key, v stconfig.Value) stconfig.Value {
-	switch v.Kind() {
-	case stconfig.Object:
-		last := key.Len() - 1
-		if last >= 0 && namesDevice(key, last) {
-			v = g.entry(v)
-		}
-		members := make([]stconfig.Member, v.Len())
-		for i := range members {
-			members[i] = stconfig.Member{Name: v.Name(i), Value: g.value(key.Child(v.Name(i)), v.At(i))}
-		}
-		slices.SortFunc(members, func(a, b stconfig.Member) int { return strings.Compare(a.Name, b.Name) })
-		return stconfig.Obj(members...)
-	case stconfig.Array:
-		values := make([]stconfig.Value, 0, v.Len())
-		for member := range v.Values() {
-			values = append(values, g.value(key.Child(identityOf(member)), member))
-		}
-		if namesDevice(key.Child(""), key.Len()) {
-			values = asSet(values)
-		}
-		return stconfig.List(values...)
-	}
-	return v
-}
-
-// asSet sorts values by their text and drops duplicates.
-func asSet(values []stconfig.Value) []stconfig.Value {
-	slices.SortFunc(values, func(a, b stconfig.Value) int { return bytes.Compare(a.JSON(), b.JSON()) })
-	return slices.CompactFunc(values, stconfig.Value.Equal)
-}
-
-// entry gives a device's entry or a share without what differs between registered devices: its ID, its name and its
-// introducer.
-func (g Grouping) entry(v stconfig.Value) stconfig.Value {
-	known := g.registered(v.Get("deviceID").Str())
-	for i := range v.Len() {
-		switch name := v.Name(i); {
-		case known && strings.EqualFold(name, "deviceID"), known && strings.EqualFold(name, "name"),
-			strings.EqualFold(name, "introducedBy") && g.registered(v.At(i).Str()):
-			v = v.With(name, anyPeer)
-		}
-	}
-	return v
 }
 
 // RemovesOrCreatesAgain tells whether the change removes a folder or device, or makes it again, because no template

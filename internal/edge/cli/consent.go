@@ -64,25 +64,8 @@ func (c *consentListCommand) Run(ctx context.Context, env *environment, server *
 
 // question prints equal held changes, and the commands that answer them.
 func (p *painter) question(g api.HeldGroup) {
-	names := make([]string, len(g.Devices))
-	for i, d := range g.Devices {
-		names[i] = nameOf(d.DeviceID, d.Label)
-	}
-	where := "On " + counted(len(names), "device")
-	if len(names) > namedDevices {
-		names = append(names[:namedDevices:namedDevices], fmt.Sprintf("%d more", len(names)-namedDevices))
-	}
-	where += " (" + strings.Join(names, ", ") + ")"
-	if g.Rollout != 0 {
-		where += fmt.Sprintf(" of rollout %d", g.Rollout)
-	}
-	p.line(bold, where+":")
-	p.change(api.PlannedChange{Key: g.Key, From: g.From, To: g.To, Templates: g.Templates, Class: "held",
-		Reason: g.Reason})
+	p.held(g)
 	command := "muster consent " + g.Digest[:min(shortDigest, len(g.Digest))]
-	if g.Rollout != 0 {
-		command += fmt.Sprintf(" --rollout %d", g.Rollout)
-	}
 	if slices.Contains(g.Answers, string(fleet.AnswerConsent)) {
 		p.line(plain, fmt.Sprintf("  To let it go out (role %s): %s", g.Role, command))
 	}
@@ -91,7 +74,70 @@ func (p *painter) question(g api.HeldGroup) {
 	}
 	if len(g.Answers) == 0 {
 		p.line(plain, "  No answer lets it go out: change the template.")
+	} else if g.Rollout != 0 {
+		p.line(plain, fmt.Sprintf("  With --rollout %d the answer is also for all other members of the rollout, which are not "+
+			"shown.", g.Rollout))
 	}
+}
+
+// held prints all changes of a group, with all devices that it changes and everything that the changes name.
+func (p *painter) held(g api.HeldGroup) {
+	where := "On " + counted(g.DeviceCount, "device")
+	if g.Rollout != 0 {
+		where += fmt.Sprintf(" of rollout %d", g.Rollout)
+	}
+	p.line(bold, where+":")
+	p.heldChanges(g.Changes, g.Templates)
+}
+
+// heldChanges prints held changes, equal ones once with all their devices.
+func (p *painter) heldChanges(changes []api.HeldChange, templates []int64) {
+	for _, same := range sameChanges(changes) {
+		names := make([]string, len(same))
+		for i, c := range same {
+			names[i] = nameOf(c.DeviceID, c.Label)
+		}
+		c := same[0]
+		p.line(plain, "  "+strings.Join(names, ", "))
+		p.change(api.PlannedChange{Key: c.Key, From: c.From, To: c.To, Templates: templates, Class: "held",
+			Reason: c.Reason})
+		if text := namesText(c.Names); text != "" {
+			p.line(faint, "      names "+text)
+		}
+		if c.Digest == "" {
+			p.line(yellow, "      Answer it with `muster apply DEVICE`, which shows it.")
+		}
+	}
+}
+
+// sameChanges puts changes together that have the same key, values and reason, in the order of the first of each.
+func sameChanges(changes []api.HeldChange) (all [][]api.HeldChange) {
+	at := map[string]int{}
+	for _, c := range changes {
+		id := strings.Join([]string{c.Key, string(c.From), string(c.To), c.Reason}, "\x00")
+		i, known := at[id]
+		if !known {
+			i = len(all)
+			at[id], all = i, append(all, nil)
+		}
+		all[i] = append(all[i], c)
+	}
+	return all
+}
+
+// namesText says which devices, folders and paths a change names.
+func namesText(n api.ChangeNames) string {
+	var parts []string
+	for _, d := range n.Devices {
+		parts = append(parts, nameOf(d.DeviceID, d.Label))
+	}
+	for _, folder := range n.Folders {
+		parts = append(parts, "folder "+printable(folder))
+	}
+	for _, path := range n.Paths {
+		parts = append(parts, printable(path))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (c *consentListCommand) given(ctx context.Context, env *environment, server *client.Client) error {
@@ -116,30 +162,44 @@ func (c *consentListCommand) given(ctx context.Context, env *environment, server
 type consentGiveCommand struct {
 	connection
 	output
-	Digest   string   `arg:"" help:"Digest of the held change, or its first characters, as muster consent list shows it." placeholder:"DIGEST"`
-	Keep     bool     `env:"-" help:"Keep what is there instead."`
-	Rollout  int64    `env:"-" help:"Answer for the members of this rollout, also for those that get the change later." placeholder:"ID"`
-	Template int64    `env:"-" help:"Answer only where this template asks for the change." placeholder:"ID"`
-	Device   []string `env:"-" sep:"none" help:"Answer only for this device: label, ID or first letters of the ID; may be repeated." placeholder:"DEVICE"`
+	asking
+	Digest  string   `arg:"" help:"Digest of the held change, or its first characters, as muster consent list shows it." placeholder:"DIGEST"`
+	Keep    bool     `env:"-" help:"Keep what is there instead."`
+	Rollout int64    `env:"-" help:"Answer also for equal changes of all other members of this rollout, which are not shown." placeholder:"ID"`
+	Device  []string `env:"-" sep:"none" help:"Answer only for this device: label, ID or first letters of the ID; may be repeated." placeholder:"DEVICE"`
 }
 
-// Run gives the answer and prints what was recorded.
+// Run shows what the answer is for, asks, gives the answer and prints what was recorded.
 func (c *consentGiveCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	digest, err := c.whole(ctx, server)
+	groups, err := c.meant(ctx, server)
 	if err != nil {
 		return err
 	}
+	out := env.Out
+	if !c.forPeople() {
+		out = env.Err
+	}
+	p := newPainter(ctx, server, out, "auto")
 	answer := string(fleet.AnswerConsent)
 	if c.Keep {
 		answer = string(fleet.AnswerKeep)
 	}
-	body := api.AnswerConsents{Digest: &digest, Answer: &answer, Rollout: c.Rollout, Template: c.Template}
-	for _, name := range c.Device {
-		device, err := deviceNamed(ctx, server, name)
-		if err != nil {
-			return err
+	body := api.AnswerConsents{Digest: &groups[0].Digest, Answer: &answer, Rollout: c.Rollout,
+		WholeRollout: c.Rollout != 0}
+	for _, g := range groups {
+		p.held(g)
+		for _, change := range g.Changes {
+			if change.Digest != "" {
+				body.Shown = append(body.Shown, api.ShownChange{DeviceID: change.DeviceID, Digest: change.Digest})
+			}
 		}
-		body.Devices = append(body.Devices, device.DeviceID)
+	}
+	if len(body.Shown) == 0 {
+		return &fleet.Error{Code: fleet.CodeConflict, Message: "these changes are too large to be answered together",
+			Hint: "`muster apply DEVICE` shows the plan of one device, with the command that answers."}
+	}
+	if err := c.consented(env, c.question(len(body.Shown))); err != nil {
+		return err
 	}
 	answered, err := server.AnswerConsents(ctx, body)
 	if err != nil {
@@ -148,19 +208,85 @@ func (c *consentGiveCommand) Run(ctx context.Context, env *environment, server *
 	if !c.forPeople() {
 		return c.print(env, answered, answered.Key)
 	}
-	p := newPainter(ctx, server, env.Out, "never")
-	p.line(plain, fmt.Sprintf("Recorded for %s: %s %s.",
-		counted(len(answered.Devices), "device"), answered.Answer, p.named(answered.Key)))
-	p.line(plain, printable(withCommands(answered.Next)))
+	p.answered(answered)
 	return p.err
 }
 
-// whole is the digest that begins with what was given.
-func (c *consentGiveCommand) whole(ctx context.Context, server *client.Client) (string, error) {
-	groups, err := server.Consents(ctx)
-	if err != nil {
-		return "", err
+// question asks whether the answer is meant.
+func (c *consentGiveCommand) question(shown int) string {
+	what := "Let " + counted(shown, "change") + " go out"
+	if c.Keep {
+		what = "Keep what is there instead of " + counted(shown, "change")
 	}
+	if c.Rollout != 0 {
+		what += fmt.Sprintf(", and equal ones on all other members of rollout %d, which are not shown", c.Rollout)
+	}
+	return what + "?"
+}
+
+// answered prints what was recorded, and what waits on.
+func (p *painter) answered(a api.AnsweredConsents) {
+	p.line(plain, fmt.Sprintf("Recorded for %s: %s %s.", counted(len(a.Devices), "device"), a.Answer, p.named(a.Key)))
+	if len(a.Waiting) > 0 {
+		names := make([]string, len(a.Waiting))
+		for i, w := range a.Waiting {
+			names[i] = nameOf(w.DeviceID, w.Label) + " " + p.named(w.Key)
+		}
+		p.line(yellow, "Still waiting: "+strings.Join(names, ", ")+".")
+	}
+	p.line(plain, printable(withCommands(a.Next)))
+}
+
+// meant are the groups with the given digest, with the changes that the answer is for. There is at least one.
+func (c *consentGiveCommand) meant(ctx context.Context, server *client.Client) ([]api.HeldGroup, error) {
+	if c.Rollout != 0 && len(c.Device) > 0 {
+		return nil, fleet.Invalidf("--device", "an answer for a whole rollout is not for some devices only")
+	}
+	var devices []string
+	for _, name := range c.Device {
+		device, err := deviceNamed(ctx, server, name)
+		if err != nil {
+			return nil, err
+		}
+		devices = append(devices, device.DeviceID)
+	}
+	all, err := server.Consents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	digest, err := c.whole(all)
+	if err != nil {
+		return nil, err
+	}
+	var groups []api.HeldGroup
+	for _, g := range all {
+		if g.Digest != digest || c.Rollout != 0 && g.Rollout != c.Rollout {
+			continue
+		}
+		if len(devices) > 0 {
+			g.Changes = slices.DeleteFunc(g.Changes,
+				func(change api.HeldChange) bool { return !slices.Contains(devices, change.DeviceID) })
+			g.DeviceCount = countDevices(g.Changes)
+		}
+		if len(g.Changes) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	if len(groups) == 0 {
+		return nil, &fleet.Error{Code: fleet.CodeConflict, Message: "none of these devices waits with this digest",
+			Hint: "`muster consent list` shows what waits, and the commands that answer it."}
+	}
+	return groups, nil
+}
+
+// countDevices is how many devices have changes in a list that is sorted by device.
+func countDevices(changes []api.HeldChange) int {
+	return len(slices.CompactFunc(slices.Clone(changes),
+		func(a, b api.HeldChange) bool { return a.DeviceID == b.DeviceID }))
+}
+
+// whole is the digest that begins with what was given.
+func (c *consentGiveCommand) whole(groups []api.HeldGroup) (string, error) {
 	var found []string
 	for _, g := range groups {
 		if strings.HasPrefix(g.Digest, cmp.Or(c.Digest, "-")) && !slices.Contains(found, g.Digest) {

@@ -22,6 +22,9 @@ func (c *waitingCommand) Run(ctx context.Context, env *environment, server *clie
 	if err != nil {
 		return err
 	}
+	if err := withAllHeld(ctx, server, waiting.Groups); err != nil {
+		return err
+	}
 	if !c.forPeople() {
 		return c.print(env, waiting, causesOf(waiting)...)
 	}
@@ -36,6 +39,31 @@ func (c *waitingCommand) Run(ctx context.Context, env *environment, server *clie
 		p.waits(g)
 	}
 	return p.err
+}
+
+// withAllHeld completes the groups of held changes: whoever answers sees every device that a group changes.
+func withAllHeld(ctx context.Context, server *client.Client, groups []api.WaitingGroup) error {
+	for i, g := range groups {
+		if len(g.Devices) == g.DeviceCount || len(heldOf(g)) == 0 {
+			continue
+		}
+		whole, err := server.Waiting(ctx, g.ID)
+		if err != nil {
+			return err
+		}
+		if len(whole.Groups) == 1 { // else it was answered meanwhile
+			groups[i] = whole.Groups[0]
+		}
+	}
+	return nil
+}
+
+// heldOf are the held changes of a group.
+func heldOf(g api.WaitingGroup) (changes []api.HeldChange) {
+	for _, d := range g.Devices {
+		changes = append(changes, d.Held...)
+	}
+	return changes
 }
 
 // causesOf are the causes for which something waits, each once.
@@ -55,10 +83,15 @@ func (p *painter) waits(g api.WaitingGroup) {
 		title += ": " + p.named(g.Subject)
 	}
 	p.line(bold, title)
-	if g.DeviceCount > 0 {
+	texts := []string{g.Reason, withCommands(g.Next)}
+	if held := heldOf(g); len(held) > 0 {
+		p.line(plain, "  On "+counted(g.DeviceCount, "device")+":")
+		p.heldChanges(held, g.Templates)
+		texts = texts[1:] // Each change has its reason.
+	} else if g.DeviceCount > 0 {
 		p.line(plain, "  On "+counted(g.DeviceCount, "device")+namesOf(g))
 	}
-	for _, text := range []string{g.Reason, withCommands(g.Next)} {
+	for _, text := range texts {
 		if text != "" {
 			p.line(plain, "  "+printable(text))
 		}

@@ -7,10 +7,9 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/go-json-experiment/json"
-
 	"muster/api"
 	"muster/internal/edge/auth"
+	"muster/internal/engine/view"
 	"muster/internal/fleet"
 )
 
@@ -21,8 +20,8 @@ const givenPage = 1000
 type Consents interface {
 	// HeldGroups returns the held changes that wait now, ordered by key. Equal changes of one rollout are one group.
 	HeldGroups(ctx context.Context) ([]fleet.HeldGroup, error)
-	// AnswerGroup records an answer and returns the devices that have the change now. Without any it returns conflict.
-	AnswerGroup(ctx context.Context, answer fleet.GroupAnswer) ([]fleet.DeviceID, error)
+	// AnswerGroup records an answer for what was shown and still waits. Without any such change it returns conflict.
+	AnswerGroup(ctx context.Context, answer fleet.GroupAnswer) (fleet.GroupAnswered, error)
 	// GivenConsents returns the newest answers, at most `most`.
 	GivenConsents(ctx context.Context, most int) ([]fleet.GivenConsent, error)
 }
@@ -68,28 +67,37 @@ func (s *server) listConsents(r *request) (reply, error) {
 
 // sizeOfGroups estimates how many bytes of memory answering with the groups needs.
 func sizeOfGroups(groups []fleet.HeldGroup) (size int64) {
-	const copies, group, device = 3, 1000, 200
+	const copies, group, change, name = 3, 1000, 500, 100
 	for _, g := range groups {
-		size += copies * int64(group+len(g.From)+len(g.To)+device*len(g.Devices))
+		size += copies * group
+		for _, c := range g.Changes {
+			size += copies * int64(change+len(c.From)+len(c.To)+len(c.Reason)+name*len(c.Names.Devices))
+		}
 	}
 	return size
 }
 
 func wireGroup(g fleet.HeldGroup, registry *fleet.Registry) api.HeldGroup {
-	out := api.HeldGroup{Digest: g.Digest, Key: g.Key, From: g.From, To: g.To, Role: string(permissionFor(g).Needs()),
-		Reason: named(registry, g.Reason), Rollout: g.Rollout, Answers: []string{}, Templates: g.Templates()}
+	out := api.HeldGroup{Digest: g.Digest, Key: g.Key, Alike: g.Alike(), Role: string(permissionFor(g).Needs()),
+		Removes: g.Removes, Rollout: g.Rollout, Answers: []string{}, Templates: append([]int64{}, g.Templates...),
+		DeviceCount: len(g.Devices()), Changes: make([]api.HeldChange, len(g.Changes))}
 	if g.Consent {
 		out.Answers = append(out.Answers, string(fleet.AnswerConsent))
 	}
 	if g.Keep {
 		out.Answers = append(out.Answers, string(fleet.AnswerKeep))
 	}
-	ids := make([]fleet.DeviceID, len(g.Devices))
-	for i, d := range g.Devices {
-		ids[i] = d.Device
+	for i, c := range g.Changes {
+		out.Changes[i] = wireHeldChange(c, registry)
 	}
-	out.Devices = namedDevices(ids, registry)
 	return out
+}
+
+func wireHeldChange(c fleet.HeldChange, registry *fleet.Registry) api.HeldChange {
+	return api.HeldChange{DeviceID: string(c.Device), Label: registry.Label(c.Device), Digest: c.Digest, Key: c.Key,
+		From: c.From, To: c.To, Reason: named(registry, c.Reason), Names: api.ChangeNames{
+			Devices: namedDevices(c.Names.Devices, registry), Folders: append([]string{}, c.Names.Folders...),
+			Paths: append([]string{}, c.Names.Paths...)}}
 }
 
 // permissionFor returns the permission that a consent to the changes of a group needs.
@@ -113,6 +121,13 @@ func (s *server) answerConsents(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	inside, err := s.insideOf(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	if answer, err = view.PartOfAnswer(answer, r.who.Scope.Whole(), inside); err != nil {
+		return reply{}, err
+	}
 	groups, err := s.groupsFor(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -123,32 +138,39 @@ func (s *server) answerConsents(r *request) (reply, error) {
 		return reply{}, noSuchGroup()
 	}
 	g := groups[i]
-	if !r.who.Scope.Whole() {
-		answer.Devices = insideGroup(groups, answer)
-		if len(answer.Devices) == 0 {
-			return reply{}, noSuchGroup()
-		}
-	}
 	if answer.Answer == fleet.AnswerConsent && !r.who.May(permissionFor(g)) {
-		return reply{}, roleMissing(r.who, permissionFor(g), "may not consent to "+g.Key+": "+g.Reason)
+		return reply{}, roleMissing(r.who, permissionFor(g), "may not consent to "+g.Key+": "+g.Changes[0].Reason)
 	}
-	detail := string(answer.Answer)
-	if answer.Rollout != 0 {
-		detail = fmt.Sprintf("%s, for rollout %d", answer.Answer, answer.Rollout)
+	detail := fmt.Sprintf("%s, %d shown", answer.Answer, len(answer.Shown))
+	if answer.WholeRollout != 0 {
+		detail += fmt.Sprintf(", and all of rollout %d", answer.WholeRollout)
 	}
 	if err := s.record(r, "consents.answer", g.Key, detail); err != nil {
 		return reply{}, err
 	}
-	devices, err := s.Consents.AnswerGroup(r.Context(), answer)
+	done, err := s.Consents.AnswerGroup(r.Context(), answer)
 	if err != nil {
 		return reply{}, err
 	}
+	done.Waiting = view.PartOfHeldChanges(done.Waiting, inside)
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
 	}
-	return show(api.AnsweredConsents{Digest: g.Digest, Key: g.Key, Answer: string(answer.Answer), Rollout: answer.Rollout,
-		Devices: namedDevices(devices, registry), Next: afterAnswer(answer)})
+	return show(wireAnswered(answer, done, registry))
+}
+
+func wireAnswered(a fleet.GroupAnswer, done fleet.GroupAnswered, registry *fleet.Registry) api.AnsweredConsents {
+	keys := func(changes []fleet.HeldChange) []api.AnsweredKey {
+		all := make([]api.AnsweredKey, len(changes))
+		for i, c := range changes {
+			all[i] = api.AnsweredKey{DeviceID: string(c.Device), Label: registry.Label(c.Device), Key: c.Key}
+		}
+		return all
+	}
+	return api.AnsweredConsents{Digest: a.Digest, Key: done.Key, Answer: string(a.Answer), Rollout: a.WholeRollout,
+		NotShown: done.NotShown, Devices: namedDevices(fleet.DevicesOf(done.Changes), registry),
+		Changes: keys(done.Changes), Waiting: keys(done.Waiting), Next: afterAnswer(a, done)}
 }
 
 func noSuchGroup() error {
@@ -166,37 +188,7 @@ func (s *server) groupsFor(ctx context.Context) ([]fleet.HeldGroup, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := []fleet.HeldGroup{}
-	for _, g := range groups {
-		g.Devices = slices.DeleteFunc(slices.Clone(g.Devices), func(d fleet.HeldDevice) bool { return !inside(d.Device) })
-		if !inside(g.Of) { // Values and reason may name devices that share with this one.
-			note, _ := json.Marshal(elsewhere) // A constant string always encodes.
-			g.From, g.To, g.Reason = note, note, elsewhere
-		}
-		if len(g.Devices) > 0 {
-			seen = append(seen, g)
-		}
-	}
-	return seen, nil
-}
-
-// elsewhere replaces values that were found on a device outside of a caller's scope.
-const elsewhere = "GET devices/{deviceID}/plan of one of the devices shows what would be changed, and why"
-
-// insideGroup returns the devices for which a caller with a scope answers: only devices that the caller sees. Such an
-// answer never applies to members of the rollout that get the change later.
-func insideGroup(groups []fleet.HeldGroup, answer fleet.GroupAnswer) (meant []fleet.DeviceID) {
-	for _, g := range groups {
-		if g.Digest != answer.Digest {
-			continue
-		}
-		for _, d := range g.Devices {
-			if len(answer.Devices) == 0 || slices.Contains(answer.Devices, d.Device) {
-				meant = append(meant, d.Device)
-			}
-		}
-	}
-	return meant
+	return view.PartOfHeld(groups, inside), nil
 }
 
 // groupAnswer parses the body of an answer.
@@ -205,33 +197,49 @@ func groupAnswer(r *request) (fleet.GroupAnswer, error) {
 	if err != nil {
 		return fleet.GroupAnswer{}, err
 	}
-	if err := missing(map[string]bool{"digest": body.Digest == nil, "answer": body.Answer == nil}); err != nil {
+	if err := missing(map[string]bool{"digest": body.Digest == nil, "answer": body.Answer == nil,
+		"shown": len(body.Shown) == 0}); err != nil {
 		return fleet.GroupAnswer{}, err
 	}
-	answer := fleet.GroupAnswer{Digest: *body.Digest, Answer: fleet.Answer(*body.Answer),
-		Rollout: body.Rollout, Template: body.Template}
-	if answer.Answer != fleet.AnswerConsent && answer.Answer != fleet.AnswerKeep {
+	answer := fleet.GroupAnswer{Digest: *body.Digest, Answer: fleet.Answer(*body.Answer)}
+	switch {
+	case answer.Answer != fleet.AnswerConsent && answer.Answer != fleet.AnswerKeep:
 		return answer, fleet.Invalidf("answer", "an answer is consent or keep")
+	case body.WholeRollout && body.Rollout <= 0:
+		return answer, fleet.Invalidf("rollout", "an answer for a whole rollout names the rollout")
+	case body.WholeRollout:
+		answer.WholeRollout = body.Rollout
+	case body.Rollout != 0:
+		return answer, fleet.Invalidf("rollout", "only an answer with wholeRollout names a rollout: without it the answer "+
+			"is for what was shown")
 	}
-	for _, text := range body.Devices {
-		id, err := fleet.ParseDeviceID(text)
+	for _, shown := range body.Shown {
+		id, err := fleet.ParseDeviceID(shown.DeviceID)
 		if err != nil {
-			return answer, at("devices", err)
+			return answer, at("shown", err)
 		}
-		answer.Devices = append(answer.Devices, id)
+		if shown.Digest == "" {
+			return answer, fleet.Invalidf("shown", "each change that was shown has a digest")
+		}
+		answer.Shown = append(answer.Shown, fleet.ShownChange{Device: id, Digest: shown.Digest})
 	}
 	return answer, nil
 }
 
 // afterAnswer says what happens after an answer, for people.
-func afterAnswer(a fleet.GroupAnswer) string {
+func afterAnswer(a fleet.GroupAnswer, done fleet.GroupAnswered) string {
 	next := "The changes are sent now"
 	if a.Answer == fleet.AnswerKeep {
 		next = "What is there becomes what Muster leaves alone"
 	}
 	next += "; a device that cannot be reached follows when it can, within a day of being reached."
-	if a.Rollout != 0 && len(a.Devices) == 0 && a.Template == 0 {
-		next += fmt.Sprintf(" Members of rollout %d that get the same change later use the answer too.", a.Rollout)
+	if a.WholeRollout != 0 {
+		next += fmt.Sprintf(" Members of rollout %d use the answer for equal changes, now and later; %d of them were not "+
+			"shown.", a.WholeRollout, done.NotShown)
+	}
+	if waiting := len(fleet.DevicesOf(done.Waiting)); waiting > 0 {
+		next += fmt.Sprintf(" %d more of the group joined or have another change by now, and wait: GET "+
+			Prefix+"/consents shows them.", waiting)
 	}
 	return next + " GET " + Prefix + "/consents/given shows what became of it."
 }

@@ -23,12 +23,28 @@ type consents struct {
 
 func (c *consents) HeldGroups(context.Context) ([]fleet.HeldGroup, error) { return c.groups, nil }
 
-func (c *consents) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) ([]fleet.DeviceID, error) {
-	if c.conflict {
-		return nil, &fleet.Error{Code: fleet.CodeConflict, Message: "no device", Hint: "GET consents."}
+func (c *consents) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) (done fleet.GroupAnswered, err error) {
+	for _, g := range c.groups {
+		if g.Digest != a.Digest {
+			continue
+		}
+		done.Key = g.Key
+		for _, change := range g.Changes {
+			if slices.Contains(a.Shown, fleet.ShownChange{Device: change.Device, Digest: change.Digest}) {
+				done.Changes = append(done.Changes, change)
+			} else {
+				done.Waiting = append(done.Waiting, change)
+			}
+		}
+	}
+	if len(done.Changes) == 0 || c.conflict {
+		return fleet.GroupAnswered{}, &fleet.Error{Code: fleet.CodeConflict, Message: "no device", Hint: "GET consents."}
 	}
 	c.answered, c.by = append(c.answered, a), append(c.by, fleet.ActorOf(ctx))
-	return []fleet.DeviceID{idA}, nil
+	if a.WholeRollout != 0 {
+		done.NotShown = 5
+	}
+	return done, nil
 }
 
 func (c *consents) GivenConsents(_ context.Context, most int) ([]fleet.GivenConsent, error) {
@@ -39,14 +55,15 @@ func (c *consents) GivenConsents(_ context.Context, most int) ([]fleet.GivenCons
 func asking(t *testing.T) (*world, *consents) {
 	w := newWorld(t)
 	w.device(idA, "one")
+	folder := func(id fleet.DeviceID, digest string) fleet.HeldChange {
+		return fleet.HeldChange{Device: id, Digest: digest, Key: "folders.p", From: []byte(`{"id":"p","path":"/p"}`),
+			To: []byte("null"), Reason: "it goes", Names: fleet.Names{Devices: []fleet.DeviceID{idA}, Paths: []string{"/p"}}}
+	}
 	f := &consents{groups: []fleet.HeldGroup{
-		{Digest: "aaa", Key: "folders.p", From: []byte(`{"id":"p"}`), To: []byte("null"), Reason: "it goes", Consent: true,
-			Keep:    true,
-			Removes: true, Rollout: 7, Devices: []fleet.HeldDevice{{Device: idA, Templates: []int64{2}},
-				{Device: idB, Templates: []int64{1, 2}}}},
-		{Digest: "bbb", Key: "gui.apiKey", From: []byte(`"********"`), To: []byte(`"********"`), Reason: "access",
-			Consent: true,
-			Devices: []fleet.HeldDevice{{Device: idA}}},
+		{Digest: "aaa", Key: "folders.p", Consent: true, Keep: true, Removes: true, Rollout: 7, Templates: []int64{1, 2},
+			Changes: []fleet.HeldChange{folder(idA, "a1"), folder(idB, "a2")}},
+		{Digest: "bbb", Key: "gui.apiKey", Consent: true, Changes: []fleet.HeldChange{{Device: idA, Digest: "b1",
+			Key: "gui.apiKey", From: []byte(`"********"`), To: []byte(`"********"`), Reason: "access"}}},
 	}}
 	w.api.Consents = f
 	w.api = newServer(w.api.Options)
@@ -66,8 +83,15 @@ func TestWhatWaitsIsListedWithItsAnswers(t *testing.T) {
 	g := groups[0]
 	if g.Role != "operator" || !slices.Equal(g.Answers, []string{"consent", "keep"}) ||
 		!slices.Equal(g.Templates, []int64{1, 2}) ||
-		g.Rollout != 7 || len(g.Devices) != 2 || g.Devices[0] != (api.NamedDevice{DeviceID: string(idA), Label: "one"}) {
-		t.Errorf("got %+v", g)
+		g.Rollout != 7 || g.DeviceCount != 2 || len(g.Changes) != 2 || !g.Alike || !g.Removes {
+		t.Fatalf("got %+v", g)
+	}
+	for i, c := range g.Changes {
+		if c.DeviceID != string([]fleet.DeviceID{idA, idB}[i]) || c.Digest == "" || c.Key != "folders.p" ||
+			string(c.From) != `{"id":"p","path":"/p"}` || c.Reason != "it goes" || !slices.Equal(c.Names.Paths, []string{"/p"}) ||
+			c.Names.Folders == nil || c.Names.Devices[0] != (api.NamedDevice{DeviceID: string(idA), Label: "one"}) {
+			t.Errorf("got %+v", c)
+		}
 	}
 	if g := groups[1]; g.Role != "admin" || !slices.Equal(g.Answers, []string{"consent"}) || g.Templates == nil {
 		t.Errorf("got %+v", g)
@@ -75,23 +99,33 @@ func TestWhatWaitsIsListedWithItsAnswers(t *testing.T) {
 }
 
 func TestAnAnswerNeedsTheRoleThatTheChangeNeeds(t *testing.T) {
+	one, key := `"shown":[{"deviceID":"`+string(idA)+`","digest":"a1"}]`, `"shown":[{"deviceID":"`+string(idA)+`","digest":"b1"}]`
 	for name, one := range map[string]struct {
 		role   fleet.Role
 		body   string
 		status int
 	}{
-		"viewer, removal":   {fleet.RoleViewer, `{"digest":"aaa","answer":"consent"}`, http.StatusForbidden},
-		"operator, removal": {fleet.RoleOperator, `{"digest":"aaa","answer":"consent","rollout":7}`, http.StatusOK},
-		"operator, keep":    {fleet.RoleOperator, `{"digest":"aaa","answer":"keep"}`, http.StatusOK},
-		"operator, API key": {fleet.RoleOperator, `{"digest":"bbb","answer":"consent"}`, http.StatusForbidden},
-		"author, API key":   {fleet.RoleAuthor, `{"digest":"bbb","answer":"consent"}`, http.StatusForbidden},
-		"admin, API key":    {fleet.RoleAdmin, `{"digest":"bbb","answer":"consent"}`, http.StatusOK},
-		"no digest":         {fleet.RoleAdmin, `{"answer":"consent"}`, http.StatusUnprocessableEntity},
-		"no answer":         {fleet.RoleAdmin, `{"digest":"aaa"}`, http.StatusUnprocessableEntity},
-		"another answer":    {fleet.RoleAdmin, `{"digest":"aaa","answer":"yes"}`, http.StatusUnprocessableEntity},
-		"no device": {fleet.RoleAdmin, `{"digest":"aaa","answer":"keep","devices":["x"]}`,
+		"viewer, removal":   {fleet.RoleViewer, `{"digest":"aaa","answer":"consent",` + one + `}`, http.StatusForbidden},
+		"operator, removal": {fleet.RoleOperator, `{"digest":"aaa","answer":"consent",` + one + `,"wholeRollout":true,"rollout":7}`, http.StatusOK},
+		"operator, keep":    {fleet.RoleOperator, `{"digest":"aaa","answer":"keep",` + one + `}`, http.StatusOK},
+		"operator, API key": {fleet.RoleOperator, `{"digest":"bbb","answer":"consent",` + key + `}`, http.StatusForbidden},
+		"author, API key":   {fleet.RoleAuthor, `{"digest":"bbb","answer":"consent",` + key + `}`, http.StatusForbidden},
+		"admin, API key":    {fleet.RoleAdmin, `{"digest":"bbb","answer":"consent",` + key + `}`, http.StatusOK},
+		"no digest":         {fleet.RoleAdmin, `{"answer":"consent",` + one + `}`, http.StatusUnprocessableEntity},
+		"no answer":         {fleet.RoleAdmin, `{"digest":"aaa",` + one + `}`, http.StatusUnprocessableEntity},
+		"another answer":    {fleet.RoleAdmin, `{"digest":"aaa","answer":"yes",` + one + `}`, http.StatusUnprocessableEntity},
+		"no device": {fleet.RoleAdmin, `{"digest":"aaa","answer":"keep","shown":[{"deviceID":"x","digest":"a1"}]}`,
 			http.StatusUnprocessableEntity},
-		"a digest of no group": {fleet.RoleAdmin, `{"digest":"ccc","answer":"consent"}`, http.StatusConflict},
+		"nothing shown": {fleet.RoleAdmin, `{"digest":"aaa","answer":"keep","shown":[]}`, http.StatusUnprocessableEntity},
+		"no digest of a change": {fleet.RoleAdmin, `{"digest":"aaa","answer":"keep","shown":[{"deviceID":"` + string(idA) +
+			`","digest":""}]}`, http.StatusUnprocessableEntity},
+		"a whole rollout without one": {fleet.RoleAdmin, `{"digest":"aaa","answer":"keep",` + one + `,"wholeRollout":true}`,
+			http.StatusUnprocessableEntity},
+		"a rollout that is not meant as a whole": {fleet.RoleAdmin, `{"digest":"aaa","answer":"keep",` + one +
+			`,"rollout":7}`, http.StatusUnprocessableEntity},
+		"as older clients did": {fleet.RoleAdmin, `{"digest":"aaa","answer":"keep","devices":["` + string(idA) + `"]}`,
+			http.StatusUnprocessableEntity},
+		"a digest of no group": {fleet.RoleAdmin, `{"digest":"ccc","answer":"consent",` + one + `}`, http.StatusConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, f := asking(t)
@@ -108,7 +142,9 @@ func TestAnAnswerNeedsTheRoleThatTheChangeNeeds(t *testing.T) {
 			}
 			if len(f.answered) != 1 || f.by[0] != string(one.role) || len(got.Devices) != 1 || got.Devices[0].Label != "one" ||
 				!strings.Contains(got.Next, "/consents/given") || strings.Contains(got.Next,
-				"rollout 7") != (f.answered[0].Rollout == 7) {
+				"rollout 7") != (f.answered[0].WholeRollout == 7) ||
+				strings.Contains(got.Next, "5 of them were not shown") != (got.NotShown == 5) ||
+				len(got.Changes) != 1 || len(got.Waiting) != len(f.groups[0].Changes)-1 && got.Key == "folders.p" {
 				t.Errorf("got %+v of %+v by %v", got, f.answered, f.by)
 			}
 			entries, err := w.store.Audit(t.Context(), fleet.AuditQuery{Limit: 1})
@@ -122,7 +158,8 @@ func TestAnAnswerNeedsTheRoleThatTheChangeNeeds(t *testing.T) {
 func TestAnAnswerThatComesTooLateIsAConflict(t *testing.T) {
 	w, f := asking(t)
 	f.conflict = true
-	w.problem(http.StatusConflict, answering(fleet.RoleAdmin, `{"digest":"aaa","answer":"consent"}`))
+	one := `"shown":[{"deviceID":"` + string(idA) + `","digest":"a1"}]`
+	w.problem(http.StatusConflict, answering(fleet.RoleAdmin, `{"digest":"aaa","answer":"consent",`+one+`}`))
 }
 
 func TestAnswersAreListedWithWhatBecameOfThem(t *testing.T) {

@@ -199,26 +199,31 @@ func TestAnAnswerOfAScopedOperatorCountedForDevicesOutside(t *testing.T) {
 		t.Helper()
 		w.as(fleet.RoleOperator, status, call{method: http.MethodPost, path: Prefix + "/consents", body: body})
 	}
-	answer(http.StatusOK, `{"digest":"both","answer":"consent","rollout":1}`)
-	answer(http.StatusOK, fmt.Sprintf(`{"digest":"both","answer":"consent","devices":[%q,%q]}`, idA, idB))
-	answer(http.StatusConflict, fmt.Sprintf(`{"digest":"both","answer":"consent","devices":[%q]}`, idB))
-	answer(http.StatusConflict, `{"digest":"theirs","answer":"consent"}`)
+	shown := func(of ...string) string { // device and digest in turn
+		var all []string
+		for i := 0; i < len(of); i += 2 {
+			all = append(all, fmt.Sprintf(`{"deviceID":%q,"digest":%q}`, of[i], of[i+1]))
+		}
+		return `"shown":[` + strings.Join(all, ",") + `]`
+	}
+	inside, outside := string(idA), string(idB)
+	answer(http.StatusOK, `{"digest":"both","answer":"consent",`+shown(inside, "a")+`}`)
+	answer(http.StatusOK, `{"digest":"both","answer":"consent",`+shown(inside, "a", outside, "b")+`}`)
+	answer(http.StatusForbidden, `{"digest":"both","answer":"consent",`+shown(inside, "a")+
+		`,"rollout":1,"wholeRollout":true}`)
+	answer(http.StatusConflict, `{"digest":"both","answer":"consent",`+shown(outside, "b")+`}`)
+	answer(http.StatusConflict, `{"digest":"theirs","answer":"consent",`+shown(outside, "c")+`}`)
 	for _, given := range w.consents.answered {
-		if !slices.Equal(given.Devices, []fleet.DeviceID{idA}) {
-			t.Errorf("the answer is for %v", given.Devices)
+		if !slices.Equal(given.Shown, []fleet.ShownChange{{Device: idA, Digest: "a"}}) {
+			t.Errorf("the answer is for %v", given.Shown)
 		}
 	}
 	if len(w.consents.answered) != 2 {
 		t.Errorf("%d answers were recorded", len(w.consents.answered))
 	}
-	if groups := w.seen("/consents"); !strings.Contains(groups, elsewhere) || strings.Contains(groups, "theirs") {
+	if groups := w.seen("/consents"); !strings.Contains(groups, `"from":"own"`) || strings.Contains(groups, "theirs") ||
+		!strings.Contains(groups, `"deviceCount":1`) {
 		t.Errorf("got %s", groups)
-	}
-	w.consents.groups[0].Of = idA
-	w.consents.groups[0].From = []byte(`"own"`)
-	w.consents.groups[0].Reason = "own"
-	if groups := w.seen("/consents"); strings.Contains(groups, elsewhere) || !strings.Contains(groups, `"from":"own"`) {
-		t.Errorf("the values of a device inside are hidden: %s", groups)
 	}
 }
 

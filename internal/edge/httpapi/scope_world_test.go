@@ -214,10 +214,11 @@ func (w *roomy) fill() {
 	w.pendings = &pendings{all: []fleet.Pending{{Device: idA, From: idC, Name: "new"},
 		{Device: idB, From: idC, Name: hidden}}}
 	w.consents = &consents{groups: []fleet.HeldGroup{
-		{Digest: "both", Key: "folders.p", Of: idB, From: []byte(`"` + hidden + `"`), To: []byte("null"), Reason: hidden,
-			Consent: true, Removes: true, Rollout: 1, Devices: []fleet.HeldDevice{{Device: idA}, {Device: idB}}},
-		{Digest: "theirs", Key: hidden, Of: idB, From: []byte("1"), To: []byte("2"), Reason: hidden, Consent: true,
-			Removes: true, Devices: []fleet.HeldDevice{{Device: idB}}},
+		{Digest: "both", Key: "folders.p", Consent: true, Removes: true, Rollout: 1, Changes: []fleet.HeldChange{
+			{Device: idA, Digest: "a", Key: "folders.p", From: []byte(`"own"`), To: []byte("null"), Reason: "own"},
+			{Device: idB, Digest: "b", Key: "folders.p", From: []byte(`"` + hidden + `"`), To: []byte("null"), Reason: hidden}}},
+		{Digest: "theirs", Key: hidden, Consent: true, Removes: true, Changes: []fleet.HeldChange{{Device: idB, Digest: "c",
+			Key: hidden, From: []byte("1"), To: []byte("2"), Reason: hidden}}},
 	}, given: []fleet.GivenConsent{{Consent: fleet.Consent{ID: 2, Device: idB, Key: hidden}},
 		{Consent: fleet.Consent{ID: 1, Device: idA, Key: "mine"}}}}
 	member := func(ids ...fleet.DeviceID) (all []fleet.RolloutMember) {

@@ -41,7 +41,7 @@ func (s *server) listWaiting(r *request) (reply, error) {
 		if err := s.take(ctx, copies*waiting.Size()); err != nil {
 			return reply{}, err
 		}
-		return show(wireWaiting(waiting, only))
+		return show(wireWaiting(waiting, only, from.Registry))
 	})
 }
 
@@ -139,22 +139,25 @@ func (s *server) waitingRollouts(ctx context.Context) (waiting []view.WaitingRol
 	return waiting, nil
 }
 
-func wireWaiting(waiting view.Waiting, only string) api.Waiting {
+func wireWaiting(waiting view.Waiting, only string, registry *fleet.Registry) api.Waiting {
 	out := api.Waiting{Groups: []api.WaitingGroup{}, Devices: waiting.Devices}
 	for _, g := range waiting.Groups {
 		if only == "" || g.ID == only {
-			out.Groups = append(out.Groups, wireWaitingGroup(g, only != ""))
+			out.Groups = append(out.Groups, wireWaitingGroup(g, only != "", registry))
 		}
 	}
 	return out
 }
 
-func wireWaitingGroup(g *view.WaitingGroup, allDevices bool) api.WaitingGroup {
+func wireWaitingGroup(g *view.WaitingGroup, allDevices bool, registry *fleet.Registry) api.WaitingGroup {
 	out := api.WaitingGroup{ID: g.ID, Cause: string(g.Cause), Severity: string(g.Severity), Subject: g.Subject,
 		Reason: g.Reason, Next: g.Next, Since: moment(g.Since), Templates: []int64{}, DeviceCount: g.Count,
 		Devices: []api.WaitingDevice{}, Actions: actionsFor(g)}
 	if g.Held != nil {
-		out.From, out.To, out.Rollout, out.Templates = g.Held.From, g.Held.To, g.Held.Rollout, g.Held.Templates()
+		out.Rollout, out.Templates = g.Held.Rollout, append(out.Templates, g.Held.Templates...)
+		if g.Held.Alike() {
+			out.From, out.To = g.Held.Changes[0].From, g.Held.Changes[0].To
+		}
 	}
 	if g.Rollout != nil {
 		out.Rollout = g.Rollout.ID
@@ -164,13 +167,13 @@ func wireWaitingGroup(g *view.WaitingGroup, allDevices bool) api.WaitingGroup {
 		devices = devices[:min(len(devices), firstWaiting)]
 	}
 	for _, device := range devices {
-		out.Devices = append(out.Devices, wireWaitingDevice(g, device))
+		out.Devices = append(out.Devices, wireWaitingDevice(g, device, registry))
 	}
 	return out
 }
 
 // wireWaitingDevice gives a device the values for the placeholders of the actions of its group.
-func wireWaitingDevice(g *view.WaitingGroup, device view.WaitingDevice) api.WaitingDevice {
+func wireWaitingDevice(g *view.WaitingGroup, device view.WaitingDevice, registry *fleet.Registry) api.WaitingDevice {
 	values := map[string]string{"deviceID": string(device.ID)}
 	if device.Pending != nil {
 		values["pendingID"] = pendingID(*device.Pending)
@@ -178,5 +181,10 @@ func wireWaitingDevice(g *view.WaitingGroup, device view.WaitingDevice) api.Wait
 	if g.Cause == fleet.WaitPinMismatch || g.Cause == fleet.WaitUnconfirmed {
 		values["fingerprint"] = device.Shown
 	}
-	return api.WaitingDevice{DeviceID: string(device.ID), Label: device.Label, Detail: device.Detail, Values: values}
+	out := api.WaitingDevice{DeviceID: string(device.ID), Label: device.Label, Detail: device.Detail, Values: values,
+		Held: make([]api.HeldChange, len(device.Held))}
+	for i, c := range device.Held {
+		out.Held[i] = wireHeldChange(c, registry)
+	}
+	return out
 }

@@ -91,11 +91,11 @@ func TestFailuresOfOneCauseWaitTogether(t *testing.T) {
 func TestHeldChangesWaitWithTheRequestsThatAnswerThem(t *testing.T) {
 	w := newStocked(t)
 	asked := &consents{groups: []fleet.HeldGroup{
-		{Digest: "aaabbbcccdddeee", Key: "folders.p", From: []byte(`{"id":"p"}`), To: []byte("null"), Reason: "it goes",
-			Consent: true, Keep: true, Removes: true, Rollout: 7, Devices: []fleet.HeldDevice{{Device: idA,
-				Templates: []int64{2}}}},
-		{Digest: "never", Key: "gui.enabled", From: []byte("true"), To: []byte("false"), Reason: "no way",
-			Devices: []fleet.HeldDevice{{Device: idB}}},
+		{Digest: "aaabbbcccdddeee", Key: "folders.p", Consent: true, Keep: true, Removes: true, Rollout: 7,
+			Templates: []int64{2}, Changes: []fleet.HeldChange{{Device: idA, Digest: "a1", Key: "folders.p",
+				From: []byte(`{"id":"p"}`), To: []byte("null"), Reason: "it goes"}}},
+		{Digest: "never", Key: "gui.enabled", Changes: []fleet.HeldChange{{Device: idB, Digest: "b1", Key: "gui.enabled",
+			From: []byte("true"), To: []byte("false"), Reason: "no way"}}},
 	}}
 	w.with(func(o *Options) { o.Consents = asked })
 	held := fleet.State{Connection: fleet.Online, Configuration: fleet.ConfigHeld, Reason: "waits"}
@@ -111,20 +111,33 @@ func TestHeldChangesWaitWithTheRequestsThatAnswerThem(t *testing.T) {
 	if string(g.From) != `{"id":"p"}` || string(g.To) != "null" || g.Rollout != 7 ||
 		!slices.Equal(g.Templates, []int64{2}) ||
 		g.DeviceCount != 1 ||
-		g.Reason != "it goes" {
+		g.Reason != "it goes" || len(g.Devices[0].Held) != 1 || g.Devices[0].Held[0].Digest != "a1" {
 		t.Errorf("got %+v", g)
 	}
-	consent := action(t, g, "consent")
-	if !consent.Removes || consent.Role != "operator" || consent.Each ||
-		consent.Command != "muster consent aaabbbcccddd --rollout 7" {
-		t.Errorf("got %+v", consent)
+	for name, command := range map[string]string{"consent": "muster consent aaabbbcccddd",
+		"keep": "muster consent aaabbbcccddd --keep", "consentRollout": "muster consent aaabbbcccddd --rollout 7",
+		"keepRollout": "muster consent aaabbbcccddd --rollout 7 --keep"} {
+		a := action(t, g, name)
+		if a.Removes != strings.HasPrefix(name, "consent") || a.Role != "operator" || a.Each || !a.Shown ||
+			a.Command != command {
+			t.Errorf("got %+v", a)
+		}
+		w.problem(http.StatusUnprocessableEntity, w.request(a, g.Devices[0])) // nothing was shown
+		var body api.AnswerConsents
+		if err := json.Unmarshal(a.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		body.Shown = []api.ShownChange{{DeviceID: g.Devices[0].DeviceID, Digest: g.Devices[0].Held[0].Digest}}
+		a.Body, _ = json.Marshal(body)
+		w.want(http.StatusOK, w.request(a, g.Devices[0]))
+		given := asked.answered[len(asked.answered)-1]
+		if given.Digest != "aaabbbcccdddeee" || (given.WholeRollout == 7) != strings.HasSuffix(name, "Rollout") ||
+			!strings.HasPrefix(name, string(given.Answer)) {
+			t.Errorf("%s answered %+v", name, given)
+		}
 	}
-	for _, name := range []string{"consent", "keep"} {
-		w.want(http.StatusOK, w.request(action(t, g, name), g.Devices[0]))
-	}
-	if len(asked.answered) != 2 || asked.answered[0].Digest != "aaabbbcccdddeee" || asked.answered[0].Rollout != 7 ||
-		asked.answered[1].Answer != fleet.AnswerKeep {
-		t.Errorf("the actions of the group answered %+v", asked.answered)
+	if first := g.Actions[0]; first.Name != "consent" {
+		t.Errorf("the usual answer is %+v, want the one for what is shown", first)
 	}
 }
 

@@ -57,30 +57,43 @@ func actionsFor(g *view.WaitingGroup) []api.WaitingAction {
 	return []api.WaitingAction{}
 }
 
+// heldActions answer what is shown of a group. To answer for all members of a rollout is a choice of its own.
 func heldActions(held fleet.HeldGroup) []api.WaitingAction {
 	actions := []api.WaitingAction{}
 	if held.Consent {
-		actions = append(actions, answerTo(held, fleet.AnswerConsent))
+		actions = append(actions, answerTo(held, fleet.AnswerConsent, false))
 	}
 	if held.Keep {
-		actions = append(actions, answerTo(held, fleet.AnswerKeep))
+		actions = append(actions, answerTo(held, fleet.AnswerKeep, false))
+	}
+	if held.Rollout == 0 {
+		return actions
+	}
+	if held.Consent {
+		actions = append(actions, answerTo(held, fleet.AnswerConsent, true))
+	}
+	if held.Keep {
+		actions = append(actions, answerTo(held, fleet.AnswerKeep, true))
 	}
 	return actions
 }
 
-func answerTo(held fleet.HeldGroup, answer fleet.Answer) api.WaitingAction {
-	given := string(answer)
+// answerTo is the action that gives this answer. Who answers puts into its body the changes that were shown.
+func answerTo(held fleet.HeldGroup, answer fleet.Answer, wholeRollout bool) api.WaitingAction {
+	given, name := string(answer), string(answer)
+	body := api.AnswerConsents{Digest: &held.Digest, Answer: &given, Shown: []api.ShownChange{}}
 	command := "muster consent " + held.Digest[:min(12, len(held.Digest))]
-	if held.Rollout != 0 {
+	if wholeRollout {
+		name += "Rollout"
+		body.WholeRollout, body.Rollout = true, held.Rollout
 		command += fmt.Sprintf(" --rollout %d", held.Rollout)
 	}
 	needs := permissionFor(held)
 	if answer == fleet.AnswerKeep {
 		needs, command = auth.Apply, command+" --keep"
 	}
-	body := api.AnswerConsents{Digest: &held.Digest, Answer: &given, Rollout: held.Rollout}
-	action := typed(act(given, http.MethodPost, "/consents", body, needs), command)
-	action.Removes = held.Removes && answer == fleet.AnswerConsent
+	action := typed(act(name, http.MethodPost, "/consents", body, needs), command)
+	action.Removes, action.Shown = held.Removes && answer == fleet.AnswerConsent, true
 	return action
 }
 

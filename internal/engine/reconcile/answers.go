@@ -117,7 +117,7 @@ func (p *pass) findAnswers(ctx context.Context, now planned) (found bool, err er
 // fromGroups gives the consents that the device gets from groups, the answers for all members of its rollout.
 func (p *pass) fromGroups(now planned, groups []fleet.GroupConsent) []fleet.Consent {
 	var consents []fleet.Consent
-	grouping := p.grouping(now.current)
+	grouping := p.grouping(now)
 	for _, c := range now.plan.Changes {
 		if !p.waitsForAnswer(c) {
 			continue
@@ -141,7 +141,7 @@ func (p *pass) answers(now planned, g fleet.GroupConsent, c plan.Change, groupin
 		return c.RemovesOrCreatesAgain() && !slices.Contains(g.Waited, fleet.HeldAll) &&
 			!slices.Contains(g.Waited, c.Wish().Keyed(p.o.DigestKey))
 	}
-	return g.Change == grouping.Digest(c)
+	return g.Change == grouping.Equal(c)
 }
 
 // keepAnswered makes the present value the base of each key for which a person answered keep.
@@ -207,16 +207,12 @@ func (p *pass) mayBeConsentedTo(now planned, c plan.Change) bool {
 // rememberHeld notes which changes of the plan wait for a person's answer.
 func (p *pass) rememberHeld(now planned) {
 	var held []plan.NewlyHeld
-	grouping := p.grouping(now.current)
+	grouping := p.grouping(now)
 	for _, c := range now.plan.Changes {
 		if !p.waitsForAnswer(c) || len(held) == plan.MaxHeld {
 			continue
 		}
-		held = append(held, plan.NewlyHeld{
-			Change: plan.HeldChange{Key: c.Key.String(), Digest: c.ConsentDigest(p.id, p.o.DigestKey),
-				Templates: c.Templates},
-			Shown: grouping.HeldGroup(c, p.mayBeConsentedTo(now, c)),
-		})
+		held = append(held, grouping.Held(p.id, c, p.mayBeConsentedTo(now, c)))
 	}
 	p.held.Put(p.id, held)
 }

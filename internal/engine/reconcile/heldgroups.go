@@ -9,8 +9,10 @@ import (
 	"muster/internal/fleet"
 )
 
-func (e *Engine) grouping(r *fleet.Registry) plan.Grouping {
-	return plan.Grouping{Key: e.o.DigestKey, Registered: func(id fleet.DeviceID) bool { return r.Devices[id] != nil }}
+// grouping tells which held changes of the planned device are equal to those of other devices.
+func (p *pass) grouping(now planned) plan.Grouping {
+	return plan.Grouping{Key: p.o.DigestKey, Templates: now.templates,
+		Registered: func(id fleet.DeviceID) bool { return now.current.Devices[id] != nil }}
 }
 
 // HeldGroups gives the held changes that wait for an answer, ordered by key. A group has equal changes of devices in
@@ -23,51 +25,65 @@ func (e *Engine) HeldGroups(ctx context.Context) ([]fleet.HeldGroup, error) {
 	return e.held.Groups(rollouts), nil
 }
 
-// AnswerGroup records a person's answer to equal held changes. The answer is for the devices that have such a change
-// now, which AnswerGroup returns. Where it names a rollout, and neither devices nor a template, it is also for
-// members of the rollout that get such a change later. The passes over these devices begin at once and use the
-// answer. AnswerGroup is conflict when none of the devices that the answer names has such a change.
-func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) ([]fleet.DeviceID, error) {
+// AnswerGroup records a person's answer for the changes that the person was shown and that still wait. With
+// WholeRollout it also records the answer for equal changes of all members of the rollout, now and later. The passes
+// over these devices begin at once and use the answer. AnswerGroup is conflict when nothing of what was shown waits.
+func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) (fleet.GroupAnswered, error) {
 	rollouts, err := e.o.Store.RolloutsOfDevices(ctx)
 	if err != nil {
-		return nil, err
+		return fleet.GroupAnswered{}, err
 	}
-	key, changes, err := e.held.Meant(a, rollouts)
+	covered, err := e.held.Covers(a, rollouts)
 	if err != nil {
-		return nil, err
+		return fleet.GroupAnswered{}, err
 	}
-	now, devices := time.Now(), make([]fleet.DeviceID, 0, len(changes))
-	consents := make([]fleet.Consent, 0, len(changes))
-	for device, those := range changes {
-		devices = append(devices, device)
-		for _, c := range those {
-			consents = append(consents, fleet.Consent{Device: device, Key: c.Key, Answer: a.Answer, Change: c.Digest,
-				By: fleet.ActorOf(ctx), At: now, Until: now.Add(fleet.ConsentTime)})
+	answered := fleet.GroupAnswered{Key: covered.Key, Changes: covered.Changes(), Waiting: covered.Waiting}
+	wake := fleet.DevicesOf(answered.Changes)
+	if err := e.recordGroup(ctx, a, covered); err != nil {
+		return fleet.GroupAnswered{}, during("record the answer", err)
+	}
+	if a.WholeRollout != 0 {
+		wake = nil // all members, as a pass under way may have read the answers before this one
+		for id, rollout := range rollouts {
+			if rollout != a.WholeRollout {
+				continue
+			}
+			wake = append(wake, id)
+			if !slices.ContainsFunc(a.Shown, func(s fleet.ShownChange) bool { return s.Device == id }) {
+				answered.NotShown++
+			}
 		}
 	}
-	// An answer that names devices or a template is for these only, and not for members that get the change later.
-	everyMember := a.Rollout != 0 && len(a.Devices) == 0 && a.Template == 0
-	if !everyMember {
-		_, err = e.o.Store.PutConsents(ctx, consents)
-	} else {
-		group := fleet.GroupConsent{Rollout: a.Rollout, Key: key, Change: a.Digest, Answer: a.Answer,
-			By: fleet.ActorOf(ctx), At: now}
-		_, _, err = e.o.Store.PutGroupConsent(ctx, group, consents)
-	}
-	if err != nil {
-		return nil, during("record the answer", err)
-	}
-	slices.Sort(devices)
-	if !everyMember {
-		e.Wake(devices)
-		return devices, nil
-	}
-	var members []fleet.DeviceID // all of them, as a pass under way may have read the answers before this one
-	for id, rollout := range rollouts {
-		if rollout == a.Rollout {
-			members = append(members, id)
+	e.Wake(wake)
+	return answered, nil
+}
+
+// recordGroup records an answer: one consent for each covered change, and for a whole rollout one group consent for
+// each different change that was shown.
+func (e *Engine) recordGroup(ctx context.Context, a fleet.GroupAnswer, covered plan.Covered) error {
+	by, now := fleet.ActorOf(ctx), time.Now()
+	var consents []fleet.Consent
+	for _, part := range covered.Parts {
+		var given []fleet.Consent
+		for _, c := range part.Changes {
+			if c.Digest != "" { // One that has no digest uses the group consent.
+				given = append(given, fleet.Consent{Device: c.Device, Key: c.Key, Answer: a.Answer, Change: c.Digest, By: by,
+					At: now, Until: now.Add(fleet.ConsentTime)})
+			}
+		}
+		if a.WholeRollout == 0 {
+			consents = append(consents, given...)
+			continue
+		}
+		group := fleet.GroupConsent{Rollout: a.WholeRollout, Key: covered.Key, Change: part.Equal, Answer: a.Answer, By: by,
+			At: now}
+		if _, _, err := e.o.Store.PutGroupConsent(ctx, group, given); err != nil {
+			return err
 		}
 	}
-	e.Wake(members)
-	return devices, nil
+	if len(consents) == 0 {
+		return nil
+	}
+	_, err := e.o.Store.PutConsents(ctx, consents)
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"muster/internal/core/plan"
 	"muster/internal/engine/reconcile"
 	"muster/internal/fleet"
 )
@@ -27,6 +28,13 @@ func (b *bench) wake() {
 	synctest.Wait()
 }
 
+// equal is the digest that group consents name, of the first change of the plan.
+func (b *bench) equal() string {
+	b.t.Helper()
+	registered := func(id fleet.DeviceID) bool { return id == b.id }
+	return plan.Grouping{Key: []byte("k"), Registered: registered}.Equal(b.plan().Changes[0])
+}
+
 // noGroup checks that no question is left.
 func (b *bench) noGroup() {
 	b.t.Helper()
@@ -35,13 +43,23 @@ func (b *bench) noGroup() {
 	}
 }
 
-// answers gives an answer to the only group.
+// allShown are the changes of a group, as an answer names them.
+func allShown(g fleet.HeldGroup) (shown []fleet.ShownChange) {
+	for _, c := range g.Changes {
+		shown = append(shown, fleet.ShownChange{Device: c.Device, Digest: c.Digest})
+	}
+	return shown
+}
+
+// answers gives an answer to everything that the only group shows.
 func (b *bench) answers(a fleet.GroupAnswer) {
 	b.t.Helper()
-	a.Digest = b.group().Digest
+	g := b.group()
+	a.Digest, a.Shown = g.Digest, allShown(g)
 	ctx := fleet.WithActor(b.t.Context(), "nora")
-	if got, err := b.engine.AnswerGroup(ctx, a); err != nil || !slices.Equal(got, []fleet.DeviceID{b.id}) {
-		b.t.Fatalf("got %v, %v", got, err)
+	got, err := b.engine.AnswerGroup(ctx, a)
+	if err != nil || !slices.Equal(fleet.DevicesOf(got.Changes), []fleet.DeviceID{b.id}) || len(got.Waiting) > 0 {
+		b.t.Fatalf("got %+v, %v", got, err)
 	}
 }
 
@@ -50,9 +68,14 @@ func TestWhatWaitsIsShownAndAnswered(t *testing.T) {
 		b := askedAboutFolder(t)
 		defer func() { b.stop() }()
 		g := b.group()
-		if g.Key != "folders.made" || !g.Consent || !g.Keep || !g.Removes || string(g.To) != "null" || len(g.Devices) != 1 ||
-			!strings.Contains(string(g.From), `"/home/one/made"`) || !strings.Contains(g.Reason, "remove it, or keep it") {
-			t.Errorf("got %+v", g)
+		if g.Key != "folders.made" || !g.Consent || !g.Keep || !g.Removes || len(g.Changes) != 1 {
+			t.Fatalf("got %+v", g)
+		}
+		c := g.Changes[0]
+		if c.Device != b.id || string(c.To) != "null" || !strings.Contains(string(c.From), `"/home/one/made"`) ||
+			!strings.Contains(c.Reason, "remove it, or keep it") || !slices.Equal(c.Names.Folders, []string{"made"}) ||
+			!slices.Equal(c.Names.Paths, []string{"/home/one/made"}) {
+			t.Errorf("got %+v", c)
 		}
 		b.answers(fleet.GroupAnswer{Answer: fleet.AnswerConsent})
 		synctest.Wait()
@@ -66,20 +89,50 @@ func TestWhatWaitsIsShownAndAnswered(t *testing.T) {
 	})
 }
 
-// An answer that names devices, or a template, is for those: members of the rollout that come later ask anew.
-func TestAnAnswerForSomeDevicesOfARolloutIsForThoseOnly(t *testing.T) {
+// An answer to what was shown was one for all members of the rollout, which nobody had shown.
+func TestAnAnswerIsForTheWholeRolloutOnlyWhereThatIsChosen(t *testing.T) {
+	for _, whole := range []int64{0, 7} {
+		in(t, func(t *testing.T) {
+			b := askedAboutFolder(t)
+			defer func() { b.stop() }()
+			b.store.mu.Lock()
+			b.store.rollouts = map[fleet.DeviceID]int64{b.id: 7, nora: 7}
+			b.store.mu.Unlock()
+			g := b.group()
+			done, err := b.engine.AnswerGroup(t.Context(), fleet.GroupAnswer{Digest: g.Digest, Answer: fleet.AnswerConsent,
+				Shown: allShown(g), WholeRollout: whole})
+			if err != nil || done.NotShown != map[int64]int{0: 0, 7: 1}[whole] {
+				t.Errorf("got %+v, %v", done, err)
+			}
+			synctest.Wait()
+			b.want("folders.made", "absent")
+			if got := len(b.store.groups) > 0; got != (whole != 0) {
+				t.Errorf("recorded for the whole rollout: %+v", b.store.groups)
+			}
+		})
+	}
+}
+
+// A person answered what they had seen, and the daemon's owner changed the folder meanwhile.
+func TestAnAnswerIsForTheChangeAsItWasShown(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := askedAboutFolder(t)
 		defer func() { b.stop() }()
-		b.store.mu.Lock()
-		b.store.rollouts = map[fleet.DeviceID]int64{b.id: 7}
-		b.store.mu.Unlock()
-		b.answers(fleet.GroupAnswer{Answer: fleet.AnswerConsent, Rollout: 7, Devices: []fleet.DeviceID{b.id}})
+		before := b.group()
+		b.daemon.edit("folders.made.label", `"edited"`)
+		b.seen()
 		synctest.Wait()
-		b.want("folders.made", "absent")
-		if len(b.store.groups) != 0 {
-			t.Errorf("recorded for the whole rollout: %+v", b.store.groups)
+		after := b.group()
+		if after.Changes[0].Digest == before.Changes[0].Digest {
+			t.Fatal("the folder with another label is the same change")
 		}
+		_, err := b.engine.AnswerGroup(t.Context(), fleet.GroupAnswer{Digest: after.Digest, Answer: fleet.AnswerConsent,
+			Shown: allShown(before)})
+		if fleet.CodeOf(err) != fleet.CodeConflict {
+			t.Errorf("got %v, want a conflict", err)
+		}
+		synctest.Wait()
+		b.want("folders.made.path", `"/home/one/made"`)
 	})
 }
 
@@ -180,7 +233,7 @@ func TestALaterMemberUsesAGroupConsentOnce(t *testing.T) {
 		b := askedAboutFolder(t)
 		defer func() { b.stop() }()
 		b.store.groups = []fleet.GroupConsent{
-			{ID: 1, Rollout: 7, Key: "folders.made", Change: b.group().Digest, Answer: fleet.AnswerConsent, By: "nora"},
+			{ID: 1, Rollout: 7, Key: "folders.made", Change: b.equal(), Answer: fleet.AnswerConsent, By: "nora"},
 		}
 		b.wake()
 		b.wantState(fleet.ConfigHeld, "remove it, or keep it")
@@ -194,7 +247,7 @@ func TestALaterMemberUsesAGroupConsentOnce(t *testing.T) {
 		b.want("folders.made.path", `"/home/one/made"`)
 		b.changed()
 		b.wantState(fleet.ConfigHeld, "remove it, or keep it")
-		if g := b.group(); g.Rollout != 7 || g.Digest != b.store.groups[0].Change {
+		if g := b.group(); g.Rollout != 7 || b.equal() != b.store.groups[0].Change {
 			t.Errorf("got %+v, want the same question again", g)
 		}
 	})
@@ -205,7 +258,7 @@ func TestADeviceThatIsOnlyObservedUsesNoGroupConsent(t *testing.T) {
 		b := askedAboutFolder(t)
 		defer func() { b.stop() }()
 		b.store.rollouts = map[fleet.DeviceID]int64{b.id: 7}
-		b.store.groups = []fleet.GroupConsent{{ID: 1, Rollout: 7, Change: b.group().Digest, Answer: fleet.AnswerConsent}}
+		b.store.groups = []fleet.GroupConsent{{ID: 1, Rollout: 7, Change: b.equal(), Answer: fleet.AnswerConsent}}
 		b.switchTo(fleet.ModeObserve)
 		b.engine.RegistryChanged()
 		synctest.Wait()
@@ -263,12 +316,14 @@ func TestAnswersThatAreForNothing(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := askedAboutFolder(t)
 		defer func() { b.stop() }()
-		digest := b.group().Digest
+		g := b.group()
+		shown := allShown(g)
+		other := []fleet.ShownChange{{Device: nora, Digest: shown[0].Digest}, {Device: b.id, Digest: "x"}, {Device: b.id}}
 		for name, a := range map[string]fleet.GroupAnswer{
-			"another digest":   {Digest: "x", Answer: fleet.AnswerConsent},
-			"another rollout":  {Digest: digest, Answer: fleet.AnswerConsent, Rollout: 8},
-			"another template": {Digest: digest, Answer: fleet.AnswerConsent, Template: 9},
-			"another device":   {Digest: digest, Answer: fleet.AnswerConsent, Devices: []fleet.DeviceID{b.id, nora}},
+			"another digest":  {Digest: "x", Answer: fleet.AnswerConsent, Shown: shown},
+			"another rollout": {Digest: g.Digest, Answer: fleet.AnswerConsent, Shown: shown, WholeRollout: 8},
+			"nothing shown":   {Digest: g.Digest, Answer: fleet.AnswerConsent},
+			"another change":  {Digest: g.Digest, Answer: fleet.AnswerConsent, Shown: other},
 		} {
 			_, err := b.engine.AnswerGroup(t.Context(), a)
 			var known *fleet.Error
@@ -290,7 +345,7 @@ func TestWhatWaitsShowsNoSecretAndNothingLarge(t *testing.T) {
 		b.start()
 		defer b.stop()
 		const canary = "correct horse"
-		large := `"` + strings.Repeat("x", 20_000) + `"`
+		large := `"` + strings.Repeat("x", 70_000) + `"`
 		b.changed(tmpl(1, fleet.OpMerge, "gui", `{"user": `+large+`, "password": "${secret:pw}"}`),
 			tmpl(2, fleet.OpSet, "gui.apiKey", `"another canary"`))
 		groups, err := b.engine.HeldGroups(t.Context())
@@ -299,7 +354,7 @@ func TestWhatWaitsShowsNoSecretAndNothingLarge(t *testing.T) {
 		}
 		apiKey := b.daemon.key
 		for _, g := range groups {
-			shown := string(g.From) + string(g.To) + g.Reason
+			shown := string(g.Changes[0].From) + string(g.Changes[0].To) + g.Changes[0].Reason
 			for _, secret := range []string{canary, "another canary", apiKey} {
 				if strings.Contains(shown, secret) {
 					t.Errorf("%s shows %s", g.Key, shown)

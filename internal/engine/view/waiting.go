@@ -72,9 +72,10 @@ type WaitingGroup struct {
 type WaitingDevice struct {
 	ID      fleet.DeviceID
 	Label   string
-	Detail  string         // differs from device to device
-	Shown   string         // fingerprint of the certificate that it showed last; "": not known
-	Pending *fleet.Pending // nil in groups of other causes
+	Detail  string             // differs from device to device
+	Shown   string             // fingerprint of the certificate that it showed last; "": not known
+	Pending *fleet.Pending     // nil in groups of other causes
+	Held    []fleet.HeldChange // what is held there; empty in groups of other causes
 }
 
 // waitingList is a list of groups in the making.
@@ -109,8 +110,11 @@ func (w Waiting) Size() (size int64) {
 	const group, device = 1500, 300
 	for _, g := range w.Groups {
 		size += int64(group + device*len(g.Devices))
-		if g.Held != nil {
-			size += int64(len(g.Held.From) + len(g.Held.To))
+		if g.Held == nil {
+			continue
+		}
+		for _, c := range g.Held.Changes {
+			size += int64(len(c.From) + len(c.To) + len(c.Reason))
 		}
 	}
 	return size
@@ -174,14 +178,21 @@ func (l *waitingList) named(text string) string { return fleet.WithNames(text, l
 func (l *waitingList) addHeld() {
 	for _, held := range l.Held {
 		g, _ := l.group(fleet.WaitHeld, held.Digest, fmt.Sprint(held.Rollout))
-		g.Subject, g.Reason, g.Held = held.Key, l.named(held.Reason), &held
+		g.Subject, g.Reason, g.Held = held.Key, l.named(held.Changes[0].Reason), &held
+		if held.Alike() {
+			g.Subject = held.Changes[0].Key
+		}
 		g.Next = "Consent to it, keep what is there, or change the template."
 		if !held.Consent && !held.Keep {
 			g.Next = "No answer lets it go out: change the template."
 		}
-		for _, device := range held.Devices {
-			l.answered[device.Device] = true
-			l.add(g, WaitingDevice{ID: device.Device}, l.since(device.Device))
+		of := map[fleet.DeviceID][]fleet.HeldChange{}
+		for _, c := range held.Changes {
+			of[c.Device] = append(of[c.Device], c)
+		}
+		for id, changes := range of {
+			l.answered[id] = true
+			l.add(g, WaitingDevice{ID: id, Held: changes}, l.since(id))
 		}
 	}
 }

@@ -11,7 +11,9 @@ import { brief, plural, sentence, shortID } from "../../ui/format";
 import { Panel, Row, Stack } from "../../ui/layout";
 import type { Tone } from "../../ui/state";
 import { Ago, Chip, Command, Faint, Muted, Prose, Strong, Text, To } from "../../ui/text";
-import { requestsOf, titles, verbs } from "./waiting";
+import { Answering, HeldChanges } from "./Held";
+import { afterAnswer, requestsOf, titles, verbs } from "./waiting";
+import { wholeGroup } from "./whole";
 
 type WaitingGroup = Schemas["WaitingGroup"];
 type Action = WaitingGroup["actions"][number];
@@ -37,16 +39,13 @@ export function Group({ group }: { group: WaitingGroup }) {
       }
     >
       <Stack>
-        <Difference group={group} labels={labels} names={names} />
-        <Text>
-          <Prose>{brief(sentence(group.reason), 500)}</Prose>
-        </Text>
+        <What group={group} labels={labels} names={names} />
         {group.next && (
           <Muted>
             <Prose>{brief(sentence(group.next), 500)}</Prose>
           </Muted>
         )}
-        <Devices group={group} />
+        {!isHeld(group) && <Devices group={group} />}
         {(group.templates.length > 0 || group.since) && (
           <Faint>
             {group.since && (
@@ -66,6 +65,31 @@ export function Group({ group }: { group: WaitingGroup }) {
         )}
       </Stack>
     </Panel>
+  );
+}
+
+const isHeld = (group: WaitingGroup) => group.devices.some(({ held }) => held.length > 0);
+
+/** What is what waits, and why. Held changes stand there one by one, since an answer is for what is shown. */
+function What(props: { group: WaitingGroup; labels: ReadonlyMap<string, string>; names: ReadonlyMap<number, string> }) {
+  const { group } = props;
+  if (isHeld(group)) {
+    const more = group.deviceCount - group.devices.length;
+    return (
+      <Stack tight>
+        <Strong>{plural(group.deviceCount, "device")}</Strong>
+        <HeldChanges changes={group.devices.flatMap(({ held }) => held)} />
+        {more > 0 && <Faint>and {plural(more, "more device")}: all are shown before you answer</Faint>}
+      </Stack>
+    );
+  }
+  return (
+    <>
+      <Difference {...props} />
+      <Text>
+        <Prose>{brief(sentence(group.reason), 500)}</Prose>
+      </Text>
+    </>
   );
 }
 
@@ -127,10 +151,20 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
   const labels = useLabels();
   const names = useTemplateNames();
   const [answers, setAnswers] = useState<Record<string, string>>({});
+  const [shown, setShown] = useState<WaitingGroup>();
   const verb = verbs[action.name] ?? action.name;
 
+  const answer = async () => {
+    if (!shown) throw new Error("what the answer is for is not loaded yet");
+    const [one] = requestsOf(action, shown.devices, {});
+    if (!one) return;
+    const answered = (await request(one.method, one.path, one.body)) as Schemas["AnsweredConsents"];
+    void client.invalidateQueries();
+    done(afterAnswer(answered));
+  };
+
   const solve = async () => {
-    const whole = group.deviceCount > group.devices.length && action.each ? await wholeGroup(group) : group;
+    const whole = group.deviceCount > group.devices.length && action.each ? await wholeGroup(group.id) : group;
     const devices = action.ask.includes(digest) ? await withDigests(whole.devices) : whole.devices;
     const outcome = await each(
       requestsOf(action, devices, answers),
@@ -156,18 +190,29 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
       {...(action.removes && first ? { color: "red" } : {})}
       run={async () => {
         if (missing) throw new Error("fill in what is asked for");
-        await solve();
+        await (action.shown ? answer() : solve());
       }}
       confirm={{
         title: `${titles[group.cause] ?? group.cause}: ${verb.toLowerCase()}?`,
         verb,
         body: (
           <Stack>
-            <Difference group={group} labels={labels} names={names} />
-            <Text>
-              <Prose>{brief(sentence(group.reason), 500)}</Prose>
-            </Text>
-            <Devices group={group} />
+            {action.shown ? (
+              <>
+                <Answering group={group} shows={setShown} />
+                {action.name.endsWith("Rollout") && (
+                  <Text>
+                    The answer is also for equal changes of all other members of rollout {group.rollout}, now and later. They
+                    are not shown here.
+                  </Text>
+                )}
+              </>
+            ) : (
+              <>
+                <What group={group} labels={labels} names={names} />
+                <Devices group={group} />
+              </>
+            )}
             {asked.map((name) => (
               <TextInput
                 key={name}
@@ -207,9 +252,4 @@ function commandOf(group: WaitingGroup, action: Action): string {
   const device = group.devices[0];
   if (!action.command.includes("{deviceID}")) return action.command;
   return device && group.deviceCount === 1 ? action.command.replace("{deviceID}", device.deviceID) : "";
-}
-
-async function wholeGroup(group: WaitingGroup): Promise<WaitingGroup> {
-  const { groups } = await ask(api.GET("/api/v1/waiting", { params: { query: { group: group.id } } }));
-  return groups.find((one) => one.id === group.id) ?? group;
 }

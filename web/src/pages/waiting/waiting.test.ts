@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { filledBody, filledPath, requestsOf } from "./waiting";
+import { afterAnswer, filledBody, filledPath, requestsOf } from "./waiting";
 
-const device = (deviceID: string) => ({ deviceID, label: "", detail: "", values: { deviceID, digest: `d-${deviceID}` } });
+const device = (deviceID: string) => ({ deviceID, label: "", detail: "", held: [], values: { deviceID, digest: `d-${deviceID}` } });
 const action = {
   name: "apply" as const,
   method: "POST" as const,
@@ -10,6 +10,7 @@ const action = {
   role: "operator" as const,
   each: true,
   ask: [],
+  shown: false,
   removes: false,
   command: "",
 };
@@ -26,6 +27,44 @@ test("an action for a group is one request, with what a person answers", () => {
   expect(requestsOf(group, [device("A"), device("B")], { answer: "keep" })).toEqual([
     { method: "POST", path: "/api/v1/consents", body: { answer: "keep", devices: ["A", "B"] } },
   ]);
+});
+
+const change = (deviceID: string, digest: string) => ({
+  deviceID,
+  label: "",
+  digest,
+  key: "folders.photos",
+  from: {},
+  to: null,
+  reason: "",
+  names: { devices: [], folders: [], paths: [] },
+});
+
+test("an answer names each change that was shown, and none that was too large to be shown", () => {
+  const consent = { ...action, each: false, shown: true, path: "/api/v1/consents", body: { answer: "consent", shown: [] } };
+  const devices = [
+    { ...device("A"), held: [change("A", "a1"), change("A", "a2")] },
+    { ...device("B"), held: [change("B", "")] },
+  ];
+  expect(requestsOf(consent, devices, {})).toEqual([
+    {
+      method: "POST",
+      path: "/api/v1/consents",
+      body: { answer: "consent", shown: [{ deviceID: "A", digest: "a1" }, { deviceID: "A", digest: "a2" }] },
+    },
+  ]);
+});
+
+test("whoever answers is told who still waits", () => {
+  const answered = { digest: "d", key: "k", answer: "consent" as const, rollout: 0, notShown: 0, next: "" };
+  const key = { deviceID: "B", label: "", key: "k" };
+  const devices = [{ deviceID: "A", label: "" }];
+  expect(afterAnswer({ ...answered, devices, changes: [], waiting: [key, key] })).toBe(
+    "Answered for 1 device. 1 device joined or changed meanwhile, and wait.",
+  );
+  expect(afterAnswer({ ...answered, devices, changes: [], waiting: [], rollout: 4, notShown: 2 })).toBe(
+    "Answered for 1 device. 2 members of rollout 4 that were not shown use it too.",
+  );
 });
 
 test("what daemons say leads to no other path", () => {

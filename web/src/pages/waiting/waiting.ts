@@ -1,4 +1,5 @@
 import type { Schemas } from "../../api/client";
+import { plural } from "../../ui/format";
 
 type Action = Schemas["WaitingAction"];
 type Values = Readonly<Record<string, string>>;
@@ -39,13 +40,38 @@ export function requestsOf(action: Action, devices: Schemas["WaitingDevice"][], 
     path: filledPath(action.path, { ...values, ...answers }),
     body: filledBody(action.body, { ...values, ...answers }),
   });
+  if (action.shown) return [withShown(request({}), shownOf(devices))];
   return action.each ? devices.map((device) => request(device.values)) : [request(devices[0]?.values ?? {})];
+}
+
+/** shownOf identifies the held changes of devices that were shown; one whose values are too large to be shown has no digest. */
+export function shownOf(devices: Schemas["WaitingDevice"][]): Schemas["ShownChange"][] {
+  return devices.flatMap(({ held }) =>
+    held.filter(({ digest }) => digest !== "").map(({ deviceID, digest }) => ({ deviceID, digest })),
+  );
+}
+
+function withShown(request: Request, shown: Schemas["ShownChange"][]): Request {
+  return { ...request, body: { ...(request.body as object), shown } };
+}
+
+/** afterAnswer says what an answer was recorded for, and how many devices of the group wait on. */
+export function afterAnswer(answered: Schemas["AnsweredConsents"]): string {
+  const waiting = new Set(answered.waiting.map(({ deviceID }) => deviceID)).size;
+  const said = [`Answered for ${plural(answered.devices.length, "device")}.`];
+  if (answered.rollout > 0) {
+    said.push(`${plural(answered.notShown, "member")} of rollout ${answered.rollout} that were not shown use it too.`);
+  }
+  if (waiting > 0) said.push(`${plural(waiting, "device")} joined or changed meanwhile, and wait.`);
+  return said.join(" ");
 }
 
 /** verbs are what buttons say. */
 export const verbs: Record<string, string> = {
   consent: "Consent",
   keep: "Keep what is there",
+  consentRollout: "Consent for the whole rollout",
+  keepRollout: "Keep it in the whole rollout",
   trust: "Trust the certificate",
   accept: "Let in",
   dismiss: "Dismiss",

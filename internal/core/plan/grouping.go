@@ -1,0 +1,178 @@
+package plan
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+)
+
+// anyPeer is put in the place of registered devices where changes of several devices are compared.
+var anyPeer = stconfig.Text("*")
+
+// Grouping tells which held changes of different devices are equal, so that a person can answer them together.
+type Grouping struct {
+	Key        []byte // keys the digests, because a value may be a secret
+	Registered func(fleet.DeviceID) bool
+	Templates  []fleet.Template // that apply to the device whose changes are grouped
+}
+
+// Held describes a held change for people, with its group. mayConsent tells whether a person may consent to the
+// change here.
+func (g Grouping) Held(id fleet.DeviceID, c Change, mayConsent bool) NewlyHeld {
+	n := NewlyHeld{
+		Group: fleet.HeldGroup{Digest: g.digest(c, mayConsent), Key: g.KeyOf(c.Key).String(), Templates: c.Templates,
+			Consent: mayConsent, Keep: c.Returns, Removes: c.Removes()},
+		Change: fleet.HeldChange{Device: id, Key: c.Key.String(), Reason: fleet.Bounded(c.Reason),
+			Digest: c.ConsentDigest(id, g.Key)},
+		Equal: g.Equal(c),
+	}
+	from, to := c.Shown()
+	if from.JSONSize(maxShownBytes) > maxShownBytes || to.JSONSize(maxShownBytes) > maxShownBytes {
+		n.Change = unshown(n.Change)
+		return n
+	}
+	n.Change.From, n.Change.To, n.Change.Names = from.JSON(), to.JSON(), namesIn(c.Key, c.From, c.To)
+	return n
+}
+
+// digest is equal for changes that are shown as one group: those with the same Equal, and those of one key whose
+// values a template computes for each device.
+func (g Grouping) digest(c Change, mayConsent bool) string {
+	if !g.computed(c) {
+		return g.mac("group %s %t", g.Equal(c), mayConsent)
+	}
+	return g.mac("computed %s %q %t %t", g.asked(c), g.KeyOf(c.Key).String(), c.Removes(), mayConsent)
+}
+
+// Equal is the same for changes by which one revision of the same templates asks for the same at the same key. It
+// does not depend on which registered devices a change names in its key or in a share list, nor on fields that have
+// Syncthing's own default. It depends on paths, unregistered devices, passwords and the reason why the change is
+// held.
+func (g Grouping) Equal(c Change) string {
+	h := hmac.New(sha256.New, g.Key)
+	reason := fleet.WithNames(c.Reason, func(id fleet.DeviceID) string {
+		if g.Registered(id) {
+			return "*"
+		}
+		return string(id)
+	})
+	fmt.Fprintf(h, "equal %s %q %s %t %q", g.asked(c), g.KeyOf(c.Key).String(), c.Class, c.Returns, reason)
+	for _, v := range []stconfig.Value{c.From, c.Sending()} {
+		h.Write([]byte{'\n'})
+		if v.Exists() {
+			stconfig.Normalise(g.value(c.Key, stconfig.WithoutDefaults(c.Key, v))).WriteJSON(h)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// asked identifies the templates that ask for a change, in their present revision.
+func (g Grouping) asked(c Change) string {
+	h := sha256.New()
+	for _, id := range c.Templates {
+		t := g.template(id)
+		fmt.Fprintf(h, "%d %s %q %q\n", id, t.Op, t.Key, t.Text)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// computed tells whether a template that asks for the change may ask for another value on another device.
+func (g Grouping) computed(c Change) bool {
+	return slices.ContainsFunc(c.Templates, func(id int64) bool {
+		reads := g.template(id).Reads.OrAll()
+		return reads.Device != "" || reads.Config || reads.ReadsFleet()
+	})
+}
+
+// template is one that applies to the device. It is a blank one where the template does not apply any more.
+func (g Grouping) template(id int64) fleet.Template {
+	for _, t := range g.Templates {
+		if t.ID == id {
+			return t
+		}
+	}
+	return fleet.Template{}
+}
+
+func (g Grouping) mac(format string, values ...any) string {
+	h := hmac.New(sha256.New, g.Key)
+	fmt.Fprintf(h, format, values...)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// KeyOf gives the key with `*` in the place of each registered device.
+func (g Grouping) KeyOf(key stconfig.Key) stconfig.Key {
+	for i := range key.Len() {
+		if namesDevice(key, i) && g.registered(key.At(i).Name) {
+			key = key.WithEvery(i)
+		}
+	}
+	return key
+}
+
+// namesDevice tells whether the name at position i of a key is a device ID.
+func namesDevice(key stconfig.Key, i int) bool {
+	section := key.At(0).Name
+	return i == 1 && strings.EqualFold(section, "devices") || i == 3 && strings.EqualFold(section, "folders") &&
+		strings.EqualFold(key.At(2).Name, "devices")
+}
+
+func (g Grouping) registered(name string) bool {
+	id, err := fleet.ParseDeviceID(name)
+	return err == nil && g.Registered(id)
+}
+
+// value gives v, the value at key, with anyPeer in the place of registered devices in device entries and share lists.
+// Fields of objects are sorted by name, because daemons of two versions may order them differently.
+func (g Grouping) value(key stconfig.Key, v stconfig.Value) stconfig.Value {
+	switch v.Kind() {
+	case stconfig.Object:
+		last := key.Len() - 1
+		if last >= 0 && namesDevice(key, last) {
+			v = g.entry(v)
+		}
+		members := make([]stconfig.Member, v.Len())
+		for i := range members {
+			members[i] = stconfig.Member{Name: v.Name(i), Value: g.value(key.Child(v.Name(i)), v.At(i))}
+		}
+		slices.SortFunc(members, func(a, b stconfig.Member) int { return strings.Compare(a.Name, b.Name) })
+		return stconfig.Obj(members...)
+	case stconfig.Array:
+		values := make([]stconfig.Value, 0, v.Len())
+		for member := range v.Values() {
+			values = append(values, g.value(key.Child(identityOf(member)), member))
+		}
+		if namesDevice(key.Child(""), key.Len()) {
+			values = asSet(values)
+		}
+		return stconfig.List(values...)
+	}
+	return v
+}
+
+// asSet sorts values by their text and drops duplicates.
+func asSet(values []stconfig.Value) []stconfig.Value {
+	slices.SortFunc(values, func(a, b stconfig.Value) int { return bytes.Compare(a.JSON(), b.JSON()) })
+	return slices.CompactFunc(values, stconfig.Value.Equal)
+}
+
+// entry gives a device's entry or a share without what differs between registered devices: its ID, its name and its
+// introducer.
+func (g Grouping) entry(v stconfig.Value) stconfig.Value {
+	known := g.registered(v.Get("deviceID").Str())
+	for i := range v.Len() {
+		switch name := v.Name(i); {
+		case known && strings.EqualFold(name, "deviceID"), known && strings.EqualFold(name, "name"),
+			strings.EqualFold(name, "introducedBy") && g.registered(v.At(i).Str()):
+			v = v.With(name, anyPeer)
+		}
+	}
+	return v
+}

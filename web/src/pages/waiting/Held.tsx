@@ -1,0 +1,81 @@
+import { useEffect, useState } from "react";
+import type { Schemas } from "../../api/client";
+import { useLabels } from "../../api/labels";
+import { Change } from "../../ui/change";
+import { withLabels } from "../../ui/difference";
+import { brief, shortID } from "../../ui/format";
+import { Row, Stack } from "../../ui/layout";
+import { Ghosts, Wrong } from "../../ui/page";
+import { Chip, Faint } from "../../ui/text";
+import { namesOf, sameChanges } from "./held";
+import { wholeGroup } from "./whole";
+
+type WaitingGroup = Schemas["WaitingGroup"];
+type HeldChange = Schemas["HeldChange"];
+
+const mostOpen = 3; // different changes that are open at first
+
+/** HeldChanges shows held changes, equal ones once, with every device that they change and all that they name. */
+export function HeldChanges({ changes }: { changes: HeldChange[] }) {
+  const kinds = sameChanges(changes);
+  return (
+    <Stack tight>
+      {kinds.map((same) => (
+        <Same key={`${same[0].deviceID} ${same[0].key}`} same={same} open={kinds.length <= mostOpen} />
+      ))}
+    </Stack>
+  );
+}
+
+function Same({ same, open }: { same: [HeldChange, ...HeldChange[]]; open: boolean }) {
+  const labels = useLabels();
+  const change = same[0];
+  const names = namesOf(change.names);
+  return (
+    <details open={open}>
+      <summary>
+        {same.length === 1 ? change.label || shortID(change.deviceID) : `${same.length} devices`}:{" "}
+        {brief(withLabels(change.key, labels), 200)}
+      </summary>
+      <Stack tight>
+        <Change change={change} labels={labels} />
+        {names && <Faint>Names {names}</Faint>}
+        {change.digest === "" && <Faint>Too large to be answered here: the plan of the device shows it.</Faint>}
+        <Row>
+          {same.map(({ deviceID, label }) => (
+            <Chip key={deviceID} href={`/devices/${deviceID}`} title={label}>
+              {label || shortID(deviceID)}
+            </Chip>
+          ))}
+        </Row>
+      </Stack>
+    </details>
+  );
+}
+
+/** Answering shows all of a group as it is when the dialog opens: the answer is for what is shown here. */
+export function Answering({ group, shows }: { group: WaitingGroup; shows: (group: WaitingGroup | undefined) => void }) {
+  const [whole, setWhole] = useState<WaitingGroup>();
+  const [error, setError] = useState<unknown>();
+  const { id } = group;
+  useEffect(() => {
+    let open = true;
+    wholeGroup(id).then(
+      (loaded) => {
+        if (!open) return;
+        setWhole(loaded);
+        shows(loaded);
+      },
+      (why: unknown) => {
+        if (open) setError(why);
+      },
+    );
+    return () => {
+      open = false;
+      shows(undefined);
+    };
+  }, [id, shows]);
+  if (error !== undefined) return <Wrong error={error} />;
+  if (!whole) return <Ghosts rows={2} />;
+  return <HeldChanges changes={whole.devices.flatMap(({ held }) => held)} />;
+}

@@ -323,22 +323,24 @@ func heldInRollout(r *reader) {
 	r.waits("gui.insecureSkipHostcheck")
 }
 
-// heldReturn is what no template asks for any more, and a person has to answer.
-func heldReturn(r *reader) {
-	r.Helper()
-	r.tag("shed", "shed")
-	id := r.template("merge", "folders.kept", `{path: "~/kept"}`, "shed")
-	shed := r.simulated("shed")
-	wait.Until(r, func() string {
-		if !strings.Contains(string(shed.Config().JSON()), `"kept"`) {
-			return "the folder is not there"
+// heldReturn is a folder that no template asks for any more, so that a person has to answer.
+func heldReturn(folder string) func(*reader) {
+	return func(r *reader) {
+		r.Helper()
+		r.tag("shed", "shed")
+		id := r.template("merge", "folders."+folder, fmt.Sprintf(`{path: "~/%s"}`, folder), "shed")
+		shed := r.simulated("shed")
+		wait.Until(r, func() string {
+			if !strings.Contains(string(shed.Config().JSON()), `"`+folder+`"`) {
+				return "the folder is not there"
+			}
+			return ""
+		})
+		if err := r.DeleteTemplate(r.Context(), id); err != nil {
+			r.Fatal(err)
 		}
-		return ""
-	})
-	if err := r.DeleteTemplate(r.Context(), id); err != nil {
-		r.Fatal(err)
+		r.waits("folders." + folder)
 	}
-	r.waits("folders.kept")
 }
 
 // waits gives the digest of what waits at a key the place of that of the page.

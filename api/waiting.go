@@ -44,7 +44,7 @@ type WaitingAction struct {
 	Role    string          `json:"role" enum:"operator,author,admin" doc:"That it needs, or higher"`
 	Each    bool            `json:"each" doc:"One request for each device; else one for the group"`
 	Ask     []string        `json:"ask" nullable:"false" doc:"Placeholders that a person has to answer"`
-	Shown   bool            `json:"shown" doc:"Whoever answers puts the changes that were shown into shown of the body: deviceID and digest of devices[].held"`
+	Shown   bool            `json:"shown" doc:"A client that answers puts the changes that were shown into shown of the body: deviceID and digest of devices[].held"`
 	Removes bool            `json:"removes" doc:"It removes a folder or a device: ask before"`
 	Command string          `json:"command" doc:"The same on the command line, for one device where it is for each"`
 }

@@ -90,7 +90,7 @@ const (
 // together, and the answer covers the changes that the person was shown.
 type HeldGroup struct {
 	Digest    string  // group digest, see plan.Grouping
-	Key       string  // with * for a registered device
+	Key       string  // * replaces a registered device
 	Templates []int64 // templates that ask for the changes, in fold order; empty where the keys return to base
 	Consent   bool    // the changes may be consented to
 	Keep      bool    // the present values may be kept
@@ -148,7 +148,7 @@ type ShownChange struct {
 
 // GroupAnswer is a person's answer to the changes of a HeldGroup that the person was shown.
 type GroupAnswer struct {
-	Digest string // of the group
+	Digest string // digest of the group
 	Answer Answer
 	Shown  []ShownChange
 	// WholeRollout is the rollout for whose members the answer holds beyond what was shown: for changes that are equal
@@ -158,8 +158,8 @@ type GroupAnswer struct {
 
 // GroupAnswered tells what an answer was recorded for.
 type GroupAnswered struct {
-	Key      string       // of the group
-	Changes  []HeldChange // that wait no more
-	Waiting  []HeldChange // of the same group, and not covered by the answer
+	Key      string       // key of the group
+	Changes  []HeldChange // answered changes
+	Waiting  []HeldChange // changes of the same group that the answer does not cover
 	NotShown int          // members of the rollout of which no change was shown, and for which the answer holds all the same
 }

@@ -81,7 +81,9 @@ func TestConsentIsGivenFromTheCommandLine(t *testing.T) {
 	w.says("is running", "rollout", "resume", "1")
 	_, command, _ := strings.Cut(out, "muster consent ")
 	command, _, _ = strings.Cut(command, "\n")
-	w.says("11 of them were not shown", append([]string{"consent", "--rollout", "1", "--yes"}, strings.Fields(command)...)...)
+	w.says(
+		"11 of them were not shown",
+		append([]string{"consent", "--rollout", "1", "--yes"}, strings.Fields(command)...)...)
 	w.comesTo(fleet.RolloutSucceeded)
 	everyOne(t, w.farm.Daemons(), "changed",
 		func(d *stsim.Daemon) bool { return d.Config().Get("gui").Get("insecureSkipHostcheck").IsTrue() })

@@ -20,7 +20,7 @@ var anyPeer = stconfig.Text("*")
 type Grouping struct {
 	Key        []byte // keys the digests, because a value may be a secret
 	Registered func(fleet.DeviceID) bool
-	Templates  []fleet.Template // that apply to the device whose changes are grouped
+	Templates  []fleet.Template // templates of the device whose changes are grouped
 }
 
 // Held describes a held change for people, with its group. mayConsent tells whether a person may consent to the

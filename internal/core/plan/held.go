@@ -28,7 +28,7 @@ type HeldChanges struct {
 	mu       sync.Mutex // guards the rest
 	groups   map[string]*heldGroup
 	byDevice map[fleet.DeviceID][]*heldGroup
-	values   map[[sha256.Size]byte]*heldValue // by valueID; equal ones of several devices are kept once
+	values   map[[sha256.Size]byte]*heldValue // valueID gives the key; equal values of several devices are kept once
 	bytes    int                              // size of values
 }
 
@@ -59,7 +59,7 @@ func NewHeldChanges() *HeldChanges {
 
 // NewlyHeld is a held change for Put, with the group that it belongs to. See Grouping.Held.
 type NewlyHeld struct {
-	Group  fleet.HeldGroup // without its changes
+	Group  fleet.HeldGroup // its Changes are empty
 	Change fleet.HeldChange
 	Equal  string
 }
@@ -192,9 +192,9 @@ func sortHeld(changes []fleet.HeldChange) {
 
 // Covered is what an answer to a group covers.
 type Covered struct {
-	Key     string             // of the group
-	Parts   []CoveredPart      // by what is equal
-	Waiting []fleet.HeldChange // of the group, and not covered by the answer
+	Key     string             // the key of the group
+	Parts   []CoveredPart      // each has equal changes
+	Waiting []fleet.HeldChange // changes of the group that the answer does not cover
 }
 
 // CoveredPart are changes that an answer covers and that are equal.

@@ -36,7 +36,7 @@ func namesIn(key stconfig.Key, values ...stconfig.Value) fleet.Names {
 // names are sets of what is named.
 type names struct{ devices, folders, paths map[string]bool }
 
-// inKey adds what the name at position i of a key stands for.
+// inKey adds the device or folder that the name at position i of a key means.
 func (n names) inKey(key stconfig.Key, i int) {
 	switch name, section := key.At(i).Name, strings.ToLower(key.At(0).Name); {
 	case namesDevice(key, i):

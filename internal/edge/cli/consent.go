@@ -75,8 +75,11 @@ func (p *painter) question(g api.HeldGroup) {
 	if len(g.Answers) == 0 {
 		p.line(plain, "  No answer lets it go out: change the template.")
 	} else if g.Rollout != 0 {
-		p.line(plain, fmt.Sprintf("  With --rollout %d the answer is also for all other members of the rollout, which are not "+
-			"shown.", g.Rollout))
+		p.line(
+			plain,
+			fmt.Sprintf("  With --rollout %d the answer is also for all other members of the rollout, which are not "+
+				"shown.", g.Rollout),
+		)
 	}
 }
 

@@ -41,7 +41,7 @@ func (c *waitingCommand) Run(ctx context.Context, env *environment, server *clie
 	return p.err
 }
 
-// withAllHeld completes the groups of held changes: whoever answers sees every device that a group changes.
+// withAllHeld completes the groups of held changes: a person who answers sees every device that a group changes.
 func withAllHeld(ctx context.Context, server *client.Client, groups []api.WaitingGroup) error {
 	for i, g := range groups {
 		if len(g.Devices) == g.DeviceCount || len(heldOf(g)) == 0 {
@@ -51,7 +51,7 @@ func withAllHeld(ctx context.Context, server *client.Client, groups []api.Waitin
 		if err != nil {
 			return err
 		}
-		if len(whole.Groups) == 1 { // else it was answered meanwhile
+		if len(whole.Groups) == 1 {
 			groups[i] = whole.Groups[0]
 		}
 	}

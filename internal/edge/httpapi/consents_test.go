@@ -88,7 +88,9 @@ func TestWhatWaitsIsListedWithItsAnswers(t *testing.T) {
 	}
 	for i, c := range g.Changes {
 		if c.DeviceID != string([]fleet.DeviceID{idA, idB}[i]) || c.Digest == "" || c.Key != "folders.p" ||
-			string(c.From) != `{"id":"p","path":"/p"}` || c.Reason != "it goes" || !slices.Equal(c.Names.Paths, []string{"/p"}) ||
+			string(
+				c.From,
+			) != `{"id":"p","path":"/p"}` || c.Reason != "it goes" || !slices.Equal(c.Names.Paths, []string{"/p"}) ||
 			c.Names.Folders == nil || c.Names.Devices[0] != (api.NamedDevice{DeviceID: string(idA), Label: "one"}) {
 			t.Errorf("got %+v", c)
 		}
@@ -99,7 +101,11 @@ func TestWhatWaitsIsListedWithItsAnswers(t *testing.T) {
 }
 
 func TestAnAnswerNeedsTheRoleThatTheChangeNeeds(t *testing.T) {
-	one, key := `"shown":[{"deviceID":"`+string(idA)+`","digest":"a1"}]`, `"shown":[{"deviceID":"`+string(idA)+`","digest":"b1"}]`
+	one, key := `"shown":[{"deviceID":"`+string(
+		idA,
+	)+`","digest":"a1"}]`, `"shown":[{"deviceID":"`+string(
+		idA,
+	)+`","digest":"b1"}]`
 	for name, one := range map[string]struct {
 		role   fleet.Role
 		body   string

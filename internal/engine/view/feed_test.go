@@ -138,7 +138,9 @@ func (o *told) Status(id fleet.DeviceID, tags []fleet.Tag, status *fleet.Status,
 	o.note("status", id, tags, status.Uptime)
 }
 
-func (o *told) Config(id fleet.DeviceID, tags []fleet.Tag, digest string) { o.note("config", id, tags, digest) }
+func (o *told) Config(id fleet.DeviceID, tags []fleet.Tag, digest string) {
+	o.note("config", id, tags, digest)
+}
 
 func (o *told) Folder(id fleet.DeviceID, tags []fleet.Tag, f fleet.FolderSummary) {
 	o.note("folder", id, tags, f.Folder)
@@ -148,7 +150,9 @@ func (o *told) Pending(id fleet.DeviceID, tags []fleet.Tag, devices, folders int
 	o.note("pending", id, tags, fmt.Sprintf("%d devices, %d folders", devices, folders))
 }
 
-func (o *told) Template(id int64, label string, deleted bool) { o.note("template", "", nil, id, label, deleted) }
+func (o *told) Template(id int64, label string, deleted bool) {
+	o.note("template", "", nil, id, label, deleted)
+}
 
 func (o *told) Row(row *Row) { o.note("row", row.Device.ID, row.Device.Tags) }
 

@@ -75,7 +75,7 @@ type WaitingDevice struct {
 	Detail  string             // differs from device to device
 	Shown   string             // fingerprint of the certificate that it showed last; "": not known
 	Pending *fleet.Pending     // nil in groups of other causes
-	Held    []fleet.HeldChange // what is held there; empty in groups of other causes
+	Held    []fleet.HeldChange // the held changes of the device; empty in groups of other causes
 }
 
 // waitingList is a list of groups in the making.

@@ -55,7 +55,7 @@ test("an answer names each change that was shown, and none that was too large to
   ]);
 });
 
-test("whoever answers is told who still waits", () => {
+test("a person who answers is told who still waits", () => {
   const answered = { digest: "d", key: "k", answer: "consent" as const, rollout: 0, notShown: 0, next: "" };
   const key = { deviceID: "B", label: "", key: "k" };
   const devices = [{ deviceID: "A", label: "" }];

@@ -65,6 +65,19 @@ type DeviceState struct {
 	Since         *Time  `json:"since" format:"date-time" nullable:"true" doc:"When this state began"`
 	Reason        string `json:"reason" doc:"For a person"`
 	Next          string `json:"next" doc:"What happens next, or what the person can do"`
+
+	Folders *WorstFolder `json:"folders,omitempty" doc:"How the folders of the device stand: the one in the worst state. Absent where the device has none, in events and in answers to apply"`
+}
+
+// WorstFolder is the folder of a device that is in the worst state.
+type WorstFolder struct {
+	State   string `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,scanning,upToDate"`
+	Folder  string `json:"folder" doc:"Its ID; of several in the state the first"`
+	Count   int    `json:"count" doc:"How many folders of the device are in the state"`
+	Trouble bool   `json:"trouble" doc:"A person should look at it"`
+	Since   *Time  `json:"since" format:"date-time" nullable:"true" doc:"When the state began; null: not known"`
+	Reason  string `json:"reason" doc:"Why; blank where all folders are up to date"`
+	Next    string `json:"next" doc:"What a person can do; may be blank"`
 }
 
 // ListedState is a DeviceState in the list of all of them.

@@ -113,3 +113,14 @@ func (p Progress) Lacks() bool { return p.NeedBytes > 0 || p.NeedItems > 0 || p.
 
 // Size returns how many bytes of memory the item needs.
 func (i FailedItem) Size() int { return 32 + len(i.Path) + len(i.Text) }
+
+// WorstFolder is how the folders of a device stand: by the one in the worst state. It is comparable.
+type WorstFolder struct {
+	State   FolderState
+	Folder  string // the first of those in the state, by ID; "" when the device has no folder
+	Count   int    // how many are in the state
+	Trouble bool
+	Since   time.Time
+	Reason  string // "" when all are up to date
+	Next    string
+}

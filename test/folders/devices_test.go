@@ -196,6 +196,11 @@ func (w *world) testSwitchedOff(t *testing.T) {
 	w.waitTrouble(t, w.a, fleet.FolderAlone, w.b.ID.Short())
 	w.waitCause(t, w.b, fleet.WaitUnreachable, "", true)
 	w.wantSaid(t, 3, "common", "status")
+	state, err := w.Client.DeviceState(t.Context(), string(w.a.ID))
+	if err != nil || state.Folders == nil || state.Folders.State != "alone" || state.Folders.Folder != common ||
+		!state.Folders.Trouble || state.Folders.Reason == "" {
+		t.Errorf("the state of the device is %+v with folders %+v, %v", state, state.Folders, err)
+	}
 	w.b.Restart()
 	w.waitCause(t, w.b, fleet.WaitUnreachable, "", false)
 }

@@ -304,4 +304,25 @@ func printState(out io.Writer, device api.Device, state api.DeviceState) {
 			fmt.Fprintln(out, "  "+printable(text))
 		}
 	}
+	printWorstFolder(out, state.Folders)
+}
+
+// printWorstFolder prints how the folders of a device stand. Those in trouble are printed each, with reason and advice.
+func printWorstFolder(out io.Writer, worst *api.WorstFolder) {
+	if worst == nil {
+		return
+	}
+	text := folderWords(worst.State)
+	if worst.State != fleet.FolderUpToDate.String() {
+		text += fmt.Sprintf(" (%s: %s)", counted(worst.Count, "folder"), printable(worst.Folder))
+	}
+	fmt.Fprintf(out, "  folders: %s\n", text)
+	if worst.Trouble {
+		return
+	}
+	for _, line := range []string{worst.Reason, worst.Next} {
+		if line != "" {
+			fmt.Fprintln(out, "    "+printable(line))
+		}
+	}
 }

@@ -20,6 +20,7 @@ type Folders interface {
 	DeviceStandings(ctx context.Context, id fleet.DeviceID) []fleet.FolderStanding
 	Standing(ctx context.Context, id fleet.DeviceID, folder string) fleet.FolderStanding
 	FolderStandings(ctx context.Context, registry *fleet.Registry, folder string) []view.StandingOn
+	WorstFolder(ctx context.Context, id fleet.DeviceID) fleet.WorstFolder
 	Explained(ctx context.Context, standing fleet.FolderStanding) fleet.FolderStanding
 	Holders(ctx context.Context, id fleet.DeviceID, folder string) []fleet.DeviceID
 	Looked(id fleet.DeviceID, folder string)

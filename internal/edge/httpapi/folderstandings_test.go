@@ -135,3 +135,28 @@ func TestTheStandingOfAFolderOutsideWasShown(t *testing.T) {
 			path: Prefix + "/folders/" + hidden + path})
 	}
 }
+
+// TestTheStateOfADeviceSaysHowItsFoldersStand has the worst folder in the state of one device and in the list of all.
+func TestTheStateOfADeviceSaysHowItsFoldersStand(t *testing.T) {
+	w := threeDevices(t)
+	one := read[api.DeviceState](w.world, Prefix+"/devices/"+string(idA)+"/state")
+	if one.Folders == nil || one.Folders.State != "stopped" || one.Folders.Folder != "c" || one.Folders.Count != 1 ||
+		one.Folders.Reason == "" {
+		t.Errorf("got %+v", one.Folders)
+	}
+	if none := w.get(Prefix + "/devices/" + string(idC) + "/state"); strings.Contains(none, `"folders"`) {
+		t.Errorf("of a device without folders: got %s", none)
+	}
+	for _, listed := range read[[]api.ListedState](w.world, Prefix+"/states") {
+		switch fleet.DeviceID(listed.DeviceID) {
+		case idA:
+			if listed.Folders == nil || *listed.Folders != *one.Folders {
+				t.Errorf("the list has %+v, and the device %+v", listed.Folders, one.Folders)
+			}
+		case idC:
+			if listed.Folders != nil {
+				t.Errorf("of a device without folders: got %+v", listed.Folders)
+			}
+		}
+	}
+}

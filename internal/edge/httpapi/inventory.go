@@ -226,8 +226,8 @@ func (Wire) Inventory(page view.Page) (text []byte, tail string, err error) {
 }
 
 // State is a device of the list of states.
-func (Wire) State(id fleet.DeviceID, state fleet.State) ([]byte, error) {
-	text, err := encode(api.ListedState{DeviceID: string(id), DeviceState: wireState(state)})
+func (Wire) State(id fleet.DeviceID, state fleet.State, worst fleet.WorstFolder) ([]byte, error) {
+	text, err := encode(api.ListedState{DeviceID: string(id), DeviceState: wireStateWith(state, worst)})
 	return bytes.TrimSuffix(text, []byte("\n")), err
 }
 

@@ -72,7 +72,10 @@ func (s *server) getState(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return show(wireState(state))
+	if s.Folders == nil {
+		return show(wireState(state))
+	}
+	return show(wireStateWith(state, s.Folders.WorstFolder(r.Context(), device.ID)))
 }
 
 func (s *server) listStates(r *request) (reply, error) {
@@ -102,6 +105,16 @@ func wireState(state fleet.State) api.DeviceState {
 		Address: state.Address, FoundBy: state.FoundBy, LastSeen: moment(state.LastSeen), Since: moment(state.Since),
 		Reason: state.Reason, Next: state.Next,
 	}
+}
+
+// wireStateWith is a state with how the folders of the device stand.
+func wireStateWith(state fleet.State, worst fleet.WorstFolder) api.DeviceState {
+	wire := wireState(state)
+	if worst.Count > 0 {
+		wire.Folders = &api.WorstFolder{State: worst.State.String(), Folder: worst.Folder, Count: worst.Count,
+			Trouble: worst.Trouble, Since: moment(worst.Since), Reason: worst.Reason, Next: worst.Next}
+	}
+	return wire
 }
 
 // moment is null for the zero time.

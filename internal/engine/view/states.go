@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"muster/internal/fleet"
@@ -11,6 +12,7 @@ import (
 type ListedState struct {
 	Device *fleet.Registered
 	State  fleet.State
+	Worst  fleet.WorstFolder
 	Text   []byte // on the wire
 }
 
@@ -49,13 +51,48 @@ func (v *View) listState(ctx context.Context, row *Row, before *ListedState) (*L
 		return nil, nil //nolint:nilnil // as it says
 	case err != nil:
 		return nil, err
-	case before == nil || before.State != state:
-		text, err := v.Wire.State(row.Device.ID, state)
-		return &ListedState{Device: row.Device, State: state, Text: text}, err
+	}
+	worst := v.worst(ctx, v.Snapshot(row.Device.ID), row.FolderStates())
+	switch {
+	case before == nil || before.State != state || before.Worst != worst:
+		text, err := v.Wire.State(row.Device.ID, state, worst)
+		return &ListedState{Device: row.Device, State: state, Worst: worst, Text: text}, err
 	case before.Device != row.Device:
-		return &ListedState{Device: row.Device, State: state, Text: before.Text}, nil
+		return &ListedState{Device: row.Device, State: state, Worst: worst, Text: before.Text}, nil
 	}
 	return before, nil
+}
+
+// WorstFolder is how the folders of a device stand. The reason names devices of the caller's scope only.
+func (v *View) WorstFolder(ctx context.Context, id fleet.DeviceID) fleet.WorstFolder {
+	s := v.Snapshot(id)
+	return v.worst(ctx, s, func(yield func(string, fleet.FolderState) bool) {
+		for i := 0; s != nil && i < len(s.Folders); i++ {
+			if !yield(s.Folders[i].Folder, v.FolderState(s, s.Folders[i].Folder)) {
+				return
+			}
+		}
+	})
+}
+
+func (v *View) worst(ctx context.Context, s *fleet.Snapshot, states iter.Seq2[string, fleet.FolderState],
+) (worst fleet.WorstFolder) {
+	for folder, state := range states {
+		switch {
+		case worst.Count == 0 || state > worst.State:
+			worst = fleet.WorstFolder{State: state, Folder: folder, Count: 1}
+		case state == worst.State:
+			worst.Folder = min(worst.Folder, folder)
+			worst.Count++
+		}
+	}
+	if s == nil || worst.State == fleet.FolderUpToDate || v.FolderStanding == nil {
+		return worst
+	}
+	standing := v.Explained(ctx, v.FolderStanding(ctx, s, worst.Folder))
+	worst.State, worst.Trouble, worst.Since = standing.State, standing.Trouble, standing.Since
+	worst.Reason, worst.Next = standing.Reason, standing.Next
+	return worst
 }
 
 // remember notes how rows were listed.

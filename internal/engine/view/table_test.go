@@ -321,4 +321,4 @@ type plainWire struct{}
 
 func (plainWire) Row(*Row) ([]byte, error)                          { return nil, nil }
 func (plainWire) Inventory(Page) ([]byte, string, error)            { return nil, "", nil }
-func (plainWire) State(fleet.DeviceID, fleet.State) ([]byte, error) { return nil, nil }
+func (plainWire) State(fleet.DeviceID, fleet.State, fleet.WorstFolder) ([]byte, error) { return nil, nil }

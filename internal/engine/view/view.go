@@ -52,7 +52,7 @@ type Wire interface {
 	Row(*Row) ([]byte, error)
 	// Inventory is written without rows; they come before its tail.
 	Inventory(Page) (text []byte, tail string, err error)
-	State(fleet.DeviceID, fleet.State) ([]byte, error)
+	State(fleet.DeviceID, fleet.State, fleet.WorstFolder) ([]byte, error)
 }
 
 // View may be used by several goroutines at once.

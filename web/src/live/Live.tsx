@@ -83,7 +83,8 @@ export class Patches {
       case "device":
       case "plan": {
         const { state } = event.data;
-        if (state) this.client.setQueryData(["device", device, "state"], state);
+        // The event says nothing of the folders of the device: what is known of them stays.
+        if (state) this.client.setQueryData(["device", device, "state"], (known: object | undefined) => ({ ...known, ...state }));
         if (event.type === "plan") isStale("device", device, "plan");
         else isStale("tag-overviews");
         isStale("overview");
@@ -97,6 +98,7 @@ export class Patches {
       }
       case "folder":
         isStale("device", device, "folders");
+        isStale("device", device, "state");
         isStale("folder-state", event.data.summary.folder);
         isStale("folder-overviews");
         break;

@@ -10,7 +10,7 @@ import { queries } from "../../api/queries";
 import { Act } from "../../ui/act";
 import { FolderState } from "../../ui/folderstate";
 import { tally, worstFolder } from "../../ui/folderwords";
-import { sentence, shortID } from "../../ui/format";
+import { brief, sentence, shortID } from "../../ui/format";
 import { Grow, Panel, Row, Stack } from "../../ui/layout";
 import { Ghosts, Loads, Nothing, Page } from "../../ui/page";
 import { configurations, connections, badgeOf, modes, State } from "../../ui/state";
@@ -164,6 +164,12 @@ function Standing({ state, troubles }: { state: Schemas["DeviceState"]; troubles
           {state.next && (
             <Muted>
               <Prose>{sentence(state.next)}</Prose>
+            </Muted>
+          )}
+          {state.folders?.reason && (
+            <Muted>
+              <Prose>{`Folder ${brief(state.folders.folder, 60)}: ${brief(sentence(state.folders.reason), 300)}`}</Prose>
+              {state.folders.next && <Prose>{` ${brief(sentence(state.folders.next), 300)}`}</Prose>}
             </Muted>
           )}
           {troubles.length > 0 && (

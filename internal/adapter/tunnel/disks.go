@@ -41,7 +41,6 @@ const (
 	maxDiskFolders = 1000
 	maxDiskBytes   = 1 << 60 // No disk is larger.
 	disksEvery     = time.Minute
-	disksAtOnce    = 2
 )
 
 // facts converts the report to facts that can be stored and shown. It drops impossible values.
@@ -87,7 +86,7 @@ type disksReader struct {
 }
 
 func newDisksReader() disksReader {
-	return disksReader{due: make(chan struct{}, 1), limit: rate.NewLimiter(rate.Every(disksEvery), disksAtOnce)}
+	return disksReader{due: make(chan struct{}, 1), limit: rate.NewLimiter(rate.Every(disksEvery), 1)}
 }
 
 // note receives the number of the agent's newest facts, from the header of an answer.

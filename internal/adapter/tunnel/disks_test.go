@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"muster/internal/fleet"
 )
 
@@ -55,16 +57,16 @@ func TestFactsAboutDisksAreReadWhenTheirNumberChanges(t *testing.T) {
 	for range 10 {
 		ask()
 	}
-	number.Store(8)
-	ask()
-	m.until("the second facts", told(8))
-	for n := range int64(20) { // an agent that always has news is asked once a minute
-		number.Store(9 + n)
+	for n := range int64(20) { // An agent that always has other facts is asked once a minute.
+		number.Store(8 + n)
 		ask()
 	}
-	if n := readings.Load(); n != disksAtOnce {
-		t.Errorf("%d readings", n)
+	if n := readings.Load(); n != 1 {
+		t.Errorf("%d readings in the first minute", n)
 	}
+	tunnel.disksReader.limit.SetLimit(rate.Inf) // The minute is over.
+	ask()
+	m.until("the newest facts", told(27))
 	tunnel.close()
 	m.until("gone", func() bool { return m.Disks(tunnel.device) == nil })
 }

@@ -2,6 +2,7 @@ package health
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +39,8 @@ func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding)
 		holds bool
 	}{
 		{fleet.WaitDriveMissing, f.knowsDisks(s, facts.Now) && s.Disks.Folder(r.folder).DriveMissing()},
-		{fleet.WaitDiskNearlyFull, f.knowsDisks(s, facts.Now) && s.Disks.Folder(r.folder).NearlyFull()},
+		{fleet.WaitDiskNearlyFull, f.knowsDisks(s, facts.Now) &&
+			(s.Disks.Folder(r.folder).NearlyFull() || tellsOfHome(s, r.folder))},
 		{fleet.WaitDisagree, r.group.disagrees(s)},
 		{fleet.WaitConflicts, len(s.Conflicts[r.folder]) > 0},
 	} {
@@ -55,6 +57,13 @@ func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding)
 		found = append(found, is)
 	}
 	return found
+}
+
+// tellsOfHome tells whether a folder is the one by which people are told that the disk of the daemon's home is nearly
+// full. They are told once for each device: by its first folder.
+func tellsOfHome(s *fleet.Snapshot, folder string) bool {
+	return s.Disks.HomeNearlyFull() &&
+		!slices.ContainsFunc(s.Folders, func(f fleet.FolderLabel) bool { return f.Folder < folder })
 }
 
 // knowsDisks tells whether what the agent told of its disks holds now.
@@ -80,6 +89,9 @@ func (f *Folders) findingOf(s *fleet.Snapshot, r *folderRecord, is finding) flee
 		found.Reason, found.Next = driveText(s.Disks.Folder(r.folder))
 	case fleet.WaitDiskNearlyFull:
 		found.Reason = diskText(s.Disks.Folder(r.folder))
+		if tellsOfHome(s, r.folder) {
+			found.Reason, found.Next = homeText(s.Disks, r.folder), "Make room on it: without any, the daemon stops all its folders."
+		}
 	case fleet.WaitConflicts:
 		found.Reason = conflictText(s.Conflicts[r.folder])
 	case fleet.WaitDisagree:
@@ -97,6 +109,15 @@ func driveText(d fleet.FolderDisk) (reason, next string) {
 	}
 	return "the marker .stfolder is not in the folder any more, as the device's agent says",
 		nextOfError[fleet.ErrorMarkerMissing]
+}
+
+func homeText(d *fleet.DiskFacts, folder string) string {
+	text := fmt.Sprintf("the disk of the daemon's home, with its database, is nearly full: %s of %s are free, as the "+
+		"device's agent says", fleet.ByteText(d.Home.Free), fleet.ByteText(d.Home.Total))
+	if at := d.Folder(folder); at.NearlyFull() {
+		text += "; and " + diskText(at)
+	}
+	return text
 }
 
 func diskText(d fleet.FolderDisk) string {

@@ -142,3 +142,22 @@ func TestAFolderWithAFindingWasShownAsUpToDate(t *testing.T) {
 		})
 	}
 }
+
+// TestANearlyFullDiskOfTheHomeIsTroubleOnce has people told of the disk of the daemon's home by one folder of the device.
+func TestANearlyFullDiskOfTheHomeIsTroubleOnce(t *testing.T) {
+	full := telling(fleet.FolderDisk{Space: fleet.DiskSpace{Free: 1 << 39, Total: 1 << 41}})
+	full.Disks.Home = nearlyFull.Space
+	full.Folders = append(full.Folders, fleet.FolderLabel{Folder: "g"})
+	f := newFleet(full, online(deviceB, deviceA))
+	f.now = noon.Add(10 * time.Minute)
+	full.LastSeen = f.now
+	f.waitsFor(t, "when it lasts", "the disk of the daemon's home, with its database, is nearly full: 3.0 GiB of 1.0 TiB",
+		fleet.WaitDiskNearlyFull)
+	if got := f.Standing(full, "g", f.now); len(got.Besides) != 0 {
+		t.Errorf("it is told again by another folder: %+v", got.Besides)
+	}
+	same := telling(nearlyFull)
+	same.Disks.Home, same.LastSeen = nearlyFull.Space, f.now
+	f.put(same)
+	f.waitsFor(t, "where a folder is on the same disk", "the disk of the folder is nearly full", fleet.WaitDiskNearlyFull)
+}

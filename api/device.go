@@ -71,7 +71,7 @@ type DeviceState struct {
 
 // WorstFolder is the folder of a device that is in the worst state.
 type WorstFolder struct {
-	State   string `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,scanning,upToDate"`
+	State   string `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate"`
 	Folder  string `json:"folder" doc:"Its ID; of several in the state the first"`
 	Count   int    `json:"count" doc:"How many folders of the device are in the state"`
 	Trouble bool   `json:"trouble" doc:"A person should look at it"`

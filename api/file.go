@@ -7,6 +7,13 @@ type FailedItem struct {
 	Text     string `json:"text" doc:"Why, as the daemon says it"`
 }
 
+// ConflictFile is a file that a daemon renamed because two devices had changed it at once. It is synced like any other.
+type ConflictFile struct {
+	Path    string   `json:"path" doc:"Within the folder: NAME.sync-conflict-DATE-TIME-DEVICE.EXT"`
+	At      Time     `json:"at" format:"date-time" doc:"When the first of the devices found it, by its clock"`
+	Devices []string `json:"devices" nullable:"false" doc:"IDs of the devices that tell of it"`
+}
+
 // FileOnDevice is one file, directory or symlink of a folder on one device, as its daemon says when it is asked.
 type FileOnDevice struct {
 	DeviceID   string   `json:"deviceID"`

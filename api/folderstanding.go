@@ -26,6 +26,8 @@ type FolderStanding struct {
 	Failed      int64        `json:"failed" doc:"Items that the daemon could not sync"`
 	PausedBy    *PausedBy    `json:"pausedBy" doc:"By whom it is paused; null: it is in another state, or that is not known"`
 
+	Conflicts FolderConflicts `json:"conflicts"`
+
 	Besides []FolderFinding `json:"besides" nullable:"false" doc:"What is wrong besides the state, the worst first. Where nothing is missing, the worst of it is the state"`
 }
 
@@ -36,6 +38,15 @@ type FolderFinding struct {
 	Reason  string `json:"reason" doc:"Why it is so"`
 	Next    string `json:"next" doc:"What a person can do; may be blank"`
 	Since   *Time  `json:"since" format:"date-time" nullable:"true" doc:"When Muster saw it first; null: not known"`
+}
+
+// FolderConflicts are the conflicts of a folder as one device tells of them.
+type FolderConflicts struct {
+	Files    int    `json:"files" doc:"Conflict files whose paths are known, 100 at most; GET folders/{id}/conflicts lists them"`
+	More     bool   `json:"more" doc:"There are more files than those"`
+	Newest   string `json:"newest" doc:"Path of the newest; blank where no file is known"`
+	NewestAt *Time  `json:"newestAt" format:"date-time" nullable:"true" doc:"When the daemon found it"`
+	Counted  int64  `json:"counted" doc:"Conflicts that the daemon resolved since its start, as it counts them (Syncthing 2.0 and later); the files may be gone since"`
 }
 
 // PausedBy is by whom a folder, or the connections of its device, are paused.

@@ -46,6 +46,11 @@ func (c *Client) FailedItems(ctx context.Context, folder string, l List) ([]api.
 	return list[api.FailedItem](ctx, c, path("folders", folder, "failed"), l)
 }
 
+// ConflictFiles are the conflict files of a folder, the newest first: on all devices, or on List.Device.
+func (c *Client) ConflictFiles(ctx context.Context, folder string, l List) ([]api.ConflictFile, error) {
+	return list[api.ConflictFile](ctx, c, path("folders", folder, "conflicts"), l)
+}
+
 // FolderShares is how each device shares a folder, 200 devices at most; see List.
 func (c *Client) FolderShares(ctx context.Context, id string, l List) ([]api.FolderShare, error) {
 	return list[api.FolderShare](ctx, c, path("folders", id, "shares"), l)

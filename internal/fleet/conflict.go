@@ -15,6 +15,24 @@ type Conflict struct {
 // Size returns how many bytes of memory the conflict needs.
 func (c Conflict) Size() int { return 40 + len(c.Path) }
 
+// ConflictsOn are the conflicts of a folder as one device tells of them.
+type ConflictsOn struct {
+	Files   int  // conflict files whose paths are known
+	More    bool // there are more files than those
+	Newest  Conflict
+	Counted int64 // conflicts that the daemon resolved since its start, as it counts; 0: none, or it does not count
+}
+
+// ConflictsOn are the conflicts of a folder of the device.
+func (s *Snapshot) ConflictsOn(folder string) ConflictsOn {
+	files := s.Conflicts[folder]
+	on := ConflictsOn{Files: len(files), More: s.ConflictsLeftOut[folder] > 0, Counted: s.ConflictsCounted[folder]}
+	if len(files) > 0 {
+		on.Newest = files[0]
+	}
+	return on
+}
+
 // ConflictChange says that a conflict file appeared or disappeared.
 type ConflictChange struct {
 	Folder string

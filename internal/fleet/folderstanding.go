@@ -28,6 +28,8 @@ type FolderStanding struct {
 	Error    *FolderError // error of the folder as a whole; nil: the daemon reports none
 	Failed   int64        // number of items that the daemon could not sync
 
+	Conflicts ConflictsOn
+
 	// Besides is what is wrong besides the state, the worst first. Where nothing else is, the worst of it is the state.
 	Besides []FolderFinding
 

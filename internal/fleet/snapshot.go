@@ -45,6 +45,11 @@ type Snapshot struct {
 	// Conflicts are conflict files by folder, newest first, as far as the daemon remembers them, and at most a hundred
 	// per folder. A folder without conflicts has no entry.
 	Conflicts map[string][]Conflict
+	// ConflictsLeftOut is about how many more conflict files a folder has than Conflicts names, where it has more.
+	ConflictsLeftOut map[string]int
+	// ConflictsCounted is how many conflicts the daemon resolved in a folder since its start, as it counts them; only
+	// counts above 0. Nil: it does not count, or was not asked yet.
+	ConflictsCounted map[string]int64
 	// Shares are how that configuration shares its folders; see Share. Nil when none was read since the server's
 	// start.
 	Shares []SharedFolder

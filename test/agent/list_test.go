@@ -47,6 +47,7 @@ var calls = map[string]func(context.Context, *syncthing.Client){
 	},
 	"ConnectedPeers": func(ctx context.Context, c *syncthing.Client) { _, _ = c.ConnectedPeers(ctx) },
 	"Conflicts":      func(ctx context.Context, c *syncthing.Client) { _, _, _ = c.Conflicts(ctx, 17) },
+	"ConflictCounts": func(ctx context.Context, c *syncthing.Client) { _, _ = c.ConflictCounts(ctx) },
 	"File":           func(ctx context.Context, c *syncthing.Client) { _, _ = c.File(ctx, "a b", "x&y/ü") },
 	"FailedItems": func(ctx context.Context, c *syncthing.Client) {
 		_, _, _ = c.FailedItems(ctx, "a b", 2, 100)

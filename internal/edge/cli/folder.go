@@ -14,12 +14,13 @@ import (
 )
 
 type folderCommand struct {
-	List     folderListCommand     `cmd:"" help:"List the folders of the fleet: how they stand, on how many devices, their size and what is missing."`
-	Get      folderGetCommand      `cmd:"" help:"Show how a folder stands in the fleet and on each device, and why."`
-	Watch    folderWatchCommand    `cmd:"" help:"Show how a folder stands again whenever that changes, until Ctrl-C."`
-	Failed   folderFailedCommand   `cmd:"" help:"List the files that daemons could not sync, with their reasons."`
-	Who      folderWhoCommand      `cmd:"" help:"Show who has a folder, who is connected with whom, and who lacks what."`
-	OneSided folderOneSidedCommand `cmd:"" name:"one-sided" help:"List the shares that only one side has: nothing is exchanged by them."`
+	List      folderListCommand      `cmd:"" help:"List the folders of the fleet: how they stand, on how many devices, their size and what is missing."`
+	Get       folderGetCommand       `cmd:"" help:"Show how a folder stands in the fleet and on each device, and why."`
+	Watch     folderWatchCommand     `cmd:"" help:"Show how a folder stands again whenever that changes, until Ctrl-C."`
+	Failed    folderFailedCommand    `cmd:"" help:"List the files that daemons could not sync, with their reasons."`
+	Conflicts folderConflictsCommand `cmd:"" help:"List the files that were changed on two devices at once: how many, where, and the newest first."`
+	Who       folderWhoCommand       `cmd:"" help:"Show who has a folder, who is connected with whom, and who lacks what."`
+	OneSided  folderOneSidedCommand  `cmd:"" name:"one-sided" help:"List the shares that only one side has: nothing is exchanged by them."`
 }
 
 var folderNoun = noun[api.FolderOverview]{

@@ -76,9 +76,10 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"listFileOnDevices": func(c *client.Client, ctx context.Context) {
 		_, _ = c.FileOnDevices(ctx, "f", "p", client.List{})
 	},
-	"listFailedItems": func(c *client.Client, ctx context.Context) { _, _ = c.FailedItems(ctx, "f", client.List{}) },
-	"listDeviceDisks": func(c *client.Client, ctx context.Context) { _, _ = c.DeviceDisks(ctx, "x") },
-	"getDeviceLog":    func(c *client.Client, ctx context.Context) { _, _ = c.DeviceLog(ctx, "x", time.Time{}) },
+	"listConflictFiles": func(c *client.Client, ctx context.Context) { _, _ = c.ConflictFiles(ctx, "f", client.List{}) },
+	"listFailedItems":   func(c *client.Client, ctx context.Context) { _, _ = c.FailedItems(ctx, "f", client.List{}) },
+	"listDeviceDisks":   func(c *client.Client, ctx context.Context) { _, _ = c.DeviceDisks(ctx, "x") },
+	"getDeviceLog":      func(c *client.Client, ctx context.Context) { _, _ = c.DeviceLog(ctx, "x", time.Time{}) },
 	"listFolderDevices": func(c *client.Client, ctx context.Context) {
 		_, _ = c.FolderDevices(ctx, "f", client.List{})
 	},

@@ -19,6 +19,7 @@ import (
 type Files interface {
 	FileOn(ctx context.Context, folder, path string, devices []*fleet.Registered) ([]view.FileOn, error)
 	KeptFailedItems(folder string, devices []*fleet.Registered) []view.FailedOn
+	ConflictFiles(folder string, devices []*fleet.Registered) []view.ConflictFile
 	FailedItems(
 		ctx context.Context,
 		device *fleet.Registered,
@@ -49,6 +50,10 @@ func (s *server) fileRoutes() []route {
 			summary: "Items that daemons could not sync: of one device all, of all devices the first of each as last told",
 			query:   []parameter{failedDevice, limitParam, afterParam}, reply: reflect.TypeFor[[]api.FailedItem](),
 			volatile: true, off: s.Files == nil, handle: s.listFailedItems},
+		{method: http.MethodGet, path: folder + "/conflicts", name: "listConflictFiles", permission: auth.Read,
+			summary: "Conflict files, the newest first, as far as daemons remember them: of each device the newest 100 at most",
+			query:   []parameter{conflictDevice, limitParam, afterParam}, reply: reflect.TypeFor[[]api.ConflictFile](),
+			volatile: true, off: s.Files == nil, handle: s.listConflictFiles},
 		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/log", name: "getDeviceLog", permission: auth.Read,
 			summary: "The newest lines of the daemon's own log, the oldest first",
 			query:   []parameter{logSince}, reply: reflect.TypeFor[[]api.LogLine](), volatile: true, off: s.Logs == nil,
@@ -57,9 +62,10 @@ func (s *server) fileRoutes() []route {
 }
 
 var (
-	failedDevice = deviceParam("Only items of this device, which is asked for them")
-	logSince     = timeParam("since", "Only lines after this time")
-	filePath     = func() param[string] {
+	failedDevice   = deviceParam("Only items of this device, which is asked for them")
+	conflictDevice = deviceParam("Only files on this device")
+	logSince       = timeParam("since", "Only lines after this time")
+	filePath       = func() param[string] {
 		p := textParam("path", "The file, directory or symlink: its path within the folder, with / between the names")
 		text := p.parse
 		p.required = true
@@ -148,12 +154,9 @@ func (s *server) listFailedItems(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	first := 0
-	if q.after != "" {
-		if first, err = strconv.Atoi(q.after); err != nil || first < 0 {
-			return reply{}, fleet.Invalidf("query.after",
-				"after is no place in this list: take it from the Link header of the page before")
-		}
+	first, err := q.place()
+	if err != nil {
+		return reply{}, err
 	}
 	if id == "" {
 		return s.keptFailedItems(r, folder, devices, q, first)
@@ -173,6 +176,55 @@ func (s *server) listFailedItems(r *request) (reply, error) {
 	if more {
 		out.link = r.next(strconv.Itoa(first + q.limit))
 	}
+	return out, err
+}
+
+// place is where in a list that has no other order a page begins.
+func (q listQuery) place() (first int, err error) {
+	if q.after == "" {
+		return 0, nil
+	}
+	if first, err = strconv.Atoi(q.after); err != nil || first < 0 {
+		return 0, fleet.Invalidf("query.after",
+			"after is no place in this list: take it from the Link header of the page before")
+	}
+	return first, nil
+}
+
+func (s *server) listConflictFiles(r *request) (reply, error) {
+	id, err := conflictDevice.of(r)
+	if err != nil {
+		return reply{}, err
+	}
+	folder, devices, q, err := s.devicesOfFolder(r)
+	if err != nil {
+		return reply{}, err
+	}
+	first, err := q.place()
+	if err != nil {
+		return reply{}, err
+	}
+	if id != "" {
+		devices = slices.DeleteFunc(devices, func(d *fleet.Registered) bool { return d.ID != id })
+		if len(devices) == 0 {
+			return reply{}, fleet.Invalidf("query.device", "this device does not have the folder")
+		}
+	}
+	files := s.Files.ConflictFiles(folder, devices)
+	files = files[min(first, len(files)):]
+	link := ""
+	if q.limit > 0 && len(files) > q.limit {
+		files, link = files[:q.limit], r.next(strconv.Itoa(first+q.limit))
+	}
+	wire := make([]api.ConflictFile, len(files))
+	for i, file := range files {
+		wire[i] = api.ConflictFile{Path: file.Path, At: api.Time{Time: file.At}, Devices: []string{}}
+		for _, device := range file.Devices {
+			wire[i].Devices = append(wire[i].Devices, string(device.ID))
+		}
+	}
+	out, err := showPage(wire)
+	out.link = link
 	return out, err
 }
 

@@ -109,7 +109,7 @@ func (s *server) wireStanding(ctx context.Context, f fleet.FolderStanding) api.F
 		NeedDeletes: f.Progress.NeedDeletes, Rate: f.Progress.Rate, DoneBetween: doneBetween(f.Progress),
 		HeldBy: textsOf(s.Folders.Holders(ctx, f.Device, f.Folder)),
 		Peers:  api.FolderPeers{Connected: f.PeersConnected, Shared: f.PeersShared},
-		Failed: f.Failed, PausedBy: wirePausedBy(f.PausedBy), Besides: []api.FolderFinding{},
+		Failed: f.Failed, PausedBy: wirePausedBy(f.PausedBy), Conflicts: wireConflicts(f.Conflicts), Besides: []api.FolderFinding{},
 	}
 	for _, found := range f.Besides {
 		wire.Besides = append(wire.Besides, api.FolderFinding{Cause: string(found.Cause), Trouble: found.Trouble,
@@ -122,6 +122,11 @@ func (s *server) wireStanding(ctx context.Context, f fleet.FolderStanding) api.F
 		wire.Error = &api.FolderError{Kind: string(f.Error.Kind), Text: f.Error.Text}
 	}
 	return wire
+}
+
+func wireConflicts(c fleet.ConflictsOn) api.FolderConflicts {
+	return api.FolderConflicts{Files: c.Files, More: c.More, Counted: c.Counted, Newest: c.Newest.Path,
+		NewestAt: moment(c.Newest.At)}
 }
 
 func wirePausedBy(by *fleet.PausedBy) *api.PausedBy {

@@ -93,7 +93,7 @@ func (f *Folders) findingOf(s *fleet.Snapshot, r *folderRecord, is finding) flee
 			found.Reason, found.Next = homeText(s.Disks, r.folder), "Make room on it: without any, the daemon stops all its folders."
 		}
 	case fleet.WaitConflicts:
-		found.Reason = conflictText(s.Conflicts[r.folder])
+		found.Reason = conflictText(s.ConflictsOn(r.folder))
 	case fleet.WaitDisagree:
 		found.Reason = f.disagreeText(s, r)
 	default:
@@ -129,14 +129,19 @@ func diskText(d fleet.FolderDisk) string {
 		fleet.ByteText(space.Free), fleet.ByteText(space.Total))
 }
 
-func conflictText(conflicts []fleet.Conflict) string {
-	switch len(conflicts) {
-	case 0:
-		return fleet.WaitTexts[fleet.WaitConflicts].Reason
-	case 1:
-		return fmt.Sprintf("one file is in conflict: %q", conflicts[0].Path)
+func conflictText(c fleet.ConflictsOn) (text string) {
+	switch {
+	case c.More:
+		text = fmt.Sprintf("more than %d files are in conflict, the newest is %q", c.Files, c.Newest.Path)
+	case c.Files == 1:
+		text = fmt.Sprintf("one file is in conflict: %q", c.Newest.Path)
+	default:
+		text = fmt.Sprintf("%d files are in conflict, the newest is %q", c.Files, c.Newest.Path)
 	}
-	return fmt.Sprintf("%d files are in conflict, the newest is %q", len(conflicts), conflicts[0].Path)
+	if c.Counted > 0 {
+		text += fmt.Sprintf("; the daemon counted %s since its start", plural(c.Counted, "conflict"))
+	}
+	return text
 }
 
 // disagreeText says what the device counts, and what a device counts that disagrees with it.

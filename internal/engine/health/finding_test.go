@@ -84,8 +84,14 @@ func TestConflictsAreTroubleUnlessThatIsOff(t *testing.T) {
 	f := newFleet(conflicting, online(deviceB, deviceA))
 	f.now = noon.Add(10 * time.Minute)
 	f.waitsFor(t, "when they stay", `2 files are in conflict, the newest is "b.sync-conflict`, fleet.WaitConflicts)
-	f.put(online(deviceA, deviceB))
-	f.waitsFor(t, "when they are gone", "")
+	f.put(changed(online(deviceA, deviceB), func(s *fleet.Snapshot) {
+		s.Conflicts, s.ConflictsLeftOut = conflicting.Conflicts, map[string]int{"f": 7}
+		s.ConflictsCounted = map[string]int64{"f": 9}
+	}))
+	f.waitsFor(t, "when not all are named", `more than 2 files are in conflict, the newest is "b.sync-conflict-1.txt"; the `+
+		`daemon counted 9 conflicts since its start`, fleet.WaitConflicts)
+	f.put(changed(online(deviceA, deviceB), func(s *fleet.Snapshot) { s.ConflictsCounted = map[string]int64{"f": 9} }))
+	f.waitsFor(t, "when they are gone, although the daemon counted some", "")
 
 	f = newFleet()
 	f.Folders = NewFolders(Windows{}, fleet.WaitConflicts, fleet.WaitFolderStopped)

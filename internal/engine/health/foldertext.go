@@ -16,6 +16,7 @@ func FolderStanding(f FolderFacts) fleet.FolderStanding {
 	standing := fleet.FolderStanding{
 		Device: s.Device, Folder: f.Folder, State: FolderState(f), AsOf: summary.UpdatedAt,
 		Type: share.Type.String(), Paused: f.pausedFolder() && summary.State != fleet.FolderInError, Failed: summary.Failed,
+		Conflicts: s.ConflictsOn(f.Folder),
 		Progress: fleet.Progress{
 			GlobalBytes: summary.GlobalBytes, NeedBytes: summary.NeedBytes, NeedDeletes: summary.NeedDeletes,
 			NeedItems: summary.NeedFiles + summary.NeedDirectories + summary.NeedSymlinks,

@@ -2,7 +2,10 @@ package mirror
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"muster/internal/fleet"
 	"muster/internal/logkey"
@@ -32,42 +35,101 @@ func (w *watcher) readConflicts(ctx context.Context, d Daemon) error {
 		return nil
 	}
 	w.update(func(s *Snapshot) Aspect {
-		s.Conflicts = afterChanges(s.Conflicts, changes)
-		s.Conflicts = onlyThese(s.Conflicts, s.Folders)
+		conflicts, leftOut := afterChanges(s.Conflicts, s.ConflictsLeftOut, changes)
+		s.Conflicts, s.ConflictsLeftOut = onlyThese(conflicts, s.Folders), onlyThese(leftOut, s.Folders)
 		return FoldersChanged
 	})
 	return nil
 }
 
+// readConflictCounts reads how many conflicts the daemon counted since its start. It goes with a status, so once a
+// minute at most. Daemons before 2.0, and those behind agents that do not pass this on, count nothing.
+func (w *watcher) readConflictCounts(ctx context.Context, d Daemon) error {
+	s := w.snapshot.Load()
+	if s.Version == nil || !countsConflicts(s.Version.Version) {
+		w.countsDue = false
+		return nil
+	}
+	counts, err := d.ConflictCounts(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	w.countsDue = false
+	if err != nil {
+		w.log.Debug("how many conflicts were counted was not read", logkey.Err(err))
+		return nil
+	}
+	maps.DeleteFunc(counts, func(_ string, count int64) bool { return count <= 0 })
+	w.update(func(s *Snapshot) Aspect {
+		counts = onlyThese(counts, s.Folders)
+		if maps.Equal(counts, s.ConflictsCounted) {
+			return 0
+		}
+		s.ConflictsCounted = counts
+		return FoldersChanged
+	})
+	return nil
+}
+
+// countsConflicts tells whether a daemon of a version counts conflicts: from 2.0 on.
+func countsConflicts(version string) bool {
+	major, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	number, err := strconv.Atoi(major)
+	return err == nil && number >= 2
+}
+
 // afterChanges are the conflicts of each folder, the newest first, after files of conflicts came and went.
-func afterChanges(known map[string][]fleet.Conflict, changes []fleet.ConflictChange) map[string][]fleet.Conflict {
-	all, room := cloned(known), maxConflictBytes
+// leftOut is about how many a folder has beyond those.
+func afterChanges(known map[string][]fleet.Conflict, knownLeftOut map[string]int, changes []fleet.ConflictChange,
+) (all map[string][]fleet.Conflict, leftOut map[string]int) {
+	all, leftOut = cloned(known), cloned(knownLeftOut)
 	for _, change := range changes {
 		conflicts := slices.Clone(all[change.Folder])
 		at := slices.IndexFunc(conflicts, func(c fleet.Conflict) bool { return c.Path == change.Path })
 		switch {
 		case change.Gone && at >= 0:
 			conflicts = slices.Delete(conflicts, at, at+1)
-		case !change.Gone && at < 0:
+		case change.Gone:
+			leftOut[change.Folder]--
+		case at < 0:
 			conflicts = slices.Insert(conflicts, 0, change.Conflict)
 		}
-		all[change.Folder] = conflicts[:min(len(conflicts), maxConflicts)]
+		kept := min(len(conflicts), maxConflicts)
+		leftOut[change.Folder] = max(0, leftOut[change.Folder]+len(conflicts)-kept)
+		all[change.Folder] = conflicts[:kept]
 	}
-	for folder, conflicts := range all {
-		for i, c := range conflicts {
-			if room -= c.Size(); room < 0 {
-				conflicts = conflicts[:i]
-				break
-			}
-		}
-		if all[folder] = conflicts; len(conflicts) == 0 {
-			delete(all, folder)
+	bound(all, leftOut)
+	maps.DeleteFunc(all, func(_ string, conflicts []fleet.Conflict) bool { return len(conflicts) == 0 })
+	maps.DeleteFunc(leftOut, func(folder string, n int) bool { return n == 0 || len(all[folder]) == 0 })
+	return all, leftOut
+}
+
+// bound keeps as much as there is room for: the newest of each folder, so that none is missed, and then the others.
+func bound(all map[string][]fleet.Conflict, leftOut map[string]int) {
+	room := maxConflictBytes
+	for _, conflicts := range all {
+		if len(conflicts) > 0 {
+			room -= conflicts[0].Size()
 		}
 	}
-	return all
+	first := 1
+	if room < 0 {
+		first = 0
+	}
+	for _, folder := range slices.Sorted(maps.Keys(all)) {
+		conflicts := all[folder]
+		kept := min(first, len(conflicts))
+		for ; kept > 0 && kept < len(conflicts) && conflicts[kept].Size() <= room; kept++ {
+			room -= conflicts[kept].Size()
+		}
+		leftOut[folder] += len(conflicts) - kept
+		all[folder] = conflicts[:kept]
+	}
 }
 
 // noteSequence notes that files of a folder changed, by its sequence before and after.
 func (w *watcher) noteSequence(before, after fleet.FolderSummary) {
-	w.conflictsDue = w.conflictsDue || before.Sequence != after.Sequence
+	if before.Sequence != after.Sequence {
+		w.conflictsDue, w.countsDue = true, true
+	}
 }

@@ -56,7 +56,8 @@ func TestConflictsOfOneDeviceAreBounded(t *testing.T) {
 	for i := range 1000 {
 		changes = append(changes, conflict(fmt.Sprint("folder ", i%7), fmt.Sprintf("directory/%0100d", i), false))
 	}
-	kept, size := afterChanges(nil, changes), 0
+	kept, leftOut := afterChanges(nil, nil, changes)
+	size, named := 0, 0
 	for folder, conflicts := range kept {
 		if len(conflicts) > maxConflicts {
 			t.Errorf("%d of %s are kept", len(conflicts), folder)
@@ -64,6 +65,10 @@ func TestConflictsOfOneDeviceAreBounded(t *testing.T) {
 		for _, c := range conflicts {
 			size += c.Size()
 		}
+		named += len(conflicts) + leftOut[folder]
+	}
+	if named != len(changes) {
+		t.Errorf("of %d files %d are named or said to be left out", len(changes), named)
 	}
 	if size > maxConflictBytes || size < maxConflictBytes/2 {
 		t.Errorf("%d bytes are kept", size)
@@ -71,7 +76,40 @@ func TestConflictsOfOneDeviceAreBounded(t *testing.T) {
 	for i := range changes {
 		changes[i].Gone = true
 	}
-	if kept := afterChanges(kept, changes); len(kept) != 0 {
-		t.Errorf("after all are gone there are %v", kept)
+	if kept, leftOut := afterChanges(kept, leftOut, changes); len(kept)+len(leftOut) != 0 {
+		t.Errorf("after all are gone there are %v, and %v are left out", kept, leftOut)
 	}
+}
+
+// TestConflictsAreCountedByDaemonsThatCount has a daemon asked for its counter after files changed, and an old one never.
+func TestConflictsAreCountedByDaemonsThatCount(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f, old := newFake(1, "a"), newFake(2, "a")
+		f.version.Version, f.counted = "v2.0.10", map[string]int64{"a": 3, "b": 5, "c": 0}
+		old.version.Version = "v1.29.2"
+		d := w.put(1, f)
+		w.put(2, old)
+		pass(statusEvery + time.Second)
+		if got := w.snapshot(d).ConflictsCounted; len(got) != 1 || got["a"] != 3 {
+			t.Errorf("got %v", got)
+		}
+		f.take()
+		pass(5 * statusEvery)
+		if asked := callsLike(f.take(), "conflict counts"); asked > 0 {
+			t.Errorf("at rest it was asked %d times", asked)
+		}
+		f.mu.Lock()
+		f.counted = map[string]int64{"a": 4}
+		f.mu.Unlock()
+		for n := range int64(20) {
+			f.emit(fleet.DaemonEvent{Type: "FolderSummary", Folder: "a", Summary: &fleet.FolderSummary{Sequence: 7 + n}})
+		}
+		pass(statusEvery + time.Second)
+		if got, asked := w.snapshot(d).ConflictsCounted["a"], callsLike(f.take(), "conflict counts"); got != 4 || asked != 1 {
+			t.Errorf("after files changed: got %d, and it was asked %d times", got, asked)
+		}
+		if asked := callsLike(old.take(), "conflict counts"); asked > 0 {
+			t.Errorf("a daemon that does not count was asked %d times", asked)
+		}
+	})
 }

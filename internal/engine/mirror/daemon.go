@@ -57,6 +57,8 @@ type Knowledge interface {
 	File(ctx context.Context, folder, path string) (fleet.File, error)
 	// Conflicts are the files of conflicts that came and went after a change of a file, and the number of the last one.
 	Conflicts(ctx context.Context, since int64) (changes []fleet.ConflictChange, last int64, err error)
+	// ConflictCounts is how many conflicts the daemon resolved in each folder since its start.
+	ConflictCounts(ctx context.Context) (map[string]int64, error)
 
 	// FailedItems is a page of the items that a folder could not sync. The first page is 1.
 	FailedItems(ctx context.Context, folder string, page, size int) (items []fleet.FailedItem, more bool, err error)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -36,6 +37,7 @@ type fake struct {
 	pending       []fleet.Pending
 	connected     []fleet.DeviceID
 	conflicts     []fleet.ConflictChange // the number of each is its place
+	counted       map[string]int64       // conflicts, by folder
 	items         map[string][]fleet.FailedItem
 	summaries     map[string]fleet.FolderSummary // in place of what its folders would say
 
@@ -274,6 +276,13 @@ func (f *fake) Conflicts(ctx context.Context, since int64) ([]fleet.ConflictChan
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.conflicts[since:], int64(len(f.conflicts)), err
+}
+
+func (f *fake) ConflictCounts(ctx context.Context) (map[string]int64, error) {
+	err := f.do(ctx, "conflict counts")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.counted), err
 }
 
 func (f *fake) Ignores(context.Context, string) ([]string, error) { return nil, nil }

@@ -74,7 +74,7 @@ func (w *watcher) firstContact(ctx context.Context, d Daemon) (int64, error) {
 	if err := w.readSummaries(ctx, d, w.folders()); err != nil {
 		return 0, err
 	}
-	w.pendingDue, w.conflictsDue, w.conflictsSince = false, true, 0
+	w.pendingDue, w.conflictsDue, w.countsDue, w.conflictsSince = false, true, true, 0
 	return since, w.readPending(ctx, d)
 }
 

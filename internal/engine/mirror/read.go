@@ -47,6 +47,11 @@ func (w *watcher) readStatusAgain(ctx context.Context, d Daemon) error {
 			return err
 		}
 	}
+	if w.countsDue {
+		if err := w.readConflictCounts(ctx, d); err != nil {
+			return err
+		}
+	}
 	if err := w.readSummaries(ctx, d, w.unreadFolders()); err != nil {
 		return err
 	}
@@ -168,6 +173,8 @@ func (w *watcher) readConfig(
 		s.Summaries = onlyThese(s.Summaries, reading.Folders)
 		s.FailedItems = onlyThese(s.FailedItems, reading.Folders)
 		s.Conflicts = onlyThese(s.Conflicts, reading.Folders)
+		s.ConflictsLeftOut = onlyThese(s.ConflictsLeftOut, reading.Folders)
+		s.ConflictsCounted = onlyThese(s.ConflictsCounted, reading.Folders)
 		// In one step with the snapshot: the next watcher takes that over, and would take the configuration for kept.
 		w.m.outbox.add(fleet.Observation{Device: w.device.ID, Config: &seen, LastSeen: now}, tell)
 		return ConfigChanged | FoldersChanged

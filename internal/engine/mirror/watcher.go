@@ -44,6 +44,7 @@ type watcher struct {
 	pendingDue   bool                 // what is pending is to be read with the next status
 	connectedDue bool                 // to whom the daemon is connected, likewise
 	conflictsDue bool                 // which files of conflicts came and went, likewise
+	countsDue    bool                 // how many conflicts the daemon counted, likewise
 
 	conflictsSince int64 // the number of the last change of a file that was read
 

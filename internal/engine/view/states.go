@@ -68,7 +68,8 @@ func (v *View) WorstFolder(ctx context.Context, id fleet.DeviceID) fleet.WorstFo
 	s := v.Snapshot(id)
 	return v.worst(ctx, s, func(yield func(string, fleet.FolderState) bool) {
 		for i := 0; s != nil && i < len(s.Folders); i++ {
-			if !yield(s.Folders[i].Folder, v.FolderState(s, s.Folders[i].Folder)) {
+			state, _ := v.FolderState(s, s.Folders[i].Folder)
+			if !yield(s.Folders[i].Folder, state) {
 				return
 			}
 		}

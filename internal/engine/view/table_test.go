@@ -319,6 +319,8 @@ func TestRowsOfFewPartsAreKept(t *testing.T) {
 // plainWire writes nothing.
 type plainWire struct{}
 
-func (plainWire) Row(*Row) ([]byte, error)                          { return nil, nil }
-func (plainWire) Inventory(Page) ([]byte, string, error)            { return nil, "", nil }
-func (plainWire) State(fleet.DeviceID, fleet.State, fleet.WorstFolder) ([]byte, error) { return nil, nil }
+func (plainWire) Row(*Row) ([]byte, error)               { return nil, nil }
+func (plainWire) Inventory(Page) ([]byte, string, error) { return nil, "", nil }
+func (plainWire) State(fleet.DeviceID, fleet.State, fleet.WorstFolder) ([]byte, error) {
+	return nil, nil
+}

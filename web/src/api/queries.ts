@@ -5,7 +5,7 @@ import { at, pages, question } from "./question";
 /** mostOneSided is how many one-sided shares are asked for at once. */
 export const mostOneSided = 1000;
 
-const failedAtOnce = 100; // failed items of one answer
+const failedAtOnce = 100; // failed items, or conflict files, of one answer
 const before = { placeholderData: <T>(last: T | undefined) => last }; // an answer stays until the next one is there
 
 /** LogQuery picks kept events. */
@@ -184,6 +184,14 @@ export const queries = {
   failedItems: (folderID: string) =>
     pages(["folder-state", folderID, "failed"], (signal, after) =>
       api.GET("/api/v1/folders/{folderID}/failed", {
+        signal,
+        params: { path: { folderID }, query: { limit: failedAtOnce, ...(after ? { after } : {}) } },
+      }),
+    ),
+  /** conflictFiles are the conflict files of a folder, the newest first, a part at a time. */
+  conflictFiles: (folderID: string) =>
+    pages(["folder-state", folderID, "conflicts"], (signal, after) =>
+      api.GET("/api/v1/folders/{folderID}/conflicts", {
         signal,
         params: { path: { folderID }, query: { limit: failedAtOnce, ...(after ? { after } : {}) } },
       }),

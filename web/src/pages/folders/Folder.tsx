@@ -16,6 +16,7 @@ import { badgeOf, connections, State } from "../../ui/state";
 import { Ago, Chip, Faint, Muted, Prose, Stacked, Strong, To } from "../../ui/text";
 import { Kept } from "../events/Kept";
 import { Behind } from "./Behind";
+import { Conflicts } from "./Conflicts";
 import { FailedItems } from "./FailedItems";
 import { FileSearch } from "./FileSearch";
 import { Sharing } from "./Sharing";
@@ -49,6 +50,7 @@ export default function Folder({ id }: { id: string }) {
       {fleet.data && devices.data && <Behind folder={fleet.data} standings={devices.data} />}
       <Loads query={devices}>{(all) => <Devices folder={folderID} all={all} />}</Loads>
       {devices.data && <FailedItems folder={folderID} all={devices.data} labels={labels} />}
+      {devices.data && <Conflicts folder={folderID} all={devices.data} labels={labels} />}
       {devices.data && devices.data.length > 0 && <Sharing folder={folderID} />}
       <Kept about={{ folder: folderID, limit: 20 }} />
     </Page>

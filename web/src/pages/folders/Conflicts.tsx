@@ -1,0 +1,65 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { FolderStanding } from "../../api/folderstanding";
+import { queries } from "../../api/queries";
+import { brief, shortID } from "../../ui/format";
+import { List, Panel, Stack } from "../../ui/layout";
+import { Loads, More, Nothing } from "../../ui/page";
+import { Ago, Clip, Faint, To } from "../../ui/text";
+import { conflictCounts, conflictTitle } from "./conflicts";
+import { filePage } from "./folders";
+
+/** Conflicts are the files that two devices changed at once. Nothing shows where no daemon tells of one. */
+export function Conflicts({
+  folder,
+  all,
+  labels,
+}: {
+  folder: string;
+  all: FolderStanding[];
+  labels: ReadonlyMap<string, string>;
+}) {
+  const told = all.filter(({ conflicts }) => conflictCounts(conflicts) !== "");
+  const some = told.some(({ conflicts }) => conflicts.files > 0);
+  const files = useInfiniteQuery({ ...queries.conflictFiles(folder), enabled: some });
+  const nameOf = (id: string) => labels.get(id) || shortID(id);
+  if (told.length === 0) return null;
+  return (
+    <Panel title={conflictTitle(told.map(({ conflicts }) => conflicts))} flush>
+      {some && (
+        <Loads query={files}>
+          {(rows) =>
+            rows.length === 0 ? (
+              <Nothing title="They are gone">No daemon tells of a conflict file any more.</Nothing>
+            ) : (
+              <>
+                <List
+                  rows={rows}
+                  id={({ path }) => path}
+                  columns={[
+                    {
+                      title: "File",
+                      cell: ({ path }) => <To href={filePage(folder, path)}>{brief(path, 300)}</To>,
+                      by: ({ path }) => path,
+                    },
+                    { title: "Found", cell: ({ at }) => <Ago at={at} />, by: ({ at }) => at },
+                    {
+                      title: "Devices",
+                      cell: ({ devices }) => <Clip>{brief(devices.map(nameOf).join(", "), 200)}</Clip>,
+                      by: ({ devices }) => devices.length,
+                    },
+                  ]}
+                />
+                <More query={files}>Show more files</More>
+              </>
+            )
+          }
+        </Loads>
+      )}
+      <Stack tight>
+        {told.slice(0, 20).map(({ deviceID, conflicts }) => (
+          <Faint key={deviceID}>{`${nameOf(deviceID)}: ${conflictCounts(conflicts)}`}</Faint>
+        ))}
+      </Stack>
+    </Panel>
+  );
+}

@@ -450,6 +450,9 @@ func (r *folderRecord) become(state fleet.FolderState, f FolderFacts) {
 		r.since = f.Now.UnixMilli()
 		r.began = r.state != fleet.FolderUnknown || r.last != fleet.FolderUnknown
 	}
+	if began := f.beganBefore(state); r.state == fleet.FolderUnknown && !began.IsZero() {
+		r.since = min(r.since, began.UnixMilli())
+	}
 	r.state, r.last = state, fleet.FolderUnknown
 }
 

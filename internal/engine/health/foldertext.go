@@ -40,6 +40,11 @@ func FolderStanding(f FolderFacts) fleet.FolderStanding {
 		standing.Progress.Rate = f.Rate
 	}
 	standing.Reason, standing.Next = folderText(&f, standing)
+	if text := summary.WatchError; text != "" && !isUnknown(&f) && !isStopped(&f) && !f.pausedFolder() {
+		standing.Reason = join("; ", standing.Reason, "the daemon finds changes on the disk by its scans only: "+text)
+		standing.Next = join(" ", standing.Next, "Have the daemon watch the folder again (on Linux, raise "+
+			"fs.inotify.max_user_watches), or scan more often.")
+	}
 	standing.Reason, standing.Next = fleet.Bounded(standing.Reason), fleet.Bounded(standing.Next)
 	return standing
 }

@@ -70,7 +70,7 @@ type LogEntry struct {
 	Folder   string `json:"folder" doc:"The folder's ID; blank when it is about no single folder"`
 	Kind     string `json:"kind" enum:"connection,configuration,revision,folder,conflict,peers,order" doc:"What it is about; revision: another configuration was seen; peers: the first connection to another device began, or the last one ended"`
 	Text     string `json:"text" doc:"What happened, as a sentence without device and folder"`
-	State    string `json:"state" doc:"How it stands since, in the words of the kind's states; of an order what was ordered; blank for a revision"`
+	State    string `json:"state" doc:"How it stands since, in the words of the kind's states; of conflicts how many there are; of an order what was ordered; blank for a revision"`
 	Before   string `json:"before" doc:"How it stood; blank where nothing was told of it"`
 	Reason   string `json:"reason" doc:"Why; of an order what came of it; may be blank"`
 	Cause    string `json:"cause" doc:"Of a revision template, daemon, restore or accept; of an order who gave it; else blank"`

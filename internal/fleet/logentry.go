@@ -14,7 +14,7 @@ const (
 	LogConfiguration LogKind = "configuration" // the configuration compared with the templates
 	LogRevision      LogKind = "revision"      // another configuration was read from the daemon
 	LogFolder        LogKind = "folder"        // the state of a folder on the device
-	LogConflict      LogKind = "conflict"      // files in conflict were found in a folder
+	LogConflict      LogKind = "conflict"      // more or fewer files of a folder are in conflict
 	LogPeers         LogKind = "peers"         // the first connection to another device began, or the last one ended
 	LogOrder         LogKind = "order"         // an order to the daemon ended
 )
@@ -74,9 +74,14 @@ func (k LogKind) Quiet(state string) bool {
 		return state == LoggedUpToDate
 	case LogPeers:
 		return state == PeersConnected
+	case LogConflict:
+		return state == NoConflicts
 	}
 	return true
 }
+
+// NoConflicts is the state of LogConflict without a file in conflict. Otherwise the state is the number of files.
+const NoConflicts = "0"
 
 // The states of LogPeers.
 const (
@@ -121,6 +126,9 @@ func (e LogEntry) says() string {
 		}
 		return text
 	case LogConflict:
+		if e.State == NoConflicts {
+			return "no file is in conflict any more"
+		}
 		return "files are in conflict"
 	}
 	return e.State
@@ -163,6 +171,11 @@ var folderPhrases = map[string]string{
 	"outOfSync":    "differs from the other devices",
 	"localChanges": "has local changes",
 	"stalled":      "stalled",
+
+	"driveMissing":   "its path or marker is not there",
+	"diskNearlyFull": "its disk is nearly full",
+	"disagree":       "the devices that share it count different files",
+
 	"behind":       "is behind, and no connected device has what is missing",
 	LoggedUpToDate: "runs again",
 }

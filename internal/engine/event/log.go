@@ -164,7 +164,7 @@ func (l *Log) changes(device *fleet.Registered, all []fleet.LogStanding) (entrie
 		entries = append(entries, entryOf(device, is, before))
 	}
 	stood = l.stands[device.ID]
-	maps.DeleteFunc(stood, func(of subject, _ string) bool { return of.kind == fleet.LogFolder && !named[of] })
+	maps.DeleteFunc(stood, func(of subject, _ string) bool { return of.folder != "" && !named[of] })
 	if len(stood) == 0 {
 		delete(l.stands, device.ID)
 	}

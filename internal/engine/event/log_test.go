@@ -360,3 +360,19 @@ func TestAStreamResumesFromTheLogAfterARestart(t *testing.T) {
 		}
 	})
 }
+
+// Nobody was told that the number of files in conflict became another, nor after a restart that it did not.
+func TestEachChangeOfTheNumberOfConflictsIsLogged(t *testing.T) {
+	store := &shelf{}
+	a := deviceNamed("a")
+	conflicts := func(l *Log, states ...string) {
+		for _, state := range states {
+			l.Stands(a, []fleet.LogStanding{{Kind: fleet.LogConflict, Folder: "docs", State: state}})
+		}
+		l.Flush(t.Context())
+	}
+	conflicts(openLog(t, store, nil), "", fleet.NoConflicts, "1", "1", "3")
+	l := openLog(t, store, nil)
+	conflicts(l, "", "3", "2", fleet.NoConflicts, fleet.NoConflicts)
+	wantSaid(t, l, "a docs -1", "a docs 1-3", "a docs 3-2", "a docs 2-0")
+}

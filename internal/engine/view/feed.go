@@ -36,6 +36,7 @@ type Feed struct {
 	published map[fleet.DeviceID]map[string]fleet.FolderSummary
 	touched   map[fleet.DeviceID]bool // devices whose row may differ from the last published one
 	rows      map[fleet.DeviceID]publishedRow
+	logged    map[fleet.DeviceID]*fleet.Snapshot // the last one that the event log was told of
 }
 
 // publishedRow is the last row of a device that was published.
@@ -86,6 +87,7 @@ func NewFeed(o FeedOptions) *Feed {
 		wake: make(chan struct{}, 1), marks: map[fleet.DeviceID]fleet.Aspect{},
 		published: map[fleet.DeviceID]map[string]fleet.FolderSummary{},
 		touched:   map[fleet.DeviceID]bool{}, rows: map[fleet.DeviceID]publishedRow{},
+		logged: map[fleet.DeviceID]*fleet.Snapshot{},
 	}
 }
 
@@ -184,9 +186,13 @@ func (f *Feed) publishRows(ctx context.Context) {
 			f.log.Warn("row not published", logkey.Device, id, logkey.Err(err))
 		case row == nil: // deleted: another event says so
 			delete(f.rows, id)
+			delete(f.logged, id)
 		case !row.ShowsAs(sent.row):
 			f.rows[id] = publishedRow{row, now}
 			f.Outlet.Row(row)
+			f.keepLog(ctx, row)
+		case f.isUnlogged(id): // no row shows that
+			f.rows[id] = publishedRow{row, now}
 			f.keepLog(ctx, row)
 		}
 	}

@@ -2,6 +2,10 @@ package view
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
 
 	"muster/internal/fleet"
 )
@@ -21,7 +25,71 @@ func (f *Feed) keepLog(ctx context.Context, row *Row) {
 	if err != nil { // it was deleted in between
 		return
 	}
-	f.EventLog.Stands(row.Device, append(connectionStandings(state, s), f.folderStandings(ctx, row, s)...))
+	f.logged[row.Device.ID] = s
+	f.EventLog.Stands(row.Device, append(append(connectionStandings(state, s), peersStanding(s)),
+		f.folderStandings(ctx, row, s)...))
+}
+
+// isUnlogged tells whether a device has other peers or conflicts than those that the event log was told of. Rows show
+// neither.
+func (f *Feed) isUnlogged(id fleet.DeviceID) bool {
+	s, was := f.Snapshot(id), f.logged[id]
+	if s == nil || was == nil || s == was {
+		return false
+	}
+	return peersStanding(s) != peersStanding(was) || !maps.EqualFunc(s.Conflicts, was.Conflicts,
+		func(a, b []fleet.Conflict) bool { return len(a) == len(b) })
+}
+
+// peersStanding tells whether the daemon is connected to any other daemon, and to whom. A device that shares no folder
+// connects to nobody: nothing is said of it.
+func peersStanding(s *fleet.Snapshot) fleet.LogStanding {
+	const mostNamed = 5
+	is := fleet.LogStanding{Kind: fleet.LogPeers}
+	switch {
+	case !s.KnowsConnected():
+	case s.Connected.Len() == 0:
+		if shares(s) {
+			is.State = fleet.PeersAlone
+		}
+	default:
+		is.State = fleet.PeersConnected
+		var names []string
+		for peer := range s.Connected.All() {
+			if len(names) == mostNamed {
+				names = append(names, fmt.Sprintf("%d more", s.Connected.Len()-mostNamed))
+				break
+			}
+			names = append(names, peer.Short())
+		}
+		is.Reason = strings.Join(names, ", ")
+	}
+	return is
+}
+
+// shares tells whether a device shares any folder with another device.
+func shares(s *fleet.Snapshot) bool {
+	for _, share := range s.Shares {
+		if share.With.Len() > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// conflictStanding is how many files of a folder are in conflict, and which is the newest. Until a file was found in
+// conflict since the start, or is no more, nothing is known.
+func conflictStanding(s *fleet.Snapshot, folder string) fleet.LogStanding {
+	is := fleet.LogStanding{Kind: fleet.LogConflict, Folder: folder}
+	found := s.Conflicts[folder]
+	switch {
+	case len(found) > 0:
+		is.State = strconv.Itoa(len(found))
+		is.Reason = fleet.Bounded(fmt.Sprintf("%d, the newest is %q", len(found), found[0].Path))
+	case s.Conflicts != nil:
+		is.State = fleet.NoConflicts
+	}
+	return is
 }
 
 // connectionStandings are how connection and configuration stand. A daemon that was not tried yet stands as it did
@@ -51,21 +119,22 @@ func lastingConfiguration(state fleet.State) (is, reason string) {
 	return "", ""
 }
 
-// folderStandings are how the folders stand. What comes and goes by itself is as good as up to date.
+// folderStandings are how the folders stand, and their conflicts. What comes and goes by itself is as good as up to
+// date.
 func (f *Feed) folderStandings(ctx context.Context, row *Row, s *fleet.Snapshot) (all []fleet.LogStanding) {
 	for folder, state := range row.FolderStates() {
 		is := fleet.LogStanding{Kind: fleet.LogFolder, Folder: folder, State: fleet.LoggedUpToDate}
 		switch state {
 		case fleet.FolderUnknown:
 			is.State = ""
-		case fleet.FolderUpToDate, fleet.FolderScanning, fleet.FolderSyncing:
+		case fleet.FolderUpToDate, fleet.FolderScanning, fleet.FolderSyncing, fleet.FolderConflicts:
 		default:
 			stands := f.FolderStanding(ctx, s, folder)
 			if stands.Trouble || state != fleet.FolderAlone && state != fleet.FolderBehind {
 				is.State, is.Reason = state.String(), stands.Reason
 			}
 		}
-		all = append(all, is)
+		all = append(all, is, conflictStanding(s, folder))
 	}
 	return all
 }

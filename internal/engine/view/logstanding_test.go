@@ -1,7 +1,11 @@
 package view
 
 import (
+	"context"
+	"log/slog"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"muster/internal/fleet"
@@ -31,6 +35,89 @@ func TestWhatIsKeptOfAConnection(t *testing.T) {
 		got := connectionStandings(c.state, c.snapshot)
 		if len(got) != 2 || [2]string{got[0].State, got[1].State} != c.want {
 			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+// logbook is an event log that keeps what it was told last.
+type logbook struct{ told [][]fleet.LogStanding }
+
+func (l *logbook) Stands(_ *fleet.Registered, all []fleet.LogStanding) { l.told = append(l.told, all) }
+func (*logbook) Deleted(fleet.DeviceID)                                {}
+
+// last is the state and reason of a kind, as it was told last.
+func (l *logbook) last(kind fleet.LogKind) string {
+	for _, is := range l.told[len(l.told)-1] {
+		if is.Kind == kind {
+			return is.State + " " + is.Reason
+		}
+	}
+	return "not told"
+}
+
+// Conflicts and connections to other devices had kinds of entries, and no entry.
+func TestTheEventLogWasNotToldOfConflictsAndPeers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far, near := fleet.DeviceID(strings.Repeat("F", 63)), fleet.DeviceID(strings.Repeat("N", 63))
+		registry, book := registryOf(idA), &logbook{}
+		snapshot := &fleet.Snapshot{Device: idA, Connection: fleet.Online, ConnectedAt: time.Unix(1, 0),
+			Folders: labels("p", ""), Shares: []fleet.SharedFolder{{Folder: "p", With: fleet.PeersOf([]fleet.DeviceID{far, near})}},
+			Summaries: map[string]fleet.FolderSummary{"p": {}}}
+		w := newWorld()
+		v := w.view()
+		v.Snapshot = func(fleet.DeviceID) *fleet.Snapshot { return snapshot }
+		state := fleet.State{Connection: fleet.Online}
+		w.put(idA, state, fleet.Snapshot{})
+		f := NewFeed(FeedOptions{View: v, Outlet: &told{}, EventLog: book, Snapshot: v.Snapshot, State: v.State,
+			Log: slog.New(slog.DiscardHandler)})
+		f.before = registry
+		tell := func(change func(*fleet.Snapshot)) {
+			next := *snapshot
+			change(&next)
+			snapshot = &next
+			w.mark(idA)
+			f.touched[idA] = true
+			time.Sleep(2 * time.Second)
+			f.publishRows(t.Context())
+		}
+		want := func(when string, times int, conflict, peers string) {
+			t.Helper()
+			if len(book.told) != times || book.last(fleet.LogConflict) != conflict || book.last(fleet.LogPeers) != peers {
+				t.Errorf("%s: told %d times, of conflicts %q, of peers %q", when, len(book.told), book.last(fleet.LogConflict),
+					book.last(fleet.LogPeers))
+			}
+		}
+		tell(func(*fleet.Snapshot) {})
+		want("at first", 1, " ", "alone ")
+		tell(func(s *fleet.Snapshot) { s.LastSeen = time.Unix(9, 0) })
+		want("when nothing happened", 1, " ", "alone ")
+		tell(func(s *fleet.Snapshot) { s.Connected = fleet.PeersOf([]fleet.DeviceID{far}) })
+		want("connected", 2, " ", "connected "+far.Short())
+		tell(func(s *fleet.Snapshot) {
+			s.Conflicts = map[string][]fleet.Conflict{"p": {{Path: "b.sync-conflict-2"}, {Path: "a.sync-conflict-1"}}}
+		})
+		want("in conflict", 3, `2 2, the newest is "b.sync-conflict-2"`, "connected "+far.Short())
+		tell(func(s *fleet.Snapshot) { s.Conflicts = map[string][]fleet.Conflict{} })
+		want("resolved", 4, "0 ", "connected "+far.Short())
+		tell(func(s *fleet.Snapshot) { s.ConnectedAt = time.Time{} })
+		want("not known", 5, "0 ", " ")
+	})
+}
+
+// What is wrong with a folder besides its state was in no entry.
+func TestTheEventLogIsToldOfAMissingDriveAndOfDisagreement(t *testing.T) {
+	stands := fleet.FolderStanding{Reason: "why"}
+	f := NewFeed(FeedOptions{Log: slog.New(slog.DiscardHandler),
+		FolderStanding: func(context.Context, *fleet.Snapshot, string) fleet.FolderStanding { return stands }})
+	for state, want := range map[fleet.FolderState]string{
+		fleet.FolderDriveMissing: "driveMissing why", fleet.FolderDiskNearlyFull: "diskNearlyFull why",
+		fleet.FolderDisagree: "disagree why", fleet.FolderStopped: "stopped why", fleet.FolderConflicts: "upToDate ",
+		fleet.FolderScanning: "upToDate ", fleet.FolderBehind: "upToDate ", fleet.FolderUnknown: " ",
+	} {
+		row := &Row{folders: []folderRow{{FolderLabel: fleet.FolderLabel{Folder: "p"}, state: state}}}
+		got := f.folderStandings(t.Context(), row, &fleet.Snapshot{})
+		if len(got) != 2 || got[0].State+" "+got[0].Reason != want || got[1].State != "" {
+			t.Errorf("%v: got %+v, want %q", state, got, want)
 		}
 	}
 }

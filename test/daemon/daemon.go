@@ -108,6 +108,21 @@ func (d *Daemon) Stop() {
 	}
 }
 
+// Freeze stops the daemon from running without ending it: it keeps its connections and answers nothing. The end of the
+// test, or Thaw, has it run on.
+func (d *Daemon) Freeze() {
+	d.t.Helper()
+	d.t.Cleanup(d.Thaw)
+	d.process.signal(syscall.SIGSTOP)
+}
+
+// Thaw has a frozen daemon run on.
+func (d *Daemon) Thaw() {
+	if d.process != nil {
+		d.process.signal(syscall.SIGCONT)
+	}
+}
+
 // Restart stops the daemon, if it runs, and starts it again on the same ports.
 func (d *Daemon) Restart() {
 	d.t.Helper()

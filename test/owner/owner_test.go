@@ -145,6 +145,34 @@ func TestARemovedDeviceStaysAwayFromSharedFolders(t *testing.T) {
 	})
 }
 
+// What a person had set in a device of Muster's became Muster's value when the device went with its template. The next
+// time the person set the same, it was held: "Muster's earlier value was put back".
+func TestAPersonsRateStaysThePersonsWhenTheDeviceGoesAndComes(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(p *place) {
+		named := fmt.Sprintf(`[{"deviceID": %q}]`, nora)
+		rate := "devices." + string(nora) + ".maxSendKbps"
+		made := p.template(10, "merge", "devices", named)
+		for range 3 {
+			p.becomes(rate, "0")
+			p.rests(fleet.ConfigInSync)
+			p.patch("devices/"+string(nora), `{"maxSendKbps": 4711}`)
+			p.rests(fleet.ConfigInSync)
+			p.becomes(rate, "4711")
+			if _, err := p.s.Client.UntagTemplate(p.t.Context(), made, "it"); err != nil {
+				p.t.Fatal(err)
+			}
+			p.rests(fleet.ConfigHeld)
+			p.answer([]string{"devices." + string(nora)}, nil)
+			p.becomes("devices."+string(nora), "absent")
+			p.rests(fleet.ConfigUnmanaged)
+			if _, err := p.s.Client.TagTemplate(p.t.Context(), made, "it"); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	})
+}
+
 // The same templates saved in another order made another plan for the same removal.
 func TestTheOrderOfSavingDoesNotDecideWhatIsAsked(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,8 @@ func (f *fold) start(member stconfig.Key, defaults stconfig.Value) stconfig.Valu
 		}
 	}
 	for _, r := range f.records {
-		if r.Kind != fleet.BaseMade || len(r.inner) == 0 || !member.HasPrefix(r.key) {
+		gone := !stconfig.Lookup(f.Observed, r.key).Exists() // What others had set in it went with it.
+		if r.Kind != fleet.BaseMade || len(r.inner) == 0 || !member.HasPrefix(r.key) || gone {
 			continue
 		}
 		for _, e := range r.inner {
@@ -110,6 +111,9 @@ func (r *Result) reclaim(records []record) {
 		if rec.Kind == fleet.BaseMade && rec.State == fleet.BaseEarlier && now.Exists() && !introduced(now) &&
 			stconfig.Lookup(r.Desired, rec.key).Exists() {
 			rec.State, rec.written = fleet.BaseOurs, now
+			for _, others := range rec.inner {
+				rec.written = stconfig.ReplaceAt(rec.key, rec.written, others.key, stconfig.Value{})
+			}
 		}
 	}
 }

@@ -120,9 +120,32 @@ func (r *record) sending(s Sent, b *intentRecorder) {
 		r.Implied = isDevice(r.key) && b.Implied[fleet.DeviceID(r.key.At(1).Name)]
 		r.written, r.inner = stconfig.Value{}, nil
 	default:
-		r.remember(r.key, now)
+		r.going(now, b.cameBack(r.key))
 		r.remember(r.key, r.written)
 	}
+}
+
+// going remembers what a member holds whose removal is about to be sent. Values that a person or the daemon set inside
+// stay theirs. theirs tells that somebody else added the member again: then all that Muster never wrote is theirs.
+func (r *record) going(now stconfig.Value, theirs bool) {
+	eachLeaf(r.key, now, func(at stconfig.Key, leaf stconfig.Value) {
+		switch others := r.innerAt(at); {
+		case others != nil && (others.State != fleet.BaseOurs || others.Run != ""):
+		case theirs && !holds(r.Earlier, digestOf(at, leaf)):
+			r.adopt(at, leaf)
+		default:
+			r.remember(at, leaf)
+		}
+	})
+}
+
+// innerAt gives the entry of the place inside the member that covers a key, nil where none does.
+func (r *record) innerAt(key stconfig.Key) *entry {
+	at := slices.IndexFunc(r.inner, func(e entry) bool { return key.HasPrefix(e.key) })
+	if at < 0 {
+		return nil
+	}
+	return &r.inner[at]
 }
 
 // cameBack tells whether somebody added a member again after templates had revoked it.

@@ -229,11 +229,14 @@ func (s observation) removed(r record, now stconfig.Value) (_ record, stays bool
 // made applies rule 1 to a member that Muster made. now is the member in the document, or Absent.
 func (s observation) made(r record, now stconfig.Value) (record, bool) {
 	if !now.Exists() {
-		r.inner = nil
+		removing := r.State == fleet.BaseSending && !r.intended.Exists()
+		if !removing && r.State != fleet.BaseEarlier && r.State != fleet.BaseReturned {
+			r.inner = nil
+		}
 		switch {
 		case r.State == fleet.BaseSending && r.intended.Exists() && !s.acknowledged(r.key):
 			return r, true // The member may still arrive.
-		case r.State == fleet.BaseSending && !r.intended.Exists():
+		case removing:
 			r.State, r.written = fleet.BaseReturned, stconfig.Value{}
 		case r.State == fleet.BaseEarlier:
 			r.State = fleet.BaseReturned
@@ -246,19 +249,34 @@ func (s observation) made(r record, now stconfig.Value) (record, bool) {
 	}
 	switch r.State {
 	case fleet.BaseTheirs:
-		if introduced(now) || !r.wrote(r.key, now) {
+		if introduced(now) || !r.held(now) {
 			return r, false
 		}
 		// Somebody restored an old document that has the member, and a template still asks for the member.
 	case fleet.BaseReturned: // An implied device was not revoked, so an introducer may add it.
+		stays := introduced(now) && !r.Implied || r.held(now) && !introduced(now)
 		r.State = fleet.BaseEarlier
-		return r, introduced(now) && !r.Implied || r.wrote(r.key, now) && !introduced(now)
+		r.inner = slices.DeleteFunc(slices.Clone(r.inner), func(e entry) bool {
+			return !same(e.base, stconfig.LookupAt(r.key, now, e.key))
+		})
+		return r, stays
 	case fleet.BaseEarlier:
 		return r, true
 	}
 	r.observeInner(s, now)
 	r.State, r.intended = fleet.BaseOurs, stconfig.Value{}
 	return r, true
+}
+
+// held tells whether a member has nothing but what Muster wrote, or what the member held when Muster removed it.
+func (r *record) held(now stconfig.Value) bool {
+	all := len(r.Earlier) > 0
+	eachLeaf(r.key, now, func(at stconfig.Key, leaf stconfig.Value) {
+		others := r.innerAt(at)
+		all = all && (holds(r.Earlier, digestOf(at, leaf)) || others != nil && same(stconfig.LookupAt(others.key, others.base,
+			at), leaf))
+	})
+	return all
 }
 
 func introduced(member stconfig.Value) bool { return member.Get("introducedBy").Str() != "" }

@@ -73,6 +73,7 @@ type world struct {
 	took        map[string]bool             // members that Muster took away
 	gone        []stconfig.Key              // members of Muster's that people took away since the last plan
 	wrote       map[string][]stconfig.Value // what Muster wrote at a leaf; of a member: at each leaf
+	held        map[string]stconfig.Value   // what others had set in members that Muster took away
 	history     []stconfig.Value            // documents that were there
 	onlyImplied bool                        // nora was there only because a folder was shared with her
 	values      int                         // for values that nobody ever wrote
@@ -81,7 +82,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	w := &world{scene: newScene(t), inside: map[string]stconfig.Value{}, wrote: map[string][]stconfig.Value{},
-		took: map[string]bool{}}
+		held: map[string]stconfig.Value{}, took: map[string]bool{}}
 	w.registered[fleet.DeviceID(nora)] = "Nora"
 	w.startsAnew()
 	w.alone = w.observed
@@ -198,7 +199,7 @@ func (w *world) keptBy(key stconfig.Key, value stconfig.Value) {
 		func(v stconfig.Value) bool { return same(v, value) })
 }
 
-// edits sets a leaf to a value that was never there.
+// edits sets a leaf to a value that was never there, or to the one that this person always sets.
 func (w *world) edits(rt *rapid.T) {
 	key := rapid.SampledFrom([]string{"options.maxSendKbps", "options.maxRecvKbps", "folders.new.rescanIntervalS",
 		"folders.new.label",
@@ -206,6 +207,9 @@ func (w *world) edits(rt *rapid.T) {
 		"devices." + nora + ".name", "devices." + nora + ".maxSendKbps"}).Draw(rt, "key")
 	w.values++
 	value := stconfig.Literal(fmt.Sprint(1000 + w.values))
+	if rapid.Bool().Draw(rt, "usual") {
+		value = stconfig.Literal("4711")
+	}
 	if !strings.HasSuffix(key, "Kbps") && !strings.HasSuffix(key, "IntervalS") {
 		value = stconfig.Text(value.Str())
 	}
@@ -430,6 +434,9 @@ func (w *world) othersSet(key stconfig.Key, value stconfig.Value) {
 	case w.undoes(key, value):
 		delete(w.inside, key.String())
 	case w.isMusters(key, value): // put back: it is as if nobody had
+		if key.NamesMember() {
+			w.putBackWith(key, value)
+		}
 	case theirs && value.Exists() && stconfig.Lookup(w.alone, key).Exists(): // Muster had it taken away
 		for _, c := range stconfig.DiffAt(key, stconfig.Lookup(w.alone, key), value) {
 			if !w.isMusters(c.Key, c.To) && (c.To.Exists() || !w.took[c.Key.String()]) {
@@ -531,9 +538,8 @@ func (w *world) isMusters(key stconfig.Key, value stconfig.Value) bool {
 	all := true
 	stconfig.Leaves(key, value, func(at stconfig.Key, leaf stconfig.Value) {
 		note := !at.Equal(key) && at.At(at.Len()-1).Name == "introducedBy"
-		if !note && !slices.ContainsFunc(w.wrote[at.String()], func(v stconfig.Value) bool { return same(v, leaf) }) {
-			all = false
-		}
+		wrote := slices.ContainsFunc(w.wrote[at.String()], func(v stconfig.Value) bool { return same(v, leaf) })
+		all = all && (note || wrote || key.NamesMember() && w.heldAt(at, leaf))
 	})
 	return all
 }
@@ -565,6 +571,7 @@ func (w *world) forgetWrites(member stconfig.Key) {
 			delete(w.wrote, key)
 		}
 	}
+	w.forgetHeld(member)
 }
 
 // newOwner forgets what Muster wrote in a member that a person makes anew. One that a person takes away is Muster's
@@ -636,8 +643,14 @@ func (w *world) musterSets(key stconfig.Key, value stconfig.Value) {
 	_, inside := w.inside[key.String()]
 	theirs := inside || stconfig.Lookup(w.alone, key).Exists()
 	if key.NamesMember() && !value.Exists() && !theirs { // as it was when it went
+		for text, set := range w.inside {
+			if at := keyOf(w.t, text); at.HasPrefix(key) && same(stconfig.Lookup(w.observed, at), set) {
+				w.held[text] = set
+			}
+		}
 		stconfig.Leaves(key, stconfig.Lookup(w.observed, key), func(at stconfig.Key, leaf stconfig.Value) {
-			if at.At(at.Len()-1).Name != "introducedBy" { // the introducer's note: Muster never wrote it
+			note := at.At(at.Len()-1).Name == "introducedBy" // Muster never wrote it.
+			if !note && !w.heldAt(at, leaf) {
 				w.wrote[at.String()] = append(w.wrote[at.String()], leaf)
 			}
 		})
@@ -654,6 +667,7 @@ func (w *world) musterSets(key stconfig.Key, value stconfig.Value) {
 		w.tookShares(key.Parent())
 	}
 	if key.NamesMember() && !stconfig.Lookup(w.alone, key).Exists() {
+		w.forgetHeld(key)
 		w.wrote[key.String()] = append(w.wrote[key.String()], value)
 	}
 	stconfig.Leaves(key, value, func(at stconfig.Key, leaf stconfig.Value) {
@@ -662,6 +676,30 @@ func (w *world) musterSets(key stconfig.Key, value stconfig.Value) {
 		}
 		w.wrote[at.String()] = append(w.wrote[at.String()], leaf)
 	})
+}
+
+// heldAt tells whether others had set this value in a member that Muster took away.
+func (w *world) heldAt(at stconfig.Key, leaf stconfig.Value) bool {
+	for text, set := range w.held {
+		if key := keyOf(w.t, text); at.HasPrefix(key) && same(stconfig.LookupAt(key, set, at), leaf) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) forgetHeld(member stconfig.Key) {
+	maps.DeleteFunc(w.held, func(at string, _ stconfig.Value) bool { return keyOf(w.t, at).HasPrefix(member) })
+}
+
+// putBackWith has others own again what they had set in a member that is put back.
+func (w *world) putBackWith(member stconfig.Key, value stconfig.Value) {
+	for text, set := range w.held {
+		if at := keyOf(w.t, text); at.HasPrefix(member) && same(stconfig.LookupAt(member, value, at), set) {
+			w.inside[text] = set
+		}
+	}
+	w.forgetHeld(member)
 }
 
 // tookShares notes that the shares with a device went with it, whether their removal arrived or not.

@@ -87,6 +87,29 @@ func TestAPersonsKeyInAFolderThatATemplateMade(t *testing.T) {
 	s.asBefore()
 }
 
+// What a person set in a member became Muster's value when the member went with its template. When the member was made
+// anew and the person set the same again, "Muster's earlier value was put back" was held.
+func TestAPersonsValueInAMemberThatWentIsNotMusters(t *testing.T) {
+	s := newStory(t)
+	for range 3 {
+		s.write([]fleet.Template{namesNora})
+		s.has("devices."+nora+".maxSendKbps", "0")
+		s.edit(fleet.OpSet, "devices."+nora+".maxSendKbps", "4711")
+		p := s.write([]fleet.Template{namesNora})
+		if len(p.Changes) > 0 {
+			t.Fatalf("the person's value is %s: %s", p.Changes[0].Class, p.Changes[0].Reason)
+		}
+		s.has("devices."+nora+".maxSendKbps", "4711")
+		there := stconfig.Lookup(s.observed, keyOf(t, "devices."+nora))
+		s.write(nil)
+		s.has("devices."+nora, "absent")
+		// Put back as it was when it went, it is removed again.
+		s.observed = stconfig.Replace(s.observed, keyOf(t, "devices."+nora), there)
+		s.write(nil)
+		s.has("devices."+nora, "absent")
+	}
+}
+
 // An old document put back made Muster's earlier value the base, and the person's was gone.
 func TestMustersEarlierValueIsNobodysEdit(t *testing.T) {
 	s := newStory(t)

@@ -245,6 +245,45 @@ func TestAPasswordThatGoesWithItsTemplateIsKeptOrSetAnew(t *testing.T) {
 	})
 }
 
+// The daemon drops its notice about a missing password with a password, and adds it without one. Muster wrote it back
+// when the password's template was gone, while the password was still there: "the daemon takes it and then shows another
+// value", and every device failed.
+func TestTheNoticeAboutAMissingPasswordIsTheDaemons(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(p *place) {
+		p.patch("options", `{"unackedNotificationIDs": ["authenticationUserAndPassword", "other"]}`)
+		p.rests(fleet.ConfigUnmanaged)
+		if _, _, err := p.s.Client.PutSecret(p.t.Context(), "pw", api.PutSecret{Value: new("correct horse"),
+			Keys: []string{"gui.password"}}); err != nil {
+			p.t.Fatal(err)
+		}
+		made := p.template(10, "merge", "gui", `{"user": "admins", "password": "${secret:pw}"}`)
+		p.noNotices(p.rests(fleet.ConfigHeld))
+		p.answer([]string{"gui.user", "gui.password"}, nil)
+		p.becomes("gui.user", `"admins"`)
+		p.noNotices(p.rests(fleet.ConfigInSync))
+		p.becomes("options.unackedNotificationIDs", `["other"]`)
+		p.gone(made)
+		for range 3 { // so often it was written back before it counted as failed
+			p.patch("gui", `{"theme": "dark"}`)
+			p.noNotices(p.rests(fleet.ConfigHeld))
+			p.patch("gui", `{"theme": "light"}`)
+			p.noNotices(p.rests(fleet.ConfigHeld))
+		}
+		p.answer(nil, []string{"gui.user", "gui.password"})
+		p.noNotices(p.rests(fleet.ConfigUnmanaged))
+		p.becomes("options.unackedNotificationIDs", `["other"]`)
+	})
+}
+
+// noNotices checks that a plan changes no notices of the daemon's.
+func (p *place) noNotices(plan api.Plan) {
+	p.t.Helper()
+	if text := changes(plan); strings.Contains(text, "unackedNotificationIDs") {
+		p.t.Errorf("the notices would be changed:%s", text)
+	}
+}
+
 // A person restored a value that Muster had written earlier, and was asked whose it is.
 func TestARestoredValueIsThePersonsWhoAskedForIt(t *testing.T) {
 	t.Parallel()

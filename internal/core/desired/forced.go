@@ -17,6 +17,9 @@ func (f *fold) force() {
 		if stays && f.daemonKeeps(forced.Key) {
 			continue
 		}
+		if stconfig.IsNotices(forced.Key) && len(f.requestedBy(forced.Key)) == 0 {
+			continue // The daemon changes them when the user or password changes: nobody asks for that.
+		}
 		f.skipOverridden(forced)
 		f.doc = stconfig.Replace(f.doc, forced.Key, forced.Keep)
 		if !stays && !forced.By.Equal(forced.Key) && stconfig.Lookup(f.Observed, forced.Key).Exists() {

@@ -27,3 +27,32 @@ func TestAFolderThatWasInErrorBeforeTheWriteIsNotBlamedOnIt(t *testing.T) {
 		t.Errorf("the record has %v", record.MayBreak)
 	}
 }
+
+// TestTheDaemonsNoticesAreNotBlamed covers a template that dismisses the notice about a missing password in the write
+// that takes the password away: the daemon adds the notice.
+func TestTheDaemonsNoticesAreNotBlamed(t *testing.T) {
+	key := func(text string) stconfig.Key {
+		k, err := stconfig.ParseKey(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	notices := Change{Key: key("options.unackedNotificationIDs"), Class: Free, send: stconfig.List()}
+	user := Change{Key: key("gui.user"), Class: Free, send: stconfig.Text("")}
+	for name, c := range map[string]struct {
+		sent Plan
+		want bool
+	}{
+		"with the user": {Plan{Changes: []Change{notices, user}}, false},
+		"alone":         {Plan{Changes: []Change{notices}}, true},
+	} {
+		stops, stopped := NewStops(), false
+		for range unmovedAfter {
+			stopped = stops.CountUnmoved(c.sent, Plan{Changes: []Change{notices}}, []stconfig.Key{notices.Key}, time.Now())
+		}
+		if stopped != c.want {
+			t.Errorf("%s: stopped is %t", name, stopped)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -41,6 +42,9 @@ func (p *Plan) leaveOutDependents(in Input) {
 // document that all sendable changes make.
 func (p *Plan) overrides(c Change, overridden []stconfig.Forced) (Class, string) {
 	for _, forced := range overridden {
+		if stconfig.IsNotices(forced.Key) && forced.Key.Equal(c.Key) {
+			return p.goesWith(cmp.Or(p.leftOutOf("gui.user", "gui.password"), "gui.password"))
+		}
 		if cause := p.leftOut(forced.By.String()); cause != "" && forced.Key.Equal(c.Key) {
 			return cause, "left out together with " + forced.By.String() + ": until then the daemon overrides it"
 		}
@@ -197,6 +201,16 @@ func sharing(doc stconfig.Value, device string) string {
 		id := folder.Get("id").Str()
 		if stconfig.Lookup(doc, folders.Child(id).Child("devices").Child(device)).Exists() {
 			return id
+		}
+	}
+	return ""
+}
+
+// leftOutOf gives the first of these keys whose change is not sent, "" where none is.
+func (p *Plan) leftOutOf(keys ...string) string {
+	for _, key := range keys {
+		if p.leftOut(key) != "" {
+			return key
 		}
 	}
 	return ""

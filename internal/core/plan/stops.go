@@ -255,7 +255,7 @@ func (s *Stops) CountUnmoved(sent, left Plan, acknowledged []stconfig.Key, now t
 	for _, c := range left.Sendable() {
 		key := c.Key.String()
 		was, ok := sent.At(key)
-		if !took(c.Key) || ok && !was.Sending().Equal(c.Sending()) {
+		if !took(c.Key) || ok && !was.Sending().Equal(c.Sending()) || stconfig.IsNotices(c.Key) && sent.changesLogIn() {
 			continue
 		}
 		s.unmoved[key]++
@@ -266,6 +266,13 @@ func (s *Stops) CountUnmoved(sent, left Plan, acknowledged []stconfig.Key, now t
 		}
 	}
 	return stopped
+}
+
+// changesLogIn tells whether the plan sets the user or password of the daemon. The daemon then changes its notices.
+func (p Plan) changesLogIn() bool {
+	return slices.ContainsFunc(p.Sendable(), func(c Change) bool {
+		return isKey(c.Key, "gui", "user") || isKey(c.Key, "gui", "password")
+	})
 }
 
 // A daemon with a full disk answers a write with 500. It shows the new value, and after a restart the old one. So after

@@ -154,7 +154,8 @@ func WithForcedIn(of Holder, object Value, version int64, gui Value) Value {
 }
 
 // Consequences returns what the daemon changes by itself when these changes are written: other fields, and unencrypted
-// shares with devices that become untrusted. Their values before the changes become their base.
+// shares with devices that become untrusted. Their values before the changes become their base. The daemon's notices
+// are not among them: they stay the daemon's.
 func Consequences(before Value, changes []Change) []Change {
 	after, left := Patch(before, changes), unshared(WithForced(before))
 	var beside []Change
@@ -163,6 +164,9 @@ func Consequences(before Value, changes []Change) []Change {
 			return c.Key.HasPrefix(w.Key) || w.Key.HasPrefix(c.Key)
 		})
 		was := Lookup(before, c.Key)
+		if IsNotices(c.Key) {
+			continue
+		}
 		if !written && !was.Equal(c.To) && !Lookup(left, c.Key).Equal(c.To) {
 			beside = append(beside, Change{Key: c.Key, From: was, To: c.To})
 		}
@@ -363,6 +367,12 @@ func unacked(options asked, list Value) Value {
 }
 
 const passwordNotice = "authenticationUserAndPassword"
+
+// IsNotices tells whether a key is that of the notices which the daemon shows its user. It adds and drops the one about
+// a missing password by itself when the user or the password changes.
+func IsNotices(key Key) bool {
+	return key.Equal(Key{}.Child("options").Child("unackedNotificationIDs"))
+}
 
 func filtered(list Value, keep func(Value) bool) Value {
 	if list.kind != Array {

@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"fmt"
 	"strings"
 
 	"muster/internal/core/plan"
@@ -93,6 +94,15 @@ var Threats = []Threat{
 	{"other usage reports", "options.urURL", `"https://evil.example/"`, plan.Held},
 }
 
+// thousands is a list of addresses that would take all ports of a machine.
+var thousands = func() string {
+	addresses := make([]string, 3000)
+	for i := range addresses {
+		addresses[i] = fmt.Sprintf("%q", fmt.Sprint("tcp://:", 30000+i))
+	}
+	return "[" + strings.Join(addresses, ", ") + "]"
+}()
+
 // AuthorThreats are held unless admins ask for them: one for each class of keys that authorTable has no row for, and
 // values beyond its rows.
 var AuthorThreats = []Threat{
@@ -105,6 +115,13 @@ var AuthorThreats = []Threat{
 	{"a rate that stops syncing", "options.maxSendKbps", `1`, plan.Held},
 	{"every folder at once", "options.maxFolderConcurrency", `100000`, plan.Held},
 	{"no connections", "options.connectionLimitMax", `1`, plan.Held},
+	{"a few connections only", "options.connectionLimitEnough", `1`, plan.Held},
+	{"a thousand connections to each peer", "devices." + string(Peer) + ".numConnections", `1000`, plan.Held},
+	{"listening at thousands of addresses", "options.listenAddresses", thousands, plan.Held},
+	{"a relay to listen at", "options.listenAddresses", `["default", "relay://evil.example:443"]`, plan.Held},
+	{"crash reports", "options.crashReportingEnabled", `true`, plan.Held},
+	{"absurd parameters of versioning", "folders.photos-x4kd.versioning",
+		`{"type": "staggered", "params": {"cleanInterval": "1", "keep": "2147483647"}}`, plan.Held},
 	{"other STUN servers", "options.stunServers", `["evil.example:3478"]`, plan.Held},
 	{"usage reports", "options.urAccepted", `3`, plan.Held},
 	{"pre-releases", "options.upgradeToPreReleases", `true`, plan.Held},

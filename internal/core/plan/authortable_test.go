@@ -66,9 +66,38 @@ func allKeys(doc stconfig.Value) (keys []string) {
 			keys = append(keys, strings.TrimPrefix(parent+"."+unknown, "."))
 		}
 	}
+	// Keys of older daemons, members that `*` selects, and parameters.
+	keys = append(keys, "options.defaultFolderPath", "options.tempIndexMinBlocks", "options.kcpNoDelay",
+		"options.overwriteRemoteDeviceNamesOnConnect", "folders.photos-x4kd.pullers", "folders.photos-x4kd.weakHashThresholdPct",
+		"folders.photos-x4kd.versioning.params.fsType", "folders.photos-x4kd.versioning.params.fsPath", "folders.*.path",
+		"folders.*.paused", "folders.*.type", "folders.*.devices", "folders.*.versioning.params.keep", "devices.*.addresses",
+		"devices.*.paused", "devices.*.introducer", "folders.*", "devices.*", "folders.photos-x4kd",
+		"folders.photos-x4kd.devices."+storage, "devices."+storage)
 	return append(keys, "folders.photos-x4kd.versioning.params.keep", "folders.photos-x4kd.versioning.params.maxAge",
 		"folders.photos-x4kd.versioning.params.cleanoutDays", "folders.photos-x4kd.versioning.params.versionsPath",
 		"ignores.photos-x4kd", "ldap.address", "remoteIgnoredDevices", "folders", "devices", "options", "gui", "defaults")
+}
+
+// withOlderFields adds fields that 1.19.2 has and newer daemons do not.
+func withOlderFields(doc stconfig.Value) stconfig.Value {
+	return doc.With("options", doc.Get("options").With("defaultFolderPath", stconfig.Text("~")).
+		With("databaseTuning", stconfig.Text("auto")).With("tempIndexMinBlocks", stconfig.Literal("10")).
+		With("overwriteRemoteDeviceNamesOnConnect", stconfig.Boolean(false)))
+}
+
+// TestAnAuthorSetsNoFieldOfOlderDaemons covers where new folders go, and how much memory a database takes.
+func TestAnAuthorSetsNoFieldOfOlderDaemons(t *testing.T) {
+	for key, text := range map[string]string{"defaultFolderPath": `"/srv"`, "databaseTuning": `"large"`,
+		"tempIndexMinBlocks": `1`, "overwriteRemoteDeviceNamesOnConnect": `true`} {
+		for _, saved := range []fleet.Role{author, admin} {
+			c := guardScene(t)
+			c.observed = withOlderFields(c.observed)
+			_, p, err := c.plan([]fleet.Template{{ID: 1, Op: fleet.OpSet, Key: "options." + key, Text: text, SavedRole: saved}})
+			if err != nil || len(p.Changes) != 1 || p.Changes[0].Sendable() != (saved == admin) {
+				t.Errorf("%s of an %s: got %v, %v", key, saved, p.Changes, err)
+			}
+		}
+	}
 }
 
 var numbers = []string{"-9", "-1", "0", "1", "2", "5", "16", "17", "59", "60", "63", "64", "65", "1000", "1001", "1024",
@@ -108,6 +137,7 @@ func TestAnAuthorChangesOnlyWhatTheTableHas(t *testing.T) {
 	c := guardScene(t)
 	c.registered[nora] = "Nora"
 	c.edit(fleet.OpMerge, "folders.photos-x4kd.versioning", `{"type": "staggered", "params": {"maxAge": "0"}}`)
+	c.observed = withOlderFields(c.observed)
 	keys := allKeys(c.observed)
 	if len(keys) < 250 {
 		t.Fatalf("only %d keys", len(keys))
@@ -117,10 +147,15 @@ func TestAnAuthorChangesOnlyWhatTheTableHas(t *testing.T) {
 		for range 10 {
 			at := rapid.SampledFrom(keys).Draw(rt, "key")
 			made := fleet.Template{ID: 1, SavedRole: fleet.RoleAuthor, Key: at,
-				Op:   rapid.SampledFrom([]fleet.Op{fleet.OpSet, fleet.OpSet, fleet.OpMerge, fleet.OpAppend}).Draw(rt, "op"),
+				Op: rapid.SampledFrom([]fleet.Op{fleet.OpSet, fleet.OpSet, fleet.OpMerge, fleet.OpAppend,
+					fleet.OpRemove}).Draw(rt, "op"),
 				Text: anyValue(stconfig.Lookup(c.observed, keyOf(t, at))).Draw(rt, "value")}
 			if field, is := strings.CutPrefix(made.Key, "folders.photos-x4kd."); is && rapid.Bool().Draw(rt, "new") {
 				made.Key, made.Text, made.Op = "folders.new", newFolderWith(field, made.Text), fleet.OpMerge
+			}
+			c := *c
+			if rapid.Bool().Draw(rt, "on Windows") {
+				c.facts.System = fleet.System{OS: "windows", PathSeparator: `\`, Tilde: `C:\Users\syncthing`}
 			}
 			_, p, err := c.plan([]fleet.Template{made})
 			if err != nil {
@@ -174,7 +209,7 @@ func (c *scene) isInLines(t *rapid.T, made fleet.Template, change plan.Change) {
 			}
 		}
 		line := eachDevice.ReplaceAllString(key.String(), "devices.PEER")
-		line = strings.NewReplacer("folders.photos-x4kd", "FOLDER", "folders.new", "NEW", string(stconfig.SampleID), "OWN",
+		line = strings.NewReplacer("folders.photos-x4kd", "FOLDER", "folders.docs-7hq2", "FOLDER", "folders.new", "NEW", string(stconfig.SampleID), "OWN",
 			nora, "PEER").Replace(line) + " " + string(value.JSON())
 		if !authorsLines.MatchString(line) {
 			t.Fatalf("%s %q %s of an author sends %s", made.Op, made.Key, made.Text, line)

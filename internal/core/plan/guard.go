@@ -101,6 +101,10 @@ var guardTable = []rule{
 		reason: "the daemon would make up files in memory in the place of those on the disk, at every start"},
 	{at: "defaults.folder.versioning.fsType", class: Refused, when: notBasic,
 		reason: "the daemon would make up files in memory in the place of those on the disk, at every start"},
+	{at: "folders.*.versioning.params.fsType", class: Refused, when: notBasic, // Older daemons read it there.
+		reason: "the daemon would make up files in memory in the place of those on the disk, at every start"},
+	{at: "defaults.folder.versioning.params.fsType", class: Refused, when: notBasic,
+		reason: "the daemon would make up files in memory in the place of those on the disk, at every start"},
 	{at: "gui.theme", class: Refused, when: leadsOutOfThemes,
 		reason: "the daemon reads a theme's files from the directory of that name: this one leads to other files, and its " +
 			"web interface would hand them out, its keys among them"},
@@ -124,6 +128,10 @@ var guardTable = []rule{
 
 	{at: "folders.*.path", class: Refused, why: whyNoWindowsPath},
 	{at: "defaults.folder.path", class: Refused, why: whyNoWindowsPath},
+	{at: "folders.*.markerName", class: Refused, why: whyNoWindowsPath},
+	{at: "defaults.folder.markerName", class: Refused, why: whyNoWindowsPath},
+	{at: "options.auditFile", class: Refused, why: whyNoWindowsPath},
+	{at: "options.defaultFolderPath", class: Refused, why: whyNoWindowsPath},
 	{at: "folders.*.versioning.fsPath", class: Refused, why: whyNoWindowsPath},
 	{at: "defaults.folder.versioning.fsPath", class: Refused, why: whyNoWindowsPath},
 	{at: "folders.*.versioning.params.*", class: Refused, why: whyNoWindowsPath},

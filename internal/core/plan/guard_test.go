@@ -179,3 +179,18 @@ func TestGuardOfAddresses(t *testing.T) {
 		})
 	}
 }
+
+// TestMadeUpFilesAreRefusedInTheWordsOfOlderDaemons covers versioning.params.fsType, which daemons before configuration
+// version 35 read in place of versioning.fsType.
+func TestMadeUpFilesAreRefusedInTheWordsOfOlderDaemons(t *testing.T) {
+	for _, at := range []string{"folders.photos-x4kd", "defaults.folder"} {
+		for name, refused := range map[string]bool{"fsType": true, "FSTYPE": true, "other": false} {
+			c := guardScene(t)
+			_, p, err := c.plan([]fleet.Template{{ID: 1, Op: fleet.OpMerge, Key: at + ".versioning",
+				Text: `{"params": {"` + name + `": "fake"}}`, SavedRole: admin}})
+			if err != nil || len(p.Changes) != 1 || (p.Changes[0].Class == plan.Refused) != refused {
+				t.Errorf("%s, %s: got %v, %v, want it refused: %t", at, name, p.Changes, err, refused)
+			}
+		}
+	}
+}

@@ -242,8 +242,7 @@ func (g guard) rootsInWords() string {
 // whyNoWindowsPath tells why a daemon on Windows cannot have a path, "" when it can, or when it runs elsewhere.
 func whyNoWindowsPath(g guard, p place) string {
 	s, unknown := g.system()
-	name := strings.ToLower(p.names[len(p.names)-1])
-	if unknown != "" || !s.windows || p.removed() || !strings.HasSuffix(name, "path") {
+	if unknown != "" || !s.windows || p.removed() || !namesFile(p.names[len(p.names)-1]) {
 		return ""
 	}
 	text := p.to.Str()
@@ -256,6 +255,12 @@ func whyNoWindowsPath(g guard, p place) string {
 		}
 	}
 	return ""
+}
+
+// namesFile tells whether a field of this name holds a path, or the name of a file.
+func namesFile(field string) bool {
+	field = strings.ToLower(field)
+	return strings.HasSuffix(field, "path") || field == "auditfile" || field == "markername"
 }
 
 // whyNoWindowsName tells why Windows reads a name as a different one, "" when it does not.
@@ -279,6 +284,6 @@ func whyNoWindowsName(name string) string {
 
 // windowsDevices are names of devices in every directory on Windows, whatever follows after a dot.
 var windowsDevices = strings.Fields(
-	"CON PRN AUX NUL CONIN$ CONOUT$ COM0 COM1 COM2 COM3 COM4 COM5 COM6 COM7 COM8 COM9 " +
+	"CON PRN AUX NUL CLOCK$ CONIN$ CONOUT$ COM0 COM1 COM2 COM3 COM4 COM5 COM6 COM7 COM8 COM9 " +
 		"COM¹ COM² COM³ LPT0 LPT1 LPT2 LPT3 LPT4 LPT5 LPT6 LPT7 LPT8 LPT9 LPT¹ LPT² LPT³",
 )

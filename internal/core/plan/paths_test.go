@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/guard"
@@ -135,4 +136,38 @@ func (c *scene) judged(t *testing.T, what string, form guard.Form, free bool, te
 		}
 	}
 	t.Errorf("%s: no change at %s in %v", what, form.At, p.Changes)
+}
+
+// TestNamesThatWindowsReservesAreRefusedWhereverAFileIsNamed covers fields besides the paths of folders, for admins, and a
+// field that only older daemons have. Elsewhere such names are names like any other.
+func TestNamesThatWindowsReservesAreRefusedWhereverAFileIsNamed(t *testing.T) {
+	for _, tc := range []struct {
+		key, value string
+		refused    bool
+	}{
+		{"folders.photos-x4kd.path", `"D:\\CLOCK$"`, true},
+		{"folders.photos-x4kd.markerName", `"NUL"`, true},
+		{"folders.photos-x4kd.markerName", `".stfolder:x"`, true},
+		{"folders.photos-x4kd.markerName", `".mark"`, false},
+		{"defaults.folder.markerName", `"aux.txt"`, true},
+		{"options.auditFile", `"C:\\logs\\con"`, true},
+		{"options.auditFile", `"-"`, false},
+		{"options.defaultFolderPath", `"D:\\clock$.x"`, true},
+		{"options.defaultFolderPath", `"D:\\Data"`, false},
+	} {
+		for _, onWindows := range []bool{true, false} {
+			c := guardScene(t)
+			c.observed = c.observed.With("options", c.observed.Get("options").With("defaultFolderPath", stconfig.Text("~")))
+			if onWindows {
+				c.facts.System = fleet.System{OS: "windows", PathSeparator: `\`, Tilde: `C:\Users\syncthing`}
+			}
+			_, p, err := c.plan([]fleet.Template{{ID: 1, Op: fleet.OpSet, Key: tc.key, Text: tc.value, SavedRole: admin}})
+			if err != nil || len(p.Changes) != 1 {
+				t.Fatalf("%s %s: got %v, %v", tc.key, tc.value, p.Changes, err)
+			}
+			if got := p.Changes[0].Class == plan.Refused; got != (tc.refused && onWindows) {
+				t.Errorf("%s %s, on Windows: %t, is %s: %s", tc.key, tc.value, onWindows, p.Changes[0].Class, p.Changes[0].Reason)
+			}
+		}
+	}
 }

@@ -116,7 +116,6 @@ var AuthorThreats = []Threat{
 	{"every folder at once", "options.maxFolderConcurrency", `100000`, plan.Held},
 	{"no connections", "options.connectionLimitMax", `1`, plan.Held},
 	{"a few connections only", "options.connectionLimitEnough", `1`, plan.Held},
-	{"a thousand connections to each peer", "devices." + string(Peer) + ".numConnections", `1000`, plan.Held},
 	{"listening at thousands of addresses", "options.listenAddresses", thousands, plan.Held},
 	{"a relay to listen at", "options.listenAddresses", `["default", "relay://evil.example:443"]`, plan.Held},
 	{"crash reports", "options.crashReportingEnabled", `true`, plan.Held},

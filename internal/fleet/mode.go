@@ -49,11 +49,12 @@ func (r *Registry) ModeOf(id DeviceID) Mode {
 }
 
 // ModeAt returns the mode of a device that a rollout holds at an older registry. The modes of the tags that it had
-// there count too, because the templates of those tags still apply to it.
+// there count too, because the templates of those tags still apply to it, and so does its own mode there: it is observe
+// where the device's tags at that time are not believed.
 func (r *Registry) ModeAt(older *Registry, id DeviceID) Mode {
 	mode := r.ModeOf(id)
 	if was := older.Devices[id]; was != nil && older != r {
-		mode = Strictest(mode, r.modeOfTags(was.Tags))
+		mode = Strictest(mode, Strictest(r.modeOfTags(was.Tags), was.Settings.Mode))
 	}
 	return mode
 }

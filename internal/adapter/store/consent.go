@@ -36,14 +36,24 @@ func (t *tx) putConsent(c *fleet.Consent) error {
 	if !storable(c.Key, maxBaseKeyBytes) {
 		return fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)
 	}
-	return t.row(`
+	err := t.unmark(consentRows, `group_id = $1 AND device_id = $2 AND key = $3 AND closed_at IS NULL`, c.Group,
+		string(c.Device), c.Key)
+	if err != nil {
+		return err
+	}
+	err = t.row(`
 		INSERT INTO consents (device_id, key, answer, change, given_by, given_at, until, group_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (group_id, device_id, key) DO UPDATE
-		SET change = excluded.change, until = excluded.until, unreachable_since = NULL
+		SET answer = excluded.answer, change = excluded.change, given_by = excluded.given_by, given_at = excluded.given_at,
+			until = excluded.until, unreachable_since = NULL
 		WHERE consents.closed_at IS NULL RETURNING id`,
 		string(c.Device), c.Key, string(c.Answer), c.Change, plainText(c.By), c.At.UnixMilli(), c.Until.UnixMilli(),
 		sql.NullInt64{Int64: c.Group, Valid: c.Group != 0}).Scan(&c.ID)
+	if err != nil {
+		return err
+	}
+	return t.mark(consentRows, c.ID)
 }
 
 // OpenConsents gives the answers of all devices that were neither used nor ended, oldest first.
@@ -57,15 +67,15 @@ func (s *Store) OpenConsentsOf(ctx context.Context, device fleet.DeviceID) ([]fl
 }
 
 func (s *Store) openConsents(ctx context.Context, where string, args ...any) ([]fleet.Consent, error) {
-	consents, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.Consent, err error) {
+	consents, err := collect(ctx, pool{s.reads}, believing(s, consentRows, func(row scanner) (c fleet.Consent, err error) {
 		var at, until, group, away sql.NullInt64
 		err = row.Scan(&c.ID, (*string)(&c.Device), &c.Key, (*string)(&c.Answer), &c.Change, &c.By, &at, &until, &group,
 			&away)
 		c.At, c.Until, c.Group, c.UnreachableSince = fromMillis(at), fromMillis(until), group.Int64, fromMillis(away)
 		return c, err
-	}, `SELECT id, device_id, key, answer, change, given_by, given_at, until, group_id, unreachable_since FROM consents
-		WHERE closed_at IS NULL`+where+` ORDER BY id`, args...)
-	return consents, failure("read consents", err)
+	}), `SELECT id, device_id, key, answer, change, given_by, given_at, until, group_id, unreachable_since, `+
+		consentRows.columns("")+` FROM consents WHERE closed_at IS NULL`+where+` ORDER BY id`, args...)
+	return onlyBelieved(consents), failure("read consents", err)
 }
 
 // PutConsentTimes keeps, for open answers, until when they may be used and since when their devices cannot be
@@ -74,8 +84,8 @@ func (s *Store) PutConsentTimes(ctx context.Context, consents []fleet.Consent) e
 	_, err := write(ctx, s, "put times of consents", func(t *tx) (none struct{}, err error) {
 		for _, c := range consents {
 			away := sql.NullInt64{Int64: c.UnreachableSince.UnixMilli(), Valid: !c.UnreachableSince.IsZero()}
-			err := t.exec(`UPDATE consents SET until = $2, unreachable_since = $3 WHERE id = $1 AND closed_at IS NULL`,
-				c.ID, c.Until.UnixMilli(), away)
+			err := t.amendConsent(c.ID, `UPDATE consents SET until = $2, unreachable_since = $3
+				WHERE id = $1 AND closed_at IS NULL`, c.Until.UnixMilli(), away)
 			if err != nil {
 				return none, err
 			}
@@ -83,6 +93,11 @@ func (s *Store) PutConsentTimes(ctx context.Context, consents []fleet.Consent) e
 		return none, nil
 	})
 	return err
+}
+
+// amendConsent changes columns of a consent, whose ID is $1.
+func (t *tx) amendConsent(id int64, text string, args ...any) error {
+	return t.amending(consentRows, func() error { return t.exec(text, append([]any{id}, args...)...) }, id)
 }
 
 // CloseConsents records that these answers were used: by this intent, or, where intent is 0, without anything to
@@ -99,8 +114,8 @@ func (s *Store) EndConsents(ctx context.Context, ids []int64) error {
 func (s *Store) closeConsents(ctx context.Context, ids []int64, used sql.NullInt64) error {
 	_, err := write(ctx, s, "close consents", func(t *tx) (none struct{}, err error) {
 		for _, id := range ids {
-			err := t.exec(`UPDATE consents SET closed_at = $2, intent_id = $3 WHERE id = $1 AND closed_at IS NULL`, id,
-				millis(t.now), used)
+			err := t.amendConsent(id, `UPDATE consents SET closed_at = $2, intent_id = $3
+				WHERE id = $1 AND closed_at IS NULL`, millis(t.now), used)
 			if err != nil {
 				return none, err
 			}
@@ -114,7 +129,8 @@ func (s *Store) closeConsents(ctx context.Context, ids []int64, used sql.NullInt
 func (s *Store) ReopenConsents(ctx context.Context, ids []int64, intent int64) error {
 	_, err := write(ctx, s, "reopen consents", func(t *tx) (none struct{}, err error) {
 		for _, id := range ids {
-			err := t.exec(`UPDATE consents SET closed_at = NULL, intent_id = NULL WHERE id = $1 AND intent_id = $2`, id, intent)
+			err := t.amendConsent(id, `UPDATE consents SET closed_at = NULL, intent_id = NULL
+				WHERE id = $1 AND intent_id = $2`, intent)
 			if err != nil {
 				return none, err
 			}

@@ -81,7 +81,9 @@ func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable) 
 
 // disbelieve takes the power of what does not fit from the contents.
 func (c *contents) disbelieve(doubts []doubt) {
+	c.doubted = map[string]bool{}
 	for _, d := range doubts {
+		c.doubted[d.table.name] = d.whole
 		if d.table.doubt == nil {
 			continue
 		}
@@ -92,6 +94,12 @@ func (c *contents) disbelieve(doubts []doubt) {
 			d.table.doubt(c, nil)
 		}
 	}
+}
+
+// doubted tells whether a table as a whole was in doubt when it was read last.
+func (s *Store) doubted(table *markedTable) (doubted bool) {
+	s.model.look(func(c *contents) { doubted = c.doubted[table.name] })
+	return doubted
 }
 
 // verifyMarks names the rows and tables that are not as Muster wrote them.

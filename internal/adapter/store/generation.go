@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"maps"
 	"slices"
+	"strconv"
 
 	"muster/internal/fleet"
 )
@@ -16,6 +17,9 @@ func (t *tx) makeGeneration(cause string) (number int64, err error) {
 		SELECT COALESCE(MAX(number), 0) + 1, CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT)
 		FROM generations
 		RETURNING number`, cause, plainText(t.who), string(t.role), millis(t.now)).Scan(&number)
+	if err == nil {
+		err = t.mark(generationRows, number)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -138,27 +142,35 @@ func (s *Store) pastTemplates(ctx context.Context, past *contents) error {
 
 func (s *Store) pastTags(ctx context.Context, past *contents) error {
 	latest := func(of carriers) string {
-		return `SELECT ` + of.column + `, tag FROM ` + of.history + ` h
+		return `SELECT ` + of.column + `, tag, ` + of.past.columns("h") + ` FROM ` + of.history + ` h
 			WHERE carried AND generation = (
 				SELECT MAX(generation) FROM ` + of.history + `
 				WHERE ` + of.column + ` = h.` + of.column + ` AND tag = h.tag AND generation <= $1)`
 	}
-	_, err := collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {
-		var id, tag string
-		err = row.Scan(&id, &tag)
-		past.device(fleet.DeviceID(id), func(r *fleet.Registered) { r.Tags = addTag(r.Tags, fleet.Tag(tag)) })
-		return none, err
-	}, latest(deviceTags), past.generation)
+	carriedBy := func(row scanner) (c tagging, err error) { return c, row.Scan(&c.name, (*string)(&c.tag)) }
+	ofDevices, err := collect(ctx, pool{s.reads}, believing(s, deviceTagHistoryRows, carriedBy), latest(deviceTags),
+		past.generation)
 	if err != nil {
 		return err
 	}
-	_, err = collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {
-		var id int64
-		var tag string
-		err = row.Scan(&id, &tag)
-		past.template(id, func(v *fleet.TaggedTemplate) { v.Tags = addTag(v.Tags, fleet.Tag(tag)) })
-		return none, err
-	}, latest(templateTags), past.generation)
+	for _, c := range ofDevices {
+		past.device(fleet.DeviceID(c.value.name), func(r *fleet.Registered) { r.Tags = addTag(r.Tags, c.value.tag) })
+		if !c.believed {
+			doubtDevice(past, []string{c.value.name})
+		}
+	}
+	ofTemplates, err := collect(ctx, pool{s.reads}, believing(s, templateTagHistoryRows, carriedBy), latest(templateTags),
+		past.generation)
+	for _, c := range ofTemplates {
+		id, err := strconv.ParseInt(c.value.name, 10, 64)
+		if err != nil {
+			return err
+		}
+		past.template(id, func(v *fleet.TaggedTemplate) { v.Tags = addTag(v.Tags, c.value.tag) })
+		if !c.believed {
+			doubtTemplate(past, []string{c.value.name})
+		}
+	}
 	return err
 }
 

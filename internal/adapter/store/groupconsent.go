@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -44,7 +45,10 @@ func (t *tx) putGroupConsent(g fleet.GroupConsent) (id int64, err error) {
 		INSERT INTO group_consents (rollout_id, key, change, answer, removals, given_by, given_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
 		g.Rollout, g.Key, g.Change, string(g.Answer), g.Removals, plainText(g.By), g.At.UnixMilli()).Scan(&id)
-	return id, err
+	if err != nil {
+		return 0, err
+	}
+	return id, t.mark(groupConsentRows, id)
 }
 
 // consentToRemovals stores what an undo consents to. Each member of the undone rollout also gets a consent without a
@@ -55,20 +59,25 @@ func (t *tx) consentToRemovals(g fleet.GroupConsent) error {
 		return err
 	}
 	t.record("rollout.consent", strconv.FormatInt(g.Rollout, 10), "removals and re-creations")
-	given, err := collect(t.ctx, t.session, func(row scanner) (id fleet.DeviceID, err error) {
-		return id, row.Scan((*string)(&id))
+	given, err := collect(t.ctx, t.session, func(row scanner) (c fleet.Consent, err error) {
+		return c, row.Scan(&c.ID, (*string)(&c.Device))
 	}, `INSERT INTO consents (device_id, key, answer, change, given_by, given_at, until, group_id)
 		SELECT m.device_id, '', g.answer, '', g.given_by, g.given_at, CAST($2 AS BIGINT), g.id
-		FROM group_consents g JOIN rollout_members m ON m.rollout_id = g.rollout_id WHERE g.id = $1 RETURNING device_id`,
+		FROM group_consents g JOIN rollout_members m ON m.rollout_id = g.rollout_id WHERE g.id = $1
+		RETURNING id, device_id`,
 		id, g.At.Add(fleet.ConsentTime).UnixMilli())
-	t.effects.committed.Consented = append(t.effects.committed.Consented, given...)
+	for _, c := range given {
+		t.effects.committed.Consented = append(t.effects.committed.Consented, c.Device)
+		err = errors.Join(err, t.mark(consentRows, c.ID))
+	}
 	return err
 }
 
 // GroupConsents gives the answers for all members of a rollout that hold for this device now, newest first.
 func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fleet.GroupConsent, error) {
 	now := s.now()
-	all, err := collect(ctx, pool{s.reads}, func(row scanner) (g fleet.GroupConsent, err error) {
+	// Whatever the answer depends on has to be believed: the group's row, the rollout, and the device's time.
+	timed := func(row scanner) (g fleet.GroupConsent, err error) {
 		var status fleet.RolloutStatus
 		var body, held string
 		var at, until, away sql.NullInt64
@@ -91,14 +100,24 @@ func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fle
 			return fleet.GroupConsent{}, nil
 		}
 		return g, json.Unmarshal([]byte(held), &g.Waited)
-	}, `
+	}
+	scan := func(row scanner) (fleet.GroupConsent, error) {
+		consent, rollout := s.newMarkReader(consentRows), s.newMarkReader(rolloutRows)
+		g, err := timed(alsoMarks{alsoMarks{row, rollout}, consent})
+		if !rollout.believed() || g.Removals && !consent.believed() {
+			return fleet.GroupConsent{}, err
+		}
+		return g, err
+	}
+	read, err := collect(ctx, pool{s.reads}, believing(s, groupConsentRows, scan), `
 		SELECT g.id, g.rollout_id, g.key, g.change, g.answer, g.removals, g.given_by, g.given_at, r.status, r.body, m.held,
-			c.until, c.unreachable_since
+			c.until, c.unreachable_since, `+consentRows.columns("c")+`, `+rolloutRows.columns("r")+`,
+			`+groupConsentRows.columns("g")+`
 		FROM group_consents g JOIN rollouts r ON r.id = g.rollout_id
 		JOIN rollout_members m ON m.rollout_id = g.rollout_id AND m.device_id = $1
 		LEFT JOIN consents c ON c.group_id = g.id AND c.device_id = $1 AND c.key = '' AND c.closed_at IS NULL
 		WHERE g.rollout_id = (`+speaksFor+`) ORDER BY g.id DESC`, string(device))
-	return slices.DeleteFunc(all, func(g fleet.GroupConsent) bool { return g.ID == 0 }),
+	return slices.DeleteFunc(onlyBelieved(read), func(g fleet.GroupConsent) bool { return g.ID == 0 }),
 		failure("read group consents", err)
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"muster/internal/fleet"
@@ -22,34 +23,43 @@ type past struct {
 func (s *Store) LetGoBy(ctx context.Context, device fleet.DeviceID, template, at int64) (fleet.Role, error) {
 	var all []past
 	for _, from := range []struct {
+		table    *markedTable
 		query    string
 		of       any
 		ofDevice bool
 	}{
-		{`SELECT generation, '', NOT deleted FROM template_history WHERE template_id = $1`, template, false},
-		{`SELECT generation, tag, carried FROM template_tag_history WHERE template_id = $1`, template, false},
-		{`SELECT generation, tag, carried FROM device_tag_history WHERE device_id = $1`, string(device), true},
+		{templateHistoryRows, `SELECT generation, '', NOT deleted, %s FROM template_history WHERE template_id = $1`,
+			template, false},
+		{templateTagHistoryRows, `SELECT generation, tag, carried, %s FROM template_tag_history WHERE template_id = $1`,
+			template, false},
+		{deviceTagHistoryRows, `SELECT generation, tag, carried, %s FROM device_tag_history WHERE device_id = $1`,
+			string(device), true},
 	} {
-		found, err := collect(ctx, pool{s.reads}, func(row scanner) (past, error) {
+		found, err := collect(ctx, pool{s.reads}, believing(s, from.table, func(row scanner) (past, error) {
 			p := past{ofDevice: from.ofDevice}
 			return p, row.Scan(&p.generation, &p.tag, &p.there)
-		}, from.query, from.of)
+		}), fmt.Sprintf(from.query, from.table.columns("")), from.of)
 		if err != nil {
 			return "", failure("read history", err)
 		}
-		all = append(all, found...)
+		believed := onlyBelieved(found)
+		if len(believed) < len(found) {
+			return "", nil
+		}
+		all = append(all, believed...)
 	}
 	all = slices.DeleteFunc(all, func(p past) bool { return p.generation > at })
 	generation := lastLetGo(all)
 	if generation == 0 {
 		return "", nil
 	}
-	roles, err := collect(ctx, pool{s.reads}, func(row scanner) (role string, err error) { return role, row.Scan(&role) },
-		`SELECT made_role FROM generations WHERE number = $1`, generation)
-	if err != nil || len(roles) == 0 {
-		return "", failure("read generations", err)
+	roles, err := collect(ctx, pool{s.reads}, believing(s, generationRows, func(row scanner) (role fleet.Role, err error) {
+		return role, row.Scan((*string)(&role))
+	}), `SELECT made_role, `+generationRows.columns("")+` FROM generations WHERE number = $1`, generation)
+	if believed := onlyBelieved(roles); err == nil && len(believed) == 1 {
+		return believed[0], nil
 	}
-	return fleet.Role(roles[0]), nil
+	return "", failure("read generations", err)
 }
 
 // lastLetGo gives the generation that ended the last time in which the template applied to the device, 0 where it

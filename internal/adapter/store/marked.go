@@ -144,6 +144,8 @@ func (r *markReader) row() (row markedRow) {
 	return row
 }
 
+func (r *markReader) believed() bool { return r.row().believed && !r.store.doubted(r.table) }
+
 // fitting gives the mark that fits the row. whole is false where a sealed value does not open. Of a sealed value the
 // mark covers what was sealed, so that it stays when the seal key is replaced.
 func (r *markReader) fitting(key []string) (fits []byte, whole bool) {
@@ -221,6 +223,7 @@ func believing[T any](s *Store, table *markedTable, scan func(scanner) (T, error
 		if c.believed = read.believed; !c.believed {
 			s.notBelieved(table, read)
 		}
+		c.believed = c.believed && !s.doubted(table)
 		return c, nil
 	}
 }

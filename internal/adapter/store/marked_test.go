@@ -65,6 +65,19 @@ func fillMarked(ctx context.Context, t *testing.T, s *Store) {
 	ok(s.PutFleetMode(ctx, fleet.ModePaused))
 	ok(s.PutFleetMode(ctx, fleet.ModeOn))
 	ok(s.SwitchSignOn(ctx, true, "test"))
+	for n := range 2 {
+		id := deviceN(n + 1).ID
+		observe(t, s, fullObservation(id, fmt.Sprint("configuration ", n)))
+		_, g := groupOf(t, s, id)
+		g, _, err := s.PutGroupConsent(ctx, g, []fleet.Consent{consentOf(g, id, "folders.a")})
+		ok(err)
+		alone := consentOf(g, id, "folders.alone")
+		alone.Group = 0
+		must(s.PutConsents(ctx, []fleet.Consent{alone}))(t)
+	}
+	all := must(s.OpenConsents(ctx))(t)
+	ok(s.CloseConsents(ctx, []int64{all[0].ID}, 7))
+	ok(s.PutConsentTimes(ctx, all[1:]))
 }
 
 func (s *Store) putSourceNamed(ctx context.Context, name string) error {
@@ -99,6 +112,9 @@ func meddlingsOf(table *markedTable) (all []meddling) {
 			last := table.key[len(table.key)-1]
 			values := slices.Clone(columns)
 			values[slices.Index(values, last)] = m.otherValue(table, last, false)
+			if at := slices.Index(values, "group_id"); at >= 0 {
+				values[at] = "NULL" // a group has one consent for a device and key
+			}
 			given := ""
 			if last == "id" && table.name != "devices" {
 				given = m.dialect.givenID()
@@ -134,9 +150,12 @@ func (m *meddled) otherValue(table *markedTable, column string, boolean bool) st
 		return `(SELECT w.` + column + ` FROM was_` + table.name + ` w WHERE w.mark <> ` + table.name + `.mark LIMIT 1)`
 	}
 	var value any
-	if err := m.db.QueryRowContext(m.t.Context(), `SELECT `+column+` FROM kept_`+table.name+table.where("")+
-		` LIMIT 1`).Scan(&value); err != nil {
+	if err := m.db.QueryRowContext(m.t.Context(), `SELECT MAX(`+column+`) FROM kept_`+table.name+
+		table.where("")).Scan(&value); err != nil {
 		m.t.Fatal(err)
+	}
+	if column == "unreachable_since" || column == "intent_id" || column == "closed_at" {
+		return "COALESCE(" + column + ", 0) + 1000"
 	}
 	if _, number := value.(int64); number {
 		return column + " + 1000"
@@ -286,6 +305,125 @@ func TestARowThatIsNotBelievedGivesNoPower(t *testing.T) {
 		}
 		m.restart(options)
 		m.wantIntact()
+	})
+}
+
+// Consents, approvals and what was registered earlier are read while the server runs: a row that another program wrote
+// does not count from then on.
+func TestAConsentThatMusterDidNotWriteLetsNothingOut(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		ctx, first := t.Context(), deviceN(1).ID
+		consents := func() int { return len(must(m.OpenConsents(ctx))(t)) }
+		ofGroup := func() int { return len(must(m.GroupConsents(ctx, first))(t)) }
+		all := consents()
+		if all != 3 || ofGroup() != 1 {
+			t.Fatalf("got %d consents and %d of the group", all, ofGroup())
+		}
+		m.keep("consents", "group_consents", "rollouts", "generations", "certificates")
+		for _, change := range []string{"key = 'folders.b'", "change = 'other'", "answer = 'keep'", "until = until + 1",
+			"given_by = 'other'"} {
+			m.meddle(func() { m.exec(`UPDATE consents SET ` + change) }, func() {
+				if got := consents(); got != 0 {
+					t.Errorf("%s: %d consents count", change, got)
+				}
+			})
+		}
+		m.meddle(func() { m.exec(`UPDATE consents SET closed_at = NULL, intent_id = NULL`) }, func() {
+			if got := consents(); got != all {
+				t.Errorf("%d consents count after one was opened again", got)
+			}
+		})
+		m.meddle(func() { m.exec(`UPDATE group_consents SET change = 'other'`) }, func() {
+			if got := ofGroup(); got != 0 {
+				t.Errorf("%d changed group consents count", got)
+			}
+		})
+		m.meddle(func() { m.exec(`UPDATE rollouts SET body = REPLACE(body, '"before"', '"Before"'), status = 'running'`) },
+			func() {
+				for _, r := range must(m.OpenRollouts(ctx))(t) {
+					if r.Status != fleet.RolloutPaused {
+						t.Errorf("a changed rollout is %s", r.Status)
+					}
+				}
+				if got := ofGroup(); got != 0 {
+					t.Errorf("%d consents of a changed rollout count", got)
+				}
+			})
+		m.meddle(func() { m.exec(`UPDATE certificates SET fingerprint = 'sha256:other'`) }, func() {
+			if k := must(m.Known(ctx))(t)[first]; k.Proven.Fingerprint != "" {
+				t.Errorf("shown is the certificate %s", k.Proven.Fingerprint)
+			}
+		})
+		m.wantIntact()
+	})
+}
+
+// A consent that was used is a row that Muster wrote, with its mark.
+func TestAUsedConsentThatIsPutBackLetsNothingOut(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		ctx := t.Context()
+		m.keep("consents")
+		open := must(m.OpenConsents(ctx))(t)
+		if err := m.CloseConsents(ctx, []int64{open[0].ID}, 8); err != nil {
+			t.Fatal(err)
+		}
+		m.meddle(func() {}, func() {}) // puts the earlier rows back
+		m.wantNamed("a used consent put back", "consents")
+		m.restart(options)
+		if got := must(m.OpenConsents(ctx))(t); len(got) != 0 {
+			t.Errorf("%d consents count", len(got))
+		}
+	})
+}
+
+// Devices are admitted to what the history holds, and who let go of a template decides what is held.
+func TestAChangedHistoryGivesNoPower(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		ctx := fleet.WithRole(t.Context(), fleet.RoleAdmin)
+		generation := must(m.Registry(ctx))(t).Generation
+		past := func() *fleet.Registry { return must(m.RegistryAt(ctx, generation))(t) }
+		m.keep("template_history", "template_tag_history", "device_tag_history", "device_vars_history", "generations")
+		m.meddle(func() { m.exec(`UPDATE template_history SET label = 'other'`) }, func() {
+			if past().Templates[0].SavedByAdmin() {
+				t.Error("a changed past template counts as saved by an admin")
+			}
+		})
+		m.meddle(func() { m.exec(`INSERT INTO template_tag_history (generation, template_id, tag, carried)
+			SELECT 1, template_id, 'everywhere', TRUE FROM template_history WHERE label = 'template 1'`) }, func() {
+			r := past()
+			at := slices.IndexFunc(r.Templates, func(v fleet.TaggedTemplate) bool { return v.Label == "template 1" })
+			if r.Templates[at].SavedByAdmin() {
+				t.Error("a template with a forged past tag counts as saved by an admin")
+			}
+		})
+		m.meddle(func() { m.exec(`INSERT INTO device_tag_history (generation, device_id, tag, carried)
+			SELECT 1, id, 'everywhere', TRUE FROM devices`) }, func() {
+			if mode := must(m.Registry(ctx))(t).ModeAt(past(), deviceN(1).ID); mode != fleet.ModeObserve {
+				t.Errorf("a device with a forged past tag is %s", mode)
+			}
+		})
+		m.meddle(func() { m.exec(`UPDATE device_vars_history SET saved_by = 'other'`) }, func() {
+			if role := past().Devices[deviceN(1).ID].Vars.SavedRole; role != "" {
+				t.Errorf("changed past vars count as saved by %q", role)
+			}
+		})
+		v := must(m.Registry(ctx))(t).Templates[0]
+		if err := m.ProtectTag(ctx, "office", false); err != nil {
+			t.Fatal(err)
+		}
+		must(m.UntagDevice(fleet.WithRole(ctx, fleet.RoleAuthor), deviceN(1).ID, "office", nil))(t)
+		generation++
+		let := func() fleet.Role { return must(m.LetGoBy(ctx, deviceN(1).ID, v.ID, generation))(t) }
+		if let() != fleet.RoleAuthor {
+			t.Fatalf("let go by %q", let())
+		}
+		m.exec(`UPDATE generations SET made_role = 'admin'`)
+		if role := let(); role != "" {
+			t.Errorf("with a changed generation let go by %q", role)
+		}
 	})
 }
 

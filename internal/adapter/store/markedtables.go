@@ -38,22 +38,47 @@ var (
 	sourceRows = &markedTable{name: "sources", noun: "the source", key: []string{"name"},
 		content: []string{"read_only?", "assertions"}, follows: "its templates are changed by its files alone",
 		doubt: doubtSource}
+
+	certificateRows = &markedTable{name: "certificates", noun: "the certificate of the device", key: []string{"device_id"},
+		content: []string{"fingerprint", "not_before", "not_after"}, goes: "device_id", follows: "it is not shown"}
+	consentRows = &markedTable{name: "consents", noun: "consent", key: []string{"id"},
+		content: []string{"device_id", "key", "answer", "change", "group_id", "given_by", "given_at", "until",
+			"unreachable_since", "closed_at", "intent_id"}, goes: "device_id", follows: "it lets nothing out"}
+	groupConsentRows = &markedTable{name: "group_consents", noun: "the consent for a rollout", key: []string{"id"},
+		content: []string{"rollout_id", "key", "change", "answer", "removals?", "given_by", "given_at"},
+		follows: "it lets nothing out"}
+	rolloutRows = &markedTable{name: "rollouts", noun: "rollout", key: []string{"id"},
+		content: []string{"generation", "status", "body", "created_at"},
+		follows: "it is paused, and nobody has approved it"}
+
+	// What was registered at a time: devices are admitted to it, and it tells who let go of a template.
+	generationRows = &markedTable{name: "generations", noun: "generation", key: []string{"number"},
+		content: []string{"cause", "made_by", "made_role", "created_at"}, follows: "nothing is written to daemons",
+		doubt: doubtPast}
+	templateHistoryRows = &markedTable{name: "template_history", noun: "the past template",
+		key: []string{"template_id", "generation"},
+		content: []string{"deleted?", "label", "priority", "op", "key", "text", "reads", "saved_by", "saved_role",
+			"created_at", "updated_at"}, follows: "nothing is written to daemons", doubt: doubtPast}
+	templateTagHistoryRows = &markedTable{name: "template_tag_history", noun: "the past tag of the template",
+		key: []string{"template_id", "tag", "generation"}, content: []string{"carried?"},
+		follows: "nothing is written to daemons", doubt: doubtPast}
+	deviceTagHistoryRows = &markedTable{name: "device_tag_history", noun: "the past tag of the device",
+		key: []string{"device_id", "tag", "generation"}, content: []string{"carried?"}, goes: "device_id",
+		follows: "nothing is written to daemons", doubt: doubtPast}
+	deviceVarsHistoryRows = &markedTable{name: "device_vars_history", noun: "the past vars of the device",
+		key: []string{"device_id", "generation"}, content: []string{"vars", "saved_by", "saved_role"}, goes: "device_id",
+		follows: "nothing is written to daemons", doubt: doubtPast}
+	tagVarsHistoryRows = &markedTable{name: "tag_vars_history", noun: "the past vars of the tag",
+		key: []string{"tag", "generation"}, content: []string{"vars", "saved_by", "saved_role"},
+		follows: "nothing is written to daemons", doubt: doubtPast}
 )
 
 // markedTables are all of them.
 var markedTables = []*markedTable{
 	protectedRows, rootRows, authorKeyRows, tagModeRows, metaRows, deviceModeRows, deviceTagRows, templateRows,
-	templateTagRows, deviceVarsRows, tagVarsRows, sourceRows,
-}
-
-// contentTables are those whose rows are in the contents in memory.
-func contentTables() (tables []*markedTable) {
-	for _, table := range markedTables {
-		if table.doubt != nil {
-			tables = append(tables, table)
-		}
-	}
-	return tables
+	templateTagRows, deviceVarsRows, tagVarsRows, sourceRows, certificateRows, consentRows, groupConsentRows, rolloutRows,
+	generationRows, templateHistoryRows, templateTagHistoryRows, deviceTagHistoryRows, deviceVarsHistoryRows,
+	tagVarsHistoryRows,
 }
 
 // unmarkedTables are the tables whose rows have no mark, with the reason.
@@ -86,16 +111,6 @@ var unmarkedTables = map[string]string{
 	"orders":               "a record of what was done; none is done again after a start",
 	"problems":             "what people were told gives no power",
 	"outbox":               "what people are told gives no power",
-	"certificates":         "not yet",
-	"consents":             "not yet",
-	"group_consents":       "not yet",
-	"rollouts":             "not yet",
-	"generations":          "not yet",
-	"template_history":     "not yet",
-	"template_tag_history": "not yet",
-	"device_tag_history":   "not yet",
-	"device_vars_history":  "not yet",
-	"tag_vars_history":     "not yet",
 	"history":              "numbers of the fleet give no power",
 	"event_log":            "what happened gives no power; the audit is what is proven",
 	"rollout_members":      "they say what a device was like when its rollout began",
@@ -148,6 +163,8 @@ func leaveOut(all []string, one string) (left []string) {
 
 // doubtMeta has nothing written to daemons: a row decides the mode of the fleet, or to what devices are admitted.
 func doubtMeta(c *contents, _ []string) { c.mode = fleet.Strictest(c.mode, fleet.ModeObserve) }
+
+func doubtPast(c *contents, _ []string) { doubtMeta(c, nil) }
 
 func doubtTagMode(c *contents, key []string) {
 	if key == nil {

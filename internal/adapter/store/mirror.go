@@ -156,8 +156,7 @@ func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.Snapshot, e
 			v, err := scanSummary(row)
 			return about[fleet.FolderSummary]{v.Device, v}, err
 		}, func(k *fleet.Snapshot, v fleet.FolderSummary) { k.Summaries[v.Folder] = v }, selectSummaries),
-		each(ctx, q, all, scanCertificate, func(k *fleet.Snapshot, v fleet.Certificate) { k.Proven = v },
-			selectCertificates),
+		each(ctx, q, all, s.scanProven, func(k *fleet.Snapshot, v fleet.Certificate) { k.Proven = v }, selectCertificates),
 		each(ctx, q, all, scanDigest, func(k *fleet.Snapshot, v string) { k.Digest = v }, selectNewestDigests),
 		each(ctx, q, all, scanSighting, func(k *fleet.Snapshot, v sighting) {
 			k.LastSeen, k.FoundBy = fromMillis(v.at), v.foundBy

@@ -81,6 +81,10 @@ func (t *tx) observeProven(id fleet.DeviceID, proven fleet.Certificate, firstUse
 	case settings.Pin != proven.Fingerprint: // a person has changed or forgotten the pin meanwhile
 		return nil
 	}
+	return t.marking(certificateRows, func() error { return t.putCertificate(id, proven) }, string(id))
+}
+
+func (t *tx) putCertificate(id fleet.DeviceID, proven fleet.Certificate) error {
 	return t.exec(`
 		INSERT INTO certificates (device_id, fingerprint, not_before, not_after) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (device_id) DO UPDATE SET fingerprint = excluded.fingerprint,
@@ -88,7 +92,17 @@ func (t *tx) observeProven(id fleet.DeviceID, proven fleet.Certificate, firstUse
 		string(id), proven.Fingerprint, millis(proven.NotBefore), millis(proven.NotAfter))
 }
 
-const selectCertificates = `SELECT device_id, fingerprint, not_before, not_after FROM certificates`
+var selectCertificates = `SELECT device_id, fingerprint, not_before, not_after, ` + certificateRows.columns("") +
+	` FROM certificates`
+
+// scanProven gives an empty certificate where the row is not believed.
+func (s *Store) scanProven(row scanner) (about[fleet.Certificate], error) {
+	read, err := believing(s, certificateRows, scanCertificate)(row)
+	if !read.believed {
+		read.value.what = fleet.Certificate{}
+	}
+	return read.value, err
+}
 
 func scanCertificate(row scanner) (a about[fleet.Certificate], err error) {
 	var from, to sql.NullInt64

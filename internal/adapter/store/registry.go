@@ -27,6 +27,7 @@ type contents struct {
 	templates  map[int64]*fleet.TaggedTemplate
 	origins    map[int64]fleet.Origin
 	sources    map[string]fleet.Source
+	doubted    map[string]bool // marked tables of which it is not known which rows are missing or were put back
 }
 
 // cloned gives a copy whose changes do not show in c.
@@ -178,7 +179,7 @@ func (s *Store) load(ctx context.Context, q querier) (contents, error) {
 			return contents{}, err
 		}
 	}
-	doubts, err := s.doubtsIn(ctx, q, contentTables())
+	doubts, err := s.doubtsIn(ctx, q, markedTables)
 	if err != nil {
 		return contents{}, err
 	}

@@ -83,11 +83,26 @@ func bodyTime(t time.Time) int64 {
 func timeOf(ms int64) time.Time { return fromMillis(sql.NullInt64{Int64: ms, Valid: ms != 0}) }
 
 const (
-	selectRollouts = `SELECT id, generation, status, body, created_at FROM rollouts`
-	openOnly       = ` WHERE status NOT IN ('undone', 'succeeded', 'superseded')`
+	openOnly = ` WHERE status NOT IN ('undone', 'succeeded', 'superseded')`
 )
 
-func scanRollout(row scanner) (r fleet.Rollout, err error) {
+var selectRollouts = `SELECT id, generation, status, body, created_at, ` + rolloutRows.columns("") + ` FROM rollouts`
+
+// scanRollout reads a rollout. One that is not believed is paused, and nobody has approved it.
+func (s *Store) scanRollout(row scanner) (fleet.Rollout, error) {
+	read, err := believing(s, rolloutRows, scanRolloutRow)(row)
+	r := read.value
+	if err == nil && !read.believed && !r.Status.Over() {
+		r.Status, r.Reason = fleet.RolloutPaused, "its row in the database was not written by Muster"
+		r.Next = "Type `muster audit verify`, look at what the rollout changes, and resume it or undo it."
+		if r.Approval != nil {
+			r.Approval = &fleet.Approval{Reason: r.Approval.Reason}
+		}
+	}
+	return r, err
+}
+
+func scanRolloutRow(row scanner) (r fleet.Rollout, err error) {
 	var body string
 	var created sql.NullInt64
 	if err = row.Scan(&r.ID, &r.Generation, (*string)(&r.Status), &body, &created); err != nil {
@@ -102,7 +117,7 @@ func scanRollout(row scanner) (r fleet.Rollout, err error) {
 
 // Rollouts gives all rollouts, newest first, without their members.
 func (s *Store) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
-	rollouts, err := collect(ctx, pool{s.reads}, scanRollout, selectRollouts+` ORDER BY id DESC`)
+	rollouts, err := collect(ctx, pool{s.reads}, s.scanRollout, selectRollouts+` ORDER BY id DESC`)
 	return rollouts, failure("read rollouts", err)
 }
 
@@ -110,7 +125,7 @@ func (s *Store) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
 // finished every earlier write by then, and Admission has these rollouts too.
 func (s *Store) OpenRollouts(ctx context.Context) ([]fleet.Rollout, error) {
 	return write(ctx, s, "read rollouts", func(t *tx) ([]fleet.Rollout, error) {
-		rollouts, err := collect(t.ctx, t.session, scanRollout, selectRollouts+openOnly+` ORDER BY id`)
+		rollouts, err := collect(t.ctx, t.session, s.scanRollout, selectRollouts+openOnly+` ORDER BY id`)
 		for i := range rollouts {
 			if err == nil {
 				rollouts[i].Members, err = members(t.ctx, t.session, rollouts[i].ID)
@@ -122,7 +137,7 @@ func (s *Store) OpenRollouts(ctx context.Context) ([]fleet.Rollout, error) {
 
 // Rollout gives the rollout with this ID, with its members.
 func (s *Store) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
-	r, err := scanRollout(s.reads.QueryRowContext(ctx, selectRollouts+` WHERE id = $1`, id))
+	r, err := s.scanRollout(s.reads.QueryRowContext(ctx, selectRollouts+` WHERE id = $1`, id))
 	if absent(err) {
 		return r, fleet.NotFoundf("there is no rollout %d", id)
 	}
@@ -259,6 +274,9 @@ func (t *tx) putRollout(r fleet.Rollout) (id int64, err error) {
 		text = insertMember
 		err = t.row(`INSERT INTO rollouts (generation, status, body, created_at) VALUES ($1, $2, $3, $4) RETURNING id`,
 			r.Generation, string(r.Status), string(body), millis(t.now)).Scan(&r.ID)
+		if err == nil {
+			err = t.mark(rolloutRows, r.ID)
+		}
 		t.record("rollout.begin", strconv.FormatInt(r.ID, 10), r.Cause)
 	} else {
 		err = t.changeRollout(r, string(body))
@@ -319,6 +337,8 @@ func (t *tx) changeRollout(r fleet.Rollout, body string) error {
 	if was != string(r.Status) {
 		t.record("rollout."+string(r.Status), strconv.FormatInt(r.ID, 10), r.Reason)
 	}
-	return t.exec(`UPDATE rollouts SET generation = $2, status = $3, body = $4 WHERE id = $1`, r.ID, r.Generation,
-		string(r.Status), body)
+	return t.marking(rolloutRows, func() error {
+		return t.exec(`UPDATE rollouts SET generation = $2, status = $3, body = $4 WHERE id = $1`, r.ID, r.Generation,
+			string(r.Status), body)
+	}, r.ID)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -15,11 +16,12 @@ type carriers struct {
 	history string
 	column  string // name of the column, in both tables, with the ID of the device or template
 	rows    *markedTable
+	past    *markedTable // of history
 }
 
 var (
-	deviceTags   = carriers{"device", "device_tags", "device_tag_history", "device_id", deviceTagRows}
-	templateTags = carriers{"template", "template_tags", "template_tag_history", "template_id", templateTagRows}
+	deviceTags   = carriers{"device", "device_tags", "device_tag_history", "device_id", deviceTagRows, deviceTagHistoryRows}
+	templateTags = carriers{"template", "template_tags", "template_tag_history", "template_id", templateTagRows, templateTagHistoryRows}
 )
 
 // changeTags attaches and removes tags. An edit that changes nothing makes no generation.
@@ -127,8 +129,9 @@ func (t *tx) tagsOf(of carriers, id any) ([]fleet.Tag, error) {
 }
 
 func (t *tx) rememberTag(of carriers, generation int64, id any, tag fleet.Tag, carried bool) error {
-	return t.exec(`INSERT INTO `+of.history+` (generation, `+of.column+`, tag, carried) VALUES ($1, $2, $3, $4)`,
+	err := t.exec(`INSERT INTO `+of.history+` (generation, `+of.column+`, tag, carried) VALUES ($1, $2, $3, $4)`,
 		generation, id, string(tag), carried)
+	return errors.Join(err, t.mark(of.past, id, string(tag), generation))
 }
 
 func scanTag(row scanner) (fleet.Tag, error) {
@@ -169,10 +172,15 @@ func (t *tx) allTags() ([]fleet.Tag, error) {
 
 func (t *tx) dropFromAll(tag fleet.Tag, generation int64) error {
 	for _, of := range []carriers{deviceTags, templateTags} {
-		err := t.exec(`INSERT INTO `+of.history+` (generation, `+of.column+`, tag, carried)
-			SELECT CAST($1 AS BIGINT), `+of.column+`, tag, false FROM `+of.table+` WHERE tag = $2`, generation, string(tag))
+		ids, err := collect(t.ctx, t.session, func(row scanner) (id any, err error) { return id, row.Scan(&id) },
+			`SELECT `+of.column+` FROM `+of.table+` WHERE tag = $1`, string(tag))
 		if err != nil {
 			return err
+		}
+		for _, id := range ids {
+			if err := t.rememberTag(of, generation, id, tag, false); err != nil {
+				return err
+			}
 		}
 		if err := t.unmark(of.rows, `tag = $1`, string(tag)); err != nil {
 			return err

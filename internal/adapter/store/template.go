@@ -195,21 +195,23 @@ func (e *editing) checkedTemplate(id int64) (fleet.Template, error) {
 }
 
 func (t *tx) rememberAt(generation int64, v fleet.Template, deleted bool) error {
-	return t.exec(`
+	err := t.exec(`
 		INSERT INTO template_history
 			(generation, template_id, deleted, `+templateColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		generation, v.ID, deleted, v.Label, v.Priority, string(v.Op), v.Key,
 		t.store.seal.Seal("template_history", pastRow(v.ID, generation), "text", []byte(v.Text)), v.Reads.Text(), v.SavedBy,
 		string(v.SavedRole), millis(v.CreatedAt), millis(v.UpdatedAt))
+	return errors.Join(err, t.mark(templateHistoryRows, v.ID, generation))
 }
 
 // templateColumns are the columns, beside the ID, that a template has in both of its tables.
 const templateColumns = `label, priority, op, key, text, reads, saved_by, saved_role, created_at, updated_at`
 
-const (
+var (
 	selectTemplates     = `SELECT id, ` + templateColumns + ` FROM templates`
-	selectPastTemplates = `SELECT generation, deleted, template_id, ` + templateColumns + ` FROM template_history h`
+	selectPastTemplates = `SELECT generation, deleted, template_id, ` + templateColumns + `, ` +
+		templateHistoryRows.columns("h") + ` FROM template_history h`
 )
 
 func (s *Store) scanTemplate(row scanner) (fleet.Template, error) {
@@ -221,7 +223,7 @@ func (s *Store) scanTemplate(row scanner) (fleet.Template, error) {
 	return v, err
 }
 
-// pastTemplate is a template as it was from a generation on.
+// pastTemplate is a template as it was from a generation on. It is not known who saved one that is not believed.
 type pastTemplate struct {
 	generation int64
 	deleted    bool
@@ -230,8 +232,16 @@ type pastTemplate struct {
 
 func (s *Store) scanPastTemplate(row scanner) (past pastTemplate, err error) {
 	var sealed []byte
-	if past.Template, sealed, err = scanSealedTemplate(row, &past.generation, &past.deleted); err != nil {
+	scan := func(row scanner) (sealed []byte, err error) {
+		past.Template, sealed, err = scanSealedTemplate(row, &past.generation, &past.deleted)
+		return sealed, err
+	}
+	read, err := believing(s, templateHistoryRows, scan)(row)
+	if err != nil {
 		return past, err
+	}
+	if sealed = read.value; !read.believed {
+		past.SavedBy, past.SavedRole = "", ""
 	}
 	past.Text, err = s.openText("template_history", pastRow(past.ID, past.generation), sealed)
 	return past, err

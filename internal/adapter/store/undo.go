@@ -220,13 +220,18 @@ func (t *tx) tagsBack(of carriers, generations []int64, now int64, gone []int64)
 			}
 			id = number
 		}
-		var was bool
-		err := t.row(`SELECT carried FROM `+of.history+` WHERE `+of.column+` = $1 AND tag = $2 AND generation < $3
-			ORDER BY generation DESC LIMIT 1`, id, f.tag, f.generation).Scan(&was)
+		carried := func(row scanner) (was bool, err error) { return was, row.Scan(&was) }
+		was, err := believing(t.store, of.past, carried)(t.row(`SELECT carried, `+of.past.columns("")+` FROM `+of.history+`
+			WHERE `+of.column+` = $1 AND tag = $2 AND generation < $3 ORDER BY generation DESC LIMIT 1`, id, f.tag,
+			f.generation))
 		if err != nil && !absent(err) {
 			return err
 		}
-		if err := t.tagBack(of, id, f.id, fleet.Tag(f.tag), was, now); err != nil {
+		if err == nil && !was.believed {
+			return &fleet.Error{Code: fleet.CodeConflict, Message: "the history of tags is not as Muster wrote it",
+				Hint: "Change the tags to what they should be; `muster audit verify` shows what was changed."}
+		}
+		if err := t.tagBack(of, id, f.id, fleet.Tag(f.tag), was.value, now); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 
@@ -14,11 +15,12 @@ type varsTables struct {
 	history string
 	column  string // name of the column, in both tables, with the owner
 	rows    *markedTable
+	past    *markedTable // of history
 }
 
 var (
-	deviceVars = varsTables{"device_vars", "device_vars_history", "device_id", deviceVarsRows}
-	tagVars    = varsTables{"tag_vars", "tag_vars_history", "tag", tagVarsRows}
+	deviceVars = varsTables{"device_vars", "device_vars_history", "device_id", deviceVarsRows, deviceVarsHistoryRows}
+	tagVars    = varsTables{"tag_vars", "tag_vars_history", "tag", tagVarsRows, tagVarsHistoryRows}
 )
 
 // varsTablesOf gives the tables of an owner's vars, and the owner's name in them.
@@ -123,9 +125,10 @@ func (t *tx) setVars(c fleet.VarsChange, was fleet.Vars, generation int64) error
 	}
 	t.record(what, name, c.Vars.Differences(was))
 	t.register(func(now *contents) { now.putVars(c) })
-	return t.exec(`INSERT INTO `+tables.history+` (generation, `+tables.column+`, vars, saved_by, saved_role)
+	err := t.exec(`INSERT INTO `+tables.history+` (generation, `+tables.column+`, vars, saved_by, saved_role)
 		VALUES ($1, $2, $3, $4, $5)`, generation, name,
 		seal.Seal(tables.history, pastVarsRow(name, generation), "vars", []byte(c.Vars)), c.SavedBy, string(c.SavedRole))
+	return errors.Join(err, t.mark(tables.past, name, generation))
 }
 
 // pastVarsRow names the row with the vars of an owner as they were from a generation on.
@@ -212,8 +215,14 @@ func (s *Store) scanPastVars(of varsTables) func(scanner) (pastVarsChange, error
 	return func(row scanner) (past pastVarsChange, err error) {
 		var name string
 		var sealed []byte
-		if err := row.Scan(&past.generation, &name, &sealed, &past.SavedBy, (*string)(&past.SavedRole)); err != nil {
+		read, err := believing(s, of.past, func(row scanner) (none struct{}, err error) {
+			return none, row.Scan(&past.generation, &name, &sealed, &past.SavedBy, (*string)(&past.SavedRole))
+		})(row)
+		if err != nil {
 			return past, err
+		}
+		if !read.believed {
+			past.SavedBy, past.SavedRole = "", ""
 		}
 		past.VarsOwner = of.owner(name)
 		vars, err := s.seal.Open(of.history, pastVarsRow(name, past.generation), "vars", sealed)
@@ -223,7 +232,7 @@ func (s *Store) scanPastVars(of varsTables) func(scanner) (pastVarsChange, error
 }
 
 func (v varsTables) selectPast() string {
-	return `SELECT generation, ` + v.column + `, vars, saved_by, saved_role FROM ` + v.history + ` h `
+	return `SELECT generation, ` + v.column + `, vars, saved_by, saved_role, ` + v.past.columns("h") + ` FROM ` + v.history + ` h `
 }
 
 // pastVars replaces the present vars by those of a past generation.

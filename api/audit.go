@@ -33,6 +33,16 @@ type AuditReport struct {
 	Rows     []string     `json:"rows" nullable:"false" doc:"Rows that Muster did not write as they are"`
 }
 
+// AcceptLoss is the body of a request to accept what is lost.
+type AcceptLoss struct {
+	Entry int64 `json:"entry" doc:"The last entry that is lost; where only rows are in doubt, the last entry of the audit"`
+}
+
+// AcceptedLoss says what was accepted.
+type AcceptedLoss struct {
+	Accepted []string `json:"accepted" nullable:"false" doc:"For a person"`
+}
+
 // AuditFault is a place where the audit is not as Muster wrote it.
 type AuditFault struct {
 	ID     int64  `json:"id" doc:"Of the first entry that was changed, or is missing"`

@@ -64,6 +64,11 @@ func (c *Client) VerifyAudit(ctx context.Context, heads []string) (api.AuditRepo
 	return send[api.AuditReport](ctx, c, http.MethodPost, path("audit", "verify"), api.VerifyAudit{Heads: heads})
 }
 
+// AcceptLoss accepts that entries up to this one are lost, and that rows were removed or put back.
+func (c *Client) AcceptLoss(ctx context.Context, loss api.AcceptLoss) (api.AcceptedLoss, error) {
+	return send[api.AcceptedLoss](ctx, c, http.MethodPost, path("audit", "accept-loss"), loss)
+}
+
 // SignAudit signs the present end of the audit.
 func (c *Client) SignAudit(ctx context.Context) (api.AuditHead, error) {
 	return send[api.AuditHead](ctx, c, http.MethodPost, path("audit", "head"), nil)

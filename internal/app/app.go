@@ -73,6 +73,7 @@ type Options struct {
 	ProgressDeadline  time.Duration // see rollout.Options; 0: the default
 	KeepRevisions     int           // revisions to keep of each device; 0: the default
 	KeepFor           time.Duration // how long to keep them; 0: the default
+	KeepAudit         time.Duration // how long to keep entries of the audit; 0: for ever
 	KeepEvents        time.Duration // how long to keep the event log; 0: the default
 
 	Windows    health.Windows    // zero fields mean the defaults
@@ -211,7 +212,7 @@ func (a *App) openDatabase(ctx context.Context, o store.Options) (*store.Store, 
 	if err != nil {
 		return nil, nil, err
 	}
-	o.DSN, o.Home = a.o.Database, a.o.Home
+	o.DSN, o.Home, o.EndFile = a.o.Database, a.o.Home, filepath.Join(a.o.Home, store.EndFile)
 	o.MakeSeal = func() (_ store.Sealer, err error) {
 		keys, err = seal.Make(a.o.Home)
 		return keys, err

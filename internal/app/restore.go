@@ -142,7 +142,7 @@ func (r restore) record(ctx context.Context, database store.Options, content bac
 	if err != nil {
 		return revived, err
 	}
-	database.Seal = keys
+	database.Seal, database.EndFile = keys, filepath.Join(r.staged, store.EndFile)
 	opened, err := store.Open(ctx, database)
 	if err != nil {
 		return revived, err

@@ -61,6 +61,7 @@ func (m managed) Version(id fleet.DeviceID) (v fleet.Version) {
 // forgetOld deletes revisions that are too many or too old.
 func (a *App) forgetOld(ctx context.Context) error {
 	retention := store.DefaultRetention
+	retention.Audit = a.o.KeepAudit
 	if a.o.KeepRevisions > 0 {
 		retention.Revisions = a.o.KeepRevisions
 	}

@@ -136,6 +136,7 @@ func (t *tx) appendAudit(of effects) error {
 	of.tallies.into(&ends)
 	t.committed(func() {
 		t.store.known.know(ends)
+		t.store.end.keep(t.store, ends)
 		for _, e := range entries {
 			if e.What == fleet.AuditTampered {
 				t.store.tampering.add(e.Detail)

@@ -31,6 +31,9 @@ func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 		return ends, false, err
 	}
 	if known := t.store.known.now(); known.LastID > 0 && (!ok || putBack(known, ends)) {
+		if ok {
+			t.loseWhileRunning(known, ends)
+		}
 		known.LastID = max(known.LastID, last.ID)
 		return known, false, nil // The next entry follows the known ends, so that verify shows which entries are missing.
 	}

@@ -56,7 +56,7 @@ func (t *tx) mayRegister(key fleet.EnrollKey, decision fleet.EnrollmentDecision)
 		return fleet.ErrDecisionsAltered
 	}
 	rows, want, err := t.store.decisionsIn(t.ctx, t.session)
-	want = want.with(t.pending[decisionRows]).with(t.effects.marks[decisionRows])
+	want = want.with(t.pending.marks[decisionRows]).with(t.effects.marks[decisionRows])
 	if err == nil && decisionMarks(rows) != want {
 		return fleet.ErrDecisionsAltered
 	}

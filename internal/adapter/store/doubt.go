@@ -50,7 +50,9 @@ func (s *Store) notBelieved(table *markedTable, row markedRow) {
 
 // doubtsIn compares the rows of marked tables with their marks, and each table as a whole with the ends of the audit.
 // q reads all of it as of one moment.
-func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable) (doubts []doubt, err error) {
+// pending are changes that the ends do not have yet.
+func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable, pending tallies) (doubts []doubt,
+	err error) {
 	ends, opened, err := s.openEnds(ctx, q)
 	if err != nil {
 		return nil, err
@@ -70,7 +72,7 @@ func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable) 
 				d.rows = append(d.rows, row)
 			}
 		}
-		want := tallyOf(ends.Tables[table.name])
+		want := tallyOf(ends.Tables[table.name]).with(pending[table.name])
 		d.whole, d.lost = !opened || is.sum != want.sum, want.rows-is.rows
 		if d.whole || len(d.rows) > 0 {
 			doubts = append(doubts, d)
@@ -105,7 +107,7 @@ func (s *Store) doubted(table *markedTable) (doubted bool) {
 // verifyMarks names the rows and tables that are not as Muster wrote them.
 func (s *Store) verifyMarks(ctx context.Context) (wrong []string, err error) {
 	err = s.atOnce(ctx, func(q querier) error {
-		doubts, err := s.doubtsIn(ctx, q, markedTables)
+		doubts, err := s.doubtsIn(ctx, q, markedTables, nil)
 		for _, d := range doubts {
 			wrong = append(wrong, d.tells()...)
 		}

@@ -27,6 +27,8 @@ type markedTable struct {
 	goes    string   // column with the device with which the database deletes the row; "": none
 	follows string   // tells a person what happens to a row that is not believed
 
+	accept string // SQL that takes power from a row which an admin accepts, before it gets a mark; "": it stays as it is
+
 	// doubt changes the contents in memory so that a row gives no power. Where key is nil, the table as a whole is in doubt: it is
 	// not known which row was removed or put back. Nil: the row is not in the contents, and its readers check it.
 	doubt func(c *contents, key []string)
@@ -321,12 +323,15 @@ type tally struct {
 	sum  mark
 }
 
+func (one tally) with(other tally) tally {
+	return tally{one.rows + other.rows, one.sum.with(other.sum)}
+}
+
 // tallies are by table.
 type tallies map[string]tally
 
 func (all tallies) add(table string, change tally) {
-	before := all[table]
-	all[table] = tally{before.rows + change.rows, before.sum.with(change.sum)}
+	all[table] = all[table].with(change)
 }
 
 // into adds the changes to the marked rows of tables that the ends of the audit contain.
@@ -336,9 +341,8 @@ func (all tallies) into(ends *fleet.AuditEnds) {
 		tables[name] = of
 	}
 	for name, change := range all {
-		before := tallyOf(tables[name])
-		tables[name] = fleet.TableMark{Rows: before.rows + change.rows, Sum: before.sum.with(change.sum).String(),
-			Entry: ends.LastID}
+		now := tallyOf(tables[name]).with(change)
+		tables[name] = fleet.TableMark{Rows: now.rows, Sum: now.sum.String(), Entry: ends.LastID}
 	}
 	ends.Tables = tables
 }

@@ -391,16 +391,20 @@ func TestAChangedHistoryGivesNoPower(t *testing.T) {
 				t.Error("a changed past template counts as saved by an admin")
 			}
 		})
-		m.meddle(func() { m.exec(`INSERT INTO template_tag_history (generation, template_id, tag, carried)
-			SELECT 1, template_id, 'everywhere', TRUE FROM template_history WHERE label = 'template 1'`) }, func() {
+		m.meddle(func() {
+			m.exec(`INSERT INTO template_tag_history (generation, template_id, tag, carried)
+			SELECT 1, template_id, 'everywhere', TRUE FROM template_history WHERE label = 'template 1'`)
+		}, func() {
 			r := past()
 			at := slices.IndexFunc(r.Templates, func(v fleet.TaggedTemplate) bool { return v.Label == "template 1" })
 			if r.Templates[at].SavedByAdmin() {
 				t.Error("a template with a forged past tag counts as saved by an admin")
 			}
 		})
-		m.meddle(func() { m.exec(`INSERT INTO device_tag_history (generation, device_id, tag, carried)
-			SELECT 1, id, 'everywhere', TRUE FROM devices`) }, func() {
+		m.meddle(func() {
+			m.exec(`INSERT INTO device_tag_history (generation, device_id, tag, carried)
+			SELECT 1, id, 'everywhere', TRUE FROM devices`)
+		}, func() {
 			if mode := must(m.Registry(ctx))(t).ModeAt(past(), deviceN(1).ID); mode != fleet.ModeObserve {
 				t.Errorf("a device with a forged past tag is %s", mode)
 			}

@@ -11,9 +11,9 @@ import (
 var (
 	protectedRows = &markedTable{name: "protected_tags", noun: "the protected tag", key: []string{"tag"},
 		follows: "it stays protected", doubt: doubtProtected}
-	rootRows = &markedTable{name: "folder_roots", noun: "the folder root", key: []string{"tag", "path"},
+	rootRows = &markedTable{name: "folder_roots", accept: "DELETE FROM folder_roots", noun: "the folder root", key: []string{"tag", "path"},
 		follows: "it does not count", doubt: doubtRoot}
-	authorKeyRows = &markedTable{name: "author_keys", noun: "the author key", key: []string{"tag", "key"},
+	authorKeyRows = &markedTable{name: "author_keys", accept: "DELETE FROM author_keys", noun: "the author key", key: []string{"tag", "key"},
 		follows: "it does not count", doubt: doubtAuthorKey}
 	tagModeRows = &markedTable{name: "tag_modes", noun: "the mode of the tag", key: []string{"tag"},
 		content: []string{"mode"}, follows: "nothing is written to its devices", doubt: doubtTagMode}
@@ -24,15 +24,15 @@ var (
 		content: []string{"mode", "may_restart?"}, follows: "nothing is written to it", doubt: doubtDevice}
 	deviceTagRows = &markedTable{name: "device_tags", noun: "the tag of the device", key: []string{"device_id", "tag"},
 		goes: "device_id", follows: "nothing is written to the device", doubt: doubtDevice}
-	templateRows = &markedTable{name: "templates", noun: "template", key: []string{"id"},
+	templateRows = &markedTable{name: "templates", accept: nobodySaved("templates"), noun: "template", key: []string{"id"},
 		content: []string{"label", "priority", "op", "key", "text", "reads", "saved_by", "saved_role", "created_at"},
 		follows: "it counts as saved by an author", doubt: doubtTemplate}
 	templateTagRows = &markedTable{name: "template_tags", noun: "the tag of the template",
 		key: []string{"template_id", "tag"}, follows: "the template counts as saved by an author", doubt: doubtTemplate}
-	deviceVarsRows = &markedTable{name: "device_vars", noun: "the vars of the device", key: []string{"device_id"},
+	deviceVarsRows = &markedTable{name: "device_vars", accept: nobodySaved("device_vars"), noun: "the vars of the device", key: []string{"device_id"},
 		content: []string{"vars", "saved_by", "saved_role"}, goes: "device_id",
 		follows: "they count as saved by an author", doubt: doubtDeviceVars}
-	tagVarsRows = &markedTable{name: "tag_vars", noun: "the vars of the tag", key: []string{"tag"},
+	tagVarsRows = &markedTable{name: "tag_vars", accept: nobodySaved("tag_vars"), noun: "the vars of the tag", key: []string{"tag"},
 		content: []string{"vars", "saved_by", "saved_role"}, follows: "they count as saved by an author",
 		doubt: doubtTagVars}
 	sourceRows = &markedTable{name: "sources", noun: "the source", key: []string{"name"},
@@ -41,10 +41,10 @@ var (
 
 	certificateRows = &markedTable{name: "certificates", noun: "the certificate of the device", key: []string{"device_id"},
 		content: []string{"fingerprint", "not_before", "not_after"}, goes: "device_id", follows: "it is not shown"}
-	consentRows = &markedTable{name: "consents", noun: "consent", key: []string{"id"},
+	consentRows = &markedTable{name: "consents", accept: "DELETE FROM consents", noun: "consent", key: []string{"id"},
 		content: []string{"device_id", "key", "answer", "change", "group_id", "given_by", "given_at", "until",
 			"unreachable_since", "closed_at", "intent_id"}, goes: "device_id", follows: "it lets nothing out"}
-	groupConsentRows = &markedTable{name: "group_consents", noun: "the consent for a rollout", key: []string{"id"},
+	groupConsentRows = &markedTable{name: "group_consents", accept: "DELETE FROM group_consents", noun: "the consent for a rollout", key: []string{"id"},
 		content: []string{"rollout_id", "key", "change", "answer", "removals?", "given_by", "given_at"},
 		follows: "it lets nothing out"}
 	rolloutRows = &markedTable{name: "rollouts", noun: "rollout", key: []string{"id"},
@@ -52,10 +52,10 @@ var (
 		follows: "it is paused, and nobody has approved it"}
 
 	// What was registered at a time: devices are admitted to it, and it tells who let go of a template.
-	generationRows = &markedTable{name: "generations", noun: "generation", key: []string{"number"},
+	generationRows = &markedTable{name: "generations", accept: "UPDATE generations SET made_role = ''", noun: "generation", key: []string{"number"},
 		content: []string{"cause", "made_by", "made_role", "created_at"}, follows: "nothing is written to daemons",
 		doubt: doubtPast}
-	templateHistoryRows = &markedTable{name: "template_history", noun: "the past template",
+	templateHistoryRows = &markedTable{name: "template_history", accept: nobodySaved("template_history"), noun: "the past template",
 		key: []string{"template_id", "generation"},
 		content: []string{"deleted?", "label", "priority", "op", "key", "text", "reads", "saved_by", "saved_role",
 			"created_at", "updated_at"}, follows: "nothing is written to daemons", doubt: doubtPast}
@@ -65,13 +65,16 @@ var (
 	deviceTagHistoryRows = &markedTable{name: "device_tag_history", noun: "the past tag of the device",
 		key: []string{"device_id", "tag", "generation"}, content: []string{"carried?"}, goes: "device_id",
 		follows: "nothing is written to daemons", doubt: doubtPast}
-	deviceVarsHistoryRows = &markedTable{name: "device_vars_history", noun: "the past vars of the device",
+	deviceVarsHistoryRows = &markedTable{name: "device_vars_history", accept: nobodySaved("device_vars_history"), noun: "the past vars of the device",
 		key: []string{"device_id", "generation"}, content: []string{"vars", "saved_by", "saved_role"}, goes: "device_id",
 		follows: "nothing is written to daemons", doubt: doubtPast}
-	tagVarsHistoryRows = &markedTable{name: "tag_vars_history", noun: "the past vars of the tag",
+	tagVarsHistoryRows = &markedTable{name: "tag_vars_history", accept: nobodySaved("tag_vars_history"), noun: "the past vars of the tag",
 		key: []string{"tag", "generation"}, content: []string{"vars", "saved_by", "saved_role"},
 		follows: "nothing is written to daemons", doubt: doubtPast}
 )
+
+// nobodySaved is SQL after which it is not known who saved the rows of a table.
+func nobodySaved(table string) string { return "UPDATE " + table + " SET saved_role = ''" }
 
 // markedTables are all of them.
 var markedTables = []*markedTable{
@@ -162,7 +165,7 @@ func leaveOut(all []string, one string) (left []string) {
 }
 
 // doubtMeta has nothing written to daemons: a row decides the mode of the fleet, or to what devices are admitted.
-func doubtMeta(c *contents, _ []string) { c.mode = fleet.Strictest(c.mode, fleet.ModeObserve) }
+func doubtMeta(c *contents, _ []string) { c.observed = true }
 
 func doubtPast(c *contents, _ []string) { doubtMeta(c, nil) }
 

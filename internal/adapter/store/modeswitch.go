@@ -76,6 +76,11 @@ func (s *Store) checkSwitch(scope fleet.ModeScope, mode fleet.Mode) error {
 	if _, err := fleet.ParseMode(string(mode)); err != nil {
 		return err
 	}
+	if scope == (fleet.ModeScope{}) && mode == fleet.ModeOn {
+		if err := s.onlyObserved(); err != nil {
+			return err
+		}
+	}
 	if scope.Tag != "" && scope.Device != "" {
 		return fleet.Invalidf("tag", "a mode is of a tag or of a device, not of both")
 	}

@@ -27,6 +27,7 @@ type contents struct {
 	templates  map[int64]*fleet.TaggedTemplate
 	origins    map[int64]fleet.Origin
 	sources    map[string]fleet.Source
+	observed   bool            // Nothing is written to daemons until an admin accepts what is lost or in doubt.
 	doubted    map[string]bool // marked tables of which it is not known which rows are missing or were put back
 }
 
@@ -126,7 +127,7 @@ func (m *model) current() *view {
 func newView(c contents) *view {
 	registry := &fleet.Registry{
 		Generation: c.generation,
-		Mode:       c.mode,
+		Mode:       c.modeInForce(),
 		TagModes: maps.Clone(
 			c.tagModes,
 		),
@@ -149,6 +150,13 @@ func newView(c contents) *view {
 		return fleet.CompareTemplates(a.Template, b.Template)
 	})
 	return &view{registry: registry}
+}
+
+func (c contents) modeInForce() fleet.Mode {
+	if c.observed {
+		return fleet.Strictest(c.mode, fleet.ModeObserve)
+	}
+	return c.mode
 }
 
 // Registry gives everything that is registered, as of the last commit. It is shared, so callers do not change it.
@@ -179,11 +187,12 @@ func (s *Store) load(ctx context.Context, q querier) (contents, error) {
 			return contents{}, err
 		}
 	}
-	doubts, err := s.doubtsIn(ctx, q, markedTables)
+	doubts, err := s.doubtsIn(ctx, q, markedTables, nil)
 	if err != nil {
 		return contents{}, err
 	}
 	c.disbelieve(doubts)
+	c.observed = c.observed || s.loss.now() != nil
 	return c, nil
 }
 

@@ -9,10 +9,11 @@ import (
 	"muster/internal/fleet"
 )
 
-// Retention tells how many revisions of a device are kept, and for how long. The newest revision is always kept.
+// Retention tells how many revisions of a device are kept, and for how long, and how long the audit is. The newest revision is always kept.
 type Retention struct {
 	Revisions int           // per device; 0: any number
 	Age       time.Duration // counts from the next revision on; 0: revisions of any age
+	Audit     time.Duration // age after which entries of the audit are deleted; 0: never
 }
 
 // DefaultRetention keeps the last hundred revisions of each device, for a year.
@@ -24,7 +25,7 @@ const (
 	prunePause   = 20 * time.Millisecond // pause before the next one, so that others can use the disk
 )
 
-// RunJanitor forgets old revisions now and every hour, until ctx ends.
+// RunJanitor forgets old revisions and entries of the audit now and every hour, until ctx ends.
 func (s *Store) RunJanitor(ctx context.Context, r Retention) error {
 	tick := time.NewTicker(janitorEvery)
 	defer tick.Stop()
@@ -33,6 +34,11 @@ func (s *Store) RunJanitor(ctx context.Context, r Retention) error {
 			s.log.Warn("old revisions are not forgotten yet", "err", err)
 		} else if forgotten > 0 {
 			s.log.Info("old revisions forgotten", "count", forgotten)
+		}
+		if deleted, err := s.CutAudit(ctx, r.Audit); err != nil && ctx.Err() == nil {
+			s.log.Warn("old entries of the audit are not deleted yet", "err", err)
+		} else if deleted > 0 {
+			s.log.Info("old entries of the audit deleted", "count", deleted)
 		}
 		select {
 		case <-tick.C:

@@ -36,6 +36,8 @@ type Options struct {
 	// MakeSeal makes the seal key, where Seal is nil, for a database in which nothing is sealed yet.
 	MakeSeal func() (Sealer, error)
 
+	EndFile string // path of the file that remembers how the audit ends; "": nothing does
+
 	Reads int // connections that may read at a time; 0: the usual number
 
 	Log *slog.Logger     // nil: nothing is logged
@@ -76,6 +78,8 @@ type Store struct {
 	lock      lock
 	known     knownEnds
 	markKey   []byte // Muster's own key for the marks of rows
+	end       endFile
+	loss      losses
 
 	writable writable
 	taken    func(error)
@@ -94,6 +98,7 @@ type Store struct {
 // and when the seal key does not fit it.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	s := &Store{seal: options.Seal, log: options.Log, now: options.Now, taken: options.Taken, memory: options.Memory}
+	s.end.path = options.EndFile
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -136,6 +141,9 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 	if err := s.writer.claim(ctx); err != nil {
 		return err
 	}
+	if err := s.writer.checkEnd(ctx); err != nil {
+		return err
+	}
 	if err := s.writer.markFirst(ctx); err != nil {
 		return err
 	}
@@ -175,6 +183,7 @@ func (s *Store) release() error {
 	if s.writer != nil {
 		errs = append(errs, s.writer.disconnect())
 	}
+	errs = append(errs, s.end.close())
 	if s.home != nil {
 		errs = append(errs, s.home.release())
 		s.home = nil

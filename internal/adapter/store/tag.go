@@ -16,7 +16,7 @@ type carriers struct {
 	history string
 	column  string // name of the column, in both tables, with the ID of the device or template
 	rows    *markedTable
-	past    *markedTable // of history
+	past    *markedTable // its table is history
 }
 
 var (

@@ -159,11 +159,7 @@ func (s *tampered) meddle(change, then func()) {
 	then()
 	for _, table := range s.kept {
 		s.exec(`DELETE FROM ` + table)
-		given := ""
-		if table == "audit" {
-			given = s.dialect.givenID()
-		}
-		s.exec(`INSERT INTO ` + table + ` ` + given + ` SELECT * FROM kept_` + table)
+		s.exec(`INSERT INTO ` + table + ` ` + s.dialect.givenID() + ` SELECT * FROM kept_` + table)
 	}
 }
 

@@ -42,9 +42,19 @@ func (f *tampering) add(found ...string) {
 	}
 }
 
+// clear forgets what was found: an admin has accepted it.
+func (f *tampering) clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.first, f.count, f.once = "", 0, nil
+}
+
 // Tampering tells a person what this process found that Muster did not write; nil where it found nothing. It does not
 // search: `muster audit verify` does.
 func (s *Store) Tampering() *fleet.Impairment {
+	if loss := s.Loss(); loss != nil {
+		return loss
+	}
 	s.tampering.mu.Lock()
 	defer s.tampering.mu.Unlock()
 	if s.tampering.count == 0 {
@@ -56,7 +66,8 @@ func (s *Store) Tampering() *fleet.Impairment {
 	}
 	return &fleet.Impairment{Part: fleet.PartProofs, Reason: reason,
 		Next: "Type `muster audit verify`, which names what was changed, and find out what else writes to the database. " +
-			"After a repair, start the server again."}
+			"After a repair, start the server again. What is lost or put back an admin accepts with `muster audit " +
+			"accept-loss ENTRY`, where ENTRY is the last one that `muster audit list` shows."}
 }
 
 // checkProofs compares with their proofs: the rows that give a role, the rows that decide where API keys and secrets

@@ -21,7 +21,7 @@ type tx struct {
 	who     string
 	role    fleet.Role // role of the person who writes; "": Muster writes by itself
 	effects effects
-	pending marks // marks of earlier writes in the same batch, which the ends of the audit do not have yet
+	pending effects // Earlier writes in the same batch have these; the ends of the audit do not have them yet.
 }
 
 // effects are what follows from a commit. They are dropped when the write or its batch fails; then undo follows

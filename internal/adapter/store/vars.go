@@ -15,7 +15,7 @@ type varsTables struct {
 	history string
 	column  string // name of the column, in both tables, with the owner
 	rows    *markedTable
-	past    *markedTable // of history
+	past    *markedTable // its table is history
 }
 
 var (

@@ -246,7 +246,7 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 			continue
 		}
 		t := &tx{store: w.store, session: w.session, ctx: ctx, now: now, who: b.request.who,
-			role: b.request.role, pending: effects.marks}
+			role: b.request.role, pending: effects}
 		err := t.savepoint(b)
 		if b.err == nil {
 			effects.merge(t.effects)

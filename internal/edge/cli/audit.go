@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"muster/api"
@@ -20,10 +21,11 @@ import (
 )
 
 type auditCommand struct {
-	List   auditListCommand   `cmd:"" default:"withargs" help:"Show who did what, the newest first."`
-	Export auditExportCommand `cmd:"" help:"Print the entries as lines of JSON, the oldest first."`
-	Head   auditHeadCommand   `cmd:"" help:"Sign how the audit ends now. Keep the head elsewhere: verify --head proves with it that nothing before was changed."`
-	Verify auditVerifyCommand `cmd:"" help:"Find entries that were changed, removed or swapped in the database, and tokens and sealed values that Muster did not write."`
+	List       auditListCommand   `cmd:"" default:"withargs" help:"Show who did what, the newest first."`
+	Export     auditExportCommand `cmd:"" help:"Print the entries as lines of JSON, the oldest first."`
+	Head       auditHeadCommand   `cmd:"" help:"Sign how the audit ends now. Keep the head elsewhere: verify --head proves with it that nothing before was changed."`
+	AcceptLoss acceptLossCommand  `cmd:"" help:"Accept that entries are lost, because the database was put back to an earlier state, or that rows were removed or changed in it. Until then nothing is written to daemons."`
+	Verify     auditVerifyCommand `cmd:"" help:"Find entries that were changed, removed or swapped in the database, and tokens and sealed values that Muster did not write."`
 }
 
 // auditSearch are the filters of list and export.
@@ -145,6 +147,22 @@ func (c *auditHeadCommand) Run(ctx context.Context, env *environment, server *cl
 		fmt.Fprintf(env.Err, "Signed by the key %s:\n", head.Key)
 	}
 	return c.done(env, head.Head, head, head.Head)
+}
+
+type acceptLossCommand struct {
+	connection
+	output
+	Entry int64 `arg:"" help:"The last entry that is lost, as muster status names it; where only rows are in doubt, the last one that muster audit list shows." placeholder:"ENTRY"`
+}
+
+// Run prints what was accepted.
+func (c *acceptLossCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	done, err := server.AcceptLoss(ctx, api.AcceptLoss{Entry: c.Entry})
+	if err != nil {
+		return err
+	}
+	text := "Accepted: " + printable(strings.Join(done.Accepted, "; ")) + "."
+	return c.done(env, strconv.FormatInt(c.Entry, 10), done, text)
 }
 
 type auditVerifyCommand struct {

@@ -121,6 +121,7 @@ var commandFor = map[string]string{
 	"rotateSeal":       "seal rotate",
 	"listAudit":        "audit list",
 	"verifyAudit":      "audit verify",
+	"acceptLoss":       "audit accept-loss",
 	"signAudit":        "audit head",
 	"listEnrollments":  "enrollment list",
 	"countEnrollments": "enrollment list",

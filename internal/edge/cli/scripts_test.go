@@ -23,6 +23,7 @@ var elsewhere = map[string]string{
 	"enrollment accept":    "test/enroll",
 	"enrollment reject":    "test/enroll",
 	"enrollment forget":    "test/enroll",
+	"audit accept-loss":    "test/audit",
 	"agent run":            "test/agent",
 	"agent status":         "test/agent",
 	"agent install":        "this package",

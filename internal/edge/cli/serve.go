@@ -39,6 +39,7 @@ type serveCommand struct {
 	KeepRevisions       int           `help:"Configurations kept of each device." default:"100"`
 	KeepFor             time.Duration `help:"How long a configuration is kept after another took its place." default:"8760h"`
 	KeepEvents          time.Duration `help:"How long it is kept what happened: changes of state and configuration, and orders." default:"168h"`
+	KeepAudit           time.Duration `help:"How long entries of the audit are kept, at least 24h; 0: for ever." default:"0" placeholder:"DURATION"`
 	NotifyURL           []string      `name:"notify-url" secret:"" sep:" " help:"Webhook that is told of problems by HTTP POST; may be given several times, in the variable with spaces between." placeholder:"URL"`
 	NotifyURLFile       string        `name:"notify-url-file" help:"File with the URLs of webhooks, one on each line: often they hold a secret." type:"path" placeholder:"FILE"`
 	NotifySecret        string        `secret:"" help:"Secret that signs the messages to webhooks: a text, or whsec_ and base64. Prefer --notify-secret-file." placeholder:"TEXT"`
@@ -120,7 +121,7 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 		Configurator:     fleet.Mode(c.Configurator),
 		DiscoveryServers: c.DiscoveryServer, DiscoveryAllowLocal: c.DiscoveryAllowLocal,
 		ApprovalThreshold: c.ApprovalThreshold, FourEyes: c.FourEyes, Waves: c.Waves, Soak: c.Soak,
-		KeepRevisions: c.KeepRevisions, KeepFor: c.KeepFor, KeepEvents: c.KeepEvents,
+		KeepRevisions: c.KeepRevisions, KeepFor: c.KeepFor, KeepEvents: c.KeepEvents, KeepAudit: c.KeepAudit,
 		Windows:    health.Windows{Trouble: c.TroubleAfter, Stalled: c.StalledAfter, Disagree: c.DisagreeAfter},
 		TroubleOff: c.troubleOff(),
 		Notify: notify.Settings{
@@ -162,6 +163,8 @@ func (c *serveCommand) check() error {
 			"For example --keep-for 720h, which is 30 days."},
 		{c.KeepEvents <= 0, fmt.Sprintf("--keep-events %v would keep nothing", c.KeepEvents),
 			"For example --keep-events 168h, which is a week."},
+		{c.KeepAudit != 0 && c.KeepAudit < 24*time.Hour, fmt.Sprintf("--keep-audit %v would keep next to nothing", c.KeepAudit),
+			"For example --keep-audit 17520h, which is two years, or 0 for ever."},
 		{c.SessionIdle < time.Minute || c.SessionLife < time.Minute,
 			"--session-idle and --session-life are at least a minute", "For example --session-idle 12h."},
 		{(c.BackupEvery != 0) != (c.BackupTo != ""), "--backup-every and --backup-to go together, and one of them is missing",

@@ -31,6 +31,8 @@ type Audit interface {
 	// SignHead signs the current end of the audit. HeadKey returns the key that signs.
 	SignHead(ctx context.Context) (head fleet.AuditHead, fresh bool, err error)
 	HeadKey(ctx context.Context) (ed25519.PublicKey, error)
+	// AcceptLoss accepts that entries up to this one are lost, and that rows were removed or put back.
+	AcceptLoss(ctx context.Context, entry int64) (accepted []string, err error)
 }
 
 var (
@@ -58,6 +60,10 @@ func (s *server) auditRoutes() []route {
 		{method: http.MethodPost, path: Prefix + "/audit/head", name: "signAudit",
 			summary:    "Sign how the audit ends now: kept elsewhere, the head proves later that nothing before was changed",
 			permission: auth.ReadAudit, reply: reflect.TypeFor[api.AuditHead](), volatile: true, off: off, handle: s.signAudit},
+		{method: http.MethodPost, path: Prefix + "/audit/accept-loss", name: "acceptLoss",
+			summary:    "Accept that entries of the audit are lost, or rows removed or put back: Muster writes to daemons again",
+			permission: auth.WriteSettings, body: reflect.TypeFor[api.AcceptLoss](),
+			reply: reflect.TypeFor[api.AcceptedLoss](), off: off, handle: s.acceptLoss},
 	}
 }
 
@@ -153,6 +159,18 @@ func (s *server) verifyAudit(r *request) (reply, error) {
 		out.Faults = append(out.Faults, api.AuditFault{ID: fault.ID, Detail: fault.Detail})
 	}
 	return show(out)
+}
+
+func (s *server) acceptLoss(r *request) (reply, error) {
+	body, err := decode[api.AcceptLoss](r)
+	if err != nil {
+		return reply{}, err
+	}
+	accepted, err := s.Audit.AcceptLoss(r.Context(), body.Entry)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(api.AcceptedLoss{Accepted: accepted})
 }
 
 func (s *server) signAudit(r *request) (reply, error) {

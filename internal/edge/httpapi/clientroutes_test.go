@@ -203,6 +203,7 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 		_, _ = c.Audit(ctx, client.AuditSearch{Who: "x", Oldest: true})
 	},
 	"verifyAudit":      func(c *client.Client, ctx context.Context) { _, _ = c.VerifyAudit(ctx, nil) },
+	"acceptLoss":       func(c *client.Client, ctx context.Context) { _, _ = c.AcceptLoss(ctx, api.AcceptLoss{Entry: 1}) },
 	"signAudit":        func(c *client.Client, ctx context.Context) { _, _ = c.SignAudit(ctx) },
 	"listPending":      func(c *client.Client, ctx context.Context) { _, _ = c.Pending(ctx, client.List{}) },
 	"acceptPending":    func(c *client.Client, ctx context.Context) { _ = c.AcceptPending(ctx, "p", api.AcceptPending{}) },

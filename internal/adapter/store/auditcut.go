@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+const cutLength = 1000 // entries in one transaction, for which other writes wait
+
+// CutAudit deletes entries of the audit that are older than an age, from the first one on. A head is signed before.
+// The last entry always stays, and nothing is deleted where the chain is not as Muster wrote it or a loss is not
+// accepted.
+func (s *Store) CutAudit(ctx context.Context, age time.Duration) (deleted int64, err error) {
+	if age <= 0 {
+		return 0, nil
+	}
+	for {
+		due, err := s.dueEntries(ctx, s.clock().Add(-age))
+		if err != nil || due == 0 {
+			return deleted, err
+		}
+		if _, _, err := s.SignHead(ctx); err != nil {
+			return deleted, err
+		}
+		n, err := write(ctx, s, "cut the audit", func(t *tx) (int64, error) { return t.cutAudit(due) })
+		if deleted += n; err != nil || n < cutLength {
+			return deleted, err
+		}
+		select {
+		case <-time.After(prunePause):
+		case <-ctx.Done():
+			return deleted, ctx.Err()
+		}
+	}
+}
+
+// dueEntries counts the entries before the first one that is young enough. A clock that was set back makes them fewer.
+func (s *Store) dueEntries(ctx context.Context, before time.Time) (n int64, err error) {
+	err = s.reads.QueryRowContext(ctx, `SELECT COUNT(*) FROM audit WHERE id < COALESCE(
+		(SELECT MIN(id) FROM audit WHERE at >= $1), (SELECT MAX(id) FROM audit))`, before.UnixMilli()).Scan(&n)
+	return n, failure("count old entries of the audit", err)
+}
+
+// cutAudit deletes the oldest entries, and has the ends of the audit begin after them.
+func (t *tx) cutAudit(due int64) (deleted int64, err error) {
+	ends, ok, err := t.auditEnds()
+	if err != nil || !ok || t.store.loss.now() != nil {
+		return 0, err
+	}
+	due = min(due, cutLength, ends.LastID-ends.FirstID)
+	oldest, err := collect(t.ctx, t.session, scanAudit, selectAudit+` ORDER BY id LIMIT $1`, due+1)
+	if err != nil || due < 1 {
+		return 0, err
+	}
+	if !follows(ends, oldest) || int64(len(oldest)) != due+1 {
+		t.store.log.Error("old entries of the audit are not deleted: they are not as Muster wrote them", logkey.Next,
+			"type `muster audit verify`")
+		return 0, nil
+	}
+	last := oldest[due-1]
+	if err := t.exec(`DELETE FROM audit WHERE id <= $1`, last.ID); err != nil {
+		return 0, err
+	}
+	t.record("audit.cut", "", fmt.Sprintf("entries %d to %d were deleted because of their age", ends.FirstID, last.ID))
+	ends.FirstID, ends.Before = last.ID+1, last.Hash
+	return due, t.putProof(auditEnds, ends)
+}
+
+// follows tells whether the chain begins with these entries.
+func follows(ends fleet.AuditEnds, entries []fleet.AuditEntry) bool {
+	id, previous := ends.FirstID, ends.Before
+	for _, e := range entries {
+		if e.ID != id || e.Previous != previous || e.Hash != e.Sum() {
+			return false
+		}
+		id, previous = id+1, e.Hash
+	}
+	return true
+}

@@ -1,0 +1,66 @@
+package store
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// The audit grew for ever. What is cut off leaves a chain that is proven, and a head of what was there.
+func TestOldEntriesOfTheAuditAreCutOff(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		clock := &stoppedClock{at: time.Now()}
+		options = withEndFile(t, options)
+		options.Now = clock.now
+		s := filled(t, options)
+		old := s.entries()
+		clock.move(48 * time.Hour)
+		s.token("young", fleet.RoleViewer)
+		deleted := must(s.CutAudit(t.Context(), 24*time.Hour))(t)
+		left := s.entries()
+		if deleted != int64(len(old)) || left[0].ID != old[len(old)-1].ID+1 || left[0].Subject != "young" {
+			t.Fatalf("%d of %d entries were cut, and the first is %+v", deleted, len(old), left[0])
+		}
+		cut := left[len(left)-1]
+		if cut.What != "audit.cut" || !strings.Contains(cut.Detail, "entries 1 to ") {
+			t.Errorf("recorded is %+v", cut)
+		}
+		signed(s.SignHead(t.Context()))(t)
+		check := func(what string) {
+			t.Helper()
+			if r := s.verify(); len(r.Faults)+len(r.Rows) > 0 || r.FirstID != left[0].ID {
+				t.Errorf("%s verify finds %+v", what, r)
+			}
+		}
+		check("after the cut")
+		if again := must(s.CutAudit(t.Context(), 24*time.Hour))(t); again != 0 {
+			t.Errorf("%d entries were cut again", again)
+		}
+		s.restart(options)
+		check("after a start")
+		if s.loss.now() != nil {
+			t.Error("what was cut counts as lost")
+		}
+		s.write(fleet.AuditEntry{ID: left[0].ID, At: left[0].At, Who: "other", What: left[0].What, Subject: left[0].Subject,
+			Previous: left[0].Previous, Hash: left[0].Hash})
+		s.wantFirst("the first entry that is left", left[0].ID)
+	})
+}
+
+// Who changes an entry and waits would have had it deleted before anybody looked.
+func TestEntriesThatWereChangedAreNotCutOff(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		clock := &stoppedClock{at: time.Now()}
+		options.Now = clock.now
+		s := filled(t, options)
+		clock.move(48 * time.Hour)
+		s.token("young", fleet.RoleViewer)
+		s.exec(`UPDATE audit SET detail = 'other' WHERE id = 3`)
+		if deleted := must(s.CutAudit(t.Context(), 24*time.Hour))(t); deleted != 0 {
+			t.Errorf("%d entries were cut", deleted)
+		}
+		s.wantFirst("the entry that was changed", 3)
+	})
+}

@@ -1,0 +1,79 @@
+package audit_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"muster/test/server"
+	"muster/test/wait"
+)
+
+var acceptLoss = regexp.MustCompile("`muster (audit accept-loss \\d+)`")
+
+// An older database file put back revived a deleted admin token, and nothing said so.
+func TestAnOlderDatabaseFileIsOnlyObservedUntilAnAdminAcceptsTheLoss(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	if _, err := s.Client.CreateToken(t.Context(), "stolen", "admin"); err != nil {
+		t.Fatal(err)
+	}
+	s.Stop()
+	older := files(t, s.Home)
+	s = server.Start(t, server.Options{Home: s.Home})
+	if out, code := muster(t, s, "token", "delete", "stolen", "--yes"); code != 0 {
+		t.Fatalf("delete ended with %d: %s", code, out)
+	}
+	s.Stop()
+	for name := range files(t, s.Home) {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, content := range older {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = server.Start(t, server.Options{Home: s.Home})
+	status, code := muster(t, s, "status")
+	found := acceptLoss.FindStringSubmatch(status)
+	if code != 3 || found == nil || !strings.Contains(status, "Nothing is written to daemons") {
+		t.Fatalf("status ended with %d: %s", code, status)
+	}
+	if out, code := muster(t, s, "resume"); code == 0 {
+		t.Errorf("resume ended with %d: %s", code, out)
+	}
+	if out, code := muster(t, s, "audit", "verify"); code != 3 || !strings.Contains(out, "missing") {
+		t.Errorf("verify ended with %d: %s", code, out)
+	}
+	if out, code := muster(t, s, strings.Fields(found[1])...); code != 0 || !strings.Contains(out, "Accepted: ") {
+		t.Errorf("accept-loss ended with %d: %s", code, out)
+	}
+	wait.Until(t, func() string {
+		if out, _ := muster(t, s, "status"); strings.Contains(out, "accept-loss") {
+			return "once the loss is accepted status says " + out
+		}
+		return ""
+	})
+	if out, code := muster(t, s, "resume"); code != 0 {
+		t.Errorf("once the loss is accepted resume ends with %d: %s", code, out)
+	}
+}
+
+// files are those of the database, with their content.
+func files(t *testing.T, home string) map[string][]byte {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(home, "muster.db*"))
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	all := map[string][]byte{}
+	for _, name := range names {
+		if all[name], err = os.ReadFile(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}

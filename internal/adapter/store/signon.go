@@ -157,10 +157,10 @@ func (t *tx) sessionsOf(out fleet.SignedOut) ([]fleet.Session, error) {
 // signOnSwitch is the name of the row in meta that switches single sign-on off, however the server is started.
 const signOnSwitch = "single_sign_on"
 
-// SignOnOff tells whether single sign-on was switched off on the host.
+// SignOnOff tells whether single sign-on was switched off on the host. It counts as off while the switch is in doubt.
 func (s *Store) SignOnOff(ctx context.Context) (off bool, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM meta WHERE name = $1`, signOnSwitch).Scan(&off)
-	return off, failure("read whether single sign-on is off", err)
+	return off || s.doubted(metaRows), failure("read whether single sign-on is off", err)
 }
 
 // SwitchSignOn switches single sign-on off or on again. When it is switched off, the sessions of its users end.

@@ -81,7 +81,7 @@ func (d *Daemon) agentHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+tunnel.HelloPath, func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(tunnel.Hello{Name: d.name, System: runtime.GOOS + "/" + runtime.GOARCH,
-			Version: "simulated", APIPort: d.Port(), List: d.agentList()})
+			Version: "simulated", APIPort: d.Port(), List: d.agentList(), Key: d.farm.options.EnrollKey.Reveal()})
 	})
 	mux.HandleFunc("PUT "+tunnel.StatusPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNoContent)

@@ -37,6 +37,7 @@ type Options struct {
 	Fixed     bool      // the API's address comes from the command line (guiAddressOverridden), whatever gui.address says
 	NoRestart bool      // a restart asked for over the API ends the daemon, as with --no-restart
 	Broken    []string  // a folder whose path begins so goes into state error; nil: /broken, /proc, /dev
+	EnrollKey fleet.Secret // that agents give the server; zero: none
 	Timing    Timing
 	Log       *slog.Logger // nil: no log
 }

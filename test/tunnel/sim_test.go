@@ -129,3 +129,29 @@ func TestTheDemoHasAgents(t *testing.T) {
 		return ""
 	})
 }
+
+// A fleet of simulated agents waited for a person to accept each of them.
+func TestSimulatedAgentsComeWithAnEnrolKey(t *testing.T) {
+	t.Parallel()
+	cert, key := issue(t)
+	s := server.Start(t, server.Options{TLSCert: cert, TLSKey: key})
+	made, err := s.Client.CreateEnrollKey(t.Context(), api.CreateEnrollKey{Uses: new(int64(2)), Tags: &[]string{"all"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	farm := simulated.Start(t, stsim.Options{Count: 2, Network: 95, EnrollKey: fleet.NewSecret(made.Key)})
+	at, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = farm.RunAgents(ctx, at.Host)
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	for _, d := range farm.Daemons() {
+		s.WaitConnection(d.ID(), fleet.Online)
+	}
+}

@@ -5,8 +5,10 @@ package agent
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -38,6 +40,7 @@ type Options struct {
 	CA           string
 	Fingerprints []string
 	Key          fleet.Secret // enrol key; zero: no key
+	KeyFile      string       // file that the enrol key was read from; "": from none. It stands in printed commands.
 	Observe      bool         // the agent refuses every request that changes the daemon
 	// The tunnel.Switches that are on. Each allows one kind of write that the agent refuses by default.
 	Allow   []string
@@ -169,13 +172,21 @@ func (a *Agent) session(ctx context.Context, connected func()) (tunnel.State, er
 		}
 		_ = secured.Close()
 	}()
-	serve(secured, a.handler(), a.forwarder.broken, a.log)
+	err = serve(secured, a.handler(), a.forwarder.broken, a.log)
 	a.told.tellLeftOut()
 	a.forwarder.writes.tellLeftOut()
-	return a.Report().State, errEnded
+	return a.Report().State, err
 }
 
-var errEnded = &fleet.Error{Code: fleet.CodeUnavailable, Message: "the connection ended"}
+var (
+	errEnded = &fleet.Error{Code: fleet.CodeUnavailable, Message: "the connection ended"}
+	errLost  = &fleet.Error{
+		Code:    fleet.CodeUnavailable,
+		Message: fmt.Sprintf("the connection was lost: the server did not answer a sign of life within %v", pingTimeout),
+		Hint: "The network in between, or the machine of the server, is gone or was for a while. The agent connects again by " +
+			"itself.",
+	}
+)
 
 func (a *Agent) connect(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
@@ -199,13 +210,22 @@ func (a *Agent) connect(ctx context.Context) (net.Conn, error) {
 // explained adds a hint to an error of the handshake.
 func explained(err error, device *x509.Certificate) error {
 	var told *fleet.Error
+	var header tls.RecordHeaderError
 	switch {
 	case errors.As(err, &told):
 		return err
+	case errors.As(err, &header):
+		return notTLS(string(header.RecordHeader[:]) == "HTTP/", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return &fleet.Error{Code: fleet.CodeUnavailable, Err: err,
+			Message: fmt.Sprintf("the server took the connection, and did not answer within %v", connectTime),
+			Hint: "Check that --server is the address that `muster serve` prints, and that no firewall or proxy in between " +
+				"holds TLS back. The agent tries again."}
 	case time.Now().After(device.NotAfter):
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: "the device's own certificate has ended", Err: err,
 			Hint: "Syncthing made it, and does not renew it: the device needs another identity."}
-	case strings.Contains(err.Error(), "no application protocol"): // crypto/tls has no error value for this alert.
+	// crypto/tls has no error values for these.
+	case strings.Contains(err.Error(), "no application protocol"), strings.Contains(err.Error(), "protocol version"):
 		return notForAgents(err)
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), strings.Contains(err.Error(), "internal error"):
 		return &fleet.Error{Code: fleet.CodeUnavailable, Err: err,
@@ -214,4 +234,16 @@ func explained(err error, device *x509.Certificate) error {
 				"tries again. If it goes on, check that --server is the address that `muster serve` prints."}
 	}
 	return err
+}
+
+// notTLS makes the error for a server that does not speak TLS at this address.
+func notTLS(isHTTP bool, err error) error {
+	message := "what answers at this address does not speak TLS"
+	if isHTTP {
+		message = "what answers at this address speaks plain HTTP, without TLS"
+	}
+	return &fleet.Error{Code: fleet.CodeUnsupported, Message: message, Err: err,
+		Hint: "Agents need TLS. If `muster serve` listens there, start it with --tls-cert and --tls-key, or with another " +
+			"--listen than its own machine's: it then makes a certificate. Or give the address that it prints for agents. A " +
+			"proxy in front of it must pass TLS through."}
 }

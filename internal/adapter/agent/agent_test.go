@@ -265,8 +265,19 @@ func TestAServerThatNothingVouchesForIsNotServed(t *testing.T) {
 		"both, and one differs": {m.listener.Addr().String(), file, []string{fleetPrint(stranger)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, err := New(Options{Server: test.server, CA: test.ca, Fingerprints: test.fingerprints, Home: d.home,
-				Log: slog.New(slog.DiscardHandler), Proxy: noProxy})
+			a, err := New(Options{
+				Server:       test.server,
+				CA:           test.ca,
+				Fingerprints: test.fingerprints,
+				Home:         d.home,
+				Key: fleet.NewSecret(
+					"k",
+				),
+				KeyFile: "/etc/muster/key",
+				Observe: true,
+				Log:     slog.New(slog.DiscardHandler),
+				Proxy:   noProxy,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -282,7 +293,8 @@ func TestAServerThatNothingVouchesForIsNotServed(t *testing.T) {
 			err = a.Run(t.Context()) // gives up: a person has to act
 			var told *fleet.Error
 			if !errors.As(err, &told) || !strings.Contains(told.Message, key) ||
-				!strings.Contains(told.Hint, "muster agent --server https://"+test.server+" --fingerprint "+key) {
+				!strings.Contains(told.Hint, "`muster agent --server https://"+test.server+" --fingerprint "+key+" --home "+d.home+
+					" --key-file /etc/muster/key --observe`") {
 				t.Errorf("got %v, want the fingerprint and what to type", err)
 			}
 		})

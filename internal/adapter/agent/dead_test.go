@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -31,10 +32,11 @@ func TestTheAgentFindsADeadConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gone atomic.Bool
 		here, there := net.Pipe()
-		ended := make(chan struct{})
+		ended := make(chan error)
 		go func() {
-			defer close(ended)
-			serve(lossyConn{here, &gone}, http.NotFoundHandler(), func(string) {}, slog.New(slog.DiscardHandler))
+			ended <- serve(lossyConn{here, &gone}, http.NotFoundHandler(), func(rule string) {
+				t.Errorf("the manager is blamed for %s", rule)
+			}, slog.New(slog.DiscardHandler))
 		}()
 		manager, err := (&http2.Transport{}).NewClientConn(lossyConn{there, &gone}) //nolint:staticcheck // as the hub does
 		if err != nil {
@@ -46,7 +48,9 @@ func TestTheAgentFindsADeadConnection(t *testing.T) {
 		}
 		gone.Store(true)
 		began := time.Now()
-		<-ended
+		if err := <-ended; !errors.Is(err, errLost) {
+			t.Errorf("got %v, want that the connection was lost", err)
+		}
 		if took, most := time.Since(began), pingEvery+pingEvery/6+pingTimeout; took > most {
 			t.Errorf("a dead connection was found after %v, want at most %v", took, most)
 		}

@@ -62,7 +62,7 @@ func dialHTTP(ctx context.Context, through *url.URL, to string) (net.Conn, error
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(through.Hostname(), cmp.Or(through.Port(), port)))
 	if err != nil {
-		return nil, fmt.Errorf("reach the proxy: %w", err)
+		return nil, badProxy(fmt.Sprintf("the proxy %s cannot be reached", through.Host), err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
@@ -114,12 +114,12 @@ func connectThrough(conn net.Conn, proxy *url.URL, to string) error {
 			"Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
 	}
 	if err := ask.Write(conn); err != nil {
-		return fmt.Errorf("ask the proxy: %w", err)
+		return badProxy(fmt.Sprintf("the proxy %s ends the connection", proxy.Host), err)
 	}
 	reader := bufio.NewReader(&bounded{conn, proxyHeaderBytes})
 	answer, err := http.ReadResponse(reader, ask)
 	if err != nil {
-		return fmt.Errorf("read the proxy's answer: %w", err)
+		return badProxy(fmt.Sprintf("the proxy %s does not answer, or not as a proxy", proxy.Host), err)
 	}
 	defer answer.Body.Close()
 	switch {

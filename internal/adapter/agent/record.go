@@ -69,8 +69,12 @@ func (r *record) disconnected(err error, next time.Time) (hint string) {
 		r.now.Connected, r.now.Since = false, time.Now().UTC()
 	}
 	r.now.Trouble, r.now.Next = err.Error(), next
+	if errors.Is(err, errEnded) {
+		return r.now.Hint // What the server told before it ended the connection is the reason.
+	}
+	r.now.Message, r.now.Hint = "", ""
 	var told *fleet.Error
-	if errors.As(err, &told) && told.Hint != "" {
+	if errors.As(err, &told) {
 		r.now.Hint = told.Hint
 	}
 	return r.now.Hint

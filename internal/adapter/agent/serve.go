@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"muster/internal/adapter/tunnel"
@@ -27,9 +28,13 @@ const (
 	prefaceTime  = 30 * time.Second
 )
 
-// serve answers HTTP/2 requests on one connection until the connection ends. A frame that breaks a rule of HTTP/2
-// reaches no handler; serve calls broken with the name of the rule.
-func serve(conn net.Conn, handler http.Handler, broken func(rule string), log *slog.Logger) {
+// lostPing is what net/http calls a connection whose other end did not answer a PING.
+const lostPing = "conn_close_lost_ping"
+
+// serve answers HTTP/2 requests on one connection until the connection ends, and tells how it ended. A frame that breaks
+// a rule of HTTP/2 reaches no handler; serve calls broken with the name of the rule.
+func serve(conn net.Conn, handler http.Handler, broken func(rule string), log *slog.Logger) error {
+	var isLost atomic.Bool
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true) // The connection is already TLS, with the agents' own protocol name.
 	server := &http.Server{
@@ -39,12 +44,22 @@ func serve(conn net.Conn, handler http.Handler, broken func(rule string), log *s
 			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: streamBuffer,
 			MaxReceiveBufferPerConnection: connBuffer, MaxReadFrameSize: 16 << 10,
 			SendPingTimeout: pingEvery - pingEvery/6 + rand.N(pingEvery/3), PingTimeout: pingTimeout,
-			WriteByteTimeout: pingTimeout, CountError: broken,
+			WriteByteTimeout: pingTimeout, CountError: func(rule string) {
+				if rule == lostPing {
+					isLost.Store(true)
+					return
+				}
+				broken(rule)
+			},
 		},
 	}
 	one := &once{conn: conn, ended: make(chan struct{})}
 	_ = server.Serve(one) // Serve returns when the connection ends.
 	_ = server.Close()
+	if isLost.Load() {
+		return errLost
+	}
+	return errEnded
 }
 
 // once is a listener that returns one connection, and ends when that connection ends.

@@ -23,6 +23,7 @@ type server struct {
 	fingerprints []string       // The server's certificate or its public key must have one of these; empty: roots decide.
 	roots        *x509.CertPool // nil: those of the system
 	caFile       string         // "" when the system's roots decide
+	options      Options        // as printed commands repeat them
 }
 
 // parseServer parses --server: a URL, or a host with or without a port.
@@ -57,7 +58,7 @@ func newServer(o Options) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{host: host, port: port, caFile: o.CA}
+	s := &server{host: host, port: port, caFile: o.CA, options: o}
 	for _, text := range o.Fingerprints {
 		fingerprint, err := fleet.ParsePin(text)
 		if err != nil {
@@ -97,15 +98,15 @@ func (s *server) handshake(ctx context.Context, conn net.Conn, device *tls.Certi
 	if err := secured.HandshakeContext(ctx); err != nil {
 		return nil, err
 	}
-	if secured.ConnectionState().NegotiatedProtocol != tunnel.ALPN {
-		return nil, notForAgents(nil)
-	}
 	return secured, nil
 }
 
 // verify compares the server's certificate with the fingerprints. Without fingerprints it verifies the certificate
-// with the roots.
+// with the roots. A proxy that ends TLS is found first: its certificate is not the server's, so nobody is to trust it.
 func (s *server) verify(state tls.ConnectionState) error {
+	if state.NegotiatedProtocol != tunnel.ALPN {
+		return notForAgents(nil)
+	}
 	shown := state.PeerCertificates[0]
 	fingerprint := fleet.CertificateOf(shown).Fingerprint
 	publicKey := fleet.KeyFingerprint(shown)
@@ -138,8 +139,8 @@ func (s *server) unknown(fingerprint, why string, err error) error {
 		Message: fmt.Sprintf("the certificate of %s, with the fingerprint %s, is not known: %s", s.address(), fingerprint,
 			why),
 		Hint: fmt.Sprintf("Compare the fingerprint with what `muster serve` printed when it started. If it is the same, "+
-			"type `muster agent --server %s --fingerprint %s`; or name the server's issuer with --ca FILE. "+
-			"If it is not, another server answers there: ask the administrator.", s.URL(), fingerprint),
+			"type `%s`%s; or name the server's issuer with --ca FILE. If it is not, another server answers there: ask the "+
+			"administrator.", s.options.command(s.URL(), fingerprint), s.options.keyToRepeat()),
 		Err: err,
 	}}
 }

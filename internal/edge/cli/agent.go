@@ -45,7 +45,7 @@ func (f *agentFlags) options(env *environment) (agent.Options, error) {
 		return agent.Options{}, err
 	}
 	return agent.Options{Server: f.Server, Home: f.Home, CA: f.CA, Fingerprints: f.Fingerprint,
-		Key: fleet.NewSecret(f.Key), Observe: f.Observe, Allow: f.Allow, Version: env.build.String(),
+		Key: fleet.NewSecret(f.Key), KeyFile: f.KeyFile, Observe: f.Observe, Allow: f.Allow, Version: env.build.String(),
 		Log: slog.New(slog.NewTextHandler(env.Err, &slog.HandlerOptions{Level: level}))}, nil
 }
 

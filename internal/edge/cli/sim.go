@@ -15,6 +15,8 @@ type simCommand struct {
 	Folders int    `help:"Folders of each daemon." default:"2"`
 	Seed    uint64 `help:"Names, folders and numbers follow from it; keys are random." default:"1"`
 	Agents  string `help:"Have an agent of each daemon connect to this server, which they do not check." placeholder:"HOST:PORT"`
+	Key     string `secret:"" help:"Enrol key, with which the server accepts the agents at once. Prefer --key-file." placeholder:"KEY"`
+	KeyFile string `help:"File with the enrol key." type:"path" placeholder:"FILE"`
 	Shared  bool   `help:"One socket for all addresses, for more daemons than the limit of open files allows."`
 }
 
@@ -37,7 +39,8 @@ func (c *simCommand) Run(ctx context.Context, env *environment) (err error) {
 	if folders == 0 {
 		folders = -1 // 0 would mean the default, see stsim.Options
 	}
-	farm, err := stsim.New(stsim.Options{Count: c.Count, Seed: c.Seed, Folders: folders, Shared: c.Shared})
+	farm, err := stsim.New(stsim.Options{Count: c.Count, Seed: c.Seed, Folders: folders, Shared: c.Shared,
+		EnrollKey: fleet.NewSecret(c.Key)})
 	if err != nil {
 		return fmt.Errorf("make simulated daemons: %w", err)
 	}

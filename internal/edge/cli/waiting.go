@@ -119,17 +119,27 @@ func namesOf(g api.WaitingGroup) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// commandOf is the command of an action for the first device. Placeholders for what a person has to decide stay.
+// commandOf is the command of an action for the first device. Placeholders for what only a person knows stay.
 func commandOf(action api.WaitingAction, devices []api.WaitingDevice) string {
 	command := action.Command
 	if len(devices) == 0 {
 		return command
 	}
 	for name, value := range devices[0].Values {
-		if name == "deviceID" {
+		if name == "deviceID" && !strings.HasPrefix(command, "muster enrollment accept") { // which takes no short ID
 			value, _, _ = strings.Cut(value, "-")
 		}
-		command = strings.ReplaceAll(command, "{"+name+"}", value)
+		command = strings.ReplaceAll(command, "{"+name+"}", argument(value))
 	}
 	return command
+}
+
+// argument is a value as shells take it.
+func argument(value string) string {
+	if value != "" && strings.IndexFunc(value, func(r rune) bool {
+		return !strings.ContainsRune("-_./:,@=+", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) < 0 {
+		return value
+	}
+	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }

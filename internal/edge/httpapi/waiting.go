@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
+	"unicode"
 
 	"muster/api"
 	"muster/internal/edge/auth"
@@ -172,11 +174,15 @@ func wireWaitingGroup(g *view.WaitingGroup, allDevices bool, registry *fleet.Reg
 	return out
 }
 
-// wireWaitingDevice gives a device the values for the placeholders of the actions of its group.
+// wireWaitingDevice gives a device the values for the placeholders of the actions of its group. The path of a pending
+// folder is a proposal: in the first folder root of the fleet.
 func wireWaitingDevice(g *view.WaitingGroup, device view.WaitingDevice, registry *fleet.Registry) api.WaitingDevice {
 	values := map[string]string{"deviceID": string(device.ID)}
 	if device.Pending != nil {
 		values["pendingID"] = pendingID(*device.Pending)
+		if device.Pending.Folder != "" {
+			values["path"] = proposedPath(registry, device.Pending.Folder)
+		}
 	}
 	if g.Cause == fleet.WaitPinMismatch || g.Cause == fleet.WaitUnconfirmed {
 		values["fingerprint"] = device.Shown
@@ -187,4 +193,23 @@ func wireWaitingDevice(g *view.WaitingGroup, device view.WaitingDevice, registry
 		out.Held[i] = wireHeldChange(c, registry)
 	}
 	return out
+}
+
+// proposedPath is where a folder could be kept. A folder ID can hold what no name of a directory may.
+func proposedPath(registry *fleet.Registry, folder string) string {
+	root := fleet.DefaultFolderRoot
+	if roots := registry.Roots[""]; len(roots) > 0 {
+		root = roots[0]
+	}
+	separator := "/"
+	if strings.Contains(root, `\`) {
+		separator = `\`
+	}
+	name := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>|%$~`, r) || !unicode.IsPrint(r) {
+			return '-'
+		}
+		return r
+	}, folder)
+	return strings.TrimRight(root, `/\`) + separator + strings.Trim(name, ". ")
 }

@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
+<<<<<<< HEAD
 import { afterAnswer, filledBody, filledPath, requestsOf } from "./waiting";
+=======
+import { commandOf, filledBody, filledPath, requestsOf } from "./waiting";
+>>>>>>> c02c0fe (format)
 
 const device = (deviceID: string) => ({ deviceID, label: "", detail: "", held: [], values: { deviceID, digest: `d-${deviceID}` } });
 const action = {
@@ -76,4 +80,23 @@ test("what daemons say leads to no other path", () => {
 
 test("a value that is missing sends nothing", () => {
   expect(() => filledPath("/x/{id}", {})).toThrow("no value for id");
+});
+
+// "{pendingID} --path {path}" stood in the console to be typed.
+test("a command that is shown can be typed", () => {
+  const action = {
+    name: "accept",
+    method: "POST",
+    path: "/x",
+    each: true,
+    ask: ["path"],
+    command: "muster pending accept {pendingID} --path {path}",
+    role: "admin",
+    removes: false,
+  } as Schemas["WaitingAction"];
+  const group = (count: number) => ({ deviceCount: count, devices: [{ ...device("A"), values: { pendingID: "f-1", path: "~/Sync/a" } }] });
+  expect(commandOf(group(1), action, {})).toBe("muster pending accept f-1 --path '~/Sync/a'");
+  expect(commandOf(group(1), action, { path: "/data/it's" })).toBe("muster pending accept f-1 --path '/data/it'\\''s'");
+  expect(commandOf(group(1), action, { path: "" })).toBe("");
+  expect(commandOf(group(2), action, {})).toBe("");
 });

@@ -44,6 +44,7 @@ export function requestsOf(action: Action, devices: Schemas["WaitingDevice"][], 
   return action.each ? devices.map((device) => request(device.values)) : [request(devices[0]?.values ?? {})];
 }
 
+<<<<<<< HEAD
 /** shownOf identifies the held changes of devices that were shown; one whose values are too large to be shown has no digest. */
 export function shownOf(devices: Schemas["WaitingDevice"][]): Schemas["ShownChange"][] {
   return devices.flatMap(({ held }) =>
@@ -64,6 +65,23 @@ export function afterAnswer(answered: Schemas["AnsweredConsents"]): string {
   }
   if (waiting > 0) said.push(`${plural(waiting, "device")} joined or changed meanwhile, and wait.`);
   return said.join(" ");
+=======
+/** commandOf is what to type for the same; "" where a value is missing, or each of several devices needs a line. */
+export function commandOf(
+  group: Pick<Schemas["WaitingGroup"], "devices" | "deviceCount">,
+  action: Action,
+  answers: Values,
+): string {
+  const values: Values = { ...group.devices[0]?.values, ...answers };
+  const names = [...action.command.matchAll(placeholder)].map(([, name]) => name ?? "");
+  if (names.some((name) => !values[name]) || (names.length > 0 && group.deviceCount !== 1)) return "";
+  return action.command.replace(placeholder, (_, name: string) => shellArgument(valueOf(name, values)));
+}
+
+/** shellArgument is a value as shells take it. */
+function shellArgument(value: string): string {
+  return /^[\w\-./:,@=+]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
+>>>>>>> c02c0fe (format)
 }
 
 /** verbs are what buttons say. */

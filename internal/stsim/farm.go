@@ -20,24 +20,24 @@ import (
 
 // Options say what farm to build. The zero value is one v2 daemon with one folder.
 type Options struct {
-	Count     int       // daemons; 0 means 1
-	Seed      uint64    // names, folders and numbers follow from it; keys and certificates are random
-	Versions  []Version // daemon i imitates Versions[i%len]; empty: V2 and V1 in turn
-	Systems   []System  // one after the other, each for as many daemons as there are Versions; empty: Linux
-	Folders   int       // per daemon; 0 means 1, negative none
-	Group     int       // daemons that share their folders with one another; 0 means 3
-	Network   int       // 127.NETWORK.0.1 is the first daemon's address, 1 to 255; 0 means 64
-	First     int       // how many addresses of the network other farms have: the first daemon has the one after these
-	Port      int       // of every daemon's API; 0: each its own free one (one free one for all, with Shared)
-	Shared    bool      // one socket for all addresses: for farms that would run out of file descriptors
-	Memory    bool      // no sockets at all: reach the daemons with Farm.Dial; works inside testing/synctest
-	Sync      bool      // a sync port per daemon, which proves its identity by a TLS handshake (ALPN bep/1.0)
-	UseTLS    bool      // gui.useTLS: plain http is redirected; https is answered whatever it says
-	Quiet     bool      // discovery, relays, NAT and reports are off, as test/daemon sets real daemons
-	Fixed     bool      // the API's address comes from the command line (guiAddressOverridden), whatever gui.address says
-	NoRestart bool      // a restart asked for over the API ends the daemon, as with --no-restart
-	Broken    []string  // a folder whose path begins so goes into state error; nil: /broken, /proc, /dev
-	EnrollKey fleet.Secret // that agents give the server; zero: none
+	Count     int          // daemons; 0 means 1
+	Seed      uint64       // names, folders and numbers follow from it; keys and certificates are random
+	Versions  []Version    // daemon i imitates Versions[i%len]; empty: V2 and V1 in turn
+	Systems   []System     // one after the other, each for as many daemons as there are Versions; empty: Linux
+	Folders   int          // per daemon; 0 means 1, negative none
+	Group     int          // daemons that share their folders with one another; 0 means 3
+	Network   int          // 127.NETWORK.0.1 is the first daemon's address, 1 to 255; 0 means 64
+	First     int          // how many addresses of the network other farms have: the first daemon has the one after these
+	Port      int          // of every daemon's API; 0: each its own free one (one free one for all, with Shared)
+	Shared    bool         // one socket for all addresses: for farms that would run out of file descriptors
+	Memory    bool         // no sockets at all: reach the daemons with Farm.Dial; works inside testing/synctest
+	Sync      bool         // a sync port per daemon, which proves its identity by a TLS handshake (ALPN bep/1.0)
+	UseTLS    bool         // gui.useTLS: plain http is redirected; https is answered whatever it says
+	Quiet     bool         // discovery, relays, NAT and reports are off, as test/daemon sets real daemons
+	Fixed     bool         // the API's address comes from the command line (guiAddressOverridden), whatever gui.address says
+	NoRestart bool         // a restart asked for over the API ends the daemon, as with --no-restart
+	Broken    []string     // a folder whose path begins so goes into state error; nil: /broken, /proc, /dev
+	EnrollKey fleet.Secret // Agents give it to the server; zero: none.
 	Timing    Timing
 	Log       *slog.Logger // nil: no log
 }

@@ -40,7 +40,7 @@ type Options struct {
 	CA           string
 	Fingerprints []string
 	Key          fleet.Secret // enrol key; zero: no key
-	KeyFile      string       // file that the enrol key was read from; "": from none. It stands in printed commands.
+	KeyFile      string       // The enrol key was read from it; "": from none. Printed commands repeat it.
 	Observe      bool         // the agent refuses every request that changes the daemon
 	// The tunnel.Switches that are on. Each allows one kind of write that the agent refuses by default.
 	Allow   []string

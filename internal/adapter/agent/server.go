@@ -23,7 +23,7 @@ type server struct {
 	fingerprints []string       // The server's certificate or its public key must have one of these; empty: roots decide.
 	roots        *x509.CertPool // nil: those of the system
 	caFile       string         // "" when the system's roots decide
-	options      Options        // as printed commands repeat them
+	options      Options        // Printed commands repeat them.
 }
 
 // parseServer parses --server: a URL, or a host with or without a port.

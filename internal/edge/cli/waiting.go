@@ -126,7 +126,7 @@ func commandOf(action api.WaitingAction, devices []api.WaitingDevice) string {
 		return command
 	}
 	for name, value := range devices[0].Values {
-		if name == "deviceID" && !strings.HasPrefix(command, "muster enrollment accept") { // which takes no short ID
+		if name == "deviceID" && !strings.HasPrefix(command, "muster enrollment accept") { // It takes no short ID.
 			value, _, _ = strings.Cut(value, "-")
 		}
 		command = strings.ReplaceAll(command, "{"+name+"}", argument(value))

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"muster/api"
+)
+
+var (
+	printedCommand = regexp.MustCompile("`muster ([^`]+)`")
+	numberVerb     = regexp.MustCompile(`%d|\bID\b`)
+	flagsAfter     = regexp.MustCompile(`(\w)%s`) // Flags follow with their own blank.
+	otherVerb      = regexp.MustCompile(`%[+#]?[a-z]`)
+	incomplete     = regexp.MustCompile(`expected|missing flags`)
+	bracedWord     = regexp.MustCompile(`\{\w+\}`)
+)
+
+// `muster enrollment accept 3XULYLF` was printed, and accept takes no short ID; other hints named flags of the past.
+func TestEveryCommandThatMusterPrintsIsUnderstood(t *testing.T) {
+	var model commands
+	parser, parsed := modelOf(t, &model), 0
+	for where, texts := range literalsBelow(t, "../..") {
+		for _, text := range texts {
+			for _, found := range printedCommand.FindAllStringSubmatch(text, -1) {
+				typed, _, _ := strings.Cut(found[1], " > ") // The rest is the shell's.
+				typed = numberVerb.ReplaceAllString(flagsAfter.ReplaceAllString(typed, "$1"), "1")
+				typed = bracedWord.ReplaceAllString(otherVerb.ReplaceAllString(typed, "X"), "X")
+				if strings.HasPrefix(typed, "X") || strings.Contains(typed, "--help") {
+					continue
+				}
+				parsed++
+				unset(parser)
+				_, err := parser.Parse(shellWords(t, typed, t.TempDir()))
+				if err != nil && !(onlyNames(typed) && incomplete.MatchString(err.Error())) {
+					t.Errorf("%s: muster %s: %v", where, found[1], err)
+				}
+			}
+		}
+	}
+	if parsed < 150 {
+		t.Errorf("%d commands were found", parsed)
+	}
+}
+
+// onlyNames tells whether a text names a command and gives it nothing, as sentences do that explain what it is for.
+func onlyNames(typed string) bool {
+	return !strings.Contains(typed, "--") && strings.ToLower(typed) == typed
+}
+
+// literalsBelow are the texts in the sources of a directory, by file, with what is put together of several.
+func literalsBelow(t *testing.T, dir string) map[string][]string {
+	t.Helper()
+	texts := map[string][]string{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch e := n.(type) {
+			case *ast.BinaryExpr:
+				if e.Op == token.ADD {
+					texts[path] = append(texts[path], textOf(e))
+					return false
+				}
+			case *ast.BasicLit:
+				if e.Kind == token.STRING {
+					texts[path] = append(texts[path], textOf(e))
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+// The ID of a device was cut to seven letters, and a folder's command had the name of a placeholder in it.
+func TestTheCommandOfWhatWaitsHasItsValues(t *testing.T) {
+	devices := []api.WaitingDevice{{DeviceID: firstAsking, Values: map[string]string{"deviceID": firstAsking,
+		"pendingID": "f-1", "path": "~/Sync/it's"}}}
+	for command, want := range map[string]string{
+		"muster enrollment accept {deviceID}":             "muster enrollment accept " + firstAsking,
+		"muster apply {deviceID}":                         "muster apply MZJU2GB",
+		"muster pending accept {pendingID} --path {path}": `muster pending accept f-1 --path '~/Sync/it'\''s'`,
+	} {
+		if got := commandOf(api.WaitingAction{Command: command}, devices); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"net"
 	"strings"
 	"time"
 )
@@ -68,4 +69,19 @@ func Bounded(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// ClonedNext says what to do about two agents that connect with the certificate of one device, by the addresses
+// (HOST:PORT) that they come from. Where both come from one host, nothing may be wrong with the identity.
+func ClonedNext(first, second string) string {
+	const copied = "one machine has a copy of the Syncthing home of another. Decide which of them stays this device. The " +
+		"other one needs an identity of its own, and loses this one: it gets another device ID, and each device that shares " +
+		"with it has to accept it anew. Stop its daemon, move cert.pem and key.pem out of its home, keep them, and start it."
+	a, _, _ := net.SplitHostPort(first)
+	b, _, _ := net.SplitHostPort(second)
+	if a != "" && a == b {
+		return "Perhaps two agents run on one machine: `muster agent status` there shows them, and one of them has to be " +
+			"stopped. If they run on two machines behind one address, " + copied
+	}
+	return "Probably " + copied
 }

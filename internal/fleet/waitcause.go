@@ -97,9 +97,7 @@ var WaitTexts = map[WaitCause]WaitText{
 	WaitUnconfirmed: {Severity: Warning,
 		Reason: "where they were found is anybody's word, and no certificate is pinned: no API key is sent",
 		Next:   "Compare each fingerprint with that of the daemon's own certificate, then trust it."},
-	WaitCloned: {Severity: Critical, Reason: "two agents connect with the certificate of one device",
-		Next: "Give one of the two machines an identity of its own: remove cert.pem and key.pem from its Syncthing home " +
-			"while its daemon is stopped."},
+	WaitCloned:        {Severity: Critical, ByReason: true},
 	WaitPendingDevice: {Severity: Info, Next: "Accept it, or dismiss it: the device may ask again."},
 	WaitPendingFolder: {Severity: Info, Next: "Accept it, or dismiss it: the device may ask again."},
 	WaitUnreachable: {Severity: Warning, Reason: "their daemons do not answer",

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"muster/internal/fleet"
 )
@@ -162,27 +161,4 @@ func (c *claims) states() map[State]int {
 		}
 	}
 	return count
-}
-
-// setRival records the address from which another agent connects with the same certificate. isNew is false when a
-// rival was already recorded.
-func (t *Tunnel) setRival(address string) (isNew bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	isNew = t.rival == ""
-	t.rival, t.rivalAt = address, time.Now()
-	return isNew
-}
-
-// forgetRival removes the rival when it has not connected for a while.
-func (c *claims) forgetRival(t *Tunnel) {
-	t.mu.Lock()
-	over := t.rival != "" && time.Since(t.rivalAt) > rivalMemory
-	if over {
-		t.rival = ""
-	}
-	t.mu.Unlock()
-	if over {
-		c.changed(t.device)
-	}
 }

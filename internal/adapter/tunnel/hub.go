@@ -153,8 +153,8 @@ func (h *Hub) attend(ctx context.Context, t *Tunnel) (err error) {
 	}
 	if err := h.claim(ctx, t); err != nil {
 		if errors.Is(err, errCloned) {
-			_ = t.tell(ctx, clonedStatus)
-			h.reporter.event(t, EventCloned, clonedStatus.Message)
+			h.refuseRival(ctx, t)
+			return errCloned
 		}
 		return ended(ctx, err)
 	}
@@ -172,11 +172,6 @@ func ended(ctx context.Context, err error) error {
 	}
 	return err
 }
-
-var clonedStatus = Status{State: Cloned,
-	Message: "another agent is connected with the same device certificate",
-	Hint: "Two machines have a copy of the same Syncthing home. Remove cert.pem and key.pem from one of them while its " +
-		"daemon is stopped, so that it becomes a device of its own."}
 
 // keep serves an admitted tunnel until its connection fails. It sends each new status to the agent, reads the agent's
 // facts, and sends PINGs.

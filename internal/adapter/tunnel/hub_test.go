@@ -345,6 +345,33 @@ func TestOfTwoAgentsWithOneCertificateTheLivingOneStays(t *testing.T) {
 	}
 }
 
+// People were told for ten minutes of two agents, of which one had ended.
+func TestTwoAgentsAreTwoOnlyWhileBothAreThere(t *testing.T) {
+	t.Parallel()
+	m, certificate := startManager(t, accept), certificateOf(t)
+	id := idOf(certificate)
+	m.mu.Lock()
+	m.known = id
+	m.mu.Unlock()
+	first := m.agent(certificate, nil)
+	m.untilAccepted(id)
+	rival := func() string { info, _ := m.Info(id); return info.Rival }
+	for range 2 { // The connection that is kept is one at a time.
+		second := m.agent(certificate, nil)
+		second.wantState(t, Cloned)
+		m.until("a rival", func() bool { return rival() == second.conn.LocalAddr().String() })
+		third := m.agent(certificate, nil)
+		third.wantState(t, Cloned)
+		third.wantEnd(t)
+		_ = second.conn.Close()
+		m.until("no rival", func() bool { return rival() == "" })
+	}
+	last := m.agent(certificate, nil)
+	last.wantState(t, Cloned)
+	_ = first.conn.Close()
+	last.wantEnd(t) // It comes back, and is then the only one.
+}
+
 // muteConn is a connection on which nothing arrives any more, as when a laptop changes its network.
 type muteConn struct {
 	net.Conn

@@ -48,7 +48,9 @@ type Tunnel struct {
 	status  Status
 	rival   string
 	rivalAt time.Time
-	disks   *fleet.DiskFacts // nil until the agent reports facts
+	// keptRival is the tunnel of the rival whose connection stays open; nil: there is none.
+	keptRival *Tunnel
+	disks     *fleet.DiskFacts // nil until the agent reports facts
 }
 
 func (h *Hub) newTunnel(conn *tls.Conn, end context.CancelCauseFunc) (*Tunnel, error) {

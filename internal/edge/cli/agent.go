@@ -63,6 +63,14 @@ func (c *agentRunCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	switch release, err := a.HoldHome(); {
+	case fleet.CodeOf(err) == fleet.CodeConflict:
+		return err
+	case err != nil:
+		o.Log.Warn("nothing keeps a second agent away from this daemon", logkey.Err(err))
+	default:
+		defer func() { _ = release() }()
+	}
 	dir := agent.RuntimeDir()
 	socket, err := a.Listen(dir)
 	var told *fleet.Error

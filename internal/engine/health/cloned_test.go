@@ -24,3 +24,26 @@ func TestACopiedHomeIsShownWithBothAddresses(t *testing.T) {
 		t.Errorf("without another agent it is %+v, %v", state, err)
 	}
 }
+
+// Two agents on one machine were a copied identity, and people were told to delete one.
+func TestNobodyIsToldToDeleteAnIdentityWithoutWhatItCosts(t *testing.T) {
+	for _, test := range []struct {
+		first, second string
+		perhaps       bool
+	}{
+		{"192.0.2.1:1000", "192.0.2.1:2000", true},
+		{"[2001:db8::1]:1000", "[2001:db8::1]:2000", true},
+		{"192.0.2.1:1000", "192.0.2.2:1000", false},
+		{"", "", false},
+	} {
+		next := fleet.ClonedNext(test.first, test.second)
+		if strings.HasPrefix(next, "Perhaps two agents run on one machine") != test.perhaps ||
+			!strings.Contains(next, "another device ID") || !strings.Contains(next, "keep them") ||
+			strings.Contains(strings.ToLower(next), "remove") {
+			t.Errorf("%s and %s: got %q", test.first, test.second, next)
+		}
+	}
+	if text := fleet.WaitTexts[fleet.WaitCloned]; !text.ByReason {
+		t.Errorf("devices with different causes are one group: %+v", text)
+	}
+}

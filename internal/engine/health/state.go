@@ -111,8 +111,7 @@ func cloned(state fleet.State, rival string) fleet.State {
 	state.Connection = fleet.Cloned
 	state.Reason = fmt.Sprintf("two agents connect with this device's certificate: the one at %s, which is managed, and "+
 		"one at %s, which is refused", state.Address, rival)
-	state.Next = "Give one of the two machines an identity of its own: remove cert.pem and key.pem from its Syncthing " +
-		"home while its daemon is stopped."
+	state.Next = fleet.ClonedNext(state.Address, rival)
 	return state
 }
 

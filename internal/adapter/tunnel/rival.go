@@ -1,0 +1,86 @@
+package tunnel
+
+import (
+	"context"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// refuseRival tells an agent that another one is connected with the same certificate, and keeps its connection open
+// until one of the two ends: so it is known within seconds that they are not two any more. The connection of one rival
+// is kept for each registered device; any further one ends at once.
+func (h *Hub) refuseRival(ctx context.Context, t *Tunnel) {
+	first := h.of(t.device)
+	if first == nil {
+		return
+	}
+	status := Status{State: Cloned, Message: "another agent is connected with the same device certificate",
+		Hint: fleet.ClonedNext(first.address, t.address)}
+	if t.tell(ctx, status) != nil {
+		return
+	}
+	h.reporter.event(t, EventCloned, status.Message)
+	if !h.options.Known(t.device) || !first.keepRival(t) {
+		return
+	}
+	t.leave() // The one kept connection of a device takes no place of those that come back.
+	defer h.rivalGone(first)
+	for {
+		pause := time.NewTimer(jittered(pingEvery))
+		select {
+		case <-first.gone:
+			pause.Stop()
+			return
+		case <-ctx.Done():
+			pause.Stop()
+			return
+		case <-pause.C:
+			if t.ping(ctx, pingTimeout) != nil {
+				return
+			}
+		}
+	}
+}
+
+// setRival records the address from which another agent connects with the same certificate. isNew is false when a
+// rival was already recorded.
+func (t *Tunnel) setRival(address string) (isNew bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	isNew = t.rival == ""
+	t.rival, t.rivalAt = address, time.Now()
+	return isNew
+}
+
+// keepRival notes that the connection of a rival stays open. It returns false where that of another one does.
+func (t *Tunnel) keepRival(rival *Tunnel) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.keptRival != nil {
+		return false
+	}
+	t.keptRival, t.rival, t.rivalAt = rival, rival.address, time.Now()
+	return true
+}
+
+// rivalGone forgets the rival whose connection was kept.
+func (c *claims) rivalGone(t *Tunnel) {
+	t.mu.Lock()
+	t.keptRival, t.rival = nil, ""
+	t.mu.Unlock()
+	c.changed(t.device)
+}
+
+// forgetRival removes a rival whose connection is not kept, once it has not connected for a while.
+func (c *claims) forgetRival(t *Tunnel) {
+	t.mu.Lock()
+	over := t.rival != "" && t.keptRival == nil && time.Since(t.rivalAt) > rivalMemory
+	if over {
+		t.rival = ""
+	}
+	t.mu.Unlock()
+	if over {
+		c.changed(t.device)
+	}
+}

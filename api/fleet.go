@@ -20,6 +20,15 @@ type FleetDevice struct {
 	Settings FleetSettings `json:"settings"`
 
 	Vars map[string]json.RawMessage `json:"vars" nullable:"false" doc:"Its own, by name"`
+
+	System *FleetSystem `json:"system,omitempty" doc:"What its daemon tells of itself; missing before the first contact. Not changed by files"`
+}
+
+// FleetSystem is what templates can read of a daemon's software.
+type FleetSystem struct {
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+	Version string `json:"version"`
 }
 
 // FleetSettings are the settings of a device that files may set. The pin is not among them.
@@ -102,6 +111,8 @@ type PlanFleetDevice struct {
 	Settings *PlanFleetSettings `json:"settings,omitempty"`
 
 	Vars map[string]json.RawMessage `json:"vars,omitzero" nullable:"false" doc:"All of its own, by name"`
+
+	System *FleetSystem `json:"system,omitempty" doc:"As it was exported; it changes nothing"`
 }
 
 // PlanFleetSettings are the settings of a device as files ask for them.

@@ -43,7 +43,14 @@ var fields = []string{"label", "priority", "op", "key", "tags"}
 
 // ParseTemplate reads a template's file. Errors name the line.
 func ParseTemplate(text string) (Template, error) {
-	header, body := split(text)
+	header, body, hasEnd := split(text)
+	if at, name := misspelt(len(header), body); name != "" && !hasEnd {
+		meant := ""
+		if near := fleet.Nearest(name, fields); near != "" {
+			meant = ": did you mean " + near + "?"
+		}
+		return Template{}, atLine(at, "%q is no field of the header (%s)%s", name, strings.Join(fields, ", "), meant)
+	}
 	t := Template{Text: body, HeaderLines: strings.Count(text[:len(text)-len(body)], "\n")}
 	given := map[string]bool{}
 	for i, line := range header {
@@ -60,21 +67,44 @@ func ParseTemplate(text string) (Template, error) {
 	return t, nil
 }
 
-// split gives the header's lines, and the text after the header.
-func split(text string) (header []string, body string) {
+// split gives the header's lines, the text after the header, and whether "# ---" ends the header.
+func split(text string) (header []string, body string, hasEnd bool) {
 	rest := text
 	for strings.HasPrefix(rest, "#") {
 		line, after, _ := strings.Cut(rest, "\n")
 		line = strings.TrimRight(line, " \t\r")
 		if line == headerEnd {
-			return header, after
+			return header, after, true
 		}
 		if len(fieldsOf(line)) == 0 {
 			break
 		}
 		header, rest = append(header, line), after
 	}
-	return header, rest
+	return header, rest, false
+}
+
+// misspelt finds a line among the comments before a template's text that is meant as a line of the header and names no
+// field: one before "# ---", or one whose name is close to that of a field. at is the number of its line, from 0.
+func misspelt(at int, body string) (line int, name string) {
+	hasEnd := false
+	comments := []string{}
+	for text := range strings.Lines(body) {
+		if !strings.HasPrefix(text, "#") || hasEnd {
+			break
+		}
+		hasEnd = strings.TrimRight(text, " \t\r\n") == headerEnd
+		comments = append(comments, text)
+	}
+	for i, text := range comments {
+		before, _, hasColon := strings.Cut(strings.TrimPrefix(text, "#"), ":")
+		before = strings.TrimSpace(before)
+		isWord := hasColon && before != "" && !strings.ContainsAny(before, " \t")
+		if isWord && (hasEnd || fleet.Nearest(before, fields) != "" && len(before) > 2) {
+			return at + i, before
+		}
+	}
+	return 0, ""
 }
 
 type field struct{ name, value string }

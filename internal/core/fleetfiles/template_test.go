@@ -83,3 +83,22 @@ func TestAFileIsReadAsItWasWritten(t *testing.T) {
 		}
 	})
 }
+
+// "# lable: x" was a comment, and the template had the name of its file.
+func TestAMisspeltHeaderIsAFault(t *testing.T) {
+	for text, says := range map[string]string{
+		"# label: x\n# priorty: 3\n{}":             `line 2: "priorty" is no field of the header`,
+		"# lable: x\n# key: folders\n# ---\n{}":    `did you mean label?`,
+		"# key: folders\n# owner: me\n# ---\n{}":   `line 2: "owner"`,
+		"# key: folders\n# owner: me\n{}":          "",
+		"# key: folders\n# A text: with words\n{}": "",
+		"# key: folders\n# see https://x\n{}":      "",
+		"# ---\n# lable: x\n{}":                    "",
+		"{\n# lable: x\n}":                         "",
+	} {
+		_, err := ParseTemplate(text)
+		if got := fleet.Reason(err); (err == nil) != (says == "") || err != nil && !strings.Contains(got, says) {
+			t.Errorf("%q: got %q, want %q", text, got, says)
+		}
+	}
+}

@@ -27,7 +27,7 @@ var VersioningTypes = []string{"", "simple", "trashcan", "staggered", "external"
 
 var folder = object(
 	noDefault(text("id")),
-	text("label filesystemType"),
+	text("label filesystemType group"),
 	noDefault(text("path")), // The default of 1.19 is `~`, the whole home directory.
 	choice("type", "sendreceive sendonly receiveonly receiveencrypted"),
 	named("devices", folderDevices),
@@ -52,7 +52,7 @@ var folder = object(
 	text("markerName"),
 	flags("copyOwnershipFromParent"),
 	whole("modTimeWindowS maxConcurrentWrites"),
-	flags("disableFsync"),
+	flags("disableFsync blockIndexing"),
 	choice("blockPullOrder", "standard random inOrder"),
 	choice("copyRangeMethod", "standard ioctl copy_file_range sendfile duplicate_extents all"),
 	flags("caseSensitiveFS junctionsAsDirs syncOwnership sendOwnership scanOwnership syncXattrs sendXattrs"),
@@ -83,6 +83,7 @@ var device = object(
 	named("pendingFolders", observedFolders), // Only 1.12 has it.
 	whole("maxRequestKiB"),
 	flags("untrusted"),
+	text("group"),
 	whole("remoteGUIPort numConnections"),
 )
 
@@ -117,6 +118,8 @@ var gui = object(
 	flags("insecureAdminAccess"),
 	named("theme", checkedText(mistakenTheme)),
 	flags("debugging insecureSkipHostcheck insecureAllowFrameLoading sendBasicAuthPrompt metricsWithoutAuth"),
+	whole("sessionCookieDurationS"),
+	text("sessionCookiePath"),
 )
 
 var options = object(

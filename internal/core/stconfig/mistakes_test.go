@@ -20,6 +20,12 @@ func TestMistakesAreDoubted(t *testing.T) {
 		{"set", "options.natEnabledd", `true`,
 			"options.natEnabledd is a field of no daemon that Muster knows: did you mean natEnabled?", false},
 		{"set", "options.NATENABLED", `true`, "", false},
+		// Daemons since 2.1 have these, and nobody was believed who named one.
+		{"merge", "folders.x", `{"group": "home", "blockIndexing": false}`, "", false},
+		{"merge", "defaults.folder", `{"group": "home", "blockIndexing": false}`, "", false},
+		{"merge", "devices", `[{"deviceID": "` + string(SampleID) + `", "group": "home"}]`, "", false},
+		{"merge", "defaults.device", `{"group": "home"}`, "", false},
+		{"merge", "gui", `{"sessionCookieDurationS": 3600, "sessionCookiePath": "/sync"}`, "", false},
 		{"merge", "", `{"options": {"natEnabledd": true}, "gui": {"theem": "x"}}`,
 			"options.natEnabledd is a field of no daemon that Muster knows: did you mean natEnabled?\n" +
 				"gui.theem is a field of no daemon that Muster knows: did you mean theme?", false},

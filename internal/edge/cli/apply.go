@@ -60,9 +60,16 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 		}
 		return showPlan(ctx, server, device, state, planView{out: env.Out, all: c.All})
 	}
+	digest := c.Digest
+	if len(digest) < wholeDigest {
+		// An error is one of the plan that is to be applied, too: the server tells it then.
+		if now, err := server.DevicePlan(ctx, device.DeviceID); err == nil && beginsDigest(now.Digest, digest) {
+			digest = now.Digest
+		}
+	}
 	bar := env.terminalProgress()
 	bar.at(0, 1, "Sending the plan to "+named(device)+", and reading it back")
-	made, err := server.ApplyPlan(ctx, device.DeviceID, api.ApplyPlan{Digest: &c.Digest, Consent: c.Consent,
+	made, err := server.ApplyPlan(ctx, device.DeviceID, api.ApplyPlan{Digest: &digest, Consent: c.Consent,
 		Keep: c.Keep})
 	bar.end()
 	switch {

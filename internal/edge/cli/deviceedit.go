@@ -138,13 +138,15 @@ func readEdited(ctx context.Context, server *client.Client, id string) (editedDe
 	if err != nil {
 		return editedDevice{}, err
 	}
+	rest := now.Devices[id]
+	rest.System = nil // Nobody can edit it.
 	var text bytes.Buffer
 	fmt.Fprintf(&text, editHeader, printable(named(device)))
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	err = encoder.Encode(shownDevice{device.APIAddress, device.APIPort, now.Devices[id]})
-	return editedDevice{device, now.Devices[id], etag, text.String()}, err
+	err = encoder.Encode(shownDevice{device.APIAddress, device.APIPort, rest})
+	return editedDevice{device, rest, etag, text.String()}, err
 }
 
 // edit opens the device in an editor, or takes the file of an earlier edit. What was written stays in its file when it
@@ -238,6 +240,7 @@ func differingOf(written api.PlanFleetDevice, now editedDevice) (*api.PlanFleetD
 	if err != nil {
 		return nil, err
 	}
+	delete(wants, "system")
 	is, err := fieldsOf(now.rest)
 	if err != nil {
 		return nil, err

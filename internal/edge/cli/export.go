@@ -119,7 +119,7 @@ func fleetFileOf(now api.Fleet, source string) fleetFile {
 		KeepTests: len(now.Sources[source].Assertions) > 0, FolderRoots: now.FolderRoots,
 		Tags: map[string]api.PlanFleetTag{}, Devices: map[string]api.PlanFleetDevice{}}
 	for id, d := range now.Devices {
-		one := api.PlanFleetDevice{Label: &d.Label, Tags: d.Tags}
+		one := api.PlanFleetDevice{Label: &d.Label, Tags: d.Tags, System: d.System}
 		settings := api.PlanFleetSettings{Mode: unless("on", d.Settings.Mode),
 			AllowPlain: unless(false, d.Settings.AllowPlain), Restart: unless(false, d.Settings.Restart),
 			Way: unless("auto", d.Settings.Way)}

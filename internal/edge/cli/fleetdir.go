@@ -115,6 +115,12 @@ func (d *fleetDir) filesIn(folder string, endings ...string) (names []string, er
 		return nil, nil
 	}
 	for _, entry := range entries {
+		if ending := filepath.Ext(entry.Name()); ending == ".yaml" || ending == ".yml" {
+			return nil, &fleet.Error{Code: fleet.CodeInvalid,
+				Message: fmt.Sprintf("%s/%s is YAML, which Muster does not read", folder, entry.Name()),
+				Hint: fmt.Sprintf("Write it as HJSON or JSON, in a file with the ending %s; or move it out of %s.",
+					strings.Join(endings, " or "), folder)}
+		}
 		if entry.Type()&fs.ModeDir == 0 && slices.Contains(endings, filepath.Ext(entry.Name())) &&
 			!strings.HasPrefix(entry.Name(), ".") {
 			names = append(names, entry.Name())

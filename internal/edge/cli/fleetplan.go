@@ -302,7 +302,7 @@ func (c *applyCommand) runDir(ctx context.Context, env *environment) error {
 	}
 	how := shownPlan{"text", "auto", c.All}
 	switch {
-	case c.Plan != "" && c.Plan != planned.Digest:
+	case c.Plan != "" && !beginsDigest(planned.Digest, c.Plan):
 		if err := how.print(ctx, env, server, planned); err != nil {
 			return err
 		}
@@ -367,4 +367,14 @@ func (c *applyCommand) runDir(ctx context.Context, env *environment) error {
 		devices = append(devices, device.DeviceID)
 	}
 	return waitApplied(ctx, env, server, done.Generation, devices)
+}
+
+const (
+	leastDigest = 6  // characters of a digest that name a plan
+	wholeDigest = 64 // characters of a digest: a SHA-256 in hexadecimal
+)
+
+// beginsDigest tells whether a person means a digest by its beginning.
+func beginsDigest(digest, begins string) bool {
+	return len(begins) >= leastDigest && strings.HasPrefix(digest, begins)
 }

@@ -154,6 +154,9 @@ func readInput(stdin io.Reader, name string, most int64) ([]byte, error) {
 
 // unreadable is an error about a file that a flag names; the cause names the file.
 func unreadable(err error) error {
+	if told := (*fleet.Error)(nil); errors.As(err, &told) {
+		return err
+	}
 	return &fleet.Error{Code: fleet.CodeInvalid, Message: "the file is not readable: " + err.Error(),
 		Hint: "Give a file, or - for standard input."}
 }

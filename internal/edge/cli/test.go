@@ -94,6 +94,7 @@ type trial struct {
 	*fleetDir
 	registry *fleet.Registry
 	configs  map[string]stconfig.Value // the key is a label or an ID
+	versions map[fleet.DeviceID]fleet.Version
 	paths    map[int64]templateFile
 
 	mu      sync.Mutex // guards sampled
@@ -101,7 +102,7 @@ type trial struct {
 }
 
 func newTrial(d *fleetDir) (*trial, error) {
-	t := &trial{fleetDir: d, configs: map[string]stconfig.Value{}, paths: map[int64]templateFile{},
+	t := &trial{fleetDir: d, configs: map[string]stconfig.Value{}, versions: map[fleet.DeviceID]fleet.Version{}, paths: map[int64]templateFile{},
 		sampled: map[fleet.DeviceID]bool{}, registry: &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{},
 			TagVars: map[fleet.Tag]fleet.SavedVars{}}}
 	var faults []fleet.Detail
@@ -125,6 +126,9 @@ func newTrial(d *fleetDir) (*trial, error) {
 		}
 		one.Vars = fleet.SavedVars{Vars: vars, SavedRole: fleet.RoleAdmin}
 		t.registry.Devices[id] = one
+		if is := device.System; is != nil {
+			t.versions[id] = fleet.Version{OS: is.OS, Arch: is.Arch, Version: is.Version}
+		}
 	}
 	for name, tag := range d.fleet.Tags {
 		vars, err := fleet.ParseVars(tag.Vars)
@@ -198,6 +202,11 @@ func (t *trial) config(of fleetfiles.Subject) stconfig.Value {
 	return sample
 }
 
+// factsOf are the facts of a device, with what its daemon told of itself when the files were exported.
+func (t *trial) factsOf(id fleet.DeviceID) template.Facts {
+	return template.FactsOf(t.registry.Devices[id], t.versions[id])
+}
+
 func (t *trial) name(id fleet.DeviceID) string {
 	return cmp.Or(t.registry.Devices[id].Label, string(id))
 }
@@ -224,8 +233,8 @@ func (t *trial) run(ctx context.Context) (broken []fleet.BrokenAssertion, err er
 	defer running.Wait()
 	defer stop()
 	facts := make([]template.Facts, 0, len(all))
-	for _, d := range t.registry.Devices {
-		facts = append(facts, template.FactsOf(d, fleet.Version{}))
+	for id := range t.registry.Devices {
+		facts = append(facts, t.factsOf(id))
 	}
 	f := folding{t, pool, template.NewFleet(facts)}
 	slots := make(chan struct{}, 2*runtime.GOMAXPROCS(0))
@@ -257,7 +266,6 @@ type folding struct {
 func (f folding) broken(ctx context.Context, of fleetfiles.Subject, tests []fleet.Assertion) (
 	broken []fleet.BrokenAssertion) {
 	config := f.config(of)
-	device := f.registry.Devices[of.ID]
 	r, err := desired.Fold(desired.Input{
 		Device: of.ID, Observed: config, Templates: f.registry.TemplatesOf(of.ID), Tags: of.Tags,
 		Registered: func(id fleet.DeviceID) (string, bool) {
@@ -269,7 +277,7 @@ func (f folding) broken(ctx context.Context, of fleetfiles.Subject, tests []flee
 		},
 		AdminSaved: fleet.Template.SavedByAdmin,
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
-			own := template.FactsOf(device, fleet.Version{})
+			own := f.factsOf(of.ID)
 			own.Vars = f.registry.VarsOf(of.ID)
 			request := sandbox.Request{Text: t.Text, Device: own, Config: config}
 			if t.Reads.OrAll().ReadsFleet() {

@@ -47,7 +47,32 @@ func (s *server) getFleet(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return s.held(r.Context(), func(context.Context) (reply, error) { return show(wireFleet(registry)) })
+	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
+		out := wireFleet(registry)
+		if err := s.addSystems(ctx, registry, out); err != nil {
+			return reply{}, err
+		}
+		return show(out)
+	})
+}
+
+// addSystems adds what daemons tell of their software, which templates can read.
+func (s *server) addSystems(ctx context.Context, registry *fleet.Registry, out api.Fleet) error {
+	if s.Inventory == nil {
+		return nil
+	}
+	rows, err := s.Inventory.Rows(ctx, registry)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		id := string(row.Device.ID)
+		if device, there := out.Devices[id]; there && row.Version != "" {
+			device.System = &api.FleetSystem{OS: row.OS, Arch: row.Arch, Version: row.Version}
+			out.Devices[id] = device
+		}
+	}
+	return nil
 }
 
 func wireFleet(r *fleet.Registry) api.Fleet {

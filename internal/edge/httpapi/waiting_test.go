@@ -43,12 +43,12 @@ func (w *stocked) request(a api.WaitingAction, d api.WaitingDevice, answers ...s
 	if string(a.Body) != "null" {
 		body = string(a.Body)
 	}
+	for i := 0; i+1 < len(answers); i += 2 { // What a person answers counts before what was proposed.
+		body = strings.ReplaceAll(body, "{"+answers[i]+"}", answers[i+1])
+	}
 	for name, value := range d.Values {
 		path = strings.ReplaceAll(path, "{"+name+"}", value)
 		body = strings.ReplaceAll(body, "{"+name+"}", value)
-	}
-	for i := 0; i+1 < len(answers); i += 2 {
-		body = strings.ReplaceAll(body, "{"+answers[i]+"}", answers[i+1])
 	}
 	return call{method: a.Method, path: path, body: body, role: fleet.Role(a.Role)}
 }
@@ -194,7 +194,7 @@ func TestWhatAsksToBeLetInWaitsByAsker(t *testing.T) {
 	w.want(http.StatusNoContent, w.request(action(t, device, "accept"), device.Devices[0]))
 	w.want(http.StatusNoContent, w.request(action(t, device, "dismiss"), device.Devices[1]))
 	accept := action(t, folder, "accept")
-	if !slices.Equal(accept.Ask, []string{"path"}) {
+	if !slices.Equal(accept.Ask, []string{"path"}) || folder.Devices[0].Values["path"] != "~/Sync/p" {
 		t.Errorf("a folder is accepted without a place: %+v", accept)
 	}
 	w.want(http.StatusNoContent, w.request(accept, folder.Devices[0], "path", "/srv/p"))

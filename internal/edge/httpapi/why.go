@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -84,6 +85,9 @@ func (s *server) getWhy(r *request) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
+		if err := nothingThere(explained); err != nil {
+			return reply{}, err
+		}
 		if err := s.takeForWhy(ctx, explained); err != nil {
 			return reply{}, err
 		}
@@ -93,6 +97,20 @@ func (s *server) getWhy(r *request) (reply, error) {
 		}
 		return show(wireWhy(explained, appliedTo(templates, tags), registry))
 	})
+}
+
+// nothingThere is an error about a key at which there is nothing to explain: it is mistyped, or the device has no such
+// folder or device, and no template of it names one.
+func nothingThere(e desired.Explanation) error {
+	if e.Desired.Exists() || e.Observed.Exists() || e.Base.Exists() || len(e.Steps)+len(e.Skipped) > 0 {
+		return nil
+	}
+	message := fmt.Sprintf("the device has nothing at %s, and none of its templates names it", e.Key)
+	if mistakes := stconfig.Mistakes(fleet.OpRemove, e.Key, stconfig.Value{}); len(mistakes) > 0 {
+		message = mistakes[0].Text
+	}
+	return &fleet.Error{Code: fleet.CodeNotFound, Message: message,
+		Hint: "`muster device config` shows the names that the device has."}
 }
 
 // keyToExplain is a key that names one place.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 
 	"muster/api"
@@ -81,9 +82,13 @@ func TestWhySaysWhichTemplateMadeAValueAndWhatItReplaced(t *testing.T) {
 	if base.Origin != "base" || len(base.Steps) != 0 || string(base.Value) != string(base.Base) {
 		t.Errorf("a key that no template names: %+v", base)
 	}
-	none := read[api.Why](w, Prefix+"/devices/"+string(idA)+"/why?key=folders.gone.path")
-	if string(none.Value) != "null" || string(none.Base) != "null" {
-		t.Errorf("a key that is not there: %+v", none)
+	// Value, base and origin of a key that is not there were shown as null, as if it were one.
+	for key, says := range map[string]string{"folders.gone.path": "the device has nothing at folders.gone.path",
+		"options.natEnabledd": "did you mean natEnabled?"} {
+		asked := call{method: http.MethodGet, path: Prefix + "/devices/" + string(idA) + "/why?key=" + key}
+		if text := w.want(http.StatusNotFound, asked); !strings.Contains(text, says) {
+			t.Errorf("%s: got %s", key, text)
+		}
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// refuseRival tells an agent that another one is connected with the same certificate, and keeps its connection open
+// refuseRival tells an agent that its certificate has a tunnel already, and keeps the connection of the agent open
 // until one of the two ends: so it is known within seconds that they are not two any more. The connection of one rival
 // is kept for each registered device; any further one ends at once.
 func (h *Hub) refuseRival(ctx context.Context, t *Tunnel) {
@@ -53,7 +53,7 @@ func (t *Tunnel) setRival(address string) (isNew bool) {
 	return isNew
 }
 
-// keepRival notes that the connection of a rival stays open. It returns false where that of another one does.
+// keepRival notes that the connection of a rival stays open. It returns false where a different rival is kept.
 func (t *Tunnel) keepRival(rival *Tunnel) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -48,7 +48,7 @@ type Tunnel struct {
 	status  Status
 	rival   string
 	rivalAt time.Time
-	// keptRival is the tunnel of the rival whose connection stays open; nil: there is none.
+	// keptRival is the tunnel of the rival whose connection stays open; nil: no connection is kept.
 	keptRival *Tunnel
 	disks     *fleet.DiskFacts // nil until the agent reports facts
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 )
@@ -27,8 +26,9 @@ type daemonTruth struct {
 	told      [truthFolders]folderTruth
 	toldWas   [truthFolders][]fleet.FolderState // the states that these had then; nil: not known
 	unsure    bool
-	maybeRead bool // Muster may have read it since its start
-	figures   bool // Muster was started since: it has the figures alone
+	maybeRead bool                // Muster may have read it since its start
+	files     [truthFolders]int64 // how many files it counts
+	figures   bool                // Muster was started since: it has the figures alone
 }
 
 // folderTruth is how a folder of a daemon is.
@@ -40,6 +40,8 @@ type folderTruth struct {
 	sendOnly      bool
 	receiveOnly   bool
 	paused        bool
+	unshared      bool
+	conflicts     conflictTruth
 }
 
 // truth is how all daemons are.
@@ -72,15 +74,37 @@ func (t *truth) accepts(j, folder int) (accepts, sure bool) {
 	d := &t.daemons[j]
 	switch {
 	case t.reachable(j):
-		return !d.folders[folder].paused, true
+		return !d.folders[folder].paused && !d.folders[folder].unshared, true
 	case !d.reached:
 		return true, !d.maybeRead // Muster knows nothing of it
 	}
-	return !d.told[folder].paused, !d.unsure
+	return !d.told[folder].paused && !d.told[folder].unshared, !d.unsure
 }
 
-// states are those in which a folder of a daemon may be shown. With much time since the last change it is one.
-func (t *truth) states(i, folder int, long bool) []fleet.FolderState {
+// states are those in which a folder of a daemon may be shown. What is wrong besides takes the place of up to date.
+func (t *truth) states(i, folder int, long bool) (all []fleet.FolderState) {
+	disagrees, conflicts := t.disagrees(i, folder), t.conflicts(i, folder)
+	for _, state := range t.judged(i, folder, long) {
+		if state != fleet.FolderUpToDate {
+			all = append(all, state)
+			continue
+		}
+		if disagrees != never {
+			all = append(all, fleet.FolderDisagree)
+		}
+		if conflicts != never && !(long && disagrees == always) {
+			all = append(all, fleet.FolderConflicts)
+		}
+		if !long || disagrees != always && conflicts != always {
+			all = append(all, state)
+		}
+	}
+	return all
+}
+
+// judged are the states in which a folder may be but for what is wrong besides. With much time since the last change it
+// is one.
+func (t *truth) judged(i, folder int, long bool) []fleet.FolderState {
 	d := &t.daemons[i]
 	f := &d.folders[folder]
 	one := func(state fleet.FolderState) []fleet.FolderState { return []fleet.FolderState{state} }
@@ -93,6 +117,8 @@ func (t *truth) states(i, folder int, long bool) []fleet.FolderState {
 		return one(fleet.FolderStopped)
 	case f.failed > 0:
 		return one(fleet.FolderFailedItems)
+	case f.unshared:
+		return one(fleet.FolderUnshared)
 	}
 	pauses, sureReached, maybeReached, offered, maybeOffered := true, false, false, false, false
 	for j := range truthDaemons {
@@ -193,15 +219,20 @@ func (t *truth) leave(i int) {
 	d.figures = false
 	for folder := range truthFolders {
 		d.told[folder] = d.folders[folder]
-		d.toldWas[folder] = t.states(i, folder, false)
+		d.toldWas[folder] = t.judged(i, folder, false)
 	}
 }
 
 // settled notes that Muster had the time to reach the daemons that it can reach.
 func (t *truth) settled() {
 	for i := range t.daemons {
-		if t.reachable(i) {
-			t.daemons[i].reached = true
+		if !t.reachable(i) {
+			continue
+		}
+		t.daemons[i].reached = true
+		for folder := range truthFolders {
+			c := &t.daemons[i].folders[folder].conflicts
+			c.read = c.read || c.remembered && !t.daemons[i].lying
 		}
 	}
 }
@@ -256,6 +287,10 @@ var acts = map[string]func(s *story, a act) error{
 	"moves":              func(s *story, a act) error { return s.transfer(a, 1<<20) },
 	"is edited":          (*story).editLocally,
 	"is overruled":       (*story).overrule,
+	"is in conflict":     (*story).conflict,
+	"unshares":           func(s *story, a act) error { return s.unshare(a, true) },
+	"shares again":       func(s *story, a act) error { return s.unshare(a, false) },
+	"counts more":        (*story).countMore,
 	"is cut off":         func(s *story, a act) error { return s.cutOff(a, true) },
 	"is joined":          func(s *story, a act) error { return s.cutOff(a, false) },
 	"pauses peer":        func(s *story, a act) error { return s.pausePeer(a, true) },
@@ -277,7 +312,10 @@ func (s *story) stopDaemon(a act, stop func()) error {
 // ended notes that transfers of a daemon ended with its process.
 func (s *story) ended(i int) {
 	for folder := range truthFolders {
-		s.daemons[i].folders[folder].moving = false
+		f := &s.daemons[i].folders[folder]
+		f.moving = false
+		f.conflicts.maybeRead = f.conflicts.maybeRead || f.conflicts.remembered
+		f.conflicts.remembered = false
 	}
 }
 
@@ -320,163 +358,6 @@ func (s *story) endFaults(a act) error {
 	return nil
 }
 
-// running is the folder that an act is about, of a daemon that runs; nil where it does not.
-func (s *story) running(a act) *folderTruth {
-	if s.daemons[a.Daemon].stopped {
-		return nil
-	}
-	return &s.daemons[a.Daemon].folders[a.Folder]
-}
-
-func (s *story) stopFolder(a act) error {
-	f := s.running(a)
-	if f == nil {
-		return nil
-	}
-	f.problem, f.moving = a.Why, false
-	return s.farm.Daemon(a.Daemon).StopFolder(s.folders[a.Folder], a.Why)
-}
-
-func (s *story) failItems(a act) error {
-	f := s.running(a)
-	if f == nil {
-		return nil
-	}
-	f.failed, f.lacks = 3, true
-	return s.farm.Daemon(a.Daemon).FailItems(s.folders[a.Folder], 3, a.Why)
-}
-
-func (s *story) healFolder(a act) error {
-	f := s.running(a)
-	if f == nil {
-		return nil
-	}
-	*f = folderTruth{paused: f.paused}
-	if err := s.editFolder(a, "type", stconfig.Text("sendreceive")); err != nil {
-		return err
-	}
-	return s.farm.Daemon(a.Daemon).HealFolder(s.folders[a.Folder])
-}
-
-func (s *story) pauseFolder(a act, pauses bool) error {
-	f := s.running(a)
-	if f == nil || f.paused == pauses {
-		return nil
-	}
-	f.paused, f.moving = pauses, false
-	return s.editFolder(a, "paused", stconfig.Boolean(pauses))
-}
-
-func (s *story) lag(a act) error {
-	f := s.running(a)
-	if f == nil {
-		return nil
-	}
-	f.lacks = true
-	return s.farm.Daemon(a.Daemon).Lag(s.folders[a.Folder], 2, 100)
-}
-
-func (s *story) transfer(a act, rate int64) error {
-	f := s.running(a)
-	if f == nil || f.problem != "" || f.paused {
-		return nil
-	}
-	f.lacks, f.moving = true, rate > 0
-	return s.farm.Daemon(a.Daemon).Transfer(s.folders[a.Folder], stsim.Transfer{Files: 100, Bytes: 1 << 50, Rate: rate})
-}
-
-func (s *story) editLocally(a act) error {
-	f := s.running(a)
-	if f == nil || f.sendOnly {
-		return nil
-	}
-	f.receiveOnly, f.local, f.moving = true, true, false
-	if err := s.editFolder(a, "type", stconfig.Text("receiveonly")); err != nil {
-		return err
-	}
-	return s.farm.Daemon(a.Daemon).EditLocally(s.folders[a.Folder], 2, 100)
-}
-
-func (s *story) overrule(a act) error {
-	f := s.running(a)
-	if f == nil || f.receiveOnly {
-		return nil
-	}
-	f.sendOnly, f.lacks, f.moving = true, true, false
-	if err := s.editFolder(a, "type", stconfig.Text("sendonly")); err != nil {
-		return err
-	}
-	return s.farm.Daemon(a.Daemon).Lag(s.folders[a.Folder], 2, 100)
-}
-
-func (s *story) editFolder(a act, name string, value stconfig.Value) error {
-	return s.editMembers(a.Daemon, "folders", "id", s.folders[a.Folder], name, value)
-}
-
-// editMembers changes a member of a list in the configuration of a daemon, as a person there does.
-func (s *story) editMembers(daemon int, list, key, id, name string, value stconfig.Value) error {
-	return s.farm.Daemon(daemon).Edit(func(doc stconfig.Value) stconfig.Value {
-		var members []stconfig.Value
-		for member := range doc.Get(list).Values() {
-			if member.Get(key).Str() == id {
-				member = member.With(name, value)
-			}
-			members = append(members, member)
-		}
-		return doc.With(list, stconfig.List(members...))
-	})
-}
-
-func (s *story) cutOff(a act, cut bool) error {
-	if a.Peer == a.Daemon {
-		return nil
-	}
-	s.cut[a.Daemon][a.Peer], s.cut[a.Peer][a.Daemon] = cut, cut
-	if one, other := s.farm.Daemon(a.Daemon), s.farm.Daemon(a.Peer); cut {
-		one.Disconnect(other)
-	} else {
-		one.Connect(other)
-	}
-	return nil
-}
-
-func (s *story) pausePeer(a act, pauses bool) error {
-	if a.Peer == a.Daemon || s.daemons[a.Daemon].stopped {
-		return nil
-	}
-	s.daemons[a.Daemon].pausesPeer[a.Peer] = pauses
-	return s.editMembers(a.Daemon, "devices", "deviceID", string(s.farm.Daemon(a.Peer).ID()), "paused",
-		stconfig.Boolean(pauses))
-}
-
-func (s *story) watch(a act, watches bool) error {
-	d := &s.daemons[a.Daemon]
-	if d.unwatched == !watches {
-		return nil
-	}
-	mode := fleet.ModeOn
-	if !watches {
-		mode = fleet.ModePaused
-		s.leave(a.Daemon)
-	}
-	d.unwatched = !watches
-	return s.setMode(s.farm.Daemon(a.Daemon).ID(), mode)
-}
-
-func (s *story) restartMuster(act) error {
-	for i := range s.daemons {
-		s.leave(i)
-		d := &s.daemons[i]
-		d.figures, d.reached, d.maybeRead = true, false, false
-	}
-	if err := s.end(); err != nil {
-		return err
-	}
-	next, err := startWatcher(s.home, s.farm, s.receivers...)
-	s.watcher = next
-	return err
-}
-
 // troubled are the causes of folders in trouble, by state.
 var troubled = map[fleet.FolderState]fleet.WaitCause{
 	fleet.FolderStopped: fleet.WaitFolderStopped, fleet.FolderFailedItems: fleet.WaitFailedItems,
@@ -487,7 +368,7 @@ var troubled = map[fleet.FolderState]fleet.WaitCause{
 // causesOf are the causes for which a folder of a daemon may wait once its state has lasted. A blank one means that it
 // does not wait; nil means that any is right.
 func (t *truth) causesOf(i, folder int) (causes []fleet.WaitCause) {
-	states := t.states(i, folder, true)
+	states := t.judged(i, folder, true)
 	unknown := slices.Contains(states, fleet.FolderUnknown)
 	if unknown {
 		if t.daemons[i].lying {

@@ -247,6 +247,9 @@ func (w *watcher) unlooked(folders []string, s *said) {
 			if standing.Last != nil {
 				one.Last = standing.Last.String()
 			}
+			for _, found := range standing.Besides {
+				one.Besides = append(one.Besides, api.FolderFinding{Cause: string(found.Cause), Trouble: found.Trouble})
+			}
 			s.ofDevice[d.ID()][f.Folder], s.ofFolder[f.Folder][d.ID()] = one, one
 		}
 	}

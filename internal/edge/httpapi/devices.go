@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -67,7 +65,7 @@ func (s *server) devicesWith(r *request, q listQuery, passes func(*fleet.Registe
 		shown := 0
 		out, err := showList(r, q, view.SortedDevices(registry), listing[*fleet.Registered, api.Device]{
 			matches: func(d *fleet.Registered) bool { return passes(d) && q.picks(d) },
-			cursor:  deviceCursor, beyond: beyondDevice,
+			cursor:  view.DeviceCursor, beyond: view.BeyondDevice,
 			wire: func(d *fleet.Registered) api.Device {
 				shown++
 				return r.wireDevice(d.Device)
@@ -82,27 +80,6 @@ func (s *server) devicesWith(r *request, q listQuery, passes func(*fleet.Registe
 
 func (q listQuery) picks(d *fleet.Registered) bool {
 	return q.holds(d.Label, string(d.ID), d.APIAddress) && q.carries(d.Tags)
-}
-
-// deviceCursor returns label and ID, the order of the list. So the next page can be found although the device was
-// deleted.
-func deviceCursor(d *fleet.Registered) string {
-	return string(d.ID) + "." + base64.RawURLEncoding.EncodeToString([]byte(d.Label))
-}
-
-func beyondDevice(cursor string, d *fleet.Registered) (bool, error) {
-	at, err := deviceOfCursor(cursor)
-	return fleet.CompareDevices(d.Device, at) > 0, err
-}
-
-// deviceOfCursor is ID and label of the device that a cursor was made of.
-func deviceOfCursor(cursor string) (fleet.Device, error) {
-	id, encoded, found := strings.Cut(cursor, ".")
-	label, err := base64.RawURLEncoding.DecodeString(encoded)
-	if err != nil || !found {
-		return fleet.Device{}, errors.New("no cursor of a device")
-	}
-	return fleet.Device{ID: fleet.DeviceID(id), Label: string(label)}, nil
 }
 
 func (s *server) getDevice(r *request) (reply, error) {

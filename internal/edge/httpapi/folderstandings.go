@@ -32,6 +32,23 @@ func (s *server) folderStandingRoutes() []route {
 var folderStates = several[fleet.FolderState]{queryParam("state", "Only devices on which the folder is in this state; "+
 	"may be given several times: in one of them", enumSchema(folderStateWords()), fleet.ParseFolderState)}
 
+var standingSortParam = queryParam(
+	"sort",
+	"The order; with - the other way round. State has the best first, -state the "+
+		"worst. What is not known comes last",
+	enumSchema(bothWays(view.StandingSorts)),
+	parseStandingSort,
+)
+
+func parseStandingSort(text string) (view.StandingOrder, error) {
+	order, known := view.StandingOrderOf(text)
+	if !known {
+		return order, fleet.Invalidf("sort", "sort is %s, with - before it for the other way round",
+			orList(view.StandingSorts))
+	}
+	return order, nil
+}
+
 func (s *server) listDeviceFolders(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
@@ -65,13 +82,13 @@ func (s *server) listFolderDevices(r *request) (reply, error) {
 	if len(standings) == 0 {
 		return reply{}, noFolder(nil)
 	}
-	order.sort(standings)
+	order.Sort(standings)
 	return showList(r, q, standings, listing[view.StandingOn, api.FolderStanding]{
 		matches: func(one view.StandingOn) bool {
 			return q.picks(one.Device) && (len(states) == 0 || slices.Contains(states, one.State))
 		},
-		cursor: order.cursor,
-		beyond: order.beyond,
+		cursor: order.Cursor,
+		beyond: order.Beyond,
 		wire: func(one view.StandingOn) api.FolderStanding {
 			s.Folders.Looked(one.Device.ID, folder)
 			return s.wireStanding(r.Context(), one.FolderStanding)

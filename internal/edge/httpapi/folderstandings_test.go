@@ -63,7 +63,7 @@ func TestAFolderToldHowItStandsOnEachDevice(t *testing.T) {
 	if got := devicesOf(read[[]api.FolderStanding](w.world, next)); !slices.Equal(got, []string{"laptop"}) {
 		t.Errorf("the page at %q has %v", next, got)
 	}
-	for _, sort := range append(bothWays(standingSorts), "") {
+	for _, sort := range append(bothWays(view.StandingSorts), "") {
 		all := devicesOf(read[[]api.FolderStanding](w.world, Prefix+"/folders/b/devices?sort="+sort))
 		var paged []string
 		for next := Prefix + "/folders/b/devices?limit=1&sort=" + sort; next != ""; {

@@ -62,7 +62,7 @@ func cursorOfStop(stop view.Stop, registry *fleet.Registry) string {
 	case view.StopOfTag:
 		return "tag." + string(stop.Scope.Tag)
 	case view.StopOfDevice:
-		return "device." + deviceCursor(registry.Devices[stop.Scope.Device])
+		return "device." + view.DeviceCursor(registry.Devices[stop.Scope.Device])
 	}
 	return string(stop.Kind) + "."
 }
@@ -81,7 +81,7 @@ func beyondStop(cursor string, stop view.Stop, registry *fleet.Registry) (bool, 
 	case stop.Kind == view.StopOfTag:
 		return string(stop.Scope.Tag) > place, nil
 	case stop.Kind == view.StopOfDevice:
-		return beyondDevice(place, registry.Devices[stop.Scope.Device])
+		return view.BeyondDevice(place, registry.Devices[stop.Scope.Device])
 	}
 	return false, nil
 }

@@ -93,8 +93,8 @@ func (s *server) listStates(r *request) (reply, error) {
 	}
 	return showList(r, q, all, listing[*view.ListedState, encoded]{
 		matches: func(one *view.ListedState) bool { return q.picks(one.Device) && states.picks(one.State) },
-		cursor:  func(one *view.ListedState) string { return deviceCursor(one.Device) },
-		beyond:  func(cursor string, one *view.ListedState) (bool, error) { return beyondDevice(cursor, one.Device) },
+		cursor:  func(one *view.ListedState) string { return view.DeviceCursor(one.Device) },
+		beyond:  func(cursor string, one *view.ListedState) (bool, error) { return view.BeyondDevice(cursor, one.Device) },
 		wire:    func(one *view.ListedState) encoded { return one.Text },
 	})
 }

@@ -1,4 +1,4 @@
-package httpapi
+package view
 
 import (
 	"cmp"
@@ -7,13 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"muster/internal/engine/view"
 	"muster/internal/fleet"
 )
 
-// standingOrder is an order of the devices that have a folder: by a value, then as devices are ordered. The zero value
+// StandingOrder is an order of the devices that have a folder: by a value, then as devices are ordered. The zero value
 // orders by device alone.
-type standingOrder struct {
+type StandingOrder struct {
 	value      func(fleet.FolderStanding) (value int64, known bool)
 	descending bool
 }
@@ -30,29 +29,20 @@ var standingValues = map[string]func(fleet.FolderStanding) (value int64, known b
 	"connected": func(f fleet.FolderStanding) (int64, bool) { return int64(f.PeersConnected), true },
 }
 
-var standingSorts = []string{"label", "state", "since", "asOf", "needBytes", "needItems", "rate", "failed", "connected"}
+// StandingSorts are the names of all orders. With - before it an order is the other way round.
+var StandingSorts = []string{"label", "state", "since", "asOf", "needBytes", "needItems", "rate", "failed", "connected"}
 
-var standingSortParam = queryParam(
-	"sort",
-	"The order; with - the other way round. State has the best first, -state the "+
-		"worst. What is not known comes last",
-	enumSchema(bothWays(standingSorts)),
-	parseStandingSort,
-)
-
-func parseStandingSort(text string) (order standingOrder, err error) {
+// StandingOrderOf gives the order with a name; "": by device.
+func StandingOrderOf(text string) (order StandingOrder, known bool) {
 	name, descending := strings.CutPrefix(text, "-")
 	if name == "" && !descending {
-		return order, nil
+		return order, true
 	}
-	if !slices.Contains(standingSorts, name) {
-		return order, fleet.Invalidf("sort", "sort is %s, with - before it for the other way round", orList(standingSorts))
-	}
-	return standingOrder{standingValues[name], descending}, nil
+	return StandingOrder{standingValues[name], descending}, slices.Contains(StandingSorts, name)
 }
 
 // key is what the devices are ordered by, the smallest first.
-func (o standingOrder) key(one view.StandingOn) int64 {
+func (o StandingOrder) key(one StandingOn) int64 {
 	if o.value == nil {
 		return 0
 	}
@@ -66,27 +56,30 @@ func (o standingOrder) key(one view.StandingOn) int64 {
 	return min(value, math.MaxInt64-1)
 }
 
-func (o standingOrder) compareDevices(a, b fleet.Device) int {
+func (o StandingOrder) compareDevices(a, b fleet.Device) int {
 	if o.value == nil && o.descending {
 		return fleet.CompareDevices(b, a)
 	}
 	return fleet.CompareDevices(a, b)
 }
 
-func (o standingOrder) sort(all []view.StandingOn) {
+// Sort puts standings, which come by device, in order.
+func (o StandingOrder) Sort(all []StandingOn) {
 	if o.value == nil && !o.descending {
 		return // they come by device
 	}
-	slices.SortFunc(all, func(a, b view.StandingOn) int {
+	slices.SortFunc(all, func(a, b StandingOn) int {
 		return cmp.Or(cmp.Compare(o.key(a), o.key(b)), o.compareDevices(a.Device.Device, b.Device.Device))
 	})
 }
 
-func (o standingOrder) cursor(one view.StandingOn) string {
-	return strconv.FormatInt(o.key(one), 10) + "." + deviceCursor(one.Device)
+// Cursor names the place of a standing in the order, also after it changed.
+func (o StandingOrder) Cursor(one StandingOn) string {
+	return strconv.FormatInt(o.key(one), 10) + "." + DeviceCursor(one.Device)
 }
 
-func (o standingOrder) beyond(cursor string, one view.StandingOn) (bool, error) {
+// Beyond tells whether a standing comes after the place that a cursor names.
+func (o StandingOrder) Beyond(cursor string, one StandingOn) (bool, error) {
 	text, device, _ := strings.Cut(cursor, ".")
 	key, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {

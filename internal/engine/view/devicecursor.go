@@ -1,0 +1,30 @@
+package view
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+// DeviceCursor names the place of a device in lists by label and ID, also after the device was deleted.
+func DeviceCursor(d *fleet.Registered) string {
+	return string(d.ID) + "." + base64.RawURLEncoding.EncodeToString([]byte(d.Label))
+}
+
+// BeyondDevice tells whether a device comes after the place that a cursor names.
+func BeyondDevice(cursor string, d *fleet.Registered) (bool, error) {
+	at, err := deviceOfCursor(cursor)
+	return fleet.CompareDevices(d.Device, at) > 0, err
+}
+
+// deviceOfCursor is ID and label of the device that a cursor was made of.
+func deviceOfCursor(cursor string) (fleet.Device, error) {
+	id, encoded, found := strings.Cut(cursor, ".")
+	label, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil || !found {
+		return fleet.Device{}, errors.New("no cursor of a device")
+	}
+	return fleet.Device{ID: fleet.DeviceID(id), Label: string(label)}, nil
+}

@@ -24,6 +24,14 @@ func ParseMode(s string) (Mode, error) {
 	return "", Invalidf("mode", "mode %q is not known: use on, observe or paused", s)
 }
 
+// OrOn returns the mode, or on where none was set.
+func (m Mode) OrOn() Mode {
+	if m == "" {
+		return ModeOn
+	}
+	return m
+}
+
 // Strictest returns the mode that allows less.
 func Strictest(a, b Mode) Mode {
 	rank := map[Mode]int{ModeOn: 0, ModeObserve: 1, ModePaused: 2}

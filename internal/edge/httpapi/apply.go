@@ -86,7 +86,7 @@ func mayConsent(who auth.Principal, changes []plan.Change, consent []string) err
 			return at("consent", err)
 		}
 		for _, change := range changes {
-			if change.Key.Equal(parsed) && change.Class == plan.Held && !removes(change) {
+			if change.Key.Equal(parsed) && change.Class == plan.Held && !change.TakesAway() {
 				return &fleet.Error{
 					Code: fleet.CodeForbidden,
 					Message: roleOf(who) + " may not consent to " + change.Key.String() +
@@ -98,15 +98,6 @@ func mayConsent(who auth.Principal, changes []plan.Change, consent []string) err
 		}
 	}
 	return nil
-}
-
-// removes reports whether a change removes a folder or a device from the daemon.
-func removes(change plan.Change) bool {
-	if change.Key.Len() != 2 || change.To.Exists() || change.ToLeftOut {
-		return false
-	}
-	section := change.Key.At(0).Name
-	return strings.EqualFold(section, "folders") || strings.EqualFold(section, "devices")
 }
 
 // answers describes for the audit what a user consented to and kept.

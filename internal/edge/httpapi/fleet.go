@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
@@ -14,6 +13,7 @@ import (
 	"muster/api"
 	"muster/internal/core/plan"
 	"muster/internal/edge/auth"
+	"muster/internal/engine/change"
 	"muster/internal/fleet"
 )
 
@@ -89,7 +89,7 @@ func wireFleet(r *fleet.Registry) api.Fleet {
 		slices.Collect(maps.Keys(r.Protected)), slices.Collect(maps.Keys(r.TagVars)))
 	for _, tag := range set {
 		if tag != "" {
-			out.Tags[string(tag)] = api.FleetTag{Mode: string(orOn(r.TagModes[tag])),
+			out.Tags[string(tag)] = api.FleetTag{Mode: string(r.TagModes[tag].OrOn()),
 				FolderRoots: append([]string{}, r.Roots[tag]...), Protected: r.Protected[tag],
 				Vars: r.TagVars[tag].Vars.Values()}
 		}
@@ -219,43 +219,18 @@ func (s *server) planFleet(r *request) (reply, error) {
 }
 
 func (s *server) fleetPlan(ctx context.Context, x adjusting) (out api.FleetPlan, err error) {
-	asks := consenters{}
-	planned, foreseen, err := s.foresee(ctx, x.edit, asks.add)
+	asks := plan.Asks{}
+	planned, foreseen, err := s.foresee(ctx, x.edit, func(effect plan.Effect) { asks.Add(effect.Brings) })
 	if err != nil {
 		return out, err
 	}
-	return api.FleetPlan{WhatIfPlan: planned, Digest: x.digest, Differs: !x.edit.Empty(), Changes: x.wire(foreseen.Then),
-		Asks: asks.texts(planned.Approval), PrunesMany: x.files.PrunesMany,
-		Leftovers: x.unfiled(x.files.Leftovers), WithoutSource: x.unfiled(x.files.WithoutSource)}, nil
-}
-
-// consenters counts whom held changes ask.
-type consenters struct{ admins, operators int }
-
-func (a *consenters) add(effect plan.Effect) {
-	for _, change := range effect.Brings {
-		switch {
-		case change.Class != plan.Held:
-		case removes(change):
-			a.operators++
-		default:
-			a.admins++
-		}
+	out = api.FleetPlan{WhatIfPlan: planned, Digest: x.digest, Differs: !x.edit.Empty(), Changes: []api.FleetChange{},
+		Asks: asks.Texts(planned.Approval), PrunesMany: x.files.PrunesMany,
+		Leftovers: x.unfiled(x.files.Leftovers), WithoutSource: x.unfiled(x.files.WithoutSource)}
+	for _, one := range change.Described(x.edit, x.now, foreseen.Then) {
+		out.Changes = append(out.Changes, api.FleetChange(one))
 	}
-}
-
-func (a *consenters) texts(approval string) []string {
-	texts := []string{}
-	if approval != "" {
-		texts = append(texts, "an admin approves the rollout: "+approval)
-	}
-	if a.admins > 0 {
-		texts = append(texts, fmt.Sprintf("an admin consents to held changes: %d", a.admins))
-	}
-	if a.operators > 0 {
-		texts = append(texts, fmt.Sprintf("an operator consents to removals of folders and devices: %d", a.operators))
-	}
-	return texts
+	return out, nil
 }
 
 func (s *server) applyFleet(r *request) (reply, error) {

@@ -205,7 +205,7 @@ func settingsFrom(settings fleet.DeviceSettings, body api.PutDeviceSettings) (fl
 }
 
 func wireSettings(settings fleet.DeviceSettings) api.DeviceSettings {
-	return api.DeviceSettings{Mode: string(orOn(settings.Mode)), AllowPlain: settings.AllowPlain, Pin: settings.Pin,
+	return api.DeviceSettings{Mode: string(settings.Mode.OrOn()), AllowPlain: settings.AllowPlain, Pin: settings.Pin,
 		Restart: settings.Restart, Way: settings.Way.String(), QuietAfter: int64(settings.QuietAfter / time.Second)}
 }
 
@@ -217,20 +217,12 @@ func quietFrom(seconds int64) (time.Duration, error) {
 	return time.Duration(seconds) * time.Second, nil
 }
 
-// orOn is the mode where none was set.
-func orOn(mode fleet.Mode) fleet.Mode {
-	if mode == "" {
-		return fleet.ModeOn
-	}
-	return mode
-}
-
 func (s *server) getConfigurator(r *request) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
 	}
-	mode := orOn(registry.Mode)
+	mode := registry.Mode.OrOn()
 	return show(api.ModeSwitched{ModeSetting: api.ModeSetting{Mode: string(mode)}, Warning: s.warned(mode, "")})
 }
 

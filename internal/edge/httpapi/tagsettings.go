@@ -90,7 +90,7 @@ func (s *server) getTagSettings(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return show(api.TagSettings{
-		ModeSetting: api.ModeSetting{Mode: string(orOn(registry.TagModes[tag]))},
+		ModeSetting: api.ModeSetting{Mode: string(registry.TagModes[tag].OrOn())},
 		FolderRoots: wireRoots(registry.Roots[tag]), AuthorKeys: wireKeys(registry.AuthorKeys[tag]),
 		QuietAfter: int64(registry.TagQuiet[tag] / time.Second),
 	})
@@ -140,7 +140,7 @@ func (s *server) putTagSettings(r *request) (reply, error) {
 		}
 		out.QuietAfter = *body.QuietAfter
 	}
-	out.Mode = string(orOn(registry.TagModes[tag]))
+	out.Mode = string(registry.TagModes[tag].OrOn())
 	if body.Mode != nil {
 		out.ModeSwitched, err = s.switchMode(r, *body.Mode, registry.TagModes[tag], func(mode fleet.Mode) error {
 			return s.Settings.PutTagMode(r.Context(), tag, mode)

@@ -37,7 +37,7 @@ var differing = []fleet.Configuration{
 
 // OverviewOf sums up what the caller may know.
 func OverviewOf(from OverviewSources) Overview {
-	out := Overview{Counts: from.Counts, Mode: fleet.Strictest(orOn(from.Registry.Mode), orOn(from.Mode)),
+	out := Overview{Counts: from.Counts, Mode: fleet.Strictest(from.Registry.Mode.OrOn(), from.Mode.OrOn()),
 		Stops: from.Stops, Troubles: from.Attention.Troubles, Troubled: from.Attention.Troubled,
 		Versions: from.Attention.Versions}
 	for _, rollout := range from.Rollouts {

@@ -58,7 +58,7 @@ func (v *View) makeRow(ctx context.Context, registry *fleet.Registry, device *fl
 		State:     state,
 		unwatched: unwatched,
 		DiskFree:  -1,
-		Mode:      fleet.Strictest(orOn(v.Mode), orOn(registry.ModeOf(device.ID))),
+		Mode:      fleet.Strictest(v.Mode.OrOn(), registry.ModeOf(device.ID).OrOn()),
 		Waits:     v.Causes(state, snapshot),
 	}
 	if snapshot != nil {
@@ -159,11 +159,4 @@ func sameState(before, now fleet.State) bool {
 		now.LastSeen = before.LastSeen
 	}
 	return before == now
-}
-
-func orOn(mode fleet.Mode) fleet.Mode {
-	if mode == "" {
-		return fleet.ModeOn
-	}
-	return mode
 }

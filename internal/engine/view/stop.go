@@ -35,7 +35,7 @@ func Stops(registry *fleet.Registry, server fleet.Mode) []Stop {
 		}
 	}
 	var stops []Stop
-	if orOn(server) != fleet.ModeOn {
+	if server.OrOn() != fleet.ModeOn {
 		stops = append(stops, Stop{fleet.ModeStop{Mode: server}, StopOfServer, len(registry.Devices)})
 	}
 	for _, stop := range registry.ModeStops() {

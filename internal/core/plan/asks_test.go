@@ -1,9 +1,8 @@
-package httpapi
+package plan
 
 import (
 	"testing"
 
-	"muster/internal/core/plan"
 	"muster/internal/core/stconfig"
 )
 
@@ -13,12 +12,12 @@ func TestAChangeWhoseValueIsLeftOutIsNoRemoval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := plan.Change{Key: key, From: stconfig.Text("old"), To: stconfig.Text("new")}
-	removed := plan.Change{Key: key, From: stconfig.Text("old")}
+	changed := Change{Key: key, From: stconfig.Text("old"), To: stconfig.Text("new")}
+	removed := Change{Key: key, From: stconfig.Text("old")}
 	for _, room := range []bool{true, false} {
-		if removes(changed.Reported(room)) || !removes(removed.Reported(room)) {
+		if changed.Reported(room).TakesAway() || !removed.Reported(room).TakesAway() {
 			t.Errorf("with room %v: changed removes %v, removed removes %v",
-				room, removes(changed.Reported(room)), removes(removed.Reported(room)))
+				room, changed.Reported(room).TakesAway(), removed.Reported(room).TakesAway())
 		}
 	}
 }

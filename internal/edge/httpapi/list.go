@@ -100,6 +100,15 @@ func showList[T, Wire any](r *request, q listQuery, members []T, as listing[T, W
 	return showPage(page)
 }
 
+// mapped is a list on the wire: empty, and not null, where there is nothing.
+func mapped[T, Wire any](all []T, wire func(T) Wire) []Wire {
+	out := make([]Wire, len(all))
+	for i, one := range all {
+		out[i] = wire(one)
+	}
+	return out
+}
+
 // encoded is a member of a list that was encoded before.
 type encoded []byte
 

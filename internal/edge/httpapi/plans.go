@@ -8,6 +8,7 @@ import (
 	"muster/api"
 	"muster/internal/core/plan"
 	"muster/internal/edge/auth"
+	"muster/internal/engine/view"
 	"muster/internal/fleet"
 )
 
@@ -107,11 +108,12 @@ func named(registry *fleet.Registry, text string) string {
 func wireChanges(changes []plan.Change, registry *fleet.Registry) []api.PlannedChange {
 	out := make([]api.PlannedChange, len(changes))
 	for i, change := range changes {
-		from, to := change.Shown()
-		out[i] = api.PlannedChange{
-			Key: change.Key.String(), From: from.JSON(), To: to.JSON(), Templates: change.Templates,
-			Class: string(change.Class), Reason: named(registry, change.Reason), Drift: change.Drift, Returns: change.Returns,
-		}
+		out[i] = wireShown(view.ShownChangeOf(change, registry))
 	}
 	return out
+}
+
+func wireShown(c view.ShownChange) api.PlannedChange {
+	return api.PlannedChange{Key: c.Key, From: c.From, To: c.To, Templates: c.Templates, Class: string(c.Class),
+		Reason: c.Reason, Drift: c.Drift, Returns: c.Returns}
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -14,15 +13,13 @@ import (
 	"muster/internal/core/plan"
 	"muster/internal/edge/auth"
 	"muster/internal/engine/change"
+	"muster/internal/engine/view"
 	"muster/internal/fleet"
 )
 
 const (
-	maxWhatIfs       = 1 // at a time: each plans a whole fleet, and its answer may be large
-	whatIfTime       = 2 * time.Minute
-	maxShownChanges  = 20_000
-	maxShownBytes    = 2 << 20 // as JSON
-	maxTouchedListed = 1000
+	maxWhatIfs = 1 // at a time: each plans a whole fleet, and its answer may be large
+	whatIfTime = 2 * time.Minute
 )
 
 // WhatIf tells what an edit would do, and changes nothing.
@@ -100,16 +97,15 @@ func (s *server) foresee(ctx context.Context, edit fleet.Edit, each func(plan.Ef
 	if err != nil {
 		return api.WhatIfPlan{}, change.Foreseen{}, err
 	}
-	sum := summing{scope: fleet.ScopeIn(ctx), inside: inside, folders: map[string]int{}, keys: map[string]int{},
-		out: api.WhatIfPlan{Devices: []api.DeviceEffect{}}}
+	sum := view.NewEffectSum(fleet.ScopeIn(ctx), inside)
 	f, err := s.WhatIf.Foresee(ctx, edit, func(then *fleet.Registry, effect plan.Effect) {
-		sum.add(then, effect)
+		sum.Add(then, effect)
 		each(effect)
 	})
 	if err != nil {
 		return api.WhatIfPlan{}, f, err
 	}
-	out := sum.finished()
+	out := wireEffects(sum.Effects())
 	out.Generation, out.NewTemplates = f.Now.Generation, append([]int64{}, f.New...)
 	out.Warnings, out.Approval = s.warningsOf(ctx, edit), s.approvalFor(ctx, f.Now, f.Then)
 	broken := slices.DeleteFunc(
@@ -118,6 +114,25 @@ func (s *server) foresee(ctx context.Context, edit fleet.Edit, each func(plan.Ef
 	)
 	out.Broken, out.Waves = wireBroken(broken, f.Then), s.wavesOf(ctx, f.Now, f.Then)
 	return out, f, nil
+}
+
+func wireEffects(e view.Effects) api.WhatIfPlan {
+	device := func(d view.DeviceEffect) api.DeviceEffect {
+		return api.DeviceEffect{DeviceID: string(d.Device), Label: d.Label, Unread: d.Unread, Error: d.Failure,
+			Changes: mapped(d.Changes, wireShown), Dropped: mapped(d.Dropped, wireShown)}
+	}
+	return api.WhatIfPlan{
+		Devices:   mapped(e.Devices, device),
+		Touched:   api.Touched(e.Touched),
+		Truncated: e.Truncated,
+		Folders: mapped(e.Folders, func(c view.DeviceCount) api.TouchedFolder {
+			return api.TouchedFolder{Folder: c.Name, Devices: c.Devices}
+		}),
+		Keys: mapped(
+			e.Keys,
+			func(c view.DeviceCount) api.TouchedKey { return api.TouchedKey{Key: c.Name, Devices: c.Devices} },
+		),
+	}
 }
 
 // maxBroken is as many broken assertions as a person reads.
@@ -281,129 +296,4 @@ func taggingFrom(body api.WhatIfTag) (out fleet.Tagging, err error) {
 		}
 	}
 	return out, nil
-}
-
-// summing makes the reply while the effects come in.
-type summing struct {
-	scope          fleet.Scope
-	registry       *fleet.Registry           // as the caller would see it; nil until there is an effect
-	inside         func(fleet.DeviceID) bool // the devices that the caller sees
-	out            api.WhatIfPlan
-	folders, keys  map[string]int // devices on which they would change
-	changes, bytes int            // shown so far
-}
-
-func (sum *summing) add(then *fleet.Registry, effect plan.Effect) {
-	if !sum.inside(effect.Device) {
-		return
-	}
-	if sum.registry == nil {
-		sum.registry = then.Within(sum.scope)
-	}
-	device := api.DeviceEffect{DeviceID: string(effect.Device), Unread: effect.Unread, Changes: []api.PlannedChange{},
-		Dropped: []api.PlannedChange{}}
-	if registered := sum.registry.Devices[effect.Device]; registered != nil {
-		device.Label = registered.Label
-	}
-	switch {
-	case effect.Unread:
-		sum.out.Touched.Unread++
-	case effect.Err != nil:
-		sum.out.Touched.Failed++
-		device.Error = fleet.ShortReason(effect.Err)
-	default:
-		sum.count(effect.Brings)
-		sum.show(&device, effect)
-	}
-	sum.out.Devices = append(sum.out.Devices, device)
-}
-
-func (sum *summing) count(brings []plan.Change) {
-	touched := false
-	folders := map[string]bool{}
-	for _, change := range brings {
-		switch change.Class {
-		case plan.Skipped:
-			continue
-		case plan.Refused:
-			sum.out.Touched.Refused++
-			continue
-		case plan.Held:
-			sum.out.Touched.Held++
-		}
-		touched = true
-		sum.countKey(change.Key.String())
-		if change.Key.Len() < 2 {
-			continue
-		}
-		if section := change.Key.At(0).Name; section == "folders" || section == "ignores" {
-			folders[change.Key.At(1).Name] = true
-		}
-	}
-	for folder := range folders {
-		sum.folders[folder]++
-	}
-	if touched {
-		sum.out.Touched.Devices++
-	}
-}
-
-// countKey counts a device for a key. The keys that are counted are as many as a person looks at.
-func (sum *summing) countKey(key string) {
-	if _, counted := sum.keys[key]; !counted && len(sum.keys) >= maxShownChanges {
-		sum.out.Truncated = true
-		return
-	}
-	sum.keys[key]++
-}
-
-// show adds the changes themselves, as long as the reply does not grow beyond its bounds.
-func (sum *summing) show(device *api.DeviceEffect, effect plan.Effect) {
-	if sum.changes > maxShownChanges || sum.bytes > maxShownBytes {
-		sum.out.Truncated = true
-		return
-	}
-	device.Changes, device.Dropped = sum.shown(effect.Brings), sum.shown(effect.Drops)
-}
-
-// shown are as many of the changes as there is room for.
-func (sum *summing) shown(changes []plan.Change) []api.PlannedChange {
-	for i, change := range changes {
-		sum.changes++
-		sum.bytes += change.ShownSize(maxShownBytes)
-		if sum.changes > maxShownChanges || sum.bytes > maxShownBytes {
-			sum.out.Truncated = true
-			return wireChanges(changes[:i], sum.registry)
-		}
-	}
-	return wireChanges(changes, sum.registry)
-}
-
-func (sum *summing) finished() api.WhatIfPlan {
-	sum.out.Touched.Folders, sum.out.Touched.Keys = len(sum.folders), len(sum.keys)
-	sum.out.Folders = byDevices(sum.folders,
-		func(name string, n int) api.TouchedFolder { return api.TouchedFolder{Folder: name, Devices: n} })
-	sum.out.Keys = byDevices(sum.keys,
-		func(name string, n int) api.TouchedKey { return api.TouchedKey{Key: name, Devices: n} })
-	slices.SortFunc(sum.out.Devices, func(a, b api.DeviceEffect) int {
-		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.DeviceID, b.DeviceID))
-	})
-	return sum.out
-}
-
-// byDevices lists names by how many devices they are counted on.
-func byDevices[T any](counted map[string]int, wire func(name string, devices int) T) []T {
-	names := make([]string, 0, len(counted))
-	for name := range counted {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(-cmp.Compare(counted[a], counted[b]),
-			cmp.Compare(a, b))
-	})
-	out := make([]T, 0, min(len(names), maxTouchedListed))
-	for _, name := range names[:cap(out)] {
-		out = append(out, wire(name, counted[name]))
-	}
-	return out
 }

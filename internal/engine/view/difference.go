@@ -31,14 +31,8 @@ type Differences struct {
 
 // Difference is a change that several plans have.
 type Difference struct {
-	Key       string
-	From, To  []byte // JSON, secrets masked
-	Templates []int64
-	Class     plan.Class
-	Reason    string // names devices by their labels
-	Drift     bool
-	Returns   bool
-	Devices   []fleet.DeviceID
+	ShownChange
+	Devices []fleet.DeviceID
 }
 
 // FailedPlan is a device that could not be planned.
@@ -100,7 +94,7 @@ func (l *differenceList) add(id fleet.DeviceID, changes []plan.Change, failed er
 			return
 		}
 		l.changes++
-		same := l.differenceOf(change)
+		same := Difference{ShownChange: ShownChangeOf(change, l.registry)}
 		sum := same.sum()
 		group := l.groups[sum]
 		if group == nil {
@@ -110,13 +104,6 @@ func (l *differenceList) add(id fleet.DeviceID, changes []plan.Change, failed er
 		}
 		group.Devices = append(group.Devices, id)
 	}
-}
-
-func (l *differenceList) differenceOf(change plan.Change) Difference {
-	from, to := change.Shown()
-	return Difference{Key: change.Key.String(), From: from.JSON(), To: to.JSON(), Templates: change.Templates,
-		Class: change.Class, Reason: fleet.WithNames(change.Reason, l.registry.Label), Drift: change.Drift,
-		Returns: change.Returns}
 }
 
 // sum is the same for changes that look the same.

@@ -1,0 +1,25 @@
+package view
+
+import (
+	"muster/internal/core/plan"
+	"muster/internal/fleet"
+)
+
+// ShownChange is a change of a plan as people see it.
+type ShownChange struct {
+	Key       string
+	From, To  []byte // JSON, secrets masked
+	Templates []int64
+	Class     plan.Class
+	Reason    string // names devices by their labels
+	Drift     bool
+	Returns   bool
+}
+
+// ShownChangeOf gives a change with the labels of a registry.
+func ShownChangeOf(change plan.Change, registry *fleet.Registry) ShownChange {
+	from, to := change.Shown()
+	return ShownChange{Key: change.Key.String(), From: from.JSON(), To: to.JSON(), Templates: change.Templates,
+		Class: change.Class, Reason: fleet.WithNames(change.Reason, registry.Label), Drift: change.Drift,
+		Returns: change.Returns}
+}

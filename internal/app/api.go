@@ -17,6 +17,27 @@ import (
 
 // The types below combine several packages into one interface of the API.
 
+// deviceParts are what the API knows of single devices, and asks of them.
+func (a *App) deviceParts() httpapi.Devices {
+	return httpapi.Devices{
+		Mirror: masked{a.store}, Logs: asked{a}, Disks: a.mirror, Plans: a.engine, Reasons: a.engine,
+		Trust: struct {
+			*store.Store
+			*mirror.Mirror
+		}{a.store, a.mirror},
+		Consents: struct {
+			*reconcile.Engine
+			*store.Store
+		}{a.engine, a.store},
+		Revisions: struct {
+			masked
+			*reconcile.Engine
+		}{masked{a.store}, a.engine},
+		Pending:     inbox{a.mirror, a.engine},
+		OrderRunner: a.orders, OrderRecords: a.store,
+	}
+}
+
 // rollouts starts, pauses and ends rollouts.
 type rollouts struct {
 	*rollout.Runner

@@ -134,9 +134,9 @@ type App struct {
 	public      *url.URL         // URL that people use; nil: unknown
 	health      *health.Health
 	folders     *health.Folders
-	judging     sync.Mutex // guards judged
-	judged      bool       // the folders of all devices were judged at least once
-	views       fleet.Views
+	judging     sync.Mutex  // guards judged
+	judged      bool        // the folders of all devices were judged at least once
+	views       fleet.Views // Parts of the registry by scope.
 	monitor     *health.Monitor
 	discovery   *discovery.Discovery
 	socket      *listen.Socket
@@ -303,16 +303,14 @@ func (a *App) wire(ctx context.Context) error {
 		return err
 	}
 	handler := httpapi.New(httpapi.Options{
-		Log: a.log, Registry: a.store, Changes: a.edits, Versions: a.store, Settings: a.store,
-		Mirror: masked{a.store}, Logs: asked{a}, Disks: a.mirror, Plans: a.engine, Reasons: a.engine,
+		Common: httpapi.Common{
+			Log: a.log, Registry: a.store, Parts: &a.views, Changes: a.edits, Audit: a.store, Memory: a.memory,
+			Measured: measured.Served,
+			Auth:     auth.NewAuthenticator(tokens, a.people).WithEnrollKeys(a.enrolled),
+		},
 		Views: httpapi.Views{
-			Inventory: a.view,
-			Folders:   a.view,
-			Shares:    a.view,
-			Files:     a.view,
-			States:    states{a},
-			History:   a.store,
-			Answers:   a.view,
+			Inventory: a.view, Folders: a.view, Shares: a.view, Files: a.view, States: states{a}, History: a.store,
+			Answers: a.view,
 		},
 		People: httpapi.People{
 			Tokens: tokens, Users: a.people, Sessions: a.people, LoginLinks: a.people, Enrollments: a.enrolled, SignOn: signOn,
@@ -321,35 +319,24 @@ func (a *App) wire(ctx context.Context) error {
 			Build: a.o.Build, Health: a.monitor, Visited: a.mirror.Visited, Notifications: a.notifier, Sealing: a.sealing,
 			Demo: a.demo(), Backups: a.backups, Certificate: a.socket.Served, Metrics: measured.Handler(),
 		},
-		Consents: struct {
-			*reconcile.Engine
-			*store.Store
-		}{a.engine, a.store},
-		Trust: struct {
-			*store.Store
-			*mirror.Mirror
-		}{a.store, a.mirror},
-		WhatIf: struct {
-			*change.Changes
-			*reconcile.Engine
-			*rollout.Runner
-		}{a.edits, a.engine, a.runner},
-		Checker: struct {
-			sandbox.Limited
-			*reconcile.Engine
-		}{run, a.engine},
-		Audit: a.store, EventLog: a.eventLog, Events: a.events.Hub, Memory: a.memory, Evaluator: a.engine,
-		Auth:      auth.NewAuthenticator(tokens, a.people).WithEnrollKeys(a.enrolled),
-		PublicURL: a.public,
-		Console:   a.o.Console, Manual: manual.New(docs.Files, httpapi.OpenAPIDocument),
-		AllowedHosts: a.namesAt(a.socket.Addr()), TrustedProxies: a.o.TrustedProxies, Ceiling: a.o.Configurator,
-		Rollouts: rollouts{a.runner, a.store}, Revisions: struct {
-			masked
-			*reconcile.Engine
-		}{masked{a.store}, a.engine},
-		Pending:     inbox{a.mirror, a.engine},
-		OrderRunner: a.orders, OrderRecords: a.store,
-		Secrets: a.store, Measured: measured.Served,
+		Devices: a.deviceParts(),
+		Templates: httpapi.Templates{
+			Versions: a.store, Settings: a.store, Secrets: a.store, Evaluator: a.engine, Ceiling: a.o.Configurator,
+			WhatIf: struct {
+				*change.Changes
+				*reconcile.Engine
+				*rollout.Runner
+			}{a.edits, a.engine, a.runner},
+			Checker: struct {
+				sandbox.Limited
+				*reconcile.Engine
+			}{run, a.engine},
+		},
+		Web: httpapi.Web{
+			PublicURL: a.public, Console: a.o.Console, Manual: manual.New(docs.Files, httpapi.OpenAPIDocument),
+			AllowedHosts: a.namesAt(a.socket.Addr()), TrustedProxies: a.o.TrustedProxies,
+		},
+		Rollouts: rollouts{a.runner, a.store}, EventLog: a.eventLog, Events: a.events.Hub,
 	})
 	return a.start(ctx, run, handler)
 }

@@ -133,9 +133,10 @@ func (w *watcher) join(ctx context.Context) (err error) {
 		return err
 	}
 	w.handler = httpapi.New(httpapi.Options{
-		Log: w.log, Registry: w.store, Settings: w.store, Audit: w.store, Auth: everybody{},
-		Views:   httpapi.Views{Inventory: w.view, Folders: w.view, Shares: w.view, States: states{w.App}, Answers: w.view},
-		Service: httpapi.Service{Metrics: measured.Handler(), Notifications: w.notifier},
+		Common:    httpapi.Common{Log: w.log, Registry: w.store, Audit: w.store, Auth: everybody{}},
+		Templates: httpapi.Templates{Settings: w.store},
+		Views:     httpapi.Views{Inventory: w.view, Folders: w.view, Shares: w.view, States: states{w.App}, Answers: w.view},
+		Service:   httpapi.Service{Metrics: measured.Handler(), Notifications: w.notifier},
 	})
 	return nil
 }

@@ -32,6 +32,9 @@ func (m Mode) OrOn() Mode {
 	return m
 }
 
+// Stops tells whether the mode keeps Muster from writing and allows no more than the one that is in force.
+func (m Mode) Stops(now Mode) bool { return m != ModeOn && Strictest(m, now) == m }
+
 // Strictest returns the mode that allows less.
 func Strictest(a, b Mode) Mode {
 	rank := map[Mode]int{ModeOn: 0, ModeObserve: 1, ModePaused: 2}

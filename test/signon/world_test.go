@@ -118,7 +118,8 @@ func (w *world) handler(s setting) http.Handler {
 	w.signOn = auth.NewSignOn(auth.SignOnOptions{People: w.people, Provider: provider, Name: "Example ID", Rules: rules,
 		Key: key})
 	return httpapi.New(httpapi.Options{
-		Log: log, Registry: w.store, Audit: w.store, Auth: auth.NewAuthenticator(tokens, w.people), PublicURL: public,
+		Common: httpapi.Common{Log: log, Registry: w.store, Audit: w.store, Auth: auth.NewAuthenticator(tokens, w.people)},
+		Web:    httpapi.Web{PublicURL: public},
 		People: httpapi.People{Tokens: tokens, Users: w.people, Sessions: w.people, LoginLinks: w.people, SignOn: w.signOn},
 	})
 }

@@ -64,7 +64,7 @@ func (s *server) mayApply(r *request, id fleet.DeviceID, body api.ApplyPlan) err
 	return s.within(r.Context(), func(ctx context.Context) error {
 		made, err := s.Plans.Plan(ctx, id)
 		if err != nil {
-			return s.notSeen(err)
+			return notSeen(err)
 		}
 		if made.Digest != *body.Digest {
 			return &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now",
@@ -89,9 +89,9 @@ func mayConsent(who auth.Principal, changes []plan.Change, consent []string) err
 			if change.Key.Equal(parsed) && change.Class == plan.Held && !change.TakesAway() {
 				return &fleet.Error{
 					Code: fleet.CodeForbidden,
-					Message: roleOf(who) + " may not consent to " + change.Key.String() +
+					Message: who.RoleInWords() + " may not consent to " + change.Key.String() +
 						": " + change.Reason,
-					Hint: howToGet(who) + string(auth.Consent.Needs()) +
+					Hint: who.HowToGet() + string(auth.Consent.Needs()) +
 						". An operator may consent to the removal of folders and devices only.",
 				}
 			}

@@ -19,12 +19,16 @@ const auditPage = 1000
 
 const maxAuditPage = 10_000 // in memory at a time
 
-// Audit stores who did what.
-type Audit interface {
+// Recorder stores who did what.
+type Recorder interface {
 	// Record adds an entry about an act that is not a write of the store. The context says who acted.
 	Record(ctx context.Context, what, subject, detail string) error
 	// RecordBounded is Record for acts that one caller may repeat often: it writes a few entries and counts the rest.
 	RecordBounded(ctx context.Context, what, subject, detail string) error
+}
+
+// AuditLog reads and verifies what a Recorder stored.
+type AuditLog interface {
 	Audit(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEntry, error)
 	// VerifyAudit verifies the audit and all other proven rows, also with heads that were stored elsewhere.
 	VerifyAudit(ctx context.Context, heads []fleet.AuditHead) (fleet.AuditReport, error)
@@ -33,6 +37,12 @@ type Audit interface {
 	HeadKey(ctx context.Context) (ed25519.PublicKey, error)
 	// AcceptLoss accepts that entries up to this one are lost, and that rows were removed or put back.
 	AcceptLoss(ctx context.Context, entry int64) (accepted []string, err error)
+}
+
+// Audit is both.
+type Audit interface {
+	Recorder
+	AuditLog
 }
 
 var (
@@ -45,7 +55,13 @@ var (
 	orderParam   = choiceParam("order", "newest (first) or oldest", "newest", "oldest")
 )
 
-func (s *server) auditRoutes() []route {
+type auditHandlers struct {
+	*base
+	Audit         AuditLog
+	verifications chan struct{} // holds a token while one is under way
+}
+
+func (s auditHandlers) auditRoutes() []route {
 	off := s.Audit == nil
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/audit", name: "listAudit",
@@ -67,7 +83,7 @@ func (s *server) auditRoutes() []route {
 	}
 }
 
-func (s *server) listAudit(r *request) (reply, error) {
+func (s auditHandlers) listAudit(r *request) (reply, error) {
 	list, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -129,7 +145,7 @@ func (r *request) auditQuery() (q fleet.AuditQuery, err error) {
 	return q, err
 }
 
-func (s *server) verifyAudit(r *request) (reply, error) {
+func (s auditHandlers) verifyAudit(r *request) (reply, error) {
 	body, err := decode[api.VerifyAudit](r)
 	if err != nil {
 		return reply{}, err
@@ -161,7 +177,7 @@ func (s *server) verifyAudit(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s *server) acceptLoss(r *request) (reply, error) {
+func (s auditHandlers) acceptLoss(r *request) (reply, error) {
 	body, err := decode[api.AcceptLoss](r)
 	if err != nil {
 		return reply{}, err
@@ -173,7 +189,7 @@ func (s *server) acceptLoss(r *request) (reply, error) {
 	return show(api.AcceptedLoss{Accepted: accepted})
 }
 
-func (s *server) signAudit(r *request) (reply, error) {
+func (s auditHandlers) signAudit(r *request) (reply, error) {
 	head, _, err := s.Audit.SignHead(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -191,7 +207,7 @@ func (s *server) signAudit(r *request) (reply, error) {
 
 // auditFor returns the selected entries that the caller may read. A caller with a scope may read those about devices
 // in it.
-func (s *server) auditFor(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEntry, error) {
+func (s auditHandlers) auditFor(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEntry, error) {
 	q.Scope = fleet.ScopeIn(ctx)
 	entries, err := s.Audit.Audit(ctx, q)
 	if !q.Scope.Whole() {
@@ -204,9 +220,9 @@ func (s *server) auditFor(ctx context.Context, q fleet.AuditQuery) ([]fleet.Audi
 }
 
 // record writes an act of a user into the audit, if the server has one.
-func (s *server) record(r *request, what, subject, detail string) error {
-	if s.Audit == nil {
+func (s *base) record(r *request, what, subject, detail string) error {
+	if s.Records == nil {
 		return nil
 	}
-	return s.Audit.Record(r.Context(), what, subject, detail)
+	return s.Records.Record(r.Context(), what, subject, detail)
 }

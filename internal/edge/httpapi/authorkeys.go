@@ -12,7 +12,7 @@ func wireKeys(keys []string) api.AuthorKeys {
 
 func shownKeys(keys *[]string) any { return wireKeys(*keys) }
 
-func (s *server) getAuthorKeys(r *request) (reply, error) {
+func (s settingHandlers) getAuthorKeys(r *request) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -20,7 +20,7 @@ func (s *server) getAuthorKeys(r *request) (reply, error) {
 	return show(wireKeys(registry.AuthorKeys[""]))
 }
 
-func (s *server) putAuthorKeys(r *request) (reply, error) {
+func (s settingHandlers) putAuthorKeys(r *request) (reply, error) {
 	body, err := decode[api.PutAuthorKeys](r)
 	if err != nil {
 		return reply{}, err

@@ -55,8 +55,10 @@ func BenchmarkReads(b *testing.B) {
 	states := steady{fleet.State{Connection: fleet.Online, Configuration: fleet.ConfigInSync, LastSeen: time.Now(),
 		Reason: "the daemon has what its templates ask for"}}
 	v := view.New(viewOptions(states.State, manyFolders))
-	srv := newServer(Options{Log: slog.New(slog.DiscardHandler), Registry: fixedRegistry{registry}, Auth: everybody{},
-		Views: Views{States: states, Folders: v, Inventory: v, Answers: v}})
+	srv := newServer(Options{
+		Common: Common{Log: slog.New(slog.DiscardHandler), Registry: fixedRegistry{registry}, Auth: everybody{}},
+		Views:  Views{States: states, Folders: v, Inventory: v, Answers: v},
+	})
 	var one fleet.DeviceID
 	for one = range registry.Devices {
 		break

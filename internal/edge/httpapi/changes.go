@@ -18,14 +18,14 @@ type Changes interface {
 }
 
 // change makes an edit. check is called in its transaction, and may be nil.
-func (s *server) change(r *request, edit fleet.Edit, check func(fleet.Found) error) (fleet.Applied, error) {
+func (s *base) change(r *request, edit fleet.Edit, check func(fleet.Found) error) (fleet.Applied, error) {
 	return s.Changes.Apply(r.Context(), edit, fleet.Basis{Check: check})
 }
 
 // maxEditAttempts is how often changes without a generation are checked again when another change was made meanwhile.
 const maxEditAttempts = 5
 
-func (s *server) changeRoutes() []route {
+func (s planningHandlers) changeRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: Prefix + "/changes", name: "applyChanges",
 			summary: "Change templates, tags and vars, all in one generation and one rollout; the body is that of a what-if " +
@@ -35,7 +35,7 @@ func (s *server) changeRoutes() []route {
 	}
 }
 
-func (s *server) applyChanges(r *request) (reply, error) {
+func (s planningHandlers) applyChanges(r *request) (reply, error) {
 	body, err := decode[api.ApplyChanges](r)
 	if err != nil {
 		return reply{}, err
@@ -63,7 +63,10 @@ func (s *server) applyChanges(r *request) (reply, error) {
 
 // tryChanges completes the body from the current templates, because an absent field leaves the stored value. It makes
 // the changes only if those templates are still current.
-func (s *server) tryChanges(r *request, body api.ApplyChanges) (edit fleet.Edit, done fleet.Applied, err error) {
+func (s planningHandlers) tryChanges(
+	r *request,
+	body api.ApplyChanges,
+) (edit fleet.Edit, done fleet.Applied, err error) {
 	now, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return edit, done, err

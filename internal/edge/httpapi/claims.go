@@ -14,8 +14,13 @@ import (
 	"muster/internal/fleet"
 )
 
+type claimHandlers struct {
+	*base
+	Claims Claims
+}
+
 // claimRoutes returns the routes for `muster enroll`, which runs on the machine of a daemon without an agent.
-func (s *server) claimRoutes() []route {
+func (s claimHandlers) claimRoutes() []route {
 	const path = Prefix + "/enroll"
 	claim, device := reflect.TypeFor[api.DeviceClaim](), reflect.TypeFor[api.Device]()
 	return []route{
@@ -32,29 +37,29 @@ func (s *server) claimRoutes() []route {
 	}
 }
 
-func (s *server) enrollChallenge(*request) (reply, error) {
-	text, until := s.Enrollments.Challenge()
+func (s claimHandlers) enrollChallenge(*request) (reply, error) {
+	text, until := s.Claims.Challenge()
 	return show(api.Challenge{Challenge: text, ExpiresAt: api.Time{Time: until}})
 }
 
-func (s *server) enroll(r *request) (reply, error) {
+func (s claimHandlers) enroll(r *request) (reply, error) {
 	claim, proof, err := claimOf(r)
 	if err != nil {
 		return reply{}, err
 	}
-	stored, err := s.Enrollments.Enroll(r.Context(), r.who.EnrollKey, claim, proof, sourceOf(r.Request))
+	stored, err := s.Claims.Enroll(r.Context(), r.who.EnrollKey, claim, proof, sourceOf(r.Request))
 	if err != nil {
 		return reply{}, err
 	}
 	return showCreated(r.wireDevice(stored), true, devicePath(stored.ID))
 }
 
-func (s *server) renewEnrollment(r *request) (reply, error) {
+func (s claimHandlers) renewEnrollment(r *request) (reply, error) {
 	claim, proof, err := claimOf(r)
 	if err != nil {
 		return reply{}, err
 	}
-	stored, err := s.Enrollments.Renew(fleet.WithActor(r.Context(), "daemon"), claim, proof, sourceOf(r.Request))
+	stored, err := s.Claims.Renew(fleet.WithActor(r.Context(), "daemon"), claim, proof, sourceOf(r.Request))
 	if err != nil {
 		return reply{}, err
 	}

@@ -21,7 +21,12 @@ type Mirror interface {
 	MaskedConfig(ctx context.Context, id fleet.DeviceID) (Document, error)
 }
 
-func (s *server) mirrorRoutes() []route {
+type mirrorHandlers struct {
+	*base
+	Mirror Mirror
+}
+
+func (s mirrorHandlers) mirrorRoutes() []route {
 	const one = Prefix + "/devices/{deviceID}"
 	return []route{
 		{
@@ -42,14 +47,14 @@ func (s *server) mirrorRoutes() []route {
 	}
 }
 
-func (s *server) getStatus(r *request) (reply, error) {
+func (s mirrorHandlers) getStatus(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
 	}
 	status, err := s.Mirror.Status(r.Context(), device.ID)
 	if err != nil {
-		return reply{}, s.notSeen(err)
+		return reply{}, notSeen(err)
 	}
 	return show(wireStatus(status))
 }
@@ -63,14 +68,14 @@ func wireStatus(status fleet.Status) api.DeviceStatus {
 	}
 }
 
-func (s *server) getVersion(r *request) (reply, error) {
+func (s mirrorHandlers) getVersion(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
 	}
 	version, err := s.Mirror.Version(r.Context(), device.ID)
 	if err != nil {
-		return reply{}, s.notSeen(err)
+		return reply{}, notSeen(err)
 	}
 	return show(wireVersion(version))
 }
@@ -83,7 +88,7 @@ func wireVersion(version fleet.Version) api.DeviceVersion {
 	}
 }
 
-func (s *server) getConfig(r *request) (reply, error) {
+func (s mirrorHandlers) getConfig(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -91,14 +96,14 @@ func (s *server) getConfig(r *request) (reply, error) {
 	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
 		config, err := s.Mirror.MaskedConfig(ctx, device.ID)
 		if err != nil {
-			return reply{}, s.notSeen(err)
+			return reply{}, notSeen(err)
 		}
 		return showStream(config)
 	})
 }
 
 // notSeen explains why a registered device has no data in the mirror.
-func (s *server) notSeen(err error) error {
+func notSeen(err error) error {
 	if fleet.CodeOf(err) != fleet.CodeNotFound {
 		return err
 	}

@@ -20,7 +20,12 @@ type Demo interface {
 	End()
 }
 
-func (s *server) demoRoutes() []route {
+type demoHandlers struct {
+	*base
+	Demo Demo
+}
+
+func (s demoHandlers) demoRoutes() []route {
 	reply := reflect.TypeFor[api.Demo]()
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/demo", name: "getDemo", summary: "Whether a demo runs beside this server",
@@ -35,7 +40,7 @@ func (s *server) demoRoutes() []route {
 	}
 }
 
-func (s *server) getDemo(r *request) (reply, error) {
+func (s demoHandlers) getDemo(r *request) (reply, error) {
 	out := api.Demo{Unreachable: unreachableDemo(r.Request)}
 	if at := s.Demo.Running(); at != nil {
 		out.URL = apart(at, r.Host)
@@ -43,7 +48,7 @@ func (s *server) getDemo(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s *server) startDemo(r *request) (reply, error) {
+func (s demoHandlers) startDemo(r *request) (reply, error) {
 	if why := unreachableDemo(r.Request); why != "" {
 		return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: why,
 			Hint: "Type on your own machine: muster serve --demo 30"}
@@ -56,7 +61,7 @@ func (s *server) startDemo(r *request) (reply, error) {
 		First: apart(first, r.Host)})
 }
 
-func (s *server) endDemo(*request) (reply, error) {
+func (s demoHandlers) endDemo(*request) (reply, error) {
 	s.Demo.End()
 	return reply{status: http.StatusNoContent}, nil
 }

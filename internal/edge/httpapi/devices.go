@@ -13,7 +13,11 @@ import (
 	"muster/internal/fleet"
 )
 
-func (s *server) deviceRoutes() []route {
+type deviceHandlers struct {
+	*base
+}
+
+func (s deviceHandlers) deviceRoutes() []route {
 	const all, one, tags, tag = Prefix + "/devices", Prefix + "/devices/{deviceID}", Prefix + "/devices/{deviceID}/tags",
 		Prefix + "/devices/{deviceID}/tags/{tag}"
 	device, names := reflect.TypeFor[api.Device](), reflect.TypeFor[[]string]()
@@ -43,7 +47,7 @@ func (s *server) deviceRoutes() []route {
 	}
 }
 
-func (s *server) listDevices(r *request) (reply, error) {
+func (s deviceHandlers) listDevices(r *request) (reply, error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -52,7 +56,7 @@ func (s *server) listDevices(r *request) (reply, error) {
 }
 
 // devicesWith lists the devices for which passes returns true.
-func (s *server) devicesWith(r *request, q listQuery, passes func(*fleet.Registered) bool) (reply, error) {
+func (s *base) devicesWith(r *request, q listQuery, passes func(*fleet.Registered) bool) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -82,7 +86,7 @@ func (q listQuery) picks(d *fleet.Registered) bool {
 	return q.holds(d.Label, string(d.ID), d.APIAddress) && q.carries(d.Tags)
 }
 
-func (s *server) getDevice(r *request) (reply, error) {
+func (s deviceHandlers) getDevice(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -94,7 +98,7 @@ func (s *server) getDevice(r *request) (reply, error) {
 	return out, err
 }
 
-func (s *server) putDevice(r *request) (reply, error) {
+func (s deviceHandlers) putDevice(r *request) (reply, error) {
 	id, err := r.deviceID()
 	if err != nil {
 		return reply{}, err
@@ -141,7 +145,7 @@ func (s *server) putDevice(r *request) (reply, error) {
 }
 
 // warnOfRenaming names the templates that read the label, because with a new label they may move folders.
-func (s *server) warnOfRenaming(ctx context.Context, old, renamed fleet.Device) string {
+func (s deviceHandlers) warnOfRenaming(ctx context.Context, old, renamed fleet.Device) string {
 	registry, err := s.Registry.Registry(ctx)
 	if err != nil {
 		return ""
@@ -218,7 +222,7 @@ func or[T any](value *T, otherwise T) T {
 	return *value
 }
 
-func (s *server) deleteDevice(r *request) (reply, error) {
+func (s deviceHandlers) deleteDevice(r *request) (reply, error) {
 	id, err := r.deviceID()
 	if err != nil {
 		return reply{}, err
@@ -227,7 +231,7 @@ func (s *server) deleteDevice(r *request) (reply, error) {
 	return nothing(orNotFound(err, noDevice(id)))
 }
 
-func (s *server) getDeviceTags(r *request) (reply, error) {
+func (s deviceHandlers) getDeviceTags(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -235,7 +239,7 @@ func (s *server) getDeviceTags(r *request) (reply, error) {
 	return show(wireTags(device.Tags))
 }
 
-func (s *server) tagDevice(r *request) (reply, error) {
+func (s deviceHandlers) tagDevice(r *request) (reply, error) {
 	tagging, err := r.tagOfDevice()
 	if err != nil {
 		return reply{}, err
@@ -245,7 +249,7 @@ func (s *server) tagDevice(r *request) (reply, error) {
 	return out, err
 }
 
-func (s *server) untagDevice(r *request) (reply, error) {
+func (s deviceHandlers) untagDevice(r *request) (reply, error) {
 	tagging, err := r.tagOfDevice()
 	if err != nil {
 		return reply{}, err
@@ -263,7 +267,7 @@ func (r *request) tagOfDevice() (tagging fleet.Tagging, err error) {
 }
 
 // changeTag makes an edit of one tag on one device or template, and gives the resulting tags.
-func (s *server) changeTag(r *request, edit fleet.Edit, notThere error) (reply, error) {
+func (s deviceHandlers) changeTag(r *request, edit fleet.Edit, notThere error) (reply, error) {
 	done, err := s.change(r, edit, condition(r, shownTags))
 	if err != nil {
 		return reply{}, orNotFound(err, notThere)

@@ -11,7 +11,7 @@ import (
 	"muster/internal/fleet"
 )
 
-func (s *server) differenceRoutes() []route {
+func (s planningHandlers) differenceRoutes() []route {
 	return []route{{
 		method: http.MethodGet, path: Prefix + "/differences", name: "listDifferences", permission: auth.Read,
 		summary: "What the plans of many devices would change, equal changes together. Plans are made from what was last " +
@@ -21,7 +21,7 @@ func (s *server) differenceRoutes() []route {
 	}}
 }
 
-func (s *server) listDifferences(r *request) (reply, error) {
+func (s planningHandlers) listDifferences(r *request) (reply, error) {
 	q, err := r.inventoryFilter()
 	if err != nil {
 		return reply{}, err

@@ -15,13 +15,18 @@ type Disks interface {
 	Disks(id fleet.DeviceID) (*fleet.DiskFacts, time.Time)
 }
 
-func (s *server) diskRoutes() []route {
+type diskHandlers struct {
+	*base
+	Disks Disks
+}
+
+func (s diskHandlers) diskRoutes() []route {
 	return []route{{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/disks", name: "listDeviceDisks",
 		summary:    "How much is free under the folders of a device, and whether they are there, as its agent tells it",
 		permission: auth.Read, reply: reflect.TypeFor[[]api.DiskUse](), off: s.Disks == nil, handle: s.listDisks}}
 }
 
-func (s *server) listDisks(r *request) (reply, error) {
+func (s diskHandlers) listDisks(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err

@@ -11,7 +11,12 @@ import (
 	"muster/internal/fleet"
 )
 
-func (s *server) enrollKeyRoutes() []route {
+type enrollKeyHandlers struct {
+	*base
+	Keys EnrollKeys
+}
+
+func (s enrollKeyHandlers) enrollKeyRoutes() []route {
 	const all, one = Prefix + "/enroll-keys", Prefix + "/enroll-keys/{enrollKey}"
 	return []route{
 		{method: http.MethodGet, path: all, name: "listEnrollKeys",
@@ -28,8 +33,8 @@ func (s *server) enrollKeyRoutes() []route {
 	}
 }
 
-func (s *server) listEnrollKeys(r *request) (reply, error) {
-	keys, err := s.Enrollments.Keys(r.Context())
+func (s enrollKeyHandlers) listEnrollKeys(r *request) (reply, error) {
+	keys, err := s.Keys.Keys(r.Context())
 	if err != nil {
 		return reply{}, err
 	}
@@ -40,7 +45,7 @@ func (s *server) listEnrollKeys(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s *server) createEnrollKey(r *request) (reply, error) {
+func (s enrollKeyHandlers) createEnrollKey(r *request) (reply, error) {
 	body, err := decode[api.CreateEnrollKey](r)
 	if err != nil {
 		return reply{}, err
@@ -56,7 +61,7 @@ func (s *server) createEnrollKey(r *request) (reply, error) {
 		}
 	}
 	wanted.ExpiresAt = time.Now().Add(life)
-	text, key, err := s.Enrollments.CreateKey(r.Context(), wanted)
+	text, key, err := s.Keys.CreateKey(r.Context(), wanted)
 	if err != nil {
 		return reply{}, err
 	}
@@ -64,9 +69,9 @@ func (s *server) createEnrollKey(r *request) (reply, error) {
 		Prefix+"/enroll-keys/"+key.ID)
 }
 
-func (s *server) deleteEnrollKey(r *request) (reply, error) {
+func (s enrollKeyHandlers) deleteEnrollKey(r *request) (reply, error) {
 	id := r.segment("enrollKey")
-	return nothing(orNotFound(s.Enrollments.RevokeKey(r.Context(), id), &fleet.Error{Code: fleet.CodeNotFound,
+	return nothing(orNotFound(s.Keys.RevokeKey(r.Context(), id), &fleet.Error{Code: fleet.CodeNotFound,
 		Message: fmt.Sprintf("there is no enrol key %q", id), Hint: "GET " + Prefix + "/enroll-keys lists all."}))
 }
 

@@ -22,11 +22,17 @@ type Enrollments interface {
 	Accept(ctx context.Context, id fleet.DeviceID, label string, tags []fleet.Tag) (fleet.Device, error)
 	Reject(ctx context.Context, id fleet.DeviceID) error
 	Forget(ctx context.Context, id fleet.DeviceID) error
+}
 
+// EnrollKeys are the keys with which devices register themselves.
+type EnrollKeys interface {
 	Keys(ctx context.Context) ([]fleet.EnrollKey, error)
 	CreateKey(ctx context.Context, wanted fleet.EnrollKey) (text string, key fleet.EnrollKey, err error)
 	RevokeKey(ctx context.Context, id string) error
+}
 
+// Claims are what devices send to be registered.
+type Claims interface {
 	Challenge() (text string, until time.Time)
 	Enroll(ctx context.Context, keyHash string, claim fleet.DeviceClaim, proof fleet.DeviceProof,
 		from enrollment.Source) (fleet.Device, error)
@@ -34,7 +40,19 @@ type Enrollments interface {
 		error)
 }
 
-func (s *server) enrollmentRoutes() []route {
+// Enrolling is all of it; see enrollment.Enrollments.
+type Enrolling interface {
+	Enrollments
+	EnrollKeys
+	Claims
+}
+
+type enrollmentHandlers struct {
+	*base
+	Enrollments Enrollments
+}
+
+func (s enrollmentHandlers) enrollmentRoutes() []route {
 	const all, one = Prefix + "/enrollments", Prefix + "/enrollments/{deviceID}"
 	routes := []route{
 		{method: http.MethodGet, path: all, name: "listEnrollments",
@@ -56,15 +74,13 @@ func (s *server) enrollmentRoutes() []route {
 			summary: "Forget a rejection: the device waits again", permission: auth.ManageEnrollment,
 			handle: s.forgetEnrollment},
 	}
-	routes = append(routes, s.enrollKeyRoutes()...)
-	routes = append(routes, s.claimRoutes()...)
 	for i := range routes {
 		routes[i].off = s.Enrollments == nil
 	}
 	return routes
 }
 
-func (s *server) listEnrollments(r *request) (reply, error) {
+func (s enrollmentHandlers) listEnrollments(r *request) (reply, error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -101,13 +117,13 @@ func wireEnrollment(asks fleet.EnrollmentRequest) api.Enrollment {
 		RejectedAt: moment(asks.DecidedAt)}
 }
 
-func (s *server) countEnrollments(*request) (reply, error) {
+func (s enrollmentHandlers) countEnrollments(*request) (reply, error) {
 	counts := s.Enrollments.Counts()
 	return show(api.EnrollmentCounts{Waiting: int64(counts.Waiting), Most: int64(counts.Most),
 		PerAddress: int64(counts.PerAddress), TurnedAway: int64(counts.TurnedAway)})
 }
 
-func (s *server) acceptEnrollment(r *request) (reply, error) {
+func (s enrollmentHandlers) acceptEnrollment(r *request) (reply, error) {
 	id, err := r.deviceID()
 	if err != nil {
 		return reply{}, err
@@ -137,7 +153,7 @@ func noEnrollment(id fleet.DeviceID) error {
 		Hint:    "GET " + Prefix + "/enrollments lists all that do."}
 }
 
-func (s *server) rejectEnrollment(r *request) (reply, error) {
+func (s enrollmentHandlers) rejectEnrollment(r *request) (reply, error) {
 	id, err := r.deviceID()
 	if err != nil {
 		return reply{}, err
@@ -145,7 +161,7 @@ func (s *server) rejectEnrollment(r *request) (reply, error) {
 	return nothing(orNotFound(s.Enrollments.Reject(r.Context(), id), noEnrollment(id)))
 }
 
-func (s *server) forgetEnrollment(r *request) (reply, error) {
+func (s enrollmentHandlers) forgetEnrollment(r *request) (reply, error) {
 	id, err := r.deviceID()
 	if err != nil {
 		return reply{}, err

@@ -26,7 +26,7 @@ type Evaluation = template.Evaluation
 
 var evaluatedDevice = deviceParam("ID of the device to evaluate for, instead of one that the service picks")
 
-func (s *server) evaluateRoutes() []route {
+func (s templateHandlers) evaluateRoutes() []route {
 	query := []parameter{evaluatedDevice}
 	evaluation := reflect.TypeFor[api.Evaluation]()
 	return []route{
@@ -40,7 +40,7 @@ func (s *server) evaluateRoutes() []route {
 	}
 }
 
-func (s *server) evaluateStored(r *request) (reply, error) {
+func (s templateHandlers) evaluateStored(r *request) (reply, error) {
 	template, err := s.stored(r)
 	if err != nil {
 		return reply{}, err
@@ -48,7 +48,7 @@ func (s *server) evaluateStored(r *request) (reply, error) {
 	return s.evaluate(r, *template)
 }
 
-func (s *server) evaluateNew(r *request) (reply, error) {
+func (s templateHandlers) evaluateNew(r *request) (reply, error) {
 	body, err := decode[api.EvaluateTemplate](r)
 	if err != nil {
 		return reply{}, err
@@ -64,7 +64,7 @@ func (s *server) evaluateNew(r *request) (reply, error) {
 	return s.evaluate(r, fleet.TaggedTemplate{Template: template})
 }
 
-func (s *server) evaluate(r *request, template fleet.TaggedTemplate) (reply, error) {
+func (s templateHandlers) evaluate(r *request, template fleet.TaggedTemplate) (reply, error) {
 	device, err := s.chosenDevice(r, evaluatedDevice)
 	if err == nil && !r.who.Scope.Whole() {
 		device, err = s.exampleInside(r.Context(), template, device)
@@ -72,12 +72,11 @@ func (s *server) evaluate(r *request, template fleet.TaggedTemplate) (reply, err
 	if err != nil {
 		return reply{}, err
 	}
-	select {
-	case s.evaluations <- struct{}{}:
-		defer func() { <-s.evaluations }()
-	case <-r.Context().Done():
-		return reply{}, r.Context().Err()
+	end, err := s.evaluations.take(r.Context())
+	if err != nil {
+		return reply{}, err
 	}
+	defer end()
 	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
 		made, err := s.Evaluator.Evaluate(ctx, template, device)
 		if err != nil {
@@ -92,7 +91,11 @@ func (s *server) evaluate(r *request, template fleet.TaggedTemplate) (reply, err
 
 // exampleInside returns the device on which a template is evaluated for a caller with a scope: the one that they
 // chose, else the first that has a tag of the template. The result for other devices is not shown.
-func (s *server) exampleInside(ctx context.Context, t fleet.TaggedTemplate, chosen fleet.DeviceID) (fleet.DeviceID,
+func (s templateHandlers) exampleInside(
+	ctx context.Context,
+	t fleet.TaggedTemplate,
+	chosen fleet.DeviceID,
+) (fleet.DeviceID,
 	error) {
 	registry, err := s.Registry.Registry(ctx)
 	if err != nil {
@@ -113,7 +116,7 @@ const (
 	maxChangesShown = 512 << 10 // bytes of all changes as JSON
 )
 
-func (s *server) showEvaluation(ctx context.Context, made Evaluation) (reply, error) {
+func (s templateHandlers) showEvaluation(ctx context.Context, made Evaluation) (reply, error) {
 	size := made.Value.JSONSize(maxValueShown)
 	if size >= maxValueShown {
 		return reply{}, fleet.Invalidf("template", "the value takes more than %d MiB as JSON", maxValueShown>>20)
@@ -140,7 +143,7 @@ func (s *server) showEvaluation(ctx context.Context, made Evaluation) (reply, er
 }
 
 // chosenDevice returns the device in the parameter, or "" when the client leaves the choice to the server.
-func (s *server) chosenDevice(r *request, by param[fleet.DeviceID]) (fleet.DeviceID, error) {
+func (s *base) chosenDevice(r *request, by param[fleet.DeviceID]) (fleet.DeviceID, error) {
 	id, err := by.of(r)
 	if err != nil || id == "" {
 		return "", err

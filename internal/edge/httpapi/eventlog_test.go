@@ -157,11 +157,11 @@ func TestAScopedCallerHearsOfTheirDevicesOnly(t *testing.T) {
 	if err != nil || len(batch) != 2 {
 		t.Fatal(batch, err)
 	}
-	mine, err := w.api.eventFor(ctx, batch[0])
+	mine, err := w.api.events.eventFor(ctx, batch[0])
 	if err != nil || mine == nil || strings.Contains(string(mine.Data), hidden) {
 		t.Errorf("got %+v, %v", mine, err)
 	}
-	if other, err := w.api.eventFor(ctx, batch[1]); err != nil || other != nil {
+	if other, err := w.api.events.eventFor(ctx, batch[1]); err != nil || other != nil {
 		t.Errorf("got %+v, %v", other, err)
 	}
 }

@@ -34,7 +34,7 @@ func streamed(t *testing.T) (w *world, hub *event.Hub, server *httptest.Server) 
 	options := w.api.Options
 	options.Events = hub
 	w.api = newServer(options)
-	w.api.streaming.heartbeat = 5 * time.Millisecond
+	w.api.events.streaming.heartbeat = 5 * time.Millisecond
 	server = httptest.NewServer(w.api)
 	t.Cleanup(server.Close)
 	t.Cleanup(hub.Close) // first
@@ -203,7 +203,7 @@ func TestAStreamEndsWithTheServerTheTokenAndItsTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, hub, server := streamed(t)
 			if name == "time" {
-				w.api.streaming.life = 20 * time.Millisecond
+				w.api.events.streaming.life = 20 * time.Millisecond
 			}
 			resp := w.open(server, "", "")
 			lineWith(t, bufio.NewReader(resp.Body), "retry:")
@@ -242,7 +242,7 @@ func TestAStreamEndsWithinTwoSecondsOfItsCredential(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				hub := event.NewHub(event.Options{})
 				over := time.Now().Add(time.Minute + 300*time.Millisecond)
-				s := newServer(Options{Log: slog.New(slog.DiscardHandler), Auth: door{over, then}, Events: hub})
+				s := newServer(Options{Common: Common{Log: slog.New(slog.DiscardHandler), Auth: door{over, then}}, Events: hub})
 				events, err := hub.Subscribe(event.Filter{}, event.Latest)
 				if err != nil {
 					t.Fatal(err)
@@ -250,7 +250,7 @@ func TestAStreamEndsWithinTwoSecondsOfItsCredential(t *testing.T) {
 				var ended time.Time
 				out := httptest.NewRecorder()
 				go func() {
-					s.stream(out, &request{who: doorkeeper,
+					s.events.stream(out, &request{who: doorkeeper,
 						Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, Prefix+"/events", nil)}, events)
 					ended = time.Now()
 				}()

@@ -39,7 +39,14 @@ const (
 	maxFilePath     = 4 << 10 // bytes
 )
 
-func (s *server) fileRoutes() []route {
+type fileHandlers struct {
+	*base
+	Files  Files
+	Logs   Logs
+	Shares Shares
+}
+
+func (s fileHandlers) fileRoutes() []route {
 	const folder = Prefix + "/folders/{folderID}"
 	return []route{
 		{method: http.MethodGet, path: folder + "/files", name: "listFileOnDevices", permission: auth.Read,
@@ -80,7 +87,7 @@ var (
 	}()
 )
 
-func (s *server) listFileOnDevices(r *request) (reply, error) {
+func (s fileHandlers) listFileOnDevices(r *request) (reply, error) {
 	path, err := filePath.of(r)
 	if err != nil {
 		return reply{}, err
@@ -118,7 +125,7 @@ func (s *server) listFileOnDevices(r *request) (reply, error) {
 }
 
 // devicesOfFolder are the folder of the path, the devices that have it, and what the client asks of the list.
-func (s *server) devicesOfFolder(r *request) (folder string, devices []*fleet.Registered, q listQuery, err error) {
+func (s fileHandlers) devicesOfFolder(r *request) (folder string, devices []*fleet.Registered, q listQuery, err error) {
 	if folder, err = r.folderID(); err != nil {
 		return folder, nil, q, err
 	}
@@ -145,7 +152,7 @@ func wireFile(f view.FileOn, inside func(fleet.DeviceID) bool) api.FileOnDevice 
 	return wire
 }
 
-func (s *server) listFailedItems(r *request) (reply, error) {
+func (s fileHandlers) listFailedItems(r *request) (reply, error) {
 	id, err := failedDevice.of(r)
 	if err != nil {
 		return reply{}, err
@@ -191,7 +198,7 @@ func (q listQuery) place() (first int, err error) {
 	return first, nil
 }
 
-func (s *server) listConflictFiles(r *request) (reply, error) {
+func (s fileHandlers) listConflictFiles(r *request) (reply, error) {
 	id, err := conflictDevice.of(r)
 	if err != nil {
 		return reply{}, err
@@ -229,7 +236,7 @@ func (s *server) listConflictFiles(r *request) (reply, error) {
 }
 
 // keptFailedItems shows what the daemons of all devices last told, from a place on.
-func (s *server) keptFailedItems(r *request, folder string, devices []*fleet.Registered, q listQuery, first int,
+func (s fileHandlers) keptFailedItems(r *request, folder string, devices []*fleet.Registered, q listQuery, first int,
 ) (reply, error) {
 	items := s.Files.KeptFailedItems(folder, devices)
 	items = items[min(first, len(items)):]
@@ -250,7 +257,7 @@ func wireFailed(items []view.FailedOn) []api.FailedItem {
 	return wire
 }
 
-func (s *server) getDeviceLog(r *request) (reply, error) {
+func (s fileHandlers) getDeviceLog(r *request) (reply, error) {
 	since, err := logSince.of(r)
 	if err != nil {
 		return reply{}, err

@@ -28,7 +28,14 @@ type Folders interface {
 	Matrix(registry *fleet.Registry, picks func(*fleet.Registered) bool) view.Matrix
 }
 
-func (s *server) folderRoutes() []route {
+type folderHandlers struct {
+	*base
+	Folders Folders
+	Shares  Shares
+	Mirror  Mirror
+}
+
+func (s folderHandlers) folderRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/folders", name: "listFolders", summary: "All folders, sorted",
 			permission: auth.Read,
@@ -40,7 +47,7 @@ func (s *server) folderRoutes() []route {
 	}
 }
 
-func (s *server) listFolders(r *request) (reply, error) {
+func (s folderHandlers) listFolders(r *request) (reply, error) {
 	q, registry, err := s.listAsked(r)
 	if err != nil {
 		return reply{}, err
@@ -59,7 +66,7 @@ func (s *server) listFolders(r *request) (reply, error) {
 	})
 }
 
-func (s *server) getFolder(r *request) (reply, error) {
+func (s folderHandlers) getFolder(r *request) (reply, error) {
 	folder, err := r.folderID()
 	if err != nil {
 		return reply{}, err
@@ -79,7 +86,7 @@ func (s *server) getFolder(r *request) (reply, error) {
 }
 
 // summariesFor are the summaries of the devices that the caller sees; not_found for a folder that none of them has.
-func (s *server) summariesFor(r *request, folder string) ([]fleet.FolderSummary, error) {
+func (s folderHandlers) summariesFor(r *request, folder string) ([]fleet.FolderSummary, error) {
 	summaries, err := s.Mirror.FolderSummaries(r.Context(), folder)
 	if err != nil || r.who.Scope.Whole() {
 		return summaries, err

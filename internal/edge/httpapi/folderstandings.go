@@ -13,7 +13,7 @@ import (
 	"muster/internal/fleet"
 )
 
-func (s *server) folderStandingRoutes() []route {
+func (s folderHandlers) folderStandingRoutes() []route {
 	const folder = Prefix + "/folders/{folderID}"
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/folders", name: "listDeviceFolders",
@@ -49,7 +49,7 @@ func parseStandingSort(text string) (view.StandingOrder, error) {
 	return order, nil
 }
 
-func (s *server) listDeviceFolders(r *request) (reply, error) {
+func (s folderHandlers) listDeviceFolders(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -61,7 +61,7 @@ func (s *server) listDeviceFolders(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s *server) listFolderDevices(r *request) (reply, error) {
+func (s folderHandlers) listFolderDevices(r *request) (reply, error) {
 	folder, err := r.folderID()
 	if err != nil {
 		return reply{}, err
@@ -96,7 +96,7 @@ func (s *server) listFolderDevices(r *request) (reply, error) {
 	})
 }
 
-func (s *server) getFolderState(r *request) (reply, error) {
+func (s folderHandlers) getFolderState(r *request) (reply, error) {
 	id, err := r.folderID()
 	if err != nil {
 		return reply{}, err
@@ -117,7 +117,7 @@ func noFolder(err error) error {
 		Hint: "GET " + Prefix + "/folders lists all. A folder's ID is not its label.", Err: err}
 }
 
-func (s *server) wireStanding(ctx context.Context, f fleet.FolderStanding) api.FolderStanding {
+func (s folderHandlers) wireStanding(ctx context.Context, f fleet.FolderStanding) api.FolderStanding {
 	f = s.Folders.Explained(ctx, f)
 	wire := api.FolderStanding{
 		DeviceID: string(f.Device), Folder: f.Folder, State: f.State.String(), Trouble: f.Trouble,
@@ -154,7 +154,7 @@ func wirePausedBy(by *fleet.PausedBy) *api.PausedBy {
 		By: by.By, At: moment(by.At)}
 }
 
-func (s *server) wireFleetFolder(ctx context.Context, f view.FleetFolder) api.FleetFolder {
+func (s folderHandlers) wireFleetFolder(ctx context.Context, f view.FleetFolder) api.FleetFolder {
 	f.Worst.FolderStanding = s.Folders.Explained(ctx, f.Worst.FolderStanding)
 	wire := api.FleetFolder{
 		Folder: f.Folder, Label: f.Label, State: f.Worst.State.String(), Reason: f.Worst.Reason,

@@ -10,7 +10,11 @@ import (
 	"muster/internal/fleet"
 )
 
-func (s *server) healthRoutes() []route {
+type healthHandlers struct {
+	Health Health // nil: all parts work
+}
+
+func (s healthHandlers) healthRoutes() []route {
 	health := reflect.TypeFor[api.Health]()
 	return []route{
 		{method: http.MethodGet, path: "/healthz", name: "healthz", summary: "The process answers", permission: auth.Public,
@@ -22,7 +26,7 @@ func (s *server) healthRoutes() []route {
 	}
 }
 
-func (s *server) readyz(*request) (reply, error) {
+func (s healthHandlers) readyz(*request) (reply, error) {
 	var broken []fleet.Detail
 	var impaired []string
 	for _, i := range s.impairments() {
@@ -42,7 +46,7 @@ func (s *server) readyz(*request) (reply, error) {
 	return show(api.Health{Status: "ok", Impaired: impaired})
 }
 
-func (s *server) impairments() []fleet.Impairment {
+func (s healthHandlers) impairments() []fleet.Impairment {
 	if s.Health == nil {
 		return nil
 	}
@@ -50,7 +54,7 @@ func (s *server) impairments() []fleet.Impairment {
 }
 
 // impairmentsFor are the impairments as the caller may know them: their texts may count devices of the whole fleet.
-func (s *server) impairmentsFor(ctx context.Context) []fleet.Impairment {
+func (s healthHandlers) impairmentsFor(ctx context.Context) []fleet.Impairment {
 	all := s.impairments()
 	if fleet.ScopeIn(ctx).Whole() {
 		return all

@@ -19,7 +19,12 @@ type History interface {
 
 var spanParam = choiceParam("span", "How far back; day unless it is month", "day", "month")
 
-func (s *server) historyRoutes() []route {
+type historyHandlers struct {
+	*base
+	History History
+}
+
+func (s historyHandlers) historyRoutes() []route {
 	return []route{{
 		method: http.MethodGet, path: Prefix + "/overview/history", name: "getHistory", permission: auth.Read,
 		summary: "The fleet in numbers over the last day by minutes, or over the last month by hours",
@@ -28,7 +33,7 @@ func (s *server) historyRoutes() []route {
 	}}
 }
 
-func (s *server) getHistory(r *request) (reply, error) {
+func (s historyHandlers) getHistory(r *request) (reply, error) {
 	span, err := spanParam.of(r)
 	if err != nil {
 		return reply{}, err

@@ -30,7 +30,12 @@ type Inventory interface {
 	States(ctx context.Context, registry *fleet.Registry) ([]*view.ListedState, error)
 }
 
-func (s *server) inventoryRoutes() []route {
+type inventoryHandlers struct {
+	*base
+	Inventory Inventory
+}
+
+func (s inventoryHandlers) inventoryRoutes() []route {
 	return []route{{
 		method: http.MethodGet, path: Prefix + "/inventory", name: "getInventory", permission: auth.Read,
 		summary: "Every device with what a table of the fleet shows, and how many have each value of each filter",
@@ -128,7 +133,7 @@ func parseSort(text string) (string, error) {
 	return text, nil
 }
 
-func (s *server) getInventory(r *request) (reply, error) {
+func (s inventoryHandlers) getInventory(r *request) (reply, error) {
 	q, err := r.inventoryQuery()
 	if err != nil {
 		return reply{}, err

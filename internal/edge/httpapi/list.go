@@ -47,7 +47,7 @@ func (r *request) listQuery() (q listQuery, err error) {
 }
 
 // listAsked is what a client asks of a list, and the registry that the list is made from.
-func (s *server) listAsked(r *request) (q listQuery, registry *fleet.Registry, err error) {
+func (s *base) listAsked(r *request) (q listQuery, registry *fleet.Registry, err error) {
 	if q, err = r.listQuery(); err == nil {
 		registry, err = s.Registry.Registry(r.Context())
 	}
@@ -142,7 +142,7 @@ func (r *request) next(after string) string {
 // answered gives what build makes of a source for the request: the same reply as before, as long as the source is the
 // same. key tells apart what two people who ask the same see. A caller with a scope sees a part, which is made for each
 // request.
-func (s *server) answered(r *request, from view.Source, key string, build func() (reply, error)) (reply, error) {
+func (s *base) answered(r *request, from view.Source, key string, build func() (reply, error)) (reply, error) {
 	if !r.who.Scope.Whole() {
 		return build()
 	}

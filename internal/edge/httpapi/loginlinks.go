@@ -17,7 +17,11 @@ type LoginLinks interface {
 	UseLink(ctx context.Context, code, name, password string, from auth.Client) (auth.Started, error)
 }
 
-func (s *server) loginLinkRoutes() []route {
+type loginLinkHandlers struct {
+	LoginLinks LoginLinks
+}
+
+func (s loginLinkHandlers) loginLinkRoutes() []route {
 	return []route{{
 		method: http.MethodPost, path: Prefix + "/login-links", name: "createLoginLink",
 		summary:    "Make a link that sets a password, once, within 15 minutes; the only reply that shows it",
@@ -26,7 +30,7 @@ func (s *server) loginLinkRoutes() []route {
 	}}
 }
 
-func (s *server) createLoginLink(r *request) (reply, error) {
+func (s loginLinkHandlers) createLoginLink(r *request) (reply, error) {
 	body, err := decode[api.CreateLoginLink](r)
 	if err != nil {
 		return reply{}, err

@@ -7,7 +7,11 @@ import (
 	"muster/internal/edge/auth"
 )
 
-func (s *server) metricRoutes() []route {
+type metricHandlers struct {
+	Metrics http.Handler
+}
+
+func (s metricHandlers) metricRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/metrics", name: "getMetrics", summary: "Numbers for Prometheus",
 			permission: auth.ReadMetrics,
@@ -16,6 +20,6 @@ func (s *server) metricRoutes() []route {
 	}
 }
 
-func (s *server) getMetrics(r *request) (reply, error) {
+func (s metricHandlers) getMetrics(r *request) (reply, error) {
 	return reply{stream: func(w http.ResponseWriter) { s.Metrics.ServeHTTP(w, r.Request) }}, nil
 }

@@ -23,7 +23,7 @@ var (
 	stoppedTag    = tagNamed("Only what stops some device with this tag")
 )
 
-func (s *server) stopRoutes() []route {
+func (s settingHandlers) stopRoutes() []route {
 	return []route{{
 		method: http.MethodGet, path: Prefix + "/stops", name: "listStops", permission: auth.Read,
 		summary: "Everything that keeps Muster from writing: of the server, the fleet, tags and devices; the strictest wins",
@@ -32,7 +32,7 @@ func (s *server) stopRoutes() []route {
 	}}
 }
 
-func (s *server) listStops(r *request) (reply, error) {
+func (s settingHandlers) listStops(r *request) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -45,7 +45,7 @@ func (s *server) listStops(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return showList(r, q, s.stops(r.Context(), registry), listing[view.Stop, api.ModeStop]{
+	return showList(r, q, s.stops(r.Context(), registry, s.Ceiling), listing[view.Stop, api.ModeStop]{
 		matches: func(stop view.Stop) bool {
 			return (device == "" || stop.Concerns(registry.Devices[device])) &&
 				(q.tag == "" || stop.ConcernsTag(q.tag, registry))
@@ -87,7 +87,7 @@ func beyondStop(cursor string, stop view.Stop, registry *fleet.Registry) (bool, 
 }
 
 // dated is a stop with who set it and when. The stop of the server has neither.
-func (s *server) dated(ctx context.Context, stop view.Stop) view.Stop {
+func (s settingHandlers) dated(ctx context.Context, stop view.Stop) view.Stop {
 	if stop.Kind != view.StopOfServer {
 		stop.ModeStop = s.Settings.DatedStop(ctx, stop.ModeStop)
 	}

@@ -25,7 +25,7 @@ func (s *server) openAPIRoutes() []route {
 
 // OpenAPIDocument is the OpenAPI document of a server that has everything.
 func OpenAPIDocument() []byte {
-	return newServer(Options{Log: slog.New(slog.DiscardHandler)}).openAPI().body
+	return newServer(Options{Common: Common{Log: slog.New(slog.DiscardHandler)}}).openAPI().body
 }
 
 // newSpec is the document without its routes.

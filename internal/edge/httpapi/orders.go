@@ -36,7 +36,13 @@ var orderSummaries = map[fleet.OrderType]string{
 	fleet.OrderUpgrade: "Have the daemon install the newest release of Syncthing",
 }
 
-func (s *server) orderRoutes() []route {
+type orderHandlers struct {
+	*base
+	OrderRunner  OrderRunner
+	OrderRecords OrderRecords
+}
+
+func (s orderHandlers) orderRoutes() []route {
 	const all, one = Prefix + "/orders", Prefix + "/orders/{orderID}"
 	off := s.OrderRunner == nil
 	routes := []route{
@@ -84,7 +90,7 @@ func (r *request) orderSpec(order fleet.OrderType) (out fleet.OrderSpec, err err
 	return out, err
 }
 
-func (s *server) orderDevice(order fleet.OrderType) func(*request) (reply, error) {
+func (s orderHandlers) orderDevice(order fleet.OrderType) func(*request) (reply, error) {
 	return func(r *request) (reply, error) {
 		device, err := s.registered(r)
 		if err != nil {
@@ -95,7 +101,7 @@ func (s *server) orderDevice(order fleet.OrderType) func(*request) (reply, error
 }
 
 // orderTag reaches the devices with a tag that the caller sees.
-func (s *server) orderTag(order fleet.OrderType) func(*request) (reply, error) {
+func (s orderHandlers) orderTag(order fleet.OrderType) func(*request) (reply, error) {
 	return func(r *request) (reply, error) {
 		tag, err := r.tag()
 		if err != nil {
@@ -124,7 +130,7 @@ func (s *server) orderTag(order fleet.OrderType) func(*request) (reply, error) {
 	}
 }
 
-func (s *server) beginOrder(r *request, of fleet.OrderType, tag fleet.Tag, ids []fleet.DeviceID) (reply, error) {
+func (s orderHandlers) beginOrder(r *request, of fleet.OrderType, tag fleet.Tag, ids []fleet.DeviceID) (reply, error) {
 	spec, err := r.orderSpec(of)
 	if err != nil {
 		return reply{}, err
@@ -141,7 +147,7 @@ func (s *server) beginOrder(r *request, of fleet.OrderType, tag fleet.Tag, ids [
 }
 
 // withNames is an error whose message names devices as the caller knows them.
-func (s *server) withNames(r *request, err error) error {
+func (s orderHandlers) withNames(r *request, err error) error {
 	registry, failed := s.Registry.Registry(r.Context())
 	var e *fleet.Error
 	if failed != nil || !errors.As(err, &e) {
@@ -153,7 +159,7 @@ func (s *server) withNames(r *request, err error) error {
 }
 
 // ordersFor are the orders that the caller may know of: with a scope, those for devices inside only.
-func (s *server) ordersFor(ctx context.Context, orders []fleet.Order) ([]fleet.Order, error) {
+func (s orderHandlers) ordersFor(ctx context.Context, orders []fleet.Order) ([]fleet.Order, error) {
 	inside, err := s.insideOf(ctx)
 	if err != nil {
 		return nil, err
@@ -163,7 +169,7 @@ func (s *server) ordersFor(ctx context.Context, orders []fleet.Order) ([]fleet.O
 	}), nil
 }
 
-func (s *server) listOrders(r *request) (reply, error) {
+func (s orderHandlers) listOrders(r *request) (reply, error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -192,7 +198,7 @@ func (s *server) listOrders(r *request) (reply, error) {
 	})
 }
 
-func (s *server) getOrder(r *request) (reply, error) {
+func (s orderHandlers) getOrder(r *request) (reply, error) {
 	id, err := r.number("orderID")
 	if err != nil {
 		return reply{}, err

@@ -72,7 +72,7 @@ func (s *server) getOverview(r *request) (reply, error) {
 		Restored:         wireRestored(from.Registry.Restored, made),
 	}
 	for _, stop := range made.Stops[:min(len(made.Stops), maxOverviewStops)] {
-		out.Stops = append(out.Stops, wireStop(s.dated(r.Context(), stop), from.Registry))
+		out.Stops = append(out.Stops, wireStop(s.settings.dated(r.Context(), stop), from.Registry))
 	}
 	for _, rollout := range made.Rollouts {
 		out.Rollouts = append(out.Rollouts, wireRollout(rollout, from.Registry))
@@ -99,9 +99,9 @@ func (s *server) overviewSources(ctx context.Context, q listQuery) (from view.Ov
 	if err = s.addNumbers(ctx, q, &from); err != nil {
 		return from, nil, err
 	}
-	from.Stops = s.stops(ctx, from.Registry)
+	from.Stops = s.stops(ctx, from.Registry, s.Ceiling)
 	if s.Rollouts != nil {
-		from.Rollouts, err = s.rolloutsFor(ctx)
+		from.Rollouts, err = s.rollouts.rolloutsFor(ctx)
 		if fleet.CodeOf(err) == fleet.CodeUnavailable { // what else is known is in memory, and wanted now more than ever
 			unread := unreadableRollouts(err)
 			unread.Blocking = false // the server is ready without rollouts
@@ -119,7 +119,7 @@ func (s *server) overviewSources(ctx context.Context, q listQuery) (from view.Ov
 			from.Problems = append(from.Problems, problem.Device)
 		}
 	}
-	return from, append(impairments, s.impairmentsFor(ctx)...), nil
+	return from, append(impairments, s.health.impairmentsFor(ctx)...), nil
 }
 
 // addNumbers adds the numbers of the devices that a client asks about.
@@ -141,16 +141,16 @@ func (s *server) addNumbers(ctx context.Context, q listQuery, to *view.OverviewS
 }
 
 // stops are those of a registry.
-func (s *server) stops(ctx context.Context, registry *fleet.Registry) []view.Stop {
-	return ofRegistry(ctx, s, registry, "stops", func() []view.Stop { return view.Stops(registry, s.Ceiling) })
+func (s *base) stops(ctx context.Context, registry *fleet.Registry, ceiling fleet.Mode) []view.Stop {
+	return ofRegistry(ctx, s, registry, "stops", func() []view.Stop { return view.Stops(registry, ceiling) })
 }
 
-func (s *server) tagCount(ctx context.Context, registry *fleet.Registry) int {
+func (s *base) tagCount(ctx context.Context, registry *fleet.Registry) int {
 	return ofRegistry(ctx, s, registry, "number of tags", func() int { return len(registry.Tags()) })
 }
 
 // ofRegistry gives what is made of a registry alone. It is made once for all callers who see the whole fleet.
-func ofRegistry[T any](ctx context.Context, s *server, registry *fleet.Registry, key string, build func() T) T {
+func ofRegistry[T any](ctx context.Context, s *base, registry *fleet.Registry, key string, build func() T) T {
 	if !fleet.ScopeIn(ctx).Whole() || s.Answers == nil {
 		return build()
 	}

@@ -78,7 +78,7 @@ func orNotFound(err, known error) error {
 }
 
 // registered is the device of the path.
-func (s *server) registered(r *request) (*fleet.Registered, error) {
+func (s *base) registered(r *request) (*fleet.Registered, error) {
 	id, err := r.deviceID()
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (s *server) registered(r *request) (*fleet.Registered, error) {
 }
 
 // stored is the template of the path.
-func (s *server) stored(r *request) (*fleet.TaggedTemplate, error) {
+func (s *base) stored(r *request) (*fleet.TaggedTemplate, error) {
 	id, err := r.templateID()
 	if err != nil {
 		return nil, err

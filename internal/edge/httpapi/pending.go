@@ -28,7 +28,12 @@ type Pending interface {
 	Dismiss(ctx context.Context, asks fleet.Pending) error
 }
 
-func (s *server) pendingRoutes() []route {
+type pendingHandlers struct {
+	*base
+	Pending Pending
+}
+
+func (s pendingHandlers) pendingRoutes() []route {
 	const all, one = Prefix + "/pending", Prefix + "/pending/{pendingID}"
 	off := s.Pending == nil
 	return []route{
@@ -46,7 +51,7 @@ func (s *server) pendingRoutes() []route {
 	}
 }
 
-func (s *server) listPending(r *request) (reply, error) {
+func (s pendingHandlers) listPending(r *request) (reply, error) {
 	q, registry, err := s.listAsked(r)
 	if err != nil {
 		return reply{}, err
@@ -102,7 +107,7 @@ func pendingID(asks fleet.Pending) string {
 }
 
 // asked is what the path names.
-func (s *server) asked(r *request) (fleet.Pending, error) {
+func (s pendingHandlers) asked(r *request) (fleet.Pending, error) {
 	id := r.segment("pendingID")
 	inside, err := s.insideOf(r.Context())
 	if err != nil {
@@ -119,7 +124,7 @@ func (s *server) asked(r *request) (fleet.Pending, error) {
 	}
 }
 
-func (s *server) acceptPending(r *request) (reply, error) {
+func (s pendingHandlers) acceptPending(r *request) (reply, error) {
 	asks, err := s.asked(r)
 	if err != nil {
 		return reply{}, err
@@ -161,7 +166,7 @@ func (s *server) acceptPending(r *request) (reply, error) {
 
 // toRegister is the device that a body asks to have registered as well, checked before anything is written; nil when
 // it asks for none.
-func (s *server) toRegister(r *request, asks fleet.Pending, body *api.RegisterPending) (*fleet.Device, error) {
+func (s pendingHandlers) toRegister(r *request, asks fleet.Pending, body *api.RegisterPending) (*fleet.Device, error) {
 	if body == nil {
 		return nil, nil //nolint:nilnil // nothing to register is no error
 	}
@@ -217,7 +222,7 @@ func mustBeNew(id fleet.DeviceID) func(fleet.Found) error {
 	}
 }
 
-func (s *server) dismissPending(r *request) (reply, error) {
+func (s pendingHandlers) dismissPending(r *request) (reply, error) {
 	asks, err := s.asked(r)
 	if err != nil {
 		return reply{}, err

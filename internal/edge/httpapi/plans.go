@@ -54,7 +54,7 @@ func (s *server) getPlan(r *request) (reply, error) {
 	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
 		made, err := s.Plans.Plan(ctx, device.ID)
 		if err != nil {
-			return reply{}, s.notSeen(err)
+			return reply{}, notSeen(err)
 		}
 		if err := s.takeFor(ctx, made.Changes); err != nil {
 			return reply{}, err
@@ -72,17 +72,10 @@ func (s *server) getPlan(r *request) (reply, error) {
 const maxPlans = 2
 
 // planInTurn waits until a plan may be made; end is called when it is.
-func (s *server) planInTurn(ctx context.Context) (end func(), err error) {
-	select {
-	case s.plans <- struct{}{}:
-		return func() { <-s.plans }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
+func (s *base) planInTurn(ctx context.Context) (end func(), err error) { return s.plans.take(ctx) }
 
 // takeFor asks for the memory that changes need on their way to the wire.
-func (s *server) takeFor(ctx context.Context, changes []plan.Change) error {
+func (s *base) takeFor(ctx context.Context, changes []plan.Change) error {
 	const copies, all = 3, 64 << 20
 	size := 0
 	for _, change := range changes {

@@ -11,9 +11,9 @@ import (
 )
 
 func TestOnlyTrustedProxiesSayWhereARequestIsFrom(t *testing.T) {
-	s := &server{Options: Options{TrustedProxies: []netip.Prefix{
+	s := &server{Options: Options{Web: Web{TrustedProxies: []netip.Prefix{
 		netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32"),
-	}}}
+	}}}}
 	for _, test := range []struct{ from, forwarded, want string }{
 		{"198.51.100.1:1234", "192.0.2.7", "198.51.100.1:1234"}, // no proxy: it may say what it likes
 		{"127.0.0.1:1234", "", "127.0.0.1:0"},

@@ -41,7 +41,7 @@ type Memory interface {
 
 // held makes an answer that may be large, once there is memory for it. It is kept until the answer is written. The
 // work may be called more than once.
-func (s *server) held(ctx context.Context, work func(context.Context) (reply, error)) (out reply, err error) {
+func (s *base) held(ctx context.Context, work func(context.Context) (reply, error)) (out reply, err error) {
 	if s.Memory == nil {
 		return work(ctx)
 	}
@@ -54,7 +54,7 @@ func (s *server) held(ctx context.Context, work func(context.Context) (reply, er
 }
 
 // take takes memory for the work of a context; see Memory.
-func (s *server) take(ctx context.Context, bytes int64) error {
+func (s *base) take(ctx context.Context, bytes int64) error {
 	if s.Memory == nil {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (s *server) take(ctx context.Context, bytes int64) error {
 }
 
 // within does work that may be large, once there is memory for it. It may be called more than once.
-func (s *server) within(ctx context.Context, work func(context.Context) error) error {
+func (s *base) within(ctx context.Context, work func(context.Context) error) error {
 	if s.Memory == nil {
 		return work(ctx)
 	}

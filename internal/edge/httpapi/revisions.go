@@ -28,7 +28,12 @@ type Revisions interface {
 	Restore(ctx context.Context, id fleet.DeviceID, number int64, request plan.RestoreRequest) (plan.Restored, error)
 }
 
-func (s *server) revisionRoutes() []route {
+type revisionHandlers struct {
+	*base
+	Revisions Revisions
+}
+
+func (s revisionHandlers) revisionRoutes() []route {
 	const all, one = Prefix + "/devices/{deviceID}/revisions", Prefix + "/devices/{deviceID}/revisions/{number}"
 	off := s.Revisions == nil
 	return []route{
@@ -57,7 +62,7 @@ func (s *server) revisionRoutes() []route {
 	}
 }
 
-func (s *server) listRevisions(r *request) (reply, error) {
+func (s revisionHandlers) listRevisions(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -81,7 +86,7 @@ func (s *server) listRevisions(r *request) (reply, error) {
 	})
 }
 
-func (s *server) getRevision(r *request) (reply, error) {
+func (s revisionHandlers) getRevision(r *request) (reply, error) {
 	device, number, err := s.revision(r)
 	if err != nil {
 		return reply{}, err
@@ -95,7 +100,7 @@ func (s *server) getRevision(r *request) (reply, error) {
 	})
 }
 
-func (s *server) compareRevisions(r *request) (reply, error) {
+func (s revisionHandlers) compareRevisions(r *request) (reply, error) {
 	device, from, err := s.revision(r)
 	if err != nil {
 		return reply{}, err
@@ -123,7 +128,7 @@ func wireChange(change stconfig.Change) api.KeyChange {
 	return api.KeyChange{Key: change.Key.String(), From: change.From.JSON(), To: change.To.JSON()}
 }
 
-func (s *server) restoreRevision(r *request) (reply, error) {
+func (s revisionHandlers) restoreRevision(r *request) (reply, error) {
 	device, number, err := s.revision(r)
 	if err != nil {
 		return reply{}, err
@@ -158,7 +163,12 @@ func (s *server) restoreRevision(r *request) (reply, error) {
 
 // mayRestore checks that a user may consent to what they name, on the plan that a restore without consent gives:
 // while something is held, that one does nothing. The reply is there when nothing was held and it is done.
-func (s *server) mayRestore(r *request, id fleet.DeviceID, number int64, request plan.RestoreRequest) (reply, error) {
+func (s revisionHandlers) mayRestore(
+	r *request,
+	id fleet.DeviceID,
+	number int64,
+	request plan.RestoreRequest,
+) (reply, error) {
 	if r.who.May(auth.Consent) {
 		return reply{}, nil
 	}
@@ -174,7 +184,7 @@ func (s *server) mayRestore(r *request, id fleet.DeviceID, number int64, request
 	return reply{}, mayConsent(r.who, seen.Plan.Changes, request.Consent)
 }
 
-func (s *server) showRestored(r *request, restored plan.Restored) (reply, error) {
+func (s revisionHandlers) showRestored(r *request, restored plan.Restored) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -191,7 +201,7 @@ func (s *server) showRestored(r *request, restored plan.Restored) (reply, error)
 }
 
 // revision is the device and the number of the path.
-func (s *server) revision(r *request) (*fleet.Registered, int64, error) {
+func (s revisionHandlers) revision(r *request) (*fleet.Registered, int64, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return nil, 0, err

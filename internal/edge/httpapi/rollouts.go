@@ -30,7 +30,12 @@ type Rollouts interface {
 	Difference(ctx context.Context, generations []int64) (fleet.Difference, error)
 }
 
-func (s *server) rolloutRoutes() []route {
+type rolloutHandlers struct {
+	*base
+	Rollouts Rollouts
+}
+
+func (s rolloutHandlers) rolloutRoutes() []route {
 	const all, one = Prefix + "/rollouts", Prefix + "/rollouts/{rolloutID}"
 	detail, off := reflect.TypeFor[api.RolloutDetail](), s.Rollouts == nil
 	steer := func(verb, summary string, permission auth.Permission,
@@ -63,7 +68,7 @@ func (s *server) rolloutRoutes() []route {
 	}
 }
 
-func (s *server) listRollouts(r *request) (reply, error) {
+func (s rolloutHandlers) listRollouts(r *request) (reply, error) {
 	q, registry, err := s.listAsked(r)
 	if err != nil {
 		return reply{}, err
@@ -83,7 +88,7 @@ func (s *server) listRollouts(r *request) (reply, error) {
 	})
 }
 
-func (s *server) getRollout(r *request) (reply, error) {
+func (s rolloutHandlers) getRollout(r *request) (reply, error) {
 	id, err := r.number("rolloutID")
 	if err != nil {
 		return reply{}, err
@@ -95,7 +100,7 @@ func (s *server) getRollout(r *request) (reply, error) {
 	return s.showRollout(r, rollout)
 }
 
-func (s *server) steer(r *request, verb string, do func(Rollouts, context.Context, int64) (fleet.Rollout,
+func (s rolloutHandlers) steer(r *request, verb string, do func(Rollouts, context.Context, int64) (fleet.Rollout,
 	error)) (reply, error) {
 	id, err := r.number("rolloutID")
 	if err != nil {
@@ -114,7 +119,7 @@ func (s *server) steer(r *request, verb string, do func(Rollouts, context.Contex
 	return s.showRollout(r, rollout)
 }
 
-func (s *server) putRolloutWaves(r *request) (reply, error) {
+func (s rolloutHandlers) putRolloutWaves(r *request) (reply, error) {
 	body, err := decode[api.RolloutWaves](r)
 	if err != nil {
 		return reply{}, err
@@ -138,7 +143,7 @@ func noRollout(id int64, err error) error {
 	}
 }
 
-func (s *server) showRollout(r *request, rollout fleet.Rollout) (reply, error) {
+func (s rolloutHandlers) showRollout(r *request, rollout fleet.Rollout) (reply, error) {
 	detail, err := s.wireRolloutDetail(r, rollout)
 	if err != nil {
 		return reply{}, err
@@ -146,7 +151,7 @@ func (s *server) showRollout(r *request, rollout fleet.Rollout) (reply, error) {
 	return show(detail)
 }
 
-func (s *server) wireRolloutDetail(r *request, rollout fleet.Rollout) (api.RolloutDetail, error) {
+func (s rolloutHandlers) wireRolloutDetail(r *request, rollout fleet.Rollout) (api.RolloutDetail, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return api.RolloutDetail{}, err

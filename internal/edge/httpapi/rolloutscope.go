@@ -9,7 +9,7 @@ import (
 )
 
 // rolloutsFor are all rollouts that the caller may know of, newest first.
-func (s *server) rolloutsFor(ctx context.Context) ([]fleet.Rollout, error) {
+func (s rolloutHandlers) rolloutsFor(ctx context.Context) ([]fleet.Rollout, error) {
 	all, err := s.Rollouts.Rollouts(ctx)
 	if err != nil || fleet.ScopeIn(ctx).Whole() {
 		return all, err
@@ -30,7 +30,7 @@ func (s *server) rolloutsFor(ctx context.Context) ([]fleet.Rollout, error) {
 }
 
 // rolloutFor is a rollout as the caller sees it; not_found where no member of it is inside.
-func (s *server) rolloutFor(ctx context.Context, id int64) (fleet.Rollout, error) {
+func (s rolloutHandlers) rolloutFor(ctx context.Context, id int64) (fleet.Rollout, error) {
 	whole, err := s.Rollouts.Rollout(ctx, id)
 	if err != nil {
 		return whole, err
@@ -39,7 +39,7 @@ func (s *server) rolloutFor(ctx context.Context, id int64) (fleet.Rollout, error
 }
 
 // rolloutSeen is the part of a rollout that the caller sees; not_found where no member of it is inside.
-func (s *server) rolloutSeen(ctx context.Context, whole fleet.Rollout) (fleet.Rollout, error) {
+func (s rolloutHandlers) rolloutSeen(ctx context.Context, whole fleet.Rollout) (fleet.Rollout, error) {
 	if fleet.ScopeIn(ctx).Whole() {
 		return whole, nil
 	}
@@ -55,7 +55,7 @@ func (s *server) rolloutSeen(ctx context.Context, whole fleet.Rollout) (fleet.Ro
 }
 
 // maySteer checks that all members of a rollout are inside: steering it steers all of them.
-func (s *server) maySteer(r *request, id int64) error {
+func (s rolloutHandlers) maySteer(r *request, id int64) error {
 	if r.who.Scope.Whole() {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (s *server) maySteer(r *request, id int64) error {
 }
 
 // differenceSeen is what some generations changed together, as the caller sees it.
-func (s *server) differenceSeen(ctx context.Context, carries []int64) (fleet.Difference, error) {
+func (s rolloutHandlers) differenceSeen(ctx context.Context, carries []int64) (fleet.Difference, error) {
 	difference, err := s.Rollouts.Difference(ctx, carries)
 	if err != nil || fleet.ScopeIn(ctx).Whole() {
 		return difference, err

@@ -146,22 +146,6 @@ func (s *server) permit(r *http.Request, permission auth.Permission) (auth.Princ
 	return who, nil
 }
 
-// roleOf says whose role does not do.
-func roleOf(who auth.Principal) string {
-	if who.Session != "" {
-		return "your role, " + string(who.Role) + ","
-	}
-	return "this token's role, " + string(who.Role) + ","
-}
-
-// howToGet is the beginning of a hint that ends with a role.
-func howToGet(who auth.Principal) string {
-	if who.Session != "" {
-		return "Ask an administrator for the role "
-	}
-	return "Use a token with the role "
-}
-
 func roleMissing(who auth.Principal, permission auth.Permission, what string) error {
 	switch {
 	case who.Credential == auth.CredentialEnrollKey:
@@ -171,12 +155,12 @@ func roleMissing(who auth.Principal, permission auth.Permission, what string) er
 		return &fleet.Error{Code: fleet.CodeForbidden, Message: "only an enrol key may do that",
 			Hint: "Register the device with PUT " + Prefix + "/devices/{deviceID}, or make an enrol key."}
 	}
-	hint := howToGet(who) + string(permission.Needs())
+	hint := who.HowToGet() + string(permission.Needs())
 	if permission.Needs() != fleet.RoleAdmin { // there is none higher
 		hint += " or higher"
 	}
 	return &fleet.Error{
-		Code: fleet.CodeForbidden, Message: roleOf(who) + " " + what, Hint: hint + ".",
+		Code: fleet.CodeForbidden, Message: who.RoleInWords() + " " + what, Hint: hint + ".",
 	}
 }
 

@@ -89,7 +89,7 @@ func (s *server) mayReach(r *request, rt route) error {
 // scopedRegistry gives every caller the part of the registry that is in their scope.
 type scopedRegistry struct {
 	whole Registry
-	views fleet.Views
+	parts *fleet.Views
 }
 
 func (v *scopedRegistry) Registry(ctx context.Context) (*fleet.Registry, error) {
@@ -97,11 +97,11 @@ func (v *scopedRegistry) Registry(ctx context.Context) (*fleet.Registry, error) 
 	if err != nil {
 		return nil, err
 	}
-	return v.views.Of(ctx, registry), nil
+	return v.parts.Of(ctx, registry), nil
 }
 
 // wholeRegistry is for what is computed of the whole fleet before a part of it is shown.
-func (s *server) wholeRegistry(ctx context.Context) (*fleet.Registry, error) {
+func (s *base) wholeRegistry(ctx context.Context) (*fleet.Registry, error) {
 	return s.Registry.Registry(fleet.WithScope(ctx, fleet.Scope{}))
 }
 
@@ -111,7 +111,7 @@ func asCaller(ctx context.Context, who auth.Principal) context.Context {
 }
 
 // insideOf tells the devices that the caller may know of.
-func (s *server) insideOf(ctx context.Context) (func(fleet.DeviceID) bool, error) {
+func (s *base) insideOf(ctx context.Context) (func(fleet.DeviceID) bool, error) {
 	if fleet.ScopeIn(ctx).Whole() {
 		return func(fleet.DeviceID) bool { return true }, nil
 	}
@@ -123,7 +123,7 @@ func (s *server) insideOf(ctx context.Context) (func(fleet.DeviceID) bool, error
 }
 
 // tagsFor are the tags of a template, or of all that there is, as the caller sees them.
-func (s *server) tagsFor(ctx context.Context, tags []fleet.Tag) ([]fleet.Tag, error) {
+func (s *base) tagsFor(ctx context.Context, tags []fleet.Tag) ([]fleet.Tag, error) {
 	whole, err := s.wholeRegistry(ctx)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (s *server) tagsFor(ctx context.Context, tags []fleet.Tag) ([]fleet.Tag, er
 }
 
 // conditionOnTags is the condition of a write to the tags of a template, or of all that there is.
-func (s *server) conditionOnTags(r *request) (func(fleet.Found) error, error) {
+func (s *base) conditionOnTags(r *request) (func(fleet.Found) error, error) {
 	whole, err := s.wholeRegistry(r.Context())
 	return condition(r, func(is fleet.Found) any { return wireTags(whole.TagsWithin(r.who.Scope, is.Tags)) }), err
 }

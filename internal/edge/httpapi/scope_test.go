@@ -444,7 +444,7 @@ func TestAnEventOfADeviceOutsideReachedAScopedStream(t *testing.T) {
 
 func TestAStreamOutlivedItsExpiredToken(t *testing.T) {
 	w := newRoomy(t)
-	w.api.streaming.heartbeat = 5 * time.Millisecond
+	w.api.events.streaming.heartbeat = 5 * time.Millisecond
 	secret, _, err := w.api.Tokens.Create(t.Context(), fleet.Token{Name: "brief", Role: fleet.RoleViewer,
 		Scope: fleet.ScopeOf([]fleet.Tag{"in"}), ExpiresAt: time.Now().Add(500 * time.Millisecond)})
 	if err != nil {

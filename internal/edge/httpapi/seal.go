@@ -17,7 +17,12 @@ type Sealing interface {
 	RotateSeal(ctx context.Context) error
 }
 
-func (s *server) sealRoutes() []route {
+type sealHandlers struct {
+	*base
+	Sealing Sealing
+}
+
+func (s sealHandlers) sealRoutes() []route {
 	reply := reflect.TypeFor[api.Seal]()
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/seal", name: "getSeal",
@@ -30,12 +35,12 @@ func (s *server) sealRoutes() []route {
 	}
 }
 
-func (s *server) getSeal(*request) (reply, error) {
+func (s sealHandlers) getSeal(*request) (reply, error) {
 	now := s.Sealing.Seal()
 	return show(api.Seal{Key: now.Key, Older: append([]string{}, now.Older...), Trouble: now.Trouble})
 }
 
-func (s *server) rotateSeal(r *request) (reply, error) {
+func (s sealHandlers) rotateSeal(r *request) (reply, error) {
 	if err := s.Sealing.RotateSeal(r.Context()); err != nil {
 		return reply{}, err
 	}

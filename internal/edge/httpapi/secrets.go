@@ -22,7 +22,12 @@ type Secrets interface {
 	DeleteSecret(ctx context.Context, name string) error
 }
 
-func (s *server) secretRoutes() []route {
+type secretHandlers struct {
+	*base
+	Secrets Secrets
+}
+
+func (s secretHandlers) secretRoutes() []route {
 	const all, one = Prefix + "/secrets", Prefix + "/secrets/{secret}"
 	off := s.Secrets == nil
 	return []route{
@@ -40,7 +45,7 @@ func (s *server) secretRoutes() []route {
 	}
 }
 
-func (s *server) listSecrets(r *request) (reply, error) {
+func (s secretHandlers) listSecrets(r *request) (reply, error) {
 	secrets, err := s.Secrets.Secrets(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -61,7 +66,7 @@ func wireSecret(secret fleet.StoredSecret) api.Secret {
 	return out
 }
 
-func (s *server) putSecret(r *request) (reply, error) {
+func (s secretHandlers) putSecret(r *request) (reply, error) {
 	body, err := decode[api.PutSecret](r)
 	if err != nil {
 		return reply{}, err
@@ -125,7 +130,7 @@ func secretTags(names []string) (*[]fleet.Tag, error) {
 	return &tags, nil
 }
 
-func (s *server) deleteSecret(r *request) (reply, error) {
+func (s secretHandlers) deleteSecret(r *request) (reply, error) {
 	err := s.Secrets.DeleteSecret(r.Context(), r.segment("secret"))
 	if fleet.CodeOf(err) == fleet.CodeNotFound {
 		return reply{}, &fleet.Error{Code: fleet.CodeNotFound, Message: "there is no secret of that name", Hint: "GET " +

@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
 	"muster/internal/edge/auth"
 	"muster/internal/fleet"
-	"muster/internal/logkey"
 )
 
 // Prefix is where the API lives.
@@ -35,53 +35,74 @@ type Authenticator interface {
 	Authenticate(r *http.Request) (auth.Principal, error)
 }
 
-// Options is what the API stands on. Where something is nil, the routes that need it answer 503; Log, Registry and
+// Options is what the API stands on. Where an interface is nil, the routes that need it answer 503; Log, Registry and
 // Auth are always needed.
 type Options struct {
-	Log      *slog.Logger
-	Registry Registry
+	Common
 	Views
 	People
 	Service
-	Changes      Changes
-	Versions     TemplateHistory
-	Settings     Settings
+	Devices
+	Templates
+	Web
+	Rollouts Rollouts
+	EventLog EventLog
+	Events   Events // whose closing ends the streams: do that before the server is shut down
+}
+
+// Common is what routes of all nouns use.
+type Common struct {
+	Log      *slog.Logger
+	Registry Registry
+	// Parts are the parts of the registry by scope, shared with others who make them; nil: a cache of its own.
+	Parts   *fleet.Views
+	Auth    Authenticator
+	Changes Changes
+	Audit   Audit  // nil: what is no write of the store leaves no trace
+	Memory  Memory // of routes whose answers may be large; nil: there is none
+	// Measured is told how long each request took, by the operation's name in the OpenAPI document; not of event streams.
+	// Nil: it is not measured.
+	Measured func(operation string, status int, took time.Duration)
+}
+
+// Devices is what is known of single devices, and what is asked of them.
+type Devices struct {
 	Mirror       Mirror
-	Logs         Logs // nil: daemons are not asked
+	Logs         Logs  // nil: daemons are not asked
+	Disks        Disks // nil: nobody tells of disks
 	Trust        Trust
 	Plans        Plans
 	Reasons      Reasons
 	Consents     Consents
-	WhatIf       WhatIf
-	Audit        Audit // nil: what is no write of the store leaves no trace
-	Rollouts     Rollouts
 	Revisions    Revisions
 	Pending      Pending
 	OrderRunner  OrderRunner  // nil: no orders are given to daemons
 	OrderRecords OrderRecords // set where OrderRunner is
-	Secrets      Secrets
-	Disks        Disks  // nil: nobody tells of disks
-	Memory       Memory // of routes whose answers may be large; nil: there is none
-	Checker      Checker
-	Evaluator    Evaluator
-	EventLog     EventLog
-	Events       Events // whose closing ends the streams: do that before the server is shut down
-	Auth         Authenticator
-	PublicURL    *url.URL // that people reach the server by; nil: it is not known
-	Console      fs.FS    // the browser console; nil: the pages log people in and out, and nothing more
-	Manual       Manual   // nil: there is none
+}
 
-	// Measured is told how long each request took, by the operation's name in the OpenAPI document; not of event streams.
-	// Nil: it is not measured.
-	Measured func(operation string, status int, took time.Duration)
+// Templates is what people decide about the fleet.
+type Templates struct {
+	Versions  TemplateHistory
+	Checker   Checker
+	Evaluator Evaluator
+	WhatIf    WhatIf
+	Secrets   Secrets
+	Settings  Settings
+	// Ceiling is the mode that the server was started with: where it is stricter than what a user sets, the answer
+	// says so. Blank: on.
+	Ceiling fleet.Mode
+}
+
+// Web is how the server is reached, and what browsers see of it.
+type Web struct {
+	PublicURL *url.URL // that people reach the server by; nil: it is not known
+	Console   fs.FS    // the browser console; nil: the pages log people in and out, and nothing more
+	Manual    Manual   // nil: there is none
 	// TrustedProxies say by X-Forwarded-For which client they send a request for.
 	TrustedProxies []netip.Prefix
 	// AllowedHosts are names, without port, that the server may be called by in a Host header, besides localhost, the
 	// loopback addresses and the address that a connection came in on.
 	AllowedHosts []string
-	// Ceiling is the mode that the server was started with: where it is stricter than what a user sets, the answer
-	// says so. Blank: on.
-	Ceiling fleet.Mode
 }
 
 // Views are what is shown of many devices at once.
@@ -101,7 +122,7 @@ type People struct {
 	Users       Users
 	Sessions    Sessions
 	LoginLinks  LoginLinks
-	Enrollments Enrollments
+	Enrollments Enrolling
 	SignOn      SignOn // nil: there is no single sign-on
 }
 
@@ -120,22 +141,20 @@ type Service struct {
 
 // server answers the REST API.
 type server struct {
+	*base
 	Options
-	log         *slog.Logger
 	mux         *http.ServeMux
 	routes      []route
 	methods     map[string][]string // of every path pattern
 	hosts       map[string]bool
 	crossOrigin *http.CrossOriginProtection
-	streaming   streaming
-	streams     callerLimit   // of event streams, by the name of the token
 	patience    time.Duration // see writePatience
-	whatIfs     chan struct{} // holds a token for each that is under way
-	evaluations chan struct{} // likewise
-	plans       chan struct{} // likewise
-
-	verifications chan struct{} // likewise
-	openAPI       func() reply  // encoded when it is asked for first
+	openAPI     func() reply  // encoded when it is asked for first
+	// Handlers whose parts other handlers use.
+	settings settingHandlers
+	rollouts rolloutHandlers
+	health   healthHandlers
+	events   *eventHandlers
 }
 
 // New is the handler of every path of the API; it starts nothing.
@@ -143,21 +162,14 @@ func New(options Options) http.Handler { return newServer(options) }
 
 func newServer(options Options) *server {
 	s := &server{
-		Options:       options,
-		log:           options.Log.With(logkey.Component, "httpapi"),
-		mux:           http.NewServeMux(),
-		methods:       map[string][]string{},
-		streaming:     streamTimes,
-		streams:       callerLimit{most: streamsPerToken},
-		patience:      writePatience,
-		whatIfs:       make(chan struct{}, maxWhatIfs),
-		evaluations:   make(chan struct{}, maxEvaluations),
-		plans:         make(chan struct{}, maxPlans),
-		verifications: make(chan struct{}, 1),
-		hosts:         allowedHosts(options.AllowedHosts),
-		crossOrigin:   http.NewCrossOriginProtection(),
+		base:        newBase(options),
+		Options:     options,
+		mux:         http.NewServeMux(),
+		methods:     map[string][]string{},
+		patience:    writePatience,
+		hosts:       allowedHosts(options.AllowedHosts),
+		crossOrigin: http.NewCrossOriginProtection(),
 	}
-	s.Registry = &scopedRegistry{whole: options.Registry}
 	s.routes = s.allRoutes()
 	for _, rt := range s.routes {
 		s.register(rt)
@@ -168,23 +180,59 @@ func newServer(options Options) *server {
 	return s
 }
 
+// allRoutes joins the routes of all nouns. The handlers of a noun have only what they call.
 func (s *server) allRoutes() []route {
-	var all []route
-	for _, of := range []func() []route{
-		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.diskRoutes, s.trustRoutes, s.planRoutes, s.whyRoutes,
-		s.consentRoutes, s.whatIfRoutes, s.differenceRoutes,
-		s.changeRoutes, s.fleetRoutes, s.rolloutRoutes, s.revisionRoutes,
-		s.settingRoutes, s.rootRoutes, s.varsRoutes, s.templateRoutes, s.templateHistoryRoutes,
-		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.folderStandingRoutes, s.fileRoutes, s.shareRoutes,
-		s.eventRoutes, s.tokenRoutes, s.userRoutes,
-		s.sessionRoutes,
-		s.loginLinkRoutes, s.signOnRoutes, s.secretRoutes, s.sealRoutes, s.demoRoutes, s.versionRoutes,
-		s.auditRoutes, s.enrollmentRoutes,
-		s.pendingRoutes, s.orderRoutes, s.inventoryRoutes, s.waitingRoutes,
-		s.overviewRoutes, s.rollupRoutes, s.historyRoutes, s.stopRoutes, s.metricRoutes,
-		s.healthRoutes, s.openAPIRoutes,
-	} {
-		all = append(all, of()...)
-	}
-	return all
+	b, o := s.base, s.Options
+	s.settings = settingHandlers{base: b, Settings: o.Settings, Ceiling: o.Ceiling}
+	s.rollouts = rolloutHandlers{base: b, Rollouts: o.Rollouts}
+	s.health = healthHandlers{Health: o.Health}
+	templates := templateHandlers{base: b, Checker: o.Checker, Evaluator: o.Evaluator, Versions: o.Versions,
+		evaluations: newTurns(maxEvaluations)}
+	planning := planningHandlers{templateHandlers: templates, WhatIf: o.WhatIf, Inventory: o.Inventory,
+		turns: newTurns(maxWhatIfs)}
+	s.events = &eventHandlers{rolloutHandlers: s.rollouts, Events: o.Events, EventLog: o.EventLog, States: o.States,
+		Inventory: o.Inventory, streaming: streamTimes, streams: callerLimit{most: streamsPerToken}, permit: s.permit}
+	folders := folderHandlers{base: b, Folders: o.Folders, Shares: o.Shares, Mirror: o.Mirror}
+	return slices.Concat(
+		deviceHandlers{base: b}.deviceRoutes(),
+		mirrorHandlers{base: b, Mirror: o.Mirror}.mirrorRoutes(),
+		stateHandlers{base: b, States: o.States, Folders: o.Folders, Inventory: o.Inventory}.stateRoutes(),
+		diskHandlers{base: b, Disks: o.Disks}.diskRoutes(),
+		trustHandlers{base: b, Trust: o.Trust}.trustRoutes(),
+		s.planRoutes(),
+		whyHandlers{base: b, Reasons: o.Reasons}.whyRoutes(),
+		s.consentRoutes(),
+		planning.whatIfRoutes(), planning.differenceRoutes(), planning.changeRoutes(), planning.fleetRoutes(),
+		s.rollouts.rolloutRoutes(),
+		revisionHandlers{base: b, Revisions: o.Revisions}.revisionRoutes(),
+		s.settings.settingRoutes(), s.settings.rootRoutes(),
+		varsHandlers{base: b}.varsRoutes(),
+		templates.templateRoutes(), templates.templateHistoryRoutes(), templates.evaluateRoutes(),
+		tagHandlers{base: b}.tagRoutes(),
+		folders.folderRoutes(), folders.folderStandingRoutes(),
+		fileHandlers{base: b, Files: o.Files, Logs: o.Logs, Shares: o.Shares}.fileRoutes(),
+		folders.shareRoutes(),
+		s.events.eventRoutes(),
+		tokenHandlers{base: b, Tokens: o.Tokens}.tokenRoutes(),
+		userHandlers{base: b, Users: o.Users}.userRoutes(),
+		s.sessionRoutes(), loginLinkHandlers{LoginLinks: o.LoginLinks}.loginLinkRoutes(), s.signOnRoutes(),
+		secretHandlers{base: b, Secrets: o.Secrets}.secretRoutes(),
+		sealHandlers{base: b, Sealing: o.Sealing}.sealRoutes(),
+		demoHandlers{base: b, Demo: o.Demo}.demoRoutes(),
+		versionHandlers{Build: o.Build}.versionRoutes(),
+		auditHandlers{base: b, Audit: o.Audit, verifications: make(chan struct{}, 1)}.auditRoutes(),
+		enrollmentHandlers{base: b, Enrollments: o.Enrollments}.enrollmentRoutes(),
+		enrollKeyHandlers{base: b, Keys: o.Enrollments}.enrollKeyRoutes(),
+		claimHandlers{base: b, Claims: o.Enrollments}.claimRoutes(),
+		pendingHandlers{base: b, Pending: o.Pending}.pendingRoutes(),
+		orderHandlers{base: b, OrderRunner: o.OrderRunner, OrderRecords: o.OrderRecords}.orderRoutes(),
+		inventoryHandlers{base: b, Inventory: o.Inventory}.inventoryRoutes(),
+		s.waitingRoutes(), s.overviewRoutes(),
+		folders.rollupRoutes(),
+		historyHandlers{base: b, History: o.History}.historyRoutes(),
+		s.settings.stopRoutes(),
+		metricHandlers{Metrics: o.Metrics}.metricRoutes(),
+		s.health.healthRoutes(),
+		s.openAPIRoutes(),
+	)
 }

@@ -39,7 +39,13 @@ type Settings interface {
 	DatedStop(ctx context.Context, stop fleet.ModeStop) fleet.ModeStop
 }
 
-func (s *server) settingRoutes() []route {
+type settingHandlers struct {
+	*base
+	Settings Settings
+	Ceiling  fleet.Mode
+}
+
+func (s settingHandlers) settingRoutes() []route {
 	const device, all = Prefix + "/devices/{deviceID}/settings", Prefix + "/configurator"
 	settings, put := reflect.TypeFor[api.DeviceSettings](), reflect.TypeFor[api.PutMode]()
 	switched := reflect.TypeFor[api.ModeSwitched]()
@@ -60,7 +66,7 @@ func (s *server) settingRoutes() []route {
 	}
 }
 
-func (s *server) getDeviceSettings(r *request) (reply, error) {
+func (s settingHandlers) getDeviceSettings(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -68,7 +74,7 @@ func (s *server) getDeviceSettings(r *request) (reply, error) {
 	return show(wireSettings(device.Settings))
 }
 
-func (s *server) putDeviceSettings(r *request) (reply, error) {
+func (s settingHandlers) putDeviceSettings(r *request) (reply, error) {
 	if _, err := s.registered(r); err != nil {
 		return reply{}, err
 	}
@@ -97,24 +103,6 @@ func (s *server) putDeviceSettings(r *request) (reply, error) {
 		Message: "the settings are being changed by others all the time"}
 }
 
-// stops tells a mode that allows no more than the one that is in force, and no writing in any case.
-func stops(now, mode fleet.Mode) bool {
-	return mode != fleet.ModeOn && fleet.Strictest(mode, now) == mode
-}
-
-// mayChange checks that a user may change a setting: an operator may stop Muster, and nothing else.
-func mayChange(who auth.Principal, stops bool) error {
-	if stops || who.May(auth.WriteSettings) {
-		return nil
-	}
-	return &fleet.Error{
-		Code: fleet.CodeForbidden, Message: roleOf(who) +
-			" may only make a mode stricter: observe, or paused",
-		Hint: howToGet(who) + string(auth.WriteSettings.Needs()) +
-			" to have Muster go on, or watch again what is paused, or to change another setting.",
-	}
-}
-
 // notKept makes a warning of the error that a mode is in force and could not be kept: whoever stops Muster did stop
 // it.
 func notKept(err error) (warning string, failed error) {
@@ -126,7 +114,7 @@ func notKept(err error) (warning string, failed error) {
 }
 
 // warned adds to a warning that a mode is not in force, because the server was started with a stricter one.
-func (s *server) warned(mode fleet.Mode, warning string) string {
+func (s settingHandlers) warned(mode fleet.Mode, warning string) string {
 	if s.Ceiling == "" || fleet.Strictest(mode, s.Ceiling) == mode {
 		return warning
 	}
@@ -136,7 +124,7 @@ func (s *server) warned(mode fleet.Mode, warning string) string {
 }
 
 // switched is warned for a body that may say nothing about the mode.
-func (s *server) switched(body api.PutDeviceSettings, warning string) string {
+func (s settingHandlers) switched(body api.PutDeviceSettings, warning string) string {
 	if body.Mode == nil {
 		return warning
 	}
@@ -146,7 +134,7 @@ func (s *server) switched(body api.PutDeviceSettings, warning string) string {
 var errMoved = errors.New("the settings changed since they were read")
 
 // changeSettings lays a body over the settings as they are; errMoved when another request was faster.
-func (s *server) changeSettings(r *request, body api.PutDeviceSettings) (fleet.DeviceSettings, error) {
+func (s settingHandlers) changeSettings(r *request, body api.PutDeviceSettings) (fleet.DeviceSettings, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return fleet.DeviceSettings{}, err
@@ -157,7 +145,7 @@ func (s *server) changeSettings(r *request, body api.PutDeviceSettings) (fleet.D
 		return fleet.DeviceSettings{}, err
 	}
 	only := body == api.PutDeviceSettings{Mode: body.Mode} && body.Mode != nil
-	if err := mayChange(r.who, only && stops(read.Mode, settings.Mode)); err != nil {
+	if err := r.who.MayChangeSetting(only && settings.Mode.Stops(read.Mode)); err != nil {
 		return fleet.DeviceSettings{}, err
 	}
 	return s.Settings.PutDeviceSettings(r.Context(), device.ID, settings, func(current *fleet.DeviceSettings) error {
@@ -217,7 +205,7 @@ func quietFrom(seconds int64) (time.Duration, error) {
 	return time.Duration(seconds) * time.Second, nil
 }
 
-func (s *server) getConfigurator(r *request) (reply, error) {
+func (s settingHandlers) getConfigurator(r *request) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -226,12 +214,16 @@ func (s *server) getConfigurator(r *request) (reply, error) {
 	return show(api.ModeSwitched{ModeSetting: api.ModeSetting{Mode: string(mode)}, Warning: s.warned(mode, "")})
 }
 
-func (s *server) putConfigurator(r *request) (reply, error) {
+func (s settingHandlers) putConfigurator(r *request) (reply, error) {
 	now := func(registry *fleet.Registry) fleet.Mode { return registry.Mode }
 	return s.putMode(r, now, func(mode fleet.Mode) error { return s.Settings.PutFleetMode(r.Context(), mode) })
 }
 
-func (s *server) putMode(r *request, now func(*fleet.Registry) fleet.Mode, put func(fleet.Mode) error) (reply, error) {
+func (s settingHandlers) putMode(
+	r *request,
+	now func(*fleet.Registry) fleet.Mode,
+	put func(fleet.Mode) error,
+) (reply, error) {
 	body, err := decode[api.PutMode](r)
 	if err != nil {
 		return reply{}, err
@@ -251,14 +243,14 @@ func (s *server) putMode(r *request, now func(*fleet.Registry) fleet.Mode, put f
 }
 
 // switchMode sets a mode if the caller may.
-func (s *server) switchMode(
+func (s settingHandlers) switchMode(
 	r *request, text string, now fleet.Mode, put func(fleet.Mode) error,
 ) (api.ModeSwitched, error) {
 	mode, err := fleet.ParseMode(text)
 	if err != nil {
 		return api.ModeSwitched{}, err
 	}
-	if err := mayChange(r.who, stops(now, mode)); err != nil {
+	if err := r.who.MayChangeSetting(mode.Stops(now)); err != nil {
 		return api.ModeSwitched{}, err
 	}
 	warning, err := notKept(put(mode))

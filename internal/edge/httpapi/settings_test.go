@@ -101,7 +101,7 @@ func (u unkept) PutDeviceSettings(_ context.Context, _ fleet.DeviceID, settings 
 func TestAModeThatIsInForceIsASuccessWithAWarning(t *testing.T) {
 	w := newWorld(t)
 	w.device(idA, "one")
-	w.api.Settings = unkept{}
+	w.with(func(o *Options) { o.Settings = unkept{} })
 	device := "/devices/" + string(idA) + "/settings"
 	for path, want := range map[string]string{
 		"/configurator":       `{"mode":"observe","warning":"it is in force. A restart forgets it."}`,
@@ -118,7 +118,7 @@ func TestAModeThatIsInForceIsASuccessWithAWarning(t *testing.T) {
 func TestAModeThatTheServerWasStartedAgainstIsWarnedOf(t *testing.T) {
 	w := newWorld(t)
 	w.device(idA, "one")
-	w.api.Ceiling = fleet.ModeObserve
+	w.with(func(o *Options) { o.Ceiling = fleet.ModeObserve })
 	if got := w.get(Prefix + "/configurator"); !strings.HasPrefix(got, `{"mode":"on","warning":"`) {
 		t.Errorf("got %s, want a warning that on is not in force", got)
 	}

@@ -27,7 +27,7 @@ const (
 	maxOneSided   = 10_000 // shares of one answer
 )
 
-func (s *server) shareRoutes() []route {
+func (s folderHandlers) shareRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/folders/{folderID}/shares", name: "listFolderShares",
 			permission: auth.Read, query: []parameter{limitParam, afterParam},
@@ -44,7 +44,7 @@ func (s *server) shareRoutes() []route {
 	}
 }
 
-func (s *server) listFolderShares(r *request) (reply, error) {
+func (s folderHandlers) listFolderShares(r *request) (reply, error) {
 	folder, err := r.folderID()
 	if err != nil {
 		return reply{}, err
@@ -118,7 +118,7 @@ func connectedWord(peer view.SharePeer) string {
 	return "no"
 }
 
-func (s *server) listOneSidedShares(r *request) (out reply, err error) {
+func (s folderHandlers) listOneSidedShares(r *request) (out reply, err error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -164,7 +164,7 @@ func showOneSided(r *request, q listQuery, all []view.OneSidedShare) (reply, err
 	})
 }
 
-func (s *server) getFolderMatrix(r *request) (reply, error) {
+func (s folderHandlers) getFolderMatrix(r *request) (reply, error) {
 	q, registry, err := s.listAsked(r)
 	if err != nil {
 		return reply{}, err

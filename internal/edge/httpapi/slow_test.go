@@ -179,7 +179,7 @@ func TestASlowReaderGoesOnWhereItWasCut(t *testing.T) {
 
 func TestEventStreamsPerTokenAreBounded(t *testing.T) {
 	w, _, server := streamed(t)
-	w.api.streams.most = 2
+	w.api.events.streams.most = 2
 	first := w.open(server, "", "")
 	w.open(server, "", "")
 	p := w.problem(http.StatusTooManyRequests, call{method: http.MethodGet, path: Prefix + "/events",

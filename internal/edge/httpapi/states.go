@@ -25,7 +25,14 @@ var (
 	configurationParam = statesParam("configuration", ofStates, fleet.Configurations())
 )
 
-func (s *server) stateRoutes() []route {
+type stateHandlers struct {
+	*base
+	Folders   Folders
+	States    States
+	Inventory Inventory
+}
+
+func (s stateHandlers) stateRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/state", name: "getDeviceState",
 			summary:    "How Muster stands with a device, why, and what comes next",
@@ -63,7 +70,7 @@ func (q stateQuery) picks(state fleet.State) bool {
 		(len(q.configurations) == 0 || slices.Contains(q.configurations, state.Configuration))
 }
 
-func (s *server) getState(r *request) (reply, error) {
+func (s stateHandlers) getState(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -78,7 +85,7 @@ func (s *server) getState(r *request) (reply, error) {
 	return show(wireStateWith(state, s.Folders.WorstFolder(r.Context(), device.ID)))
 }
 
-func (s *server) listStates(r *request) (reply, error) {
+func (s stateHandlers) listStates(r *request) (reply, error) {
 	q, registry, err := s.listAsked(r)
 	if err != nil {
 		return reply{}, err

@@ -12,7 +12,11 @@ import (
 	"muster/internal/fleet"
 )
 
-func (s *server) tagRoutes() []route {
+type tagHandlers struct {
+	*base
+}
+
+func (s tagHandlers) tagRoutes() []route {
 	const all, one = Prefix + "/tags", Prefix + "/tags/{tag}"
 	names := reflect.TypeFor[[]string]()
 	params := []parameter{searchParam, tagParam, limitParam, afterParam}
@@ -31,7 +35,7 @@ func (s *server) tagRoutes() []route {
 	}
 }
 
-func (s *server) listTags(r *request) (reply, error) {
+func (s tagHandlers) listTags(r *request) (reply, error) {
 	q, registry, err := s.listAsked(r)
 	if err != nil {
 		return reply{}, err
@@ -46,7 +50,7 @@ func (s *server) listTags(r *request) (reply, error) {
 	})
 }
 
-func (s *server) deleteTag(r *request) (reply, error) {
+func (s tagHandlers) deleteTag(r *request) (reply, error) {
 	tag, err := r.tag()
 	if err != nil {
 		return reply{}, err
@@ -65,7 +69,7 @@ func (s *server) deleteTag(r *request) (reply, error) {
 	return s.showTagsFor(r, done.Tags)
 }
 
-func (s *server) showTagsFor(r *request, tags []fleet.Tag) (reply, error) {
+func (s *base) showTagsFor(r *request, tags []fleet.Tag) (reply, error) {
 	seen, err := s.tagsFor(r.Context(), tags)
 	if err != nil {
 		return reply{}, err
@@ -73,7 +77,7 @@ func (s *server) showTagsFor(r *request, tags []fleet.Tag) (reply, error) {
 	return show(wireTags(seen))
 }
 
-func (s *server) listTagDevices(r *request) (reply, error) {
+func (s tagHandlers) listTagDevices(r *request) (reply, error) {
 	tag, q, err := r.tagAndQuery()
 	if err != nil {
 		return reply{}, err
@@ -81,7 +85,7 @@ func (s *server) listTagDevices(r *request) (reply, error) {
 	return s.devicesWith(r, q, func(d *fleet.Registered) bool { return slices.Contains(d.Tags, tag) })
 }
 
-func (s *server) listTagTemplates(r *request) (reply, error) {
+func (s tagHandlers) listTagTemplates(r *request) (reply, error) {
 	tag, q, err := r.tagAndQuery()
 	if err != nil {
 		return reply{}, err

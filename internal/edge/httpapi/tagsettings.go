@@ -10,7 +10,7 @@ import (
 	"muster/internal/fleet"
 )
 
-func (s *server) rootRoutes() []route {
+func (s settingHandlers) rootRoutes() []route {
 	const roots, tag = Prefix + "/folder-roots", Prefix + "/tags/{tag}/settings"
 	const keys = Prefix + "/author-keys"
 	const protection = Prefix + "/tags/{tag}/protection"
@@ -51,7 +51,7 @@ func wireRoots(roots []string) api.FolderRoots {
 
 func shownRoots(roots *[]string) any { return wireRoots(*roots) }
 
-func (s *server) getFolderRoots(r *request) (reply, error) {
+func (s settingHandlers) getFolderRoots(r *request) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -59,7 +59,7 @@ func (s *server) getFolderRoots(r *request) (reply, error) {
 	return show(wireRoots(registry.Roots[""]))
 }
 
-func (s *server) putFolderRoots(r *request) (reply, error) {
+func (s settingHandlers) putFolderRoots(r *request) (reply, error) {
 	body, err := decode[api.PutFolderRoots](r)
 	if err != nil {
 		return reply{}, err
@@ -75,7 +75,7 @@ func (s *server) putFolderRoots(r *request) (reply, error) {
 }
 
 // tagAndRegistry is the tag of the request's path, and the registry now.
-func (s *server) tagAndRegistry(r *request) (fleet.Tag, *fleet.Registry, error) {
+func (s *base) tagAndRegistry(r *request) (fleet.Tag, *fleet.Registry, error) {
 	tag, err := r.tag()
 	if err != nil {
 		return "", nil, err
@@ -84,7 +84,7 @@ func (s *server) tagAndRegistry(r *request) (fleet.Tag, *fleet.Registry, error) 
 	return tag, registry, err
 }
 
-func (s *server) getTagSettings(r *request) (reply, error) {
+func (s settingHandlers) getTagSettings(r *request) (reply, error) {
 	tag, registry, err := s.tagAndRegistry(r)
 	if err != nil {
 		return reply{}, err
@@ -97,7 +97,7 @@ func (s *server) getTagSettings(r *request) (reply, error) {
 }
 
 // putTagSettings checks everything that the body asks for before it changes anything.
-func (s *server) putTagSettings(r *request) (reply, error) {
+func (s settingHandlers) putTagSettings(r *request) (reply, error) {
 	tag, err := r.tag()
 	if err != nil {
 		return reply{}, err
@@ -116,7 +116,9 @@ func (s *server) putTagSettings(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if err := mayChange(r.who, body.FolderRoots == nil && body.AuthorKeys == nil && body.QuietAfter == nil); err != nil {
+	if err := r.who.MayChangeSetting(
+		body.FolderRoots == nil && body.AuthorKeys == nil && body.QuietAfter == nil,
+	); err != nil {
 		return reply{}, err
 	}
 	out := api.TagSettingsStored{FolderRoots: wireRoots(registry.Roots[tag]),
@@ -166,7 +168,7 @@ func (s *server) putTagSettings(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s *server) getTagProtection(r *request) (reply, error) {
+func (s settingHandlers) getTagProtection(r *request) (reply, error) {
 	tag, registry, err := s.tagAndRegistry(r)
 	if err != nil {
 		return reply{}, err
@@ -174,7 +176,7 @@ func (s *server) getTagProtection(r *request) (reply, error) {
 	return show(api.TagProtection{Protected: registry.Protected[tag]})
 }
 
-func (s *server) putTagProtection(r *request) (reply, error) {
+func (s settingHandlers) putTagProtection(r *request) (reply, error) {
 	tag, err := r.tag()
 	if err != nil {
 		return reply{}, err

@@ -27,7 +27,15 @@ type Checker interface {
 	Contradictions(ctx context.Context, template fleet.TaggedTemplate) []string
 }
 
-func (s *server) templateRoutes() []route {
+type templateHandlers struct {
+	*base
+	Checker     Checker
+	Evaluator   Evaluator
+	Versions    TemplateHistory
+	evaluations turns
+}
+
+func (s templateHandlers) templateRoutes() []route {
 	const all, one, tags, tag = Prefix + "/templates", Prefix + "/templates/{templateID}", Prefix +
 		"/templates/{templateID}/tags", Prefix + "/templates/{templateID}/tags/{tag}"
 	template, body, names := reflect.TypeFor[api.Template](), reflect.TypeFor[api.PutTemplate](),
@@ -62,7 +70,7 @@ func (s *server) templateRoutes() []route {
 	}
 }
 
-func (s *server) listTemplates(r *request) (reply, error) {
+func (s templateHandlers) listTemplates(r *request) (reply, error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -71,7 +79,7 @@ func (s *server) listTemplates(r *request) (reply, error) {
 }
 
 // templatesWith is the list of the templates that also pass a condition of the path.
-func (s *server) templatesWith(r *request, q listQuery, passes func(*fleet.TaggedTemplate) bool) (reply, error) {
+func (s *base) templatesWith(r *request, q listQuery, passes func(*fleet.TaggedTemplate) bool) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -105,7 +113,7 @@ func beyondTemplate(cursor string, t *fleet.TaggedTemplate) (bool, error) {
 	return fleet.CompareTemplates(t.Template, place) > 0, nil
 }
 
-func (s *server) getTemplate(r *request) (reply, error) {
+func (s templateHandlers) getTemplate(r *request) (reply, error) {
 	template, err := s.stored(r)
 	if err != nil {
 		return reply{}, err
@@ -113,7 +121,7 @@ func (s *server) getTemplate(r *request) (reply, error) {
 	return show(wireTemplate(template.Template))
 }
 
-func (s *server) createTemplate(r *request) (reply, error) {
+func (s templateHandlers) createTemplate(r *request) (reply, error) {
 	template, err := s.readTemplate(r)
 	if err != nil {
 		return reply{}, err
@@ -138,7 +146,7 @@ func headerText(warnings []string) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-func (s *server) putTemplate(r *request) (reply, error) {
+func (s templateHandlers) putTemplate(r *request) (reply, error) {
 	old, err := s.stored(r) // an unknown ID is told before what is wrong with the body
 	if err != nil {
 		return reply{}, err
@@ -161,7 +169,7 @@ func (s *server) putTemplate(r *request) (reply, error) {
 }
 
 // readTemplate reads and checks a body as far as a template can be checked without a device.
-func (s *server) readTemplate(r *request) (fleet.Template, error) {
+func (s templateHandlers) readTemplate(r *request) (fleet.Template, error) {
 	body, err := decode[api.PutTemplate](r)
 	if err != nil {
 		return fleet.Template{}, err
@@ -190,7 +198,7 @@ func templateFrom(body api.PutTemplate) (fleet.Template, error) {
 	return template, template.Validate()
 }
 
-func (s *server) deleteTemplate(r *request) (reply, error) {
+func (s templateHandlers) deleteTemplate(r *request) (reply, error) {
 	id, err := r.templateID()
 	if err != nil {
 		return reply{}, err
@@ -199,7 +207,7 @@ func (s *server) deleteTemplate(r *request) (reply, error) {
 	return nothing(orNotFound(err, noTemplate(id)))
 }
 
-func (s *server) getTemplateSaver(r *request) (reply, error) {
+func (s templateHandlers) getTemplateSaver(r *request) (reply, error) {
 	template, err := s.stored(r)
 	if err != nil {
 		return reply{}, err
@@ -207,7 +215,7 @@ func (s *server) getTemplateSaver(r *request) (reply, error) {
 	return show(api.TemplateSaver{Name: template.SavedBy, Role: string(template.SavedRole)})
 }
 
-func (s *server) getTemplateTags(r *request) (reply, error) {
+func (s templateHandlers) getTemplateTags(r *request) (reply, error) {
 	template, err := s.stored(r)
 	if err != nil {
 		return reply{}, err
@@ -215,7 +223,7 @@ func (s *server) getTemplateTags(r *request) (reply, error) {
 	return show(wireTags(template.Tags))
 }
 
-func (s *server) tagTemplate(r *request) (reply, error) {
+func (s templateHandlers) tagTemplate(r *request) (reply, error) {
 	tagging, err := r.tagOfTemplate()
 	if err != nil {
 		return reply{}, err
@@ -248,7 +256,7 @@ func doubtfulTag(tag fleet.Tag) []string {
 	}
 }
 
-func (s *server) untagTemplate(r *request) (reply, error) {
+func (s templateHandlers) untagTemplate(r *request) (reply, error) {
 	tagging, err := r.tagOfTemplate()
 	if err != nil {
 		return reply{}, err
@@ -256,7 +264,7 @@ func (s *server) untagTemplate(r *request) (reply, error) {
 	return s.changeTagsOfTemplate(r, fleet.Edit{Untag: []fleet.Tagging{tagging}}, tagging.Template)
 }
 
-func (s *server) changeTagsOfTemplate(r *request, edit fleet.Edit, id int64) (reply, error) {
+func (s templateHandlers) changeTagsOfTemplate(r *request, edit fleet.Edit, id int64) (reply, error) {
 	check, err := s.conditionOnTags(r)
 	if err != nil {
 		return reply{}, err

@@ -21,7 +21,12 @@ type Tokens interface {
 	Delete(ctx context.Context, name string) error
 }
 
-func (s *server) tokenRoutes() []route {
+type tokenHandlers struct {
+	*base
+	Tokens Tokens
+}
+
+func (s tokenHandlers) tokenRoutes() []route {
 	const all, one = Prefix + "/tokens", Prefix + "/tokens/{name}"
 	return []route{
 		{method: http.MethodGet, path: all, name: "listTokens", summary: "All tokens by name, without their secrets",
@@ -40,7 +45,7 @@ func (s *server) tokenRoutes() []route {
 	}
 }
 
-func (s *server) listTokens(r *request) (reply, error) {
+func (s tokenHandlers) listTokens(r *request) (reply, error) {
 	tokens, err := s.Tokens.List(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -52,7 +57,7 @@ func (s *server) listTokens(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s *server) createToken(r *request) (reply, error) {
+func (s tokenHandlers) createToken(r *request) (reply, error) {
 	body, err := decode[api.CreateToken](r)
 	if err != nil {
 		return reply{}, err
@@ -123,7 +128,7 @@ func seconds(field string, given *int64) (time.Duration, error) {
 	return time.Duration(*given) * time.Second, nil
 }
 
-func (s *server) rotateToken(r *request) (reply, error) {
+func (s tokenHandlers) rotateToken(r *request) (reply, error) {
 	body, err := decode[api.RotateToken](r)
 	if err != nil {
 		return reply{}, err
@@ -147,7 +152,7 @@ func (s *server) rotateToken(r *request) (reply, error) {
 	return show(api.NewToken{Token: wireToken(token), Secret: secret})
 }
 
-func (s *server) deleteToken(r *request) (reply, error) {
+func (s tokenHandlers) deleteToken(r *request) (reply, error) {
 	name := r.segment("name")
 	return nothing(orNotFound(s.Tokens.Delete(r.Context(), name), noToken(name)))
 }

@@ -26,7 +26,7 @@ const (
 
 // traceRefusal leaves a refused request in the audit, also of a client that hung up. The answer does not wait for a
 // database that is away.
-func (s *server) traceRefusal(r *http.Request, who auth.Principal, operation string, err error) {
+func (s *base) traceRefusal(r *http.Request, who auth.Principal, operation string, err error) {
 	what := tracedRefusal
 	switch {
 	case errors.Is(err, auth.ErrAltered):
@@ -36,7 +36,7 @@ func (s *server) traceRefusal(r *http.Request, who auth.Principal, operation str
 	case fleet.CodeOf(err) != fleet.CodeForbidden:
 		return
 	}
-	if s.Audit == nil {
+	if s.Records == nil {
 		return
 	}
 	name := who.Name
@@ -50,20 +50,20 @@ func (s *server) traceRefusal(r *http.Request, who auth.Principal, operation str
 	detail := r.Method + " " + path + " from " + remoteHost(r) + ": " + fleet.Reason(err)
 	ctx, cancel := context.WithTimeout(fleet.WithActor(context.WithoutCancel(r.Context()), name), traceLimit)
 	defer cancel()
-	if err := s.Audit.RecordBounded(ctx, what, operation, detail); err != nil {
+	if err := s.Records.RecordBounded(ctx, what, operation, detail); err != nil {
 		s.log.Warn("a refused request is not in the audit", logkey.Token, name, logkey.Method, r.Method, logkey.Path, path,
 			logkey.Err(err))
 	}
 }
 
 // traceReading leaves in the audit that API keys are shown. It tells whether it could.
-func (s *server) traceReading(r *request, subject string) bool {
-	if s.Audit == nil {
+func (s *base) traceReading(r *request, subject string) bool {
+	if s.Records == nil {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), traceLimit)
 	defer cancel()
-	err := s.Audit.RecordBounded(ctx, tracedReading, subject, "from "+remoteHost(r.Request))
+	err := s.Records.RecordBounded(ctx, tracedReading, subject, "from "+remoteHost(r.Request))
 	if err != nil {
 		s.log.Warn("API keys are masked: that they are read could not be kept in the audit", logkey.Token, r.who.Name,
 			logkey.Err(err))

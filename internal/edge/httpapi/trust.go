@@ -18,7 +18,12 @@ type Trust interface {
 	TrustDevice(ctx context.Context, id fleet.DeviceID, pin string) (fleet.DeviceSettings, error)
 }
 
-func (s *server) trustRoutes() []route {
+type trustHandlers struct {
+	*base
+	Trust Trust
+}
+
+func (s trustHandlers) trustRoutes() []route {
 	const path = Prefix + "/devices/{deviceID}/trust"
 	trust := reflect.TypeFor[api.DeviceTrust]()
 	return []route{
@@ -31,7 +36,7 @@ func (s *server) trustRoutes() []route {
 	}
 }
 
-func (s *server) getTrust(r *request) (reply, error) {
+func (s trustHandlers) getTrust(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -40,7 +45,7 @@ func (s *server) getTrust(r *request) (reply, error) {
 }
 
 // trustDevice pins only what the person looked at: what is presented may be another one by now.
-func (s *server) trustDevice(r *request) (reply, error) {
+func (s trustHandlers) trustDevice(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -75,7 +80,7 @@ func (s *server) trustDevice(r *request) (reply, error) {
 	return show(s.wireTrust(&fleet.Registered{Device: device.Device, Settings: settings}))
 }
 
-func (s *server) wireTrust(device *fleet.Registered) api.DeviceTrust {
+func (s trustHandlers) wireTrust(device *fleet.Registered) api.DeviceTrust {
 	settings := device.Settings
 	proven, shown := s.Trust.Certificates(device.ID)
 	pinned := fleet.Certificate{Fingerprint: settings.Pin}

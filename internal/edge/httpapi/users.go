@@ -23,7 +23,12 @@ type Users interface {
 	EnableUser(ctx context.Context, name string) (fleet.User, error)
 }
 
-func (s *server) userRoutes() []route {
+type userHandlers struct {
+	*base
+	Users Users
+}
+
+func (s userHandlers) userRoutes() []route {
 	const all, one, disabled = Prefix + "/users", Prefix + "/users/{user}", Prefix + "/users/{user}/disabled"
 	user := reflect.TypeFor[api.User]()
 	routes := []route{
@@ -50,7 +55,7 @@ func (s *server) userRoutes() []route {
 	return routes
 }
 
-func (s *server) listUsers(r *request) (reply, error) {
+func (s userHandlers) listUsers(r *request) (reply, error) {
 	users, err := s.Users.Users(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -62,7 +67,7 @@ func (s *server) listUsers(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s *server) createUser(r *request) (reply, error) {
+func (s userHandlers) createUser(r *request) (reply, error) {
 	body, err := decode[api.CreateUser](r)
 	if err != nil {
 		return reply{}, err
@@ -93,7 +98,7 @@ func orBlank(text *string) string {
 	return *text
 }
 
-func (s *server) getUser(r *request) (reply, error) {
+func (s userHandlers) getUser(r *request) (reply, error) {
 	name := r.segment("user")
 	user, err := s.Users.User(r.Context(), name)
 	if err != nil {
@@ -102,7 +107,7 @@ func (s *server) getUser(r *request) (reply, error) {
 	return show(wireUser(user))
 }
 
-func (s *server) putUser(r *request) (reply, error) {
+func (s userHandlers) putUser(r *request) (reply, error) {
 	name := r.segment("user")
 	body, err := decode[api.PutUser](r)
 	if err != nil {
@@ -130,16 +135,16 @@ func (s *server) putUser(r *request) (reply, error) {
 	return show(wireUser(user))
 }
 
-func (s *server) deleteUser(r *request) (reply, error) {
+func (s userHandlers) deleteUser(r *request) (reply, error) {
 	name := r.segment("user")
 	return nothing(orNotFound(s.Users.DeleteUser(r.Context(), name), noUser(name)))
 }
 
-func (s *server) disableUser(r *request) (reply, error) {
+func (s userHandlers) disableUser(r *request) (reply, error) {
 	return switchedUser(r, s.Users.DisableUser)
 }
 
-func (s *server) enableUser(r *request) (reply, error) {
+func (s userHandlers) enableUser(r *request) (reply, error) {
 	return switchedUser(r, s.Users.EnableUser)
 }
 

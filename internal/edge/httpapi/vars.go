@@ -12,7 +12,11 @@ import (
 	"muster/internal/fleet"
 )
 
-func (s *server) varsRoutes() []route {
+type varsHandlers struct {
+	*base
+}
+
+func (s varsHandlers) varsRoutes() []route {
 	const device, tag = Prefix + "/devices/{deviceID}/vars", Prefix + "/tags/{tag}/vars"
 	vars, put := reflect.TypeFor[api.Vars](), reflect.TypeFor[api.PutVars]()
 	return []route{
@@ -36,7 +40,7 @@ func wireVars(vars fleet.Vars) api.Vars { return api.Vars{Vars: vars.Values()} }
 
 func shownVars(is fleet.Found) any { return wireVars(is.Vars) }
 
-func (s *server) getDeviceVars(r *request) (reply, error) {
+func (s varsHandlers) getDeviceVars(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -44,7 +48,7 @@ func (s *server) getDeviceVars(r *request) (reply, error) {
 	return show(wireVars(device.Vars.Vars))
 }
 
-func (s *server) putDeviceVars(r *request) (reply, error) {
+func (s varsHandlers) putDeviceVars(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -52,7 +56,7 @@ func (s *server) putDeviceVars(r *request) (reply, error) {
 	return s.putVars(r, fleet.VarsOwner{Device: device.ID})
 }
 
-func (s *server) getEffectiveVars(r *request) (reply, error) {
+func (s varsHandlers) getEffectiveVars(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -68,7 +72,7 @@ func (s *server) getEffectiveVars(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s *server) getTagVars(r *request) (reply, error) {
+func (s varsHandlers) getTagVars(r *request) (reply, error) {
 	tag, registry, err := s.tagAndRegistry(r)
 	if err != nil {
 		return reply{}, err
@@ -76,7 +80,7 @@ func (s *server) getTagVars(r *request) (reply, error) {
 	return show(wireVars(registry.TagVars[tag].Vars))
 }
 
-func (s *server) putTagVars(r *request) (reply, error) {
+func (s varsHandlers) putTagVars(r *request) (reply, error) {
 	tag, err := r.tag()
 	if err != nil {
 		return reply{}, err
@@ -84,7 +88,7 @@ func (s *server) putTagVars(r *request) (reply, error) {
 	return s.putVars(r, fleet.VarsOwner{Tag: tag})
 }
 
-func (s *server) putVars(r *request, of fleet.VarsOwner) (reply, error) {
+func (s varsHandlers) putVars(r *request, of fleet.VarsOwner) (reply, error) {
 	body, err := decode[api.PutVars](r)
 	if err != nil {
 		return reply{}, err

@@ -65,7 +65,7 @@ func (s *server) waitingSources(ctx context.Context) (from view.WaitingSources, 
 	if s.Pending != nil {
 		from.Pending = s.Pending.Pending()
 	}
-	from.Impairments = s.impairmentsFor(ctx)
+	from.Impairments = s.health.impairmentsFor(ctx)
 	if s.Rollouts != nil {
 		from.Rollouts, err = s.waitingRollouts(ctx)
 		if fleet.CodeOf(err) == fleet.CodeUnavailable { // the rest is in memory, and wanted now more than ever
@@ -75,8 +75,8 @@ func (s *server) waitingSources(ctx context.Context) (from view.WaitingSources, 
 			return from, err
 		}
 	}
-	for _, stop := range s.stops(ctx, from.Registry) {
-		from.Stops = append(from.Stops, s.dated(ctx, stop))
+	for _, stop := range s.stops(ctx, from.Registry, s.Ceiling) {
+		from.Stops = append(from.Stops, s.settings.dated(ctx, stop))
 	}
 	if s.Folders != nil {
 		from.Standing = func(id fleet.DeviceID, folder string) fleet.FolderStanding {
@@ -117,7 +117,7 @@ func (s *server) addWholeSources(ctx context.Context, from *view.WaitingSources)
 
 // waitingRollouts are the rollouts that wait, with their members.
 func (s *server) waitingRollouts(ctx context.Context) (waiting []view.WaitingRollout, err error) {
-	all, err := s.rolloutsFor(ctx)
+	all, err := s.rollouts.rolloutsFor(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (s *server) waitingRollouts(ctx context.Context) (waiting []view.WaitingRol
 		if err != nil {
 			return nil, err
 		}
-		part, err := s.rolloutSeen(ctx, whole)
+		part, err := s.rollouts.rolloutSeen(ctx, whole)
 		if fleet.CodeOf(err) == fleet.CodeNotFound { // no member is in the scope any more
 			continue
 		}

@@ -37,7 +37,14 @@ type WhatIf interface {
 		each func(id fleet.DeviceID, changes []plan.Change, failed error)) error
 }
 
-func (s *server) whatIfRoutes() []route {
+type planningHandlers struct {
+	templateHandlers
+	WhatIf    WhatIf
+	Inventory Inventory
+	turns     turns // Plans of the whole fleet wait for a turn.
+}
+
+func (s planningHandlers) whatIfRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: Prefix + "/plan", name: "planWhatIf",
 			summary: "What would become of the fleet with other templates, tags and vars; changes nothing. New and changed " +
@@ -47,7 +54,7 @@ func (s *server) whatIfRoutes() []route {
 	}
 }
 
-func (s *server) planWhatIf(r *request) (reply, error) {
+func (s planningHandlers) planWhatIf(r *request) (reply, error) {
 	body, err := decode[api.WhatIf](r)
 	if err != nil {
 		return reply{}, err
@@ -71,15 +78,13 @@ func (s *server) planWhatIf(r *request) (reply, error) {
 
 // planned makes an answer for which the whole fleet is planned, when its turn comes. The turn ends when the answer is
 // written, or when the work panics.
-func (s *server) planned(r *request, work func(context.Context) (reply, error)) (out reply, err error) {
+func (s planningHandlers) planned(r *request, work func(context.Context) (reply, error)) (out reply, err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), whatIfTime)
 	defer cancel()
-	select {
-	case s.whatIfs <- struct{}{}:
-	case <-ctx.Done():
-		return reply{}, ctx.Err()
+	release, err := s.turns.take(ctx)
+	if err != nil {
+		return reply{}, err
 	}
-	release := func() { <-s.whatIfs }
 	defer func() {
 		if out.release == nil {
 			release()
@@ -91,7 +96,11 @@ func (s *server) planned(r *request, work func(context.Context) (reply, error)) 
 }
 
 // foresee is what an edit would do, as the caller sees it. each is told the effects on all devices.
-func (s *server) foresee(ctx context.Context, edit fleet.Edit, each func(plan.Effect)) (api.WhatIfPlan, change.Foreseen,
+func (s planningHandlers) foresee(
+	ctx context.Context,
+	edit fleet.Edit,
+	each func(plan.Effect),
+) (api.WhatIfPlan, change.Foreseen,
 	error) {
 	inside, err := s.insideOf(ctx)
 	if err != nil {
@@ -153,7 +162,7 @@ func wireBroken(broken []fleet.BrokenAssertion, r *fleet.Registry) []api.BrokenA
 
 // wavesOf gives the sizes of the waves that the change would go out in. A scoped caller gets none: they count the whole
 // fleet.
-func (s *server) wavesOf(ctx context.Context, now, then *fleet.Registry) []int {
+func (s planningHandlers) wavesOf(ctx context.Context, now, then *fleet.Registry) []int {
 	if !fleet.ScopeIn(ctx).Whole() {
 		return []int{}
 	}
@@ -161,7 +170,7 @@ func (s *server) wavesOf(ctx context.Context, now, then *fleet.Registry) []int {
 }
 
 // approvalFor is why the change would wait for approval. The reason counts devices of the whole fleet.
-func (s *server) approvalFor(ctx context.Context, now, then *fleet.Registry) string {
+func (s planningHandlers) approvalFor(ctx context.Context, now, then *fleet.Registry) string {
 	reason := s.WhatIf.NeedsApproval(ctx, now, then)
 	if reason != "" && !fleet.ScopeIn(ctx).Whole() {
 		return "it is for many devices"
@@ -170,7 +179,7 @@ func (s *server) approvalFor(ctx context.Context, now, then *fleet.Registry) str
 }
 
 // warningsOf are those about the new and changed templates.
-func (s *server) warningsOf(ctx context.Context, edit fleet.Edit) []string {
+func (s planningHandlers) warningsOf(ctx context.Context, edit fleet.Edit) []string {
 	warnings := []string{}
 	for i, made := range edit.New {
 		for _, text := range s.Checker.Warnings(ctx, made.Template) {
@@ -186,7 +195,7 @@ func (s *server) warningsOf(ctx context.Context, edit fleet.Edit) []string {
 }
 
 // readEdit checks a body as far as it can be checked without a device.
-func (s *server) readEdit(r *request, now *fleet.Registry, body api.WhatIf) (edit fleet.Edit, err error) {
+func (s planningHandlers) readEdit(r *request, now *fleet.Registry, body api.WhatIf) (edit fleet.Edit, err error) {
 	templates, tags := or(body.Templates, api.WhatIfTemplates{}), or(body.Tags, api.WhatIfTags{})
 	if needed := auth.WriteTemplates; len(templates.New)+len(templates.Changed) > 0 && !r.who.May(needed) {
 		return edit, roleMissing(r.who, needed, "may not evaluate new templates")
@@ -220,7 +229,7 @@ func (s *server) readEdit(r *request, now *fleet.Registry, body api.WhatIf) (edi
 	return edit, err
 }
 
-func (s *server) newTemplate(ctx context.Context, body api.WhatIfNew) (made fleet.TaggedTemplate, err error) {
+func (s planningHandlers) newTemplate(ctx context.Context, body api.WhatIfNew) (made fleet.TaggedTemplate, err error) {
 	if err := missing(map[string]bool{"op": body.Op == nil, "key": body.Key == nil,
 		"template": body.Template == nil}); err != nil {
 		return made, err
@@ -243,7 +252,11 @@ func (s *server) newTemplate(ctx context.Context, body api.WhatIfNew) (made flee
 	return made, err
 }
 
-func (s *server) changedTemplate(ctx context.Context, now *fleet.Registry, body api.WhatIfChanged) (fleet.Template,
+func (s planningHandlers) changedTemplate(
+	ctx context.Context,
+	now *fleet.Registry,
+	body api.WhatIfChanged,
+) (fleet.Template,
 	error) {
 	if err := missing(map[string]bool{"id": body.ID == nil}); err != nil {
 		return fleet.Template{}, err

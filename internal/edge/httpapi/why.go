@@ -27,7 +27,12 @@ type Reasons interface {
 var keyParam = param[stconfig.Key]{in: inQuery, name: "key", required: true, schema: textSchema(), parse: keyToExplain,
 	description: "Dotted key into the configuration, as in a template, without *"}
 
-func (s *server) whyRoutes() []route {
+type whyHandlers struct {
+	*base
+	Reasons Reasons
+}
+
+func (s whyHandlers) whyRoutes() []route {
 	const one = Prefix + "/devices/{deviceID}"
 	return []route{
 		{method: http.MethodGet, path: one + "/why", name: "getDeviceWhy", permission: auth.Read,
@@ -40,7 +45,7 @@ func (s *server) whyRoutes() []route {
 	}
 }
 
-func (s *server) listDeviceTemplates(r *request) (reply, error) {
+func (s whyHandlers) listDeviceTemplates(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -62,7 +67,7 @@ func wireApplied(t fleet.TaggedTemplate, tags []fleet.Tag) api.WhyTemplate {
 		Tags: wireTags(shared), SavedBy: t.SavedBy, SavedAt: moment(t.UpdatedAt)}
 }
 
-func (s *server) getWhy(r *request) (reply, error) {
+func (s whyHandlers) getWhy(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -79,7 +84,7 @@ func (s *server) getWhy(r *request) (reply, error) {
 	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
 		explained, err := s.Reasons.Why(ctx, device.ID, key)
 		if err != nil {
-			return reply{}, s.notSeen(err)
+			return reply{}, notSeen(err)
 		}
 		templates, tags, err := s.Reasons.TemplatesOf(ctx, device.ID)
 		if err != nil {
@@ -128,7 +133,7 @@ func keyToExplain(text string) (stconfig.Key, error) {
 }
 
 // takeForWhy asks for the memory that an explanation needs on its way to the wire.
-func (s *server) takeForWhy(ctx context.Context, e desired.Explanation) error {
+func (s whyHandlers) takeForWhy(ctx context.Context, e desired.Explanation) error {
 	const copies, all = 3, 64 << 20
 	size := e.Desired.JSONSize(all) + e.Observed.JSONSize(all) + e.Base.JSONSize(all)
 	for _, step := range e.Steps {

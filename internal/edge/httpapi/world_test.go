@@ -107,12 +107,13 @@ func newWorld(t *testing.T) *world {
 	)
 	w.enrollments = enrollments
 	w.api = newServer(Options{
-		Log: slog.New(slog.NewTextHandler(w.log, nil)), Registry: kept, Changes: edits, Settings: kept,
-		Mirror: w.fakes, Views: Views{States: w.fakes}, Plans: w.fakes, WhatIf: foresight{edits, w.fakes}, Audit: kept,
-		Checker: w.fakes, Evaluator: w.fakes,
-		Auth:         auth.NewAuthenticator(tokens, people).WithEnrollKeys(enrollments),
-		AllowedHosts: []string{"muster.example"},
-		People:       People{Tokens: tokens, Users: people, Sessions: people, LoginLinks: people, Enrollments: enrollments},
+		Common: Common{Log: slog.New(slog.NewTextHandler(w.log, nil)), Registry: kept, Changes: edits, Audit: kept,
+			Auth: auth.NewAuthenticator(tokens, people).WithEnrollKeys(enrollments)},
+		Views:     Views{States: w.fakes},
+		Devices:   Devices{Mirror: w.fakes, Plans: w.fakes},
+		Templates: Templates{Settings: kept, WhatIf: foresight{edits, w.fakes}, Checker: w.fakes, Evaluator: w.fakes},
+		Web:       Web{AllowedHosts: []string{"muster.example"}},
+		People:    People{Tokens: tokens, Users: people, Sessions: people, LoginLinks: people, Enrollments: enrollments},
 	})
 	w.lookAt(noSnapshot)
 	w.with(func(o *Options) { o.Folders = listed{o.Folders, w.fakes} })

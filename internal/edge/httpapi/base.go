@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// base is what handlers of all nouns use. A noun's handlers embed it beside the interfaces that only they call.
+type base struct {
+	log      *slog.Logger
+	Registry Registry // The part that the caller may see.
+	Changes  Changes
+	Answers  Answers
+	Memory   Memory
+	Records  Recorder
+	plans    turns // Plans for readers wait for a turn.
+}
+
+func newBase(o Options) *base {
+	return &base{
+		log:      o.Log.With(logkey.Component, "httpapi"),
+		Registry: &scopedRegistry{o.Registry, cmp.Or(o.Parts, &fleet.Views{})},
+		Changes:  o.Changes,
+		Answers:  o.Answers,
+		Memory:   o.Memory,
+		Records:  o.Audit,
+		plans:    newTurns(maxPlans),
+	}
+}
+
+// turns bound how many requests do something at a time. It holds a token for each that is under way.
+type turns chan struct{}
+
+func newTurns(most int) turns { return make(turns, most) }
+
+// take waits for a turn; the caller calls end once.
+func (t turns) take(ctx context.Context) (end func(), err error) {
+	select {
+	case t <- struct{}{}:
+		return func() { <-t }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

@@ -17,9 +17,10 @@ const (
 
 // Effects are what an edit would do to the devices that a caller sees.
 type Effects struct {
-	Devices   []DeviceEffect // by label, then ID
-	Touched   Touched
-	Folders   []DeviceCount // by folder ID; like Keys those on most devices first, and at most maxCountsListed
+	Devices []DeviceEffect // sorted by label, then ID
+	Touched Touched
+	// Folders and Keys have at most maxCountsListed members, those on most devices first.
+	Folders   []DeviceCount
 	Keys      []DeviceCount
 	Truncated bool // some devices come without their changes; the numbers are of all
 }
@@ -45,8 +46,8 @@ type DeviceCount struct {
 type DeviceEffect struct {
 	Device  fleet.DeviceID
 	Label   string
-	Changes []ShownChange // that would be planned and are not planned now
-	Dropped []ShownChange // that are planned now and would not be planned
+	Changes []ShownChange // Changes that the edit adds to the plan.
+	Dropped []ShownChange // Changes that the edit takes out of the plan.
 	Unread  bool          // The configuration was never read.
 	Failure string        // why no plan could be made
 }
@@ -55,7 +56,7 @@ type DeviceEffect struct {
 type EffectSum struct {
 	scope          fleet.Scope
 	inside         func(fleet.DeviceID) bool
-	registry       *fleet.Registry // as the caller would see it; nil until there is an effect
+	registry       *fleet.Registry // The registry with the edit, as the caller would see it; nil until there is an effect.
 	out            Effects
 	folders, keys  map[string]int // devices on which they would change
 	changes, bytes int            // shown so far

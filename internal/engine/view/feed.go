@@ -24,7 +24,7 @@ const feedPause = 50 * time.Millisecond
 type Feed struct {
 	FeedOptions
 	log  *slog.Logger
-	wake chan struct{} // of capacity 1
+	wake chan struct{} // Its capacity is 1.
 
 	mu         sync.Mutex // guards what follows
 	marks      map[fleet.DeviceID]fleet.Aspect
@@ -150,7 +150,7 @@ func (f *Feed) round(ctx context.Context) {
 	marks, order, registered := f.marks, f.order, f.registered
 	f.marks, f.order, f.registered = map[fleet.DeviceID]fleet.Aspect{}, nil, false
 	f.mu.Unlock()
-	published := map[fleet.DeviceID]bool{} // with their state
+	published := map[fleet.DeviceID]bool{} // Devices of which the state was published.
 	if registered {
 		f.compare(ctx, published)
 	}

@@ -13,9 +13,11 @@ import (
 // Edit is one change of what people decide about the fleet. It is made as a whole, in at most one generation, or not
 // at all; it can also be planned without being made. An empty field changes nothing.
 //
-// Three things are not part of an edit, because no step of package change judges them: the mode that a person switches
-// by itself, which takes effect at once even when the database cannot be written; the settings of one device by
-// themselves; and secrets, users and tokens.
+// Some writes are not edits when a person makes them by themselves: modes, which take effect at once even when the
+// database cannot be written; the settings and the pin of a device; quiet times, folder roots, author keys and the
+// protection of a tag; secrets, users and tokens. They make no generation and no step of package change judges them: the
+// handler checks the permission, and the store writes (ADR 40). Settings, Modes, Roots and Protect are fields below
+// because a directory of files is applied as a whole.
 type Edit struct {
 	New     []TaggedTemplate // without IDs
 	Changed []Template       // each replaces the template with its ID

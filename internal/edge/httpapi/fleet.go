@@ -57,7 +57,7 @@ func (s planningHandlers) getFleet(r *request) (reply, error) {
 }
 
 // addSystems adds what daemons tell of their software, which templates can read.
-func (s *server) addSystems(ctx context.Context, registry *fleet.Registry, out api.Fleet) error {
+func (s planningHandlers) addSystems(ctx context.Context, registry *fleet.Registry, out api.Fleet) error {
 	if s.Inventory == nil {
 		return nil
 	}

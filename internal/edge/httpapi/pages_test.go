@@ -390,7 +390,11 @@ func TestPagesRunTheirOwnScriptOnly(t *testing.T) {
 		{"GET", "/ui/", nil}} {
 		status, _, text := b.send(step.method, step.path, step.form)
 		own := regexp.MustCompile(`<script type="module" src="[./]*/?ui/session.js"></script>`)
-		if text = own.ReplaceAllString(text, ""); strings.Contains(text, "<script") || strings.Contains(text, " style=") || strings.Contains(text, "onclick") {
+		if text = own.ReplaceAllString(
+			text,
+			"",
+		); strings.Contains(text, "<script") || strings.Contains(text, " style=") ||
+			strings.Contains(text, "onclick") {
 			t.Errorf("%s %s: got\n%s", step.method, step.path, text)
 		}
 		policy := b.last.Header.Get("Content-Security-Policy")

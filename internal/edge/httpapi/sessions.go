@@ -140,7 +140,8 @@ func (s *server) createTicket(r *request) (reply, error) {
 // withTicket takes a ticket out of the URL of a request. Handlers do not see it, and logs do not have it.
 func withTicket(r *http.Request) *http.Request {
 	before, ticket, found := strings.Cut(r.URL.RawQuery, ticketParam+"=")
-	if r.Method != http.MethodGet || !found || strings.Contains(ticket, "&") || before != "" && !strings.HasSuffix(before, "&") {
+	if r.Method != http.MethodGet || !found || strings.Contains(ticket, "&") ||
+		before != "" && !strings.HasSuffix(before, "&") {
 		return r
 	}
 	moved := *r

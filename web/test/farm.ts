@@ -18,15 +18,26 @@ export class Farm {
   ) {}
 
   static async start(count: number): Promise<Farm> {
-    const child = spawn(new URL("../../bin/muster", import.meta.url).pathname, ["sim", "--shared", "--count", String(count)], {
-      stdio: ["ignore", "pipe", "inherit"],
+    return Farm.run(count, "bin/muster", ["sim", "--shared"]);
+  }
+
+  /** night has a bad night among its daemons once it is told to (test/simulated/night). */
+  static async night(count: number): Promise<Farm> {
+    return Farm.run(count, "go", ["run", "./test/simulated/night"]);
+  }
+
+  private static async run(count: number, program: string, args: string[]): Promise<Farm> {
+    const root = new URL("../../", import.meta.url).pathname;
+    const child = spawn(program.includes("/") ? root + program : program, [...args, "--count", String(count)], {
+      cwd: root,
+      stdio: ["pipe", "pipe", "inherit"],
     });
     const daemons: Simulated[] = [];
     for await (const line of createInterface({ input: child.stdout })) {
       daemons.push(JSON.parse(line) as Simulated);
       if (daemons.length === count) return new Farm(child, daemons);
     }
-    throw new Error(`muster sim ended with ${child.exitCode} after ${daemons.length} daemons`);
+    throw new Error(`${program} ended with ${child.exitCode} after ${daemons.length} daemons`);
   }
 
   /**
@@ -49,7 +60,13 @@ export class Farm {
     await muster.call("POST", "/changes", { generation, tags: { added } });
   }
 
+  /** begin brings the trouble of a bad night. */
+  begin(): void {
+    this.process.stdin?.write("\n");
+  }
+
   stop(): void {
+    this.process.stdin?.end();
     this.process.kill();
   }
 }

@@ -1,5 +1,10 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { include: ["test/shots.ts", "test/shotstates.ts"], testTimeout: 1_500_000, hookTimeout: 120_000, fileParallelism: false },
+  test: {
+    include: ["test/shots.ts", "test/shotstates.ts", "test/shotnight.ts"],
+    testTimeout: 1_500_000,
+    hookTimeout: 120_000,
+    fileParallelism: false,
+  },
 });

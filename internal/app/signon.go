@@ -86,9 +86,11 @@ func (a *App) newSignOn(ctx context.Context) (httpapi.SignOn, error) {
 		return nil, fmt.Errorf("read the key of single sign-on: %w", err)
 	}
 	a.life.background("provider of single sign-on", a.provider.Run, a.fail)
-	return auth.NewSignOn(auth.SignOnOptions{
+	signOn := auth.NewSignOn(auth.SignOnOptions{
 		People: a.people, Provider: a.provider, Name: a.o.SignOn.Name, Rules: a.o.SignOn.Rules, Key: key,
-	}), nil
+	})
+	a.life.background("groups at the provider of single sign-on", signOn.Run, a.fail)
+	return signOn, nil
 }
 
 // SwitchSignOn switches single sign-on off or on while no server runs. It is for people with access to the home

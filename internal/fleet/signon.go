@@ -19,6 +19,7 @@ type ProvenIdentity struct {
 	Groups []string // in any order
 
 	Session string // the person's session at the provider; "": unknown
+	Grant   Secret // lets Muster ask the provider about the person again; blank: it cannot
 }
 
 // SignOn starts a session for a person whom a provider has proven.
@@ -28,6 +29,8 @@ type SignOn struct {
 	Role     Role
 	Scope    Scope
 	Session  Session // its user is found by the identity
+
+	Grant Secret // lets Muster ask the provider again; blank: it cannot
 
 	Attempt      string    // hash of the log-in's challenge, which may start one session only
 	AttemptUntil time.Time // when the challenge becomes too old

@@ -103,7 +103,8 @@ func (p *Provider) identity(ctx context.Context, k *known, token *oauth2.Token, 
 		return proven, err
 	}
 	return fleet.ProvenIdentity{Identity: fleet.Identity{Issuer: p.Issuer, Subject: idToken.Subject},
-		Name: claims.text(p.NameClaim), Groups: claims.texts(p.GroupsClaim), Session: claims.text("sid")}, nil
+		Name: claims.text(p.NameClaim), Groups: claims.texts(p.GroupsClaim), Session: claims.text("sid"),
+		Grant: grantOf(token)}, nil
 }
 
 // addUserInfo asks the provider for the claims that the ID token does not contain.

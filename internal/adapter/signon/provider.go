@@ -136,7 +136,8 @@ func (p *Provider) Impairment() *fleet.Impairment {
 			p.failedSince.UTC().Format(time.DateTime) + " UTC: nobody can log in with it",
 		Next: "Look whether this machine reaches " + strings.TrimSuffix(p.Issuer, "/") +
 			"/.well-known/openid-configuration; the server's log says what fails. Meanwhile log in with a password or a " +
-			"token, or by the link that `muster login-link` prints. Sessions that have begun go on."}
+			"token, or by the link that `muster login-link` prints. Sessions that have begun go on. Groups that change at the " +
+			"provider meanwhile change nothing here."}
 }
 
 // reading is the result of one attempt to read the metadata.

@@ -27,6 +27,7 @@ var sealedColumns = []sealedColumn{
 	{"own_keys", []string{"name"}, "value"},
 	{"proofs", []string{"name"}, "body"},
 	{"sessions", []string{"id"}, "proof"},
+	{"sessions", []string{"id"}, "provider_grant"},
 	{"login_links", []string{"hash"}, "proof"},
 	{"templates", []string{"id"}, "text"},
 	{"template_history", []string{"template_id", "generation"}, "text"},

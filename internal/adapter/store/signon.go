@@ -22,7 +22,10 @@ func (s *Store) SignOn(ctx context.Context, in fleet.SignOn) (fleet.User, error)
 		}
 		in.Session.User, in.Session.Identity = user.Name, user.Identity
 		t.record("login", user.Name, "by single sign-on, from "+in.Session.Address)
-		return user, t.startSession(in.Session, user.Password)
+		if err := t.startSession(in.Session, user.Password); err != nil {
+			return user, err
+		}
+		return user, t.putProviderGrant(in.Session.ID, in.Grant)
 	})
 }
 
@@ -81,6 +84,22 @@ func (t *tx) namesOf(of fleet.Identity) ([]string, error) {
 	return collect(t.ctx, t.session, func(row scanner) (name string, err error) {
 		return name, row.Scan(&name)
 	}, `SELECT name FROM users WHERE issuer = $1 AND subject = $2`, of.Issuer, of.Subject)
+}
+
+// PutSignedOn gives the user of an identity the role and scope that the provider's groups give now. When one of them
+// changes, the user's sessions end.
+func (s *Store) PutSignedOn(ctx context.Context, of fleet.Identity, role fleet.Role, scope fleet.Scope) error {
+	_, err := write(ctx, s, "change the role of a user", func(t *tx) (none struct{}, err error) {
+		names, err := t.namesOf(of)
+		for _, name := range names {
+			t.who = name
+			if _, err := t.putUser(fleet.PutUser{Name: name, Role: &role, Scope: &scope}); err != nil {
+				return none, err
+			}
+		}
+		return none, err
+	})
+	return err
 }
 
 // EndSignedOn deletes the user of an identity that has no role any more, with all sessions. It is no error when there

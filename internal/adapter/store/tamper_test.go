@@ -66,7 +66,7 @@ func signed(head fleet.AuditHead, _ bool, err error) func(testing.TB) fleet.Audi
 	return must(head, err)
 }
 
-// addPerson makes a user with a session and a log-in link.
+// addPerson makes a user with a session, which keeps something of a provider, and a log-in link.
 func addPerson(t *testing.T, s *Store, n int) {
 	t.Helper()
 	name := fmt.Sprint("person", n)
@@ -74,7 +74,9 @@ func addPerson(t *testing.T, s *Store, n int) {
 	in := fleet.LogIn{Password: "hash of " + name, Session: fleet.Session{ID: "session of " + name, User: name,
 		Hash: "token of " + name, CreatedAt: seenAt, ExpiresAt: seenAt.AddDate(100, 0, 0)}}
 	link := fleet.LoginLink{Hash: "code of " + name, User: name, ExpiresAt: seenAt.AddDate(100, 0, 0)}
-	if err := errors.Join(s.StartSession(t.Context(), in), s.CreateLoginLink(t.Context(), link)); err != nil {
+	err := errors.Join(s.StartSession(t.Context(), in), s.CreateLoginLink(t.Context(), link),
+		s.PutProviderGrant(t.Context(), in.Session.ID, fleet.NewSecret("grant of "+name)))
+	if err != nil {
 		t.Fatal(err)
 	}
 }

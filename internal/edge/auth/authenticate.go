@@ -114,6 +114,9 @@ func (a *Authenticator) session(r *http.Request, token string, kind Credential) 
 	if err := complete(s, kind, r.Header.Get(SessionHeader)); err != nil {
 		return Principal{}, err
 	}
+	if s.Identity != (fleet.Identity{}) && a.people.isFresh != nil && !a.people.isFresh(r.Context(), s) {
+		return Principal{}, sessionEnded()
+	}
 	a.people.remember(hashOf(token), s)
 	return principalOf(s, kind), nil
 }

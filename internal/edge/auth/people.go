@@ -52,6 +52,7 @@ type People struct {
 	passwords *passwords
 	throttle  *throttle
 	queues    *accountQueues
+	isFresh   func(context.Context, fleet.Session) bool // tells whether a session of single sign-on counts
 
 	mu    sync.Mutex
 	known map[string]fleet.Session // sessions as they were last read, by hash of the token; guarded by mu; see session

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
 
 	"muster/internal/adapter/signon"
 	"muster/internal/fleet"
@@ -32,8 +34,11 @@ const (
 // SignOnStore keeps the users and sessions that come from a provider.
 type SignOnStore interface {
 	SignOn(ctx context.Context, in fleet.SignOn) (fleet.User, error)
+	PutSignedOn(ctx context.Context, of fleet.Identity, role fleet.Role, scope fleet.Scope) error
 	EndSignedOn(ctx context.Context, of fleet.Identity) error
 	SignOut(ctx context.Context, out fleet.SignedOut) ([]fleet.Session, error)
+	ProviderGrant(ctx context.Context, session string) (fleet.Secret, error)
+	PutProviderGrant(ctx context.Context, session string, grant fleet.Secret) error
 }
 
 // SignOnOptions configure single sign-on.
@@ -50,12 +55,20 @@ type SignOn struct {
 	SignOnOptions
 	places  chan struct{} // holds a token for each log-in that is at the provider
 	logOuts chan struct{} // holds a token for each logout token that is being proven
+
+	due      chan fleet.Session // sessions whose groups are asked for by Run
+	checking singleflight.Group // questions under way, by session
+	mu       sync.Mutex
+	checks   map[string]lastCheck // guarded by mu; by session
 }
 
-// NewSignOn makes a SignOn. It starts nothing.
+// NewSignOn makes a SignOn. It starts nothing. From then on the sessions of its users count only as long as the
+// provider says so.
 func NewSignOn(o SignOnOptions) *SignOn {
-	return &SignOn{SignOnOptions: o, places: make(chan struct{}, maxSignOns),
-		logOuts: make(chan struct{}, maxLogOuts)}
+	s := &SignOn{SignOnOptions: o, places: make(chan struct{}, maxSignOns), logOuts: make(chan struct{}, maxLogOuts),
+		due: make(chan fleet.Session, maxDue), checks: map[string]lastCheck{}}
+	o.People.isFresh = s.isFresh
+	return s
 }
 
 // ProviderName gives the name by which people know the provider.
@@ -180,7 +193,7 @@ func (s *SignOn) start(ctx context.Context, person fleet.ProvenIdentity, used at
 	}
 	user, err := s.People.Store.SignOn(fleet.WithActor(ctx, fleet.Anonymous), fleet.SignOn{
 		Identity: person.Identity, Names: namesFor(person), Role: role, Scope: scope, Session: started.Session,
-		Attempt: used.hash, AttemptUntil: used.until,
+		Grant: s.keep(person), Attempt: used.hash, AttemptUntil: used.until,
 	})
 	if err != nil {
 		s.People.noteRefused(ctx, err, user.Name, from)

@@ -19,7 +19,7 @@ const provider = new Provider(issuer, {
     redirect_uris: ['http://127.0.0.1/ui/login/callback', 'http://localhost/ui/login/callback'],
     post_logout_redirect_uris: ['http://127.0.0.1/ui/login', 'http://localhost/ui/login'],
     response_types: ['code'],
-    grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'],
+    grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
     token_endpoint_auth_method: 'client_secret_basic',
     backchannel_logout_uri: logOuts,
     backchannel_logout_session_required: true, // the ID token has a sid
@@ -29,6 +29,7 @@ const provider = new Provider(issuer, {
     email: ['email', 'email_verified'],
   },
   pkce: { required: () => true },
+  issueRefreshToken: (ctx, client) => client.grantTypeAllowed('refresh_token'),
   features: {
     devInteractions: { enabled: false },
     deviceFlow: { enabled: true },
@@ -47,7 +48,7 @@ const provider = new Provider(issuer, {
     claims: () => ({ sub: id, ...accounts.get(id) }),
   },
   cookies: { keys: ['for tests only'] },
-  ttl: { IdToken: 300, AccessToken: 300, Interaction: 300, Session: 300, Grant: 300, DeviceCode: 300 },
+  ttl: { IdToken: 300, AccessToken: 300, Interaction: 300, Session: 300, Grant: 300, DeviceCode: 300, RefreshToken: 300 },
 });
 
 async function interact(request, response) {

@@ -1,0 +1,122 @@
+package signon
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc/oidctest"
+
+	"muster/internal/fleet"
+)
+
+// answering has a liar answer at its token endpoint with these fields, beside an ID token.
+func (l *liar) answering(fields map[string]any) {
+	l.handle = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/token" {
+			return false
+		}
+		all := map[string]any{"access_token": "access", "token_type": "Bearer"}
+		if text, err := json.Marshal(l.claims); err == nil && fields["id_token"] == nil {
+			all["id_token"] = oidctest.SignIDToken(signingKey(), "k", "RS256", string(text))
+		}
+		for name, value := range fields {
+			all[name] = value
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if all["error"] != nil {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		_ = json.NewEncoder(w).Encode(all)
+		return true
+	}
+}
+
+func TestTheProviderIsAskedAgainWithWhatItGave(t *testing.T) {
+	t.Parallel()
+	for what, fields := range map[string]map[string]any{
+		"a refresh token": {"refresh_token": "refresh"}, "an access token": {"expires_in": 600},
+		"a refresh that names nobody": {"refresh_token": "refresh", "id_token": "later"},
+	} {
+		l := newLiar(t)
+		l.answering(map[string]any{"refresh_token": fields["refresh_token"], "expires_in": fields["expires_in"]})
+		p := l.provider(t)
+		first, err := p.redeemed(t)
+		if err != nil || first.Grant.IsZero() {
+			t.Fatalf("%s: got %+v, %v", what, first, err)
+		}
+		l.claims["groups"] = []any{"other"}
+		l.userInfo = map[string]any{"sub": "1", "groups": "other"}
+		if fields["id_token"] != nil {
+			fields["id_token"] = ""
+			l.answering(fields)
+		}
+		again, err := p.Recheck(t.Context(), first.Grant, first.Identity)
+		if err != nil || again.Identity != first.Identity || strings.Join(again.Groups, " ") != "other" ||
+			again.Grant.IsZero() {
+			t.Errorf("%s: got %+v, %v", what, again, err)
+		}
+	}
+}
+
+func TestAProviderThatSaysNoMoreEndsTheGrant(t *testing.T) {
+	t.Parallel()
+	l := newLiar(t)
+	l.answering(map[string]any{"refresh_token": "refresh"})
+	p := l.provider(t)
+	first, err := p.redeemed(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() error {
+		_, err := p.Recheck(t.Context(), first.Grant, first.Identity)
+		return err
+	}
+	l.answering(map[string]any{"error": "invalid_grant"})
+	if err := ask(); !errors.Is(err, ErrGrantEnded) {
+		t.Errorf("invalid_grant: got %v", err)
+	}
+	l.claims["sub"] = "2"
+	l.answering(map[string]any{"refresh_token": "refresh"})
+	if err := ask(); !errors.Is(err, ErrGrantEnded) {
+		t.Errorf("another person: got %v", err)
+	}
+	l.claims["sub"] = "1"
+	l.handle = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/token" {
+			http.Error(w, "away", http.StatusBadGateway)
+		}
+		return r.URL.Path == "/token"
+	}
+	if err := ask(); fleet.CodeOf(err) != fleet.CodeUnavailable || errors.Is(err, ErrGrantEnded) {
+		t.Errorf("away: got %v", err)
+	}
+	if _, err := p.Recheck(t.Context(), fleet.Secret{}, first.Identity); !errors.Is(err, ErrNoGrant) {
+		t.Errorf("nothing kept: got %v", err)
+	}
+}
+
+// An access token is good until its end, and as long as the provider takes it.
+func TestAnAccessTokenIsAskedWithUntilItsEnd(t *testing.T) {
+	t.Parallel()
+	l := newLiar(t)
+	l.answering(map[string]any{"expires_in": 600})
+	p := l.provider(t)
+	now := time.Now()
+	p.Now = func() time.Time { return now }
+	first, err := p.redeemed(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.userInfo = nil // 404
+	if _, err := p.Recheck(t.Context(), first.Grant, first.Identity); !errors.Is(err, ErrGrantEnded) {
+		t.Errorf("refused: got %v", err)
+	}
+	now = now.Add(11 * time.Minute)
+	if _, err := p.Recheck(t.Context(), first.Grant, first.Identity); !errors.Is(err, ErrNoGrant) {
+		t.Errorf("after its end: got %v", err)
+	}
+}

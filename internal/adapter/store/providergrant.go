@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+
+	"muster/internal/fleet"
+)
+
+// ProviderGrant gives what a session keeps to ask the provider of single sign-on about its person again; blank where
+// it keeps nothing.
+func (s *Store) ProviderGrant(ctx context.Context, session string) (fleet.Secret, error) {
+	found, err := collect(ctx, pool{s.reads}, func(row scanner) (sealed []byte, err error) {
+		return sealed, row.Scan(&sealed)
+	}, `SELECT provider_grant FROM sessions WHERE id = $1 AND provider_grant IS NOT NULL`, session)
+	if err != nil || len(found) == 0 {
+		return fleet.Secret{}, failure("read what a session keeps of its provider", err)
+	}
+	plain, err := s.seal.Open("sessions", session, "provider_grant", found[0])
+	if err != nil { // Another program wrote it. It counts as missing.
+		return fleet.Secret{}, nil //nolint:nilerr // as it says
+	}
+	return fleet.NewSecret(string(plain)), nil
+}
+
+// PutProviderGrant keeps what the provider gave last. It does nothing for a session that has ended.
+func (s *Store) PutProviderGrant(ctx context.Context, session string, grant fleet.Secret) error {
+	_, err := write(ctx, s, "keep what a provider gave", func(t *tx) (none struct{}, err error) {
+		return none, t.putProviderGrant(session, grant)
+	})
+	return err
+}
+
+func (t *tx) putProviderGrant(session string, grant fleet.Secret) error {
+	if grant.IsZero() {
+		return nil
+	}
+	return t.exec(`UPDATE sessions SET provider_grant = $2 WHERE id = $1`, session,
+		t.store.seal.Seal("sessions", session, "provider_grant", []byte(grant.Reveal())))
+}

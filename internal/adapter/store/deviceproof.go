@@ -21,10 +21,9 @@ func deviceSum(r *fleet.Registered) string {
 // deviceRow is a device as its row has it, with its proof opened.
 type deviceRow struct {
 	fleet.Registered
-	mark     mark // mark in the proof; zero where the proof does not open
-	proved   bool // The row has a proof, which may not fit it.
-	keyless  bool // The row has an empty API key, because only the device's agent has the key.
-	modeMark bool // The row's mark fits its mode.
+	mark    mark // mark in the proof; zero where the proof does not open
+	proved  bool // The row has a proof, which may not fit it.
+	keyless bool // The row has an empty API key, because only the device's agent has the key.
 }
 
 // readProof opens the proof of a row, and sets Altered where it does not fit the row.

@@ -86,6 +86,7 @@ func (c *contents) disbelieve(doubts []doubt) {
 	c.doubted = map[string]bool{}
 	for _, d := range doubts {
 		c.doubted[d.table.name] = d.whole
+		c.inDoubt = append(c.inDoubt, d.tells()...)
 		if d.table.doubt == nil {
 			continue
 		}

@@ -28,6 +28,7 @@ type contents struct {
 	origins    map[int64]fleet.Origin
 	sources    map[string]fleet.Source
 	observed   bool            // Nothing is written to daemons until an admin accepts what is lost or in doubt.
+	inDoubt    []string        // tells a person which rows and tables did not fit their marks
 	doubted    map[string]bool // marked tables of which it is not known which rows are missing or were put back
 }
 

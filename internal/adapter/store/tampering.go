@@ -74,7 +74,7 @@ func (s *Store) Tampering() *fleet.Impairment {
 // go, and the end of the audit. Open calls it.
 func (s *Store) checkProofs(ctx context.Context) error {
 	for _, verify := range []func(context.Context) ([]string, error){s.verifyTokens, s.verifyUsers,
-		s.verifySecrets, s.verifyMarks, s.verifyEnd} {
+		s.verifySecrets, s.verifyEnd} {
 		found, err := verify(ctx)
 		if err != nil {
 			return err
@@ -82,6 +82,7 @@ func (s *Store) checkProofs(ctx context.Context) error {
 		s.tampering.add(found...)
 	}
 	s.model.look(func(c *contents) {
+		s.tampering.add(c.inDoubt...)
 		for id, device := range c.devices {
 			if device.Altered {
 				s.tampering.add(fmt.Sprintf("device %q (%s): %s", device.Label, id.Short(), fleet.AlteredReason))

@@ -13,7 +13,7 @@ import (
 const demoWithTroubles = 30
 
 // demoTroubles are folders in trouble, one of each kind. Each is the folder that the device shares with the two
-// devices beside it at its site. On those two the folder is up to date.
+// devices beside it at its site. On those the folder is up to date, or in a trouble of its own.
 var demoTroubles = []struct {
 	device int
 	cause  func(farm *stsim.Farm, d *stsim.Daemon, folder string) error
@@ -23,12 +23,14 @@ var demoTroubles = []struct {
 	{5, stopped(stsim.NoPermission)},
 	{7, failing(12, stsim.NoSpace)},
 	{8, failing(3, stsim.NoPermission)},
+	{12, stopped(stsim.OtherProblem)},
 	{10, moves(stsim.Transfer{Files: 9000, Bytes: 60 << 30, Rate: 6 << 20})},
 	{13, moves(stsim.Transfer{Files: 40, Bytes: 3 << 30})},
 	{15, cutOff},
 	{18, lags(25, 700<<20)},
 	{19, edited("paused", stconfig.Boolean(true))},
 	{20, lags(25, 700<<20)},
+	{21, stopped(stsim.NoSpace)},
 	{22, editedLocally},
 	{24, lostConflict},
 	{25, overruled},
@@ -55,7 +57,38 @@ func makeDemoTroubles(farm *stsim.Farm) error {
 			return fmt.Errorf("bring a folder of simulated daemon %d into trouble: %w", trouble.device, err)
 		}
 	}
+	if len(daemons) > demoAway+1 {
+		if err := addUnshared(daemons[demoUnshared]); err != nil {
+			return fmt.Errorf("add a folder to a simulated daemon that shares it with nobody: %w", err)
+		}
+		daemons[demoAway].Stop()
+	}
 	return nil
+}
+
+// Larger demos have these devices, too.
+const (
+	demoUnshared = 32 // has a folder that it shares with nobody
+	demoAway     = 34 // cannot be reached
+)
+
+// addUnshared adds a folder that no other device has, as a person at the daemon would.
+func addUnshared(d *stsim.Daemon) error {
+	return d.Edit(func(doc stconfig.Value) stconfig.Value {
+		var members []stconfig.Value
+		for member := range doc.Get("folders").Values() {
+			members = append(members, member)
+		}
+		own := members[len(members)-1].With("id", stconfig.Text("drafts")).With("label", stconfig.Text("Drafts")).
+			With("path", stconfig.Text("~/Drafts"))
+		for share := range own.Get("devices").Values() {
+			if share.Get("deviceID").Str() == string(d.ID()) {
+				own = own.With("devices", stconfig.List(share))
+				break
+			}
+		}
+		return doc.With("folders", stconfig.List(append(members, own)...))
+	})
 }
 
 // The agents of these devices report special facts.

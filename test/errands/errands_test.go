@@ -35,11 +35,11 @@ func command(line string) []string { return strings.Fields(line) }
 // errands are asked on a demo of 40 devices, of which each kind of trouble has at least one.
 var errands = []errand{
 	{"is anything wrong, and what is worst", [][]string{command("status")}, []string{
-		`^FOLDER STOPPED: 3 devices`, `: the daemon stopped the folder: `,
+		`^UNREACHABLE: 1 device`, `^FOLDER STOPPED: 5 devices`, `: the daemon stopped the folder: `,
 		`^FAILED ITEMS: 2 devices`, `^ALONE: 1 device`, `^OUT OF SYNC: 1 device`, `^LOCAL CHANGES: 1 device`}},
 	{"which folders are stopped, and why", [][]string{
 		command("device list --stopped"), command("folder get scans-0000-1"), command("folder get invoices-0001-1"),
-	}, []string{`^3 of 40 devices`, `^cedar-server-001 .*stopped: .*folder path missing`,
+	}, []string{`^5 of 40 devices`, `^cedar-server-001 .*stopped: .*folder path missing`,
 		`^lagoon-backup-004 .*stopped: .*folder marker missing`, `^karst-edge-005 .*stopped: .*permission denied`,
 		`Do NOT put an empty folder in its place`, `Let the daemon's user read and write the folder`}},
 	{"who is behind in a folder, by how much, and until when", [][]string{command("folder get scans-0003-1 --behind")},
@@ -48,7 +48,8 @@ var errands = []errand{
 		[]string{`^lagoon-nas-007 .*2023/item-04748\.dat .*insufficient space`}},
 	{"why is this file not on the NAS", [][]string{command("file notes-0002-1 2023/item-04748.dat")},
 		[]string{`^fjord-laptop-006 .* present`, `^lagoon-nas-007 .* missing .*insufficient space`}},
-	{"who was not seen for a week", [][]string{command("device list --stale 7d")}, []string{`^0 of 40 devices`}},
+	{"who was not seen for a week", [][]string{command("device list --stale 7d")}, []string{`^cedar-laptop-034 .* unreachable `,
+		`^1 of 40 devices`}},
 	{
 		"which disk is nearly full",
 		[][]string{command("device list --disk-below 10%"), command("device disks delta-desk-002")},
@@ -62,6 +63,9 @@ var errands = []errand{
 			`^ember-laptop-017 .* up to date .*iris-backup-016 .*birch-server-015`,
 		},
 	},
+	{"where are conflicts, how many, and which is the newest", [][]string{
+		command("device list --waiting conflicts"), command("folder conflicts invoices-0008-1"),
+	}, []string{`^1 of 40 devices`, `: 1 conflict file`, ` 2016/budget\.sync-conflict-\d{8}-\d{6}-[A-Z0-9]{7}\.ods +`}},
 	{"what happened on this device last night", [][]string{
 		command("events --since 12h --device cedar-server-001"), command("device log cedar-server-001"),
 	}, []string{`folder .*cedar-server-001 .*the daemon stopped the folder: folder path missing`,

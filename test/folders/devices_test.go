@@ -76,7 +76,7 @@ func TestTroubleOfAWholeDeviceIsSaidAndGoesAgain(t *testing.T) {
 			return
 		}
 		w.waitCalm(t)
-		w.waitCause(t, w.a, fleet.WaitAlone, common, false)
+		w.waitCause(t, w.a.ID, fleet.WaitAlone, common, false)
 	}
 	w.wantSaid(t, 0, "", "status")
 }
@@ -164,7 +164,7 @@ func (w *world) testIslands(t *testing.T) {
 	reachAt(w.b, w.a, w.a.SyncAddress())
 	w.waitCalm(t)
 	for _, d := range []*daemon.Daemon{w.a, w.b} {
-		w.waitCause(t, d, fleet.WaitDisagree, common, false)
+		w.waitCause(t, d.ID, fleet.WaitDisagree, common, false)
 	}
 }
 
@@ -172,7 +172,7 @@ func (w *world) testIslands(t *testing.T) {
 func (w *world) testDisagree(t *testing.T) {
 	w.newFile(t, common, "what only a has")
 	for _, d := range []*daemon.Daemon{w.a, w.b} {
-		w.waitCause(t, d, fleet.WaitDisagree, common, true)
+		w.waitCause(t, d.ID, fleet.WaitDisagree, common, true)
 	}
 	of, err := w.Client.FleetFolder(t.Context(), common)
 	if err != nil || of.State != string(fleet.WaitDisagree) || !strings.Contains(of.Reason, "count different files") {
@@ -194,7 +194,7 @@ func (w *world) testSwitchedOff(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	w.waitTrouble(t, w.a, fleet.FolderAlone, w.b.ID.Short())
-	w.waitCause(t, w.b, fleet.WaitUnreachable, "", true)
+	w.waitCause(t, w.b.ID, fleet.WaitUnreachable, "", true)
 	w.wantSaid(t, 3, "common", "status")
 	state, err := w.Client.DeviceState(t.Context(), string(w.a.ID))
 	if err != nil || state.Folders == nil || state.Folders.State != "alone" || state.Folders.Folder != common ||
@@ -202,5 +202,5 @@ func (w *world) testSwitchedOff(t *testing.T) {
 		t.Errorf("the state of the device is %+v with folders %+v, %v", state, state.Folders, err)
 	}
 	w.b.Restart()
-	w.waitCause(t, w.b, fleet.WaitUnreachable, "", false)
+	w.waitCause(t, w.b.ID, fleet.WaitUnreachable, "", false)
 }

@@ -300,7 +300,7 @@ var causes = map[fleet.FolderState]fleet.WaitCause{
 }
 
 // waitCause waits until what waits for a person has a device with a cause and a folder, or has it no more.
-func (w *world) waitCause(t *testing.T, d *daemon.Daemon, cause fleet.WaitCause, folder string, want bool) {
+func (w *world) waitCause(t *testing.T, id fleet.DeviceID, cause fleet.WaitCause, folder string, want bool) {
 	t.Helper()
 	wait.Until(t, func() string {
 		waiting, err := w.Client.Waiting(t.Context(), "")
@@ -309,7 +309,7 @@ func (w *world) waitCause(t *testing.T, d *daemon.Daemon, cause fleet.WaitCause,
 		}
 		found := slices.ContainsFunc(waiting.Groups, func(group api.WaitingGroup) bool {
 			return group.Cause == string(cause) && group.Subject == folder &&
-				slices.ContainsFunc(group.Devices, func(one api.WaitingDevice) bool { return one.DeviceID == string(d.ID) })
+				slices.ContainsFunc(group.Devices, func(one api.WaitingDevice) bool { return one.DeviceID == string(id) })
 		})
 		if found == want {
 			return ""
@@ -399,8 +399,8 @@ func (w *world) wantTroubled(t *testing.T, one trouble) {
 		}
 		return
 	}
-	w.waitCause(t, w.b, cause, one.name, true)
-	w.waitTold(t, w.b, cause, one.name, one.reason, false)
+	w.waitCause(t, w.b.ID, cause, one.name, true)
+	w.waitTold(t, w.b.ID, cause, one.name, one.reason, false)
 	w.wantSaid(t, 3, one.reason, "status", w.b.ID.Short())
 	w.wantSaid(t, 3, "--waiting "+string(cause), "status") // it names the one that stands longest
 	w.wantSaid(t, 3, `"connection": "online"`, "status", w.b.ID.Short(), "-o", "json")
@@ -413,8 +413,8 @@ func (w *world) waitOver(t *testing.T, one trouble, reason string) {
 	if !waits {
 		return
 	}
-	w.waitCause(t, w.b, cause, one.name, false)
-	w.waitTold(t, w.b, cause, one.name, one.reason, true)
+	w.waitCause(t, w.b.ID, cause, one.name, false)
+	w.waitTold(t, w.b.ID, cause, one.name, one.reason, true)
 	if told := w.saidOf(t, one.name); told != "" {
 		t.Errorf("what is over waits for a person: %s", told)
 	}

@@ -2,15 +2,16 @@ package folders_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"muster/api"
+	"muster/client"
 	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
-	"muster/test/server"
 	"muster/test/simulated"
 	"muster/test/wait"
 )
@@ -19,7 +20,7 @@ const handbook = "handbook" // the folder of all simulated daemons
 
 // simulation is a server with three simulated daemons that share a folder.
 type simulation struct {
-	*server.Server
+	*world
 	first, second, third *stsim.Daemon
 }
 
@@ -65,6 +66,20 @@ func inTurn(steps ...func(*simulation) error) func(*simulation) error {
 	}
 }
 
+// count has the first daemon count more files than there are, of which it says that nothing is missing.
+func count(files int64) func(*simulation) error {
+	return func(s *simulation) error {
+		return s.first.SetSummary(handbook, func(f *fleet.FolderSummary) {
+			f.GlobalFiles, f.LocalFiles, f.InSyncFiles = f.GlobalFiles+files, f.LocalFiles+files, f.InSyncFiles+files
+		})
+	}
+}
+
+// sharing is a device in the list of those that share a folder.
+func sharing(d *stsim.Daemon) stconfig.Value {
+	return stconfig.Obj(stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(d.ID()))})
+}
+
 var simulatedTroubles = []simulatedTrouble{
 	{"path missing", stop(stsim.PathMissing), fleet.FolderStopped, fleet.ErrorPathMissing, "path missing", false, heal},
 	{
@@ -91,6 +106,16 @@ var simulatedTroubles = []simulatedTrouble{
 		fleet.FolderFailedItems, "", "3 items could not be synced", false, heal},
 	{"paused", set("paused", stconfig.Boolean(true)), fleet.FolderPaused, "", "paused", true,
 		set("paused", stconfig.Boolean(false))},
+	{"shared with nobody", func(s *simulation) error {
+		return set("devices", stconfig.List(sharing(s.first)))(s)
+	}, fleet.FolderUnshared, "", "with no other device", true, func(s *simulation) error {
+		var all []stconfig.Value
+		for _, d := range []*stsim.Daemon{s.first, s.second, s.third} {
+			all = append(all, sharing(d))
+		}
+		return set("devices", stconfig.List(all...))(s)
+	}},
+	{"other files than the others", count(7), fleet.FolderDisagree, "", "count different files", false, count(-7)},
 	{"an island", func(s *simulation) error {
 		s.first.Disconnect(s.second)
 		s.first.Disconnect(s.third)
@@ -155,7 +180,8 @@ func TestEachTroubleOfASimulatedFolderIsSaidAndGoesAgain(t *testing.T) {
 			t.Parallel()
 			farm := simulated.Start(t, stsim.Options{Count: 3, Versions: []stsim.Version{version}, Network: 121 + i,
 				Timing: stsim.Timing{Summary: 200 * time.Millisecond}})
-			s := &simulation{startServer(t, newReceiver(t)), farm.Daemon(0), farm.Daemon(1), farm.Daemon(2)}
+			r := newReceiver(t)
+			s := &simulation{&world{Server: startServer(t, r), receiver: r}, farm.Daemon(0), farm.Daemon(1), farm.Daemon(2)}
 			for _, d := range farm.Daemons() {
 				if err := d.HealFolder(handbook); err != nil {
 					t.Fatal(err)
@@ -185,12 +211,57 @@ func (s *simulation) tryTrouble(t *testing.T, one simulatedTrouble) {
 	if err := one.make(s); err != nil {
 		t.Fatal(err)
 	}
+	var got api.FolderStanding
 	s.waitFor(t, s.first, one.state.String()+" with "+one.reason, func(f api.FolderStanding) bool {
+		got = f
 		return f.State == one.state.String() && strings.Contains(f.Reason, one.reason) && f.Trouble != one.calm &&
 			errorKind(f) == one.kind
 	})
+	s.wantSame(t, got)
+	id := s.first.ID()
+	if !one.calm {
+		if got.Next == "" {
+			t.Errorf("nothing is said of what to do: %+v", got)
+		}
+		s.waitCause(t, id, causeOf[one.state], handbook, true)
+		s.wantSaid(t, 3, one.reason, "status", id.Short())
+		s.waitTold(t, id, causeOf[one.state], handbook, one.reason, false)
+	}
 	if err := one.mend(s); err != nil {
 		t.Fatal(err)
 	}
 	s.waitCalm(t)
+	if !one.calm {
+		s.waitCause(t, id, causeOf[one.state], handbook, false)
+		s.waitTold(t, id, causeOf[one.state], handbook, "", true)
+	}
+}
+
+// causeOf is why a device waits while its folder is in a state.
+var causeOf = map[fleet.FolderState]fleet.WaitCause{
+	fleet.FolderStopped: fleet.WaitFolderStopped, fleet.FolderFailedItems: fleet.WaitFailedItems,
+	fleet.FolderAlone: fleet.WaitAlone, fleet.FolderLocalChanges: fleet.WaitLocalChanges,
+	fleet.FolderOutOfSync: fleet.WaitOutOfSync, fleet.FolderStalled: fleet.WaitStalled,
+	fleet.FolderConflicts: fleet.WaitConflicts, fleet.FolderDisagree: fleet.WaitDisagree,
+}
+
+// wantSame waits until the list of the folder's devices and the state of the device say what the device's folders do.
+func (s *simulation) wantSame(t *testing.T, want api.FolderStanding) {
+	t.Helper()
+	wait.Until(t, func() string {
+		devices, err := s.Client.FolderDevices(t.Context(), handbook, client.List{FolderState: []string{want.State}})
+		if err != nil {
+			return err.Error()
+		}
+		if !slices.ContainsFunc(devices, func(f api.FolderStanding) bool {
+			return f.DeviceID == want.DeviceID && f.State == want.State && f.Trouble == want.Trouble
+		}) {
+			return fmt.Sprintf("the devices of the folder are %+v, want %+v among them", devices, want)
+		}
+		state, err := s.Client.DeviceState(t.Context(), want.DeviceID)
+		if err != nil || state.Folders == nil || state.Folders.State != want.State || state.Folders.Folder != handbook {
+			return fmt.Sprintf("the state of the device has %+v, %v, want %s", state.Folders, err, want.State)
+		}
+		return ""
+	})
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"muster/internal/fleet"
-	"muster/test/daemon"
 	"muster/test/wait"
 )
 
@@ -45,23 +44,23 @@ func newReceiver(t *testing.T) *receiver {
 }
 
 // about are the messages about a trouble of a device, the newest last.
-func (r *receiver) about(d *daemon.Daemon, cause fleet.WaitCause, folder string) (notices []fleet.Notice) {
+func (r *receiver) about(id fleet.DeviceID, cause fleet.WaitCause, folder string) (notices []fleet.Notice) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(r.told), func(n fleet.Notice) bool {
-		return n.DeviceID != d.ID || n.Kind != cause || n.Folder != folder
+		return n.DeviceID != id || n.Kind != cause || n.Folder != folder
 	})
 }
 
 // waitTold waits until people were told of a trouble, with a part of the reason; or that it is over.
-func (w *world) waitTold(t *testing.T, d *daemon.Daemon, cause fleet.WaitCause, folder, reason string, over bool) {
+func (w *world) waitTold(t *testing.T, id fleet.DeviceID, cause fleet.WaitCause, folder, reason string, over bool) {
 	t.Helper()
 	want := fleet.NoticeProblem
 	if over {
 		want = fleet.NoticeResolved
 	}
 	wait.Until(t, func() string {
-		told := w.receiver.about(d, cause, folder)
+		told := w.receiver.about(id, cause, folder)
 		if n := len(told); n > 0 && told[n-1].Type == want && strings.Contains(told[n-1].Reason, reason) {
 			return ""
 		}

@@ -92,7 +92,7 @@ func pages() []page {
 			"muster audit verify --head": signedHead,
 			"muster audit verify --file": signedExport,
 			"muster device trust":        pinOfNas,
-		}},
+		}, codes: map[string]int{"muster audit accept-loss 1042": 3 /* nothing is lost: test/audit loses something */}},
 		{name: "enrolment", setUp: withDaemon, before: map[string]func(*reader){
 			"muster enrollment list":                                        (*reader).agentAsks,
 			"muster enrollment reject":                                      (*reader).agentAsksAgain,

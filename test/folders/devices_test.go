@@ -2,11 +2,14 @@ package folders_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"muster/api"
+	"muster/client"
 	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/wait"
@@ -160,11 +163,56 @@ func (w *world) testIslands(t *testing.T) {
 		}
 	}
 	w.testDisagree(t)
+	for _, d := range []*daemon.Daemon{w.a, w.b} {
+		w.waitTold(t, d.ID, fleet.WaitAlone, common, "no device that shares it is connected", false)
+		write(t, d, w.pathOf(d), "both changed.txt", "as "+d.ID.Short()+" has it")
+		rescan(d, common)
+	}
 	reachAt(w.a, w.b, w.b.SyncAddress())
 	reachAt(w.b, w.a, w.a.SyncAddress())
+	w.testConflict(t)
 	w.waitCalm(t)
 	for _, d := range []*daemon.Daemon{w.a, w.b} {
+		w.waitTold(t, d.ID, fleet.WaitAlone, common, "", true)
+	}
+	for _, d := range []*daemon.Daemon{w.a, w.b} {
 		w.waitCause(t, d.ID, fleet.WaitDisagree, common, false)
+	}
+}
+
+// pathOf is where the folder of both daemons is on one of them.
+func (w *world) pathOf(d *daemon.Daemon) string {
+	var folder struct{ Path string }
+	d.GetJSON("/rest/config/folders/"+common, &folder)
+	return folder.Path
+}
+
+// testConflict has a file that both changed be in conflict, until its loser is deleted.
+func (w *world) testConflict(t *testing.T) {
+	t.Helper()
+	var files []api.ConflictFile
+	for _, d := range []*daemon.Daemon{w.a, w.b} {
+		w.waitTrouble(t, d, fleet.FolderConflicts, "both changed.sync-conflict-")
+		w.waitCause(t, d.ID, fleet.WaitConflicts, common, true)
+		w.waitTold(t, d.ID, fleet.WaitConflicts, common, "one file is in conflict", false)
+	}
+	wait.Until(t, func() (missing string) {
+		var err error
+		files, err = w.Client.ConflictFiles(t.Context(), common, client.List{})
+		if err != nil || len(files) != 1 || len(files[0].Devices) != 2 {
+			return fmt.Sprintf("the conflict files are %+v, %v", files, err)
+		}
+		return ""
+	})
+	w.wantSaid(t, 0, files[0].Path, "folder", "conflicts", common)
+	w.wantSaid(t, 0, "1 conflict file", "folder", "conflicts", common, "--device", w.b.ID.Short())
+	if err := os.Remove(filepath.Join(w.pathOf(w.a), filepath.FromSlash(files[0].Path))); err != nil {
+		t.Fatal(err)
+	}
+	rescan(w.a, common)
+	for _, d := range []*daemon.Daemon{w.a, w.b} {
+		w.waitCause(t, d.ID, fleet.WaitConflicts, common, false)
+		w.waitTold(t, d.ID, fleet.WaitConflicts, common, "", true)
 	}
 }
 
@@ -190,11 +238,14 @@ func (w *world) testDisagree(t *testing.T) {
 func (w *world) testSwitchedOff(t *testing.T) {
 	w.b.Stop()
 	got := w.waitFolder(t, w.b, common, fleet.FolderUnknown)
-	if got.Last != fleet.FolderUpToDate.String() || got.AsOf == nil || !strings.Contains(got.Reason, "as last known") {
+	// A daemon that ends may say first that it is disconnected from the others.
+	known := got.Last == fleet.FolderUpToDate.String() || got.Last == fleet.FolderAlone.String()
+	if !known || got.AsOf == nil || !strings.Contains(got.Reason, "as last known") {
 		t.Errorf("got %+v", got)
 	}
 	w.waitTrouble(t, w.a, fleet.FolderAlone, w.b.ID.Short())
 	w.waitCause(t, w.b.ID, fleet.WaitUnreachable, "", true)
+	w.waitTold(t, w.b.ID, fleet.WaitUnreachable, "", "", false)
 	w.wantSaid(t, 3, "common", "status")
 	state, err := w.Client.DeviceState(t.Context(), string(w.a.ID))
 	if err != nil || state.Folders == nil || state.Folders.State != "alone" || state.Folders.Folder != common ||
@@ -203,4 +254,5 @@ func (w *world) testSwitchedOff(t *testing.T) {
 	}
 	w.b.Restart()
 	w.waitCause(t, w.b.ID, fleet.WaitUnreachable, "", false)
+	w.waitTold(t, w.b.ID, fleet.WaitUnreachable, "", "", true)
 }

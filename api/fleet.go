@@ -145,7 +145,8 @@ type PlanFleetTemplate struct {
 // ApplyFleet is the body of a POST that makes the changes that files ask for.
 type ApplyFleet struct {
 	PlanFleet
-	Digest *string `json:"digest" doc:"Of the plan that was looked at; when the plan is another by now, the answer is 412"`
+	Digest       *string `json:"digest" doc:"Of the plan that was looked at; when the plan is another by now, the answer is 412"`
+	AllowFailing bool    `json:"allowFailing,omitempty" doc:"Store it even where no plan could be made any more for a device that has one now; else the answer is 422 and names these devices"`
 }
 
 // FleetPlan is the plan of the changes that files ask for.

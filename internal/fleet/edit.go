@@ -69,7 +69,9 @@ type Basis struct {
 	// Check is called in the transaction with the one thing that the edit changes. When it returns an error the edit
 	// is not made. It may be nil.
 	Check func(Found) error
-	Trial bool // nothing is stored; Applied.Then is the registry that would result
+	// RefuseFailing refuses an edit with which no plan can be made for a device that has one now.
+	RefuseFailing bool
+	Trial         bool // nothing is stored; Applied.Then is the registry that would result
 }
 
 // Found is the one thing that an edit changes, as stored before the edit. The other fields are empty.

@@ -48,6 +48,16 @@ func (l Limited) Evaluate(ctx context.Context, text string, in template.Input) (
 
 // CheckTemplate checks a template that is about to be saved, and finds what it reads.
 func (l Limited) CheckTemplate(ctx context.Context, t fleet.Template) (fleet.Inputs, error) {
+	return l.check(ctx, t, desired.CheckMade)
+}
+
+// CheckStrictly is CheckTemplate with desired.CheckStrictly.
+func (l Limited) CheckStrictly(ctx context.Context, t fleet.Template) (fleet.Inputs, error) {
+	return l.check(ctx, t, desired.CheckStrictly)
+}
+
+func (l Limited) check(ctx context.Context, t fleet.Template,
+	check func(fleet.Template, stconfig.Key, template.Result) error) (fleet.Inputs, error) {
 	key, err := stconfig.ParseKey(t.Key)
 	if err != nil {
 		return fleet.Inputs{}, err
@@ -56,7 +66,7 @@ func (l Limited) CheckTemplate(ctx context.Context, t fleet.Template) (fleet.Inp
 	if err != nil {
 		return fleet.Inputs{}, err
 	}
-	return reads, l.onSample(ctx, t, func(made template.Result) error { return desired.CheckMade(t, key, made) })
+	return reads, l.onSample(ctx, t, func(made template.Result) error { return check(t, key, made) })
 }
 
 // Warnings gives what is doubtful in the value that a template makes for a sample device. It gives nothing where the

@@ -22,7 +22,16 @@ func CheckMade(t fleet.Template, key stconfig.Key, made template.Result) error {
 	if err := checkPatterns(t, key, made.Value); err != nil {
 		return err
 	}
-	return refused(stconfig.Mistakes(t.Op, key, made.Value))
+	return refused(stconfig.Mistakes(t.Op, key, made.Value), stconfig.RefusedValue)
+}
+
+// CheckStrictly is CheckMade for a change that is planned before it is saved. It also refuses values of another type
+// than the field's, with which no device that has the template gets a plan.
+func CheckStrictly(t fleet.Template, key stconfig.Key, made template.Result) error {
+	if err := CheckMade(t, key, made); err != nil || made.Language != template.HJSON {
+		return err
+	}
+	return refused(stconfig.Mistakes(t.Op, key, made.Value), stconfig.WrongType)
 }
 
 // checkPatterns refuses ignore patterns that no daemon can read. The error tells where they stand in the template's
@@ -42,11 +51,11 @@ func checkPatterns(t fleet.Template, key stconfig.Key, value stconfig.Value) err
 	return nil
 }
 
-// refused gives one error about all values that no daemon accepts, nil where there are no such values.
-func refused(mistakes []stconfig.Mistake) error {
+// refused gives one error about all mistakes of this kind, nil where there are none.
+func refused(mistakes []stconfig.Mistake, kind stconfig.MistakeKind) error {
 	e := &fleet.Error{Code: fleet.CodeInvalid, Hint: "Mend the template: as it is, it would stop its devices."}
 	for _, d := range mistakes {
-		if d.Kind == stconfig.RefusedValue {
+		if d.Kind == kind {
 			e.Details = append(e.Details, fleet.Detail{Field: "template", Message: d.Text})
 		}
 	}

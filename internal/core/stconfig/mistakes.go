@@ -23,6 +23,7 @@ const (
 	UnknownField MistakeKind = iota // no version that Muster knows has the field; a newer one may
 	StrangeValue                    // a daemon accepts the value and ignores it
 	RefusedValue                    // no daemon accepts the value
+	WrongType                       // the value has another JSON type than the field, so no plan can be made with it
 )
 
 // maxMistakes bounds the mistakes that are reported for one value.
@@ -101,7 +102,7 @@ func (d *mistakeFinder) value(s *shape, v Value) {
 	switch {
 	case s == nil, v.kind == Absent, v.kind == Null, v.kind == Handle:
 	case v.kind != s.kind:
-		d.add(StrangeValue, "takes %s, not %s", kindText(s.kind), kindText(v.kind))
+		d.add(WrongType, "takes %s, not %s", kindText(s.kind), kindText(v.kind))
 	case v.kind == Object:
 		d.members(s, v)
 	case v.kind == Array:

@@ -11,11 +11,17 @@ import (
 	"muster/internal/fleet"
 )
 
+// allowing is the flag that stores what would make devices fail.
+type allowing struct {
+	AllowFailing bool `env:"-" help:"Store it even where no plan could be made any more for a device that has one now."`
+}
+
 // changing is how a command changes templates and tags: it shows the plan, asks, and makes the change only while
 // templates and tags are those of the plan.
 type changing struct {
 	output
-	Yes    bool   `short:"y" env:"-" help:"Do not ask."`
+	Yes bool `short:"y" env:"-" help:"Do not ask."`
+	allowing
 	DryRun bool   `name:"dry-run" env:"-" help:"Show the plan, and change nothing."`
 	All    bool   `short:"v" env:"-" help:"In new folders and devices, also show fields with the daemon's default value."`
 	Colour string `help:"auto, always or never; auto: on a terminal. With NO_COLOR set there is never any." default:"auto" enum:"auto,always,never"`
@@ -58,7 +64,8 @@ func (c changing) make(ctx context.Context, env *environment, server *client.Cli
 			return err
 		}
 	}
-	done, err := server.ApplyChanges(ctx, api.ApplyChanges{WhatIf: change, Generation: &planned.Generation})
+	done, err := server.ApplyChanges(ctx, api.ApplyChanges{WhatIf: change, Generation: &planned.Generation,
+		AllowFailing: c.AllowFailing})
 	switch {
 	case fleet.CodeOf(err) == fleet.CodePrecondition:
 		return &fleet.Error{Code: fleet.CodePrecondition,

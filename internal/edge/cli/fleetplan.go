@@ -338,7 +338,8 @@ func (c *applyCommand) runDir(ctx context.Context, env *environment) error {
 	}
 	bar := env.terminalProgress()
 	bar.at(0, 1, "Making "+counted(len(planned.Changes), "change"))
-	done, err := server.ApplyFleet(ctx, api.ApplyFleet{PlanFleet: body, Digest: &planned.Digest})
+	done, err := server.ApplyFleet(ctx, api.ApplyFleet{PlanFleet: body, Digest: &planned.Digest,
+		AllowFailing: c.AllowFailing})
 	bar.end()
 	switch {
 	case fleet.CodeOf(err) == fleet.CodePrecondition:

@@ -48,9 +48,9 @@ func (planCommand) Help() string {
     }
   }
 
-Nothing is changed. For a file the exit code is 0 whether or not something would differ, 3 when the server refuses it.
-For a directory, as ` + "`muster export`" + ` writes it, the exit code is 5 when something differs, and the last line
-names the plan: ` + "`muster apply -f DIR --plan DIGEST`" + ` applies that one and no other.`
+Nothing is changed. The exit code is 5 when something differs, 3 when the server refuses it. For a file that is a device
+or the list of templates; for a directory, as ` + "`muster export`" + ` writes it, whatever Muster keeps, and the last line names
+the plan: ` + "`muster apply -f DIR --plan DIGEST`" + ` applies that one and no other.`
 }
 
 // Run asks the server what the file would do, and prints it.
@@ -73,7 +73,7 @@ func (c *planCommand) Run(ctx context.Context, env *environment) error {
 	if c.JSON {
 		out := json.NewEncoder(env.Out)
 		out.SetIndent("", "  ")
-		return out.Encode(made)
+		return errors.Join(out.Encode(made), differs(made, body))
 	}
 	p := newPainter(ctx, server, env.Out, c.Colour)
 	p.all = c.All
@@ -83,7 +83,18 @@ func (c *planCommand) Run(ctx context.Context, env *environment) error {
 	for _, text := range made.Warnings {
 		fmt.Fprintf(env.Err, "Warning: %s\n", printable(text))
 	}
-	return warnOfTags(ctx, env, server, body)
+	if err := warnOfTags(ctx, env, server, body); err != nil {
+		return err
+	}
+	return differs(made, body)
+}
+
+// differs ends a plan with the exit code for what differs, if a device or the list of templates would be another.
+func differs(made api.WhatIfPlan, body api.WhatIf) error {
+	if len(made.Devices) > 0 || len(made.NewTemplates) > 0 || body.Templates != nil && len(body.Templates.Deleted) > 0 {
+		return errDiffers
+	}
+	return nil
 }
 
 // warnOfTags names the tags of new templates that no device carries: most often they are mistyped.

@@ -81,7 +81,8 @@ func (s planningHandlers) tryChanges(
 		return edit, done, unknownInBody(err)
 	}
 	based := or(body.Generation, now.Generation)
-	done, err = s.Changes.Apply(r.Context(), edit, fleet.Basis{Generation: &based})
+	done, err = s.Changes.Apply(r.Context(), edit, fleet.Basis{Generation: &based,
+		RefuseFailing: !body.AllowFailing})
 	return edit, done, unknownInBody(err)
 }
 

@@ -184,7 +184,7 @@ func (r *request) mayAdjust(e fleet.Edit) error {
 func (s planningHandlers) checkTemplates(r *request, x adjusting) (err error) {
 	names := x.now.TemplateNames()
 	check := func(t *fleet.Template, name string) error {
-		t.Reads, err = s.Checker.CheckTemplate(r.Context(), *t)
+		t.Reads, err = s.Checker.CheckStrictly(r.Context(), *t)
 		return inside("templates."+name, err)
 	}
 	for i := range x.edit.New {
@@ -253,7 +253,8 @@ func (s planningHandlers) applyFleet(r *request) (reply, error) {
 	if err := x.mayPrune(body.PruneMany); err != nil {
 		return reply{}, err
 	}
-	done, err := s.Changes.Apply(r.Context(), x.edit, fleet.Basis{Generation: &x.now.Generation})
+	done, err := s.Changes.Apply(r.Context(), x.edit, fleet.Basis{Generation: &x.now.Generation,
+		RefuseFailing: !body.AllowFailing})
 	if err != nil {
 		return reply{}, err
 	}

@@ -20,6 +20,9 @@ import (
 type Checker interface {
 	// It gives what the template reads.
 	CheckTemplate(ctx context.Context, template fleet.Template) (fleet.Inputs, error)
+	// CheckStrictly also refuses values of another type than their field's. A single write of a template is stored in
+	// spite of them.
+	CheckStrictly(ctx context.Context, template fleet.Template) (fleet.Inputs, error)
 	// Warnings say what is most probably wrong with a template that was checked, as far as that can be told without a
 	// device.
 	Warnings(ctx context.Context, template fleet.Template) []string

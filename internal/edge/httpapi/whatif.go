@@ -248,7 +248,7 @@ func (s planningHandlers) newTemplate(ctx context.Context, body api.WhatIfNew) (
 	}
 	slices.Sort(made.Tags)
 	made.Tags = slices.Compact(made.Tags)
-	made.Reads, err = s.Checker.CheckTemplate(ctx, made.Template)
+	made.Reads, err = s.Checker.CheckStrictly(ctx, made.Template)
 	return made, err
 }
 
@@ -275,7 +275,7 @@ func (s planningHandlers) changedTemplate(
 		return fleet.Template{}, err
 	}
 	changed.ID = is.ID
-	changed.Reads, err = s.Checker.CheckTemplate(ctx, changed)
+	changed.Reads, err = s.Checker.CheckStrictly(ctx, changed)
 	return changed, err
 }
 

@@ -363,6 +363,10 @@ func (f *fakes) Planned(_ context.Context, _ *fleet.Registry, devices []fleet.De
 	}
 	return nil
 }
+func (f *fakes) CheckStrictly(ctx context.Context, t fleet.Template) (fleet.Inputs, error) {
+	return f.CheckTemplate(ctx, t)
+}
+
 func (f *fakes) CheckTemplate(_ context.Context, t fleet.Template) (fleet.Inputs, error) {
 	reads := fleet.Inputs{Known: true}
 	if strings.Contains(t.Text, "device.label") {

@@ -135,7 +135,7 @@ func (j *judgement) judge(ctx context.Context) error {
 	}
 	j.basis.Rules = &j.now.Rules
 	for _, step := range []func(context.Context) error{
-		j.insidePart, j.condition, j.protection, j.readOnlySources, j.enrolment, j.assertions,
+		j.insidePart, j.condition, j.protection, j.readOnlySources, j.enrolment, j.assertions, j.failing,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -103,7 +103,7 @@ const maxKept = 2 << 20
 // compare plans these devices under both registries. left are devices whose plans found no room; they are to be
 // compared later.
 func (w *whatIf) compare(ctx context.Context, ids []fleet.DeviceID) (left []fleet.DeviceID, err error) {
-	planned, done := make([][]plan.Change, len(ids)), make([]bool, len(ids))
+	planned, done, fails := make([][]plan.Change, len(ids)), make([]bool, len(ids)), make([]bool, len(ids))
 	var kept atomic.Int64
 	err = forAll(ctx, len(ids), func(ctx context.Context, i int) error {
 		if i > 0 && kept.Load() > maxKept {
@@ -113,6 +113,7 @@ func (w *whatIf) compare(ctx context.Context, ids []fleet.DeviceID) (left []flee
 		return w.o.Memory.Do(ctx, func(ctx context.Context) error {
 			out, err := w.plan(ctx, w.now, ids[i])
 			if belongsToDevice(err) {
+				fails[i] = true
 				return nil // a device whose plan fails under the present registry has no changes
 			}
 			planned[i] = out.plan.Changes
@@ -127,7 +128,7 @@ func (w *whatIf) compare(ctx context.Context, ids []fleet.DeviceID) (left []flee
 		if !done[i] {
 			return nil
 		}
-		return w.o.Memory.Do(ctx, func(ctx context.Context) error { return w.effect(ctx, ids[i], planned[i]) })
+		return w.o.Memory.Do(ctx, func(ctx context.Context) error { return w.effect(ctx, ids[i], planned[i], fails[i]) })
 	})
 	for i, id := range ids {
 		if !done[i] {
@@ -138,9 +139,9 @@ func (w *whatIf) compare(ctx context.Context, ids []fleet.DeviceID) (left []flee
 }
 
 // effect plans a device under the other registry, and calls each where something differs. planned are its changes
-// under the present registry.
-func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.Change) error {
-	effect := plan.Effect{Device: id}
+// under the present registry, for which failsNow tells whether no plan could be made.
+func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.Change, failsNow bool) error {
+	effect := plan.Effect{Device: id, FailsNow: failsNow}
 	out, err := w.plan(ctx, w.then, id)
 	switch {
 	case errors.Is(err, errNeverRead):

@@ -15,6 +15,7 @@ import { plural } from "../../ui/format";
 import { Columns, Panel, Row, Split, Stack } from "../../ui/layout";
 import { Ghosts, Loads, Note, Nothing, Page, Wrong } from "../../ui/page";
 import { Ago, Muted, Text, To } from "../../ui/text";
+import { AllowFailing } from "../whatif/AllowFailing";
 import { Effect } from "../whatif/Effect";
 import { completions, fieldsAt, keysOf } from "./complete";
 import { changesOf, draftOf, emptyDraft, isSame, mistakesOf, type Draft } from "./draft";
@@ -59,6 +60,7 @@ function Edit({ stored, readAt }: { stored: Stored | undefined; readAt?: number 
   const mayWrite = includes(me.role, "author");
   const mayPlan = includes(me.role, "operator");
   const [base, setBase] = useState(stored); // what the draft began with
+  const [allowFailing, setAllowFailing] = useState(false);
   const [draft, setDraft] = useState<Draft>(base?.draft ?? emptyDraft);
   const [late] = useDebouncedValue(draft, 500);
   const set = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
@@ -83,7 +85,7 @@ function Edit({ stored, readAt }: { stored: Stored | undefined; readAt?: number 
   const save = async () => {
     const applied = await ask(
       api.POST("/api/v1/changes", {
-        body: { ...changesOf(draft, base), ...(plan.data ? { generation: plan.data.generation } : {}) },
+        body: { ...changesOf(draft, base), allowFailing, ...(plan.data ? { generation: plan.data.generation } : {}) },
       }),
     );
     const id = base?.id ?? applied.newTemplates[0];
@@ -230,7 +232,10 @@ function Edit({ stored, readAt }: { stored: Stored | undefined; readAt?: number 
                   Change something: what that does to every device shows here, before you save.
                 </Nothing>
               ) : plan.data && settled ? (
-                <Effect plan={plan.data} idle={late.tags.length === 0 ? noTag : undefined} />
+                <>
+                  <AllowFailing plan={plan.data} allowed={allowFailing} allow={setAllowFailing} />
+                  <Effect plan={plan.data} idle={late.tags.length === 0 ? noTag : undefined} />
+                </>
               ) : (
                 <Ghosts />
               )}

@@ -12,6 +12,7 @@ import { Grow, Panel, Row, Split, Stack } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
 import { Sortable } from "../../ui/sortable";
 import { Chip, Faint, Muted, To } from "../../ui/text";
+import { AllowFailing } from "../whatif/AllowFailing";
 import { Effect } from "../whatif/Effect";
 import { compare, moved, type Ordered } from "./order";
 
@@ -48,6 +49,7 @@ export default function TemplateOrder() {
 function Arrange({ all }: { all: Template[] }) {
   const client = useQueryClient();
   const isAuthor = useMay("author");
+  const [allowFailing, setAllowFailing] = useState(false);
   const [priorities, setPriorities] = useState<ReadonlyMap<number, number>>(new Map());
   const rows = all
     .map((template) => ({ ...template, priority: priorities.get(template.id) ?? template.priority }))
@@ -110,7 +112,7 @@ function Arrange({ all }: { all: Template[] }) {
               run={async () => {
                 const applied = await ask(
                   api.POST("/api/v1/changes", {
-                    body: { ...body, ...(plan.data ? { generation: plan.data.generation } : {}) },
+                    body: { ...body, allowFailing, ...(plan.data ? { generation: plan.data.generation } : {}) },
                   }),
                 );
                 await client.invalidateQueries();
@@ -129,7 +131,10 @@ function Arrange({ all }: { all: Template[] }) {
           ) : priorities.size === 0 ? (
             <Nothing title="As it is stored">Move a template: what that does to every device shows here, before you save.</Nothing>
           ) : (
-            <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads>
+            <>
+              <AllowFailing plan={plan.data} allowed={allowFailing} allow={setAllowFailing} />
+              <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads>
+            </>
           )}
         </Stack>
       </Panel>

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { api, ask, type Schemas } from "../../api/client";
 import { whatIf } from "../../api/whatif";
 import { useMay } from "../../session/me";
@@ -8,6 +9,7 @@ import { plural } from "../../ui/format";
 import { Row, Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { Muted } from "../../ui/text";
+import { AllowFailing } from "./AllowFailing";
 import { Effect } from "./Effect";
 
 /** Planned shows what a change would do, and stores it while that is so. */
@@ -23,10 +25,12 @@ export function Planned({
   onDiscard: () => void;
 }) {
   const may = useMay(needs);
+  const [allowFailing, setAllowFailing] = useState(false);
   const plan = useQuery({ ...whatIf(body), enabled: may });
   return (
     <Stack>
       {may ? <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads> : <Muted>A plan needs the role {needs}.</Muted>}
+      <AllowFailing plan={plan.data} allowed={allowFailing} allow={setAllowFailing} />
       <Row>
         <Act
           needs={needs}
@@ -37,7 +41,7 @@ export function Planned({
           run={async () => {
             const applied = await ask(
               api.POST("/api/v1/changes", {
-                body: { ...body, ...(plan.data ? { generation: plan.data.generation } : {}) },
+                body: { ...body, allowFailing, ...(plan.data ? { generation: plan.data.generation } : {}) },
               }),
             );
             for (const warning of applied.warnings) warn(warning);

@@ -1,0 +1,54 @@
+package change
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"muster/internal/core/plan"
+	"muster/internal/fleet"
+)
+
+const maxFailing = 20 // devices that an error names
+
+// failing refuses an edit with which no plan can be made for a device that has one now: its state would be failed, and
+// nothing would be written to it. A device that fails already, and one that was never read, does not count.
+func (j *judgement) failing(ctx context.Context) error {
+	if !j.basis.RefuseFailing || j.o.Planner == nil || j.edit.Empty() {
+		return nil
+	}
+	then, err := j.afterwards()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, judgeTime)
+	defer cancel()
+	var failing []plan.Effect
+	err = j.o.Planner.WhatIf(ctx, j.now, then, func(e plan.Effect) {
+		if e.Err != nil && !e.FailsNow && j.now.Devices[e.Device] != nil && j.sees(e.Device) {
+			failing = append(failing, e)
+		}
+	})
+	if err != nil || len(failing) == 0 {
+		return err
+	}
+	slices.SortFunc(failing, func(a, b plan.Effect) int { return strings.Compare(string(a.Device), string(b.Device)) })
+	refusal := &fleet.Error{Code: fleet.CodeInvalid, Hint: "Correct it. To store it as it is, say allowFailing " +
+		"(`--allow-failing`): nothing is written to these devices until that is mended."}
+	for _, e := range failing[:min(len(failing), maxFailing)] {
+		refusal.Details = append(refusal.Details, fleet.Detail{Field: "devices", Message: fmt.Sprintf("%s: %s",
+			j.nameOf(e.Device), fleet.Reason(e.Err))})
+	}
+	refusal.Message = fmt.Sprintf("no plan could be made any more for %d of the devices: %s", len(failing),
+		refusal.Details[0].Message)
+	return refusal
+}
+
+// nameOf is what a person calls a device.
+func (j *judgement) nameOf(id fleet.DeviceID) string {
+	if label := j.now.Label(id); label != "" {
+		return label + " (" + id.Short() + ")"
+	}
+	return id.Short()
+}

@@ -1,0 +1,24 @@
+import { Checkbox } from "@mantine/core";
+import type { Schemas } from "../../api/client";
+import { plural } from "../../ui/format";
+
+/** AllowFailing asks before something is stored with which no plan could be made for devices any more. */
+export function AllowFailing({
+  plan,
+  allowed,
+  allow,
+}: {
+  plan: Schemas["WhatIfPlan"] | undefined;
+  allowed: boolean;
+  allow: (allowed: boolean) => void;
+}) {
+  const failed = plan?.touched.failed ?? 0;
+  if (failed === 0) return null;
+  return (
+    <Checkbox
+      checked={allowed}
+      onChange={(event) => allow(event.currentTarget.checked)}
+      label={`Store it although no plan could be made for ${plural(failed, "device")}: nothing is written there until that is mended`}
+    />
+  );
+}

@@ -51,7 +51,7 @@ func checkPatterns(t fleet.Template, key stconfig.Key, value stconfig.Value) err
 	return nil
 }
 
-// refused gives one error about all mistakes of this kind, nil where there are none.
+// refused gives one error about all mistakes of this kind, nil without such mistakes.
 func refused(mistakes []stconfig.Mistake, kind stconfig.MistakeKind) error {
 	e := &fleet.Error{Code: fleet.CodeInvalid, Hint: "Mend the template: as it is, it would stop its devices."}
 	for _, d := range mistakes {

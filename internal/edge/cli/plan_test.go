@@ -172,7 +172,7 @@ func TestPlanAsksTheServer(t *testing.T) {
 	}
 	for _, from := range []string{file, "-"} {
 		code, out, err := run("templates: {deleted: [4]}", "-f", from)
-		if code != 0 || out != sampleText || sent != `POST /api/v1/plan {"templates":{"deleted":[4]}}` {
+		if code != exitDiffers || out != sampleText || sent != `POST /api/v1/plan {"templates":{"deleted":[4]}}` {
 			t.Errorf("got %d %s %s, sent %s", code, out, err, sent)
 		}
 	}
@@ -184,7 +184,7 @@ func TestPlanAsksTheServer(t *testing.T) {
 		!strings.Contains(err, "removed") {
 		t.Errorf("got %d %s", code, err)
 	}
-	if code, out, _ := run("{}", "-f", file, "--json"); code != 0 || !json.Valid([]byte(out)) {
+	if code, out, _ := run("{}", "-f", file, "--json"); code != exitDiffers || !json.Valid([]byte(out)) {
 		t.Errorf("got %d %s", code, out)
 	}
 	if code, _, err := run("{}", "-f", filepath.Join(t.TempDir(), "none")); !refuses(code) ||

@@ -188,6 +188,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 func (a *App) openStore(ctx context.Context) error {
 	opened, keys, err := a.openDatabase(ctx, store.Options{
 		Log: a.log, Committed: a.committed, Reads: a.budget.Reads, Memory: a.memory, Taken: a.fail,
+		Revisions: a.o.revisions(),
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 
 	"muster/internal/adapter/store"
@@ -58,13 +59,15 @@ func (m managed) Version(id fleet.DeviceID) (v fleet.Version) {
 	return v
 }
 
+// revisions is how many revisions of each device are kept.
+func (o Options) revisions() int {
+	return cmp.Or(max(0, o.KeepRevisions), store.DefaultRetention.Revisions)
+}
+
 // forgetOld deletes revisions that are too many or too old.
 func (a *App) forgetOld(ctx context.Context) error {
 	retention := store.DefaultRetention
-	retention.Audit = a.o.KeepAudit
-	if a.o.KeepRevisions > 0 {
-		retention.Revisions = a.o.KeepRevisions
-	}
+	retention.Audit, retention.Revisions = a.o.KeepAudit, a.o.revisions()
 	if a.o.KeepFor > 0 {
 		retention.Age = a.o.KeepFor
 	}

@@ -60,10 +60,15 @@ func TestARenewedCertificateIsTakenByAPerson(t *testing.T) {
 	t.Parallel()
 	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{TLS: true})
 	s.Register(d.ID, d.APIKey, "127.0.0.1", d.Port)
-	s.WaitState(d.ID, "a reason with the first use", func(state api.DeviceState) bool {
-		return state.Connection == string(fleet.Online) && strings.Contains(state.Reason, "trusted on first use")
-	})
+	s.WaitConnection(d.ID, fleet.Online)
 	waitPin(t, s, d)
+	origin := func(want string) {
+		t.Helper()
+		if trust, err := s.Client.DeviceTrust(t.Context(), string(d.ID)); err != nil || trust.Origin != want {
+			t.Errorf("the pin is %q, %v; want %q", trust.Origin, err, want)
+		}
+	}
+	origin(string(fleet.PinFirstUse))
 	before := renew(t, d)
 	s.WaitConnection(d.ID, fleet.PinMismatch)
 
@@ -79,9 +84,8 @@ func TestARenewedCertificateIsTakenByAPerson(t *testing.T) {
 		t.Errorf("a certificate that is not shown was taken: %v", err)
 	}
 	says(t, s, 0, []string{d.Pin() + " is pinned"}, "y\n", "device", "trust", short)
-	if state := s.WaitConnection(d.ID, fleet.Online); strings.Contains(state.Reason, "first use") {
-		t.Errorf("a person took it: %s", state.Reason)
-	}
+	s.WaitConnection(d.ID, fleet.Online)
+	origin(string(fleet.PinGiven))
 	if got := pinOf(t, s, d.ID); got != d.Pin() {
 		t.Errorf("the pin is %s, want %s", got, d.Pin())
 	}

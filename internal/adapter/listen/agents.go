@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"muster/internal/adapter/tunnel"
@@ -132,7 +131,7 @@ func (s *Socket) AcceptAgents() error {
 		switch {
 		case err == nil:
 			_ = conn.Close() // not the connection of an agent
-		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
+		case isLack(err):
 			time.Sleep(acceptPause) // until descriptors are free again
 		default:
 			return err

@@ -59,7 +59,7 @@ func Listen(o Options) (*Socket, error) {
 			err),
 			Hint: listenHint(err), Err: err}
 	}
-	plain = boundClients(plain, o)
+	plain = boundClients(&lackListener{Listener: plain, log: o.Log, now: time.Now}, o)
 	if o.TLSCert == "" && !o.OnlyAgents && (o.TLSOff || isLoopback(host)) {
 		return &Socket{Listener: plain, URL: urlOf("http", plain.Addr())}, nil
 	}

@@ -138,3 +138,22 @@ func TestOldRevisionsAreFoundByIndex(t *testing.T) {
 		}
 	})
 }
+
+// With --keep-revisions 100 a device had 491 until the next hour.
+func TestRevisionsBeyondTheirNumberAreForgottenAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		options.Revisions = 5
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		manyRevisions(t, s, d.ID, 30)
+		revisions := must(s.Revisions(t.Context(), d.ID))(t)
+		if len(revisions) != options.Revisions {
+			t.Errorf("%d are left", len(revisions))
+		}
+		for _, r := range revisions {
+			if got := must(s.Revision(t.Context(), d.ID, r.Number))(t); string(got.JSON) != r.Digest {
+				t.Errorf("revision %d has another document", r.Number)
+			}
+		}
+	})
+}

@@ -38,6 +38,8 @@ type Options struct {
 
 	EndFile string // path of the file that remembers how the audit ends; "": nothing does
 
+	Revisions int // how many a device keeps, from each new one on; 0: only PruneRevisions bounds them
+
 	Reads int // connections that may read at a time; 0: the usual number
 
 	Log *slog.Logger     // nil: nothing is logged
@@ -85,6 +87,8 @@ type Store struct {
 	taken    func(error)
 	memory   Memory // nil: not bounded
 
+	revisions int // of a device; 0: PruneRevisions alone bounds them
+
 	keeping   sync.Mutex  // guards keepTimer
 	keepTimer *time.Timer // runs the next attempt to store modes that are in force; nil where none is due
 
@@ -97,7 +101,8 @@ type Store struct {
 // writer. It answers conflict when another server holds the database, when the database is newer than this program,
 // and when the seal key does not fit it.
 func Open(ctx context.Context, options Options) (*Store, error) {
-	s := &Store{seal: options.Seal, log: options.Log, now: options.Now, taken: options.Taken, memory: options.Memory}
+	s := &Store{seal: options.Seal, log: options.Log, now: options.Now, taken: options.Taken, memory: options.Memory,
+		revisions: options.Revisions}
 	s.end.path = options.EndFile
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
@@ -193,7 +194,7 @@ func compact(value json.RawMessage) string {
 	const most = 200
 	var b bytes.Buffer
 	if err := json.Compact(&b, value); err != nil || b.Len() > most {
-		return string(value[:min(len(value), most)]) + "…"
+		return strings.ToValidUTF8(string(value[:min(len(value), most)]), "") + "…"
 	}
 	return b.String()
 }

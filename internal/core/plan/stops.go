@@ -73,7 +73,7 @@ func (s *Stops) Unstored(templates []fleet.Template) (stops []fleet.Stop, change
 	defer s.mu.Unlock()
 	for key, stop := range s.now {
 		if stop.Templates == "" {
-			stop.Templates = templatesDigest(templates)
+			stop.Templates = templatesDigest(templates, stop.Key)
 			s.now[key] = stop
 		}
 	}
@@ -93,13 +93,39 @@ func (s *Stops) MarkStored(stops []fleet.Stop) {
 	}
 }
 
-// templatesDigest identifies a device's templates, also across restarts of the server.
-func templatesDigest(templates []fleet.Template) string {
+// templatesDigest identifies those of a device's templates that may change a key, also across restarts of the server.
+func templatesDigest(templates []fleet.Template, key string) string {
 	h := sha256.New()
 	for _, t := range templates {
+		if !mayChange(t, key) {
+			continue
+		}
 		fmt.Fprintf(h, "%d %d %q %q %q\n", t.ID, t.Priority, t.Op, t.Key, t.Text)
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// mayChange tells whether a template may have to do with a key: one of the two is at or below the other. Folders and
+// devices have to do with one another, because a share brings a device along and a removed device takes its shares.
+func mayChange(t fleet.Template, key string) bool {
+	asked, err := stconfig.ParseKey(t.Key)
+	if err != nil {
+		return true
+	}
+	stopped, err := stconfig.ParseKey(key)
+	if err != nil || asked.IsRoot() || stopped.IsRoot() {
+		return true
+	}
+	member := func(k stconfig.Key) bool { return k.At(0).Name == "folders" || k.At(0).Name == "devices" }
+	if member(asked) && member(stopped) && asked.At(0) != stopped.At(0) {
+		return true
+	}
+	for i := range min(asked.Len(), stopped.Len()) {
+		if a, b := asked.At(i), stopped.At(i); a != b && !a.Every && !b.Every {
+			return false
+		}
+	}
+	return true
 }
 
 // stop stops a key. The caller holds mu.
@@ -165,9 +191,8 @@ func (s *Stops) Release(is Inputs) {
 	if len(s.now) == 0 {
 		return
 	}
-	templates := templatesDigest(is.Templates)
 	for key, stop := range s.now {
-		over := stop.Templates != "" && stop.Templates != templates && stop.Kind.StopsKey()
+		over := stop.Templates != "" && stop.Templates != templatesDigest(is.Templates, key) && stop.Kind.StopsKey()
 		switch stop.Kind {
 		case fleet.StopRejected, fleet.StopUnmoved:
 			over = over || stop.Observed != is.Observed

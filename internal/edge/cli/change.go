@@ -77,7 +77,7 @@ func (c changing) make(ctx context.Context, env *environment, server *client.Cli
 		return c.done(env, strconv.FormatInt(done.Generation, 10), done, "It is so already: nothing was changed.")
 	}
 	return c.done(env, strconv.FormatInt(done.Generation, 10), done,
-		fmt.Sprintf("Done, in generation %d. `muster rollout list` shows how it goes out.", done.Generation))
+		doneIn(ctx, server, done.Generation))
 }
 
 // namesIn are the devices that a plan changes.

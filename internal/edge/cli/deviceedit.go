@@ -311,7 +311,7 @@ func (c *deviceEditCommand) change(ctx context.Context, env *environment, server
 		if stored, err = server.Device(ctx, now.DeviceID); err != nil {
 			return err
 		}
-		text = fmt.Sprintf("Done, in generation %d. `muster rollout list` shows how it goes out.", done.Generation)
+		text = doneIn(ctx, server, done.Generation)
 	}
 	return c.done(env, now.DeviceID, stored, text)
 }

@@ -353,11 +353,7 @@ func (c *applyCommand) runDir(ctx context.Context, env *environment) error {
 		fmt.Fprintf(env.Out, "Asks: %s. `muster waiting` shows it.\n", printable(text))
 	}
 	if !c.Wait {
-		_, err = fmt.Fprintf(
-			env.Out,
-			"Done, in generation %d. `muster rollout list` shows how it goes out.\n",
-			done.Generation,
-		)
+		_, err = fmt.Fprintln(env.Out, doneIn(ctx, server, done.Generation))
 		return err
 	}
 	if _, err = fmt.Fprintf(env.Out, "Done, in generation %d.\n", done.Generation); err != nil {

@@ -134,13 +134,6 @@ func (p *painter) summary(made api.WhatIfPlan) {
 	if t.Unread > 0 {
 		p.line(yellow, counted(t.Unread, "device")+" never answered: nobody knows what would change there.")
 	}
-	if len(made.NewTemplates) > 0 {
-		ids := make([]string, len(made.NewTemplates))
-		for i, id := range made.NewTemplates {
-			ids[i] = strconv.FormatInt(id, 10)
-		}
-		p.line(faint, "IDs of new templates: "+strings.Join(ids, ", ")+".")
-	}
 	if made.Truncated {
 		p.line(yellow, "There are too many changes to show them all.")
 	}

@@ -79,7 +79,6 @@ var sample = api.WhatIfPlan{
 const sampleText = `2 devices would change: 1 folder, 4 keys.
 1 change would wait for consent.
 No plan could be made for 1 device.
-IDs of new templates: 9.
 
 2 devices: desk (AAAAAAA), lap (CCCCCCC)
   ~ options.natEnabled: true -> false

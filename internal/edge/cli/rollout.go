@@ -220,12 +220,25 @@ func printRollout(out io.Writer, r api.RolloutDetail, all bool) error {
 	return table.Flush()
 }
 
+// printText writes a text of one line behind what was written, and each line of a longer one below.
+func printText(out io.Writer, sign, text string) {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) == 1 {
+		fmt.Fprintln(out, " "+printable(lines[0]))
+		return
+	}
+	fmt.Fprintln(out)
+	for _, line := range lines {
+		fmt.Fprintf(out, "  %s   %s\n", sign, printable(strings.TrimRight(line, "\r")))
+	}
+}
+
 // printDifference writes what a rollout changes of templates, tags and vars.
 func printDifference(out io.Writer, r api.RolloutDetail) {
 	line := func(sign string, t *api.TemplateText) {
 		if t != nil {
-			fmt.Fprintf(out, "  %s %s %s, priority %d: %s\n", sign, t.Op, printable(cmp.Or(t.Key, "(everything)")), t.Priority,
-				printable(t.Template))
+			fmt.Fprintf(out, "  %s %s %s, priority %d:", sign, t.Op, printable(cmp.Or(t.Key, "(everything)")), t.Priority)
+			printText(out, sign, t.Template)
 		}
 	}
 	for _, t := range r.Templates {

@@ -143,14 +143,10 @@ func certificateNotes(s *fleet.Snapshot, settings fleet.DeviceSettings, now time
 	if s.FoundBy == fleet.FoundByAgent {
 		return "", "" // it plays no part
 	}
-	if settings.PinOrigin == fleet.PinFirstUse {
-		reason = "its certificate was trusted on first use: whether the daemon or somebody on the way answered then " +
-			"is not known"
-	}
 	if s.Proven.Fingerprint != settings.Pin || !s.Proven.EndsSoon(now) {
-		return reason, ""
+		return "", ""
 	}
-	reason = join("; ", reason, "its certificate ends on "+s.Proven.NotAfter.Format(time.DateOnly))
+	reason = "its certificate ends on " + s.Proven.NotAfter.Format(time.DateOnly)
 	return reason, fmt.Sprintf("When it starts in the month before that, Syncthing makes itself another one. "+
 		"Run `muster enroll` on the daemon's machine then, or compare the fingerprint there and take it: "+
 		"`muster device trust %s`.", s.Device.Short())

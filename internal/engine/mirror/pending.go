@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"muster/internal/fleet"
@@ -134,7 +135,9 @@ func (c pendingChanges) apply(pending map[pendingKey]fleet.Pending, device fleet
 	}
 }
 
-func shortened(text string) string { return text[:min(len(text), maxPendingText)] }
+func shortened(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), maxPendingText)], "")
+}
 
 // changePending changes what is pending at the device.
 func (w *watcher) changePending(change func(map[pendingKey]fleet.Pending)) {

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"muster/internal/core/desired"
@@ -11,8 +12,7 @@ import (
 )
 
 const (
-	ignoresEvery = 15 * time.Minute // how often ignore patterns are read: no event announces a change of them
-	ignoresAgain = time.Minute      // when they are read again after some could not be read
+	ignoresEvery = time.Minute // how often ignore patterns are read: no event announces a change of them
 
 	maxRunReads = 3 // how often a document is read when the daemon restarts meanwhile
 )
@@ -154,18 +154,34 @@ func (c *connection) plan(ctx context.Context, in input, fresh bool) (planned, e
 // readIgnores reads the ignore patterns of these folders, as far as the device has the folders. Patterns that could
 // not be read stay unknown, and are read again soon.
 func (c *connection) readIgnores(ctx context.Context, in input, folders []string) map[string][]string {
-	patterns, again := map[string][]string{}, ignoresEvery
+	patterns, lack := map[string][]string{}, false
 	for _, folder := range in.foldersPresent(folders) {
 		lines, err := c.ignoresOf(ctx, folder)
 		if err != nil {
 			c.log.Info("ignore patterns not read", logkey.Device, c.id, logkey.Folder, folder, logkey.Err(err))
-			again = ignoresAgain
+			lack = true
 			continue
 		}
 		patterns[folder] = lines
 	}
-	c.history.putIgnores(patterns, time.Now().Add(again))
+	c.history.putIgnores(patterns, time.Now().Add(ignoresEvery), lack)
 	return patterns
+}
+
+// compareIgnores reads the ignore patterns of the last pass again, where that is all that is to do. Where the daemon
+// still has them, the result of that pass goes on holding, without a new plan.
+func (p *pass) compareIgnores(ctx context.Context, in input, digest string) {
+	known := p.history.ignoresToCompare(digest, p.print, in.admitted.registry.Generation)
+	if known == nil || !in.known.Online {
+		return
+	}
+	for folder, lines := range known {
+		if now, err := p.ignoresOf(ctx, folder); err != nil || !slices.Equal(now, lines) {
+			return
+		}
+	}
+	p.history.putIgnores(known, time.Now().Add(ignoresEvery), false)
+	p.queue.later(p.item, ignoresEvery)
 }
 
 func (c *connection) ignoresOf(ctx context.Context, folder string) ([]string, error) {

@@ -31,6 +31,7 @@ type history struct {
 
 	ignores      map[string][]string // the ignore patterns by folder, as last read
 	ignoresUntil time.Time           // when ignores are read again
+	ignoresLack  bool                // Some could not be read.
 
 	pass fleet.Pass // result of the last finished pass; its slices are not to be changed
 }
@@ -73,11 +74,27 @@ func (h *history) neverPlanned() bool {
 func (h *history) isDone(digest string, print fingerprint, generation int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.letGo != 0 && h.letGo != generation {
-		return false
+	return h.isDoneBut(digest, print, generation) && !h.areIgnoresDue()
+}
+
+// isDoneBut is isDone without the age of the ignore patterns. The caller holds mu.
+func (h *history) isDoneBut(digest string, print fingerprint, generation int64) bool {
+	return (h.letGo == 0 || h.letGo == generation) && h.observed == digest && h.print == print &&
+		!h.restart.required && !h.isUnsaved()
+}
+
+// areIgnoresDue tells whether the ignore patterns have to be read again. The caller holds mu.
+func (h *history) areIgnoresDue() bool { return h.ignores != nil && !time.Now().Before(h.ignoresUntil) }
+
+// ignoresToCompare gives the ignore patterns of the last pass, where to read them again is all that is to do. It gives
+// nil where some could not be read then.
+func (h *history) ignoresToCompare(digest string, print fingerprint, generation int64) map[string][]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ignoresLack || !h.areIgnoresDue() || !h.isDoneBut(digest, print, generation) {
+		return nil
 	}
-	aged := h.ignores != nil && !time.Now().Before(h.ignoresUntil)
-	return h.observed == digest && h.print == print && !aged && !h.restart.required && !h.isUnsaved()
+	return h.ignores
 }
 
 // isUnsaved tells whether the daemon may not have saved what was sent to it.
@@ -130,11 +147,11 @@ func (h *history) overtakes(kept fleet.ObservedConfig) bool {
 	return kept.SeenAt.Before(h.readAt) && kept.Digest != h.read
 }
 
-// putIgnores notes ignore patterns, and when they are to be read again.
-func (h *history) putIgnores(patterns map[string][]string, until time.Time) {
+// putIgnores notes ignore patterns, when they are to be read again, and whether some could not be read.
+func (h *history) putIgnores(patterns map[string][]string, until time.Time, lack bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ignores, h.ignoresUntil = patterns, until
+	h.ignores, h.ignoresUntil, h.ignoresLack = patterns, until, lack
 }
 
 func (h *history) lastIgnores() map[string][]string {

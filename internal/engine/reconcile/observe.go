@@ -38,7 +38,7 @@ func (p *pass) observe(ctx context.Context) (in input, ended bool, err error) {
 // observeDocument completes the input with the device's entries and its document. It looks at what the mirror knows
 // before it reads the store, because daemons tell their status every minute and most of them have no news.
 func (p *pass) observeDocument(ctx context.Context, in input) (_ input, ended bool, err error) {
-	if p.request == nil && (in.known.Digest != "" && p.endWhereSettled(in, in.known.Digest) || p.endWhereNotRead(in)) {
+	if p.request == nil && (in.known.Digest != "" && p.endWhereSettled(ctx, in, in.known.Digest) || p.endWhereNotRead(in)) {
 		return in, true, nil
 	}
 	if in.base, err = p.o.Store.BaseEntries(ctx, p.id); err != nil {
@@ -58,7 +58,7 @@ func (p *pass) observeDocument(ctx context.Context, in input) (_ input, ended bo
 			refuse(p.request, "the daemon was never read, or its configuration cannot be believed"),
 		)
 	}
-	return in, p.request == nil && p.endWhereSettled(in, in.digest), nil
+	return in, p.request == nil && p.endWhereSettled(ctx, in, in.digest), nil
 }
 
 // observeNewest gives the input with the newest document. ended tells that there is no document to plan from, which
@@ -78,7 +78,8 @@ func (p *pass) observeNewest(ctx context.Context, in input) (_ input, ended bool
 
 // endWhereSettled ends the pass when the last one left nothing to do for the document with this digest and for the
 // present inputs. The result of that pass then holds for the present generation, too.
-func (p *pass) endWhereSettled(in input, digest string) (ended bool) {
+func (p *pass) endWhereSettled(ctx context.Context, in input, digest string) (ended bool) {
+	p.compareIgnores(ctx, in, digest)
 	if !p.history.isDone(digest, p.print, in.admitted.registry.Generation) {
 		return false
 	}

@@ -11,13 +11,9 @@ import { brief, plural, sentence, shortID } from "../../ui/format";
 import { Panel, Row, Stack } from "../../ui/layout";
 import type { Tone } from "../../ui/state";
 import { Ago, Chip, Command, Faint, Muted, Prose, Strong, Text, To } from "../../ui/text";
-<<<<<<< HEAD
 import { Answering, HeldChanges } from "./Held";
-import { afterAnswer, requestsOf, titles, verbs } from "./waiting";
+import { afterAnswer, commandOf, requestsOf, titles, verbs } from "./waiting";
 import { wholeGroup } from "./whole";
-=======
-import { commandOf, requestsOf, titles, verbs } from "./waiting";
->>>>>>> c02c0fe (format)
 
 type WaitingGroup = Schemas["WaitingGroup"];
 type Action = WaitingGroup["actions"][number];
@@ -154,16 +150,12 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
   const client = useQueryClient();
   const labels = useLabels();
   const names = useTemplateNames();
-<<<<<<< HEAD
-  const [answers, setAnswers] = useState<Record<string, string>>({});
   const [shown, setShown] = useState<WaitingGroup>();
-=======
   const asked = action.ask.filter((name) => name !== digest);
   const [given, setAnswers] = useState<Record<string, string>>({});
   const answers = Object.fromEntries(
     asked.map((name) => [name, given[name] ?? (name === "path" ? group.devices[0]?.values.path : undefined) ?? ""]),
   );
->>>>>>> c02c0fe (format)
   const verb = verbs[action.name] ?? action.name;
 
   const answer = async () => {
@@ -256,17 +248,4 @@ function withDigests(devices: WaitingGroup["devices"]): Promise<WaitingGroup["de
       return { ...device, values: { ...device.values, digest: plan.digest } };
     }),
   );
-}
-
-<<<<<<< HEAD
-/** commandOf is what to type for the same; a group of several devices would need a line for each. */
-function commandOf(group: WaitingGroup, action: Action): string {
-  const device = group.devices[0];
-  if (!action.command.includes("{deviceID}")) return action.command;
-  return device && group.deviceCount === 1 ? action.command.replace("{deviceID}", device.deviceID) : "";
-=======
-async function wholeGroup(group: WaitingGroup): Promise<WaitingGroup> {
-  const { groups } = await ask(api.GET("/api/v1/waiting", { params: { query: { group: group.id } } }));
-  return groups.find((one) => one.id === group.id) ?? group;
->>>>>>> c02c0fe (format)
 }

@@ -1,9 +1,6 @@
 import { expect, test } from "vitest";
-<<<<<<< HEAD
-import { afterAnswer, filledBody, filledPath, requestsOf } from "./waiting";
-=======
-import { commandOf, filledBody, filledPath, requestsOf } from "./waiting";
->>>>>>> c02c0fe (format)
+import type { Schemas } from "../../api/client";
+import { afterAnswer, commandOf, filledBody, filledPath, requestsOf } from "./waiting";
 
 const device = (deviceID: string) => ({ deviceID, label: "", detail: "", held: [], values: { deviceID, digest: `d-${deviceID}` } });
 const action = {

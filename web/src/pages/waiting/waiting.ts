@@ -44,7 +44,6 @@ export function requestsOf(action: Action, devices: Schemas["WaitingDevice"][], 
   return action.each ? devices.map((device) => request(device.values)) : [request(devices[0]?.values ?? {})];
 }
 
-<<<<<<< HEAD
 /** shownOf identifies the held changes of devices that were shown; one whose values are too large to be shown has no digest. */
 export function shownOf(devices: Schemas["WaitingDevice"][]): Schemas["ShownChange"][] {
   return devices.flatMap(({ held }) =>
@@ -65,7 +64,8 @@ export function afterAnswer(answered: Schemas["AnsweredConsents"]): string {
   }
   if (waiting > 0) said.push(`${plural(waiting, "device")} joined or changed meanwhile, and wait.`);
   return said.join(" ");
-=======
+}
+
 /** commandOf is what to type for the same; "" where a value is missing, or each of several devices needs a line. */
 export function commandOf(
   group: Pick<Schemas["WaitingGroup"], "devices" | "deviceCount">,
@@ -81,7 +81,6 @@ export function commandOf(
 /** shellArgument is a value as shells take it. */
 function shellArgument(value: string): string {
   return /^[\w\-./:,@=+]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
->>>>>>> c02c0fe (format)
 }
 
 /** verbs are what buttons say. */

@@ -25,14 +25,15 @@ const (
 	StopContended StopKind = "contended" // a person keeps changing it back
 	StopUnstable  StopKind = "unstable"  // the templates' own result alternates
 
-	// These kinds do not prevent a key from being written, because a successful write ends them.
-	StopFolder  StopKind = "folder"  // a folder is in error since Muster changed it
-	StopUnsaved StopKind = "unsaved" // the daemon answered 5xx: what it shows may not be on its disk
+	// These kinds do not prevent a key from being written, so Muster goes on with it.
+	StopFolder      StopKind = "folder"      // a folder is in error since Muster changed it
+	StopBroughtBack StopKind = "broughtBack" // a revoked device comes back again and again, and is removed each time
+	StopUnsaved     StopKind = "unsaved"     // the daemon answered 5xx: what it shows may not be on its disk
 )
 
 // StopsKey reports whether a stop of this kind prevents a key from being written.
 func (k StopKind) StopsKey() bool {
-	return k != StopFolder && k != StopUnsaved
+	return k != StopFolder && k != StopUnsaved && k != StopBroughtBack
 }
 
 // ErrNotSaved is the cause of the error when a daemon answered a write with 5xx.

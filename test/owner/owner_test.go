@@ -173,6 +173,29 @@ func TestAPersonsRateStaysThePersonsWhenTheDeviceGoesAndComes(t *testing.T) {
 	})
 }
 
+// A revoked device that somebody added again was held, and got what was shared with it meanwhile.
+func TestARevokedDeviceThatComesBackIsRemovedAgain(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(p *place) {
+		added := []byte(fmt.Sprintf(`{"deviceID": %q, "name": "hers"}`, nora))
+		p.call("POST", "/rest/config/devices", added)
+		p.rests(fleet.ConfigUnmanaged)
+		p.template(10, "remove", "devices", fmt.Sprintf("[%q]", nora))
+		p.rests(fleet.ConfigHeld)
+		p.answer([]string{"devices." + string(nora)}, nil)
+		p.becomes("devices."+string(nora), "absent")
+		p.rests(fleet.ConfigInSync)
+		for n := range 4 {
+			p.call("POST", "/rest/config/devices", added)
+			p.call("POST", "/rest/config/folders", []byte(fmt.Sprintf(
+				`{"id": "stolen-%d", "path": "~/stolen-%d", "devices": [{"deviceID": %q}]}`, n, n, nora)))
+			p.becomes("devices."+string(nora), "absent")
+			p.becomes(fmt.Sprintf("folders.stolen-%d.devices.%s", n, nora), "absent")
+		}
+		p.rests(fleet.ConfigFailed) // and says that it is brought back again and again
+	})
+}
+
 // The same templates saved in another order made another plan for the same removal.
 func TestTheOrderOfSavingDoesNotDecideWhatIsAsked(t *testing.T) {
 	t.Parallel()

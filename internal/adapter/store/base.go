@@ -15,7 +15,8 @@ import (
 const maxBaseKeyBytes = 2 << 10
 
 const selectBase = `
-	SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, run, implied, by_admin
+	SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, run, implied, by_admin,
+			revoked
 	FROM base_entries WHERE device_id = $1`
 
 // BaseEntries gives the ownership records of a device (what Muster wrote on it), sorted by key.
@@ -131,26 +132,30 @@ func (t *tx) putBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 		}
 		return t.store.seal.Seal("base_entries", baseRow(id, e.Key), column, plain)
 	}
+	var revoked []byte
+	if e.Revoked {
+		revoked = []byte{1}
+	}
 	return t.exec(`
 		INSERT INTO base_entries
 			(device_id, key, kind, base, written, intended, earlier, sent, version, templates, state, run, implied,
-			by_admin)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+			by_admin, revoked)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 		ON CONFLICT (device_id, key) DO UPDATE SET kind = excluded.kind, base = excluded.base, written = excluded.written,
 			intended = excluded.intended, earlier = excluded.earlier, sent = excluded.sent, version = excluded.version,
 			templates = excluded.templates, state = excluded.state, run = excluded.run,
-			implied = excluded.implied, by_admin = excluded.by_admin`,
+			implied = excluded.implied, by_admin = excluded.by_admin, revoked = excluded.revoked`,
 		string(id), e.Key, string(e.Kind), sealed("base", e.Base), sealed("written", e.Written),
 		sealed("intended", e.Intended),
 		sealed("earlier", e.Earlier), sealed("sent", e.Sent), e.Version, string(templates), string(e.State), e.Run,
-		e.Implied, e.ByAdmin)
+		e.Implied, e.ByAdmin, sealed("revoked", revoked))
 }
 
 func (s *Store) scanBase(id fleet.DeviceID, row scanner) (e fleet.BaseEntry, err error) {
-	var base, written, intended, earlier, sent []byte
+	var base, written, intended, earlier, sent, sealedRevoked, revoked []byte
 	var templates string
 	err = row.Scan(&e.Key, (*string)(&e.Kind), &base, &written, &intended, &earlier, &sent, &e.Version, &templates,
-		(*string)(&e.State), &e.Run, &e.Implied, &e.ByAdmin)
+		(*string)(&e.State), &e.Run, &e.Implied, &e.ByAdmin, &sealedRevoked)
 	if err != nil {
 		return e, err
 	}
@@ -159,7 +164,7 @@ func (s *Store) scanBase(id fleet.DeviceID, row scanner) (e fleet.BaseEntry, err
 		sealed []byte
 		into   *[]byte
 	}{{"base", base, &e.Base}, {"written", written, &e.Written}, {"intended", intended, &e.Intended},
-		{"earlier", earlier, &e.Earlier}, {"sent", sent, &e.Sent}} {
+		{"earlier", earlier, &e.Earlier}, {"sent", sent, &e.Sent}, {"revoked", sealedRevoked, &revoked}} {
 		if column.sealed == nil {
 			continue
 		}
@@ -167,6 +172,7 @@ func (s *Store) scanBase(id fleet.DeviceID, row scanner) (e fleet.BaseEntry, err
 			return e, err
 		}
 	}
+	e.Revoked = revoked != nil
 	return e, json.Unmarshal([]byte(templates), &e.Templates)
 }
 

@@ -21,7 +21,7 @@ func fillSealed(t *testing.T, s *Store, n int) fleet.Device {
 	device := put(t, s, deviceN(n))
 	observeDocument(t, s, device.ID, fmt.Sprintf(`{"version":37,"folders":[],"n":%d,"pad":%q}`, n,
 		strings.Repeat(fmt.Sprint(n), 100*n)))
-	entries := []fleet.BaseEntry{{Key: "options.natEnabled", Kind: fleet.BaseLeaf, Base: []byte("true"),
+	entries := []fleet.BaseEntry{{Key: "options.natEnabled", Kind: fleet.BaseLeaf, Revoked: true, Base: []byte("true"),
 		Written: []byte("false"), Intended: []byte("false"), Earlier: []byte("[]"), Sent: []byte("d"),
 		State: fleet.BaseSending, Templates: []int64{1}}}
 	id := must(s.BeginIntent(t.Context(), fleet.Intent{Device: device.ID, Writes: []byte("writes")}, entries))(t)

@@ -41,6 +41,7 @@ var sealedColumns = []sealedColumn{
 	{"base_entries", []string{"device_id", "key"}, "intended"},
 	{"base_entries", []string{"device_id", "key"}, "earlier"},
 	{"base_entries", []string{"device_id", "key"}, "sent"},
+	{"base_entries", []string{"device_id", "key"}, "revoked"},
 	{"revision_bodies", []string{"device_id", "digest"}, "document"},
 }
 

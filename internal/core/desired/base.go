@@ -98,9 +98,20 @@ func (r Result) prune(records []record) []record {
 	return kept
 }
 
-// forgettable tells whether a record in state returned remembers no value that Muster wrote earlier. Such a record
-// cannot recognise anything.
-func (r record) forgettable() bool { return r.State == fleet.BaseReturned && len(r.Earlier) == 0 }
+// forgettable tells whether a record decides nothing any more: one in state returned that remembers no value which
+// Muster wrote earlier, or one of a member that Muster removed and that would not be there without Muster.
+func (r record) forgettable() bool {
+	neverThere := r.Kind == fleet.BaseRemoved && r.State == fleet.BaseOurs && !r.base.Exists()
+	return !r.Revoked && (neverThere || r.State == fleet.BaseReturned && len(r.Earlier) == 0)
+}
+
+// endRevocations forgets that devices were revoked which no template removes any more.
+func (r *Result) endRevocations(records []record) {
+	for i := range records {
+		rec := &records[i]
+		rec.Revoked = rec.Revoked && len(r.removers(rec.key)) > 0
+	}
+}
 
 // reclaim makes Muster the owner again of members that templates ask for now and that somebody restored from an old
 // document.

@@ -99,6 +99,7 @@ func Fold(in Input) (Result, error) {
 	r.reclaim(records)
 	r.markImplied(records)
 	r.markAdmins(records)
+	r.endRevocations(records)
 	r.records = r.prune(records)
 	for _, rec := range r.records {
 		if folder, ok := ignoresOf(rec.key); ok && rec.State != fleet.BaseReturned {

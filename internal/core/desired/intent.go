@@ -12,6 +12,8 @@ type Sent struct {
 	Key    stconfig.Key
 	To     stconfig.Value // the new value, secrets in clear; Absent: the change removes the place
 	Digest []byte         // keyed digest of the password when Key is gui.password
+	// Consented tells that a person consented to the change.
+	Consented bool
 }
 
 // Begin gives the device's entries as they must be stored before these changes are sent. They cover the changes and,
@@ -78,6 +80,7 @@ func (b *intentRecorder) record(s Sent) {
 			r.base = base
 		}
 		r.State, r.intended, r.Run = fleet.BaseSending, s.To, ""
+		r.Revoked = b.revokes(s) || r.Revoked && !s.To.Exists()
 		b.ask(r, s.Key)
 		if s.To.Exists() { // The member comes back, with the values that templates ask for now.
 			for _, c := range stconfig.DiffAt(s.Key, r.base, s.To) {
@@ -118,11 +121,17 @@ func (r *record) sending(s Sent, b *intentRecorder) {
 		r.sendingInside(s, now, b.cameBack(r.key))
 	case s.To.Exists():
 		r.Implied = isDevice(r.key) && b.Implied[fleet.DeviceID(r.key.At(1).Name)]
-		r.written, r.inner = stconfig.Value{}, nil
+		r.written, r.inner, r.Revoked = stconfig.Value{}, nil, false
 	default:
+		r.Revoked = r.Revoked || b.revokes(s)
 		r.going(now, b.cameBack(r.key))
 		r.remember(r.key, r.written)
 	}
+}
+
+// revokes tells whether a change removes a device because a template says `remove`, with a person's consent.
+func (b *intentRecorder) revokes(s Sent) bool {
+	return s.Consented && !s.To.Exists() && isDevice(s.Key) && len(b.removers(s.Key)) > 0
 }
 
 // going remembers what a member holds whose removal is about to be sent. Values that a person or the daemon set inside

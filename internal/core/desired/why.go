@@ -17,6 +17,7 @@ type Why struct {
 	Recreates  bool    // A member that Muster removed comes back.
 	Drift      bool    // Somebody changed a value of Muster that templates still ask for.
 	Earlier    bool    // The daemon has a value that Muster wrote earlier, and no template names the place.
+	Revoked    bool    // The device, or the share with it, came back after a template had removed it with consent.
 	Introducer string  // the device that adds again and again what templates revoked
 	With       string  // key of the change that causes this one; "" when the change stands alone
 }
@@ -71,8 +72,25 @@ func (r Result) Why(key stconfig.Key) Why {
 			r.explain(&why, rec, key)
 		}
 	}
+	why.Revoked = r.broughtBack(key)
+	why.Drift = why.Drift || why.Revoked
 	why.Returns = len(why.Templates) == 0 && !why.Implied || why.Earlier
 	return why
+}
+
+// broughtBack tells whether a change removes a revoked device that somebody added again, or a share with it.
+func (r Result) broughtBack(key stconfig.Key) bool {
+	device := key
+	if isShare(key) {
+		device = devices.Child(key.At(3).Name)
+	}
+	if !isDevice(device) || stconfig.Lookup(r.Desired, key).Exists() {
+		return false
+	}
+	return slices.ContainsFunc(r.records, func(rec record) bool {
+		isBack := rec.State == fleet.BaseTheirs || rec.State == fleet.BaseEarlier
+		return rec.Revoked && isBack && rec.key.Equal(device)
+	})
 }
 
 // removers gives the templates that remove a member. It is for members that only Muster had made: the base does not

@@ -68,7 +68,8 @@ func allKeys(doc stconfig.Value) (keys []string) {
 	}
 	// Keys of older daemons, members that `*` selects, and parameters.
 	keys = append(keys, "options.defaultFolderPath", "options.tempIndexMinBlocks", "options.kcpNoDelay",
-		"options.overwriteRemoteDeviceNamesOnConnect", "folders.photos-x4kd.pullers", "folders.photos-x4kd.weakHashThresholdPct",
+		"options.overwriteRemoteDeviceNamesOnConnect", "folders.photos-x4kd.pullers",
+		"folders.photos-x4kd.weakHashThresholdPct",
 		"folders.photos-x4kd.versioning.params.fsType", "folders.photos-x4kd.versioning.params.fsPath", "folders.*.path",
 		"folders.*.paused", "folders.*.type", "folders.*.devices", "folders.*.versioning.params.keep", "devices.*.addresses",
 		"devices.*.paused", "devices.*.introducer", "folders.*", "devices.*", "folders.photos-x4kd",
@@ -209,7 +210,8 @@ func (c *scene) isInLines(t *rapid.T, made fleet.Template, change plan.Change) {
 			}
 		}
 		line := eachDevice.ReplaceAllString(key.String(), "devices.PEER")
-		line = strings.NewReplacer("folders.photos-x4kd", "FOLDER", "folders.docs-7hq2", "FOLDER", "folders.new", "NEW", string(stconfig.SampleID), "OWN",
+		line = strings.NewReplacer("folders.photos-x4kd", "FOLDER", "folders.docs-7hq2", "FOLDER", "folders.new", "NEW",
+			string(stconfig.SampleID), "OWN",
 			nora, "PEER").Replace(line) + " " + string(value.JSON())
 		if !authorsLines.MatchString(line) {
 			t.Fatalf("%s %q %s of an author sends %s", made.Op, made.Key, made.Text, line)

@@ -237,7 +237,8 @@ func (c *scene) write(templates []fleet.Template) plan.Plan {
 	var sent []desired.Sent
 	var keys []stconfig.Key
 	for _, change := range p.Sendable() {
-		sent = append(sent, desired.Sent{Key: change.Key, To: change.Sending()})
+		sent = append(sent, desired.Sent{Key: change.Key, To: change.Sending(),
+			Consented: change.Class == plan.Held})
 		keys = append(keys, change.Key)
 		c.observed = stconfig.Replace(c.observed, change.Key, change.Sending())
 	}

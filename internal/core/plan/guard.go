@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -234,6 +235,9 @@ func (g guard) classify(c *Change, after stconfig.Value) {
 		c.Class, c.OnlyKeep = Held, true
 		c.Reason = "no template asks for it any more, and the password that was there before cannot be written back: keep " +
 			"this one, or set another"
+	case c.revoked && c.Class != Refused:
+		c.Class, c.Reason = Free, c.bringer()+" added it again after it was revoked: "+namesOf(c.Templates)+
+			" it, and a person consented"
 	case c.introducer != "" && !c.To.Exists() && c.Class == Held:
 		c.Class, c.Reason = Free, "the introducer "+c.introducer+" adds it again, and templates have revoked it"
 	case c.Class == Free && c.earlier:
@@ -249,6 +253,28 @@ func (g guard) classify(c *Change, after stconfig.Value) {
 	case c.Class == Held && c.Returns && member && !c.To.Exists():
 		c.Reason = "no template asks for it any more: remove it, or keep it as it is"
 	}
+}
+
+// bringer names who added a member again.
+func (c *Change) bringer() string {
+	if c.introducer != "" {
+		return "the introducer " + c.introducer
+	}
+	if by := c.From.Get("introducedBy").Str(); by != "" {
+		return "the introducer " + by
+	}
+	return "somebody at the daemon"
+}
+
+// namesOf names the templates that remove something.
+func namesOf(templates []int64) string {
+	switch len(templates) {
+	case 0:
+		return "templates remove"
+	case 1:
+		return fmt.Sprintf("template %d removes", templates[0])
+	}
+	return "templates " + listed(templates) + " remove"
 }
 
 // reasonAt gives the row's reason for a place, "" when the row does not apply there.

@@ -64,6 +64,7 @@ func (in Input) explain(c *Change) {
 	why := in.Why(c.Key)
 	c.Templates, c.Drift, c.implied = why.Templates, why.Drift, why.Implied
 	c.recreates, c.earlier, c.introducer, c.with = why.Recreates, why.Earlier, why.Introducer, why.With
+	c.revoked = why.Revoked
 	c.Returns = why.Returns || why.Recreates
 }
 

@@ -739,7 +739,8 @@ func (w *world) bring(rt *rapid.T) {
 		var sent []desired.Sent
 		var keys []stconfig.Key
 		for _, c := range p.Sendable() {
-			sent, keys = append(sent, desired.Sent{Key: c.Key, To: c.Sending()}), append(keys, c.Key)
+			sent, keys = append(sent, desired.Sent{Key: c.Key, To: c.Sending(),
+				Consented: c.Class == plan.Held}), append(keys, c.Key)
 			w.musterSets(c.Key, c.Sending())
 		}
 		w.tidy()

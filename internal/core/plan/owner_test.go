@@ -1,7 +1,9 @@
 package plan_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"muster/internal/core/desired"
@@ -417,4 +419,52 @@ func TestADeviceThatIsSharedWithComesBackAfterARefusedWrite(t *testing.T) {
 	s.write(nil)
 	s.has("devices."+nora+".name", `"Nora"`)
 	s.has("folders.made.devices."+nora+".deviceID", `"`+nora+`"`)
+}
+
+// TestARevokedDeviceThatComesBackIsRemovedAgain covers a device that a template removes, with consent, and that a
+// person or an introducer adds again: it was held, and the device had what was shared with it meanwhile.
+func TestARevokedDeviceThatComesBackIsRemovedAgain(t *testing.T) {
+	removes := fleet.Template{ID: 5, Priority: 50, Op: fleet.OpRemove, Key: "devices", Text: `["` + nora + `"]`}
+	added := `[{"deviceID": "` + nora + `", "name": "back", "maxSendKbps": 7%s}]`
+	for name, before := range map[string]func(s story){
+		"that a template had made": func(s story) { s.write([]fleet.Template{namesNora}) },
+		"that a person had added":  func(s story) { s.edit(fleet.OpAppend, "devices", fmt.Sprintf(added, "")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			before(s)
+			s.consent = nil
+			if p := s.write([]fleet.Template{removes}); len(p.Sendable()) > 0 {
+				t.Fatalf("the first removal is %s", p.Changes[0].Class)
+			}
+			s.consent = func(plan.Change) bool { return true }
+			s.write([]fleet.Template{removes})
+			s.has("devices."+nora, "absent")
+			s.consent = nil
+			for _, by := range []string{"", `, "introducedBy": "` + storage + `"`, "", ""} {
+				s.edit(fleet.OpAppend, "devices", fmt.Sprintf(added, by))
+				s.edit(fleet.OpAppend, "folders.docs-7hq2.devices", `[{"deviceID": "`+nora+`"}]`)
+				_, p, err := s.plan([]fleet.Template{removes})
+				if err != nil || len(p.Changes) != 2 || len(p.Sendable()) != 2 {
+					t.Fatalf("brought back: got %v, %v", p.Changes, err)
+				}
+				for _, c := range p.Changes {
+					if !c.Drift || !c.Revoked() || !strings.Contains(c.Reason, "added it again after it was revoked: template 5") {
+						t.Errorf("%s: drift %t, %q", c.Key, c.Drift, c.Reason)
+					}
+				}
+				s.write([]fleet.Template{removes})
+				s.has("devices."+nora, "absent")
+				s.has("folders.docs-7hq2.devices."+nora, "absent")
+			}
+			s.write(nil) // Without the template it is a device like any other.
+			s.observed = stconfig.Replace(s.observed, keyOf(t, "devices."+nora), stconfig.Value{})
+			s.write(nil)
+			s.edit(fleet.OpAppend, "devices", fmt.Sprintf(added, ""))
+			p := s.write([]fleet.Template{removes})
+			if len(p.Sendable()) > 0 || len(p.Changes) == 0 || p.Changes[0].Class != plan.Held {
+				t.Errorf("a template that removes it anew: got %v", p.Changes)
+			}
+		})
+	}
 }

@@ -53,6 +53,7 @@ type Change struct {
 	recreates  bool           // A template had removed the member, and no template removes it any more.
 	earlier    bool           // The daemon has a value that Muster wrote earlier, and no template names the place.
 	introducer string         // see Introducer
+	revoked    bool           // see Revoked
 	with       string         // key of another change, of which the daemon makes this one as a consequence
 	send       stconfig.Value // To with its secrets in clear, as the first write sends it
 
@@ -66,6 +67,9 @@ func (c Change) Sending() stconfig.Value { return c.send }
 
 // Introducer gives the device that adds again and again what templates revoked, or "".
 func (c Change) Introducer() string { return c.introducer }
+
+// Revoked tells whether the change takes away, once more, a device that a template had removed with consent.
+func (c Change) Revoked() bool { return c.revoked }
 
 // Shown gives From and To with secrets masked.
 func (c Change) Shown() (from, to stconfig.Value) {
@@ -179,6 +183,7 @@ type Why struct {
 	Recreates  bool
 	Drift      bool
 	Earlier    bool
+	Revoked    bool
 	Introducer string
 	With       string
 }

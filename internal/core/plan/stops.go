@@ -171,8 +171,9 @@ func (s *Stops) Clear() {
 type Inputs struct {
 	Templates      []fleet.Template
 	Observed       string // digest of the document
-	TemplatesMoved bool   // The device's templates or their texts changed.
-	Moved          bool   // Anything but the document changed.
+	Now            time.Time
+	TemplatesMoved bool // The device's templates or their texts changed.
+	Moved          bool // Anything but the document changed.
 }
 
 // Release forgets stops that no longer hold. A stop because of a daemon's answer ends when somebody else changes the
@@ -198,6 +199,8 @@ func (s *Stops) Release(is Inputs) {
 			over = over || stop.Observed != is.Observed
 		case fleet.StopUnstable:
 			over = over || is.Moved
+		case fleet.StopBroughtBack:
+			over = is.TemplatesMoved || is.Now.Sub(stop.Since) >= contendedWithin
 		}
 		if over {
 			delete(s.now, key)
@@ -218,7 +221,13 @@ func (s *Stops) CountDrift(changes []Change, observed string, now time.Time) (co
 		s.drifted[key] = observed
 		recent := slices.DeleteFunc(s.drifts[key], func(t time.Time) bool { return now.Sub(t) >= contendedWithin })
 		s.drifts[key] = append(recent, now)
-		if len(s.drifts[key]) >= contendedAfter {
+		switch {
+		case len(s.drifts[key]) < contendedAfter:
+		case c.revoked && c.Key.Len() > 2: // a share with such a device
+		case c.revoked:
+			s.stop(fleet.Stop{Key: backMark + key, Kind: fleet.StopBroughtBack, Since: now, Reason: fmt.Sprintf(
+				"%s was revoked, and %s brings it back again and again: Muster removes it each time", key, c.bringer())})
+		default:
 			reason := "a person at the daemon set it back three times within an hour"
 			if by := c.Introducer(); by != "" {
 				reason = "the introducer " + by + " added it again three times within an hour, and templates have revoked it"
@@ -228,6 +237,34 @@ func (s *Stops) CountDrift(changes []Change, observed string, now time.Time) (co
 		}
 	}
 	return contended
+}
+
+// A revoked device that comes back is removed each time, without end: a person at the daemon must not win with the
+// third try. That it comes back is told until an hour has passed without.
+
+const backMark = "return of " // stands before the device's key, so that the key itself is not stopped
+
+// BroughtBack gives the stops about revoked devices that come back again and again.
+func (s *Stops) BroughtBack() (all []fleet.Stop) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, stop := range s.now {
+		if stop.Kind == fleet.StopBroughtBack {
+			all = append(all, stop)
+		}
+	}
+	slices.SortFunc(all, func(a, b fleet.Stop) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
+// BroughtBackUntil gives when the first of these stops ends, zero without any.
+func (s *Stops) BroughtBackUntil() (until time.Time) {
+	for _, stop := range s.BroughtBack() {
+		if end := stop.Since.Add(contendedWithin); until.IsZero() || end.Before(until) {
+			until = end
+		}
+	}
+	return until
 }
 
 // CountSent notes the values that are about to be sent, and stops keys whose values alternate.

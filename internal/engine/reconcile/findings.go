@@ -74,7 +74,7 @@ func (p *pass) findings(now planned, failure error) plan.Findings {
 	f := plan.Findings{
 		Plan: now.plan, Templates: len(now.templates), Online: now.known.Online, Mode: now.mode,
 		Restart: p.restartNeeded(now.input), Stopped: p.history.stops.Of(now.plan),
-		Faults: p.history.stops.Unmended(now.plan),
+		Faults: append(p.history.stops.Unmended(now.plan), p.history.stops.BroughtBack()...),
 	}
 	if failure != nil && !errors.Is(failure, context.Canceled) {
 		f.Failure = fleet.Reason(failure)

@@ -80,7 +80,13 @@ func (h *history) isDone(digest string, print fingerprint, generation int64) boo
 // isDoneBut is isDone without the age of the ignore patterns. The caller holds mu.
 func (h *history) isDoneBut(digest string, print fingerprint, generation int64) bool {
 	return (h.letGo == 0 || h.letGo == generation) && h.observed == digest && h.print == print &&
-		!h.restart.required && !h.isUnsaved()
+		!h.restart.required && !h.isUnsaved() && !h.isBroughtBackOver()
+}
+
+// isBroughtBackOver tells whether it is over that revoked devices come back again and again.
+func (h *history) isBroughtBackOver() bool {
+	until := h.stops.BroughtBackUntil()
+	return !until.IsZero() && !time.Now().Before(until)
 }
 
 // areIgnoresDue tells whether the ignore patterns have to be read again. The caller holds mu.
@@ -119,7 +125,7 @@ func (h *history) done(digest string, print fingerprint, forgotten int, letGo in
 func (h *history) release(in input, print fingerprint) {
 	h.mu.Lock()
 	known := h.print != fingerprint{}
-	is := plan.Inputs{Templates: in.templates, Observed: in.digest, Moved: known && print.inputs != h.print.inputs,
+	is := plan.Inputs{Templates: in.templates, Observed: in.digest, Now: time.Now(), Moved: known && print.inputs != h.print.inputs,
 		TemplatesMoved: known && print.templates != h.print.templates}
 	h.observed, h.print = "", print
 	h.mu.Unlock()

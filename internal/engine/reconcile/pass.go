@@ -186,6 +186,9 @@ func (p *pass) act(ctx context.Context, now planned) error {
 		return nil
 	}
 	p.history.done(now.digest, p.print, p.forgotten, now.letGo)
+	if until := p.history.stops.BroughtBackUntil(); !until.IsZero() {
+		p.queue.later(p.item, time.Until(until))
+	}
 	if len(now.result.Ignores) > 0 && now.known.Online {
 		p.queue.later(p.item, p.history.untilIgnores())
 	}

@@ -15,7 +15,7 @@ import (
 
 var (
 	printedCommand = regexp.MustCompile("`muster ([^`]+)`")
-	numberVerb     = regexp.MustCompile(`%d|\bID\b`)
+	numberVerb     = regexp.MustCompile(`%d|\b(ID|ENTRY)\b`)
 	flagsAfter     = regexp.MustCompile(`(\w)%s`) // Flags follow with their own blank.
 	otherVerb      = regexp.MustCompile(`%[+#]?[a-z]`)
 	incomplete     = regexp.MustCompile(`expected|missing flags`)

@@ -59,7 +59,7 @@ func TestTheInventoryFollowsARealDaemon(t *testing.T) {
 	if i < 0 || waiting.Groups[i].Subject != "gui.user" || string(waiting.Groups[i].To) != `"anna"` {
 		t.Fatalf("got %+v", waiting.Groups)
 	}
-	act(t, s, waiting.Groups[i].Actions[0])
+	answerShown(t, s, waiting.Groups[i])
 	waitRow(t, s, "in sync", func(row api.InventoryDevice) bool {
 		return row.Configuration == "inSync" && len(row.Waits) == 0
 	})
@@ -106,6 +106,23 @@ func waitEvent(t *testing.T, rows <-chan api.InventoryDevice, want func(api.Inve
 }
 
 // act sends an action for a whole group as it is.
+// answerShown sends the first answer that a group offers, for all changes that it shows.
+func answerShown(t *testing.T, s *server.Server, g api.WaitingGroup) {
+	t.Helper()
+	a := g.Actions[0]
+	var body api.AnswerConsents
+	if err := json.Unmarshal(a.Body, &body); err != nil || !a.Shown {
+		t.Fatalf("%+v is no answer to what is shown: %v", a, err)
+	}
+	for _, d := range g.Devices {
+		for _, held := range d.Held {
+			body.Shown = append(body.Shown, api.ShownChange{DeviceID: d.DeviceID, Digest: held.Digest})
+		}
+	}
+	a.Body, _ = json.Marshal(body)
+	act(t, s, a)
+}
+
 func act(t *testing.T, s *server.Server, a api.WaitingAction) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), a.Method, s.URL+a.Path, strings.NewReader(string(a.Body)))

@@ -377,7 +377,8 @@ func isOwnShare(key stconfig.Key, own fleet.DeviceID) bool {
 	return key.Len() == 4 && key.HasPrefix(folders) && key.At(2).Name == "devices" && key.At(3).Name == string(own)
 }
 
-// isLearnt tells whether the change is that the daemon learnt the name of another device by itself.
+// isLearnt tells whether the change is that the daemon learnt the name of another device by itself. It is the only
+// difference that is no edit although the configuration version did not change (ADR 19).
 func isLearnt(c stconfig.Change) bool {
 	return c.Key.Len() == 3 && c.Key.HasPrefix(devices) && c.Key.At(2).Name == "name" && c.From.Str() == ""
 }

@@ -20,8 +20,16 @@ import (
 
 // homeFiles are the names of Muster's files in its home directory, which only its own user may read. A file's name may
 // continue after such a name.
-var homeFiles = []string{"muster.db", "muster.lock", seal.FileName, auth.AdminTokenFile, store.EndFile, listen.CertificateFile,
-	GivenCertificateFile, GivenKeyFile}
+var homeFiles = []string{
+	"muster.db",
+	"muster.lock",
+	seal.FileName,
+	auth.AdminTokenFile,
+	store.EndFile,
+	listen.CertificateFile,
+	GivenCertificateFile,
+	GivenKeyFile,
+}
 
 // prepareHome creates the home directory, or removes other users' rights on it. A demo without a home gets a temporary
 // one.

@@ -48,8 +48,12 @@ var errands = []errand{
 		[]string{`^lagoon-nas-007 .*2023/item-04748\.dat .*insufficient space`}},
 	{"why is this file not on the NAS", [][]string{command("file notes-0002-1 2023/item-04748.dat")},
 		[]string{`^fjord-laptop-006 .* present`, `^lagoon-nas-007 .* missing .*insufficient space`}},
-	{"who was not seen for a week", [][]string{command("device list --stale 7d")}, []string{`^cedar-laptop-034 .* unreachable `,
-		`^1 of 40 devices`}},
+	{
+		"who was not seen for a week",
+		[][]string{command("device list --stale 7d")},
+		[]string{`^cedar-laptop-034 .* unreachable `,
+			`^1 of 40 devices`},
+	},
 	{
 		"which disk is nearly full",
 		[][]string{command("device list --disk-below 10%"), command("device disks delta-desk-002")},

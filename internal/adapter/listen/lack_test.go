@@ -27,7 +27,11 @@ func TestALackOfDescriptorsIsLoggedOnceAMinute(t *testing.T) {
 	now := time.Unix(0, 0)
 	lack := &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
 	below := &failing{err: lack}
-	l := &lackListener{Listener: below, log: slog.New(slog.NewTextHandler(&log, nil)), now: func() time.Time { return now }}
+	l := &lackListener{
+		Listener: below,
+		log:      slog.New(slog.NewTextHandler(&log, nil)),
+		now:      func() time.Time { return now },
+	}
 	told := func() int { return strings.Count(log.String(), "no file descriptor left") }
 	for range 50 {
 		if _, err := l.Accept(); !errors.Is(err, syscall.EMFILE) {

@@ -213,10 +213,13 @@ func (s *Store) Loss() *fleet.Impairment {
 	if loss == nil {
 		return nil
 	}
-	return &fleet.Impairment{Part: fleet.PartProofs, Reason: "the database is older than it was when this server, or its " +
-		"home folder, knew it last: " + loss.String() + ". Nothing is written to daemons",
+	return &fleet.Impairment{
+		Part: fleet.PartProofs,
+		Reason: "the database is older than it was when this server, or its " +
+			"home folder, knew it last: " + loss.String() + ". Nothing is written to daemons",
 		Next: fmt.Sprintf("Find out who put it back, look at `muster token list` and `muster user list`, then type `muster "+
-			"audit accept-loss %d`.", loss.To)}
+			"audit accept-loss %d`.", loss.To),
+	}
 }
 
 // onlyObserved is an error while the fleet is only observed because of what is lost or in doubt.

@@ -11,10 +11,22 @@ import (
 var (
 	protectedRows = &markedTable{name: "protected_tags", noun: "the protected tag", key: []string{"tag"},
 		follows: "it stays protected", doubt: doubtProtected}
-	rootRows = &markedTable{name: "folder_roots", accept: "DELETE FROM folder_roots", noun: "the folder root", key: []string{"tag", "path"},
-		follows: "it does not count", doubt: doubtRoot}
-	authorKeyRows = &markedTable{name: "author_keys", accept: "DELETE FROM author_keys", noun: "the author key", key: []string{"tag", "key"},
-		follows: "it does not count", doubt: doubtAuthorKey}
+	rootRows = &markedTable{
+		name:    "folder_roots",
+		accept:  "DELETE FROM folder_roots",
+		noun:    "the folder root",
+		key:     []string{"tag", "path"},
+		follows: "it does not count",
+		doubt:   doubtRoot,
+	}
+	authorKeyRows = &markedTable{
+		name:    "author_keys",
+		accept:  "DELETE FROM author_keys",
+		noun:    "the author key",
+		key:     []string{"tag", "key"},
+		follows: "it does not count",
+		doubt:   doubtAuthorKey,
+	}
 	tagModeRows = &markedTable{name: "tag_modes", noun: "the mode of the tag", key: []string{"tag"},
 		content: []string{"mode"}, follows: "nothing is written to its devices", doubt: doubtTagMode}
 	metaRows = &markedTable{name: "meta", noun: "the setting", key: []string{"name"}, content: []string{"value"},
@@ -29,12 +41,25 @@ var (
 		follows: "it counts as saved by an author", doubt: doubtTemplate}
 	templateTagRows = &markedTable{name: "template_tags", noun: "the tag of the template",
 		key: []string{"template_id", "tag"}, follows: "the template counts as saved by an author", doubt: doubtTemplate}
-	deviceVarsRows = &markedTable{name: "device_vars", accept: nobodySaved("device_vars"), noun: "the vars of the device", key: []string{"device_id"},
-		content: []string{"vars", "saved_by", "saved_role"}, goes: "device_id",
-		follows: "they count as saved by an author", doubt: doubtDeviceVars}
-	tagVarsRows = &markedTable{name: "tag_vars", accept: nobodySaved("tag_vars"), noun: "the vars of the tag", key: []string{"tag"},
-		content: []string{"vars", "saved_by", "saved_role"}, follows: "they count as saved by an author",
-		doubt: doubtTagVars}
+	deviceVarsRows = &markedTable{
+		name:    "device_vars",
+		accept:  nobodySaved("device_vars"),
+		noun:    "the vars of the device",
+		key:     []string{"device_id"},
+		content: []string{"vars", "saved_by", "saved_role"},
+		goes:    "device_id",
+		follows: "they count as saved by an author",
+		doubt:   doubtDeviceVars,
+	}
+	tagVarsRows = &markedTable{
+		name:    "tag_vars",
+		accept:  nobodySaved("tag_vars"),
+		noun:    "the vars of the tag",
+		key:     []string{"tag"},
+		content: []string{"vars", "saved_by", "saved_role"},
+		follows: "they count as saved by an author",
+		doubt:   doubtTagVars,
+	}
 	sourceRows = &markedTable{name: "sources", noun: "the source", key: []string{"name"},
 		content: []string{"read_only?", "assertions"}, follows: "its templates are changed by its files alone",
 		doubt: doubtSource}
@@ -44,33 +69,63 @@ var (
 	consentRows = &markedTable{name: "consents", accept: "DELETE FROM consents", noun: "consent", key: []string{"id"},
 		content: []string{"device_id", "key", "answer", "change", "group_id", "given_by", "given_at", "until",
 			"unreachable_since", "closed_at", "intent_id"}, goes: "device_id", follows: "it lets nothing out"}
-	groupConsentRows = &markedTable{name: "group_consents", accept: "DELETE FROM group_consents", noun: "the consent for a rollout", key: []string{"id"},
+	groupConsentRows = &markedTable{
+		name:    "group_consents",
+		accept:  "DELETE FROM group_consents",
+		noun:    "the consent for a rollout",
+		key:     []string{"id"},
 		content: []string{"rollout_id", "key", "change", "answer", "removals?", "given_by", "given_at"},
-		follows: "it lets nothing out"}
+		follows: "it lets nothing out",
+	}
 	rolloutRows = &markedTable{name: "rollouts", noun: "rollout", key: []string{"id"},
 		content: []string{"generation", "status", "body", "created_at"},
 		follows: "it is paused, and nobody has approved it"}
 
 	// What was registered at a time: devices are admitted to it, and it tells who let go of a template.
-	generationRows = &markedTable{name: "generations", accept: "UPDATE generations SET made_role = ''", noun: "generation", key: []string{"number"},
-		content: []string{"cause", "made_by", "made_role", "created_at"}, follows: "nothing is written to daemons",
-		doubt: doubtPast}
-	templateHistoryRows = &markedTable{name: "template_history", accept: nobodySaved("template_history"), noun: "the past template",
-		key: []string{"template_id", "generation"},
+	generationRows = &markedTable{
+		name:    "generations",
+		accept:  "UPDATE generations SET made_role = ''",
+		noun:    "generation",
+		key:     []string{"number"},
+		content: []string{"cause", "made_by", "made_role", "created_at"},
+		follows: "nothing is written to daemons",
+		doubt:   doubtPast,
+	}
+	templateHistoryRows = &markedTable{
+		name:   "template_history",
+		accept: nobodySaved("template_history"),
+		noun:   "the past template",
+		key:    []string{"template_id", "generation"},
 		content: []string{"deleted?", "label", "priority", "op", "key", "text", "reads", "saved_by", "saved_role",
-			"created_at", "updated_at"}, follows: "nothing is written to daemons", doubt: doubtPast}
+			"created_at", "updated_at"},
+		follows: "nothing is written to daemons",
+		doubt:   doubtPast,
+	}
 	templateTagHistoryRows = &markedTable{name: "template_tag_history", noun: "the past tag of the template",
 		key: []string{"template_id", "tag", "generation"}, content: []string{"carried?"},
 		follows: "nothing is written to daemons", doubt: doubtPast}
 	deviceTagHistoryRows = &markedTable{name: "device_tag_history", noun: "the past tag of the device",
 		key: []string{"device_id", "tag", "generation"}, content: []string{"carried?"}, goes: "device_id",
 		follows: "nothing is written to daemons", doubt: doubtPast}
-	deviceVarsHistoryRows = &markedTable{name: "device_vars_history", accept: nobodySaved("device_vars_history"), noun: "the past vars of the device",
-		key: []string{"device_id", "generation"}, content: []string{"vars", "saved_by", "saved_role"}, goes: "device_id",
-		follows: "nothing is written to daemons", doubt: doubtPast}
-	tagVarsHistoryRows = &markedTable{name: "tag_vars_history", accept: nobodySaved("tag_vars_history"), noun: "the past vars of the tag",
-		key: []string{"tag", "generation"}, content: []string{"vars", "saved_by", "saved_role"},
-		follows: "nothing is written to daemons", doubt: doubtPast}
+	deviceVarsHistoryRows = &markedTable{
+		name:    "device_vars_history",
+		accept:  nobodySaved("device_vars_history"),
+		noun:    "the past vars of the device",
+		key:     []string{"device_id", "generation"},
+		content: []string{"vars", "saved_by", "saved_role"},
+		goes:    "device_id",
+		follows: "nothing is written to daemons",
+		doubt:   doubtPast,
+	}
+	tagVarsHistoryRows = &markedTable{
+		name:    "tag_vars_history",
+		accept:  nobodySaved("tag_vars_history"),
+		noun:    "the past vars of the tag",
+		key:     []string{"tag", "generation"},
+		content: []string{"vars", "saved_by", "saved_role"},
+		follows: "nothing is written to daemons",
+		doubt:   doubtPast,
+	}
 )
 
 // nobodySaved is SQL after which it is not known who saved the rows of a table.

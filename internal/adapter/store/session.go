@@ -37,8 +37,26 @@ func (v sessionRow) sum() string {
 func scanSession(row scanner) (v sessionRow, err error) {
 	var created, rotated, used, expires sql.NullInt64
 	var scope sql.NullString
-	err = row.Scan(&v.ID, &v.User, (*string)(&v.Role), &scope, &v.Hash, &v.Half, &v.PreviousHash, &created, &rotated, &used,
-		&expires, &v.Address, &v.Client, &v.ProviderSession, &v.password, &v.Identity.Issuer, &v.Identity.Subject, &v.proof)
+	err = row.Scan(
+		&v.ID,
+		&v.User,
+		(*string)(&v.Role),
+		&scope,
+		&v.Hash,
+		&v.Half,
+		&v.PreviousHash,
+		&created,
+		&rotated,
+		&used,
+		&expires,
+		&v.Address,
+		&v.Client,
+		&v.ProviderSession,
+		&v.password,
+		&v.Identity.Issuer,
+		&v.Identity.Subject,
+		&v.proof,
+	)
 	v.CreatedAt, v.RotatedAt = fromMillis(created), fromMillis(rotated)
 	v.LastUsedAt, v.ExpiresAt = fromMillis(used), fromMillis(expires)
 	v.Scope = readTagScope(scope)

@@ -20,8 +20,22 @@ type carriers struct {
 }
 
 var (
-	deviceTags   = carriers{"device", "device_tags", "device_tag_history", "device_id", deviceTagRows, deviceTagHistoryRows}
-	templateTags = carriers{"template", "template_tags", "template_tag_history", "template_id", templateTagRows, templateTagHistoryRows}
+	deviceTags = carriers{
+		"device",
+		"device_tags",
+		"device_tag_history",
+		"device_id",
+		deviceTagRows,
+		deviceTagHistoryRows,
+	}
+	templateTags = carriers{
+		"template",
+		"template_tags",
+		"template_tag_history",
+		"template_id",
+		templateTagRows,
+		templateTagHistoryRows,
+	}
 )
 
 // changeTags attaches and removes tags. An edit that changes nothing makes no generation.

@@ -38,10 +38,14 @@ func filled(t *testing.T, options Options) *tampered {
 		d := put(t, s.Store, deviceN(n+1))
 		observe(t, s.Store, fullObservation(d.ID, fmt.Sprint("configuration ", n)))
 		must(putSecret(t, s.Store, fmt.Sprint("secret ", n), fmt.Sprint("value ", n)))(t)
-		must(s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID, Writes: []byte(`"write"`)}, []fleet.BaseEntry{{Revoked: true,
-			Key: "gui.password", Base: []byte(`"base"`), Written: []byte(`"written"`), Intended: []byte(`"intended"`),
-			Sent: []byte("sent"), Earlier: []byte("earlier"),
-		}}))(t)
+		must(
+			s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID, Writes: []byte(`"write"`)}, []fleet.BaseEntry{{Revoked: true,
+				Key: "gui.password", Base: []byte(`"base"`), Written: []byte(`"written"`), Intended: []byte(`"intended"`),
+				Sent: []byte("sent"), Earlier: []byte("earlier"),
+			}}),
+		)(
+			t,
+		)
 		s.token(fmt.Sprint("viewer ", n), fleet.RoleViewer)
 		create(t, s.Store, fmt.Sprint("template ", n))
 		for _, of := range []fleet.VarsOwner{{Device: d.ID}, {Tag: fleet.Tag(d.Label)}} {

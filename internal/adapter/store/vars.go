@@ -232,7 +232,9 @@ func (s *Store) scanPastVars(of varsTables) func(scanner) (pastVarsChange, error
 }
 
 func (v varsTables) selectPast() string {
-	return `SELECT generation, ` + v.column + `, vars, saved_by, saved_role, ` + v.past.columns("h") + ` FROM ` + v.history + ` h `
+	return `SELECT generation, ` + v.column + `, vars, saved_by, saved_role, ` + v.past.columns(
+		"h",
+	) + ` FROM ` + v.history + ` h `
 }
 
 // pastVars replaces the present vars by those of a past generation.

@@ -45,8 +45,13 @@ func TestAFolderOfWhichNothingIsKnownHadNothingToGo(t *testing.T) {
 	if got := lackOfDevice(away); got != "lacked 2.0 KiB, as of 2026-01-02 03:04:05" {
 		t.Errorf("got %q", got)
 	}
-	if got := fleetFolderLine(api.FleetFolder{State: "stopped", Devices: api.FolderCounts{"all": 1, "stopped": 1}}); !strings.
-		HasSuffix(got, "to go -.") {
+	if got := fleetFolderLine(
+		api.FleetFolder{State: "stopped", Devices: api.FolderCounts{"all": 1, "stopped": 1}},
+	); !strings.
+		HasSuffix(
+			got,
+			"to go -.",
+		) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -75,9 +80,23 @@ func TestFoldersAreListedInAnOrderAndSummedUp(t *testing.T) {
 func TestDeviceGetLeftOutWhatIsWrongBesidesAState(t *testing.T) {
 	at := api.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)}
 	label := func(fleet.DeviceID) string { return "nas" }
-	folder := folderOnDevice{ID: "photos", Path: "/p", Standing: &api.FolderStanding{State: "syncing", Reason: "3 items missing",
-		AsOf: &at, NeedBytes: 2048, NeedItems: 3, Rate: 1024, DoneBetween: []api.Time{at, at}, HeldBy: []string{idNAS},
-		Besides: []api.FolderFinding{{Cause: "driveMissing", Since: &at, Reason: "the path is not there", Next: "Mount it."}}}}
+	folder := folderOnDevice{
+		ID:   "photos",
+		Path: "/p",
+		Standing: &api.FolderStanding{
+			State:       "syncing",
+			Reason:      "3 items missing",
+			AsOf:        &at,
+			NeedBytes:   2048,
+			NeedItems:   3,
+			Rate:        1024,
+			DoneBetween: []api.Time{at, at},
+			HeldBy:      []string{idNAS},
+			Besides: []api.FolderFinding{
+				{Cause: "driveMissing", Since: &at, Reason: "the path is not there", Next: "Mount it."},
+			},
+		},
+	}
 	want := "photos: syncing: 3 items missing, in /p\n" +
 		"  2.0 KiB, 3 items to go, 1.0 KiB/s, done 03:04 to 03:04, held by nas (P56IOI7), as of 2026-01-02 03:04:05\n" +
 		"  besides, drive missing since 2026-01-02 03:04:05: the path is not there. Mount it."

@@ -102,9 +102,15 @@ type trial struct {
 }
 
 func newTrial(d *fleetDir) (*trial, error) {
-	t := &trial{fleetDir: d, configs: map[string]stconfig.Value{}, versions: map[fleet.DeviceID]fleet.Version{}, paths: map[int64]templateFile{},
-		sampled: map[fleet.DeviceID]bool{}, registry: &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{},
-			TagVars: map[fleet.Tag]fleet.SavedVars{}}}
+	t := &trial{
+		fleetDir: d,
+		configs:  map[string]stconfig.Value{},
+		versions: map[fleet.DeviceID]fleet.Version{},
+		paths:    map[int64]templateFile{},
+		sampled:  map[fleet.DeviceID]bool{},
+		registry: &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{},
+			TagVars: map[fleet.Tag]fleet.SavedVars{}},
+	}
 	var faults []fleet.Detail
 	for text, device := range d.fleet.Devices {
 		id, err := fleet.ParseDeviceID(text)

@@ -81,7 +81,8 @@ func TestLogInAnswersATokenAndItsEnd(t *testing.T) {
 	}
 	end, err := time.Parse(time.RFC3339Nano, answer["expiresAt"])
 	if resp.StatusCode != http.StatusOK || len(answer) != 3 || answer["token"] == "" || answer["half"] != "" || err != nil ||
-		time.Until(end) < 24*time.Hour || resp.Header.Get("Cache-Control") != "no-store" ||
+		time.Until(end) < 24*time.Hour ||
+		resp.Header.Get("Cache-Control") != "no-store" ||
 		resp.Header.Get("ETag") != "" {
 		t.Errorf("got %d %v, %v %v", resp.StatusCode, answer, resp.Header, err)
 	}

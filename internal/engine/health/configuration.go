@@ -234,8 +234,11 @@ func faulty(f plan.Findings) fleet.State {
 		return fleet.State{}
 	}
 	if f.Faults[0].Kind == fleet.StopBroughtBack {
-		return fleet.State{Configuration: fleet.ConfigFailed, Reason: f.Faults[0].Reason,
-			Next: "Have the person or introducer that brings it back take it out there too. This is over an hour after the last time."}
+		return fleet.State{
+			Configuration: fleet.ConfigFailed,
+			Reason:        f.Faults[0].Reason,
+			Next:          "Have the person or introducer that brings it back take it out there too. This is over an hour after the last time.",
+		}
 	}
 	return fleet.State{Configuration: fleet.ConfigFailed, Reason: f.Faults[0].Reason,
 		Next: "Correct the template, or mend the folder at the daemon. The device is in order again when the folder runs."}

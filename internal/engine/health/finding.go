@@ -90,7 +90,10 @@ func (f *Folders) findingOf(s *fleet.Snapshot, r *folderRecord, is finding) flee
 	case fleet.WaitDiskNearlyFull:
 		found.Reason = diskText(s.Disks.Folder(r.folder))
 		if tellsOfHome(s, r.folder) {
-			found.Reason, found.Next = homeText(s.Disks, r.folder), "Make room on it: without any, the daemon stops all its folders."
+			found.Reason, found.Next = homeText(
+				s.Disks,
+				r.folder,
+			), "Make room on it: without any, the daemon stops all its folders."
 		}
 	case fleet.WaitConflicts:
 		found.Reason = conflictText(s.ConflictsOn(r.folder))

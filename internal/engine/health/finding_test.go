@@ -88,8 +88,13 @@ func TestConflictsAreTroubleUnlessThatIsOff(t *testing.T) {
 		s.Conflicts, s.ConflictsLeftOut = conflicting.Conflicts, map[string]int{"f": 7}
 		s.ConflictsCounted = map[string]int64{"f": 9}
 	}))
-	f.waitsFor(t, "when not all are named", `more than 2 files are in conflict, the newest is "b.sync-conflict-1.txt"; the `+
-		`daemon counted 9 conflicts since its start`, fleet.WaitConflicts)
+	f.waitsFor(
+		t,
+		"when not all are named",
+		`more than 2 files are in conflict, the newest is "b.sync-conflict-1.txt"; the `+
+			`daemon counted 9 conflicts since its start`,
+		fleet.WaitConflicts,
+	)
 	f.put(changed(online(deviceA, deviceB), func(s *fleet.Snapshot) { s.ConflictsCounted = map[string]int64{"f": 9} }))
 	f.waitsFor(t, "when they are gone, although the daemon counted some", "")
 

@@ -125,8 +125,13 @@ func (h *history) done(digest string, print fingerprint, forgotten int, letGo in
 func (h *history) release(in input, print fingerprint) {
 	h.mu.Lock()
 	known := h.print != fingerprint{}
-	is := plan.Inputs{Templates: in.templates, Observed: in.digest, Now: time.Now(), Moved: known && print.inputs != h.print.inputs,
-		TemplatesMoved: known && print.templates != h.print.templates}
+	is := plan.Inputs{
+		Templates:      in.templates,
+		Observed:       in.digest,
+		Now:            time.Now(),
+		Moved:          known && print.inputs != h.print.inputs,
+		TemplatesMoved: known && print.templates != h.print.templates,
+	}
 	h.observed, h.print = "", print
 	h.mu.Unlock()
 	h.stops.Release(is)

@@ -38,7 +38,8 @@ func (p *pass) observe(ctx context.Context) (in input, ended bool, err error) {
 // observeDocument completes the input with the device's entries and its document. It looks at what the mirror knows
 // before it reads the store, because daemons tell their status every minute and most of them have no news.
 func (p *pass) observeDocument(ctx context.Context, in input) (_ input, ended bool, err error) {
-	if p.request == nil && (in.known.Digest != "" && p.endWhereSettled(ctx, in, in.known.Digest) || p.endWhereNotRead(in)) {
+	if p.request == nil &&
+		(in.known.Digest != "" && p.endWhereSettled(ctx, in, in.known.Digest) || p.endWhereNotRead(in)) {
 		return in, true, nil
 	}
 	if in.base, err = p.o.Store.BaseEntries(ctx, p.id); err != nil {

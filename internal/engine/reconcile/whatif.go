@@ -156,7 +156,8 @@ func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.C
 		// A key that goes on being changed, in another way, is not dropped. What waited for an answer is told, because its
 		// answer does not count for the other change.
 		effect.Drops = slices.DeleteFunc(effect.Drops, func(dropped plan.Change) bool {
-			return dropped.Class == plan.Free && slices.ContainsFunc(effect.Brings, func(c plan.Change) bool { return c.Key.Equal(dropped.Key) })
+			return dropped.Class == plan.Free &&
+				slices.ContainsFunc(effect.Brings, func(c plan.Change) bool { return c.Key.Equal(dropped.Key) })
 		})
 	}
 	if effect.Unread || effect.Err != nil || len(effect.Brings)+len(effect.Drops) > 0 {

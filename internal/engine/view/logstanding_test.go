@@ -60,9 +60,17 @@ func TestTheEventLogWasNotToldOfConflictsAndPeers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far, near := fleet.DeviceID(strings.Repeat("F", 63)), fleet.DeviceID(strings.Repeat("N", 63))
 		registry, book := registryOf(idA), &logbook{}
-		snapshot := &fleet.Snapshot{Device: idA, Connection: fleet.Online, ConnectedAt: time.Unix(1, 0),
-			Folders: labels("p", ""), Shares: []fleet.SharedFolder{{Folder: "p", With: fleet.PeersOf([]fleet.DeviceID{far, near})}},
-			Summaries: map[string]fleet.FolderSummary{"p": {}}}
+		snapshot := &fleet.Snapshot{
+			Device:      idA,
+			Connection:  fleet.Online,
+			ConnectedAt: time.Unix(1, 0),
+			Folders: labels(
+				"p",
+				"",
+			),
+			Shares:    []fleet.SharedFolder{{Folder: "p", With: fleet.PeersOf([]fleet.DeviceID{far, near})}},
+			Summaries: map[string]fleet.FolderSummary{"p": {}},
+		}
 		w := newWorld()
 		v := w.view()
 		v.Snapshot = func(fleet.DeviceID) *fleet.Snapshot { return snapshot }

@@ -14,6 +14,7 @@ type Plan struct {
 type ApplyPlan struct {
 	Digest  *string  `json:"digest" doc:"Of the plan that was looked at; when the plan is another by now, nothing is done"`
 	Consent []string `json:"consent,omitempty" nullable:"false" doc:"Keys of held changes that may be made this once"`
+	Remove  []string `json:"remove,omitempty" nullable:"false" doc:"Keys of folders and devices that may go; as consent, and refused where the change takes nothing away"`
 	Keep    []string `json:"keep,omitempty" nullable:"false" doc:"Keys that are to stay as the daemon has them although no template asks for that any more"`
 }
 

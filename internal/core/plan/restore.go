@@ -92,6 +92,16 @@ func (p Plan) CheckConsent(digest string, consent []string) error {
 	return nil
 }
 
+// CheckRemovals refuses keys at which no change waits that takes a folder or a device away.
+func (p Plan) CheckRemovals(keys []string) error {
+	for _, key := range keys {
+		if c, ok := p.At(key); !ok || c.Class != Held || !c.TakesAway() {
+			return fleet.Invalidf("remove", "nothing at %q waits that takes a folder or a device away", key)
+		}
+	}
+	return nil
+}
+
 // Restored is the result of a restore.
 type Restored struct {
 	Plan   Plan     // The whole restore waits as long as one of its changes waits for consent.

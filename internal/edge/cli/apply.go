@@ -22,6 +22,7 @@ type applyCommand struct {
 	Device  string   `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID."`
 	Digest  string   `env:"-" help:"Digest of the plan to apply. Without it, the plan is shown, with the command that applies it." placeholder:"DIGEST"`
 	Consent []string `env:"-" sep:"none" help:"Key of a held change that may be made this once; may be repeated." placeholder:"KEY"`
+	Remove  []string `env:"-" sep:"none" help:"Key of a folder or device that may go; may be repeated." placeholder:"KEY"`
 	All     bool     `short:"v" env:"-" help:"In new folders and devices, also show fields with the daemon's default value."`
 	File    string   `short:"f" env:"-" help:"Directory with the fleet as files: first the plan is shown, then the fleet becomes so, in one generation and one rollout." placeholder:"DIR"`
 	Plan    string   `env:"-" help:"Digest of the plan of the directory that you looked at: that one is applied without a question, and no other." placeholder:"DIGEST"`
@@ -55,7 +56,7 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 		if err != nil {
 			return err
 		}
-		if len(c.Consent)+len(c.Keep) > 0 {
+		if len(c.Consent)+len(c.Remove)+len(c.Keep) > 0 {
 			return &fleet.Error{Code: fleet.CodeInvalid, Message: "an answer needs the digest of the plan that you looked at",
 				Hint: fmt.Sprintf("`muster apply %s` shows the plan, and the command that applies it.", quoted(c.Device))}
 		}
@@ -71,7 +72,7 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 	bar := env.terminalProgress()
 	bar.at(0, 1, "Sending the plan to "+named(device)+", and reading it back")
 	made, err := server.ApplyPlan(ctx, device.DeviceID, api.ApplyPlan{Digest: &digest, Consent: c.Consent,
-		Keep: c.Keep})
+		Remove: c.Remove, Keep: c.Keep})
 	bar.end()
 	switch {
 	case fleet.CodeOf(err) == fleet.CodeConflict:

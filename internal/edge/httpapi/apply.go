@@ -27,10 +27,11 @@ func (s *server) applyPlan(r *request) (reply, error) {
 	if err := s.mayApply(r, device.ID, body); err != nil {
 		return reply{}, err
 	}
-	if err := s.record(r, "device.apply", string(device.ID), answers(body.Consent, body.Keep)); err != nil {
+	if err := s.record(r, "device.apply", string(device.ID), answers(body)); err != nil {
 		return reply{}, err
 	}
-	done, waiting, err := s.Plans.Apply(r.Context(), device.ID, *body.Digest, body.Consent, body.Keep)
+	done, waiting, err := s.Plans.Apply(r.Context(), device.ID, *body.Digest,
+		slices.Concat(body.Consent, body.Remove), body.Keep)
 	if err != nil {
 		return reply{}, err
 	}
@@ -70,6 +71,9 @@ func (s *server) mayApply(r *request, id fleet.DeviceID, body api.ApplyPlan) err
 			return &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now",
 				Hint: "GET " + devicePath(id) + "/plan, look at it, and apply that one."}
 		}
+		if err := made.CheckRemovals(body.Remove); err != nil {
+			return err
+		}
 		return mayConsent(r.who, made.Changes, body.Consent)
 	})
 }
@@ -100,14 +104,16 @@ func mayConsent(who auth.Principal, changes []plan.Change, consent []string) err
 	return nil
 }
 
-// answers describes for the audit what a user consented to and kept.
-func answers(consent, keep []string) string {
+// answers describes for the audit what a user answered.
+func answers(body api.ApplyPlan) string {
 	var all []string
-	if len(consent) > 0 {
-		all = append(all, "consent to "+strings.Join(consent, ", "))
-	}
-	if len(keep) > 0 {
-		all = append(all, "keep "+strings.Join(keep, ", "))
+	for _, given := range []struct {
+		answer string
+		keys   []string
+	}{{"consent to ", body.Consent}, {"remove ", body.Remove}, {"keep ", body.Keep}} {
+		if len(given.keys) > 0 {
+			all = append(all, given.answer+strings.Join(given.keys, ", "))
+		}
 	}
 	return strings.Join(all, "; ")
 }

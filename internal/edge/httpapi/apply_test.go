@@ -105,6 +105,23 @@ func TestApplyTakesOnlyThePlanThatWasSeen(t *testing.T) {
 	w.problem(http.StatusConflict, call{method: http.MethodPost, path: path, body: `{"digest":"abc"}`})
 }
 
+// A removal is answered by name: remove never lets another held change out.
+func TestRemoveIsForWhatTakesAFolderOrADeviceAway(t *testing.T) {
+	w, path := heldWorld(t)
+	w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPost, path: path, role: fleet.RoleAdmin,
+		body: `{"digest":"abc","remove":["gui.apiKey"]}`})
+	w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPost, path: path, role: fleet.RoleAdmin,
+		body: `{"digest":"abc","remove":["options.natEnabled"]}`})
+	if len(w.fakes.applied) > 0 {
+		t.Errorf("applied %v", w.fakes.applied)
+	}
+	w.want(http.StatusOK, call{method: http.MethodPost, path: path, role: fleet.RoleOperator,
+		body: `{"digest":"abc","remove":["folders.photos"]}`})
+	if len(w.fakes.applied) != 1 {
+		t.Errorf("applied %v, want the removal", w.fakes.applied)
+	}
+}
+
 func TestApplyNamesWhoAllowedWhatInTheAudit(t *testing.T) {
 	w, path := heldWorld(t)
 	w.want(http.StatusOK, call{method: http.MethodPost, path: path, role: fleet.RoleOperator,

@@ -146,7 +146,7 @@ func (s revisionHandlers) restoreRevision(r *request) (reply, error) {
 		detail += ", " + request.Section
 	}
 	if len(body.Consent) > 0 {
-		detail += "; " + answers(body.Consent, nil)
+		detail += "; " + answers(api.ApplyPlan{Consent: body.Consent})
 		if over, err := s.mayRestore(r, device.ID, number, request); err != nil || over.body != nil {
 			return over, err
 		}

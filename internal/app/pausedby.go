@@ -79,8 +79,8 @@ func (a *App) pausingTemplate(ctx context.Context, id fleet.DeviceID, list, name
 	return by, nil
 }
 
-// pausingOrder tells whether an order paused the connections of a device. It did not where they were seen unpaused after
-// the order. A caller who may not see all devices of the order does not learn who gave it.
+// pausingOrder tells whether an order paused the connections of a device. It did not where they were seen unpaused
+// after the order. A caller who may not see all devices of the order does not learn who gave it.
 func (a *App) pausingOrder(
 	ctx context.Context,
 	id fleet.DeviceID,

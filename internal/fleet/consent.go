@@ -161,5 +161,5 @@ type GroupAnswered struct {
 	Key      string       // key of the group
 	Changes  []HeldChange // answered changes
 	Waiting  []HeldChange // changes of the same group that the answer does not cover
-	NotShown int          // members of the rollout of which no change was shown, and for which the answer holds all the same
+	NotShown int          // members of the rollout for which the answer holds although no change was shown
 }

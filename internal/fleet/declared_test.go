@@ -41,11 +41,13 @@ func TestARenamedFileMadeASecondTemplateAndLeftTheFirst(t *testing.T) {
 	if len(a.Edit.New) != 0 || len(a.Leftovers) != 0 || a.Edit.Files.Origins[2] != (Origin{"repo", "new"}) {
 		t.Errorf("got %+v", a)
 	}
+	retagged := declaredFile("new", "2")
+	retagged.Tags = []Tag{"x"}
 	for name, files := range map[string][]DeclaredTemplate{
 		"a copy beside it":        {declaredFile("t1", "1"), declaredFile("t2", "2"), declaredFile("copy", "2")},
 		"two files with the text": {declaredFile("t1", "1"), declaredFile("a", "2"), declaredFile("b", "2")},
 		"another text":            {declaredFile("t1", "1"), declaredFile("new", "3")},
-		"other tags":              {declaredFile("t1", "1"), {Name: "new", Template: declaredFile("new", "2").Template, Tags: []Tag{"x"}}},
+		"other tags":              {declaredFile("t1", "1"), retagged},
 	} {
 		if a := adjusted(t, r, Declared{Source: "repo", Templates: files}); len(a.Edit.New) == 0 {
 			t.Errorf("%s: no new template in %+v", name, a)

@@ -51,8 +51,8 @@ func (s DiskSpace) NearlyFull() bool {
 // NearlyFull reports whether the disk of the folder, or of its versions, has little free space.
 func (d FolderDisk) NearlyFull() bool { return d.Space.NearlyFull() || d.Versions.NearlyFull() }
 
-// HomeNearlyFull reports whether the disk of the daemon's home has little free space, and is not the nearly full disk of
-// a folder. Without room there a daemon stops all its folders.
+// HomeNearlyFull reports whether the disk of the daemon's home has little free space, and is not the nearly full disk
+// of a folder. Without room there a daemon stops all its folders.
 func (f *DiskFacts) HomeNearlyFull() bool {
 	return f != nil && f.Home.NearlyFull() && !slices.ContainsFunc(f.Folders, func(d FolderDisk) bool {
 		return d.Space.NearlyFull() && d.Space.Total == f.Home.Total

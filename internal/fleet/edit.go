@@ -15,9 +15,9 @@ import (
 //
 // Some writes are not edits when a person makes them by themselves: modes, which take effect at once even when the
 // database cannot be written; the settings and the pin of a device; quiet times, folder roots, author keys and the
-// protection of a tag; secrets, users and tokens. They make no generation and no step of package change judges them: the
-// handler checks the permission, and the store writes (ADR 40). Settings, Modes, Roots and Protect are fields below
-// because a directory of files is applied as a whole.
+// protection of a tag; secrets, users and tokens. They make no generation and no step of package change judges them:
+// the handler checks the permission, and the store writes (ADR 40). Settings, Modes, Roots and Protect are fields
+// below because a directory of files is applied as a whole.
 type Edit struct {
 	New     []TaggedTemplate // without IDs
 	Changed []Template       // each replaces the template with its ID

@@ -10,9 +10,11 @@ func TestWhoPausedIsToldByWhatMusterWrote(t *testing.T) {
 		member, field *BaseEntry
 		want          bool
 	}{
-		"nothing was written":            {},
-		"Muster wrote it":                {field: &BaseEntry{Kind: BaseLeaf, Base: no, Written: yes}, want: true},
-		"Muster writes it":               {field: &BaseEntry{Kind: BaseLeaf, State: BaseSending, Base: no, Intended: yes}, want: true},
+		"nothing was written": {},
+		"Muster wrote it":     {field: &BaseEntry{Kind: BaseLeaf, Base: no, Written: yes}, want: true},
+		"Muster writes it": {
+			field: &BaseEntry{Kind: BaseLeaf, State: BaseSending, Base: no, Intended: yes}, want: true,
+		},
 		"a person overruled it":          {field: &BaseEntry{Kind: BaseLeaf, State: BaseTheirs, Base: no, Written: yes}},
 		"Muster wrote false":             {field: &BaseEntry{Kind: BaseLeaf, Base: yes, Written: no}},
 		"Muster puts it back":            {field: &BaseEntry{Kind: BaseLeaf, State: BaseReturned, Base: yes, Written: yes}},

@@ -74,9 +74,10 @@ func Bounded(text string) string {
 // ClonedNext says what to do about two agents that connect with the certificate of one device, by the addresses
 // (HOST:PORT) that they come from. Where both come from one host, nothing may be wrong with the identity.
 func ClonedNext(first, second string) string {
-	const copied = "one machine has a copy of the Syncthing home of another. Decide which of them stays this device. The " +
-		"other one needs an identity of its own, and loses this one: it gets another device ID, and each device that shares " +
-		"with it has to accept it anew. Stop its daemon, move cert.pem and key.pem out of its home, keep them, and start it."
+	const copied = "one machine has a copy of the Syncthing home of another. Decide which of them stays this device. " +
+		"The other one needs an identity of its own, and loses this one: it gets another device ID, and each device that " +
+		"shares with it has to accept it anew. Stop its daemon, move cert.pem and key.pem out of its home, " +
+		"keep them, and start it."
 	a, _, _ := net.SplitHostPort(first)
 	b, _, _ := net.SplitHostPort(second)
 	if a != "" && a == b {

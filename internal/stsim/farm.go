@@ -34,7 +34,7 @@ type Options struct {
 	Sync      bool         // a sync port per daemon, which proves its identity by a TLS handshake (ALPN bep/1.0)
 	UseTLS    bool         // gui.useTLS: plain http is redirected; https is answered whatever it says
 	Quiet     bool         // discovery, relays, NAT and reports are off, as test/daemon sets real daemons
-	Fixed     bool         // the API's address comes from the command line (guiAddressOverridden), whatever gui.address says
+	Fixed     bool         // the command line sets the API's address (guiAddressOverridden), whatever gui.address is
 	NoRestart bool         // a restart asked for over the API ends the daemon, as with --no-restart
 	Broken    []string     // a folder whose path begins so goes into state error; nil: /broken, /proc, /dev
 	EnrollKey fleet.Secret // Agents give it to the server; zero: none.

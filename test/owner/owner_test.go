@@ -269,8 +269,8 @@ func TestAPasswordThatGoesWithItsTemplateIsKeptOrSetAnew(t *testing.T) {
 }
 
 // The daemon drops its notice about a missing password with a password, and adds it without one. Muster wrote it back
-// when the password's template was gone, while the password was still there: "the daemon takes it and then shows another
-// value", and every device failed.
+// when the password's template was gone, while the password was still there: "the daemon takes it and then shows
+// another value", and every device failed.
 func TestTheNoticeAboutAMissingPasswordIsTheDaemons(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(p *place) {

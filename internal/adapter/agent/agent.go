@@ -183,8 +183,8 @@ var (
 	errLost  = &fleet.Error{
 		Code:    fleet.CodeUnavailable,
 		Message: fmt.Sprintf("the connection was lost: the server did not answer a sign of life within %v", pingTimeout),
-		Hint: "The network in between, or the machine of the server, is gone or was for a while. The agent connects again by " +
-			"itself.",
+		Hint: "The network in between, or the machine of the server, is gone or was for a while. The agent connects again " +
+			"by itself.",
 	}
 )
 

@@ -31,8 +31,8 @@ const (
 // lostPing is what net/http calls a connection whose other end did not answer a PING.
 const lostPing = "conn_close_lost_ping"
 
-// serve answers HTTP/2 requests on one connection until the connection ends, and tells how it ended. A frame that breaks
-// a rule of HTTP/2 reaches no handler; serve calls broken with the name of the rule.
+// serve answers HTTP/2 requests on one connection until the connection ends, and tells how it ended. A frame that
+// breaks a rule of HTTP/2 reaches no handler; serve calls broken with the name of the rule.
 func serve(conn net.Conn, handler http.Handler, broken func(rule string), log *slog.Logger) error {
 	var isLost atomic.Bool
 	var protocols http.Protocols

@@ -48,8 +48,8 @@ func silent(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// The agent said "context deadline exceeded", "first record does not look like a TLS handshake", or offered to trust the
-// certificate of a proxy: nobody knew what to do.
+// The agent said "context deadline exceeded", "first record does not look like a TLS handshake", or offered to trust
+// the certificate of a proxy: nobody knew what to do.
 func TestEveryWayNotToReachTheServerSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	d := newFakeDaemon(t, nil)

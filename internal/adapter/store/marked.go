@@ -29,8 +29,9 @@ type markedTable struct {
 
 	accept string // SQL that takes power from a row which an admin accepts, before it gets a mark; "": it stays as it is
 
-	// doubt changes the contents in memory so that a row gives no power. Where key is nil, the table as a whole is in doubt: it is
-	// not known which row was removed or put back. Nil: the row is not in the contents, and its readers check it.
+	// doubt changes the contents in memory so that a row gives no power. Where key is nil, the table as a whole is in
+	// doubt: it is not known which row was removed or put back. Nil: the row is not in the contents, and its readers
+	// check it.
 	doubt func(c *contents, key []string)
 }
 
@@ -301,12 +302,6 @@ func (t *tx) amending(table *markedTable, write func() error, key ...any) error 
 		return write()
 	}
 	return t.marking(table, write, key...)
-}
-
-// believes tells whether a row is there and believed.
-func (t *tx) believes(table *markedTable, key ...any) (bool, error) {
-	rows, err := t.store.markedRows(t.ctx, t.session, table, table.byKey(), key...)
-	return len(rows) > 0 && rows[0].believed, err
 }
 
 // count notes what changes in the number of a table's rows and in the sum of their marks.

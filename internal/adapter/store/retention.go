@@ -9,7 +9,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// Retention tells how many revisions of a device are kept, and for how long, and how long the audit is. The newest revision is always kept.
+// Retention tells how many revisions of a device are kept, and for how long, and how long the audit is. The newest
+// revision is always kept.
 type Retention struct {
 	Revisions int           // per device; 0: any number
 	Age       time.Duration // counts from the next revision on; 0: revisions of any age

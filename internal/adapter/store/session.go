@@ -16,7 +16,8 @@ const (
 )
 
 const selectSessions = `
-	SELECT s.id, s.user_name, u.role, u.tag_scope, s.hash, s.half, s.previous_hash, s.created_at, s.rotated_at, s.last_used_at,
+	SELECT s.id, s.user_name, u.role, u.tag_scope, s.hash, s.half, s.previous_hash, s.created_at, s.rotated_at,
+		s.last_used_at,
 		s.expires_at, s.address, s.client, s.provider_session, u.password, u.issuer, u.subject, s.proof
 	FROM sessions s JOIN users u ON u.name = s.user_name`
 

@@ -138,8 +138,8 @@ func (c *scene) judged(t *testing.T, what string, form guard.Form, free bool, te
 	t.Errorf("%s: no change at %s in %v", what, form.At, p.Changes)
 }
 
-// TestNamesThatWindowsReservesAreRefusedWhereverAFileIsNamed covers fields besides the paths of folders, for admins, and a
-// field that only older daemons have. Elsewhere such names are names like any other.
+// TestNamesThatWindowsReservesAreRefusedWhereverAFileIsNamed covers fields besides the paths of folders, for admins,
+// and a field that only older daemons have. Elsewhere such names are names like any other.
 func TestNamesThatWindowsReservesAreRefusedWhereverAFileIsNamed(t *testing.T) {
 	for _, tc := range []struct {
 		key, value string

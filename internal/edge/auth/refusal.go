@@ -18,7 +18,8 @@ func (p Principal) HowToGet() string {
 	return "Use a token with the role "
 }
 
-// MayChangeSetting checks that the principal may change a setting. An operator may stop Muster, and change nothing else.
+// MayChangeSetting checks that the principal may change a setting. An operator may stop Muster, and change nothing
+// else.
 func (p Principal) MayChangeSetting(stops bool) error {
 	if stops || p.May(WriteSettings) {
 		return nil

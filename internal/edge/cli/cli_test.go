@@ -66,7 +66,8 @@ func TestServeRefusesFlagsThatMakeNoSense(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, flags := range [][]string{
-		{"--home="}, {"--demo=-1"}, {"--keep-revisions=0"}, {"--keep-for=0s"}, {"--keep-events=0s"}, {"--keep-audit=1h"}, {"--soak=-1s"},
+		{"--home="}, {"--demo=-1"}, {"--keep-revisions=0"}, {"--keep-for=0s"}, {"--keep-events=0s"}, {"--keep-audit=1h"},
+		{"--soak=-1s"},
 		{"--notify-after=-1s"}, {"--tls-cert", file}, {"--tls-key", file},
 		{"--tls=off", "--tls-cert", file, "--tls-key", file},
 		{"--smtp=mail.example"}, {"--notify-mail-from=a@example.org"}, {"--allow-host=http://name"},

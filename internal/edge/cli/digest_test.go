@@ -12,8 +12,8 @@ import (
 
 func TestADigestIsNamedByItsBeginning(t *testing.T) {
 	digest := strings.Repeat("ab", wholeDigest/2)
-	for begins, want := range map[string]bool{digest: true, digest[:12]: true, digest[:leastDigest]: true, digest[:3]: false,
-		"": false, digest[:12] + "c": false, digest + "a": false} {
+	for begins, want := range map[string]bool{digest: true, digest[:12]: true, digest[:leastDigest]: true,
+		digest[:3]: false, "": false, digest[:12] + "c": false, digest + "a": false} {
 		if got := beginsDigest(digest, begins); got != want {
 			t.Errorf("%q: got %v", begins, got)
 		}

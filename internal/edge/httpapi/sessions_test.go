@@ -80,7 +80,8 @@ func TestLogInAnswersATokenAndItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	end, err := time.Parse(time.RFC3339Nano, answer["expiresAt"])
-	if resp.StatusCode != http.StatusOK || len(answer) != 3 || answer["token"] == "" || answer["half"] != "" || err != nil ||
+	if resp.StatusCode != http.StatusOK || len(answer) != 3 || answer["token"] == "" || answer["half"] != "" ||
+		err != nil ||
 		time.Until(end) < 24*time.Hour ||
 		resp.Header.Get("Cache-Control") != "no-store" ||
 		resp.Header.Get("ETag") != "" {

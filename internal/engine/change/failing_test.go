@@ -58,13 +58,22 @@ func TestWhatIsCertainToFailIsRefused(t *testing.T) {
 		scope   fleet.Scope
 		names   []string // nil: it is stored
 	}{
-		"two have a plan now":              {effects: []plan.Effect{{Device: nas, Err: broken}, {Device: shed, Err: broken}}, names: []string{"nas", "shed"}},
-		"it is allowed":                    {effects: []plan.Effect{{Device: nas, Err: broken}}, allow: true},
-		"it fails already":                 {effects: []plan.Effect{{Device: nas, Err: broken, FailsNow: true}}},
-		"it only changes":                  {effects: []plan.Effect{{Device: nas, Brings: []plan.Change{{}}}, {Device: shed, Unread: true}}},
-		"it is not registered yet":         {effects: []plan.Effect{{Device: other, Err: broken}}},
-		"the device outside is not named":  {effects: []plan.Effect{{Device: attic, Err: broken}}, scope: fleet.ScopeOf([]fleet.Tag{"in"})},
-		"the device inside is, for a part": {effects: []plan.Effect{{Device: attic, Err: broken}, {Device: nas, Err: broken}}, scope: fleet.ScopeOf([]fleet.Tag{"in"}), names: []string{"nas"}},
+		"two have a plan now": {
+			effects: []plan.Effect{{Device: nas, Err: broken}, {Device: shed, Err: broken}}, names: []string{"nas", "shed"},
+		},
+		"it is allowed":    {effects: []plan.Effect{{Device: nas, Err: broken}}, allow: true},
+		"it fails already": {effects: []plan.Effect{{Device: nas, Err: broken, FailsNow: true}}},
+		"it only changes": {
+			effects: []plan.Effect{{Device: nas, Brings: []plan.Change{{}}}, {Device: shed, Unread: true}},
+		},
+		"it is not registered yet": {effects: []plan.Effect{{Device: other, Err: broken}}},
+		"the device outside is not named": {
+			effects: []plan.Effect{{Device: attic, Err: broken}}, scope: fleet.ScopeOf([]fleet.Tag{"in"}),
+		},
+		"the device inside is, for a part": {
+			effects: []plan.Effect{{Device: attic, Err: broken}, {Device: nas, Err: broken}},
+			scope:   fleet.ScopeOf([]fleet.Tag{"in"}), names: []string{"nas"},
+		},
 	} {
 		store := &keeping{registry: registry}
 		ctx := fleet.WithScope(t.Context(), test.scope)

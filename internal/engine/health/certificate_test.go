@@ -30,7 +30,7 @@ func TestTheStateWarnsBeforeACertificateEnds(t *testing.T) {
 		},
 		"another one": {ends, fleet.DeviceSettings{Pin: "sha256:bb", PinOrigin: fleet.PinGiven}, "", ""},
 		"first use": {
-			ends.AddDate(-1, 0, 0), fleet.DeviceSettings{Pin: "sha256:aa", PinOrigin: fleet.PinFirstUse}, "", "", // The trust says it.
+			ends.AddDate(-1, 0, 0), fleet.DeviceSettings{Pin: "sha256:aa", PinOrigin: fleet.PinFirstUse}, "", "",
 		},
 		"no certificate": {ends, fleet.DeviceSettings{}, "", ""},
 		"after a restart": {

@@ -237,7 +237,8 @@ func faulty(f plan.Findings) fleet.State {
 		return fleet.State{
 			Configuration: fleet.ConfigFailed,
 			Reason:        f.Faults[0].Reason,
-			Next:          "Have the person or introducer that brings it back take it out there too. This is over an hour after the last time.",
+			Next: "Have the person or introducer that brings it back take it out there too. This is over an hour after " +
+				"the last time.",
 		}
 	}
 	return fleet.State{Configuration: fleet.ConfigFailed, Reason: f.Faults[0].Reason,

@@ -58,7 +58,8 @@ func TestWhatAPassFoundDecidesTheConfiguration(t *testing.T) {
 			"Quote it.",
 		},
 		"held with its dependents": {of(plan.Change{Key: key(t, "ignores.photos"), Class: plan.Held, Dependent: true,
-			Reason: "left out together with folders.photos"}, held), fleet.ConfigHeld, "folders.photos.path: the path moves", ""},
+			Reason: "left out together with folders.photos"}, held), fleet.ConfigHeld,
+			"folders.photos.path: the path moves", ""},
 		"too old": {plan.Findings{Result: plan.TooOld}, fleet.ConfigFailed, "too old", "Upgrade"},
 		"access lost": {
 			plan.Findings{Result: plan.AccessLost, Reason: "lost", Next: "Go there."}, fleet.ConfigFailed, "lost", "Go there.",

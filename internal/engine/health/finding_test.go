@@ -154,7 +154,8 @@ func TestAFolderWithAFindingWasShownAsUpToDate(t *testing.T) {
 	}
 }
 
-// TestANearlyFullDiskOfTheHomeIsTroubleOnce has people told of the disk of the daemon's home by one folder of the device.
+// TestANearlyFullDiskOfTheHomeIsTroubleOnce has people told of the disk of the daemon's home by one folder of the
+// device.
 func TestANearlyFullDiskOfTheHomeIsTroubleOnce(t *testing.T) {
 	full := telling(fleet.FolderDisk{Space: fleet.DiskSpace{Free: 1 << 39, Total: 1 << 41}})
 	full.Disks.Home = nearlyFull.Space

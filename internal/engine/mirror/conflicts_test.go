@@ -81,7 +81,8 @@ func TestConflictsOfOneDeviceAreBounded(t *testing.T) {
 	}
 }
 
-// TestConflictsAreCountedByDaemonsThatCount has a daemon asked for its counter after files changed, and an old one never.
+// TestConflictsAreCountedByDaemonsThatCount has a daemon asked for its counter after files changed, and an old one
+// never.
 func TestConflictsAreCountedByDaemonsThatCount(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f, old := newFake(1, "a"), newFake(2, "a")

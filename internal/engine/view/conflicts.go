@@ -13,8 +13,8 @@ type ConflictFile struct {
 	Devices        []*fleet.Registered
 }
 
-// ConflictFiles are the conflict files of a folder on some devices, the newest first. Conflict files are synced like any
-// other, so most devices have the same.
+// ConflictFiles are the conflict files of a folder on some devices, the newest first. Conflict files are synced like
+// any other, so most devices have the same.
 func (v *View) ConflictFiles(folder string, devices []*fleet.Registered) []ConflictFile {
 	byPath := map[string]*ConflictFile{}
 	for _, device := range devices {

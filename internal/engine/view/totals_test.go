@@ -108,7 +108,8 @@ func TestAFolderIsAsBadAsItsWorstDevice(t *testing.T) {
 	}
 }
 
-// A folder that devices disagree about was counted as up to date, or as alone, and its own page said that they disagree.
+// A folder that devices disagree about was counted as up to date, or as alone, and its own page said that they
+// disagree.
 func TestAFolderWasCountedAsUpToDateWhileItsDevicesDisagreed(t *testing.T) {
 	o := newCounting()
 	want := func(when string, state fleet.FolderState) {

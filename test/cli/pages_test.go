@@ -38,11 +38,10 @@ func pages() []page {
 			before: map[string]func(*reader){
 				"muster plan -f fleet -o markdown": fleetDiffers,
 				"muster apply -f fleet --plan":     fleetDigest,
-				"muster plan -f fleet --prune":     fleetOfASource,
 				"muster test -f fleet -v":          recordedConfig,
 				"muster test -f fleet":             assertionOfThePage,
 			},
-			codes: map[string]int{"muster plan -f fleet -o": 5, "muster plan -f fleet --prune": 5}},
+			codes: map[string]int{"muster plan -f fleet": 5, "muster plan -f fleet --prune": 0}},
 		{name: "agent", setUp: withDaemon, before: map[string]func(*reader){
 			"muster agent --server https://muster.example:2525 --fingerprint sha256:2f7c… --key-file": func(r *reader) {
 				r.stopLast()

@@ -208,10 +208,6 @@ func fleetDigest(r *reader) {
 	r.put("5f3759df", lines[len(lines)-1])
 }
 
-func fleetOfASource(r *reader) {
-	r.typed(`sed -i '0,/^{/s//{ source: "office",/' fleet/fleet.hjson`, 0)
-}
-
 func assertionOfThePage(r *reader) {
 	r.typed("mkdir -p fleet/tests/configs", 0)
 	r.write("fleet/tests/limit.hjson", `{name: "a limit", tag: "team", expect: {"options.maxSendKbps": 77}}`)

@@ -108,6 +108,9 @@ func (p *Provider) byUserInfo(ctx context.Context, k *known, token *oauth2.Token
 	if err := p.addUserInfo(ctx, k, token, of.Subject, c); err != nil {
 		return fleet.ProvenIdentity{}, ended(err)
 	}
+	if !c.has(p.GroupsClaim) { // The provider tells groups in its ID tokens only.
+		return fleet.ProvenIdentity{}, ErrNoGrant
+	}
 	return fleet.ProvenIdentity{Identity: of, Name: c.text(p.NameClaim), Groups: c.texts(p.GroupsClaim),
 		Grant: grantOf(token)}, nil
 }

@@ -111,6 +111,10 @@ func TestAnAccessTokenIsAskedWithUntilItsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.userInfo = map[string]any{"sub": "1"}
+	if again, err := p.Recheck(t.Context(), first.Grant, first.Identity); !errors.Is(err, ErrNoGrant) {
+		t.Errorf("groups that only ID tokens have counted as taken away: got %+v, %v", again, err)
+	}
 	l.userInfo = nil // 404
 	if _, err := p.Recheck(t.Context(), first.Grant, first.Identity); !errors.Is(err, ErrGrantEnded) {
 		t.Errorf("refused: got %v", err)

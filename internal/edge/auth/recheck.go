@@ -127,7 +127,7 @@ func (s *SignOn) apply(ctx context.Context, session fleet.Session, person fleet.
 		s.People.forget(func(v fleet.Session) bool { return v.User == session.User })
 		return false
 	}
-	if err := s.People.Store.PutProviderGrant(ctx, session.ID, s.keep(person)); err != nil {
+	if err := s.People.Store.PutProviderGrant(context.WithoutCancel(ctx), session.ID, s.keep(person)); err != nil {
 		s.People.log.Warn("what the provider gave is not kept", logkey.Err(err))
 	}
 	now := s.People.Now()

@@ -126,7 +126,11 @@ func (s *server) createTicket(r *request) (reply, error) {
 	if err != nil || !strings.HasPrefix(*body.Path, Prefix+"/") || to.Fragment != "" || to.Query().Has(ticketParam) {
 		return reply{}, fleet.Invalidf("path", "a ticket is for a path that begins with %s/", Prefix)
 	}
-	ticket, until, err := s.Sessions.Ticket(r.who, *body.Path)
+	path := to.EscapedPath()
+	if to.RawQuery != "" {
+		path += "?" + to.RawQuery
+	}
+	ticket, until, err := s.Sessions.Ticket(r.who, path)
 	if err != nil {
 		return reply{}, err
 	}

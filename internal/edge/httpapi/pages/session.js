@@ -3,10 +3,19 @@
 const kept = "muster-session";
 const page = document.querySelector("main");
 const root = new URL(page.dataset.root, location.href);
-const half = localStorage.getItem(kept) ?? "";
+const half = stored();
 
 const open = (path) => location.replace(new URL(path, root));
 const show = (id) => { document.getElementById(id).hidden = false; };
+
+// stored is blank where the browser keeps nothing for this origin.
+function stored() {
+  try {
+    return localStorage.getItem(kept) ?? "";
+  } catch {
+    return "";
+  }
+}
 
 async function exchange(code) {
   const answer = await fetch(new URL("api/v1/login/code", root), {
@@ -41,4 +50,6 @@ async function begin() {
   if (kind === "out") localStorage.removeItem(kept);
 }
 
-void begin();
+begin().catch(() => {
+  if (page.dataset.kind === "entered") show("failed");
+});

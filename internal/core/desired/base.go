@@ -105,11 +105,17 @@ func (r record) forgettable() bool {
 	return !r.Revoked && (neverThere || r.State == fleet.BaseReturned && len(r.Earlier) == 0)
 }
 
-// endRevocations forgets that devices were revoked which no template removes any more.
+// endRevocations forgets that devices were revoked which the templates want, and those which the templates that a
+// person consented to do not remove any more. Another template that removes the device needs another consent.
 func (r *Result) endRevocations(records []record) {
 	for i := range records {
 		rec := &records[i]
-		rec.Revoked = rec.Revoked && len(r.removers(rec.key)) > 0
+		if !rec.Revoked {
+			continue
+		}
+		removers := r.removers(rec.key)
+		consented := slices.ContainsFunc(rec.Templates, func(id int64) bool { return slices.Contains(removers, id) })
+		rec.Revoked = consented && !stconfig.Lookup(r.Desired, rec.key).Exists()
 	}
 }
 

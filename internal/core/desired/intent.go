@@ -80,9 +80,10 @@ func (b *intentRecorder) record(s Sent) {
 			r.base = base
 		}
 		r.State, r.intended, r.Run = fleet.BaseSending, s.To, ""
-		r.Revoked = b.revokes(s) || r.Revoked && !s.To.Exists()
+		r.Revoked = r.Revoked && !s.To.Exists()
 		b.ask(r, s.Key)
-		if s.To.Exists() { // The member comes back, with the values that templates ask for now.
+		b.revoke(r, s)
+		if s.To.Exists() && r.base.Exists() { // The member comes back, with the values that templates ask for now.
 			for _, c := range stconfig.DiffAt(s.Key, r.base, s.To) {
 				b.record(Sent{Key: c.Key, To: c.To})
 			}
@@ -123,15 +124,21 @@ func (r *record) sending(s Sent, b *intentRecorder) {
 		r.Implied = isDevice(r.key) && b.Implied[fleet.DeviceID(r.key.At(1).Name)]
 		r.written, r.inner, r.Revoked = stconfig.Value{}, nil, false
 	default:
-		r.Revoked = r.Revoked || b.revokes(s)
+		b.revoke(r, s)
 		r.going(now, b.cameBack(r.key))
 		r.remember(r.key, r.written)
 	}
 }
 
-// revokes tells whether a change removes a device because a template says `remove`, with a person's consent.
-func (b *intentRecorder) revokes(s Sent) bool {
-	return s.Consented && !s.To.Exists() && isDevice(s.Key) && len(b.removers(s.Key)) > 0
+// revoke records that a change removes a device because templates say `remove`, with a person's consent. The consent
+// is for these templates.
+func (b *intentRecorder) revoke(r *record, s Sent) {
+	if !s.Consented || s.To.Exists() || !isDevice(s.Key) {
+		return
+	}
+	if removers := b.removers(s.Key); len(removers) > 0 {
+		r.Revoked, r.Templates = true, removers
+	}
 }
 
 // going remembers what a member holds whose removal is about to be sent. Values that a person or the daemon set inside

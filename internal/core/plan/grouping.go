@@ -48,7 +48,7 @@ func (g Grouping) digest(c Change, mayConsent bool) string {
 	if !g.computed(c) {
 		return g.mac("group %s %t", g.Equal(c), mayConsent)
 	}
-	return g.mac("computed %s %q %t %t", g.asked(c), g.KeyOf(c.Key).String(), c.Removes(), mayConsent)
+	return g.mac("computed %s %q %t %t %t", g.asked(c), g.KeyOf(c.Key).String(), c.Removes(), c.Returns, mayConsent)
 }
 
 // Equal is the same for changes by which one revision of the same templates asks for the same at the same key. It

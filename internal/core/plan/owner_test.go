@@ -468,3 +468,44 @@ func TestARevokedDeviceThatComesBackIsRemovedAgain(t *testing.T) {
 		})
 	}
 }
+
+// A consent to one template's removal let another template remove the same device, when a person had added it again.
+func TestAConsentToOneTemplateRevokesForNoOther(t *testing.T) {
+	removes := fleet.Template{ID: 5, Priority: 50, Op: fleet.OpRemove, Key: "devices", Text: `["` + nora + `"]`}
+	another := removes
+	another.ID = 6
+	s := newStory(t)
+	s.write([]fleet.Template{namesNora})
+	s.write([]fleet.Template{removes})
+	s.has("devices."+nora, "absent")
+	s.edit(fleet.OpAppend, "devices", `[{"deviceID": "`+nora+`", "name": "back"}]`)
+	s.consent = nil
+	if p := s.write([]fleet.Template{another}); len(p.Sendable()) > 0 || p.Changes[0].Class != plan.Held {
+		t.Errorf("got %v", p.Changes)
+	}
+}
+
+// A device was revoked, and a later template asked for it: when a person had added and removed it, recording the
+// intent did not end, and the server died of it at every start.
+func TestARevokedDeviceThatAnotherTemplateWantsIsMade(t *testing.T) {
+	removes := fleet.Template{ID: 5, Priority: 50, Op: fleet.OpRemove, Key: "devices", Text: `["` + nora + `"]`}
+	wants := namesNora
+	wants.ID, wants.Priority = 7, 70
+	for name, by := range map[string]func(s story){
+		"removed by hand":           func(story) {},
+		"added and removed by hand": func(s story) { s.edit(fleet.OpAppend, "devices", `[{"deviceID": "`+nora+`", "name": "back"}]`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.edit(fleet.OpAppend, "devices", `[{"deviceID": "`+nora+`", "name": "first"}]`)
+			s.write([]fleet.Template{removes})
+			s.has("devices."+nora, "absent")
+			by(s)
+			s.write([]fleet.Template{removes, wants})
+			s.observed = stconfig.Replace(s.observed, keyOf(t, "devices."+nora), stconfig.Value{})
+			s.write([]fleet.Template{removes, wants})
+			s.write([]fleet.Template{removes, wants})
+			s.has("devices."+nora+".name", `"Nora"`)
+		})
+	}
+}

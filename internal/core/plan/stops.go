@@ -317,7 +317,8 @@ func (s *Stops) CountUnmoved(sent, left Plan, acknowledged []stconfig.Key, now t
 	for _, c := range left.Sendable() {
 		key := c.Key.String()
 		was, ok := sent.At(key)
-		if !took(c.Key) || ok && !was.Sending().Equal(c.Sending()) || stconfig.IsNotices(c.Key) && sent.changesLogIn() {
+		if !took(c.Key) || ok && !was.Sending().Equal(c.Sending()) || stconfig.IsNotices(c.Key) && sent.changesLogIn() ||
+			c.revoked {
 			continue
 		}
 		s.unmoved[key]++

@@ -50,6 +50,7 @@ func (c *consentListCommand) Run(ctx context.Context, env *environment, server *
 		return printList(env, c.output, columns[api.HeldGroup]{name: digest}, groups)
 	}
 	p := newPainter(ctx, server, env.Out, "auto")
+	p.all = true
 	if len(groups) == 0 {
 		p.line(plain, "Nothing waits for an answer. `muster consent list --given` shows the answers that were given.")
 	}
@@ -183,6 +184,7 @@ func (c *consentGiveCommand) Run(ctx context.Context, env *environment, server *
 		out = env.Err
 	}
 	p := newPainter(ctx, server, out, "auto")
+	p.all = true
 	answer := string(fleet.AnswerConsent)
 	if c.Keep {
 		answer = string(fleet.AnswerKeep)

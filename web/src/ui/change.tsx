@@ -5,9 +5,19 @@ import { classes, State } from "./state";
 
 const mostText = 4000; // characters of a value: the rest is cut, and said so
 
-function Value({ value, side, labels }: { value: unknown; side: "from" | "to"; labels: ReadonlyMap<string, string> }) {
+function Value({
+  value,
+  side,
+  labels,
+  whole,
+}: {
+  value: unknown;
+  side: "from" | "to";
+  labels: ReadonlyMap<string, string>;
+  whole: boolean;
+}) {
   const text = withLabels(valueText(value), labels);
-  const shown = text.length > mostText ? `${text.slice(0, mostText)}\n… ${text.length - mostText} more characters` : text;
+  const shown = !whole && text.length > mostText ? `${text.slice(0, mostText)}\n… ${text.length - mostText} more characters` : text;
   const name = side === "from" ? "was" : "becomes";
   return (
     <pre className={side === "from" ? "u-from" : "u-to"} aria-label={name} tabIndex={isLarge(value) ? 0 : undefined}>
@@ -16,14 +26,19 @@ function Value({ value, side, labels }: { value: unknown; side: "from" | "to"; l
   );
 }
 
-/** Change shows what a change does at a key: devices by label, removed and added apart by sign and colour. */
+/**
+ * Change shows what a change does at a key: devices by label, removed and added apart by sign and colour. A change that
+ * a person answers is shown whole.
+ */
 export function Change({
   change,
   labels,
+  whole = false,
   children,
 }: {
   change: ChangeLike;
   labels: ReadonlyMap<string, string>;
+  whole?: boolean;
   children?: ReactNode;
 }) {
   const what = action(change);
@@ -37,13 +52,13 @@ export function Change({
         {what !== "add" && (
           <>
             <span aria-hidden>−</span>
-            <Value value={change.from} side="from" labels={labels} />
+            <Value value={change.from} side="from" labels={labels} whole={whole} />
           </>
         )}
         {what !== "remove" && (
           <>
             <span aria-hidden>+</span>
-            <Value value={change.to} side="to" labels={labels} />
+            <Value value={change.to} side="to" labels={labels} whole={whole} />
           </>
         )}
       </div>

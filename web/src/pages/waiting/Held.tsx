@@ -38,7 +38,7 @@ function Same({ same, open }: { same: [HeldChange, ...HeldChange[]]; open: boole
         {brief(withLabels(change.key, labels), 200)}
       </summary>
       <Stack tight>
-        <Change change={change} labels={labels} />
+        <Change change={change} labels={labels} whole />
         {names && <Faint>Names {names}</Faint>}
         {change.digest === "" && <Faint>Too large to be answered here: the plan of the device shows it.</Faint>}
         <Row>

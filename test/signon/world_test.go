@@ -115,9 +115,10 @@ func (w *world) handler(s setting) http.Handler {
 		w.t.Fatal(err)
 	}
 	tokens := auth.NewTokens(w.store)
-	w.signOn = auth.NewSignOn(auth.SignOnOptions{People: w.people, Provider: provider, Name: "Example ID", Rules: rules,
+	signOn := auth.NewSignOn(auth.SignOnOptions{People: w.people, Provider: provider, Name: "Example ID", Rules: rules,
 		Key: key})
-	go func() { _ = w.signOn.Run(w.t.Context()) }()
+	w.signOn = signOn
+	go func() { _ = signOn.Run(w.t.Context()) }()
 	return httpapi.New(httpapi.Options{
 		Common: httpapi.Common{Log: log, Registry: w.store, Audit: w.store, Auth: auth.NewAuthenticator(tokens, w.people)},
 		Web:    httpapi.Web{PublicURL: public},

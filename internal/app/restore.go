@@ -143,6 +143,7 @@ func (r restore) record(ctx context.Context, database store.Options, content bac
 		return revived, err
 	}
 	database.Seal, database.EndFile = keys, filepath.Join(r.staged, store.EndFile)
+	database.Restoring = true // The entry `restore` says all that `audit.end` would.
 	opened, err := store.Open(ctx, database)
 	if err != nil {
 		return revived, err

@@ -23,7 +23,8 @@ const EndFile = "audit-end"
 const endSyncEvery = time.Second
 
 // endFile writes after each commit how the audit ends. The commit is on disk by then, so the file is never newer than
-// the database. It reaches the disk within a second or two: a file that is a little older finds all losses before it.
+// the database. A commit syncs the file where the last sync is a second old, and close does. A machine that crashes
+// may so leave a file that lacks the commits since the last sync: it finds all losses before them.
 type endFile struct {
 	mu     sync.Mutex // guards the rest
 	file   *os.File   // nil where nothing is remembered
@@ -72,11 +73,29 @@ func (e *endFile) keep(s *Store, ends fleet.AuditEnds) {
 	}
 }
 
-// hold has the file keep what it has, or follow the audit again.
-func (e *endFile) hold(kept bool) {
+// lostHash is in the file in the place of a hash while a loss is not accepted. No entry has it, so each start finds
+// the loss again, whatever is in the database.
+const lostHash = "lost"
+
+// hold writes to the disk that the entries up to this one are lost. The file keeps that until follow.
+func (e *endFile) hold(s *Store, last int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.kept = kept
+	e.kept = true
+	if e.file == nil {
+		return
+	}
+	_, err := e.file.WriteAt([]byte(s.endText(fleet.AuditEnds{LastID: last, LastHash: lostHash})), 0)
+	if err = errors.Join(err, e.file.Sync()); err != nil {
+		s.log.Error("the loss is not kept in the home folder", logkey.Err(err))
+	}
+}
+
+// follow has the file follow the audit again.
+func (e *endFile) follow() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.kept = false
 }
 
 func (e *endFile) close() error {
@@ -120,8 +139,8 @@ func (l *losses) set(loss *Loss) {
 }
 
 // checkEnd compares the database with what the home remembers of it, and begins to remember. Without a file it says in
-// the audit that a new one begins.
-func (w *writer) checkEnd(ctx context.Context) error {
+// the audit that a new one begins, unless a restore makes the home.
+func (w *writer) checkEnd(ctx context.Context, restoring bool) error {
 	s := w.store
 	if s.end.path == "" {
 		return nil
@@ -130,7 +149,7 @@ func (w *writer) checkEnd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ends, _, err := s.openEnds(ctx, w.session)
+	ends, opened, err := s.openEnds(ctx, w.session)
 	if err != nil {
 		return err
 	}
@@ -139,10 +158,10 @@ func (w *writer) checkEnd(ctx context.Context) error {
 	}
 	switch {
 	case known:
-		if err := w.findLoss(ctx, remembered, ends); err != nil {
+		if err := w.findLoss(ctx, remembered, ends, opened); err != nil {
 			return err
 		}
-	case ends.LastID > 0:
+	case ends.LastID > 0 && !restoring:
 		s.log.Warn("the home folder does not know which entry of the audit is the newest: from here on it does",
 			"entry", ends.LastID)
 		err := w.alone(ctx, func(t *tx) error {
@@ -161,35 +180,45 @@ func (w *writer) checkEnd(ctx context.Context) error {
 }
 
 // findLoss looks for the entry that the home remembers. Where it is not there, or another, everything since the last
-// common entry is lost.
-func (w *writer) findLoss(ctx context.Context, remembered, ends fleet.AuditEnds) error {
-	if remembered.LastID < ends.FirstID {
-		return nil // The audit was cut since, or there was none.
+// common entry is lost. The sealed ends must have it too: entries in the table prove nothing.
+func (w *writer) findLoss(ctx context.Context, remembered, ends fleet.AuditEnds, opened bool) error {
+	if remembered.LastID == 0 || opened && remembered.LastID < ends.FirstID {
+		return nil // There was none, or the audit was cut since.
 	}
+	older := !opened || putBack(remembered, ends)
 	entries, err := collect(ctx, w.session, scanAudit, selectAudit+` WHERE id = $1`, remembered.LastID)
-	if err != nil || len(entries) == 1 && entries[0].Hash == remembered.LastHash {
+	if err != nil || !older && len(entries) == 1 && entries[0].Hash == remembered.LastHash {
 		return err
 	}
 	from := remembered.LastID
-	if ends.LastID < remembered.LastID {
+	if opened && ends.LastID < remembered.LastID {
 		from = ends.LastID + 1
 	}
 	w.store.lose(Loss{From: from, To: remembered.LastID})
-	if ends.LastID >= remembered.LastID {
+	if !older {
 		return nil // An earlier start has recorded it.
 	}
-	known := ends
-	known.LastID, known.LastHash = remembered.LastID, remembered.LastHash
-	w.store.known.know(known) // The next entry follows the lost ones, so that no number is given twice.
-	return w.alone(ctx, func(t *tx) error {
-		t.record("audit.loss", "", w.store.loss.now().String())
-		return nil
-	})
+	return w.alone(ctx, func(t *tx) error { return t.recordLoss(remembered, ends, opened) })
+}
+
+// recordLoss has the next entry follow the lost ones, so that no number is given twice. Tables whose rows had no marks
+// yet begin without rows that are believed.
+func (t *tx) recordLoss(remembered, ends fleet.AuditEnds, opened bool) (err error) {
+	if !opened {
+		if ends, err = t.endsOfTable(); err != nil {
+			return err
+		}
+	}
+	beginTables(&ends)
+	ends.LastID, ends.LastHash = remembered.LastID, remembered.LastHash
+	t.store.known.know(ends)
+	t.record("audit.loss", "", t.store.loss.now().String())
+	return nil
 }
 
 // lose has nothing written to daemons until an admin accepts the loss.
 func (s *Store) lose(loss Loss) {
-	s.end.hold(true)
+	s.end.hold(s, loss.To)
 	s.loss.set(&loss)
 	s.log.Error("the database is older than it was: nothing is written to daemons", "lost", loss.String(),
 		logkey.Next, fmt.Sprintf("type `muster audit accept-loss %d` once you know why", loss.To))
@@ -260,16 +289,26 @@ func (s *Store) AcceptLoss(ctx context.Context, entry int64) (accepted []string,
 		t.record("audit.acceptLoss", fmt.Sprint(entry), strings.Join(accepted, "; "))
 		t.committed(func() {
 			s.loss.set(nil)
-			s.end.hold(false)
-			s.tampering.clear()
-			changed, err := s.writer.reload(t.ctx)
-			if err != nil {
-				s.log.Warn("what was accepted counts after the next start", logkey.Err(err))
-			}
-			s.writer.tell(changed)
+			s.end.follow()
+			s.readAccepted(t.ctx)
 		})
 		return accepted, nil
 	})
+}
+
+// readAccepted reads the contents again. What was found before counts no more, unless it is found again.
+func (s *Store) readAccepted(ctx context.Context) {
+	changed, err := s.writer.reload(ctx)
+	var found []string
+	if err == nil {
+		found, err = s.checkProofs(ctx)
+	}
+	if err != nil {
+		s.log.Warn("what was accepted counts after the next start", logkey.Err(err))
+	} else {
+		s.tampering.replace(found)
+	}
+	s.writer.tell(changed)
 }
 
 // acceptable is an error where there is nothing to accept, or where the entry does not name what is.
@@ -288,7 +327,8 @@ func acceptable(loss *Loss, doubts []doubt, entry, last int64) error {
 	return nil
 }
 
-// believeAgain gives marks to the rows of a table as they are now.
+// believeAgain gives marks to the rows of a table as they are now. A row with a sealed value that does not open gets
+// none, and stays in doubt.
 func (t *tx) believeAgain(d doubt, want tally) error {
 	table := d.table
 	for _, row := range d.rows {
@@ -298,7 +338,7 @@ func (t *tx) believeAgain(d doubt, want tally) error {
 				return err
 			}
 		}
-		if err := t.mark(table, key...); err != nil {
+		if err := t.mark(table, key...); err != nil && !errors.Is(err, errNotOpened) {
 			return err
 		}
 	}
@@ -308,8 +348,10 @@ func (t *tx) believeAgain(d doubt, want tally) error {
 	}
 	is := tally{}
 	for _, row := range rows {
-		is.rows++
-		is.sum = is.sum.with(t.store.counted(row.mark))
+		if row.mark != nil {
+			is.rows++
+			is.sum = is.sum.with(t.store.counted(row.mark))
+		}
 	}
 	delete(t.effects.tallies, table.name)
 	t.count(table, is.rows-want.rows, is.sum.with(want.sum))

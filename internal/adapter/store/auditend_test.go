@@ -1,8 +1,10 @@
 package store
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -185,5 +187,123 @@ func TestWhatIsInDoubtCountsOnceItIsAccepted(t *testing.T) {
 		m.wantIntact()
 		m.restart(options)
 		m.wantMode("after a start", fleet.ModeOn)
+	})
+}
+
+// An old database that was put back under the newer entries of the audit was taken for the newest one: the deleted
+// token gave its role, and no loss was found.
+func TestADatabaseThatIsPutBackUnderItsAuditOnlyObserves(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		options = withEndFile(t, options)
+		m := newMeddled(t, options)
+		m.token("stolen", fleet.RoleAdmin)
+		tables := tablesOf(t, m.Store)
+		m.keep(slices.DeleteFunc(tables, func(table string) bool { return table == "audit" })...)
+		if err := m.DeleteToken(t.Context(), "stolen"); err != nil {
+			t.Fatal(err)
+		}
+		all := m.entries()
+		lost := all[len(all)-1].ID
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		m.meddle(func() {}, func() {})
+		m.Store = open(t, options)
+		for _, start := range []string{"after the start", "after another start"} {
+			m.wantMode(start, fleet.ModeObserve)
+			if loss := m.loss.now(); loss == nil || loss.To != lost {
+				t.Errorf("%s the loss is %v, want entry %d", start, loss, lost)
+			}
+			m.restart(options)
+		}
+		must(m.AcceptLoss(t.Context(), lost))(t)
+		m.restart(options)
+		m.wantMode("once the loss is accepted", fleet.ModeOn)
+	})
+}
+
+// Who removed the proof of the ends had all rows marked as Muster's: the entry about the loss made new ends, which
+// looked like those of a version before marks.
+func TestRowsAreNotBelievedAnewAfterALoss(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		for what, change := range map[string]func(*meddled){
+			"without its ends":      func(m *meddled) { m.exec(`DELETE FROM proofs WHERE name = 'audit ends'`) },
+			"of an earlier version": func(m *meddled) { m.putBack(auditEnds, m.endsBefore(2)) },
+		} {
+			options := withEndFile(t, fresh(t, options))
+			m := newMeddled(t, options)
+			if err := m.Close(); err != nil {
+				t.Fatal(err)
+			}
+			change(m)
+			m.exec(`DELETE FROM audit WHERE id = (SELECT MAX(id) FROM audit)`)
+			m.exec(`UPDATE templates SET saved_role = 'admin', mark = NULL`)
+			for range 2 {
+				m.Store = open(t, options)
+				m.wantMode(what, fleet.ModeObserve)
+				for _, v := range must(m.Registry(t.Context()))(t).Templates {
+					if v.SavedByAdmin() {
+						t.Errorf("%s: template %q counts as saved by an admin", what, v.Label)
+					}
+				}
+				if err := m.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+// endsBefore gives the proof of ends that are older, from before rows had marks.
+func (m *meddled) endsBefore(entries int64) []byte {
+	m.t.Helper()
+	var ends fleet.AuditEnds
+	if err := m.openProof(auditEnds, m.proof(auditEnds), &ends); err != nil {
+		m.t.Fatal(err)
+	}
+	ends.LastID, ends.Tables = ends.LastID-entries, nil
+	return m.seal.Seal("proofs", auditEnds, "body", must(json.Marshal(ends))(m.t))
+}
+
+// With a loss, an admin also accepted what was found in tokens, users and devices: nobody was told any more.
+func TestAcceptingALossKeepsWhatElseIsFound(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		m.token("forged", fleet.RoleViewer)
+		m.exec(`UPDATE tokens SET role = 'admin' WHERE name = 'forged'`)
+		m.exec(`DELETE FROM device_tags WHERE tag = 'lab'`)
+		m.restart(options)
+		must(m.AcceptLoss(t.Context(), 1))(t)
+		if i := m.Tampering(); i == nil || !strings.Contains(i.Reason, "forged") {
+			t.Errorf("once the rows are accepted people are told %+v", i)
+		}
+	})
+}
+
+// One sealed value that does not open kept a server from starting after an upgrade, and a loss from being accepted.
+func TestAValueThatDoesNotOpenStaysInDoubt(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		m.putBack(auditEnds, m.endsBefore(0))
+		for _, table := range markedTables {
+			m.exec(`UPDATE ` + table.name + ` SET mark = NULL`)
+		}
+		m.exec(`UPDATE template_history SET text = proof FROM (SELECT proof FROM devices LIMIT 1) AS other`)
+		m.Store = open(t, options)
+		wantOnly := func(when string) {
+			t.Helper()
+			rows := m.verify().Rows
+			if len(rows) == 0 || slices.ContainsFunc(rows, func(row string) bool {
+				return !strings.Contains(row, "template_history") || strings.Contains(row, "none of its rows")
+			}) {
+				t.Errorf("%s found is %q", when, rows)
+			}
+		}
+		wantOnly("after the upgrade")
+		must(m.AcceptLoss(t.Context(), 1))(t)
+		wantOnly("once it is accepted")
 	})
 }

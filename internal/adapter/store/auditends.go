@@ -45,13 +45,21 @@ func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 		t.store.known.know(ends)
 		return ends, true, nil
 	}
-	first, err := scanAudit(t.row(selectAudit + ` ORDER BY id LIMIT 1`))
-	if err != nil && !absent(err) {
+	if ends, err = t.endsOfTable(); err != nil {
 		return ends, false, err
 	}
-	ends = fleet.AuditEnds{FirstID: max(first.ID, 1), Before: first.Previous, LastID: last.ID, LastHash: last.Hash}
+	ends.LastID, ends.LastHash = last.ID, last.Hash
 	beginTables(&ends)
 	return ends, false, nil
+}
+
+// endsOfTable makes up where the audit begins from the entries in the table.
+func (t *tx) endsOfTable() (ends fleet.AuditEnds, err error) {
+	first, err := scanAudit(t.row(selectAudit + ` ORDER BY id LIMIT 1`))
+	if err != nil && !absent(err) {
+		return ends, err
+	}
+	return fleet.AuditEnds{FirstID: max(first.ID, 1), Before: first.Previous}, nil
 }
 
 // openEnds reads the ends without locking them. ok is false where they are missing or do not open.

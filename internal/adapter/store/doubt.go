@@ -135,10 +135,10 @@ func (s *Store) atOnce(ctx context.Context, read func(querier) error) (err error
 }
 
 // markFirst gives marks to the rows of tables that never had any: a database of an earlier version is believed once.
-// Rows of a database that lost its proofs are not.
+// Rows of a database that lost its proofs, or is older than it was, are not.
 func (w *writer) markFirst(ctx context.Context) error {
 	ends, opened, err := w.store.openEnds(ctx, w.session)
-	if err != nil || !opened {
+	if err != nil || !opened || w.store.loss.now() != nil {
 		return err
 	}
 	for _, table := range markedTables {
@@ -152,18 +152,24 @@ func (w *writer) markFirst(ctx context.Context) error {
 	return nil
 }
 
+// markAll gives marks to the rows of a table. A row with a sealed value that does not open stays without one.
 func (t *tx) markAll(table *markedTable) error {
 	rows, err := t.store.markedRows(t.ctx, t.session, table, "")
 	if err != nil {
 		return err
 	}
 	t.count(table, 0, mark{})
+	marked := 0
 	for _, row := range rows {
-		if err := t.mark(table, row.keyArgs()...); err != nil {
+		err := t.mark(table, row.keyArgs()...)
+		if err != nil && !errors.Is(err, errNotOpened) {
 			return err
 		}
+		if err == nil {
+			marked++
+		}
 	}
-	t.record("audit.marks", table.name, fmt.Sprintf("its rows have marks from here on: %d", len(rows)))
+	t.record("audit.marks", table.name, fmt.Sprintf("its rows have marks from here on: %d", marked))
 	return nil
 }
 
@@ -174,12 +180,13 @@ func (r markedRow) keyArgs() (args []any) {
 	return args
 }
 
-// beginTables has the marked tables begin without rows that are believed.
+// beginTables has the marked tables that the ends do not have yet begin without rows that are believed.
 func beginTables(ends *fleet.AuditEnds) {
-	ends.Tables = map[string]fleet.TableMark{}
+	tables := map[string]fleet.TableMark{}
 	for _, table := range markedTables {
-		ends.Tables[table.name] = fleet.TableMark{}
+		tables[table.name] = ends.Tables[table.name]
 	}
+	ends.Tables = tables
 }
 
 // markBeginning gives marks to the rows that migrations wrote. A database that lost its proofs has other rows too,

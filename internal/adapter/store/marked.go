@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -248,6 +249,8 @@ func onlyBelieved[T any](rows []checked[T]) []T {
 	return values
 }
 
+var errNotOpened = errors.New("a sealed value does not open")
+
 // mark gives a row that was made or replaced as a whole its mark. The caller has called unmark for the row that it
 // replaced.
 func (t *tx) mark(table *markedTable, key ...any) error {
@@ -261,7 +264,7 @@ func (t *tx) mark(table *markedTable, key ...any) error {
 	}
 	made, whole := reader.fitting(reader.row().key)
 	if !whole {
-		return fmt.Errorf("mark a row of %s: a sealed value does not open", table.name)
+		return fmt.Errorf("mark a row of %s: %w", table.name, errNotOpened)
 	}
 	t.count(table, 1, t.store.counted(made))
 	last := fmt.Sprintf("$%d", len(key)+1)

@@ -38,6 +38,8 @@ type Options struct {
 
 	EndFile string // path of the file that remembers how the audit ends; "": nothing does
 
+	Restoring bool // a restore makes the home: that it has no EndFile yet is no entry of the audit
+
 	Revisions int // how many a device keeps, from each new one on; 0: only PruneRevisions bounds them
 
 	Reads int // connections that may read at a time; 0: the usual number
@@ -146,7 +148,7 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 	if err := s.writer.claim(ctx); err != nil {
 		return err
 	}
-	if err := s.writer.checkEnd(ctx); err != nil {
+	if err := s.writer.checkEnd(ctx, options.Restoring); err != nil {
 		return err
 	}
 	if err := s.writer.markFirst(ctx); err != nil {
@@ -169,7 +171,9 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 	if _, err = s.writer.reload(ctx); err != nil {
 		return err
 	}
-	return s.checkProofs(ctx)
+	found, err := s.checkProofs(ctx)
+	s.tampering.add(found...)
+	return err
 }
 
 // Close finishes all writes in the queue, then closes the database. Later writes are answered unavailable. What

@@ -42,11 +42,12 @@ func (f *tampering) add(found ...string) {
 	}
 }
 
-// clear forgets what was found: an admin has accepted it.
-func (f *tampering) clear() {
+// replace forgets what was found before.
+func (f *tampering) replace(found []string) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.first, f.count, f.once = "", 0, nil
+	f.mu.Unlock()
+	f.add(found...)
 }
 
 // Tampering tells a person what this process found that Muster did not write; nil where it found nothing. It does not
@@ -71,25 +72,25 @@ func (s *Store) Tampering() *fleet.Impairment {
 }
 
 // checkProofs compares with their proofs: the rows that give a role, the rows that decide where API keys and secrets
-// go, and the end of the audit. Open calls it.
-func (s *Store) checkProofs(ctx context.Context) error {
+// go, and the end of the audit. The contents are read before.
+func (s *Store) checkProofs(ctx context.Context) (all []string, err error) {
 	for _, verify := range []func(context.Context) ([]string, error){s.verifyTokens, s.verifyUsers,
 		s.verifySecrets, s.verifyEnd} {
 		found, err := verify(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		s.tampering.add(found...)
+		all = append(all, found...)
 	}
 	s.model.look(func(c *contents) {
-		s.tampering.add(c.inDoubt...)
+		all = append(all, c.inDoubt...)
 		for id, device := range c.devices {
 			if device.Altered {
-				s.tampering.add(fmt.Sprintf("device %q (%s): %s", device.Label, id.Short(), fleet.AlteredReason))
+				all = append(all, fmt.Sprintf("device %q (%s): %s", device.Label, id.Short(), fleet.AlteredReason))
 			}
 		}
 	})
-	return nil
+	return all, nil
 }
 
 // verifyEnd compares the last entry of the audit with the audit's ends.

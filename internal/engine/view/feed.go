@@ -36,7 +36,7 @@ type Feed struct {
 	published map[fleet.DeviceID]map[string]fleet.FolderSummary
 	touched   map[fleet.DeviceID]bool // devices whose row may differ from the last published one
 	rows      map[fleet.DeviceID]publishedRow
-	logged    map[fleet.DeviceID]*fleet.Snapshot // the last one that the event log was told of
+	logged    map[fleet.DeviceID]compared // what the event log was told last
 }
 
 // publishedRow is the last row of a device that was published.
@@ -87,7 +87,7 @@ func NewFeed(o FeedOptions) *Feed {
 		wake: make(chan struct{}, 1), marks: map[fleet.DeviceID]fleet.Aspect{},
 		published: map[fleet.DeviceID]map[string]fleet.FolderSummary{},
 		touched:   map[fleet.DeviceID]bool{}, rows: map[fleet.DeviceID]publishedRow{},
-		logged: map[fleet.DeviceID]*fleet.Snapshot{},
+		logged: map[fleet.DeviceID]compared{},
 	}
 }
 
@@ -237,6 +237,8 @@ func (f *Feed) compare(ctx context.Context, published map[fleet.DeviceID]bool) {
 	for id, was := range before.Devices {
 		if now.Devices[id] == nil {
 			delete(f.published, id)
+			delete(f.rows, id)
+			delete(f.logged, id)
 			if f.EventLog != nil {
 				f.EventLog.Deleted(id)
 			}

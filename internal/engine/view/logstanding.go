@@ -25,7 +25,7 @@ func (f *Feed) keepLog(ctx context.Context, row *Row) {
 	if err != nil { // it was deleted in between
 		return
 	}
-	f.logged[row.Device.ID] = s
+	f.logged[row.Device.ID] = comparedOf(s)
 	f.EventLog.Stands(row.Device, append(append(connectionStandings(state, s), peersStanding(s)),
 		f.folderStandings(ctx, row, s)...))
 }
@@ -33,12 +33,30 @@ func (f *Feed) keepLog(ctx context.Context, row *Row) {
 // isUnlogged tells whether a device has other peers or conflicts than those that the event log was told of. Rows show
 // neither.
 func (f *Feed) isUnlogged(id fleet.DeviceID) bool {
-	s, was := f.Snapshot(id), f.logged[id]
-	if s == nil || was == nil || s == was {
+	was, known := f.logged[id]
+	s := f.Snapshot(id)
+	if s == nil || !known {
 		return false
 	}
-	return peersStanding(s) != peersStanding(was) || !maps.EqualFunc(s.Conflicts, was.Conflicts,
-		func(a, b []fleet.Conflict) bool { return len(a) == len(b) })
+	is := comparedOf(s)
+	return is.peers != was.peers || !maps.Equal(is.conflicts, was.conflicts)
+}
+
+// compared is what isUnlogged compares of a device. It keeps no snapshot in memory.
+type compared struct {
+	peers     string
+	conflicts map[string]int
+}
+
+func comparedOf(s *fleet.Snapshot) compared {
+	is := compared{peers: peersStanding(s).State}
+	for folder, conflicts := range s.Conflicts {
+		if is.conflicts == nil {
+			is.conflicts = make(map[string]int, len(s.Conflicts))
+		}
+		is.conflicts[folder] = len(conflicts)
+	}
+	return is
 }
 
 // peersStanding tells whether the daemon is connected to any other daemon, and to whom. A device that shares no folder
@@ -86,7 +104,7 @@ func conflictStanding(s *fleet.Snapshot, folder string) fleet.LogStanding {
 	case len(found) > 0:
 		is.State = strconv.Itoa(len(found))
 		is.Reason = fleet.Bounded(fmt.Sprintf("%d, the newest is %q", len(found), found[0].Path))
-	case s.Conflicts != nil:
+	case s.Conflicts != nil && s.ConflictsLeftOut[folder] == 0:
 		is.State = fleet.NoConflicts
 	}
 	return is

@@ -63,10 +63,11 @@ func (v *View) listState(ctx context.Context, row *Row, before *ListedState) (*L
 	return before, nil
 }
 
-// WorstFolder is how the folders of a device stand. The reason names devices of the caller's scope only.
+// WorstFolder is how the folders of a device stand, and by whom the worst is paused. The reason names devices of the
+// caller's scope only.
 func (v *View) WorstFolder(ctx context.Context, id fleet.DeviceID) fleet.WorstFolder {
 	s := v.Snapshot(id)
-	return v.worst(ctx, s, func(yield func(string, fleet.FolderState) bool) {
+	worst := v.worst(ctx, s, func(yield func(string, fleet.FolderState) bool) {
 		for i := 0; s != nil && i < len(s.Folders); i++ {
 			state, _ := v.FolderState(s, s.Folders[i].Folder)
 			if !yield(s.Folders[i].Folder, state) {
@@ -74,8 +75,14 @@ func (v *View) WorstFolder(ctx context.Context, id fleet.DeviceID) fleet.WorstFo
 			}
 		}
 	})
+	if s != nil && worst.State == fleet.FolderPaused && v.FolderStanding != nil {
+		standing := v.Explained(ctx, v.FolderStanding(ctx, s, worst.Folder))
+		worst.Reason, worst.Next = standing.Reason, standing.Next
+	}
+	return worst
 }
 
+// worst is how the worst of some folders stands. It asks no database: lists call it for each device.
 func (v *View) worst(ctx context.Context, s *fleet.Snapshot, states iter.Seq2[string, fleet.FolderState],
 ) (worst fleet.WorstFolder) {
 	for folder, state := range states {
@@ -90,7 +97,7 @@ func (v *View) worst(ctx context.Context, s *fleet.Snapshot, states iter.Seq2[st
 	if s == nil || worst.State == fleet.FolderUpToDate || v.FolderStanding == nil {
 		return worst
 	}
-	standing := v.Explained(ctx, v.FolderStanding(ctx, s, worst.Folder))
+	standing := v.FolderStanding(ctx, s, worst.Folder)
 	worst.State, worst.Trouble, worst.Since = standing.State, standing.Trouble, standing.Since
 	worst.Reason, worst.Next = standing.Reason, standing.Next
 	return worst

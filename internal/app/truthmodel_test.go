@@ -24,7 +24,7 @@ type daemonTruth struct {
 	// told are the folders as Muster read them last, while it does not reach the daemon. unsure tells that it may have
 	// read them before the last change.
 	told      [truthFolders]folderTruth
-	toldWas   [truthFolders][]fleet.FolderState // the states that these had then; nil: not known
+	toldWas   [truthFolders][]fleet.FolderState // the states that these may have been shown in; nil: not known
 	unsure    bool
 	maybeRead bool                // Muster may have read it since its start
 	files     [truthFolders]int64 // how many files it counts
@@ -219,7 +219,7 @@ func (t *truth) leave(i int) {
 	d.figures = false
 	for folder := range truthFolders {
 		d.told[folder] = d.folders[folder]
-		d.toldWas[folder] = t.judged(i, folder, false)
+		d.toldWas[folder] = t.states(i, folder, false)
 	}
 }
 

@@ -42,7 +42,7 @@ func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding)
 		{fleet.WaitDiskNearlyFull, f.knowsDisks(s, facts.Now) &&
 			(s.Disks.Folder(r.folder).NearlyFull() || tellsOfHome(s, r.folder))},
 		{fleet.WaitDisagree, r.group.disagrees(s)},
-		{fleet.WaitConflicts, len(s.Conflicts[r.folder]) > 0},
+		{fleet.WaitConflicts, len(s.Conflicts[r.folder])+s.ConflictsLeftOut[r.folder] > 0},
 	} {
 		if !one.holds || f.off[one.cause] {
 			continue
@@ -68,16 +68,16 @@ func tellsOfHome(s *fleet.Snapshot, folder string) bool {
 
 // knowsDisks tells whether what the agent told of its disks holds now.
 func (f *Folders) knowsDisks(s *fleet.Snapshot, now time.Time) bool {
-	return s.Disks != nil && now.Before(f.disksUntil(s))
+	return s.Disks != nil && now.Before(f.windows.disksUntil(s))
 }
 
 // disksUntil is when the agent's word is too old: a short while after its last one.
-func (f *Folders) disksUntil(s *fleet.Snapshot) time.Time {
+func (w Windows) disksUntil(s *fleet.Snapshot) time.Time {
 	told := s.DisksAsOf()
 	if s.FoundBy == fleet.FoundByAgent && s.LastSeen.After(told) {
 		told = s.LastSeen
 	}
-	return told.Add(f.windows.Trouble)
+	return told.Add(w.Trouble)
 }
 
 // findingOf is a finding with its texts. The caller holds mu.
@@ -134,6 +134,8 @@ func diskText(d fleet.FolderDisk) string {
 
 func conflictText(c fleet.ConflictsOn) (text string) {
 	switch {
+	case c.Files == 0: // They are left out, or they went between two readings.
+		text = "files of the folder are in conflict"
 	case c.More:
 		text = fmt.Sprintf("more than %d files are in conflict, the newest is %q", c.Files, c.Newest.Path)
 	case c.Files == 1:

@@ -173,3 +173,61 @@ func TestANearlyFullDiskOfTheHomeIsTroubleOnce(t *testing.T) {
 	f.put(same)
 	f.waitsFor(t, "where a folder is on the same disk", "the disk of the folder is nearly full", fleet.WaitDiskNearlyFull)
 }
+
+// A conflict that went between two readings was shown as 0 files, the newest "".
+func TestNoFilesWereInConflict(t *testing.T) {
+	got := conflictText(fleet.ConflictsOn{})
+	if more := conflictText(fleet.ConflictsOn{More: true}); got != "files of the folder are in conflict" || more != got {
+		t.Errorf("got %q and %q", got, more)
+	}
+}
+
+// Conflicts for whose names there was no room were no trouble.
+func TestConflictsThatAreLeftOutAreTrouble(t *testing.T) {
+	s := changed(online(deviceA, deviceB), func(s *fleet.Snapshot) { s.ConflictsLeftOut = map[string]int{"f": 3} })
+	f := newFleet(s, online(deviceB, deviceA))
+	f.now = noon.Add(10 * time.Minute)
+	f.waitsFor(t, "when they stay", "files of the folder are in conflict", fleet.WaitConflicts)
+}
+
+// A device whose drive was missing was last known as up to date once it was away.
+func TestADeviceWithAMissingDriveWasLastKnownAsUpToDate(t *testing.T) {
+	s := telling(driveGone)
+	f := newFleet(s, online(deviceB, deviceA))
+	before := f.Standing(s, "f", f.now)
+	f.now = noon.Add(time.Minute)
+	away := *s
+	away.Connection = fleet.Unreachable
+	f.put(&away)
+	got := f.Standing(&away, "f", f.now)
+	if got.State != fleet.FolderUnknown || got.Last == nil || *got.Last != fleet.FolderDriveMissing {
+		t.Errorf("got %v, last known %v", got.State, got.Last)
+	}
+	f.put(s)
+	if after := f.Standing(s, "f", f.now); after.State != before.State || !after.Since.Equal(before.Since) {
+		t.Errorf("back, it is %v since %v", after.State, after.Since)
+	}
+}
+
+// A device whose drive was missing was named as one that has what others lack, while the agent's word holds.
+func TestADeviceWithAMissingDriveWasAHolder(t *testing.T) {
+	a := lacking(online(deviceA, deviceB))
+	b := online(deviceB, deviceA)
+	f := newFleet(a, b)
+	everybody := func(fleet.DeviceID) bool { return true }
+	if got := f.Holders(a, "f", 10, everybody); len(got) != 1 {
+		t.Errorf("the holders are %v", got)
+	}
+	f.is(t, "while the drive is there", deviceA, fleet.FolderSyncing, false)
+	f.put(changed(b, func(s *fleet.Snapshot) {
+		gone := driveGone
+		gone.Folder = "f"
+		s.Disks = &fleet.DiskFacts{At: noon, Folders: []fleet.FolderDisk{gone}}
+	}))
+	if got := f.Holders(a, "f", 10, everybody); len(got) != 0 {
+		t.Errorf("without its drive, the holders are %v", got)
+	}
+	f.is(t, "while the drive is missing", deviceA, fleet.FolderBehind, false)
+	f.now = noon.Add(10 * time.Minute)
+	f.is(t, "when the agent's word is old", deviceA, fleet.FolderStalled, false)
+}

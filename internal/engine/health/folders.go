@@ -40,7 +40,8 @@ type folderRecord struct {
 	besides []finding
 	state   fleet.FolderState
 	last    fleet.FolderState // while state is FolderUnknown, the one before; FolderUnknown where that is not known
-	hasAll  bool              // see HasAll
+	shown   fleet.FolderState // while last is known, how that was shown
+	hasAll  bool              // see HasAll; false where the drive is missing
 	began   bool              // the folder was known in another state before since
 	trouble bool
 }
@@ -215,7 +216,7 @@ func (f *Folders) look(id fleet.DeviceID, s *fleet.Snapshot, now time.Time, depe
 		if was.With != is.With || hadBefore != has {
 			f.regroupLater(record.folder, now)
 		}
-		hasAll := HasAll(s, record.folder)
+		hasAll := HasAll(s, record.folder) && !s.Disks.Folder(record.folder).DriveMissing()
 		switch {
 		case was != is || hadBefore != has:
 			f.addSharers(before, record.folder, dependent, anyState)
@@ -436,8 +437,9 @@ func (r *folderRecord) become(state fleet.FolderState, f FolderFacts) {
 	}
 	if state == fleet.FolderUnknown {
 		r.last = r.state
+		r.shown, _ = shownState(r.state, r.besides)
 		if last, known := lastState(f); r.since == 0 && known {
-			r.last = last
+			r.last, r.shown = last, last
 			r.since = f.summary().UpdatedAt.UnixMilli()
 		}
 		r.state = state // since stays: what was known last began then
@@ -509,7 +511,14 @@ func (f *Folders) folderDue(facts FolderFacts, r *folderRecord) (due time.Time) 
 			earlier(time.UnixMilli(one.since).Add(f.windows.Trouble))
 		}
 		if one.cause == fleet.WaitDriveMissing || one.cause == fleet.WaitDiskNearlyFull {
-			earlier(f.disksUntil(facts.Snapshot))
+			earlier(f.windows.disksUntil(facts.Snapshot))
+		}
+	}
+	if r.motion != nil { // A sharer's drive that is missing is not known to be missing for ever.
+		for peer := range facts.Snapshot.Sharers(facts.Folder) {
+			if other := facts.Peer(peer); other != nil && other.Disks.Folder(facts.Folder).DriveMissing() {
+				earlier(f.windows.disksUntil(other))
+			}
 		}
 	}
 	if r.motion != nil && r.state != fleet.FolderStalled {
@@ -630,7 +639,7 @@ func (f *Folders) Standing(s *fleet.Snapshot, folder string, now time.Time) flee
 		standing.Progress.DoneFrom, standing.Progress.DoneTo = record.motion.doneBetween(now)
 	}
 	if standing.State == fleet.FolderUnknown && record.state == fleet.FolderUnknown && record.last != fleet.FolderUnknown {
-		last := record.last
+		last := record.shown
 		standing.Last = &last
 	}
 	if state, byFinding := shownState(standing.State, record.besides); byFinding {

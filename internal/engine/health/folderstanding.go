@@ -202,9 +202,12 @@ func (f *FolderFacts) isOffered() bool {
 	return false
 }
 
-// holds tells whether a sharer is connected and known to have all of the folder.
+// holds tells whether a sharer is connected and known to have all of the folder. Its daemon may not have found yet that
+// the drive is missing.
 func (f *FolderFacts) holds(peer fleet.DeviceID) bool {
-	return f.isReached(peer) && HasAll(f.Peer(peer), f.Folder)
+	other := f.Peer(peer)
+	return f.isReached(peer) && HasAll(other, f.Folder) &&
+		!(other.Disks.Folder(f.Folder).DriveMissing() && f.Now.Before(f.Windows.disksUntil(other)))
 }
 
 // HasAll tells whether a device is known to have all of a folder: it is managed, idle and needs nothing itself.

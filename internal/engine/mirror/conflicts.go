@@ -30,12 +30,18 @@ func (w *watcher) readConflicts(ctx context.Context, d Daemon) error {
 		w.log.Debug("conflicts were not read", logkey.Err(err))
 		return nil
 	}
+	fromStart := w.conflictsSince == 0
 	w.conflictsSince = last
 	if len(changes) == 0 {
 		return nil
 	}
+	before := w.snapshot.Load()
+	conflicts, leftOut, again := afterChanges(before.Conflicts, before.ConflictsLeftOut, changes, fromStart)
+	if again {
+		w.conflictsSince, w.conflictsDue = 0, true
+		return w.readConflicts(ctx, d)
+	}
 	w.update(func(s *Snapshot) Aspect {
-		conflicts, leftOut := afterChanges(s.Conflicts, s.ConflictsLeftOut, changes)
 		s.Conflicts, s.ConflictsLeftOut = onlyThese(conflicts, s.Folders), onlyThese(leftOut, s.Folders)
 		return FoldersChanged
 	})
@@ -79,9 +85,10 @@ func countsConflicts(version string) bool {
 }
 
 // afterChanges are the conflicts of each folder, the newest first, after files of conflicts came and went.
-// leftOut is about how many a folder has beyond those.
+// leftOut is about how many a folder has beyond those. Changes that are read from the start have those that were left
+// out among them. again tells that all changes are to be read from the start: a folder has only conflicts left out.
 func afterChanges(known map[string][]fleet.Conflict, knownLeftOut map[string]int, changes []fleet.ConflictChange,
-) (all map[string][]fleet.Conflict, leftOut map[string]int) {
+	fromStart bool) (all map[string][]fleet.Conflict, leftOut map[string]int, again bool) {
 	all, leftOut = cloned(known), cloned(knownLeftOut)
 	for _, change := range changes {
 		conflicts := slices.Clone(all[change.Folder])
@@ -90,36 +97,54 @@ func afterChanges(known map[string][]fleet.Conflict, knownLeftOut map[string]int
 		case change.Gone && at >= 0:
 			conflicts = slices.Delete(conflicts, at, at+1)
 		case change.Gone:
-			leftOut[change.Folder]--
+			leftOut[change.Folder] = max(0, leftOut[change.Folder]-1)
 		case at < 0:
 			conflicts = slices.Insert(conflicts, 0, change.Conflict)
+			if fromStart {
+				leftOut[change.Folder] = max(0, leftOut[change.Folder]-1)
+			}
 		}
+		all[change.Folder] = conflicts
+	}
+	for folder, conflicts := range all {
+		again = again || !fromStart && len(conflicts) == 0 && len(known[folder]) > 0 && leftOut[folder] > 0
+		if len(conflicts) == 0 {
+			delete(all, folder)
+			if len(known[folder]) > 0 {
+				delete(leftOut, folder)
+			}
+			continue
+		}
+		conflicts = slices.SortedStableFunc(slices.Values(conflicts), func(a, b fleet.Conflict) int {
+			return b.At.Compare(a.At)
+		})
 		kept := min(len(conflicts), maxConflicts)
-		leftOut[change.Folder] = max(0, leftOut[change.Folder]+len(conflicts)-kept)
-		all[change.Folder] = conflicts[:kept]
+		leftOut[folder] += len(conflicts) - kept
+		all[folder] = conflicts[:kept]
 	}
 	bound(all, leftOut)
-	maps.DeleteFunc(all, func(_ string, conflicts []fleet.Conflict) bool { return len(conflicts) == 0 })
-	maps.DeleteFunc(leftOut, func(folder string, n int) bool { return n == 0 || len(all[folder]) == 0 })
-	return all, leftOut
+	maps.DeleteFunc(leftOut, func(_ string, n int) bool { return n == 0 })
+	return all, leftOut, again
 }
 
-// bound keeps as much as there is room for: the newest of each folder, so that none is missed, and then the others.
+// bound keeps as much as there is room for: the newest of each folder, and then the others. A folder of which there is
+// no room for the newest has all its conflicts left out.
 func bound(all map[string][]fleet.Conflict, leftOut map[string]int) {
-	room := maxConflictBytes
-	for _, conflicts := range all {
-		if len(conflicts) > 0 {
-			room -= conflicts[0].Size()
+	room, folders := maxConflictBytes, slices.Sorted(maps.Keys(all))
+	for _, folder := range folders {
+		if size := all[folder][0].Size(); size <= room {
+			room -= size
+		} else {
+			leftOut[folder] += len(all[folder])
+			delete(all, folder)
 		}
 	}
-	first := 1
-	if room < 0 {
-		first = 0
-	}
-	for _, folder := range slices.Sorted(maps.Keys(all)) {
-		conflicts := all[folder]
-		kept := min(first, len(conflicts))
-		for ; kept > 0 && kept < len(conflicts) && conflicts[kept].Size() <= room; kept++ {
+	for _, folder := range folders {
+		conflicts, kept := all[folder], 1
+		if len(conflicts) == 0 {
+			continue
+		}
+		for ; kept < len(conflicts) && conflicts[kept].Size() <= room; kept++ {
 			room -= conflicts[kept].Size()
 		}
 		leftOut[folder] += len(conflicts) - kept

@@ -56,7 +56,7 @@ func TestConflictsOfOneDeviceAreBounded(t *testing.T) {
 	for i := range 1000 {
 		changes = append(changes, conflict(fmt.Sprint("folder ", i%7), fmt.Sprintf("directory/%0100d", i), false))
 	}
-	kept, leftOut := afterChanges(nil, nil, changes)
+	kept, leftOut, _ := afterChanges(nil, nil, changes, true)
 	size, named := 0, 0
 	for folder, conflicts := range kept {
 		if len(conflicts) > maxConflicts {
@@ -76,7 +76,7 @@ func TestConflictsOfOneDeviceAreBounded(t *testing.T) {
 	for i := range changes {
 		changes[i].Gone = true
 	}
-	if kept, leftOut := afterChanges(kept, leftOut, changes); len(kept)+len(leftOut) != 0 {
+	if kept, leftOut, _ := afterChanges(kept, leftOut, changes, true); len(kept)+len(leftOut) != 0 {
 		t.Errorf("after all are gone there are %v, and %v are left out", kept, leftOut)
 	}
 }
@@ -112,5 +112,73 @@ func TestConflictsAreCountedByDaemonsThatCount(t *testing.T) {
 		if asked := callsLike(old.take(), "conflict counts"); asked > 0 {
 			t.Errorf("a daemon that does not count was asked %d times", asked)
 		}
+	})
+}
+
+// Where the newest conflicts of all folders together needed too much room, no folder had any.
+func TestAllConflictsWereForgottenWhereTheNewestNeedTooMuchRoom(t *testing.T) {
+	var changes []fleet.ConflictChange
+	for i := range 300 {
+		changes = append(changes, conflict(fmt.Sprint("folder ", i/2), fmt.Sprintf("directory/%0100d", i), false))
+	}
+	kept, leftOut, _ := afterChanges(nil, nil, changes, true)
+	named, size := 0, 0
+	for i := range 150 {
+		folder := fmt.Sprint("folder ", i)
+		if len(kept[folder])+leftOut[folder] != 2 {
+			t.Errorf("%s: %d conflicts are kept, %d left out", folder, len(kept[folder]), leftOut[folder])
+		}
+		for _, c := range kept[folder] {
+			named++
+			size += c.Size()
+		}
+	}
+	if named < 100 || size > maxConflictBytes {
+		t.Errorf("%d conflicts of %d bytes are kept", named, size)
+	}
+	for i := range changes {
+		changes[i].Gone = true
+	}
+	if kept, leftOut, _ := afterChanges(kept, leftOut, changes, false); len(kept)+len(leftOut) != 0 {
+		t.Errorf("after all are gone there are %v, and %v are left out", kept, leftOut)
+	}
+}
+
+// Once those that were named were resolved, the others were forgotten. Those that were read again came as the newest.
+func TestConflictsThatWereLeftOutAreReadAgain(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		for i := range 150 {
+			change := conflict("a", fmt.Sprint(i), false)
+			change.At = change.At.Add(time.Duration(i) * time.Second)
+			f.conflicts = append(f.conflicts, change)
+		}
+		d := w.put(1, f)
+		want := func(when string, many, leftOut int, newest string) {
+			t.Helper()
+			s := w.snapshot(d)
+			if got := s.Conflicts["a"]; len(got) != many || s.ConflictsLeftOut["a"] != leftOut || got[0].Path != newest {
+				t.Errorf("%s: %d are left out, there are %v", when, s.ConflictsLeftOut["a"], got)
+			}
+		}
+		change := func(sequence int64, changes ...fleet.ConflictChange) {
+			f.mu.Lock()
+			f.conflicts = append(f.conflicts, changes...)
+			f.mu.Unlock()
+			f.emit(fleet.DaemonEvent{Type: "FolderSummary", Folder: "a", Summary: &fleet.FolderSummary{Sequence: sequence}})
+			pass(statusEvery + time.Second)
+		}
+		pass(statusEvery)
+		want("at first", 100, 50, "149")
+		old := conflict("a", "old", false)
+		old.At = old.At.Add(-time.Hour)
+		change(7, old)
+		want("after an old one", 100, 51, "149")
+		var gone []fleet.ConflictChange
+		for i := 50; i < 150; i++ {
+			gone = append(gone, conflict("a", fmt.Sprint(i), true))
+		}
+		change(8, gone...)
+		want("after those that were named are gone", 51, 0, "49")
 	})
 }

@@ -40,7 +40,7 @@ type folderRecord struct {
 	besides []finding
 	state   fleet.FolderState
 	last    fleet.FolderState // while state is FolderUnknown, the one before; FolderUnknown where that is not known
-	shown   fleet.FolderState // while last is known, how that was shown
+	shown   fleet.FolderState // The state that was shown while last was the state.
 	hasAll  bool              // see HasAll; false where the drive is missing
 	began   bool              // the folder was known in another state before since
 	trouble bool

@@ -36,7 +36,7 @@ type Feed struct {
 	published map[fleet.DeviceID]map[string]fleet.FolderSummary
 	touched   map[fleet.DeviceID]bool // devices whose row may differ from the last published one
 	rows      map[fleet.DeviceID]publishedRow
-	logged    map[fleet.DeviceID]compared // what the event log was told last
+	logged    map[fleet.DeviceID]compared // The event log was told this last.
 }
 
 // publishedRow is the last row of a device that was published.

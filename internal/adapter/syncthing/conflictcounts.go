@@ -9,6 +9,7 @@ import (
 )
 
 const (
+	metricsPath       = "/metrics"
 	conflictCounter   = "syncthing_model_folder_conflicts_total"
 	maxCountedFolders = 1000
 	maxConflictCount  = 1 << 40 // No daemon had more conflicts.
@@ -18,7 +19,7 @@ const (
 // since 2.0: one that is older answers with another page or none, and counts nothing. A folder without conflicts may be
 // missing.
 func (c calls) ConflictCounts(ctx context.Context) (map[string]int64, error) {
-	body, err := c.do(ctx, &call{method: http.MethodGet, path: "/metrics", during: "ask for its metrics",
+	body, err := c.do(ctx, &call{method: http.MethodGet, path: metricsPath, during: "ask for its metrics",
 		maxBytes: c.limits.ConfigBytes, canWait: true})
 	if err != nil {
 		return nil, err

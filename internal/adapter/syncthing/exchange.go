@@ -78,6 +78,6 @@ func (c *Client) identify(cn *conn, status []byte) error {
 
 // validPath refuses characters that would end the request line.
 func validPath(path string) bool {
-	return strings.HasPrefix(path, "/rest/") && !strings.ContainsFunc(path,
+	return path == metricsPath || strings.HasPrefix(path, "/rest/") && !strings.ContainsFunc(path,
 		func(r rune) bool { return r <= ' ' || r > '~' })
 }

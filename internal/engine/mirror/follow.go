@@ -143,14 +143,21 @@ func (w *watcher) poll(ctx context.Context, d Daemon, since int64, wait time.Dur
 func (w *watcher) events(ctx context.Context, d Daemon, since int64, limit int, wait time.Duration,
 ) ([]fleet.DaemonEvent, error) {
 	events, err := d.Events(ctx, since, limit, wait)
-	if !errors.Is(err, fleet.ErrReconnected) {
-		return events, err
+	for range statusTries {
+		if !errors.Is(err, fleet.ErrReconnected) {
+			return events, err
+		}
+		if err := w.readStatusAgain(ctx, d); err != nil {
+			return nil, err
+		}
+		events, err = d.Events(ctx, since, limit, wait)
 	}
-	if err := w.readStatusAgain(ctx, d); err != nil {
-		return nil, err
-	}
-	return d.Events(ctx, since, limit, wait)
+	return events, err
 }
+
+// statusTries is how often the status is read for one poll. What is read after a status may cost the connection too:
+// an answer that is too large ends it. No reading is tried twice in a row, so a few are enough.
+const statusTries = 3
 
 // awaitMoreEvents waits a moment after an event for the others of the same change. An answer with one event costs both
 // sides as much as an answer with all of them.

@@ -36,7 +36,7 @@ var common = []string{"-vet=off", "-ldflags=-w"}
 
 var modes = map[string]mode{
 	"quick": {computing: 2, together: true, flags: []string{"-timeout=5m"}},
-	"test":  {waiting: 4, computing: 2, flags: []string{"-parallel=4", "-timeout=14m"}},
+	"test":  {waiting: 4, computing: 2, flags: []string{"-parallel=4", "-timeout=30m"}},
 	"soak":  {waiting: 2, flags: []string{"-timeout=0", "-count=1"}, env: []string{"MUSTER_SOAK=1", "MEASURE_MINUTES=10"}},
 }
 

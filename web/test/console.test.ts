@@ -481,7 +481,7 @@ test("a session that ends asks for the log-in in place, and what was sent goes o
   const dialog = page.getByRole("dialog", { name: "Your session has ended" });
   await dialog.waitFor();
   await dialog.locator("input[name=password]").fill("correct horse battery");
-  const sentAgain = page.waitForResponse((one) => one.url().endsWith("/api/v1/plan") && one.status() !== 401);
+  const sentAgain = page.waitForResponse((one) => one.url().endsWith("/api/v1/plan") && one.status() === 422);
   await dialog.getByRole("button", { name: "Log in", exact: true }).click();
   await sentAgain;
   await dialog.waitFor({ state: "hidden" });

@@ -1,6 +1,6 @@
 // The histories of daemons in TestWhatIsShownOfFoldersIsTrue are other ones in each soak.
 //
-//muster:test -rapid.checks=8
+//muster:test -rapid.checks=8 -rapid.seed=1
 //muster:test -race=false -run=IsTrue -rapid.checks=60 -rapid.seed=1
 //muster:soak -rapid.checks=1000
 //muster:soak -race=false -rapid.checks=20000

@@ -6,7 +6,7 @@
 // new sequences each time.
 //
 //muster:needs daemons database
-//muster:test -rapid.checks=20
+//muster:test -rapid.checks=20 -rapid.seed=1
 //muster:test -race=false -rapid.checks=1000 -rapid.seed=1
 //muster:soak -rapid.checks=1000
 //muster:soak -race=false -rapid.checks=50000

@@ -1,8 +1,14 @@
-/** until waits for a condition that is asked again and again. */
+/** until waits for a condition that is asked again and again. A question that fails is asked again, too. */
 export async function until(what: string, holds: () => Promise<boolean>, limit = 110_000): Promise<void> {
   const end = Date.now() + limit;
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`it did not come to this: ${what}`);
+  for (;;) {
+    let cause: unknown;
+    try {
+      if (await holds()) return;
+    } catch (error) {
+      cause = error;
+    }
+    if (Date.now() > end) throw new Error(`it did not come to this: ${what}`, { cause });
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -12,6 +12,7 @@ import (
 	"muster/internal/engine/mirror"
 	"muster/internal/engine/reconcile"
 	"muster/internal/engine/rollout"
+	"muster/internal/engine/view"
 	"muster/internal/fleet"
 )
 
@@ -25,10 +26,7 @@ func (a *App) deviceParts() httpapi.Devices {
 			*store.Store
 			*mirror.Mirror
 		}{a.store, a.mirror},
-		Consents: struct {
-			*reconcile.Engine
-			*store.Store
-		}{a.engine, a.store},
+		Consents: a.consents(),
 		Revisions: struct {
 			masked
 			*reconcile.Engine
@@ -38,14 +36,57 @@ func (a *App) deviceParts() httpapi.Devices {
 	}
 }
 
-// rollouts starts, pauses and ends rollouts.
-type rollouts struct {
-	*rollout.Runner
-	store *store.Store
+// registryFor is the part of the registry in the scope of the context.
+func (a *App) registryFor(ctx context.Context) (*fleet.Registry, error) {
+	return fleet.ScopedRegistry{Whole: a.store, Parts: &a.views}.Registry(ctx)
 }
 
-func (r rollouts) Difference(ctx context.Context, carries []int64) (fleet.Difference, error) {
-	return r.store.Difference(ctx, carries)
+func (a *App) rollouts() view.Rollouts {
+	return view.Rollouts{
+		Source: struct {
+			*rollout.Runner
+			differences
+		}{a.runner, differences{a.store}},
+		Registry: a.registryFor,
+	}
+}
+
+// differences reads what generations changed together.
+type differences struct{ store *store.Store }
+
+func (d differences) Difference(ctx context.Context, generations []int64) (fleet.Difference, error) {
+	return d.store.Difference(ctx, generations)
+}
+
+func (a *App) consents() view.Consents {
+	return view.Consents{
+		Source: struct {
+			*reconcile.Engine
+			*store.Store
+		}{a.engine, a.store},
+		Registry: a.registryFor,
+	}
+}
+
+// summaries sum up what the engines know.
+func (a *App) summaries() *view.Summaries {
+	return view.NewSummaries(view.SummaryOptions{
+		Registry: a.registryFor, View: a.view, Rollouts: new(a.rollouts()), Held: a.consents().Held,
+		Pending: a.mirror.Pending, Enrollments: a.enrolled.Requests, DatedStop: a.store.DatedStop,
+		Shown: func(id fleet.DeviceID) fleet.Shown {
+			_, shown := a.mirror.Certificates(id)
+			return shown
+		},
+		Impairments: a.monitor.Impairments, Problems: a.toldOf, Receivers: a.notifier.Receivers, Visited: a.mirror.Visited,
+	})
+}
+
+// toldOf are the devices of the problems that people are told of.
+func (a *App) toldOf() (devices []fleet.DeviceID) {
+	for _, problem := range a.notifier.Problems() {
+		devices = append(devices, problem.Device)
+	}
+	return devices
 }
 
 // shares reads how devices share folders.

@@ -303,6 +303,7 @@ func (a *App) wire(ctx context.Context) error {
 	if a.enrolled, err = a.newEnrollments(ctx); err != nil {
 		return err
 	}
+	summaries := a.summaries()
 	handler := httpapi.New(httpapi.Options{
 		Common: httpapi.Common{
 			Log: a.log, Registry: a.store, Parts: &a.views, Changes: a.edits, Audit: a.store, Memory: a.memory,
@@ -311,18 +312,18 @@ func (a *App) wire(ctx context.Context) error {
 		},
 		Views: httpapi.Views{
 			Inventory: a.view, Folders: a.view, Shares: a.view, Files: a.view, States: states{a}, History: a.store,
-			Answers: a.view,
+			Answers: a.view, Summaries: summaries, Stops: summaries,
 		},
 		People: httpapi.People{
 			Tokens: tokens, Users: a.people, Sessions: a.people, LoginLinks: a.people, Enrollments: a.enrolled, SignOn: signOn,
 		},
 		Service: httpapi.Service{
-			Build: a.o.Build, Health: a.monitor, Visited: a.mirror.Visited, Notifications: a.notifier, Sealing: a.sealing,
-			Demo: a.demo(), Backups: a.backups, Certificate: a.socket.Served, Metrics: measured.Handler(),
+			Build: a.o.Build, Health: a.monitor, Sealing: a.sealing, Demo: a.demo(), Backups: a.backups,
+			Certificate: a.socket.Served, Metrics: measured.Handler(),
 		},
 		Devices: a.deviceParts(),
 		Templates: httpapi.Templates{
-			Versions: a.store, Settings: a.store, Secrets: a.store, Evaluator: a.engine, Ceiling: a.o.Configurator,
+			Versions: a.store, Settings: a.store, Secrets: a.store, Evaluator: a.engine,
 			WhatIf: struct {
 				*change.Changes
 				*reconcile.Engine
@@ -337,7 +338,7 @@ func (a *App) wire(ctx context.Context) error {
 			PublicURL: a.public, Console: a.o.Console, Manual: manual.New(docs.Files, httpapi.OpenAPIDocument),
 			AllowedHosts: a.namesAt(a.socket.Addr()), TrustedProxies: a.o.TrustedProxies,
 		},
-		Rollouts: rollouts{a.runner, a.store}, EventLog: a.eventLog, Events: a.events.Hub,
+		Rollouts: a.rollouts(), Runner: a.runner, EventLog: a.eventLog, Events: a.events.Hub,
 	})
 	return a.start(ctx, run, handler)
 }

@@ -25,6 +25,7 @@ import (
 	"muster/internal/engine/metrics"
 	"muster/internal/engine/mirror"
 	"muster/internal/engine/notify"
+	"muster/internal/engine/view"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 )
@@ -132,11 +133,14 @@ func (w *watcher) join(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	summaries := view.NewSummaries(view.SummaryOptions{Registry: w.registryFor, View: w.view,
+		DatedStop: w.store.DatedStop, Problems: w.toldOf, Receivers: w.notifier.Receivers})
 	w.handler = httpapi.New(httpapi.Options{
 		Common:    httpapi.Common{Log: w.log, Registry: w.store, Audit: w.store, Auth: everybody{}},
 		Templates: httpapi.Templates{Settings: w.store},
-		Views:     httpapi.Views{Inventory: w.view, Folders: w.view, Shares: w.view, States: states{w.App}, Answers: w.view},
-		Service:   httpapi.Service{Metrics: measured.Handler(), Notifications: w.notifier},
+		Views: httpapi.Views{Inventory: w.view, Folders: w.view, Shares: w.view, States: states{w.App}, Answers: w.view,
+			Summaries: summaries, Stops: summaries},
+		Service: httpapi.Service{Metrics: measured.Handler()},
 	})
 	return nil
 }

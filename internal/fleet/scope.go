@@ -187,6 +187,23 @@ func (v *Views) Of(ctx context.Context, registry *Registry) *Registry {
 	return v.parts[scope]
 }
 
+// ScopedRegistry gives every caller the part of the registry that is in their scope.
+type ScopedRegistry struct {
+	Whole interface {
+		Registry(ctx context.Context) (*Registry, error)
+	}
+	Parts *Views
+}
+
+// Registry is the part in the scope of the context.
+func (s ScopedRegistry) Registry(ctx context.Context) (*Registry, error) {
+	registry, err := s.Whole.Registry(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Parts.Of(ctx, registry), nil
+}
+
 type scopeKey struct{}
 
 // WithScope records in the context for which part of the fleet work is requested.

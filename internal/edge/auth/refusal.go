@@ -2,16 +2,16 @@ package auth
 
 import "muster/internal/fleet"
 
-// RoleInWords says whose role is not enough, as the beginning of a sentence.
-func (p Principal) RoleInWords() string {
+// roleInWords says whose role is not enough, as the beginning of a sentence.
+func (p Principal) roleInWords() string {
 	if p.Session != "" {
 		return "your role, " + string(p.Role) + ","
 	}
 	return "this token's role, " + string(p.Role) + ","
 }
 
-// HowToGet is the beginning of a hint that ends with a role.
-func (p Principal) HowToGet() string {
+// howToGet is the beginning of a hint that ends with a role.
+func (p Principal) howToGet() string {
 	if p.Session != "" {
 		return "Ask an administrator for the role "
 	}
@@ -25,8 +25,25 @@ func (p Principal) MayChangeSetting(stops bool) error {
 		return nil
 	}
 	return &fleet.Error{
-		Code: fleet.CodeForbidden, Message: p.RoleInWords() + " may only make a mode stricter: observe, or paused",
-		Hint: p.HowToGet() + string(WriteSettings.Needs()) +
+		Code: fleet.CodeForbidden, Message: p.roleInWords() + " may only make a mode stricter: observe, or paused",
+		Hint: p.howToGet() + string(WriteSettings.Needs()) +
 			" to have Muster go on, or watch again what is paused, or to change another setting.",
 	}
+}
+
+// Lacks is the error for a caller who may not do something because of their role. what says it: "may not do that".
+func (p Principal) Lacks(permission Permission, what string) error {
+	switch {
+	case p.Credential == CredentialEnrollKey:
+		return &fleet.Error{Code: fleet.CodeForbidden, Message: "an enrol key registers devices and does nothing else",
+			Hint: "Use a token, or log in with `muster login`."}
+	case permission == Enroll:
+		return &fleet.Error{Code: fleet.CodeForbidden, Message: "only an enrol key may do that",
+			Hint: "Register the device with PUT /api/v1/devices/{deviceID}, or make an enrol key."}
+	}
+	hint := p.howToGet() + string(permission.Needs())
+	if permission.Needs() != fleet.RoleAdmin { // there is none higher
+		hint += " or higher"
+	}
+	return &fleet.Error{Code: fleet.CodeForbidden, Message: p.roleInWords() + " " + what, Hint: hint + "."}
 }

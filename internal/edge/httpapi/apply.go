@@ -6,13 +6,10 @@ import (
 	"strings"
 
 	"muster/api"
-	"muster/internal/core/plan"
-	"muster/internal/core/stconfig"
-	"muster/internal/edge/auth"
 	"muster/internal/fleet"
 )
 
-func (s *server) applyPlan(r *request) (reply, error) {
+func (s planHandlers) applyPlan(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -56,7 +53,7 @@ func (s *server) applyPlan(r *request) (reply, error) {
 // mayApply checks that the plan is the one that the caller read, and that the caller may consent to the changes that
 // they name. The plan's digest covers every key and class, so Apply either finds what was checked here or returns
 // conflict.
-func (s *server) mayApply(r *request, id fleet.DeviceID, body api.ApplyPlan) error {
+func (s planHandlers) mayApply(r *request, id fleet.DeviceID, body api.ApplyPlan) error {
 	end, err := s.planInTurn(r.Context())
 	if err != nil {
 		return err
@@ -74,34 +71,8 @@ func (s *server) mayApply(r *request, id fleet.DeviceID, body api.ApplyPlan) err
 		if err := made.CheckRemovals(body.Remove); err != nil {
 			return err
 		}
-		return mayConsent(r.who, made.Changes, body.Consent)
+		return at("consent", r.who.MayConsent(made.Changes, body.Consent))
 	})
-}
-
-// mayConsent checks that a user may consent to the changes that they name: an operator to removals of folders and
-// devices, an administrator to every held change. The engine refuses a consent to a change that is not held.
-func mayConsent(who auth.Principal, changes []plan.Change, consent []string) error {
-	if who.May(auth.Consent) {
-		return nil
-	}
-	for _, key := range consent {
-		parsed, err := stconfig.ParseKey(key)
-		if err != nil {
-			return at("consent", err)
-		}
-		for _, change := range changes {
-			if change.Key.Equal(parsed) && change.Class == plan.Held && !change.TakesAway() {
-				return &fleet.Error{
-					Code: fleet.CodeForbidden,
-					Message: who.RoleInWords() + " may not consent to " + change.Key.String() +
-						": " + change.Reason,
-					Hint: who.HowToGet() + string(auth.Consent.Needs()) +
-						". An operator may consent to the removal of folders and devices only.",
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // answers describes for the audit what a user answered.

@@ -15,11 +15,11 @@ type Backups interface {
 	Status() backup.Status
 }
 
-func (s *server) wireBackup() *api.OverviewOfBackup {
-	if s.Backups == nil || !s.Backups.Enabled() {
+func wireBackup(backups Backups) *api.OverviewOfBackup {
+	if backups == nil || !backups.Enabled() {
 		return nil
 	}
-	status := s.Backups.Status()
+	status := backups.Status()
 	wire := &api.OverviewOfBackup{Trouble: fleet.Reason(status.Trouble)}
 	if last := status.Last; !last.CreatedAt.IsZero() {
 		wire.LastAt, wire.File, wire.Bytes = moment(last.CreatedAt), filepath.Base(last.Path), last.Bytes

@@ -23,7 +23,7 @@ type base struct {
 func newBase(o Options) *base {
 	return &base{
 		log:      o.Log.With(logkey.Component, "httpapi"),
-		Registry: &scopedRegistry{o.Registry, cmp.Or(o.Parts, &fleet.Views{})},
+		Registry: fleet.ScopedRegistry{Whole: o.Registry, Parts: cmp.Or(o.Parts, &fleet.Views{})},
 		Changes:  o.Changes,
 		Answers:  o.Answers,
 		Memory:   o.Memory,

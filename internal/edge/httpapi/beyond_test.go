@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"muster/api"
-	"muster/internal/engine/notify"
+	"muster/internal/engine/view"
 	"muster/internal/fleet"
 )
 
@@ -20,8 +20,58 @@ import (
 func (w *world) with(change func(*Options)) *world {
 	options := w.api.Options
 	change(&options)
+	summaries := w.summaries(options)
+	options.Summaries, options.Stops = summaries, summaries
 	w.api = newServer(options)
 	return w
+}
+
+// notified is who is told of problems, and of which devices.
+type notified interface {
+	Problems() []fleet.DeviceID
+	Receivers() []fleet.Receiver
+}
+
+// summaries are those of what the options stand on.
+func (w *world) summaries(from Options) *view.Summaries {
+	o := view.SummaryOptions{Registry: w.registryFor, View: w.view, DatedStop: w.store.DatedStop, Visited: w.visited}
+	if rollouts, known := from.Rollouts.(view.Rollouts); known {
+		o.Rollouts = &rollouts
+	}
+	if from.Consents != nil {
+		o.Held = from.Consents.Held
+	}
+	if from.Pending != nil {
+		o.Pending = from.Pending.Pending
+	}
+	if from.Trust != nil {
+		o.Shown = func(id fleet.DeviceID) fleet.Shown {
+			_, shown := from.Trust.Certificates(id)
+			return shown
+		}
+	}
+	if from.Health != nil {
+		o.Impairments = from.Health.Impairments
+	}
+	if w.notified != nil {
+		o.Problems, o.Receivers = w.notified.Problems, w.notified.Receivers
+	}
+	o.Enrollments = w.enrollments.Requests
+	return view.NewSummaries(o)
+}
+
+func (w *world) registryFor(ctx context.Context) (*fleet.Registry, error) {
+	return fleet.ScopedRegistry{Whole: w.store, Parts: w.parts}.Registry(ctx)
+}
+
+// roll has the API follow and steer rollouts.
+func (w *world) roll(f *rollouts) {
+	w.with(func(o *Options) { o.Rollouts, o.Runner = view.Rollouts{Source: f, Registry: w.registryFor}, f })
+}
+
+// hold has the API ask for consents.
+func (w *world) hold(f *consents) {
+	w.with(func(o *Options) { o.Consents = view.Consents{Source: f, Registry: w.registryFor} })
 }
 
 func read[T any](w *world, path string) (out T) {
@@ -35,9 +85,9 @@ func read[T any](w *world, path string) (out T) {
 // told are notifications of one problem, of which one receiver heard.
 type told struct{}
 
-func (told) Problems() []notify.Problem { return make([]notify.Problem, 1) }
-func (told) Receivers() []notify.Receiver {
-	return []notify.Receiver{{Name: "quiet"}, {Name: "hook", Waiting: 3, Trouble: "refused",
+func (told) Problems() []fleet.DeviceID { return make([]fleet.DeviceID, 1) }
+func (told) Receivers() []fleet.Receiver {
+	return []fleet.Receiver{{Name: "quiet"}, {Name: "hook", Waiting: 3, Trouble: "refused",
 		Since: time.Unix(1_700_000_000, 0)}}
 }
 
@@ -53,7 +103,8 @@ func TestOverviewNamesEveryState(t *testing.T) {
 			{Device: idA, From: idC}}}
 	})
 	w.template(`{"op":"set","key":"","template":"{}"}`)
-	w.with(func(o *Options) { o.Notifications = told{} })
+	w.notified = told{}
+	w.with(func(*Options) {})
 	got := read[api.Overview](w, Prefix+"/overview")
 	if got.Problems != 1 || len(got.Receivers) != 2 || got.Receivers[0] != (api.Receiver{Name: "quiet"}) ||
 		got.Receivers[1].Waiting != 3 || got.Receivers[1].Trouble != "refused" || got.Receivers[1].Since == nil {
@@ -75,7 +126,7 @@ func TestOverviewNamesEveryState(t *testing.T) {
 	if got.Pending != (api.OverviewOfPending{Devices: 2, Folders: 1}) || got.Mode != "on" || got.Templates != 1 {
 		t.Errorf("got %+v", got)
 	}
-	w.with(func(o *Options) { o.Ceiling = fleet.ModeObserve })
+	w.view.Mode = fleet.ModeObserve
 	if got := read[api.Overview](w, Prefix+"/overview"); got.Mode != "observe" {
 		t.Errorf("got the mode %s, want the one that is in force", got.Mode)
 	}

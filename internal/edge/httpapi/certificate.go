@@ -5,13 +5,15 @@ import (
 	"time"
 
 	"muster/api"
+	"muster/internal/fleet"
 )
 
-func (s *server) wireCertificate() *api.OverviewOfCertificate {
-	if s.Certificate == nil {
+// wireServed is the certificate of the API; nil over plain HTTP.
+func wireServed(certificate func() *fleet.Served) *api.OverviewOfCertificate {
+	if certificate == nil {
 		return nil
 	}
-	served := s.Certificate()
+	served := certificate()
 	if served == nil {
 		return nil
 	}

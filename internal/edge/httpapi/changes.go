@@ -41,7 +41,7 @@ func (s planningHandlers) applyChanges(r *request) (reply, error) {
 		return reply{}, err
 	}
 	if needed := auth.WriteTemplates; body.Templates != nil && len(body.Templates.Deleted) > 0 && !r.who.May(needed) {
-		return reply{}, roleMissing(r.who, needed, "may not delete templates")
+		return reply{}, r.who.Lacks(needed, "may not delete templates")
 	}
 	edit, done, err := s.tryChanges(r, body)
 	for range maxEditAttempts - 1 {

@@ -5,28 +5,35 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
 
 	"muster/api"
 	"muster/internal/edge/auth"
-	"muster/internal/engine/view"
 	"muster/internal/fleet"
 )
 
 // givenPage is the default number of answers in one reply.
 const givenPage = 1000
 
-// Consents are questions about equal held changes, and their answers.
+// Consents are questions about equal held changes and their answers, as the caller of a context may know them; see
+// view.Consents.
 type Consents interface {
-	// HeldGroups returns the held changes that wait now, ordered by key. Equal changes of one rollout are one group.
-	HeldGroups(ctx context.Context) ([]fleet.HeldGroup, error)
-	// AnswerGroup records an answer for what was shown and still waits. Without any such change it returns conflict.
-	AnswerGroup(ctx context.Context, answer fleet.GroupAnswer) (fleet.GroupAnswered, error)
-	// GivenConsents returns the newest answers, at most `most`.
-	GivenConsents(ctx context.Context, most int) ([]fleet.GivenConsent, error)
+	// Held are the held changes that wait now, ordered by key. Equal changes of one rollout are one group.
+	Held(ctx context.Context) ([]fleet.HeldGroup, error)
+	// Asked is the group that an answer is for, and the part of the answer that the caller may give. It is not_found where
+	// no such group waits now.
+	Asked(ctx context.Context, answer fleet.GroupAnswer) (fleet.GroupAnswer, fleet.HeldGroup, error)
+	// Answer records an answer that Asked returned. Where what it answers waits no more it returns conflict.
+	Answer(ctx context.Context, answer fleet.GroupAnswer) (fleet.GroupAnswered, error)
+	// Given are the newest answers, at most `most`.
+	Given(ctx context.Context, most int) ([]fleet.GivenConsent, error)
 }
 
-func (s *server) consentRoutes() []route {
+type consentHandlers struct {
+	*base
+	Consents Consents
+}
+
+func (s consentHandlers) consentRoutes() []route {
 	const path = Prefix + "/consents"
 	off := s.Consents == nil
 	return []route{
@@ -44,24 +51,20 @@ func (s *server) consentRoutes() []route {
 	}
 }
 
-func (s *server) listConsents(r *request) (reply, error) {
+func (s consentHandlers) listConsents(r *request) (reply, error) {
 	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
 		registry, err := s.Registry.Registry(ctx)
 		if err != nil {
 			return reply{}, err
 		}
-		groups, err := s.groupsFor(ctx)
+		groups, err := s.Consents.Held(ctx)
 		if err != nil {
 			return reply{}, err
 		}
 		if err := s.take(ctx, sizeOfGroups(groups)); err != nil {
 			return reply{}, err
 		}
-		shown := make([]api.HeldGroup, len(groups))
-		for i, g := range groups {
-			shown[i] = wireGroup(g, registry)
-		}
-		return show(shown)
+		return show(mapped(groups, func(g fleet.HeldGroup) api.HeldGroup { return wireGroup(g, registry) }))
 	})
 }
 
@@ -78,7 +81,7 @@ func sizeOfGroups(groups []fleet.HeldGroup) (size int64) {
 }
 
 func wireGroup(g fleet.HeldGroup, registry *fleet.Registry) api.HeldGroup {
-	out := api.HeldGroup{Digest: g.Digest, Key: g.Key, Alike: g.Alike(), Role: string(permissionFor(g).Needs()),
+	out := api.HeldGroup{Digest: g.Digest, Key: g.Key, Alike: g.Alike(), Role: string(auth.ToConsent(g).Needs()),
 		Removes: g.Removes, Rollout: g.Rollout, Answers: []string{}, Templates: append([]int64{}, g.Templates...),
 		DeviceCount: len(g.Devices()), Changes: make([]api.HeldChange, len(g.Changes))}
 	if g.Consent {
@@ -100,14 +103,6 @@ func wireHeldChange(c fleet.HeldChange, registry *fleet.Registry) api.HeldChange
 			Paths: append([]string{}, c.Names.Paths...)}}
 }
 
-// permissionFor returns the permission that a consent to the changes of a group needs.
-func permissionFor(g fleet.HeldGroup) auth.Permission {
-	if g.Removes {
-		return auth.Apply
-	}
-	return auth.Consent
-}
-
 func namedDevices(ids []fleet.DeviceID, registry *fleet.Registry) []api.NamedDevice {
 	all := make([]api.NamedDevice, len(ids))
 	for i, id := range ids {
@@ -116,30 +111,17 @@ func namedDevices(ids []fleet.DeviceID, registry *fleet.Registry) []api.NamedDev
 	return all
 }
 
-func (s *server) answerConsents(r *request) (reply, error) {
+func (s consentHandlers) answerConsents(r *request) (reply, error) {
 	answer, err := groupAnswer(r)
 	if err != nil {
 		return reply{}, err
 	}
-	inside, err := s.insideOf(r.Context())
+	answer, g, err := s.Consents.Asked(r.Context(), answer)
 	if err != nil {
-		return reply{}, err
+		return reply{}, orNotFound(err, noSuchGroup())
 	}
-	if answer, err = view.PartOfAnswer(answer, r.who.Scope.Whole(), inside); err != nil {
-		return reply{}, err
-	}
-	groups, err := s.groupsFor(r.Context())
-	if err != nil {
-		return reply{}, err
-	}
-	// The digest covers key, class and values, so AnswerGroup answers the group that was checked here, or finds none.
-	i := slices.IndexFunc(groups, func(g fleet.HeldGroup) bool { return g.Digest == answer.Digest })
-	if i < 0 {
-		return reply{}, noSuchGroup()
-	}
-	g := groups[i]
-	if answer.Answer == fleet.AnswerConsent && !r.who.May(permissionFor(g)) {
-		return reply{}, roleMissing(r.who, permissionFor(g), "may not consent to "+g.Key+": "+g.Changes[0].Reason)
+	if needs := auth.ToConsent(g); answer.Answer == fleet.AnswerConsent && !r.who.May(needs) {
+		return reply{}, r.who.Lacks(needs, "may not consent to "+g.Key+": "+g.Changes[0].Reason)
 	}
 	detail := fmt.Sprintf("%s, %d shown", answer.Answer, len(answer.Shown))
 	if answer.WholeRollout != 0 {
@@ -148,11 +130,10 @@ func (s *server) answerConsents(r *request) (reply, error) {
 	if err := s.record(r, "consents.answer", g.Key, detail); err != nil {
 		return reply{}, err
 	}
-	done, err := s.Consents.AnswerGroup(r.Context(), answer)
+	done, err := s.Consents.Answer(r.Context(), answer)
 	if err != nil {
 		return reply{}, err
 	}
-	done.Waiting = view.PartOfHeldChanges(done.Waiting, inside)
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -176,19 +157,6 @@ func wireAnswered(a fleet.GroupAnswer, done fleet.GroupAnswered, registry *fleet
 func noSuchGroup() error {
 	return &fleet.Error{Code: fleet.CodeConflict, Message: "no device has a held change with this digest now",
 		Hint: "GET " + Prefix + "/consents lists what waits: answer that."}
-}
-
-// groupsFor returns the groups as the caller may see them.
-func (s *server) groupsFor(ctx context.Context) ([]fleet.HeldGroup, error) {
-	groups, err := s.Consents.HeldGroups(ctx)
-	if err != nil || fleet.ScopeIn(ctx).Whole() {
-		return groups, err
-	}
-	inside, err := s.insideOf(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return view.PartOfHeld(groups, inside), nil
 }
 
 // groupAnswer parses the body of an answer.
@@ -244,7 +212,7 @@ func afterAnswer(a fleet.GroupAnswer, done fleet.GroupAnswered) string {
 	return next + " GET " + Prefix + "/consents/given shows what became of it."
 }
 
-func (s *server) listGivenConsents(r *request) (reply, error) {
+func (s consentHandlers) listGivenConsents(r *request) (reply, error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -256,29 +224,11 @@ func (s *server) listGivenConsents(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	given, err := s.givenFor(r.Context(), q.limit)
+	given, err := s.Consents.Given(r.Context(), q.limit)
 	if err != nil {
 		return reply{}, err
 	}
-	shown := make([]api.GivenConsent, len(given))
-	for i, c := range given {
-		shown[i] = wireGiven(c, registry)
-	}
-	return show(shown)
-}
-
-// givenFor returns the newest answers for devices that the caller sees, at most `most`.
-func (s *server) givenFor(ctx context.Context, most int) ([]fleet.GivenConsent, error) {
-	if fleet.ScopeIn(ctx).Whole() {
-		return s.Consents.GivenConsents(ctx, most)
-	}
-	inside, err := s.insideOf(ctx)
-	if err != nil {
-		return nil, err
-	}
-	given, err := s.Consents.GivenConsents(ctx, maxListLimit)
-	given = slices.DeleteFunc(given, func(c fleet.GivenConsent) bool { return !inside(c.Device) })
-	return given[:min(most, len(given))], err
+	return show(mapped(given, func(c fleet.GivenConsent) api.GivenConsent { return wireGiven(c, registry) }))
 }
 
 func wireGiven(c fleet.GivenConsent, registry *fleet.Registry) api.GivenConsent {

@@ -65,8 +65,7 @@ func asking(t *testing.T) (*world, *consents) {
 		{Digest: "bbb", Key: "gui.apiKey", Consent: true, Changes: []fleet.HeldChange{{Device: idA, Digest: "b1",
 			Key: "gui.apiKey", From: []byte(`"********"`), To: []byte(`"********"`), Reason: "access"}}},
 	}}
-	w.api.Consents = f
-	w.api = newServer(w.api.Options)
+	w.hold(f)
 	return w, f
 }
 

@@ -72,7 +72,8 @@ func parseEventID(text string) (*int64, error) {
 }
 
 type eventHandlers struct {
-	rolloutHandlers
+	*base
+	Rollouts  Rollouts
 	Events    Events
 	EventLog  EventLog
 	States    States

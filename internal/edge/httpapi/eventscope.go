@@ -87,7 +87,7 @@ func (s *eventHandlers) rolloutEventFor(ctx context.Context, e *event.Event) (*e
 	if err := json.Unmarshal(e.Data, &of); err != nil || s.Rollouts == nil {
 		return nil, err
 	}
-	rollout, err := s.rolloutFor(ctx, of.ID)
+	rollout, err := s.Rollouts.Rollout(ctx, of.ID)
 	if fleet.CodeOf(err) == fleet.CodeNotFound {
 		return nil, nil //nolint:nilnil // no member is inside
 	}

@@ -174,7 +174,7 @@ func (r *request) mayAdjust(e fleet.Edit) error {
 			"may not change settings of devices and tags"},
 	} {
 		if part.changes && !r.who.May(part.permission) {
-			return roleMissing(r.who, part.permission, part.what)
+			return r.who.Lacks(part.permission, part.what)
 		}
 	}
 	return nil

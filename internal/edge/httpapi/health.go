@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 	"reflect"
 
@@ -9,6 +8,11 @@ import (
 	"muster/internal/edge/auth"
 	"muster/internal/fleet"
 )
+
+// Health says which parts of the service do not work as they should. It answers at once.
+type Health interface {
+	Impairments() []fleet.Impairment
+}
 
 type healthHandlers struct {
 	Health Health // nil: all parts work
@@ -51,25 +55,4 @@ func (s healthHandlers) impairments() []fleet.Impairment {
 		return nil
 	}
 	return s.Health.Impairments()
-}
-
-// impairmentsFor are the impairments as the caller may know them: their texts may count devices of the whole fleet.
-func (s healthHandlers) impairmentsFor(ctx context.Context) []fleet.Impairment {
-	all := s.impairments()
-	if fleet.ScopeIn(ctx).Whole() {
-		return all
-	}
-	hidden := make([]fleet.Impairment, len(all))
-	for i, one := range all {
-		hidden[i] = fleet.Impairment{Part: one.Part, Blocking: one.Blocking, Reason: "it does not work as it should",
-			Next: "Tell those who run this server."}
-	}
-	return hidden
-}
-
-// unreadableRollouts is why rollouts cannot be read.
-func unreadableRollouts(err error) fleet.Impairment {
-	_, known := classify(err)
-	return fleet.Impairment{Part: "rollouts", Blocking: true, Reason: "they cannot be read: " + fleet.Reason(err),
-		Next: known.Hint}
 }

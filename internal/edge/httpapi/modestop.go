@@ -23,7 +23,22 @@ var (
 	stoppedTag    = tagNamed("Only what stops some device with this tag")
 )
 
-func (s settingHandlers) stopRoutes() []route {
+// Stops says what keeps Muster from writing; see view.Summaries.
+type Stops interface {
+	// Stops are those of a registry, and of the server.
+	Stops(ctx context.Context, registry *fleet.Registry) []view.Stop
+	// Dated is a stop with who set it and when, as far as that is known.
+	Dated(ctx context.Context, stop view.Stop) view.Stop
+	// Overruled says why a mode that is set is not in force; "": it is.
+	Overruled(mode fleet.Mode) string
+}
+
+type stopHandlers struct {
+	*base
+	Stops Stops
+}
+
+func (s stopHandlers) stopRoutes() []route {
 	return []route{{
 		method: http.MethodGet, path: Prefix + "/stops", name: "listStops", permission: auth.Read,
 		summary: "Everything that keeps Muster from writing: of the server, the fleet, tags and devices; the strictest wins",
@@ -32,7 +47,7 @@ func (s settingHandlers) stopRoutes() []route {
 	}}
 }
 
-func (s settingHandlers) listStops(r *request) (reply, error) {
+func (s stopHandlers) listStops(r *request) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -45,14 +60,14 @@ func (s settingHandlers) listStops(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return showList(r, q, s.stops(r.Context(), registry, s.Ceiling), listing[view.Stop, api.ModeStop]{
+	return showList(r, q, s.Stops.Stops(r.Context(), registry), listing[view.Stop, api.ModeStop]{
 		matches: func(stop view.Stop) bool {
 			return (device == "" || stop.Concerns(registry.Devices[device])) &&
 				(q.tag == "" || stop.ConcernsTag(q.tag, registry))
 		},
 		cursor: func(stop view.Stop) string { return cursorOfStop(stop, registry) },
 		beyond: func(cursor string, stop view.Stop) (bool, error) { return beyondStop(cursor, stop, registry) },
-		wire:   func(stop view.Stop) api.ModeStop { return wireStop(s.dated(r.Context(), stop), registry) },
+		wire:   func(stop view.Stop) api.ModeStop { return wireStop(s.Stops.Dated(r.Context(), stop), registry) },
 	})
 }
 
@@ -84,14 +99,6 @@ func beyondStop(cursor string, stop view.Stop, registry *fleet.Registry) (bool, 
 		return view.BeyondDevice(place, registry.Devices[stop.Scope.Device])
 	}
 	return false, nil
-}
-
-// dated is a stop with who set it and when. The stop of the server has neither.
-func (s settingHandlers) dated(ctx context.Context, stop view.Stop) view.Stop {
-	if stop.Kind != view.StopOfServer {
-		stop.ModeStop = s.Settings.DatedStop(ctx, stop.ModeStop)
-	}
-	return stop
 }
 
 func wireStop(stop view.Stop, registry *fleet.Registry) api.ModeStop {

@@ -23,7 +23,7 @@ func stopsOf(stops []api.ModeStop) (of []string) {
 func stopped(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
-	w.with(func(o *Options) { o.Ceiling = fleet.ModeObserve })
+	w.view.Mode = fleet.ModeObserve
 	w.device(idA, "alpha")
 	w.device(idB, "beta")
 	w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + "/devices/" + string(idA) + "/tags/a.b"})

@@ -24,7 +24,13 @@ type Plans interface {
 	) (done, waiting []plan.Change, err error)
 }
 
-func (s *server) planRoutes() []route {
+type planHandlers struct {
+	*base
+	Plans  Plans
+	States States
+}
+
+func (s planHandlers) planRoutes() []route {
 	return []route{
 		{
 			method: http.MethodGet, path: Prefix + "/devices/{deviceID}/plan", name: "getDevicePlan", permission: auth.Read,
@@ -41,7 +47,7 @@ func (s *server) planRoutes() []route {
 	}
 }
 
-func (s *server) getPlan(r *request) (reply, error) {
+func (s planHandlers) getPlan(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err

@@ -181,7 +181,7 @@ func (s revisionHandlers) mayRestore(
 	if seen.Done {
 		return s.showRestored(r, seen)
 	}
-	return reply{}, mayConsent(r.who, seen.Plan.Changes, request.Consent)
+	return reply{}, at("consent", r.who.MayConsent(seen.Plan.Changes, request.Consent))
 }
 
 func (s revisionHandlers) showRestored(r *request, restored plan.Restored) (reply, error) {

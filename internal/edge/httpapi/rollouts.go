@@ -14,11 +14,19 @@ import (
 	"muster/internal/fleet"
 )
 
-// Rollouts follows and steers rollouts. An unknown one is not_found; what its status does not allow is conflict.
+// Rollouts are the rollouts as the caller of a context may know them; see view.Rollouts. An unknown one is not_found.
 type Rollouts interface {
 	// Rollouts are all, newest first, without members.
 	Rollouts(ctx context.Context) ([]fleet.Rollout, error)
 	Rollout(ctx context.Context, id int64) (fleet.Rollout, error)
+	// Difference is what some generations changed together.
+	Difference(ctx context.Context, generations []int64) (fleet.Difference, error)
+	// MaySteer checks that the caller may know of all members.
+	MaySteer(ctx context.Context, id int64) error
+}
+
+// RolloutRunner steers rollouts. An unknown one is not_found; what its status does not allow is conflict.
+type RolloutRunner interface {
 	Pause(ctx context.Context, id int64) (fleet.Rollout, error)
 	Resume(ctx context.Context, id int64) (fleet.Rollout, error)
 	Halt(ctx context.Context, id int64) (fleet.Rollout, error)
@@ -26,20 +34,19 @@ type Rollouts interface {
 	// Approve needs another person than made the change, with --four-eyes.
 	Approve(ctx context.Context, id int64) (fleet.Rollout, error)
 	SetWaves(ctx context.Context, id int64, waves []string) (fleet.Rollout, error)
-	// Difference is what some generations changed together.
-	Difference(ctx context.Context, generations []int64) (fleet.Difference, error)
 }
 
 type rolloutHandlers struct {
 	*base
 	Rollouts Rollouts
+	Runner   RolloutRunner // set where Rollouts is
 }
 
 func (s rolloutHandlers) rolloutRoutes() []route {
 	const all, one = Prefix + "/rollouts", Prefix + "/rollouts/{rolloutID}"
 	detail, off := reflect.TypeFor[api.RolloutDetail](), s.Rollouts == nil
 	steer := func(verb, summary string, permission auth.Permission,
-		do func(Rollouts, context.Context, int64) (fleet.Rollout, error)) route {
+		do func(RolloutRunner, context.Context, int64) (fleet.Rollout, error)) route {
 		return route{method: http.MethodPost, path: one + "/" + verb, name: verb + "Rollout", summary: summary,
 			permission: permission,
 			reply:      detail, volatile: true, conflicts: true, off: off,
@@ -53,13 +60,13 @@ func (s rolloutHandlers) rolloutRoutes() []route {
 		{method: http.MethodGet, path: one, name: "getRollout", summary: "One rollout with its members",
 			permission: auth.Read,
 			reply:      detail, off: off, handle: s.getRollout},
-		steer("pause", "Admit nobody until the rollout is resumed", auth.Apply, Rollouts.Pause),
+		steer("pause", "Admit nobody until the rollout is resumed", auth.Apply, RolloutRunner.Pause),
 		steer("resume", "Go on with a paused rollout, or with a halted one in spite of what halted it", auth.Apply,
-			Rollouts.Resume),
-		steer("halt", "Admit nobody any more", auth.Apply, Rollouts.Halt),
+			RolloutRunner.Resume),
+		steer("halt", "Admit nobody any more", auth.Apply, RolloutRunner.Halt),
 		steer("undo", "Take its changes of templates and tags back, on every device that got them", auth.WriteTemplates,
-			Rollouts.Undo),
-		steer("approve", "Let a rollout over many devices begin", auth.Approve, Rollouts.Approve),
+			RolloutRunner.Undo),
+		steer("approve", "Let a rollout over many devices begin", auth.Approve, RolloutRunner.Approve),
 		{method: http.MethodPut, path: one + "/waves", name: "putRolloutWaves",
 			summary:    "Make the waves anew that are not admitted yet",
 			permission: auth.Apply, body: reflect.TypeFor[api.RolloutWaves](), reply: detail, volatile: true, conflicts: true,
@@ -73,7 +80,7 @@ func (s rolloutHandlers) listRollouts(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	rollouts, err := s.rolloutsFor(r.Context())
+	rollouts, err := s.Rollouts.Rollouts(r.Context())
 	if err != nil {
 		return reply{}, err
 	}
@@ -93,23 +100,23 @@ func (s rolloutHandlers) getRollout(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	rollout, err := s.rolloutFor(r.Context(), id)
+	rollout, err := s.Rollouts.Rollout(r.Context(), id)
 	if err != nil {
 		return reply{}, noRollout(id, err)
 	}
 	return s.showRollout(r, rollout)
 }
 
-func (s rolloutHandlers) steer(r *request, verb string, do func(Rollouts, context.Context, int64) (fleet.Rollout,
+func (s rolloutHandlers) steer(r *request, verb string, do func(RolloutRunner, context.Context, int64) (fleet.Rollout,
 	error)) (reply, error) {
 	id, err := r.number("rolloutID")
 	if err != nil {
 		return reply{}, err
 	}
-	if err := s.maySteer(r, id); err != nil {
+	if err := s.Rollouts.MaySteer(r.Context(), id); err != nil {
 		return reply{}, noRollout(id, err)
 	}
-	rollout, err := do(s.Rollouts, r.Context(), id)
+	rollout, err := do(s.Runner, r.Context(), id)
 	if err != nil {
 		return reply{}, noRollout(id, err)
 	}
@@ -127,8 +134,8 @@ func (s rolloutHandlers) putRolloutWaves(r *request) (reply, error) {
 	if err := missing(map[string]bool{"waves": body.Waves == nil}); err != nil {
 		return reply{}, err
 	}
-	return s.steer(r, "waves", func(rollouts Rollouts, ctx context.Context, id int64) (fleet.Rollout, error) {
-		return rollouts.SetWaves(ctx, id, *body.Waves)
+	return s.steer(r, "waves", func(runner RolloutRunner, ctx context.Context, id int64) (fleet.Rollout, error) {
+		return runner.SetWaves(ctx, id, *body.Waves)
 	})
 }
 
@@ -156,7 +163,7 @@ func (s rolloutHandlers) wireRolloutDetail(r *request, rollout fleet.Rollout) (a
 	if err != nil {
 		return api.RolloutDetail{}, err
 	}
-	difference, err := s.differenceSeen(r.Context(), rollout.Carries)
+	difference, err := s.Rollouts.Difference(r.Context(), rollout.Carries)
 	if err != nil {
 		return api.RolloutDetail{}, err
 	}

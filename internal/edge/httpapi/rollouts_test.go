@@ -94,9 +94,7 @@ func rolling(t *testing.T) (*world, *rollouts) {
 			{ID: 1, Status: fleet.RolloutSucceeded, Cause: "oldest", CreatedAt: at},
 		},
 	}
-	options := w.api.Options
-	options.Rollouts = f
-	w.api = newServer(options)
+	w.roll(f)
 	return w, f
 }
 

@@ -141,27 +141,9 @@ func (s *server) permit(r *http.Request, permission auth.Permission) (auth.Princ
 		return who, err
 	}
 	if !who.May(permission) {
-		return who, roleMissing(who, permission, "may not do that")
+		return who, who.Lacks(permission, "may not do that")
 	}
 	return who, nil
-}
-
-func roleMissing(who auth.Principal, permission auth.Permission, what string) error {
-	switch {
-	case who.Credential == auth.CredentialEnrollKey:
-		return &fleet.Error{Code: fleet.CodeForbidden, Message: "an enrol key registers devices and does nothing else",
-			Hint: "Use a token, or log in with `muster login`."}
-	case permission == auth.Enroll:
-		return &fleet.Error{Code: fleet.CodeForbidden, Message: "only an enrol key may do that",
-			Hint: "Register the device with PUT " + Prefix + "/devices/{deviceID}, or make an enrol key."}
-	}
-	hint := who.HowToGet() + string(permission.Needs())
-	if permission.Needs() != fleet.RoleAdmin { // there is none higher
-		hint += " or higher"
-	}
-	return &fleet.Error{
-		Code: fleet.CodeForbidden, Message: who.RoleInWords() + " " + what, Hint: hint + ".",
-	}
 }
 
 // unknown answers what no route takes: 405 when another method would do, else 404.

@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"muster/internal/edge/auth"
+	"muster/internal/engine/view"
 	"muster/internal/fleet"
 )
 
 // A caller may have a scope: the devices with certain tags. Three things keep it, and no handler has to:
-//   - the registry that handlers read has nothing that is outside (scopedRegistry);
+//   - the registry that handlers read has nothing that is outside (fleet.ScopedRegistry);
 //   - a route whose path names a device outside answers as if it were not registered (mayReach);
 //   - every route that such a caller's role reaches is in reaches; one that is not there is forbidden.
 //
@@ -86,20 +87,6 @@ func (s *server) mayReach(r *request, rt route) error {
 	return fleet.OutOfScope("that is for the whole fleet, and this token is for " + r.who.Scope.Devices() + " only")
 }
 
-// scopedRegistry gives every caller the part of the registry that is in their scope.
-type scopedRegistry struct {
-	whole Registry
-	parts *fleet.Views
-}
-
-func (v *scopedRegistry) Registry(ctx context.Context) (*fleet.Registry, error) {
-	registry, err := v.whole.Registry(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return v.parts.Of(ctx, registry), nil
-}
-
 // wholeRegistry is for what is computed of the whole fleet before a part of it is shown.
 func (s *base) wholeRegistry(ctx context.Context) (*fleet.Registry, error) {
 	return s.Registry.Registry(fleet.WithScope(ctx, fleet.Scope{}))
@@ -112,14 +99,7 @@ func asCaller(ctx context.Context, who auth.Principal) context.Context {
 
 // insideOf tells the devices that the caller may know of.
 func (s *base) insideOf(ctx context.Context) (func(fleet.DeviceID) bool, error) {
-	if fleet.ScopeIn(ctx).Whole() {
-		return func(fleet.DeviceID) bool { return true }, nil
-	}
-	registry, err := s.Registry.Registry(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return func(id fleet.DeviceID) bool { return registry.Devices[id] != nil }, nil
+	return view.InsideOf(ctx, s.Registry.Registry)
 }
 
 // tagsFor are the tags of a template, or of all that there is, as the caller sees them.

@@ -13,7 +13,6 @@ import (
 	"muster/internal/core/stconfig"
 	"muster/internal/edge/auth"
 	"muster/internal/engine/event"
-	"muster/internal/engine/notify"
 	"muster/internal/fleet"
 )
 
@@ -41,12 +40,9 @@ type roomy struct {
 // problemsOf are notifications about both devices.
 type problemsOf struct{}
 
-func (problemsOf) Problems() []notify.Problem {
-	return []notify.Problem{{Condition: notify.Condition{ProblemKey: notify.Key{Device: idA}}},
-		{Condition: notify.Condition{ProblemKey: notify.Key{Device: idB}, Label: hidden}}}
-}
-func (problemsOf) Receivers() []notify.Receiver {
-	return []notify.Receiver{{Name: hidden, Waiting: 7777}}
+func (problemsOf) Problems() []fleet.DeviceID { return []fleet.DeviceID{idA, idB} }
+func (problemsOf) Receivers() []fleet.Receiver {
+	return []fleet.Receiver{{Name: hidden, Waiting: 7777}}
 }
 
 func newRoomy(t *testing.T) *roomy {
@@ -65,13 +61,14 @@ func newRoomy(t *testing.T) *roomy {
 		return &fleet.Snapshot{Device: id, Connection: fleet.Online,
 			Folders: []fleet.FolderLabel{{Folder: "both", Label: folder}, {Folder: folder, Label: folder}}}
 	})
+	w.roll(w.rollouts)
+	w.hold(w.consents)
+	w.notified, w.visited = problemsOf{}, func() int { return 7777 }
 	w.with(func(o *Options) {
-		o.Pending, o.Rollouts, o.Consents = w.pendings, w.rollouts, w.consents
-		o.Notifications, o.Events, o.Trust = problemsOf{}, w.hub, &trusting{Store: w.store}
+		o.Pending, o.Events, o.Trust = w.pendings, w.hub, &trusting{Store: w.store}
 		o.EventLog = w.eventLog
 		o.Revisions, o.Secrets = &revisions{}, w.store
 		o.Metrics = http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(out, hidden) })
-		o.Visited = func() int { return 7777 }
 		o.Health = impaired{{Part: fleet.PartDescriptors, Reason: hidden, Next: hidden}}
 	})
 	w.device(idA, "mine")

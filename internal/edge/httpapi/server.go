@@ -46,6 +46,7 @@ type Options struct {
 	Templates
 	Web
 	Rollouts Rollouts
+	Runner   RolloutRunner // set where Rollouts is
 	EventLog EventLog
 	Events   Events // whose closing ends the streams: do that before the server is shut down
 }
@@ -88,9 +89,6 @@ type Templates struct {
 	WhatIf    WhatIf
 	Secrets   Secrets
 	Settings  Settings
-	// Ceiling is the mode that the server was started with: where it is stricter than what a user sets, the answer
-	// says so. Blank: on.
-	Ceiling fleet.Mode
 }
 
 // Web is how the server is reached, and what browsers see of it.
@@ -114,6 +112,8 @@ type Views struct {
 	States    States
 	History   History
 	Answers   Answers
+	Summaries Summaries
+	Stops     Stops
 }
 
 // People are those who use the API: what they have to prove who they are, and what asks to become a device.
@@ -128,15 +128,13 @@ type People struct {
 
 // Service is this process: what it is made of, and how it stands.
 type Service struct {
-	Build         fleet.Build // the program that runs
-	Health        Health
-	Visited       func() int // devices that are visited in turn instead of followed; nil: none
-	Notifications Notifications
-	Sealing       Sealing
-	Demo          Demo
-	Backups       Backups              // nil: none are made by themselves
-	Certificate   func() *fleet.Served // of this API; nil, or giving nil: it is plain HTTP
-	Metrics       http.Handler         // writes the numbers of /metrics
+	Build       fleet.Build // the program that runs
+	Health      Health
+	Sealing     Sealing
+	Demo        Demo
+	Backups     Backups              // nil: none are made by themselves
+	Certificate func() *fleet.Served // of this API; nil, or giving nil: it is plain HTTP
+	Metrics     http.Handler         // writes the numbers of /metrics
 }
 
 // server answers the REST API.
@@ -150,11 +148,7 @@ type server struct {
 	crossOrigin *http.CrossOriginProtection
 	patience    time.Duration // see writePatience
 	openAPI     func() reply  // encoded when it is asked for first
-	// Handlers whose parts other handlers use.
-	settings settingHandlers
-	rollouts rolloutHandlers
-	health   healthHandlers
-	events   *eventHandlers
+	events      *eventHandlers
 }
 
 // New is the handler of every path of the API; it starts nothing.
@@ -183,14 +177,13 @@ func newServer(options Options) *server {
 // allRoutes joins the routes of all nouns. The handlers of a noun have only what they call.
 func (s *server) allRoutes() []route {
 	b, o := s.base, s.Options
-	s.settings = settingHandlers{base: b, Settings: o.Settings, Ceiling: o.Ceiling}
-	s.rollouts = rolloutHandlers{base: b, Rollouts: o.Rollouts}
-	s.health = healthHandlers{Health: o.Health}
+	settings := settingHandlers{base: b, Settings: o.Settings, Stops: o.Stops}
+	rollouts := rolloutHandlers{base: b, Rollouts: o.Rollouts, Runner: o.Runner}
 	templates := templateHandlers{base: b, Checker: o.Checker, Evaluator: o.Evaluator, Versions: o.Versions,
 		evaluations: newTurns(maxEvaluations)}
 	planning := planningHandlers{templateHandlers: templates, WhatIf: o.WhatIf, Inventory: o.Inventory,
 		turns: newTurns(maxWhatIfs)}
-	s.events = &eventHandlers{rolloutHandlers: s.rollouts, Events: o.Events, EventLog: o.EventLog, States: o.States,
+	s.events = &eventHandlers{base: b, Rollouts: o.Rollouts, Events: o.Events, EventLog: o.EventLog, States: o.States,
 		Inventory: o.Inventory, streaming: streamTimes, streams: callerLimit{most: streamsPerToken}, permit: s.permit}
 	folders := folderHandlers{base: b, Folders: o.Folders, Shares: o.Shares, Mirror: o.Mirror}
 	return slices.Concat(
@@ -199,13 +192,13 @@ func (s *server) allRoutes() []route {
 		stateHandlers{base: b, States: o.States, Folders: o.Folders, Inventory: o.Inventory}.stateRoutes(),
 		diskHandlers{base: b, Disks: o.Disks}.diskRoutes(),
 		trustHandlers{base: b, Trust: o.Trust}.trustRoutes(),
-		s.planRoutes(),
+		planHandlers{base: b, Plans: o.Plans, States: o.States}.planRoutes(),
 		whyHandlers{base: b, Reasons: o.Reasons}.whyRoutes(),
-		s.consentRoutes(),
+		consentHandlers{base: b, Consents: o.Consents}.consentRoutes(),
 		planning.whatIfRoutes(), planning.differenceRoutes(), planning.changeRoutes(), planning.fleetRoutes(),
-		s.rollouts.rolloutRoutes(),
+		rollouts.rolloutRoutes(),
 		revisionHandlers{base: b, Revisions: o.Revisions}.revisionRoutes(),
-		s.settings.settingRoutes(), s.settings.rootRoutes(),
+		settings.settingRoutes(), settings.rootRoutes(),
 		varsHandlers{base: b}.varsRoutes(),
 		templates.templateRoutes(), templates.templateHistoryRoutes(), templates.evaluateRoutes(),
 		tagHandlers{base: b}.tagRoutes(),
@@ -227,12 +220,14 @@ func (s *server) allRoutes() []route {
 		pendingHandlers{base: b, Pending: o.Pending}.pendingRoutes(),
 		orderHandlers{base: b, OrderRunner: o.OrderRunner, OrderRecords: o.OrderRecords}.orderRoutes(),
 		inventoryHandlers{base: b, Inventory: o.Inventory}.inventoryRoutes(),
-		s.waitingRoutes(), s.overviewRoutes(),
+		waitingHandlers{base: b, Summaries: o.Summaries}.waitingRoutes(),
+		overviewHandlers{base: b, Summaries: o.Summaries, Stops: o.Stops, Backups: o.Backups, Certificate: o.Certificate}.
+			overviewRoutes(),
 		folders.rollupRoutes(),
 		historyHandlers{base: b, History: o.History}.historyRoutes(),
-		s.settings.stopRoutes(),
+		stopHandlers{base: b, Stops: o.Stops}.stopRoutes(),
 		metricHandlers{Metrics: o.Metrics}.metricRoutes(),
-		s.health.healthRoutes(),
+		healthHandlers{Health: o.Health}.healthRoutes(),
 		s.openAPIRoutes(),
 	)
 }

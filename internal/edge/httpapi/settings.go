@@ -35,14 +35,12 @@ type Settings interface {
 	// ProtectTag says whether only an admin puts a tag on a device or takes it off. It also takes a tag that nobody
 	// carries yet.
 	ProtectTag(ctx context.Context, tag fleet.Tag, protected bool) error
-	// DatedStop is a mode that keeps Muster from writing with who set it and when, as far as that is known.
-	DatedStop(ctx context.Context, stop fleet.ModeStop) fleet.ModeStop
 }
 
 type settingHandlers struct {
 	*base
 	Settings Settings
-	Ceiling  fleet.Mode
+	Stops    Stops
 }
 
 func (s settingHandlers) settingRoutes() []route {
@@ -113,14 +111,9 @@ func notKept(err error) (warning string, failed error) {
 	return fleet.Reason(err) + ". " + known.Hint, nil
 }
 
-// warned adds to a warning that a mode is not in force, because the server was started with a stricter one.
+// warned adds to a warning why a mode is not in force.
 func (s settingHandlers) warned(mode fleet.Mode, warning string) string {
-	if s.Ceiling == "" || fleet.Strictest(mode, s.Ceiling) == mode {
-		return warning
-	}
-	ceiling := "the server was started with --configurator=" + string(s.Ceiling) +
-		", which is stricter: start it without to have this mode in force"
-	return strings.TrimPrefix(warning+" "+ceiling, " ")
+	return strings.TrimSpace(warning + " " + s.Stops.Overruled(mode))
 }
 
 // switched is warned for a body that may say nothing about the mode.

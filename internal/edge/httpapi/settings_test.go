@@ -118,7 +118,7 @@ func TestAModeThatIsInForceIsASuccessWithAWarning(t *testing.T) {
 func TestAModeThatTheServerWasStartedAgainstIsWarnedOf(t *testing.T) {
 	w := newWorld(t)
 	w.device(idA, "one")
-	w.with(func(o *Options) { o.Ceiling = fleet.ModeObserve })
+	w.view.Mode = fleet.ModeObserve
 	if got := w.get(Prefix + "/configurator"); !strings.HasPrefix(got, `{"mode":"on","warning":"`) {
 		t.Errorf("got %s, want a warning that on is not in force", got)
 	}

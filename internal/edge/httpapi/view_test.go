@@ -18,6 +18,7 @@ func (w *world) lookAt(snapshot func(fleet.DeviceID) *fleet.Snapshot, change ...
 	w.marked = map[fleet.DeviceID]bool{}
 	o.Changed = w.takeMarks
 	v := view.New(o)
+	w.view = v
 	w.with(func(o *Options) { o.Inventory, o.Folders, o.Shares, o.Files, o.Answers = v, v, v, v, v })
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -19,133 +18,43 @@ const firstWaiting = 10
 
 var groupParam = textParam("group", "Only the group with this ID, with all its devices")
 
-func (s *server) waitingRoutes() []route {
+type waitingHandlers struct {
+	*base
+	Summaries Summaries
+}
+
+func (s waitingHandlers) waitingRoutes() []route {
 	return []route{{
 		method: http.MethodGet, path: Prefix + "/waiting", name: "listWaiting", permission: auth.Read,
 		summary: "Everything that waits for a person, grouped by cause, with the requests that solve it",
 		query:   []parameter{groupParam},
-		reply:   reflect.TypeFor[api.Waiting](), off: s.Inventory == nil, handle: s.listWaiting,
+		reply:   reflect.TypeFor[api.Waiting](), off: s.Summaries == nil, handle: s.listWaiting,
 	}}
 }
 
-func (s *server) listWaiting(r *request) (reply, error) {
+func (s waitingHandlers) listWaiting(r *request) (reply, error) {
 	only, err := groupParam.of(r)
 	if err != nil {
 		return reply{}, err
 	}
 	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
-		from, err := s.waitingSources(ctx)
+		waiting, err := s.Summaries.Waiting(ctx)
 		if err != nil {
 			return reply{}, err
 		}
-		waiting := view.WaitingOf(from)
 		const copies = 3
 		if err := s.take(ctx, copies*waiting.Size()); err != nil {
 			return reply{}, err
 		}
-		return show(wireWaiting(waiting, only, from.Registry))
+		return show(wireWaiting(waiting, only))
 	})
 }
 
-// waitingSources are what may wait for a person, as the caller may know it.
-func (s *server) waitingSources(ctx context.Context) (from view.WaitingSources, err error) {
-	if from.Registry, err = s.Registry.Registry(ctx); err != nil {
-		return from, err
-	}
-	attention, err := s.Inventory.Attention(ctx, from.Registry)
-	if err != nil {
-		return from, err
-	}
-	from.Rows = attention.Waiting
-	if s.Consents != nil {
-		if from.Held, err = s.groupsFor(ctx); err != nil {
-			return from, err
-		}
-	}
-	if s.Pending != nil {
-		from.Pending = s.Pending.Pending()
-	}
-	from.Impairments = s.health.impairmentsFor(ctx)
-	if s.Rollouts != nil {
-		from.Rollouts, err = s.waitingRollouts(ctx)
-		if fleet.CodeOf(err) == fleet.CodeUnavailable { // the rest is in memory, and wanted now more than ever
-			from.Impairments, err = append(slices.Clip(from.Impairments), unreadableRollouts(err)), nil
-		}
-		if err != nil {
-			return from, err
-		}
-	}
-	for _, stop := range s.stops(ctx, from.Registry, s.Ceiling) {
-		from.Stops = append(from.Stops, s.settings.dated(ctx, stop))
-	}
-	if s.Folders != nil {
-		from.Standing = func(id fleet.DeviceID, folder string) fleet.FolderStanding {
-			return s.Folders.Standing(ctx, id, folder)
-		}
-	}
-	if s.Trust != nil {
-		from.Shown = func(id fleet.DeviceID) fleet.Shown {
-			_, shown := s.Trust.Certificates(id)
-			return shown
-		}
-	}
-	if fleet.ScopeIn(ctx).Whole() {
-		err = s.addWholeSources(ctx, &from)
-	}
-	return from, err
-}
-
-// addWholeSources adds what only callers without a tag scope may know of.
-func (s *server) addWholeSources(ctx context.Context, from *view.WaitingSources) (err error) {
-	if s.Enrollments != nil {
-		from.Enrollments, err = s.Enrollments.Requests(ctx)
-		if err != nil && fleet.CodeOf(err) != fleet.CodeUnavailable { // an impairment says that the database is away
-			return err
-		}
-	}
-	if s.Notifications == nil {
-		return nil
-	}
-	for _, r := range s.Notifications.Receivers() {
-		if r.Trouble != "" {
-			from.Receivers = append(from.Receivers, view.WaitingReceiver{Name: r.Name, Messages: r.Waiting,
-				Trouble: r.Trouble, Since: r.Since})
-		}
-	}
-	return nil
-}
-
-// waitingRollouts are the rollouts that wait, with their members.
-func (s *server) waitingRollouts(ctx context.Context) (waiting []view.WaitingRollout, err error) {
-	all, err := s.rollouts.rolloutsFor(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, listed := range all {
-		if view.RolloutCause(listed) == "" {
-			continue
-		}
-		whole, err := s.Rollouts.Rollout(ctx, listed.ID)
-		if err != nil {
-			return nil, err
-		}
-		part, err := s.rollouts.rolloutSeen(ctx, whole)
-		if fleet.CodeOf(err) == fleet.CodeNotFound { // no member is in the scope any more
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		waiting = append(waiting, view.WaitingRollout{Rollout: part, Whole: len(part.Members) == len(whole.Members)})
-	}
-	return waiting, nil
-}
-
-func wireWaiting(waiting view.Waiting, only string, registry *fleet.Registry) api.Waiting {
+func wireWaiting(waiting view.Waiting, only string) api.Waiting {
 	out := api.Waiting{Groups: []api.WaitingGroup{}, Devices: waiting.Devices}
 	for _, g := range waiting.Groups {
 		if only == "" || g.ID == only {
-			out.Groups = append(out.Groups, wireWaitingGroup(g, only != "", registry))
+			out.Groups = append(out.Groups, wireWaitingGroup(g, only != "", waiting.Registry))
 		}
 	}
 	return out

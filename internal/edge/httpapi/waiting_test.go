@@ -97,7 +97,7 @@ func TestHeldChangesWaitWithTheRequestsThatAnswerThem(t *testing.T) {
 		{Digest: "never", Key: "gui.enabled", Changes: []fleet.HeldChange{{Device: idB, Digest: "b1", Key: "gui.enabled",
 			From: []byte("true"), To: []byte("false"), Reason: "no way"}}},
 	}}
-	w.with(func(o *Options) { o.Consents = asked })
+	w.hold(asked)
 	held := fleet.State{Connection: fleet.Online, Configuration: fleet.ConfigHeld, Reason: "waits"}
 	for _, id := range []fleet.DeviceID{idA, idB, idC} {
 		w.stand(id, string(id.Short()), held, fleet.Snapshot{})
@@ -228,8 +228,9 @@ func TestRolloutsStopsAndTroubleOfTheServiceWait(t *testing.T) {
 	w := newStocked(t)
 	_, f := rolling(t)
 	f.all[0].Approval = &fleet.Approval{Reason: "it is for 300 devices"}
+	w.notified = told{}
+	w.roll(f)
 	w.with(func(o *Options) {
-		o.Rollouts, o.Notifications = f, told{}
 		o.Health = impaired{{Part: fleet.PartBackup, Reason: "the disk is full", Next: "Make room."},
 			{Part: fleet.PartDatabase, Blocking: true, Reason: "it does not answer"}}
 	})

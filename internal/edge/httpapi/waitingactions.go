@@ -88,7 +88,7 @@ func answerTo(held fleet.HeldGroup, answer fleet.Answer, wholeRollout bool) api.
 		body.WholeRollout, body.Rollout = true, held.Rollout
 		command += fmt.Sprintf(" --rollout %d", held.Rollout)
 	}
-	needs := permissionFor(held)
+	needs := auth.ToConsent(held)
 	if answer == fleet.AnswerKeep {
 		needs, command = auth.Apply, command+" --keep"
 	}

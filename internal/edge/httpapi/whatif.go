@@ -198,7 +198,7 @@ func (s planningHandlers) warningsOf(ctx context.Context, edit fleet.Edit) []str
 func (s planningHandlers) readEdit(r *request, now *fleet.Registry, body api.WhatIf) (edit fleet.Edit, err error) {
 	templates, tags := or(body.Templates, api.WhatIfTemplates{}), or(body.Tags, api.WhatIfTags{})
 	if needed := auth.WriteTemplates; len(templates.New)+len(templates.Changed) > 0 && !r.who.May(needed) {
-		return edit, roleMissing(r.who, needed, "may not evaluate new templates")
+		return edit, r.who.Lacks(needed, "may not evaluate new templates")
 	}
 	for i, one := range templates.New {
 		made, err := s.newTemplate(r.Context(), one)
@@ -217,7 +217,7 @@ func (s planningHandlers) readEdit(r *request, now *fleet.Registry, body api.Wha
 	edit.Deleted = templates.Deleted
 	vars := or(body.Vars, api.WhatIfVars{})
 	if needed := auth.WriteTemplates; len(vars.Devices)+len(vars.Tags) > 0 && !r.who.May(needed) {
-		return edit, roleMissing(r.who, needed, "may not change vars")
+		return edit, r.who.Lacks(needed, "may not change vars")
 	}
 	if edit.Vars, err = varsEdits(vars); err != nil {
 		return edit, err

@@ -23,6 +23,7 @@ import (
 	"muster/internal/edge/auth"
 	"muster/internal/engine/change"
 	"muster/internal/engine/enrollment"
+	"muster/internal/engine/view"
 	"muster/internal/fleet"
 )
 
@@ -42,6 +43,12 @@ type world struct {
 	tokens map[fleet.Role]string
 	log    *bytes.Buffer
 	marked map[fleet.DeviceID]bool // devices that the view is to be told of
+	view   *view.View
+	parts  *fleet.Views
+	// What summaries are made of besides the options of the API; nil: not there.
+	notified notified
+	visited  func() int
+
 	people *auth.People
 	clock  *movedClock // of sessions
 
@@ -85,7 +92,7 @@ func newWorld(t *testing.T) *world {
 		}
 	})
 	w := &world{t: t, store: kept, fakes: &fakes{}, tokens: map[fleet.Role]string{}, log: &bytes.Buffer{},
-		clock: &movedClock{}}
+		clock: &movedClock{}, parts: &fleet.Views{}}
 	tokens := auth.NewTokens(kept)
 	for _, role := range []fleet.Role{fleet.RoleViewer, fleet.RoleOperator, fleet.RoleAuthor, fleet.RoleAdmin} {
 		secret, _, err := tokens.Create(t.Context(), fleet.Token{Name: string(role), Role: role})

@@ -176,7 +176,7 @@ func TestWhatIsDurableIsSentWhateverTheStoreSaid(t *testing.T) {
 		n, _ := start(t, Options{Source: s, Store: d, Senders: []Sender{r}})
 		s.begin(Key{Device: deviceID("a"), Kind: fleet.WaitUnreachable})
 		pass(30 * time.Minute)
-		if got := n.Receivers()[0]; len(r.messages()) != 1 || got != (Receiver{Name: "r"}) {
+		if got := n.Receivers()[0]; len(r.messages()) != 1 || got != (fleet.Receiver{Name: "r"}) {
 			t.Errorf("got %v, afterwards %+v", summary(r.messages()), got)
 		}
 	})
@@ -214,7 +214,7 @@ func TestAStoreThatFailsMakesNoMessageTwice(t *testing.T) {
 			pass(2 * time.Hour)
 			checkDelivery(t, d.announced(), r.messages(), 10)
 			checkPairs(t, d.announced())
-			if got := n.Receivers()[0]; got != (Receiver{Name: "r"}) {
+			if got := n.Receivers()[0]; got != (fleet.Receiver{Name: "r"}) {
 				t.Errorf("afterwards: %+v", got)
 			}
 			for _, wrong := range r.wrong {

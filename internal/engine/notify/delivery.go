@@ -89,10 +89,10 @@ func (d *delivery) rouse() {
 	}
 }
 
-func (d *delivery) standing() Receiver {
+func (d *delivery) standing() fleet.Receiver {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return Receiver{Name: d.name, Waiting: d.waiting, Trouble: d.trouble, Since: d.since}
+	return fleet.Receiver{Name: d.name, Waiting: d.waiting, Trouble: d.trouble, Since: d.since}
 }
 
 // run sends messages until ctx ends, and then waits for the senders.

@@ -129,17 +129,9 @@ func (n *Notifier) Problems() []Problem {
 	return open
 }
 
-// Receiver is the state of the delivery to one receiver.
-type Receiver struct {
-	Name    string
-	Waiting int       // waiting messages; exact after every report, approximate in between
-	Trouble string    // why the last attempt failed; "" when it succeeded
-	Since   time.Time // since when attempts have failed
-}
-
 // Receivers returns the state of every receiver, in the order of the senders.
-func (n *Notifier) Receivers() []Receiver {
-	all := make([]Receiver, len(n.deliveries))
+func (n *Notifier) Receivers() []fleet.Receiver {
+	all := make([]fleet.Receiver, len(n.deliveries))
 	for i, d := range n.deliveries {
 		all[i] = d.standing()
 	}

@@ -84,7 +84,7 @@ func TestAProblemThatStaysIsToldOnceAndItsEndToo(t *testing.T) {
 		if first != want {
 			t.Errorf("got %+v, want %+v", first, want)
 		}
-		if len(n.Problems()) != 0 || n.Receivers()[0] != (Receiver{Name: "r"}) {
+		if len(n.Problems()) != 0 || n.Receivers()[0] != (fleet.Receiver{Name: "r"}) {
 			t.Errorf("afterwards: %v, %+v", n.Problems(), n.Receivers())
 		}
 	})
@@ -200,7 +200,7 @@ func TestEveryReceiverGetsAllAndOneThatIsDownHoldsUpNoOther(t *testing.T) {
 		expect(t, up.messages(), want...)
 		expect(t, down.messages())
 		got := n.Receivers()
-		if got[0] != (Receiver{Name: "up"}) || got[1].Waiting != 2 ||
+		if got[0] != (fleet.Receiver{Name: "up"}) || got[1].Waiting != 2 ||
 			got[1].Trouble != "the receiver cannot be told: connection refused" || got[1].Since.IsZero() {
 			t.Errorf("receivers: %+v", got)
 		}
@@ -210,7 +210,7 @@ func TestEveryReceiverGetsAllAndOneThatIsDownHoldsUpNoOther(t *testing.T) {
 		down.set(nil)
 		pass(10 * time.Minute)
 		expect(t, down.messages(), want...)
-		if got := n.Receivers()[1]; got != (Receiver{Name: "down"}) {
+		if got := n.Receivers()[1]; got != (fleet.Receiver{Name: "down"}) {
 			t.Errorf("afterwards: %+v", got)
 		}
 	})
@@ -292,7 +292,7 @@ func TestManyProblemsAtOnceArriveInOrderOfDevice(t *testing.T) {
 		}
 		pass(time.Hour)
 		checkDelivery(t, d.announced(), r.messages(), 2*devices)
-		if got := n.Receivers()[0]; got != (Receiver{Name: "r"}) || len(r.messages()) != 2*devices {
+		if got := n.Receivers()[0]; got != (fleet.Receiver{Name: "r"}) || len(r.messages()) != 2*devices {
 			t.Errorf("%+v after %d messages", got, len(r.messages()))
 		}
 	})

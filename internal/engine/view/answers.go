@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"sync"
 
 	"muster/internal/fleet"
@@ -39,6 +40,19 @@ func (v *View) Answer(from Source, key string, build func() (answer any, bytes i
 	}
 	kept.put(from.State, key, answer, bytes)
 	return answer, nil
+}
+
+// ofRegistry gives what is made of a registry alone. It is made once for all callers who see the whole fleet.
+func ofRegistry[T any](ctx context.Context, v *View, registry *fleet.Registry, key string, build func() T) T {
+	if !fleet.ScopeIn(ctx).Whole() {
+		return build()
+	}
+	const bytes = 1 << 20 // more than 10,000 stops take
+	made, err := v.Answer(OfRegistry(registry), key, func() (any, int64, error) { return build(), bytes, nil })
+	if err != nil {
+		return build()
+	}
+	return made.(T) //nolint:forcetypeassert // it was built above
 }
 
 // answers keeps what was made of one state of a source, for as long as readers ask about that state.

@@ -1,10 +1,90 @@
 package view
 
 import (
+	"context"
 	"slices"
 
 	"muster/internal/fleet"
 )
+
+// maxGiven is how many given consents are read for a caller with a tag scope.
+const maxGiven = 100_000
+
+// ConsentSource keeps questions about equal held changes of the whole fleet, and their answers.
+type ConsentSource interface {
+	// HeldGroups returns the held changes that wait now, ordered by key. Equal changes of one rollout are one group.
+	HeldGroups(ctx context.Context) ([]fleet.HeldGroup, error)
+	// AnswerGroup records an answer for what was shown and still waits. Without any such change it returns conflict.
+	AnswerGroup(ctx context.Context, answer fleet.GroupAnswer) (fleet.GroupAnswered, error)
+	// GivenConsents returns the newest answers, at most `most`.
+	GivenConsents(ctx context.Context, most int) ([]fleet.GivenConsent, error)
+}
+
+// Consents are the held changes and the answers to them as each caller may know them.
+type Consents struct {
+	Source   ConsentSource
+	Registry func(context.Context) (*fleet.Registry, error) // the part in the caller's scope
+}
+
+// Held are the held changes that wait now.
+func (s Consents) Held(ctx context.Context) ([]fleet.HeldGroup, error) {
+	groups, err := s.Source.HeldGroups(ctx)
+	if err != nil || fleet.ScopeIn(ctx).Whole() {
+		return groups, err
+	}
+	inside, err := InsideOf(ctx, s.Registry)
+	if err != nil {
+		return nil, err
+	}
+	return PartOfHeld(groups, inside), nil
+}
+
+// Asked is the group that an answer is for, and the part of the answer that the caller may give. It is not_found where
+// no such group waits now. The digest covers key, class and values: what Answer answers is the group that is returned
+// here, or none.
+func (s Consents) Asked(ctx context.Context, answer fleet.GroupAnswer) (fleet.GroupAnswer, fleet.HeldGroup, error) {
+	inside, err := InsideOf(ctx, s.Registry)
+	if err != nil {
+		return answer, fleet.HeldGroup{}, err
+	}
+	if answer, err = PartOfAnswer(answer, fleet.ScopeIn(ctx).Whole(), inside); err != nil {
+		return answer, fleet.HeldGroup{}, err
+	}
+	groups, err := s.Held(ctx)
+	if err != nil {
+		return answer, fleet.HeldGroup{}, err
+	}
+	i := slices.IndexFunc(groups, func(g fleet.HeldGroup) bool { return g.Digest == answer.Digest })
+	if i < 0 {
+		return answer, fleet.HeldGroup{}, fleet.NotFoundf("no device has a held change with this digest now")
+	}
+	return answer, groups[i], nil
+}
+
+// Answer records an answer that Asked returned.
+func (s Consents) Answer(ctx context.Context, answer fleet.GroupAnswer) (fleet.GroupAnswered, error) {
+	inside, err := InsideOf(ctx, s.Registry)
+	if err != nil {
+		return fleet.GroupAnswered{}, err
+	}
+	done, err := s.Source.AnswerGroup(ctx, answer)
+	done.Waiting = PartOfHeldChanges(done.Waiting, inside)
+	return done, err
+}
+
+// Given are the newest answers, at most `most`.
+func (s Consents) Given(ctx context.Context, most int) ([]fleet.GivenConsent, error) {
+	if fleet.ScopeIn(ctx).Whole() {
+		return s.Source.GivenConsents(ctx, most)
+	}
+	inside, err := InsideOf(ctx, s.Registry)
+	if err != nil {
+		return nil, err
+	}
+	given, err := s.Source.GivenConsents(ctx, maxGiven)
+	given = slices.DeleteFunc(given, func(c fleet.GivenConsent) bool { return !inside(c.Device) })
+	return given[:min(most, len(given))], err
+}
 
 // PartOfHeld are groups of held changes as a caller with a tag scope sees them: without the devices outside.
 func PartOfHeld(groups []fleet.HeldGroup, inside func(fleet.DeviceID) bool) []fleet.HeldGroup {

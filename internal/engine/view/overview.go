@@ -13,12 +13,15 @@ type OverviewSources struct {
 	Pending   []fleet.Pending
 	Problems  []fleet.DeviceID          // one for each problem; "": it is about no device
 	Inside    func(fleet.DeviceID) bool // tells the devices that the caller may know of
+	// Impairments are what does not work as it should.
+	Impairments []fleet.Impairment
 }
 
 // Overview is a part of the fleet in numbers.
 type Overview struct {
 	fleet.Counts
-	Mode           fleet.Mode // the strictest of server and fleet
+	Registry       *fleet.Registry // The overview is made of it.
+	Mode           fleet.Mode      // the strictest of server and fleet
 	Stops          []Stop
 	Rollouts       []fleet.Rollout // not over
 	PendingDevices int             // devices ask to be let in
@@ -28,6 +31,10 @@ type Overview struct {
 	Troubled       int            // devices that have any
 	Versions       map[string]int // devices by version of their daemon, where that is known
 	Differing      int            // devices whose plans have something to do
+	Tags           int
+	Impairments    []fleet.Impairment
+	Receivers      []fleet.Receiver // Empty for a caller with a tag scope.
+	Visited        int              // Devices that are visited in turn; 0 for a caller with a tag scope.
 }
 
 // differing are the states of devices whose plans have something to do.
@@ -37,7 +44,8 @@ var differing = []fleet.Configuration{
 
 // OverviewOf sums up what the caller may know.
 func OverviewOf(from OverviewSources) Overview {
-	out := Overview{Counts: from.Counts, Mode: fleet.Strictest(from.Registry.Mode.OrOn(), from.Mode.OrOn()),
+	out := Overview{Counts: from.Counts, Registry: from.Registry, Impairments: from.Impairments,
+		Mode:  fleet.Strictest(from.Registry.Mode.OrOn(), from.Mode.OrOn()),
 		Stops: from.Stops, Troubles: from.Attention.Troubles, Troubled: from.Attention.Troubled,
 		Versions: from.Attention.Versions}
 	for _, rollout := range from.Rollouts {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"slices"
 
 	"muster/internal/fleet"
@@ -49,6 +50,35 @@ func Stops(registry *fleet.Registry, server fleet.Mode) []Stop {
 		}
 	}
 	return stops
+}
+
+// Stops are those of a registry and of this server.
+func (v *View) Stops(ctx context.Context, registry *fleet.Registry) []Stop {
+	return ofRegistry(ctx, v, registry, "stops", func() []Stop { return Stops(registry, v.Mode) })
+}
+
+// Stops are what keeps Muster from writing to the devices of the caller's scope.
+func (s *Summaries) Stops(ctx context.Context, registry *fleet.Registry) []Stop {
+	return s.View.Stops(ctx, registry)
+}
+
+// Dated is a stop with who set it and when. The stop of the server has neither.
+func (s *Summaries) Dated(ctx context.Context, stop Stop) Stop {
+	if stop.Kind != StopOfServer {
+		stop.ModeStop = s.DatedStop(ctx, stop.ModeStop)
+	}
+	return stop
+}
+
+// Overruled says why a mode that somebody sets is not in force: the server was started with a stricter one. "": it is in
+// force.
+func (s *Summaries) Overruled(mode fleet.Mode) string {
+	server := s.View.Mode
+	if server == "" || fleet.Strictest(mode, server) == mode {
+		return ""
+	}
+	return "the server was started with --configurator=" + string(server) +
+		", which is stricter: start it without to have this mode in force"
 }
 
 // Concerns tells whether the stop keeps Muster from writing to a device; nil is a device that is gone.

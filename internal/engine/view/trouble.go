@@ -20,6 +20,8 @@ type Trouble struct {
 	// First is where it stands longest, with its folder; "" where it is one of devices as a whole.
 	First       *fleet.Registered
 	FirstFolder string
+	Reason      string // Why it stands there. Set in an Overview of Summaries only, as Next is.
+	Next        string // What a person can do.
 }
 
 // Attention is what a person who looks at a part of the fleet sees first. Readers do not change it.

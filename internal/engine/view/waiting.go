@@ -22,7 +22,7 @@ type WaitingSources struct {
 	Rollouts    []WaitingRollout
 	Stops       []Stop
 	Impairments []fleet.Impairment
-	Receivers   []WaitingReceiver
+	Receivers   []fleet.Receiver // those that could not be reached
 	// Standing says how a folder stands on a device; nil: only the state is known.
 	Standing func(id fleet.DeviceID, folder string) fleet.FolderStanding
 	// Shown gives the certificate that a device showed last; nil: that is not known of any device.
@@ -35,18 +35,11 @@ type WaitingRollout struct {
 	Whole bool // the caller sees all members
 }
 
-// WaitingReceiver is a receiver of notifications that could not be reached.
-type WaitingReceiver struct {
-	Name     string
-	Messages int // so many wait for it
-	Trouble  string
-	Since    time.Time
-}
-
 // Waiting is everything that waits for a person.
 type Waiting struct {
-	Groups  []*WaitingGroup // the most severe first, of equal ones those with most devices
-	Devices int             // registered ones that wait, each counted once
+	Groups   []*WaitingGroup // the most severe first, of equal ones those with most devices
+	Devices  int             // registered ones that wait, each counted once
+	Registry *fleet.Registry // The groups are made of it.
 }
 
 // WaitingGroup is what waits for one cause and is solved together.
@@ -415,6 +408,6 @@ func (l *waitingList) addReceivers() {
 	for _, r := range l.Receivers {
 		g, _ := l.group(fleet.WaitReceiver, r.Name)
 		g.Subject, g.Since = r.Name, r.Since
-		g.Reason = fmt.Sprintf("%d messages wait: %s", r.Messages, r.Trouble)
+		g.Reason = fmt.Sprintf("%d messages wait: %s", r.Waiting, r.Trouble)
 	}
 }

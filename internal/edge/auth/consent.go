@@ -1,0 +1,41 @@
+package auth
+
+import (
+	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+)
+
+// ToConsent is the permission that a consent to the changes of a group needs: an operator may consent to removals of
+// folders and devices, an administrator to every held change.
+func ToConsent(g fleet.HeldGroup) Permission {
+	if g.Removes {
+		return Apply
+	}
+	return Consent
+}
+
+// MayConsent checks that the caller may consent to the held changes at some keys. It tells nothing of a key at which no
+// change is held: the engine refuses such a consent.
+func (p Principal) MayConsent(changes []plan.Change, keys []string) error {
+	if p.May(Consent) {
+		return nil
+	}
+	for _, key := range keys {
+		parsed, err := stconfig.ParseKey(key)
+		if err != nil {
+			return err
+		}
+		for _, change := range changes {
+			if change.Key.Equal(parsed) && change.Class == plan.Held && !change.TakesAway() {
+				return &fleet.Error{
+					Code:    fleet.CodeForbidden,
+					Message: p.roleInWords() + " may not consent to " + change.Key.String() + ": " + change.Reason,
+					Hint: p.howToGet() + string(Consent.Needs()) +
+						". An operator may consent to the removal of folders and devices only.",
+				}
+			}
+		}
+	}
+	return nil
+}

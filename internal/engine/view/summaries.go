@@ -1,0 +1,229 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"muster/internal/fleet"
+)
+
+// SummaryOptions say where Summaries read. What is nil this server does not have.
+type SummaryOptions struct {
+	Registry    func(context.Context) (*fleet.Registry, error) // The part in the caller's scope.
+	View        *View
+	Rollouts    *Rollouts
+	Held        func(context.Context) ([]fleet.HeldGroup, error) // What the caller may see.
+	Pending     func() []fleet.Pending
+	Enrollments func(context.Context) ([]fleet.EnrollmentRequest, error)
+	// Shown gives the certificate that a device showed last.
+	Shown func(fleet.DeviceID) fleet.Shown
+	// DatedStop adds to a mode who set it and when, as far as that is known.
+	DatedStop   func(context.Context, fleet.ModeStop) fleet.ModeStop
+	Impairments func() []fleet.Impairment
+	Problems    func() []fleet.DeviceID // One for each problem that is told of; "": it is about no device.
+	Receivers   func() []fleet.Receiver
+	Visited     func() int // devices that are visited in turn instead of followed
+}
+
+// Summaries sum up the whole for one caller at a time: the overview, what waits for a person, what keeps Muster from
+// writing. What a caller with a tag scope may not know of is left out.
+type Summaries struct{ SummaryOptions }
+
+// NewSummaries gives the summaries of what the options name.
+func NewSummaries(o SummaryOptions) *Summaries { return &Summaries{o} }
+
+// Overview sums up the devices that picks takes, and what the caller may know of the service. A nil picks takes all.
+func (s *Summaries) Overview(ctx context.Context, picks func(*fleet.Registered) bool) (Overview, error) {
+	from, err := s.overviewSources(ctx, picks)
+	if err != nil {
+		return Overview{}, err
+	}
+	out := OverviewOf(from)
+	out.Troubles = slices.Clone(out.Troubles) // all readers have the same
+	for i := range out.Troubles {
+		s.explain(ctx, &out.Troubles[i])
+	}
+	out.Tags = ofRegistry(ctx, s.View, from.Registry, "number of tags", func() int { return len(from.Registry.Tags()) })
+	if fleet.ScopeIn(ctx).Whole() {
+		s.addService(&out)
+	}
+	return out, nil
+}
+
+func (s *Summaries) overviewSources(ctx context.Context, picks func(*fleet.Registered) bool) (from OverviewSources,
+	err error) {
+	from.Mode = s.View.Mode
+	if from.Registry, err = s.Registry(ctx); err != nil {
+		return from, err
+	}
+	from.Inside = inside(ctx, from.Registry)
+	if picks == nil {
+		if from.Counts, err = s.View.Counts(ctx, from.Registry); err != nil {
+			return from, err
+		}
+		from.Attention, err = s.View.Attention(ctx, from.Registry)
+	} else {
+		from.Inside = func(id fleet.DeviceID) bool {
+			device := from.Registry.Devices[id]
+			return device != nil && picks(device)
+		}
+		from.Counts, from.Attention, err = s.View.Among(ctx, from.Registry, picks)
+	}
+	if err != nil {
+		return from, err
+	}
+	from.Stops = s.View.Stops(ctx, from.Registry)
+	if s.Rollouts != nil {
+		from.Rollouts, err = s.Rollouts.Rollouts(ctx)
+		if fleet.CodeOf(err) == fleet.CodeUnavailable { // What else is known is in memory, and wanted now more than ever.
+			unread := unreadableRollouts(err)
+			unread.Blocking = false // the server is ready without rollouts
+			from.Impairments, err = append(from.Impairments, unread), nil
+		}
+		if err != nil {
+			return from, err
+		}
+	}
+	if s.Pending != nil {
+		from.Pending = s.Pending()
+	}
+	if s.Problems != nil {
+		from.Problems = s.Problems()
+	}
+	from.Impairments = append(from.Impairments, s.impairments(ctx)...)
+	return from, nil
+}
+
+// explain says of a kind of trouble why it is there, and what a person can do, where it stands longest.
+func (s *Summaries) explain(ctx context.Context, t *Trouble) {
+	text := fleet.WaitTexts[t.Cause]
+	t.Reason, t.Next = text.Reason, text.Next
+	if t.First != nil && t.FirstFolder != "" {
+		reason, next := s.View.Standing(ctx, t.First.ID, t.FirstFolder).Text(t.Cause)
+		t.Reason, t.Next = cmp.Or(reason, t.Reason), cmp.Or(next, t.Next)
+	}
+}
+
+// addService adds what is about the whole fleet and about this process.
+func (s *Summaries) addService(out *Overview) {
+	if s.Visited != nil {
+		out.Visited = s.Visited()
+	}
+	if s.Receivers != nil {
+		out.Receivers = s.Receivers()
+	}
+}
+
+// Waiting groups what waits for a person, as the caller may know it.
+func (s *Summaries) Waiting(ctx context.Context) (Waiting, error) {
+	from, err := s.waitingSources(ctx)
+	if err != nil {
+		return Waiting{}, err
+	}
+	out := WaitingOf(from)
+	out.Registry = from.Registry
+	return out, nil
+}
+
+func (s *Summaries) waitingSources(ctx context.Context) (from WaitingSources, err error) {
+	if from.Registry, err = s.Registry(ctx); err != nil {
+		return from, err
+	}
+	attention, err := s.View.Attention(ctx, from.Registry)
+	if err != nil {
+		return from, err
+	}
+	from.Rows, from.Shown = attention.Waiting, s.Shown
+	from.Standing = func(id fleet.DeviceID, folder string) fleet.FolderStanding {
+		return s.View.Standing(ctx, id, folder)
+	}
+	if s.Held != nil {
+		if from.Held, err = s.Held(ctx); err != nil {
+			return from, err
+		}
+	}
+	if s.Pending != nil {
+		from.Pending = s.Pending()
+	}
+	from.Impairments = s.impairments(ctx)
+	if s.Rollouts != nil {
+		from.Rollouts, err = s.Rollouts.waiting(ctx)
+		if fleet.CodeOf(err) == fleet.CodeUnavailable { // the rest is in memory, and wanted now more than ever
+			from.Impairments, err = append(slices.Clip(from.Impairments), unreadableRollouts(err)), nil
+		}
+		if err != nil {
+			return from, err
+		}
+	}
+	for _, stop := range s.View.Stops(ctx, from.Registry) {
+		from.Stops = append(from.Stops, s.Dated(ctx, stop))
+	}
+	if fleet.ScopeIn(ctx).Whole() {
+		err = s.addWholeSources(ctx, &from)
+	}
+	return from, err
+}
+
+// addWholeSources adds what only callers without a tag scope may know of.
+func (s *Summaries) addWholeSources(ctx context.Context, from *WaitingSources) (err error) {
+	if s.Enrollments != nil {
+		from.Enrollments, err = s.Enrollments(ctx)
+		if err != nil && fleet.CodeOf(err) != fleet.CodeUnavailable { // an impairment says that the database is away
+			return err
+		}
+	}
+	if s.Receivers != nil {
+		from.Receivers = slices.DeleteFunc(slices.Clone(s.Receivers()),
+			func(r fleet.Receiver) bool { return r.Trouble == "" })
+	}
+	return nil
+}
+
+// impairments are the parts of the service that do not work as they should. Their texts may count devices of the whole
+// fleet: a caller with a tag scope gets none.
+func (s *Summaries) impairments(ctx context.Context) []fleet.Impairment {
+	if s.Impairments == nil {
+		return nil
+	}
+	all := s.Impairments()
+	if fleet.ScopeIn(ctx).Whole() {
+		return all
+	}
+	hidden := make([]fleet.Impairment, len(all))
+	for i, one := range all {
+		hidden[i] = fleet.Impairment{Part: one.Part, Blocking: one.Blocking, Reason: "it does not work as it should",
+			Next: "Tell those who run this server."}
+	}
+	return hidden
+}
+
+// unreadableRollouts is why rollouts cannot be read.
+func unreadableRollouts(err error) fleet.Impairment {
+	out := fleet.Impairment{Part: "rollouts", Blocking: true, Reason: "they cannot be read: " + fleet.Reason(err)}
+	if known := (*fleet.Error)(nil); errors.As(err, &known) {
+		out.Next = known.Hint
+	}
+	return out
+}
+
+// InsideOf tells the devices that the caller may know of. registry gives the part in the caller's scope.
+func InsideOf(ctx context.Context, registry func(context.Context) (*fleet.Registry, error)) (
+	func(fleet.DeviceID) bool, error) {
+	if fleet.ScopeIn(ctx).Whole() {
+		return inside(ctx, nil), nil
+	}
+	part, err := registry(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return inside(ctx, part), nil
+}
+
+func inside(ctx context.Context, registry *fleet.Registry) func(fleet.DeviceID) bool {
+	if fleet.ScopeIn(ctx).Whole() {
+		return func(fleet.DeviceID) bool { return true }
+	}
+	return func(id fleet.DeviceID) bool { return registry.Devices[id] != nil }
+}

@@ -73,7 +73,7 @@ func (g *siege) do(o siegeOrder) (siegeOutcome, error) {
 }
 
 func (g *siege) makeDevices() (made siegeOutcome, err error) {
-	for range siegeDeeds(nil) {
+	for range siegeBehaviours(nil) {
 		one, err := rogue.NewIdentity()
 		if err != nil {
 			return made, err
@@ -83,19 +83,19 @@ func (g *siege) makeDevices() (made siegeOutcome, err error) {
 	return made, nil
 }
 
-func siegeDeeds(end <-chan struct{}) []rogue.Deed {
-	return append(rogue.Deeds(), rogue.SlowDeeds(end)...)
+func siegeBehaviours(end <-chan struct{}) []rogue.Behaviour {
+	return append(rogue.Behaviours(), rogue.SlowBehaviours(end)...)
 }
 
-// begin has each device do its deed again and again, beside a crowd of clients that prove no device.
+// begin has each device do its behaviour again and again, beside a crowd of clients that prove no device.
 func (g *siege) begin(at string) {
 	var ctx context.Context
 	ctx, g.end = context.WithCancel(context.Background())
-	g.all.Go(func() { g.made += rogue.Crowd(ctx, at, siegeCrowd) })
-	for i, deed := range siegeDeeds(ctx.Done()) {
+	g.all.Go(func() { g.made += rogue.OpenUnidentified(ctx, at, siegeCrowd) })
+	for i, behaviour := range siegeBehaviours(ctx.Done()) {
 		g.all.Go(func() {
 			for ctx.Err() == nil {
-				_ = g.devices[i].Run(ctx, at, deed)
+				_ = g.devices[i].Run(ctx, at, behaviour)
 				pause(ctx, siegePause)
 			}
 		})

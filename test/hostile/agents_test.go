@@ -89,7 +89,8 @@ func TestHostileAgents(t *testing.T) {
 	}
 }
 
-// rounds has the agents do all their deeds once, or as a soak four times. It gives what the server held after each.
+// rounds has the agents do all their behaviours once, or as a soak four times. It gives what the server held after
+// each.
 func (b *besieged) rounds(ctx context.Context) (held []server.Memory) {
 	count := 1
 	if soak {
@@ -97,7 +98,7 @@ func (b *besieged) rounds(ctx context.Context) (held []server.Memory) {
 	}
 	for range count {
 		crowd := b.crowd(ctx)
-		b.deeds(ctx)
+		b.behaviours(ctx)
 		crowd()
 		held = append(held, b.Memory())
 	}
@@ -128,7 +129,7 @@ func (b *besieged) crowd(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	made := make(chan int64, 1)
 	began := time.Now()
-	go func() { made <- rogue.Crowd(ctx, b.agents, 1000) }()
+	go func() { made <- rogue.OpenUnidentified(ctx, b.agents, 1000) }()
 	return func() {
 		b.t.Helper()
 		cancel()
@@ -136,32 +137,32 @@ func (b *besieged) crowd(ctx context.Context) (stop func()) {
 	}
 }
 
-// deeds has an agent do each, once, and waits for what the state of its device says.
-func (b *besieged) deeds(ctx context.Context) {
-	deeds := rogue.Deeds()
+// behaviours has an agent do each, once, and waits for what the state of its device says.
+func (b *besieged) behaviours(ctx context.Context) {
+	behaviours := rogue.Behaviours()
 	if soak {
-		deeds = append(deeds, rogue.SlowDeeds(b.end)...)
+		behaviours = append(behaviours, rogue.SlowBehaviours(b.end)...)
 	}
-	devices := make([]rogue.Identity, len(deeds))
-	for i, deed := range deeds {
+	devices := make([]rogue.Identity, len(behaviours))
+	for i, behaviour := range behaviours {
 		var err error
 		if devices[i], err = rogue.NewIdentity(); err != nil {
 			b.t.Fatal(err)
 		}
 		b.Register(devices[i].ID, "key", "", 8384)
-		b.all.Go(func() { _ = devices[i].Run(ctx, b.agents, deed) })
+		b.all.Go(func() { _ = devices[i].Run(ctx, b.agents, behaviour) })
 	}
-	for i, deed := range deeds {
-		b.t.Run(deed.Name, func(t *testing.T) {
+	for i, behaviour := range behaviours {
+		b.t.Run(behaviour.Name, func(t *testing.T) {
 			var state api.DeviceState
 			wait.Until(t, func() string {
 				var err error
 				state, err = b.Client.DeviceState(t.Context(), string(devices[i].ID))
 				if err == nil && state.Connection == string(fleet.Unreachable) && state.Next != "" &&
-					strings.Contains(state.Reason, deed.Reason) {
+					strings.Contains(state.Reason, behaviour.Reason) {
 					return ""
 				}
-				return fmt.Sprintf("want %q, got %s: %s, %v", deed.Reason, state.Connection, state.Reason, err)
+				return fmt.Sprintf("want %q, got %s: %s, %v", behaviour.Reason, state.Connection, state.Reason, err)
 			})
 			t.Log(state.Reason)
 		})

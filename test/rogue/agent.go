@@ -55,17 +55,17 @@ const dialPause = 500 * time.Millisecond
 // agent speaks HTTP/2 frame by frame.
 type agent struct {
 	*http2.Framer
-	conn net.Conn
-	deed Deed
+	conn      net.Conn
+	behaviour Behaviour
 
 	mu      sync.Mutex // guards what is written, and encoder
 	text    bytes.Buffer
 	encoder *hpack.Encoder
 }
 
-// Run connects with a hello that is fine, as often as it takes, does the deed with each request for the daemon, and
-// gives back when the connection has ended.
-func (i Identity) Run(ctx context.Context, server string, deed Deed) error {
+// Run connects with a correct hello, and tries until it is connected. It answers each request for the daemon as the
+// behaviour says, and returns when the connection has ended.
+func (i Identity) Run(ctx context.Context, server string, behaviour Behaviour) error {
 	conn, err := i.dial(ctx, server)
 	for ; err != nil; conn, err = i.dial(ctx, server) {
 		select {
@@ -79,7 +79,7 @@ func (i Identity) Run(ctx context.Context, server string, deed Deed) error {
 	if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
 		return err
 	}
-	a := &agent{Framer: http2.NewFramer(conn, conn), conn: conn, deed: deed}
+	a := &agent{Framer: http2.NewFramer(conn, conn), conn: conn, behaviour: behaviour}
 	a.encoder = hpack.NewEncoder(&a.text)
 	a.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	a.AllowIllegalWrites = true
@@ -90,8 +90,8 @@ func (i Identity) Run(ctx context.Context, server string, deed Deed) error {
 }
 
 func (a *agent) serve() error {
-	var deeds sync.WaitGroup
-	defer deeds.Wait()
+	var behaviours sync.WaitGroup
+	defer behaviours.Wait()
 	defer a.conn.Close()
 	for {
 		frame, err := a.ReadFrame()
@@ -113,13 +113,13 @@ func (a *agent) serve() error {
 				a.answer(f.StreamID, `{"name":"rogue","apiPort":8384}`)
 			case path == tunnel.StatusPath:
 				a.answer(f.StreamID, "")
-			case a.deed.reads == nothing:
-				<-a.deed.end
+			case a.behaviour.reads == nothing:
+				<-a.behaviour.end
 				return nil
-			case a.deed.reads == slowly:
+			case a.behaviour.reads == slowly:
 				return a.drip()
 			default:
-				deeds.Go(func() { a.deed.do(a, f.StreamID) })
+				behaviours.Go(func() { a.behaviour.do(a, f.StreamID) })
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func (a *agent) drip() error {
 			if _, err := a.conn.Read(one); err != nil {
 				return err
 			}
-		case <-a.deed.end:
+		case <-a.behaviour.end:
 			return nil
 		}
 	}

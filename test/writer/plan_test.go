@@ -28,7 +28,7 @@ func TestNothingButThePlanChanges(t *testing.T) {
 	)
 	s.Register(d.ID, d.APIKey, d.Address, d.Port, "t")
 	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
-	w := &wishes{t: t, s: s, r: r}
+	w := &randomTemplates{t: t, s: s, r: r}
 	changed, consented := 0, 0
 	given := map[string]bool{} // consents that wait for something else
 	for round := range rounds(40, 1000) {

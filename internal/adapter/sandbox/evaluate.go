@@ -133,7 +133,7 @@ func (e *evaluation) run(ctx context.Context) (o outcome, err error) {
 	retries, crashes := 0, 0
 	var spent time.Duration
 	for {
-		if err := e.pool.struckOut(e.digest); err != nil {
+		if err := e.pool.blockedFor(e.digest); err != nil {
 			return outcome{err: err}, nil //nolint:nilerr // it is what the program came to
 		}
 		answered := false
@@ -163,7 +163,7 @@ func (e *evaluation) run(ctx context.Context) (o outcome, err error) {
 			death.cause = "the process that ran the program died, perhaps for want of memory"
 		}
 		broken := limitError(death.cause)
-		e.pool.strike(e.digest, broken)
+		e.pool.countFailure(e.digest, broken)
 		return outcome{err: broken}, nil
 	}
 }
@@ -282,7 +282,7 @@ func (e *evaluation) outcome(ctx context.Context, k kind, body string) (outcome,
 		}
 		o.err = failure
 		if time.Since(e.asked) > costly {
-			e.pool.strike(e.digest, failure)
+			e.pool.countFailure(e.digest, failure)
 		}
 		if late {
 			return o, nil
@@ -300,7 +300,7 @@ func (p *Pool) describe(ctx context.Context, text string, d digest) (program, er
 		return known.program, known.err
 	}
 	for retries := 0; ; retries++ {
-		if err := p.struckOut(d); err != nil {
+		if err := p.blockedFor(d); err != nil {
 			return program{}, err
 		}
 		var known described
@@ -319,7 +319,7 @@ func (p *Pool) describe(ctx context.Context, text string, d digest) (program, er
 			return known.program, known.err
 		case death.cause != "":
 			broken := limitError(death.cause)
-			p.strike(d, broken)
+			p.countFailure(d, broken)
 			return program{}, broken
 		case retries == maxRetries:
 			return program{}, unavailable(death.err)

@@ -87,13 +87,13 @@ type Pool struct {
 	programs  *cache[digest, described]
 	results   *cache[digest, outcome]
 
-	mu      sync.Mutex // guards the rest
-	idle    []idleWorker
-	warming int
-	all     map[*worker]bool
-	fleets  []*encodedFleet // at most keptFleets; the first was asked for last
-	flights map[digest]*flight
-	strikes map[digest]*strike
+	mu       sync.Mutex // guards the rest
+	idle     []idleWorker
+	warming  int
+	all      map[*worker]bool
+	fleets   []*encodedFleet // at most keptFleets; the first was asked for last
+	flights  map[digest]*flight
+	failures map[digest]*costlyFailures
 
 	confinement Confinement // confinement of the worker that started last
 }
@@ -115,7 +115,7 @@ func New(opts Options) *Pool {
 		opts: opts, slots: make(chan struct{}, opts.Max), starts: make(chan chan<- started), lacking: make(chan struct{}, 1),
 		stopped: make(chan struct{}), all: map[*worker]bool{},
 		programs: newCache[digest, described](1 << 20), results: newCache[digest, outcome](opts.CacheBytes),
-		flights: map[digest]*flight{}, strikes: map[digest]*strike{},
+		flights: map[digest]*flight{}, failures: map[digest]*costlyFailures{},
 	}
 	p.allowance.Store(allowanceFor(noFleet.fleet))
 	return p

@@ -190,7 +190,7 @@ func TestABombForOneDeviceCostsTheOthersNothing(t *testing.T) {
 }
 
 // A program that breaks its limits for every device is not tried for all of them.
-func TestStrikesOut(t *testing.T) {
+func TestATextThatFailsAtGreatCostIsNotRunForAWhile(t *testing.T) {
 	p := running(t, Options{})
 	text := "def template(device):\n  return ['a' * 1000000000, device.apiPort]"
 	for i := range 200 {
@@ -201,8 +201,8 @@ func TestStrikesOut(t *testing.T) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, s := range p.strikes {
-		if s.count > maxStrikes {
+	for _, s := range p.failures {
+		if s.count > maxFailures {
 			t.Errorf("tried %d times", s.count)
 		}
 	}

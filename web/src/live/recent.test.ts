@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { LiveEvent } from "./patch";
 import { Recent } from "./recent";
-import { told } from "./told";
+import { eventText } from "./eventtext";
 
 const event = (id: number, type: LiveEvent["type"], data: unknown) => ({
   id,
@@ -13,22 +13,22 @@ const event = (id: number, type: LiveEvent["type"], data: unknown) => ({
 }) as LiveEvent;
 
 test("an event is told in a sentence, with a way to what it is about", () => {
-  expect(told(event(1, "device", { deleted: true, state: null })).text).toBe("is registered no more");
+  expect(eventText(event(1, "device", { deleted: true, state: null })).text).toBe("is registered no more");
   const state = { connection: "online", configuration: "held", reason: "a change waits" };
-  expect(told(event(1, "plan", { deleted: false, state })).text).toBe("online, held: a change waits");
+  expect(eventText(event(1, "plan", { deleted: false, state })).text).toBe("online, held: a change waits");
   const summary = { folder: "a b", needBytes: 2048, needFiles: 1 };
-  expect(told(event(1, "folder", { summary, state: "syncing", error: "" }))).toEqual({
+  expect(eventText(event(1, "folder", { summary, state: "syncing", error: "" }))).toEqual({
     text: "folder a b is syncing, 2.00 KiB in 1 file to go",
     href: "/folders/a%20b",
   });
-  expect(told(event(1, "folder", { summary: { ...summary, needBytes: 0, needFiles: 0 }, state: "", error: "" })).text).toBe(
+  expect(eventText(event(1, "folder", { summary: { ...summary, needBytes: 0, needFiles: 0 }, state: "", error: "" })).text).toBe(
     "folder a b is paused",
   );
-  expect(told(event(1, "template", { id: 3, label: "", deleted: false })).href).toBe("/templates/3");
+  expect(eventText(event(1, "template", { id: 3, label: "", deleted: false })).href).toBe("/templates/3");
 });
 
 test("an event of a type that this console does not know is told by its type", () => {
-  expect(told(event(1, "tomorrow" as LiveEvent["type"], null))).toEqual({ text: "tomorrow", href: "" });
+  expect(eventText(event(1, "tomorrow" as LiveEvent["type"], null))).toEqual({ text: "tomorrow", href: "" });
 });
 
 test("the last thousand events are kept, the newest first, and a page hears of many at once", () => {

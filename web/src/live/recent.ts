@@ -1,5 +1,5 @@
 import type { LiveEvent } from "./patch";
-import { told } from "./told";
+import { eventText } from "./eventtext";
 
 /** Happened is one event as a page shows it: small, so that a thousand of them can be kept. */
 export interface Happened {
@@ -23,7 +23,7 @@ export class Recent {
 
   readonly add = (event: LiveEvent) => {
     const { id, type, device, time } = event;
-    this.kept.push({ id, type, device, at: time, ...told(event) });
+    this.kept.push({ id, type, device, at: time, ...eventText(event) });
     if (this.kept.length >= 2 * most) this.kept = this.kept.slice(-most);
     if (this.listeners.size > 0) this.timer ??= setTimeout(this.tell, tellAfter);
   };

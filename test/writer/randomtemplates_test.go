@@ -15,8 +15,8 @@ import (
 	"muster/test/wait"
 )
 
-// wishes are random templates that come and go.
-type wishes struct {
+// randomTemplates are random templates that come and go.
+type randomTemplates struct {
 	t         *testing.T
 	s         *server.Server
 	r         *rand.Rand
@@ -24,7 +24,7 @@ type wishes struct {
 }
 
 // shuffle takes some templates away and makes some new ones.
-func (w *wishes) shuffle() {
+func (w *randomTemplates) shuffle() {
 	w.t.Helper()
 	w.templates = slices.DeleteFunc(w.templates, func(id int64) bool {
 		if w.r.IntN(2) == 0 {
@@ -52,7 +52,7 @@ func (w *wishes) shuffle() {
 
 // plan is the device's, once it is admitted to all that was changed. Templates that contradict one another give none:
 // then others are tried.
-func (w *wishes) plan(id fleet.DeviceID) (made api.Plan) {
+func (w *randomTemplates) plan(id fleet.DeviceID) (made api.Plan) {
 	w.t.Helper()
 	wait.Until(w.t, func() string {
 		var err error
@@ -76,7 +76,7 @@ func (w *wishes) plan(id fleet.DeviceID) (made api.Plan) {
 }
 
 // atRest waits until nothing more is to be sent. The state alone may say held all the time.
-func (w *wishes) atRest(id fleet.DeviceID) {
+func (w *randomTemplates) atRest(id fleet.DeviceID) {
 	w.t.Helper()
 	wait.Until(w.t, func() string {
 		made, err := w.s.Client.DevicePlan(w.t.Context(), string(id))
@@ -98,7 +98,7 @@ func (w *wishes) atRest(id fleet.DeviceID) {
 }
 
 // heldKeys picks some of what is held.
-func (w *wishes) heldKeys(id fleet.DeviceID) (api.Plan, []string) {
+func (w *randomTemplates) heldKeys(id fleet.DeviceID) (api.Plan, []string) {
 	w.t.Helper()
 	made := w.plan(id)
 	var keys []string

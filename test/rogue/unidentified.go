@@ -24,9 +24,9 @@ const (
 var kinds = [10]func(context.Context, net.Conn){saysNothing, saysHalf, hasNoCertificate, hasNoCertificate,
 	hasNoCertificate, hasNoCertificate, hasNoCertificate, hasNoCertificate, hasNoCertificate, hasNoCertificate}
 
-// Crowd opens connections that prove no device, so many a second, from many addresses of loopback, until ctx ends. It
-// gives how many there were.
-func Crowd(ctx context.Context, server string, perSecond int) int64 {
+// OpenUnidentified opens connections that prove no device, so many a second, from many addresses of loopback, until ctx
+// ends. It gives how many there were.
+func OpenUnidentified(ctx context.Context, server string, perSecond int) int64 {
 	pace, places := rate.NewLimiter(rate.Limit(perSecond), perSecond/10+1), make(chan struct{}, crowdAtOnce)
 	var made atomic.Int64
 	var all sync.WaitGroup

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// Deed is what an agent does with a request for its daemon.
-type Deed struct {
+// Behaviour is what an agent does with a request for its daemon.
+type Behaviour struct {
 	Name   string
 	Reason string // part of what the state of the device says then
 	do     func(a *agent, stream uint32)
@@ -28,9 +28,9 @@ const (
 	protocol = "does not speak the agents' protocol"
 )
 
-// Deeds are those of agents that break the rules.
-func Deeds() []Deed {
-	return []Deed{
+// Behaviours are those of agents that break the rules.
+func Behaviours() []Behaviour {
+	return []Behaviour{
 		{Name: "a flood of pings", Reason: cutOff, do: func(a *agent, _ uint32) {
 			a.endless(func() error { return a.WritePing(true, [8]byte{1}) })
 		}},
@@ -83,10 +83,10 @@ func Deeds() []Deed {
 	}
 }
 
-// SlowDeeds are those of agents that hardly read from the first request on, until end is closed. Half a minute goes by
-// until their devices are given up.
-func SlowDeeds(end <-chan struct{}) []Deed {
-	return []Deed{
+// SlowBehaviours are those of agents that hardly read from the first request on, until end is closed. The server gives
+// up such a device after half a minute.
+func SlowBehaviours(end <-chan struct{}) []Behaviour {
+	return []Behaviour{
 		{Name: "nothing is read any more", Reason: "", reads: nothing, end: end},
 		{Name: "a byte a second is read", Reason: "", reads: slowly, end: end},
 	}

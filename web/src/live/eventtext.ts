@@ -2,13 +2,13 @@ import type { Schemas } from "../api/client";
 import { plural, size } from "../ui/format";
 import type { LiveEvent } from "./patch";
 
-export interface Told {
+export interface EventText {
   text: string;
   href: string;
 }
 
 /** told gives a sentence about an event. For an event of a type that this console does not know it gives the type. */
-export function told(event: LiveEvent): Told {
+export function eventText(event: LiveEvent): EventText {
   switch (event.type) {
     case "device":
     case "plan":

@@ -49,7 +49,13 @@ var wired = map[string][]string{
 	"internal/adapter/syncthing": {"internal/adapter/discovery", "internal/adapter/tunnel"},
 	"internal/adapter/tunnel":    {"internal/engine/enrollment", "internal/adapter/store"},
 	"internal/engine/view": {
-		"internal/engine/event", "internal/engine/health", "internal/engine/mirror", "internal/adapter/store",
+		"internal/engine/enrollment",
+		"internal/engine/event",
+		"internal/engine/health",
+		"internal/engine/mirror",
+		"internal/engine/reconcile",
+		"internal/engine/rollout",
+		"internal/adapter/store",
 	},
 }
 

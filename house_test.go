@@ -32,6 +32,7 @@ var mayAlsoImport = map[string][]string{
 	"internal/adapter/listen":  {"internal/adapter/seal", "internal/adapter/tunnel"},
 	"client":                   {"api"},
 	"internal/edge/httpapi":    {"api", "internal/edge/auth"},
+	"internal/edge/pages":      {"internal/edge/auth"},
 	"test":                     {"test"},
 }
 
@@ -40,6 +41,7 @@ var neverImports = map[string][]string{
 	"api":                   {"internal/adapter", "internal/engine"},
 	"client":                {"internal/adapter", "internal/engine"},
 	"internal/edge/httpapi": {"internal/adapter"},
+	"internal/edge/pages":   {"internal/adapter", "internal/engine"},
 	"internal/stsim":        {"internal/adapter/store", "internal/adapter/sandbox", "internal/engine"},
 }
 

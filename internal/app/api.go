@@ -19,14 +19,14 @@ import (
 // The types below combine several packages into one interface of the API.
 
 // deviceParts are what the API knows of single devices, and asks of them.
-func (a *App) deviceParts() httpapi.Devices {
+func (a *App) deviceParts(consents *view.Consents) httpapi.Devices {
 	return httpapi.Devices{
 		Mirror: masked{a.store}, Logs: asked{a}, Disks: a.mirror, Plans: a.engine, Reasons: a.engine,
+		Consents: consents,
 		Trust: struct {
 			*store.Store
 			*mirror.Mirror
 		}{a.store, a.mirror},
-		Consents: a.consents(),
 		Revisions: struct {
 			masked
 			*reconcile.Engine
@@ -41,52 +41,55 @@ func (a *App) registryFor(ctx context.Context) (*fleet.Registry, error) {
 	return fleet.ScopedRegistry{Whole: a.store, Parts: &a.views}.Registry(ctx)
 }
 
-func (a *App) rollouts() view.Rollouts {
-	return view.Rollouts{
-		Source: struct {
-			*rollout.Runner
-			differences
-		}{a.runner, differences{a.store}},
-		Registry: a.registryFor,
-	}
+// rollouts reads rollouts and what they changed.
+type rollouts struct {
+	*rollout.Runner
+	store *store.Store
 }
 
-// differences reads what generations changed together.
-type differences struct{ store *store.Store }
-
-func (d differences) Difference(ctx context.Context, generations []int64) (fleet.Difference, error) {
-	return d.store.Difference(ctx, generations)
+func (r rollouts) Difference(ctx context.Context, generations []int64) (fleet.Difference, error) {
+	return r.store.Difference(ctx, generations)
 }
 
-func (a *App) consents() view.Consents {
-	return view.Consents{
-		Source: struct {
-			*reconcile.Engine
-			*store.Store
-		}{a.engine, a.store},
-		Registry: a.registryFor,
-	}
+// consents are questions of the engine, with the answers in the store.
+type consents struct {
+	*reconcile.Engine
+	*store.Store
 }
 
-// summaries sum up what the engines know.
-func (a *App) summaries() *view.Summaries {
-	return view.NewSummaries(view.SummaryOptions{
-		Registry: a.registryFor, View: a.view, Rollouts: new(a.rollouts()), Held: a.consents().Held,
+// summaries sum up what the engines know, with how telling people stands.
+type summaries struct {
+	*view.Summaries
+	app *App
+}
+
+func (s summaries) Overview(ctx context.Context, picks func(*fleet.Registered) bool) (view.Overview, error) {
+	return s.Summaries.Overview(ctx, picks, s.app.told())
+}
+
+func (s summaries) Waiting(ctx context.Context) (view.Waiting, error) {
+	return s.Summaries.Waiting(ctx, s.app.told())
+}
+
+func (a *App) newSummaries(rollouts *view.Rollouts, consents *view.Consents) summaries {
+	return summaries{view.NewSummaries(view.SummaryOptions{
+		Registry: a.registryFor, View: a.view, Rollouts: rollouts, Held: consents.Held,
 		Pending: a.mirror.Pending, Enrollments: a.enrolled.Requests, DatedStop: a.store.DatedStop,
 		Shown: func(id fleet.DeviceID) fleet.Shown {
 			_, shown := a.mirror.Certificates(id)
 			return shown
 		},
-		Impairments: a.monitor.Impairments, Problems: a.toldOf, Receivers: a.notifier.Receivers, Visited: a.mirror.Visited,
-	})
+		Impairments: a.monitor.Impairments, Visited: a.mirror.Visited,
+	}), a}
 }
 
-// toldOf are the devices of the problems that people are told of.
-func (a *App) toldOf() (devices []fleet.DeviceID) {
+// told is how telling people stands.
+func (a *App) told() view.Told {
+	out := view.Told{Receivers: a.notifier.Receivers()}
 	for _, problem := range a.notifier.Problems() {
-		devices = append(devices, problem.Device)
+		out.Problems = append(out.Problems, problem.Device)
 	}
-	return devices
+	return out
 }
 
 // shares reads how devices share folders.

@@ -30,6 +30,7 @@ import (
 	"muster/internal/edge/auth"
 	"muster/internal/edge/httpapi"
 	"muster/internal/edge/manual"
+	"muster/internal/edge/pages"
 	"muster/internal/engine/backup"
 	"muster/internal/engine/budget"
 	"muster/internal/engine/change"
@@ -98,7 +99,7 @@ type Options struct {
 
 	Worker  []string // command that evaluates templates, see sandbox.Options
 	Build   fleet.Build
-	Console fs.FS // files of the console, see httpapi.Options
+	Console fs.FS // files of the console, see pages.Options
 	Log     *slog.Logger
 	Out     io.Writer         // for the line with the server's address
 	Step    func(name string) // see reconcile.Options; for tests only
@@ -303,7 +304,9 @@ func (a *App) wire(ctx context.Context) error {
 	if a.enrolled, err = a.newEnrollments(ctx); err != nil {
 		return err
 	}
-	summaries := a.summaries()
+	rolledOut := view.NewRollouts(view.RolloutOptions{Source: rollouts{a.runner, a.store}, Registry: a.registryFor})
+	asked := view.NewConsents(view.ConsentOptions{Source: consents{a.engine, a.store}, Registry: a.registryFor})
+	summaries := a.newSummaries(rolledOut, asked)
 	handler := httpapi.New(httpapi.Options{
 		Common: httpapi.Common{
 			Log: a.log, Registry: a.store, Parts: &a.views, Changes: a.edits, Audit: a.store, Memory: a.memory,
@@ -315,13 +318,14 @@ func (a *App) wire(ctx context.Context) error {
 			Answers: a.view, Summaries: summaries, Stops: summaries,
 		},
 		People: httpapi.People{
-			Tokens: tokens, Users: a.people, Sessions: a.people, LoginLinks: a.people, Enrollments: a.enrolled, SignOn: signOn,
+			Tokens: tokens, Users: a.people, Sessions: a.people, Tickets: a.people, Renewer: a.people, LoginLinks: a.people,
+			Enrollments: a.enrolled, SignOn: signOn,
 		},
 		Service: httpapi.Service{
 			Build: a.o.Build, Health: a.monitor, Sealing: a.sealing, Demo: a.demo(), Backups: a.backups,
 			Certificate: a.socket.Served, Metrics: measured.Handler(),
 		},
-		Devices: a.deviceParts(),
+		Devices: a.deviceParts(asked),
 		Templates: httpapi.Templates{
 			Versions: a.store, Settings: a.store, Secrets: a.store, Evaluator: a.engine,
 			WhatIf: struct {
@@ -335,10 +339,13 @@ func (a *App) wire(ctx context.Context) error {
 			}{run, a.engine},
 		},
 		Web: httpapi.Web{
-			PublicURL: a.public, Console: a.o.Console, Manual: manual.New(docs.Files, httpapi.OpenAPIDocument),
+			Pages: pages.New(pages.Options{
+				Log: a.log, Sessions: a.people, Links: a.people, SignOn: signOn, PublicURL: a.public, Console: a.o.Console,
+				Manual: manual.New(docs.Files, httpapi.OpenAPIDocument).ServePage, Classify: httpapi.Classify,
+			}),
 			AllowedHosts: a.namesAt(a.socket.Addr()), TrustedProxies: a.o.TrustedProxies,
 		},
-		Rollouts: a.rollouts(), Runner: a.runner, EventLog: a.eventLog, Events: a.events.Hub,
+		Rollouts: rolledOut, Runner: a.runner, EventLog: a.eventLog, Events: a.events.Hub,
 	})
 	return a.start(ctx, run, handler)
 }

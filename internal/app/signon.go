@@ -10,6 +10,7 @@ import (
 	"muster/internal/adapter/store"
 	"muster/internal/edge/auth"
 	"muster/internal/edge/httpapi"
+	"muster/internal/edge/pages"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 )
@@ -32,7 +33,7 @@ func (a *App) allowPublic() (err error) {
 	if a.o.PublicURL == "" {
 		return nil
 	}
-	if a.public, err = httpapi.PublicAddress(a.o.PublicURL); err != nil {
+	if a.public, err = pages.PublicAddress(a.o.PublicURL); err != nil {
 		return err
 	}
 	a.o.AllowHosts = append(slices.Clone(a.o.AllowHosts), a.public.Hostname())
@@ -76,8 +77,14 @@ func (a *App) issuer() string {
 	return a.o.SignOn.Issuer
 }
 
+// signOn is single sign-on as the API and the pages use it.
+type signOn interface {
+	httpapi.SignOn
+	pages.SignOn
+}
+
 // newSignOn returns nil when single sign-on is off.
-func (a *App) newSignOn(ctx context.Context) (httpapi.SignOn, error) {
+func (a *App) newSignOn(ctx context.Context) (signOn, error) {
 	if a.provider == nil {
 		return nil, nil //nolint:nilnil // nil switches the API's part off
 	}

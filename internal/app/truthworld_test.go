@@ -133,8 +133,8 @@ func (w *watcher) join(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	summaries := view.NewSummaries(view.SummaryOptions{Registry: w.registryFor, View: w.view,
-		DatedStop: w.store.DatedStop, Problems: w.toldOf, Receivers: w.notifier.Receivers})
+	summaries := summaries{view.NewSummaries(view.SummaryOptions{Registry: w.registryFor, View: w.view,
+		DatedStop: w.store.DatedStop}), w.App}
 	w.handler = httpapi.New(httpapi.Options{
 		Common:    httpapi.Common{Log: w.log, Registry: w.store, Audit: w.store, Auth: everybody{}},
 		Templates: httpapi.Templates{Settings: w.store},

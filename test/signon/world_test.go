@@ -19,6 +19,7 @@ import (
 	"muster/internal/adapter/store"
 	"muster/internal/edge/auth"
 	"muster/internal/edge/httpapi"
+	"muster/internal/edge/pages"
 	"muster/internal/fleet"
 	"muster/test/server"
 )
@@ -110,7 +111,7 @@ func (w *world) handler(s setting) http.Handler {
 		}
 		rules = append(rules, rule)
 	}
-	public, err := httpapi.PublicAddress(w.url)
+	public, err := pages.PublicAddress(w.url)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -121,8 +122,10 @@ func (w *world) handler(s setting) http.Handler {
 	go func() { _ = signOn.Run(w.t.Context()) }()
 	return httpapi.New(httpapi.Options{
 		Common: httpapi.Common{Log: log, Registry: w.store, Audit: w.store, Auth: auth.NewAuthenticator(tokens, w.people)},
-		Web:    httpapi.Web{PublicURL: public},
-		People: httpapi.People{Tokens: tokens, Users: w.people, Sessions: w.people, LoginLinks: w.people, SignOn: w.signOn},
+		Web: httpapi.Web{Pages: pages.New(pages.Options{Log: log, Sessions: w.people, Links: w.people, SignOn: signOn,
+			PublicURL: public, Classify: httpapi.Classify})},
+		People: httpapi.People{Tokens: tokens, Users: w.people, Sessions: w.people, Tickets: w.people, Renewer: w.people,
+			LoginLinks: w.people, SignOn: signOn},
 	})
 }
 

@@ -14,15 +14,6 @@ import (
 const howToAuthenticate = "Send `Authorization: Bearer TOKEN` or `X-API-Key: TOKEN`, or log in. The first " +
 	"administrator's token is in the file admin-token in the server's home."
 
-// Names of cookies. Over TLS they begin with __Host-: browsers accept such a cookie only from this very host, and
-// send it only over TLS.
-const (
-	SessionCookie = "muster-session"
-	DeviceCookie  = "muster-device"
-
-	HostPrefix = "__Host-"
-)
-
 // SessionHeader carries the second half of a browser's session. The first half is in the cookie.
 const SessionHeader = "Muster-Session"
 
@@ -148,34 +139,6 @@ func credential(r *http.Request) (secret string, kind Credential, err error) {
 		return "", "", unauthorized("the Authorization header holds no bearer token")
 	}
 	return secret, CredentialSession, nil
-}
-
-// CookieOf gives the value of one of Muster's cookies, "" when the request has none. A cookie whose name does not
-// begin with __Host- counts only where PlainCookies is true, because other hosts and ports can set it.
-func CookieOf(r *http.Request, name string) string {
-	names := []string{HostPrefix + name}
-	if PlainCookies(r) {
-		names = append(names, name)
-	}
-	for _, name := range names {
-		if cookie, err := r.Cookie(name); err == nil && cookie.Value != "" {
-			return cookie.Value
-		}
-	}
-	return ""
-}
-
-// PlainCookies tells whether a request is plain HTTP on this machine, so that cookies have their plain names. Any
-// other request counts as one that comes over TLS, perhaps to a proxy; where it does not, the browser drops the
-// cookie. A session whose cookie came under the name with __Host- keeps that name, whatever else the request has.
-func PlainCookies(r *http.Request) bool {
-	if r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https:") || Forwarded(r) {
-		return false
-	}
-	if kept, err := r.Cookie(HostPrefix + SessionCookie); err == nil && kept.Value != "" {
-		return false
-	}
-	return LoopbackHost(r.Host) && LoopbackHost(r.RemoteAddr)
 }
 
 // Forwarded tells whether a proxy says that it sent the request.

@@ -26,6 +26,9 @@ const LoginPath = "/ui/login?code="
 // CallbackPath is the path to which the provider of single sign-on sends people back.
 const CallbackPath = "/ui/login/callback"
 
+// SignOnPage is the page that leads to the provider of single sign-on.
+const SignOnPage = LogInPage + "/single-sign-on"
+
 // LogInPage is the page on which people log in.
 const LogInPage = "/ui/login"
 

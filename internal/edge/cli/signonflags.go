@@ -7,7 +7,7 @@ import (
 
 	"muster/internal/app"
 	"muster/internal/edge/auth"
-	"muster/internal/edge/httpapi"
+	"muster/internal/edge/pages"
 	"muster/internal/fleet"
 )
 
@@ -29,7 +29,7 @@ type signOnFlags struct {
 // check finds flags that are wrong together, before anything is opened.
 func (c *signOnFlags) check(listen string) error {
 	if c.PublicURL != "" {
-		if _, err := httpapi.PublicAddress(c.PublicURL); err != nil {
+		if _, err := pages.PublicAddress(c.PublicURL); err != nil {
 			return err
 		}
 	}

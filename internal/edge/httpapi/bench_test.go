@@ -55,8 +55,8 @@ func BenchmarkReads(b *testing.B) {
 	states := steady{fleet.State{Connection: fleet.Online, Configuration: fleet.ConfigInSync, LastSeen: time.Now(),
 		Reason: "the daemon has what its templates ask for"}}
 	v := view.New(viewOptions(states.State, manyFolders))
-	summaries := view.NewSummaries(view.SummaryOptions{View: v,
-		Registry: func(context.Context) (*fleet.Registry, error) { return registry, nil }})
+	summaries := summaries{Summaries: view.NewSummaries(view.SummaryOptions{View: v,
+		Registry: func(context.Context) (*fleet.Registry, error) { return registry, nil }})}
 	srv := newServer(Options{
 		Common: Common{Log: slog.New(slog.DiscardHandler), Registry: fixedRegistry{registry}, Auth: everybody{}},
 		Views: Views{States: states, Folders: v, Inventory: v, Answers: v, Summaries: summaries,

@@ -26,18 +26,24 @@ func (w *world) with(change func(*Options)) *world {
 	return w
 }
 
-// notified is who is told of problems, and of which devices.
-type notified interface {
-	Problems() []fleet.DeviceID
-	Receivers() []fleet.Receiver
+// summaries are those of a view, with how telling people stands.
+type summaries struct {
+	*view.Summaries
+	told view.Told
+}
+
+func (s summaries) Overview(ctx context.Context, picks func(*fleet.Registered) bool) (view.Overview, error) {
+	return s.Summaries.Overview(ctx, picks, s.told)
+}
+
+func (s summaries) Waiting(ctx context.Context) (view.Waiting, error) {
+	return s.Summaries.Waiting(ctx, s.told)
 }
 
 // summaries are those of what the options stand on.
-func (w *world) summaries(from Options) *view.Summaries {
+func (w *world) summaries(from Options) summaries {
 	o := view.SummaryOptions{Registry: w.registryFor, View: w.view, DatedStop: w.store.DatedStop, Visited: w.visited}
-	if rollouts, known := from.Rollouts.(view.Rollouts); known {
-		o.Rollouts = &rollouts
-	}
+	o.Rollouts, _ = from.Rollouts.(*view.Rollouts)
 	if from.Consents != nil {
 		o.Held = from.Consents.Held
 	}
@@ -53,11 +59,8 @@ func (w *world) summaries(from Options) *view.Summaries {
 	if from.Health != nil {
 		o.Impairments = from.Health.Impairments
 	}
-	if w.notified != nil {
-		o.Problems, o.Receivers = w.notified.Problems, w.notified.Receivers
-	}
 	o.Enrollments = w.enrollments.Requests
-	return view.NewSummaries(o)
+	return summaries{view.NewSummaries(o), w.notified}
 }
 
 func (w *world) registryFor(ctx context.Context) (*fleet.Registry, error) {
@@ -66,12 +69,16 @@ func (w *world) registryFor(ctx context.Context) (*fleet.Registry, error) {
 
 // roll has the API follow and steer rollouts.
 func (w *world) roll(f *rollouts) {
-	w.with(func(o *Options) { o.Rollouts, o.Runner = view.Rollouts{Source: f, Registry: w.registryFor}, f })
+	w.with(func(o *Options) {
+		o.Rollouts, o.Runner = view.NewRollouts(view.RolloutOptions{Source: f, Registry: w.registryFor}), f
+	})
 }
 
 // hold has the API ask for consents.
 func (w *world) hold(f *consents) {
-	w.with(func(o *Options) { o.Consents = view.Consents{Source: f, Registry: w.registryFor} })
+	w.with(func(o *Options) {
+		o.Consents = view.NewConsents(view.ConsentOptions{Source: f, Registry: w.registryFor})
+	})
 }
 
 func read[T any](w *world, path string) (out T) {
@@ -82,14 +89,9 @@ func read[T any](w *world, path string) (out T) {
 	return out
 }
 
-// told are notifications of one problem, of which one receiver heard.
-type told struct{}
-
-func (told) Problems() []fleet.DeviceID { return make([]fleet.DeviceID, 1) }
-func (told) Receivers() []fleet.Receiver {
-	return []fleet.Receiver{{Name: "quiet"}, {Name: "hook", Waiting: 3, Trouble: "refused",
-		Since: time.Unix(1_700_000_000, 0)}}
-}
+// told is of one problem, of which one receiver heard.
+var told = view.Told{Problems: make([]fleet.DeviceID, 1), Receivers: []fleet.Receiver{{Name: "quiet"},
+	{Name: "hook", Waiting: 3, Trouble: "refused", Since: time.Unix(1_700_000_000, 0)}}}
 
 func TestOverviewNamesEveryState(t *testing.T) {
 	w, rollouts := rolling(t)
@@ -103,7 +105,7 @@ func TestOverviewNamesEveryState(t *testing.T) {
 			{Device: idA, From: idC}}}
 	})
 	w.template(`{"op":"set","key":"","template":"{}"}`)
-	w.notified = told{}
+	w.notified = told
 	w.with(func(*Options) {})
 	got := read[api.Overview](w, Prefix+"/overview")
 	if got.Problems != 1 || len(got.Receivers) != 2 || got.Receivers[0] != (api.Receiver{Name: "quiet"}) ||

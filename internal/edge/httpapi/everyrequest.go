@@ -16,6 +16,9 @@ import (
 	"muster/internal/logkey"
 )
 
+// replyPolicy is for what is no page, should a browser show it as one.
+const replyPolicy = "default-src 'none'; frame-ancestors 'none'"
+
 // ServeHTTP answers a request, after the checks that hold for every path.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()

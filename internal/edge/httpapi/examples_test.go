@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"reflect"
 	"testing"
 
@@ -71,25 +70,4 @@ func TestAnExampleOfATypeThatHoldsItselfEnds(t *testing.T) {
 	if text, err := json.Marshal(exampler{types: types}.of("", schema, 0)); err != nil || len(text) > 1000 {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
-}
-
-func TestTheManualIsOpen(t *testing.T) {
-	w := newWorld(t).with(func(o *Options) { o.Manual = oneChapter{} })
-	if rec := get(t, w.api, "/docs/", nil); rec.Code != 200 || rec.Body.String() != "chapter" {
-		t.Errorf("status %d, %s", rec.Code, rec.Body)
-	}
-	if rec := get(t, w.api, "/docs", nil); rec.Code != 303 || rec.Header().Get("Location") != "./docs/" {
-		t.Errorf("status %d, Location %q", rec.Code, rec.Header().Get("Location"))
-	}
-	if rec := get(t, w.api, "/ui/login", nil); !bytes.Contains(rec.Body.Bytes(), []byte(`href="../docs/"`)) {
-		t.Error("the log-in page does not link to the manual")
-	}
-}
-
-// oneChapter is a manual with its first page alone.
-type oneChapter struct{}
-
-func (oneChapter) ServePage(w http.ResponseWriter, _ *http.Request) error {
-	_, err := w.Write([]byte("chapter"))
-	return err
 }

@@ -10,11 +10,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// LoginLinks makes and uses log-in links; see auth.People.
+// LoginLinks makes log-in links; see auth.People.
 type LoginLinks interface {
 	NewLink(ctx context.Context, user string) (code string, link fleet.LoginLink, err error)
-	Link(ctx context.Context, code string) (fleet.LoginLink, error)
-	UseLink(ctx context.Context, code, name, password string, from auth.Client) (auth.Started, error)
 }
 
 type loginLinkHandlers struct {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -139,6 +140,24 @@ func (b *browser) want(status int, says, method, path string, form url.Values) {
 
 func account(name, password string) url.Values {
 	return url.Values{"userid": {name}, "password": {password}, "repeated": {password}}
+}
+
+// What a page cannot answer is told of as in the API.
+func TestAPageThatFailsIsAProblem(t *testing.T) {
+	w := newWorld(t)
+	w.with(func(o *Options) {
+		o.Pages = map[string]func(http.ResponseWriter, *http.Request) error{
+			"GET /ui/gone": func(http.ResponseWriter, *http.Request) error { return fs.ErrNotExist },
+			"GET /ui/busy": func(http.ResponseWriter, *http.Request) error {
+				return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the provider is away"}
+			},
+		}
+	})
+	gone := w.problem(http.StatusNotFound, call{method: http.MethodGet, path: "/ui/gone"})
+	busy := w.problem(http.StatusServiceUnavailable, call{method: http.MethodGet, path: "/ui/busy"})
+	if gone.Detail != "there is nothing at this path" || busy.Detail != "the provider is away" {
+		t.Errorf("got %+v and %+v", gone, busy)
+	}
 }
 
 func TestAPersonLogsInAndOut(t *testing.T) {

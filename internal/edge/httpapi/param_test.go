@@ -27,7 +27,7 @@ func TestAParameterIsReadAsItIsDeclared(t *testing.T) {
 		}
 		got := ""
 		if err != nil {
-			_, known := classify(err)
+			_, known := Classify(err)
 			got = known.Details[0].Field
 		}
 		if got != want {

@@ -63,7 +63,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		return // the client is gone
 	}
-	status, e := classify(err)
+	status, e := Classify(err)
 	hint := e.Hint
 	if hint == "" {
 		hint = hintOf[status]
@@ -80,8 +80,8 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.writeProblem(w, r, status, e, hint)
 }
 
-// classify finds the status of an error and what to say about it.
-func classify(err error) (int, *fleet.Error) {
+// Classify finds the status of an error and what to say about it.
+func Classify(err error) (int, *fleet.Error) {
 	var he *statusError
 	if errors.As(err, &he) {
 		return he.status, &he.says

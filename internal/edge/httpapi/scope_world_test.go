@@ -13,6 +13,7 @@ import (
 	"muster/internal/core/stconfig"
 	"muster/internal/edge/auth"
 	"muster/internal/engine/event"
+	"muster/internal/engine/view"
 	"muster/internal/fleet"
 )
 
@@ -37,13 +38,9 @@ type roomy struct {
 	evaluated []fleet.DeviceID
 }
 
-// problemsOf are notifications about both devices.
-type problemsOf struct{}
-
-func (problemsOf) Problems() []fleet.DeviceID { return []fleet.DeviceID{idA, idB} }
-func (problemsOf) Receivers() []fleet.Receiver {
-	return []fleet.Receiver{{Name: hidden, Waiting: 7777}}
-}
+// toldOfBoth is of a problem of each device.
+var toldOfBoth = view.Told{Problems: []fleet.DeviceID{idA, idB},
+	Receivers: []fleet.Receiver{{Name: hidden, Waiting: 7777}}}
 
 func newRoomy(t *testing.T) *roomy {
 	t.Helper()
@@ -63,7 +60,7 @@ func newRoomy(t *testing.T) *roomy {
 	})
 	w.roll(w.rollouts)
 	w.hold(w.consents)
-	w.notified, w.visited = problemsOf{}, func() int { return 7777 }
+	w.notified, w.visited = toldOfBoth, func() int { return 7777 }
 	w.with(func(o *Options) {
 		o.Pending, o.Events, o.Trust = w.pendings, w.hub, &trusting{Store: w.store}
 		o.EventLog = w.eventLog

@@ -5,11 +5,11 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -93,9 +93,9 @@ type Templates struct {
 
 // Web is how the server is reached, and what browsers see of it.
 type Web struct {
-	PublicURL *url.URL // that people reach the server by; nil: it is not known
-	Console   fs.FS    // the browser console; nil: the pages log people in and out, and nothing more
-	Manual    Manual   // nil: there is none
+	// Pages are what browsers see besides the API, by their patterns as http.ServeMux has them. A page that gives an error
+	// wrote nothing; fs.ErrNotExist is nothing at the path.
+	Pages map[string]func(w http.ResponseWriter, r *http.Request) error
 	// TrustedProxies say by X-Forwarded-For which client they send a request for.
 	TrustedProxies []netip.Prefix
 	// AllowedHosts are names, without port, that the server may be called by in a Host header, besides localhost, the
@@ -121,6 +121,8 @@ type People struct {
 	Tokens      Tokens
 	Users       Users
 	Sessions    Sessions
+	Tickets     Tickets // set where Sessions is, as Renewer
+	Renewer     Renewer
 	LoginLinks  LoginLinks
 	Enrollments Enrolling
 	SignOn      SignOn // nil: there is no single sign-on
@@ -169,7 +171,16 @@ func newServer(options Options) *server {
 		s.register(rt)
 	}
 	s.mux.HandleFunc("/", s.unknown)
-	s.handlePages()
+	for pattern, page := range options.Pages {
+		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			switch err := page(w, r); {
+			case errors.Is(err, fs.ErrNotExist):
+				s.fail(w, r, unknownPath())
+			case err != nil:
+				s.fail(w, r, err)
+			}
+		})
+	}
 	s.openAPI = sync.OnceValue(func() reply { return document(s.routes) })
 	return s
 }
@@ -208,7 +219,9 @@ func (s *server) allRoutes() []route {
 		s.events.eventRoutes(),
 		tokenHandlers{base: b, Tokens: o.Tokens}.tokenRoutes(),
 		userHandlers{base: b, Users: o.Users}.userRoutes(),
-		s.sessionRoutes(), loginLinkHandlers{LoginLinks: o.LoginLinks}.loginLinkRoutes(), s.signOnRoutes(),
+		sessionHandlers{Sessions: o.Sessions, Tickets: o.Tickets}.sessionRoutes(),
+		loginLinkHandlers{LoginLinks: o.LoginLinks}.loginLinkRoutes(),
+		signOnHandlers{HasPasswords: o.Sessions != nil, SignOn: o.SignOn}.signOnRoutes(),
 		secretHandlers{base: b, Secrets: o.Secrets}.secretRoutes(),
 		sealHandlers{base: b, Sealing: o.Sealing}.sealRoutes(),
 		demoHandlers{base: b, Demo: o.Demo}.demoRoutes(),

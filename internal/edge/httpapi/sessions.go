@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -17,19 +16,31 @@ import (
 // Sessions logs people in and out; see auth.People.
 type Sessions interface {
 	LogIn(ctx context.Context, name, password string, from auth.Client) (auth.Started, error)
+	// Exchange gives the session of a log-in by a page.
+	Exchange(ctx context.Context, code string) (auth.Started, error)
 	LogOut(ctx context.Context, who auth.Principal) error
 	Sessions(ctx context.Context, who auth.Principal) ([]fleet.Session, error)
 	EndSession(ctx context.Context, who auth.Principal, id string) error
 	ChangePassword(ctx context.Context, who auth.Principal, current, password string, from auth.Client) (auth.Started,
 		error)
-	Renew(ctx context.Context, who auth.Principal, cookie string) (token string)
-	Leave(ctx context.Context, cookie string) (signedOn bool, err error)
-	Code(started auth.Started) (string, error)
-	Exchange(ctx context.Context, code string) (auth.Started, error)
+}
+
+// Tickets makes tickets, with which a browser downloads something; see auth.People.
+type Tickets interface {
 	Ticket(who auth.Principal, path string) (ticket string, until time.Time, err error)
 }
 
-func (s *server) sessionRoutes() []route {
+// Renewer gives a new token for the cookie of a session whose time has come, "" before; see auth.People.
+type Renewer interface {
+	Renew(ctx context.Context, who auth.Principal, cookie string) (token string)
+}
+
+type sessionHandlers struct {
+	Sessions Sessions
+	Tickets  Tickets // set where Sessions is
+}
+
+func (s sessionHandlers) sessionRoutes() []route {
 	started := reflect.TypeFor[api.NewSession]()
 	routes := []route{
 		{method: http.MethodPost, path: Prefix + "/login", name: "login",
@@ -64,7 +75,7 @@ func (s *server) sessionRoutes() []route {
 	return routes
 }
 
-func (s *server) login(r *request) (reply, error) {
+func (s sessionHandlers) login(r *request) (reply, error) {
 	body, err := decode[api.Login](r)
 	if err != nil {
 		return reply{}, err
@@ -72,7 +83,7 @@ func (s *server) login(r *request) (reply, error) {
 	if err := missing(map[string]bool{"userid": body.UserID == nil, "password": body.Password == nil}); err != nil {
 		return reply{}, err
 	}
-	from := clientOf(r.Request)
+	from := auth.ClientOf(r.Request)
 	from.Browser = body.Browser
 	started, err := s.Sessions.LogIn(r.Context(), *body.UserID, *body.Password, from)
 	if err != nil {
@@ -83,7 +94,7 @@ func (s *server) login(r *request) (reply, error) {
 
 func showStarted(r *http.Request, started auth.Started) (reply, error) {
 	out, err := show(newSession(started))
-	out.cookies = cookiesOf(r, started)
+	out.cookies = auth.CookiesOf(r, started)
 	return out, err
 }
 
@@ -96,7 +107,7 @@ func newSession(started auth.Started) api.NewSession {
 	return out
 }
 
-func (s *server) exchangeCode(r *request) (reply, error) {
+func (s sessionHandlers) exchangeCode(r *request) (reply, error) {
 	body, err := decode[api.ExchangeCode](r)
 	if err != nil {
 		return reply{}, err
@@ -114,7 +125,7 @@ func (s *server) exchangeCode(r *request) (reply, error) {
 // ticketParam is the parameter of a URL with a ticket.
 const ticketParam = "ticket"
 
-func (s *server) createTicket(r *request) (reply, error) {
+func (s sessionHandlers) createTicket(r *request) (reply, error) {
 	body, err := decode[api.CreateTicket](r)
 	if err != nil {
 		return reply{}, err
@@ -130,7 +141,7 @@ func (s *server) createTicket(r *request) (reply, error) {
 	if to.RawQuery != "" {
 		path += "?" + to.RawQuery
 	}
-	ticket, until, err := s.Sessions.Ticket(r.who, path)
+	ticket, until, err := s.Tickets.Ticket(r.who, path)
 	if err != nil {
 		return reply{}, err
 	}
@@ -159,14 +170,14 @@ func withTicket(r *http.Request) *http.Request {
 	return moved.WithContext(auth.WithTicket(r.Context(), ticket, path))
 }
 
-func (s *server) logout(r *request) (reply, error) {
+func (s sessionHandlers) logout(r *request) (reply, error) {
 	if err := s.Sessions.LogOut(r.Context(), r.who); err != nil {
 		return reply{}, err
 	}
-	return reply{status: http.StatusNoContent, cookies: []*http.Cookie{noSessionCookie(r.Request)}}, nil
+	return reply{status: http.StatusNoContent, cookies: []*http.Cookie{auth.NoSessionCookie(r.Request)}}, nil
 }
 
-func (s *server) whoami(r *request) (reply, error) {
+func (s sessionHandlers) whoami(r *request) (reply, error) {
 	out := api.Whoami{Name: r.who.Name, Role: string(r.who.Role), Credential: string(r.who.Credential)}
 	if !r.who.ExpiresAt.IsZero() {
 		out.ExpiresAt = &api.Time{Time: r.who.ExpiresAt}
@@ -174,7 +185,7 @@ func (s *server) whoami(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s *server) listSessions(r *request) (reply, error) {
+func (s sessionHandlers) listSessions(r *request) (reply, error) {
 	sessions, err := s.Sessions.Sessions(r.Context(), r.who)
 	if err != nil {
 		return reply{}, err
@@ -189,13 +200,13 @@ func (s *server) listSessions(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s *server) endSession(r *request) (reply, error) {
+func (s sessionHandlers) endSession(r *request) (reply, error) {
 	return nothing(orNotFound(s.Sessions.EndSession(r.Context(), r.who, r.segment("session")), &fleet.Error{
 		Code: fleet.CodeNotFound, Message: "there is no such session", Hint: "GET " + Prefix + "/sessions lists all.",
 	}))
 }
 
-func (s *server) changePassword(r *request) (reply, error) {
+func (s sessionHandlers) changePassword(r *request) (reply, error) {
 	body, err := decode[api.ChangePassword](r)
 	if err != nil {
 		return reply{}, err
@@ -203,58 +214,19 @@ func (s *server) changePassword(r *request) (reply, error) {
 	if err := missing(map[string]bool{"current": body.Current == nil, "password": body.Password == nil}); err != nil {
 		return reply{}, err
 	}
-	started, err := s.Sessions.ChangePassword(r.Context(), r.who, *body.Current, *body.Password, clientOf(r.Request))
+	started, err := s.Sessions.ChangePassword(r.Context(), r.who, *body.Current, *body.Password, auth.ClientOf(r.Request))
 	if err != nil {
 		return reply{}, err
 	}
 	return showStarted(r.Request, started)
 }
 
-// clientOf says where a request comes from.
-func clientOf(r *http.Request) auth.Client {
-	address, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		address = r.RemoteAddr
-	}
-	return auth.Client{Address: address, Name: r.UserAgent(), Device: auth.CookieOf(r, auth.DeviceCookie)}
-}
-
-// deviceLife is how long a browser keeps a device cookie. It is worthless once the password is another one.
-const deviceLife = 365 * 24 * time.Hour
-
-// cookiesOf are the cookies of a session that was started. A program gets its session as a token.
-func cookiesOf(r *http.Request, started auth.Started) (all []*http.Cookie) {
-	if started.Half != "" {
-		all = append(all, sessionCookie(r, started.Token))
-	}
-	if started.Device != "" {
-		all = append(all, cookie(r, auth.DeviceCookie, started.Device, int(deviceLife.Seconds())))
-	}
-	return all
-}
-
-// sessionCookie lasts until the browser ends, or the session.
-func sessionCookie(r *http.Request, token string) *http.Cookie {
-	return cookie(r, auth.SessionCookie, token, 0)
-}
-
-func noSessionCookie(r *http.Request) *http.Cookie { return cookie(r, auth.SessionCookie, "", -1) }
-
-func cookie(r *http.Request, name, value string, maxAge int) *http.Cookie {
-	secure := !auth.PlainCookies(r)
-	if secure {
-		name = auth.HostPrefix + name
-	}
-	return &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: maxAge, Secure: secure, HttpOnly: true,
-		SameSite: http.SameSiteStrictMode}
-}
-
 // renew replaces the token in the cookie of a request when its time has come. Streams keep theirs.
 func (s *server) renew(w http.ResponseWriter, r *http.Request, who auth.Principal) {
-	if who.Credential != auth.CredentialCookie || s.Sessions == nil {
+	if who.Credential != auth.CredentialCookie || s.Renewer == nil {
 		return
 	}
-	if token := s.Sessions.Renew(r.Context(), who, auth.CookieOf(r, auth.SessionCookie)); token != "" {
-		http.SetCookie(w, sessionCookie(r, token))
+	if token := s.Renewer.Renew(r.Context(), who, auth.CookieOf(r, auth.SessionCookie)); token != "" {
+		http.SetCookie(w, auth.NewSessionCookie(r, token))
 	}
 }

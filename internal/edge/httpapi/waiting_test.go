@@ -228,7 +228,7 @@ func TestRolloutsStopsAndTroubleOfTheServiceWait(t *testing.T) {
 	w := newStocked(t)
 	_, f := rolling(t)
 	f.all[0].Approval = &fleet.Approval{Reason: "it is for 300 devices"}
-	w.notified = told{}
+	w.notified = told
 	w.roll(f)
 	w.with(func(o *Options) {
 		o.Health = impaired{{Part: fleet.PartBackup, Reason: "the disk is full", Next: "Make room."},

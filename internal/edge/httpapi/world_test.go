@@ -21,6 +21,7 @@ import (
 	"muster/internal/core/plan"
 	"muster/internal/core/stconfig"
 	"muster/internal/edge/auth"
+	"muster/internal/edge/pages"
 	"muster/internal/engine/change"
 	"muster/internal/engine/enrollment"
 	"muster/internal/engine/view"
@@ -45,8 +46,8 @@ type world struct {
 	marked map[fleet.DeviceID]bool // devices that the view is to be told of
 	view   *view.View
 	parts  *fleet.Views
-	// What summaries are made of besides the options of the API; nil: not there.
-	notified notified
+	// What summaries are made of besides the options of the API.
+	notified view.Told
 	visited  func() int
 
 	people *auth.People
@@ -119,8 +120,10 @@ func newWorld(t *testing.T) *world {
 		Views:     Views{States: w.fakes},
 		Devices:   Devices{Mirror: w.fakes, Plans: w.fakes},
 		Templates: Templates{Settings: kept, WhatIf: foresight{edits, w.fakes}, Checker: w.fakes, Evaluator: w.fakes},
-		Web:       Web{AllowedHosts: []string{"muster.example"}},
-		People:    People{Tokens: tokens, Users: people, Sessions: people, LoginLinks: people, Enrollments: enrollments},
+		Web: Web{AllowedHosts: []string{"muster.example"}, Pages: pages.New(pages.Options{
+			Log: slog.New(slog.NewTextHandler(w.log, nil)), Sessions: people, Links: people, Classify: Classify})},
+		People: People{Tokens: tokens, Users: people, Sessions: people, Tickets: people, Renewer: people,
+			LoginLinks: people, Enrollments: enrollments},
 	})
 	w.lookAt(noSnapshot)
 	w.with(func(o *Options) { o.Folders = listed{o.Folders, w.fakes} })

@@ -20,14 +20,20 @@ type ConsentSource interface {
 	GivenConsents(ctx context.Context, most int) ([]fleet.GivenConsent, error)
 }
 
-// Consents are the held changes and the answers to them as each caller may know them.
-type Consents struct {
+// ConsentOptions say where Consents read and write.
+type ConsentOptions struct {
 	Source   ConsentSource
 	Registry func(context.Context) (*fleet.Registry, error) // the part in the caller's scope
 }
 
+// Consents are the held changes and the answers to them as each caller may know them.
+type Consents struct{ ConsentOptions }
+
+// NewConsents gives the consents of a source.
+func NewConsents(o ConsentOptions) *Consents { return &Consents{o} }
+
 // Held are the held changes that wait now.
-func (s Consents) Held(ctx context.Context) ([]fleet.HeldGroup, error) {
+func (s *Consents) Held(ctx context.Context) ([]fleet.HeldGroup, error) {
 	groups, err := s.Source.HeldGroups(ctx)
 	if err != nil || fleet.ScopeIn(ctx).Whole() {
 		return groups, err
@@ -42,7 +48,7 @@ func (s Consents) Held(ctx context.Context) ([]fleet.HeldGroup, error) {
 // Asked is the group that an answer is for, and the part of the answer that the caller may give. It is not_found where
 // no such group waits now. The digest covers key, class and values: what Answer answers is the group that is returned
 // here, or none.
-func (s Consents) Asked(ctx context.Context, answer fleet.GroupAnswer) (fleet.GroupAnswer, fleet.HeldGroup, error) {
+func (s *Consents) Asked(ctx context.Context, answer fleet.GroupAnswer) (fleet.GroupAnswer, fleet.HeldGroup, error) {
 	inside, err := InsideOf(ctx, s.Registry)
 	if err != nil {
 		return answer, fleet.HeldGroup{}, err
@@ -62,7 +68,7 @@ func (s Consents) Asked(ctx context.Context, answer fleet.GroupAnswer) (fleet.Gr
 }
 
 // Answer records an answer that Asked returned.
-func (s Consents) Answer(ctx context.Context, answer fleet.GroupAnswer) (fleet.GroupAnswered, error) {
+func (s *Consents) Answer(ctx context.Context, answer fleet.GroupAnswer) (fleet.GroupAnswered, error) {
 	inside, err := InsideOf(ctx, s.Registry)
 	if err != nil {
 		return fleet.GroupAnswered{}, err
@@ -73,7 +79,7 @@ func (s Consents) Answer(ctx context.Context, answer fleet.GroupAnswer) (fleet.G
 }
 
 // Given are the newest answers, at most `most`.
-func (s Consents) Given(ctx context.Context, most int) ([]fleet.GivenConsent, error) {
+func (s *Consents) Given(ctx context.Context, most int) ([]fleet.GivenConsent, error) {
 	if fleet.ScopeIn(ctx).Whole() {
 		return s.Source.GivenConsents(ctx, most)
 	}

@@ -16,14 +16,20 @@ type RolloutSource interface {
 	Difference(ctx context.Context, generations []int64) (fleet.Difference, error)
 }
 
-// Rollouts are the rollouts as each caller may know them.
-type Rollouts struct {
+// RolloutOptions say where Rollouts read.
+type RolloutOptions struct {
 	Source   RolloutSource
 	Registry func(context.Context) (*fleet.Registry, error) // the part in the caller's scope
 }
 
+// Rollouts are the rollouts as each caller may know them.
+type Rollouts struct{ RolloutOptions }
+
+// NewRollouts gives the rollouts of a source.
+func NewRollouts(o RolloutOptions) *Rollouts { return &Rollouts{o} }
+
 // Rollouts are those with a member that the caller may know of, newest first, without members.
-func (s Rollouts) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
+func (s *Rollouts) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
 	all, err := s.Source.Rollouts(ctx)
 	if err != nil || fleet.ScopeIn(ctx).Whole() {
 		return all, err
@@ -44,13 +50,13 @@ func (s Rollouts) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
 }
 
 // Rollout is one as the caller sees it. It is not_found where the caller may know of no member.
-func (s Rollouts) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
+func (s *Rollouts) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
 	_, part, err := s.wholeAndPart(ctx, id)
 	return part, err
 }
 
 // wholeAndPart is a rollout with all members, and the part of it that the caller sees.
-func (s Rollouts) wholeAndPart(ctx context.Context, id int64) (whole, part fleet.Rollout, err error) {
+func (s *Rollouts) wholeAndPart(ctx context.Context, id int64) (whole, part fleet.Rollout, err error) {
 	if whole, err = s.Source.Rollout(ctx, id); err != nil || fleet.ScopeIn(ctx).Whole() {
 		return whole, whole, err
 	}
@@ -65,7 +71,7 @@ func (s Rollouts) wholeAndPart(ctx context.Context, id int64) (whole, part fleet
 }
 
 // MaySteer checks that the caller sees all members of a rollout: steering it steers all of them.
-func (s Rollouts) MaySteer(ctx context.Context, id int64) error {
+func (s *Rollouts) MaySteer(ctx context.Context, id int64) error {
 	scope := fleet.ScopeIn(ctx)
 	if scope.Whole() {
 		return nil
@@ -81,7 +87,7 @@ func (s Rollouts) MaySteer(ctx context.Context, id int64) error {
 }
 
 // Difference is what some generations changed together, as the caller sees it.
-func (s Rollouts) Difference(ctx context.Context, generations []int64) (fleet.Difference, error) {
+func (s *Rollouts) Difference(ctx context.Context, generations []int64) (fleet.Difference, error) {
 	difference, err := s.Source.Difference(ctx, generations)
 	if err != nil || fleet.ScopeIn(ctx).Whole() {
 		return difference, err
@@ -94,7 +100,7 @@ func (s Rollouts) Difference(ctx context.Context, generations []int64) (fleet.Di
 }
 
 // waiting are the rollouts that wait for a person, with the members that the caller sees.
-func (s Rollouts) waiting(ctx context.Context) (waiting []WaitingRollout, err error) {
+func (s *Rollouts) waiting(ctx context.Context) (waiting []WaitingRollout, err error) {
 	all, err := s.Rollouts(ctx)
 	if err != nil {
 		return nil, err

@@ -22,9 +22,13 @@ type SummaryOptions struct {
 	// DatedStop adds to a mode who set it and when, as far as that is known.
 	DatedStop   func(context.Context, fleet.ModeStop) fleet.ModeStop
 	Impairments func() []fleet.Impairment
-	Problems    func() []fleet.DeviceID // One for each problem that is told of; "": it is about no device.
-	Receivers   func() []fleet.Receiver
 	Visited     func() int // devices that are visited in turn instead of followed
+}
+
+// Told is how telling people stands. Callers bring it: notifications ask the view, so that the view asks them nothing.
+type Told struct {
+	Problems  []fleet.DeviceID // One for each problem that is told of; "": it is about no device.
+	Receivers []fleet.Receiver
 }
 
 // Summaries sum up the whole for one caller at a time: the overview, what waits for a person, what keeps Muster from
@@ -35,11 +39,12 @@ type Summaries struct{ SummaryOptions }
 func NewSummaries(o SummaryOptions) *Summaries { return &Summaries{o} }
 
 // Overview sums up the devices that picks takes, and what the caller may know of the service. A nil picks takes all.
-func (s *Summaries) Overview(ctx context.Context, picks func(*fleet.Registered) bool) (Overview, error) {
+func (s *Summaries) Overview(ctx context.Context, picks func(*fleet.Registered) bool, told Told) (Overview, error) {
 	from, err := s.overviewSources(ctx, picks)
 	if err != nil {
 		return Overview{}, err
 	}
+	from.Problems = told.Problems
 	out := OverviewOf(from)
 	out.Troubles = slices.Clone(out.Troubles) // all readers have the same
 	for i := range out.Troubles {
@@ -47,7 +52,10 @@ func (s *Summaries) Overview(ctx context.Context, picks func(*fleet.Registered) 
 	}
 	out.Tags = ofRegistry(ctx, s.View, from.Registry, "number of tags", func() int { return len(from.Registry.Tags()) })
 	if fleet.ScopeIn(ctx).Whole() {
-		s.addService(&out)
+		out.Receivers = told.Receivers
+		if s.Visited != nil {
+			out.Visited = s.Visited()
+		}
 	}
 	return out, nil
 }
@@ -89,9 +97,6 @@ func (s *Summaries) overviewSources(ctx context.Context, picks func(*fleet.Regis
 	if s.Pending != nil {
 		from.Pending = s.Pending()
 	}
-	if s.Problems != nil {
-		from.Problems = s.Problems()
-	}
 	from.Impairments = append(from.Impairments, s.impairments(ctx)...)
 	return from, nil
 }
@@ -106,21 +111,15 @@ func (s *Summaries) explain(ctx context.Context, t *Trouble) {
 	}
 }
 
-// addService adds what is about the whole fleet and about this process.
-func (s *Summaries) addService(out *Overview) {
-	if s.Visited != nil {
-		out.Visited = s.Visited()
-	}
-	if s.Receivers != nil {
-		out.Receivers = s.Receivers()
-	}
-}
-
 // Waiting groups what waits for a person, as the caller may know it.
-func (s *Summaries) Waiting(ctx context.Context) (Waiting, error) {
+func (s *Summaries) Waiting(ctx context.Context, told Told) (Waiting, error) {
 	from, err := s.waitingSources(ctx)
 	if err != nil {
 		return Waiting{}, err
+	}
+	if fleet.ScopeIn(ctx).Whole() {
+		from.Receivers = slices.DeleteFunc(slices.Clone(told.Receivers),
+			func(r fleet.Receiver) bool { return r.Trouble == "" })
 	}
 	out := WaitingOf(from)
 	out.Registry = from.Registry
@@ -160,25 +159,13 @@ func (s *Summaries) waitingSources(ctx context.Context) (from WaitingSources, er
 	for _, stop := range s.View.Stops(ctx, from.Registry) {
 		from.Stops = append(from.Stops, s.Dated(ctx, stop))
 	}
-	if fleet.ScopeIn(ctx).Whole() {
-		err = s.addWholeSources(ctx, &from)
-	}
-	return from, err
-}
-
-// addWholeSources adds what only callers without a tag scope may know of.
-func (s *Summaries) addWholeSources(ctx context.Context, from *WaitingSources) (err error) {
-	if s.Enrollments != nil {
+	if s.Enrollments != nil && fleet.ScopeIn(ctx).Whole() {
 		from.Enrollments, err = s.Enrollments(ctx)
-		if err != nil && fleet.CodeOf(err) != fleet.CodeUnavailable { // an impairment says that the database is away
-			return err
+		if fleet.CodeOf(err) == fleet.CodeUnavailable { // an impairment says that the database is away
+			err = nil
 		}
 	}
-	if s.Receivers != nil {
-		from.Receivers = slices.DeleteFunc(slices.Clone(s.Receivers()),
-			func(r fleet.Receiver) bool { return r.Trouble == "" })
-	}
-	return nil
+	return from, err
 }
 
 // impairments are the parts of the service that do not work as they should. Their texts may count devices of the whole

@@ -26,6 +26,10 @@ func (p playedRollouts) Difference(context.Context, []int64) (fleet.Difference, 
 	return fleet.Difference{}, p.err
 }
 
+// notified is of three problems, and of a receiver that is not reached.
+var notified = Told{Problems: []fleet.DeviceID{idA, idB, ""},
+	Receivers: []fleet.Receiver{{Name: "mail", Waiting: 3, Trouble: "refused"}}}
+
 // summed is a fleet of a device inside the scope "in" and one outside, with something of each kind to sum up.
 func summed(rollouts playedRollouts) (s *Summaries, scoped context.Context) {
 	w, registry := newWorld(), registryOf(idA, idB)
@@ -37,11 +41,9 @@ func summed(rollouts playedRollouts) (s *Summaries, scoped context.Context) {
 	parts := &fleet.Views{}
 	part := func(ctx context.Context) (*fleet.Registry, error) { return parts.Of(ctx, registry), nil }
 	return NewSummaries(SummaryOptions{
-		Registry: part, View: w.view(), Rollouts: &Rollouts{Source: rollouts, Registry: part},
+		Registry: part, View: w.view(), Rollouts: NewRollouts(RolloutOptions{rollouts, part}),
 		Pending:     func() []fleet.Pending { return []fleet.Pending{{Device: idA, From: "C"}, {Device: idB, From: "C"}} },
-		Problems:    func() []fleet.DeviceID { return []fleet.DeviceID{idA, idB, ""} },
 		Impairments: func() []fleet.Impairment { return []fleet.Impairment{{Part: "database", Reason: "2 devices"}} },
-		Receivers:   func() []fleet.Receiver { return []fleet.Receiver{{Name: "mail", Waiting: 3, Trouble: "refused"}} },
 		Visited:     func() int { return 7 },
 		Enrollments: func(context.Context) ([]fleet.EnrollmentRequest, error) {
 			return []fleet.EnrollmentRequest{{Arrival: fleet.Arrival{Device: "D"}, Status: fleet.EnrollmentWaiting}}, nil
@@ -59,22 +61,22 @@ func causesOf(w Waiting) (causes []fleet.WaitCause) {
 
 func TestACallerWithAScopeIsToldNothingOfTheWholeFleet(t *testing.T) {
 	s, scoped := summed(playedRollouts{})
-	whole, err := s.Overview(t.Context(), nil)
+	whole, err := s.Overview(t.Context(), nil, notified)
 	if err != nil || whole.Devices != 2 || whole.PendingDevices != 2 || whole.Problems != 3 || whole.Visited != 7 ||
 		len(whole.Receivers) != 1 || whole.Impairments[0].Reason != "2 devices" {
 		t.Errorf("got %+v, %v for the whole fleet", whole, err)
 	}
-	part, err := s.Overview(scoped, nil)
+	part, err := s.Overview(scoped, nil, notified)
 	if err != nil || part.Devices != 1 || part.PendingDevices != 1 || part.Problems != 1 || part.Visited != 0 ||
 		len(part.Receivers) != 0 || len(part.Impairments) != 1 || part.Impairments[0].Reason == "2 devices" {
 		t.Errorf("got %+v, %v for a part", part, err)
 	}
-	all, err := s.Waiting(t.Context())
+	all, err := s.Waiting(t.Context(), notified)
 	if got := causesOf(all); err != nil || !slices.Contains(got, fleet.WaitReceiver) ||
 		!slices.Contains(got, fleet.WaitEnrollment) {
 		t.Errorf("got %v, %v for the whole fleet", got, err)
 	}
-	some, err := s.Waiting(scoped)
+	some, err := s.Waiting(scoped, notified)
 	if got := causesOf(some); err != nil || !slices.Equal(got, []fleet.WaitCause{fleet.WaitImpairment,
 		fleet.WaitPendingDevice}) {
 		t.Errorf("got %v, %v for a part", got, err)
@@ -83,7 +85,7 @@ func TestACallerWithAScopeIsToldNothingOfTheWholeFleet(t *testing.T) {
 
 func TestAnOverviewOfPickedDevicesCountsNothingOfOthers(t *testing.T) {
 	s, _ := summed(playedRollouts{})
-	got, err := s.Overview(t.Context(), func(d *fleet.Registered) bool { return d.ID == idB })
+	got, err := s.Overview(t.Context(), func(d *fleet.Registered) bool { return d.ID == idB }, notified)
 	if err != nil || got.Devices != 1 || got.PendingDevices != 1 || got.Problems != 1 {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -91,19 +93,19 @@ func TestAnOverviewOfPickedDevicesCountsNothingOfOthers(t *testing.T) {
 
 func TestWhatIsInMemoryIsShownWhileRolloutsCannotBeRead(t *testing.T) {
 	s, _ := summed(playedRollouts{err: &fleet.Error{Code: fleet.CodeUnavailable, Message: "no database", Hint: "Wait."}})
-	overview, err := s.Overview(t.Context(), nil)
+	overview, err := s.Overview(t.Context(), nil, notified)
 	if err != nil || overview.Devices != 2 || len(overview.Impairments) != 2 || overview.Impairments[0].Blocking ||
 		overview.Impairments[0].Next != "Wait." {
 		t.Errorf("got %+v, %v", overview, err)
 	}
-	waiting, err := s.Waiting(t.Context())
+	waiting, err := s.Waiting(t.Context(), notified)
 	if err != nil || !slices.ContainsFunc(waiting.Groups, func(g *WaitingGroup) bool {
 		return g.Subject == "rollouts" && g.Severity == fleet.Critical && g.Reason == "they cannot be read: no database"
 	}) {
 		t.Errorf("got %+v, %v", waiting, err)
 	}
 	s, _ = summed(playedRollouts{err: fleet.NotFoundf("a bug")})
-	if _, err := s.Overview(t.Context(), nil); err == nil {
+	if _, err := s.Overview(t.Context(), nil, notified); err == nil {
 		t.Error("any error of rollouts is passed over")
 	}
 }

@@ -1,6 +1,8 @@
-package httpapi
+package pages
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -20,11 +22,28 @@ var consoleFiles = fstest.MapFS{
 	"manifest.json":        {Data: []byte("{}")},
 }
 
-func newConsoleWorld(t *testing.T) http.Handler {
-	t.Helper()
-	options := newWorld(t).api.Options
-	options.Console = consoleFiles
-	return New(options)
+// nobody has no session and no link.
+type nobody struct {
+	Sessions
+	Links
+}
+
+// served are the pages of options, as a server answers with them.
+func served(o Options) http.Handler {
+	o.Log = slog.New(slog.DiscardHandler)
+	mux := http.NewServeMux()
+	for pattern, page := range New(o) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := page(w, r); err != nil {
+				http.Error(w, err.Error(), http.StatusNotFound)
+			}
+		})
+	}
+	return mux
+}
+
+func newConsoleWorld() http.Handler {
+	return served(Options{Sessions: nobody{}, Links: nobody{}, Console: consoleFiles})
 }
 
 func get(t *testing.T, handler http.Handler, path string, header http.Header) *httptest.ResponseRecorder {
@@ -41,7 +60,7 @@ func get(t *testing.T, handler http.Handler, path string, header http.Header) *h
 
 // The base leads every page to the files of the console, also behind a proxy that serves it below a prefix.
 func TestEveryRouteOfTheConsoleIsItsPage(t *testing.T) {
-	handler := newConsoleWorld(t)
+	handler := newConsoleWorld()
 	for path, base := range map[string]string{
 		"/ui/": "./", "/ui/devices": "./", "/ui/devices/ABC": "../", "/ui/devices/ABC/plan": "../../",
 		"/ui/folders/a%2Fb": "../", "/ui/devices/": "../",
@@ -59,7 +78,7 @@ func TestEveryRouteOfTheConsoleIsItsPage(t *testing.T) {
 }
 
 func TestTheConsoleRunsNoScriptButItsOwn(t *testing.T) {
-	handler := newConsoleWorld(t)
+	handler := newConsoleWorld()
 	nonces := map[string]bool{}
 	for range 2 {
 		rec := get(t, handler, "/ui/", nil)
@@ -79,7 +98,7 @@ func TestTheConsoleRunsNoScriptButItsOwn(t *testing.T) {
 }
 
 func TestTheConsoleIsSentCompressed(t *testing.T) {
-	handler := newConsoleWorld(t)
+	handler := newConsoleWorld()
 	for _, one := range []struct{ accepts, encoding, body string }{
 		{"gzip, deflate, br", "br", "brotli"}, {"gzip", "gzip", "gzip"}, {"br;q=0, gzip;q=0.5", "gzip", "gzip"},
 		{"", "", "plain"}, {"zstd", "", "plain"},
@@ -97,11 +116,30 @@ func TestTheConsoleIsSentCompressed(t *testing.T) {
 }
 
 func TestOnlyFilesOfTheConsoleAreServed(t *testing.T) {
-	handler := newConsoleWorld(t)
+	handler := newConsoleWorld()
 	for _, path := range []string{"/ui/assets/nothing.js", "/ui/assets/..%2Findex.html",
 		"/ui/assets/%2e%2e%2fmanifest.json"} {
-		if rec := get(t, handler, path, nil); rec.Code != http.StatusNotFound && rec.Code != http.StatusUnauthorized {
+		if rec := get(t, handler, path, nil); rec.Code != http.StatusNotFound {
 			t.Errorf("%s: got %d and %s", path, rec.Code, rec.Body)
 		}
 	}
+}
+
+func TestTheManualIsOpen(t *testing.T) {
+	server := served(Options{Sessions: nobody{}, Links: nobody{}, Manual: oneChapter})
+	if rec := get(t, server, "/docs/", nil); rec.Code != 200 || rec.Body.String() != "chapter" {
+		t.Errorf("status %d, %s", rec.Code, rec.Body)
+	}
+	if rec := get(t, server, "/docs", nil); rec.Code != 303 || rec.Header().Get("Location") != "./docs/" {
+		t.Errorf("status %d, Location %q", rec.Code, rec.Header().Get("Location"))
+	}
+	if rec := get(t, server, "/ui/login", nil); !bytes.Contains(rec.Body.Bytes(), []byte(`href="../docs/"`)) {
+		t.Error("the log-in page does not link to the manual")
+	}
+}
+
+// oneChapter is a manual with its first page alone.
+func oneChapter(w http.ResponseWriter, _ *http.Request) error {
+	_, err := w.Write([]byte("chapter"))
+	return err
 }

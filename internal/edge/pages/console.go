@@ -1,4 +1,4 @@
-package httpapi
+package pages
 
 import (
 	"crypto/rand"
@@ -8,6 +8,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"muster/internal/logkey"
 )
 
 // consolePolicy lets the console load its own files and talk to this server. Scripts are files of the console only;
@@ -28,51 +30,41 @@ type console struct {
 	index string
 }
 
-// handleConsole adds the console to the mux, below the pages that work without a script.
-func (s *server) handleConsole() {
+// addConsole adds the console, below the pages that work without a script.
+func (s *pages) addConsole(to map[string]Page) {
 	index, err := fs.ReadFile(s.Console, "index.html")
 	if err != nil {
-		s.log.Error("the console cannot be read", "err", err)
+		s.log.Error("the console cannot be read", logkey.Err(err))
 		return
 	}
 	c := &console{files: s.Console, index: string(index)}
-	s.mux.HandleFunc("GET /ui/assets/{file}", func(w http.ResponseWriter, r *http.Request) {
-		if !c.asset(w, r) {
-			s.fail(w, r, unknownPath())
-		}
-	})
-	s.mux.HandleFunc("GET "+homePage+"{path...}", c.page)
+	to["GET /ui/assets/{file}"] = c.asset
+	to["GET "+home+"{path...}"] = c.page
 }
 
 // page answers every route of the console with its one page. The base is relative, so that it holds behind any path
 // prefix: one step up for every slash after /ui/.
-func (c *console) page(w http.ResponseWriter, r *http.Request) {
+func (c *console) page(w http.ResponseWriter, r *http.Request) error {
 	base := "./"
-	if depth := strings.Count(strings.TrimPrefix(r.URL.EscapedPath(), homePage), "/"); depth > 0 {
+	if depth := strings.Count(strings.TrimPrefix(r.URL.EscapedPath(), home), "/"); depth > 0 {
 		base = strings.Repeat("../", depth)
 	}
 	nonce := rand.Text()
 	text := strings.NewReplacer(baseMark, `<base href="`+base+`">`, nonceMark, nonce).Replace(c.index)
 	header := w.Header()
-	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(len(text)))
 	header.Set("Content-Security-Policy", strings.Replace(consolePolicy, "NONCE", nonce, 1))
-	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Cache-Control", "no-store")
-	if r.Method != http.MethodHead {
-		_, _ = w.Write([]byte(text)) // a client that is gone needs no answer
-	}
+	return write(w, r, http.StatusOK, []byte(text))
 }
 
 // encodings are the forms in which the build wrote a file, best first.
 var encodings = []struct{ name, suffix string }{{"br", ".br"}, {"gzip", ".gz"}, {"", ""}}
 
-// asset answers with a file of the build. Its name has its digest, so that browsers never ask for it twice.
-func (c *console) asset(w http.ResponseWriter, r *http.Request) bool {
+// asset answers with a file of the build. The name has its digest, so that browsers never ask for it twice.
+func (c *console) asset(w http.ResponseWriter, r *http.Request) error {
 	file := r.PathValue("file")
 	if file != path.Base(file) || file == ".." {
-		return false
+		return fs.ErrNotExist
 	}
 	name := "assets/" + file
 	for _, encoding := range encodings {
@@ -94,9 +86,9 @@ func (c *console) asset(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodHead {
 			_, _ = w.Write(text)
 		}
-		return true
+		return nil
 	}
-	return false
+	return fs.ErrNotExist
 }
 
 // mediaOf does not depend on what the machine knows of types.

@@ -6,6 +6,21 @@ type History struct {
 	Points []HistoryPoint `json:"points" nullable:"false" doc:"Oldest first"`
 }
 
+// FolderHistory is a folder in numbers over time. Figures hold until the next point.
+type FolderHistory struct {
+	Step   int                  `json:"step" doc:"Seconds that a point is of: a minute or an hour"`
+	Points []FolderHistoryPoint `json:"points" nullable:"false" doc:"Where the figures changed, oldest first. The first point has those that held when the day or the month began, where they are known"`
+}
+
+// FolderHistoryPoint is a folder in numbers from one moment on. For an hour they are the worst of it.
+type FolderHistoryPoint struct {
+	At          Time  `json:"at" format:"date-time" doc:"When the minute or hour began"`
+	Devices     int   `json:"devices" doc:"That had the folder"`
+	UpToDate    int   `json:"upToDate" doc:"Devices on which the folder was up to date; in an hour the fewest"`
+	NeedBytes   int64 `json:"needBytes" doc:"Bytes that all devices lacked together, as last told; in an hour the most"`
+	GlobalBytes int64 `json:"globalBytes" doc:"The size of the folder: the largest that a device told"`
+}
+
 // HistoryPoint is the fleet in numbers at one moment. For an hour these are the means of its minutes, and the largest
 // numbers of waiting, problems and troubled.
 type HistoryPoint struct {

@@ -51,6 +51,11 @@ func (c *Client) ConflictFiles(ctx context.Context, folder string, l List) ([]ap
 	return list[api.ConflictFile](ctx, c, path("folders", folder, "conflicts"), l)
 }
 
+// FolderHistory is a folder in numbers over the last "day" by minutes, or the last "month" by hours.
+func (c *Client) FolderHistory(ctx context.Context, folder, span string) (api.FolderHistory, error) {
+	return get[api.FolderHistory](ctx, c, path("folders", folder, "history")+"?span="+url.QueryEscape(span))
+}
+
 // FolderShares is how each device shares a folder, 200 devices at most; see List.
 func (c *Client) FolderShares(ctx context.Context, id string, l List) ([]api.FolderShare, error) {
 	return list[api.FolderShare](ctx, c, path("folders", id, "shares"), l)

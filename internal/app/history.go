@@ -10,7 +10,17 @@ import (
 
 // newHistorian makes the part that records the numbers of the fleet over time.
 func (a *App) newHistorian() health.Historian {
-	return health.Historian{Put: a.store.PutHistoryPoint, Log: a.log, Now: a.historyPoint}
+	return health.Historian{Put: a.store.PutHistoryPoint, Log: a.log, Now: a.historyPoint,
+		Folders: &health.FolderHistorian{Figures: a.folderFigures, Ends: a.store.FolderHistoryEnds,
+			Put: a.store.PutFolderFigures}}
+}
+
+func (a *App) folderFigures(ctx context.Context) (map[string]fleet.FolderFigures, error) {
+	registry, err := a.store.Registry(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return a.view.FolderFigures(ctx, registry)
 }
 
 func (a *App) historyPoint() fleet.HistoryPoint {

@@ -170,6 +170,8 @@ var unmarkedTables = map[string]string{
 	"problems":             "what people were told gives no power",
 	"outbox":               "what people are told gives no power",
 	"history":              "numbers of the fleet give no power",
+	"folder_histories":     "which folders have figures gives no power",
+	"folder_figures":       "numbers of folders give no power",
 	"event_log":            "what happened gives no power; the audit is what is proven",
 	"rollout_members":      "they say what a device was like when its rollout began",
 	"holds":                "a device that is let go early still needs the consents that its changes need",

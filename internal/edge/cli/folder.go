@@ -19,6 +19,7 @@ type folderCommand struct {
 	Watch     folderWatchCommand     `cmd:"" help:"Show how a folder stands again whenever that changes, until Ctrl-C."`
 	Failed    folderFailedCommand    `cmd:"" help:"List the files that daemons could not sync, with their reasons."`
 	Conflicts folderConflictsCommand `cmd:"" help:"List the files that were changed on two devices at once: how many, where, and the newest first."`
+	History   folderHistoryCommand   `cmd:"" help:"List the figures of a folder over the last day or month, where they changed."`
 	Who       folderWhoCommand       `cmd:"" help:"Show who has a folder, who is connected with whom, and who lacks what."`
 	OneSided  folderOneSidedCommand  `cmd:"" name:"one-sided" help:"List the shares that only one side has: nothing is exchanged by them."`
 }

@@ -91,6 +91,7 @@ var commandFor = map[string]string{
 	"listFolderDevices":   "folder get",
 	"getFolderState":      "folder get", "listFileOnDevices": "file", "listFailedItems": "folder failed",
 	"listConflictFiles": "folder conflicts",
+	"getFolderHistory":  "folder history",
 	"getDeviceLog":      "device log", "listFolderShares": "folder who",
 	"followEvents":     "events",
 	"listEventLog":     "events",

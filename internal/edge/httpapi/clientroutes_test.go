@@ -76,6 +76,7 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"listFileOnDevices": func(c *client.Client, ctx context.Context) {
 		_, _ = c.FileOnDevices(ctx, "f", "p", client.List{})
 	},
+	"getFolderHistory":  func(c *client.Client, ctx context.Context) { _, _ = c.FolderHistory(ctx, "f", "day") },
 	"listConflictFiles": func(c *client.Client, ctx context.Context) { _, _ = c.ConflictFiles(ctx, "f", client.List{}) },
 	"listFailedItems":   func(c *client.Client, ctx context.Context) { _, _ = c.FailedItems(ctx, "f", client.List{}) },
 	"listDeviceDisks":   func(c *client.Client, ctx context.Context) { _, _ = c.DeviceDisks(ctx, "x") },

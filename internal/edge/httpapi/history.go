@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"slices"
 	"time"
 
 	"muster/api"
@@ -15,6 +16,8 @@ import (
 type History interface {
 	// History are the points of the last day by minutes, or of the last month by hours, oldest first.
 	History(ctx context.Context, step time.Duration) ([]fleet.HistoryPoint, error)
+	// FolderHistory are the points of a folder in that time at which its figures changed, oldest first.
+	FolderHistory(ctx context.Context, folder string, step time.Duration) ([]fleet.FolderPoint, error)
 }
 
 var spanParam = choiceParam("span", "How far back; day unless it is month", "day", "month")
@@ -22,6 +25,7 @@ var spanParam = choiceParam("span", "How far back; day unless it is month", "day
 type historyHandlers struct {
 	*base
 	History History
+	Folders Folders
 }
 
 func (s historyHandlers) historyRoutes() []route {
@@ -30,17 +34,30 @@ func (s historyHandlers) historyRoutes() []route {
 		summary: "The fleet in numbers over the last day by minutes, or over the last month by hours",
 		query:   []parameter{spanParam},
 		reply:   reflect.TypeFor[api.History](), off: s.History == nil, handle: s.getHistory,
+	}, {
+		method: http.MethodGet, path: Prefix + "/folders/{folderID}/history", name: "getFolderHistory",
+		permission: auth.Read,
+		summary: "A folder in numbers over the last day by minutes, or over the last month by hours, where they changed; " +
+			"of the folders that changed last, 1,000 at most",
+		query: []parameter{spanParam},
+		reply: reflect.TypeFor[api.FolderHistory](), off: s.History == nil || s.Folders == nil,
+		handle: s.getFolderHistory,
 	}}
 }
 
-func (s historyHandlers) getHistory(r *request) (reply, error) {
+// stepAsked is the time from one point to the next.
+func stepAsked(r *request) (time.Duration, error) {
 	span, err := spanParam.of(r)
+	if span == "month" {
+		return time.Hour, err
+	}
+	return time.Minute, err
+}
+
+func (s historyHandlers) getHistory(r *request) (reply, error) {
+	step, err := stepAsked(r)
 	if err != nil {
 		return reply{}, err
-	}
-	step := time.Minute
-	if span == "month" {
-		step = time.Hour
 	}
 	points, err := s.History.History(r.Context(), step)
 	if err != nil {
@@ -53,4 +70,43 @@ func (s historyHandlers) getHistory(r *request) (reply, error) {
 			Folders: int(p.Folders), UpToDate: int(p.UpToDate), Troubled: int(p.Troubled)}
 	}
 	return show(out)
+}
+
+func (s historyHandlers) getFolderHistory(r *request) (reply, error) {
+	folder, err := r.folderID()
+	if err != nil {
+		return reply{}, err
+	}
+	step, err := stepAsked(r)
+	if err != nil {
+		return reply{}, err
+	}
+	points, err := s.History.FolderHistory(r.Context(), folder, step)
+	if err != nil {
+		return reply{}, err
+	}
+	if len(points) == 0 {
+		if err := s.knows(r, folder); err != nil {
+			return reply{}, err
+		}
+	}
+	out := api.FolderHistory{Step: int(step / time.Second), Points: make([]api.FolderHistoryPoint, len(points))}
+	for i, p := range points {
+		out.Points[i] = api.FolderHistoryPoint{At: api.Time{Time: p.At}, Devices: int(p.Devices),
+			UpToDate: int(p.UpToDate), NeedBytes: p.NeedBytes, GlobalBytes: p.GlobalBytes}
+	}
+	return show(out)
+}
+
+// knows returns not_found for a folder that no device has.
+func (s historyHandlers) knows(r *request, folder string) error {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return err
+	}
+	folders, _, err := s.Folders.Folders(r.Context(), registry)
+	if err == nil && !slices.ContainsFunc(folders, func(f fleet.FolderLabel) bool { return f.Folder == folder }) {
+		return noFolder(nil)
+	}
+	return err
 }

@@ -39,3 +39,26 @@ func TestHistoryIsADayOfMinutesOrAMonthOfHours(t *testing.T) {
 	}
 	w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: Prefix + "/overview/history?span=year"})
 }
+
+func TestHistoryOfAFolderIsThatOfTheFolder(t *testing.T) {
+	w := newWorld(t)
+	w.with(func(o *Options) { o.History = w.store })
+	now := time.Now()
+	if err := w.store.PutFolderFigures(t.Context(), fleet.FolderHistoryEdit{
+		Minutes: []fleet.FolderPoint{{Folder: "photos/old", At: now.Truncate(time.Minute),
+			FolderFigures: fleet.FolderFigures{Devices: 3, UpToDate: 2, NeedBytes: 700, GlobalBytes: 1 << 40}}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	const path = Prefix + "/folders/photos%2Fold/history"
+	got := read[api.FolderHistory](w, path)
+	if got.Step != 60 || len(got.Points) != 1 || !got.Points[0].At.Equal(now.Truncate(time.Minute)) {
+		t.Fatalf("got %+v", got)
+	}
+	got.Points[0].At = api.Time{}
+	if want := (api.FolderHistoryPoint{Devices: 3, UpToDate: 2, NeedBytes: 700, GlobalBytes: 1 << 40}); got.Points[0] != want {
+		t.Errorf("got %+v, want %+v", got.Points[0], want)
+	}
+	w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: path + "?span=year"})
+	w.problem(http.StatusNotFound, call{method: http.MethodGet, path: Prefix + "/folders/nothing/history"})
+}

@@ -67,7 +67,7 @@ var reaches = map[string]reach{
 
 	"logout": own, "whoami": own, "createTicket": own, "listSessions": own, "endSession": own, "changePassword": own,
 
-	"getMetrics": wholeFleet, "getHistory": wholeFleet,
+	"getMetrics": wholeFleet, "getHistory": wholeFleet, "getFolderHistory": wholeFleet,
 	"verifyAudit": wholeFleet, "signAudit": wholeFleet, "listEnrollments": wholeFleet,
 	"countEnrollments": wholeFleet, "getFleet": byView, "planFleet": wholeFleet, "applyFleet": wholeFleet,
 }

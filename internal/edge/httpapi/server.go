@@ -237,7 +237,7 @@ func (s *server) allRoutes() []route {
 		overviewHandlers{base: b, Summaries: o.Summaries, Stops: o.Stops, Backups: o.Backups, Certificate: o.Certificate}.
 			overviewRoutes(),
 		folders.rollupRoutes(),
-		historyHandlers{base: b, History: o.History}.historyRoutes(),
+		historyHandlers{base: b, History: o.History, Folders: o.Folders}.historyRoutes(),
 		stopHandlers{base: b, Stops: o.Stops}.stopRoutes(),
 		metricHandlers{Metrics: o.Metrics}.metricRoutes(),
 		healthHandlers{Health: o.Health}.healthRoutes(),

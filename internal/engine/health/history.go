@@ -2,6 +2,7 @@ package health
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -15,11 +16,13 @@ const historyStep = time.Minute
 // settleTime is how long after the start the first point is made: most daemons are not contacted before.
 const settleTime = 30 * time.Second
 
-// Historian keeps the fleet in numbers, one point a minute.
+// Historian keeps the fleet and its folders in numbers, by minutes.
 type Historian struct {
 	Now func() fleet.HistoryPoint // without At
 	Put func(context.Context, fleet.HistoryPoint) error
 	Log *slog.Logger
+
+	Folders *FolderHistorian
 }
 
 // Run makes a point when a minute begins, until ctx ends. A minute that cannot be kept is a gap.
@@ -36,7 +39,7 @@ func (h Historian) Run(ctx context.Context) error {
 		now := time.Now()
 		point := h.Now()
 		point.At = now.Truncate(historyStep)
-		err := h.Put(ctx, point)
+		err := errors.Join(h.Put(ctx, point), h.Folders.Record(ctx, now))
 		if err != nil && !failing && ctx.Err() == nil {
 			h.Log.Warn("the history has a gap", logkey.Component, "history", logkey.Err(err))
 		}

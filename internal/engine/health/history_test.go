@@ -16,7 +16,11 @@ func TestAHistorianMakesOnePointWhenAMinuteBegins(t *testing.T) {
 		var kept []fleet.HistoryPoint
 		online := int64(0)
 		tries := 0
+		var folders int
 		h := Historian{Log: slog.New(slog.DiscardHandler),
+			Folders: &FolderHistorian{
+				Ends:    func(context.Context) ([]fleet.FolderHistoryEnd, error) { return nil, nil },
+				Figures: func(context.Context) (map[string]fleet.FolderFigures, error) { folders++; return nil, nil }},
 			Now: func() fleet.HistoryPoint { online++; return fleet.HistoryPoint{Online: online} },
 			Put: func(_ context.Context, p fleet.HistoryPoint) error {
 				if tries++; tries == 2 {
@@ -33,6 +37,9 @@ func TestAHistorianMakesOnePointWhenAMinuteBegins(t *testing.T) {
 		}
 		if len(kept) < 3 || tries != len(kept)+1 {
 			t.Fatalf("%d points of %d tries", len(kept), tries)
+		}
+		if folders != tries {
+			t.Errorf("figures of folders were recorded %d times in %d minutes", folders, tries)
 		}
 		if first := kept[0].At.Sub(start); first < settleTime-historyStep || first > settleTime+historyStep {
 			t.Errorf("the first point is of %s after the start", first)

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"maps"
 	"math"
 	"testing"
 
@@ -21,5 +22,27 @@ func TestWhatDevicesLackOfAFolderOverflowed(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].NeedBytes != math.MaxInt64 || got[0].GlobalBytes != most ||
 		got[0].State != fleet.FolderBehind {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestFiguresOfAFolderAreThoseOfAllItsDevices(t *testing.T) {
+	w, registry := newWorld(), registryOf(idA, idB)
+	for id, lacks := range map[fleet.DeviceID]int64{idA: 0, idB: 700} {
+		w.put(id, fleet.State{Connection: fleet.Online}, fleet.Snapshot{Folders: labels("p", "Photos", "q", ""),
+			Summaries: map[string]fleet.FolderSummary{"p": {Device: id, NeedBytes: lacks, GlobalBytes: 4096 - lacks}}})
+	}
+	v := w.view()
+	v.FolderState = func(s *fleet.Snapshot, folder string) (fleet.FolderState, bool) {
+		if folder == "p" && s.Summaries[folder].NeedBytes == 0 {
+			return fleet.FolderUpToDate, false
+		}
+		return fleet.FolderBehind, false
+	}
+	got, err := v.FolderFigures(t.Context(), registry)
+	want := map[string]fleet.FolderFigures{
+		"p": {Devices: 2, UpToDate: 1, NeedBytes: 700, GlobalBytes: 4096}, "q": {Devices: 2},
+	}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 }

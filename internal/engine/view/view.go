@@ -199,6 +199,24 @@ func (v *View) HistoryPoint(ctx context.Context, registry *fleet.Registry) (poin
 	return point, err
 }
 
+// FolderFigures are the folders of the caller's scope in numbers, by ID, as the history has them.
+func (v *View) FolderFigures(ctx context.Context, registry *fleet.Registry) (map[string]fleet.FolderFigures, error) {
+	rows, err := v.Rows(ctx, registry)
+	all := map[string]fleet.FolderFigures{}
+	for _, row := range rows {
+		snapshot := v.Snapshot(row.Device.ID)
+		if snapshot == nil || row.unwatched {
+			continue
+		}
+		for _, f := range row.folders {
+			figures := all[f.Folder]
+			figures.Add(f.state, snapshot.Summaries[f.Folder])
+			all[f.Folder] = figures
+		}
+	}
+	return all, err
+}
+
 // Folders has one entry for each folder of the caller's scope, sorted by ID. The label is the one that most devices
 // use. Callers do not change the slice.
 func (v *View) Folders(ctx context.Context, registry *fleet.Registry,

@@ -180,6 +180,14 @@ export const queries = {
       (signal) => api.GET("/api/v1/folders/{folderID}/state", at(signal, { folderID })),
       { refetchInterval: 30_000 },
     ),
+  /** folderHistory is a folder in numbers over the last day or month, where they changed. */
+  folderHistory: (folderID: string, span: "day" | "month") =>
+    question(
+      ["history", folderID, span],
+      (signal) =>
+        api.GET("/api/v1/folders/{folderID}/history", { signal, params: { path: { folderID }, query: { span } } }),
+      { refetchInterval: 60_000, retry: false },
+    ),
   /** failedItems are the items of a folder that daemons could not sync, a part at a time. */
   failedItems: (folderID: string) =>
     pages(["folder-state", folderID, "failed"], (signal, after) =>

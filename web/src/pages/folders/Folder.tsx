@@ -17,6 +17,7 @@ import { Ago, Chip, Faint, Muted, Prose, Stacked, Strong, To } from "../../ui/te
 import { Kept } from "../events/Kept";
 import { Behind } from "./Behind";
 import { Conflicts } from "./Conflicts";
+import { Figures } from "./Figures";
 import { FailedItems } from "./FailedItems";
 import { FileSearch } from "./FileSearch";
 import { Sharing } from "./Sharing";
@@ -52,6 +53,7 @@ export default function Folder({ id }: { id: string }) {
       {devices.data && <FailedItems folder={folderID} all={devices.data} labels={labels} />}
       {devices.data && <Conflicts folder={folderID} all={devices.data} labels={labels} />}
       {devices.data && devices.data.length > 0 && <Sharing folder={folderID} />}
+      <Figures folder={folderID} />
       <Kept about={{ folder: folderID, limit: 20 }} />
     </Page>
   );

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+const (
+	figureColumns = `f.began_at, f.devices, f.up_to_date, f.need_bytes, f.global_bytes`
+	// A row that is written again, as that of an hour that goes on, keeps its number in the order of writing.
+	putFigures = `
+		INSERT INTO folder_figures (number, step, began_at, devices, up_to_date, need_bytes, global_bytes, written)
+		VALUES ($1, $2, $3, $4, $5, $6, $7,
+			(SELECT COALESCE(MAX(written), 0) + 1 FROM folder_figures WHERE number = $1 AND step = $2))
+		ON CONFLICT (number, step, began_at) DO UPDATE SET devices = excluded.devices,
+			up_to_date = excluded.up_to_date, need_bytes = excluded.need_bytes, global_bytes = excluded.global_bytes`
+	// As in the history of the fleet, the order of writing decides which rows are too many.
+	pruneFigures = `
+		DELETE FROM folder_figures WHERE number = $1 AND step = $2 AND written <= (SELECT MAX(written)
+			FROM folder_figures WHERE number = $1 AND step = $2) - CAST($3 AS BIGINT)`
+	selectFigures = `
+		SELECT h.folder, ` + figureColumns + ` FROM folder_figures f JOIN folder_histories h ON h.number = f.number
+		WHERE h.folder = $1 AND f.step = $2 AND f.began_at > $3 AND f.began_at <= $4 ORDER BY f.began_at`
+	// The figures that held when the time of an answer began.
+	selectFiguresAt = `
+		SELECT h.folder, ` + figureColumns + ` FROM folder_figures f JOIN folder_histories h ON h.number = f.number
+		WHERE h.folder = $1 AND f.step = $2 AND f.began_at <= $3 ORDER BY f.began_at DESC LIMIT 1`
+	selectLastFigures = `
+		SELECT h.folder, ` + figureColumns + ` FROM folder_histories h JOIN folder_figures f ON f.number = h.number
+		AND f.step = $1 AND f.written = (SELECT MAX(written) FROM folder_figures WHERE number = h.number AND step = $1)`
+)
+
+// figuresAtOnce is how many points are written in one transaction, so that no other write waits long.
+const figuresAtOnce = 200
+
+// PutFolderFigures forgets folders, and stores what changed of others.
+func (s *Store) PutFolderFigures(ctx context.Context, edit fleet.FolderHistoryEdit) error {
+	if err := inParts(ctx, s, edit.Forget, (*tx).forgetFigures); err != nil {
+		return err
+	}
+	if err := inParts(ctx, s, edit.Minutes, func(t *tx, points []fleet.FolderPoint) error {
+		return t.putAllFigures(time.Minute, points)
+	}); err != nil {
+		return err
+	}
+	return inParts(ctx, s, edit.Hours, func(t *tx, points []fleet.FolderPoint) error {
+		return t.putAllFigures(time.Hour, points)
+	})
+}
+
+// inParts writes many, a few in one transaction.
+func inParts[T any](ctx context.Context, s *Store, many []T, do func(*tx, []T) error) error {
+	for some := range slices.Chunk(many, figuresAtOnce) {
+		if _, err := write(ctx, s, "keep figures of folders", func(t *tx) (none struct{}, err error) {
+			return none, do(t, some)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) forgetFigures(folders []string) error {
+	for _, folder := range folders {
+		if err := t.exec(`DELETE FROM folder_histories WHERE folder = $1`, folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) putAllFigures(step time.Duration, points []fleet.FolderPoint) error {
+	numbers, err := t.folderHistories()
+	for _, p := range points {
+		if err == nil {
+			err = t.putFigures(numbers, step, p)
+		}
+	}
+	return err
+}
+
+// folderHistories are the numbers of the folders of which figures are kept.
+func (t *tx) folderHistories() (map[string]int64, error) {
+	type numbered struct {
+		folder string
+		number int64
+	}
+	all, err := collect(t.ctx, t.session, func(row scanner) (n numbered, err error) {
+		return n, row.Scan(&n.folder, &n.number)
+	}, `SELECT folder, number FROM folder_histories`)
+	numbers := make(map[string]int64, len(all))
+	for _, one := range all {
+		numbers[one.folder] = one.number
+	}
+	return numbers, err
+}
+
+// putFigures stores a point. A folder without points gets the next free number.
+func (t *tx) putFigures(numbers map[string]int64, step time.Duration, p fleet.FolderPoint) error {
+	number, known := numbers[p.Folder]
+	if !known {
+		if number = freeNumber(numbers); number == 0 {
+			return fleet.Invalidf("folder", "figures of %d folders are kept already", len(numbers))
+		}
+		numbers[p.Folder] = number
+		if err := t.exec(`INSERT INTO folder_histories (number, folder) VALUES ($1, $2)`, number, p.Folder); err != nil {
+			return err
+		}
+	}
+	if err := t.exec(putFigures, number, seconds(step), p.At.UnixMilli(), p.Devices, p.UpToDate, p.NeedBytes,
+		p.GlobalBytes); err != nil {
+		return err
+	}
+	return t.exec(pruneFigures, number, seconds(step), historySteps[step])
+}
+
+// freeNumber is a number that no folder has; 0 where there is none.
+func freeNumber(numbers map[string]int64) int64 {
+	used := [fleet.MaxFolderHistories + 1]bool{}
+	for _, number := range numbers {
+		if number > 0 && number < int64(len(used)) {
+			used[number] = true
+		}
+	}
+	for number := 1; number < len(used); number++ {
+		if !used[number] {
+			return int64(number)
+		}
+	}
+	return 0
+}
+
+// FolderHistory gives the points of a folder in the last day by minutes, or in the last month by hours, oldest first.
+// The figures that held when that time began come first. Points in the future were written before the clock was set
+// back, and are left out.
+func (s *Store) FolderHistory(ctx context.Context, folder string, step time.Duration) ([]fleet.FolderPoint, error) {
+	many, known := historySteps[step]
+	if !known {
+		return nil, fleet.Invalidf("step", "the history has steps of a minute and of an hour")
+	}
+	now := s.clock().UTC()
+	from := now.Add(-step * time.Duration(many)).Truncate(step)
+	points, err := collect(ctx, pool{s.reads}, scanFigures, selectFiguresAt, folder, seconds(step), from.UnixMilli())
+	if len(points) > 0 {
+		points[0].At = from
+	}
+	if err == nil {
+		var more []fleet.FolderPoint
+		more, err = collect(ctx, pool{s.reads}, scanFigures, selectFigures, folder, seconds(step), from.UnixMilli(),
+			now.UnixMilli())
+		points = append(points, more...)
+	}
+	return points, failure("read the history of a folder", err)
+}
+
+// FolderHistoryEnds gives the last point of each folder and step that is kept.
+func (s *Store) FolderHistoryEnds(ctx context.Context) ([]fleet.FolderHistoryEnd, error) {
+	minutes, err := collect(ctx, pool{s.reads}, scanFigures, selectLastFigures, seconds(time.Minute))
+	if err != nil {
+		return nil, failure("read the history of folders", err)
+	}
+	hours, err := collect(ctx, pool{s.reads}, scanFigures, selectLastFigures, seconds(time.Hour))
+	byFolder := make(map[string]fleet.FolderPoint, len(hours))
+	for _, hour := range hours {
+		byFolder[hour.Folder] = hour
+	}
+	ends := make([]fleet.FolderHistoryEnd, len(minutes))
+	for i, minute := range minutes {
+		ends[i] = fleet.FolderHistoryEnd{Folder: minute.Folder, Minute: minute, Hour: byFolder[minute.Folder]}
+	}
+	return ends, failure("read the history of folders", err)
+}
+
+func scanFigures(row scanner) (p fleet.FolderPoint, err error) {
+	var began int64
+	err = row.Scan(&p.Folder, &began, &p.Devices, &p.UpToDate, &p.NeedBytes, &p.GlobalBytes)
+	p.At = time.UnixMilli(began).UTC()
+	return p, err
+}

@@ -1,0 +1,136 @@
+package health
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// FolderHistorian keeps figures of folders over time: a point when they changed, and none while they stay. It follows
+// the folders that changed last, and at most fleet.MaxFolderHistories. One goroutine uses it.
+type FolderHistorian struct {
+	Figures func(context.Context) (map[string]fleet.FolderFigures, error) // now, by folder
+	Ends    func(context.Context) ([]fleet.FolderHistoryEnd, error)
+	Put     func(context.Context, fleet.FolderHistoryEdit) error
+
+	before map[string]fleet.FolderFigures // of the minute before; nil: not known
+	kept   map[string]*keptFolder         // nil: to be read
+	minute int64                          // the number of the minute since the start
+}
+
+// keptFolder is what is kept of a folder with points.
+type keptFolder struct {
+	changed int64 // the number of the minute of its last change; negative: before the start
+	last    fleet.FolderFigures
+	hour    time.Time
+	worst   fleet.FolderFigures // in hour
+	stored  fleet.FolderFigures // the last point of an hour
+}
+
+// Record adds the minute of now. After an error it reads again what is kept: the minute is a gap.
+func (h *FolderHistorian) Record(ctx context.Context, now time.Time) error {
+	if h.kept == nil {
+		if err := h.read(ctx); err != nil {
+			return err
+		}
+	}
+	figures, err := h.Figures(ctx)
+	if err != nil {
+		return err
+	}
+	h.minute++
+	edit := h.edit(figures, now.UTC().Truncate(historyStep))
+	h.before = figures
+	if edit.IsEmpty() {
+		return nil
+	}
+	if err := h.Put(ctx, edit); err != nil {
+		h.kept = nil
+		return err
+	}
+	return nil
+}
+
+// read reads where the points that are kept end.
+func (h *FolderHistorian) read(ctx context.Context) error {
+	ends, err := h.Ends(ctx)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(ends, func(a, b fleet.FolderHistoryEnd) int { return a.Minute.At.Compare(b.Minute.At) })
+	h.kept = make(map[string]*keptFolder, len(ends))
+	for i, end := range ends {
+		h.kept[end.Folder] = &keptFolder{changed: int64(i - len(ends)), last: end.Minute.FolderFigures, hour: end.Hour.At,
+			worst: end.Hour.FolderFigures, stored: end.Hour.FolderFigures}
+	}
+	return nil
+}
+
+// edit is what a minute adds.
+func (h *FolderHistorian) edit(figures map[string]fleet.FolderFigures, at time.Time) (edit fleet.FolderHistoryEdit) {
+	for folder, kept := range h.kept {
+		h.add(&edit, folder, kept, figures[folder], at)
+	}
+	var fresh []string
+	for folder, is := range figures {
+		if before, known := h.before[folder]; known && before != is && h.kept[folder] == nil {
+			fresh = append(fresh, folder)
+		}
+	}
+	slices.Sort(fresh)
+	for _, folder := range fresh {
+		if len(h.kept) >= fleet.MaxFolderHistories && !h.forgetOldest(&edit) {
+			break
+		}
+		h.begin(&edit, folder, h.before[folder], at)
+		h.add(&edit, folder, h.kept[folder], figures[folder], at)
+	}
+	return edit
+}
+
+// begin follows a folder whose figures were others in the minute before.
+func (h *FolderHistorian) begin(edit *fleet.FolderHistoryEdit, folder string, before fleet.FolderFigures, at time.Time) {
+	hour := at.Truncate(time.Hour)
+	h.kept[folder] = &keptFolder{last: before, stored: before}
+	edit.Minutes = append(edit.Minutes, fleet.FolderPoint{Folder: folder, At: at.Add(-historyStep), FolderFigures: before})
+	edit.Hours = append(edit.Hours, fleet.FolderPoint{Folder: folder, At: hour.Add(-time.Hour), FolderFigures: before})
+}
+
+// add adds the figures of a minute to a folder that is followed. The point of an hour has the worst figures of it.
+func (h *FolderHistorian) add(edit *fleet.FolderHistoryEdit, folder string, kept *keptFolder, is fleet.FolderFigures,
+	at time.Time) {
+	if is != kept.last {
+		kept.changed = h.minute
+		edit.Minutes = append(edit.Minutes, fleet.FolderPoint{Folder: folder, At: at, FolderFigures: is})
+	}
+	hour := at.Truncate(time.Hour)
+	if !kept.hour.Equal(hour) {
+		kept.hour, kept.worst = hour, kept.last
+	}
+	kept.worst, kept.last = kept.worst.Worst(is), is
+	if kept.worst != kept.stored {
+		kept.stored = kept.worst
+		edit.Hours = append(edit.Hours, fleet.FolderPoint{Folder: folder, At: hour, FolderFigures: kept.worst})
+	}
+}
+
+// forgetOldest forgets the folder that did not change for the longest time. It reports false when all changed in this
+// minute.
+func (h *FolderHistorian) forgetOldest(edit *fleet.FolderHistoryEdit) bool {
+	oldest, changed := "", h.minute
+	for folder, kept := range h.kept {
+		if cmp.Or(cmp.Compare(kept.changed, changed), cmp.Compare(folder, oldest)) < 0 && kept.changed < h.minute {
+			oldest, changed = folder, kept.changed
+		}
+	}
+	kept := h.kept[oldest]
+	if kept == nil || kept.changed == h.minute {
+		return false
+	}
+	delete(h.kept, oldest)
+	edit.Forget = append(edit.Forget, oldest)
+	return true
+}

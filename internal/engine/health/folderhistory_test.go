@@ -1,0 +1,219 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// figureBook is a store of figures, and what the folders are like now.
+type figureBook struct {
+	t       *testing.T
+	now     map[string]fleet.FolderFigures
+	at      time.Time
+	minutes map[string][]fleet.FolderPoint
+	hours   map[string][]fleet.FolderPoint
+	fails   error
+	*FolderHistorian
+}
+
+func newFigureBook(t *testing.T) *figureBook {
+	b := &figureBook{t: t, now: map[string]fleet.FolderFigures{}, at: time.Date(2026, 3, 1, 10, 0, 7, 0, time.UTC),
+		minutes: map[string][]fleet.FolderPoint{}, hours: map[string][]fleet.FolderPoint{}}
+	b.restart()
+	return b
+}
+
+func (b *figureBook) restart() {
+	b.FolderHistorian = &FolderHistorian{Ends: b.ends, Put: b.put,
+		Figures: func(context.Context) (map[string]fleet.FolderFigures, error) { return maps.Clone(b.now), nil }}
+}
+
+func (b *figureBook) ends(context.Context) (ends []fleet.FolderHistoryEnd, err error) {
+	for folder, points := range b.minutes {
+		end := fleet.FolderHistoryEnd{Folder: folder, Minute: points[len(points)-1]}
+		if hours := b.hours[folder]; len(hours) > 0 {
+			end.Hour = hours[len(hours)-1]
+		}
+		ends = append(ends, end)
+	}
+	return ends, nil
+}
+
+func (b *figureBook) put(_ context.Context, edit fleet.FolderHistoryEdit) error {
+	if b.fails != nil {
+		return b.fails
+	}
+	for _, folder := range edit.Forget {
+		delete(b.minutes, folder)
+		delete(b.hours, folder)
+	}
+	for _, p := range edit.Minutes {
+		b.minutes[p.Folder] = append(b.minutes[p.Folder], p)
+	}
+	for _, p := range edit.Hours {
+		points := b.hours[p.Folder]
+		if len(points) > 0 && points[len(points)-1].At.Equal(p.At) {
+			points = points[:len(points)-1]
+		}
+		b.hours[p.Folder] = append(points, p)
+	}
+	return nil
+}
+
+// lacks sets what is missing of a folder on two devices.
+func (b *figureBook) lacks(folder string, bytes int64) {
+	figures := fleet.FolderFigures{Devices: 2, UpToDate: 2, NeedBytes: bytes, GlobalBytes: 1 << 30}
+	if bytes > 0 {
+		figures.UpToDate = 1
+	}
+	b.now[folder] = figures
+}
+
+// pass has minutes pass.
+func (b *figureBook) pass(minutes int) {
+	b.t.Helper()
+	for range minutes {
+		if err := b.Record(b.t.Context(), b.at); !errors.Is(err, b.fails) {
+			b.t.Fatal(err)
+		}
+		b.at = b.at.Add(time.Minute)
+	}
+}
+
+// shown are points as "10:04 700 1", that is when, what was missing, and on how many devices the folder was up to date.
+func shown(points []fleet.FolderPoint) string {
+	var all []string
+	for _, p := range points {
+		all = append(all, fmt.Sprintf("%s %d %d", p.At.Format("15:04"), p.NeedBytes, p.UpToDate))
+	}
+	return strings.Join(all, ", ")
+}
+
+func (b *figureBook) want(folder, minutes, hours string) {
+	b.t.Helper()
+	if got := shown(b.minutes[folder]); got != minutes {
+		b.t.Errorf("%s by minutes: got %s, want %s", folder, got, minutes)
+	}
+	if got := shown(b.hours[folder]); got != hours {
+		b.t.Errorf("%s by hours: got %s, want %s", folder, got, hours)
+	}
+}
+
+func TestAFolderHasAPointWhenItsFiguresChange(t *testing.T) {
+	b := newFigureBook(t)
+	b.lacks("photos", 0)
+	b.lacks("music", 0)
+	b.pass(4)
+	b.want("photos", "", "")
+	b.lacks("photos", 700)
+	b.pass(2)
+	b.lacks("photos", 0)
+	b.pass(2)
+	b.want("photos", "10:03 0 2, 10:04 700 1, 10:06 0 2", "09:00 0 2, 10:00 700 1")
+	b.want("music", "", "")
+}
+
+func TestWhatWasMissingForMinutesStoodInTheHistoryForHours(t *testing.T) {
+	b := newFigureBook(t)
+	b.lacks("photos", 0)
+	b.pass(10)
+	b.lacks("photos", 700)
+	b.pass(10)
+	b.lacks("photos", 0)
+	b.pass(180)
+	b.want("photos", "10:09 0 2, 10:10 700 1, 10:20 0 2", "09:00 0 2, 10:00 700 1, 11:00 0 2")
+}
+
+func TestAFolderThatLacksSomethingOverAnHourHasItInBoth(t *testing.T) {
+	b := newFigureBook(t)
+	b.lacks("photos", 0)
+	b.pass(50)
+	b.lacks("photos", 700)
+	b.pass(30)
+	b.lacks("photos", 0)
+	b.pass(60)
+	b.want("photos", "10:49 0 2, 10:50 700 1, 11:20 0 2", "09:00 0 2, 10:00 700 1, 12:00 0 2")
+}
+
+func TestFiguresOfFoldersGoOnAfterARestart(t *testing.T) {
+	b := newFigureBook(t)
+	b.lacks("photos", 0)
+	b.lacks("music", 0)
+	b.pass(4)
+	b.lacks("photos", 700)
+	b.pass(1)
+	b.restart()
+	b.pass(1)
+	b.want("photos", "10:03 0 2, 10:04 700 1", "09:00 0 2, 10:00 700 1")
+	b.lacks("photos", 0)
+	b.lacks("music", 9)
+	b.pass(1)
+	b.want("photos", "10:03 0 2, 10:04 700 1, 10:06 0 2", "09:00 0 2, 10:00 700 1")
+	b.want("music", "10:05 0 2, 10:06 9 1", "09:00 0 2, 10:00 9 1")
+}
+
+func TestAFolderThatNoDeviceHasAnyMoreEndsItsHistory(t *testing.T) {
+	b := newFigureBook(t)
+	b.lacks("photos", 0)
+	b.pass(1)
+	b.lacks("photos", 700)
+	b.pass(1)
+	delete(b.now, "photos")
+	b.pass(3)
+	if points := b.minutes["photos"]; len(points) != 3 || points[2].Devices != 0 || points[2].NeedBytes != 0 {
+		t.Errorf("got %s", shown(points))
+	}
+}
+
+func TestAMinuteThatIsNotStoredIsAGapInTheHistoryOfAFolder(t *testing.T) {
+	b := newFigureBook(t)
+	b.lacks("photos", 0)
+	b.pass(1)
+	b.lacks("photos", 700)
+	b.pass(1)
+	b.fails = errors.New("the disk is full")
+	b.lacks("photos", 0)
+	b.pass(1)
+	b.fails = nil
+	b.pass(2)
+	b.want("photos", "10:00 0 2, 10:01 700 1, 10:03 0 2", "09:00 0 2, 10:00 700 1")
+}
+
+func TestFiguresAreKeptOfTheFoldersThatChangedLast(t *testing.T) {
+	b := newFigureBook(t)
+	folder := func(i int) string { return fmt.Sprintf("folder %04d", i) }
+	const many = fleet.MaxFolderHistories + 10
+	change := func(from, to int, bytes int64) {
+		for i := from; i < to; i++ {
+			b.lacks(folder(i), bytes)
+		}
+	}
+	change(0, many, 0)
+	b.pass(1)
+	change(0, many, 1)
+	b.pass(1)
+	if len(b.minutes) != fleet.MaxFolderHistories || b.minutes[folder(0)] == nil {
+		t.Fatalf("when all change at once: %d folders", len(b.minutes))
+	}
+	change(5, fleet.MaxFolderHistories, 2)
+	b.pass(1)
+	change(fleet.MaxFolderHistories, many, 2)
+	b.pass(1)
+	kept := slices.Sorted(maps.Keys(b.minutes))
+	if len(kept) != fleet.MaxFolderHistories || len(b.kept) != len(kept) || b.minutes[folder(many-1)] == nil {
+		t.Fatalf("%d folders, the last is %s", len(kept), kept[len(kept)-1])
+	}
+	for i := range 5 {
+		if b.minutes[folder(i)] != nil {
+			t.Errorf("%s, which did not change for the longest time, is still there", folder(i))
+		}
+	}
+}

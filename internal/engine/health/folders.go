@@ -46,20 +46,6 @@ type folderRecord struct {
 	trouble bool
 }
 
-// motion is how what is missing became less.
-type motion struct {
-	at          time.Time // of the last change
-	needBytes   int64
-	needItems   int64
-	sequence    int64
-	first, next sample // first is 15 to 30 s older than the newest figures while bytes come
-}
-
-type sample struct {
-	at        time.Time
-	needBytes int64
-}
-
 // NewFolders knows nothing yet. A window of 0 is as usual. Of the kinds of trouble that are off nobody is told.
 func NewFolders(windows Windows, off ...fleet.WaitCause) *Folders {
 	windows.Trouble = cmp.Or(windows.Trouble, DefaultWindows.Trouble)
@@ -122,16 +108,6 @@ func (f *Folders) setRegistry(registry *fleet.Registry, stale map[fleet.DeviceID
 			return
 		}
 	}
-}
-
-// quietAfter is how long a device may be away before that is trouble.
-func (f *Folders) quietAfter(id fleet.DeviceID) time.Duration {
-	if f.registry != nil {
-		if set := f.registry.QuietAfter(id); set > 0 {
-			return set
-		}
-	}
-	return f.windows.Trouble
 }
 
 // snapshot is the newest one of a device; nil where it is not watched.
@@ -329,74 +305,6 @@ func recordsOf(s *fleet.Snapshot, before []folderRecord) []folderRecord {
 	return slices.CompactFunc(records, func(a, b folderRecord) bool { return a.folder == b.folder })
 }
 
-// move notes whether what is missing became another.
-func (r *folderRecord) move(s *fleet.Snapshot, now time.Time) {
-	summary, known := s.Summaries[r.folder]
-	if !known || !s.IsCurrent(r.folder) || !summary.Lacks() {
-		r.motion = nil
-		return
-	}
-	items := summary.NeedFiles + summary.NeedDirectories + summary.NeedSymlinks + summary.NeedDeletes
-	m := r.motion
-	if m == nil {
-		r.motion = &motion{at: now, needBytes: summary.NeedBytes, needItems: items, sequence: summary.Sequence,
-			first: sample{now, summary.NeedBytes}, next: sample{now, summary.NeedBytes}}
-		return
-	}
-	if m.needBytes != summary.NeedBytes || m.needItems != items || m.sequence != summary.Sequence {
-		m.at, m.needBytes, m.needItems, m.sequence = now, summary.NeedBytes, items, summary.Sequence
-	}
-	if now.Sub(m.next.at) >= rateWindow/2 {
-		m.first, m.next = m.next, sample{now, summary.NeedBytes}
-	}
-}
-
-// rateWindow is over what time a rate is taken.
-const rateWindow = 30 * time.Second
-
-// rate is how many bytes a second came lately; 0 where none did. steady is how many a second came in the slower half of
-// that time, 0 unless the rate holds.
-func (m *motion) rate(now time.Time) (rate, steady float64) {
-	if m == nil || now.Sub(m.at) > rateWindow {
-		return 0, 0
-	}
-	rate = m.first.to(sample{m.at, m.needBytes})
-	earlier, later := m.first.to(m.next), m.next.to(sample{m.at, m.needBytes})
-	const most = 3 // the halves may differ by
-	if earlier <= 0 || later <= 0 || max(earlier, later) > most*min(earlier, later) {
-		return rate, 0
-	}
-	return rate, min(earlier, later)
-}
-
-// to is how many bytes a second came between two samples.
-func (s sample) to(other sample) float64 {
-	if took := other.at.Sub(s.at).Seconds(); took >= 1 {
-		return max(0, float64(s.needBytes)-float64(other.needBytes)) / took
-	}
-	return 0
-}
-
-// doneBetween is when nothing is missing any more, as a range. Small files come last, and take longer than their bytes
-// say: the end is later than a straight line says rather than earlier.
-func (m *motion) doneBetween(now time.Time) (from, to time.Time) {
-	rate, steady := m.rate(now)
-	if steady <= 0 {
-		return from, to
-	}
-	const late, farthest = 1.5, 365 * 24 * time.Hour
-	soonest := seconds(float64(m.needBytes) / max(rate, steady))
-	latest := seconds(float64(m.needBytes) / steady * late)
-	if latest > farthest {
-		return from, to
-	}
-	return m.at.Add(soonest), m.at.Add(latest)
-}
-
-func seconds(n float64) time.Duration {
-	return time.Duration(min(n, float64(1<<62)/float64(time.Second)) * float64(time.Second))
-}
-
 // facts are what a folder of a device is judged by. The caller holds mu.
 func (f *Folders) facts(s *fleet.Snapshot, record *folderRecord, now time.Time) FolderFacts {
 	facts := FolderFacts{Snapshot: s, Folder: record.folder, Peer: f.snapshot, Windows: f.windows, Now: now}
@@ -458,120 +366,6 @@ func (r *folderRecord) become(state fleet.FolderState, f FolderFacts) {
 	r.state, r.last = state, fleet.FolderUnknown
 }
 
-// isTrouble tells whether a person should look at a folder. What was trouble before the device went away stays so.
-func (f *Folders) isTrouble(facts FolderFacts, r *folderRecord) bool {
-	state := r.state
-	if state == fleet.FolderUnknown {
-		state = r.last
-		if state == fleet.FolderAlone { // it is away now, and nobody knows to whom it is connected
-			return false
-		}
-	}
-	cause, is := troubleStates[state]
-	if !is || f.off[cause] || facts.Now.Sub(time.UnixMilli(r.since)) < f.windows.Trouble {
-		return false
-	}
-	return state != fleet.FolderAlone || f.missesTooLong(facts)
-}
-
-// missesTooLong tells whether a sharer of the folder is away for longer than it may be.
-func (f *Folders) missesTooLong(facts FolderFacts) bool {
-	for peer := range facts.Snapshot.Sharers(facts.Folder) {
-		other := facts.Peer(peer)
-		if other == nil || other.Connection == fleet.Online ||
-			facts.Now.Sub(other.LastSeen) >= f.quietAfter(peer) {
-			return true
-		}
-	}
-	return false
-}
-
-// folderDue is when a folder is in another state, or in trouble, by time alone; zero: never.
-func (f *Folders) folderDue(facts FolderFacts, r *folderRecord) (due time.Time) {
-	earlier := func(at time.Time) {
-		if at.After(facts.Now) && (due.IsZero() || at.Before(due)) {
-			due = at
-		}
-	}
-	if _, is := troubleStates[r.state]; is && !r.trouble {
-		earlier(time.UnixMilli(r.since).Add(f.windows.Trouble))
-	}
-	if r.state == fleet.FolderUnknown && !r.trouble && r.last != fleet.FolderUnknown {
-		earlier(time.UnixMilli(r.since).Add(f.windows.Trouble))
-	}
-	if r.state == fleet.FolderAlone && !r.trouble {
-		for peer := range facts.Snapshot.Sharers(facts.Folder) {
-			if other := facts.Peer(peer); other != nil && other.Connection != fleet.Online {
-				earlier(other.LastSeen.Add(f.quietAfter(peer)))
-			}
-		}
-	}
-	for _, one := range r.besides {
-		if !one.trouble {
-			earlier(time.UnixMilli(one.since).Add(f.windows.Trouble))
-		}
-		if one.cause == fleet.WaitDriveMissing || one.cause == fleet.WaitDiskNearlyFull {
-			earlier(f.windows.disksUntil(facts.Snapshot))
-		}
-	}
-	if r.motion != nil { // A sharer's drive that is missing is not known to be missing for ever.
-		for peer := range facts.Snapshot.Sharers(facts.Folder) {
-			if other := facts.Peer(peer); other != nil && other.Disks.Folder(facts.Folder).DriveMissing() {
-				earlier(f.windows.disksUntil(other))
-			}
-		}
-	}
-	if r.motion != nil && r.state != fleet.FolderStalled {
-		earlier(r.motion.at.Add(f.windows.Stalled))
-		if facts.Rate > 0 {
-			earlier(r.motion.at.Add(rateWindow + time.Second))
-		}
-	}
-	return due
-}
-
-// IsAwayTooLong tells whether a device that Muster tried to reach is away for longer than it may be.
-func (f *Folders) IsAwayTooLong(s *fleet.Snapshot, now time.Time) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return isAway(s) && !f.off[fleet.WaitUnreachable] && !now.Before(f.missedAt(s))
-}
-
-// isAway tells whether nobody answers for a device. Where somebody answers who should not, that is a cause of its own.
-func isAway(s *fleet.Snapshot) bool {
-	switch s.Connection {
-	case fleet.Unreachable, fleet.NotFound, fleet.NeverSeen:
-		return !s.NextTry.IsZero()
-	case fleet.Online, fleet.KeyRefused, fleet.IdentityMismatch, fleet.PinMismatch, fleet.Unconfirmed, fleet.Cloned:
-	}
-	return false
-}
-
-// awaySince is when a device was heard of last. One that was never heard of is away since Muster knows it.
-func awaySince(s *fleet.Snapshot) time.Time {
-	if s.LastSeen.IsZero() {
-		return s.Since
-	}
-	return s.LastSeen
-}
-
-func (f *Folders) connectionDue(s *fleet.Snapshot, now time.Time) time.Time {
-	if due := f.missedAt(s); isAway(s) && due.After(now) {
-		return due
-	}
-	return time.Time{}
-}
-
-// missedAt is when it is trouble that a device is away. After a start of Muster it has time to come back.
-func (f *Folders) missedAt(s *fleet.Snapshot) time.Time {
-	quiet := f.quietAfter(s.Device)
-	missed, soonest := awaySince(s).Add(quiet), s.Since.Add(min(quiet, f.windows.Trouble))
-	if missed.Before(soonest) {
-		return soonest
-	}
-	return missed
-}
-
 // State is the state of a folder on a device. disagrees tells whether the device is one of those that disagree about
 // the folder, whatever the state.
 func (f *Folders) State(id fleet.DeviceID, folder string) (state fleet.FolderState, disagrees bool) {
@@ -591,34 +385,6 @@ func (f *Folders) record(id fleet.DeviceID, folder string) *folderRecord {
 		return book.record(folder)
 	}
 	return nil
-}
-
-// Troubles are the folders of a device that a person should look at.
-func (f *Folders) Troubles(id fleet.DeviceID) (troubles []fleet.FolderTrouble) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	book := f.devices[id]
-	if book == nil {
-		return nil
-	}
-	for _, record := range book.folders {
-		for _, one := range record.besides {
-			if one.trouble {
-				troubles = append(troubles, fleet.FolderTrouble{Folder: record.folder, Cause: one.cause,
-					Since: time.UnixMilli(one.since)})
-			}
-		}
-		if !record.trouble {
-			continue
-		}
-		state := record.state
-		if state == fleet.FolderUnknown {
-			state = record.last
-		}
-		troubles = append(troubles, fleet.FolderTrouble{Folder: record.folder, Cause: troubleStates[state],
-			Since: time.UnixMilli(record.since)})
-	}
-	return troubles
 }
 
 // Standing is how a folder stands on a device now, with figures and texts.

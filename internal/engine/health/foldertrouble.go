@@ -1,0 +1,159 @@
+package health
+
+import (
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// quietAfter is how long a device may be away before that is trouble.
+func (f *Folders) quietAfter(id fleet.DeviceID) time.Duration {
+	if f.registry != nil {
+		if set := f.registry.QuietAfter(id); set > 0 {
+			return set
+		}
+	}
+	return f.windows.Trouble
+}
+
+// isTrouble tells whether a person should look at a folder. What was trouble before the device went away stays so.
+func (f *Folders) isTrouble(facts FolderFacts, r *folderRecord) bool {
+	state := r.state
+	if state == fleet.FolderUnknown {
+		state = r.last
+		if state == fleet.FolderAlone { // it is away now, and nobody knows to whom it is connected
+			return false
+		}
+	}
+	cause, is := troubleStates[state]
+	if !is || f.off[cause] || facts.Now.Sub(time.UnixMilli(r.since)) < f.windows.Trouble {
+		return false
+	}
+	return state != fleet.FolderAlone || f.missesTooLong(facts)
+}
+
+// missesTooLong tells whether a sharer of the folder is away for longer than it may be.
+func (f *Folders) missesTooLong(facts FolderFacts) bool {
+	for peer := range facts.Snapshot.Sharers(facts.Folder) {
+		other := facts.Peer(peer)
+		if other == nil || other.Connection == fleet.Online ||
+			facts.Now.Sub(other.LastSeen) >= f.quietAfter(peer) {
+			return true
+		}
+	}
+	return false
+}
+
+// folderDue is when a folder is in another state, or in trouble, by time alone; zero: never.
+func (f *Folders) folderDue(facts FolderFacts, r *folderRecord) (due time.Time) {
+	earlier := func(at time.Time) {
+		if at.After(facts.Now) && (due.IsZero() || at.Before(due)) {
+			due = at
+		}
+	}
+	if _, is := troubleStates[r.state]; is && !r.trouble {
+		earlier(time.UnixMilli(r.since).Add(f.windows.Trouble))
+	}
+	if r.state == fleet.FolderUnknown && !r.trouble && r.last != fleet.FolderUnknown {
+		earlier(time.UnixMilli(r.since).Add(f.windows.Trouble))
+	}
+	if r.state == fleet.FolderAlone && !r.trouble {
+		for peer := range facts.Snapshot.Sharers(facts.Folder) {
+			if other := facts.Peer(peer); other != nil && other.Connection != fleet.Online {
+				earlier(other.LastSeen.Add(f.quietAfter(peer)))
+			}
+		}
+	}
+	for _, one := range r.besides {
+		if !one.trouble {
+			earlier(time.UnixMilli(one.since).Add(f.windows.Trouble))
+		}
+		if one.cause == fleet.WaitDriveMissing || one.cause == fleet.WaitDiskNearlyFull {
+			earlier(f.windows.disksUntil(facts.Snapshot))
+		}
+	}
+	if r.motion != nil { // A sharer's drive that is missing is not known to be missing for ever.
+		for peer := range facts.Snapshot.Sharers(facts.Folder) {
+			if other := facts.Peer(peer); other != nil && other.Disks.Folder(facts.Folder).DriveMissing() {
+				earlier(f.windows.disksUntil(other))
+			}
+		}
+	}
+	if r.motion != nil && r.state != fleet.FolderStalled {
+		earlier(r.motion.at.Add(f.windows.Stalled))
+		if facts.Rate > 0 {
+			earlier(r.motion.at.Add(rateWindow + time.Second))
+		}
+	}
+	return due
+}
+
+// IsAwayTooLong tells whether a device that Muster tried to reach is away for longer than it may be.
+func (f *Folders) IsAwayTooLong(s *fleet.Snapshot, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return isAway(s) && !f.off[fleet.WaitUnreachable] && !now.Before(f.missedAt(s))
+}
+
+// isAway tells whether nobody answers for a device. Where somebody answers who should not, that is a cause of its own.
+func isAway(s *fleet.Snapshot) bool {
+	switch s.Connection {
+	case fleet.Unreachable, fleet.NotFound, fleet.NeverSeen:
+		return !s.NextTry.IsZero()
+	case fleet.Online, fleet.KeyRefused, fleet.IdentityMismatch, fleet.PinMismatch, fleet.Unconfirmed, fleet.Cloned:
+	}
+	return false
+}
+
+// awaySince is when a device was heard of last. One that was never heard of is away since Muster knows it.
+func awaySince(s *fleet.Snapshot) time.Time {
+	if s.LastSeen.IsZero() {
+		return s.Since
+	}
+	return s.LastSeen
+}
+
+func (f *Folders) connectionDue(s *fleet.Snapshot, now time.Time) time.Time {
+	if due := f.missedAt(s); isAway(s) && due.After(now) {
+		return due
+	}
+	return time.Time{}
+}
+
+// missedAt is when it is trouble that a device is away. After a start of Muster it has time to come back.
+func (f *Folders) missedAt(s *fleet.Snapshot) time.Time {
+	quiet := f.quietAfter(s.Device)
+	missed, soonest := awaySince(s).Add(quiet), s.Since.Add(min(quiet, f.windows.Trouble))
+	if missed.Before(soonest) {
+		return soonest
+	}
+	return missed
+}
+
+// Troubles are the folders of a device that a person should look at.
+func (f *Folders) Troubles(id fleet.DeviceID) (troubles []fleet.FolderTrouble) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	book := f.devices[id]
+	if book == nil {
+		return nil
+	}
+	for _, record := range book.folders {
+		for _, one := range record.besides {
+			if one.trouble {
+				troubles = append(troubles, fleet.FolderTrouble{Folder: record.folder, Cause: one.cause,
+					Since: time.UnixMilli(one.since)})
+			}
+		}
+		if !record.trouble {
+			continue
+		}
+		state := record.state
+		if state == fleet.FolderUnknown {
+			state = record.last
+		}
+		troubles = append(troubles, fleet.FolderTrouble{Folder: record.folder, Cause: troubleStates[state],
+			Since: time.UnixMilli(record.since)})
+	}
+	return troubles
+}

@@ -103,17 +103,21 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 		labels[device.DeviceID] = device.Label
 	}
 	connections, configurations := map[string]int{}, map[string]int{}
-	table := newTable(env.Out)
+	table, changing := newTable(env.Out), false
 	for _, s := range states {
 		connections[s.Connection]++
 		configurations[s.Configuration]++
 		if all || !well(s.DeviceState) {
 			name := nameOf(s.DeviceID, labels[s.DeviceID])
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", name, s.Connection, s.Configuration, printable(s.Reason))
+			changing = changing || s.Configuration == string(fleet.ConfigHeld) || s.Configuration == string(fleet.ConfigPending)
 		}
 	}
 	if err := table.Flush(); err != nil {
 		return err
+	}
+	if changing {
+		fmt.Fprintln(env.Out, "`muster status DEVICE` has every key that is to change on a device, and what is held of it.")
 	}
 	fmt.Fprintln(env.Out, counted(len(states), "device")+".")
 	if len(states) > 0 {

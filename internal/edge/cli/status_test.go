@@ -74,7 +74,8 @@ func TestStatusShowsWhoNeedsSomebody(t *testing.T) {
 		fleetwide = "Stopped (observe): nothing is written to any device, by anna. `muster resume` ends this.\n"
 		tagged    = "Stopped (paused): nothing is watched or written on the devices with the tag \"b\" (1). `muster " +
 			"resume --tag 'b'` ends this.\n"
-		whole = "2 devices.\n  Connection:    2 online\n  Configuration: 1 held, 1 inSync\n" + everywhere + fleetwide +
+		whole = "`muster status DEVICE` has every key that is to change on a device, and what is held of it.\n" +
+			"2 devices.\n  Connection:    2 online\n  Configuration: 1 held, 1 inSync\n" + everywhere + fleetwide +
 			tagged +
 			"Stopped (observe): nothing is written to the devices with the tag \"c\" (0). `muster resume --tag 'c'` ends " +
 			"this.\n" +

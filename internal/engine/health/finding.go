@@ -53,10 +53,15 @@ func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding)
 				is.since = known.since
 			}
 		}
-		is.trouble = facts.Now.Sub(time.UnixMilli(is.since)) >= f.windows.Trouble
+		is.trouble = f.lasts(is, facts.Now)
 		found = append(found, is)
 	}
 	return found
+}
+
+// lasts tells whether what is wrong lasts so long that it is trouble.
+func (f *Folders) lasts(is finding, now time.Time) bool {
+	return now.Sub(time.UnixMilli(is.since)) >= f.windows.Trouble
 }
 
 // tellsOfHome tells whether a folder is the one by which people are told that the disk of the daemon's home is nearly
@@ -90,10 +95,7 @@ func (f *Folders) findingOf(s *fleet.Snapshot, r *folderRecord, is finding) flee
 	case fleet.WaitDiskNearlyFull:
 		found.Reason = diskText(s.Disks.Folder(r.folder))
 		if tellsOfHome(s, r.folder) {
-			found.Reason, found.Next = homeText(
-				s.Disks,
-				r.folder,
-			), "Make room on it: without any, the daemon stops all its folders."
+			found.Reason, found.Next = homeText(s.Disks, r.folder), nextOfHome
 		}
 	case fleet.WaitConflicts:
 		found.Reason = conflictText(s.ConflictsOn(r.folder))

@@ -174,6 +174,49 @@ func TestANearlyFullDiskOfTheHomeIsTroubleOnce(t *testing.T) {
 	f.waitsFor(t, "where a folder is on the same disk", "the disk of the folder is nearly full", fleet.WaitDiskNearlyFull)
 }
 
+// Of the disk of its daemon's home a device without folders told nobody.
+func TestANearlyFullDiskOfTheHomeOfADeviceWithoutFoldersToldNobody(t *testing.T) {
+	empty := changed(telling(nearlyFull), func(s *fleet.Snapshot) {
+		s.Folders, s.Shares, s.Summaries, s.Disks.Folders = nil, nil, nil, nil
+		s.Disks.Home, s.FoundBy = nearlyFull.Space, fleet.FoundByAgent
+	})
+	f := newFleet(empty)
+	if got := f.Troubles(deviceA); len(got) != 0 {
+		t.Errorf("at once it waits with %+v", got)
+	}
+	f.Changed()
+	f.now = noon.Add(DefaultWindows.Trouble)
+	lasting := *empty
+	lasting.LastSeen = f.now
+	f.put(&lasting)
+	got := f.Troubles(deviceA)
+	if len(got) != 1 || got[0] != (fleet.FolderTrouble{Cause: fleet.WaitDiskNearlyFull, Since: time.UnixMilli(noon.UnixMilli())}) {
+		t.Fatalf("when it lasts it waits with %+v", got)
+	}
+	if changed := f.Changed(); !changed[deviceA] {
+		t.Error("the view is not told of it")
+	}
+	const want = "the disk of the daemon's home, with its database, is nearly full: 3.0 GiB of 1.0 TiB are free"
+	reason, next := f.Standing(&lasting, "", f.now).Text(fleet.WaitDiskNearlyFull)
+	if !strings.HasPrefix(reason, want) || next != nextOfHome {
+		t.Errorf("the reason is %q, the advice %q", reason, next)
+	}
+	if reason, next := homeNotes(&lasting); !strings.HasPrefix(reason, want) || next != nextOfHome {
+		t.Errorf("the state says %q, %q", reason, next)
+	}
+	room := lasting
+	room.Disks = &fleet.DiskFacts{At: f.now, Home: fleet.DiskSpace{Free: 1 << 40, Total: 1 << 41}}
+	f.put(&room)
+	if got := f.Troubles(deviceA); len(got) != 0 || !f.Changed()[deviceA] {
+		t.Errorf("with room it waits with %+v", got)
+	}
+	f.put(&lasting)
+	f.now = f.now.Add(DefaultWindows.Trouble)
+	if f.take(); len(f.Troubles(deviceA)) != 0 {
+		t.Error("the agent's word is old, and still trouble")
+	}
+}
+
 // A conflict that went between two readings was shown as 0 files, the newest "".
 func TestNoFilesWereInConflict(t *testing.T) {
 	got := conflictText(fleet.ConflictsOn{})

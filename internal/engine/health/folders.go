@@ -29,6 +29,7 @@ type folderBook struct {
 	seen    *fleet.Snapshot // The folders were judged by it.
 	folders []folderRecord  // Sorted by folder.
 	due     time.Time       // when one of them, or the connection, is another by time alone; zero: never
+	home    *finding        // A device without folders has one when the disk of its daemon's home is nearly full.
 }
 
 // folderRecord is what is kept of one folder on one device.
@@ -322,6 +323,7 @@ func (f *Folders) judge(id fleet.DeviceID, now time.Time) (changed bool) {
 		return true
 	}
 	book.due = f.connectionDue(book.seen, now)
+	changed = f.judgeHome(book, now)
 	for i := range book.folders {
 		record := &book.folders[i]
 		before := *record
@@ -392,6 +394,9 @@ func (f *Folders) Standing(s *fleet.Snapshot, folder string, now time.Time) flee
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	record := f.record(s.Device, folder)
+	if record == nil && folder == "" {
+		return f.homeStanding(s)
+	}
 	if record == nil {
 		record = &folderRecord{folder: folder}
 	}

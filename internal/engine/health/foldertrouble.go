@@ -130,13 +130,16 @@ func (f *Folders) missedAt(s *fleet.Snapshot) time.Time {
 	return missed
 }
 
-// Troubles are the folders of a device that a person should look at.
+// Troubles are the folders of a device that a person should look at. A blank folder is the home of the daemon.
 func (f *Folders) Troubles(id fleet.DeviceID) (troubles []fleet.FolderTrouble) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	book := f.devices[id]
 	if book == nil {
 		return nil
+	}
+	if book.home != nil && book.home.trouble {
+		troubles = append(troubles, fleet.FolderTrouble{Cause: book.home.cause, Since: time.UnixMilli(book.home.since)})
 	}
 	for _, record := range book.folders {
 		for _, one := range record.besides {

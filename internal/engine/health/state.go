@@ -86,6 +86,8 @@ func joined(condition fleet.State, f Facts, now time.Time) fleet.State {
 	}
 	reason, next := certificateNotes(s, f.settings(), now)
 	state.Reason, state.Next = join("; ", state.Reason, reason), join(" ", state.Next, next)
+	reason, next = homeNotes(s)
+	state.Reason, state.Next = join("; ", state.Reason, reason), join(" ", state.Next, next)
 	if condition.Since.After(state.Since) {
 		state.Since = condition.Since
 	}

@@ -86,15 +86,18 @@ func countsConflicts(version string) bool {
 
 // afterChanges are the conflicts of each folder, the newest first, after files of conflicts came and went.
 // leftOut is about how many a folder has beyond those. Changes that are read from the start have those that were left
-// out among them. again tells that all changes are to be read from the start: a folder has only conflicts left out.
+// out among them. again tells that all changes are to be read from the start: a folder has only conflicts left out, and
+// there may be room for their names now.
 func afterChanges(known map[string][]fleet.Conflict, knownLeftOut map[string]int, changes []fleet.ConflictChange,
 	fromStart bool) (all map[string][]fleet.Conflict, leftOut map[string]int, again bool) {
 	all, leftOut = cloned(known), cloned(knownLeftOut)
+	makesRoom := false
 	for _, change := range changes {
 		conflicts := slices.Clone(all[change.Folder])
 		at := slices.IndexFunc(conflicts, func(c fleet.Conflict) bool { return c.Path == change.Path })
 		switch {
 		case change.Gone && at >= 0:
+			makesRoom = true
 			conflicts = slices.Delete(conflicts, at, at+1)
 		case change.Gone:
 			leftOut[change.Folder] = max(0, leftOut[change.Folder]-1)
@@ -121,6 +124,9 @@ func afterChanges(known map[string][]fleet.Conflict, knownLeftOut map[string]int
 		kept := min(len(conflicts), maxConflicts)
 		leftOut[folder] += len(conflicts) - kept
 		all[folder] = conflicts[:kept]
+	}
+	for folder, n := range leftOut {
+		again = again || !fromStart && makesRoom && n > 0 && len(all[folder]) == 0
 	}
 	bound(all, leftOut)
 	maps.DeleteFunc(leftOut, func(_ string, n int) bool { return n == 0 })

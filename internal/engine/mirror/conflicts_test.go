@@ -3,6 +3,7 @@ package mirror
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -180,5 +181,27 @@ func TestConflictsThatWereLeftOutAreReadAgain(t *testing.T) {
 		}
 		change(8, gone...)
 		want("after those that were named are gone", 51, 0, "49")
+	})
+}
+
+// A folder of whose conflicts no name found room had none until the next contact, also when others were resolved.
+func TestNamesOfConflictsComeWhenThereIsRoom(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a", "b")
+		long := strings.Repeat("x", maxConflictBytes*2/3)
+		f.conflicts = []fleet.ConflictChange{conflict("a", "a"+long, false), conflict("b", "b"+long, false)}
+		d := w.put(1, f)
+		pass(statusEvery)
+		if s := w.snapshot(d); len(s.Conflicts["a"]) != 1 || len(s.Conflicts["b"]) != 0 || s.ConflictsLeftOut["b"] != 1 {
+			t.Fatalf("at first %d and %d are named, %v left out", len(s.Conflicts["a"]), len(s.Conflicts["b"]), s.ConflictsLeftOut)
+		}
+		f.mu.Lock()
+		f.conflicts = append(f.conflicts, conflict("a", "a"+long, true))
+		f.mu.Unlock()
+		f.emit(fleet.DaemonEvent{Type: "FolderSummary", Folder: "a", Summary: &fleet.FolderSummary{Sequence: 7}})
+		pass(statusEvery + time.Second)
+		if s := w.snapshot(d); len(s.Conflicts["a"]) != 0 || len(s.Conflicts["b"]) != 1 || len(s.ConflictsLeftOut) != 0 {
+			t.Errorf("with room %d and %d are named, %v left out", len(s.Conflicts["a"]), len(s.Conflicts["b"]), s.ConflictsLeftOut)
+		}
 	})
 }

@@ -47,6 +47,8 @@ func (v *View) isUnclear(row *Row, key fleet.ProblemKey) bool {
 			return cmp.Compare(f.Folder, folder)
 		})
 		return has && row.folders[at].state == fleet.FolderUnknown
+	case isOfHome(key.Folder, key.Kind):
+		return row.State.Connection != fleet.Online
 	case slices.Contains(configurationCauses, key.Kind): // on its way to somewhere
 		return row.State.Configuration == fleet.ConfigUnknown || row.State.Configuration == fleet.ConfigApplying
 	}
@@ -72,7 +74,7 @@ func (v *View) conditions(ctx context.Context, row *Row) (found []fleet.Conditio
 		found = append(found, c)
 	}
 	for _, trouble := range row.Troubles {
-		if !isTellable(trouble.Folder) {
+		if !isTellable(trouble.Folder) && !isOfHome(trouble.Folder, trouble.Cause) {
 			continue
 		}
 		reason, next := v.Standing(ctx, row.Device.ID, trouble.Folder).Text(trouble.Cause)
@@ -91,4 +93,9 @@ const maxToldFolder = 1 << 10
 
 func isTellable(folder string) bool {
 	return folder != "" && len(folder) <= maxToldFolder && !strings.Contains(folder, "\x00")
+}
+
+// isOfHome tells whether a trouble is that of the disk of a daemon's home, on a device without folders.
+func isOfHome(folder string, cause fleet.WaitCause) bool {
+	return folder == "" && cause == fleet.WaitDiskNearlyFull
 }

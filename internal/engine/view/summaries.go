@@ -105,7 +105,7 @@ func (s *Summaries) overviewSources(ctx context.Context, picks func(*fleet.Regis
 func (s *Summaries) explain(ctx context.Context, t *Trouble) {
 	text := fleet.WaitTexts[t.Cause]
 	t.Reason, t.Next = text.Reason, text.Next
-	if t.First != nil && t.FirstFolder != "" {
+	if t.First != nil && t.Cause.OfFolder() {
 		reason, next := s.View.Standing(ctx, t.First.ID, t.FirstFolder).Text(t.Cause)
 		t.Reason, t.Next = cmp.Or(reason, t.Reason), cmp.Or(next, t.Next)
 	}

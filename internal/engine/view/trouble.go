@@ -107,7 +107,9 @@ func (r *Row) addTroubles(to map[fleet.WaitCause]*Trouble) (any bool) {
 		}
 		for _, folder := range r.Troubles {
 			if folder.Cause == cause {
-				one.Folders++
+				if folder.Folder != "" {
+					one.Folders++
+				}
 				one.begin(r, folder.Folder, folder.Since)
 			}
 		}

@@ -6,9 +6,13 @@ import (
 	"io"
 	"time"
 
+	"muster/internal/adapter/sandbox"
 	"muster/internal/adapter/store"
 	"muster/internal/core/stconfig"
+	"muster/internal/edge/auth"
 	"muster/internal/edge/httpapi"
+	"muster/internal/engine/change"
+	"muster/internal/engine/metrics"
 	"muster/internal/engine/mirror"
 	"muster/internal/engine/reconcile"
 	"muster/internal/engine/rollout"
@@ -18,27 +22,95 @@ import (
 
 // The types below combine several packages into one interface of the API.
 
-// deviceParts are what the API knows of single devices, and asks of them.
-func (a *App) deviceParts(consents *view.Consents) httpapi.Devices {
-	return httpapi.Devices{
-		Mirror: masked{a.store}, Logs: asked{a}, Disks: a.mirror, Plans: a.engine, Reasons: a.engine,
-		Consents: consents,
-		Trust: struct {
+// deviceNouns are the handlers of what is known of single devices, and asked of them.
+func (a *App) deviceNouns() []httpapi.Noun {
+	state := states{a}
+	return []httpapi.Noun{
+		httpapi.MirrorHandlers{Mirror: masked{a.store}},
+		httpapi.StateHandlers{States: state, Listed: a.view},
+		httpapi.DiskHandlers{Disks: a.mirror},
+		httpapi.TrustHandlers{Trust: struct {
 			*store.Store
 			*mirror.Mirror
-		}{a.store, a.mirror},
-		Revisions: struct {
+		}{a.store, a.mirror}},
+		httpapi.PlanHandlers{Plans: a.engine, States: state},
+		httpapi.WhyHandlers{Reasons: a.engine},
+		httpapi.RevisionHandlers{Revisions: struct {
 			masked
 			*reconcile.Engine
-		}{masked{a.store}, a.engine},
-		Pending:     inbox{a.mirror, a.engine},
-		OrderRunner: a.orders, OrderRecords: a.store,
+		}{masked{a.store}, a.engine}},
+		httpapi.PendingHandlers{Pending: inbox{a.mirror, a.engine}},
+		httpapi.OrderHandlers{OrderRunner: a.orders, OrderRecords: a.store},
+		httpapi.FileHandlers{Files: a.view, Logs: asked{a}, Shares: a.view},
 	}
 }
 
-// registryFor is the part of the registry in the scope of the context.
-func (a *App) registryFor(ctx context.Context) (*fleet.Registry, error) {
-	return fleet.ScopedRegistry{Whole: a.store, Parts: &a.views}.Registry(ctx)
+// fleetNouns are the handlers of what people decide about the fleet, and of what is shown of all of it.
+func (a *App) fleetNouns(run sandbox.Limited) []httpapi.Noun {
+	checker := struct {
+		sandbox.Limited
+		*reconcile.Engine
+	}{run, a.engine}
+	foresight := struct {
+		*change.Changes
+		*reconcile.Engine
+		*rollout.Runner
+	}{a.edits, a.engine, a.runner}
+	rollouts := view.NewRollouts(view.RolloutOptions{Source: rollouts{a.runner, a.store}, Registry: a.scoped().Registry})
+	consents := view.NewConsents(view.ConsentOptions{Source: consents{a.engine, a.store}, Registry: a.scoped().Registry})
+	summaries := a.newSummaries(rollouts, consents)
+	return []httpapi.Noun{
+		httpapi.TemplateHandlers{Checker: checker, Evaluator: a.engine, Versions: a.store},
+		httpapi.PlanningHandlers{Checker: checker, WhatIf: foresight, Rows: a.view},
+		httpapi.SettingHandlers{Settings: a.store, Limits: a.store, Stops: summaries},
+		httpapi.SecretHandlers{Secrets: a.store},
+		httpapi.ConsentHandlers{Consents: consents},
+		httpapi.RolloutHandlers{Rollouts: rollouts, Runner: a.runner},
+		&httpapi.EventHandlers{
+			Rollouts: rollouts, Events: a.events.Hub, EventLog: a.eventLog, States: states{a}, Rows: a.view,
+		},
+		httpapi.InventoryHandlers{Inventory: a.view},
+		httpapi.FolderHandlers{Folders: a.view, Summaries: masked{a.store}},
+		httpapi.StandingHandlers{Standings: a.view},
+		httpapi.ShareHandlers{Shares: a.view},
+		httpapi.WaitingHandlers{Summaries: summaries},
+		httpapi.OverviewHandlers{
+			Summaries: summaries, Stops: summaries, Backups: a.backups, Certificate: a.socket.Served,
+		},
+		httpapi.StopHandlers{Stops: summaries},
+		httpapi.HistoryHandlers{History: a.store, Folders: a.view},
+	}
+}
+
+// peopleNouns are the handlers of those who use the API, and of what asks to become a device.
+func (a *App) peopleNouns(tokens *auth.Tokens, signOn signOn) []httpapi.Noun {
+	return []httpapi.Noun{
+		httpapi.TokenHandlers{Tokens: tokens},
+		httpapi.UserHandlers{Users: a.people, Accounts: a.people},
+		httpapi.SessionHandlers{Sessions: a.people, Tickets: a.people},
+		httpapi.LoginLinkHandlers{LoginLinks: a.people},
+		httpapi.SignOnHandlers{HasPasswords: true, SignOn: signOn},
+		httpapi.EnrollmentHandlers{Enrollments: a.enrolled},
+		httpapi.EnrollKeyHandlers{Keys: a.enrolled},
+		httpapi.ClaimHandlers{Claims: a.enrolled},
+	}
+}
+
+// serviceNouns are the handlers of this process.
+func (a *App) serviceNouns(measured *metrics.Metrics) []httpapi.Noun {
+	return []httpapi.Noun{
+		httpapi.AuditHandlers{Audit: a.store},
+		httpapi.SealHandlers{Sealing: a.sealing},
+		httpapi.DemoHandlers{Demo: a.demo()},
+		httpapi.VersionHandlers{Build: a.o.Build},
+		httpapi.MetricHandlers{Metrics: measured.Handler()},
+		httpapi.HealthHandlers{Health: a.monitor},
+	}
+}
+
+// scoped gives the part of the registry in the scope of a context.
+func (a *App) scoped() fleet.ScopedRegistry {
+	return fleet.ScopedRegistry{Whole: a.store, Parts: &a.views}
 }
 
 // rollouts reads rollouts and what they changed.
@@ -73,7 +145,7 @@ func (s summaries) Waiting(ctx context.Context) (view.Waiting, error) {
 
 func (a *App) newSummaries(rollouts *view.Rollouts, consents *view.Consents) summaries {
 	return summaries{view.NewSummaries(view.SummaryOptions{
-		Registry: a.registryFor, View: a.view, Rollouts: rollouts, Held: consents.Held,
+		Registry: a.scoped().Registry, View: a.view, Rollouts: rollouts, Held: consents.Held,
 		Pending: a.mirror.Pending, Enrollments: a.enrolled.Requests, DatedStop: a.store.DatedStop,
 		Shown: func(id fleet.DeviceID) fleet.Shown {
 			_, shown := a.mirror.Certificates(id)

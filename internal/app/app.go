@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -304,40 +305,9 @@ func (a *App) wire(ctx context.Context) error {
 	if a.enrolled, err = a.newEnrollments(ctx); err != nil {
 		return err
 	}
-	rolledOut := view.NewRollouts(view.RolloutOptions{Source: rollouts{a.runner, a.store}, Registry: a.registryFor})
-	asked := view.NewConsents(view.ConsentOptions{Source: consents{a.engine, a.store}, Registry: a.registryFor})
-	summaries := a.newSummaries(rolledOut, asked)
 	handler := httpapi.New(httpapi.Options{
-		Common: httpapi.Common{
-			Log: a.log, Registry: a.store, Parts: &a.views, Changes: a.edits, Audit: a.store, Memory: a.memory,
-			Measured: measured.Served,
-			Auth:     auth.NewAuthenticator(tokens, a.people).WithEnrollKeys(a.enrolled),
-		},
-		Views: httpapi.Views{
-			Inventory: a.view, Folders: a.view, Shares: a.view, Files: a.view, States: states{a}, History: a.store,
-			Answers: a.view, Summaries: summaries, Stops: summaries,
-		},
-		People: httpapi.People{
-			Tokens: tokens, Users: a.people, Sessions: a.people, Tickets: a.people, Renewer: a.people, LoginLinks: a.people,
-			Enrollments: a.enrolled, SignOn: signOn,
-		},
-		Service: httpapi.Service{
-			Build: a.o.Build, Health: a.monitor, Sealing: a.sealing, Demo: a.demo(), Backups: a.backups,
-			Certificate: a.socket.Served, Metrics: measured.Handler(),
-		},
-		Devices: a.deviceParts(asked),
-		Templates: httpapi.Templates{
-			Versions: a.store, Settings: a.store, Secrets: a.store, Evaluator: a.engine,
-			WhatIf: struct {
-				*change.Changes
-				*reconcile.Engine
-				*rollout.Runner
-			}{a.edits, a.engine, a.runner},
-			Checker: struct {
-				sandbox.Limited
-				*reconcile.Engine
-			}{run, a.engine},
-		},
+		Log: a.log, Registry: a.scoped(), Auth: auth.NewAuthenticator(tokens, a.people).WithEnrollKeys(a.enrolled),
+		Renewer: a.people, Changes: a.edits, Audit: a.store, Memory: a.memory, Answers: a.view, Measured: measured.Served,
 		Web: httpapi.Web{
 			Pages: pages.New(pages.Options{
 				Log: a.log, Sessions: a.people, Links: a.people, SignOn: signOn, PublicURL: a.public, Console: a.o.Console,
@@ -345,7 +315,7 @@ func (a *App) wire(ctx context.Context) error {
 			}),
 			AllowedHosts: a.namesAt(a.socket.Addr()), TrustedProxies: a.o.TrustedProxies,
 		},
-		Rollouts: rolledOut, Runner: a.runner, EventLog: a.eventLog, Events: a.events.Hub,
+		Nouns: slices.Concat(a.deviceNouns(), a.fleetNouns(run), a.peopleNouns(tokens, signOn), a.serviceNouns(measured)),
 	})
 	return a.start(ctx, run, handler)
 }

@@ -133,14 +133,18 @@ func (w *watcher) join(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	summaries := summaries{view.NewSummaries(view.SummaryOptions{Registry: w.registryFor, View: w.view,
+	summaries := summaries{view.NewSummaries(view.SummaryOptions{Registry: w.scoped().Registry, View: w.view,
 		DatedStop: w.store.DatedStop}), w.App}
 	w.handler = httpapi.New(httpapi.Options{
-		Common:    httpapi.Common{Log: w.log, Registry: w.store, Audit: w.store, Auth: everybody{}},
-		Templates: httpapi.Templates{Settings: w.store},
-		Views: httpapi.Views{Inventory: w.view, Folders: w.view, Shares: w.view, States: states{w.App}, Answers: w.view,
-			Summaries: summaries, Stops: summaries},
-		Service: httpapi.Service{Metrics: measured.Handler()},
+		Log: w.log, Registry: w.scoped(), Audit: w.store, Auth: everybody{}, Answers: w.view,
+		Nouns: []httpapi.Noun{
+			httpapi.SettingHandlers{Settings: w.store, Limits: w.store, Stops: summaries},
+			httpapi.InventoryHandlers{Inventory: w.view}, httpapi.StateHandlers{States: states{w.App}, Listed: w.view},
+			httpapi.FolderHandlers{Folders: w.view}, httpapi.StandingHandlers{Standings: w.view},
+			httpapi.ShareHandlers{Shares: w.view}, httpapi.WaitingHandlers{Summaries: summaries},
+			httpapi.OverviewHandlers{Summaries: summaries, Stops: summaries}, httpapi.StopHandlers{Stops: summaries},
+			httpapi.MetricHandlers{Metrics: measured.Handler()},
+		},
 	})
 	return nil
 }

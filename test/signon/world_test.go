@@ -121,11 +121,15 @@ func (w *world) handler(s setting) http.Handler {
 	w.signOn = signOn
 	go func() { _ = signOn.Run(w.t.Context()) }()
 	return httpapi.New(httpapi.Options{
-		Common: httpapi.Common{Log: log, Registry: w.store, Audit: w.store, Auth: auth.NewAuthenticator(tokens, w.people)},
+		Log: log, Registry: fleet.ScopedRegistry{Whole: w.store, Parts: &fleet.Views{}}, Audit: w.store,
+		Auth: auth.NewAuthenticator(tokens, w.people), Renewer: w.people,
 		Web: httpapi.Web{Pages: pages.New(pages.Options{Log: log, Sessions: w.people, Links: w.people, SignOn: signOn,
 			PublicURL: public, Classify: httpapi.Classify})},
-		People: httpapi.People{Tokens: tokens, Users: w.people, Sessions: w.people, Tickets: w.people, Renewer: w.people,
-			LoginLinks: w.people, SignOn: signOn},
+		Nouns: []httpapi.Noun{
+			httpapi.TokenHandlers{Tokens: tokens}, httpapi.UserHandlers{Users: w.people, Accounts: w.people},
+			httpapi.SessionHandlers{Sessions: w.people, Tickets: w.people}, httpapi.LoginLinkHandlers{LoginLinks: w.people},
+			httpapi.SignOnHandlers{HasPasswords: true, SignOn: signOn}, httpapi.AuditHandlers{Audit: w.store},
+		},
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-func (s planHandlers) applyPlan(r *request) (reply, error) {
+func (s PlanHandlers) applyPlan(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -53,7 +53,7 @@ func (s planHandlers) applyPlan(r *request) (reply, error) {
 // mayApply checks that the plan is the one that the caller read, and that the caller may consent to the changes that
 // they name. The plan's digest covers every key and class, so Apply either finds what was checked here or returns
 // conflict.
-func (s planHandlers) mayApply(r *request, id fleet.DeviceID, body api.ApplyPlan) error {
+func (s PlanHandlers) mayApply(r *request, id fleet.DeviceID, body api.ApplyPlan) error {
 	end, err := s.planInTurn(r.Context())
 	if err != nil {
 		return err

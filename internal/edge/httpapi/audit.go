@@ -39,12 +39,6 @@ type AuditLog interface {
 	AcceptLoss(ctx context.Context, entry int64) (accepted []string, err error)
 }
 
-// Audit is both.
-type Audit interface {
-	Recorder
-	AuditLog
-}
-
 var (
 	whoParam     = textParam("who", "Only what this token or person did")
 	whatParam    = textParam("what", "Only this; with a dot at the end, all that begins so: device.")
@@ -55,13 +49,16 @@ var (
 	orderParam   = choiceParam("order", "newest (first) or oldest", "newest", "oldest")
 )
 
-type auditHandlers struct {
+// AuditHandlers read, verify and sign the audit.
+type AuditHandlers struct {
 	*base
 	Audit         AuditLog
 	verifications chan struct{} // holds a token while one is under way
 }
 
-func (s auditHandlers) auditRoutes() []route {
+func (s AuditHandlers) routes(b *base) []route {
+	s.base = b
+	s.verifications = make(chan struct{}, 1)
 	off := s.Audit == nil
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/audit", name: "listAudit",
@@ -83,7 +80,7 @@ func (s auditHandlers) auditRoutes() []route {
 	}
 }
 
-func (s auditHandlers) listAudit(r *request) (reply, error) {
+func (s AuditHandlers) listAudit(r *request) (reply, error) {
 	list, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -145,7 +142,7 @@ func (r *request) auditQuery() (q fleet.AuditQuery, err error) {
 	return q, err
 }
 
-func (s auditHandlers) verifyAudit(r *request) (reply, error) {
+func (s AuditHandlers) verifyAudit(r *request) (reply, error) {
 	body, err := decode[api.VerifyAudit](r)
 	if err != nil {
 		return reply{}, err
@@ -177,7 +174,7 @@ func (s auditHandlers) verifyAudit(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s auditHandlers) acceptLoss(r *request) (reply, error) {
+func (s AuditHandlers) acceptLoss(r *request) (reply, error) {
 	body, err := decode[api.AcceptLoss](r)
 	if err != nil {
 		return reply{}, err
@@ -189,7 +186,7 @@ func (s auditHandlers) acceptLoss(r *request) (reply, error) {
 	return show(api.AcceptedLoss{Accepted: accepted})
 }
 
-func (s auditHandlers) signAudit(r *request) (reply, error) {
+func (s AuditHandlers) signAudit(r *request) (reply, error) {
 	head, _, err := s.Audit.SignHead(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -207,7 +204,7 @@ func (s auditHandlers) signAudit(r *request) (reply, error) {
 
 // auditFor returns the selected entries that the caller may read. A caller with a scope may read those about devices
 // in it.
-func (s auditHandlers) auditFor(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEntry, error) {
+func (s AuditHandlers) auditFor(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEntry, error) {
 	q.Scope = fleet.ScopeIn(ctx)
 	entries, err := s.Audit.Audit(ctx, q)
 	if !q.Scope.Whole() {

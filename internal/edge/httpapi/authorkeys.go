@@ -12,7 +12,7 @@ func wireKeys(keys []string) api.AuthorKeys {
 
 func shownKeys(keys *[]string) any { return wireKeys(*keys) }
 
-func (s settingHandlers) getAuthorKeys(r *request) (reply, error) {
+func (s SettingHandlers) getAuthorKeys(r *request) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -20,7 +20,7 @@ func (s settingHandlers) getAuthorKeys(r *request) (reply, error) {
 	return show(wireKeys(registry.AuthorKeys[""]))
 }
 
-func (s settingHandlers) putAuthorKeys(r *request) (reply, error) {
+func (s SettingHandlers) putAuthorKeys(r *request) (reply, error) {
 	body, err := decode[api.PutAuthorKeys](r)
 	if err != nil {
 		return reply{}, err
@@ -31,7 +31,7 @@ func (s settingHandlers) putAuthorKeys(r *request) (reply, error) {
 	if err := checkAuthorKeys(body.AuthorKeys); err != nil {
 		return reply{}, err
 	}
-	stored, err := s.Settings.PutAuthorKeys(r.Context(), "", body.AuthorKeys, condition(r, shownKeys))
+	stored, err := s.Limits.PutAuthorKeys(r.Context(), "", body.AuthorKeys, condition(r, shownKeys))
 	if err != nil {
 		return reply{}, err
 	}

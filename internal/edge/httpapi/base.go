@@ -1,11 +1,9 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 
-	"muster/internal/fleet"
 	"muster/internal/logkey"
 )
 
@@ -13,6 +11,7 @@ import (
 type base struct {
 	log      *slog.Logger
 	Registry Registry // The part that the caller may see.
+	Auth     Authenticator
 	Changes  Changes
 	Answers  Answers
 	Memory   Memory
@@ -23,7 +22,8 @@ type base struct {
 func newBase(o Options) *base {
 	return &base{
 		log:      o.Log.With(logkey.Component, "httpapi"),
-		Registry: fleet.ScopedRegistry{Whole: o.Registry, Parts: cmp.Or(o.Parts, &fleet.Views{})},
+		Registry: o.Registry,
+		Auth:     o.Auth,
 		Changes:  o.Changes,
 		Answers:  o.Answers,
 		Memory:   o.Memory,

@@ -57,11 +57,10 @@ func BenchmarkReads(b *testing.B) {
 	v := view.New(viewOptions(states.State, manyFolders))
 	summaries := summaries{Summaries: view.NewSummaries(view.SummaryOptions{View: v,
 		Registry: func(context.Context) (*fleet.Registry, error) { return registry, nil }})}
-	srv := newServer(Options{
-		Common: Common{Log: slog.New(slog.DiscardHandler), Registry: fixedRegistry{registry}, Auth: everybody{}},
-		Views: Views{States: states, Folders: v, Inventory: v, Answers: v, Summaries: summaries,
-			Stops: summaries},
-	})
+	made := setup{Options: Options{Log: slog.New(slog.DiscardHandler), Auth: everybody{}, Answers: v,
+		Registry: fleet.ScopedRegistry{Whole: fixedRegistry{registry}}},
+		States: states, Folders: v, Inventory: v, Summaries: summaries, Stops: summaries}
+	srv := made.server()
 	var one fleet.DeviceID
 	for one = range registry.Devices {
 		break

@@ -17,12 +17,11 @@ import (
 )
 
 // with is the world with other options.
-func (w *world) with(change func(*Options)) *world {
-	options := w.api.Options
-	change(&options)
-	summaries := w.summaries(options)
-	options.Summaries, options.Stops = summaries, summaries
-	w.api = newServer(options)
+func (w *world) with(change func(*setup)) *world {
+	change(&w.setup)
+	summaries := w.summaries()
+	w.setup.Summaries, w.setup.Stops = summaries, summaries
+	w.api = w.setup.server()
 	return w
 }
 
@@ -41,8 +40,9 @@ func (s summaries) Waiting(ctx context.Context) (view.Waiting, error) {
 }
 
 // summaries are those of what the options stand on.
-func (w *world) summaries(from Options) summaries {
-	o := view.SummaryOptions{Registry: w.registryFor, View: w.view, DatedStop: w.store.DatedStop, Visited: w.visited}
+func (w *world) summaries() summaries {
+	from := w.setup
+	o := view.SummaryOptions{Registry: w.setup.Registry.Registry, View: w.view, DatedStop: w.store.DatedStop, Visited: w.visited}
 	o.Rollouts, _ = from.Rollouts.(*view.Rollouts)
 	if from.Consents != nil {
 		o.Held = from.Consents.Held
@@ -63,21 +63,17 @@ func (w *world) summaries(from Options) summaries {
 	return summaries{view.NewSummaries(o), w.notified}
 }
 
-func (w *world) registryFor(ctx context.Context) (*fleet.Registry, error) {
-	return fleet.ScopedRegistry{Whole: w.store, Parts: w.parts}.Registry(ctx)
-}
-
 // roll has the API follow and steer rollouts.
 func (w *world) roll(f *rollouts) {
-	w.with(func(o *Options) {
-		o.Rollouts, o.Runner = view.NewRollouts(view.RolloutOptions{Source: f, Registry: w.registryFor}), f
+	w.with(func(o *setup) {
+		o.Rollouts, o.Runner = view.NewRollouts(view.RolloutOptions{Source: f, Registry: w.setup.Registry.Registry}), f
 	})
 }
 
 // hold has the API ask for consents.
 func (w *world) hold(f *consents) {
-	w.with(func(o *Options) {
-		o.Consents = view.NewConsents(view.ConsentOptions{Source: f, Registry: w.registryFor})
+	w.with(func(o *setup) {
+		o.Consents = view.NewConsents(view.ConsentOptions{Source: f, Registry: w.setup.Registry.Registry})
 	})
 }
 
@@ -100,13 +96,13 @@ func TestOverviewNamesEveryState(t *testing.T) {
 	w.lookAt(func(fleet.DeviceID) *fleet.Snapshot {
 		return &fleet.Snapshot{Connection: fleet.Online, Folders: []fleet.FolderLabel{{Folder: "p"}}}
 	})
-	w.with(func(o *Options) {
+	w.with(func(o *setup) {
 		o.Pending = &pendings{all: []fleet.Pending{{Device: idA, From: idB}, {Device: idA, From: idB, Folder: "p"},
 			{Device: idA, From: idC}}}
 	})
 	w.template(`{"op":"set","key":"","template":"{}"}`)
 	w.notified = told
-	w.with(func(*Options) {})
+	w.with(func(*setup) {})
 	got := read[api.Overview](w, Prefix+"/overview")
 	if got.Problems != 1 || len(got.Receivers) != 2 || got.Receivers[0] != (api.Receiver{Name: "quiet"}) ||
 		got.Receivers[1].Waiting != 3 || got.Receivers[1].Trouble != "refused" || got.Receivers[1].Since == nil {
@@ -140,7 +136,7 @@ func TestOverviewNamesEveryState(t *testing.T) {
 func TestTheOverviewShowsTheCertificateOfTheAPI(t *testing.T) {
 	w := newWorld(t)
 	ends := time.Now().Add(36 * time.Hour).Truncate(time.Second)
-	w.with(func(o *Options) {
+	w.with(func(o *setup) {
 		o.Certificate = func() *fleet.Served {
 			return &fleet.Served{Certificate: fleet.Certificate{Fingerprint: "sha256:01", NotAfter: ends}, Stale: true}
 		}
@@ -149,7 +145,7 @@ func TestTheOverviewShowsTheCertificateOfTheAPI(t *testing.T) {
 	if got == nil || got.Fingerprint != "sha256:01" || got.Days != 1 || !got.Stale || !got.ExpiresAt.Equal(ends) {
 		t.Errorf("got %+v", got)
 	}
-	w.with(func(o *Options) { o.Certificate = func() *fleet.Served { return nil } })
+	w.with(func(o *setup) { o.Certificate = func() *fleet.Served { return nil } })
 	if text := w.get(Prefix + "/overview"); strings.Contains(text, "certificate") {
 		t.Errorf("got %s over plain HTTP", text)
 	}
@@ -198,7 +194,7 @@ func TestPendingIsListedLetInAndDismissed(t *testing.T) {
 		{Device: idA, From: idC, Name: "new", Address: "192.0.2.7:22000"},
 		{Device: idA, From: idB, Folder: "p", FolderLabel: "Photos"}, {Device: idC, From: idA},
 	}}
-	w := newWorld(t).with(func(o *Options) { o.Pending = inbox })
+	w := newWorld(t).with(func(o *setup) { o.Pending = inbox })
 	w.device(idA, "one")
 	w.device(idB, "two")
 	w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + "/devices/" + string(idA) + "/tags/x"})
@@ -271,7 +267,7 @@ func TestPendingIsListedLetInAndDismissed(t *testing.T) {
 
 func TestSecretsAreWrittenAndNeverRead(t *testing.T) {
 	w := newWorld(t)
-	w.with(func(o *Options) { o.Secrets = w.store })
+	w.with(func(o *setup) { o.Secrets = w.store })
 	put := call{method: http.MethodPut, path: Prefix + "/secrets/backup%2Fpw", body: `{"value":"hunter2"}`}
 	if got := w.want(http.StatusCreated, put); got != `{"name":"backup/pw","keys":[],"tags":[]}` {
 		t.Errorf("got %s", got)
@@ -337,7 +333,7 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 }
 
 func TestMetricsAreBehindAToken(t *testing.T) {
-	w := newWorld(t).with(func(o *Options) {
+	w := newWorld(t).with(func(o *setup) {
 		o.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_,
 				_ = w.Write([]byte("muster_devices 1\n"))
@@ -352,7 +348,7 @@ func TestMetricsAreBehindAToken(t *testing.T) {
 
 func TestRequestsAreMeasuredByOperation(t *testing.T) {
 	var seen []string
-	w := newWorld(t).with(func(o *Options) {
+	w := newWorld(t).with(func(o *setup) {
 		o.Measured = func(operation string, status int, _ time.Duration) {
 			seen = append(seen, fmt.Sprint(operation, " ", status))
 		}

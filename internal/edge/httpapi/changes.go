@@ -25,7 +25,7 @@ func (s *base) change(r *request, edit fleet.Edit, check func(fleet.Found) error
 // maxEditAttempts is how often changes without a generation are checked again when another change was made meanwhile.
 const maxEditAttempts = 5
 
-func (s planningHandlers) changeRoutes() []route {
+func (s PlanningHandlers) changeRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: Prefix + "/changes", name: "applyChanges",
 			summary: "Change templates, tags and vars, all in one generation and one rollout; the body is that of a what-if " +
@@ -35,7 +35,7 @@ func (s planningHandlers) changeRoutes() []route {
 	}
 }
 
-func (s planningHandlers) applyChanges(r *request) (reply, error) {
+func (s PlanningHandlers) applyChanges(r *request) (reply, error) {
 	body, err := decode[api.ApplyChanges](r)
 	if err != nil {
 		return reply{}, err
@@ -63,7 +63,7 @@ func (s planningHandlers) applyChanges(r *request) (reply, error) {
 
 // tryChanges completes the body from the current templates, because an absent field leaves the stored value. It makes
 // the changes only if those templates are still current.
-func (s planningHandlers) tryChanges(
+func (s PlanningHandlers) tryChanges(
 	r *request,
 	body api.ApplyChanges,
 ) (edit fleet.Edit, done fleet.Applied, err error) {

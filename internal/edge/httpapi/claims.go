@@ -14,13 +14,15 @@ import (
 	"muster/internal/fleet"
 )
 
-type claimHandlers struct {
+// ClaimHandlers serve `muster enroll`.
+type ClaimHandlers struct {
 	*base
 	Claims Claims
 }
 
 // claimRoutes returns the routes for `muster enroll`, which runs on the machine of a daemon without an agent.
-func (s claimHandlers) claimRoutes() []route {
+func (s ClaimHandlers) routes(b *base) []route {
+	s.base = b
 	const path = Prefix + "/enroll"
 	claim, device := reflect.TypeFor[api.DeviceClaim](), reflect.TypeFor[api.Device]()
 	return []route{
@@ -37,12 +39,12 @@ func (s claimHandlers) claimRoutes() []route {
 	}
 }
 
-func (s claimHandlers) enrollChallenge(*request) (reply, error) {
+func (s ClaimHandlers) enrollChallenge(*request) (reply, error) {
 	text, until := s.Claims.Challenge()
 	return show(api.Challenge{Challenge: text, ExpiresAt: api.Time{Time: until}})
 }
 
-func (s claimHandlers) enroll(r *request) (reply, error) {
+func (s ClaimHandlers) enroll(r *request) (reply, error) {
 	claim, proof, err := claimOf(r)
 	if err != nil {
 		return reply{}, err
@@ -54,7 +56,7 @@ func (s claimHandlers) enroll(r *request) (reply, error) {
 	return showCreated(r.wireDevice(stored), true, devicePath(stored.ID))
 }
 
-func (s claimHandlers) renewEnrollment(r *request) (reply, error) {
+func (s ClaimHandlers) renewEnrollment(r *request) (reply, error) {
 	claim, proof, err := claimOf(r)
 	if err != nil {
 		return reply{}, err

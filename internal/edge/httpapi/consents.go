@@ -28,12 +28,14 @@ type Consents interface {
 	Given(ctx context.Context, most int) ([]fleet.GivenConsent, error)
 }
 
-type consentHandlers struct {
+// ConsentHandlers ask for consents and take them.
+type ConsentHandlers struct {
 	*base
 	Consents Consents
 }
 
-func (s consentHandlers) consentRoutes() []route {
+func (s ConsentHandlers) routes(b *base) []route {
+	s.base = b
 	const path = Prefix + "/consents"
 	off := s.Consents == nil
 	return []route{
@@ -51,7 +53,7 @@ func (s consentHandlers) consentRoutes() []route {
 	}
 }
 
-func (s consentHandlers) listConsents(r *request) (reply, error) {
+func (s ConsentHandlers) listConsents(r *request) (reply, error) {
 	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
 		registry, err := s.Registry.Registry(ctx)
 		if err != nil {
@@ -111,7 +113,7 @@ func namedDevices(ids []fleet.DeviceID, registry *fleet.Registry) []api.NamedDev
 	return all
 }
 
-func (s consentHandlers) answerConsents(r *request) (reply, error) {
+func (s ConsentHandlers) answerConsents(r *request) (reply, error) {
 	answer, err := groupAnswer(r)
 	if err != nil {
 		return reply{}, err
@@ -212,7 +214,7 @@ func afterAnswer(a fleet.GroupAnswer, done fleet.GroupAnswered) string {
 	return next + " GET " + Prefix + "/consents/given shows what became of it."
 }
 
-func (s consentHandlers) listGivenConsents(r *request) (reply, error) {
+func (s ConsentHandlers) listGivenConsents(r *request) (reply, error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err

@@ -13,20 +13,20 @@ import (
 // Mirror returns what daemons last reported, also while they are offline. Before the first contact its error is
 // not_found.
 type Mirror interface {
-	// FolderSummaries is sorted by device; not_found for a folder that no device has.
-	FolderSummaries(ctx context.Context, folder string) ([]fleet.FolderSummary, error)
 	Status(ctx context.Context, id fleet.DeviceID) (fleet.Status, error)
 	Version(ctx context.Context, id fleet.DeviceID) (fleet.Version, error)
 	// MaskedConfig returns the last known configuration, with every secret masked.
 	MaskedConfig(ctx context.Context, id fleet.DeviceID) (Document, error)
 }
 
-type mirrorHandlers struct {
+// MirrorHandlers show what daemons said last.
+type MirrorHandlers struct {
 	*base
 	Mirror Mirror
 }
 
-func (s mirrorHandlers) mirrorRoutes() []route {
+func (s MirrorHandlers) routes(b *base) []route {
+	s.base = b
 	const one = Prefix + "/devices/{deviceID}"
 	return []route{
 		{
@@ -47,7 +47,7 @@ func (s mirrorHandlers) mirrorRoutes() []route {
 	}
 }
 
-func (s mirrorHandlers) getStatus(r *request) (reply, error) {
+func (s MirrorHandlers) getStatus(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -68,7 +68,7 @@ func wireStatus(status fleet.Status) api.DeviceStatus {
 	}
 }
 
-func (s mirrorHandlers) getVersion(r *request) (reply, error) {
+func (s MirrorHandlers) getVersion(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -88,7 +88,7 @@ func wireVersion(version fleet.Version) api.DeviceVersion {
 	}
 }
 
-func (s mirrorHandlers) getConfig(r *request) (reply, error) {
+func (s MirrorHandlers) getConfig(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err

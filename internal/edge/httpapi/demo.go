@@ -20,12 +20,14 @@ type Demo interface {
 	End()
 }
 
-type demoHandlers struct {
+// DemoHandlers start and stop the demo beside the server.
+type DemoHandlers struct {
 	*base
 	Demo Demo
 }
 
-func (s demoHandlers) demoRoutes() []route {
+func (s DemoHandlers) routes(b *base) []route {
+	s.base = b
 	reply := reflect.TypeFor[api.Demo]()
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/demo", name: "getDemo", summary: "Whether a demo runs beside this server",
@@ -40,7 +42,7 @@ func (s demoHandlers) demoRoutes() []route {
 	}
 }
 
-func (s demoHandlers) getDemo(r *request) (reply, error) {
+func (s DemoHandlers) getDemo(r *request) (reply, error) {
 	out := api.Demo{Unreachable: unreachableDemo(r.Request)}
 	if at := s.Demo.Running(); at != nil {
 		out.URL = apart(at, r.Host)
@@ -48,7 +50,7 @@ func (s demoHandlers) getDemo(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s demoHandlers) startDemo(r *request) (reply, error) {
+func (s DemoHandlers) startDemo(r *request) (reply, error) {
 	if why := unreachableDemo(r.Request); why != "" {
 		return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: why,
 			Hint: "Type on your own machine: muster serve --demo 30"}
@@ -61,7 +63,7 @@ func (s demoHandlers) startDemo(r *request) (reply, error) {
 		First: apart(first, r.Host)})
 }
 
-func (s demoHandlers) endDemo(*request) (reply, error) {
+func (s DemoHandlers) endDemo(*request) (reply, error) {
 	s.Demo.End()
 	return reply{status: http.StatusNoContent}, nil
 }

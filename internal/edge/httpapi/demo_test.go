@@ -33,7 +33,7 @@ func TestADemoIsStartedFromItsOwnMachineAlone(t *testing.T) {
 		{"127.0.0.1:2525", "192.0.2.1:5000", "", http.StatusConflict, "muster serve --demo 30"},
 	} {
 		d := &oneDemo{}
-		w := newWorld(t).with(func(o *Options) { o.Demo = d })
+		w := newWorld(t).with(func(o *setup) { o.Demo = d })
 		ask := func(method string) *httptest.ResponseRecorder {
 			r := httptest.NewRequest(method, Prefix+"/demo", http.NoBody)
 			r.Host, r.RemoteAddr = test.host, test.from

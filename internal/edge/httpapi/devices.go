@@ -13,11 +13,13 @@ import (
 	"muster/internal/fleet"
 )
 
-type deviceHandlers struct {
+// DeviceHandlers register devices and put tags on them.
+type DeviceHandlers struct {
 	*base
 }
 
-func (s deviceHandlers) deviceRoutes() []route {
+func (s DeviceHandlers) routes(b *base) []route {
+	s.base = b
 	const all, one, tags, tag = Prefix + "/devices", Prefix + "/devices/{deviceID}", Prefix + "/devices/{deviceID}/tags",
 		Prefix + "/devices/{deviceID}/tags/{tag}"
 	device, names := reflect.TypeFor[api.Device](), reflect.TypeFor[[]string]()
@@ -47,7 +49,7 @@ func (s deviceHandlers) deviceRoutes() []route {
 	}
 }
 
-func (s deviceHandlers) listDevices(r *request) (reply, error) {
+func (s DeviceHandlers) listDevices(r *request) (reply, error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -86,7 +88,7 @@ func (q listQuery) picks(d *fleet.Registered) bool {
 	return q.holds(d.Label, string(d.ID), d.APIAddress) && q.carries(d.Tags)
 }
 
-func (s deviceHandlers) getDevice(r *request) (reply, error) {
+func (s DeviceHandlers) getDevice(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -98,7 +100,7 @@ func (s deviceHandlers) getDevice(r *request) (reply, error) {
 	return out, err
 }
 
-func (s deviceHandlers) putDevice(r *request) (reply, error) {
+func (s DeviceHandlers) putDevice(r *request) (reply, error) {
 	id, err := r.deviceID()
 	if err != nil {
 		return reply{}, err
@@ -145,7 +147,7 @@ func (s deviceHandlers) putDevice(r *request) (reply, error) {
 }
 
 // warnOfRenaming names the templates that read the label, because with a new label they may move folders.
-func (s deviceHandlers) warnOfRenaming(ctx context.Context, old, renamed fleet.Device) string {
+func (s DeviceHandlers) warnOfRenaming(ctx context.Context, old, renamed fleet.Device) string {
 	registry, err := s.Registry.Registry(ctx)
 	if err != nil {
 		return ""
@@ -222,7 +224,7 @@ func or[T any](value *T, otherwise T) T {
 	return *value
 }
 
-func (s deviceHandlers) deleteDevice(r *request) (reply, error) {
+func (s DeviceHandlers) deleteDevice(r *request) (reply, error) {
 	id, err := r.deviceID()
 	if err != nil {
 		return reply{}, err
@@ -231,7 +233,7 @@ func (s deviceHandlers) deleteDevice(r *request) (reply, error) {
 	return nothing(orNotFound(err, noDevice(id)))
 }
 
-func (s deviceHandlers) getDeviceTags(r *request) (reply, error) {
+func (s DeviceHandlers) getDeviceTags(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -239,7 +241,7 @@ func (s deviceHandlers) getDeviceTags(r *request) (reply, error) {
 	return show(wireTags(device.Tags))
 }
 
-func (s deviceHandlers) tagDevice(r *request) (reply, error) {
+func (s DeviceHandlers) tagDevice(r *request) (reply, error) {
 	tagging, err := r.tagOfDevice()
 	if err != nil {
 		return reply{}, err
@@ -249,7 +251,7 @@ func (s deviceHandlers) tagDevice(r *request) (reply, error) {
 	return out, err
 }
 
-func (s deviceHandlers) untagDevice(r *request) (reply, error) {
+func (s DeviceHandlers) untagDevice(r *request) (reply, error) {
 	tagging, err := r.tagOfDevice()
 	if err != nil {
 		return reply{}, err
@@ -267,7 +269,7 @@ func (r *request) tagOfDevice() (tagging fleet.Tagging, err error) {
 }
 
 // changeTag makes an edit of one tag on one device or template, and gives the resulting tags.
-func (s deviceHandlers) changeTag(r *request, edit fleet.Edit, notThere error) (reply, error) {
+func (s DeviceHandlers) changeTag(r *request, edit fleet.Edit, notThere error) (reply, error) {
 	done, err := s.change(r, edit, condition(r, shownTags))
 	if err != nil {
 		return reply{}, orNotFound(err, notThere)

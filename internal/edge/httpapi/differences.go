@@ -11,17 +11,17 @@ import (
 	"muster/internal/fleet"
 )
 
-func (s planningHandlers) differenceRoutes() []route {
+func (s PlanningHandlers) differenceRoutes() []route {
 	return []route{{
 		method: http.MethodGet, path: Prefix + "/differences", name: "listDifferences", permission: auth.Read,
 		summary: "What the plans of many devices would change, equal changes together. Plans are made from what was last " +
 			"read of the daemons",
 		query: inventoryFilters, reply: reflect.TypeFor[api.Differences](),
-		off: s.Inventory == nil || s.WhatIf == nil, handle: s.listDifferences,
+		off: s.Rows == nil || s.WhatIf == nil, handle: s.listDifferences,
 	}}
 }
 
-func (s planningHandlers) listDifferences(r *request) (reply, error) {
+func (s PlanningHandlers) listDifferences(r *request) (reply, error) {
 	q, err := r.inventoryFilter()
 	if err != nil {
 		return reply{}, err
@@ -35,7 +35,7 @@ func (s planningHandlers) listDifferences(r *request) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		rows, err := s.Inventory.Rows(ctx, seen)
+		rows, err := s.Rows.Rows(ctx, seen)
 		if err != nil {
 			return reply{}, err
 		}

@@ -15,18 +15,20 @@ type Disks interface {
 	Disks(id fleet.DeviceID) (*fleet.DiskFacts, time.Time)
 }
 
-type diskHandlers struct {
+// DiskHandlers show the disks of devices.
+type DiskHandlers struct {
 	*base
 	Disks Disks
 }
 
-func (s diskHandlers) diskRoutes() []route {
+func (s DiskHandlers) routes(b *base) []route {
+	s.base = b
 	return []route{{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/disks", name: "listDeviceDisks",
 		summary:    "How much is free under the folders of a device, and whether they are there, as its agent tells it",
 		permission: auth.Read, reply: reflect.TypeFor[[]api.DiskUse](), off: s.Disks == nil, handle: s.listDisks}}
 }
 
-func (s diskHandlers) listDisks(r *request) (reply, error) {
+func (s DiskHandlers) listDisks(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err

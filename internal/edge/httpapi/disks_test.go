@@ -26,7 +26,7 @@ func TestTheDisksOfADevice(t *testing.T) {
 	w := threeDevices(t)
 	const gib = 1 << 30
 	asOf := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	w.with(func(o *Options) {
+	w.with(func(o *setup) {
 		o.Disks = toldDisks{idA, &fleet.DiskFacts{Home: fleet.DiskSpace{Free: gib, Total: 2 * gib},
 			Folders: []fleet.FolderDisk{
 				{Folder: "a", Space: fleet.DiskSpace{Free: gib, Total: 100 * gib}, Path: fleet.PresenceThere,

@@ -11,12 +11,14 @@ import (
 	"muster/internal/fleet"
 )
 
-type enrollKeyHandlers struct {
+// EnrollKeyHandlers make and end enrol keys.
+type EnrollKeyHandlers struct {
 	*base
 	Keys EnrollKeys
 }
 
-func (s enrollKeyHandlers) enrollKeyRoutes() []route {
+func (s EnrollKeyHandlers) routes(b *base) []route {
+	s.base = b
 	const all, one = Prefix + "/enroll-keys", Prefix + "/enroll-keys/{enrollKey}"
 	return []route{
 		{method: http.MethodGet, path: all, name: "listEnrollKeys",
@@ -33,7 +35,7 @@ func (s enrollKeyHandlers) enrollKeyRoutes() []route {
 	}
 }
 
-func (s enrollKeyHandlers) listEnrollKeys(r *request) (reply, error) {
+func (s EnrollKeyHandlers) listEnrollKeys(r *request) (reply, error) {
 	keys, err := s.Keys.Keys(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -45,7 +47,7 @@ func (s enrollKeyHandlers) listEnrollKeys(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s enrollKeyHandlers) createEnrollKey(r *request) (reply, error) {
+func (s EnrollKeyHandlers) createEnrollKey(r *request) (reply, error) {
 	body, err := decode[api.CreateEnrollKey](r)
 	if err != nil {
 		return reply{}, err
@@ -69,7 +71,7 @@ func (s enrollKeyHandlers) createEnrollKey(r *request) (reply, error) {
 		Prefix+"/enroll-keys/"+key.ID)
 }
 
-func (s enrollKeyHandlers) deleteEnrollKey(r *request) (reply, error) {
+func (s EnrollKeyHandlers) deleteEnrollKey(r *request) (reply, error) {
 	id := r.segment("enrollKey")
 	return nothing(orNotFound(s.Keys.RevokeKey(r.Context(), id), &fleet.Error{Code: fleet.CodeNotFound,
 		Message: fmt.Sprintf("there is no enrol key %q", id), Hint: "GET " + Prefix + "/enroll-keys lists all."}))

@@ -40,19 +40,14 @@ type Claims interface {
 		error)
 }
 
-// Enrolling is all of it; see enrollment.Enrollments.
-type Enrolling interface {
-	Enrollments
-	EnrollKeys
-	Claims
-}
-
-type enrollmentHandlers struct {
+// EnrollmentHandlers accept and reject devices that ask to be registered.
+type EnrollmentHandlers struct {
 	*base
 	Enrollments Enrollments
 }
 
-func (s enrollmentHandlers) enrollmentRoutes() []route {
+func (s EnrollmentHandlers) routes(b *base) []route {
+	s.base = b
 	const all, one = Prefix + "/enrollments", Prefix + "/enrollments/{deviceID}"
 	routes := []route{
 		{method: http.MethodGet, path: all, name: "listEnrollments",
@@ -80,7 +75,7 @@ func (s enrollmentHandlers) enrollmentRoutes() []route {
 	return routes
 }
 
-func (s enrollmentHandlers) listEnrollments(r *request) (reply, error) {
+func (s EnrollmentHandlers) listEnrollments(r *request) (reply, error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -117,13 +112,13 @@ func wireEnrollment(asks fleet.EnrollmentRequest) api.Enrollment {
 		RejectedAt: moment(asks.DecidedAt)}
 }
 
-func (s enrollmentHandlers) countEnrollments(*request) (reply, error) {
+func (s EnrollmentHandlers) countEnrollments(*request) (reply, error) {
 	counts := s.Enrollments.Counts()
 	return show(api.EnrollmentCounts{Waiting: int64(counts.Waiting), Most: int64(counts.Most),
 		PerAddress: int64(counts.PerAddress), TurnedAway: int64(counts.TurnedAway)})
 }
 
-func (s enrollmentHandlers) acceptEnrollment(r *request) (reply, error) {
+func (s EnrollmentHandlers) acceptEnrollment(r *request) (reply, error) {
 	id, err := r.deviceID()
 	if err != nil {
 		return reply{}, err
@@ -153,7 +148,7 @@ func noEnrollment(id fleet.DeviceID) error {
 		Hint:    "GET " + Prefix + "/enrollments lists all that do."}
 }
 
-func (s enrollmentHandlers) rejectEnrollment(r *request) (reply, error) {
+func (s EnrollmentHandlers) rejectEnrollment(r *request) (reply, error) {
 	id, err := r.deviceID()
 	if err != nil {
 		return reply{}, err
@@ -161,7 +156,7 @@ func (s enrollmentHandlers) rejectEnrollment(r *request) (reply, error) {
 	return nothing(orNotFound(s.Enrollments.Reject(r.Context(), id), noEnrollment(id)))
 }
 
-func (s enrollmentHandlers) forgetEnrollment(r *request) (reply, error) {
+func (s EnrollmentHandlers) forgetEnrollment(r *request) (reply, error) {
 	id, err := r.deviceID()
 	if err != nil {
 		return reply{}, err

@@ -26,7 +26,7 @@ type Evaluation = template.Evaluation
 
 var evaluatedDevice = deviceParam("ID of the device to evaluate for, instead of one that the service picks")
 
-func (s templateHandlers) evaluateRoutes() []route {
+func (s TemplateHandlers) evaluateRoutes() []route {
 	query := []parameter{evaluatedDevice}
 	evaluation := reflect.TypeFor[api.Evaluation]()
 	return []route{
@@ -40,7 +40,7 @@ func (s templateHandlers) evaluateRoutes() []route {
 	}
 }
 
-func (s templateHandlers) evaluateStored(r *request) (reply, error) {
+func (s TemplateHandlers) evaluateStored(r *request) (reply, error) {
 	template, err := s.stored(r)
 	if err != nil {
 		return reply{}, err
@@ -48,7 +48,7 @@ func (s templateHandlers) evaluateStored(r *request) (reply, error) {
 	return s.evaluate(r, *template)
 }
 
-func (s templateHandlers) evaluateNew(r *request) (reply, error) {
+func (s TemplateHandlers) evaluateNew(r *request) (reply, error) {
 	body, err := decode[api.EvaluateTemplate](r)
 	if err != nil {
 		return reply{}, err
@@ -64,7 +64,7 @@ func (s templateHandlers) evaluateNew(r *request) (reply, error) {
 	return s.evaluate(r, fleet.TaggedTemplate{Template: template})
 }
 
-func (s templateHandlers) evaluate(r *request, template fleet.TaggedTemplate) (reply, error) {
+func (s TemplateHandlers) evaluate(r *request, template fleet.TaggedTemplate) (reply, error) {
 	device, err := s.chosenDevice(r, evaluatedDevice)
 	if err == nil && !r.who.Scope.Whole() {
 		device, err = s.exampleInside(r.Context(), template, device)
@@ -91,7 +91,7 @@ func (s templateHandlers) evaluate(r *request, template fleet.TaggedTemplate) (r
 
 // exampleInside returns the device on which a template is evaluated for a caller with a scope: the one that they
 // chose, else the first that has a tag of the template. The result for other devices is not shown.
-func (s templateHandlers) exampleInside(
+func (s TemplateHandlers) exampleInside(
 	ctx context.Context,
 	t fleet.TaggedTemplate,
 	chosen fleet.DeviceID,
@@ -116,7 +116,7 @@ const (
 	maxChangesShown = 512 << 10 // bytes of all changes as JSON
 )
 
-func (s templateHandlers) showEvaluation(ctx context.Context, made Evaluation) (reply, error) {
+func (s TemplateHandlers) showEvaluation(ctx context.Context, made Evaluation) (reply, error) {
 	size := made.Value.JSONSize(maxValueShown)
 	if size >= maxValueShown {
 		return reply{}, fleet.Invalidf("template", "the value takes more than %d MiB as JSON", maxValueShown>>20)

@@ -31,7 +31,7 @@ var (
 	logKinds   = statesParam("kind", "Only of this kind; may be given several times", fleet.LogKinds)
 )
 
-func (s *eventHandlers) eventLogRoute() route {
+func (s *EventHandlers) eventLogRoute() route {
 	return route{method: http.MethodGet, path: Prefix + "/events/log", name: "listEventLog",
 		summary: "What happened: changes of state and configuration, and orders, newest first; 200 entries unless a " +
 			"limit says otherwise",
@@ -40,7 +40,7 @@ func (s *eventHandlers) eventLogRoute() route {
 			afterParam}}
 }
 
-func (s *eventHandlers) listEventLog(r *request) (reply, error) {
+func (s *EventHandlers) listEventLog(r *request) (reply, error) {
 	q, err := r.logQuery()
 	if err != nil {
 		return reply{}, err
@@ -109,7 +109,7 @@ func wireLogEntry(e fleet.LogEntry, registry *fleet.Registry) api.LogEntry {
 }
 
 // logEventFor is an event of the log as the API shows it, nil when it is not for the caller.
-func (s *eventHandlers) logEventFor(ctx context.Context, e *event.Event) (*event.Event, error) {
+func (s *EventHandlers) logEventFor(ctx context.Context, e *event.Event) (*event.Event, error) {
 	registry, err := s.Registry.Registry(ctx)
 	if err != nil {
 		return nil, err

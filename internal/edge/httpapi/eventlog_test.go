@@ -45,7 +45,7 @@ func logged(t *testing.T) (*world, *event.Log) {
 	t.Helper()
 	w := newWorld(t)
 	l := openEventLog(w)
-	w.with(func(o *Options) { o.EventLog, o.Events = l, l.Hub })
+	w.with(func(o *setup) { o.EventLog, o.Events = l, l.Hub })
 	w.device(idA, "laptop")
 	w.device(idB, "nas")
 	l.Add(logEntry(idA, "as it was", "docs"), logEntry(idB, "nas", "docs"),
@@ -131,7 +131,7 @@ func TestAStreamOfTheLogGoesOnAfterARestart(t *testing.T) {
 	server.Config.Handler = w.api
 	l = openEventLog(w)
 	t.Cleanup(l.Hub.Close)
-	w.with(func(o *Options) { o.EventLog, o.Events = l, l.Hub })
+	w.with(func(o *setup) { o.EventLog, o.Events = l, l.Hub })
 	server.Config.Handler = w.api
 	l.Add(logEntry(idB, "nas", "after"))
 	l.Flush(t.Context())
@@ -157,11 +157,11 @@ func TestAScopedCallerHearsOfTheirDevicesOnly(t *testing.T) {
 	if err != nil || len(batch) != 2 {
 		t.Fatal(batch, err)
 	}
-	mine, err := w.api.events.eventFor(ctx, batch[0])
+	mine, err := w.setup.events().eventFor(ctx, batch[0])
 	if err != nil || mine == nil || strings.Contains(string(mine.Data), hidden) {
 		t.Errorf("got %+v, %v", mine, err)
 	}
-	if other, err := w.api.events.eventFor(ctx, batch[1]); err != nil || other != nil {
+	if other, err := w.setup.events().eventFor(ctx, batch[1]); err != nil || other != nil {
 		t.Errorf("got %+v, %v", other, err)
 	}
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,19 +72,21 @@ func parseEventID(text string) (*int64, error) {
 	return &id, nil
 }
 
-type eventHandlers struct {
+// EventHandlers send events, and list those that are kept.
+type EventHandlers struct {
 	*base
 	Rollouts  Rollouts
 	Events    Events
 	EventLog  EventLog
 	States    States
-	Inventory Inventory
+	Rows      Rows
 	streaming streaming
 	streams   callerLimit // Event streams by the name of the token.
-	permit    func(r *http.Request, permission auth.Permission) (auth.Principal, error)
 }
 
-func (s *eventHandlers) eventRoutes() []route {
+func (s *EventHandlers) routes(b *base) []route {
+	s.base = b
+	s.streaming, s.streams.most = cmp.Or(s.streaming, streamTimes), cmp.Or(s.streams.most, streamsPerToken)
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/events", name: "followEvents",
 			summary:    "What happens, as it happens, as server-sent events; each has an Event as its data",
@@ -94,7 +97,7 @@ func (s *eventHandlers) eventRoutes() []route {
 	}
 }
 
-func (s *eventHandlers) followEvents(r *request) (reply, error) {
+func (s *EventHandlers) followEvents(r *request) (reply, error) {
 	if err := MayStream(r.Context()); err != nil {
 		return reply{}, err
 	}
@@ -148,7 +151,7 @@ func (r *request) eventQuery() (filter event.Filter, after int64, err error) {
 
 // stream writes events until the client is gone or too slow, the server stops, the token is withdrawn, or the stream
 // is old enough.
-func (s *eventHandlers) stream(w http.ResponseWriter, r *request, events *event.Subscription) {
+func (s *EventHandlers) stream(w http.ResponseWriter, r *request, events *event.Subscription) {
 	header := w.Header()
 	header.Set("Content-Type", api.EventStream)
 	header.Set("Cache-Control", "no-store")
@@ -203,13 +206,13 @@ func (s *eventHandlers) stream(w http.ResponseWriter, r *request, events *event.
 
 // stillPermitted tells whether the credential of a stream is still worth the same. Where the role or the part of the
 // fleet changed, the stream ends, and its client begins anew.
-func (s *eventHandlers) stillPermitted(r *request) bool {
+func (s *EventHandlers) stillPermitted(r *request) bool {
 	who, err := s.permit(r.Request, auth.Read)
 	return err == nil && who.Name == r.who.Name && who.Role == r.who.Role && who.Scope == r.who.Scope
 }
 
 // sendBatch writes those events of a batch that the caller may know of.
-func (s *eventHandlers) sendBatch(caller context.Context, out *eventWriter, batch []*event.Event) error {
+func (s *EventHandlers) sendBatch(caller context.Context, out *eventWriter, batch []*event.Event) error {
 	for _, e := range batch {
 		seen, err := s.eventFor(caller, e)
 		if err != nil {
@@ -223,7 +226,7 @@ func (s *eventHandlers) sendBatch(caller context.Context, out *eventWriter, batc
 }
 
 // lost logs a client that took too long. It comes back with the ID of the last event that it has read.
-func (s *eventHandlers) lost(r *request, err error) {
+func (s *EventHandlers) lost(r *request, err error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		s.log.Info("event stream ended: its client reads too slowly", logkey.Token, r.who.Name, logkey.Address, r.RemoteAddr)
 	}

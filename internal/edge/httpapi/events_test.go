@@ -31,10 +31,8 @@ func streamed(t *testing.T) (w *world, hub *event.Hub, server *httptest.Server) 
 		}
 		return nil
 	}})
-	options := w.api.Options
-	options.Events = hub
-	w.api = newServer(options)
-	w.api.events.streaming.heartbeat = 5 * time.Millisecond
+	w.with(func(o *setup) { o.Events = hub })
+	w.setup.events().streaming.heartbeat = 5 * time.Millisecond
 	server = httptest.NewServer(w.api)
 	t.Cleanup(server.Close)
 	t.Cleanup(hub.Close) // first
@@ -203,7 +201,7 @@ func TestAStreamEndsWithTheServerTheTokenAndItsTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, hub, server := streamed(t)
 			if name == "time" {
-				w.api.events.streaming.life = 20 * time.Millisecond
+				w.setup.events().streaming.life = 20 * time.Millisecond
 			}
 			resp := w.open(server, "", "")
 			lineWith(t, bufio.NewReader(resp.Body), "retry:")
@@ -242,7 +240,8 @@ func TestAStreamEndsWithinTwoSecondsOfItsCredential(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				hub := event.NewHub(event.Options{})
 				over := time.Now().Add(time.Minute + 300*time.Millisecond)
-				s := newServer(Options{Common: Common{Log: slog.New(slog.DiscardHandler), Auth: door{over, then}}, Events: hub})
+				made := setup{Options: Options{Log: slog.New(slog.DiscardHandler), Auth: door{over, then}}, Events: hub}
+				made.server()
 				events, err := hub.Subscribe(event.Filter{}, event.Latest)
 				if err != nil {
 					t.Fatal(err)
@@ -250,7 +249,7 @@ func TestAStreamEndsWithinTwoSecondsOfItsCredential(t *testing.T) {
 				var ended time.Time
 				out := httptest.NewRecorder()
 				go func() {
-					s.events.stream(out, &request{who: doorkeeper,
+					made.events().stream(out, &request{who: doorkeeper,
 						Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, Prefix+"/events", nil)}, events)
 					ended = time.Now()
 				}()
@@ -274,9 +273,7 @@ func TestAReaderThatIsGoneLeavesNothingBehind(t *testing.T) {
 	w := newWorld(t)
 	hub := event.NewHub(event.Options{Subscribers: 1})
 	defer hub.Close()
-	options := w.api.Options
-	options.Events = hub
-	w.api = newServer(options)
+	w.with(func(o *setup) { o.Events = hub })
 	server := httptest.NewServer(w.api)
 	defer server.Close()
 	for range 5 { // each needs the place of the one before

@@ -12,7 +12,7 @@ import (
 
 // eventFor is an event as the caller sees it, nil when it is not for them. Texts in it name devices by their labels, so
 // what a state or a rollout says is read again for the caller. A device that went out of scope is deleted for them.
-func (s *eventHandlers) eventFor(ctx context.Context, e *event.Event) (*event.Event, error) {
+func (s *EventHandlers) eventFor(ctx context.Context, e *event.Event) (*event.Event, error) {
 	scope := fleet.ScopeIn(ctx)
 	if e.Type == event.TypeLog {
 		return s.logEventFor(ctx, e)
@@ -52,7 +52,7 @@ func (s *eventHandlers) eventFor(ctx context.Context, e *event.Event) (*event.Ev
 
 // templateEventFor tells of a template. One that applies to no device inside, or to none any more, is deleted for the
 // caller.
-func (s *eventHandlers) templateEventFor(ctx context.Context, e *event.Event) (*event.Event, error) {
+func (s *EventHandlers) templateEventFor(ctx context.Context, e *event.Event) (*event.Event, error) {
 	var of api.TemplateEvent
 	if err := json.Unmarshal(e.Data, &of); err != nil {
 		return nil, err
@@ -68,19 +68,19 @@ func (s *eventHandlers) templateEventFor(ctx context.Context, e *event.Event) (*
 }
 
 // rowEventFor is the row as the caller sees it.
-func (s *eventHandlers) rowEventFor(ctx context.Context, e *event.Event) (*event.Event, error) {
+func (s *EventHandlers) rowEventFor(ctx context.Context, e *event.Event) (*event.Event, error) {
 	registry, err := s.Registry.Registry(ctx)
-	if err != nil || s.Inventory == nil {
+	if err != nil || s.Rows == nil {
 		return nil, err
 	}
-	row, err := s.Inventory.Row(ctx, registry, e.Device)
+	row, err := s.Rows.Row(ctx, registry, e.Device)
 	if err != nil || row == nil {
 		return nil, err
 	}
 	return withData(e, e.Tags, api.InventoryEvent{Row: wireRow(row)})
 }
 
-func (s *eventHandlers) rolloutEventFor(ctx context.Context, e *event.Event) (*event.Event, error) {
+func (s *EventHandlers) rolloutEventFor(ctx context.Context, e *event.Event) (*event.Event, error) {
 	var of struct {
 		ID int64 `json:"id"`
 	}

@@ -210,7 +210,7 @@ func TestReadiness(t *testing.T) {
 	w := newWorld(t)
 	broken := fleet.Impairment{Part: fleet.PartDatabase, Blocking: true, Reason: "the disk is full", Next: "Make room."}
 	worse := fleet.Impairment{Part: fleet.PartDescriptors, Reason: "few are left", Next: "Raise the limit."}
-	w.with(func(o *Options) { o.Health = impaired{broken, worse} })
+	w.with(func(o *setup) { o.Health = impaired{broken, worse} })
 	problem := w.problem(http.StatusServiceUnavailable, call{method: http.MethodGet, path: "/readyz", token: "-"})
 	want := []api.ProblemDetail{{Field: "database", Message: "the disk is full. Make room."}}
 	if !slices.Equal(problem.Errors, want) {
@@ -220,7 +220,7 @@ func TestReadiness(t *testing.T) {
 		token: "-"}); got != `{"status":"ok"}` {
 		t.Errorf("got %s", got)
 	}
-	w.with(func(o *Options) { o.Health = impaired{worse} })
+	w.with(func(o *setup) { o.Health = impaired{worse} })
 	if got := w.want(http.StatusOK, call{method: http.MethodGet, path: "/readyz",
 		token: "-"}); got != `{"status":"ok","impaired":["descriptors"]}` {
 		t.Errorf("got %s", got)

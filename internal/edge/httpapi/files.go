@@ -39,14 +39,16 @@ const (
 	maxFilePath     = 4 << 10 // bytes
 )
 
-type fileHandlers struct {
+// FileHandlers ask daemons for files and logs.
+type FileHandlers struct {
 	*base
 	Files  Files
 	Logs   Logs
 	Shares Shares
 }
 
-func (s fileHandlers) fileRoutes() []route {
+func (s FileHandlers) routes(b *base) []route {
+	s.base = b
 	const folder = Prefix + "/folders/{folderID}"
 	return []route{
 		{method: http.MethodGet, path: folder + "/files", name: "listFileOnDevices", permission: auth.Read,
@@ -87,7 +89,7 @@ var (
 	}()
 )
 
-func (s fileHandlers) listFileOnDevices(r *request) (reply, error) {
+func (s FileHandlers) listFileOnDevices(r *request) (reply, error) {
 	path, err := filePath.of(r)
 	if err != nil {
 		return reply{}, err
@@ -125,7 +127,7 @@ func (s fileHandlers) listFileOnDevices(r *request) (reply, error) {
 }
 
 // devicesOfFolder are the folder of the path, the devices that have it, and what the client asks of the list.
-func (s fileHandlers) devicesOfFolder(r *request) (folder string, devices []*fleet.Registered, q listQuery, err error) {
+func (s FileHandlers) devicesOfFolder(r *request) (folder string, devices []*fleet.Registered, q listQuery, err error) {
 	if folder, err = r.folderID(); err != nil {
 		return folder, nil, q, err
 	}
@@ -152,7 +154,7 @@ func wireFile(f view.FileOn, inside func(fleet.DeviceID) bool) api.FileOnDevice 
 	return wire
 }
 
-func (s fileHandlers) listFailedItems(r *request) (reply, error) {
+func (s FileHandlers) listFailedItems(r *request) (reply, error) {
 	id, err := failedDevice.of(r)
 	if err != nil {
 		return reply{}, err
@@ -198,7 +200,7 @@ func (q listQuery) place() (first int, err error) {
 	return first, nil
 }
 
-func (s fileHandlers) listConflictFiles(r *request) (reply, error) {
+func (s FileHandlers) listConflictFiles(r *request) (reply, error) {
 	id, err := conflictDevice.of(r)
 	if err != nil {
 		return reply{}, err
@@ -236,7 +238,7 @@ func (s fileHandlers) listConflictFiles(r *request) (reply, error) {
 }
 
 // keptFailedItems shows what the daemons of all devices last told, from a place on.
-func (s fileHandlers) keptFailedItems(r *request, folder string, devices []*fleet.Registered, q listQuery, first int,
+func (s FileHandlers) keptFailedItems(r *request, folder string, devices []*fleet.Registered, q listQuery, first int,
 ) (reply, error) {
 	items := s.Files.KeptFailedItems(folder, devices)
 	items = items[min(first, len(items)):]
@@ -257,7 +259,7 @@ func wireFailed(items []view.FailedOn) []api.FailedItem {
 	return wire
 }
 
-func (s fileHandlers) getDeviceLog(r *request) (reply, error) {
+func (s FileHandlers) getDeviceLog(r *request) (reply, error) {
 	since, err := logSince.of(r)
 	if err != nil {
 		return reply{}, err

@@ -63,7 +63,7 @@ func askable(t *testing.T, p *playedFiles) *roomy {
 		return &fleet.Snapshot{Device: id, Connection: fleet.Online, Folders: []fleet.FolderLabel{{Folder: "both"}},
 			FailedItems: map[string][]fleet.FailedItem{"both": {{Path: "a/b", Text: "no space"}, {Path: "c", Text: "denied"}}}}
 	}, func(o *view.Options) { o.Files = p })
-	w.with(func(o *Options) { o.Logs = p })
+	w.with(func(o *setup) { o.Logs = p })
 	return w
 }
 

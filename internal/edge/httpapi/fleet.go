@@ -20,7 +20,7 @@ import (
 // maxFleetBody is the largest body that says a whole fleet, in bytes.
 const maxFleetBody = 32 << 20
 
-func (s planningHandlers) fleetRoutes() []route {
+func (s PlanningHandlers) fleetRoutes() []route {
 	const all = Prefix + "/fleet"
 	planned := reflect.TypeFor[api.FleetPlan]()
 	return []route{
@@ -42,7 +42,7 @@ func (s planningHandlers) fleetRoutes() []route {
 	}
 }
 
-func (s planningHandlers) getFleet(r *request) (reply, error) {
+func (s PlanningHandlers) getFleet(r *request) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -57,11 +57,11 @@ func (s planningHandlers) getFleet(r *request) (reply, error) {
 }
 
 // addSystems adds what daemons tell of their software, which templates can read.
-func (s planningHandlers) addSystems(ctx context.Context, registry *fleet.Registry, out api.Fleet) error {
-	if s.Inventory == nil {
+func (s PlanningHandlers) addSystems(ctx context.Context, registry *fleet.Registry, out api.Fleet) error {
+	if s.Rows == nil {
 		return nil
 	}
-	rows, err := s.Inventory.Rows(ctx, registry)
+	rows, err := s.Rows.Rows(ctx, registry)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ type adjusting struct {
 }
 
 // adjustmentFor reads a body, and checks what the caller may do of it.
-func (s planningHandlers) adjustmentFor(r *request, body api.PlanFleet) (x adjusting, err error) {
+func (s PlanningHandlers) adjustmentFor(r *request, body api.PlanFleet) (x adjusting, err error) {
 	declared, err := declaredFrom(body)
 	if err != nil {
 		return x, err
@@ -181,7 +181,7 @@ func (r *request) mayAdjust(e fleet.Edit) error {
 }
 
 // checkTemplates checks new and changed templates, and notes what they read.
-func (s planningHandlers) checkTemplates(r *request, x adjusting) (err error) {
+func (s PlanningHandlers) checkTemplates(r *request, x adjusting) (err error) {
 	names := x.now.TemplateNames()
 	check := func(t *fleet.Template, name string) error {
 		t.Reads, err = s.Checker.CheckStrictly(r.Context(), *t)
@@ -200,7 +200,7 @@ func (s planningHandlers) checkTemplates(r *request, x adjusting) (err error) {
 	return nil
 }
 
-func (s planningHandlers) planFleet(r *request) (reply, error) {
+func (s PlanningHandlers) planFleet(r *request) (reply, error) {
 	body, err := decode[api.PlanFleet](r)
 	if err != nil {
 		return reply{}, err
@@ -218,7 +218,7 @@ func (s planningHandlers) planFleet(r *request) (reply, error) {
 	})
 }
 
-func (s planningHandlers) fleetPlan(ctx context.Context, x adjusting) (out api.FleetPlan, err error) {
+func (s PlanningHandlers) fleetPlan(ctx context.Context, x adjusting) (out api.FleetPlan, err error) {
 	asks := plan.Asks{}
 	planned, foreseen, err := s.foresee(ctx, x.edit, func(effect plan.Effect) { asks.Add(effect.Brings) })
 	if err != nil {
@@ -233,7 +233,7 @@ func (s planningHandlers) fleetPlan(ctx context.Context, x adjusting) (out api.F
 	return out, nil
 }
 
-func (s planningHandlers) applyFleet(r *request) (reply, error) {
+func (s PlanningHandlers) applyFleet(r *request) (reply, error) {
 	body, err := decode[api.ApplyFleet](r)
 	if err != nil {
 		return reply{}, err
@@ -265,7 +265,7 @@ func (s planningHandlers) applyFleet(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s planningHandlers) forgetSource(r *request) (reply, error) {
+func (s PlanningHandlers) forgetSource(r *request) (reply, error) {
 	_, err := s.change(r, fleet.Edit{Forget: r.segment("source")}, nil)
 	return nothing(err)
 }

@@ -12,30 +12,30 @@ import (
 	"muster/internal/fleet"
 )
 
-// Folders is how the folders of the devices in the caller's scope stand; see view.View. The registry is the one of that
-// scope.
+// Folders are those of the devices in the caller's scope; see view.View. The registry is the one of that scope.
 type Folders interface {
 	Folders(ctx context.Context, registry *fleet.Registry) ([]fleet.FolderLabel, view.Source, error)
 	FolderOverviews(ctx context.Context, registry *fleet.Registry) ([]view.FolderOverview, error)
-	DeviceStandings(ctx context.Context, id fleet.DeviceID) []fleet.FolderStanding
-	Standing(ctx context.Context, id fleet.DeviceID, folder string) fleet.FolderStanding
-	FolderStandings(ctx context.Context, registry *fleet.Registry, folder string) []view.StandingOn
-	WorstFolder(ctx context.Context, id fleet.DeviceID) fleet.WorstFolder
-	Explained(ctx context.Context, standing fleet.FolderStanding) fleet.FolderStanding
-	Holders(ctx context.Context, id fleet.DeviceID, folder string) []fleet.DeviceID
-	Looked(id fleet.DeviceID, folder string)
-	FleetFolder(ctx context.Context, registry *fleet.Registry, folder string) (view.FleetFolder, error)
-	Matrix(registry *fleet.Registry, picks func(*fleet.Registered) bool) view.Matrix
 }
 
-type folderHandlers struct {
+// FolderSummaries are as daemons tell them. They are sorted by device; not_found for a folder that no device has.
+type FolderSummaries interface {
+	FolderSummaries(ctx context.Context, folder string) ([]fleet.FolderSummary, error)
+}
+
+// FolderHandlers list folders.
+type FolderHandlers struct {
 	*base
-	Folders Folders
-	Shares  Shares
-	Mirror  Mirror
+	Folders   Folders
+	Summaries FolderSummaries
 }
 
-func (s folderHandlers) folderRoutes() []route {
+func (s FolderHandlers) routes(b *base) []route {
+	s.base = b
+	return slices.Concat(s.folderRoutes(), s.rollupRoutes())
+}
+
+func (s FolderHandlers) folderRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/folders", name: "listFolders", summary: "All folders, sorted",
 			permission: auth.Read,
@@ -47,7 +47,7 @@ func (s folderHandlers) folderRoutes() []route {
 	}
 }
 
-func (s folderHandlers) listFolders(r *request) (reply, error) {
+func (s FolderHandlers) listFolders(r *request) (reply, error) {
 	q, registry, err := s.listAsked(r)
 	if err != nil {
 		return reply{}, err
@@ -66,7 +66,7 @@ func (s folderHandlers) listFolders(r *request) (reply, error) {
 	})
 }
 
-func (s folderHandlers) getFolder(r *request) (reply, error) {
+func (s FolderHandlers) getFolder(r *request) (reply, error) {
 	folder, err := r.folderID()
 	if err != nil {
 		return reply{}, err
@@ -86,8 +86,8 @@ func (s folderHandlers) getFolder(r *request) (reply, error) {
 }
 
 // summariesFor are the summaries of the devices that the caller sees; not_found for a folder that none of them has.
-func (s folderHandlers) summariesFor(r *request, folder string) ([]fleet.FolderSummary, error) {
-	summaries, err := s.Mirror.FolderSummaries(r.Context(), folder)
+func (s FolderHandlers) summariesFor(r *request, folder string) ([]fleet.FolderSummary, error) {
+	summaries, err := s.Summaries.FolderSummaries(r.Context(), folder)
 	if err != nil || r.who.Scope.Whole() {
 		return summaries, err
 	}

@@ -13,19 +13,36 @@ import (
 	"muster/internal/fleet"
 )
 
-func (s folderHandlers) folderStandingRoutes() []route {
+// Standings are how the folders of the devices in the caller's scope stand; see view.View.
+type Standings interface {
+	DeviceStandings(ctx context.Context, id fleet.DeviceID) []fleet.FolderStanding
+	FolderStandings(ctx context.Context, registry *fleet.Registry, folder string) []view.StandingOn
+	FleetFolder(ctx context.Context, registry *fleet.Registry, folder string) (view.FleetFolder, error)
+	Explained(ctx context.Context, standing fleet.FolderStanding) fleet.FolderStanding
+	Holders(ctx context.Context, id fleet.DeviceID, folder string) []fleet.DeviceID
+	Looked(id fleet.DeviceID, folder string)
+}
+
+// StandingHandlers show how folders stand.
+type StandingHandlers struct {
+	*base
+	Standings Standings
+}
+
+func (s StandingHandlers) routes(b *base) []route {
+	s.base = b
 	const folder = Prefix + "/folders/{folderID}"
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/folders", name: "listDeviceFolders",
 			permission: auth.Read, summary: "How each folder of a device stands there, sorted",
-			reply: reflect.TypeFor[[]api.FolderStanding](), off: s.Folders == nil, handle: s.listDeviceFolders},
+			reply: reflect.TypeFor[[]api.FolderStanding](), off: s.Standings == nil, handle: s.listDeviceFolders},
 		{method: http.MethodGet, path: folder + "/devices", name: "listFolderDevices", permission: auth.Read,
 			summary: "How a folder stands on each device that has it, by label then ID of the device",
 			query:   []parameter{searchParam, tagParam, folderStates, standingSortParam, limitParam, afterParam},
-			reply:   reflect.TypeFor[[]api.FolderStanding](), off: s.Folders == nil, handle: s.listFolderDevices},
+			reply:   reflect.TypeFor[[]api.FolderStanding](), off: s.Standings == nil, handle: s.listFolderDevices},
 		{method: http.MethodGet, path: folder + "/state", name: "getFolderState", permission: auth.Read,
 			summary: "How a folder stands in the fleet, and on which devices something is missing",
-			reply:   reflect.TypeFor[api.FleetFolder](), off: s.Folders == nil, handle: s.getFolderState},
+			reply:   reflect.TypeFor[api.FleetFolder](), off: s.Standings == nil, handle: s.getFolderState},
 	}
 }
 
@@ -49,19 +66,19 @@ func parseStandingSort(text string) (view.StandingOrder, error) {
 	return order, nil
 }
 
-func (s folderHandlers) listDeviceFolders(r *request) (reply, error) {
+func (s StandingHandlers) listDeviceFolders(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
 	}
 	out := []api.FolderStanding{}
-	for _, standing := range s.Folders.DeviceStandings(r.Context(), device.ID) {
+	for _, standing := range s.Standings.DeviceStandings(r.Context(), device.ID) {
 		out = append(out, s.wireStanding(r.Context(), standing))
 	}
 	return show(out)
 }
 
-func (s folderHandlers) listFolderDevices(r *request) (reply, error) {
+func (s StandingHandlers) listFolderDevices(r *request) (reply, error) {
 	folder, err := r.folderID()
 	if err != nil {
 		return reply{}, err
@@ -78,7 +95,7 @@ func (s folderHandlers) listFolderDevices(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	standings := s.Folders.FolderStandings(r.Context(), registry, folder)
+	standings := s.Standings.FolderStandings(r.Context(), registry, folder)
 	if len(standings) == 0 {
 		return reply{}, noFolder(nil)
 	}
@@ -90,13 +107,13 @@ func (s folderHandlers) listFolderDevices(r *request) (reply, error) {
 		cursor: order.Cursor,
 		beyond: order.Beyond,
 		wire: func(one view.StandingOn) api.FolderStanding {
-			s.Folders.Looked(one.Device.ID, folder)
+			s.Standings.Looked(one.Device.ID, folder)
 			return s.wireStanding(r.Context(), one.FolderStanding)
 		},
 	})
 }
 
-func (s folderHandlers) getFolderState(r *request) (reply, error) {
+func (s StandingHandlers) getFolderState(r *request) (reply, error) {
 	id, err := r.folderID()
 	if err != nil {
 		return reply{}, err
@@ -105,7 +122,7 @@ func (s folderHandlers) getFolderState(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	folder, err := s.Folders.FleetFolder(r.Context(), registry, id)
+	folder, err := s.Standings.FleetFolder(r.Context(), registry, id)
 	if err != nil {
 		return reply{}, orNotFound(err, noFolder(err))
 	}
@@ -117,8 +134,8 @@ func noFolder(err error) error {
 		Hint: "GET " + Prefix + "/folders lists all. A folder's ID is not its label.", Err: err}
 }
 
-func (s folderHandlers) wireStanding(ctx context.Context, f fleet.FolderStanding) api.FolderStanding {
-	f = s.Folders.Explained(ctx, f)
+func (s StandingHandlers) wireStanding(ctx context.Context, f fleet.FolderStanding) api.FolderStanding {
+	f = s.Standings.Explained(ctx, f)
 	wire := api.FolderStanding{
 		DeviceID:    string(f.Device),
 		Folder:      f.Folder,
@@ -136,7 +153,7 @@ func (s folderHandlers) wireStanding(ctx context.Context, f fleet.FolderStanding
 		NeedDeletes: f.Progress.NeedDeletes,
 		Rate:        f.Progress.Rate,
 		DoneBetween: doneBetween(f.Progress),
-		HeldBy:      textsOf(s.Folders.Holders(ctx, f.Device, f.Folder)),
+		HeldBy:      textsOf(s.Standings.Holders(ctx, f.Device, f.Folder)),
 		Peers:       api.FolderPeers{Connected: f.PeersConnected, Shared: f.PeersShared},
 		Failed:      f.Failed,
 		PausedBy:    wirePausedBy(f.PausedBy),
@@ -169,8 +186,8 @@ func wirePausedBy(by *fleet.PausedBy) *api.PausedBy {
 		By: by.By, At: moment(by.At)}
 }
 
-func (s folderHandlers) wireFleetFolder(ctx context.Context, f view.FleetFolder) api.FleetFolder {
-	f.Worst.FolderStanding = s.Folders.Explained(ctx, f.Worst.FolderStanding)
+func (s StandingHandlers) wireFleetFolder(ctx context.Context, f view.FleetFolder) api.FleetFolder {
+	f.Worst.FolderStanding = s.Standings.Explained(ctx, f.Worst.FolderStanding)
 	wire := api.FleetFolder{
 		Folder: f.Folder, Label: f.Label, State: f.Worst.State.String(), Reason: f.Worst.Reason,
 		Next: f.Worst.Next, Since: moment(f.Worst.Since), Devices: wireFolderCounts(f.Devices), GlobalBytes: f.GlobalBytes,
@@ -185,7 +202,7 @@ func (s folderHandlers) wireFleetFolder(ctx context.Context, f view.FleetFolder)
 			DeviceID: string(one.Device.ID), Label: one.Device.Label, State: one.State.String(),
 			Since: moment(one.Since), NeedBytes: one.Progress.NeedBytes, NeedItems: one.Progress.NeedItems,
 			NeedDeletes: one.Progress.NeedDeletes, DoneBetween: doneBetween(one.Progress),
-			HeldBy: textsOf(s.Folders.Holders(ctx, one.Device.ID, f.Folder)),
+			HeldBy: textsOf(s.Standings.Holders(ctx, one.Device.ID, f.Folder)),
 		})
 	}
 	return wire

@@ -14,11 +14,12 @@ type Health interface {
 	Impairments() []fleet.Impairment
 }
 
-type healthHandlers struct {
+// HealthHandlers say whether the service can do its work.
+type HealthHandlers struct {
 	Health Health // nil: all parts work
 }
 
-func (s healthHandlers) healthRoutes() []route {
+func (s HealthHandlers) routes(*base) []route {
 	health := reflect.TypeFor[api.Health]()
 	return []route{
 		{method: http.MethodGet, path: "/healthz", name: "healthz", summary: "The process answers", permission: auth.Public,
@@ -30,7 +31,7 @@ func (s healthHandlers) healthRoutes() []route {
 	}
 }
 
-func (s healthHandlers) readyz(*request) (reply, error) {
+func (s HealthHandlers) readyz(*request) (reply, error) {
 	var broken []fleet.Detail
 	var impaired []string
 	for _, i := range s.impairments() {
@@ -50,7 +51,7 @@ func (s healthHandlers) readyz(*request) (reply, error) {
 	return show(api.Health{Status: "ok", Impaired: impaired})
 }
 
-func (s healthHandlers) impairments() []fleet.Impairment {
+func (s HealthHandlers) impairments() []fleet.Impairment {
 	if s.Health == nil {
 		return nil
 	}

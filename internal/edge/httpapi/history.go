@@ -22,13 +22,15 @@ type History interface {
 
 var spanParam = choiceParam("span", "How far back; day unless it is month", "day", "month")
 
-type historyHandlers struct {
+// HistoryHandlers show the numbers of the past.
+type HistoryHandlers struct {
 	*base
 	History History
 	Folders Folders
 }
 
-func (s historyHandlers) historyRoutes() []route {
+func (s HistoryHandlers) routes(b *base) []route {
+	s.base = b
 	return []route{{
 		method: http.MethodGet, path: Prefix + "/overview/history", name: "getHistory", permission: auth.Read,
 		summary: "The fleet in numbers over the last day by minutes, or over the last month by hours",
@@ -54,7 +56,7 @@ func stepAsked(r *request) (time.Duration, error) {
 	return time.Minute, err
 }
 
-func (s historyHandlers) getHistory(r *request) (reply, error) {
+func (s HistoryHandlers) getHistory(r *request) (reply, error) {
 	step, err := stepAsked(r)
 	if err != nil {
 		return reply{}, err
@@ -72,7 +74,7 @@ func (s historyHandlers) getHistory(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s historyHandlers) getFolderHistory(r *request) (reply, error) {
+func (s HistoryHandlers) getFolderHistory(r *request) (reply, error) {
 	folder, err := r.folderID()
 	if err != nil {
 		return reply{}, err
@@ -99,7 +101,7 @@ func (s historyHandlers) getFolderHistory(r *request) (reply, error) {
 }
 
 // knows returns not_found for a folder that no device has.
-func (s historyHandlers) knows(r *request, folder string) error {
+func (s HistoryHandlers) knows(r *request, folder string) error {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return err

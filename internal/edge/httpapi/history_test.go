@@ -11,7 +11,7 @@ import (
 
 func TestHistoryIsADayOfMinutesOrAMonthOfHours(t *testing.T) {
 	w := newWorld(t)
-	w.with(func(o *Options) { o.History = w.store })
+	w.with(func(o *setup) { o.History = w.store })
 	if got := w.get(Prefix + "/overview/history"); got != `{"step":60,"points":[]}` {
 		t.Errorf("before the first point: %s", got)
 	}
@@ -42,7 +42,7 @@ func TestHistoryIsADayOfMinutesOrAMonthOfHours(t *testing.T) {
 
 func TestHistoryOfAFolderIsThatOfTheFolder(t *testing.T) {
 	w := newWorld(t)
-	w.with(func(o *Options) { o.History = w.store })
+	w.with(func(o *setup) { o.History = w.store })
 	now := time.Now()
 	if err := w.store.PutFolderFigures(t.Context(), fleet.FolderHistoryEdit{
 		Minutes: []fleet.FolderPoint{{Folder: "photos/old", At: now.Truncate(time.Minute),

@@ -21,21 +21,24 @@ import (
 // Inventory is how all devices stand; see view.View. The registry is the one of the caller's scope.
 type Inventory interface {
 	Inventory(ctx context.Context, registry *fleet.Registry, q view.Query) (*view.Document, error)
-	Rows(ctx context.Context, registry *fleet.Registry) ([]*view.Row, error)
-	Row(ctx context.Context, registry *fleet.Registry, id fleet.DeviceID) (*view.Row, error)
-	Counts(ctx context.Context, registry *fleet.Registry) (fleet.Counts, error)
-	Attention(ctx context.Context, registry *fleet.Registry) (view.Attention, error)
-	Among(ctx context.Context, registry *fleet.Registry, picks func(*fleet.Registered) bool) (fleet.Counts, view.Attention,
-		error)
-	States(ctx context.Context, registry *fleet.Registry) ([]*view.ListedState, error)
 }
 
-type inventoryHandlers struct {
+// Rows are those of the inventory.
+type Rows interface {
+	// Rows are by label, then ID. With an error they are the last ones.
+	Rows(ctx context.Context, registry *fleet.Registry) ([]*view.Row, error)
+	// Row is that of one device; nil for one that is not in the caller's scope.
+	Row(ctx context.Context, registry *fleet.Registry, id fleet.DeviceID) (*view.Row, error)
+}
+
+// InventoryHandlers show the table of all devices.
+type InventoryHandlers struct {
 	*base
 	Inventory Inventory
 }
 
-func (s inventoryHandlers) inventoryRoutes() []route {
+func (s InventoryHandlers) routes(b *base) []route {
+	s.base = b
 	return []route{{
 		method: http.MethodGet, path: Prefix + "/inventory", name: "getInventory", permission: auth.Read,
 		summary: "Every device with what a table of the fleet shows, and how many have each value of each filter",
@@ -133,7 +136,7 @@ func parseSort(text string) (string, error) {
 	return text, nil
 }
 
-func (s inventoryHandlers) getInventory(r *request) (reply, error) {
+func (s InventoryHandlers) getInventory(r *request) (reply, error) {
 	q, err := r.inventoryQuery()
 	if err != nil {
 		return reply{}, err

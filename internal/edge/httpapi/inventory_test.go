@@ -279,7 +279,7 @@ func TestTheRowOfOneDeviceMadeThoseOfAllThatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if row, err := w.api.Inventory.Row(t.Context(), registry, idB); err != nil || row.State.Reason != "another one" {
+		if row, err := w.setup.Inventory.Row(t.Context(), registry, idB); err != nil || row.State.Reason != "another one" {
 			t.Fatal(row, err)
 		}
 	}
@@ -345,7 +345,7 @@ func TestAnETagOfAForgottenScopeWasUsedAgain(t *testing.T) {
 	for i := range parts {
 		scope := fleet.ScopeOf([]fleet.Tag{fleet.Tag(fmt.Sprint("tag", i))})
 		ctx := fleet.WithScope(t.Context(), scope)
-		if _, err := w.api.Inventory.Inventory(ctx, registry.Within(scope), view.Query{}); err != nil {
+		if _, err := w.setup.Inventory.Inventory(ctx, registry.Within(scope), view.Query{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -386,7 +386,7 @@ func TestAnInventoryThatIsReadAgainWasWrittenRowByRow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := w.api.Inventory.Inventory(t.Context(), registry, q)
+		answer, err := w.setup.Inventory.Inventory(t.Context(), registry, q)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,11 +15,12 @@ type LoginLinks interface {
 	NewLink(ctx context.Context, user string) (code string, link fleet.LoginLink, err error)
 }
 
-type loginLinkHandlers struct {
+// LoginLinkHandlers make log-in links.
+type LoginLinkHandlers struct {
 	LoginLinks LoginLinks
 }
 
-func (s loginLinkHandlers) loginLinkRoutes() []route {
+func (s LoginLinkHandlers) routes(*base) []route {
 	return []route{{
 		method: http.MethodPost, path: Prefix + "/login-links", name: "createLoginLink",
 		summary:    "Make a link that sets a password, once, within 15 minutes; the only reply that shows it",
@@ -28,7 +29,7 @@ func (s loginLinkHandlers) loginLinkRoutes() []route {
 	}}
 }
 
-func (s loginLinkHandlers) createLoginLink(r *request) (reply, error) {
+func (s LoginLinkHandlers) createLoginLink(r *request) (reply, error) {
 	body, err := decode[api.CreateLoginLink](r)
 	if err != nil {
 		return reply{}, err

@@ -7,11 +7,12 @@ import (
 	"muster/internal/edge/auth"
 )
 
-type metricHandlers struct {
+// MetricHandlers show numbers for Prometheus.
+type MetricHandlers struct {
 	Metrics http.Handler
 }
 
-func (s metricHandlers) metricRoutes() []route {
+func (s MetricHandlers) routes(*base) []route {
 	return []route{
 		{method: http.MethodGet, path: "/metrics", name: "getMetrics", summary: "Numbers for Prometheus",
 			permission: auth.ReadMetrics,
@@ -20,6 +21,6 @@ func (s metricHandlers) metricRoutes() []route {
 	}
 }
 
-func (s metricHandlers) getMetrics(r *request) (reply, error) {
+func (s MetricHandlers) getMetrics(r *request) (reply, error) {
 	return reply{stream: func(w http.ResponseWriter) { s.Metrics.ServeHTTP(w, r.Request) }}, nil
 }

@@ -33,12 +33,14 @@ type Stops interface {
 	Overruled(mode fleet.Mode) string
 }
 
-type stopHandlers struct {
+// StopHandlers list what keeps Muster from writing.
+type StopHandlers struct {
 	*base
 	Stops Stops
 }
 
-func (s stopHandlers) stopRoutes() []route {
+func (s StopHandlers) routes(b *base) []route {
+	s.base = b
 	return []route{{
 		method: http.MethodGet, path: Prefix + "/stops", name: "listStops", permission: auth.Read,
 		summary: "Everything that keeps Muster from writing: of the server, the fleet, tags and devices; the strictest wins",
@@ -47,7 +49,7 @@ func (s stopHandlers) stopRoutes() []route {
 	}}
 }
 
-func (s stopHandlers) listStops(r *request) (reply, error) {
+func (s StopHandlers) listStops(r *request) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err

@@ -15,17 +15,15 @@ import (
 	"muster/internal/edge/auth"
 )
 
-func (s *server) openAPIRoutes() []route {
-	return []route{
-		{method: http.MethodGet, path: Prefix + "/openapi.json", name: "getOpenAPI", summary: "This document",
-			permission: auth.Read,
-			reply:      reflect.TypeFor[map[string]any](), handle: func(*request) (reply, error) { return s.openAPI(), nil }},
-	}
+func (s *server) openAPIRoute() route {
+	return route{method: http.MethodGet, path: Prefix + "/openapi.json", name: "getOpenAPI", summary: "This document",
+		permission: auth.Read, reply: reflect.TypeFor[map[string]any](),
+		handle: func(*request) (reply, error) { return s.openAPI(), nil }}
 }
 
 // OpenAPIDocument is the OpenAPI document of a server that has everything.
 func OpenAPIDocument() []byte {
-	return newServer(Options{Common: Common{Log: slog.New(slog.DiscardHandler)}}).openAPI().body
+	return newServer(Options{Log: slog.New(slog.DiscardHandler)}).openAPI().body
 }
 
 // newSpec is the document without its routes.

@@ -36,13 +36,15 @@ var orderSummaries = map[fleet.OrderType]string{
 	fleet.OrderUpgrade: "Have the daemon install the newest release of Syncthing",
 }
 
-type orderHandlers struct {
+// OrderHandlers give orders to daemons.
+type OrderHandlers struct {
 	*base
 	OrderRunner  OrderRunner
 	OrderRecords OrderRecords
 }
 
-func (s orderHandlers) orderRoutes() []route {
+func (s OrderHandlers) routes(b *base) []route {
+	s.base = b
 	const all, one = Prefix + "/orders", Prefix + "/orders/{orderID}"
 	off := s.OrderRunner == nil
 	routes := []route{
@@ -90,7 +92,7 @@ func (r *request) orderSpec(order fleet.OrderType) (out fleet.OrderSpec, err err
 	return out, err
 }
 
-func (s orderHandlers) orderDevice(order fleet.OrderType) func(*request) (reply, error) {
+func (s OrderHandlers) orderDevice(order fleet.OrderType) func(*request) (reply, error) {
 	return func(r *request) (reply, error) {
 		device, err := s.registered(r)
 		if err != nil {
@@ -101,7 +103,7 @@ func (s orderHandlers) orderDevice(order fleet.OrderType) func(*request) (reply,
 }
 
 // orderTag reaches the devices with a tag that the caller sees.
-func (s orderHandlers) orderTag(order fleet.OrderType) func(*request) (reply, error) {
+func (s OrderHandlers) orderTag(order fleet.OrderType) func(*request) (reply, error) {
 	return func(r *request) (reply, error) {
 		tag, err := r.tag()
 		if err != nil {
@@ -130,7 +132,7 @@ func (s orderHandlers) orderTag(order fleet.OrderType) func(*request) (reply, er
 	}
 }
 
-func (s orderHandlers) beginOrder(r *request, of fleet.OrderType, tag fleet.Tag, ids []fleet.DeviceID) (reply, error) {
+func (s OrderHandlers) beginOrder(r *request, of fleet.OrderType, tag fleet.Tag, ids []fleet.DeviceID) (reply, error) {
 	spec, err := r.orderSpec(of)
 	if err != nil {
 		return reply{}, err
@@ -147,7 +149,7 @@ func (s orderHandlers) beginOrder(r *request, of fleet.OrderType, tag fleet.Tag,
 }
 
 // withNames is an error whose message names devices as the caller knows them.
-func (s orderHandlers) withNames(r *request, err error) error {
+func (s OrderHandlers) withNames(r *request, err error) error {
 	registry, failed := s.Registry.Registry(r.Context())
 	var e *fleet.Error
 	if failed != nil || !errors.As(err, &e) {
@@ -159,7 +161,7 @@ func (s orderHandlers) withNames(r *request, err error) error {
 }
 
 // ordersFor are the orders that the caller may know of: with a scope, those for devices inside only.
-func (s orderHandlers) ordersFor(ctx context.Context, orders []fleet.Order) ([]fleet.Order, error) {
+func (s OrderHandlers) ordersFor(ctx context.Context, orders []fleet.Order) ([]fleet.Order, error) {
 	inside, err := s.insideOf(ctx)
 	if err != nil {
 		return nil, err
@@ -169,7 +171,7 @@ func (s orderHandlers) ordersFor(ctx context.Context, orders []fleet.Order) ([]f
 	}), nil
 }
 
-func (s orderHandlers) listOrders(r *request) (reply, error) {
+func (s OrderHandlers) listOrders(r *request) (reply, error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -198,7 +200,7 @@ func (s orderHandlers) listOrders(r *request) (reply, error) {
 	})
 }
 
-func (s orderHandlers) getOrder(r *request) (reply, error) {
+func (s OrderHandlers) getOrder(r *request) (reply, error) {
 	id, err := r.number("orderID")
 	if err != nil {
 		return reply{}, err

@@ -24,7 +24,8 @@ type Summaries interface {
 
 const maxOverviewVersions = 20 // A daemon that lies has one of its own.
 
-type overviewHandlers struct {
+// OverviewHandlers sum up the fleet.
+type OverviewHandlers struct {
 	*base
 	Summaries   Summaries
 	Stops       Stops
@@ -32,7 +33,8 @@ type overviewHandlers struct {
 	Certificate func() *fleet.Served // nil, or giving nil: the API is plain HTTP
 }
 
-func (s overviewHandlers) overviewRoutes() []route {
+func (s OverviewHandlers) routes(b *base) []route {
+	s.base = b
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/overview", name: "getOverview",
 			summary: "The fleet in numbers; with a filter, the numbers, the trouble and what is pending of the devices that " +
@@ -42,7 +44,7 @@ func (s overviewHandlers) overviewRoutes() []route {
 	}
 }
 
-func (s overviewHandlers) getOverview(r *request) (reply, error) {
+func (s OverviewHandlers) getOverview(r *request) (reply, error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err

@@ -145,8 +145,8 @@ func account(name, password string) url.Values {
 // What a page cannot answer is told of as in the API.
 func TestAPageThatFailsIsAProblem(t *testing.T) {
 	w := newWorld(t)
-	w.with(func(o *Options) {
-		o.Pages = map[string]func(http.ResponseWriter, *http.Request) error{
+	w.with(func(o *setup) {
+		o.Web.Pages = map[string]func(http.ResponseWriter, *http.Request) error{
 			"GET /ui/gone": func(http.ResponseWriter, *http.Request) error { return fs.ErrNotExist },
 			"GET /ui/busy": func(http.ResponseWriter, *http.Request) error {
 				return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the provider is away"}
@@ -511,7 +511,7 @@ func sessionHash(t *testing.T, w *world, token string) string {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
 	r.Header.Set("X-API-Key", token)
-	who, err := w.api.Auth.Authenticate(r)
+	who, err := w.setup.Auth.Authenticate(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,12 +28,14 @@ type Pending interface {
 	Dismiss(ctx context.Context, asks fleet.Pending) error
 }
 
-type pendingHandlers struct {
+// PendingHandlers let in what asks daemons to be let in.
+type PendingHandlers struct {
 	*base
 	Pending Pending
 }
 
-func (s pendingHandlers) pendingRoutes() []route {
+func (s PendingHandlers) routes(b *base) []route {
+	s.base = b
 	const all, one = Prefix + "/pending", Prefix + "/pending/{pendingID}"
 	off := s.Pending == nil
 	return []route{
@@ -51,7 +53,7 @@ func (s pendingHandlers) pendingRoutes() []route {
 	}
 }
 
-func (s pendingHandlers) listPending(r *request) (reply, error) {
+func (s PendingHandlers) listPending(r *request) (reply, error) {
 	q, registry, err := s.listAsked(r)
 	if err != nil {
 		return reply{}, err
@@ -107,7 +109,7 @@ func pendingID(asks fleet.Pending) string {
 }
 
 // asked is what the path names.
-func (s pendingHandlers) asked(r *request) (fleet.Pending, error) {
+func (s PendingHandlers) asked(r *request) (fleet.Pending, error) {
 	id := r.segment("pendingID")
 	inside, err := s.insideOf(r.Context())
 	if err != nil {
@@ -124,7 +126,7 @@ func (s pendingHandlers) asked(r *request) (fleet.Pending, error) {
 	}
 }
 
-func (s pendingHandlers) acceptPending(r *request) (reply, error) {
+func (s PendingHandlers) acceptPending(r *request) (reply, error) {
 	asks, err := s.asked(r)
 	if err != nil {
 		return reply{}, err
@@ -166,7 +168,7 @@ func (s pendingHandlers) acceptPending(r *request) (reply, error) {
 
 // toRegister is the device that a body asks to have registered as well, checked before anything is written; nil when
 // it asks for none.
-func (s pendingHandlers) toRegister(r *request, asks fleet.Pending, body *api.RegisterPending) (*fleet.Device, error) {
+func (s PendingHandlers) toRegister(r *request, asks fleet.Pending, body *api.RegisterPending) (*fleet.Device, error) {
 	if body == nil {
 		return nil, nil //nolint:nilnil // nothing to register is no error
 	}
@@ -222,7 +224,7 @@ func mustBeNew(id fleet.DeviceID) func(fleet.Found) error {
 	}
 }
 
-func (s pendingHandlers) dismissPending(r *request) (reply, error) {
+func (s PendingHandlers) dismissPending(r *request) (reply, error) {
 	asks, err := s.asked(r)
 	if err != nil {
 		return reply{}, err

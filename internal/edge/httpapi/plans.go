@@ -24,13 +24,15 @@ type Plans interface {
 	) (done, waiting []plan.Change, err error)
 }
 
-type planHandlers struct {
+// PlanHandlers show and apply the plans of devices.
+type PlanHandlers struct {
 	*base
 	Plans  Plans
 	States States
 }
 
-func (s planHandlers) planRoutes() []route {
+func (s PlanHandlers) routes(b *base) []route {
+	s.base = b
 	return []route{
 		{
 			method: http.MethodGet, path: Prefix + "/devices/{deviceID}/plan", name: "getDevicePlan", permission: auth.Read,
@@ -47,7 +49,7 @@ func (s planHandlers) planRoutes() []route {
 	}
 }
 
-func (s planHandlers) getPlan(r *request) (reply, error) {
+func (s PlanHandlers) getPlan(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err

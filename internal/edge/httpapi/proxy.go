@@ -31,7 +31,7 @@ func (s *server) fromClient(r *http.Request) *http.Request {
 }
 
 func (s *server) trusts(at netip.Addr) bool {
-	return slices.ContainsFunc(s.TrustedProxies, func(proxy netip.Prefix) bool { return proxy.Contains(at) })
+	return slices.ContainsFunc(s.options.Web.TrustedProxies, func(proxy netip.Prefix) bool { return proxy.Contains(at) })
 }
 
 // parseHop takes an address with or without a port.

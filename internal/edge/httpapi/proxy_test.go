@@ -11,7 +11,7 @@ import (
 )
 
 func TestOnlyTrustedProxiesSayWhereARequestIsFrom(t *testing.T) {
-	s := &server{Options: Options{Web: Web{TrustedProxies: []netip.Prefix{
+	s := &server{options: Options{Web: Web{TrustedProxies: []netip.Prefix{
 		netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32"),
 	}}}}
 	for _, test := range []struct{ from, forwarded, want string }{
@@ -40,7 +40,7 @@ func TestOnlyTrustedProxiesSayWhereARequestIsFrom(t *testing.T) {
 
 // Behind a proxy each client has limits of its own: one that guesses does not keep the others out.
 func TestClientsBehindATrustedProxyAreLimitedApart(t *testing.T) {
-	w := newWorld(t).with(func(o *Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")} })
+	w := newWorld(t).with(func(o *setup) { o.Web.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")} })
 	w.user("anna", fleet.RoleViewer)
 	from := func(address, name string) int {
 		return w.do(call{method: http.MethodPost, path: Prefix + "/login", token: "-",

@@ -28,12 +28,14 @@ type Revisions interface {
 	Restore(ctx context.Context, id fleet.DeviceID, number int64, request plan.RestoreRequest) (plan.Restored, error)
 }
 
-type revisionHandlers struct {
+// RevisionHandlers show, compare and restore configurations.
+type RevisionHandlers struct {
 	*base
 	Revisions Revisions
 }
 
-func (s revisionHandlers) revisionRoutes() []route {
+func (s RevisionHandlers) routes(b *base) []route {
+	s.base = b
 	const all, one = Prefix + "/devices/{deviceID}/revisions", Prefix + "/devices/{deviceID}/revisions/{number}"
 	off := s.Revisions == nil
 	return []route{
@@ -62,7 +64,7 @@ func (s revisionHandlers) revisionRoutes() []route {
 	}
 }
 
-func (s revisionHandlers) listRevisions(r *request) (reply, error) {
+func (s RevisionHandlers) listRevisions(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -86,7 +88,7 @@ func (s revisionHandlers) listRevisions(r *request) (reply, error) {
 	})
 }
 
-func (s revisionHandlers) getRevision(r *request) (reply, error) {
+func (s RevisionHandlers) getRevision(r *request) (reply, error) {
 	device, number, err := s.revision(r)
 	if err != nil {
 		return reply{}, err
@@ -100,7 +102,7 @@ func (s revisionHandlers) getRevision(r *request) (reply, error) {
 	})
 }
 
-func (s revisionHandlers) compareRevisions(r *request) (reply, error) {
+func (s RevisionHandlers) compareRevisions(r *request) (reply, error) {
 	device, from, err := s.revision(r)
 	if err != nil {
 		return reply{}, err
@@ -128,7 +130,7 @@ func wireChange(change stconfig.Change) api.KeyChange {
 	return api.KeyChange{Key: change.Key.String(), From: change.From.JSON(), To: change.To.JSON()}
 }
 
-func (s revisionHandlers) restoreRevision(r *request) (reply, error) {
+func (s RevisionHandlers) restoreRevision(r *request) (reply, error) {
 	device, number, err := s.revision(r)
 	if err != nil {
 		return reply{}, err
@@ -163,7 +165,7 @@ func (s revisionHandlers) restoreRevision(r *request) (reply, error) {
 
 // mayRestore checks that a user may consent to what they name, on the plan that a restore without consent gives:
 // while something is held, that one does nothing. The reply is there when nothing was held and it is done.
-func (s revisionHandlers) mayRestore(
+func (s RevisionHandlers) mayRestore(
 	r *request,
 	id fleet.DeviceID,
 	number int64,
@@ -184,7 +186,7 @@ func (s revisionHandlers) mayRestore(
 	return reply{}, at("consent", r.who.MayConsent(seen.Plan.Changes, request.Consent))
 }
 
-func (s revisionHandlers) showRestored(r *request, restored plan.Restored) (reply, error) {
+func (s RevisionHandlers) showRestored(r *request, restored plan.Restored) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -201,7 +203,7 @@ func (s revisionHandlers) showRestored(r *request, restored plan.Restored) (repl
 }
 
 // revision is the device and the number of the path.
-func (s revisionHandlers) revision(r *request) (*fleet.Registered, int64, error) {
+func (s RevisionHandlers) revision(r *request) (*fleet.Registered, int64, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return nil, 0, err

@@ -57,9 +57,7 @@ func revised(t *testing.T, held ...plan.Change) (w *world, f *revisions, path st
 	t.Helper()
 	w, f = newWorld(t), &revisions{held: held}
 	w.device(idA, "one")
-	options := w.api.Options
-	options.Revisions = f
-	w.api = newServer(options)
+	w.with(func(o *setup) { o.Revisions = f })
 	return w, f, Prefix + "/devices/" + string(idA) + "/revisions"
 }
 

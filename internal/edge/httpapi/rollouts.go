@@ -36,13 +36,15 @@ type RolloutRunner interface {
 	SetWaves(ctx context.Context, id int64, waves []string) (fleet.Rollout, error)
 }
 
-type rolloutHandlers struct {
+// RolloutHandlers show and steer rollouts.
+type RolloutHandlers struct {
 	*base
 	Rollouts Rollouts
 	Runner   RolloutRunner // set where Rollouts is
 }
 
-func (s rolloutHandlers) rolloutRoutes() []route {
+func (s RolloutHandlers) routes(b *base) []route {
+	s.base = b
 	const all, one = Prefix + "/rollouts", Prefix + "/rollouts/{rolloutID}"
 	detail, off := reflect.TypeFor[api.RolloutDetail](), s.Rollouts == nil
 	steer := func(verb, summary string, permission auth.Permission,
@@ -75,7 +77,7 @@ func (s rolloutHandlers) rolloutRoutes() []route {
 	}
 }
 
-func (s rolloutHandlers) listRollouts(r *request) (reply, error) {
+func (s RolloutHandlers) listRollouts(r *request) (reply, error) {
 	q, registry, err := s.listAsked(r)
 	if err != nil {
 		return reply{}, err
@@ -95,7 +97,7 @@ func (s rolloutHandlers) listRollouts(r *request) (reply, error) {
 	})
 }
 
-func (s rolloutHandlers) getRollout(r *request) (reply, error) {
+func (s RolloutHandlers) getRollout(r *request) (reply, error) {
 	id, err := r.number("rolloutID")
 	if err != nil {
 		return reply{}, err
@@ -107,7 +109,7 @@ func (s rolloutHandlers) getRollout(r *request) (reply, error) {
 	return s.showRollout(r, rollout)
 }
 
-func (s rolloutHandlers) steer(r *request, verb string, do func(RolloutRunner, context.Context, int64) (fleet.Rollout,
+func (s RolloutHandlers) steer(r *request, verb string, do func(RolloutRunner, context.Context, int64) (fleet.Rollout,
 	error)) (reply, error) {
 	id, err := r.number("rolloutID")
 	if err != nil {
@@ -126,7 +128,7 @@ func (s rolloutHandlers) steer(r *request, verb string, do func(RolloutRunner, c
 	return s.showRollout(r, rollout)
 }
 
-func (s rolloutHandlers) putRolloutWaves(r *request) (reply, error) {
+func (s RolloutHandlers) putRolloutWaves(r *request) (reply, error) {
 	body, err := decode[api.RolloutWaves](r)
 	if err != nil {
 		return reply{}, err
@@ -150,7 +152,7 @@ func noRollout(id int64, err error) error {
 	}
 }
 
-func (s rolloutHandlers) showRollout(r *request, rollout fleet.Rollout) (reply, error) {
+func (s RolloutHandlers) showRollout(r *request, rollout fleet.Rollout) (reply, error) {
 	detail, err := s.wireRolloutDetail(r, rollout)
 	if err != nil {
 		return reply{}, err
@@ -158,7 +160,7 @@ func (s rolloutHandlers) showRollout(r *request, rollout fleet.Rollout) (reply, 
 	return show(detail)
 }
 
-func (s rolloutHandlers) wireRolloutDetail(r *request, rollout fleet.Rollout) (api.RolloutDetail, error) {
+func (s RolloutHandlers) wireRolloutDetail(r *request, rollout fleet.Rollout) (api.RolloutDetail, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return api.RolloutDetail{}, err

@@ -12,7 +12,7 @@ import (
 )
 
 // rollupRoutes give in one answer what a page of the console needs of all folders and of all tags.
-func (s folderHandlers) rollupRoutes() []route {
+func (s FolderHandlers) rollupRoutes() []route {
 	return []route{
 		{
 			method:     http.MethodGet,
@@ -36,7 +36,7 @@ func (s folderHandlers) rollupRoutes() []route {
 	}
 }
 
-func (s folderHandlers) listFolderOverviews(r *request) (reply, error) {
+func (s FolderHandlers) listFolderOverviews(r *request) (reply, error) {
 	q, registry, err := s.listAsked(r)
 	if err != nil {
 		return reply{}, err
@@ -63,7 +63,7 @@ func (s folderHandlers) listFolderOverviews(r *request) (reply, error) {
 	})
 }
 
-func (s folderHandlers) listTagOverviews(r *request) (reply, error) {
+func (s FolderHandlers) listTagOverviews(r *request) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err

@@ -53,8 +53,8 @@ func (s *server) register(rt route) {
 	s.mux.HandleFunc(rt.method+" "+rt.path, func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		s.answer(w, r, rt)
-		if rec, ok := w.(*recorder); ok && s.Measured != nil && rt.media != api.EventStream {
-			s.Measured(rt.name, rec.status, time.Since(began))
+		if rec, ok := w.(*recorder); ok && s.options.Measured != nil && rt.media != api.EventStream {
+			s.options.Measured(rt.name, rec.status, time.Since(began))
 		}
 	})
 }
@@ -132,7 +132,7 @@ func (s *server) handle(r *request, rt route) (reply, error) {
 
 // permit authenticates, unless the route is public, and checks the permission. The principal of an error says who was
 // refused, as far as that is known.
-func (s *server) permit(r *http.Request, permission auth.Permission) (auth.Principal, error) {
+func (s *base) permit(r *http.Request, permission auth.Permission) (auth.Principal, error) {
 	if permission == auth.Public {
 		return auth.Principal{}, nil
 	}

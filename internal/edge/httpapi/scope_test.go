@@ -444,8 +444,8 @@ func TestAnEventOfADeviceOutsideReachedAScopedStream(t *testing.T) {
 
 func TestAStreamOutlivedItsExpiredToken(t *testing.T) {
 	w := newRoomy(t)
-	w.api.events.streaming.heartbeat = 5 * time.Millisecond
-	secret, _, err := w.api.Tokens.Create(t.Context(), fleet.Token{Name: "brief", Role: fleet.RoleViewer,
+	w.setup.events().streaming.heartbeat = 5 * time.Millisecond
+	secret, _, err := w.setup.Tokens.Create(t.Context(), fleet.Token{Name: "brief", Role: fleet.RoleViewer,
 		Scope: fleet.ScopeOf([]fleet.Tag{"in"}), ExpiresAt: time.Now().Add(500 * time.Millisecond)})
 	if err != nil {
 		t.Fatal(err)
@@ -475,7 +475,7 @@ func TestASearchOfAScopedUserReadTheWholeAudit(t *testing.T) {
 	t.Parallel()
 	w := newRoomy(t)
 	audit := &countedAudit{Store: w.store}
-	w.with(func(o *Options) { o.Audit = audit })
+	w.with(func(o *setup) { o.Audit = audit })
 	w.as(fleet.RoleOperator, http.StatusOK, call{method: http.MethodGet, path: Prefix + "/audit?limit=1&who=no-one"})
 	if audit.entries != 0 {
 		t.Errorf("to find nothing %d entries were read", audit.entries)

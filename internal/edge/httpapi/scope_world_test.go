@@ -61,7 +61,7 @@ func newRoomy(t *testing.T) *roomy {
 	w.roll(w.rollouts)
 	w.hold(w.consents)
 	w.notified, w.visited = toldOfBoth, func() int { return 7777 }
-	w.with(func(o *Options) {
+	w.with(func(o *setup) {
 		o.Pending, o.Events, o.Trust = w.pendings, w.hub, &trusting{Store: w.store}
 		o.EventLog = w.eventLog
 		o.Revisions, o.Secrets = &revisions{}, w.store
@@ -82,7 +82,7 @@ func newRoomy(t *testing.T) *roomy {
 // issue makes the tokens.
 func (w *roomy) issue(t *testing.T) {
 	t.Helper()
-	tokens := w.api.Tokens
+	tokens := w.setup.Tokens
 	create := func(name string, role fleet.Role, change func(*fleet.Token)) string {
 		wanted := fleet.Token{Name: name, Role: role}
 		change(&wanted)

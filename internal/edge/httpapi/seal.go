@@ -17,12 +17,14 @@ type Sealing interface {
 	RotateSeal(ctx context.Context) error
 }
 
-type sealHandlers struct {
+// SealHandlers show and change the keys that seal the database.
+type SealHandlers struct {
 	*base
 	Sealing Sealing
 }
 
-func (s sealHandlers) sealRoutes() []route {
+func (s SealHandlers) routes(b *base) []route {
+	s.base = b
 	reply := reflect.TypeFor[api.Seal]()
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/seal", name: "getSeal",
@@ -35,12 +37,12 @@ func (s sealHandlers) sealRoutes() []route {
 	}
 }
 
-func (s sealHandlers) getSeal(*request) (reply, error) {
+func (s SealHandlers) getSeal(*request) (reply, error) {
 	now := s.Sealing.Seal()
 	return show(api.Seal{Key: now.Key, Older: append([]string{}, now.Older...), Trouble: now.Trouble})
 }
 
-func (s sealHandlers) rotateSeal(r *request) (reply, error) {
+func (s SealHandlers) rotateSeal(r *request) (reply, error) {
 	if err := s.Sealing.RotateSeal(r.Context()); err != nil {
 		return reply{}, err
 	}

@@ -22,12 +22,14 @@ type Secrets interface {
 	DeleteSecret(ctx context.Context, name string) error
 }
 
-type secretHandlers struct {
+// SecretHandlers keep secrets.
+type SecretHandlers struct {
 	*base
 	Secrets Secrets
 }
 
-func (s secretHandlers) secretRoutes() []route {
+func (s SecretHandlers) routes(b *base) []route {
+	s.base = b
 	const all, one = Prefix + "/secrets", Prefix + "/secrets/{secret}"
 	off := s.Secrets == nil
 	return []route{
@@ -45,7 +47,7 @@ func (s secretHandlers) secretRoutes() []route {
 	}
 }
 
-func (s secretHandlers) listSecrets(r *request) (reply, error) {
+func (s SecretHandlers) listSecrets(r *request) (reply, error) {
 	secrets, err := s.Secrets.Secrets(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -66,7 +68,7 @@ func wireSecret(secret fleet.StoredSecret) api.Secret {
 	return out
 }
 
-func (s secretHandlers) putSecret(r *request) (reply, error) {
+func (s SecretHandlers) putSecret(r *request) (reply, error) {
 	body, err := decode[api.PutSecret](r)
 	if err != nil {
 		return reply{}, err
@@ -130,7 +132,7 @@ func secretTags(names []string) (*[]fleet.Tag, error) {
 	return &tags, nil
 }
 
-func (s secretHandlers) deleteSecret(r *request) (reply, error) {
+func (s SecretHandlers) deleteSecret(r *request) (reply, error) {
 	err := s.Secrets.DeleteSecret(r.Context(), r.segment("secret"))
 	if fleet.CodeOf(err) == fleet.CodeNotFound {
 		return reply{}, &fleet.Error{Code: fleet.CodeNotFound, Message: "there is no secret of that name", Hint: "GET " +

@@ -35,12 +35,13 @@ type Renewer interface {
 	Renew(ctx context.Context, who auth.Principal, cookie string) (token string)
 }
 
-type sessionHandlers struct {
+// SessionHandlers log people in and out.
+type SessionHandlers struct {
 	Sessions Sessions
 	Tickets  Tickets // set where Sessions is
 }
 
-func (s sessionHandlers) sessionRoutes() []route {
+func (s SessionHandlers) routes(*base) []route {
 	started := reflect.TypeFor[api.NewSession]()
 	routes := []route{
 		{method: http.MethodPost, path: Prefix + "/login", name: "login",
@@ -75,7 +76,7 @@ func (s sessionHandlers) sessionRoutes() []route {
 	return routes
 }
 
-func (s sessionHandlers) login(r *request) (reply, error) {
+func (s SessionHandlers) login(r *request) (reply, error) {
 	body, err := decode[api.Login](r)
 	if err != nil {
 		return reply{}, err
@@ -107,7 +108,7 @@ func newSession(started auth.Started) api.NewSession {
 	return out
 }
 
-func (s sessionHandlers) exchangeCode(r *request) (reply, error) {
+func (s SessionHandlers) exchangeCode(r *request) (reply, error) {
 	body, err := decode[api.ExchangeCode](r)
 	if err != nil {
 		return reply{}, err
@@ -125,7 +126,7 @@ func (s sessionHandlers) exchangeCode(r *request) (reply, error) {
 // ticketParam is the parameter of a URL with a ticket.
 const ticketParam = "ticket"
 
-func (s sessionHandlers) createTicket(r *request) (reply, error) {
+func (s SessionHandlers) createTicket(r *request) (reply, error) {
 	body, err := decode[api.CreateTicket](r)
 	if err != nil {
 		return reply{}, err
@@ -170,14 +171,14 @@ func withTicket(r *http.Request) *http.Request {
 	return moved.WithContext(auth.WithTicket(r.Context(), ticket, path))
 }
 
-func (s sessionHandlers) logout(r *request) (reply, error) {
+func (s SessionHandlers) logout(r *request) (reply, error) {
 	if err := s.Sessions.LogOut(r.Context(), r.who); err != nil {
 		return reply{}, err
 	}
 	return reply{status: http.StatusNoContent, cookies: []*http.Cookie{auth.NoSessionCookie(r.Request)}}, nil
 }
 
-func (s sessionHandlers) whoami(r *request) (reply, error) {
+func (s SessionHandlers) whoami(r *request) (reply, error) {
 	out := api.Whoami{Name: r.who.Name, Role: string(r.who.Role), Credential: string(r.who.Credential)}
 	if !r.who.ExpiresAt.IsZero() {
 		out.ExpiresAt = &api.Time{Time: r.who.ExpiresAt}
@@ -185,7 +186,7 @@ func (s sessionHandlers) whoami(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s sessionHandlers) listSessions(r *request) (reply, error) {
+func (s SessionHandlers) listSessions(r *request) (reply, error) {
 	sessions, err := s.Sessions.Sessions(r.Context(), r.who)
 	if err != nil {
 		return reply{}, err
@@ -200,13 +201,13 @@ func (s sessionHandlers) listSessions(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s sessionHandlers) endSession(r *request) (reply, error) {
+func (s SessionHandlers) endSession(r *request) (reply, error) {
 	return nothing(orNotFound(s.Sessions.EndSession(r.Context(), r.who, r.segment("session")), &fleet.Error{
 		Code: fleet.CodeNotFound, Message: "there is no such session", Hint: "GET " + Prefix + "/sessions lists all.",
 	}))
 }
 
-func (s sessionHandlers) changePassword(r *request) (reply, error) {
+func (s SessionHandlers) changePassword(r *request) (reply, error) {
 	body, err := decode[api.ChangePassword](r)
 	if err != nil {
 		return reply{}, err
@@ -223,10 +224,10 @@ func (s sessionHandlers) changePassword(r *request) (reply, error) {
 
 // renew replaces the token in the cookie of a request when its time has come. Streams keep theirs.
 func (s *server) renew(w http.ResponseWriter, r *http.Request, who auth.Principal) {
-	if who.Credential != auth.CredentialCookie || s.Renewer == nil {
+	if who.Credential != auth.CredentialCookie || s.options.Renewer == nil {
 		return
 	}
-	if token := s.Renewer.Renew(r.Context(), who, auth.CookieOf(r, auth.SessionCookie)); token != "" {
+	if token := s.options.Renewer.Renew(r.Context(), who, auth.CookieOf(r, auth.SessionCookie)); token != "" {
 		http.SetCookie(w, auth.NewSessionCookie(r, token))
 	}
 }

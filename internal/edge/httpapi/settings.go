@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Settings writes the settings beyond the contract.
+// Settings writes modes, and the settings of devices beyond the contract.
 type Settings interface {
 	// PutDeviceSettings replaces them. check is called with those that are there. A mode is in force even when the cause
 	// of the error is fleet.ErrNotKept; so it is below.
@@ -23,6 +24,10 @@ type Settings interface {
 	PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) error
 	PutFleetMode(ctx context.Context, mode fleet.Mode) error
 	PutTagQuiet(ctx context.Context, tag fleet.Tag, quiet time.Duration) error
+}
+
+// Limits writes what templates of authors may do, and who may use a tag.
+type Limits interface {
 	// PutFolderRoots replaces the folder roots of a tag, or those of the fleet where the tag is "". check is called
 	// with those that are there.
 	PutFolderRoots(
@@ -37,13 +42,20 @@ type Settings interface {
 	ProtectTag(ctx context.Context, tag fleet.Tag, protected bool) error
 }
 
-type settingHandlers struct {
+// SettingHandlers change modes, settings and limits.
+type SettingHandlers struct {
 	*base
 	Settings Settings
+	Limits   Limits
 	Stops    Stops
 }
 
-func (s settingHandlers) settingRoutes() []route {
+func (s SettingHandlers) routes(b *base) []route {
+	s.base = b
+	return slices.Concat(s.settingRoutes(), s.limitRoutes())
+}
+
+func (s SettingHandlers) settingRoutes() []route {
 	const device, all = Prefix + "/devices/{deviceID}/settings", Prefix + "/configurator"
 	settings, put := reflect.TypeFor[api.DeviceSettings](), reflect.TypeFor[api.PutMode]()
 	switched := reflect.TypeFor[api.ModeSwitched]()
@@ -64,7 +76,7 @@ func (s settingHandlers) settingRoutes() []route {
 	}
 }
 
-func (s settingHandlers) getDeviceSettings(r *request) (reply, error) {
+func (s SettingHandlers) getDeviceSettings(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -72,7 +84,7 @@ func (s settingHandlers) getDeviceSettings(r *request) (reply, error) {
 	return show(wireSettings(device.Settings))
 }
 
-func (s settingHandlers) putDeviceSettings(r *request) (reply, error) {
+func (s SettingHandlers) putDeviceSettings(r *request) (reply, error) {
 	if _, err := s.registered(r); err != nil {
 		return reply{}, err
 	}
@@ -112,12 +124,12 @@ func notKept(err error) (warning string, failed error) {
 }
 
 // warned adds to a warning why a mode is not in force.
-func (s settingHandlers) warned(mode fleet.Mode, warning string) string {
+func (s SettingHandlers) warned(mode fleet.Mode, warning string) string {
 	return strings.TrimSpace(warning + " " + s.Stops.Overruled(mode))
 }
 
 // switched is warned for a body that may say nothing about the mode.
-func (s settingHandlers) switched(body api.PutDeviceSettings, warning string) string {
+func (s SettingHandlers) switched(body api.PutDeviceSettings, warning string) string {
 	if body.Mode == nil {
 		return warning
 	}
@@ -127,7 +139,7 @@ func (s settingHandlers) switched(body api.PutDeviceSettings, warning string) st
 var errMoved = errors.New("the settings changed since they were read")
 
 // changeSettings lays a body over the settings as they are; errMoved when another request was faster.
-func (s settingHandlers) changeSettings(r *request, body api.PutDeviceSettings) (fleet.DeviceSettings, error) {
+func (s SettingHandlers) changeSettings(r *request, body api.PutDeviceSettings) (fleet.DeviceSettings, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return fleet.DeviceSettings{}, err
@@ -198,7 +210,7 @@ func quietFrom(seconds int64) (time.Duration, error) {
 	return time.Duration(seconds) * time.Second, nil
 }
 
-func (s settingHandlers) getConfigurator(r *request) (reply, error) {
+func (s SettingHandlers) getConfigurator(r *request) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -207,12 +219,12 @@ func (s settingHandlers) getConfigurator(r *request) (reply, error) {
 	return show(api.ModeSwitched{ModeSetting: api.ModeSetting{Mode: string(mode)}, Warning: s.warned(mode, "")})
 }
 
-func (s settingHandlers) putConfigurator(r *request) (reply, error) {
+func (s SettingHandlers) putConfigurator(r *request) (reply, error) {
 	now := func(registry *fleet.Registry) fleet.Mode { return registry.Mode }
 	return s.putMode(r, now, func(mode fleet.Mode) error { return s.Settings.PutFleetMode(r.Context(), mode) })
 }
 
-func (s settingHandlers) putMode(
+func (s SettingHandlers) putMode(
 	r *request,
 	now func(*fleet.Registry) fleet.Mode,
 	put func(fleet.Mode) error,
@@ -236,7 +248,7 @@ func (s settingHandlers) putMode(
 }
 
 // switchMode sets a mode if the caller may.
-func (s settingHandlers) switchMode(
+func (s SettingHandlers) switchMode(
 	r *request, text string, now fleet.Mode, put func(fleet.Mode) error,
 ) (api.ModeSwitched, error) {
 	mode, err := fleet.ParseMode(text)

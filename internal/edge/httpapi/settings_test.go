@@ -85,7 +85,7 @@ func TestAnOperatorMayStopMusterAndNothingElse(t *testing.T) {
 }
 
 // unkept is a store whose database cannot be written: modes are in force, and not kept.
-type unkept struct{ Settings }
+type unkept struct{ settings }
 
 func (u unkept) err() error {
 	return &fleet.Error{Code: fleet.CodeUnavailable, Message: "it is in force", Hint: "A restart forgets it.",
@@ -101,7 +101,7 @@ func (u unkept) PutDeviceSettings(_ context.Context, _ fleet.DeviceID, settings 
 func TestAModeThatIsInForceIsASuccessWithAWarning(t *testing.T) {
 	w := newWorld(t)
 	w.device(idA, "one")
-	w.with(func(o *Options) { o.Settings = unkept{} })
+	w.with(func(o *setup) { o.Settings = unkept{} })
 	device := "/devices/" + string(idA) + "/settings"
 	for path, want := range map[string]string{
 		"/configurator":       `{"mode":"observe","warning":"it is in force. A restart forgets it."}`,

@@ -20,6 +20,14 @@ type Shares interface {
 		[]view.SharedFolder, error)
 	OneSidedShares(ctx context.Context, whole, seen *fleet.Registry,
 		show func(from view.Source, shares func() []view.OneSidedShare) error) error
+	// Matrix is how each folder stands on the first devices that picks takes.
+	Matrix(registry *fleet.Registry, picks func(*fleet.Registered) bool) view.Matrix
+}
+
+// ShareHandlers show how devices share folders.
+type ShareHandlers struct {
+	*base
+	Shares Shares
 }
 
 const (
@@ -27,7 +35,8 @@ const (
 	maxOneSided   = 10_000 // shares of one answer
 )
 
-func (s folderHandlers) shareRoutes() []route {
+func (s ShareHandlers) routes(b *base) []route {
+	s.base = b
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/folders/{folderID}/shares", name: "listFolderShares",
 			permission: auth.Read, query: []parameter{limitParam, afterParam},
@@ -40,11 +49,11 @@ func (s folderHandlers) shareRoutes() []route {
 		{method: http.MethodGet, path: Prefix + "/overview/matrix", name: "getFolderMatrix", permission: auth.Read,
 			summary: "Folders by device: how each of them is on the first 60 devices that the filters pick",
 			query:   []parameter{searchParam, tagParam}, reply: reflect.TypeFor[api.FolderMatrix](),
-			off: s.Folders == nil, handle: s.getFolderMatrix},
+			off: s.Shares == nil, handle: s.getFolderMatrix},
 	}
 }
 
-func (s folderHandlers) listFolderShares(r *request) (reply, error) {
+func (s ShareHandlers) listFolderShares(r *request) (reply, error) {
 	folder, err := r.folderID()
 	if err != nil {
 		return reply{}, err
@@ -118,7 +127,7 @@ func connectedWord(peer view.SharePeer) string {
 	return "no"
 }
 
-func (s folderHandlers) listOneSidedShares(r *request) (out reply, err error) {
+func (s ShareHandlers) listOneSidedShares(r *request) (out reply, err error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -164,12 +173,12 @@ func showOneSided(r *request, q listQuery, all []view.OneSidedShare) (reply, err
 	})
 }
 
-func (s folderHandlers) getFolderMatrix(r *request) (reply, error) {
+func (s ShareHandlers) getFolderMatrix(r *request) (reply, error) {
 	q, registry, err := s.listAsked(r)
 	if err != nil {
 		return reply{}, err
 	}
-	matrix := s.Folders.Matrix(registry, func(d *fleet.Registered) bool {
+	matrix := s.Shares.Matrix(registry, func(d *fleet.Registered) bool {
 		return q.carries(d.Tags) && q.holds(d.Label, string(d.ID))
 	})
 	out := api.FolderMatrix{Devices: []api.MatrixDevice{}, Folders: []api.MatrixFolder{},

@@ -138,7 +138,7 @@ func TestOneAnswerHasTheOneSidedSharesOfTheFleet(t *testing.T) {
 
 func TestOneSidedSharesOfAScopeNameNobodyOutside(t *testing.T) {
 	w := withShares(t)
-	token, _, err := w.api.Tokens.Create(t.Context(), fleet.Token{Name: "scoped", Role: fleet.RoleViewer,
+	token, _, err := w.setup.Tokens.Create(t.Context(), fleet.Token{Name: "scoped", Role: fleet.RoleViewer,
 		Scope: fleet.ScopeOf([]fleet.Tag{"in"})})
 	if err != nil {
 		t.Fatal(err)

@@ -19,12 +19,13 @@ type SignOn interface {
 	FinishDevice(ctx context.Context, handle string, from auth.Client) (auth.Started, time.Duration, error)
 }
 
-type signOnHandlers struct {
+// SignOnHandlers log people in by the provider of single sign-on.
+type SignOnHandlers struct {
 	HasPasswords bool // people log in with a password here
 	SignOn       SignOn
 }
 
-func (s signOnHandlers) signOnRoutes() []route {
+func (s SignOnHandlers) routes(*base) []route {
 	device := Prefix + "/login/device"
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/login", name: "getLogin", summary: "How people log in here",
@@ -40,7 +41,7 @@ func (s signOnHandlers) signOnRoutes() []route {
 	}
 }
 
-func (s signOnHandlers) getLogin(r *request) (reply, error) {
+func (s SignOnHandlers) getLogin(r *request) (reply, error) {
 	out := api.LoginMethods{Password: true}
 	if s.SignOn != nil {
 		out.SingleSignOn = &api.SingleSignOn{Name: s.SignOn.ProviderName(), Path: auth.SignOnPage,
@@ -49,7 +50,7 @@ func (s signOnHandlers) getLogin(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s signOnHandlers) beginDevice(r *request) (reply, error) {
+func (s SignOnHandlers) beginDevice(r *request) (reply, error) {
 	begun, err := s.SignOn.BeginDevice(r.Context(), auth.ClientOf(r.Request))
 	if err != nil {
 		return reply{}, err
@@ -58,7 +59,7 @@ func (s signOnHandlers) beginDevice(r *request) (reply, error) {
 		IntervalS: int(begun.Interval.Seconds()), ExpiresAt: api.Time{Time: begun.Until}})
 }
 
-func (s signOnHandlers) endDevice(r *request) (reply, error) {
+func (s SignOnHandlers) endDevice(r *request) (reply, error) {
 	body, err := decode[api.EndDeviceLogin](r)
 	if err != nil {
 		return reply{}, err

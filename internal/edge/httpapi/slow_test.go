@@ -49,9 +49,7 @@ func (g *guestbook) has(address string) bool {
 // narrowServer is the API behind connections with small buffers.
 func narrowServer(t *testing.T, w *world, hub *event.Hub) (*httptest.Server, *guestbook) {
 	t.Helper()
-	options := w.api.Options
-	options.Events = hub
-	w.api = newServer(options)
+	w.with(func(o *setup) { o.Events = hub })
 	w.api.patience = 2 * time.Second // Who reads is never that late, on a busy machine either.
 	guests := &guestbook{open: map[string]bool{}}
 	server := httptest.NewUnstartedServer(w.api)
@@ -179,7 +177,7 @@ func TestASlowReaderGoesOnWhereItWasCut(t *testing.T) {
 
 func TestEventStreamsPerTokenAreBounded(t *testing.T) {
 	w, _, server := streamed(t)
-	w.api.events.streams.most = 2
+	w.setup.events().streams.most = 2
 	first := w.open(server, "", "")
 	w.open(server, "", "")
 	p := w.problem(http.StatusTooManyRequests, call{method: http.MethodGet, path: Prefix + "/events",

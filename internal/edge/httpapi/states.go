@@ -18,6 +18,14 @@ type States interface {
 	State(ctx context.Context, id fleet.DeviceID) (fleet.State, error)
 }
 
+// ListedStates are the states of many devices at once; see view.View.
+type ListedStates interface {
+	// States are those of a registry, in the order of the device list.
+	States(ctx context.Context, registry *fleet.Registry) ([]*view.ListedState, error)
+	// WorstFolder is the folder of a device that is worst.
+	WorstFolder(ctx context.Context, id fleet.DeviceID) fleet.WorstFolder
+}
+
 const ofStates = "Only devices in this state, or in one of these"
 
 var (
@@ -25,14 +33,15 @@ var (
 	configurationParam = statesParam("configuration", ofStates, fleet.Configurations())
 )
 
-type stateHandlers struct {
+// StateHandlers show how Muster stands with devices.
+type StateHandlers struct {
 	*base
-	Folders   Folders
-	States    States
-	Inventory Inventory
+	States States
+	Listed ListedStates
 }
 
-func (s stateHandlers) stateRoutes() []route {
+func (s StateHandlers) routes(b *base) []route {
+	s.base = b
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/state", name: "getDeviceState",
 			summary:    "How Muster stands with a device, why, and what comes next",
@@ -70,7 +79,7 @@ func (q stateQuery) picks(state fleet.State) bool {
 		(len(q.configurations) == 0 || slices.Contains(q.configurations, state.Configuration))
 }
 
-func (s stateHandlers) getState(r *request) (reply, error) {
+func (s StateHandlers) getState(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -79,13 +88,13 @@ func (s stateHandlers) getState(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if s.Folders == nil {
+	if s.Listed == nil {
 		return show(wireState(state))
 	}
-	return show(wireStateWith(state, s.Folders.WorstFolder(r.Context(), device.ID)))
+	return show(wireStateWith(state, s.Listed.WorstFolder(r.Context(), device.ID)))
 }
 
-func (s stateHandlers) listStates(r *request) (reply, error) {
+func (s StateHandlers) listStates(r *request) (reply, error) {
 	q, registry, err := s.listAsked(r)
 	if err != nil {
 		return reply{}, err
@@ -94,7 +103,7 @@ func (s stateHandlers) listStates(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	all, err := s.Inventory.States(r.Context(), registry)
+	all, err := s.Listed.States(r.Context(), registry)
 	if err != nil {
 		return reply{}, err
 	}

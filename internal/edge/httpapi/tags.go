@@ -12,11 +12,13 @@ import (
 	"muster/internal/fleet"
 )
 
-type tagHandlers struct {
+// TagHandlers show tags and what carries them.
+type TagHandlers struct {
 	*base
 }
 
-func (s tagHandlers) tagRoutes() []route {
+func (s TagHandlers) routes(b *base) []route {
+	s.base = b
 	const all, one = Prefix + "/tags", Prefix + "/tags/{tag}"
 	names := reflect.TypeFor[[]string]()
 	params := []parameter{searchParam, tagParam, limitParam, afterParam}
@@ -35,7 +37,7 @@ func (s tagHandlers) tagRoutes() []route {
 	}
 }
 
-func (s tagHandlers) listTags(r *request) (reply, error) {
+func (s TagHandlers) listTags(r *request) (reply, error) {
 	q, registry, err := s.listAsked(r)
 	if err != nil {
 		return reply{}, err
@@ -50,7 +52,7 @@ func (s tagHandlers) listTags(r *request) (reply, error) {
 	})
 }
 
-func (s tagHandlers) deleteTag(r *request) (reply, error) {
+func (s TagHandlers) deleteTag(r *request) (reply, error) {
 	tag, err := r.tag()
 	if err != nil {
 		return reply{}, err
@@ -77,7 +79,7 @@ func (s *base) showTagsFor(r *request, tags []fleet.Tag) (reply, error) {
 	return show(wireTags(seen))
 }
 
-func (s tagHandlers) listTagDevices(r *request) (reply, error) {
+func (s TagHandlers) listTagDevices(r *request) (reply, error) {
 	tag, q, err := r.tagAndQuery()
 	if err != nil {
 		return reply{}, err
@@ -85,7 +87,7 @@ func (s tagHandlers) listTagDevices(r *request) (reply, error) {
 	return s.devicesWith(r, q, func(d *fleet.Registered) bool { return slices.Contains(d.Tags, tag) })
 }
 
-func (s tagHandlers) listTagTemplates(r *request) (reply, error) {
+func (s TagHandlers) listTagTemplates(r *request) (reply, error) {
 	tag, q, err := r.tagAndQuery()
 	if err != nil {
 		return reply{}, err

@@ -10,7 +10,7 @@ import (
 	"muster/internal/fleet"
 )
 
-func (s settingHandlers) rootRoutes() []route {
+func (s SettingHandlers) limitRoutes() []route {
 	const roots, tag = Prefix + "/folder-roots", Prefix + "/tags/{tag}/settings"
 	const keys = Prefix + "/author-keys"
 	const protection = Prefix + "/tags/{tag}/protection"
@@ -51,7 +51,7 @@ func wireRoots(roots []string) api.FolderRoots {
 
 func shownRoots(roots *[]string) any { return wireRoots(*roots) }
 
-func (s settingHandlers) getFolderRoots(r *request) (reply, error) {
+func (s SettingHandlers) getFolderRoots(r *request) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -59,7 +59,7 @@ func (s settingHandlers) getFolderRoots(r *request) (reply, error) {
 	return show(wireRoots(registry.Roots[""]))
 }
 
-func (s settingHandlers) putFolderRoots(r *request) (reply, error) {
+func (s SettingHandlers) putFolderRoots(r *request) (reply, error) {
 	body, err := decode[api.PutFolderRoots](r)
 	if err != nil {
 		return reply{}, err
@@ -67,7 +67,7 @@ func (s settingHandlers) putFolderRoots(r *request) (reply, error) {
 	if err := missing(map[string]bool{"folderRoots": body.FolderRoots == nil}); err != nil {
 		return reply{}, err
 	}
-	stored, err := s.Settings.PutFolderRoots(r.Context(), "", body.FolderRoots, condition(r, shownRoots))
+	stored, err := s.Limits.PutFolderRoots(r.Context(), "", body.FolderRoots, condition(r, shownRoots))
 	if err != nil {
 		return reply{}, err
 	}
@@ -84,7 +84,7 @@ func (s *base) tagAndRegistry(r *request) (fleet.Tag, *fleet.Registry, error) {
 	return tag, registry, err
 }
 
-func (s settingHandlers) getTagSettings(r *request) (reply, error) {
+func (s SettingHandlers) getTagSettings(r *request) (reply, error) {
 	tag, registry, err := s.tagAndRegistry(r)
 	if err != nil {
 		return reply{}, err
@@ -97,7 +97,7 @@ func (s settingHandlers) getTagSettings(r *request) (reply, error) {
 }
 
 // putTagSettings checks everything that the body asks for before it changes anything.
-func (s settingHandlers) putTagSettings(r *request) (reply, error) {
+func (s SettingHandlers) putTagSettings(r *request) (reply, error) {
 	tag, err := r.tag()
 	if err != nil {
 		return reply{}, err
@@ -152,14 +152,14 @@ func (s settingHandlers) putTagSettings(r *request) (reply, error) {
 		}
 	}
 	if body.FolderRoots != nil {
-		stored, err := s.Settings.PutFolderRoots(r.Context(), tag, body.FolderRoots, nil)
+		stored, err := s.Limits.PutFolderRoots(r.Context(), tag, body.FolderRoots, nil)
 		if err != nil {
 			return reply{}, err
 		}
 		out.FolderRoots = wireRoots(stored)
 	}
 	if body.AuthorKeys != nil {
-		stored, err := s.Settings.PutAuthorKeys(r.Context(), tag, body.AuthorKeys, nil)
+		stored, err := s.Limits.PutAuthorKeys(r.Context(), tag, body.AuthorKeys, nil)
 		if err != nil {
 			return reply{}, err
 		}
@@ -168,7 +168,7 @@ func (s settingHandlers) putTagSettings(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s settingHandlers) getTagProtection(r *request) (reply, error) {
+func (s SettingHandlers) getTagProtection(r *request) (reply, error) {
 	tag, registry, err := s.tagAndRegistry(r)
 	if err != nil {
 		return reply{}, err
@@ -176,7 +176,7 @@ func (s settingHandlers) getTagProtection(r *request) (reply, error) {
 	return show(api.TagProtection{Protected: registry.Protected[tag]})
 }
 
-func (s settingHandlers) putTagProtection(r *request) (reply, error) {
+func (s SettingHandlers) putTagProtection(r *request) (reply, error) {
 	tag, err := r.tag()
 	if err != nil {
 		return reply{}, err
@@ -188,7 +188,7 @@ func (s settingHandlers) putTagProtection(r *request) (reply, error) {
 	if err := missing(map[string]bool{"protected": body.Protected == nil}); err != nil {
 		return reply{}, err
 	}
-	if err := s.Settings.ProtectTag(r.Context(), tag, *body.Protected); err != nil {
+	if err := s.Limits.ProtectTag(r.Context(), tag, *body.Protected); err != nil {
 		return reply{}, err
 	}
 	return show(api.TagProtection{Protected: *body.Protected})

@@ -20,7 +20,7 @@ type TemplateHistory interface {
 }
 
 // The role is that of the template itself: a text of before may hold what a text of now may.
-func (s templateHandlers) templateHistoryRoutes() []route {
+func (s TemplateHandlers) templateHistoryRoutes() []route {
 	const all = Prefix + "/templates/{templateID}/history"
 	off := s.Versions == nil
 	return []route{
@@ -34,7 +34,7 @@ func (s templateHandlers) templateHistoryRoutes() []route {
 	}
 }
 
-func (s templateHandlers) listTemplateVersions(r *request) (reply, error) {
+func (s TemplateHandlers) listTemplateVersions(r *request) (reply, error) {
 	template, err := s.stored(r)
 	if err != nil {
 		return reply{}, err
@@ -58,7 +58,7 @@ func (s templateHandlers) listTemplateVersions(r *request) (reply, error) {
 	})
 }
 
-func (s templateHandlers) getTemplateVersion(r *request) (reply, error) {
+func (s TemplateHandlers) getTemplateVersion(r *request) (reply, error) {
 	template, err := s.stored(r)
 	if err != nil {
 		return reply{}, err

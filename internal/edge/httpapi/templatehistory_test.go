@@ -11,7 +11,7 @@ import (
 
 func TestTheTextsOfATemplateAreKeptAndReadByThoseWhoReadTheTemplate(t *testing.T) {
 	w := newWorld(t)
-	w.with(func(o *Options) { o.Versions = w.store })
+	w.with(func(o *setup) { o.Versions = w.store })
 	path := w.template(`{"label":"one","op":"set","key":"options.natEnabled","template":"true"}`)
 	w.put(path, `{"label":"two","op":"set","key":"options.natEnabled","template":"false"}`)
 	versions := read[[]api.TemplateVersion](w, path+"/history")

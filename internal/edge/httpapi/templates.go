@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,7 +31,8 @@ type Checker interface {
 	Contradictions(ctx context.Context, template fleet.TaggedTemplate) []string
 }
 
-type templateHandlers struct {
+// TemplateHandlers keep and evaluate templates.
+type TemplateHandlers struct {
 	*base
 	Checker     Checker
 	Evaluator   Evaluator
@@ -38,7 +40,13 @@ type templateHandlers struct {
 	evaluations turns
 }
 
-func (s templateHandlers) templateRoutes() []route {
+func (s TemplateHandlers) routes(b *base) []route {
+	s.base = b
+	s.evaluations = newTurns(maxEvaluations)
+	return slices.Concat(s.templateRoutes(), s.templateHistoryRoutes(), s.evaluateRoutes())
+}
+
+func (s TemplateHandlers) templateRoutes() []route {
 	const all, one, tags, tag = Prefix + "/templates", Prefix + "/templates/{templateID}", Prefix +
 		"/templates/{templateID}/tags", Prefix + "/templates/{templateID}/tags/{tag}"
 	template, body, names := reflect.TypeFor[api.Template](), reflect.TypeFor[api.PutTemplate](),
@@ -73,7 +81,7 @@ func (s templateHandlers) templateRoutes() []route {
 	}
 }
 
-func (s templateHandlers) listTemplates(r *request) (reply, error) {
+func (s TemplateHandlers) listTemplates(r *request) (reply, error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -116,7 +124,7 @@ func beyondTemplate(cursor string, t *fleet.TaggedTemplate) (bool, error) {
 	return fleet.CompareTemplates(t.Template, place) > 0, nil
 }
 
-func (s templateHandlers) getTemplate(r *request) (reply, error) {
+func (s TemplateHandlers) getTemplate(r *request) (reply, error) {
 	template, err := s.stored(r)
 	if err != nil {
 		return reply{}, err
@@ -124,7 +132,7 @@ func (s templateHandlers) getTemplate(r *request) (reply, error) {
 	return show(wireTemplate(template.Template))
 }
 
-func (s templateHandlers) createTemplate(r *request) (reply, error) {
+func (s TemplateHandlers) createTemplate(r *request) (reply, error) {
 	template, err := s.readTemplate(r)
 	if err != nil {
 		return reply{}, err
@@ -149,7 +157,7 @@ func headerText(warnings []string) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-func (s templateHandlers) putTemplate(r *request) (reply, error) {
+func (s TemplateHandlers) putTemplate(r *request) (reply, error) {
 	old, err := s.stored(r) // an unknown ID is told before what is wrong with the body
 	if err != nil {
 		return reply{}, err
@@ -172,7 +180,7 @@ func (s templateHandlers) putTemplate(r *request) (reply, error) {
 }
 
 // readTemplate reads and checks a body as far as a template can be checked without a device.
-func (s templateHandlers) readTemplate(r *request) (fleet.Template, error) {
+func (s TemplateHandlers) readTemplate(r *request) (fleet.Template, error) {
 	body, err := decode[api.PutTemplate](r)
 	if err != nil {
 		return fleet.Template{}, err
@@ -201,7 +209,7 @@ func templateFrom(body api.PutTemplate) (fleet.Template, error) {
 	return template, template.Validate()
 }
 
-func (s templateHandlers) deleteTemplate(r *request) (reply, error) {
+func (s TemplateHandlers) deleteTemplate(r *request) (reply, error) {
 	id, err := r.templateID()
 	if err != nil {
 		return reply{}, err
@@ -210,7 +218,7 @@ func (s templateHandlers) deleteTemplate(r *request) (reply, error) {
 	return nothing(orNotFound(err, noTemplate(id)))
 }
 
-func (s templateHandlers) getTemplateSaver(r *request) (reply, error) {
+func (s TemplateHandlers) getTemplateSaver(r *request) (reply, error) {
 	template, err := s.stored(r)
 	if err != nil {
 		return reply{}, err
@@ -218,7 +226,7 @@ func (s templateHandlers) getTemplateSaver(r *request) (reply, error) {
 	return show(api.TemplateSaver{Name: template.SavedBy, Role: string(template.SavedRole)})
 }
 
-func (s templateHandlers) getTemplateTags(r *request) (reply, error) {
+func (s TemplateHandlers) getTemplateTags(r *request) (reply, error) {
 	template, err := s.stored(r)
 	if err != nil {
 		return reply{}, err
@@ -226,7 +234,7 @@ func (s templateHandlers) getTemplateTags(r *request) (reply, error) {
 	return show(wireTags(template.Tags))
 }
 
-func (s templateHandlers) tagTemplate(r *request) (reply, error) {
+func (s TemplateHandlers) tagTemplate(r *request) (reply, error) {
 	tagging, err := r.tagOfTemplate()
 	if err != nil {
 		return reply{}, err
@@ -259,7 +267,7 @@ func doubtfulTag(tag fleet.Tag) []string {
 	}
 }
 
-func (s templateHandlers) untagTemplate(r *request) (reply, error) {
+func (s TemplateHandlers) untagTemplate(r *request) (reply, error) {
 	tagging, err := r.tagOfTemplate()
 	if err != nil {
 		return reply{}, err
@@ -267,7 +275,7 @@ func (s templateHandlers) untagTemplate(r *request) (reply, error) {
 	return s.changeTagsOfTemplate(r, fleet.Edit{Untag: []fleet.Tagging{tagging}}, tagging.Template)
 }
 
-func (s templateHandlers) changeTagsOfTemplate(r *request, edit fleet.Edit, id int64) (reply, error) {
+func (s TemplateHandlers) changeTagsOfTemplate(r *request, edit fleet.Edit, id int64) (reply, error) {
 	check, err := s.conditionOnTags(r)
 	if err != nil {
 		return reply{}, err

@@ -21,12 +21,14 @@ type Tokens interface {
 	Delete(ctx context.Context, name string) error
 }
 
-type tokenHandlers struct {
+// TokenHandlers make and end tokens.
+type TokenHandlers struct {
 	*base
 	Tokens Tokens
 }
 
-func (s tokenHandlers) tokenRoutes() []route {
+func (s TokenHandlers) routes(b *base) []route {
+	s.base = b
 	const all, one = Prefix + "/tokens", Prefix + "/tokens/{name}"
 	return []route{
 		{method: http.MethodGet, path: all, name: "listTokens", summary: "All tokens by name, without their secrets",
@@ -45,7 +47,7 @@ func (s tokenHandlers) tokenRoutes() []route {
 	}
 }
 
-func (s tokenHandlers) listTokens(r *request) (reply, error) {
+func (s TokenHandlers) listTokens(r *request) (reply, error) {
 	tokens, err := s.Tokens.List(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -57,7 +59,7 @@ func (s tokenHandlers) listTokens(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s tokenHandlers) createToken(r *request) (reply, error) {
+func (s TokenHandlers) createToken(r *request) (reply, error) {
 	body, err := decode[api.CreateToken](r)
 	if err != nil {
 		return reply{}, err
@@ -128,7 +130,7 @@ func seconds(field string, given *int64) (time.Duration, error) {
 	return time.Duration(*given) * time.Second, nil
 }
 
-func (s tokenHandlers) rotateToken(r *request) (reply, error) {
+func (s TokenHandlers) rotateToken(r *request) (reply, error) {
 	body, err := decode[api.RotateToken](r)
 	if err != nil {
 		return reply{}, err
@@ -152,7 +154,7 @@ func (s tokenHandlers) rotateToken(r *request) (reply, error) {
 	return show(api.NewToken{Token: wireToken(token), Secret: secret})
 }
 
-func (s tokenHandlers) deleteToken(r *request) (reply, error) {
+func (s TokenHandlers) deleteToken(r *request) (reply, error) {
 	name := r.segment("name")
 	return nothing(orNotFound(s.Tokens.Delete(r.Context(), name), noToken(name)))
 }

@@ -78,7 +78,7 @@ func (deaf) RecordBounded(context.Context, string, string, string) error {
 func TestAPIKeysAreMaskedWhileReadingThemCannotBeKept(t *testing.T) {
 	w := newWorld(t)
 	w.device(idA, "one")
-	w = w.with(func(o *Options) { o.Audit = deaf{w.store} })
+	w = w.with(func(o *setup) { o.Audit = deaf{w.store} })
 	for _, path := range []string{Prefix + "/devices", Prefix + "/devices/" + string(idA)} {
 		if body := w.get(path); strings.Contains(body, key) || !strings.Contains(body, fleet.MaskedAPIKey) {
 			t.Errorf("%s: %s", path, body)
@@ -96,7 +96,7 @@ func (alteredToken) Authenticate(*http.Request) (auth.Principal, error) {
 }
 
 func TestATokenThatMusterDidNotWriteIsRefusedAndRecorded(t *testing.T) {
-	w := newWorld(t).with(func(o *Options) { o.Auth = alteredToken{} })
+	w := newWorld(t).with(func(o *setup) { o.Auth = alteredToken{} })
 	for _, path := range []string{"/devices", "/nothing"} {
 		w.problem(http.StatusUnauthorized, call{method: http.MethodGet, path: Prefix + path})
 	}
@@ -163,7 +163,7 @@ func (l leaving) RecordBounded(ctx context.Context, what, subject, detail string
 func TestAClientThatHungUpLeftNoRefusalInTheAudit(t *testing.T) {
 	w := newWorld(t)
 	ctx, leave := context.WithCancel(t.Context())
-	w = w.with(func(o *Options) { o.Audit = leaving{w.store, leave} })
+	w = w.with(func(o *setup) { o.Audit = leaving{w.store, leave} })
 	r := httptest.NewRequestWithContext(ctx, http.MethodDelete, "http://localhost"+Prefix+"/devices/"+string(idA), nil)
 	r.Header.Set("Authorization", "Bearer "+w.tokens[fleet.RoleViewer])
 	rec := httptest.NewRecorder()
@@ -216,7 +216,7 @@ func TestAReplyWithAnAPIKeyLeftNothingInTheAudit(t *testing.T) {
 	t.Parallel()
 	w := newRoomy(t)
 	seen := &readings{Store: w.store}
-	w.with(func(o *Options) { o.Audit = seen })
+	w.with(func(o *setup) { o.Audit = seen })
 	shown := map[string]bool{}
 	for _, rt := range w.api.routes {
 		if rt.method == http.MethodDelete || rt.name == "logout" {
@@ -254,7 +254,7 @@ func (unwritten) RecordBounded(context.Context, string, string, string) error {
 
 func TestAPutWhoseReadingCannotBeKeptIsDoneOnceAndMasked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t).with(func(o *Options) { o.Audit = unwritten{o.Audit.(*store.Store)} })
+	w := newWorld(t).with(func(o *setup) { o.Audit = unwritten{o.Audit.(*store.Store)} })
 	w.device(idA, "one")
 	body := w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + "/devices/" + string(idA),
 		body: `{"label":"two"}`})

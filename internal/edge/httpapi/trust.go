@@ -18,12 +18,14 @@ type Trust interface {
 	TrustDevice(ctx context.Context, id fleet.DeviceID, pin string) (fleet.DeviceSettings, error)
 }
 
-type trustHandlers struct {
+// TrustHandlers show and pin certificates of daemons.
+type TrustHandlers struct {
 	*base
 	Trust Trust
 }
 
-func (s trustHandlers) trustRoutes() []route {
+func (s TrustHandlers) routes(b *base) []route {
+	s.base = b
 	const path = Prefix + "/devices/{deviceID}/trust"
 	trust := reflect.TypeFor[api.DeviceTrust]()
 	return []route{
@@ -36,7 +38,7 @@ func (s trustHandlers) trustRoutes() []route {
 	}
 }
 
-func (s trustHandlers) getTrust(r *request) (reply, error) {
+func (s TrustHandlers) getTrust(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -45,7 +47,7 @@ func (s trustHandlers) getTrust(r *request) (reply, error) {
 }
 
 // trustDevice pins only what the person looked at: what is presented may be another one by now.
-func (s trustHandlers) trustDevice(r *request) (reply, error) {
+func (s TrustHandlers) trustDevice(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -80,7 +82,7 @@ func (s trustHandlers) trustDevice(r *request) (reply, error) {
 	return show(s.wireTrust(&fleet.Registered{Device: device.Device, Settings: settings}))
 }
 
-func (s trustHandlers) wireTrust(device *fleet.Registered) api.DeviceTrust {
+func (s TrustHandlers) wireTrust(device *fleet.Registered) api.DeviceTrust {
 	settings := device.Settings
 	proven, shown := s.Trust.Certificates(device.ID)
 	pinned := fleet.Certificate{Fingerprint: settings.Pin}

@@ -35,9 +35,7 @@ func TestACertificateIsTrustedAsItWasLookedAt(t *testing.T) {
 		return fleet.Certificate{Fingerprint: fingerprint, NotBefore: made, NotAfter: made.AddDate(2, 0, 0)}
 	}
 	known := &trusting{Store: w.store}
-	options := w.api.Options
-	options.Trust = known
-	w.api = newServer(options)
+	w.with(func(o *setup) { o.Trust = known })
 	const path = Prefix + "/devices/" + string(idA) + "/trust"
 	w.want(http.StatusCreated, call{method: http.MethodPut, path: Prefix + "/devices/" + string(idA),
 		body:   `{"apiKey":"` + key + `"}`,

@@ -19,16 +19,23 @@ type Users interface {
 	CreateUser(ctx context.Context, wanted fleet.User, password string) (fleet.User, error)
 	PutUser(ctx context.Context, put fleet.PutUser, password string) (fleet.User, error)
 	DeleteUser(ctx context.Context, name string) error
+}
+
+// Accounts locks users out, and lets them in again.
+type Accounts interface {
 	DisableUser(ctx context.Context, name string) (fleet.User, error)
 	EnableUser(ctx context.Context, name string) (fleet.User, error)
 }
 
-type userHandlers struct {
+// UserHandlers manage users.
+type UserHandlers struct {
 	*base
-	Users Users
+	Users    Users
+	Accounts Accounts // Set where Users is.
 }
 
-func (s userHandlers) userRoutes() []route {
+func (s UserHandlers) routes(b *base) []route {
+	s.base = b
 	const all, one, disabled = Prefix + "/users", Prefix + "/users/{user}", Prefix + "/users/{user}/disabled"
 	user := reflect.TypeFor[api.User]()
 	routes := []route{
@@ -55,7 +62,7 @@ func (s userHandlers) userRoutes() []route {
 	return routes
 }
 
-func (s userHandlers) listUsers(r *request) (reply, error) {
+func (s UserHandlers) listUsers(r *request) (reply, error) {
 	users, err := s.Users.Users(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -67,7 +74,7 @@ func (s userHandlers) listUsers(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s userHandlers) createUser(r *request) (reply, error) {
+func (s UserHandlers) createUser(r *request) (reply, error) {
 	body, err := decode[api.CreateUser](r)
 	if err != nil {
 		return reply{}, err
@@ -98,7 +105,7 @@ func orBlank(text *string) string {
 	return *text
 }
 
-func (s userHandlers) getUser(r *request) (reply, error) {
+func (s UserHandlers) getUser(r *request) (reply, error) {
 	name := r.segment("user")
 	user, err := s.Users.User(r.Context(), name)
 	if err != nil {
@@ -107,7 +114,7 @@ func (s userHandlers) getUser(r *request) (reply, error) {
 	return show(wireUser(user))
 }
 
-func (s userHandlers) putUser(r *request) (reply, error) {
+func (s UserHandlers) putUser(r *request) (reply, error) {
 	name := r.segment("user")
 	body, err := decode[api.PutUser](r)
 	if err != nil {
@@ -135,17 +142,17 @@ func (s userHandlers) putUser(r *request) (reply, error) {
 	return show(wireUser(user))
 }
 
-func (s userHandlers) deleteUser(r *request) (reply, error) {
+func (s UserHandlers) deleteUser(r *request) (reply, error) {
 	name := r.segment("user")
 	return nothing(orNotFound(s.Users.DeleteUser(r.Context(), name), noUser(name)))
 }
 
-func (s userHandlers) disableUser(r *request) (reply, error) {
-	return switchedUser(r, s.Users.DisableUser)
+func (s UserHandlers) disableUser(r *request) (reply, error) {
+	return switchedUser(r, s.Accounts.DisableUser)
 }
 
-func (s userHandlers) enableUser(r *request) (reply, error) {
-	return switchedUser(r, s.Users.EnableUser)
+func (s UserHandlers) enableUser(r *request) (reply, error) {
+	return switchedUser(r, s.Accounts.EnableUser)
 }
 
 func switchedUser(r *request, to func(context.Context, string) (fleet.User, error)) (reply, error) {

@@ -12,11 +12,13 @@ import (
 	"muster/internal/fleet"
 )
 
-type varsHandlers struct {
+// VarsHandlers keep the vars of devices and tags.
+type VarsHandlers struct {
 	*base
 }
 
-func (s varsHandlers) varsRoutes() []route {
+func (s VarsHandlers) routes(b *base) []route {
+	s.base = b
 	const device, tag = Prefix + "/devices/{deviceID}/vars", Prefix + "/tags/{tag}/vars"
 	vars, put := reflect.TypeFor[api.Vars](), reflect.TypeFor[api.PutVars]()
 	return []route{
@@ -40,7 +42,7 @@ func wireVars(vars fleet.Vars) api.Vars { return api.Vars{Vars: vars.Values()} }
 
 func shownVars(is fleet.Found) any { return wireVars(is.Vars) }
 
-func (s varsHandlers) getDeviceVars(r *request) (reply, error) {
+func (s VarsHandlers) getDeviceVars(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -48,7 +50,7 @@ func (s varsHandlers) getDeviceVars(r *request) (reply, error) {
 	return show(wireVars(device.Vars.Vars))
 }
 
-func (s varsHandlers) putDeviceVars(r *request) (reply, error) {
+func (s VarsHandlers) putDeviceVars(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -56,7 +58,7 @@ func (s varsHandlers) putDeviceVars(r *request) (reply, error) {
 	return s.putVars(r, fleet.VarsOwner{Device: device.ID})
 }
 
-func (s varsHandlers) getEffectiveVars(r *request) (reply, error) {
+func (s VarsHandlers) getEffectiveVars(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -72,7 +74,7 @@ func (s varsHandlers) getEffectiveVars(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s varsHandlers) getTagVars(r *request) (reply, error) {
+func (s VarsHandlers) getTagVars(r *request) (reply, error) {
 	tag, registry, err := s.tagAndRegistry(r)
 	if err != nil {
 		return reply{}, err
@@ -80,7 +82,7 @@ func (s varsHandlers) getTagVars(r *request) (reply, error) {
 	return show(wireVars(registry.TagVars[tag].Vars))
 }
 
-func (s varsHandlers) putTagVars(r *request) (reply, error) {
+func (s VarsHandlers) putTagVars(r *request) (reply, error) {
 	tag, err := r.tag()
 	if err != nil {
 		return reply{}, err
@@ -88,7 +90,7 @@ func (s varsHandlers) putTagVars(r *request) (reply, error) {
 	return s.putVars(r, fleet.VarsOwner{Tag: tag})
 }
 
-func (s varsHandlers) putVars(r *request, of fleet.VarsOwner) (reply, error) {
+func (s VarsHandlers) putVars(r *request, of fleet.VarsOwner) (reply, error) {
 	body, err := decode[api.PutVars](r)
 	if err != nil {
 		return reply{}, err

@@ -19,7 +19,7 @@ func (w *world) lookAt(snapshot func(fleet.DeviceID) *fleet.Snapshot, change ...
 	o.Changed = w.takeMarks
 	v := view.New(o)
 	w.view = v
-	w.with(func(o *Options) { o.Inventory, o.Folders, o.Shares, o.Files, o.Answers = v, v, v, v, v })
+	w.with(func(o *setup) { o.Inventory, o.Folders, o.Files, o.Answers = v, v, v, v })
 }
 
 // viewOptions are those of a view of states and snapshots.

@@ -18,12 +18,14 @@ const firstWaiting = 10
 
 var groupParam = textParam("group", "Only the group with this ID, with all its devices")
 
-type waitingHandlers struct {
+// WaitingHandlers list what waits for a person.
+type WaitingHandlers struct {
 	*base
 	Summaries Summaries
 }
 
-func (s waitingHandlers) waitingRoutes() []route {
+func (s WaitingHandlers) routes(b *base) []route {
+	s.base = b
 	return []route{{
 		method: http.MethodGet, path: Prefix + "/waiting", name: "listWaiting", permission: auth.Read,
 		summary: "Everything that waits for a person, grouped by cause, with the requests that solve it",
@@ -32,7 +34,7 @@ func (s waitingHandlers) waitingRoutes() []route {
 	}}
 }
 
-func (s waitingHandlers) listWaiting(r *request) (reply, error) {
+func (s WaitingHandlers) listWaiting(r *request) (reply, error) {
 	only, err := groupParam.of(r)
 	if err != nil {
 		return reply{}, err

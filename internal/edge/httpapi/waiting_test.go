@@ -144,7 +144,7 @@ func TestHeldChangesWaitWithTheRequestsThatAnswerThem(t *testing.T) {
 func TestPinChangesWaitInOneGroupWithEachFingerprint(t *testing.T) {
 	w := newStocked(t)
 	renewed := "sha256:" + strings.Repeat("bb", 32)
-	w.with(func(o *Options) {
+	w.with(func(o *setup) {
 		o.Trust = &trusting{Store: w.store, shown: fleet.Shown{Certificate: fleet.Certificate{Fingerprint: renewed},
 			Address: "10.0.0.9:8384"}}
 	})
@@ -178,7 +178,7 @@ func TestWhatAsksToBeLetInWaitsByAsker(t *testing.T) {
 		{Device: idC, From: idA},
 	}
 	inbox := &pendings{all: all}
-	w.with(func(o *Options) { o.Pending = inbox })
+	w.with(func(o *setup) { o.Pending = inbox })
 	for _, id := range []fleet.DeviceID{idA, idB} {
 		asks := slices.DeleteFunc(slices.Clone(all), func(p fleet.Pending) bool { return p.Device != id })
 		w.stand(id, "l"+id.Short(), fleet.State{Connection: fleet.Online}, fleet.Snapshot{Pending: asks})
@@ -230,7 +230,7 @@ func TestRolloutsStopsAndTroubleOfTheServiceWait(t *testing.T) {
 	f.all[0].Approval = &fleet.Approval{Reason: "it is for 300 devices"}
 	w.notified = told
 	w.roll(f)
-	w.with(func(o *Options) {
+	w.with(func(o *setup) {
 		o.Health = impaired{{Part: fleet.PartBackup, Reason: "the disk is full", Next: "Make room."},
 			{Part: fleet.PartDatabase, Blocking: true, Reason: "it does not answer"}}
 	})

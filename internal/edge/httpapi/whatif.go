@@ -37,14 +37,22 @@ type WhatIf interface {
 		each func(id fleet.DeviceID, changes []plan.Change, failed error)) error
 }
 
-type planningHandlers struct {
-	templateHandlers
-	WhatIf    WhatIf
-	Inventory Inventory
-	turns     turns // Plans of the whole fleet wait for a turn.
+// PlanningHandlers say what an edit would do, and make it.
+type PlanningHandlers struct {
+	*base
+	Checker Checker
+	WhatIf  WhatIf
+	Rows    Rows
+	turns   turns // Plans of the whole fleet wait for a turn.
 }
 
-func (s planningHandlers) whatIfRoutes() []route {
+func (s PlanningHandlers) routes(b *base) []route {
+	s.base = b
+	s.turns = newTurns(maxWhatIfs)
+	return slices.Concat(s.whatIfRoutes(), s.differenceRoutes(), s.changeRoutes(), s.fleetRoutes())
+}
+
+func (s PlanningHandlers) whatIfRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: Prefix + "/plan", name: "planWhatIf",
 			summary: "What would become of the fleet with other templates, tags and vars; changes nothing. New and changed " +
@@ -54,7 +62,7 @@ func (s planningHandlers) whatIfRoutes() []route {
 	}
 }
 
-func (s planningHandlers) planWhatIf(r *request) (reply, error) {
+func (s PlanningHandlers) planWhatIf(r *request) (reply, error) {
 	body, err := decode[api.WhatIf](r)
 	if err != nil {
 		return reply{}, err
@@ -78,7 +86,7 @@ func (s planningHandlers) planWhatIf(r *request) (reply, error) {
 
 // planned makes an answer for which the whole fleet is planned, when its turn comes. The turn ends when the answer is
 // written, or when the work panics.
-func (s planningHandlers) planned(r *request, work func(context.Context) (reply, error)) (out reply, err error) {
+func (s PlanningHandlers) planned(r *request, work func(context.Context) (reply, error)) (out reply, err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), whatIfTime)
 	defer cancel()
 	release, err := s.turns.take(ctx)
@@ -96,7 +104,7 @@ func (s planningHandlers) planned(r *request, work func(context.Context) (reply,
 }
 
 // foresee is what an edit would do, as the caller sees it. each is told the effects on all devices.
-func (s planningHandlers) foresee(
+func (s PlanningHandlers) foresee(
 	ctx context.Context,
 	edit fleet.Edit,
 	each func(plan.Effect),
@@ -162,7 +170,7 @@ func wireBroken(broken []fleet.BrokenAssertion, r *fleet.Registry) []api.BrokenA
 
 // wavesOf gives the sizes of the waves that the change would go out in. A scoped caller gets none: they count the whole
 // fleet.
-func (s planningHandlers) wavesOf(ctx context.Context, now, then *fleet.Registry) []int {
+func (s PlanningHandlers) wavesOf(ctx context.Context, now, then *fleet.Registry) []int {
 	if !fleet.ScopeIn(ctx).Whole() {
 		return []int{}
 	}
@@ -170,7 +178,7 @@ func (s planningHandlers) wavesOf(ctx context.Context, now, then *fleet.Registry
 }
 
 // approvalFor is why the change would wait for approval. The reason counts devices of the whole fleet.
-func (s planningHandlers) approvalFor(ctx context.Context, now, then *fleet.Registry) string {
+func (s PlanningHandlers) approvalFor(ctx context.Context, now, then *fleet.Registry) string {
 	reason := s.WhatIf.NeedsApproval(ctx, now, then)
 	if reason != "" && !fleet.ScopeIn(ctx).Whole() {
 		return "it is for many devices"
@@ -179,7 +187,7 @@ func (s planningHandlers) approvalFor(ctx context.Context, now, then *fleet.Regi
 }
 
 // warningsOf are those about the new and changed templates.
-func (s planningHandlers) warningsOf(ctx context.Context, edit fleet.Edit) []string {
+func (s PlanningHandlers) warningsOf(ctx context.Context, edit fleet.Edit) []string {
 	warnings := []string{}
 	for i, made := range edit.New {
 		for _, text := range s.Checker.Warnings(ctx, made.Template) {
@@ -195,7 +203,7 @@ func (s planningHandlers) warningsOf(ctx context.Context, edit fleet.Edit) []str
 }
 
 // readEdit checks a body as far as it can be checked without a device.
-func (s planningHandlers) readEdit(r *request, now *fleet.Registry, body api.WhatIf) (edit fleet.Edit, err error) {
+func (s PlanningHandlers) readEdit(r *request, now *fleet.Registry, body api.WhatIf) (edit fleet.Edit, err error) {
 	templates, tags := or(body.Templates, api.WhatIfTemplates{}), or(body.Tags, api.WhatIfTags{})
 	if needed := auth.WriteTemplates; len(templates.New)+len(templates.Changed) > 0 && !r.who.May(needed) {
 		return edit, r.who.Lacks(needed, "may not evaluate new templates")
@@ -229,7 +237,7 @@ func (s planningHandlers) readEdit(r *request, now *fleet.Registry, body api.Wha
 	return edit, err
 }
 
-func (s planningHandlers) newTemplate(ctx context.Context, body api.WhatIfNew) (made fleet.TaggedTemplate, err error) {
+func (s PlanningHandlers) newTemplate(ctx context.Context, body api.WhatIfNew) (made fleet.TaggedTemplate, err error) {
 	if err := missing(map[string]bool{"op": body.Op == nil, "key": body.Key == nil,
 		"template": body.Template == nil}); err != nil {
 		return made, err
@@ -252,7 +260,7 @@ func (s planningHandlers) newTemplate(ctx context.Context, body api.WhatIfNew) (
 	return made, err
 }
 
-func (s planningHandlers) changedTemplate(
+func (s PlanningHandlers) changedTemplate(
 	ctx context.Context,
 	now *fleet.Registry,
 	body api.WhatIfChanged,

@@ -222,9 +222,7 @@ func TestWhatIfShowsNoMoreThanItsBound(t *testing.T) {
 
 func TestARouteWithoutWhatItStandsOnSaysSo(t *testing.T) {
 	w := newWorld(t)
-	options := w.api.Options
-	options.WhatIf = nil
-	w.api = newServer(options)
+	w.with(func(o *setup) { o.WhatIf = nil })
 	w.problem(http.StatusServiceUnavailable, call{method: http.MethodPost, path: Prefix + "/plan", body: `{}`})
 	w.problem(http.StatusUnauthorized, call{method: http.MethodPost, path: Prefix + "/plan", body: `{}`, token: "-"})
 }

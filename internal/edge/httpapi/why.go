@@ -27,12 +27,14 @@ type Reasons interface {
 var keyParam = param[stconfig.Key]{in: inQuery, name: "key", required: true, schema: textSchema(), parse: keyToExplain,
 	description: "Dotted key into the configuration, as in a template, without *"}
 
-type whyHandlers struct {
+// WhyHandlers explain where a value comes from.
+type WhyHandlers struct {
 	*base
 	Reasons Reasons
 }
 
-func (s whyHandlers) whyRoutes() []route {
+func (s WhyHandlers) routes(b *base) []route {
+	s.base = b
 	const one = Prefix + "/devices/{deviceID}"
 	return []route{
 		{method: http.MethodGet, path: one + "/why", name: "getDeviceWhy", permission: auth.Read,
@@ -45,7 +47,7 @@ func (s whyHandlers) whyRoutes() []route {
 	}
 }
 
-func (s whyHandlers) listDeviceTemplates(r *request) (reply, error) {
+func (s WhyHandlers) listDeviceTemplates(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -67,7 +69,7 @@ func wireApplied(t fleet.TaggedTemplate, tags []fleet.Tag) api.WhyTemplate {
 		Tags: wireTags(shared), SavedBy: t.SavedBy, SavedAt: moment(t.UpdatedAt)}
 }
 
-func (s whyHandlers) getWhy(r *request) (reply, error) {
+func (s WhyHandlers) getWhy(r *request) (reply, error) {
 	device, err := s.registered(r)
 	if err != nil {
 		return reply{}, err
@@ -133,7 +135,7 @@ func keyToExplain(text string) (stconfig.Key, error) {
 }
 
 // takeForWhy asks for the memory that an explanation needs on its way to the wire.
-func (s whyHandlers) takeForWhy(ctx context.Context, e desired.Explanation) error {
+func (s WhyHandlers) takeForWhy(ctx context.Context, e desired.Explanation) error {
 	const copies, all = 3, 64 << 20
 	size := e.Desired.JSONSize(all) + e.Observed.JSONSize(all) + e.Base.JSONSize(all)
 	for _, step := range e.Steps {

@@ -42,7 +42,7 @@ func (f reasons) TemplatesOf(ctx context.Context, id fleet.DeviceID) ([]fleet.Ta
 // explained is a world with a device to which three templates apply, two of which set the same key.
 func explained(t *testing.T) *world {
 	w := newWorld(t)
-	w.with(func(o *Options) { o.Reasons = reasons{w} })
+	w.with(func(o *setup) { o.Reasons = reasons{w} })
 	w.device(idA, "nas")
 	for _, tag := range []string{"home", "fast"} {
 		w.put(Prefix+"/devices/"+string(idA)+"/tags/"+tag, "")

@@ -38,6 +38,7 @@ var idB, idC = fleet.DeviceIDOf([32]byte{1}), fleet.DeviceIDOf([32]byte{2})
 // world is the API over a real store, with daemons and templates played by hand.
 type world struct {
 	t      *testing.T
+	setup  setup
 	api    *server
 	store  *store.Store
 	fakes  *fakes
@@ -45,7 +46,6 @@ type world struct {
 	log    *bytes.Buffer
 	marked map[fleet.DeviceID]bool // devices that the view is to be told of
 	view   *view.View
-	parts  *fleet.Views
 	// What summaries are made of besides the options of the API.
 	notified view.Told
 	visited  func() int
@@ -93,7 +93,7 @@ func newWorld(t *testing.T) *world {
 		}
 	})
 	w := &world{t: t, store: kept, fakes: &fakes{}, tokens: map[fleet.Role]string{}, log: &bytes.Buffer{},
-		clock: &movedClock{}, parts: &fleet.Views{}}
+		clock: &movedClock{}}
 	tokens := auth.NewTokens(kept)
 	for _, role := range []fleet.Role{fleet.RoleViewer, fleet.RoleOperator, fleet.RoleAuthor, fleet.RoleAdmin} {
 		secret, _, err := tokens.Create(t.Context(), fleet.Token{Name: string(role), Role: role})
@@ -114,19 +114,18 @@ func newWorld(t *testing.T) *world {
 			ChallengeKey: []byte("challenges"), RefuseIP: discovery.RefuseIP},
 	)
 	w.enrollments = enrollments
-	w.api = newServer(Options{
-		Common: Common{Log: slog.New(slog.NewTextHandler(w.log, nil)), Registry: kept, Changes: edits, Audit: kept,
-			Auth: auth.NewAuthenticator(tokens, people).WithEnrollKeys(enrollments)},
-		Views:     Views{States: w.fakes},
-		Devices:   Devices{Mirror: w.fakes, Plans: w.fakes},
-		Templates: Templates{Settings: kept, WhatIf: foresight{edits, w.fakes}, Checker: w.fakes, Evaluator: w.fakes},
-		Web: Web{AllowedHosts: []string{"muster.example"}, Pages: pages.New(pages.Options{
-			Log: slog.New(slog.NewTextHandler(w.log, nil)), Sessions: people, Links: people, Classify: Classify})},
-		People: People{Tokens: tokens, Users: people, Sessions: people, Tickets: people, Renewer: people,
-			LoginLinks: people, Enrollments: enrollments},
-	})
+	log := slog.New(slog.NewTextHandler(w.log, nil))
+	w.setup = setup{
+		Options: Options{Log: log, Registry: fleet.ScopedRegistry{Whole: kept, Parts: &fleet.Views{}}, Changes: edits,
+			Auth: auth.NewAuthenticator(tokens, people).WithEnrollKeys(enrollments), Renewer: people,
+			Web: Web{AllowedHosts: []string{"muster.example"}, Pages: pages.New(pages.Options{Log: log, Sessions: people,
+				Links: people, Classify: Classify})}},
+		Audit: kept, States: w.fakes, Mirror: w.fakes, Plans: w.fakes, Settings: kept, WhatIf: foresight{edits, w.fakes},
+		Checker: w.fakes, Evaluator: w.fakes, Tokens: tokens, Users: people, Sessions: people, LoginLinks: people,
+		Enrollments: enrollments,
+	}
 	w.lookAt(noSnapshot)
-	w.with(func(o *Options) { o.Folders = listed{o.Folders, w.fakes} })
+	w.with(func(o *setup) { o.Folders = listed{o.Folders, w.fakes} })
 	return w
 }
 

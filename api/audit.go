@@ -35,7 +35,8 @@ type AuditReport struct {
 
 // AcceptLoss is the body of a request to accept what is lost.
 type AcceptLoss struct {
-	Entry int64 `json:"entry" doc:"The last entry that is lost; where only rows are in doubt, the last entry of the audit"`
+	Entry int64  `json:"entry" doc:"The last entry that is lost; where only rows are in doubt, the last entry of the audit"`
+	Code  string `json:"code" doc:"Content of the file accept-code in the server's home: a token that came back with the database does not have it"`
 }
 
 // AcceptedLoss says what was accepted.

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// AcceptFile is the name of the file in the server's home with the code that accepts a loss.
+const AcceptFile = "accept-code"
+
 // AuditEntry says who did what, and when. Each entry contains the hash of the entry before it.
 type AuditEntry struct {
 	ID       int64

@@ -1,12 +1,17 @@
 package audit_test
 
 import (
+	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
+	"muster/api"
+	"muster/client"
 	"muster/test/server"
 	"muster/test/wait"
 )
@@ -16,7 +21,8 @@ var acceptLoss = regexp.MustCompile("`muster (audit accept-loss \\d+)`")
 // An older database file put back revived a deleted admin token, and nothing said so.
 func TestAnOlderDatabaseFileIsOnlyObservedUntilAnAdminAcceptsTheLoss(t *testing.T) {
 	s := server.Start(t, server.Options{})
-	if _, err := s.Client.CreateToken(t.Context(), "stolen", "admin"); err != nil {
+	stolen, err := s.Client.CreateToken(t.Context(), "stolen", "admin")
+	if err != nil {
 		t.Fatal(err)
 	}
 	s.Stop()
@@ -47,6 +53,15 @@ func TestAnOlderDatabaseFileIsOnlyObservedUntilAnAdminAcceptsTheLoss(t *testing.
 	}
 	if out, code := muster(t, s, "audit", "verify"); code != 3 || !strings.Contains(out, "missing") {
 		t.Errorf("verify ended with %d: %s", code, out)
+	}
+	thief := s.As(stolen.Secret)
+	if who, err := thief.Whoami(t.Context()); err != nil || who.Name != "stolen" {
+		t.Errorf("the token came back with the database as %+v: %v", who, err)
+	}
+	entry, _ := strconv.ParseInt(strings.Fields(found[1])[2], 10, 64)
+	_, err = thief.AcceptLoss(t.Context(), api.AcceptLoss{Entry: entry})
+	if refused := new(client.Error); !errors.As(err, &refused) || refused.Status != http.StatusForbidden {
+		t.Errorf("the loss is accepted by what came back with it: %v", err)
 	}
 	if out, code := muster(t, s, strings.Fields(found[1])...); code != 0 || !strings.Contains(out, "Accepted: ") {
 		t.Errorf("accept-loss ended with %d: %s", code, out)

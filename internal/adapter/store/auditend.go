@@ -39,7 +39,8 @@ func (s *Store) endText(ends fleet.AuditEnds) string {
 	return text + " " + hex.EncodeToString(s.keyed(text)) + "\n"
 }
 
-// read gives what the file says. known is false where there is no file, or where Muster did not write it so.
+// read gives what the file says. known is false where there is no file, or where Muster did not write it so. Without
+// the key of the marks that cannot be told, and the file counts: who took the key must not gain by it.
 func (e *endFile) read(s *Store) (ends fleet.AuditEnds, known bool, err error) {
 	content, err := os.ReadFile(e.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +55,7 @@ func (e *endFile) read(s *Store) (ends fleet.AuditEnds, known bool, err error) {
 	if ends.LastID == 0 {
 		ends.LastHash = ""
 	}
-	return ends, hmac.Equal(content, []byte(s.endText(ends))), nil
+	return ends, s.lostKey || hmac.Equal(content, []byte(s.endText(ends))), nil
 }
 
 // keep writes how the audit ends now.
@@ -224,8 +225,12 @@ func (s *Store) lose(loss Loss) {
 		logkey.Next, fmt.Sprintf("type `muster audit accept-loss %d` once you know why", loss.To))
 }
 
-// loseWhileRunning is lose for ends that were put back while this process runs.
+// loseWhileRunning is lose for ends that were put back while this process runs. The home has it before the commit: the
+// entries of this transaction follow the known ends, so the next start would not see that older ones were there.
 func (t *tx) loseWhileRunning(known, ends fleet.AuditEnds) {
+	if t.store.loss.now() == nil {
+		t.store.end.hold(t.store, known.LastID)
+	}
 	t.committed(func() {
 		if t.store.loss.now() != nil {
 			return
@@ -247,7 +252,7 @@ func (s *Store) Loss() *fleet.Impairment {
 		Reason: "the database is older than it was when this server, or its " +
 			"home folder, knew it last: " + loss.String() + ". Nothing is written to daemons",
 		Next: fmt.Sprintf("Find out who put it back, look at `muster token list` and `muster user list`, then type `muster "+
-			"audit accept-loss %d`.", loss.To),
+			"audit accept-loss %d` on the server's machine.", loss.To),
 	}
 }
 
@@ -262,8 +267,12 @@ func (s *Store) onlyObserved() (err error) {
 }
 
 // AcceptLoss accepts that the entries up to this one are lost, and that rows were removed or put back. Rows that do
-// not fit their marks get new ones: it is not known who saved them, and roots and keys among them are deleted.
-func (s *Store) AcceptLoss(ctx context.Context, entry int64) (accepted []string, err error) {
+// not fit their marks get new ones: it is not known who saved them, and roots and keys among them are deleted. code is
+// the content of fleet.AcceptFile.
+func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accepted []string, err error) {
+	if err := s.accept.check(code); err != nil {
+		return nil, err
+	}
 	return write(ctx, s, "accept the loss", func(t *tx) (accepted []string, err error) {
 		loss := s.loss.now()
 		doubts, err := s.doubtsIn(t.ctx, t.session, markedTables, t.pending.tallies)
@@ -274,11 +283,17 @@ func (s *Store) AcceptLoss(ctx context.Context, entry int64) (accepted []string,
 		if err != nil {
 			return nil, err
 		}
-		if err := acceptable(loss, doubts, entry, ends.LastID); err != nil {
+		if err := acceptable(loss, len(doubts) > 0 || s.lostKey, entry, ends.LastID); err != nil {
 			return nil, err
 		}
 		if loss != nil {
 			accepted = append(accepted, loss.String())
+		}
+		if s.lostKey {
+			accepted = append(accepted, lostMarkKey+": Muster keeps a new one")
+			if err := t.putOwnKey(markKeyPurpose, s.markKey); err != nil {
+				return nil, err
+			}
 		}
 		for _, d := range doubts {
 			accepted = append(accepted, d.tells()...)
@@ -289,7 +304,9 @@ func (s *Store) AcceptLoss(ctx context.Context, entry int64) (accepted []string,
 		t.record("audit.acceptLoss", fmt.Sprint(entry), strings.Join(accepted, "; "))
 		t.committed(func() {
 			s.loss.set(nil)
+			s.lostKey = false
 			s.end.follow()
+			s.accept.renew(s)
 			s.readAccepted(t.ctx)
 		})
 		return accepted, nil
@@ -312,9 +329,9 @@ func (s *Store) readAccepted(ctx context.Context) {
 }
 
 // acceptable is an error where there is nothing to accept, or where the entry does not name what is.
-func acceptable(loss *Loss, doubts []doubt, entry, last int64) error {
+func acceptable(loss *Loss, doubts bool, entry, last int64) error {
 	switch {
-	case loss == nil && len(doubts) == 0:
+	case loss == nil && !doubts:
 		return &fleet.Error{Code: fleet.CodeConflict, Message: "nothing is lost: the database is as Muster wrote it",
 			Hint: "`muster audit verify` compares it."}
 	case loss != nil && entry != loss.To:

@@ -60,9 +60,19 @@ func TestAWholeDatabaseThatIsPutBackOnlyObserves(t *testing.T) {
 			}
 			m.restart(options)
 		}
-		_, err := m.AcceptLoss(t.Context(), lost-1)
+		_, err := m.AcceptLoss(t.Context(), lost-1, m.accept.now())
 		wantCode(t, err, fleet.CodeConflict)
-		must(m.AcceptLoss(fleet.WithActor(t.Context(), "admin"), lost))(t)
+		code := m.accept.now()
+		for _, other := range []string{"", "stolen", code[1:]} {
+			_, err := m.AcceptLoss(t.Context(), lost, other) // as the token that came back would
+			wantCode(t, err, fleet.CodeForbidden)
+		}
+		m.wantMode("with another code", fleet.ModeObserve)
+		file := filepath.Join(filepath.Dir(options.EndFile), fleet.AcceptFile)
+		if content := must(os.ReadFile(file))(t); string(content) != code+"\n" {
+			t.Errorf("the home has the code %q, want %q", content, code)
+		}
+		must(m.AcceptLoss(fleet.WithActor(t.Context(), "admin"), lost, m.accept.now()))(t)
 		m.wantMode("once the loss is accepted", fleet.ModeOn)
 		if i := m.Tampering(); i != nil {
 			t.Errorf("once the loss is accepted people are told %+v", i)
@@ -73,8 +83,10 @@ func TestAWholeDatabaseThatIsPutBackOnlyObserves(t *testing.T) {
 		}
 		m.restart(options)
 		m.wantMode("after the next start", fleet.ModeOn)
-		_, err = m.AcceptLoss(t.Context(), lost)
+		_, err = m.AcceptLoss(t.Context(), lost, m.accept.now())
 		wantCode(t, err, fleet.CodeConflict)
+		_, err = m.AcceptLoss(t.Context(), lost, code)
+		wantCode(t, err, fleet.CodeForbidden)
 	})
 }
 
@@ -92,10 +104,102 @@ func TestAnAuditThatIsPutBackWhileTheServerRunsOnlyObserves(t *testing.T) {
 		m.restart(options)
 		m.wantMode("after a start", fleet.ModeObserve)
 		loss := m.loss.now()
-		must(m.AcceptLoss(t.Context(), loss.To))(t)
+		must(m.AcceptLoss(t.Context(), loss.To, m.accept.now()))(t)
 		m.wantMode("once the loss is accepted", fleet.ModeOn)
 	})
 }
+
+// A server that crashed between the commit that found older ends and the note about it in the home believed what was
+// put back: the new entries followed those that the home knew.
+func TestACrashAfterOlderEndsWereFoundHidesNoLoss(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		options = withEndFile(t, options)
+		m := newMeddled(t, options)
+		m.token("stolen", fleet.RoleAdmin)
+		m.keep("proofs", "tokens")
+		if err := m.DeleteToken(t.Context(), "stolen"); err != nil {
+			t.Fatal(err)
+		}
+		m.meddle(func() {}, func() {})
+		commits := m.secondWriter()
+		last := &attempt{request: &request{who: "admin", do: func(t *tx) error {
+			t.record("other", "", "")
+			return nil
+		}}}
+		if _, err := commits.transact(t.Context(), []*attempt{last}); err != nil { // what follows a commit never happens
+			t.Fatal(err)
+		}
+		m.wantMode("before the crash", fleet.ModeOn)
+		m.restart(options)
+		m.wantMode("after the crash", fleet.ModeObserve)
+		if m.loss.now() == nil {
+			t.Error("no loss is found")
+		}
+	})
+}
+
+// A damaged key of the marks had the fleet observed for ever: each start made another key.
+func TestALostKeyOfTheMarksIsReplacedOnceItIsAccepted(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		for what, change := range map[string]string{
+			"damaged": `UPDATE own_keys SET value = (SELECT body FROM proofs WHERE name = 'tokens') WHERE name = $1`,
+			"removed": `DELETE FROM own_keys WHERE name = $1`,
+		} {
+			options := withEndFile(t, fresh(t, options))
+			m := newMeddled(t, options)
+			derives := options.Seal
+			options.Seal = otherDerived{derives} // as after the seal key was replaced
+			m.exec(change, markKeyPurpose)
+			m.restart(options)
+			m.wantMode(what, fleet.ModeObserve)
+			if i := m.Tampering(); i == nil || !strings.Contains(i.Reason, lostMarkKey) {
+				t.Errorf("%s: people are told %+v", what, i)
+			}
+			accepted := must(m.AcceptLoss(t.Context(), 1, m.accept.now()))(t)
+			if !strings.Contains(accepted[0], "keeps a new one") {
+				t.Errorf("%s: accepted is %q", what, accepted)
+			}
+			m.wantMode(what+" and accepted", fleet.ModeOn)
+			m.wantIntact()
+			for range 2 {
+				m.restart(options)
+				m.wantMode(what+" and started again", fleet.ModeOn)
+				m.wantIntact()
+				options.Seal = derives
+			}
+		}
+	})
+}
+
+// Who takes the key of the marks, too, hid that the whole database is older.
+func TestAnOlderDatabaseWithoutTheKeyOfItsMarksIsALoss(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		options = withEndFile(t, options)
+		m, lost := putBackWhole(t, options)
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(options.EndFile, endOf(m.Store, lost), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m.exec(`DELETE FROM own_keys WHERE name = $1`, markKeyPurpose)
+		options.Seal = otherDerived{options.Seal}
+		m.Store = open(t, options)
+		if m.loss.now() == nil {
+			t.Error("no loss is found")
+		}
+	})
+}
+
+// endOf is the content of the file that remembers this entry as the last one.
+func endOf(s *Store, last int64) []byte {
+	return []byte(s.endText(fleet.AuditEnds{LastID: last, LastHash: strings.Repeat("0", 64)}))
+}
+
+// otherDerived derives other keys than the Sealer derived with which the database began.
+type otherDerived struct{ Sealer }
+
+func (o otherDerived) Derive(purpose string) ([]byte, error) { return o.Sealer.Derive(purpose + "!") }
 
 // Another audit with as many entries is not the one that the home knows: another server had the old database meanwhile.
 func TestAnotherAuditOfTheSameLengthOnlyObserves(t *testing.T) {
@@ -171,7 +275,7 @@ func TestWhatIsInDoubtCountsOnceItIsAccepted(t *testing.T) {
 		m.restart(options)
 		m.wantMode("with rows in doubt", fleet.ModeObserve)
 		wantCode(t, m.PutFleetMode(t.Context(), fleet.ModeOn), fleet.CodeConflict)
-		accepted := must(m.AcceptLoss(t.Context(), 1))(t)
+		accepted := must(m.AcceptLoss(t.Context(), 1, m.accept.now()))(t)
 		if len(accepted) != 3 {
 			t.Errorf("accepted is %q", accepted)
 		}
@@ -216,7 +320,7 @@ func TestADatabaseThatIsPutBackUnderItsAuditOnlyObserves(t *testing.T) {
 			}
 			m.restart(options)
 		}
-		must(m.AcceptLoss(t.Context(), lost))(t)
+		must(m.AcceptLoss(t.Context(), lost, m.accept.now()))(t)
 		m.restart(options)
 		m.wantMode("once the loss is accepted", fleet.ModeOn)
 	})
@@ -273,7 +377,7 @@ func TestAcceptingALossKeepsWhatElseIsFound(t *testing.T) {
 		m.exec(`UPDATE tokens SET role = 'admin' WHERE name = 'forged'`)
 		m.exec(`DELETE FROM device_tags WHERE tag = 'lab'`)
 		m.restart(options)
-		must(m.AcceptLoss(t.Context(), 1))(t)
+		must(m.AcceptLoss(t.Context(), 1, m.accept.now()))(t)
 		if i := m.Tampering(); i == nil || !strings.Contains(i.Reason, "forged") {
 			t.Errorf("once the rows are accepted people are told %+v", i)
 		}
@@ -303,7 +407,7 @@ func TestAValueThatDoesNotOpenStaysInDoubt(t *testing.T) {
 			}
 		}
 		wantOnly("after the upgrade")
-		must(m.AcceptLoss(t.Context(), 1))(t)
+		must(m.AcceptLoss(t.Context(), 1, m.accept.now()))(t)
 		wantOnly("once it is accepted")
 	})
 }

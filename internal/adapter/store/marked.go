@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"database/sql"
@@ -39,17 +38,31 @@ type markedTable struct {
 // markKeyPurpose names Muster's own key for marks.
 const markKeyPurpose = "marks of rows"
 
-// loadMarkKey reads Muster's own key for marks, or makes it. It stays when the seal key is
-// replaced.
-func (t *tx) loadMarkKey() (err error) {
-	t.store.markKey, err = t.ownKey(markKeyPurpose)
-	if code := fleet.CodeOf(err); err == nil || code != fleet.CodeInternal && code != fleet.CodeConflict {
+// lostMarkKey tells a person that the database does not have the key of its marks.
+const lostMarkKey = "the key of the marks was changed or removed in the database"
+
+// loadMarkKey reads Muster's own key for marks, or makes it. It stays when the seal key is replaced. Where a database
+// with marks lost it, the key is derived again, which gives the same one until the seal key is replaced. It is stored
+// when an admin accepts that.
+func (t *tx) loadMarkKey() error {
+	ends, opened, err := t.store.openEnds(t.ctx, t.session)
+	if err != nil {
 		return err
 	}
-	t.store.log.Error("the key of the marks was changed in the database: no row is believed", logkey.Err(err))
-	t.store.markKey = make([]byte, sha256.Size)
-	_, _ = rand.Read(t.store.markKey) // never fails: it ends the process instead
-	return nil
+	hasMarks := opened && len(ends.Tables) > 0
+	key, err := t.store.storedKey(t.ctx, t.session, markKeyPurpose)
+	code := fleet.CodeOf(err)
+	switch {
+	case absent(err) && !hasMarks:
+		t.store.markKey, err = t.ownKey(markKeyPurpose)
+		return err
+	case absent(err), err != nil && (code == fleet.CodeInternal || code == fleet.CodeConflict):
+		t.store.log.Error(lostMarkKey, logkey.Err(err), logkey.Next, "type `muster audit verify`")
+		t.store.lostKey = true
+		key, err = t.store.seal.Derive(markKeyPurpose)
+	}
+	t.store.markKey = key
+	return err
 }
 
 // keyed gives a digest that nobody can make without Muster's own key for marks.

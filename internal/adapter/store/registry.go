@@ -167,6 +167,11 @@ func (s *Store) Registry(context.Context) (*fleet.Registry, error) {
 
 // load reads the contents from the database.
 func (s *Store) load(ctx context.Context, q querier) (contents, error) {
+	return s.loadBy(ctx, q, markedTables)
+}
+
+// loadBy is load with the marks of these tables only.
+func (s *Store) loadBy(ctx context.Context, q querier, marked []*markedTable) (contents, error) {
 	c := contents{
 		mode:       fleet.ModeOn,
 		tagModes:   map[fleet.Tag]fleet.Mode{},
@@ -188,7 +193,7 @@ func (s *Store) load(ctx context.Context, q querier) (contents, error) {
 			return contents{}, err
 		}
 	}
-	doubts, err := s.doubtsIn(ctx, q, markedTables, nil)
+	doubts, err := s.doubtsIn(ctx, q, marked, nil)
 	if err != nil {
 		return contents{}, err
 	}

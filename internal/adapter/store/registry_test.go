@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,22 +138,32 @@ func (r *registryRun) registry(t *rapid.T) *fleet.Registry {
 	return registry
 }
 
+// compare leaves out the marks of the past, of which every step would read more. compareHistory reads them.
 func (r *registryRun) compare(t *rapid.T) {
-	got := r.registry(t)
+	got := r.compareWith(t, slices.DeleteFunc(slices.Clone(markedTables), isPast))
+	r.past[got.Generation] = got
+}
+
+func isPast(table *markedTable) bool {
+	return table == generationRows || strings.HasSuffix(table.name, "_history")
+}
+
+func (r *registryRun) compareWith(t *rapid.T, marked []*markedTable) (got *fleet.Registry) {
+	got = r.registry(t)
 	if want := r.want.registry(); !reflect.DeepEqual(got, want) {
 		t.Fatalf("the registry is\n%+v, want\n%+v", got, want)
 	}
-	fresh, err := r.store.load(r.ctx, pool{r.store.reads})
+	fresh, err := r.store.loadBy(r.ctx, pool{r.store.reads}, marked)
 	r.ok(t, err)
 	if read := newView(fresh).registry; !reflect.DeepEqual(got, read) {
 		t.Fatalf("the registry is\n%+v, a fresh read gives\n%+v", got, read)
 	}
-	r.past[got.Generation] = got
+	return got
 }
 
 // compareHistory looks at templates and tags: the rest of a past registry is that of today.
 func (r *registryRun) compareHistory(t *rapid.T) {
-	now := r.registry(t)
+	now := r.compareWith(t, markedTables)
 	for generation, then := range r.past {
 		got, err := r.store.RegistryAt(r.ctx, generation)
 		r.ok(t, err)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -109,21 +110,33 @@ func (s *Store) OwnKey(ctx context.Context, purpose string) ([]byte, error) {
 }
 
 func (t *tx) ownKey(purpose string) ([]byte, error) {
-	seal := t.store.seal
-	var sealed []byte
-	err := t.row(`SELECT value FROM own_keys WHERE name = $1`, purpose).Scan(&sealed)
-	if err == nil {
-		return seal.Open("own_keys", purpose, "value", sealed)
-	}
+	key, err := t.store.storedKey(t.ctx, t.session, purpose)
 	if !absent(err) {
+		return key, err
+	}
+	if key, err = t.store.seal.Derive(purpose); err != nil {
 		return nil, err
 	}
-	key, err := seal.Derive(purpose)
+	return key, t.putOwnKey(purpose, key)
+}
+
+// storedKey gives an own key that was stored before, and sql.ErrNoRows without one.
+func (s *Store) storedKey(ctx context.Context, q querier, purpose string) ([]byte, error) {
+	sealed, err := collect(ctx, q, func(row scanner) (one []byte, err error) { return one, row.Scan(&one) },
+		`SELECT value FROM own_keys WHERE name = $1`, purpose)
 	if err != nil {
 		return nil, err
 	}
-	return key, t.exec(`INSERT INTO own_keys (name, value) VALUES ($1, $2)`, purpose,
-		seal.Seal("own_keys", purpose, "value", key))
+	if len(sealed) == 0 {
+		return nil, sql.ErrNoRows
+	}
+	return s.seal.Open("own_keys", purpose, "value", sealed[0])
+}
+
+func (t *tx) putOwnKey(purpose string, key []byte) error {
+	return t.exec(`INSERT INTO own_keys (name, value) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, purpose,
+		t.store.seal.Seal("own_keys", purpose, "value", key))
 }
 
 // keyID gives the ID of the present seal key, as sealed values contain it.

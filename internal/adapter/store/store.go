@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,7 +37,7 @@ type Options struct {
 	// MakeSeal makes the seal key, where Seal is nil, for a database in which nothing is sealed yet.
 	MakeSeal func() (Sealer, error)
 
-	EndFile string // path of the file that remembers how the audit ends; "": nothing does
+	EndFile string // path of the file that remembers how the audit ends, beside fleet.AcceptFile; "": nothing does
 
 	Restoring bool // a restore makes the home: that it has no EndFile yet is no entry of the audit
 
@@ -83,7 +84,9 @@ type Store struct {
 	known     knownEnds
 	markKey   []byte // Muster's own key for the marks of rows
 	end       endFile
+	lostKey   bool // The database does not have the key of its marks: no row is believed.
 	loss      losses
+	accept    acceptCode
 
 	writable writable
 	taken    func(error)
@@ -106,6 +109,9 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	s := &Store{seal: options.Seal, log: options.Log, now: options.Now, taken: options.Taken, memory: options.Memory,
 		revisions: options.Revisions}
 	s.end.path = options.EndFile
+	if options.EndFile != "" {
+		s.accept.path = filepath.Join(filepath.Dir(options.EndFile), fleet.AcceptFile)
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -171,6 +177,7 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 	if _, err = s.writer.reload(ctx); err != nil {
 		return err
 	}
+	s.accept.renew(s)
 	found, err := s.checkProofs(ctx)
 	s.tampering.add(found...)
 	return err

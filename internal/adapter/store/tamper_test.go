@@ -688,14 +688,21 @@ func (s *tampered) put(column sealedColumn, cell sealedCell, value []byte) {
 	s.exec(text, args...)
 }
 
+// secondWriter is another connection that writes as the store does.
+func (s *tampered) secondWriter() *writer {
+	s.t.Helper()
+	db := must(s.dialect.openWrites())(s.t)
+	other := &writer{store: s.Store}
+	other.session = &session{db: db, conn: must(db.Conn(s.t.Context()))(s.t), stmts: map[string]*sql.Stmt{}}
+	s.t.Cleanup(func() { _ = other.disconnect() })
+	return other
+}
+
 // Two connections that write one after the other make one chain: no process remembers where it ends.
 func TestWritersTakeTurnsInOneChain(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := filled(t, options)
-		other := &writer{store: s.Store}
-		db := must(s.dialect.openWrites())(t)
-		other.session = &session{db: db, conn: must(db.Conn(t.Context()))(t), stmts: map[string]*sql.Stmt{}}
-		defer func() { _ = other.disconnect() }()
+		other := s.secondWriter()
 		for n := range 3 {
 			must(s.TagDevice(t.Context(), deviceN(1).ID, fleet.Tag(fmt.Sprint("one", n)), nil))(t)
 			second := &attempt{request: &request{who: "other", do: func(t *tx) error {

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -152,12 +154,36 @@ func (c *auditHeadCommand) Run(ctx context.Context, env *environment, server *cl
 type acceptLossCommand struct {
 	connection
 	output
-	Entry int64 `arg:"" help:"The last entry that is lost, as muster status names it; where only rows are in doubt, the last one that muster audit list shows." placeholder:"ENTRY"`
+	Code  string `env:"-" help:"Content of the file accept-code in the server's home; this command reads it by itself where it may." placeholder:"CODE"`
+	Entry int64  `arg:"" help:"The last entry that is lost, as muster status names it; where only rows are in doubt, the last one that muster audit list shows." placeholder:"ENTRY"`
+}
+
+// acceptCode is what a server writes as its code. The home's user may have made the file a link to a file of root,
+// which must not be sent.
+var acceptCode = regexp.MustCompile(`^[A-Z2-7]{26,60}$`)
+
+// acceptCodeIn reads the code in the server's home, "" where this user cannot. Then the server says what to do.
+func acceptCodeIn(home string) string {
+	text, err := os.ReadFile(filepath.Join(home, fleet.AcceptFile))
+	if code := strings.TrimSpace(string(text)); err == nil && acceptCode.MatchString(code) {
+		return code
+	}
+	return ""
 }
 
 // Run prints what was accepted.
 func (c *acceptLossCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	done, err := server.AcceptLoss(ctx, api.AcceptLoss{Entry: c.Entry})
+	code := c.Code
+	if code == "" {
+		at, err := c.resolved()
+		if err != nil {
+			return err
+		}
+		if c.MusterHome != "" || at.onThisMachine() {
+			code = acceptCodeIn(at.home)
+		}
+	}
+	done, err := server.AcceptLoss(ctx, api.AcceptLoss{Entry: c.Entry, Code: code})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"muster/api"
 	"muster/internal/edge/auth"
@@ -35,8 +36,9 @@ type AuditLog interface {
 	// SignHead signs the current end of the audit. HeadKey returns the key that signs.
 	SignHead(ctx context.Context) (head fleet.AuditHead, fresh bool, err error)
 	HeadKey(ctx context.Context) (ed25519.PublicKey, error)
-	// AcceptLoss accepts that entries up to this one are lost, and that rows were removed or put back.
-	AcceptLoss(ctx context.Context, entry int64) (accepted []string, err error)
+	// AcceptLoss accepts that entries up to this one are lost, and that rows were removed or put back. code is from the
+	// server's home.
+	AcceptLoss(ctx context.Context, entry int64, code string) (accepted []string, err error)
 }
 
 var (
@@ -179,7 +181,7 @@ func (s AuditHandlers) acceptLoss(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	accepted, err := s.Audit.AcceptLoss(r.Context(), body.Entry)
+	accepted, err := s.Audit.AcceptLoss(r.Context(), body.Entry, strings.TrimSpace(body.Code))
 	if err != nil {
 		return reply{}, err
 	}

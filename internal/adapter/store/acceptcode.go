@@ -1,0 +1,66 @@
+package store
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// acceptCode is what an admin needs beside their role to accept a loss. The database has it nowhere: an admin token
+// that came back with an older database cannot accept that very loss. Each start, and each use, makes another code.
+type acceptCode struct {
+	mu   sync.Mutex // guards code
+	code string
+	path string // "": no file has the code
+}
+
+func (a *acceptCode) renew(s *Store) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.code = rand.Text()
+	if a.path == "" {
+		return
+	}
+	if err := replaceFile(a.path, a.code+"\n"); err != nil {
+		s.log.Warn("the code that accepts a loss is not in the home folder", logkey.Err(err))
+	}
+}
+
+func (a *acceptCode) now() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.code
+}
+
+// check is forbidden for any other code than the present one.
+func (a *acceptCode) check(code string) error {
+	if subtle.ConstantTimeCompare([]byte(code), []byte(a.now())) == 1 {
+		return nil
+	}
+	return &fleet.Error{Code: fleet.CodeForbidden,
+		Message: "to accept what is lost takes the code of the server's home folder: an administrator's token may have come " +
+			"back with the database",
+		Hint: fmt.Sprintf("Type the command on the server's machine, as the user that may read its home folder, or give the "+
+			"content of the file %s there with --code.", fleet.AcceptFile)}
+}
+
+// replaceFile writes a file that only its owner may read, as a whole or not at all.
+func replaceFile(path, content string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // made with 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // The file is gone already after a rename that succeeded.
+	_, err = f.WriteString(content)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

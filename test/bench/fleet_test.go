@@ -25,7 +25,8 @@ func seedHome(b testing.TB, daemons []place) string {
 		b.Fatal(err)
 	}
 	edit := fleet.Edit{New: []fleet.TaggedTemplate{{Tags: []fleet.Tag{allTag}, Template: fleet.Template{
-		Label: "no reports", Op: fleet.OpSet, Key: "options.urAccepted", Text: "-1\n"}}}}
+		Label: "no reports", Op: fleet.OpSet, Key: "options.urAccepted", Text: "-1\n",
+		Reads: fleet.Inputs{Known: true}}}}} // what a check of the text finds: it reads nothing
 	for i, d := range daemons {
 		edit.Put = append(edit.Put, fleet.DevicePut{Device: fleet.Device{ID: d.ID, Label: fmt.Sprintf("device %d", i),
 			APIKey: fleet.NewSecret(d.Key), APIAddress: d.Host, APIPort: d.Port}})

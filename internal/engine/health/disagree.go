@@ -135,11 +135,7 @@ func (f *Folders) add(book *folderBook, folder string, now time.Time) {
 
 func (f *Folders) remove(book *folderBook, folder string, now time.Time) {
 	index := f.groups.folders[folder]
-	at := slices.Index(index.books, book)
-	last := len(index.books) - 1
-	index.books[at] = index.books[last]
-	index.books[last] = nil
-	if index.books = index.books[:last]; last == 0 {
+	if index.books = removeOne(index.books, book); len(index.books) == 0 {
 		delete(f.groups.folders, folder)
 	}
 	f.regroupLater(folder, now)

@@ -20,6 +20,7 @@ type Folders struct {
 	registry *fleet.Registry
 	devices  map[fleet.DeviceID]*folderBook
 	groups   comparison
+	sharers  sharerIndex
 	due      time.Time               // when a state changes by time alone; zero: never
 	changed  map[fleet.DeviceID]bool // the devices that count otherwise since the last call of Changed
 }
@@ -53,7 +54,7 @@ func NewFolders(windows Windows, off ...fleet.WaitCause) *Folders {
 	windows.Stalled = cmp.Or(windows.Stalled, DefaultWindows.Stalled)
 	windows.Disagree = cmp.Or(windows.Disagree, DefaultWindows.Disagree)
 	f := &Folders{windows: windows, off: map[fleet.WaitCause]bool{}, devices: map[fleet.DeviceID]*folderBook{},
-		groups: newComparison(), changed: map[fleet.DeviceID]bool{}}
+		groups: newComparison(), sharers: newSharerIndex(), changed: map[fleet.DeviceID]bool{}}
 	for _, cause := range off {
 		f.off[cause] = true
 	}
@@ -74,7 +75,9 @@ func (f *Folders) Take(seen map[fleet.DeviceID]*fleet.Snapshot, registry *fleet.
 		}
 		stale[id] = true
 	}
-	f.addThoseWhoShareWith(met, stale)
+	for id := range met {
+		f.sharers.addSharingWith(id, stale)
+	}
 	f.compare(now, stale)
 	if !f.due.IsZero() && !now.Before(f.due) {
 		for id, book := range f.devices {
@@ -144,26 +147,6 @@ func (f *Folders) setDue(now time.Time) {
 	}
 }
 
-// addThoseWhoShareWith adds the devices that share a folder with one of some devices, also where these do not share it.
-func (f *Folders) addThoseWhoShareWith(some, to map[fleet.DeviceID]bool) {
-	if len(some) == 0 {
-		return
-	}
-	for id, book := range f.devices {
-		shares := func(share fleet.SharedFolder) bool {
-			for peer := range share.With.All() {
-				if some[peer] {
-					return true
-				}
-			}
-			return false
-		}
-		if !to[id] && slices.ContainsFunc(book.seen.Shares, shares) {
-			to[id] = true
-		}
-	}
-}
-
 // look takes the newest snapshot of a device, and adds the devices whose folders depend on what changed of it. It tells
 // whether it is known only now what the device shares, or not known any more.
 func (f *Folders) look(id fleet.DeviceID, s *fleet.Snapshot, now time.Time, dependent map[fleet.DeviceID]bool,
@@ -172,6 +155,7 @@ func (f *Folders) look(id fleet.DeviceID, s *fleet.Snapshot, now time.Time, depe
 	if s == nil {
 		if book != nil {
 			f.leaveGroups(book, book.folders, now)
+			f.sharers.replace(book, book.seen.Shares, nil)
 		}
 		delete(f.devices, id)
 		return book != nil
@@ -182,6 +166,7 @@ func (f *Folders) look(id fleet.DeviceID, s *fleet.Snapshot, now time.Time, depe
 	}
 	before := book.seen
 	f.setRecords(book, s, now)
+	f.sharers.replace(book, before.Shares, s.Shares)
 	for i := range book.folders {
 		record := &book.folders[i]
 		record.move(s, now)

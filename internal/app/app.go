@@ -337,7 +337,7 @@ func (a *App) newView() *view.View {
 		Wire:           httpapi.Wire{},
 		Shares:         shares{a.store},
 		Files:          asked{a},
-		Look:           func(id fleet.DeviceID, folders ...string) { a.mirror.Look(id, folders...) },
+		Look:           func(id fleet.DeviceID, folders ...string) { a.mirror.View(id, folders...) },
 		Within:         a.memory.Do,
 	})
 }

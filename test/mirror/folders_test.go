@@ -71,8 +71,8 @@ func TestWhatRealDaemonsTellOfTheirFolders(t *testing.T) {
 	scan(b)
 	a.Post("/rest/system/resume?device="+string(b.ID), nil)
 	w.until(a.ID, "a conflict at either", func(s mirror.Snapshot) bool {
-		w.Look(a.ID, "photos")
-		w.Look(b.ID, "photos")
+		w.View(a.ID, "photos")
+		w.View(b.ID, "photos")
 		other := w.Snapshot(b.ID)
 		return len(s.Conflicts["photos"])+len(other.Conflicts["photos"]) > 0
 	})
@@ -80,7 +80,7 @@ func TestWhatRealDaemonsTellOfTheirFolders(t *testing.T) {
 	// While somebody looks, a poll that hangs is no reason to wait.
 	for range 3 {
 		last := w.Snapshot(a.ID).Summaries["photos"].UpdatedAt
-		w.Look(a.ID, "photos")
+		w.View(a.ID, "photos")
 		w.until(a.ID, "younger figures", func(s mirror.Snapshot) bool { return s.Summaries["photos"].UpdatedAt.After(last) })
 	}
 	if s := w.Snapshot(a.ID); s.Connection != fleet.Online {

@@ -23,7 +23,7 @@ func TestADaemonThatStandsStillIsNotOnline(t *testing.T) {
 	d.Freeze()
 	began := time.Now()
 	w.until(d.ID, "not online", func(s mirror.Snapshot) bool {
-		w.Look(d.ID, "photos")
+		w.View(d.ID, "photos")
 		return s.Connection != fleet.Online
 	})
 	if took := time.Since(began); took > frozenLimit {

@@ -7,7 +7,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// A device whose record another program wrote is neither looked for nor dialled, nor are its API keys tried.
+// A device whose record another program wrote is neither viewed for nor dialled, nor are its API keys tried.
 func TestAnAlteredDeviceIsNotContacted(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		asked := 0
@@ -26,7 +26,7 @@ func TestAnAlteredDeviceIsNotContacted(t *testing.T) {
 		}
 		err := w.m.TryAccess(t.Context(), &altered, altered.Access())
 		if len(w.dialled()) > 0 || asked > 0 || fleet.CodeOf(err) != fleet.CodeUnconfirmed {
-			t.Errorf("dialled %d times, looked for %d times; trying its access: %v", len(w.dialled()), asked, err)
+			t.Errorf("dialled %d times, viewed for %d times; trying its access: %v", len(w.dialled()), asked, err)
 		}
 		altered.Altered = false
 		w.m.Put(altered, false)

@@ -7,12 +7,13 @@ import (
 
 const (
 	firstPause = time.Second
-	lastPause  = 40 * time.Second // with jitter a minute
-	steadyFor  = time.Minute      // online for as long: the next loss starts with the first pause again
+	lastPause  = 40 * time.Second // jitter makes it a minute at most
+	// A device that was online for steadyFor begins with firstPause again when its connection is lost.
+	steadyFor = time.Minute
 )
 
-// backoff is the pause between attempts: from 1 s to 1 min, doubling, jittered so that a thousand daemons behind one
-// line do not come back in step.
+// backoff is the pause between two attempts to connect. It doubles from 1 s to 1 min. It is jittered, so that a
+// thousand daemons behind one line do not all connect at the same moment.
 type backoff struct{ base time.Duration }
 
 func (b *backoff) reset() { b.base = 0 }

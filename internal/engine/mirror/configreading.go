@@ -9,30 +9,31 @@ import (
 )
 
 const (
-	// maxFolderBytes: real folder IDs are short. A longer one comes from a daemon that lies, and is left out, as in the
-	// store.
+	// maxFolderBytes bounds a folder ID. Real ones are short: the mirror leaves out a folder with a longer ID, as the
+	// store does.
 	maxFolderBytes = 1 << 10
-	// smallDocument is how many bytes of a document take no part of the memory for large ones.
+	// smallDocument is the size in bytes up to which a Reading keeps the parsed document.
 	smallDocument = 64 << 10
-	// maxLabelBytes bounds a folder's label, of which the memory of every watched device holds one per folder.
+	// maxLabelBytes bounds a folder's label: memory holds one label for each folder of every watched device.
 	maxLabelBytes = 512
 )
 
-// Reading is what a watcher wants to know of a configuration.
+// Reading is what a watcher extracts from a configuration.
 type Reading struct {
 	Digest  string // SHA-256 of the normalised document, hex
 	Folders []fleet.FolderLabel
-	Paths   []string // of all folders
+	Paths   []string // the paths of all folders, in the order of the document
 	Shares  []fleet.SharedFolder
-	// PausedPeers are the devices that are paused.
+	// PausedPeers are the devices that the configuration pauses.
 	PausedPeers fleet.Peers
-	Access      fleet.Access // the API key, and the port of the API; zero where the daemon does not say
-	// Document is what was taken apart, for who reads a daemon to plan from it; absent where it is large.
+	Access      fleet.Access // the API key and the port of the API; a field is zero when the document lacks it
+	// Document is the parsed configuration, from which reconcile makes its plan. It is absent when the text is larger
+	// than smallDocument.
 	Document stconfig.Value
 }
 
-// ReadConfig takes a configuration apart. One that lacks what every daemon has, or that is no configuration of this
-// device, is not believed.
+// ReadConfig parses a configuration. It returns CodeUnbelievable for a document that is malformed, lacks what every
+// daemon has, or belongs to a different device.
 func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 	doc, err := stconfig.Parse(document)
 	if err == nil {
@@ -60,7 +61,7 @@ func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 		if seen[id] = true; len(id) > maxFolderBytes {
 			continue
 		}
-		id = strings.Clone(id) // a part of the document's text would keep all of it
+		id = strings.Clone(id) // without the copy, the ID would keep the whole document in memory
 		reading.Folders = append(reading.Folders, fleet.FolderLabel{Folder: id, Label: shownLabel(label)})
 		shares.add(id, path, folder)
 	}
@@ -70,11 +71,11 @@ func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 }
 
 const (
-	maxPathBytes  = 1 << 10 // of a folder's path in memory
-	maxShareBytes = 1 << 20 // of the paths and peers of one device's folders in memory
+	maxPathBytes  = 1 << 10 // the longest path of a folder that stays in memory
+	maxShareBytes = 1 << 20 // memory for the paths and peers of all folders of one device
 )
 
-// shareReader takes how folders are shared out of a configuration, until that is too much to be kept.
+// shareReader collects how folders are shared. It ignores further folders once the collection exceeds maxShareBytes.
 type shareReader struct {
 	all   []fleet.SharedFolder
 	known map[fleet.Peers]bool
@@ -101,7 +102,7 @@ func (r *shareReader) add(id, path string, folder stconfig.Value) {
 	}
 }
 
-// pausedPeers are the devices that a configuration pauses.
+// pausedPeers returns the devices that a configuration pauses.
 func pausedPeers(doc stconfig.Value) fleet.Peers {
 	var paused []fleet.DeviceID
 	for device := range doc.Get("devices").Values() {
@@ -112,14 +113,14 @@ func pausedPeers(doc stconfig.Value) fleet.Peers {
 	return fleet.PeersOf(paused)
 }
 
-// accessIn is what a configuration says of the daemon's API.
+// accessIn returns the API key and the port of the API that a configuration sets.
 func accessIn(doc stconfig.Value) fleet.Access {
 	gui := doc.Get("gui")
 	return fleet.Access{Key: fleet.NewSecret(strings.Clone(gui.Get("apiKey").Str())),
 		Port: plan.APIPort(gui.Get("address").Str())}
 }
 
-// shownLabel is a folder's label as it is listed: a long one is shortened.
+// shownLabel returns a folder's label for lists. It cuts a label that is longer than maxLabelBytes.
 func shownLabel(label string) string {
 	const more = "…"
 	if len(label) <= maxLabelBytes {

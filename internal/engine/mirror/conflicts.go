@@ -11,15 +11,17 @@ import (
 	"muster/internal/logkey"
 )
 
-// Conflicts are found by the changes of files that a daemon remembers. They are read with the next status after first
-// contact, and after a folder's sequence moved, at once where somebody looks: a daemon at rest is not asked. What a
-// daemon did before its start, or more than 1,000 changes ago, is not found.
+// A daemon remembers its last 1,000 changes of files since its start. The watcher finds conflict files among these
+// changes; it does not find older ones. It reads the changes together with the next status after first contact, and
+// after the sequence of a folder has changed. It reads them at once while somebody views the folder. It does not ask
+// an idle daemon.
 const (
-	maxConflicts     = 100      // of a folder
-	maxConflictBytes = 16 << 10 // of one device, in memory
+	maxConflicts     = 100      // conflict files that are listed for each folder
+	maxConflictBytes = 16 << 10 // memory for the conflict files of one device
 )
 
-// readConflicts reads which files of conflicts came and went. A daemon that fails to answer is followed all the same.
+// readConflicts reads which conflict files appeared and disappeared. The watcher goes on following a daemon that does
+// not answer this.
 func (w *watcher) readConflicts(ctx context.Context, d Daemon) error {
 	changes, last, err := d.Conflicts(ctx, w.conflictsSince)
 	if ctx.Err() != nil {
@@ -48,8 +50,8 @@ func (w *watcher) readConflicts(ctx context.Context, d Daemon) error {
 	return nil
 }
 
-// readConflictCounts reads how many conflicts the daemon counted since its start. It goes with a status, so once a
-// minute at most. Daemons before 2.0, and those behind agents that do not pass this on, count nothing.
+// readConflictCounts reads how many conflicts the daemon counted since its start. It is called together with a reading
+// of the status, so once a minute at most. Daemons before 2.0 have no such count, and older agents do not pass it on.
 func (w *watcher) readConflictCounts(ctx context.Context, d Daemon) error {
 	s := w.snapshot.Load()
 	if s.Version == nil || !countsConflicts(s.Version.Version) {
@@ -77,17 +79,17 @@ func (w *watcher) readConflictCounts(ctx context.Context, d Daemon) error {
 	return nil
 }
 
-// countsConflicts tells whether a daemon of a version counts conflicts: from 2.0 on.
+// countsConflicts reports whether a daemon of this version counts conflicts. Syncthing does since 2.0.
 func countsConflicts(version string) bool {
 	major, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	number, err := strconv.Atoi(major)
 	return err == nil && number >= 2
 }
 
-// afterChanges are the conflicts of each folder, the newest first, after files of conflicts came and went.
-// leftOut is about how many a folder has beyond those. Changes that are read from the start have those that were left
-// out among them. again tells that all changes are to be read from the start: a folder has only conflicts left out, and
-// there may be room for their names now.
+// afterChanges applies changes of conflict files to the known conflicts of each folder and returns them, the newest
+// first. leftOut is roughly how many more conflicts a folder has than are listed. fromStart says that changes are all
+// that the daemon remembers, so that they include conflicts that were left out before. again asks the caller to read
+// all changes from the start: all listed conflicts of a folder are gone, so there may be room for others.
 func afterChanges(known map[string][]fleet.Conflict, knownLeftOut map[string]int, changes []fleet.ConflictChange,
 	fromStart bool) (all map[string][]fleet.Conflict, leftOut map[string]int, again bool) {
 	all, leftOut = cloned(known), cloned(knownLeftOut)
@@ -133,8 +135,8 @@ func afterChanges(known map[string][]fleet.Conflict, knownLeftOut map[string]int
 	return all, leftOut, again
 }
 
-// bound keeps as much as there is room for: the newest of each folder, and then the others. A folder of which there is
-// no room for the newest has all its conflicts left out.
+// bound removes conflicts until they fit into maxConflictBytes. It first reserves room for the newest conflict of each
+// folder, then fills the rest. A folder whose newest conflict does not fit is left out entirely.
 func bound(all map[string][]fleet.Conflict, leftOut map[string]int) {
 	room, folders := maxConflictBytes, slices.Sorted(maps.Keys(all))
 	for _, folder := range folders {
@@ -158,7 +160,7 @@ func bound(all map[string][]fleet.Conflict, leftOut map[string]int) {
 	}
 }
 
-// noteSequence notes that files of a folder changed, by its sequence before and after.
+// noteSequence schedules a reading of the conflicts when the sequence of a folder shows that its files changed.
 func (w *watcher) noteSequence(before, after fleet.FolderSummary) {
 	if before.Sequence != after.Sequence {
 		w.conflictsDue, w.countsDue = true, true

@@ -8,11 +8,12 @@ import (
 	"muster/internal/logkey"
 )
 
-// To whom a daemon is connected is read at first contact, and followed by its events from then on. It is read again
-// with the next status where events are missing, and after a disconnection: a daemon may have several connections to
-// another one (since 2.0), of which the event does not say whether it was the last.
+// The watcher reads the peers to which a daemon is connected at first contact, and follows them by events from then
+// on. It reads them again together with the next status when events are missing, and after each disconnection: since
+// Syncthing 2.0, two daemons may have several connections, and the event does not say whether the last one ended.
 
-// readConnected reads to whom the daemon is connected. A daemon that fails to answer is followed all the same.
+// readConnected reads the peers to which the daemon is connected. The watcher goes on following a daemon that does not
+// answer this.
 func (w *watcher) readConnected(ctx context.Context, d Daemon) error {
 	connected, err := d.ConnectedPeers(ctx)
 	if ctx.Err() != nil {
@@ -29,7 +30,7 @@ func (w *watcher) readConnected(ctx context.Context, d Daemon) error {
 	return nil
 }
 
-// applyPeerEvents applies the events about connections of the daemon.
+// applyPeerEvents applies the events about connections between the daemon and its peers.
 func (w *watcher) applyPeerEvents(events []fleet.DaemonEvent, gap bool) {
 	w.connectedDue = w.connectedDue || gap
 	before := w.snapshot.Load()

@@ -14,71 +14,80 @@ type Daemon interface {
 	Knowledge
 }
 
-// Reader is what a watcher reads of a daemon.
+// Reader has the requests by which a watcher learns the state of a daemon.
 type Reader interface {
 	ConfigReader
-	// Status is that of the right device, or an error.
+	// Status returns an error when a different device answers.
 	Status(ctx context.Context) (fleet.Status, error)
 	Version(ctx context.Context) (fleet.Version, error)
-	// Directories are those of the daemon's own files. They are empty where the daemon does not name them.
+	// Directories returns the directories of the daemon's own files, empty when the daemon does not name them.
 	Directories(ctx context.Context) ([]string, error)
-	// Home is the one directory of an older daemon's files; "" when it is too late to ask.
+	// Home returns the one directory in which a daemon before 2.0 has its own files. It returns "" when the daemon has
+	// been running for too long to tell.
 	Home(ctx context.Context) (string, error)
-	Summary(ctx context.Context, folder string) (fleet.FolderSummary, error) // not_found: no such folder
-	Pending(ctx context.Context) ([]fleet.Pending, error)                    // without Device
-	ConnectedPeers(ctx context.Context) (fleet.Peers, error)                 // to whom the daemon is connected
+	// Summary returns not_found when the daemon has no such folder.
+	Summary(ctx context.Context, folder string) (fleet.FolderSummary, error)
+	// Pending leaves the field Device of its entries empty.
+	Pending(ctx context.Context) ([]fleet.Pending, error)
+	// ConnectedPeers returns the peers to which the daemon is connected.
+	ConnectedPeers(ctx context.Context) (fleet.Peers, error)
 }
 
-// Connection is how a daemon is followed.
+// Connection is the transport over which a watcher follows a daemon.
 type Connection interface {
-	// Events asks with a mask that is always the same, for the limit newest events after since. The error is
-	// fleet.ErrReconnected where Status is to be asked first, which says whether since is of the daemon as it runs now.
+	// Events returns at most limit events after since, the newest ones when there are more. Every call has the same
+	// event mask. The error fleet.ErrReconnected asks the caller to read Status first: the connection is new, and the
+	// status tells whether the daemon restarted, which makes since invalid.
 	Events(ctx context.Context, since int64, limit int, wait time.Duration) ([]fleet.DaemonEvent, error)
-	// Shown is the certificate that the last connection showed; proven tells that the device answered behind it.
+	// Shown returns the certificate of the last connection. proven reports whether the device itself answered behind it.
 	Shown() (shown fleet.Certificate, proven bool)
 
-	// Keep has the connection kept from call to call, until CloseIdle. It is false where there are too many of them: then
-	// Visit waits until one may be kept for a moment.
+	// Keep reserves the connection from call to call, until CloseIdle. It returns false when too many connections are
+	// reserved. Visit then waits until the connection may be reserved for a short time.
 	Keep() bool
 	Visit(ctx context.Context) error
 	CloseIdle() // ends Keep and Visit
 	Close()     // ends the connection for good
-	// Open opens a second connection, with its first call. Only one is in use at a time: Open waits for that.
+	// Open makes a second connection, which is established by its first call. Only one second connection may be in use:
+	// Open waits until the one before is closed.
 	Open(ctx context.Context) (Channel, error)
 }
 
-// Knowledge is what other rooms ask a daemon. The answers about other devices are raw.
+// Knowledge has the requests that other rooms make to a daemon. Discovery and Connections return its JSON unchanged.
 type Knowledge interface {
 	Ignores(ctx context.Context, folder string) ([]string, error)
 	Discovery(ctx context.Context) ([]byte, error)
 	Connections(ctx context.Context) ([]byte, error)
 
-	// File is what the daemon knows of an item of a folder; not_found: nothing.
+	// File returns what the daemon knows of a file or directory of a folder, not_found when it knows nothing.
 	File(ctx context.Context, folder, path string) (fleet.File, error)
-	// Conflicts are the files of conflicts that came and went after a change of a file, and the number of the last one.
+	// Conflicts returns the conflict files that appeared or disappeared after the change numbered since. last is the
+	// number of the newest change that the daemon remembers.
 	Conflicts(ctx context.Context, since int64) (changes []fleet.ConflictChange, last int64, err error)
-	// ConflictCounts is how many conflicts the daemon resolved in each folder since its start.
+	// ConflictCounts returns how many conflicts the daemon resolved since its start, by folder ID.
 	ConflictCounts(ctx context.Context) (map[string]int64, error)
 
-	// FailedItems is a page of the items that a folder could not sync. The first page is 1.
+	// FailedItems returns one page of the items that a folder could not sync. The first page is 1.
 	FailedItems(ctx context.Context, folder string, page, size int) (items []fleet.FailedItem, more bool, err error)
-	// Log is the newest lines of the daemon's own log, the oldest first.
+	// Log returns the newest lines of the daemon's own log, the oldest first.
 	Log(ctx context.Context, since time.Time) ([]fleet.LogLine, error)
 }
 
 // ConfigReader reads the configuration of a daemon.
 type ConfigReader interface {
-	Config(ctx context.Context) ([]byte, error)       // unsupported: too old
-	SystemConfig(ctx context.Context) ([]byte, error) // what those that are too old have instead
+	// Config returns CodeUnsupported when the daemon is too old for /rest/config. SystemConfig reads the same document
+	// from the path that older daemons have.
+	Config(ctx context.Context) ([]byte, error)
+	SystemConfig(ctx context.Context) ([]byte, error)
 }
 
-// Target is a daemon to talk to; see fleet.
+// Target is the daemon that a client is made for.
 type Target = fleet.Target
 
-// Found is where a device is; see fleet.
+// Found is the address at which a device may be reached.
 type Found = fleet.Candidate
 
-// Sink keeps what was observed. It ignores devices that are no longer registered.
+// Sink stores observations. It ignores devices that are no longer registered.
 type Sink interface {
 	SaveObservations(ctx context.Context, observations []fleet.Observation) error
 }

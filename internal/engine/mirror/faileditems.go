@@ -11,33 +11,34 @@ import (
 )
 
 const (
-	maxItemBytes = 64 << 10 // of the failed items of one device, in memory
-	itemsAtOnce  = 100      // failed items of a folder that are read
-	itemsEvery   = time.Minute
-	itemsLooked  = 10 * time.Second // as itemsEvery, while somebody looks at the folder
-	maxItemReads = 10               // folders that are asked for in a row
+	maxItemBytes = 64 << 10         // memory for the failed items of one device
+	itemsAtOnce  = 100              // failed items that one request reads
+	itemsEvery   = time.Minute      // the interval between two readings of a folder's failed items
+	itemsViewed  = 10 * time.Second // the same interval while somebody views the folder
+	maxItemReads = 10               // folders whose failed items are read between two polls
 )
 
-// readFailedItems asks for the items that could not be synced, where there are any and they are not known, or somebody
-// looks at the folder: the event that names them may have come before the daemon was followed.
+// readFailedItems reads the items that could not be synced, for folders that have failed items. It reads those that
+// are not known yet, because the event that names them may have happened before the watcher connected. It reads those
+// of viewed folders again and again.
 func (w *watcher) readFailedItems(ctx context.Context, d Daemon) error {
 	s, now, reads := w.snapshot.Load(), time.Now(), 0
 	if len(w.itemsAsked) > len(s.Summaries) {
-		clear(w.itemsAsked) // of folders that are gone
+		clear(w.itemsAsked) // some entries belong to folders that no longer exist
 	}
-	var looked []string
+	var viewed []string
 	for folder, summary := range s.Summaries {
 		if summary.Failed == 0 || summary.State == "" {
 			delete(w.itemsAsked, folder)
 			continue
 		}
-		if looked == nil {
-			looked = w.lookedAt()
+		if viewed == nil {
+			viewed = w.viewedFolders()
 		}
 		every := itemsEvery
-		switch looks := slices.Contains(looked, folder); {
-		case looks:
-			every = itemsLooked
+		switch isViewed := slices.Contains(viewed, folder); {
+		case isViewed:
+			every = itemsViewed
 		case len(s.FailedItems[folder]) > 0:
 			continue
 		}
@@ -53,7 +54,7 @@ func (w *watcher) readFailedItems(ctx context.Context, d Daemon) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil { // the next request shows whether the daemon can be followed
+		if err != nil { // If the daemon cannot be followed any more, the next request shows it.
 			w.log.Debug("failed items not read", slog.String(logkey.Folder, folder), logkey.Err(err))
 			continue
 		}
@@ -68,7 +69,7 @@ func (w *watcher) readFailedItems(ctx context.Context, d Daemon) error {
 	return nil
 }
 
-// setFailedItems notes the items of a folder that could not be synced, as far as there is room.
+// setFailedItems replaces the failed items of a folder. It cuts the list at maxItemBytes for the whole device.
 func setFailedItems(s *Snapshot, folder string, items []fleet.FailedItem) {
 	if len(items) == 0 && len(s.FailedItems[folder]) == 0 {
 		return

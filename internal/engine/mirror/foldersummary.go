@@ -10,8 +10,9 @@ import (
 	"muster/internal/logkey"
 )
 
-// readSummaries asks for folders one by one. One that the daemon cannot tell is left as it was; two in a row are
-// trouble with the daemon. One that cannot be true is not known any more.
+// readSummaries reads the summaries of folders one by one. When the daemon fails to answer for one folder, its last
+// summary stays; when it fails for two in a row, readSummaries returns the error. A summary that cannot be true makes
+// the folder unknown.
 func (w *watcher) readSummaries(ctx context.Context, d Daemon, folders []string) error {
 	defer w.forgetFolders()
 	var read []fleet.FolderSummary
@@ -27,7 +28,7 @@ func (w *watcher) readSummaries(ctx context.Context, d Daemon, folders []string)
 			delete(w.disbelieved, folder)
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case code == fleet.CodeNotFound: // removed in between: ConfigSaved is on its way
+		case code == fleet.CodeNotFound: // The folder was removed just now: the event ConfigSaved will follow.
 		case code == fleet.CodeUnbelievable:
 			w.disbelieve(folder, fleet.Reason(err))
 			w.update(func(s *Snapshot) Aspect { return dropSummary(s, folder) })
@@ -42,7 +43,7 @@ func (w *watcher) readSummaries(ctx context.Context, d Daemon, folders []string)
 	return nil
 }
 
-// keepSummaries brings summaries that were read into the snapshot, and to the store.
+// keepSummaries puts summaries into the snapshot and into the outbox to the store.
 func (w *watcher) keepSummaries(read []fleet.FolderSummary) {
 	if len(read) == 0 {
 		return
@@ -67,7 +68,7 @@ func (w *watcher) keepSummaries(read []fleet.FolderSummary) {
 	w.observe(fleet.Observation{Summaries: read, LastSeen: now}, false)
 }
 
-// applyFolderEvents brings the folders of the snapshot up to date, in the order of the events.
+// applyFolderEvents updates the folders of the snapshot by events, in their order.
 func (w *watcher) applyFolderEvents(events []fleet.DaemonEvent) {
 	now := time.Now()
 	var changedSummaries []fleet.FolderSummary
@@ -76,7 +77,7 @@ func (w *watcher) applyFolderEvents(events []fleet.DaemonEvent) {
 		for _, e := range events {
 			known, there := s.Summaries[e.Folder]
 			if e.Folder == "" || !there {
-				continue // a new folder: its summary is read with the configuration
+				continue // A new folder gets its summary when the configuration is read.
 			}
 			w.noteScan(e)
 			if e.Type == "FolderSummary" && e.Summary == nil {
@@ -114,7 +115,7 @@ func (w *watcher) applyFolderEvents(events []fleet.DaemonEvent) {
 	}
 }
 
-// afterEvent is a summary after an event of its folder; is tells whether the event says anything of it.
+// afterEvent returns the summary of a folder after an event. is reports whether the event changes summaries.
 func afterEvent(known fleet.FolderSummary, e fleet.DaemonEvent) (next fleet.FolderSummary, is bool) {
 	next = known
 	switch e.Type {
@@ -131,7 +132,7 @@ func afterEvent(known fleet.FolderSummary, e fleet.DaemonEvent) (next fleet.Fold
 	return next, true
 }
 
-// disbelieve notes that a summary cannot be true. That is logged when it begins.
+// disbelieve records that the summary of a folder cannot be true. It logs only the first of consecutive ones.
 func (w *watcher) disbelieve(folder, reason string) {
 	if !w.disbelieved[folder] {
 		w.log.Warn("folder summary not believed", slog.String(logkey.Folder, folder), slog.String(logkey.Reason, reason))
@@ -139,7 +140,7 @@ func (w *watcher) disbelieve(folder, reason string) {
 	w.disbelieved[folder] = true
 }
 
-// dropSummary makes a folder unknown.
+// dropSummary removes the summary of a folder, which makes the folder's state unknown.
 func dropSummary(s *Snapshot, folder string) Aspect {
 	if _, known := s.Summaries[folder]; !known {
 		return 0
@@ -157,7 +158,7 @@ func cloned[T any](m map[string]T) map[string]T {
 	return maps.Clone(m)
 }
 
-// forgetFolders drops what is remembered of folders that are gone.
+// forgetFolders removes the watcher's notes about folders that the configuration no longer has.
 func (w *watcher) forgetFolders() {
 	folders := w.folders()
 	if len(w.disbelieved) > len(folders) {
@@ -175,7 +176,7 @@ func (w *watcher) forgetFolders() {
 	}
 }
 
-// folders are those of the current configuration.
+// folders returns the folder IDs of the current configuration.
 func (w *watcher) folders() []string {
 	var ids []string
 	for _, f := range w.snapshot.Load().Folders {
@@ -184,8 +185,8 @@ func (w *watcher) folders() []string {
 	return ids
 }
 
-// unreadFolders are those without figures of the present connection: the daemon did not answer, or was not believed.
-// Events say nothing of them.
+// unreadFolders returns the folders without a summary from the present connection: the daemon did not answer, or its
+// answer could not be true. Events never fill such a gap, so these folders have to be read again.
 func (w *watcher) unreadFolders() (ids []string) {
 	s := w.snapshot.Load()
 	for _, f := range s.Folders {
@@ -196,7 +197,8 @@ func (w *watcher) unreadFolders() (ids []string) {
 	return ids
 }
 
-// changedFolders are those that have no summary yet or were paused or resumed since: a paused folder makes no events.
+// changedFolders returns the folders that have no summary yet, or were paused or resumed since it was read. A paused
+// folder makes no events.
 func (w *watcher) changedFolders() []string {
 	s := w.snapshot.Load()
 	var ids []string

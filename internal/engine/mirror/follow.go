@@ -10,16 +10,19 @@ import (
 )
 
 const (
-	eventLimit  = 250                    // of one poll: with more than that waiting, reading the state again is cheaper
-	gatherTime  = 500 * time.Millisecond // from an answer to the next poll: a change makes a handful of events
-	summaryTime = 5 * time.Second        // from a scan's end to the event with the summary; about 2 s at an idle daemon
-	gapCost     = 5                      // cost of reading everything again, counted in readings of a configuration
-	bigDocument = 256 << 10              // bytes; larger configurations are parsed one at a time
-	maxUnread   = 8 << 20                // bytes of large configurations that wait to be parsed
+	// eventLimit is how many events one poll returns. When more have happened, reading the state again is cheaper.
+	eventLimit = 250
+	// gatherTime is the pause between an answer with events and the next poll: one change makes several events.
+	gatherTime = 500 * time.Millisecond
+	// summaryTime is how long after the end of a scan the event FolderSummary may come. An idle daemon takes about 2 s.
+	summaryTime = 5 * time.Second
+	gapCost     = 5         // cost of reading everything again, counted in readings of a configuration
+	bigDocument = 256 << 10 // bytes; larger configurations are parsed one at a time
+	maxUnread   = 8 << 20   // bytes of large configurations that wait to be parsed
 )
 
-// follow makes first contact and lives on the event stream until something breaks. A daemon that turns out to have
-// restarted is contacted anew at once.
+// follow makes first contact and then follows the events until an error ends it. When the daemon has restarted, follow
+// makes first contact again at once.
 func (w *watcher) follow(ctx context.Context, d Daemon) error {
 	for {
 		err := w.attend(ctx, d)
@@ -47,9 +50,9 @@ func (w *watcher) attend(ctx context.Context, d Daemon) error {
 
 var errRestarted = errors.New("the daemon has restarted")
 
-// firstContact reads everything once and gives the number of the last event before that. The status comes first
-// because it proves who answers; nothing in it is told by events. The events are asked for before the rest is read:
-// a daemon buffers them from the first request with the mask on, so that nothing falls in between.
+// firstContact reads everything once and returns the number of the last event before that. It reads the status first,
+// which proves who answers; no event reports anything that is in the status. It asks for events before it reads the
+// rest: a daemon buffers events from the first request with a mask on, so that no change is missed in between.
 func (w *watcher) firstContact(ctx context.Context, d Daemon) (int64, error) {
 	if _, err := w.readStatus(ctx, d, nil); err != nil {
 		return 0, err
@@ -78,7 +81,7 @@ func (w *watcher) firstContact(ctx context.Context, d Daemon) (int64, error) {
 	return since, w.readPending(ctx, d)
 }
 
-// prime starts the daemon's buffer for our mask and gives the number of the newest event in it.
+// prime makes the daemon buffer the events of our mask and returns the number of the newest one, 0 when it has none.
 func (w *watcher) prime(ctx context.Context, d Daemon) (int64, error) {
 	events, err := w.events(ctx, d, 0, 1, 0)
 	if err != nil || len(events) == 0 {
@@ -87,7 +90,8 @@ func (w *watcher) prime(ctx context.Context, d Daemon) (int64, error) {
 	return events[len(events)-1].ID, nil
 }
 
-// stream polls, and reads the status once a minute, in turn on the one connection.
+// stream polls for events and reads the status once a minute. It makes all requests one after the other over one
+// connection.
 func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
 	statusAt := time.Now()
 	for {
@@ -102,7 +106,7 @@ func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
 		if err := w.readSummaries(ctx, d, scanned); err != nil {
 			return err
 		}
-		looked, err := w.readLookedAt(ctx, d)
+		viewed, err := w.readViewedFolders(ctx, d)
 		if err == nil {
 			err = w.readFailedItems(ctx, d)
 		}
@@ -113,7 +117,7 @@ func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
 			return err
 		}
 		before := since
-		if since, err = w.poll(ctx, d, since, min(pollWait, wholeSeconds(min(left, next, looked)))); err != nil {
+		if since, err = w.poll(ctx, d, since, min(pollWait, wholeSeconds(min(left, next, viewed)))); err != nil {
 			return err
 		}
 		if since != before {
@@ -122,8 +126,8 @@ func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
 	}
 }
 
-// poll asks for the events after since, works them off, and gives the number of the last one. Where somebody begins to
-// look at a folder meanwhile, it ends without events.
+// poll asks for the events after since, handles them, and returns the number of the last one. It ends without events
+// when somebody begins to view a folder of the device.
 func (w *watcher) poll(ctx context.Context, d Daemon, since int64, wait time.Duration) (int64, error) {
 	polling, done := w.pollable(ctx, wait)
 	events, err := w.events(polling, d, since, eventLimit, wait)
@@ -139,7 +143,8 @@ func (w *watcher) poll(ctx context.Context, d Daemon, since int64, wait time.Dur
 	return w.handleEvents(ctx, d, since, events)
 }
 
-// events polls. Over another connection than before, the daemon tells first whether it was started again.
+// events asks for events. When the connection is a new one, it first reads the status, which tells whether the daemon
+// has restarted.
 func (w *watcher) events(ctx context.Context, d Daemon, since int64, limit int, wait time.Duration,
 ) ([]fleet.DaemonEvent, error) {
 	events, err := d.Events(ctx, since, limit, wait)
@@ -155,12 +160,12 @@ func (w *watcher) events(ctx context.Context, d Daemon, since int64, limit int, 
 	return events, err
 }
 
-// statusTries is how often the status is read for one poll. What is read after a status may cost the connection too:
-// an answer that is too large ends it. No reading is tried twice in a row, so a few are enough.
+// statusTries is how often one poll reads the status. The readings that follow a status may lose the connection again,
+// because an answer that is too large ends it. None of them is repeated within a poll, so a few tries are enough.
 const statusTries = 3
 
-// awaitMoreEvents waits a moment after an event for the others of the same change. An answer with one event costs both
-// sides as much as an answer with all of them.
+// awaitMoreEvents waits for gatherTime after an event, so that the next poll returns the other events of the same
+// change together. An answer with one event costs both sides as much as an answer with all of them.
 func awaitMoreEvents(ctx context.Context) {
 	timer := time.NewTimer(gatherTime)
 	defer timer.Stop()
@@ -170,12 +175,12 @@ func awaitMoreEvents(ctx context.Context) {
 	}
 }
 
-// wholeSeconds rounds up: daemons count in seconds.
+// wholeSeconds rounds up to seconds, the unit in which daemons take the time to wait.
 func wholeSeconds(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)
 }
 
-// handleEvents works off one answer of the event stream and gives the number of its last event.
+// handleEvents applies one answer of the event stream and returns the number of its last event.
 func (w *watcher) handleEvents(ctx context.Context, d Daemon, since int64, events []fleet.DaemonEvent) (int64, error) {
 	gap, saved, newest, arrived := false, false, stconfig.TextSum{}, time.Now()
 	for _, e := range events {
@@ -216,8 +221,9 @@ func (w *watcher) handleEvents(ctx context.Context, d Daemon, since int64, event
 	return since, w.readSummaries(ctx, d, reread)
 }
 
-// untilReread waits until what the daemon announced may be read. It bounds the cost of a daemon that announces without
-// end, and waits until what was read before is kept. Meanwhile the known configuration is marked as outdated.
+// untilReread waits until the configuration that the daemon announced may be read. It limits the rate, because a
+// daemon may announce changes without end, and waits while the outbox is full. If it has to wait, it marks the known
+// configuration as outdated.
 func (w *watcher) untilReread(ctx context.Context, cost int) error {
 	if w.reread.Tokens() < float64(cost) || w.m.outbox.full() {
 		w.update(func(s *Snapshot) Aspect {

@@ -6,10 +6,10 @@ import (
 	"muster/internal/fleet"
 )
 
-const maxHandedBytes = 4 << 20 // of configurations that wait to be taken
+const maxHandedBytes = 4 << 20 // memory for the configurations in the handover
 
-// handover holds configurations that the sink was given a moment ago, until they are taken: to read one from the store
-// would cost as much as keeping it did. Where too much waits already, it is read from there.
+// handover holds configurations that the sink has just stored, until reconcile takes them: reading one back from the
+// store would cost as much as storing it did. When a configuration does not fit, reconcile reads it from the store.
 type handover struct {
 	mu      sync.Mutex // guards the rest
 	configs map[fleet.DeviceID]*fleet.ObservedConfig
@@ -37,10 +37,11 @@ func (h *handover) take(id fleet.DeviceID) *fleet.ObservedConfig {
 	return config
 }
 
-// TakeKept gives the configuration that ConfigSeen announced last, once; nil when it is to be read from the store.
+// TakeKept returns the configuration that ConfigSeen announced last and forgets it. It returns nil when the caller has
+// to read the configuration from the store.
 func (m *Mirror) TakeKept(id fleet.DeviceID) *fleet.ObservedConfig { return m.handover.take(id) }
 
-// seen hands over a configuration that the sink keeps now, and announces it.
+// seen puts a configuration that the sink has stored into the handover, and announces it.
 func (m *Mirror) seen(id fleet.DeviceID, config fleet.ObservedConfig) {
 	m.handover.put(id, config)
 	if m.o.ConfigSeen != nil {

@@ -1,9 +1,10 @@
-// Package mirror follows every registered daemon: one watcher per device, which contacts the daemon, reads its state
-// once and then lives on its event stream. What it learns is an immutable snapshot for readers and a stream of
-// observations for the store, written behind. It writes nothing of its own to a daemon: a Session passes on what
-// reconcile writes. It keeps no configuration in memory, but for those that wait to be kept or to be planned from.
+// Package mirror follows every registered daemon. Each device has one watcher, a goroutine that contacts the daemon,
+// reads its state once and then follows its events. The watcher publishes an immutable snapshot for readers, and
+// queues observations for the store, which are written in the background. The mirror never writes to a daemon by
+// itself: a Session forwards the writes of reconcile. Memory holds only the configurations that wait to be stored or
+// planned.
 //
-// A watcher is one goroutine. Devices come and go by Put and Remove, at once.
+// Put and Remove add and remove a device at once.
 package mirror
 
 import (
@@ -25,7 +26,7 @@ import (
 	"muster/internal/logkey"
 )
 
-// Options say what a Mirror is connected to. Callbacks come from the watchers' goroutines: they must be quick.
+// Options are the dependencies of a Mirror. Watchers call the callbacks from their goroutines, so these must be quick.
 type Options struct {
 	Dial     func(Target) Daemon
 	Resolver Resolver
@@ -34,17 +35,18 @@ type Options struct {
 
 	// Changed is called after the snapshot of a device changed.
 	Changed func(fleet.DeviceID, Aspect)
-	// ConfigKept is called when the sink has kept a configuration other than the last one, read by a watcher or not.
+	// ConfigKept is called after the sink has stored a configuration that differs from the device's last one.
 	ConfigKept func(fleet.DeviceID, fleet.ObservedConfig)
-	// ConfigSeen is called after ConfigKept where a watcher read it, not the caller of ReadNow or a Session: TakeKept
-	// gives it.
+	// ConfigSeen is called after ConfigKept when a watcher read the configuration, which TakeKept then returns. It is not
+	// called for ReadNow and a Session, whose callers have the configuration.
 	ConfigSeen func(fleet.DeviceID)
-	// MayWrite is asked before every write of a Session, as another server may write to the same daemons. Nil: yes.
+	// MayWrite is called before every write of a Session. An error forbids the write: another server may write to the
+	// same daemons. Nil permits every write.
 	MayWrite func(context.Context) error
-	// Read makes sense of a configuration. Nil: ReadConfig.
+	// Read parses a configuration. Nil means ReadConfig.
 	Read func(own fleet.DeviceID, document []byte) (Reading, error)
 
-	// Seed holds the last known snapshots, as far as they are known, from before the start.
+	// Seed holds the last known snapshots from before the start. A device may be missing.
 	Seed map[fleet.DeviceID]Snapshot
 }
 
@@ -56,23 +58,25 @@ const (
 
 // Mirror is the set of all watchers.
 type Mirror struct {
-	o        Options
-	log      *slog.Logger
-	connects *rate.Limiter
-	looking  *rate.Limiter       // of readings because somebody looks
-	parsing  chan struct{}       // holds a token while a big configuration is taken apart
-	unread   *semaphore.Weighted // bytes of big configurations that wait for that
-	outbox   *outbox
-	handover handover
-	watchers sync.WaitGroup
-	visited  atomic.Int64 // watchers that visit their daemon instead of following it
+	o           Options
+	log         *slog.Logger
+	connects    *rate.Limiter
+	viewedReads *rate.Limiter       // limits the additional readings of viewed folders
+	parsing     chan struct{}       // holds a token while a big configuration is parsed
+	unread      *semaphore.Weighted // bytes of big configurations that wait to be parsed
+	outbox      *outbox
+	handover    handover
+	watchers    sync.WaitGroup
+	visited     atomic.Int64 // watchers that visit their daemon instead of following it
 
-	someArePaused atomic.Bool // by the mode of the fleet or of a tag, by the last ModesChanged; true before the first
+	// someArePaused is what the last ModesChanged found: the mode of the fleet or of a tag pauses devices. It is true
+	// before the first call.
+	someArePaused atomic.Bool
 
 	mu      sync.RWMutex             // guards what follows
 	launch  func(w, before *watcher) // set while Run runs: starts a watcher after its predecessor has ended
 	devices map[fleet.DeviceID]*watcher
-	seed    map[fleet.DeviceID]Snapshot // of devices without a watcher; nil when there is none left
+	seed    map[fleet.DeviceID]Snapshot // snapshots of devices that have no watcher yet; nil when it is used up
 }
 
 // New makes a Mirror that watches nothing yet.
@@ -88,8 +92,8 @@ func New(o Options) *Mirror {
 	}
 	m := &Mirror{
 		o: o, log: o.Log.With(logkey.Component, "mirror"), connects: rate.NewLimiter(connectsASecond, connectsASecond/10),
-		looking: rate.NewLimiter(lookedASecond, lookedASecond),
-		parsing: make(chan struct{}, 1), unread: semaphore.NewWeighted(maxUnread),
+		viewedReads: rate.NewLimiter(viewedPerSecond, viewedPerSecond),
+		parsing:     make(chan struct{}, 1), unread: semaphore.NewWeighted(maxUnread),
 		devices: map[fleet.DeviceID]*watcher{}, seed: maps.Clone(o.Seed),
 		handover: handover{configs: map[fleet.DeviceID]*fleet.ObservedConfig{}},
 	}
@@ -100,7 +104,7 @@ func New(o Options) *Mirror {
 	return m
 }
 
-// observationKept notes that the sink has kept a pin or a configuration.
+// observationKept tells the device's watcher that the sink has stored its pin or configuration.
 func (m *Mirror) observationKept(o fleet.Observation) {
 	w := m.watcher(o.Device)
 	if w == nil {
@@ -121,7 +125,7 @@ func (m *Mirror) observationKept(o fleet.Observation) {
 	}
 }
 
-// Run watches until ctx ends, then waits for every watcher and for what is still to be written.
+// Run watches until ctx ends. Then it waits until every watcher has ended and the outbox has written what it holds.
 func (m *Mirror) Run(ctx context.Context) error {
 	m.mu.Lock()
 	m.launch = m.launcher(ctx)
@@ -145,8 +149,8 @@ func (m *Mirror) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Put begins to watch a device, or to watch it as it is now. It takes effect at once: where anything that matters for
-// the connection changed, the running watcher ends and the new one starts without waiting.
+// Put begins to watch a device, or replaces its watcher when anything that matters for the connection has changed. It
+// takes effect at once: the running watcher ends, and the new one starts without a pause.
 func (m *Mirror) Put(d fleet.Registered, paused bool) {
 	if m.put(d, paused) && m.o.Changed != nil {
 		m.o.Changed(d.ID, ConnectionChanged)
@@ -171,8 +175,8 @@ func (m *Mirror) put(d fleet.Registered, paused bool) bool {
 	return true
 }
 
-// ModesChanged puts the devices anew that the mode of the fleet or of a tag pauses, or pauses no longer. A device's own
-// mode comes with Put.
+// ModesChanged pauses or resumes watching where the mode of the fleet or of a tag has changed. When a device's own
+// mode changes, the caller calls Put.
 func (m *Mirror) ModesChanged(r *fleet.Registry) {
 	pausing := r.Mode == fleet.ModePaused || slices.Contains(slices.Collect(maps.Values(r.TagModes)), fleet.ModePaused)
 	if was := m.someArePaused.Swap(pausing); !was && !pausing {
@@ -185,13 +189,14 @@ func (m *Mirror) ModesChanged(r *fleet.Registry) {
 	}
 }
 
-// Paused tells whether a device was put last so that it is not watched.
+// Paused reports whether the last Put of a device paused watching it.
 func (m *Mirror) Paused(id fleet.DeviceID) bool {
 	w := m.watcher(id)
 	return w != nil && w.paused
 }
 
-// Certificates are the one behind which a device answered last, and the one that was shown last.
+// Certificates returns the certificate behind which the device itself answered last, and the one that was shown last,
+// which may belong to a different daemon.
 func (m *Mirror) Certificates(id fleet.DeviceID) (proven fleet.Certificate, shown fleet.Shown) {
 	if s := m.Snapshot(id); s != nil {
 		return s.Proven, s.Shown
@@ -199,7 +204,7 @@ func (m *Mirror) Certificates(id fleet.DeviceID) (proven fleet.Certificate, show
 	return proven, shown
 }
 
-// Remove ends everything about a device at once and forgets it.
+// Remove ends the watcher of a device at once and discards what waits to be stored about the device.
 func (m *Mirror) Remove(id fleet.DeviceID) {
 	m.mu.Lock()
 	w := m.devices[id]
@@ -223,7 +228,7 @@ func (m *Mirror) Retry(id fleet.DeviceID) {
 	}
 }
 
-// Snapshot is what is known of a device; nil when it is not watched.
+// Snapshot returns what is known of a device, nil when the device is not registered.
 func (m *Mirror) Snapshot(id fleet.DeviceID) *Snapshot {
 	if w := m.watcher(id); w != nil {
 		return w.snapshot.Load()
@@ -231,7 +236,7 @@ func (m *Mirror) Snapshot(id fleet.DeviceID) *Snapshot {
 	return nil
 }
 
-// Snapshots are those of all devices, by device ID.
+// Snapshots returns the snapshots of all devices, sorted by device ID.
 func (m *Mirror) Snapshots() []*Snapshot {
 	m.mu.RLock()
 	all := make([]*Snapshot, 0, len(m.devices))
@@ -243,8 +248,8 @@ func (m *Mirror) Snapshots() []*Snapshot {
 	return all
 }
 
-// Daemon is the connection to a device's daemon, to be shared with its watcher. It is an error while the daemon is not
-// online.
+// Daemon returns the connection to a device's daemon, which the caller shares with the watcher. It returns an error
+// while the daemon is not online.
 func (m *Mirror) Daemon(id fleet.DeviceID) (Daemon, error) {
 	_, d, err := m.online(id)
 	return d, err
@@ -259,8 +264,7 @@ func (m *Mirror) online(id fleet.DeviceID) (*watcher, Daemon, error) {
 	return w, d, err
 }
 
-// ReadNow reads the configuration of a device, which becomes its observed one. ConfigSeen is not called for it: the
-// caller knows.
+// ReadNow reads the configuration of a device, which becomes its observed one. ConfigSeen is not called for it.
 func (m *Mirror) ReadNow(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
 	w, d, err := m.online(id)
 	if err != nil {
@@ -285,7 +289,7 @@ func (m *Mirror) launcher(ctx context.Context) func(w, before *watcher) {
 			defer close(w.done)
 			defer cancel()
 			if before != nil && before.cancel != nil {
-				<-before.done // soon: it was told to end
+				<-before.done // does not take long, because the former watcher was cancelled
 			}
 			w.run(ctx)
 		})

@@ -19,39 +19,40 @@ const (
 	groupSize     = 500                    // observations in one call of the sink
 	maxWaiting    = 16 << 20               // bytes that wait before watchers have to
 	summaryBytes  = 256
-	lastWrite     = 5 * time.Second // for what is left at the end
+	lastWrite     = 5 * time.Second // the time limit of the write at the end of run
 	firstRetry    = time.Second
 	lastRetry     = 30 * time.Second
 	maxProbes     = 3 // observations tried one by one before the sink itself is blamed
-	maxFailures   = 3 // of an observation that the sink does not take while it takes others
+	maxFailures   = 3 // failed writes after which an observation is dropped, when the sink accepts others
 	manyDevices   = groupSize
 	noConfigBytes = 512
 )
 
-// outbox writes observations behind: those of a device are merged while they wait, those of many devices go to the
-// sink in groups. Configurations wait only for a moment, and each is kept, because each is a revision. The outbox is
-// bounded by the number of devices and by the bytes of configurations: watchers wait in room while there is no space.
+// outbox writes observations to the sink in the background. Observations of one device are merged while they wait, and
+// those of many devices are written in groups. Configurations wait only for urgentFor and are never merged, because
+// each is a revision. The number of devices and the bytes of configurations bound the outbox: watchers wait in room
+// while it is full.
 type outbox struct {
 	sink   Sink
 	log    *slog.Logger
 	told   func(fleet.DeviceID, fleet.ObservedConfig)
-	onKept func(fleet.Observation) // is called once the sink has kept an observation; may be nil
+	onKept func(fleet.Observation) // called after the sink has stored an observation; may be nil
 
-	some chan struct{} // an observation waits
-	soon chan struct{} // a configuration waits, which should not wait long
-	now  chan struct{} // so many wait that they are written at once
+	some chan struct{} // signals that an observation waits
+	soon chan struct{} // signals that a configuration waits, which should not wait long
+	now  chan struct{} // signals that manyDevices observations wait: they are written at once
 
 	mu      sync.Mutex // guards what follows
 	waiting map[fleet.DeviceID][]waiting
 	bytes   int
-	drained chan struct{}           // closed when bytes went down
-	dropped map[fleet.DeviceID]bool // forgotten while a write runs
+	drained chan struct{}           // closed, and replaced, when bytes fell
+	dropped map[fleet.DeviceID]bool // devices that were removed while a write runs
 }
 
 type waiting struct {
 	fleet.Observation
-	tell   bool // told is called once it is kept
-	failed int  // how often the sink kept others and not this one
+	tell   bool // calls told after the sink has stored the observation
+	failed int  // how often the sink refused this observation and stored others
 }
 
 func (w waiting) size() int {
@@ -70,7 +71,7 @@ func newOutbox(sink Sink, log *slog.Logger, told func(fleet.DeviceID, fleet.Obse
 	}
 }
 
-// add never waits.
+// add queues an observation. It never waits. tell asks for a call of told after the sink has stored the configuration.
 func (b *outbox) add(o fleet.Observation, tell bool) {
 	b.mu.Lock()
 	b.put(waiting{Observation: o, tell: tell})
@@ -85,7 +86,8 @@ func (b *outbox) add(o fleet.Observation, tell bool) {
 	}
 }
 
-// put merges into the last one of the device where that loses nothing. The caller holds mu.
+// put appends an observation to the device's queue, or merges it into the last one if at most one of the two has a
+// configuration. The caller holds mu.
 func (b *outbox) put(w waiting) {
 	queue := b.waiting[w.Device]
 	if n := len(queue); n > 0 && (queue[n-1].Config == nil || w.Config == nil) {
@@ -98,7 +100,7 @@ func (b *outbox) put(w waiting) {
 	b.bytes += w.size()
 }
 
-// merge lays a later observation over an earlier one. At most one of them has a configuration.
+// merge returns one observation in which the later one's values win. At most one of the two has a configuration.
 func merge(earlier, later fleet.Observation) fleet.Observation {
 	merged := earlier
 	if later.Status != nil {
@@ -122,7 +124,7 @@ func merge(earlier, later fleet.Observation) fleet.Observation {
 	return merged
 }
 
-// inConfig leaves out folders that a later configuration no longer has.
+// inConfig returns the summaries of the given folders, those that the later configuration still has.
 func inConfig(summaries []fleet.FolderSummary, folders []fleet.FolderLabel) []fleet.FolderSummary {
 	var kept []fleet.FolderSummary
 	for _, s := range summaries {
@@ -150,7 +152,7 @@ func mergeSummaries(earlier, later []fleet.FolderSummary) []fleet.FolderSummary 
 	return append(merged, later...)
 }
 
-// forget drops what waits for a device that was removed.
+// forget discards the waiting observations of a device that was removed.
 func (b *outbox) forget(id fleet.DeviceID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,14 +163,14 @@ func (b *outbox) forget(id fleet.DeviceID) {
 	b.dropped[id] = true
 }
 
-// full tells whether too much is waiting already.
+// full reports whether more than maxWaiting bytes wait.
 func (b *outbox) full() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.bytes > maxWaiting
 }
 
-// room waits while too much is waiting already.
+// room waits until the outbox is no longer full, or until ctx ends, whose error it then returns.
 func (b *outbox) room(ctx context.Context) error {
 	for {
 		b.mu.Lock()
@@ -185,7 +187,7 @@ func (b *outbox) room(ctx context.Context) error {
 	}
 }
 
-// run writes until ctx ends, and then what is left.
+// run writes until ctx ends. Then it writes what is left, for lastWrite at most.
 func (b *outbox) run(ctx context.Context) {
 	retry, configs := time.Duration(0), 0
 	for {
@@ -218,9 +220,10 @@ func (b *outbox) run(ctx context.Context) {
 	}
 }
 
-// awaitMoreEvents waits for observations to write together: gatherFor, or only urgentFor once a configuration waits,
-// unless manyConfigs says that more are coming. It returns at once when manyDevices observations wait. After a failed
-// write it waits for retry, whatever comes.
+// awaitMoreEvents waits so that observations are written together. It waits for gatherFor, but only for urgentFor
+// after a configuration arrived. manyConfigs says that more configurations are likely, for which it waits the full
+// gatherFor. It returns at once when observations of manyDevices wait. After a failed write it waits for retry in
+// every case.
 func (b *outbox) awaitMoreEvents(ctx context.Context, retry time.Duration, manyConfigs bool) {
 	soon, now := b.soon, b.now
 	if manyConfigs {
@@ -245,7 +248,8 @@ func (b *outbox) awaitMoreEvents(ctx context.Context, retry time.Duration, manyC
 	}
 }
 
-// flush writes all that waits, in groups, and counts the configurations. What the sink did not take waits again.
+// flush writes all waiting observations in groups and counts the configurations among them. Observations that the sink
+// refused wait again.
 func (b *outbox) flush(ctx context.Context) (configs int, err error) {
 	for {
 		group := b.takeGroup()
@@ -283,19 +287,20 @@ func (b *outbox) write(ctx context.Context, group []waiting) error {
 	return nil
 }
 
-// writeSingly finds out whether the sink fails, or an observation that it cannot take: what one daemon says must not
-// keep what all others say from being kept. Such an observation is dropped after a few times.
+// writeSingly writes the observations of a failed group one by one. It finds out whether the sink itself fails or
+// refuses single observations: the data of one daemon must not prevent that the data of others is stored. It drops an
+// observation that the sink has refused maxFailures times.
 func (b *outbox) writeSingly(ctx context.Context, group []waiting, err error) error {
 	var refused []waiting
 	for i, w := range group {
 		if err := b.write(ctx, group[i:i+1]); err != nil {
-			if fleet.CodeOf(err) != fleet.CodeUnavailable { // else the sink was away
+			if fleet.CodeOf(err) != fleet.CodeUnavailable { // An unavailable sink has not refused the observation.
 				w.failed++
 			}
 			refused = append(refused, w)
 		}
 		if len(refused) == i+1 && (i == len(group)-1 || i == maxProbes-1) {
-			b.putBack(group) // took none: it is the sink
+			b.putBack(group) // The sink refused every observation so far: the sink itself fails.
 			return err
 		}
 	}
@@ -328,7 +333,7 @@ func (b *outbox) takeGroup() []waiting {
 	return group
 }
 
-// kept takes the bytes of what was written off the count, and wakes the watchers that wait for room.
+// kept subtracts the size of written observations from bytes, and wakes the watchers that wait for room.
 func (b *outbox) kept(group []waiting) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -339,7 +344,7 @@ func (b *outbox) kept(group []waiting) {
 	b.drained = make(chan struct{})
 }
 
-// putBack puts a group that failed back, and merges what came meanwhile into it.
+// putBack queues a failed group again, before the observations that arrived meanwhile, and merges them.
 func (b *outbox) putBack(group []waiting) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -373,7 +378,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// Backlog is how many observations wait to be kept.
+// Backlog returns how many observations wait to be stored.
 func (m *Mirror) Backlog() int {
 	m.outbox.mu.Lock()
 	defer m.outbox.mu.Unlock()

@@ -12,20 +12,21 @@ import (
 	"muster/internal/logkey"
 )
 
-// What is pending at a daemon is read at first contact. After that its events tell the changes (since 1.14: lib/events,
-// lib/model/indexhandler.go and model.go). They are followed from before that reading on: to apply one twice changes
-// nothing. Nothing of it is kept on disk: the daemons have it.
+// The watcher reads what is pending at a daemon at first contact. Afterwards it applies the daemon's events (Syncthing
+// 1.14 and later: lib/events, lib/model/indexhandler.go and model.go). It asks for events before it reads, so an event
+// may be applied twice, which changes nothing. Pending devices and folders are never stored, because the daemons do
+// so.
 const (
 	devicesChanged = "PendingDevicesChanged"
 	foldersChanged = "PendingFoldersChanged"
 )
 
 const (
-	maxPending     = 2000    // entries of one daemon: those of a hostile one cost no more
-	maxPendingText = 4 << 10 // bytes
+	maxPending     = 2000    // entries of one daemon; it bounds the memory that a hostile one can fill
+	maxPendingText = 4 << 10 // bytes of a name, label, address or folder ID
 )
 
-// pendingKey is one entry of what is pending at a device.
+// pendingKey identifies one pending device or folder of a daemon.
 type pendingKey struct {
 	from   fleet.DeviceID
 	folder string // "" for the device itself
@@ -33,7 +34,7 @@ type pendingKey struct {
 
 func pendingKeyOf(p fleet.Pending) pendingKey { return pendingKey{p.From, p.Folder} }
 
-// pendingChanges is the data of either event.
+// pendingChanges is the data of both events.
 type pendingChanges struct {
 	Added []struct {
 		DeviceID         string
@@ -41,15 +42,15 @@ type pendingChanges struct {
 		Address          string
 		FolderID         string
 		FolderLabel      string
-		ReceiveEncrypted any // "true", or true: daemons send both
+		ReceiveEncrypted any // the text "true" or the boolean, depending on the daemon's version
 	}
 	Removed []struct {
-		DeviceID string // "": of a folder, from all devices
+		DeviceID string // "" when the folder is no longer pending from any device
 		FolderID string
 	}
 }
 
-// Pending is what is pending at all devices, in no order.
+// Pending returns the pending devices and folders of all daemons, unsorted.
 func (m *Mirror) Pending() (all []fleet.Pending) {
 	for _, s := range m.Snapshots() {
 		all = append(all, s.Pending...)
@@ -57,15 +58,15 @@ func (m *Mirror) Pending() (all []fleet.Pending) {
 	return all
 }
 
-// PendingAnswered drops an entry that was accepted or dismissed.
+// PendingAnswered removes an entry that was accepted or dismissed.
 func (m *Mirror) PendingAnswered(p fleet.Pending) {
 	if w := m.watcher(p.Device); w != nil {
 		w.changePending(func(pending map[pendingKey]fleet.Pending) { delete(pending, pendingKeyOf(p)) })
 	}
 }
 
-// readPending reads all of it. A daemon that fails to answer is followed all the same, and read again with its next
-// status.
+// readPending reads all pending devices and folders. When the daemon does not answer, the watcher goes on following it
+// and reads them again together with the next status.
 func (w *watcher) readPending(ctx context.Context, d Daemon) error {
 	all, err := d.Pending(ctx)
 	if ctx.Err() != nil {
@@ -89,8 +90,8 @@ func (w *watcher) readPending(ctx context.Context, d Daemon) error {
 	return nil
 }
 
-// applyPendingEvents applies the events about what is pending. Where an event has more data than is kept, or events are
-// missing, all of it is read again.
+// applyPendingEvents applies the events about pending devices and folders. When events are missing, or an event was
+// too large to be kept, it schedules a reading of all of them.
 func (w *watcher) applyPendingEvents(events []fleet.DaemonEvent, gap bool) {
 	w.pendingDue = w.pendingDue || gap
 	for _, e := range events {
@@ -113,7 +114,7 @@ func (w *watcher) applyPendingEvents(events []fleet.DaemonEvent, gap bool) {
 
 func (c pendingChanges) apply(pending map[pendingKey]fleet.Pending, device fleet.DeviceID, folders bool) {
 	for _, gone := range c.Removed {
-		from, _ := fleet.ParseDeviceID(gone.DeviceID) // "" when it is none
+		from, _ := fleet.ParseDeviceID(gone.DeviceID) // "" when it is not a valid device ID
 		maps.DeleteFunc(pending, func(k pendingKey, _ fleet.Pending) bool {
 			return k.folder == gone.FolderID && (k.from == from || gone.DeviceID == "" && k.folder != "")
 		})
@@ -139,7 +140,7 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxPendingText)], "")
 }
 
-// changePending changes what is pending at the device.
+// changePending calls change with the pending devices and folders of the daemon, and puts the result in the snapshot.
 func (w *watcher) changePending(change func(map[pendingKey]fleet.Pending)) {
 	w.update(func(s *Snapshot) Aspect {
 		pending := make(map[pendingKey]fleet.Pending, len(s.Pending))

@@ -9,7 +9,8 @@ import (
 	"muster/internal/logkey"
 )
 
-// readStatus reads the status, and with it who answers. With the status before it also tells a restart.
+// readStatus reads the status, which proves who answers. Given the previous status, it returns errRestarted when the
+// daemon has restarted since.
 func (w *watcher) readStatus(ctx context.Context, d Daemon, before *fleet.Status) (fleet.Status, error) {
 	status, err := d.Status(ctx)
 	if err != nil {
@@ -32,7 +33,8 @@ func (w *watcher) readStatus(ctx context.Context, d Daemon, before *fleet.Status
 	return status, nil
 }
 
-// readStatusAgain reads the status of a daemon that is followed, and what else is to be read with it.
+// readStatusAgain reads the status of a daemon that the watcher already follows, then everything that is due to be
+// read together with it.
 func (w *watcher) readStatusAgain(ctx context.Context, d Daemon) error {
 	if _, err := w.readStatus(ctx, d, w.snapshot.Load().Status); err != nil {
 		return err
@@ -61,9 +63,9 @@ func (w *watcher) readStatusAgain(ctx context.Context, d Daemon) error {
 	return nil
 }
 
-// newlyProven is the certificate behind which the device has just answered, when that is not known yet: on first use
-// it is the pin.
-func (w *watcher) newlyProven(d Daemon) (news *fleet.Certificate, firstUse bool) {
+// newlyProven returns the certificate behind which the device has just answered, nil when it is the known one.
+// firstUse reports that the device had no pin: this certificate becomes its pin.
+func (w *watcher) newlyProven(d Daemon) (certificate *fleet.Certificate, firstUse bool) {
 	shown, proven := d.Shown()
 	if !proven {
 		return nil, false
@@ -74,10 +76,10 @@ func (w *watcher) newlyProven(d Daemon) (news *fleet.Certificate, firstUse bool)
 			return 0
 		}
 		firstUse = w.pin == ""
-		w.pin, s.Proven, news = shown.Fingerprint, shown, &shown
+		w.pin, s.Proven, certificate = shown.Fingerprint, shown, &shown
 		return ConnectionChanged
 	})
-	return news, firstUse
+	return certificate, firstUse
 }
 
 func (w *watcher) readVersion(ctx context.Context, d Daemon) error {
@@ -101,8 +103,8 @@ func (w *watcher) readVersion(ctx context.Context, d Daemon) error {
 	return nil
 }
 
-// directories are those of the daemon's own files. A daemon before 2.0 names them for a short time after its start
-// only, so what is known of them stays until it names others.
+// directories returns the directories of the daemon's own files. A daemon before 2.0 names them only for a short time
+// after its start, so directories that are known stay known until the daemon names different ones.
 func (w *watcher) directories(ctx context.Context, d Daemon) ([]string, error) {
 	named, err := d.Directories(ctx)
 	if err != nil || len(named) > 0 {
@@ -121,7 +123,7 @@ func (w *watcher) directories(ctx context.Context, d Daemon) ([]string, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case err != nil: // the next request shows whether the daemon can be followed all the same
+	case err != nil: // If the daemon cannot be followed any more, the next request shows it.
 		w.log.Debug("the daemon's home was not read", logkey.Err(err))
 		return known, nil
 	case home != "":
@@ -133,8 +135,9 @@ func (w *watcher) directories(ctx context.Context, d Daemon) ([]string, error) {
 	return known, nil
 }
 
-// readConfig reads the configuration into the snapshot. A configuration that equals the last one changes nothing:
-// daemons announce every change twice. Of two readings at the same time the one that was asked for later counts.
+// readConfig reads the configuration into the snapshot. A configuration that equals the last one changes nothing,
+// because daemons announce every change twice. When two readings overlap, the one whose request began later wins. tell
+// asks for ConfigSeen once the configuration is stored.
 func (w *watcher) readConfig(
 	ctx context.Context, d ConfigReader, tell bool,
 ) (seen fleet.ObservedConfig, document stconfig.Value, err error) {
@@ -175,14 +178,15 @@ func (w *watcher) readConfig(
 		s.Conflicts = onlyThese(s.Conflicts, reading.Folders)
 		s.ConflictsLeftOut = onlyThese(s.ConflictsLeftOut, reading.Folders)
 		s.ConflictsCounted = onlyThese(s.ConflictsCounted, reading.Folders)
-		// In one step with the snapshot: the next watcher takes that over, and would take the configuration for kept.
+		// The observation is queued under the same lock. Otherwise a watcher that replaces this one in between would
+		// inherit the snapshot, and nobody would ever store the configuration.
 		w.m.outbox.add(fleet.Observation{Device: w.device.ID, Config: &seen, LastSeen: now}, tell)
 		return ConfigChanged | FoldersChanged
 	})
 	return seen, reading.Document, nil
 }
 
-// configRead is a configuration as it came, and when it was asked for.
+// configRead is the text of a configuration, and when its request began.
 type configRead struct {
 	document []byte
 	tooOld   bool
@@ -199,9 +203,9 @@ func config(ctx context.Context, d ConfigReader) (read configRead, err error) {
 	return read, err
 }
 
-// configInTurn reads a configuration. A large one takes ten times its size once it is parsed, so the watchers parse in
-// turn, until release. Where the documents that wait for their turn take much memory already, this one is dropped and
-// read again when its turn comes.
+// configInTurn reads a configuration. A parsed document takes ten times the size of its text, so only one watcher at a
+// time has a large one, until it calls release. When the texts that wait for their turn already fill maxUnread, this
+// text is dropped and read again when its turn comes.
 func (w *watcher) configInTurn(ctx context.Context, d ConfigReader) (read configRead, release func(), err error) {
 	read, err = config(ctx, d)
 	size := int64(len(read.document))
@@ -229,8 +233,8 @@ func (w *watcher) configInTurn(ctx context.Context, d ConfigReader) (read config
 	return read, release, err
 }
 
-// reading is what the current configuration says, if it is this very text: whoever changes a daemon reads it once more
-// right before.
+// reading returns the current configuration as a Reading, and whether its text has this sum. It saves parsing the same
+// text again: reconcile reads the configuration right before each write.
 func (w *watcher) reading(sum stconfig.TextSum) (Reading, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -239,7 +243,7 @@ func (w *watcher) reading(sum stconfig.TextSum) (Reading, bool) {
 		Access: s.Access}, sum == w.configSum
 }
 
-// onlyThese is what is known of these folders.
+// onlyThese returns the entries of a map that belong to these folders.
 func onlyThese[T any](known map[string]T, folders []fleet.FolderLabel) map[string]T {
 	if len(known) == 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// Resolver finds the daemon of a device. A device without any known address is CodeNotFound. Without a pin only
-// an address with an introduction by a person or a discovery server leads to the device.
+// Resolver finds the daemon of a device. It returns CodeNotFound when no address is known. pinned says that the device
+// has a pin. Without a pin, only an address that a person or a discovery server named leads to the device.
 type Resolver interface {
 	Resolve(ctx context.Context, device fleet.Device, pinned bool) (Found, error)
 }
@@ -16,7 +16,7 @@ type Resolver interface {
 // Explicit resolves devices that have an address in their record, and nothing else.
 type Explicit struct{}
 
-// Resolve gives the address in the record.
+// Resolve returns the address in the record.
 func (Explicit) Resolve(_ context.Context, device fleet.Device, _ bool) (Found, error) {
 	if device.APIAddress == "" {
 		return Found{}, &fleet.Error{Code: fleet.CodeNotFound, During: "find the daemon",
@@ -26,20 +26,21 @@ func (Explicit) Resolve(_ context.Context, device fleet.Device, _ bool) (Found, 
 	return Found{Host: device.APIAddress, By: "record", Introduced: fleet.ByPerson}, nil
 }
 
-// Agents are the agents that are connected.
+// Agents knows the connected agents.
 type Agents interface {
-	// Agent is from where the agent of a device is connected, and what it is too old for; an error says why there is none.
+	// Agent returns the address from which a device's agent is connected, and which requests the agent is too old for.
+	// The error says why no agent is connected.
 	Agent(id fleet.DeviceID) (address, tooOldFor string, err error)
-	// CutOff is why the last connection of a device's agent was cut off; "" when it was not.
+	// CutOff returns why the server ended the last connection of a device's agent, "" when the server did not end it.
 	CutOff(id fleet.DeviceID) string
 }
 
-// AgentFirstOptions make an AgentFirst.
+// AgentFirstOptions are the dependencies of an AgentFirst.
 type AgentFirstOptions struct {
 	Registry func(ctx context.Context) (*fleet.Registry, error)
 	Agents   Agents
-	Direct   Resolver // by address, or by discovery
-	// Last is the last snapshot of a device; nil when it is not watched.
+	Direct   Resolver // finds a device by the address in its record, or by discovery
+	// Last returns the last snapshot of a device, nil when the device is not registered.
 	Last func(id fleet.DeviceID) *Snapshot
 }
 
@@ -64,7 +65,7 @@ func (a AgentFirst) Resolve(ctx context.Context, device fleet.Device, pinned boo
 	if err == nil {
 		return Found{By: fleet.FoundByAgent, Introduced: fleet.ByAgent, Agent: address, AgentTooOldFor: tooOldFor}, nil
 	}
-	if way == fleet.WayAgent || device.APIKey.IsZero() { // only its agent has the key
+	if way == fleet.WayAgent || device.APIKey.IsZero() { // Without a key in the record, only the agent has the key.
 		return Found{}, err
 	}
 	last := a.Last(device.ID)
@@ -72,24 +73,25 @@ func (a AgentFirst) Resolve(ctx context.Context, device fleet.Device, pinned boo
 		return Found{}, awaitedAfter(a.Agents.CutOff(device.ID))
 	}
 	if !pinned && last != nil && last.FoundBy == fleet.FoundByAgent {
-		return Found{}, err // the agent proved the device: on first use, only the agent is trusted in its place
+		return Found{}, err // The agent proved the device. Without a pin, no address is trusted in place of the agent.
 	}
 	found, notFound := a.Direct.Resolve(ctx, device, pinned)
 	if fleet.CodeOf(notFound) == fleet.CodeNotFound && last != nil && last.FoundBy == fleet.FoundByAgent {
-		return Found{}, err // a person can mend the agent's connection, and not discovery
+		return Found{}, err // A person can repair the connection of the agent, but not what discovery finds.
 	}
 	return found, notFound
 }
 
-// agentReturns is how long an agent may take to connect again, after its connection or the server ended: its pauses
-// grow to a minute, and an attempt may take 30 s.
+// agentReturns is how long an agent may take to reconnect after its connection was lost or the server restarted: the
+// agent pauses for up to a minute between attempts, and one attempt may take 30 s.
 const agentReturns = 90 * time.Second
 
 var errAgentAwaited = &fleet.Error{Code: fleet.CodeUnavailable,
 	Message: "the device's agent has not connected again yet",
 	Hint:    "Muster waits a minute and a half for the agent, and then looks for the device by discovery."}
 
-// awaitedAfter is errAgentAwaited with the reason why the agent's last connection was cut off; "" when it was not.
+// awaitedAfter returns errAgentAwaited with the reason why the agent's last connection was cut off. cutOff is "" when
+// it was not cut off.
 func awaitedAfter(cutOff string) error {
 	if cutOff == "" {
 		return errAgentAwaited
@@ -99,12 +101,12 @@ func awaitedAfter(cutOff string) error {
 	return &e
 }
 
-// awaitsAgent tells whether the agent of a device without an address in its record is expected back soon. No discovery
-// server is asked for the device meanwhile.
+// awaitsAgent reports whether the agent of a device without an address in its record is expected to reconnect soon.
+// The resolver asks no discovery server meanwhile.
 func awaitsAgent(device fleet.Device, last *Snapshot, now time.Time) bool {
 	if device.APIAddress != "" || last == nil || last.FoundBy != fleet.FoundByAgent {
 		return false
 	}
-	return last.Connection == fleet.Online || // it was online until now
+	return last.Connection == fleet.Online || // The connection was lost just now.
 		now.Sub(last.Since) < agentReturns
 }

@@ -7,8 +7,11 @@ import (
 )
 
 const (
-	restartBegins     = 15 * time.Second // after what Muster sent: two events, the later after 5 s, end the polls before
-	restartWindow     = time.Minute      // for the API to come back; a supervisor's back-off takes up to 18 s of it
+	// restartBegins is how long after Muster's write the API may go away. The daemon first answers the open polls with
+	// two events, the second one after 5 s.
+	restartBegins = 15 * time.Second
+	// restartWindow is how long the API may stay away. The back-off of a supervisor takes up to 18 s of it.
+	restartWindow     = time.Minute
 	firstRestartPause = 250 * time.Millisecond
 	lastRestartPause  = 2 * time.Second
 )
@@ -18,8 +21,8 @@ const (
 	nextRestarting   = "It is followed again as soon as it answers."
 )
 
-// expectRestart notes that the API of the device is about to restart because of a write. The device counts as online
-// while its API is away, for restartWindow at most. cancel takes the expectation back, when the write changed nothing.
+// expectRestart records that a write is about to restart the API of the device. The device counts as online while its
+// API is away, for restartWindow at most. The caller calls cancel when the daemon rejected the write.
 func (w *watcher) expectRestart() (cancel func()) {
 	now := time.Now()
 	w.mu.Lock()
@@ -37,11 +40,12 @@ func (w *watcher) expectRestart() (cancel func()) {
 
 // expectation says that an API is about to restart. The zero value expects nothing.
 type expectation struct {
-	at       time.Time // when Muster sent the write that restarts it
-	otherKey bool      // the API may have another key already, which the device's record gets in a moment
+	at       time.Time // the time of the write that restarts the API
+	otherKey bool      // the API may have a new key that is not in the device's record yet
 }
 
-// covers tells whether a daemon that is away now is away as expected.
+// covers reports whether the present absence of the API is within the expected time. restarting says that the API has
+// already been found to be away.
 func (e expectation) covers(restarting bool) bool {
 	within := restartBegins
 	if restarting {
@@ -50,8 +54,9 @@ func (e expectation) covers(restarting bool) bool {
 	return time.Since(e.at) < within
 }
 
-// awaitsRestart tells whether the watcher lost its daemon as expected, and notes that its API is restarting. An answer
-// of another device, or behind another certificate, is never expected.
+// awaitsRestart reports whether the error is the expected effect of a restart, and then marks the device as
+// restarting. An answer of a different device, or behind a different certificate, is never expected. wait is the pause
+// before the next attempt.
 func (w *watcher) awaitsRestart(err error, wait time.Duration) (expected bool) {
 	state, _, _ := explain(err)
 	w.update(func(s *Snapshot) Aspect {
@@ -67,21 +72,22 @@ func (w *watcher) awaitsRestart(err error, wait time.Duration) (expected bool) {
 	return expected
 }
 
-// inheritRestart goes on waiting for the restart that the device's former watcher waited for. The watcher was replaced
-// because the record got the new API key. A device with another address or port has another API: nothing is inherited.
+// inheritRestart takes over the expectation of the device's former watcher, which was replaced because the record got
+// the new API key. It takes over nothing when the address or port changed, because that leads to a different API.
 func (w *watcher) inheritRestart(old *watcher, s *Snapshot) {
 	if w.device.APIAddress != old.device.APIAddress || w.device.APIPort != old.device.APIPort {
 		return
 	}
 	old.mu.Lock()
-	w.restart = expectation{at: old.restart.at} // the record has the key now: it is taken, or wrong
+	w.restart = expectation{at: old.restart.at} // otherKey is false: the record has the new key, so a refusal is real.
 	old.mu.Unlock()
 	if last := old.snapshot.Load(); last.Connection == fleet.Online && w.restart.covers(last.Restarting) {
 		s.Connection, s.Restarting, s.Reason, s.Next = fleet.Online, true, reasonRestarting, nextRestarting
 	}
 }
 
-// answeredAgain notes that the API is back, unless it was told to restart once more meanwhile. The caller holds mu.
+// answeredAgain records that the API is back. It does nothing when this contact began before the last write that
+// restarts the API, because the restart may still be ahead. The caller holds mu.
 func (w *watcher) answeredAgain(s *Snapshot) Aspect {
 	if !w.contactBegan.After(w.restart.at) {
 		return 0
@@ -95,7 +101,7 @@ func (w *watcher) answeredAgain(s *Snapshot) Aspect {
 	return ConnectionChanged
 }
 
-// restartPause is the pause before another attempt to reach an API that is restarting.
+// restartPause returns the pause before the next attempt to reach an API that is restarting.
 func restartPause(attempts int) time.Duration {
 	return min(firstRestartPause<<min(attempts, 10), lastRestartPause)
 }

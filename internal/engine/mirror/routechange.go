@@ -7,11 +7,11 @@ import (
 	"muster/internal/fleet"
 )
 
-// errRouteChanged ends a visit because the daemon is to be reached by another route.
+// errRouteChanged ends a visit because the daemon must be reached by a different route.
 var errRouteChanged = errors.New("the daemon is reached by another route now")
 
-// RouteChanged has a watcher find its daemon anew, as after a broken connection, and without a pause. A session that
-// writes to the daemon goes on as it began: the route changes after it.
+// RouteChanged makes a watcher reconnect to its daemon without a pause. When a session writes to the daemon, the route
+// changes after the session.
 func (m *Mirror) RouteChanged(id fleet.DeviceID) {
 	if w := m.watcher(id); w != nil {
 		w.changeRoute()
@@ -19,7 +19,7 @@ func (m *Mirror) RouteChanged(id fleet.DeviceID) {
 	}
 }
 
-// changeRoute ends the visit under way, or has it end as soon as no session holds the watcher.
+// changeRoute ends the present visit, at once or as soon as no session holds the watcher.
 func (w *watcher) changeRoute() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,8 +45,8 @@ func (w *watcher) endVisit() {
 	w.visiting = nil
 }
 
-// beforeOtherRoute waits until no session writes to the daemon, where the route to it is about to change between its
-// agent and a direct connection.
+// beforeOtherRoute waits until no session writes to the daemon when the route is about to change between the agent and
+// a direct connection.
 func (w *watcher) beforeOtherRoute(ctx context.Context, found Found) error {
 	w.mu.Lock()
 	held, byAgent, isOther := w.held, found.Agent != "", false
@@ -65,7 +65,7 @@ func (w *watcher) beforeOtherRoute(ctx context.Context, found Found) error {
 	}
 }
 
-// agent is the address of the agent by which the daemon is reached; "" where it is reached directly.
+// agent returns the address of the agent by which the daemon is reached, "" when it is reached directly.
 func (w *watcher) agent() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,31 +9,32 @@ import (
 	"muster/internal/fleet"
 )
 
-// Channel is a second connection to a daemon, beside its watcher's. It is for one goroutine.
+// Channel is a second connection to a daemon, besides its watcher's. Only one goroutine may use it.
 type Channel interface {
 	ConfigReader
-	Status(ctx context.Context) (fleet.Status, error) // as Reader.Status
+	// Status returns an error when a different device answers.
+	Status(ctx context.Context) (fleet.Status, error)
 	Ignores(ctx context.Context, folder string) ([]string, error)
 	SetIgnores(ctx context.Context, folder string, lines []string) error
-	Write(ctx context.Context, method, path string, body []byte) error // a path below /rest/, escaped
+	// Write sends a request to a path below /rest/, which the caller has escaped.
+	Write(ctx context.Context, method, path string, body []byte) error
 	RestartRequired(ctx context.Context) (bool, error)
 	Restart(ctx context.Context) error
 	Release(ctx context.Context) (fleet.Release, error)
 	DismissPending(ctx context.Context, asks fleet.Pending) error
-	Close() // twice is fine
+	Close() // a second call does nothing
 }
 
-// Session is a Channel for a caller that changes the daemon. The watcher knows the configurations that the caller
-// reads, and waits for the caller with what events announce.
+// Session is a Channel for a caller that changes the daemon. A configuration that the caller reads also goes into the
+// watcher's snapshot. The watcher postpones the readings that events announce until the session is closed.
 type Session struct {
 	Channel
 	w       *watcher
 	release func()
 }
 
-// Session opens a session. While it is open, the watcher waits with what events announce, though not for ever, and a
-// device has one session at a time. So the caller waits for nothing but the daemon meanwhile, and closes the session
-// soon.
+// Session opens a session. A device has one session at a time, and its watcher waits for the session for longestHold
+// at most. So the caller must wait for nothing but the daemon during a session, and must close it soon.
 func (m *Mirror) Session(ctx context.Context, id fleet.DeviceID) (*Session, error) {
 	w, d, err := m.online(id)
 	if err != nil {
@@ -57,13 +58,13 @@ func (s *Session) Close() {
 	s.release()
 }
 
-// Config reads the configuration, which becomes the device's observed one. The document comes with it where it was
-// taken apart and is not large.
+// Config reads the configuration, which becomes the device's observed one. It also returns the parsed document, unless
+// the document is large or its text is the one that was read last.
 func (s *Session) Config(ctx context.Context) (fleet.ObservedConfig, stconfig.Value, error) {
 	return s.w.readConfig(ctx, s.Channel, false)
 }
 
-// Run tells the daemon's present run from those before and after it; "" where the daemon does not say.
+// Run returns the start time of the daemon as an identifier of its present run, "" when the daemon does not tell it.
 func (s *Session) Run(ctx context.Context) (string, error) {
 	status, err := s.Status(ctx)
 	return status.StartTime, err
@@ -77,7 +78,7 @@ func (s *Session) SetIgnores(ctx context.Context, folder string, lines []string)
 	return s.Channel.SetIgnores(ctx, folder, lines)
 }
 
-// Restart has the daemon start anew.
+// Restart restarts the daemon.
 func (s *Session) Restart(ctx context.Context) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err
@@ -85,7 +86,7 @@ func (s *Session) Restart(ctx context.Context) error {
 	return s.Channel.Restart(ctx)
 }
 
-// DismissPending has the daemon forget a pending device or folder.
+// DismissPending removes a pending device or folder from the daemon.
 func (s *Session) DismissPending(ctx context.Context, asks fleet.Pending) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err
@@ -97,9 +98,9 @@ func (s *Session) DismissPending(ctx context.Context, asks fleet.Pending) error 
 	return nil
 }
 
-const guiPath = "/rest/config/gui" // a write there restarts the daemon's API
+const guiPath = "/rest/config/gui" // A write to this path restarts the daemon's API.
 
-// Write sends one write, once.
+// Write sends one write. It does not retry.
 func (s *Session) Write(ctx context.Context, method, path string, body []byte) error {
 	if err := s.mayWrite(ctx); err != nil {
 		return err
@@ -122,9 +123,9 @@ func (s *Session) mayWrite(ctx context.Context) error {
 	return s.w.m.o.MayWrite(ctx)
 }
 
-// TryAccess asks the daemon of a device something with another API key or at another port, over a connection of its
-// own. It goes only to the certificate behind which the device answered last, or to the address in its record. A daemon
-// that is reached by its agent is asked through that, which follows the daemon's own settings: it has the key and port.
+// TryAccess checks whether the daemon of a device answers to this API key and port, over a separate connection. The
+// key is sent only to the certificate behind which the device answered last, or to the address in its record. A daemon
+// with an agent is asked through the agent, which reads key and port from the daemon's own settings.
 func (m *Mirror) TryAccess(ctx context.Context, device *fleet.Registered, access fleet.Access) error {
 	if device.Altered {
 		return alteredDevice(device.ID)
@@ -146,7 +147,9 @@ func (m *Mirror) TryAccess(ctx context.Context, device *fleet.Registered, access
 		Pin: device.Settings.Pin, AllowPlain: device.Settings.AllowPlain,
 	}
 	if w := m.watcher(device.ID); target.Pin == "" && w != nil && device.Settings.PinOrigin != fleet.PinForgotten {
-		_, target.Pin = w.pins() // that of the first use may not be kept yet; Proven may be what another program wrote
+		// A pin of the first use may not be stored yet, so it comes from the watcher. The snapshot's Proven is not used:
+		// another program may have written it to the database.
+		_, target.Pin = w.pins()
 	}
 	if device.APIAddress != "" {
 		target.Introduced = fleet.ByPerson

@@ -8,12 +8,12 @@ import (
 	"muster/internal/fleet"
 )
 
-// longestHold is how long a watcher waits for a caller that changes the configuration.
+// longestHold is how long a watcher waits for a session that changes the configuration.
 const longestHold = 5 * time.Second
 
-// hold notes that a Session changes the configuration and reads it back. The watcher reads what events announce only
-// after the session is closed, and only if the session read nothing newer. Each device has one session at a time. hold
-// is an error when the watcher has another connection to the daemon than the session was opened from.
+// hold marks the watcher as held by a Session that changes the configuration and reads it back. While it is held, the
+// watcher postpones the readings that events announce, and skips them when the session has read a newer configuration.
+// hold returns an error when the watcher has reconnected since the session was opened.
 func (w *watcher) hold(d Daemon) (release func(), err error) {
 	held := make(chan struct{})
 	w.mu.Lock()
@@ -36,7 +36,7 @@ func (w *watcher) hold(d Daemon) (release func(), err error) {
 	}, nil
 }
 
-// Held tells whether a Session of a device changes the configuration.
+// Held reports whether a Session of a device is open.
 func (m *Mirror) Held(id fleet.DeviceID) bool {
 	w := m.watcher(id)
 	if w == nil {
@@ -47,9 +47,9 @@ func (m *Mirror) Held(id fleet.DeviceID) bool {
 	return w.held != nil
 }
 
-// isRead tells whether the configuration that the daemon saved was read already: it is the one that was read last, or a
-// session read the daemon after since. It waits for the session that holds the watcher, but not for long. Daemons
-// announce every change twice, and a session reads back what it changed.
+// isRead reports whether the configuration that the daemon saved was already read: its text was read last, or a
+// session read the daemon after since. It waits for an open session, for longestHold at most. It saves readings,
+// because daemons announce every change twice, and a session reads back what it changed.
 func (w *watcher) isRead(ctx context.Context, saved stconfig.TextSum, since time.Time) bool {
 	w.mu.Lock()
 	held := w.held

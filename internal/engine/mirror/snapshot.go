@@ -6,13 +6,13 @@ import (
 	"muster/internal/fleet"
 )
 
-// The words of this room; see fleet.
+// These types are defined in fleet, because other rooms use them too.
 type (
 	Snapshot = fleet.Snapshot
 	Aspect   = fleet.Aspect
 )
 
-// SetDisks keeps what the agent of a device tells of its disks.
+// SetDisks puts what a device's agent reports about its disks into the snapshot.
 func (m *Mirror) SetDisks(id fleet.DeviceID, facts *fleet.DiskFacts) {
 	w := m.watcher(id)
 	if w == nil || w.snapshot.Load().Disks == facts {
@@ -24,7 +24,8 @@ func (m *Mirror) SetDisks(id fleet.DeviceID, facts *fleet.DiskFacts) {
 	})
 }
 
-// Disks is what the agent of a device told of its disks, and until when that is known to hold; nil: it told nothing.
+// Disks returns what a device's agent reported about its disks, and the last time at which that was known to be true.
+// It returns nil when the agent reported nothing.
 func (m *Mirror) Disks(id fleet.DeviceID) (*fleet.DiskFacts, time.Time) {
 	s := m.Snapshot(id)
 	if s == nil {

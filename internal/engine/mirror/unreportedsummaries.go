@@ -8,14 +8,14 @@ import (
 )
 
 // A daemon reports the summary of a folder by an event when the folder's index has changed. Other fields of
-// `/rest/db/status` change without an event: that there are ignore patterns, after some were set (2.1.3, 1.19.2). Every
-// such change ends with a scan, after which the folder comes to rest. So a folder that came to rest and is not reported
-// soon after is asked for.
+// `/rest/db/status` change without an event, such as ignorePatterns after patterns were set (2.1.3, 1.19.2). Every
+// such change ends with a scan, after which the folder becomes idle. So the watcher reads the summary of a folder that
+// has become idle when no event reports it soon after.
 
-// maxUnreported bounds the folders that are asked for at a time: each costs the daemon work.
+// maxUnreported bounds how many summaries are read at a time, because each costs the daemon work.
 const maxUnreported = 50
 
-// noteScan notes a folder that came to rest, and forgets a folder whose summary was reported.
+// noteScan adds a folder that became idle to rested, and removes a folder whose summary was reported.
 func (w *watcher) noteScan(e fleet.DaemonEvent) {
 	switch {
 	case e.Type == "FolderSummary":
@@ -27,8 +27,8 @@ func (w *watcher) noteScan(e fleet.DaemonEvent) {
 	}
 }
 
-// unreported are the folders that came to rest at least so long ago and were not reported since. next is the time until
-// there will be more.
+// unreported returns the folders that became idle at least since ago and were not reported afterwards. next is the
+// time until further folders may be due.
 func (w *watcher) unreported(since time.Duration) (folders []string, next time.Duration) {
 	next = pollWait
 	for folder, at := range w.rested {

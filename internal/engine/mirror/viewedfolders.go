@@ -9,87 +9,88 @@ import (
 	"muster/internal/fleet"
 )
 
-// While somebody looks at a folder, its figures are at most three seconds old: daemons tell them late when they have
-// much to do. The watcher ends the poll that hangs, and then polls for a moment only, with a reading of the folder in
-// between. All goes over the one kept connection, and as many people as may look at a folder cost as much as one. A
-// daemon that is visited in turn is not asked.
+// While somebody views a folder in the console, its figures are at most three seconds old. Events are not enough for
+// that, because a busy daemon sends them late. The watcher ends its present poll. From then on its polls are short,
+// and it reads the folder's summary between them. Everything uses the one reserved connection, and many viewers cost
+// as much as one. The watcher does not do this for a daemon that is visited in turn.
 const (
-	lookFor       = 40 * time.Second // after the last call of Look: pages ask again every 30 s
-	lookAge       = 2 * time.Second  // of figures, at which they are read again
-	lookPause     = time.Second      // from figures to the next, at least; the shortest poll
-	maxLooked     = 100              // folders of one device
-	lookedASecond = 200              // readings of all daemons together, and polls that are ended
+	// viewedFor is how long a folder counts as viewed after a call of View. Pages call it every 30 s.
+	viewedFor       = 40 * time.Second
+	viewedMaxAge    = 2 * time.Second // the age at which the figures of a viewed folder are read again
+	viewedInterval  = time.Second     // the shortest time between two readings, and the shortest poll
+	maxViewed       = 100             // viewed folders of one device
+	viewedPerSecond = 200             // limit for additional readings and ended polls, of all daemons together
 )
 
-// Look says that somebody looks at folders of a device. It returns at once: the figures come as they always do.
-func (m *Mirror) Look(id fleet.DeviceID, folders ...string) {
+// View records that somebody views folders of a device. It returns at once; the new figures arrive in the snapshot.
+func (m *Mirror) View(id fleet.DeviceID, folders ...string) {
 	if w := m.watcher(id); w != nil {
-		w.look(folders)
+		w.view(folders)
 	}
 }
 
-func (w *watcher) look(folders []string) {
+func (w *watcher) view(folders []string) {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.forgetLooks(now)
-	began, s := len(w.looks) == 0, w.snapshot.Load()
-	if began && !w.m.looking.Allow() {
+	w.forgetViewed(now)
+	began, s := len(w.viewedUntil) == 0, w.snapshot.Load()
+	if began && !w.m.viewedReads.Allow() {
 		return
 	}
 	for _, folder := range folders {
-		if _, known := w.looks[folder]; !known && len(w.looks) >= maxLooked || !hasFolder(s, folder) {
+		if _, known := w.viewedUntil[folder]; !known && len(w.viewedUntil) >= maxViewed || !hasFolder(s, folder) {
 			continue
 		}
-		if w.looks == nil {
-			w.looks = map[string]time.Time{}
+		if w.viewedUntil == nil {
+			w.viewedUntil = map[string]time.Time{}
 		}
-		w.looks[folder] = now.Add(lookFor)
+		w.viewedUntil[folder] = now.Add(viewedFor)
 	}
-	if began && len(w.looks) > 0 && w.endPoll != nil {
+	if began && len(w.viewedUntil) > 0 && w.endPoll != nil {
 		w.endPoll()
 	}
 }
 
-// forgetLooks drops the folders at which nobody looks any more. The caller holds mu.
-func (w *watcher) forgetLooks(now time.Time) {
-	for folder, until := range w.looks {
+// forgetViewed removes the folders that nobody views any more. The caller holds mu.
+func (w *watcher) forgetViewed(now time.Time) {
+	for folder, until := range w.viewedUntil {
 		if now.After(until) {
-			delete(w.looks, folder)
+			delete(w.viewedUntil, folder)
 		}
 	}
-	if len(w.looks) == 0 {
-		w.looks = nil
+	if len(w.viewedUntil) == 0 {
+		w.viewedUntil = nil
 	}
 }
 
-// lookedAt are the folders of the device at which somebody looks.
-func (w *watcher) lookedAt() []string {
+// viewedFolders returns the viewed folders of the device, sorted.
+func (w *watcher) viewedFolders() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.forgetLooks(time.Now())
+	w.forgetViewed(time.Now())
 	s := w.snapshot.Load()
-	maps.DeleteFunc(w.looks, func(folder string, _ time.Time) bool { return !hasFolder(s, folder) })
-	return slices.Sorted(maps.Keys(w.looks))
+	maps.DeleteFunc(w.viewedUntil, func(folder string, _ time.Time) bool { return !hasFolder(s, folder) })
+	return slices.Sorted(maps.Keys(w.viewedUntil))
 }
 
 func hasFolder(s *Snapshot, folder string) bool {
 	return slices.ContainsFunc(s.Folders, func(f fleet.FolderLabel) bool { return f.Folder == folder })
 }
 
-// readLookedAt reads the folders at which somebody looks, as far as their figures are old. wait is how long the next
+// readViewedFolders reads the summaries of viewed folders that are older than viewedInterval. wait is how long the next
 // poll may last.
-func (w *watcher) readLookedAt(ctx context.Context, d Daemon) (wait time.Duration, err error) {
-	looked := w.lookedAt()
-	if len(looked) == 0 {
+func (w *watcher) readViewedFolders(ctx context.Context, d Daemon) (wait time.Duration, err error) {
+	viewed := w.viewedFolders()
+	if len(viewed) == 0 {
 		return pollWait, nil
 	}
 	s, now, oldest := w.snapshot.Load(), time.Now(), time.Duration(0)
 	var due []string
-	for _, folder := range looked {
-		if age := now.Sub(s.Summaries[folder].UpdatedAt); age < lookPause {
+	for _, folder := range viewed {
+		if age := now.Sub(s.Summaries[folder].UpdatedAt); age < viewedInterval {
 			oldest = max(oldest, age)
-		} else if w.m.looking.Allow() {
+		} else if w.m.viewedReads.Allow() {
 			due = append(due, folder)
 		}
 	}
@@ -99,16 +100,16 @@ func (w *watcher) readLookedAt(ctx context.Context, d Daemon) (wait time.Duratio
 	if w.conflictsDue {
 		err = w.readConflicts(ctx, d)
 	}
-	return max(lookPause, (lookAge - oldest).Truncate(time.Second)), err
+	return max(viewedInterval, (viewedMaxAge - oldest).Truncate(time.Second)), err
 }
 
-// pollable is a context for a poll, which ends when somebody begins to look at a folder of the device.
+// pollable returns a context for a poll. It ends when somebody begins to view a folder of the device.
 func (w *watcher) pollable(ctx context.Context, wait time.Duration) (poll context.Context, done func()) {
 	poll, cancel := context.WithCancel(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.endPoll = cancel; len(w.looks) > 0 && wait > lookAge {
-		cancel() // somebody began since the wait was settled
+	if w.endPoll = cancel; len(w.viewedUntil) > 0 && wait > viewedMaxAge {
+		cancel() // Somebody began to view a folder after the caller had chosen wait.
 	}
 	return poll, func() {
 		w.mu.Lock()

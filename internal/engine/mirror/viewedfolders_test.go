@@ -27,13 +27,13 @@ func TestFiguresAreYoungWhileSomebodyLooks(t *testing.T) {
 		d := w.put(1, f)
 		pass(5 * time.Second)
 		f.take()
-		w.m.Look(d, "a", "no such folder")
+		w.m.View(d, "a", "no such folder")
 		for range 200 {
 			pass(100 * time.Millisecond)
 			if age := time.Since(w.snapshot(d).Summaries["a"].UpdatedAt); age > 3*time.Second {
 				t.Fatalf("figures are %s old", age)
 			}
-			w.m.Look(d, "a")
+			w.m.View(d, "a")
 		}
 		calls := f.take()
 		if n := callsLike(calls, "summary a"); n < 7 || n > 20 {
@@ -45,7 +45,7 @@ func TestFiguresAreYoungWhileSomebodyLooks(t *testing.T) {
 		if f.overlapped() {
 			t.Error("two requests ran at a time")
 		}
-		pass(lookFor + 3*time.Second)
+		pass(viewedFor + 3*time.Second)
 		f.take()
 		pass(10 * statusEvery)
 		if calls := f.take(); callsLike(calls, "summary") > 0 || callsLike(calls, "events") > 30 {
@@ -60,20 +60,20 @@ func TestLooksAreForgottenWithoutAPoll(t *testing.T) {
 		d := w.put(1, f)
 		f.take()
 		for range 100 {
-			w.m.Look(d, "of no such name")
+			w.m.View(d, "of no such name")
 			pass(100 * time.Millisecond)
 		}
 		if n := callsLike(f.take(), "events"); n > 30 {
 			t.Errorf("looks at a folder that there is not made %d polls in 10 s", n)
 		}
-		w.m.Look(id(9), "a") // no such device
+		w.m.View(id(9), "a") // no such device
 		many := make([]string, 1000)
 		for i := range many {
 			many[i] = fmt.Sprint("folder ", i)
 		}
-		w.m.Look(d, many...)
-		if n := len(w.m.watcher(d).looks); n > maxLooked {
-			t.Errorf("%d looks are kept", n)
+		w.m.View(d, many...)
+		if n := len(w.m.watcher(d).viewedUntil); n > maxViewed {
+			t.Errorf("%d viewed folders are kept", n)
 		}
 	})
 }
@@ -95,7 +95,7 @@ func TestLookingIsBounded(t *testing.T) {
 		const seconds = 60
 		for range seconds {
 			for n := range devices {
-				w.m.Look(id(n), folders...)
+				w.m.View(id(n), folders...)
 			}
 			pass(time.Second)
 		}
@@ -103,7 +103,7 @@ func TestLookingIsBounded(t *testing.T) {
 		for n := range devices {
 			read += callsLike(w.daemons[id(n)].take(), "summary")
 		}
-		if most := lookedASecond * (seconds + 2); read > most {
+		if most := viewedPerSecond * (seconds + 2); read > most {
 			t.Errorf("%d readings, at most %d may be", read, most)
 		}
 	})
@@ -133,7 +133,7 @@ func TestFailedItemsAreReadWhereTheyAreNotKnown(t *testing.T) {
 		}
 		f.set("failed items of a, page 1 of 100", errors.New("the agent does not pass this on"))
 		for range 30 {
-			w.m.Look(d, "a")
+			w.m.View(d, "a")
 			pass(time.Second)
 		}
 		if n := callsLike(f.take(), call); n < 2 || n > 4 {

@@ -5,12 +5,14 @@ import (
 	"time"
 )
 
-// visitEvery is how long after a visit the next one is due. It leaves 20 s of a minute to wait for a connection.
+// visitEvery is the time between two visits. It leaves 20 s of a minute in which the watcher may wait for a
+// connection.
 const visitEvery = 40 * time.Second
 
-// visitInTurn reads the status of a daemon, and the events since the last time, over a connection that is closed
-// again. It goes on until the daemon can be followed, and gives the number of the last event. Daemons keep the last
-// 1,000 events: where more have happened, the numbers jump, and everything is read again.
+// visitInTurn visits a daemon again and again, because there are not enough connections to follow it. Each visit opens
+// a connection, reads the status and the new events, and closes the connection. It returns the number of the last
+// event when the daemon can be followed. Daemons keep their last 1,000 events: after more than that, the numbers have
+// a gap, and the watcher reads everything again.
 func (w *watcher) visitInTurn(ctx context.Context, d Daemon, since int64) (int64, error) {
 	w.m.visited.Add(1)
 	defer w.m.visited.Add(-1)
@@ -71,5 +73,5 @@ func (w *watcher) setVisited(visited bool) {
 	})
 }
 
-// Visited is how many daemons are visited in turn, as there are not enough connections to follow them.
+// Visited returns how many daemons are visited in turn because there are not enough connections to follow them.
 func (m *Mirror) Visited() int { return int(m.visited.Load()) }

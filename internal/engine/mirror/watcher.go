@@ -17,36 +17,41 @@ import (
 	"muster/internal/logkey"
 )
 
-// watcher follows one device as it was put. When the device is put differently, another watcher replaces this one.
+// watcher follows one device with the settings that Put gave. When Put gives different settings, a new watcher
+// replaces this one.
 type watcher struct {
 	m       *Mirror
 	log     *slog.Logger
 	device  fleet.Device
-	plain   bool // AllowPlain
+	plain   bool // Settings.AllowPlain: connections without TLS are allowed
 	way     fleet.Way
 	paused  bool
 	altered bool // the device is not contacted
 	origin  fleet.PinOrigin
 
-	cancel context.CancelFunc // nil before it was started; guarded by Mirror.mu
+	cancel context.CancelFunc // nil until the watcher is started; guarded by Mirror.mu
 	done   chan struct{}      // closed when the goroutine has ended
 	wake   chan struct{}
-	pace   *rate.Limiter // of polls: a daemon whose polls return at once costs only so much
-	reread *rate.Limiter // of what events ask to be read, likewise
+	pace   *rate.Limiter // limits polls, because a daemon may answer every poll at once
+	reread *rate.Limiter // limits the readings of configurations that events announce
 
-	// The goroutine's own:
-	summarised   map[string]bool      // by folder, whether it was paused when its summary was read
-	itemsAsked   map[string]time.Time // by folder, when its failed items were read; nil: none were
-	disbelieved  map[string]bool      // folders whose last summary cannot be true
-	rested       map[string]time.Time // by folder, when it came to rest; see noteScan
-	contactBegan time.Time            // of the visit under way
-	homeAsked    string               // the start time of the daemon at which it was asked for its home
-	pendingDue   bool                 // what is pending is to be read with the next status
-	connectedDue bool                 // to whom the daemon is connected, likewise
-	conflictsDue bool                 // which files of conflicts came and went, likewise
-	countsDue    bool                 // how many conflicts the daemon counted, likewise
+	// Only the watcher's goroutine uses the fields below.
 
-	conflictsSince int64 // the number of the last change of a file that was read
+	summarised   map[string]bool      // whether a folder was paused when its summary was read, by folder ID
+	itemsAsked   map[string]time.Time // the time of the last reading of a folder's failed items; nil without any
+	disbelieved  map[string]bool      // the folders whose last summary cannot be true
+	rested       map[string]time.Time // the time at which a folder became idle; see noteScan
+	contactBegan time.Time            // the start of the present visit
+	homeAsked    string               // the start time of the daemon when its home was read last
+
+	// The next reading of the status also reads what is due.
+
+	pendingDue   bool // pending devices and folders
+	connectedDue bool // connected peers
+	conflictsDue bool // conflict files
+	countsDue    bool // the daemon's own count of conflicts
+
+	conflictsSince int64 // the number of the newest change of a file whose conflicts are known
 
 	snapshot atomic.Pointer[Snapshot] // stored under mu
 
@@ -54,20 +59,21 @@ type watcher struct {
 	ended        bool
 	daemon       Daemon
 	target       Target
-	pin          string                  // in use: as given, or that of the first use
-	given        string                  // the pin in the registry, as far as is known: what was learnt comes there
-	configBegan  time.Time               // when the request of the current configuration was sent
-	configSum    stconfig.TextSum        // of the current configuration as the daemon wrote it; zero when unknown
-	restart      expectation             // of the API, because of what Muster sends
-	held         chan struct{}           // closed when the session that changes the configuration is done; nil without one
-	visiting     context.CancelCauseFunc // ends the visit under way; nil without one
-	routeChanged bool                    // the visit ends as soon as no session holds the watcher
-	looks        map[string]time.Time    // until when somebody looks at folders, by folder; nil: nobody does
-	endPoll      context.CancelFunc      // ends the poll that hangs; nil without one
+	pin          string                  // the pin in use: the given one, or the certificate of the first use
+	given        string                  // the pin in the registry; a pin of the first use gets there when it is stored
+	configBegan  time.Time               // the time of the request that read the current configuration
+	configSum    stconfig.TextSum        // sum of the text of the current configuration; zero when unknown
+	restart      expectation             // the restart of the API that a write of Muster causes
+	held         chan struct{}           // closed when the open session ends; nil without a session
+	visiting     context.CancelCauseFunc // ends the present visit; nil without one
+	routeChanged bool                    // ends the visit as soon as no session holds the watcher
+	viewedUntil  map[string]time.Time    // the time until which a folder counts as viewed; nil when no folder does
+	endPoll      context.CancelFunc      // ends the present poll; nil without one
 	readdressed  bool                    // the daemon's address changed, and Changed was not called for it yet
 }
 
-// newWatcher takes over what the device's former watcher knew. The caller holds Mirror.mu.
+// newWatcher makes a watcher that starts with the snapshot of the device's former watcher, or with its seed. The
+// caller holds Mirror.mu.
 func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watcher {
 	w := &watcher{
 		m: m, log: m.log.With(logkey.Device, d.ID), device: d.Device, plain: d.Settings.AllowPlain,
@@ -84,7 +90,7 @@ func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watc
 		s = *old.snapshot.Load()
 		s.Reason = "its settings changed, so it is contacted anew"
 		if given, used := old.pins(); d.Settings.Pin == given {
-			w.pin = used // where it is another one it was learnt, and is not in the registry yet
+			w.pin = used // A pin of the first use may not be in the registry yet.
 		}
 	case seeded:
 		reason, next := s.Reason, s.Next
@@ -111,8 +117,8 @@ func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watc
 	return w
 }
 
-// same tells whether the running watcher already does what is asked. A pin that the watcher learnt counts as no change,
-// whether the registry has it already or not.
+// same reports whether the running watcher already has these settings. A pin of the first use is not a change, whether
+// the registry already has it or not.
 func (w *watcher) same(d fleet.Registered, paused bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,8 +131,8 @@ func (w *watcher) same(d fleet.Registered, paused bool) bool {
 	return true
 }
 
-// pinKept notes that the registry has the pin that the watcher learnt. From then on a different pin in the registry, or
-// no pin, is a person's decision.
+// pinKept records that the pin of the first use is now in the registry. From then on a person decided it when the
+// registry has a different pin or no pin.
 func (w *watcher) pinKept(pin string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,7 +147,8 @@ func (w *watcher) pins() (given, used string) {
 	return w.given, w.pin
 }
 
-// end stops the watcher; whatever it still learns is dropped. The caller holds Mirror.mu or is its last user.
+// end stops the watcher. Later observations of the watcher are discarded. The caller holds Mirror.mu or is the
+// watcher's last user.
 func (w *watcher) end() {
 	w.mu.Lock()
 	w.ended = true
@@ -161,7 +168,7 @@ func (w *watcher) run(ctx context.Context) {
 		return
 	}
 	var pause backoff
-	restarting := 0 // attempts to reach an API that restarts
+	restarting := 0 // the number of attempts to reach an API that is restarting
 	for ctx.Err() == nil {
 		w.contactBegan = time.Now()
 		err := w.visit(ctx)
@@ -178,7 +185,7 @@ func (w *watcher) run(ctx context.Context) {
 		}
 		if !s.Restarting {
 			if restarting > 0 && s.Connection == fleet.Online {
-				pause.reset() // the API came back as expected
+				pause.reset() // The API came back as expected.
 			}
 			restarting = 0
 		}
@@ -207,7 +214,7 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// visit finds the daemon and follows it until something breaks. The error says what.
+// visit finds the daemon and follows it until an error ends the visit.
 func (w *watcher) visit(ctx context.Context) error {
 	if w.altered {
 		return alteredDevice(w.device.ID)
@@ -243,13 +250,15 @@ func (w *watcher) contact(ctx context.Context) error {
 	return w.follow(ctx, d)
 }
 
-// alteredDevice is the reason that a device is not contacted: its address, pin or key may be another program's.
+// alteredDevice is the error for a device whose record was altered in the database. It is not contacted, because
+// another program may have written its address, pin or key.
 func alteredDevice(id fleet.DeviceID) error {
 	return &fleet.Error{Code: fleet.CodeUnconfirmed, During: "contact the daemon", Message: fleet.AlteredReason,
 		Hint: fleet.AlteredNext(id)}
 }
 
-// dial makes the daemon's client, or keeps the one there is when nothing about it changed.
+// dial makes the client of the daemon, or returns the present one when its target has not changed. It returns nil when
+// the watcher has ended.
 func (w *watcher) dial(found Found) Daemon {
 	address := cmp.Or(found.Agent, hostPort(found.Host, w.device.APIPort))
 	w.mu.Lock()
@@ -276,8 +285,8 @@ func (w *watcher) dial(found Found) Daemon {
 	return w.daemon
 }
 
-// introduction says who named the address at which the device is looked for. After a person forgot the pin, a discovery
-// server's word does not suffice to learn a new one.
+// introduction returns who named the address of the device. After a person has removed the pin, the address of a
+// discovery server is not trusted enough to learn a new pin from it.
 func (w *watcher) introduction(found Found) fleet.Introduction {
 	if found.Introduced == fleet.ByServer && w.origin == fleet.PinForgotten {
 		return fleet.ByAnybody
@@ -285,15 +294,15 @@ func (w *watcher) introduction(found Found) fleet.Introduction {
 	return found.Introduced
 }
 
-// sameTarget leaves the pin out: a client learns the pin of the first use by itself, and a device that is put with
-// another pin gets another watcher.
+// sameTarget compares all fields but the pin. A client learns the pin of the first use by itself, and a device whose
+// pin changes gets a new watcher.
 func sameTarget(a, b Target) bool {
 	return a.APIKey == b.APIKey && a.Address == b.Address && a.Introduced == b.Introduced &&
 		a.AllowPlain == b.AllowPlain &&
 		slices.Equal(a.SyncAddresses, b.SyncAddresses)
 }
 
-// online is the daemon while it is followed.
+// online returns the connection to the daemon. It returns an error while the daemon is not followed.
 func (w *watcher) online() (Daemon, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -304,7 +313,8 @@ func (w *watcher) online() (Daemon, error) {
 	return nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the device is not online: " + s.Reason, Hint: s.Next}
 }
 
-// update changes the snapshot and calls Changed. Only dial changes a snapshot without it: the address.
+// update changes the snapshot and calls Changed. Only dial does not use it: it changes the address, which connected
+// reports later.
 func (w *watcher) update(change func(*Snapshot) Aspect) {
 	w.mu.Lock()
 	if w.ended {
@@ -320,7 +330,7 @@ func (w *watcher) update(change func(*Snapshot) Aspect) {
 	}
 }
 
-// observe hands an observation to the outbox, unless the watcher has ended.
+// observe adds an observation to the outbox, unless the watcher has ended.
 func (w *watcher) observe(o fleet.Observation, tell bool) {
 	o.Device = w.device.ID
 	w.mu.Lock()
@@ -346,7 +356,8 @@ func (w *watcher) connected(s *Snapshot) Aspect {
 	return ConnectionChanged
 }
 
-// lost marks the device with the reason, which is logged when it begins and when it changes.
+// lost records why the daemon is not followed. It logs the reason when it differs from the last one. wait is the pause
+// before the next attempt.
 func (w *watcher) lost(err error, wait time.Duration) {
 	state, reason, hint := explain(err)
 	w.update(func(s *Snapshot) Aspect {
@@ -368,8 +379,8 @@ func (w *watcher) lost(err error, wait time.Duration) {
 	})
 }
 
-// trustable are the states in which the certificate that was shown may be the device's. A certificate that is known to
-// be another daemon's is not offered to be trusted.
+// trustable holds the states in which the certificate that was shown may belong to the device. Muster never offers a
+// person to trust a certificate that is known to belong to a different daemon.
 var trustable = map[fleet.Connection]bool{fleet.PinMismatch: true, fleet.Unconfirmed: true, fleet.KeyRefused: true}
 
 func explain(err error) (fleet.Connection, string, string) {
@@ -395,7 +406,7 @@ func explain(err error) (fleet.Connection, string, string) {
 	return fleet.Unreachable, reason, hint
 }
 
-// seen notes that the daemon answered. Changed is not called for it.
+// seen records the time of the daemon's last answer. It does not call Changed.
 func (w *watcher) seen() {
 	w.update(func(s *Snapshot) Aspect {
 		s.LastSeen = time.Now()

@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// Admission tells which generation each device is admitted to: the generation of its hold, or else the newest
-// generation for which rollouts have decided (settled). It is an immutable snapshot that readers share.
+// Admission tells which generation each device is admitted to: the generation of its hold, or else the settled one.
+// A generation is settled when rollouts have decided which devices to hold back from it. Admission is an immutable
+// snapshot that readers share.
 type Admission struct {
 	settled *Registry           // registry of the newest generation for which rollouts have decided
 	holds   map[DeviceID]Hold   // devices that a rollout holds at an earlier generation
@@ -28,7 +29,7 @@ func NewAdmission(settled *Registry, holds []Hold, pasts map[int64]*Registry) *A
 // Settled gives the registry of the newest generation for which rollouts have decided who is admitted.
 func (a *Admission) Settled() *Registry { return a.settled }
 
-// Hold tells whether a rollout keeps the device at an earlier generation.
+// Hold returns the hold of a device, or false when no rollout holds it at an earlier generation.
 func (a *Admission) Hold(id DeviceID) (Hold, bool) {
 	h, held := a.holds[id]
 	return h, held
@@ -53,7 +54,7 @@ func (a *Admission) Past(generation int64) *Registry {
 	return a.pasts[generation]
 }
 
-// Same tells whether two snapshots have the same holds and the same settled generation.
+// Same reports whether two snapshots have the same holds and the same settled generation.
 func (a *Admission) Same(b *Admission) bool {
 	return a.settled.Generation == b.settled.Generation && maps.Equal(a.holds, b.holds)
 }

@@ -57,7 +57,7 @@ type AuditQuery struct {
 	Who     string    // "": of all users and tokens
 	What    string    // a whole value, or with a dot at its end a prefix; "": all
 	Subject string    // "": all subjects
-	Scope   Scope     // only what was done to devices in this part of the fleet; zero: everything
+	Scope   Scope     // selects what was done to devices in this part of the fleet; zero: everything
 	Since   time.Time // zero: from the first entry on
 	Until   time.Time // exclusive; zero: up to the last entry
 	Oldest  bool      // oldest first

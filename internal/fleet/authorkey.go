@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Author keys are keys of a configuration that templates of authors may set without asking, besides what every author
-// may. A key covers everything below it, and `*` means every member of a list.
+// Author keys are keys of a configuration that templates of authors may set without consent, in addition to those that
+// every author may set. A key covers everything below it, and `*` means every member of a list.
 
 const (
 	MaxAuthorKeys     = 100
 	MaxAuthorKeyBytes = 500
 )
 
-// ParseAuthorKeys checks a list of author keys and gives it sorted, each once. Whether a key can be read is checked
-// where keys are known.
+// ParseAuthorKeys checks the size of a list of author keys and returns it sorted, without duplicates. stconfig checks
+// the grammar of the keys.
 func ParseAuthorKeys(keys []string) ([]string, error) {
 	if len(keys) > MaxAuthorKeys {
 		return nil, Invalidf("authorKeys", "there are at most %d author keys, these are %d", MaxAuthorKeys, len(keys))
@@ -44,7 +44,7 @@ func ParseAuthorKeys(keys []string) ([]string, error) {
 // AuthorKeysOf gives the author keys of a device: those of the fleet and those of its tags, sorted.
 func (r *Registry) AuthorKeysOf(id DeviceID) []string { return r.ofDevice(r.AuthorKeys, id) }
 
-// ofDevice gives what holds for the whole fleet and what the tags of a device add to it, sorted.
+// ofDevice joins the texts of the whole fleet, whose tag is "", and those of a device's tags, sorted.
 func (r *Registry) ofDevice(all map[Tag][]string, id DeviceID) []string {
 	found := slices.Clone(all[""])
 	if device := r.Devices[id]; device != nil {

@@ -44,9 +44,9 @@ const (
 type BaseState string
 
 const (
-	BaseOurs     BaseState = ""         // Muster's
+	BaseOurs     BaseState = ""         // Muster's own value
 	BaseSending  BaseState = "sending"  // unknown: a write was started and not read back
-	BaseTheirs   BaseState = "theirs"   // of a person or the daemon, instead of Muster's
+	BaseTheirs   BaseState = "theirs"   // a value that a person or the daemon set instead of Muster's
 	BaseReturned BaseState = "returned" // the base, which Muster put back
 	// a value that Muster wrote earlier, and that somebody restored after Muster had put the base back
 	BaseEarlier BaseState = "earlier"

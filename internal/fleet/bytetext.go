@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// ByteText is a number of bytes as people read it: "1.5 GiB".
+// ByteText returns a number of bytes in the form that people read: "1.5 GiB".
 func ByteText(n int64) string {
 	if n < 1024 {
 		return fmt.Sprintf("%d B", max(n, 0))

@@ -14,7 +14,7 @@ import (
 type Introduction string
 
 const (
-	ByAnybody Introduction = ""       // a local announcement or another daemon: only a pinned certificate is trusted there
+	ByAnybody Introduction = ""       // a local announcement or a different daemon: nothing but a pin is trusted there
 	ByServer  Introduction = "server" // a discovery server, which knows the announcer by its device certificate
 	ByPerson  Introduction = "person" // typed into the device's record
 	ByAgent   Introduction = "agent"  // the device's agent, which has proven itself with the device's own key
@@ -26,7 +26,7 @@ type PinOrigin string
 const (
 	PinNone      PinOrigin = ""          // no pin yet
 	PinFirstUse  PinOrigin = "firstUse"  // the first certificate that the daemon showed was trusted
-	PinGiven     PinOrigin = "given"     // by an administrator, or by enroll on the daemon's machine
+	PinGiven     PinOrigin = "given"     // an administrator gave it, or enroll on the daemon's machine
 	PinForgotten PinOrigin = "forgotten" // no pin, because an administrator removed it
 )
 

@@ -9,21 +9,21 @@ import (
 // synced like any other file, so all devices of the folder have it.
 type Conflict struct {
 	Path string
-	At   time.Time // when the daemon found it, by the daemon's clock
+	At   time.Time // time at which the daemon found it, by the daemon's clock
 }
 
 // Size returns how many bytes of memory the conflict needs.
 func (c Conflict) Size() int { return 40 + len(c.Path) }
 
-// ConflictsOn are the conflicts of a folder as one device tells of them.
+// ConflictsOn describes the conflicts of a folder that one device reports.
 type ConflictsOn struct {
 	Files   int  // conflict files whose paths are known
 	More    bool // there are more files than those
 	Newest  Conflict
-	Counted int64 // conflicts that the daemon resolved since its start, as it counts; 0: none, or it does not count
+	Counted int64 // conflicts that the daemon has counted since its start; 0 also when it does not count them
 }
 
-// ConflictsOn are the conflicts of a folder of the device.
+// ConflictsOn returns the conflicts of a folder of the device.
 func (s *Snapshot) ConflictsOn(folder string) ConflictsOn {
 	files := s.Conflicts[folder]
 	on := ConflictsOn{Files: len(files), More: s.ConflictsLeftOut[folder] > 0, Counted: s.ConflictsCounted[folder]}

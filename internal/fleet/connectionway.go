@@ -4,8 +4,8 @@ package fleet
 type Way string
 
 const (
-	WayAuto   Way = ""       // through its agent while that is connected, else directly
-	WayAgent  Way = "agent"  // only through its agent
+	WayAuto   Way = ""       // through its agent while the agent is connected, else directly
+	WayAgent  Way = "agent"  // through its agent, never directly
 	WayDirect Way = "direct" // directly, at its address or where discovery finds it
 )
 

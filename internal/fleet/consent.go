@@ -26,7 +26,7 @@ type Consent struct {
 	UnreachableSince time.Time
 }
 
-// Over tells whether the validity has run out.
+// Over reports whether the validity has run out.
 func (c Consent) Over(now time.Time) bool {
 	if !c.UnreachableSince.IsZero() {
 		now = c.UnreachableSince
@@ -34,7 +34,7 @@ func (c Consent) Over(now time.Time) bool {
 	return !now.Before(c.Until)
 }
 
-// Reachable gives the consent after its device was found reachable or unreachable.
+// Reachable returns the consent after its device was found to be reachable or unreachable.
 func (c Consent) Reachable(reachable bool, now time.Time) Consent {
 	switch away := !c.UnreachableSince.IsZero(); {
 	case !reachable && !away:
@@ -73,7 +73,7 @@ const GroupConsentTime = ConsentTime
 type GivenConsent struct {
 	Consent
 	Rollout int64     // rollout of its group consent; 0: no group consent
-	Closed  time.Time // when it was used or ended; zero while open
+	Closed  time.Time // time at which it was used or ended; zero while it is open
 	Used    bool      // It was used; false: it ended unused.
 	Intent  int64     // ID of the intent that used it; 0: none, as where a value was kept and nothing was sent
 }

@@ -47,7 +47,7 @@ type Version struct {
 
 // System is what is known of the machine of a daemon. An unknown field is "".
 type System struct {
-	OS            string // as Go names it: "linux", "windows", "darwin", ...
+	OS            string // Go's name of the system: "linux", "windows", "darwin", ...
 	PathSeparator string
 	Tilde         string   // the home directory of the daemon's user
 	Directories   []string // see Version
@@ -98,7 +98,7 @@ type FolderSummary struct {
 	// State is "idle", "error" and so on; "" for a paused folder. Before the first scan after a start it is also
 	// "idle".
 	State        string    `json:"state"`
-	StateChanged time.Time `json:"stateChanged"` // by the daemon's clock; zero when the daemon does not report it
+	StateChanged time.Time `json:"stateChanged"` // time by the daemon's clock; zero when the daemon does not report it
 	Error        string    `json:"error"`        // error of the folder as a whole, whose state is then "error"
 	WatchError   string    `json:"watchError"`   // why the daemon finds changed files only by scanning
 	// number of items that could not be synced; Snapshot.FailedItems has their texts
@@ -128,8 +128,8 @@ func (s FolderSummary) Problem() string {
 	return ""
 }
 
-// Unscanned tells whether the daemon has not looked at its disk since it started: until then a folder is idle, and has
-// never been in another state (Syncthing 1.19.2, 2.1.3).
+// Unscanned reports whether the daemon has not scanned the folder since it started. Before its first scan a folder is
+// idle and has never changed its state (Syncthing 1.19.2, 2.1.3).
 func (s FolderSummary) Unscanned() bool { return s.State == "idle" && s.StateChanged.IsZero() }
 
 // Lacks reports whether the device lacks anything of the folder.
@@ -175,8 +175,8 @@ type FolderPeer struct {
 	Encrypted bool // the device gets the folder encrypted
 }
 
-// Observation is what a watcher has read from its device and wants to be stored. A nil field means that nothing new
-// was read.
+// Observation is new data about a device that its watcher wants to be stored. A nil field means that the watcher has
+// read nothing new.
 type Observation struct {
 	Device    DeviceID
 	Status    *Status
@@ -185,7 +185,7 @@ type Observation struct {
 	Config    *ObservedConfig // summaries of folders that it does not contain are deleted
 	Proven    *Certificate    // GUI certificate behind which the device answered
 	FirstUse  bool            // there was no pin, so Proven becomes the pin
-	FoundBy   string          // as in Candidate.By
+	FoundBy   string          // see Candidate.By
 	LastSeen  time.Time       // zero when the daemon did not answer
 }
 
@@ -213,12 +213,12 @@ type DaemonEvent struct {
 
 	// The fields below are set for events about a folder.
 	Folder  string
-	Summary *FolderSummary // of a FolderSummary, without Device; nil when the summary is not believable
-	State   string         // of a StateChanged: the state the folder went to
-	At      time.Time      // of a StateChanged, by the daemon's clock; zero when the daemon does not report it
-	Error   string         // of a StateChanged to "error": the error; of a FolderSummary: why Summary is nil
-	Failed  int64          // of FolderErrors: number of items that could not be synced
-	Items   []FailedItem   // of FolderErrors: the first of these items
+	Summary *FolderSummary // FolderSummary: the summary, without Device; nil when it is not believable
+	State   string         // StateChanged: the new state of the folder
+	At      time.Time      // StateChanged: its time by the daemon's clock; zero when the daemon does not report it
+	Error   string         // StateChanged to "error": the error; FolderSummary: why Summary is nil
+	Failed  int64          // FolderErrors: number of items that could not be synced
+	Items   []FailedItem   // FolderErrors: the first of these items
 
-	Peer DeviceID // of DeviceConnected and DeviceDisconnected; "" when the daemon does not name the device
+	Peer DeviceID // DeviceConnected, DeviceDisconnected: the other device; "" when the daemon does not name it
 }

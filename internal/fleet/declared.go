@@ -12,7 +12,7 @@ import (
 // Declared is what the files of a source say about a fleet. A nil field changes nothing.
 type Declared struct {
 	Source    string // source that the templates belong to; "": no source
-	ReadOnly  *bool  // only the files of the source may change its templates
+	ReadOnly  *bool  // true: nothing but the files of the source may change its templates
 	Tests     *[]Assertion
 	Prune     bool // delete the leftovers of the source
 	Templates []DeclaredTemplate
@@ -24,7 +24,7 @@ type Declared struct {
 // DeclaredTemplate is a template as its file describes it.
 type DeclaredTemplate struct {
 	Name     string // name of the file, without its extension
-	Template        // without ID
+	Template        // its ID is 0
 	Tags     []Tag  // nil: the file names no tags, and the template keeps its tags
 }
 
@@ -57,7 +57,7 @@ type Origin struct {
 
 // Source is a set of files that describe a part of the fleet, usually a repository.
 type Source struct {
-	ReadOnly bool        // only its files may change its templates
+	ReadOnly bool        // true: nothing but its files may change its templates
 	Tests    []Assertion // assertions that every change must keep true
 }
 

@@ -13,7 +13,7 @@ import (
 
 const (
 	DefaultAPIPort = 8384    // Syncthing's default GUI port
-	MaxLabelBytes  = 4 << 10 // of devices and templates
+	MaxLabelBytes  = 4 << 10 // longest label of a device or template
 	MaxAPIKeyBytes = 1 << 10
 )
 
@@ -126,8 +126,8 @@ type Access struct {
 // Access returns the API key and port in the device's record.
 func (d Device) Access() Access { return Access{Key: d.APIKey, Port: d.APIPort} }
 
-// FreeLabel gives the label, or where it is among those that are taken the label with the first number that makes it
-// free: "vm-2". A blank label stays blank.
+// FreeLabel returns the label, or the label with the first number that makes it unique when it is already taken:
+// "vm-2". A blank label stays blank.
 func FreeLabel(label string, taken []string) string {
 	free := label
 	for n := 2; label != "" && slices.Contains(taken, free); n++ {

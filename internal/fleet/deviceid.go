@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// DeviceID is a Syncthing device ID in canonical form: eight groups of seven characters, the last of every fourteen a
-// check character. Make one with ParseDeviceID or DeviceIDOf only. Source: Syncthing's device ID documentation.
+// DeviceID is a Syncthing device ID in canonical form: eight groups of seven characters. The last of every fourteen
+// characters is a check character. Only ParseDeviceID and DeviceIDOf make one. Source: Syncthing's device ID
+// documentation.
 type DeviceID string
 
 const (
@@ -20,7 +21,7 @@ const (
 // ParseDeviceID reads a device ID as Syncthing does: any case, hyphens and spaces anywhere, 0, 1 and 8 for O, I and B,
 // with check characters (verified) or, in the old 52-character form, without. The result is canonical.
 func ParseDeviceID(s string) (DeviceID, error) {
-	if isCanonical(s) { // nearly always true, and ten times as fast as decoding
+	if isCanonical(s) { // This is nearly always true, and ten times as fast as decoding.
 		return DeviceID(s), nil
 	}
 	plain := spelling.Replace(strings.ToUpper(strings.TrimSpace(s)))

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Edit is one change of what people decide about the fleet. It is made as a whole, in at most one generation, or not
-// at all; it can also be planned without being made. An empty field changes nothing.
+// Edit is one change to what people decide about the fleet. It is made as a whole, in at most one generation, or not
+// at all. It can also be planned without being made. An empty field changes nothing.
 //
 // Some writes are not edits when a person makes them by themselves: modes, which take effect at once even when the
 // database cannot be written; the settings and the pin of a device; quiet times, folder roots, author keys and the
@@ -19,7 +19,7 @@ import (
 // the handler checks the permission, and the store writes (ADR 40). Settings, Modes, Roots and Protect are fields
 // below because a directory of files is applied as a whole.
 type Edit struct {
-	New     []TaggedTemplate // without IDs
+	New     []TaggedTemplate // new templates, whose IDs are 0
 	Changed []Template       // each replaces the template with its ID
 	Deleted []int64
 	Tag     []Tagging
@@ -71,14 +71,14 @@ type Basis struct {
 	Check func(Found) error
 	// RefuseFailing refuses an edit with which no plan can be made for a device that has one now.
 	RefuseFailing bool
-	Trial         bool // nothing is stored; Applied.Then is the registry that would result
+	Trial         bool // true: the store writes nothing, and Applied.Then is the registry that would result
 }
 
 // Found is the one thing that an edit changes, as stored before the edit. The other fields are empty.
 type Found struct {
 	Device   *Device   // nil: not registered
 	Template *Template // nil: does not exist
-	Tags     []Tag     // of the device or template; when the edit deletes a tag: all existing tags
+	Tags     []Tag     // tags of the device or template; when the edit deletes a tag: all existing tags
 	Vars     Vars
 }
 
@@ -122,8 +122,8 @@ func (r *Registry) Found(e Edit) (found Found, known bool) {
 // Applied is the result of an edit.
 type Applied struct {
 	Generation int64      // the current generation after the edit; unchanged when the edit changed nothing
-	New        []Template // in the order of the edit, with IDs
-	Changed    []Template // in the order of the edit
+	New        []Template // new templates with their IDs, in the order of the edit
+	Changed    []Template // changed templates, in the order of the edit
 	Device     Device     // the last device that was put or enrolled
 	Created    bool       // Device was not registered before
 	// of the last device or template that was tagged or untagged; when a tag was deleted: the remaining tags

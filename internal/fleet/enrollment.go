@@ -24,7 +24,7 @@ const (
 	// MaxEnrollKeyTags is the largest number of tags of one key.
 	MaxEnrollKeyTags = 64
 
-	enrollKeyIDBytes   = 8  // of a key's text, after the prefix; shown in lists
+	enrollKeyIDBytes   = 8  // bytes after the prefix that are the key's ID, which lists show
 	enrollKeyTextBytes = 52 // bytes after the prefix
 )
 
@@ -178,13 +178,13 @@ func plainLine(text string) string {
 // EnrollmentAnswer is the answer to an agent.
 type EnrollmentAnswer struct {
 	Status  EnrollmentStatus
-	Message string // one sentence for people
-	Hint    string // what the user of the machine can do; may be empty
+	Message string // sentence for people
+	Hint    string // next step for the user of the machine; may be empty
 }
 
 // EnrollmentRequest is the request of a device to be registered. It may have been rejected.
 type EnrollmentRequest struct {
-	Arrival   // without its key
+	Arrival   // its Key is zero
 	Status    EnrollmentStatus
 	FirstAt   time.Time
 	LastAt    time.Time
@@ -203,13 +203,13 @@ type EnrollmentCounts struct {
 // Enrollment registers one device.
 type Enrollment struct {
 	Device  Device // the API key may be zero when the agent knows it
-	Tags    []Tag  // of the enrol key, or chosen by an administrator
+	Tags    []Tag  // tags of the enrol key, or tags that an administrator chose
 	Pin     string // fingerprint of the certificate of its API; "": none
 	KeyHash string // hash of the enrol key; "": an administrator accepted the device
 	// OwnName says that the label is the name that the device tells of itself. Where a device has that label already,
 	// the store adds the first free number: "vm-2".
 	OwnName bool
-	Detail  string // for the audit: how the device was enrolled
+	Detail  string // text for the audit: how the device was enrolled
 }
 
 // EnrollmentDecision is what is stored about an unregistered device.
@@ -223,9 +223,9 @@ type EnrollmentDecision struct {
 // DeviceClaim is what `muster enroll` sends about the daemon of its machine, signed with the device's own key.
 type DeviceClaim struct {
 	Challenge string // the server's random text for this claim
-	Label     string // for a new device
-	APIKey    Secret // of the daemon
-	APIPort   int    // of the daemon
+	Label     string // label that the device gets if it is new
+	APIKey    Secret // key of the daemon's API
+	APIPort   int    // port of the daemon's API
 	// IP at which the server reaches the daemon; "": use discovery; nil: the address from which the claim comes
 	Address *string
 	Pin     string // fingerprint of the API's certificate; "": the daemon has none yet
@@ -235,8 +235,8 @@ type DeviceClaim struct {
 type ClaimPurpose string
 
 const (
-	ClaimEnroll ClaimPurpose = "enroll" // to register the device
-	ClaimRenew  ClaimPurpose = "renew"  // to renew the record of a registered device
+	ClaimEnroll ClaimPurpose = "enroll" // registers the device
+	ClaimRenew  ClaimPurpose = "renew"  // renews the record of a registered device
 )
 
 // Statement returns the bytes that the device signs.

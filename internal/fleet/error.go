@@ -36,12 +36,12 @@ const (
 // Error is the one error that carries meaning across packages. Any other error is internal.
 type Error struct {
 	Code       Code
-	During     string        // what was being done: "apply plan"
-	Message    string        // for the person; no secrets, no paths of the server
-	Hint       string        // what the person can do now; may be empty
+	During     string        // the work that failed: "apply plan"
+	Message    string        // text for the person; no secrets, no paths of the server
+	Hint       string        // next step for the person; may be empty
 	Details    []Detail      // the fields, or the places in a text, that are wrong
-	Traceback  string        // of a Starlark program; may be empty
-	RetryAfter time.Duration // for too_many and unavailable: when to try again; 0: in a few seconds
+	Traceback  string        // traceback of a Starlark program; may be empty
+	RetryAfter time.Duration // too_many, unavailable: time until the next try; 0: a few seconds
 	Err        error         // cause: logged, never sent
 }
 

@@ -2,7 +2,7 @@ package fleet
 
 import "time"
 
-// MaxFolderHistories is of how many folders figures over time are kept: of those that changed last.
+// MaxFolderHistories is the number of folders whose figures over time are stored: those that changed last.
 const MaxFolderHistories = 1000
 
 // FolderFigures are the numbers of a folder on all devices that have it.
@@ -22,27 +22,28 @@ func (f *FolderFigures) Add(state FolderState, s FolderSummary) {
 	f.NeedBytes, f.GlobalBytes = AddBytes(f.NeedBytes, s.NeedBytes), max(f.GlobalBytes, s.GlobalBytes)
 }
 
-// Worst are the later of two figures, with the most bytes that were missing in either, and the fewest devices that were
-// up to date.
+// Worst returns the later figures, but with the larger number of missing bytes and the smaller number of devices that
+// are up to date. It combines points that fall into the same minute or hour.
 func (f FolderFigures) Worst(later FolderFigures) FolderFigures {
 	later.NeedBytes, later.UpToDate = max(f.NeedBytes, later.NeedBytes), min(f.UpToDate, later.UpToDate)
 	return later
 }
 
-// FolderPoint are the figures of a folder from a minute or an hour on. They hold until the next point.
+// FolderPoint has the figures of a folder from a minute or an hour on. They are valid until the next point.
 type FolderPoint struct {
 	Folder string
-	At     time.Time // when the minute or hour began
+	At     time.Time // beginning of the minute or hour
 	FolderFigures
 }
 
-// FolderHistoryEnd is the last point of each step that is kept of a folder.
+// FolderHistoryEnd has the newest stored point of a folder in minutes and in hours.
 type FolderHistoryEnd struct {
 	Folder       string
 	Minute, Hour FolderPoint
 }
 
-// FolderHistoryEdit is what one minute adds to the figures of folders over time. Folders are forgotten first.
+// FolderHistoryEdit is what one minute adds to the stored figures of folders. The store deletes the folders in Forget
+// before it adds points.
 type FolderHistoryEdit struct {
 	Forget         []string
 	Minutes, Hours []FolderPoint

@@ -7,18 +7,18 @@ type FolderStanding struct {
 	Device DeviceID
 	Folder string
 	State  FolderState
-	Reason string    // for people; never empty
-	Next   string    // what a person can do; "" when nothing needs to be done
-	Since  time.Time // when the state began; zero: unknown
-	// Witnessed is set when Muster knew the folder in another state before Since, since its own start.
+	Reason string    // sentence for people; never empty
+	Next   string    // next step for a person; "" when nothing needs to be done
+	Since  time.Time // beginning of the state; zero: unknown
+	// Witnessed is set when Muster itself saw the state change at Since: it knew the state before, since its own start.
 	Witnessed bool
-	AsOf      time.Time // when the daemon sent the numbers; zero: never
+	AsOf      time.Time // time at which the daemon sent the numbers; zero: never
 	// Trouble is set while a person should look at the folder.
 	Trouble bool
 	// Last is the last known state while State is FolderUnknown; nil when there was none.
 	Last *FolderState
 
-	// PausedBy is filled in while State is FolderPaused and it is known; see view.View.Explained.
+	// PausedBy says who paused the folder, while State is FolderPaused; nil when unknown. view.View.Explained sets it.
 	PausedBy *PausedBy
 
 	Type   string // "sendreceive", "sendonly", "receiveonly" or "receiveencrypted"; "" while unknown
@@ -30,7 +30,7 @@ type FolderStanding struct {
 
 	Conflicts ConflictsOn
 
-	// Besides is what is wrong besides the state, the worst first. Where nothing else is, the worst of it is the state.
+	// Besides lists further findings, the worst first. A finding becomes the state when the folder is fine otherwise.
 	Besides []FolderFinding
 
 	// PeersShared is the number of other devices that share the folder. PeersConnected is how many of them are
@@ -64,7 +64,7 @@ type FolderFinding struct {
 	Next    string
 }
 
-// Finding returns the finding of a cause, which the state may be, too; nil without one.
+// Finding returns the finding with this cause, from the state or from Besides, nil when the folder does not have it.
 func (f FolderStanding) Finding(cause WaitCause) *FolderFinding {
 	if f.State.String() == string(cause) {
 		return &FolderFinding{FolderTrouble: FolderTrouble{Folder: f.Folder, Cause: cause, Since: f.Since},
@@ -78,7 +78,7 @@ func (f FolderStanding) Finding(cause WaitCause) *FolderFinding {
 	return nil
 }
 
-// Text is why a folder has a kind of trouble, and what a person can do.
+// Text returns why a folder has this trouble, and what a person can do.
 func (f FolderStanding) Text(cause WaitCause) (reason, next string) {
 	if found := f.Finding(cause); found != nil {
 		return found.Reason, found.Next
@@ -116,7 +116,7 @@ func (p Progress) Lacks() bool { return p.NeedBytes > 0 || p.NeedItems > 0 || p.
 // Size returns how many bytes of memory the item needs.
 func (i FailedItem) Size() int { return 32 + len(i.Path) + len(i.Text) }
 
-// WorstFolder is how the folders of a device stand: by the one in the worst state. It is comparable.
+// WorstFolder summarises the folders of a device by the worst state among them. Values can be compared with ==.
 type WorstFolder struct {
 	State   FolderState
 	Folder  string // the first of those in the state, by ID; "" when the device has no folder

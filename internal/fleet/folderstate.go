@@ -1,8 +1,8 @@
 package fleet
 
 // FolderState is the state of a folder on one device. Larger values are worse: a device, or a folder on several
-// devices, is shown by its worst state. The rules that determine the state of one folder on one device are tried in
-// another order; there the first that holds counts.
+// devices, is shown by its worst state. The state of one folder on one device comes from rules that package health
+// tries in a different order: the first rule that applies wins.
 type FolderState uint8
 
 // The states of a folder.
@@ -14,14 +14,14 @@ const (
 	FolderPaused                     // the folder is paused, or every connection to a device that shares it
 	FolderUnknown                    // there are no numbers from the current connection
 	FolderBehind                     // items are missing, and no connected device is known to have them
-	FolderConflicts                  // nothing is missing, and files are in conflict
+	FolderConflicts                  // all items are there, and files are in conflict
 	FolderLocalChanges               // files of a receive-only folder were changed here
 	FolderOutOfSync                  // other devices have changes that a send-only folder does not accept
 	FolderAlone                      // no device that shares it is connected
-	FolderDisagree                   // nothing is missing, and the devices that share it count different files
+	FolderDisagree                   // all items are there, and the devices that share it count different files
 	FolderStalled                    // items are missing, a connected device has them, and nothing arrives
 	FolderFailedItems                // the daemon cannot sync some items
-	FolderDiskNearlyFull             // nothing is missing, and its disk is nearly full
+	FolderDiskNearlyFull             // all items are there, and its disk is nearly full
 	FolderDriveMissing               // its path or marker is not there, and the daemon did not notice yet
 	FolderStopped                    // the daemon cannot sync the folder
 )
@@ -49,8 +49,8 @@ func FolderStates() []FolderState {
 // String returns the word for the state in the API, the CLI and the metrics.
 func (s FolderState) String() string { return folderStates[s] }
 
-// IsCurrent reports whether the numbers beside the state are about now. Of a folder that is stopped, paused or without
-// a connected device they are of its past.
+// IsCurrent reports whether the numbers of a folder in this state describe the present. The numbers of a folder that
+// is stopped, paused or without a connected device describe an earlier time.
 func (s FolderState) IsCurrent() bool {
 	switch s {
 	case FolderUnknown, FolderStopped, FolderPaused, FolderUnshared, FolderAlone:

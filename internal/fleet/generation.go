@@ -6,7 +6,7 @@ import "time"
 type GenerationChange struct {
 	Number       int64
 	Cause        string
-	By           string // who made it; "" when unknown
+	By           string // name of the person or token that made it; "" when unknown
 	At           time.Time
 	Templates    []TemplateChange
 	DeviceTags   []DeviceTagChange
@@ -18,9 +18,9 @@ type GenerationChange struct {
 type TemplateVersion struct {
 	Generation int64
 	At         time.Time // time of the generation
-	By         string    // who made the generation; "" when unknown
+	By         string    // name of the person or token that made the generation; "" when unknown
 	Cause      string    // cause of the generation
-	SavedBy    string    // who saved op, key and text, perhaps in an earlier generation
+	SavedBy    string    // name of the person or token that saved op, key and text, perhaps in an earlier generation
 	SavedRole  Role
 	Label      string
 	Priority   int64
@@ -53,7 +53,7 @@ type TemplateTagChange struct {
 type Difference struct {
 	Templates []TemplateDifference // ordered by ID
 	Tags      []TagDifference
-	Vars      []VarsDifference // of devices, then of tags, each sorted
+	Vars      []VarsDifference // vars of devices, then of tags, each sorted
 }
 
 // VarsDifference is the vars of a device or tag before and after.

@@ -7,7 +7,7 @@ import (
 
 // HistoryPoint are the numbers of the fleet in one minute or hour.
 type HistoryPoint struct {
-	At        time.Time // when the minute or hour began
+	At        time.Time // beginning of the minute or hour
 	Devices   int64     // number of registered devices
 	Online    int64
 	InSync    int64 // devices whose configuration was in sync

@@ -10,8 +10,8 @@ const (
 	PartWorkers     Part = "workers"
 	PartDescriptors Part = "descriptors"
 	PartBackup      Part = "backup"
-	PartCertificate Part = "certificate" // of the API
-	PartProofs      Part = "proofs"      // of the rows in the database, which show whether another program changed them
+	PartCertificate Part = "certificate" // certificate of the API
+	PartProofs      Part = "proofs"      // marks of rows in the database, which show whether another program changed them
 	PartSignOn      Part = "singleSignOn"
 )
 
@@ -25,6 +25,6 @@ var Parts = []Part{
 type Impairment struct {
 	Part     Part
 	Blocking bool   // the service cannot do its work at all
-	Reason   string // for people; no secrets
-	Next     string // what a person can do
+	Reason   string // sentence for people; no secrets
+	Next     string // next step for a person
 }

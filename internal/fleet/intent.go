@@ -13,7 +13,7 @@ type Intent struct {
 	Cause      string // cause of the resulting revision; "" means CauseTemplate
 	Writes     []byte // JSON of the planned writes; may contain secrets, so it is sealed in the database
 	Outcome    Outcome
-	Detail     string // for a person; no secrets
+	Detail     string // sentence for a person; no secrets
 	CreatedAt  time.Time
 	FinishedAt time.Time
 }
@@ -21,7 +21,7 @@ type Intent struct {
 // Ending is the outcome of an intent, with what is stored together with it.
 type Ending struct {
 	Outcome Outcome
-	Detail  string      // for a person; no secrets
+	Detail  string      // sentence for a person; no secrets
 	Read    string      // digest of the configuration that was read back; "" when none was
 	Base    []BaseEntry // the device's base entries from now on
 }
@@ -34,5 +34,5 @@ const (
 	OutcomeApplied   Outcome = "applied"   // read back, and a plan made from it is empty
 	OutcomePartial   Outcome = "partial"   // read back, and something is still missing
 	OutcomeRejected  Outcome = "rejected"  // the daemon answered 4xx
-	OutcomeAbandoned Outcome = "abandoned" // not sent, or superseded by a newer observation
+	OutcomeAbandoned Outcome = "abandoned" // it was not sent, or a newer observation superseded it
 )

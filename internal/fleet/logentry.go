@@ -33,13 +33,13 @@ type LogEntry struct {
 	// State is the new state, in the words of its kind; for an order, the type of the order. Before is the state
 	// before, or "" when none was recorded.
 	State, Before string
-	// for people; for an order its result. It names other devices by the first group of their IDs
+	// sentence for people, or the result of an order. It names other devices by the first group of their IDs.
 	Reason   string
-	Cause    string // for a revision its Cause; for an order who gave it; else ""
-	Revision int64  // for a revision its number; else 0
+	Cause    string // cause of a revision; name of who gave an order; else ""
+	Revision int64  // number of a revision; else 0
 }
 
-// LogStanding is how one subject of a device stands.
+// LogStanding is the present state of one subject of a device.
 type LogStanding struct {
 	Kind   LogKind
 	Folder string
@@ -50,15 +50,15 @@ type LogStanding struct {
 // LogQuery selects entries of the event log. The zero value selects all, newest first.
 type LogQuery struct {
 	Devices []DeviceID
-	Tags    []Tag // only devices that have one of these tags now
+	Tags    []Tag // selects devices that have one of these tags now; empty: all
 	Folder  string
 	Kinds   []LogKind
-	Scope   Scope     // only devices in this part of the fleet
+	Scope   Scope     // selects devices in this part of the fleet
 	Since   time.Time // zero: from the first entry on
 	Until   time.Time // exclusive; zero: up to the last entry
 	Oldest  bool      // oldest first
 	After   int64     // Number of the last entry of the page before; 0: start at the first
-	Before  int64     // only entries with smaller numbers; 0: all
+	Before  int64     // selects entries with smaller numbers; 0: all
 	Limit   int       // 0: no limit
 }
 

@@ -24,7 +24,7 @@ func ParseMode(s string) (Mode, error) {
 	return "", Invalidf("mode", "mode %q is not known: use on, observe or paused", s)
 }
 
-// OrOn returns the mode, or on where none was set.
+// OrOn returns the mode, or "on" when no mode was set.
 func (m Mode) OrOn() Mode {
 	if m == "" {
 		return ModeOn
@@ -32,7 +32,7 @@ func (m Mode) OrOn() Mode {
 	return m
 }
 
-// Stops tells whether the mode keeps Muster from writing and allows no more than the one that is in force.
+// Stops reports whether the mode prevents Muster from writing and does not allow more than the present mode.
 func (m Mode) Stops(now Mode) bool { return m != ModeOn && Strictest(m, now) == m }
 
 // Strictest returns the mode that allows less.
@@ -44,7 +44,7 @@ func Strictest(a, b Mode) Mode {
 	return a
 }
 
-// ModeScope says whose mode is meant: that of a tag, of a device, or, when it is zero, of the fleet.
+// ModeScope says whose mode is meant: a tag's, a device's or, when it is zero, the fleet's.
 type ModeScope struct {
 	Tag    Tag
 	Device DeviceID
@@ -59,9 +59,9 @@ func (r *Registry) ModeOf(id DeviceID) Mode {
 	return Strictest(r.modeOfTags(device.Tags), device.Settings.Mode)
 }
 
-// ModeAt returns the mode of a device that a rollout holds at an older registry. The modes of the tags that it had
-// there count too, because the templates of those tags still apply to it, and so does its own mode there: it is observe
-// where the device's tags at that time are not believed.
+// ModeAt returns the mode of a device that a rollout holds at an older registry. The modes of its older tags count too,
+// because the templates of those tags still apply to it. Its mode in the older registry also counts: it is observe when
+// the database's record of those tags was altered.
 func (r *Registry) ModeAt(older *Registry, id DeviceID) Mode {
 	mode := r.ModeOf(id)
 	if was := older.Devices[id]; was != nil && older != r {
@@ -85,7 +85,7 @@ type ModeStop struct {
 	Scope ModeScope
 	Mode  Mode      // observe or paused
 	Since time.Time // zero: unknown
-	By    string    // who set the mode; "": unknown
+	By    string    // name of the person or token that set the mode; "": unknown
 }
 
 // ModeStops returns all modes that prevent Muster from writing: first the fleet's, then those of tags by name, then

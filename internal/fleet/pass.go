@@ -16,7 +16,7 @@ type Pass struct {
 type WaitingChange struct {
 	Wish    string // keyed digest of the change, see plan.Wish
 	Key     string
-	Reason  string // for people
+	Reason  string // sentence for people
 	Stopped bool
 }
 
@@ -36,7 +36,7 @@ type Standing struct {
 	Tried      bool
 	Online     bool
 	Mode       Mode
-	Digest     string            // of the newest observed configuration
+	Digest     string            // digest of the newest observed configuration
 	Errors     map[string]string // reasons by folder, for folders in error
 	NotFine    []string          // folders that had an error, or no reading, when they were last read; sorted
 	Summarised bool              // every folder of that configuration has a summary

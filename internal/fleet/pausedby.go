@@ -13,22 +13,22 @@ type PauseCause string
 const (
 	PausedByTemplate PauseCause = "template" // Muster wrote it, because templates ask for it
 	PausedByOrder    PauseCause = "order"    // Muster told the daemon to, because a person ordered it
-	PausedByPerson   PauseCause = "person"   // a person at the daemon
+	PausedByPerson   PauseCause = "person"   // a person paused it at the daemon
 )
 
-// PausedBy is by whom a folder of a device, or its connections to all sharers of a folder, are paused.
+// PausedBy says who paused a folder of a device, or the device's connections to all sharers of a folder.
 type PausedBy struct {
 	Cause PauseCause
-	// Templates are those that asked last, for PausedByTemplate.
+	// Templates are the templates that asked for it last. It is set with PausedByTemplate.
 	Templates []int64
-	// Order is the number of the order, By who gave it and At when it began, for PausedByOrder.
+	// Order is the number of the order, By is who gave it, and At is when it began. All are set with PausedByOrder.
 	Order int64
 	By    string
 	At    time.Time
 }
 
-// PausesTemplate reports whether Muster's own value is what pauses a member of the configuration, and for which
-// templates. entries are those of the member itself and of its field paused.
+// PausesTemplate reports whether a value of Muster's pauses a member of the configuration, and which templates asked
+// for the value. member and field are the base entries of the member and of its field "paused"; both may be nil.
 func PausesTemplate(member, field *BaseEntry) (templates []int64, is bool) {
 	switch {
 	case field != nil && field.Stands() && bytes.Equal(field.ours(), []byte("true")):
@@ -44,7 +44,7 @@ func pausesMember(member []byte) bool {
 	return json.Unmarshal(member, &read) == nil && read.Paused
 }
 
-// ours is the JSON of the value that Muster wrote last, or is writing.
+// ours returns the JSON of the value that Muster wrote last, or is writing.
 func (e BaseEntry) ours() []byte {
 	if e.State == BaseSending {
 		return e.Intended

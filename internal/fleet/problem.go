@@ -16,9 +16,9 @@ type ProblemKey struct {
 type Condition struct {
 	ProblemKey
 	Label  string    // label of the device
-	Reason string    // for people; no secrets
-	Next   string    // what happens next, or what a person can do; may be empty
-	Since  time.Time // when it began; a later time than in the report before means that it ended and began again
+	Reason string    // sentence for people; no secrets
+	Next   string    // next step of Muster or of a person; may be empty
+	Since  time.Time // its beginning; a later time than in the last report means that it ended and began again
 }
 
 // ProblemReport lists all current problems of the fleet.
@@ -33,7 +33,7 @@ type ProblemReport struct {
 type Problem struct {
 	Condition
 	ID          string    // ID of the notice that announced it
-	AnnouncedAt time.Time // when the notice was made
+	AnnouncedAt time.Time // time of the notice
 }
 
 // NoticeType says whether a notice announces a problem or its end.
@@ -53,10 +53,10 @@ type Notice struct {
 	DeviceID  DeviceID    `json:"deviceID"`
 	Label     string      `json:"label"` // label of the device
 	Folder    string      `json:"folder,omitempty"`
-	Reason    string      `json:"reason"`         // in a resolved notice: what was wrong
-	Next      string      `json:"next,omitempty"` // what happens next, or what a person can do
-	Since     time.Time   `json:"since"`          // when the problem began
-	At        time.Time   `json:"at"`             // when the notice was made
+	Reason    string      `json:"reason"`         // reason of the problem, also in the notice of its end
+	Next      string      `json:"next,omitempty"` // next step of Muster or of a person
+	Since     time.Time   `json:"since"`          // beginning of the problem
+	At        time.Time   `json:"at"`             // time of the notice
 }
 
 // Announcement is what the store writes in one transaction: changes of problems, and notices. Every notice goes into

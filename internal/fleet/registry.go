@@ -11,7 +11,7 @@ import (
 // Registry is everything that people registered, at one generation. It is immutable and shared by its readers.
 type Registry struct {
 	Generation int64 // grows with every accepted change of a template, of tags or of vars
-	Mode       Mode  // of the whole fleet
+	Mode       Mode  // mode of the whole fleet
 	TagModes   map[Tag]Mode
 	// how long the devices with a tag may be unreachable before that counts as trouble
 	TagQuiet   map[Tag]time.Duration
@@ -20,7 +20,7 @@ type Registry struct {
 	Protected  map[Tag]bool     // tags that only an admin may put on a device or take off
 	TagVars    map[Tag]SavedVars
 	Devices    map[DeviceID]*Registered
-	Templates  []TaggedTemplate // in the order in which they are applied: ascending priority, then ID
+	Templates  []TaggedTemplate // ordered as they are applied: ascending priority, then ID
 	Restored   *Restored        // set after a restore until a person resumes writing; else nil
 	Origins    map[int64]Origin // files that templates came from, also of deleted templates
 	Sources    map[string]Source

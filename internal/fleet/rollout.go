@@ -13,7 +13,7 @@ const (
 	// reached.
 	RolloutWaiting RolloutStatus = "waiting"
 	RolloutRunning RolloutStatus = "running" // a wave is under way
-	RolloutPaused  RolloutStatus = "paused"  // by a person: no device is admitted until it is resumed
+	RolloutPaused  RolloutStatus = "paused"  // a person paused it: no device is admitted until it is resumed
 	// stopped by a person or a failed gate: fix the template, undo, or resume
 	RolloutHalted RolloutStatus = "halted"
 	// RolloutUndone means that its templates and tags were set back. The rollout of the undo changes the devices.
@@ -46,10 +46,10 @@ type Rollout struct {
 	Before     int64 // generation of the devices that are not admitted yet
 	// generations whose changes it brings, ascending: its own and those of the rollouts that it superseded
 	Carries  []int64
-	Cause    string // what was changed, for people
+	Cause    string // text for people: what was changed
 	Status   RolloutStatus
 	Reason   string       // why it is in its state, for people
-	Next     string       // what happens next, or what a person can do
+	Next     string       // next step of Muster or of a person
 	WavePlan []string     // waves as a person specified them, for example "1", "10%", "rest"
 	Waves    []int        // number of devices in each wave; empty before the start
 	Wave     int          // the last admitted wave, from 1; 0 before the start
@@ -62,7 +62,7 @@ type Rollout struct {
 
 	CreatedAt, StartedAt, WaveAt, EndedAt time.Time
 
-	Members []RolloutMember // in the order of admission, members without a wave last; nil in lists
+	Members []RolloutMember // ordered by admission, members without a wave last; nil in lists
 }
 
 // RolloutHalt says who or what halted a rollout.
@@ -70,14 +70,14 @@ type RolloutHalt struct {
 	By     string   // name of a token; "muster" for a gate
 	Gate   Gate     // "" for a person
 	Device DeviceID // "" for a person
-	Saw    string   // what was found, for people
+	Saw    string   // sentence for people: what the gate found
 	At     time.Time
 }
 
 // Approval is the approval that a rollout over many devices needs before its first wave.
 type Approval struct {
 	Reason string    // why it is needed, for people
-	By     string    // who approved; "" until then
+	By     string    // name of the person or token that approved; "" until then
 	At     time.Time // zero until then
 }
 
@@ -90,8 +90,8 @@ const HeldAll = "*"
 // RolloutMember is one device of a rollout.
 type RolloutMember struct {
 	Device DeviceID
-	Wave   int           // from 1; 0: without a wave, because it could not be reached or written to
-	Was    Configuration // at the start
+	Wave   int           // number of its wave, from 1; 0: no wave, because it could not be reached or written to
+	Was    Configuration // state at the start of the rollout
 	Errors []string      // folders that had an error or no reading at the start, sorted
 	Held   []string      // keyed digests of the changes that waited for a person at the start, or HeldAll
 	From   int64         // generation to which it was admitted before
@@ -101,15 +101,15 @@ type RolloutMember struct {
 	Registered time.Time
 
 	State  MemberState // current state; not stored
-	Reason string      // for people; not stored
+	Reason string      // sentence for people; not stored
 }
 
 // MemberState says how far a member is.
 type MemberState string
 
 const (
-	MemberLater MemberState = "later" // not admitted yet
-	// without a wave; admitted when it can be reached again after the rollout succeeded
+	MemberLater MemberState = "later" // waits for its wave
+	// it has no wave, and is admitted when it can be reached again after the rollout succeeded
 	MemberAbsent   MemberState = "absent"
 	MemberAdmitted MemberState = "admitted" // admitted, not finished
 	MemberHeld     MemberState = "held"     // waits for a consent, or for the mode "on"

@@ -81,8 +81,8 @@ func OutOfScope(message string) error {
 }
 
 // Within returns the part of the registry that a caller with the scope may see: the devices inside, the templates that
-// apply to one of them, and the tags that they carry, with what is set for those. Tags that only devices outside carry
-// are left out of those of a template.
+// apply to one of these devices, and the tags of these devices with their settings. A template loses the tags that
+// only devices outside carry.
 func (r *Registry) Within(scope Scope) *Registry {
 	if scope.Whole() {
 		return r
@@ -116,7 +116,8 @@ func (r *Registry) Within(scope Scope) *Registry {
 	return &part
 }
 
-// TagsWithin are those of some tags that a caller with the scope may see: not those that only devices outside carry.
+// TagsWithin returns those of the given tags that a caller with the scope may see. Tags that only devices outside the
+// scope carry are left out.
 func (r *Registry) TagsWithin(scope Scope, tags []Tag) []Tag {
 	if scope.Whole() {
 		return tags
@@ -124,7 +125,7 @@ func (r *Registry) TagsWithin(scope Scope, tags []Tag) []Tag {
 	return without(tags, r.tagsOutside(scope))
 }
 
-// tagsOutside are the tags that only devices outside carry.
+// tagsOutside returns the tags that only devices outside the scope carry.
 func (r *Registry) tagsOutside(scope Scope) map[Tag]bool {
 	outside := map[Tag]bool{}
 	for _, device := range r.Devices {
@@ -195,7 +196,7 @@ type ScopedRegistry struct {
 	Parts *Views
 }
 
-// Registry is the part in the scope of the context.
+// Registry returns the part of the registry that is in the scope of the context.
 func (s ScopedRegistry) Registry(ctx context.Context) (*Registry, error) {
 	registry, err := s.Whole.Registry(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ const MaxSubjectBytes = 255
 type ProvenIdentity struct {
 	Identity
 	Name   string   // the person's name there; may be blank, and may equal the name of another person in Muster
-	Groups []string // in any order
+	Groups []string // unsorted
 
 	Session string // the person's session at the provider; "": unknown
 	Grant   Secret // lets Muster ask the provider about the person again; blank: it cannot
@@ -33,14 +33,14 @@ type SignOn struct {
 	Grant Secret // lets Muster ask the provider again; blank: it cannot
 
 	Attempt      string    // hash of the log-in's challenge, which may start one session only
-	AttemptUntil time.Time // when the challenge becomes too old
+	AttemptUntil time.Time // time at which the challenge becomes too old
 }
 
 // SignedOut ends the sessions of a person who has logged out at the provider.
 type SignedOut struct {
-	Person  Identity // without a subject: every person with the session
+	Person  Identity // a person without a subject means every person with the session
 	Session string   // hash of the session at the provider; "": all sessions of the person
 
 	Token      string    // hash of the logout token, which may be used once
-	TokenUntil time.Time // when the token becomes too old
+	TokenUntil time.Time // time at which the token becomes too old
 }

@@ -12,13 +12,13 @@ type Snapshot struct {
 	Device     DeviceID
 	Connection Connection
 	Restarting bool      // connected, but the API restarts because of a change that Muster wrote
-	Since      time.Time // when the connection state began
-	Reason     string    // for people
-	Next       string    // what happens next, or what a person can do
+	Since      time.Time // beginning of the connection state
+	Reason     string    // sentence for people
+	Next       string    // next step of Muster or of a person
 	NextTry    time.Time // zero while connected
 	Address    string    // host:port last used; "" when no address is known
 	FoundBy    string
-	TooOldFor  string // What the device's agent does not allow because it is older than this server; "": nothing.
+	TooOldFor  string // requests that the device's agent refuses because it is older than this server; "": no request
 	// connected, but visited in turn, because there are not enough connections to follow every daemon
 	Visited  bool
 	LastSeen time.Time // zero: never
@@ -30,14 +30,14 @@ type Snapshot struct {
 	Status    *Status  // nil before the first contact
 	Version   *Version // nil before the first contact
 	Summaries map[string]FolderSummary
-	Folders   []FolderLabel // of the newest configuration
+	Folders   []FolderLabel // folders of the newest configuration
 	Digest    string        // digest of the newest configuration; "" when none was ever read
-	ConfigAt  time.Time     // when the daemon was last known to have that configuration
-	Unkept    bool          // that configuration is not stored yet
-	Outdated  bool          // The daemon has announced a newer configuration, which was not read yet.
-	TooOld    bool          // the daemon has no /rest/config, so it is watched and never written to
+	ConfigAt  time.Time     // time at which the daemon was last known to have that configuration
+	Unkept    bool          // true: that configuration is not stored yet
+	Outdated  bool          // true: the daemon has announced a newer configuration, which was not read yet
+	TooOld    bool          // true: the daemon has no /rest/config, so it is watched and never written to
 	Access    Access        // API key and port in that configuration; zero when none was read since the server's start
-	Pending   []Pending     // in any order
+	Pending   []Pending     // unsorted
 
 	// FailedItems are the first items of each folder that could not be synced, with the daemon's texts, as of the last
 	// FolderErrors event or reading. A folder without failed items has no entry.
@@ -45,20 +45,21 @@ type Snapshot struct {
 	// Conflicts are conflict files by folder, newest first, as far as the daemon remembers them, and at most a hundred
 	// per folder. A folder without conflicts has no entry.
 	Conflicts map[string][]Conflict
-	// ConflictsLeftOut is about how many more conflict files a folder has than Conflicts names, where it has more.
+	// ConflictsLeftOut is roughly how many conflict files a folder has in addition to those in Conflicts. A folder
+	// without further ones has no entry.
 	ConflictsLeftOut map[string]int
-	// ConflictsCounted is how many conflicts the daemon resolved in a folder since its start, as it counts them; only
-	// counts above 0. Nil: it does not count, or was not asked yet.
+	// ConflictsCounted is the daemon's own count of the conflicts that it resolved since its start, by folder. It has
+	// only counts above 0. It is nil when the daemon does not count, or was not asked yet.
 	ConflictsCounted map[string]int64
-	// Shares are how that configuration shares its folders; see Share. Nil when none was read since the server's
-	// start.
+	// Shares has an entry for each folder of the newest configuration; see Share. It is nil when no configuration was
+	// read since the server's start.
 	Shares []SharedFolder
-	// PausedPeers are the devices that that configuration pauses.
+	// PausedPeers are the devices that the newest configuration pauses.
 	PausedPeers Peers
 	// Connected are the devices to which the daemon is connected, updated by events since ConnectedAt. See
 	// IsConnected.
 	Connected   Peers
-	ConnectedAt time.Time // when Connected was read over the current connection; zero: not read
+	ConnectedAt time.Time // time at which Connected was read over the current connection; zero: not read
 	// Disks is what the device's agent has reported since the server's start; nil: nothing.
 	Disks *DiskFacts
 }
@@ -108,8 +109,8 @@ func (s *Snapshot) FolderErrors() (errors map[string]string, all bool) {
 	return errors, all
 }
 
-// FoldersNotFine are the folders that were not without error when they were read last. Of a device that is online only
-// figures of the present connection count.
+// FoldersNotFine returns the folders that had an error, or no summary, when they were read last. While the device is
+// online, only summaries that were read over the present connection count.
 func (s *Snapshot) FoldersNotFine() (folders []string) {
 	for _, f := range s.Folders {
 		if !s.folderIsFine(f.Folder) {
@@ -120,8 +121,8 @@ func (s *Snapshot) FoldersNotFine() (folders []string) {
 	return folders
 }
 
-// FolderMayBreak tells whether an error of a folder that is read from now on is a new one: the folder was without error
-// when it was read last over the present connection, or the device has it not.
+// FolderMayBreak reports whether an error that a folder has from now on is new: the folder had no error when it was
+// last read over the present connection, or the device does not have the folder yet.
 func (s *Snapshot) FolderMayBreak(folder string) bool {
 	has := slices.ContainsFunc(s.Folders, func(f FolderLabel) bool { return f.Folder == folder })
 	return !has || s.Connection == Online && s.folderIsFine(folder)

@@ -28,12 +28,12 @@ func Connections() []Connection {
 		Cloned}
 }
 
-// Configuration is the state of a device's configuration compared with its templates. Of several states the worst
-// counts.
+// Configuration is the state of a device's configuration compared with its templates. When several states apply, it is
+// the worst of them.
 type Configuration string
 
 const (
-	ConfigUnknown   Configuration = "unknown"   // not read, or too old
+	ConfigUnknown   Configuration = "unknown"   // the configuration was not read, or its last reading is too old
 	ConfigUnmanaged Configuration = "unmanaged" // no template applies, and no value must return to its base
 	ConfigInSync    Configuration = "inSync"
 	ConfigPending   Configuration = "pending"
@@ -57,9 +57,9 @@ type State struct {
 	Address       string    // host:port last used; "" when no address is known
 	FoundBy       string    // "agent", "record", "global", "local", "fleet"; "" when there is no address
 	LastSeen      time.Time // zero: never
-	Since         time.Time // when this state began
-	Reason        string    // for people
-	Next          string    // what happens next, or what a person can do
+	Since         time.Time // time since which neither state has changed
+	Reason        string    // sentence for people
+	Next          string    // next step of Muster or of a person
 }
 
 // Bounded shortens a text that is stored for each device and that a template may make arbitrarily long.
@@ -71,8 +71,8 @@ func Bounded(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// ClonedNext says what to do about two agents that connect with the certificate of one device, by the addresses
-// (HOST:PORT) that they come from. Where both come from one host, nothing may be wrong with the identity.
+// ClonedNext returns what a person can do about two agents that connect with the certificate of one device. first and
+// second are the addresses (HOST:PORT) of the agents. When both have the same host, the identity may be in order.
 func ClonedNext(first, second string) string {
 	const copied = "one machine has a copy of the Syncthing home of another. Decide which of them stays this device. " +
 		"The other one needs an identity of its own, and loses this one: it gets another device ID, and each device that " +

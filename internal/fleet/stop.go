@@ -9,14 +9,14 @@ import (
 type Stop struct {
 	Key       string
 	Kind      StopKind
-	Reason    string // for people
+	Reason    string // sentence for people
 	Observed  string // digest of the document to which the daemon gave this answer; "" when it does not matter
 	Templates string // digest of the device's templates; the stop ends when they change
 	Since     time.Time
-	Answers   int // for StopUnsaved: number of equal answers in a row, up to five
+	Answers   int // StopUnsaved: number of equal answers in a row, up to five
 }
 
-// StopKind tells why a key is stopped.
+// StopKind says why a key is stopped.
 type StopKind string
 
 const (

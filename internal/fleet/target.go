@@ -5,7 +5,7 @@ type Target struct {
 	Device        DeviceID
 	APIKey        Secret
 	Address       string       // host:port of the API; for a device behind an agent, the agent's address
-	Introduced    Introduction // who gave the address
+	Introduced    Introduction // see Introduction
 	Pin           string       // "sha256:<hex>" of the GUI certificate, "" when none is known
 	AllowPlain    bool         // allow plain HTTP to an address that is not loopback
 	SyncAddresses []string     // announced addresses of the sync protocol, "tcp://host:port"; they can prove the device
@@ -15,10 +15,10 @@ type Target struct {
 type Candidate struct {
 	Host           string       // name or IP
 	By             string       // how it was found: "agent", "record", "local", "fleet" or "global"
-	Introduced     Introduction // who gave the address
+	Introduced     Introduction // see Introduction
 	SyncAddresses  []string     // "tcp://host:port" at which the device can prove itself; those on this host first
 	Agent          string       // HOST:PORT from which the device's agent connected; "" for a direct connection
-	AgentTooOldFor string       // What the agent does not allow because it is older than this server; "": nothing.
+	AgentTooOldFor string       // requests that the agent refuses because it is older than this server; "": no request
 }
 
 // FoundByAgent is Candidate.By for a device that is reached through its agent.

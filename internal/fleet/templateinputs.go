@@ -13,7 +13,7 @@ type Inputs struct {
 	Config  bool        `json:"config,omitempty"`  // the configuration after the templates before this one
 	Devices bool        `json:"devices,omitempty"` // the facts of all devices
 	Tags    bool        `json:"tags,omitempty"`    // the names of all tags
-	Secrets bool        `json:"secrets,omitempty"` // which secrets exist
+	Secrets bool        `json:"secrets,omitempty"` // the names of the secrets that exist
 	// the value may name devices that a folder is shared with (a property of the value, not an input)
 	Sharing bool `json:"sharing,omitempty"`
 }

@@ -29,10 +29,10 @@ func ValidateTokenName(name string) error {
 type Token struct {
 	Name      string // unique
 	Role      Role
-	Scope     Scope  // for a viewer or operator; else the whole fleet
+	Scope     Scope  // part of the fleet of a viewer or operator; every other role has the whole fleet
 	Hash      string // SHA-256 of the text, hex
 	CreatedAt time.Time
-	IssuedAt  time.Time // when the text was made, at first or by the last rotation
+	IssuedAt  time.Time // time at which the text was made, at first or by the last rotation
 	ExpiresAt time.Time // refused from then on; zero: never
 	OldHash   string    // hash of the text before the last rotation; "": none
 	OldUntil  time.Time // the old text is refused from then on

@@ -37,14 +37,14 @@ func ReservedNameError(name string) error {
 type User struct {
 	Name     string // unique, in the form that auth.UserName gives
 	Role     Role
-	Scope    Scope  // for a viewer or operator; else the whole fleet
+	Scope    Scope  // part of the fleet of a viewer or operator; every other role has the whole fleet
 	Password string // hash in PHC form; "": the user cannot log in with a password
 	// Identity is the user's identity at single sign-on. It is zero for a user who logs in with a password.
 	Identity    Identity
 	CreatedAt   time.Time
-	UpdatedAt   time.Time // when the role or the password last changed
+	UpdatedAt   time.Time // time at which the role or the password last changed
 	LastLogInAt time.Time // zero: never
-	DisabledAt  time.Time // since when the user cannot log in; zero: the user can
+	DisabledAt  time.Time // time at which the user was disabled; zero: the user can log in
 	Altered     bool      // another program changed its row, so the user cannot log in
 }
 
@@ -70,10 +70,10 @@ type Session struct {
 	Scope        Scope    // current scope of the user
 	Identity     Identity // current identity of the user
 	Hash         string
-	Half         string    // hash of the second half of a browser's session; "": it is a program's, and has none
+	Half         string    // hash of the second half of a browser's session; "": the session is a program's
 	PreviousHash string    // hash of the token before the last rotation; "": none
 	CreatedAt    time.Time // time of the log-in
-	RotatedAt    time.Time // when the current token was made
+	RotatedAt    time.Time // time at which the current token was made
 	LastUsedAt   time.Time
 	ExpiresAt    time.Time // latest end, even if the session is used
 	Address      string    // address of the client that logged in

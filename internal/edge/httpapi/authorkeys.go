@@ -12,20 +12,13 @@ func wireKeys(keys []string) api.AuthorKeys {
 
 func shownKeys(keys *[]string) any { return wireKeys(*keys) }
 
-func (s SettingHandlers) getAuthorKeys(r *request) (reply, error) {
-	registry, err := s.Registry.Registry(r.Context())
-	if err != nil {
-		return reply{}, err
-	}
+func (s SettingHandlers) getAuthorKeys(r *request, registry *fleet.Registry) (reply, error) {
 	return show(wireKeys(registry.AuthorKeys[""]))
 }
 
 func (s SettingHandlers) putAuthorKeys(r *request) (reply, error) {
-	body, err := decode[api.PutAuthorKeys](r)
+	body, err := decode[api.PutAuthorKeys](r, "authorKeys")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"authorKeys": body.AuthorKeys == nil}); err != nil {
 		return reply{}, err
 	}
 	if err := checkAuthorKeys(body.AuthorKeys); err != nil {

@@ -69,8 +69,9 @@ func unsupportedMedia(what, hint string) error {
 }
 
 // decode parses a JSON body strictly. An unknown field is CodeInvalid. A wrong type, a repeated name, invalid UTF-8
-// and text after the document are CodeMalformed. A null counts as an absent field.
-func decode[T any](r *request) (T, error) {
+// and text after the document are CodeMalformed. A null counts as an absent field. Where one of the required fields is
+// absent the error names each of them.
+func decode[T any](r *request, required ...string) (T, error) {
 	var into T
 	data, err := io.ReadAll(r.Body)
 	var over *http.MaxBytesError
@@ -93,7 +94,22 @@ func decode[T any](r *request) (T, error) {
 	if err := json.Unmarshal(data, &into, json.RejectUnknownMembers(true)); err != nil {
 		return into, bodyError(data, reflect.TypeFor[T](), err)
 	}
-	return into, nil
+	return into, missing(absentOf(reflect.ValueOf(into), required))
+}
+
+// absentOf tells of each of some fields, by their names in JSON, whether it is nil.
+func absentOf(body reflect.Value, names []string) map[string]bool {
+	absent := map[string]bool{}
+	for _, name := range names {
+		absent[name] = true // A name that is no field would always lack.
+	}
+	for _, field := range reflect.VisibleFields(body.Type()) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if slices.Contains(names, name) {
+			absent[name] = body.FieldByIndex(field.Index).IsNil()
+		}
+	}
+	return absent
 }
 
 // bodyError describes what is wrong with a body, in words for the person who wrote it.

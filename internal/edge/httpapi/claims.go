@@ -80,12 +80,8 @@ func sourceOf(r *http.Request) enrollment.Source {
 
 // claimOf reads a device's claim and its proof.
 func claimOf(r *request) (claim fleet.DeviceClaim, proof fleet.DeviceProof, err error) {
-	body, err := decode[api.DeviceClaim](r)
+	body, err := decode[api.DeviceClaim](r, "challenge", "certificate", "signature", "apiKey")
 	if err != nil {
-		return claim, proof, err
-	}
-	if err := missing(map[string]bool{"challenge": body.Challenge == nil, "certificate": body.Certificate == nil,
-		"signature": body.Signature == nil, "apiKey": body.APIKey == nil}); err != nil {
 		return claim, proof, err
 	}
 	port := or(body.APIPort, int64(fleet.DefaultAPIPort))

@@ -32,26 +32,22 @@ func (s MirrorHandlers) routes(b *base) []route {
 		{
 			method: http.MethodGet, path: one + "/status", name: "getDeviceStatus", permission: auth.Read,
 			summary: "What the daemon last said about itself",
-			reply:   reflect.TypeFor[api.DeviceStatus](), handle: s.getStatus,
+			reply:   reflect.TypeFor[api.DeviceStatus](), handle: s.ofDevice(s.getStatus),
 		},
 		{
 			method: http.MethodGet, path: one + "/version", name: "getDeviceVersion", permission: auth.Read,
 			summary: "The software that the daemon runs",
-			reply:   reflect.TypeFor[api.DeviceVersion](), handle: s.getVersion,
+			reply:   reflect.TypeFor[api.DeviceVersion](), handle: s.ofDevice(s.getVersion),
 		},
 		{
 			method: http.MethodGet, path: one + "/config", name: "getDeviceConfig", permission: auth.Read,
 			summary: "The configuration last seen, secrets masked",
-			reply:   reflect.TypeFor[map[string]any](), handle: s.getConfig,
+			reply:   reflect.TypeFor[map[string]any](), handle: s.ofDevice(s.getConfig),
 		},
 	}
 }
 
-func (s MirrorHandlers) getStatus(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s MirrorHandlers) getStatus(r *request, device *fleet.Registered) (reply, error) {
 	status, err := s.Mirror.Status(r.Context(), device.ID)
 	if err != nil {
 		return reply{}, notSeen(err)
@@ -68,11 +64,7 @@ func wireStatus(status fleet.Status) api.DeviceStatus {
 	}
 }
 
-func (s MirrorHandlers) getVersion(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s MirrorHandlers) getVersion(r *request, device *fleet.Registered) (reply, error) {
 	version, err := s.Mirror.Version(r.Context(), device.ID)
 	if err != nil {
 		return reply{}, notSeen(err)
@@ -88,11 +80,7 @@ func wireVersion(version fleet.Version) api.DeviceVersion {
 	}
 }
 
-func (s MirrorHandlers) getConfig(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s MirrorHandlers) getConfig(r *request, device *fleet.Registered) (reply, error) {
 	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
 		config, err := s.Mirror.MaskedConfig(ctx, device.ID)
 		if err != nil {

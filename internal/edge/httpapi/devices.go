@@ -29,7 +29,7 @@ func (s DeviceHandlers) routes(b *base) []route {
 			query:      []parameter{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Device](),
 			handle: s.listDevices},
 		{method: http.MethodGet, path: one, name: "getDevice", summary: "One device", permission: auth.Read,
-			reply: device, handle: s.getDevice},
+			reply: device, handle: s.ofDevice(s.getDevice)},
 		{method: http.MethodPut, path: one, name: "putDevice", summary: "Create or replace a device",
 			permission: auth.WriteDevices,
 			body:       reflect.TypeFor[api.PutDevice](), reply: device, creates: true, conditional: true, pins: true,
@@ -39,7 +39,7 @@ func (s DeviceHandlers) routes(b *base) []route {
 			permission:  auth.WriteDevices,
 			conditional: true, handle: s.deleteDevice},
 		{method: http.MethodGet, path: tags, name: "getDeviceTags", summary: "Tags of a device", permission: auth.Read,
-			reply: names, handle: s.getDeviceTags},
+			reply: names, handle: s.ofDevice(s.getDeviceTags)},
 		{method: http.MethodPut, path: tag, name: "tagDevice", summary: "Attach a tag to a device; gives its tags",
 			permission: auth.WriteTags,
 			reply:      names, conditional: true, warns: true, handle: s.tagDevice},
@@ -88,11 +88,7 @@ func (q listQuery) picks(d *fleet.Registered) bool {
 	return q.holds(d.Label, string(d.ID), d.APIAddress) && q.carries(d.Tags)
 }
 
-func (s DeviceHandlers) getDevice(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s DeviceHandlers) getDevice(r *request, device *fleet.Registered) (reply, error) {
 	out, err := show(r.wireDevice(device.Device))
 	if r.seesKeys() {
 		out.reveals = string(device.ID)
@@ -233,11 +229,7 @@ func (s DeviceHandlers) deleteDevice(r *request) (reply, error) {
 	return nothing(orNotFound(err, noDevice(id)))
 }
 
-func (s DeviceHandlers) getDeviceTags(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s DeviceHandlers) getDeviceTags(r *request, device *fleet.Registered) (reply, error) {
 	return show(wireTags(device.Tags))
 }
 

@@ -25,14 +25,10 @@ func (s DiskHandlers) routes(b *base) []route {
 	s.base = b
 	return []route{{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/disks", name: "listDeviceDisks",
 		summary:    "How much is free under the folders of a device, and whether they are there, as its agent tells it",
-		permission: auth.Read, reply: reflect.TypeFor[[]api.DiskUse](), off: s.Disks == nil, handle: s.listDisks}}
+		permission: auth.Read, reply: reflect.TypeFor[[]api.DiskUse](), off: s.Disks == nil, handle: s.ofDevice(s.listDisks)}}
 }
 
-func (s DiskHandlers) listDisks(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s DiskHandlers) listDisks(r *request, device *fleet.Registered) (reply, error) {
 	facts, asOf := s.Disks.Disks(device.ID)
 	return show(wireDisks(facts, asOf))
 }

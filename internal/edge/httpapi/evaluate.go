@@ -49,11 +49,8 @@ func (s TemplateHandlers) evaluateStored(r *request) (reply, error) {
 }
 
 func (s TemplateHandlers) evaluateNew(r *request) (reply, error) {
-	body, err := decode[api.EvaluateTemplate](r)
+	body, err := decode[api.EvaluateTemplate](r, "template")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"template": body.Template == nil}); err != nil {
 		return reply{}, err
 	}
 	template, err := templateFrom(api.PutTemplate(body))

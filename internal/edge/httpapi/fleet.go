@@ -26,7 +26,7 @@ func (s PlanningHandlers) fleetRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: all, name: "getFleet",
 			summary:    "The fleet as files say it: all templates, and what devices are called, tagged and set to",
-			permission: auth.Read, reply: reflect.TypeFor[api.Fleet](), handle: s.getFleet},
+			permission: auth.Read, reply: reflect.TypeFor[api.Fleet](), handle: s.ofRegistry(s.getFleet)},
 		{method: http.MethodPost, path: all + "/plan", name: "planFleet",
 			summary: "What would become of the fleet with what files say; changes nothing. Other templates need the role " +
 				"author, other labels and settings of devices the role admin",
@@ -42,11 +42,7 @@ func (s PlanningHandlers) fleetRoutes() []route {
 	}
 }
 
-func (s PlanningHandlers) getFleet(r *request) (reply, error) {
-	registry, err := s.Registry.Registry(r.Context())
-	if err != nil {
-		return reply{}, err
-	}
+func (s PlanningHandlers) getFleet(r *request, registry *fleet.Registry) (reply, error) {
 	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
 		out := wireFleet(registry)
 		if err := s.addSystems(ctx, registry, out); err != nil {
@@ -234,11 +230,8 @@ func (s PlanningHandlers) fleetPlan(ctx context.Context, x adjusting) (out api.F
 }
 
 func (s PlanningHandlers) applyFleet(r *request) (reply, error) {
-	body, err := decode[api.ApplyFleet](r)
+	body, err := decode[api.ApplyFleet](r, "digest")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"digest": body.Digest == nil}); err != nil {
 		return reply{}, err
 	}
 	x, err := s.adjustmentFor(r, body.PlanFleet)

@@ -40,18 +40,14 @@ func (s FolderHandlers) folderRoutes() []route {
 		{method: http.MethodGet, path: Prefix + "/folders", name: "listFolders", summary: "All folders, sorted",
 			permission: auth.Read,
 			query:      []parameter{searchParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Folder](),
-			handle: s.listFolders},
+			handle: s.ofList(s.listFolders)},
 		{method: http.MethodGet, path: Prefix + "/folders/{folderID}", name: "getFolder",
 			summary: "One summary per device that shares the folder", permission: auth.Read,
 			reply: reflect.TypeFor[[]api.FolderSummary](), handle: s.getFolder},
 	}
 }
 
-func (s FolderHandlers) listFolders(r *request) (reply, error) {
-	q, registry, err := s.listAsked(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s FolderHandlers) listFolders(r *request, q listQuery, registry *fleet.Registry) (reply, error) {
 	folders, source, err := s.Folders.Folders(r.Context(), registry)
 	if err != nil {
 		return reply{}, err

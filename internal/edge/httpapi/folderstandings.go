@@ -35,7 +35,7 @@ func (s StandingHandlers) routes(b *base) []route {
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/folders", name: "listDeviceFolders",
 			permission: auth.Read, summary: "How each folder of a device stands there, sorted",
-			reply: reflect.TypeFor[[]api.FolderStanding](), off: s.Standings == nil, handle: s.listDeviceFolders},
+			reply: reflect.TypeFor[[]api.FolderStanding](), off: s.Standings == nil, handle: s.ofDevice(s.listDeviceFolders)},
 		{method: http.MethodGet, path: folder + "/devices", name: "listFolderDevices", permission: auth.Read,
 			summary: "How a folder stands on each device that has it, by label then ID of the device",
 			query:   []parameter{searchParam, tagParam, folderStates, standingSortParam, limitParam, afterParam},
@@ -66,11 +66,7 @@ func parseStandingSort(text string) (view.StandingOrder, error) {
 	return order, nil
 }
 
-func (s StandingHandlers) listDeviceFolders(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s StandingHandlers) listDeviceFolders(r *request, device *fleet.Registered) (reply, error) {
 	out := []api.FolderStanding{}
 	for _, standing := range s.Standings.DeviceStandings(r.Context(), device.ID) {
 		out = append(out, s.wireStanding(r.Context(), standing))

@@ -46,6 +46,17 @@ func (r *request) listQuery() (q listQuery, err error) {
 	return q, err
 }
 
+// ofList is the handler of a route that gives a list made from the registry.
+func (s *base) ofList(handle func(*request, listQuery, *fleet.Registry) (reply, error)) func(*request) (reply, error) {
+	return func(r *request) (reply, error) {
+		q, registry, err := s.listAsked(r)
+		if err != nil {
+			return reply{}, err
+		}
+		return handle(r, q, registry)
+	}
+}
+
 // listAsked is what a client asks of a list, and the registry that the list is made from.
 func (s *base) listAsked(r *request) (q listQuery, registry *fleet.Registry, err error) {
 	if q, err = r.listQuery(); err == nil {

@@ -45,15 +45,11 @@ func (s StopHandlers) routes(b *base) []route {
 		method: http.MethodGet, path: Prefix + "/stops", name: "listStops", permission: auth.Read,
 		summary: "Everything that keeps Muster from writing: of the server, the fleet, tags and devices; the strictest wins",
 		query:   []parameter{stoppedDevice, stoppedTag, limitParam, afterParam},
-		reply:   reflect.TypeFor[[]api.ModeStop](), handle: s.listStops,
+		reply:   reflect.TypeFor[[]api.ModeStop](), handle: s.ofRegistry(s.listStops),
 	}}
 }
 
-func (s StopHandlers) listStops(r *request) (reply, error) {
-	registry, err := s.Registry.Registry(r.Context())
-	if err != nil {
-		return reply{}, err
-	}
+func (s StopHandlers) listStops(r *request, registry *fleet.Registry) (reply, error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err

@@ -77,6 +77,17 @@ func orNotFound(err, known error) error {
 	return err
 }
 
+// ofDevice is the handler of a route whose path names a device.
+func (s *base) ofDevice(handle func(*request, *fleet.Registered) (reply, error)) func(*request) (reply, error) {
+	return func(r *request) (reply, error) {
+		device, err := s.registered(r)
+		if err != nil {
+			return reply{}, err
+		}
+		return handle(r, device)
+	}
+}
+
 // registered is the device of the path.
 func (s *base) registered(r *request) (*fleet.Registered, error) {
 	id, err := r.deviceID()

@@ -42,7 +42,7 @@ func (s PendingHandlers) routes(b *base) []route {
 		{method: http.MethodGet, path: all, name: "listPending",
 			summary: "Devices and folders that ask managed daemons to be let in", permission: auth.Read,
 			query: []parameter{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Pending](),
-			off: off, handle: s.listPending},
+			off: off, handle: s.ofList(s.listPending)},
 		{method: http.MethodPost, path: one + "/accept", name: "acceptPending",
 			summary:    "Let it in: add the device, or the folder shared with whoever offers it, to the daemon that was asked",
 			permission: auth.WriteDevices, body: reflect.TypeFor[api.AcceptPending](), off: off, conflicts: true, pins: true,
@@ -53,11 +53,7 @@ func (s PendingHandlers) routes(b *base) []route {
 	}
 }
 
-func (s PendingHandlers) listPending(r *request) (reply, error) {
-	q, registry, err := s.listAsked(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s PendingHandlers) listPending(r *request, q listQuery, registry *fleet.Registry) (reply, error) {
 	var all []api.Pending
 	tags := map[string][]fleet.Tag{}
 	for _, asks := range s.Pending.Pending() {

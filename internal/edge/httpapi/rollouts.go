@@ -58,7 +58,7 @@ func (s RolloutHandlers) routes(b *base) []route {
 		{method: http.MethodGet, path: all, name: "listRollouts", summary: "All rollouts, newest first",
 			permission: auth.Read,
 			query:      []parameter{searchParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Rollout](), off: off,
-			handle: s.listRollouts},
+			handle: s.ofList(s.listRollouts)},
 		{method: http.MethodGet, path: one, name: "getRollout", summary: "One rollout with its members",
 			permission: auth.Read,
 			reply:      detail, off: off, handle: s.getRollout},
@@ -77,11 +77,7 @@ func (s RolloutHandlers) routes(b *base) []route {
 	}
 }
 
-func (s RolloutHandlers) listRollouts(r *request) (reply, error) {
-	q, registry, err := s.listAsked(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s RolloutHandlers) listRollouts(r *request, q listQuery, registry *fleet.Registry) (reply, error) {
 	rollouts, err := s.Rollouts.Rollouts(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -129,11 +125,8 @@ func (s RolloutHandlers) steer(r *request, verb string, do func(RolloutRunner, c
 }
 
 func (s RolloutHandlers) putRolloutWaves(r *request) (reply, error) {
-	body, err := decode[api.RolloutWaves](r)
+	body, err := decode[api.RolloutWaves](r, "waves")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"waves": body.Waves == nil}); err != nil {
 		return reply{}, err
 	}
 	return s.steer(r, "waves", func(runner RolloutRunner, ctx context.Context, id int64) (fleet.Rollout, error) {

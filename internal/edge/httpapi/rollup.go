@@ -28,19 +28,15 @@ func (s FolderHandlers) rollupRoutes() []route {
 			},
 			reply:  reflect.TypeFor[[]api.FolderOverview](),
 			off:    s.Folders == nil,
-			handle: s.listFolderOverviews,
+			handle: s.ofList(s.listFolderOverviews),
 		},
 		{method: http.MethodGet, path: Prefix + "/overview/tags", name: "listTagOverviews", permission: auth.Read,
 			summary: "Every tag with what carries it, sorted", reply: reflect.TypeFor[[]api.TagOverview](),
-			handle: s.listTagOverviews},
+			handle: s.ofRegistry(s.listTagOverviews)},
 	}
 }
 
-func (s FolderHandlers) listFolderOverviews(r *request) (reply, error) {
-	q, registry, err := s.listAsked(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s FolderHandlers) listFolderOverviews(r *request, q listQuery, registry *fleet.Registry) (reply, error) {
 	states, err := folderStates.of(r)
 	if err != nil {
 		return reply{}, err
@@ -63,11 +59,7 @@ func (s FolderHandlers) listFolderOverviews(r *request) (reply, error) {
 	})
 }
 
-func (s FolderHandlers) listTagOverviews(r *request) (reply, error) {
-	registry, err := s.Registry.Registry(r.Context())
-	if err != nil {
-		return reply{}, err
-	}
+func (s FolderHandlers) listTagOverviews(r *request, registry *fleet.Registry) (reply, error) {
 	return s.answered(r, view.OfRegistry(registry), "", func() (reply, error) {
 		tags := registry.Tags()
 		out := make([]api.TagOverview, len(tags))

@@ -87,6 +87,17 @@ func (s *server) mayReach(r *request, rt route) error {
 	return fleet.OutOfScope("that is for the whole fleet, and this token is for " + r.who.Scope.Devices() + " only")
 }
 
+// ofRegistry is the handler of a route that shows something of the registry.
+func (s *base) ofRegistry(handle func(*request, *fleet.Registry) (reply, error)) func(*request) (reply, error) {
+	return func(r *request) (reply, error) {
+		registry, err := s.Registry.Registry(r.Context())
+		if err != nil {
+			return reply{}, err
+		}
+		return handle(r, registry)
+	}
+}
+
 // wholeRegistry is for what is computed of the whole fleet before a part of it is shown.
 func (s *base) wholeRegistry(ctx context.Context) (*fleet.Registry, error) {
 	return s.Registry.Registry(fleet.WithScope(ctx, fleet.Scope{}))

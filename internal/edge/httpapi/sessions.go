@@ -77,11 +77,8 @@ func (s SessionHandlers) routes(*base) []route {
 }
 
 func (s SessionHandlers) login(r *request) (reply, error) {
-	body, err := decode[api.Login](r)
+	body, err := decode[api.Login](r, "userid", "password")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"userid": body.UserID == nil, "password": body.Password == nil}); err != nil {
 		return reply{}, err
 	}
 	from := auth.ClientOf(r.Request)
@@ -109,11 +106,8 @@ func newSession(started auth.Started) api.NewSession {
 }
 
 func (s SessionHandlers) exchangeCode(r *request) (reply, error) {
-	body, err := decode[api.ExchangeCode](r)
+	body, err := decode[api.ExchangeCode](r, "code")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"code": body.Code == nil}); err != nil {
 		return reply{}, err
 	}
 	started, err := s.Sessions.Exchange(r.Context(), *body.Code)
@@ -127,11 +121,8 @@ func (s SessionHandlers) exchangeCode(r *request) (reply, error) {
 const ticketParam = "ticket"
 
 func (s SessionHandlers) createTicket(r *request) (reply, error) {
-	body, err := decode[api.CreateTicket](r)
+	body, err := decode[api.CreateTicket](r, "path")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"path": body.Path == nil}); err != nil {
 		return reply{}, err
 	}
 	to, err := url.Parse(*body.Path)
@@ -208,11 +199,8 @@ func (s SessionHandlers) endSession(r *request) (reply, error) {
 }
 
 func (s SessionHandlers) changePassword(r *request) (reply, error) {
-	body, err := decode[api.ChangePassword](r)
+	body, err := decode[api.ChangePassword](r, "current", "password")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"current": body.Current == nil, "password": body.Password == nil}); err != nil {
 		return reply{}, err
 	}
 	started, err := s.Sessions.ChangePassword(r.Context(), r.who, *body.Current, *body.Password, auth.ClientOf(r.Request))

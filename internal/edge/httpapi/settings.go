@@ -62,25 +62,21 @@ func (s SettingHandlers) settingRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: device, name: "getDeviceSettings",
 			summary: "Settings of a device beyond the contract", permission: auth.Read,
-			reply: settings, handle: s.getDeviceSettings},
+			reply: settings, handle: s.ofDevice(s.getDeviceSettings)},
 		{method: http.MethodPut, path: device, name: "putDeviceSettings",
 			summary: "Change settings of a device; what is left out stays", permission: auth.Stop,
 			body: reflect.TypeFor[api.PutDeviceSettings](), reply: reflect.TypeFor[api.DeviceSettingsStored](),
 			conditional: true, handle: s.putDeviceSettings},
 		{method: http.MethodGet, path: all, name: "getConfigurator", summary: "Whether Muster writes to devices at all",
 			permission: auth.Read,
-			reply:      switched, handle: s.getConfigurator},
+			reply:      switched, handle: s.ofRegistry(s.getConfigurator)},
 		{method: http.MethodPut, path: all, name: "putConfigurator", summary: "Set whether Muster writes to devices at all",
 			permission: auth.Stop,
 			body:       put, reply: switched, handle: s.putConfigurator},
 	}
 }
 
-func (s SettingHandlers) getDeviceSettings(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s SettingHandlers) getDeviceSettings(r *request, device *fleet.Registered) (reply, error) {
 	return show(wireSettings(device.Settings))
 }
 
@@ -210,11 +206,7 @@ func quietFrom(seconds int64) (time.Duration, error) {
 	return time.Duration(seconds) * time.Second, nil
 }
 
-func (s SettingHandlers) getConfigurator(r *request) (reply, error) {
-	registry, err := s.Registry.Registry(r.Context())
-	if err != nil {
-		return reply{}, err
-	}
+func (s SettingHandlers) getConfigurator(r *request, registry *fleet.Registry) (reply, error) {
 	mode := registry.Mode.OrOn()
 	return show(api.ModeSwitched{ModeSetting: api.ModeSetting{Mode: string(mode)}, Warning: s.warned(mode, "")})
 }
@@ -229,11 +221,8 @@ func (s SettingHandlers) putMode(
 	now func(*fleet.Registry) fleet.Mode,
 	put func(fleet.Mode) error,
 ) (reply, error) {
-	body, err := decode[api.PutMode](r)
+	body, err := decode[api.PutMode](r, "mode")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"mode": body.Mode == nil}); err != nil {
 		return reply{}, err
 	}
 	registry, err := s.Registry.Registry(r.Context())

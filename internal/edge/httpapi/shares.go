@@ -49,7 +49,7 @@ func (s ShareHandlers) routes(b *base) []route {
 		{method: http.MethodGet, path: Prefix + "/overview/matrix", name: "getFolderMatrix", permission: auth.Read,
 			summary: "Folders by device: how each of them is on the first 60 devices that the filters pick",
 			query:   []parameter{searchParam, tagParam}, reply: reflect.TypeFor[api.FolderMatrix](),
-			off: s.Shares == nil, handle: s.getFolderMatrix},
+			off: s.Shares == nil, handle: s.ofList(s.getFolderMatrix)},
 	}
 }
 
@@ -173,11 +173,7 @@ func showOneSided(r *request, q listQuery, all []view.OneSidedShare) (reply, err
 	})
 }
 
-func (s ShareHandlers) getFolderMatrix(r *request) (reply, error) {
-	q, registry, err := s.listAsked(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s ShareHandlers) getFolderMatrix(r *request, q listQuery, registry *fleet.Registry) (reply, error) {
 	matrix := s.Shares.Matrix(registry, func(d *fleet.Registered) bool {
 		return q.carries(d.Tags) && q.holds(d.Label, string(d.ID))
 	})

@@ -60,11 +60,8 @@ func (s SignOnHandlers) beginDevice(r *request) (reply, error) {
 }
 
 func (s SignOnHandlers) endDevice(r *request) (reply, error) {
-	body, err := decode[api.EndDeviceLogin](r)
+	body, err := decode[api.EndDeviceLogin](r, "handle")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"handle": body.Handle == nil}); err != nil {
 		return reply{}, err
 	}
 	started, wait, err := s.SignOn.FinishDevice(r.Context(), *body.Handle, auth.ClientOf(r.Request))

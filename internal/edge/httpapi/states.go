@@ -45,7 +45,7 @@ func (s StateHandlers) routes(b *base) []route {
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/state", name: "getDeviceState",
 			summary:    "How Muster stands with a device, why, and what comes next",
-			permission: auth.Read, reply: reflect.TypeFor[api.DeviceState](), handle: s.getState},
+			permission: auth.Read, reply: reflect.TypeFor[api.DeviceState](), handle: s.ofDevice(s.getState)},
 		{method: http.MethodGet, path: Prefix + "/states", name: "listStates",
 			summary:    "The states of all devices, in the order of the device list",
 			permission: auth.Read, query: []parameter{
@@ -56,7 +56,7 @@ func (s StateHandlers) routes(b *base) []route {
 				limitParam,
 				afterParam,
 			},
-			reply: reflect.TypeFor[[]api.ListedState](), handle: s.listStates},
+			reply: reflect.TypeFor[[]api.ListedState](), handle: s.ofList(s.listStates)},
 	}
 }
 
@@ -79,11 +79,7 @@ func (q stateQuery) picks(state fleet.State) bool {
 		(len(q.configurations) == 0 || slices.Contains(q.configurations, state.Configuration))
 }
 
-func (s StateHandlers) getState(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s StateHandlers) getState(r *request, device *fleet.Registered) (reply, error) {
 	state, err := s.States.State(r.Context(), device.ID)
 	if err != nil {
 		return reply{}, err
@@ -94,11 +90,7 @@ func (s StateHandlers) getState(r *request) (reply, error) {
 	return show(wireStateWith(state, s.Listed.WorstFolder(r.Context(), device.ID)))
 }
 
-func (s StateHandlers) listStates(r *request) (reply, error) {
-	q, registry, err := s.listAsked(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s StateHandlers) listStates(r *request, q listQuery, registry *fleet.Registry) (reply, error) {
 	states, err := r.stateQuery()
 	if err != nil {
 		return reply{}, err

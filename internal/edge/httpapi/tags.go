@@ -24,7 +24,7 @@ func (s TagHandlers) routes(b *base) []route {
 	params := []parameter{searchParam, tagParam, limitParam, afterParam}
 	return []route{
 		{method: http.MethodGet, path: all, name: "listTags", summary: "All tags, sorted", permission: auth.Read,
-			query: []parameter{searchParam, limitParam, afterParam}, reply: names, handle: s.listTags},
+			query: []parameter{searchParam, limitParam, afterParam}, reply: names, handle: s.ofList(s.listTags)},
 		{method: http.MethodDelete, path: one, name: "deleteTag",
 			summary: "Take a tag off everything; gives the remaining tags", permission: auth.WriteTags,
 			reply: names, conditional: true, handle: s.deleteTag},
@@ -37,11 +37,7 @@ func (s TagHandlers) routes(b *base) []route {
 	}
 }
 
-func (s TagHandlers) listTags(r *request) (reply, error) {
-	q, registry, err := s.listAsked(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s TagHandlers) listTags(r *request, q listQuery, registry *fleet.Registry) (reply, error) {
 	return s.answered(r, view.OfRegistry(registry), "", func() (reply, error) {
 		return showList(r, q, registry.Tags(), listing[fleet.Tag, string]{
 			matches: func(tag fleet.Tag) bool { return q.holds(string(tag)) },

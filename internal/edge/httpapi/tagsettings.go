@@ -17,28 +17,28 @@ func (s SettingHandlers) limitRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: roots, name: "getFolderRoots",
 			summary: "Directories below which templates of authors may put folders", permission: auth.Read,
-			reply: reflect.TypeFor[api.FolderRoots](), handle: s.getFolderRoots},
+			reply: reflect.TypeFor[api.FolderRoots](), handle: s.ofRegistry(s.getFolderRoots)},
 		{method: http.MethodPut, path: roots, name: "putFolderRoots", summary: "Replace them",
 			permission: auth.WriteSettings,
 			body:       reflect.TypeFor[api.PutFolderRoots](), reply: reflect.TypeFor[api.FolderRoots](), conditional: true,
 			handle: s.putFolderRoots},
 		{method: http.MethodGet, path: keys, name: "getAuthorKeys",
 			summary: "Keys that templates of authors may set besides what every author may", permission: auth.Read,
-			reply: reflect.TypeFor[api.AuthorKeys](), handle: s.getAuthorKeys},
+			reply: reflect.TypeFor[api.AuthorKeys](), handle: s.ofRegistry(s.getAuthorKeys)},
 		{method: http.MethodPut, path: keys, name: "putAuthorKeys", summary: "Replace these keys",
 			permission: auth.WriteSettings,
 			body:       reflect.TypeFor[api.PutAuthorKeys](), reply: reflect.TypeFor[api.AuthorKeys](), conditional: true,
 			handle: s.putAuthorKeys},
 		{method: http.MethodGet, path: tag, name: "getTagSettings", summary: "Settings of the devices with a tag",
 			permission: auth.Read,
-			reply:      reflect.TypeFor[api.TagSettings](), handle: s.getTagSettings},
+			reply:      reflect.TypeFor[api.TagSettings](), handle: s.ofTag(s.getTagSettings)},
 		{method: http.MethodPut, path: tag, name: "putTagSettings",
 			summary: "Change settings of the devices with a tag; what is left out stays", permission: auth.Stop,
 			body: reflect.TypeFor[api.PutTagSettings](), reply: reflect.TypeFor[api.TagSettingsStored](),
 			handle: s.putTagSettings},
 		{method: http.MethodGet, path: protection, name: "getTagProtection",
 			summary: "Whether only an admin puts the tag on a device or takes it off", permission: auth.Read,
-			reply: reflect.TypeFor[api.TagProtection](), handle: s.getTagProtection},
+			reply: reflect.TypeFor[api.TagProtection](), handle: s.ofTag(s.getTagProtection)},
 		{method: http.MethodPut, path: protection, name: "putTagProtection", summary: "Set whether it is so",
 			permission: auth.WriteSettings, body: reflect.TypeFor[api.PutTagProtection](),
 			reply: reflect.TypeFor[api.TagProtection](), handle: s.putTagProtection},
@@ -51,20 +51,13 @@ func wireRoots(roots []string) api.FolderRoots {
 
 func shownRoots(roots *[]string) any { return wireRoots(*roots) }
 
-func (s SettingHandlers) getFolderRoots(r *request) (reply, error) {
-	registry, err := s.Registry.Registry(r.Context())
-	if err != nil {
-		return reply{}, err
-	}
+func (s SettingHandlers) getFolderRoots(r *request, registry *fleet.Registry) (reply, error) {
 	return show(wireRoots(registry.Roots[""]))
 }
 
 func (s SettingHandlers) putFolderRoots(r *request) (reply, error) {
-	body, err := decode[api.PutFolderRoots](r)
+	body, err := decode[api.PutFolderRoots](r, "folderRoots")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"folderRoots": body.FolderRoots == nil}); err != nil {
 		return reply{}, err
 	}
 	stored, err := s.Limits.PutFolderRoots(r.Context(), "", body.FolderRoots, condition(r, shownRoots))
@@ -72,6 +65,17 @@ func (s SettingHandlers) putFolderRoots(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return show(wireRoots(stored))
+}
+
+// ofTag is the handler of a route whose path names a tag.
+func (s *base) ofTag(handle func(*request, fleet.Tag, *fleet.Registry) (reply, error)) func(*request) (reply, error) {
+	return func(r *request) (reply, error) {
+		tag, registry, err := s.tagAndRegistry(r)
+		if err != nil {
+			return reply{}, err
+		}
+		return handle(r, tag, registry)
+	}
 }
 
 // tagAndRegistry is the tag of the request's path, and the registry now.
@@ -84,11 +88,7 @@ func (s *base) tagAndRegistry(r *request) (fleet.Tag, *fleet.Registry, error) {
 	return tag, registry, err
 }
 
-func (s SettingHandlers) getTagSettings(r *request) (reply, error) {
-	tag, registry, err := s.tagAndRegistry(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s SettingHandlers) getTagSettings(r *request, tag fleet.Tag, registry *fleet.Registry) (reply, error) {
 	return show(api.TagSettings{
 		ModeSetting: api.ModeSetting{Mode: string(registry.TagModes[tag].OrOn())},
 		FolderRoots: wireRoots(registry.Roots[tag]), AuthorKeys: wireKeys(registry.AuthorKeys[tag]),
@@ -168,11 +168,7 @@ func (s SettingHandlers) putTagSettings(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s SettingHandlers) getTagProtection(r *request) (reply, error) {
-	tag, registry, err := s.tagAndRegistry(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s SettingHandlers) getTagProtection(r *request, tag fleet.Tag, registry *fleet.Registry) (reply, error) {
 	return show(api.TagProtection{Protected: registry.Protected[tag]})
 }
 
@@ -181,11 +177,8 @@ func (s SettingHandlers) putTagProtection(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	body, err := decode[api.PutTagProtection](r)
+	body, err := decode[api.PutTagProtection](r, "protected")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"protected": body.Protected == nil}); err != nil {
 		return reply{}, err
 	}
 	if err := s.Limits.ProtectTag(r.Context(), tag, *body.Protected); err != nil {

@@ -60,11 +60,8 @@ func (s TokenHandlers) listTokens(r *request) (reply, error) {
 }
 
 func (s TokenHandlers) createToken(r *request) (reply, error) {
-	body, err := decode[api.CreateToken](r)
+	body, err := decode[api.CreateToken](r, "name", "role")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"name": body.Name == nil, "role": body.Role == nil}); err != nil {
 		return reply{}, err
 	}
 	wanted, err := tokenFrom(body)

@@ -31,32 +31,21 @@ func (s TrustHandlers) routes(b *base) []route {
 	return []route{
 		{method: http.MethodGet, path: path, name: "getDeviceTrust",
 			summary:    "The certificate that proves a device, and the one that was shown last",
-			permission: auth.Read, reply: trust, off: s.Trust == nil, handle: s.getTrust},
+			permission: auth.Read, reply: trust, off: s.Trust == nil, handle: s.ofDevice(s.getTrust)},
 		{method: http.MethodPost, path: path, name: "trustDevice", summary: "Pin the certificate that a device showed last",
 			permission: auth.WriteSettings, body: reflect.TypeFor[api.TrustDevice](), reply: trust, conflicts: true,
-			off: s.Trust == nil, handle: s.trustDevice},
+			off: s.Trust == nil, handle: s.ofDevice(s.trustDevice)},
 	}
 }
 
-func (s TrustHandlers) getTrust(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s TrustHandlers) getTrust(r *request, device *fleet.Registered) (reply, error) {
 	return show(s.wireTrust(device))
 }
 
 // trustDevice pins only what the person looked at: what is presented may be another one by now.
-func (s TrustHandlers) trustDevice(r *request) (reply, error) {
-	device, err := s.registered(r)
+func (s TrustHandlers) trustDevice(r *request, device *fleet.Registered) (reply, error) {
+	body, err := decode[api.TrustDevice](r, "fingerprint")
 	if err != nil {
-		return reply{}, err
-	}
-	body, err := decode[api.TrustDevice](r)
-	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"fingerprint": body.Fingerprint == nil}); err != nil {
 		return reply{}, err
 	}
 	fingerprint, err := fleet.ParsePin(*body.Fingerprint)

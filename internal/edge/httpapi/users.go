@@ -75,11 +75,8 @@ func (s UserHandlers) listUsers(r *request) (reply, error) {
 }
 
 func (s UserHandlers) createUser(r *request) (reply, error) {
-	body, err := decode[api.CreateUser](r)
+	body, err := decode[api.CreateUser](r, "name", "role")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"name": body.Name == nil, "role": body.Role == nil}); err != nil {
 		return reply{}, err
 	}
 	role, err := fleet.ParseRole(*body.Role)
@@ -116,11 +113,8 @@ func (s UserHandlers) getUser(r *request) (reply, error) {
 
 func (s UserHandlers) putUser(r *request) (reply, error) {
 	name := r.segment("user")
-	body, err := decode[api.PutUser](r)
+	body, err := decode[api.PutUser](r, "role")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"role": body.Role == nil}); err != nil {
 		return reply{}, err
 	}
 	role, err := fleet.ParseRole(*body.Role)

@@ -23,15 +23,15 @@ func (s VarsHandlers) routes(b *base) []route {
 	vars, put := reflect.TypeFor[api.Vars](), reflect.TypeFor[api.PutVars]()
 	return []route{
 		{method: http.MethodGet, path: device, name: "getDeviceVars", summary: "Vars of a device itself",
-			permission: auth.Read, reply: vars, handle: s.getDeviceVars},
+			permission: auth.Read, reply: vars, handle: s.ofDevice(s.getDeviceVars)},
 		{method: http.MethodPut, path: device, name: "putDeviceVars",
 			summary:    "Replace the vars of a device; goes out like a change of a template",
-			permission: auth.WriteTemplates, body: put, reply: vars, conditional: true, handle: s.putDeviceVars},
+			permission: auth.WriteTemplates, body: put, reply: vars, conditional: true, handle: s.ofDevice(s.putDeviceVars)},
 		{method: http.MethodGet, path: device + "/effective", name: "getEffectiveVars",
 			summary:    "All vars that templates read of a device: those of its tags, and its own",
-			permission: auth.Read, reply: reflect.TypeFor[api.EffectiveVars](), handle: s.getEffectiveVars},
+			permission: auth.Read, reply: reflect.TypeFor[api.EffectiveVars](), handle: s.ofDevice(s.getEffectiveVars)},
 		{method: http.MethodGet, path: tag, name: "getTagVars", summary: "Vars of the devices with a tag",
-			permission: auth.Read, reply: vars, handle: s.getTagVars},
+			permission: auth.Read, reply: vars, handle: s.ofTag(s.getTagVars)},
 		{method: http.MethodPut, path: tag, name: "putTagVars",
 			summary:    "Replace the vars of the devices with a tag; goes out like a change of a template",
 			permission: auth.WriteTemplates, body: put, reply: vars, conditional: true, handle: s.putTagVars},
@@ -42,27 +42,15 @@ func wireVars(vars fleet.Vars) api.Vars { return api.Vars{Vars: vars.Values()} }
 
 func shownVars(is fleet.Found) any { return wireVars(is.Vars) }
 
-func (s VarsHandlers) getDeviceVars(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s VarsHandlers) getDeviceVars(r *request, device *fleet.Registered) (reply, error) {
 	return show(wireVars(device.Vars.Vars))
 }
 
-func (s VarsHandlers) putDeviceVars(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s VarsHandlers) putDeviceVars(r *request, device *fleet.Registered) (reply, error) {
 	return s.putVars(r, fleet.VarsOwner{Device: device.ID})
 }
 
-func (s VarsHandlers) getEffectiveVars(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s VarsHandlers) getEffectiveVars(r *request, device *fleet.Registered) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -74,11 +62,7 @@ func (s VarsHandlers) getEffectiveVars(r *request) (reply, error) {
 	return show(out)
 }
 
-func (s VarsHandlers) getTagVars(r *request) (reply, error) {
-	tag, registry, err := s.tagAndRegistry(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s VarsHandlers) getTagVars(r *request, tag fleet.Tag, registry *fleet.Registry) (reply, error) {
 	return show(wireVars(registry.TagVars[tag].Vars))
 }
 
@@ -91,11 +75,8 @@ func (s VarsHandlers) putTagVars(r *request) (reply, error) {
 }
 
 func (s VarsHandlers) putVars(r *request, of fleet.VarsOwner) (reply, error) {
-	body, err := decode[api.PutVars](r)
+	body, err := decode[api.PutVars](r, "vars")
 	if err != nil {
-		return reply{}, err
-	}
-	if err := missing(map[string]bool{"vars": body.Vars == nil}); err != nil {
 		return reply{}, err
 	}
 	vars, err := fleet.ParseVars(body.Vars)

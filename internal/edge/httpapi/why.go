@@ -40,18 +40,14 @@ func (s WhyHandlers) routes(b *base) []route {
 		{method: http.MethodGet, path: one + "/why", name: "getDeviceWhy", permission: auth.Read,
 			summary: "Where the value of a key comes from: the templates that change it, in the order in which they apply",
 			query:   []parameter{keyParam},
-			reply:   reflect.TypeFor[api.Why](), off: s.Reasons == nil, handle: s.getWhy},
+			reply:   reflect.TypeFor[api.Why](), off: s.Reasons == nil, handle: s.ofDevice(s.getWhy)},
 		{method: http.MethodGet, path: one + "/templates", name: "listDeviceTemplates", permission: auth.Read,
 			summary: "The templates that apply to the device now, in the order in which they apply",
-			reply:   reflect.TypeFor[[]api.WhyTemplate](), off: s.Reasons == nil, handle: s.listDeviceTemplates},
+			reply:   reflect.TypeFor[[]api.WhyTemplate](), off: s.Reasons == nil, handle: s.ofDevice(s.listDeviceTemplates)},
 	}
 }
 
-func (s WhyHandlers) listDeviceTemplates(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s WhyHandlers) listDeviceTemplates(r *request, device *fleet.Registered) (reply, error) {
 	templates, tags, err := s.Reasons.TemplatesOf(r.Context(), device.ID)
 	if err != nil {
 		return reply{}, err
@@ -69,11 +65,7 @@ func wireApplied(t fleet.TaggedTemplate, tags []fleet.Tag) api.WhyTemplate {
 		Tags: wireTags(shared), SavedBy: t.SavedBy, SavedAt: moment(t.UpdatedAt)}
 }
 
-func (s WhyHandlers) getWhy(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s WhyHandlers) getWhy(r *request, device *fleet.Registered) (reply, error) {
 	key, err := keyParam.of(r)
 	if err != nil {
 		return reply{}, err

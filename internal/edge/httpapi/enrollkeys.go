@@ -40,11 +40,7 @@ func (s EnrollKeyHandlers) listEnrollKeys(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := make([]api.EnrollKey, len(keys))
-	for i, key := range keys {
-		out[i] = wireEnrollKey(key, time.Now())
-	}
-	return show(out)
+	return show(mapped(keys, func(key fleet.EnrollKey) api.EnrollKey { return wireEnrollKey(key, time.Now()) }))
 }
 
 func (s EnrollKeyHandlers) createEnrollKey(r *request) (reply, error) {

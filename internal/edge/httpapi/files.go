@@ -168,7 +168,7 @@ func (s FileHandlers) listFailedItems(r *request) (reply, error) {
 		return reply{}, err
 	}
 	if id == "" {
-		return s.keptFailedItems(r, folder, devices, q, first)
+		return showFrom(r, q, first, s.Files.KeptFailedItems(folder, devices), wireFailed)
 	}
 	at := slices.IndexFunc(devices, func(d *fleet.Registered) bool { return d.ID == id })
 	if at < 0 {
@@ -181,7 +181,7 @@ func (s FileHandlers) listFailedItems(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out, err := showPage(wireFailed(items))
+	out, err := showPage(mapped(items, wireFailed))
 	if more {
 		out.link = r.next(strconv.Itoa(first + q.limit))
 	}
@@ -219,44 +219,26 @@ func (s FileHandlers) listConflictFiles(r *request) (reply, error) {
 			return reply{}, fleet.Invalidf("query.device", "this device does not have the folder")
 		}
 	}
-	files := s.Files.ConflictFiles(folder, devices)
-	files = files[min(first, len(files)):]
+	return showFrom(r, q, first, s.Files.ConflictFiles(folder, devices), func(file view.ConflictFile) api.ConflictFile {
+		return api.ConflictFile{Path: file.Path, At: api.Time{Time: file.At},
+			Devices: mapped(file.Devices, func(d *fleet.Registered) string { return string(d.ID) })}
+	})
+}
+
+// showFrom shows a page of a list that has no other order, from a place on.
+func showFrom[T, Wire any](r *request, q listQuery, first int, all []T, wire func(T) Wire) (reply, error) {
+	all = all[min(first, len(all)):]
 	link := ""
-	if q.limit > 0 && len(files) > q.limit {
-		files, link = files[:q.limit], r.next(strconv.Itoa(first+q.limit))
+	if q.limit > 0 && len(all) > q.limit {
+		all, link = all[:q.limit], r.next(strconv.Itoa(first+q.limit))
 	}
-	wire := make([]api.ConflictFile, len(files))
-	for i, file := range files {
-		wire[i] = api.ConflictFile{Path: file.Path, At: api.Time{Time: file.At}, Devices: []string{}}
-		for _, device := range file.Devices {
-			wire[i].Devices = append(wire[i].Devices, string(device.ID))
-		}
-	}
-	out, err := showPage(wire)
+	out, err := showPage(mapped(all, wire))
 	out.link = link
 	return out, err
 }
 
-// keptFailedItems shows what the daemons of all devices last told, from a place on.
-func (s FileHandlers) keptFailedItems(r *request, folder string, devices []*fleet.Registered, q listQuery, first int,
-) (reply, error) {
-	items := s.Files.KeptFailedItems(folder, devices)
-	items = items[min(first, len(items)):]
-	link := ""
-	if q.limit > 0 && len(items) > q.limit {
-		items, link = items[:q.limit], r.next(strconv.Itoa(first+q.limit))
-	}
-	out, err := showPage(wireFailed(items))
-	out.link = link
-	return out, err
-}
-
-func wireFailed(items []view.FailedOn) []api.FailedItem {
-	wire := make([]api.FailedItem, len(items))
-	for i, item := range items {
-		wire[i] = api.FailedItem{DeviceID: string(item.Device.ID), Path: item.Path, Text: item.Text}
-	}
-	return wire
+func wireFailed(item view.FailedOn) api.FailedItem {
+	return api.FailedItem{DeviceID: string(item.Device.ID), Path: item.Path, Text: item.Text}
 }
 
 func (s FileHandlers) getDeviceLog(r *request) (reply, error) {
@@ -272,9 +254,7 @@ func (s FileHandlers) getDeviceLog(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	wire := make([]api.LogLine, len(lines))
-	for i, line := range lines {
-		wire[i] = api.LogLine{At: api.Time{Time: line.At}, Level: line.Level, Text: line.Text}
-	}
-	return show(wire)
+	return show(mapped(lines, func(line fleet.LogLine) api.LogLine {
+		return api.LogLine{At: api.Time{Time: line.At}, Level: line.Level, Text: line.Text}
+	}))
 }

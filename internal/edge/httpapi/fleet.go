@@ -102,11 +102,7 @@ func wireFleet(r *fleet.Registry) api.Fleet {
 }
 
 func wireAssertions(all []fleet.Assertion) []api.Assertion {
-	out := make([]api.Assertion, len(all))
-	for i, a := range all {
-		out[i] = api.Assertion(a)
-	}
-	return out
+	return mapped(all, func(a fleet.Assertion) api.Assertion { return api.Assertion(a) })
 }
 
 // adjusting is what a body with files asks for, compared with the registry.

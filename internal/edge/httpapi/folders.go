@@ -74,11 +74,7 @@ func (s FolderHandlers) getFolder(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := make([]api.FolderSummary, len(summaries))
-	for i, summary := range summaries {
-		out[i] = wireSummary(summary)
-	}
-	return show(out)
+	return show(mapped(summaries, wireSummary))
 }
 
 // summariesFor are the summaries of the devices that the caller sees; not_found for a folder that none of them has.

@@ -186,19 +186,15 @@ func wireTemplateDifferences(templates []fleet.TemplateDifference) []api.Rollout
 		}
 		return &api.TemplateText{Op: string(t.Op), Key: t.Key, Priority: t.Priority, Template: t.Text}
 	}
-	out := make([]api.RolloutTemplate, len(templates))
-	for i, t := range templates {
-		out[i] = api.RolloutTemplate{ID: t.ID, Label: t.Label, Before: text(t.Before), After: text(t.After)}
-	}
-	return out
+	return mapped(templates, func(t fleet.TemplateDifference) api.RolloutTemplate {
+		return api.RolloutTemplate{ID: t.ID, Label: t.Label, Before: text(t.Before), After: text(t.After)}
+	})
 }
 
 func wireTagDifferences(tags []fleet.TagDifference) []api.RolloutTag {
-	out := make([]api.RolloutTag, len(tags))
-	for i, t := range tags {
-		out[i] = api.RolloutTag{Tag: string(t.Tag), DeviceID: string(t.Device), Template: t.Template, Carried: t.Carried}
-	}
-	return out
+	return mapped(tags, func(t fleet.TagDifference) api.RolloutTag {
+		return api.RolloutTag{Tag: string(t.Tag), DeviceID: string(t.Device), Template: t.Template, Carried: t.Carried}
+	})
 }
 
 // wireVarsDifferences has one entry for each var that is another one.

@@ -52,11 +52,7 @@ func (s SecretHandlers) listSecrets(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := make([]api.Secret, len(secrets))
-	for i, secret := range secrets {
-		out[i] = wireSecret(secret)
-	}
-	return show(out)
+	return show(mapped(secrets, wireSecret))
 }
 
 func wireSecret(secret fleet.StoredSecret) api.Secret {

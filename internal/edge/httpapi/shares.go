@@ -77,11 +77,7 @@ func (s ShareHandlers) listFolderShares(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	shown := make([]api.FolderShare, len(shares))
-	for i, share := range shares {
-		shown[i] = wireShare(share)
-	}
-	out, err := showPage(shown)
+	out, err := showPage(mapped(shares, wireShare))
 	out.link = link
 	return out, err
 }

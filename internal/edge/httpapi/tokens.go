@@ -52,11 +52,7 @@ func (s TokenHandlers) listTokens(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := make([]api.Token, len(tokens))
-	for i, token := range tokens {
-		out[i] = wireToken(token)
-	}
-	return show(out)
+	return show(mapped(tokens, wireToken))
 }
 
 func (s TokenHandlers) createToken(r *request) (reply, error) {

@@ -67,11 +67,7 @@ func (s UserHandlers) listUsers(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := make([]api.User, len(users))
-	for i, user := range users {
-		out[i] = wireUser(user)
-	}
-	return show(out)
+	return show(mapped(users, wireUser))
 }
 
 func (s UserHandlers) createUser(r *request) (reply, error) {

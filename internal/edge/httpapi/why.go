@@ -52,11 +52,7 @@ func (s WhyHandlers) listDeviceTemplates(r *request, device *fleet.Registered) (
 	if err != nil {
 		return reply{}, err
 	}
-	shown := make([]api.WhyTemplate, len(templates))
-	for i, t := range templates {
-		shown[i] = wireApplied(t, tags)
-	}
-	return show(shown)
+	return show(mapped(templates, func(t fleet.TaggedTemplate) api.WhyTemplate { return wireApplied(t, tags) }))
 }
 
 func wireApplied(t fleet.TaggedTemplate, tags []fleet.Tag) api.WhyTemplate {

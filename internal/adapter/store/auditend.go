@@ -363,13 +363,7 @@ func (t *tx) believeAgain(d doubt, want tally) error {
 	if err != nil {
 		return err
 	}
-	is := tally{}
-	for _, row := range rows {
-		if row.mark != nil {
-			is.rows++
-			is.sum = is.sum.with(t.store.counted(row.mark))
-		}
-	}
+	is := t.store.tallyIn(rows)
 	delete(t.effects.tallies, table.name)
 	t.count(table, is.rows-want.rows, is.sum.with(want.sum))
 	return nil

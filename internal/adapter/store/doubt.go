@@ -62,12 +62,8 @@ func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable, 
 		if err != nil {
 			return nil, err
 		}
-		d, is := doubt{table: table}, tally{}
+		d, is := doubt{table: table}, s.tallyIn(rows)
 		for _, row := range rows {
-			if row.mark != nil {
-				is.rows++
-				is.sum = is.sum.with(s.counted(row.mark))
-			}
 			if !row.believed {
 				d.rows = append(d.rows, row)
 			}

@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"muster/internal/fleet"
@@ -20,12 +21,13 @@ import (
 // their marks. So a row that was removed, or put back as it was earlier, shows as well.
 type markedTable struct {
 	name    string
-	noun    string   // the word for a row in texts for people
-	key     []string // columns of the primary key
-	content []string // further columns that the mark covers; a ? at the end: it is a boolean
-	only    string   // condition for the rows that are marked; "": all are
-	goes    string   // column with the device with which the database deletes the row; "": none
-	follows string   // tells a person what happens to a row that is not believed
+	noun    string           // the word for a row in texts for people
+	key     []string         // columns of the primary key
+	content []string         // further columns that the mark covers; a ? at the end: it is a boolean
+	later   map[string]int64 // the versions of the tables that added a column of content to an earlier marked table
+	only    string           // condition for the rows that are marked; "": all are
+	goes    string           // column with the device with which the database deletes the row; "": none
+	follows string           // tells a person what happens to a row that is not believed
 
 	accept string // SQL that takes power from a row which an admin accepts, before it gets a mark; "": it stays as it is
 
@@ -85,6 +87,7 @@ func (s *Store) counted(of []byte) mark {
 type markedRow struct {
 	key      []string
 	mark     []byte
+	fits     []byte // the mark that fits the row; nil where a sealed value does not open
 	believed bool
 }
 
@@ -131,6 +134,9 @@ func (m *markedTable) byKey() string {
 	return strings.Join(parts, " AND ")
 }
 
+// after is the number of the parameter that follows those of byKey.
+func (m *markedTable) after() string { return strconv.Itoa(len(m.key) + 1) }
+
 // markReader takes what a query reads for markedTable.columns.
 type markReader struct {
 	store  *Store
@@ -156,23 +162,23 @@ func (r *markReader) row() (row markedRow) {
 	for i := range r.table.key {
 		row.key = append(row.key, r.values[i].String)
 	}
-	want, whole := r.fitting(row.key)
-	row.believed = whole && subtle.ConstantTimeCompare(r.mark, want) == 1
+	row.fits = r.fitting(row.key)
+	row.believed = row.fits != nil && subtle.ConstantTimeCompare(r.mark, row.fits) == 1
 	return row
 }
 
 func (r *markReader) believed() bool { return r.row().believed && !r.store.doubted(r.table) }
 
-// fitting gives the mark that fits the row. whole is false where a sealed value does not open. Of a sealed value the
+// fitting gives the mark that fits the row, nil where a sealed value does not open. Of a sealed value the
 // mark covers what was sealed, so that it stays when the seal key is replaced.
-func (r *markReader) fitting(key []string) (fits []byte, whole bool) {
+func (r *markReader) fitting(key []string) (fits []byte) {
 	fields := append([]string{r.table.name}, key...)
 	for i, column := range r.table.content {
 		value := r.values[len(r.table.key)+i]
 		if value.Valid && isSealed(r.table.name, column) {
 			plain, err := r.store.seal.Open(r.table.name, strings.Join(r.sealedKey(column), "/"), column, []byte(value.String))
 			if err != nil {
-				return nil, false
+				return nil
 			}
 			value.String = string(plain)
 		}
@@ -182,7 +188,7 @@ func (r *markReader) fitting(key []string) (fits []byte, whole bool) {
 		}
 		fields = append(fields, column, field)
 	}
-	return r.store.keyed(fleet.NetstringSum("muster mark 1\n", fields...)), true
+	return r.store.keyed(fleet.NetstringSum("muster mark 1\n", fields...))
 }
 
 func isSealed(table, column string) bool { return sealedKeyOf(table, column) != nil }
@@ -275,13 +281,12 @@ func (t *tx) mark(table *markedTable, key ...any) error {
 	if err != nil {
 		return err
 	}
-	made, whole := reader.fitting(reader.row().key)
-	if !whole {
+	made := reader.row().fits
+	if made == nil {
 		return fmt.Errorf("mark a row of %s: %w", table.name, errNotOpened)
 	}
 	t.count(table, 1, t.store.counted(made))
-	last := fmt.Sprintf("$%d", len(key)+1)
-	return t.exec(`UPDATE `+table.name+` SET mark = `+last+` WHERE `+table.byKey(), append(key, made)...)
+	return t.exec(`UPDATE `+table.name+` SET mark = $`+table.after()+` WHERE `+table.byKey(), append(key, made)...)
 }
 
 // unmark is called before rows are deleted or replaced as a whole.
@@ -336,6 +341,16 @@ type tally struct {
 
 func (one tally) with(other tally) tally {
 	return tally{one.rows + other.rows, one.sum.with(other.sum)}
+}
+
+// tallyIn gives the tally of rows that were read.
+func (s *Store) tallyIn(rows []markedRow) (is tally) {
+	for _, row := range rows {
+		if row.mark != nil {
+			is = is.with(tally{1, s.counted(row.mark)})
+		}
+	}
+	return is
 }
 
 // tallies are by table.

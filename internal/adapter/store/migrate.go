@@ -24,14 +24,14 @@ var migrations embed.FS
 const firstVersion = 100
 
 // migrate brings the tables up to date. It refuses a database that is newer than this program, or that comes from a
-// program before the first release.
-func migrate(ctx context.Context, d dialect) (err error) {
-	db, err := d.openWrites()
+// program before the first release, and one whose seal key is another: rows that a migration changes get marks.
+func (s *Store) migrate(ctx context.Context, files fs.FS) (err error) {
+	db, err := s.dialect.openWrites()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	provider, err := newProvider(d, db)
+	provider, err := newProvider(s.dialect, db, files, keptMarks{s, markedTables}.over)
 	if err != nil {
 		return err
 	}
@@ -59,6 +59,11 @@ func migrate(ctx context.Context, d dialect) (err error) {
 				"brings them in. Daemons keep their configuration meanwhile.",
 		}
 	}
+	if current > 0 {
+		if err := s.writer.fitsSeal(ctx); err != nil && !absent(err) {
+			return err
+		}
+	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrate database from version %d to %d: %w", current, known, err)
 	}
@@ -79,26 +84,39 @@ func latestVersion() (version int64, err error) {
 	return version, nil
 }
 
-func newProvider(d dialect, db *sql.DB) (*goose.Provider, error) {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+// around runs a migration from one version to the next, in its transaction.
+type around func(ctx context.Context, tx *sql.Tx, from, to int64, change func() error) error
+
+// withoutRows is around for tables without rows.
+func withoutRows(_ context.Context, _ *sql.Tx, _, _ int64, change func() error) error {
+	return change()
+}
+
+func newProvider(d dialect, db *sql.DB, files fs.FS, run around) (*goose.Provider, error) {
+	names, err := fs.Glob(files, "migrations/*.sql")
 	if err != nil {
 		return nil, err
 	}
 	var all []*goose.Migration
+	var from int64
 	for _, name := range names {
 		version, err := goose.NumericComponent(name)
 		if err != nil {
 			return nil, err
 		}
-		text, err := migrations.ReadFile(name)
+		text, err := fs.ReadFile(files, name)
 		if err != nil {
 			return nil, err
 		}
+		before := from
 		up := func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, d.migration(string(text)))
-			return err
+			return run(ctx, tx, before, version, func() error {
+				_, err := tx.ExecContext(ctx, d.migration(string(text)))
+				return err
+			})
 		}
 		all = append(all, goose.NewGoMigration(version, &goose.GoFunc{RunTx: up}, nil))
+		from = version
 	}
 	return goose.NewProvider(d.goose(), db, nil, goose.WithGoMigrations(all...))
 }

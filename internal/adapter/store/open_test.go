@@ -55,7 +55,7 @@ func TestADatabaseBeforeTheFirstReleaseIsRefused(t *testing.T) {
 	onEmpty(t, func(t *testing.T, options Options) {
 		d := must(dialectOf(options))(t)
 		db := must(d.openWrites())(t)
-		must(must(newProvider(d, db))(t).GetDBVersion(t.Context()))(t) // makes the table of versions
+		must(must(newProvider(d, db, migrations, withoutRows))(t).GetDBVersion(t.Context()))(t) // makes the table of versions
 		must(db.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (38, true)`))(t)
 		if err := db.Close(); err != nil {
 			t.Fatal(err)

@@ -41,13 +41,23 @@ func (t *tx) proof(name string, into any) (ok bool, err error) {
 	return true, nil
 }
 
+const putProof = `INSERT INTO proofs (name, body) VALUES ($1, $2)
+	ON CONFLICT (name) DO UPDATE SET body = excluded.body`
+
 func (t *tx) putProof(name string, value any) error {
-	plain, err := json.Marshal(value)
+	sealed, err := t.store.sealProof(name, value)
 	if err != nil {
 		return err
 	}
-	return t.exec(`INSERT INTO proofs (name, body) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET body = excluded.body`,
-		name, t.store.seal.Seal("proofs", name, "body", plain))
+	return t.exec(putProof, name, sealed)
+}
+
+func (s *Store) sealProof(name string, value any) ([]byte, error) {
+	plain, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return s.seal.Seal("proofs", name, "body", plain), nil
 }
 
 func (s *Store) openProof(name string, sealed []byte, into any) error {

@@ -105,7 +105,7 @@ func (l *loader) Schema(version int64) error {
 			Message: "the backup was made by a Muster before 0.1.0, the first release",
 			Hint:    "Restore it with the program that made it."}
 	}
-	provider, err := newProvider(l.dialect, l.db)
+	provider, err := newProvider(l.dialect, l.db, migrations, withoutRows)
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
 
 	"muster/internal/fleet"
@@ -46,17 +44,26 @@ func (w *writer) sealedBefore(ctx context.Context) (bool, error) {
 }
 
 func (w *writer) compareSeal(ctx context.Context) error {
-	var text string
-	err := w.session.row(ctx, `SELECT value FROM meta WHERE name = 'seal_check'`).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
+	err := w.fitsSeal(ctx)
+	if absent(err) {
 		return w.alone(ctx, (*tx).beginProofs)
 	}
-	if err != nil {
+	return err
+}
+
+// fitsSeal is an error where the database is sealed with another key than this one, and sql.ErrNoRows where it has no
+// seal check.
+func (w *writer) fitsSeal(ctx context.Context) error {
+	var text string
+	if err := w.session.row(ctx, `SELECT value FROM meta WHERE name = 'seal_check'`).Scan(&text); err != nil {
 		return err
 	}
 	sealed, err := hex.DecodeString(text)
 	if err != nil {
 		return fmt.Errorf("read seal check: %w", err)
+	}
+	if w.store.seal == nil {
+		return noSealKey()
 	}
 	_, err = w.store.seal.Open("meta", "seal_check", "value", sealed)
 	return err

@@ -137,7 +137,7 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 	if err := s.writer.connect(ctx); err != nil {
 		return err
 	}
-	if err := migrate(ctx, s.dialect); err != nil {
+	if err := s.migrate(ctx, migrations); err != nil {
 		return err
 	}
 	if s.home != nil {

@@ -28,7 +28,7 @@ func upgradeRows(t *testing.T, options Options, check func(t *testing.T, version
 	t.Helper()
 	d := must(dialectOf(options))(t)
 	db := must(d.openWrites())(t)
-	provider := must(newProvider(d, db))(t)
+	provider := must(newProvider(d, db, migrations, withoutRows))(t)
 	var before map[string][]tableRow
 	for _, source := range provider.ListSources() {
 		must(provider.UpTo(t.Context(), source.Version))(t)

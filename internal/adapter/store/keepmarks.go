@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+// keptMarks has marks stay true over a migration. It compares rows with their marks before the migration, and gives
+// new marks afterwards to the rows that the migration changed and that were believed. All of it is one transaction. A
+// row that somebody forged before the upgrade is not believed after it.
+type keptMarks struct {
+	store  *Store
+	tables []*markedTable
+}
+
+// over runs a migration from one version of the tables to the next.
+func (k keptMarks) over(ctx context.Context, tx *sql.Tx, from, to int64, change func() error) error {
+	if from < firstVersion {
+		return change() // There are no tables yet.
+	}
+	q := inTx{tx}
+	ends, opened, err := k.store.openEnds(ctx, q)
+	if err != nil || !opened || len(ends.Tables) == 0 {
+		return firstError(err, change)
+	}
+	if k.store.markKey, err = k.store.storedKey(ctx, q, markKeyPurpose); err != nil {
+		return change() //nolint:nilerr // Without the key no row is believed, so none gets a mark.
+	}
+	before := map[string]believedRows{}
+	for _, table := range k.tables {
+		want, marked := ends.Tables[table.name]
+		if !marked {
+			continue // markFirst begins it.
+		}
+		if before[table.name], err = k.believed(ctx, q, table.asOf(from), want); err != nil {
+			return err
+		}
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	for _, table := range k.tables {
+		if was := before[table.name]; was.rows != nil {
+			if err := k.markAgain(ctx, tx, table.asOf(to), was, &ends); err != nil {
+				return err
+			}
+		}
+	}
+	return k.putEnds(ctx, tx, ends)
+}
+
+func firstError(err error, next func() error) error {
+	if err != nil {
+		return err
+	}
+	return next()
+}
+
+// believedRows are the names of the rows of a table that were believed; nil rows where the table as a whole was not.
+type believedRows struct {
+	rows map[string]bool
+	all  bool // Each row was believed: a row that was not there before is of the migration.
+}
+
+func (k keptMarks) believed(ctx context.Context, q querier, table *markedTable, want fleet.TableMark) (believedRows,
+	error) {
+	rows, err := k.store.markedRows(ctx, q, table, "")
+	if err != nil || k.store.tallyIn(rows) != tallyOf(want) {
+		return believedRows{}, err
+	}
+	was := believedRows{rows: map[string]bool{}, all: true}
+	for _, row := range rows {
+		was.rows[row.name()] = row.believed
+		was.all = was.all && row.believed
+	}
+	return was, nil
+}
+
+func (k keptMarks) markAgain(ctx context.Context, tx *sql.Tx, table *markedTable, was believedRows,
+	ends *fleet.AuditEnds) error {
+	rows, err := k.store.markedRows(ctx, inTx{tx}, table, "")
+	if err != nil {
+		return err
+	}
+	for i, row := range rows {
+		believed, known := was.rows[row.name()]
+		if row.believed || row.fits == nil || !believed && (known || !was.all) {
+			continue
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE `+table.name+` SET mark = $`+table.after()+` WHERE `+table.byKey(),
+			append(row.keyArgs(), row.fits)...)
+		if err != nil {
+			return err
+		}
+		rows[i].mark = row.fits
+	}
+	is := k.store.tallyIn(rows)
+	ends.Tables[table.name] = fleet.TableMark{Rows: is.rows, Sum: is.sum.String(), Entry: ends.Tables[table.name].Entry}
+	return nil
+}
+
+func (k keptMarks) putEnds(ctx context.Context, tx *sql.Tx, ends fleet.AuditEnds) error {
+	sealed, err := k.store.sealProof(auditEnds, ends)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, putProof, auditEnds, sealed)
+	}
+	return err
+}
+
+// inTx reads in a transaction.
+type inTx struct{ tx *sql.Tx }
+
+func (q inTx) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	return q.tx.QueryContext(ctx, text, args...)
+}
+
+// asOf gives the table as it was marked in an earlier version of the tables: without the columns that came later.
+func (m *markedTable) asOf(version int64) *markedTable {
+	earlier := *m
+	earlier.content = slices.DeleteFunc(slices.Clone(m.content), func(column string) bool {
+		return m.later[strings.TrimSuffix(column, "?")] > version
+	})
+	return &earlier
+}

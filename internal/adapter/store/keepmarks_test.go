@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"muster/internal/fleet"
+)
+
+// nextVersion is the version of a migration that a later program has.
+const nextVersion = 9000
+
+// migratedBy has a later program, with one more migration, open the database of a server that has stopped. Then the
+// database counts as one of the present version again, so that it can be opened here.
+func (m *meddled) migratedBy(options Options, text string) error {
+	m.t.Helper()
+	files := fstest.MapFS{"migrations/9000_next.sql": {Data: []byte(text)}}
+	for _, name := range must(fs.Glob(migrations, "migrations/*.sql"))(m.t) {
+		files[name] = &fstest.MapFile{Data: must(migrations.ReadFile(name))(m.t)}
+	}
+	later := &Store{dialect: m.dialect, seal: options.Seal, log: m.log, now: m.now}
+	later.writer = newWriter(later, nil)
+	if err := later.writer.connect(m.t.Context()); err != nil {
+		m.t.Fatal(err)
+	}
+	err := later.migrate(m.t.Context(), files)
+	if failed := later.writer.disconnect(); failed != nil {
+		m.t.Fatal(failed)
+	}
+	m.exec(`DELETE FROM goose_db_version WHERE version_id = $1`, int64(nextVersion))
+	return err
+}
+
+// A migration wrote marks for the rows that it changed: a row that somebody had forged before counted after an upgrade.
+func TestAMigrationDoesNotBelieveWhatItFinds(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		m.exec(`UPDATE templates SET saved_role = 'admin', priority = 7 WHERE label = 'template 0'`)
+		m.exec(`INSERT INTO folder_roots (tag, path) VALUES ('lab', '/')`)
+		m.exec(`DELETE FROM device_tags WHERE tag = 'lab'`)
+		err := m.migratedBy(options, `
+			UPDATE templates SET label = label || ', renamed', key = 'options.relaysEnabled';
+			UPDATE device_tags SET tag = tag || '2';
+			UPDATE tag_modes SET mode = 'observe';
+			INSERT INTO protected_tags (tag) VALUES ('new');
+			DELETE FROM author_keys WHERE tag = 'lab';`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Store = open(t, options)
+		rows := m.verify().Rows
+		for _, named := range rows {
+			if !strings.Contains(named, "table templates") && !strings.Contains(named, "table folder_roots") &&
+				!strings.Contains(named, "table device_tags") {
+				t.Errorf("named is %s", named)
+			}
+		}
+		if len(rows) != 4 { // the forged template and root; of device_tags the remaining row, and the whole
+			t.Errorf("named are %q", rows)
+		}
+		r := must(m.Registry(t.Context()))(t)
+		for _, v := range r.Templates {
+			if v.SavedByAdmin() != strings.HasPrefix(v.Label, "template 1") || !strings.HasSuffix(v.Label, "renamed") {
+				t.Errorf("template %q counts as saved by %q", v.Label, v.SavedRole)
+			}
+		}
+		if !slices.Equal(r.Roots["lab"], []string{"~/Sync", "~/Work"}) || r.Mode != fleet.ModeObserve ||
+			!r.Protected["new"] || len(r.AuthorKeys["lab"]) > 0 {
+			t.Errorf("roots are %v, the mode is %s, protected are %v, author keys %v", r.Roots["lab"], r.Mode, r.Protected,
+				r.AuthorKeys)
+		}
+	})
+}
+
+// Of an intact database every row is believed after a migration.
+func TestAMigrationKeepsIntactRowsBelieved(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		err := m.migratedBy(options, `
+			UPDATE templates SET label = label || ', renamed';
+			UPDATE template_tags SET tag = tag || '2';
+			UPDATE template_tag_history SET tag = tag || '2';
+			DELETE FROM consents;`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Store = open(t, options)
+		m.wantIntact()
+		m.wantMode("after a migration", fleet.ModeOn)
+	})
+}
+
+// A column that a later version adds to a marked table is covered from then on, and not before.
+func TestAColumnThatAMigrationAddsIsCovered(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		wider := *templateRows
+		wider.content = append(slices.Clone(templateRows.content), "extra")
+		wider.later = map[string]int64{"extra": nextVersion}
+		m.exec(`UPDATE templates SET saved_role = 'admin', priority = 7 WHERE label = 'template 0'`)
+		tx := must(m.db.BeginTx(t.Context(), nil))(t)
+		err := keptMarks{m.Store, []*markedTable{&wider}}.over(t.Context(), tx, nextVersion-1, nextVersion, func() error {
+			_, err := tx.ExecContext(t.Context(), `ALTER TABLE templates ADD COLUMN extra TEXT NOT NULL DEFAULT 'x'`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		named := func() (names []string) {
+			for _, d := range must(m.doubtsIn(t.Context(), inPool{m.db}, []*markedTable{&wider}, nil))(t) {
+				names = append(names, d.tells()...)
+			}
+			return names
+		}
+		if names := named(); len(names) != 1 || !strings.Contains(names[0], "template ") {
+			t.Errorf("after the migration named are %q", names)
+		}
+		m.exec(`UPDATE templates SET extra = 'y' WHERE label = 'template 1'`)
+		if names := named(); len(names) != 2 {
+			t.Errorf("after the new column was changed named are %q", names)
+		}
+	})
+}
+
+// A key that is not the database's own could not tell which rows to believe: the migration would run without marks.
+func TestAMigrationWaitsForTheSealKeyOfTheDatabase(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		right := options.Seal
+		for _, options.Seal = range []Sealer{nil, key(t, 2)} {
+			wantCode(t, m.migratedBy(options, `UPDATE templates SET label = label || ', renamed'`), fleet.CodeConflict)
+		}
+		options.Seal = right
+		m.Store = open(t, options)
+		m.wantIntact()
+		if v := must(m.Registry(t.Context()))(t).Templates[0]; strings.HasSuffix(v.Label, "renamed") {
+			t.Errorf("the migration ran: %s", v.Label)
+		}
+	})
+}
+
+// inPool reads with any connection of a pool.
+type inPool struct{ db *sql.DB }
+
+func (p inPool) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	return p.db.QueryContext(ctx, text, args...)
+}

@@ -26,7 +26,7 @@ func NewAdmission(settled *Registry, holds []Hold, pasts map[int64]*Registry) *A
 	return a
 }
 
-// Settled gives the registry of the newest generation for which rollouts have decided who is admitted.
+// Settled returns the registry of the newest generation for which rollouts have decided who is admitted.
 func (a *Admission) Settled() *Registry { return a.settled }
 
 // Hold returns the hold of a device, or false when no rollout holds it at an earlier generation.
@@ -35,10 +35,10 @@ func (a *Admission) Hold(id DeviceID) (Hold, bool) {
 	return h, held
 }
 
-// Holds gives all holds. The map must not be changed.
+// Holds returns all holds. The map must not be changed.
 func (a *Admission) Holds() map[DeviceID]Hold { return a.holds }
 
-// At gives the registry of the generation that a device is admitted to, with the devices of that generation.
+// At returns the registry of the generation that a device is admitted to, with the devices of that generation.
 func (a *Admission) At(id DeviceID) *Registry {
 	if h, held := a.holds[id]; held {
 		return a.pasts[h.Generation]
@@ -46,7 +46,7 @@ func (a *Admission) At(id DeviceID) *Registry {
 	return a.settled
 }
 
-// Past gives the registry of a generation that the snapshot has, or nil.
+// Past returns the registry of a generation that the snapshot has, or nil.
 func (a *Admission) Past(generation int64) *Registry {
 	if generation == a.settled.Generation {
 		return a.settled
@@ -59,7 +59,7 @@ func (a *Admission) Same(b *Admission) bool {
 	return a.settled.Generation == b.settled.Generation && maps.Equal(a.holds, b.holds)
 }
 
-// For gives the registry of the generation that a device is admitted to, with the devices, settings and modes of
+// For returns the registry of the generation that a device is admitted to, with the devices, settings and modes of
 // current. It gives the same pointer while neither changed.
 func (a *Admission) For(id DeviceID, current *Registry) *Registry {
 	past := a.At(id)
@@ -78,7 +78,7 @@ type AdmissionChange struct {
 	Pasts   map[int64]*Registry // registries of generations in Hold that the snapshot lacks
 }
 
-// After gives the snapshot after a commit.
+// After returns the snapshot after a commit.
 func (a *Admission) After(c AdmissionChange) *Admission {
 	next := *a
 	if c.Settled != nil {
@@ -145,7 +145,7 @@ func (j *joinedRegistries) keep(pasts []*Registry) {
 	maps.DeleteFunc(j.made, func(k pastAndCurrent, _ *Registry) bool { return !slices.Contains(pasts, k.past) })
 }
 
-// Join gives a registry with the templates, tags and vars of past, and the devices, settings and modes of current. A
+// Join returns a registry with the templates, tags and vars of past, and the devices, settings and modes of current. A
 // device that was registered anew since past has no tags and vars in it.
 func Join(past, current *Registry) *Registry {
 	made := *current
@@ -157,7 +157,7 @@ func Join(past, current *Registry) *Registry {
 	return &made
 }
 
-// JoinOne is Join for one device.
+// JoinOne does what Join does, for one device.
 func JoinOne(past, current *Registry, id DeviceID) *Registry {
 	one := *current
 	one.Devices = map[DeviceID]*Registered{id: current.Devices[id]}

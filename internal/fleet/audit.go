@@ -26,7 +26,7 @@ type AuditEntry struct {
 // auditFormat is the first line of the hashed text. A different set of fields needs a different first line.
 const auditFormat = "muster audit 1\n"
 
-// Sum is the hash that an entry with these contents has: SHA-256, in lower-case hexadecimal digits, over the line
+// Sum returns the hash that an entry with these contents has: SHA-256, in lower-case hexadecimal digits, over the line
 // "muster audit 1" with its line feed, and then the hash of the entry before, the ID, the time in milliseconds since
 // 1970 (UTC), who, what, subject and detail. Each of the seven is written as the decimal number of its bytes, a colon,
 // the bytes and a comma.

@@ -114,7 +114,7 @@ func (c *AuditCheck) compareHeads(e AuditEntry) {
 	}
 }
 
-// EndAt is End for a chain whose last entry is known. The heads may show a later one.
+// EndAt does what End does for a chain whose last entry is known. The heads may show a later entry.
 func (c *AuditCheck) EndAt(lastID int64, lastHash string) []AuditFault {
 	c.ends.LastID, c.ends.LastHash = lastID, lastHash
 	return c.End()

@@ -41,7 +41,7 @@ func ParseAuthorKeys(keys []string) ([]string, error) {
 	return slices.Compact(sorted), nil
 }
 
-// AuthorKeysOf gives the author keys of a device: those of the fleet and those of its tags, sorted.
+// AuthorKeysOf returns the author keys of a device: those of the fleet and those of its tags, sorted.
 func (r *Registry) AuthorKeysOf(id DeviceID) []string { return r.ofDevice(r.AuthorKeys, id) }
 
 // ofDevice joins the texts of the whole fleet, whose tag is "", and those of a device's tags, sorted.

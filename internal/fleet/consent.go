@@ -132,7 +132,7 @@ func DevicesOf(changes []HeldChange) []DeviceID {
 	return all
 }
 
-// Alike tells whether all changes of the group have the same key and the same values.
+// Alike reports whether all changes of the group have the same key and the same values.
 func (g HeldGroup) Alike() bool {
 	return !slices.ContainsFunc(g.Changes, func(c HeldChange) bool {
 		first := g.Changes[0]

@@ -137,7 +137,7 @@ func (s FolderSummary) Lacks() bool {
 	return s.NeedBytes > 0 || s.NeedFiles > 0 || s.NeedDeletes > 0 || s.NeedDirectories > 0 || s.NeedSymlinks > 0
 }
 
-// Completion is how much of the folder the device has, in percent. It is 100 only when nothing at all is missing.
+// Completion returns how much of the folder the device has, in percent. It is 100 only when nothing at all is missing.
 func (s FolderSummary) Completion() int {
 	switch {
 	case !s.Lacks():

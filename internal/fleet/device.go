@@ -48,7 +48,7 @@ func (d Device) Validate() error {
 	return &Error{Code: CodeInvalid, Message: details[0].Message, Details: details}
 }
 
-// ValidateKeyless is Validate for a device that may have no API key, because its agent knows the key.
+// ValidateKeyless does what Validate does, but permits a device without an API key, whose agent knows the key.
 func (d Device) ValidateKeyless() error {
 	if d.APIKey.IsZero() {
 		d.APIKey = NewSecret("the agent's")

@@ -87,8 +87,8 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// Reason is what a person may read of an error: its message. The cause is never part of it, because a cause may quote
-// a request, a path or a secret. Every reply, state, event, rollout and notification gets its text here.
+// Reason returns the message of an error, which a person may read. It never includes the cause, because a cause may
+// quote a request, a path or a secret. Every reply, state, event, rollout and notification gets its text here.
 func Reason(err error) string {
 	var e *Error
 	switch {

@@ -88,7 +88,7 @@ func (c *claims) of(device fleet.DeviceID) *Tunnel {
 	return c.tunnels[device]
 }
 
-// Tell gives the tunnel of a device, if there is one, another status.
+// Tell sends a new status to the agent of a device, if the agent is connected.
 func (c *claims) Tell(device fleet.DeviceID, status Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -56,8 +56,8 @@ func NewEventLimit() *EventLimit {
 }
 
 // Admit reports whether an event about a device may be published. registered is the number of registered devices, or 0
-// when this device is not registered. leftOut is the number of dropped events; it is reported once in a while and is 0
-// otherwise.
+// when this device is not registered. leftOut is the number of dropped events. It is reported only once in a while and
+// is 0 otherwise.
 func (l *EventLimit) Admit(id fleet.DeviceID, registered int, now time.Time) (told bool, leftOut int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -45,7 +45,7 @@ type Request struct {
 
 // Info describes one tunnel.
 type Info struct {
-	Request   // without the enrol key
+	Request   // its Key is empty
 	Since     time.Time
 	Status    Status
 	RoundTrip time.Duration // round-trip time of the last PING; 0 before the first

@@ -54,7 +54,7 @@ const (
 type Hello struct {
 	Name    string `json:"name"`              // host name
 	System  string `json:"system"`            // GOOS/GOARCH
-	Version string `json:"version"`           // of the agent's program
+	Version string `json:"version"`           // version of the agent's program
 	APIPort int    `json:"apiPort"`           // port of the daemon's API on its machine
 	Observe bool   `json:"observe,omitempty"` // the agent refuses requests that change the daemon
 	Key     string `json:"key,omitempty"`     // enrol key, until the device is accepted
@@ -72,7 +72,7 @@ type State string
 const (
 	Waiting  State = "waiting"  // an administrator has not answered the enrolment request yet
 	Accepted State = "accepted" // the daemon is managed over this connection
-	// by an administrator, or the enrol key is not valid; the manager closes the connection
+	// an administrator refused the device, or the enrol key is not valid; the manager closes the connection
 	Refused State = "refused"
 	// another agent is connected with the same certificate; the manager closes the connection
 	Cloned State = "cloned"
@@ -81,6 +81,6 @@ const (
 // Status is what the manager sends an agent at the start and whenever the state changes.
 type Status struct {
 	State   State  `json:"state"`
-	Message string `json:"message"`        // one sentence for people
-	Hint    string `json:"hint,omitempty"` // what the user of the machine can do
+	Message string `json:"message"`        // sentence for people
+	Hint    string `json:"hint,omitempty"` // next step for the user of the machine
 }

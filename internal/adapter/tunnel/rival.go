@@ -7,9 +7,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// refuseRival tells an agent that its certificate has a tunnel already, and keeps the connection of the agent open
-// until one of the two ends: so it is known within seconds that they are not two any more. The connection of one rival
-// is kept for each registered device; any further one ends at once.
+// refuseRival tells an agent that its certificate has a tunnel already. It keeps the connection of the rival open
+// until one of the two ends, so that the end of the conflict is known within seconds. It keeps one rival for each
+// registered device; it closes the connections of further rivals at once.
 func (h *Hub) refuseRival(ctx context.Context, t *Tunnel) {
 	first := h.of(t.device)
 	if first == nil {
@@ -53,7 +53,7 @@ func (t *Tunnel) setRival(address string) (isNew bool) {
 	return isNew
 }
 
-// keepRival notes that the connection of a rival stays open. It returns false where a different rival is kept.
+// keepRival records the rival whose connection stays open. It returns false when a different rival is recorded.
 func (t *Tunnel) keepRival(rival *Tunnel) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,12 +11,12 @@ import (
 const (
 	pingEvery        = 30 * time.Second // plus or minus a sixth
 	pingTimeout      = 10 * time.Second
-	duplicateTimeout = 2 * time.Second // for the older of two tunnels to answer a PING
+	duplicateTimeout = 2 * time.Second // limit for the older of two tunnels to answer a PING
 	rivalMemory      = 10 * time.Minute
-	helloTimeout     = 10 * time.Second // for the agent of a registered device to send its Hello
+	helloTimeout     = 10 * time.Second // limit for the agent of a registered device to send its Hello
 	tellTimeout      = 10 * time.Second
 	admitTimeout     = 30 * time.Second
-	writeTimeout     = 10 * time.Second // for the agent to accept one more byte
+	writeTimeout     = 10 * time.Second // limit for the agent to accept one more byte
 
 	maxStreams   = 16        // requests of one tunnel at the same time
 	headerBytes  = 64 << 10  // bytes of the header of one answer

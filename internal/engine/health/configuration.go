@@ -21,8 +21,8 @@ var notPlanned = fleet.State{
 	Configuration: fleet.ConfigUnknown, Reason: "the device was not looked at yet", Next: "It is looked at shortly.",
 }
 
-// Configuration is how the configuration of a device stands by what a pass found: Configuration, Reason and Next of a
-// state. The rest of the state is the connection's.
+// Configuration returns how the configuration of a device stands by what a pass found: Configuration, Reason and Next
+// of a state. The rest of the state is the connection's.
 func Configuration(id fleet.DeviceID, f plan.Findings) fleet.State {
 	state := func(c fleet.Configuration, reason, next string) fleet.State {
 		return fleet.State{Configuration: c, Reason: fleet.Bounded(reason), Next: fleet.Bounded(next)}
@@ -67,7 +67,7 @@ func orElse(text, without string) string {
 	return text
 }
 
-// planned is how a device stands by its newest plan.
+// planned returns how a device stands by its newest plan.
 func planned(id fleet.DeviceID, f plan.Findings) fleet.State {
 	worst := atRest(f)
 	for _, s := range []fleet.State{toSend(f), waitsForConsent(id, f.Plan), stopped(f), faulty(f), notSaved(f)} {
@@ -78,7 +78,7 @@ func planned(id fleet.DeviceID, f plan.Findings) fleet.State {
 	return worst
 }
 
-// atRest is the state of a device when nothing is wrong and nothing is to be done.
+// atRest returns the state of a device when nothing is wrong and nothing is to be done.
 func atRest(f plan.Findings) fleet.State {
 	s := fleet.State{Configuration: fleet.ConfigInSync, Reason: "the daemon has what its templates ask for"}
 	switch {
@@ -120,7 +120,7 @@ func more(n int) string {
 	return fmt.Sprintf(" (and %d more)", n)
 }
 
-// skipped are the changes that the device has no place for, without those for which a mistake is reported.
+// skipped returns the changes that the device has no place for, without those for which a mistake is reported.
 func skipped(f plan.Findings) []plan.Change {
 	isMistake := func(c plan.Change) bool {
 		return slices.ContainsFunc(f.Mistakes, func(d plan.Mistake) bool { return d.Key.Equal(c.Key) })
@@ -143,7 +143,7 @@ func because(changes []plan.Change, one, several string) string {
 	return fmt.Sprintf("%s %s; %s: %s", plan.Names(changes), several, cause.Key, cause.Reason)
 }
 
-// restart is what a person reads of a daemon that has to start anew.
+// restart returns what a person reads of a daemon that has to start anew.
 func restart(r plan.Restart) (reason, next string) {
 	const required = "restart required: the daemon has what its templates ask for, and takes some of it into account " +
 		"only when it starts anew"
@@ -161,7 +161,7 @@ func restart(r plan.Restart) (reason, next string) {
 	return "", ""
 }
 
-// toSend is the state that changes on their way to the daemon make.
+// toSend returns the state that changes on their way to the daemon make.
 func toSend(f plan.Findings) fleet.State {
 	sendable := f.Plan.Sendable()
 	if len(sendable) == 0 {
@@ -178,7 +178,7 @@ func toSend(f plan.Findings) fleet.State {
 	return s
 }
 
-// waitsForConsent is the state that held and refused changes make.
+// waitsForConsent returns the state that held and refused changes make.
 func waitsForConsent(id fleet.DeviceID, p plan.Plan) fleet.State {
 	var held, refused []plan.Change
 	for _, c := range p.Changes {
@@ -207,7 +207,7 @@ func waitsForConsent(id fleet.DeviceID, p plan.Plan) fleet.State {
 	return fleet.State{}
 }
 
-// stopped is the state that stopped keys make.
+// stopped returns the state that stopped keys make.
 func stopped(f plan.Findings) (worst fleet.State) {
 	for _, stop := range f.Stopped {
 		s := fleet.State{Configuration: fleet.ConfigFailed, Next: "It is not repeated until the plan or the daemon's " +
@@ -228,7 +228,7 @@ func stopped(f plan.Findings) (worst fleet.State) {
 	return worst
 }
 
-// faulty is the state that folders in error make, and revoked devices that come back again and again.
+// faulty returns the state that folders in error make, and revoked devices that come back again and again.
 func faulty(f plan.Findings) fleet.State {
 	if len(f.Faults) == 0 {
 		return fleet.State{}
@@ -245,7 +245,7 @@ func faulty(f plan.Findings) fleet.State {
 		Next: "Correct the template, or mend the folder at the daemon. The device is in order again when the folder runs."}
 }
 
-// notSaved is the state of a daemon that could not save its configuration.
+// notSaved returns the state of a daemon that could not save its configuration.
 func notSaved(f plan.Findings) fleet.State {
 	switch {
 	case f.Unsaved == nil:

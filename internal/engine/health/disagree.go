@@ -37,8 +37,8 @@ type tallied struct {
 // bytesOfEntry is what daemons before 2.0 count for a directory or a symlink.
 const bytesOfEntry = 128
 
-// tallyOf is what a device counts in a folder now. known is false where it says nothing of that, or counts differently
-// from others for a good reason: something is missing, or was changed in a folder that only receives.
+// tallyOf returns what a device counts in a folder now. known is false where it says nothing of that, or counts
+// differently from others for a good reason: something is missing, or was changed in a folder that only receives.
 func tallyOf(s *fleet.Snapshot, folder string) (t tally, known bool) {
 	share, shared := s.Share(folder)
 	summary := s.Summaries[folder]
@@ -55,7 +55,7 @@ func tallyOf(s *fleet.Snapshot, folder string) (t tally, known bool) {
 	return t, true
 }
 
-// isIgnoring tells whether a device may ignore some of the files of a folder.
+// isIgnoring reports whether a device may ignore some of the files of a folder.
 func isIgnoring(s *fleet.Snapshot, folder string) bool { return s.Summaries[folder].IgnorePatterns }
 
 // count counts a device with a snapshot, or no more.
@@ -79,7 +79,7 @@ func (g *shareGroup) count(s *fleet.Snapshot, by int) {
 
 func (g *shareGroup) differs() bool { return len(g.tallies) > 1 && g.ignoring == 0 }
 
-// most is the tally that most devices have; the zero value and false where two are as frequent.
+// most returns the tally that most devices have; the zero value and false where two are as frequent.
 func (g *shareGroup) most() (most tally, only bool) {
 	devices := 0
 	for _, one := range g.tallies {
@@ -93,8 +93,8 @@ func (g *shareGroup) most() (most tally, only bool) {
 	return most, only
 }
 
-// disagrees tells whether a device is one of those that count differently from most. Where there are as many who count
-// in one way as in another, all of them are.
+// disagrees reports whether a device is one of those that count differently from most. Where there are as many who
+// count in one way as in another, all of them are.
 func (g *shareGroup) disagrees(s *fleet.Snapshot) bool {
 	if g == nil || g.since == 0 {
 		return false
@@ -195,7 +195,7 @@ func (f *Folders) settle(g *shareGroup, now time.Time, stale map[fleet.DeviceID]
 	case !g.differs():
 		g.since = 0
 		delete(c.differing, g)
-	case g.since != 0: // until they count the same
+	case g.since != 0: // The group disagrees until its devices count the same.
 		f.addMembers(g, stale)
 		return
 	case now.Before(begins):

@@ -22,8 +22,8 @@ var findingStates = map[fleet.WaitCause]fleet.FolderState{
 	fleet.WaitDisagree: fleet.FolderDisagree, fleet.WaitConflicts: fleet.FolderConflicts,
 }
 
-// shownState is the state in which a folder is shown. A folder of which nothing is missing is in the state of its worst
-// finding: up to date is said of folders without one.
+// shownState returns the state in which a folder is shown. A folder of which nothing is missing is in the state of its
+// worst finding: up to date is said of folders without one.
 func shownState(state fleet.FolderState, found []finding) (shown fleet.FolderState, byFinding bool) {
 	if len(found) == 0 || state != fleet.FolderUpToDate && state != fleet.FolderScanning {
 		return state, false
@@ -31,7 +31,7 @@ func shownState(state fleet.FolderState, found []finding) (shown fleet.FolderSta
 	return findingStates[found[0].cause], true
 }
 
-// findings are what is wrong with a folder besides its state, the worst first. The caller holds mu.
+// findings returns what is wrong with a folder besides its state, the worst first. The caller holds mu.
 func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding) {
 	s := facts.Snapshot
 	for _, one := range []struct {
@@ -59,24 +59,24 @@ func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding)
 	return found
 }
 
-// lasts tells whether what is wrong lasts so long that it is trouble.
+// lasts reports whether what is wrong lasts so long that it is trouble.
 func (f *Folders) lasts(is finding, now time.Time) bool {
 	return now.Sub(time.UnixMilli(is.since)) >= f.windows.Trouble
 }
 
-// tellsOfHome tells whether a folder is the one by which people are told that the disk of the daemon's home is nearly
+// tellsOfHome reports whether a folder is the one by which people are told that the disk of the daemon's home is nearly
 // full. They are told once for each device: by its first folder.
 func tellsOfHome(s *fleet.Snapshot, folder string) bool {
 	return s.Disks.HomeNearlyFull() &&
 		!slices.ContainsFunc(s.Folders, func(f fleet.FolderLabel) bool { return f.Folder < folder })
 }
 
-// knowsDisks tells whether what the agent told of its disks holds now.
+// knowsDisks reports whether what the agent told of its disks holds now.
 func (f *Folders) knowsDisks(s *fleet.Snapshot, now time.Time) bool {
 	return s.Disks != nil && now.Before(f.windows.disksUntil(s))
 }
 
-// disksUntil is when the agent's word is too old: a short while after its last one.
+// disksUntil returns when the agent's word is too old: a short while after its last one.
 func (w Windows) disksUntil(s *fleet.Snapshot) time.Time {
 	told := s.DisksAsOf()
 	if s.FoundBy == fleet.FoundByAgent && s.LastSeen.After(told) {
@@ -169,7 +169,7 @@ func (f *Folders) disagreeText(s *fleet.Snapshot, r *folderRecord) string {
 	return fleet.WaitTexts[fleet.WaitDisagree].Reason
 }
 
-// String is the tally as people read it.
+// String returns the tally as people read it.
 func (t tally) String() string {
 	parts := []string{plural(t.files, "file"), countOf(t.directories, "directory", "directories")}
 	if t.symlinks > 0 {

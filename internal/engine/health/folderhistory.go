@@ -12,11 +12,11 @@ import (
 // FolderHistorian keeps figures of folders over time: a point when they changed, and none while they stay. It follows
 // the folders that changed last, and at most fleet.MaxFolderHistories. One goroutine uses it.
 type FolderHistorian struct {
-	Figures func(context.Context) (map[string]fleet.FolderFigures, error) // now, by folder
+	Figures func(context.Context) (map[string]fleet.FolderFigures, error) // returns the present figures, by folder ID
 	Ends    func(context.Context) ([]fleet.FolderHistoryEnd, error)
 	Put     func(context.Context, fleet.FolderHistoryEdit) error
 
-	before map[string]fleet.FolderFigures // of the minute before; nil: not known
+	before map[string]fleet.FolderFigures // figures of the last minute; nil: unknown
 	kept   map[string]*keptFolder         // nil: to be read
 	minute int64                          // the number of the minute since the start
 }
@@ -26,7 +26,7 @@ type keptFolder struct {
 	changed int64 // the number of the minute of its last change; negative: before the start
 	last    fleet.FolderFigures
 	hour    time.Time
-	worst   fleet.FolderFigures // in hour
+	worst   fleet.FolderFigures // worst figures of the present hour
 	stored  fleet.FolderFigures // the last point of an hour
 }
 
@@ -69,7 +69,7 @@ func (h *FolderHistorian) read(ctx context.Context) error {
 	return nil
 }
 
-// edit is what a minute adds.
+// edit returns what a minute adds.
 func (h *FolderHistorian) edit(figures map[string]fleet.FolderFigures, at time.Time) (edit fleet.FolderHistoryEdit) {
 	for folder, kept := range h.kept {
 		h.add(&edit, folder, kept, figures[folder], at)

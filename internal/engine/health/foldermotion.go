@@ -8,7 +8,7 @@ import (
 
 // motion is how what is missing became less.
 type motion struct {
-	at          time.Time // of the last change
+	at          time.Time // time of the last change
 	needBytes   int64
 	needItems   int64
 	sequence    int64
@@ -45,8 +45,8 @@ func (r *folderRecord) move(s *fleet.Snapshot, now time.Time) {
 // rateWindow is over what time a rate is taken.
 const rateWindow = 30 * time.Second
 
-// rate is how many bytes a second came lately; 0 where none did. steady is how many a second came in the slower half of
-// that time, 0 unless the rate holds.
+// rate returns how many bytes a second came lately; 0 where none did. steady is how many a second came in the slower
+// half of that time, 0 unless the rate holds.
 func (m *motion) rate(now time.Time) (rate, steady float64) {
 	if m == nil || now.Sub(m.at) > rateWindow {
 		return 0, 0
@@ -60,7 +60,7 @@ func (m *motion) rate(now time.Time) (rate, steady float64) {
 	return rate, min(earlier, later)
 }
 
-// to is how many bytes a second came between two samples.
+// to returns how many bytes a second came between two samples.
 func (s sample) to(other sample) float64 {
 	if took := other.at.Sub(s.at).Seconds(); took >= 1 {
 		return max(0, float64(s.needBytes)-float64(other.needBytes)) / took
@@ -68,8 +68,8 @@ func (s sample) to(other sample) float64 {
 	return 0
 }
 
-// doneBetween is when nothing is missing any more, as a range. Small files come last, and take longer than their bytes
-// say: the end is later than a straight line says rather than earlier.
+// doneBetween returns when nothing is missing any more, as a range. Small files come last, and take longer than their
+// bytes say: the end is later than a straight line says rather than earlier.
 func (m *motion) doneBetween(now time.Time) (from, to time.Time) {
 	rate, steady := m.rate(now)
 	if steady <= 0 {

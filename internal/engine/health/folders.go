@@ -14,22 +14,22 @@ import (
 type Folders struct {
 	windows Windows
 
-	off map[fleet.WaitCause]bool // Nobody is told of these kinds of trouble.
+	off map[fleet.WaitCause]bool // kinds of trouble that nobody is notified of
 
 	mu       sync.Mutex // guards what follows
 	registry *fleet.Registry
 	devices  map[fleet.DeviceID]*folderBook
 	groups   comparison
 	sharers  sharerIndex
-	due      time.Time               // when a state changes by time alone; zero: never
-	changed  map[fleet.DeviceID]bool // the devices that count otherwise since the last call of Changed
+	due      time.Time               // next time at which a state changes without an event; zero: never
+	changed  map[fleet.DeviceID]bool // devices whose numbers have changed since the last call of Changed
 }
 
 // folderBook is what is kept of the folders of one device.
 type folderBook struct {
-	seen    *fleet.Snapshot // The folders were judged by it.
-	folders []folderRecord  // Sorted by folder.
-	due     time.Time       // when one of them, or the connection, is another by time alone; zero: never
+	seen    *fleet.Snapshot // the snapshot from which the states were computed
+	folders []folderRecord  // sorted by folder ID
+	due     time.Time       // next time at which a folder or the connection changes without an event; zero: never
 	home    *finding        // A device without folders has one when the disk of its daemon's home is nearly full.
 }
 
@@ -37,14 +37,14 @@ type folderBook struct {
 type folderRecord struct {
 	folder  string
 	since   int64       // Unix milliseconds: when the state began
-	motion  *motion     // nil where nothing is missing
-	group   *shareGroup // nil where it is not found yet
+	motion  *motion     // nil when nothing is missing
+	group   *shareGroup // nil when it is not known yet
 	besides []finding
 	state   fleet.FolderState
-	last    fleet.FolderState // while state is FolderUnknown, the one before; FolderUnknown where that is not known
+	last    fleet.FolderState // last known state while state is FolderUnknown; FolderUnknown when there is none
 	shown   fleet.FolderState // The state that was shown while last was the state.
 	hasAll  bool              // see HasAll; false where the drive is missing
-	began   bool              // the folder was known in another state before since
+	began   bool              // the folder had a different known state before since
 	trouble bool
 }
 
@@ -114,7 +114,7 @@ func (f *Folders) setRegistry(registry *fleet.Registry, stale map[fleet.DeviceID
 	}
 }
 
-// snapshot is the newest one of a device; nil where it is not watched.
+// snapshot returns the newest one of a device, nil when it is not watched.
 func (f *Folders) snapshot(id fleet.DeviceID) *fleet.Snapshot {
 	if book := f.devices[id]; book != nil {
 		return book.seen
@@ -122,7 +122,7 @@ func (f *Folders) snapshot(id fleet.DeviceID) *fleet.Snapshot {
 	return nil
 }
 
-// Changed gives the devices of which a folder or the connection counts otherwise than at the last call.
+// Changed returns the devices of which a folder or the connection counts otherwise than at the last call.
 func (f *Folders) Changed() (changed map[fleet.DeviceID]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -196,7 +196,7 @@ func (f *Folders) look(id fleet.DeviceID, s *fleet.Snapshot, now time.Time, depe
 	return (before.Shares == nil) != (s.Shares == nil)
 }
 
-// setRecords gives a book the records of a newer snapshot.
+// setRecords updates the records of a book to the folders of a newer snapshot.
 func (f *Folders) setRecords(book *folderBook, s *fleet.Snapshot, now time.Time) {
 	before := book.folders
 	records := recordsOf(s, before)
@@ -218,7 +218,7 @@ func (f *Folders) setRecords(book *folderBook, s *fleet.Snapshot, now time.Time)
 	book.seen, book.folders = s, records
 }
 
-// sameRecords tells whether two lists are one.
+// sameRecords reports whether two lists are one.
 func sameRecords(a, b []folderRecord) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
@@ -236,7 +236,7 @@ func (f *Folders) leaveGroups(book *folderBook, folders []folderRecord, now time
 
 func anyState(fleet.FolderState) bool { return true }
 
-// dependsOnSharers tells whether a state may be another when a sharer comes, goes or gets all of the folder.
+// dependsOnSharers reports whether a state may be another when a sharer comes, goes or gets all of the folder.
 func dependsOnSharers(state fleet.FolderState) bool {
 	switch state {
 	case fleet.FolderAlone, fleet.FolderStalled, fleet.FolderBehind, fleet.FolderSyncing:
@@ -270,7 +270,7 @@ func (b *folderBook) record(folder string) *folderRecord {
 	return &b.folders[at]
 }
 
-// recordsOf are the records of the folders of a snapshot. Those that were there before are kept.
+// recordsOf returns the records of the folders of a snapshot. Those that were there before are kept.
 func recordsOf(s *fleet.Snapshot, before []folderRecord) []folderRecord {
 	same := len(before) == len(s.Folders)
 	for i := 0; same && i < len(before); i++ {
@@ -291,7 +291,7 @@ func recordsOf(s *fleet.Snapshot, before []folderRecord) []folderRecord {
 	return slices.CompactFunc(records, func(a, b folderRecord) bool { return a.folder == b.folder })
 }
 
-// facts are what a folder of a device is judged by. The caller holds mu.
+// facts returns what a folder of a device is judged by. The caller holds mu.
 func (f *Folders) facts(s *fleet.Snapshot, record *folderRecord, now time.Time) FolderFacts {
 	facts := FolderFacts{Snapshot: s, Folder: record.folder, Peer: f.snapshot, Windows: f.windows, Now: now}
 	if record.motion != nil {
@@ -337,7 +337,7 @@ func (r *folderRecord) become(state fleet.FolderState, f FolderFacts) {
 			r.last, r.shown = last, last
 			r.since = f.summary().UpdatedAt.UnixMilli()
 		}
-		r.state = state // since stays: what was known last began then
+		r.state = state // The time in since stays: the last known state began then.
 		if r.since == 0 {
 			r.since = f.Now.UnixMilli()
 		}
@@ -353,8 +353,8 @@ func (r *folderRecord) become(state fleet.FolderState, f FolderFacts) {
 	r.state, r.last = state, fleet.FolderUnknown
 }
 
-// State is the state of a folder on a device. disagrees tells whether the device is one of those that disagree about
-// the folder, whatever the state.
+// State returns the state of a folder on a device. disagrees tells whether the device is one of those that disagree
+// about the folder, whatever the state.
 func (f *Folders) State(id fleet.DeviceID, folder string) (state fleet.FolderState, disagrees bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -366,7 +366,7 @@ func (f *Folders) State(id fleet.DeviceID, folder string) (state fleet.FolderSta
 	return state, slices.ContainsFunc(record.besides, func(is finding) bool { return is.cause == fleet.WaitDisagree })
 }
 
-// record is what is kept of a folder on a device; nil where the device has it not. The caller holds mu.
+// record returns what is kept of a folder on a device, nil when the device has it not. The caller holds mu.
 func (f *Folders) record(id fleet.DeviceID, folder string) *folderRecord {
 	if book := f.devices[id]; book != nil {
 		return book.record(folder)
@@ -374,7 +374,7 @@ func (f *Folders) record(id fleet.DeviceID, folder string) *folderRecord {
 	return nil
 }
 
-// Standing is how a folder stands on a device now, with figures and texts.
+// Standing returns how a folder stands on a device now, with figures and texts.
 func (f *Folders) Standing(s *fleet.Snapshot, folder string, now time.Time) fleet.FolderStanding {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,20 +10,20 @@ import (
 
 // FolderFacts are what the standing of one folder on one device is judged by.
 type FolderFacts struct {
-	Snapshot *fleet.Snapshot // of the device
+	Snapshot *fleet.Snapshot // snapshot of the device
 	Folder   string
-	Peer     func(fleet.DeviceID) *fleet.Snapshot // of another device; nil: not managed
-	Moved    time.Time                            // when what is missing or the sequence changed last; zero: not known
-	Rate     float64                              // bytes a second that come; 0: none, or not known
+	Peer     func(fleet.DeviceID) *fleet.Snapshot // returns the snapshot of another device; nil when it is not managed
+	Moved    time.Time                            // last change of the sequence or of the missing bytes; zero: unknown
+	Rate     float64                              // bytes per second that arrive; 0: nothing arrives, or unknown
 	Windows  Windows
 	Now      time.Time
 }
 
 // Windows are how long something lasts before it counts.
 type Windows struct {
-	Trouble  time.Duration // a state, before it is trouble
-	Stalled  time.Duration // nothing moved, before the folder is stalled
-	Disagree time.Duration // devices count different files and nothing moved, before the folder disagrees
+	Trouble  time.Duration // how long a state lasts before it is trouble
+	Stalled  time.Duration // how long nothing arrives before the folder is stalled
+	Disagree time.Duration // how long devices count different files, and nothing moves, before they disagree
 }
 
 // DefaultWindows are used where nothing else is set.
@@ -51,7 +51,7 @@ var judgements = [...]judgement{
 	{fleet.FolderScanning, isScanning},
 }
 
-// FolderState is the state of a folder on a device: the first that holds.
+// FolderState returns the state of a folder on a device: the first that holds.
 func FolderState(f FolderFacts) fleet.FolderState {
 	for _, one := range judgements {
 		if one.judge(&f) {
@@ -61,7 +61,7 @@ func FolderState(f FolderFacts) fleet.FolderState {
 	return fleet.FolderUpToDate
 }
 
-// lastState is the state that the figures which were read last speak of, by the device's own figures alone.
+// lastState returns the state that the figures which were read last speak of, by the device's own figures alone.
 func lastState(f FolderFacts) (state fleet.FolderState, known bool) {
 	if _, known := f.Snapshot.Summaries[f.Folder]; !known {
 		return fleet.FolderUnknown, false
@@ -95,7 +95,7 @@ var (
 // isUnknown holds where there are no figures of the present connection, or they say nothing that Muster understands.
 func isUnknown(f *FolderFacts) bool { return f.unread() != "" }
 
-// unread is why the figures of a folder say nothing about now; "" where they do.
+// unread returns why the figures of a folder say nothing about now, "" when they do.
 func (f *FolderFacts) unread() string {
 	s := f.Snapshot
 	summary, known := s.Summaries[f.Folder]
@@ -135,7 +135,7 @@ func (f *FolderFacts) pausedFolder() bool {
 	return f.Snapshot.IsPaused(f.Folder) || f.summary().State == ""
 }
 
-// pausedPeers tells whether the device pauses its connections to all that share the folder.
+// pausedPeers reports whether the device pauses its connections to all that share the folder.
 func (f *FolderFacts) pausedPeers() bool {
 	shares := false
 	for peer := range f.Snapshot.Sharers(f.Folder) {
@@ -164,7 +164,7 @@ func isAlone(f *FolderFacts) bool {
 	return true
 }
 
-// isReached tells whether a sharer is connected and shares the folder, too. Of a device that is not managed the
+// isReached reports whether a sharer is connected and shares the folder, too. Of a device that is not managed the
 // connection alone is known.
 func (f *FolderFacts) isReached(peer fleet.DeviceID) bool {
 	if !f.Snapshot.IsConnected(peer) {
@@ -192,7 +192,7 @@ func isStalled(f *FolderFacts) bool {
 // isBehind holds while something is missing that no connected device is known to have. Where bytes come, one has it.
 func isBehind(f *FolderFacts) bool { return f.summary().Lacks() && f.Rate <= 0 && !f.isOffered() }
 
-// isOffered tells whether a connected device is known to have what is missing.
+// isOffered reports whether a connected device is known to have what is missing.
 func (f *FolderFacts) isOffered() bool {
 	for peer := range f.Snapshot.Sharers(f.Folder) {
 		if f.holds(peer) {
@@ -202,15 +202,15 @@ func (f *FolderFacts) isOffered() bool {
 	return false
 }
 
-// holds tells whether a sharer is connected and known to have all of the folder. Its daemon may not have found yet that
-// the drive is missing.
+// holds reports whether a sharer is connected and known to have all of the folder. Its daemon may not have found yet
+// that the drive is missing.
 func (f *FolderFacts) holds(peer fleet.DeviceID) bool {
 	other := f.Peer(peer)
 	return f.isReached(peer) && HasAll(other, f.Folder) &&
 		!(other.Disks.Folder(f.Folder).DriveMissing() && f.Now.Before(f.Windows.disksUntil(other)))
 }
 
-// HasAll tells whether a device is known to have all of a folder: it is managed, idle and needs nothing itself.
+// HasAll reports whether a device is known to have all of a folder: it is managed, idle and needs nothing itself.
 func HasAll(s *fleet.Snapshot, folder string) bool {
 	if s == nil || !s.IsCurrent(folder) || s.IsPaused(folder) {
 		return false

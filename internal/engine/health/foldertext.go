@@ -9,7 +9,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// FolderStanding is how a folder stands on a device, with figures and texts. Texts name other devices by their IDs.
+// FolderStanding returns how a folder stands on a device, with figures and texts. Texts name other devices by their
+// IDs.
 func FolderStanding(f FolderFacts) fleet.FolderStanding {
 	s, summary := f.Snapshot, f.summary()
 	share, _ := s.Share(f.Folder)
@@ -49,7 +50,7 @@ func FolderStanding(f FolderFacts) fleet.FolderStanding {
 	return standing
 }
 
-// folderText is why a folder is in its state, and what a person can do.
+// folderText returns why a folder is in its state, and what a person can do.
 func folderText(f *FolderFacts, standing fleet.FolderStanding) (reason, next string) {
 	switch standing.State {
 	case fleet.FolderUnknown:
@@ -144,7 +145,7 @@ func pausedText(f *FolderFacts) (reason, next string) {
 	return "the device pauses its connections to all devices that share the folder", "Resume one of them."
 }
 
-// PausedByText is why a folder is paused, and what a person can do, where it is known by whom.
+// PausedByText returns why a folder is paused, and what a person can do, where it is known by whom.
 func PausedByText(
 	standing fleet.FolderStanding,
 	by fleet.PausedBy,

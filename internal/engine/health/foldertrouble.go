@@ -6,7 +6,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// quietAfter is how long a device may be away before that is trouble.
+// quietAfter returns how long a device may be away before that is trouble.
 func (f *Folders) quietAfter(id fleet.DeviceID) time.Duration {
 	if f.registry != nil {
 		if set := f.registry.QuietAfter(id); set > 0 {
@@ -16,7 +16,7 @@ func (f *Folders) quietAfter(id fleet.DeviceID) time.Duration {
 	return f.windows.Trouble
 }
 
-// isTrouble tells whether a person should look at a folder. What was trouble before the device went away stays so.
+// isTrouble reports whether a person should look at a folder. What was trouble before the device went away stays so.
 func (f *Folders) isTrouble(facts FolderFacts, r *folderRecord) bool {
 	state := r.state
 	if state == fleet.FolderUnknown {
@@ -32,7 +32,7 @@ func (f *Folders) isTrouble(facts FolderFacts, r *folderRecord) bool {
 	return state != fleet.FolderAlone || f.missesTooLong(facts)
 }
 
-// missesTooLong tells whether a sharer of the folder is away for longer than it may be.
+// missesTooLong reports whether a sharer of the folder is away for longer than it may be.
 func (f *Folders) missesTooLong(facts FolderFacts) bool {
 	for peer := range facts.Snapshot.Sharers(facts.Folder) {
 		other := facts.Peer(peer)
@@ -44,7 +44,7 @@ func (f *Folders) missesTooLong(facts FolderFacts) bool {
 	return false
 }
 
-// folderDue is when a folder is in another state, or in trouble, by time alone; zero: never.
+// folderDue returns when a folder is in another state, or in trouble, by time alone; zero: never.
 func (f *Folders) folderDue(facts FolderFacts, r *folderRecord) (due time.Time) {
 	earlier := func(at time.Time) {
 		if at.After(facts.Now) && (due.IsZero() || at.Before(due)) {
@@ -88,14 +88,15 @@ func (f *Folders) folderDue(facts FolderFacts, r *folderRecord) (due time.Time) 
 	return due
 }
 
-// IsAwayTooLong tells whether a device that Muster tried to reach is away for longer than it may be.
+// IsAwayTooLong reports whether a device that Muster tried to reach is away for longer than it may be.
 func (f *Folders) IsAwayTooLong(s *fleet.Snapshot, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return isAway(s) && !f.off[fleet.WaitUnreachable] && !now.Before(f.missedAt(s))
 }
 
-// isAway tells whether nobody answers for a device. Where somebody answers who should not, that is a cause of its own.
+// isAway reports whether nobody answers for a device. Where somebody answers who should not, that is a cause of its
+// own.
 func isAway(s *fleet.Snapshot) bool {
 	switch s.Connection {
 	case fleet.Unreachable, fleet.NotFound, fleet.NeverSeen:
@@ -105,7 +106,7 @@ func isAway(s *fleet.Snapshot) bool {
 	return false
 }
 
-// awaySince is when a device was heard of last. One that was never heard of is away since Muster knows it.
+// awaySince returns when a device was heard of last. One that was never heard of is away since Muster knows it.
 func awaySince(s *fleet.Snapshot) time.Time {
 	if s.LastSeen.IsZero() {
 		return s.Since
@@ -120,7 +121,7 @@ func (f *Folders) connectionDue(s *fleet.Snapshot, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// missedAt is when it is trouble that a device is away. After a start of Muster it has time to come back.
+// missedAt returns when it is trouble that a device is away. After a start of Muster it has time to come back.
 func (f *Folders) missedAt(s *fleet.Snapshot) time.Time {
 	quiet := f.quietAfter(s.Device)
 	missed, soonest := awaySince(s).Add(quiet), s.Since.Add(min(quiet, f.windows.Trouble))
@@ -130,7 +131,7 @@ func (f *Folders) missedAt(s *fleet.Snapshot) time.Time {
 	return missed
 }
 
-// Troubles are the folders of a device that a person should look at. A blank folder is the home of the daemon.
+// Troubles returns the folders of a device that a person should look at. A blank folder is the home of the daemon.
 func (f *Folders) Troubles(id fleet.DeviceID) (troubles []fleet.FolderTrouble) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,7 +17,7 @@ type Health struct {
 	conditions map[fleet.DeviceID]condition
 	rollouts   map[int64]map[fleet.DeviceID]bool // the devices that wait for a rollout
 	waves      map[fleet.DeviceID]waiting
-	rivals     map[fleet.DeviceID]string // from where a second agent with the device's certificate connected
+	rivals     map[fleet.DeviceID]string // address of a second agent with the device's certificate
 }
 
 // condition is how the configuration of a device stands: Configuration, Since, Reason and Next of a state.
@@ -26,7 +26,7 @@ type condition struct {
 	planned string // digest of the configuration that a pass planned from; "" without a plan
 }
 
-// New is the health of a fleet of which nothing was reported yet.
+// New returns the health of a fleet of which nothing was reported yet.
 func New() *Health {
 	return &Health{
 		conditions: map[fleet.DeviceID]condition{}, rollouts: map[int64]map[fleet.DeviceID]bool{},
@@ -51,7 +51,7 @@ func (h *Health) Found(id fleet.DeviceID, f plan.Findings) (changed bool) {
 	return was != is
 }
 
-// Condition is how the configuration of a device stands by reconcile alone, whatever the device waits for in a
+// Condition returns how the configuration of a device stands by reconcile alone, whatever the device waits for in a
 // rollout: Configuration, Since, Reason and Next of a state.
 func (h *Health) Condition(id fleet.DeviceID) fleet.State {
 	h.mu.Lock()
@@ -59,7 +59,7 @@ func (h *Health) Condition(id fleet.DeviceID) fleet.State {
 	return h.condition(id).State
 }
 
-// condition is Condition. The caller holds mu.
+// condition returns what Condition returns, as a condition. The caller holds mu.
 func (h *Health) condition(id fleet.DeviceID) condition {
 	if c, known := h.conditions[id]; known {
 		return c
@@ -67,7 +67,7 @@ func (h *Health) condition(id fleet.DeviceID) condition {
 	return condition{State: notPlanned}
 }
 
-// Standing is how a device stands for a rollout. Nothing is written to a device of which the mode is not known.
+// Standing returns how a device stands for a rollout. Nothing is written to a device of which the mode is not known.
 func (h *Health) Standing(id fleet.DeviceID, f Facts, last fleet.Pass) fleet.Standing {
 	s := fleet.Standing{Mode: fleet.ModeObserve}
 	if f.Registry != nil && f.Registry.Devices[id] != nil {

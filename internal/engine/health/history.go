@@ -18,7 +18,7 @@ const settleTime = 30 * time.Second
 
 // Historian keeps the fleet and its folders in numbers, by minutes.
 type Historian struct {
-	Now func() fleet.HistoryPoint // without At
+	Now func() fleet.HistoryPoint // returns the present numbers; Historian sets At
 	Put func(context.Context, fleet.HistoryPoint) error
 	Log *slog.Logger
 
@@ -48,7 +48,7 @@ func (h Historian) Run(ctx context.Context) error {
 	}
 }
 
-// untilNext is the time until the next minute begins, by the clock of now.
+// untilNext returns the time until the next minute begins, by the clock of now.
 func untilNext(now time.Time) time.Duration {
 	return now.Truncate(historyStep).Add(historyStep).Sub(now)
 }

@@ -15,7 +15,7 @@ import (
 
 const (
 	checkEvery = 2 * time.Second
-	checkLimit = 5 * time.Second // that a check may take before its part counts as impaired
+	checkLimit = 5 * time.Second // longest time of a check before its part counts as impaired
 )
 
 // Check finds out whether a part of the service works; nil: it does. It ends when its context does, or soon after.
@@ -93,7 +93,7 @@ func (h *Monitor) note(part fleet.Part, now *fleet.Impairment) {
 	}
 }
 
-// Impairments are the parts that do not work as they should, in a stable order.
+// Impairments returns the parts that do not work as they should, in a stable order.
 func (h *Monitor) Impairments() []fleet.Impairment {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -104,8 +104,8 @@ func (h *Monitor) Impairments() []fleet.Impairment {
 	return all
 }
 
-// Blocking is the impairment of a part without which the service cannot do its work. The cause is in the log, and may
-// hold what not every caller may see.
+// Blocking returns the impairment of a part without which the service cannot do its work. The cause is in the log, and
+// may hold what not every caller may see.
 func Blocking(part fleet.Part, err error) *fleet.Impairment {
 	if err == nil {
 		return nil

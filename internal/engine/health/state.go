@@ -17,8 +17,8 @@ type Facts struct {
 	LockLost bool            // this server lost the lock of its database
 }
 
-// State is how a device stands. While the daemon cannot be reached that is what a person reads first; else the reason
-// is that of the configuration.
+// State returns how a device stands. While the daemon cannot be reached that is what a person reads first; else the
+// reason is that of the configuration.
 func (h *Health) State(id fleet.DeviceID, f Facts) (fleet.State, error) {
 	if f.Snapshot == nil {
 		return fleet.State{}, fleet.NotFoundf("device %s is not registered", id)
@@ -52,7 +52,7 @@ func (c condition) asOf(state fleet.State, s *fleet.Snapshot) fleet.State {
 		Next:   "It is compared shortly. The plan shows what differs."}
 }
 
-// joined is the state that connection and configuration make together.
+// joined returns the state that connection and configuration make together.
 func joined(condition fleet.State, f Facts, now time.Time) fleet.State {
 	s := f.Snapshot
 	state := fleet.State{
@@ -108,7 +108,7 @@ func (h *Health) SetRival(id fleet.DeviceID, address string) (isNew bool) {
 	return isNew
 }
 
-// cloned is the state of a device whose certificate two agents have. The one that connected first is managed.
+// cloned returns the state of a device whose certificate two agents have. The one that connected first is managed.
 func cloned(state fleet.State, rival string) fleet.State {
 	state.Connection = fleet.Cloned
 	state.Reason = fmt.Sprintf("two agents connect with this device's certificate: the one at %s, which is managed, and "+
@@ -117,7 +117,7 @@ func cloned(state fleet.State, rival string) fleet.State {
 	return state
 }
 
-// settings are the device's; the zero value where they cannot be read.
+// settings returns the device's; the zero value where they cannot be read.
 func (f Facts) settings() fleet.DeviceSettings {
 	if f.Registry != nil && f.Registry.Devices[f.Snapshot.Device] != nil {
 		return f.Registry.Devices[f.Snapshot.Device].Settings

@@ -16,8 +16,8 @@ var configurationCauses = map[fleet.Configuration]fleet.WaitCause{
 	fleet.ConfigContended: fleet.WaitContended, fleet.ConfigUnstable: fleet.WaitUnstable,
 }
 
-// CausesOf are why a device waits for a person, in the order of fleet.WaitCauses. A nil snapshot is of a device that is
-// not watched. awayTooLong is IsAwayTooLong, and troubles are those of its folders.
+// CausesOf returns why a device waits for a person, in the order of fleet.WaitCauses. A nil snapshot is of a device
+// that is not watched. awayTooLong is IsAwayTooLong, and troubles are those of its folders.
 func CausesOf(
 	state fleet.State,
 	s *fleet.Snapshot,

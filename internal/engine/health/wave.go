@@ -11,13 +11,13 @@ import (
 type Wave struct {
 	Rollout    int64
 	Status     fleet.RolloutStatus
-	Cause      string // what was changed, for a person
+	Cause      string // text for a person: what was changed
 	Unapproved bool   // the rollout waits for approval
-	Number     int    // from 1; 0: the device is in no wave
+	Number     int    // number of the wave, from 1; 0: the device has no wave
 	Waves      int    // 0: the rollout has not started
 }
 
-// awaited are the members that a rollout keeps at the generation before, with their waves.
+// awaited returns the members that a rollout keeps at the generation before, with their waves.
 func awaited(r fleet.Rollout) map[fleet.DeviceID]Wave {
 	waiting := map[fleet.DeviceID]Wave{}
 	if !r.Status.Holds() {
@@ -34,9 +34,9 @@ func awaited(r fleet.Rollout) map[fleet.DeviceID]Wave {
 	return waiting
 }
 
-// Waits is the state of a device that waits for a wave, by how its configuration stands otherwise. What the device has
-// already says nothing about the change that it waits for: inSync and unmanaged give way to pending, nothing else
-// does.
+// Waits returns the state of a device that waits for a wave, by how its configuration stands otherwise. What the
+// device has already says nothing about the change that it waits for: inSync and unmanaged give way to pending,
+// nothing else does.
 func Waits(condition fleet.State, w Wave) fleet.State {
 	settled := condition.Configuration == fleet.ConfigInSync || condition.Configuration == fleet.ConfigUnmanaged
 	if w.Rollout == 0 || !settled {
@@ -94,7 +94,7 @@ func (h *Health) Rollout(r fleet.Rollout) (changed []fleet.DeviceID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for id := range h.rollouts[r.ID] {
-		if _, waits := waves[id]; !waits && h.waves[id].Rollout == r.ID { // else another rollout took it over
+		if _, waits := waves[id]; !waits && h.waves[id].Rollout == r.ID { // Otherwise a different rollout has the device by now.
 			delete(h.waves, id)
 			changed = append(changed, id)
 		}

@@ -61,7 +61,7 @@ func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 		if seen[id] = true; len(id) > maxFolderBytes {
 			continue
 		}
-		id = strings.Clone(id) // without the copy, the ID would keep the whole document in memory
+		id = strings.Clone(id) // The ID would otherwise keep the whole document in memory.
 		reading.Folders = append(reading.Folders, fleet.FolderLabel{Folder: id, Label: shownLabel(label)})
 		shares.add(id, path, folder)
 	}

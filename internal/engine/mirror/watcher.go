@@ -250,7 +250,7 @@ func (w *watcher) contact(ctx context.Context) error {
 	return w.follow(ctx, d)
 }
 
-// alteredDevice is the error for a device whose record was altered in the database. It is not contacted, because
+// alteredDevice returns the error for a device whose record was altered in the database. It is not contacted, because
 // another program may have written its address, pin or key.
 func alteredDevice(id fleet.DeviceID) error {
 	return &fleet.Error{Code: fleet.CodeUnconfirmed, During: "contact the daemon", Message: fleet.AlteredReason,

@@ -14,15 +14,15 @@ const (
 
 // Source is what an answer is made from.
 type Source struct {
-	Of    string // which data
-	State any    // names one state of the data: a revision, or a value that never changes. It is comparable
+	Of    string // kind of data
+	State any    // identifies one state of the data: a revision, or an immutable value. It is comparable
 }
 
-// OfRegistry is the source of lists that are made from nothing but a registry.
+// OfRegistry returns the source of lists that depend only on a registry.
 func OfRegistry(registry *fleet.Registry) Source { return Source{"registry", registry} }
 
-// Answer gives what build makes of a source for a key. As long as readers ask about the same state of the source, an
-// answer is built once.
+// Answer returns the result of build for a source and a key. It calls build once, as long as readers ask about the
+// same state of the source.
 func (v *View) Answer(from Source, key string, build func() (answer any, bytes int64, err error)) (any, error) {
 	v.answering.Lock()
 	kept := v.answers[from.Of]
@@ -42,7 +42,8 @@ func (v *View) Answer(from Source, key string, build func() (answer any, bytes i
 	return answer, nil
 }
 
-// ofRegistry gives what is made of a registry alone. It is made once for all callers who see the whole fleet.
+// ofRegistry returns the result of build, which depends only on the registry. It calls build once for all callers who
+// see the whole fleet.
 func ofRegistry[T any](ctx context.Context, v *View, registry *fleet.Registry, key string, build func() T) T {
 	if !fleet.ScopeIn(ctx).Whole() {
 		return build()
@@ -55,12 +56,12 @@ func ofRegistry[T any](ctx context.Context, v *View, registry *fleet.Registry, k
 	return made.(T) //nolint:forcetypeassert // it was built above
 }
 
-// answers keeps what was made of one state of a source, for as long as readers ask about that state.
+// answers caches what was made from one state of a source. It is emptied when readers ask about a different state.
 type answers struct {
 	mu    sync.Mutex // guards the rest
 	state any
 	kept  map[string]keptAnswer
-	bytes int64 // of all that are kept
+	bytes int64 // size of all cached answers
 }
 
 type keptAnswer struct {
@@ -78,15 +79,15 @@ func (a *answers) get(state any, key string) (answer any, found bool) {
 	return kept.answer, found
 }
 
-// clear forgets all answers.
+// clear removes all answers.
 func (a *answers) clear() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.state, a.kept, a.bytes = nil, nil, 0
 }
 
-// put keeps an answer of so many bytes, in the place of an earlier one. Answers of another state go. When there are too
-// many answers, it is not kept.
+// put caches an answer of so many bytes. It removes an earlier answer for the key, and all answers of other states.
+// When the cache is full, it does not store the answer.
 func (a *answers) put(state any, key string, answer any, bytes int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,14 +7,14 @@ import (
 	"muster/internal/fleet"
 )
 
-// ConflictFile is a conflict file of a folder, and the devices that have it as far as they tell.
+// ConflictFile is a conflict file of a folder, and the devices that report it.
 type ConflictFile struct {
 	fleet.Conflict // At is when the first of the devices found it.
 	Devices        []*fleet.Registered
 }
 
-// ConflictFiles are the conflict files of a folder on some devices, the newest first. Conflict files are synced like
-// any other, so most devices have the same.
+// ConflictFiles returns the conflict files of a folder on some devices, the newest first. Conflict files are synced
+// like any other file, so most devices have the same ones.
 func (v *View) ConflictFiles(folder string, devices []*fleet.Registered) []ConflictFile {
 	byPath := map[string]*ConflictFile{}
 	for _, device := range devices {

@@ -13,13 +13,13 @@ func DeviceCursor(d *fleet.Registered) string {
 	return string(d.ID) + "." + base64.RawURLEncoding.EncodeToString([]byte(d.Label))
 }
 
-// BeyondDevice tells whether a device comes after the place that a cursor names.
+// BeyondDevice reports whether a device comes after the position of a cursor.
 func BeyondDevice(cursor string, d *fleet.Registered) (bool, error) {
 	at, err := deviceOfCursor(cursor)
 	return fleet.CompareDevices(d.Device, at) > 0, err
 }
 
-// deviceOfCursor is ID and label of the device that a cursor was made of.
+// deviceOfCursor returns the ID and label of the device from which a cursor was made.
 func deviceOfCursor(cursor string) (fleet.Device, error) {
 	id, encoded, found := strings.Cut(cursor, ".")
 	label, err := base64.RawURLEncoding.DecodeString(encoded)

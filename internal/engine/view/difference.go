@@ -19,7 +19,7 @@ const (
 	maxDifferenceBytes   = 2 << 20
 )
 
-// Differences are what the plans of many devices would change, equal changes together.
+// Differences are the changes in the plans of many devices. Equal changes are one group.
 type Differences struct {
 	Groups    []Difference // those of most devices first
 	Failed    []FailedPlan
@@ -41,11 +41,11 @@ type FailedPlan struct {
 	Reason string
 }
 
-// EachPlan is told the changes of a device's plan, or why the device has no plan.
+// EachPlan is called with the changes of a device's plan, or with the reason why the device has no plan.
 type EachPlan = func(id fleet.DeviceID, changes []plan.Change, failed error)
 
-// DifferencesOf groups what the plans of the devices of a query would change. registry is that of the caller's scope,
-// rows are of that scope. planned plans devices and tells each one by one.
+// DifferencesOf groups the planned changes of the devices that a query selects. registry and rows are those of the
+// caller's scope. planned plans devices and calls its function for each.
 func DifferencesOf(registry *fleet.Registry, rows []*Row, q Query,
 	planned func(devices []fleet.DeviceID, each EachPlan) error) (Differences, error) {
 	l := differenceList{registry: registry, groups: map[[sha256.Size]byte]*Difference{}}
@@ -56,7 +56,7 @@ func DifferencesOf(registry *fleet.Registry, rows []*Row, q Query,
 	return l.sorted(devices), nil
 }
 
-// differenceList is a list of differences while the plans come in.
+// differenceList collects differences while plans arrive.
 type differenceList struct {
 	Differences
 	registry       *fleet.Registry
@@ -64,7 +64,7 @@ type differenceList struct {
 	changes, bytes int // shown so far
 }
 
-// pick gives the devices of a query that are not as their templates say.
+// pick returns the devices of a query whose configuration differs from their templates.
 func (l *differenceList) pick(rows []*Row, q Query) (devices []fleet.DeviceID) {
 	for _, row := range rows {
 		if !q.Picks(row) {
@@ -106,13 +106,13 @@ func (l *differenceList) add(id fleet.DeviceID, changes []plan.Change, failed er
 	}
 }
 
-// sum is the same for changes that look the same.
+// sum returns a hash that is equal for changes that are shown alike.
 func (d *Difference) sum() [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%q %q %q %v %q %q %v %v", d.Key, d.From, d.To, d.Templates, d.Class, d.Reason,
 		d.Drift, d.Returns))
 }
 
-// sorted has the devices of each difference, and those that failed, in the order in which they were picked.
+// sorted orders the devices of each difference, and the failed devices, as in the argument.
 func (l *differenceList) sorted(devices []fleet.DeviceID) Differences {
 	place := make(map[fleet.DeviceID]int, len(devices))
 	for i, id := range devices {

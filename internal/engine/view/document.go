@@ -5,19 +5,19 @@ import (
 	"io"
 )
 
-// Document is an inventory as it is sent. It is immutable.
+// Document is an encoded page of the inventory. It is immutable.
 type Document struct {
-	Revision string // of the rows that it is made of
+	Revision string // revision of the rows that it was made from
 	Length   int64
-	Next     int // offset of the page after it; 0: there is none
+	Next     int // offset of the next page; 0: this is the last one
 
-	head  []byte   // up to the rows
-	texts [][]byte // of the rows; documents share them
+	head  []byte   // text before the rows
+	texts [][]byte // texts of the rows, which documents share
 	tail  string
-	whole []byte // all of it, in the place of head, texts and tail; nil: not joined
+	whole []byte // the whole text, instead of head, texts and tail; nil: not joined
 }
 
-// write writes a page down. The caller holds mu of the rows.
+// write encodes a page. The caller holds mu of the rows.
 func (v *View) write(page Page) (*Document, error) {
 	text, tail, err := v.Wire.Inventory(page)
 	if err != nil {
@@ -25,7 +25,7 @@ func (v *View) write(page Page) (*Document, error) {
 	}
 	d := &Document{Next: page.next, head: bytes.TrimSuffix(text, []byte(tail)), tail: tail,
 		texts: make([][]byte, len(page.rows))}
-	d.Length = int64(len(text) + max(len(page.rows)-1, 0)) // with the commas
+	d.Length = int64(len(text) + max(len(page.rows)-1, 0)) // including the commas between rows
 	for i, row := range page.rows {
 		if row.text == nil {
 			if row.text, err = v.Wire.Row(row); err != nil {
@@ -38,9 +38,9 @@ func (v *View) write(page Page) (*Document, error) {
 	return d, nil
 }
 
-// overhead is how many bytes the document takes besides the texts of the rows.
+// overhead returns how many bytes the document needs in addition to the texts of the rows.
 func (d *Document) overhead() int64 {
-	const text = 24 // of a slice
+	const text = 24 // size of a slice's header
 	return int64(len(d.head) + text*len(d.texts) + len(d.whole))
 }
 
@@ -67,15 +67,16 @@ func (d *Document) Encode(w io.Writer) error {
 	return err
 }
 
-// join is the same document in one text.
+// join returns the same document as one text.
 func (d *Document) join() *Document {
 	text := bytes.NewBuffer(make([]byte, 0, d.Length))
-	_ = d.Encode(text) // a buffer never fails
+	_ = d.Encode(text) // Writing to a buffer never fails.
 	return &Document{Revision: d.Revision, Length: d.Length, Next: d.Next, whole: text.Bytes()}
 }
 
-// again gives a document that was given before. The first one of a revision that is asked for again is joined: a page
-// of 10,000 rows is one write then, and only one copy of the rows is kept. The caller holds mu of the rows.
+// again returns a document that an earlier reader got. The first document of a revision that is asked for a second
+// time is joined: a page of 10,000 rows then is one write, and only one copy of the rows is in memory. The caller
+// holds mu of the rows.
 func (p *part) again(key string, known *Document) *Document {
 	if p.joined == p.rows.revision {
 		return known

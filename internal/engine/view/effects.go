@@ -52,7 +52,7 @@ type DeviceEffect struct {
 	Failure string        // why no plan could be made
 }
 
-// EffectSum adds up the effects on devices while they come in. It keeps only what is shown.
+// EffectSum adds up the effects on devices as they arrive. It stores only what will be shown.
 type EffectSum struct {
 	scope          fleet.Scope
 	inside         func(fleet.DeviceID) bool
@@ -62,7 +62,7 @@ type EffectSum struct {
 	changes, bytes int            // shown so far
 }
 
-// NewEffectSum makes a sum for a caller; inside tells the devices that the caller sees.
+// NewEffectSum makes a sum for a caller. inside reports whether the caller sees a device.
 func NewEffectSum(scope fleet.Scope, inside func(fleet.DeviceID) bool) *EffectSum {
 	return &EffectSum{scope: scope, inside: inside, folders: map[string]int{}, keys: map[string]int{}}
 }
@@ -131,7 +131,7 @@ func (sum *EffectSum) countKey(key string) {
 	sum.keys[key]++
 }
 
-// show adds the changes themselves while there is room for them.
+// show adds the changes themselves while there is room.
 func (sum *EffectSum) show(device *DeviceEffect, effect plan.Effect) {
 	if sum.changes > maxEffectChanges || sum.bytes > maxEffectBytes {
 		sum.out.Truncated = true
@@ -140,7 +140,7 @@ func (sum *EffectSum) show(device *DeviceEffect, effect plan.Effect) {
 	device.Changes, device.Dropped = sum.shown(effect.Brings), sum.shown(effect.Drops)
 }
 
-// shown are as many of the changes as there is room for.
+// shown returns as many of the changes as fit.
 func (sum *EffectSum) shown(changes []plan.Change) (shown []ShownChange) {
 	for _, change := range changes {
 		sum.changes++
@@ -154,7 +154,7 @@ func (sum *EffectSum) shown(changes []plan.Change) (shown []ShownChange) {
 	return shown
 }
 
-// Effects gives the sum. Nothing is added afterwards.
+// Effects returns the sum. The caller adds nothing afterwards.
 func (sum *EffectSum) Effects() Effects {
 	sum.out.Touched.Folders, sum.out.Touched.Keys = len(sum.folders), len(sum.keys)
 	sum.out.Folders, sum.out.Keys = mostDevices(sum.folders), mostDevices(sum.keys)

@@ -12,15 +12,15 @@ import (
 	"muster/internal/logkey"
 )
 
-// rowPause is the least time between two inventory events of one device.
+// rowPause is the shortest time between two inventory events of one device.
 const rowPause = time.Second
 
-// feedPause is the least time between two rounds of the feed: what happens to a device in between is one event of each
-// type. The first event of a burst waits for nothing.
+// feedPause is the shortest time between two rounds of the feed. All changes of a device in between become one event
+// of each type. The first event after a pause is published at once.
 const feedPause = 50 * time.Millisecond
 
-// Feed publishes what the engines observe and do. Its callers only mark a device. What is published is the state of the
-// device when its turn comes, so that a burst costs little and the last event is true.
+// Feed publishes what the engines observe and do. Its callers only mark a device. The feed publishes the state that
+// the device has when its turn comes, so that a burst costs little and the last event is true.
 type Feed struct {
 	FeedOptions
 	log  *slog.Logger
@@ -45,7 +45,7 @@ type publishedRow struct {
 	at  time.Time
 }
 
-// FeedOptions say where a Feed reads and where it publishes.
+// FeedOptions are the sources and the outlet of a Feed.
 type FeedOptions struct {
 	Registry func(context.Context) (*fleet.Registry, error)
 	Snapshot func(fleet.DeviceID) *fleet.Snapshot // nil: not watched
@@ -55,13 +55,13 @@ type FeedOptions struct {
 	Outlet Outlet
 	// EventLog compares states with those before; nil: no states are logged.
 	EventLog EventLog
-	// FolderStanding is the state of a folder with its reason; set with EventLog.
+	// FolderStanding returns the state of a folder with its reason. It is required with EventLog.
 	FolderStanding func(context.Context, *fleet.Snapshot, string) fleet.FolderStanding
 	Log            *slog.Logger
 }
 
-// Outlet writes events in the words of the API and sends them to those who follow. tags are those that the device has,
-// and had before.
+// Outlet encodes events in the words of the API and sends them to subscribers. tags are the present and the former
+// tags of the device.
 type Outlet interface {
 	// Device publishes a new state; nil: the device was deleted.
 	Device(id fleet.DeviceID, tags []fleet.Tag, state *fleet.State)
@@ -80,7 +80,7 @@ type EventLog interface {
 	Deleted(id fleet.DeviceID)
 }
 
-// NewFeed makes a feed that publishes nothing before Run.
+// NewFeed makes a feed that publishes nothing before Run is called.
 func NewFeed(o FeedOptions) *Feed {
 	return &Feed{
 		FeedOptions: o, log: o.Log.With(logkey.Component, "events"),
@@ -91,7 +91,7 @@ func NewFeed(o FeedOptions) *Feed {
 	}
 }
 
-// DeviceChanged marks a device of which something changed.
+// DeviceChanged marks a device that has changed.
 func (f *Feed) DeviceChanged(id fleet.DeviceID, aspect fleet.Aspect) {
 	if aspect == 0 {
 		return
@@ -105,7 +105,7 @@ func (f *Feed) DeviceChanged(id fleet.DeviceID, aspect fleet.Aspect) {
 	f.rouse()
 }
 
-// RegistryChanged says that devices, their tags or settings may have changed.
+// RegistryChanged records that devices, their tags or settings may have changed.
 func (f *Feed) RegistryChanged() {
 	f.mu.Lock()
 	f.registered = true
@@ -144,7 +144,7 @@ func (f *Feed) Run(ctx context.Context) error {
 	}
 }
 
-// round publishes all that is new. What people did comes first: it is why much of the rest happened.
+// round publishes everything new. It begins with what people did, because that causes many of the other changes.
 func (f *Feed) round(ctx context.Context) {
 	f.mu.Lock()
 	marks, order, registered := f.marks, f.order, f.registered
@@ -168,7 +168,8 @@ func (f *Feed) round(ctx context.Context) {
 	f.publishRows(ctx)
 }
 
-// publishRows publishes the rows that became others. A row that was published a moment ago waits for its turn.
+// publishRows publishes the rows that have changed. A row that was published less than rowPause ago is published in a
+// later round.
 func (f *Feed) publishRows(ctx context.Context) {
 	if f.View == nil {
 		clear(f.touched)
@@ -219,7 +220,7 @@ func (f *Feed) compareTemplates(before, now *fleet.Registry) {
 	}
 }
 
-// compare publishes the devices that were put, deleted, or got other tags or settings.
+// compare publishes the devices that were put or deleted, or whose tags or settings changed.
 func (f *Feed) compare(ctx context.Context, published map[fleet.DeviceID]bool) {
 	now, err := f.Registry(ctx)
 	if err != nil {
@@ -301,15 +302,15 @@ func countPending(all []fleet.Pending) (devices, folders int) {
 	return devices, folders
 }
 
-// publishState publishes how a device stands now.
+// publishState publishes the present state of a device.
 func (f *Feed) publishState(ctx context.Context, id fleet.DeviceID, tags []fleet.Tag) {
 	if state, err := f.State(ctx, id); err == nil { // an error: it was deleted in between
 		f.Outlet.Device(id, tags, &state)
 	}
 }
 
-// publishFolders publishes the summaries with new numbers. Snapshots share what did not change, so that remembering the
-// last one costs nothing.
+// publishFolders publishes the summaries whose numbers changed. Snapshots share unchanged parts, so remembering the
+// last snapshot costs no memory.
 func (f *Feed) publishFolders(s *fleet.Snapshot, tags []fleet.Tag) {
 	before := f.published[s.Device]
 	f.published[s.Device] = s.Summaries

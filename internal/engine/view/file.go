@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	asksAtOnce  = 8               // daemons that are asked for one answer
-	askPatience = 5 * time.Second // for one daemon
+	asksAtOnce  = 8               // daemons that are asked at the same time
+	askPatience = 5 * time.Second // time limit for one daemon
 )
 
-// Files asks daemons about items of folders, now.
+// Files asks daemons about items of folders. Every call is a request to a daemon.
 type Files interface {
-	// File is not_found where the daemon knows of no such item.
+	// File returns not_found when the daemon knows no such item.
 	File(ctx context.Context, id fleet.DeviceID, folder, path string) (fleet.File, error)
 	// FailedItems is a page of the items that a daemon could not sync; the first page is 1.
 	FailedItems(
@@ -28,21 +28,21 @@ type Files interface {
 		err error)
 }
 
-// FilePresence is whether an item of a folder is on a device.
+// FilePresence says whether an item of a folder is on a device.
 type FilePresence string
 
 // Whether an item is on a device. The first that holds is shown.
 const (
 	FileUnknown FilePresence = "unknown" // the daemon could not be asked
 	FileUnheard FilePresence = "unheard" // the daemon knows of no such item
-	FileIgnored FilePresence = "ignored" // by the device's ignore patterns
+	FileIgnored FilePresence = "ignored" // the device's ignore patterns exclude the item
 	FileDeleted FilePresence = "deleted" // the newest version is that the item is gone
 	FileMissing FilePresence = "missing" // the device lacks the item
-	FileOlder   FilePresence = "older"   // the device has another version than the newest that it knows of
+	FileOlder   FilePresence = "older"   // the device has an older version than the newest that it knows of
 	FilePresent FilePresence = "present"
 )
 
-// FilePresences are all of them.
+// FilePresences lists all values.
 var FilePresences = []FilePresence{FileUnknown, FileUnheard, FileIgnored, FileDeleted, FileMissing, FileOlder,
 	FilePresent}
 
@@ -50,12 +50,13 @@ var FilePresences = []FilePresence{FileUnknown, FileUnheard, FileIgnored, FileDe
 type FileOn struct {
 	Device   *fleet.Registered
 	Presence FilePresence
-	Reason   string // why the daemon could not be asked; "" where it was
-	Failed   string // why the daemon could not sync the item, in its words; "" where it did not fail
+	Reason   string // reason why the daemon could not be asked; "" when it was asked
+	Failed   string // the daemon's reason why it could not sync the item; "" when it did not fail
 	File     fleet.File
 }
 
-// FileOn asks the daemons of some devices for one item of a folder, a few at a time and each for a short time.
+// FileOn asks the daemons of some devices about one item of a folder. It asks asksAtOnce of them at a time, and waits
+// for each no longer than askPatience.
 func (v *View) FileOn(ctx context.Context, folder, path string, devices []*fleet.Registered) ([]FileOn, error) {
 	all := make([]FileOn, len(devices))
 	group, ctx := errgroup.WithContext(ctx)
@@ -105,7 +106,7 @@ type FailedOn struct {
 	Device *fleet.Registered
 }
 
-// KeptFailedItems are the first items of a folder that daemons could not sync, as they last told, by device.
+// KeptFailedItems returns the first items of a folder that daemons could not sync, as last reported, by device.
 func (v *View) KeptFailedItems(folder string, devices []*fleet.Registered) []FailedOn {
 	var all []FailedOn
 	for _, device := range devices {
@@ -116,8 +117,8 @@ func (v *View) KeptFailedItems(folder string, devices []*fleet.Registered) []Fai
 	return all
 }
 
-// FailedItems asks the daemon of a device for a page of the items of a folder that it could not sync. Where the daemon
-// cannot be asked, the first page is what it last told.
+// FailedItems asks the daemon of a device for a page of the items of a folder that it could not sync. When the daemon
+// cannot be asked, the first page is what it reported last.
 func (v *View) FailedItems(
 	ctx context.Context,
 	device *fleet.Registered,

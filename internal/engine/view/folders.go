@@ -13,17 +13,17 @@ const (
 	maxMatrixFolders = 500
 )
 
-// FolderOverview is one folder in numbers.
+// FolderOverview has the numbers of one folder on all its devices.
 type FolderOverview struct {
 	fleet.FolderLabel
 	State       fleet.FolderState // The folder's state in the fleet.
 	Devices     fleet.FolderCounts
-	GlobalBytes int64 // the most that a device tells
+	GlobalBytes int64 // largest size that a device reports
 	NeedBytes   int64
 }
 
-// stateInFleet is the state of a folder that is in some states on its devices. When some of them disagree about it, it
-// is in that state unless one of them is in a worse one. That a device is alone is how it came to disagree.
+// stateInFleet returns the state of a folder from its states on the devices: the worst of them, and at least
+// FolderDisagree when some devices disagree about the folder.
 func stateInFleet(devices fleet.FolderCounts, disagree bool) fleet.FolderState {
 	if worst := devices.Worst(); !disagree || worst > fleet.FolderDisagree {
 		return worst
@@ -31,7 +31,7 @@ func stateInFleet(devices fleet.FolderCounts, disagree bool) fleet.FolderState {
 	return fleet.FolderDisagree
 }
 
-// FolderOverviews has an entry for each folder of the caller's scope, sorted by ID.
+// FolderOverviews returns an entry for each folder of the caller's scope, sorted by ID.
 func (v *View) FolderOverviews(ctx context.Context, registry *fleet.Registry) ([]FolderOverview, error) {
 	folders, _, err := v.Folders(ctx, registry)
 	if err != nil {
@@ -67,10 +67,10 @@ func (v *View) FolderOverviews(ctx context.Context, registry *fleet.Registry) ([
 	return all, nil
 }
 
-// Matrix is folders by device. Devices and folders beyond the largest matrix are only counted.
+// Matrix shows folders by device. Devices and folders that exceed the largest matrix are only counted.
 type Matrix struct {
 	Devices                  []MatrixDevice
-	Folders                  []MatrixFolder // by ID
+	Folders                  []MatrixFolder // sorted by ID
 	MoreDevices, MoreFolders int
 }
 
@@ -86,15 +86,15 @@ type MatrixFolder struct {
 	Cells []MatrixCell
 }
 
-// MatrixCell is how a folder stands on one device. A device that has not the folder has no cell.
+// MatrixCell is the state of a folder on one device. A device without the folder has no cell.
 type MatrixCell struct {
-	Device  int // place in Matrix.Devices
+	Device  int // index in Matrix.Devices
 	State   fleet.FolderState
-	Current bool // the numbers of Summary are about now
+	Current bool // the numbers of Summary describe the present
 	Summary fleet.FolderSummary
 }
 
-// Matrix has the first devices that picks takes and that have folders.
+// Matrix returns the matrix of the first devices that picks accepts and that have folders.
 func (v *View) Matrix(registry *fleet.Registry, picks func(*fleet.Registered) bool) Matrix {
 	var m Matrix
 	rows := map[string]*MatrixFolder{}

@@ -10,14 +10,14 @@ import (
 	"muster/internal/fleet"
 )
 
-// StandingOrder is an order of the devices that have a folder: by a value, then as devices are ordered. The zero value
-// orders by device alone.
+// StandingOrder orders the devices that have a folder: by a value, then by label and ID. The zero value orders by
+// label and ID alone.
 type StandingOrder struct {
 	value      func(fleet.FolderStanding) (value int64, known bool)
 	descending bool
 }
 
-// standingValues are what devices that have a folder can be ordered by. What is not known comes last.
+// standingValues are the values by which the devices of a folder can be ordered. Unknown values come last.
 var standingValues = map[string]func(fleet.FolderStanding) (value int64, known bool){
 	"state":     func(f fleet.FolderStanding) (int64, bool) { return int64(f.State), true },
 	"since":     func(f fleet.FolderStanding) (int64, bool) { return f.Since.UnixMilli(), !f.Since.IsZero() },
@@ -29,10 +29,10 @@ var standingValues = map[string]func(fleet.FolderStanding) (value int64, known b
 	"connected": func(f fleet.FolderStanding) (int64, bool) { return int64(f.PeersConnected), true },
 }
 
-// StandingSorts are the names of all orders. With - before it an order is the other way round.
+// StandingSorts lists the names of all orders. A leading "-" reverses an order.
 var StandingSorts = []string{"label", "state", "since", "asOf", "needBytes", "needItems", "rate", "failed", "connected"}
 
-// StandingOrderOf gives the order with a name; "": by device.
+// StandingOrderOf returns the order with a name. "" is the order by label and ID.
 func StandingOrderOf(text string) (order StandingOrder, known bool) {
 	name, descending := strings.CutPrefix(text, "-")
 	if name == "" && !descending {
@@ -41,7 +41,7 @@ func StandingOrderOf(text string) (order StandingOrder, known bool) {
 	return StandingOrder{standingValues[name], descending}, slices.Contains(StandingSorts, name)
 }
 
-// key is what the devices are ordered by, the smallest first.
+// key returns the value by which the device is ordered, the smallest first.
 func (o StandingOrder) key(one StandingOn) int64 {
 	if o.value == nil {
 		return 0
@@ -63,7 +63,7 @@ func (o StandingOrder) compareDevices(a, b fleet.Device) int {
 	return fleet.CompareDevices(a, b)
 }
 
-// Sort puts standings, which come by device, in order.
+// Sort orders standings, which come ordered by label and ID.
 func (o StandingOrder) Sort(all []StandingOn) {
 	if o.value == nil && !o.descending {
 		return // they come by device
@@ -73,12 +73,12 @@ func (o StandingOrder) Sort(all []StandingOn) {
 	})
 }
 
-// Cursor names the place of a standing in the order, also after it changed.
+// Cursor names the position of a standing in the order. It stays valid when the standing changes.
 func (o StandingOrder) Cursor(one StandingOn) string {
 	return strconv.FormatInt(o.key(one), 10) + "." + DeviceCursor(one.Device)
 }
 
-// Beyond tells whether a standing comes after the place that a cursor names.
+// Beyond reports whether a standing comes after the position of a cursor.
 func (o StandingOrder) Beyond(cursor string, one StandingOn) (bool, error) {
 	text, device, _ := strings.Cut(cursor, ".")
 	key, err := strconv.ParseInt(text, 10, 64)

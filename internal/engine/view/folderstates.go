@@ -13,14 +13,14 @@ const (
 	maxHolders     = 10 // devices that have what a device lacks
 )
 
-// StandingOn is how a folder stands on a registered device.
+// StandingOn is the state of a folder on a registered device.
 type StandingOn struct {
 	fleet.FolderStanding
 	Device *fleet.Registered
 }
 
-// DeviceStandings are how the folders of a device's configuration stand there, by folder. Reasons name devices of the
-// caller's scope only.
+// DeviceStandings returns the state of each folder of a device's configuration, ordered by folder ID. Reasons name
+// only devices of the caller's scope.
 func (v *View) DeviceStandings(ctx context.Context, id fleet.DeviceID) []fleet.FolderStanding {
 	snapshot := v.Snapshot(id)
 	if snapshot == nil {
@@ -35,7 +35,7 @@ func (v *View) DeviceStandings(ctx context.Context, id fleet.DeviceID) []fleet.F
 	return slices.CompactFunc(all, func(a, b fleet.FolderStanding) bool { return a.Folder == b.Folder })
 }
 
-// Standing is how a folder stands on a device; the zero value where the device is not watched.
+// Standing returns the state of a folder on a device, or the zero value when the device is not registered.
 func (v *View) Standing(ctx context.Context, id fleet.DeviceID, folder string) fleet.FolderStanding {
 	if snapshot := v.Snapshot(id); snapshot != nil {
 		return v.FolderStanding(ctx, snapshot, folder)
@@ -43,7 +43,7 @@ func (v *View) Standing(ctx context.Context, id fleet.DeviceID, folder string) f
 	return fleet.FolderStanding{}
 }
 
-// Explained is a standing with what the database knows of it besides: by whom the folder is paused.
+// Explained adds who paused the folder, which it reads from the database.
 func (v *View) Explained(ctx context.Context, standing fleet.FolderStanding) fleet.FolderStanding {
 	if standing.State != fleet.FolderPaused || v.PausedBy == nil {
 		return standing
@@ -54,7 +54,7 @@ func (v *View) Explained(ctx context.Context, standing fleet.FolderStanding) fle
 	return standing
 }
 
-// Holders are devices connected to a device that have what it lacks of a folder.
+// Holders returns the devices that are connected to a device and have what it lacks of a folder.
 func (v *View) Holders(ctx context.Context, id fleet.DeviceID, folder string) []fleet.DeviceID {
 	if snapshot := v.Snapshot(id); snapshot != nil && v.FolderHolders != nil {
 		return v.FolderHolders(ctx, snapshot, folder, maxHolders)
@@ -69,8 +69,8 @@ func (v *View) Looked(id fleet.DeviceID, folder string) {
 	}
 }
 
-// FolderStandings are how a folder stands on each device of a registry that has it, by label, then ID. registry is the
-// one of the caller's scope.
+// FolderStandings returns the state of a folder on each device of a registry that has it, ordered by label, then ID.
+// registry is the one of the caller's scope.
 func (v *View) FolderStandings(ctx context.Context, registry *fleet.Registry, folder string) []StandingOn {
 	devices := v.DevicesWith(registry, folder)
 	all := make([]StandingOn, 0, len(devices))
@@ -85,19 +85,21 @@ func (v *View) FolderStandings(ctx context.Context, registry *fleet.Registry, fo
 // FleetFolder is one folder on all its devices.
 type FleetFolder struct {
 	fleet.FolderLabel
-	// Worst is the first of those in the worst state.
+	// Worst is the first device whose state is the worst.
 	Worst StandingOn
-	// Disagree is why the devices disagree about the folder, where they do and no device is in a worse state.
+	// Disagree says why the devices disagree about the folder. It is nil when they agree, or when a device is in a worse
+	// state.
 	Disagree    *fleet.FolderFinding
 	Devices     fleet.FolderCounts
 	GlobalBytes int64
 	NeedBytes   int64
-	// Behind are devices that lack something, the most bytes first, and at most maxShownBehind.
+	// Behind are at most maxShownBehind devices that lack something, those that lack the most bytes first.
 	Behind      []StandingOn
 	BehindCount int
 }
 
-// FleetFolder sums up how a folder stands on the devices of a registry; not_found where none of them has it.
+// FleetFolder sums up the states of a folder on the devices of a registry. It returns not_found when none of them has
+// the folder.
 func (v *View) FleetFolder(ctx context.Context, registry *fleet.Registry, folder string) (FleetFolder, error) {
 	out := FleetFolder{FolderLabel: fleet.FolderLabel{Folder: folder}}
 	standings := v.FolderStandings(ctx, registry, folder)
@@ -134,12 +136,12 @@ func (v *View) FleetFolder(ctx context.Context, registry *fleet.Registry, folder
 	return out, nil
 }
 
-// compareTrouble orders by state, the better first; of the same state the one that began last is first.
+// compareTrouble orders by state, the better first. Among equal states the one that began last comes first.
 func compareTrouble(a, b StandingOn) int {
 	return cmp.Or(cmp.Compare(a.State, b.State), cmp.Compare(unixOf(b), unixOf(a)))
 }
 
-// unixOf is when a state began. What is not known began last.
+// unixOf returns when a state began. An unknown time counts as the latest.
 func unixOf(s StandingOn) int64 {
 	if s.Since.IsZero() {
 		return 1<<63 - 1

@@ -10,11 +10,12 @@ import (
 // maxGiven is how many given consents are read for a caller with a tag scope.
 const maxGiven = 100_000
 
-// ConsentSource keeps questions about equal held changes of the whole fleet, and their answers.
+// ConsentSource stores the held changes of the whole fleet in groups of equal ones, and the answers to them.
 type ConsentSource interface {
 	// HeldGroups returns the held changes that wait now, ordered by key. Equal changes of one rollout are one group.
 	HeldGroups(ctx context.Context) ([]fleet.HeldGroup, error)
-	// AnswerGroup records an answer for what was shown and still waits. Without any such change it returns conflict.
+	// AnswerGroup records an answer to the changes that were shown and still wait. It returns conflict when none of them
+	// waits any more.
 	AnswerGroup(ctx context.Context, answer fleet.GroupAnswer) (fleet.GroupAnswered, error)
 	// GivenConsents returns the newest answers, at most `most`.
 	GivenConsents(ctx context.Context, most int) ([]fleet.GivenConsent, error)
@@ -26,13 +27,13 @@ type ConsentOptions struct {
 	Registry func(context.Context) (*fleet.Registry, error) // the part in the caller's scope
 }
 
-// Consents are the held changes and the answers to them as each caller may know them.
+// Consents shows each caller the part of the held changes and answers that is in the caller's scope.
 type Consents struct{ ConsentOptions }
 
-// NewConsents gives the consents of a source.
+// NewConsents makes the Consents of a source.
 func NewConsents(o ConsentOptions) *Consents { return &Consents{o} }
 
-// Held are the held changes that wait now.
+// Held returns the held changes that wait now.
 func (s *Consents) Held(ctx context.Context) ([]fleet.HeldGroup, error) {
 	groups, err := s.Source.HeldGroups(ctx)
 	if err != nil || fleet.ScopeIn(ctx).Whole() {
@@ -45,9 +46,9 @@ func (s *Consents) Held(ctx context.Context) ([]fleet.HeldGroup, error) {
 	return PartOfHeld(groups, inside), nil
 }
 
-// Asked is the group that an answer is for, and the part of the answer that the caller may give. It is not_found where
-// no such group waits now. The digest covers key, class and values: what Answer answers is the group that is returned
-// here, or none.
+// Asked returns the group that an answer names, and the part of the answer that the caller may give. It returns
+// not_found when no such group waits now. The digest of the answer covers key, class and values, so Answer cannot
+// answer a different group.
 func (s *Consents) Asked(ctx context.Context, answer fleet.GroupAnswer) (fleet.GroupAnswer, fleet.HeldGroup, error) {
 	inside, err := InsideOf(ctx, s.Registry)
 	if err != nil {
@@ -78,7 +79,7 @@ func (s *Consents) Answer(ctx context.Context, answer fleet.GroupAnswer) (fleet.
 	return done, err
 }
 
-// Given are the newest answers, at most `most`.
+// Given returns the newest answers, at most `most`.
 func (s *Consents) Given(ctx context.Context, most int) ([]fleet.GivenConsent, error) {
 	if fleet.ScopeIn(ctx).Whole() {
 		return s.Source.GivenConsents(ctx, most)
@@ -92,7 +93,7 @@ func (s *Consents) Given(ctx context.Context, most int) ([]fleet.GivenConsent, e
 	return given[:min(most, len(given))], err
 }
 
-// PartOfHeld are groups of held changes as a caller with a tag scope sees them: without the devices outside.
+// PartOfHeld returns groups of held changes without the devices outside of the caller's scope.
 func PartOfHeld(groups []fleet.HeldGroup, inside func(fleet.DeviceID) bool) []fleet.HeldGroup {
 	part := []fleet.HeldGroup{}
 	for _, g := range groups {
@@ -103,13 +104,13 @@ func PartOfHeld(groups []fleet.HeldGroup, inside func(fleet.DeviceID) bool) []fl
 	return part
 }
 
-// PartOfHeldChanges are the changes of devices inside.
+// PartOfHeldChanges returns the changes of the devices for which inside is true.
 func PartOfHeldChanges(changes []fleet.HeldChange, inside func(fleet.DeviceID) bool) []fleet.HeldChange {
 	return slices.DeleteFunc(slices.Clone(changes), func(c fleet.HeldChange) bool { return !inside(c.Device) })
 }
 
-// PartOfAnswer is an answer without the devices that the caller does not see. It is forbidden for a caller with a tag
-// scope to answer for a whole rollout, because nobody has shown them all of its members.
+// PartOfAnswer returns an answer without the devices that the caller does not see. A caller with a tag scope may not
+// answer for a whole rollout, because nobody has shown them all of its members.
 func PartOfAnswer(a fleet.GroupAnswer, whole bool, inside func(fleet.DeviceID) bool) (fleet.GroupAnswer, error) {
 	if whole {
 		return a, nil

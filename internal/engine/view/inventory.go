@@ -12,20 +12,20 @@ import (
 	"muster/internal/fleet"
 )
 
-// Query is which rows a reader asks for, and in which order. Several values of one filter mean one of them; several
-// tags mean all of them.
+// Query says which rows a reader asks for, and in which order. A row matches a filter when it has one of the filter's
+// values. For tags, it must have all of them.
 type Query struct {
 	Search         string // lower case
 	Tags           []fleet.Tag
 	Connections    []fleet.Connection
 	Configurations []fleet.Configuration
-	Versions       []string // as daemons say them, or with <, <=, > or >= before a part of one: "<2"
+	Versions       []string // versions as daemons report them; <, <=, > or >= may come before a part of one: "<2"
 	Systems        []string
-	FolderStates   []fleet.FolderState // A device has a folder in one of them.
-	SeenBefore     time.Time           // last: devices that are not online and were not seen since; zero: all
-	DiskBelow      int                 // percent: devices with a disk of which less is free; 0: all
-	Waiting        []fleet.WaitCause   // WaitsAny, WaitsNone and WaitsTrouble, too
-	Sort           string              // one of Sorts; "": by label
+	FolderStates   []fleet.FolderState // selects devices with a folder in one of these states
+	SeenBefore     time.Time           // selects devices that are not online and were last seen before; zero: all
+	DiskBelow      int                 // selects devices with a disk that has less free space, in percent; 0: all
+	Waiting        []fleet.WaitCause   // may contain WaitsAny, WaitsNone and WaitsTrouble
+	Sort           string              // name of an order, from Sorts; "": by label
 	Descending     bool
 	Limit, Offset  int // Limit 0: no limit
 }
@@ -37,21 +37,22 @@ const (
 	WaitsTrouble fleet.WaitCause = "trouble" // any of fleet.TroubleCauses
 )
 
-// Page is what a query picks, and the numbers beside it.
+// Page has the rows that a query selects, and counts of rows.
 type Page struct {
 	Total, Matched int
 	Counts         FilterCounts
 	rows           []*Row
-	next           int // offset of the page after it; 0: there is none
+	next           int // offset of the next page; 0: this is the last one
 }
 
-// FilterCounts says for each value of each filter how many rows there are with it, were the filter changed to it.
+// FilterCounts says for each value of each filter how many rows the query would select if that filter had only this
+// value.
 type FilterCounts struct {
 	Connections, Configurations, FolderStates, Versions, OS, Tags, Waiting map[string]int
 }
 
-// Inventory gives what a query picks in the caller's scope, as it is now. It costs little when no row changed since the
-// last time: what was written then is given again.
+// Inventory returns the rows of the caller's scope that a query selects, as they are now. When no row has changed
+// since the last call, it returns the document that was made then.
 func (v *View) Inventory(ctx context.Context, registry *fleet.Registry, q Query) (document *Document, err error) {
 	p := v.partOf(ctx)
 	err = p.reading(ctx, registry, func() error {
@@ -61,7 +62,7 @@ func (v *View) Inventory(ctx context.Context, registry *fleet.Registry, q Query)
 	return document, err
 }
 
-// document gives what a query picks of a part. The caller holds mu of the rows.
+// document returns the document for a query from a part. The caller holds mu of the rows.
 func (v *View) document(p *part, q Query) (*Document, error) {
 	key := fmt.Sprintf("%#v", q)
 	if known, found := p.pages.get(p.rows.revision, key); found {
@@ -72,14 +73,14 @@ func (v *View) document(p *part, q Query) (*Document, error) {
 		return nil, err
 	}
 	made.Revision = v.revisionOf(p)
-	if !q.SeenBefore.IsZero() { // time alone changes the answer
+	if !q.SeenBefore.IsZero() { // The answer changes with time, so it is not cached.
 		made.Revision += "\x00" + q.SeenBefore.String()
 	}
 	p.pages.put(p.rows.revision, key, made, made.overhead())
 	return made, nil
 }
 
-// page picks, counts and orders rows that come in the order of the device list.
+// page selects, counts and orders rows, which come in the order of the device list.
 func (q Query) page(rows []*Row) Page {
 	page := Page{Total: len(rows), Counts: newFilterCounts(), rows: make([]*Row, 0, len(rows))}
 	for _, row := range rows {
@@ -101,7 +102,7 @@ func (q Query) page(rows []*Row) Page {
 	return page
 }
 
-// sorting is an order of rows. Rows of which the value is not known come last either way.
+// sorting is an order of rows. Rows with an unknown value come last in either direction.
 type sorting struct {
 	name    string
 	compare func(a, b *Row) int
@@ -135,7 +136,7 @@ var sortings = []sorting{
 	{"needBytes", func(a, b *Row) int { return cmp.Compare(a.NeedBytes, b.NeedBytes) }, nil},
 }
 
-// Sorts are the values of Query.Sort.
+// Sorts returns the values of Query.Sort.
 func Sorts() []string {
 	names := make([]string, len(sortings))
 	for i, by := range sortings {
@@ -169,7 +170,7 @@ func (q Query) order(rows []*Row) {
 	})
 }
 
-// compareFolders compares the worst state of the folders, and how many are in it.
+// compareFolders compares the worst state of the folders, then how many folders are in it.
 func compareFolders(a, b *Row) int {
 	worst, other := a.Folders.Worst(), b.Folders.Worst()
 	return cmp.Or(cmp.Compare(worst, other), cmp.Compare(a.Folders.Of(worst), b.Folders.Of(worst)))
@@ -193,7 +194,7 @@ func compareVersions(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// versionRun is the digits that a text begins with, or what is before its first digit.
+// versionRun returns the digits at the start of a text, or the text before its first digit.
 func versionRun(text string) string {
 	isDigit := func(r rune) bool { return '0' <= r && r <= '9' }
 	end := strings.IndexFunc(text, func(r rune) bool { return isDigit(r) != isDigit(rune(text[0])) })
@@ -203,12 +204,12 @@ func versionRun(text string) string {
 	return text[:end]
 }
 
-// finds tells whether the search finds a row.
+// finds reports whether a row matches the search.
 func (q Query) finds(row *Row) bool {
 	return q.Search == "" || strings.Contains(row.search, q.Search)
 }
 
-// Picks tells whether the search and all filters pick a row.
+// Picks reports whether a row matches the search and all filters.
 func (q Query) Picks(row *Row) bool { return q.finds(row) && q.misses(row) == 0 }
 
 // filters is a set of filters.
@@ -225,7 +226,7 @@ const (
 	byOther // filters without counts
 )
 
-// misses are the filters that do not pick a row. The search is no filter.
+// misses returns the filters that a row does not match. The search is not a filter.
 func (q Query) misses(row *Row) (missed filters) {
 	unless := func(picks bool, filter filters) {
 		if !picks {
@@ -244,7 +245,7 @@ func (q Query) misses(row *Row) (missed filters) {
 	return missed
 }
 
-// notSeenSince tells whether the device is not online and was not seen since a time.
+// notSeenSince reports whether the device is not online and was last seen before a time.
 func (r *Row) notSeenSince(at time.Time) bool {
 	return r.State.Connection != fleet.Online && r.State.LastSeen.Before(at)
 }
@@ -255,8 +256,8 @@ func (q Query) picksVersion(version string) bool {
 	})
 }
 
-// versionIs tells whether a version is the one that is asked for, or before or after it: "<2" is every version before
-// v2. A version that is not known is neither.
+// versionIs reports whether a version matches a filter: it is equal, or lower or higher as the operator says. "<2"
+// matches every version before v2. An unknown version matches nothing.
 func versionIs(version, asked string) bool {
 	bound := strings.TrimLeft(asked, "<>=")
 	relation := strings.TrimSuffix(asked, bound)
@@ -313,8 +314,8 @@ func newFilterCounts() FilterCounts {
 	}
 }
 
-// add counts a row for every filter that is the only one to miss it, or for all where none does. Several tags are one
-// filter each, so tags are counted only of rows that carry all.
+// add counts a row for the one filter that it misses, or for all filters when it misses none. Each tag is a filter of
+// its own, so only rows that have all tags of the query count for tags.
 func (c *FilterCounts) add(row *Row, missed filters) {
 	missedOnly := func(filter filters) bool { return missed&^filter == 0 }
 	if missedOnly(byConnection) {

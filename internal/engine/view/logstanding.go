@@ -10,8 +10,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// keepLog has the event log find out what of a row changed. Devices are named in it by the letters of their IDs: who
-// reads it later may not know of them.
+// keepLog passes the states of a row to the event log, which records those that changed. Texts name devices by the
+// letters of their IDs, because later readers of the log may not be allowed to know their labels.
 func (f *Feed) keepLog(ctx context.Context, row *Row) {
 	if f.EventLog == nil || row.Mode == fleet.ModePaused {
 		return
@@ -30,8 +30,8 @@ func (f *Feed) keepLog(ctx context.Context, row *Row) {
 		f.folderStandings(ctx, row, s)...))
 }
 
-// isUnlogged tells whether a device has other peers or conflicts than those that the event log was told of. Rows show
-// neither.
+// isUnlogged reports whether the peers or conflicts of a device differ from those that the event log got last. Rows do
+// not contain them.
 func (f *Feed) isUnlogged(id fleet.DeviceID) bool {
 	was, known := f.logged[id]
 	s := f.Snapshot(id)
@@ -42,7 +42,7 @@ func (f *Feed) isUnlogged(id fleet.DeviceID) bool {
 	return is.peers != was.peers || !maps.Equal(is.conflicts, was.conflicts)
 }
 
-// compared is what isUnlogged compares of a device. It keeps no snapshot in memory.
+// compared holds what isUnlogged compares, so that no snapshot has to stay in memory.
 type compared struct {
 	peers     string
 	conflicts map[string]int
@@ -59,8 +59,8 @@ func comparedOf(s *fleet.Snapshot) compared {
 	return is
 }
 
-// peersStanding tells whether the daemon is connected to any other daemon, and to whom. A device that shares no folder
-// connects to nobody: nothing is said of it.
+// peersStanding returns whether the daemon is connected to any other daemon, and to which. For a device that shares no
+// folder the state is "", because it connects to nobody.
 func peersStanding(s *fleet.Snapshot) fleet.LogStanding {
 	const mostNamed = 5
 	is := fleet.LogStanding{Kind: fleet.LogPeers}
@@ -85,7 +85,7 @@ func peersStanding(s *fleet.Snapshot) fleet.LogStanding {
 	return is
 }
 
-// shares tells whether a device shares any folder with another device.
+// shares reports whether a device shares any folder with another device.
 func shares(s *fleet.Snapshot) bool {
 	for _, share := range s.Shares {
 		if share.With.Len() > 1 {
@@ -95,8 +95,8 @@ func shares(s *fleet.Snapshot) bool {
 	return false
 }
 
-// conflictStanding is how many files of a folder are in conflict, and which is the newest. Until a file was found in
-// conflict since the start, or is no more, nothing is known.
+// conflictStanding returns how many files of a folder are in conflict, and the newest. The state is "" (unknown) until
+// the first conflict file appeared or disappeared since the start.
 func conflictStanding(s *fleet.Snapshot, folder string) fleet.LogStanding {
 	is := fleet.LogStanding{Kind: fleet.LogConflict, Folder: folder}
 	found := s.Conflicts[folder]
@@ -110,8 +110,8 @@ func conflictStanding(s *fleet.Snapshot, folder string) fleet.LogStanding {
 	return is
 }
 
-// connectionStandings are how connection and configuration stand. A daemon that was not tried yet stands as it did
-// before the server started.
+// connectionStandings returns the states of connection and configuration. Until Muster has tried to reach the daemon,
+// the states of before the server's start stay.
 func connectionStandings(state fleet.State, s *fleet.Snapshot) []fleet.LogStanding {
 	connection := fleet.LogStanding{Kind: fleet.LogConnection, State: string(state.Connection)}
 	configuration := fleet.LogStanding{Kind: fleet.LogConfiguration}
@@ -126,7 +126,7 @@ func connectionStandings(state fleet.State, s *fleet.Snapshot) []fleet.LogStandi
 	return []fleet.LogStanding{connection, configuration}
 }
 
-// lastingConfiguration is how a configuration stands, "" while that is on its way to another state.
+// lastingConfiguration returns the state of a configuration, "" for a state that is about to change.
 func lastingConfiguration(state fleet.State) (is, reason string) {
 	switch state.Configuration {
 	case fleet.ConfigInSync, fleet.ConfigUnmanaged:
@@ -137,8 +137,8 @@ func lastingConfiguration(state fleet.State) (is, reason string) {
 	return "", ""
 }
 
-// folderStandings are how the folders stand, and their conflicts. What comes and goes by itself is as good as up to
-// date.
+// folderStandings returns the states of the folders and of their conflicts. States that come and go by themselves are
+// recorded as up to date.
 func (f *Feed) folderStandings(ctx context.Context, row *Row, s *fleet.Snapshot) (all []fleet.LogStanding) {
 	for folder, state := range row.FolderStates() {
 		is := fleet.LogStanding{Kind: fleet.LogFolder, Folder: folder, State: fleet.LoggedUpToDate}

@@ -2,47 +2,47 @@ package view
 
 import "muster/internal/fleet"
 
-// OverviewSources are what an overview is made of.
+// OverviewSources is the input of an overview.
 type OverviewSources struct {
-	Registry  *fleet.Registry // one scope only
+	Registry  *fleet.Registry // registry of one scope
 	Counts    fleet.Counts
 	Attention Attention
 	Mode      fleet.Mode // the server's own; "": on
 	Stops     []Stop
 	Rollouts  []fleet.Rollout
 	Pending   []fleet.Pending
-	Problems  []fleet.DeviceID          // one for each problem; "": it is about no device
-	Inside    func(fleet.DeviceID) bool // tells the devices that the caller may know of
-	// Impairments are what does not work as it should.
+	Problems  []fleet.DeviceID          // device of each problem; "": a problem of no single device
+	Inside    func(fleet.DeviceID) bool // reports whether the caller may know of a device
+	// Impairments are the parts of the service that do not work properly.
 	Impairments []fleet.Impairment
 }
 
-// Overview is a part of the fleet in numbers.
+// Overview has the numbers of a part of the fleet.
 type Overview struct {
 	fleet.Counts
 	Registry       *fleet.Registry // The overview is made of it.
 	Mode           fleet.Mode      // the strictest of server and fleet
 	Stops          []Stop
-	Rollouts       []fleet.Rollout // not over
-	PendingDevices int             // devices ask to be let in
-	PendingFolders int             // folders are offered
+	Rollouts       []fleet.Rollout // rollouts that are not over
+	PendingDevices int             // number of pending devices
+	PendingFolders int             // number of pending folders
 	Problems       int
-	Troubles       []Trouble      // the worst kind first
-	Troubled       int            // devices that have any
-	Versions       map[string]int // devices by version of their daemon, where that is known
-	Differing      int            // devices whose plans have something to do
+	Troubles       []Trouble      // ordered by severity, the worst first
+	Troubled       int            // number of devices with any trouble
+	Versions       map[string]int // number of devices by version of their daemon; unknown versions are not counted
+	Differing      int            // number of devices whose plans are not empty
 	Tags           int
 	Impairments    []fleet.Impairment
 	Receivers      []fleet.Receiver // Empty for a caller with a tag scope.
 	Visited        int              // Devices that are visited in turn; 0 for a caller with a tag scope.
 }
 
-// differing are the states of devices whose plans have something to do.
+// differing are the states of devices whose plans are not empty.
 var differing = []fleet.Configuration{
 	fleet.ConfigPending, fleet.ConfigApplying, fleet.ConfigHeld, fleet.ConfigContended, fleet.ConfigUnstable,
 }
 
-// OverviewOf sums up what the caller may know.
+// OverviewOf computes an overview.
 func OverviewOf(from OverviewSources) Overview {
 	out := Overview{Counts: from.Counts, Registry: from.Registry, Impairments: from.Impairments,
 		Mode:  fleet.Strictest(from.Registry.Mode.OrOn(), from.Mode.OrOn()),

@@ -9,8 +9,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// Problems are what people are told of: what devices wait for, but for what others ask of them. A problem of which
-// nothing is known now neither begins nor ends.
+// Problems returns the problems that people are notified of: all causes for which devices wait, except requests of
+// other devices. A problem of which nothing is known now neither begins nor ends.
 func (v *View) Problems(ctx context.Context, registry *fleet.Registry) (fleet.ProblemReport, error) {
 	rows, err := v.Rows(ctx, registry)
 	if err != nil {
@@ -31,13 +31,13 @@ func (v *View) Problems(ctx context.Context, registry *fleet.Registry) (fleet.Pr
 	return report, nil
 }
 
-// isTried tells whether the device was reached, or Muster tried to, since the start or since it was put.
+// isTried reports whether Muster has reached the device, or tried to, since the server started or the device was put.
 func (v *View) isTried(row *Row) bool {
 	s := v.Snapshot(row.Device.ID)
 	return s != nil && (s.Connection == fleet.Online || !s.NextTry.IsZero())
 }
 
-// isUnclear tells whether nothing is known about a problem now.
+// isUnclear reports whether it is unknown at present if a problem exists.
 func (v *View) isUnclear(row *Row, key fleet.ProblemKey) bool {
 	switch {
 	case !v.isTried(row):
@@ -55,12 +55,12 @@ func (v *View) isUnclear(row *Row, key fleet.ProblemKey) bool {
 	return false
 }
 
-// configurationCauses begin and end with the state of the configuration.
+// configurationCauses are the causes that begin and end with a state of the configuration.
 var configurationCauses = []fleet.WaitCause{
 	fleet.WaitHeld, fleet.WaitFailed, fleet.WaitContended, fleet.WaitUnstable,
 }
 
-// conditions are the problems of a device.
+// conditions returns the problems of a device.
 func (v *View) conditions(ctx context.Context, row *Row) (found []fleet.Condition) {
 	for _, cause := range row.Waits {
 		c := fleet.Condition{ProblemKey: fleet.ProblemKey{Device: row.Device.ID, Kind: cause}, Label: row.Device.Label,
@@ -88,14 +88,14 @@ func (v *View) conditions(ctx context.Context, row *Row) (found []fleet.Conditio
 	return found
 }
 
-// maxToldFolder is the longest folder ID that problems are kept of; real ones are short.
+// maxToldFolder is the longest folder ID, in bytes, for which problems are stored. Real IDs are short.
 const maxToldFolder = 1 << 10
 
 func isTellable(folder string) bool {
 	return folder != "" && len(folder) <= maxToldFolder && !strings.Contains(folder, "\x00")
 }
 
-// isOfHome tells whether a trouble is that of the disk of a daemon's home, on a device without folders.
+// isOfHome reports whether a trouble concerns the disk of a daemon's home, on a device without folders.
 func isOfHome(folder string, cause fleet.WaitCause) bool {
 	return folder == "" && cause == fleet.WaitDiskNearlyFull
 }

@@ -6,11 +6,11 @@ import (
 	"muster/internal/fleet"
 )
 
-// ElsewhereToo is said of a rollout in the place of texts that count devices.
+// ElsewhereToo replaces texts that count devices in a rollout that the caller sees only in part.
 const ElsewhereToo = "it is also for devices outside the tags of this token, which are not shown"
 
-// PartOfRollout is a rollout as a caller with a tag scope sees it: without the members that are not in the registry of
-// that scope, and without what says how many they are or how they stand. No member is left where the caller sees none.
+// PartOfRollout returns a rollout as a caller with a tag scope sees it: without the members outside of the registry of
+// that scope, and without texts and numbers about them. It has no members when the caller may see none.
 func PartOfRollout(whole fleet.Rollout, registry *fleet.Registry) fleet.Rollout {
 	inside := func(id fleet.DeviceID) bool { return registry.Devices[id] != nil }
 	part := whole
@@ -40,8 +40,8 @@ func PartOfRollout(whole fleet.Rollout, registry *fleet.Registry) fleet.Rollout 
 	return part
 }
 
-// PartOfDifference is what a rollout changed as a caller with a tag scope sees it: without tags and vars of devices
-// that are not in the registry of that scope, and without vars of tags that none of its devices carries.
+// PartOfDifference returns a difference as a caller with a tag scope sees it: without tags and vars of devices outside
+// of the registry of that scope, and without vars of tags that none of its devices has.
 func PartOfDifference(whole fleet.Difference, registry *fleet.Registry) fleet.Difference {
 	carried := map[fleet.Tag]bool{}
 	for _, device := range registry.Devices {

@@ -9,26 +9,26 @@ import (
 
 // RolloutSource reads the rollouts of the whole fleet.
 type RolloutSource interface {
-	// Rollouts are all, newest first, without members.
+	// Rollouts returns all rollouts without members, the newest first.
 	Rollouts(ctx context.Context) ([]fleet.Rollout, error)
 	Rollout(ctx context.Context, id int64) (fleet.Rollout, error)
-	// Difference is what some generations changed together.
+	// Difference returns what some generations changed together.
 	Difference(ctx context.Context, generations []int64) (fleet.Difference, error)
 }
 
-// RolloutOptions say where Rollouts read.
+// RolloutOptions are the sources of Rollouts.
 type RolloutOptions struct {
 	Source   RolloutSource
 	Registry func(context.Context) (*fleet.Registry, error) // the part in the caller's scope
 }
 
-// Rollouts are the rollouts as each caller may know them.
+// Rollouts shows each caller the part of the rollouts that is in the caller's scope.
 type Rollouts struct{ RolloutOptions }
 
-// NewRollouts gives the rollouts of a source.
+// NewRollouts makes the Rollouts of a source.
 func NewRollouts(o RolloutOptions) *Rollouts { return &Rollouts{o} }
 
-// Rollouts are those with a member that the caller may know of, newest first, without members.
+// Rollouts returns the rollouts that have a member in the caller's scope, without members, the newest first.
 func (s *Rollouts) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
 	all, err := s.Source.Rollouts(ctx)
 	if err != nil || fleet.ScopeIn(ctx).Whole() {
@@ -49,13 +49,13 @@ func (s *Rollouts) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
 	return seen, nil
 }
 
-// Rollout is one as the caller sees it. It is not_found where the caller may know of no member.
+// Rollout returns the part of a rollout that the caller sees, not_found when no member is in the caller's scope.
 func (s *Rollouts) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
 	_, part, err := s.wholeAndPart(ctx, id)
 	return part, err
 }
 
-// wholeAndPart is a rollout with all members, and the part of it that the caller sees.
+// wholeAndPart returns a rollout with all members, and the part that the caller sees.
 func (s *Rollouts) wholeAndPart(ctx context.Context, id int64) (whole, part fleet.Rollout, err error) {
 	if whole, err = s.Source.Rollout(ctx, id); err != nil || fleet.ScopeIn(ctx).Whole() {
 		return whole, whole, err
@@ -70,7 +70,7 @@ func (s *Rollouts) wholeAndPart(ctx context.Context, id int64) (whole, part flee
 	return whole, part, nil
 }
 
-// MaySteer checks that the caller sees all members of a rollout: steering it steers all of them.
+// MaySteer returns an error when the caller does not see all members of a rollout: pausing or resuming affects all.
 func (s *Rollouts) MaySteer(ctx context.Context, id int64) error {
 	scope := fleet.ScopeIn(ctx)
 	if scope.Whole() {
@@ -86,7 +86,7 @@ func (s *Rollouts) MaySteer(ctx context.Context, id int64) error {
 	return nil
 }
 
-// Difference is what some generations changed together, as the caller sees it.
+// Difference returns the part of what some generations changed together that the caller sees.
 func (s *Rollouts) Difference(ctx context.Context, generations []int64) (fleet.Difference, error) {
 	difference, err := s.Source.Difference(ctx, generations)
 	if err != nil || fleet.ScopeIn(ctx).Whole() {
@@ -99,7 +99,7 @@ func (s *Rollouts) Difference(ctx context.Context, generations []int64) (fleet.D
 	return PartOfDifference(difference, registry), nil
 }
 
-// waiting are the rollouts that wait for a person, with the members that the caller sees.
+// waiting returns the rollouts that wait for a person, with the members that the caller sees.
 func (s *Rollouts) waiting(ctx context.Context) (waiting []WaitingRollout, err error) {
 	all, err := s.Rollouts(ctx)
 	if err != nil {

@@ -9,32 +9,32 @@ import (
 	"muster/internal/fleet"
 )
 
-// Row is what a table of the fleet shows of a device. It is immutable but for what is written down of it.
+// Row is what a table of the fleet shows of a device. It is immutable, except for its encoded text.
 type Row struct {
-	Device  *fleet.Registered // for all that the row shows of it
+	Device  *fleet.Registered // record of the device
 	State   fleet.State
 	Mode    fleet.Mode        // the strictest of server, fleet, tags and device
 	Waits   []fleet.WaitCause // why the device waits for a person
-	Version string            // of the daemon; "" while it is not known
+	Version string            // version of the daemon; "" while unknown
 	OS      string
 	Arch    string
 	Folders fleet.FolderCounts
 
-	NeedBytes int64 // that the folders lack
-	// Troubles are the folders that a person should look at.
+	NeedBytes int64 // bytes that the folders lack
+	// Troubles are the folders at which a person should look.
 	Troubles []fleet.FolderTrouble
-	DiskFree int // percent of the fullest disk, as the agent tells it; negative: not known
+	DiskFree int // free space of the fullest disk in percent, as the agent reports; negative: unknown
 
-	unwatched bool        // the device is not watched yet, and no number has it
-	folders   []folderRow // They are for totals of folders, and sorted by folder.
+	unwatched bool        // the device is not watched yet, and no total counts it
+	folders   []folderRow // the folders for totals, sorted by folder ID
 	search    string      // lower case
 
 	// The mu of the table guards what follows.
 	text   []byte       // the row on the wire; nil: not written yet
-	listed *ListedState // as last listed; nil: not listed yet
+	listed *ListedState // the state that was last listed; nil: not listed yet
 }
 
-// folderRow is how a folder stands on one device, for totals.
+// folderRow is the state of a folder on one device, for totals.
 type folderRow struct {
 	fleet.FolderLabel
 	state     fleet.FolderState
@@ -76,7 +76,7 @@ func (v *View) makeRow(ctx context.Context, registry *fleet.Registry, device *fl
 }
 
 // addSnapshot adds what the mirror knows of the device. Folders of a configuration that is not stored yet are counted,
-// and are not in the list of folders: that leads to what is stored.
+// but the list of folders leaves them out, because its links lead to stored data.
 func (v *View) addSnapshot(row *Row, s *fleet.Snapshot, before *Row) {
 	if s.Version != nil {
 		row.Version, row.OS, row.Arch = s.Version.Version, s.Version.OS, s.Version.Arch
@@ -106,7 +106,7 @@ func (v *View) addSnapshot(row *Row, s *fleet.Snapshot, before *Row) {
 	row.folders = slices.CompactFunc(row.folders, func(a, b folderRow) bool { return a.Folder == b.Folder })
 }
 
-// FolderStates are the folders of the device, by ID, and how each stands on it.
+// FolderStates returns the folders of the device, ordered by ID, and the state of each.
 func (r *Row) FolderStates() iter.Seq2[string, fleet.FolderState] {
 	return func(yield func(string, fleet.FolderState) bool) {
 		for _, f := range r.folders {
@@ -125,15 +125,15 @@ func (r *Row) labels() []fleet.FolderLabel {
 	return all
 }
 
-// inTrouble tells whether the device has any trouble.
+// inTrouble reports whether the device has any trouble.
 func (r *Row) inTrouble() bool {
 	return slices.ContainsFunc(r.Waits, func(c fleet.WaitCause) bool { return slices.Contains(fleet.TroubleCauses, c) })
 }
 
-// Has tells whether a tag is on the device.
+// Has reports whether the device has a tag.
 func (r *Row) Has(tag fleet.Tag) bool { return slices.Contains(r.Device.Tags, tag) }
 
-// ShowsAs tells whether a row shows the same as an earlier one of the same device.
+// ShowsAs reports whether a row shows the same as an earlier row of the same device.
 func (r *Row) ShowsAs(before *Row) bool {
 	return r == before || before != nil && r.Device.Label == before.Device.Label &&
 		slices.Equal(r.Device.Tags, before.Device.Tags) && sameState(before.State, r.State) && r.Mode == before.Mode &&
@@ -142,14 +142,14 @@ func (r *Row) ShowsAs(before *Row) bool {
 		r.DiskFree == before.DiskFree
 }
 
-// shows is ShowsAs, and the totals are the same.
+// shows reports whether ShowsAs is true and the row also adds the same to the totals.
 func (r *Row) shows(before *Row) bool {
 	return r.ShowsAs(before) && r.unwatched == before.unwatched && r.Device.APIAddress == before.Device.APIAddress &&
 		slices.Equal(r.folders, before.folders) && slices.Equal(r.Troubles, before.Troubles)
 }
 
-// sameState tells whether two states show the same in a row. The daemon of a device that is online is heard of all the
-// time: that alone changes no row.
+// sameState reports whether two states look the same in a row. LastSeen of a device that is online is ignored, because
+// it changes all the time.
 func sameState(before, now fleet.State) bool {
 	if before.Since.Equal(now.Since) {
 		now.Since = before.Since

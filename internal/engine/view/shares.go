@@ -11,38 +11,39 @@ import (
 
 const (
 	readsAtOnce    = 4       // configurations
-	maxKnownShares = 200_000 // of one device; with more of them its side is not known
+	maxKnownShares = 200_000 // shares of one device; a device with more counts as unknown
 	maxShareReads  = 400     // configurations that are read for one folder
 )
 
-// Shares gives how the configurations that devices were last seen with share folders.
+// Shares reads how folders are shared from the newest stored configurations.
 type Shares interface {
-	// FolderShare is a folder of a device; nil where it has none of that ID, or was never seen.
+	// FolderShare returns how a device shares a folder, nil when it does not have the folder or was never read.
 	FolderShare(ctx context.Context, id fleet.DeviceID, folder string) (*fleet.FolderShare, error)
-	// DeviceShares gives each folder of a device until more is false, and the configuration's digest, also with an error;
-	// "" for a device that was never seen. A configuration that has no usable folders is an error with CodeUnbelievable.
+	// DeviceShares calls more with each folder of a device until more returns false. It returns the digest of the
+	// configuration, also with an error, and "" for a device that was never read. The error is CodeUnbelievable when the
+	// configuration has no usable list of folders.
 	DeviceShares(ctx context.Context, id fleet.DeviceID, more func(fleet.FolderShare) bool) (digest string, err error)
 }
 
-// deviceShares is with whom one device shares each folder. It is immutable.
+// deviceShares tells with which peers one device shares each folder. It is immutable.
 type deviceShares struct {
-	digest  string // of the configuration that has them
+	digest  string // digest of the configuration
 	folders map[string][]peerHandle
-	unknown bool // folders has not all: they are too many, or what the daemon gave cannot be read
+	unknown bool // folders is incomplete: there are too many, or the configuration cannot be read
 }
 
-// peerHandle is a device ID that is kept once for all that share with it.
+// peerHandle is a device ID that is in memory once for all devices that share with it.
 type peerHandle = unique.Handle[fleet.DeviceID]
 
 func comparePeers(a, b peerHandle) int { return cmp.Compare(a.Value(), b.Value()) }
 
-// has tells whether the device shares the folder with a peer.
+// has reports whether the device shares the folder with a peer.
 func (d *deviceShares) has(folder string, peer peerHandle) bool {
 	_, found := slices.BinarySearchFunc(d.folders[folder], peer, comparePeers)
 	return found
 }
 
-// sharesStale tells whether the device was seen with another configuration than the one that is known.
+// sharesStale reports whether the shares were made from an older configuration than the newest one.
 func (v *View) sharesStale(id fleet.DeviceID, known *deviceShares) bool {
 	snapshot, digest := v.Snapshot(id), ""
 	if known != nil {
@@ -69,7 +70,7 @@ func (v *View) readShares(ctx context.Context, _ *fleet.Registry, device *fleet.
 			now.folders[share.Folder] = handlesOf(share.Peers, device.ID)
 			return true
 		})
-		if fleet.CodeOf(err) == fleet.CodeUnbelievable { // costs that device alone
+		if fleet.CodeOf(err) == fleet.CodeUnbelievable { // The error concerns only this device.
 			now.folders, now.unknown, err = nil, true, nil
 		}
 		return err
@@ -78,12 +79,12 @@ func (v *View) readShares(ctx context.Context, _ *fleet.Registry, device *fleet.
 		return nil, err
 	}
 	if now.digest == "" || before != nil && now.digest == before.digest {
-		return before, nil // what it was seen with is not stored yet
+		return before, nil // The newest configuration is not stored yet.
 	}
 	return now, nil
 }
 
-// handlesOf are the peers of a folder without the device itself, sorted.
+// handlesOf returns the sorted peers of a folder without the device itself.
 func handlesOf(peers []fleet.FolderPeer, device fleet.DeviceID) []peerHandle {
 	handles := make([]peerHandle, 0, len(peers))
 	for _, peer := range peers {
@@ -95,32 +96,33 @@ func handlesOf(peers []fleet.FolderPeer, device fleet.DeviceID) []peerHandle {
 	return handles
 }
 
-// OneSidedShare is a share that Device has and Peer has not.
+// OneSidedShare is a folder that Device shares with Peer although Peer does not share it with Device.
 type OneSidedShare struct {
 	Folder       *fleet.FolderLabel
 	Device, Peer *fleet.Registered
 }
 
-// SharePlace is where a share is in the list. It has IDs alone: a share that is gone has a place, too.
+// SharePlace is the position of a share in the list. It consists of IDs, so that it is valid for a share that no
+// longer exists.
 type SharePlace struct {
 	Folder       string
 	Device, Peer fleet.DeviceID
 }
 
-// Compare orders places by folder, then IDs.
+// Compare orders positions by folder, then by device IDs.
 func (p SharePlace) Compare(other SharePlace) int {
 	return cmp.Or(cmp.Compare(p.Folder, other.Folder), cmp.Compare(p.Device, other.Device),
 		cmp.Compare(p.Peer, other.Peer))
 }
 
-// Place is where the share is in the list.
+// Place returns the position of the share in the list.
 func (o OneSidedShare) Place() SharePlace {
 	return SharePlace{Folder: o.Folder.Folder, Device: o.Device.ID, Peer: o.Peer.ID}
 }
 
-// OneSidedShares calls show with the shares between devices of the caller's scope that one side has and the other one
-// does not, and what they are made from. What is not known of either side is left out. whole is the registry of the
-// whole fleet, seen that of the caller's scope.
+// OneSidedShares calls show with each share between devices of the caller's scope that only one side has, and with the
+// source of the list. It leaves out shares of which one side is unknown. whole is the registry of the whole fleet,
+// seen the registry of the caller's scope.
 func (v *View) OneSidedShares(ctx context.Context, whole, seen *fleet.Registry,
 	show func(from Source, shares func() []OneSidedShare) error) error {
 	folders, source, err := v.Folders(ctx, seen)
@@ -142,14 +144,14 @@ func (v *View) OneSidedShares(ctx context.Context, whole, seen *fleet.Registry,
 	return show(from, func() []OneSidedShare { return v.oneSided(seen, folders) })
 }
 
-// shareState is what a list of one-sided shares is made from.
+// shareState identifies the data from which a list of one-sided shares is made.
 type shareState struct {
 	registry *fleet.Registry
 	folders  Source
 	shares   uint64
 }
 
-// oneSided gives the shares by folder, then IDs. The caller holds mu of the shares.
+// oneSided returns the shares ordered by folder, then by device IDs. The caller holds mu of the shares.
 func (v *View) oneSided(registry *fleet.Registry, folders []fleet.FolderLabel) []OneSidedShare {
 	labels := make(map[string]*fleet.FolderLabel, len(folders))
 	for i := range folders {
@@ -179,7 +181,7 @@ func (v *View) oneSided(registry *fleet.Registry, folders []fleet.FolderLabel) [
 	return found
 }
 
-// Side is who has a share.
+// Side says which of two devices have a share.
 type Side string
 
 // The sides of a share, as seen from one device.
@@ -193,20 +195,20 @@ const (
 // SharedFolder is how one device shares a folder.
 type SharedFolder struct {
 	Device *fleet.Registered
-	Share  *fleet.FolderShare // nil: not known
-	Peers  []SharePeer        // of the share, without the device itself
+	Share  *fleet.FolderShare // nil: unknown
+	Peers  []SharePeer        // peers of the share, without the device itself
 }
 
 // SharePeer is a device with which a folder is shared.
 type SharePeer struct {
 	fleet.FolderPeer
-	Label string // "" for one that is not in the caller's scope
+	Label string // "" for a device outside of the caller's scope
 	Side  Side
-	// Connected tells whether the two daemons are connected, where KnowsConnected.
+	// Connected reports whether the two daemons are connected. It is meaningful only when KnowsConnected is true.
 	Connected, KnowsConnected bool
 }
 
-// DevicesWith gives the devices of a registry whose current configuration has a folder, by label, then ID.
+// DevicesWith returns the devices of a registry whose current configuration has a folder, ordered by label, then ID.
 func (v *View) DevicesWith(registry *fleet.Registry, folder string) []*fleet.Registered {
 	var with []*fleet.Registered
 	for _, device := range SortedDevices(registry) {
@@ -220,7 +222,8 @@ func (v *View) DevicesWith(registry *fleet.Registry, folder string) []*fleet.Reg
 	return with
 }
 
-// SharesOf gives how some devices share a folder. It reads each configuration once, and not more than maxShareReads.
+// SharesOf returns how some devices share a folder. It reads each configuration once, and at most maxShareReads of
+// them.
 func (v *View) SharesOf(ctx context.Context, registry *fleet.Registry, folder string, devices []*fleet.Registered,
 ) ([]SharedFolder, error) {
 	reader := shareReader{View: v, folder: folder, read: map[fleet.DeviceID]*fleet.FolderShare{}}
@@ -241,7 +244,8 @@ type shareReader struct {
 	read   map[fleet.DeviceID]*fleet.FolderShare
 }
 
-// share is how a device has the folder; nil where it has not. read is false where enough was read already.
+// share returns how a device shares the folder, nil when the device does not have it. read is false when maxShareReads
+// is reached.
 func (k *shareReader) share(ctx context.Context, id fleet.DeviceID) (share *fleet.FolderShare, read bool, err error) {
 	if share, read = k.read[id]; read {
 		return share, true, nil
@@ -285,7 +289,7 @@ func (k *shareReader) of(ctx context.Context, registry *fleet.Registry, device *
 	return out, nil
 }
 
-// sideOf tells whether the peer shares the folder with the device, too.
+// sideOf returns whether the peer shares the folder with the device too.
 func (k *shareReader) sideOf(ctx context.Context, device, peer fleet.DeviceID) (Side, error) {
 	if snapshot := k.Snapshot(peer); snapshot == nil || snapshot.Digest == "" {
 		return SideUnknown, nil

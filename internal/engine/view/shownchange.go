@@ -5,7 +5,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// ShownChange is a change of a plan as people see it.
+// ShownChange is a change of a plan in the form that people see.
 type ShownChange struct {
 	Key       string
 	From, To  []byte // JSON, secrets masked
@@ -16,7 +16,7 @@ type ShownChange struct {
 	Returns   bool
 }
 
-// ShownChangeOf gives a change with the labels of a registry.
+// ShownChangeOf converts a change. It replaces device IDs by the labels of a registry.
 func ShownChangeOf(change plan.Change, registry *fleet.Registry) ShownChange {
 	from, to := change.Shown()
 	return ShownChange{Key: change.Key.String(), From: from.JSON(), To: to.JSON(), Templates: change.Templates,

@@ -16,12 +16,12 @@ type ListedState struct {
 	Text   []byte // on the wire
 }
 
-// States are those of the devices in the caller's scope, by label, then ID. Each is asked for now: unlike a row, a
-// listed state has the time of the last contact, and a list is never older than its request. Devices without a state
-// are left out. The rows are not locked meanwhile.
+// States returns the states of the devices in the caller's scope, ordered by label, then ID. Each state is computed
+// during the call: unlike a row, a listed state has the time of the last contact. Devices without a state are left
+// out. The rows are not locked meanwhile.
 func (v *View) States(ctx context.Context, registry *fleet.Registry) ([]*ListedState, error) {
 	var rows []*Row
-	var listed []*ListedState // of each row
+	var listed []*ListedState // listed state of each row
 	p := v.partOf(ctx)
 	err := p.reading(ctx, registry, func() error {
 		rows = p.rows.inOrder()
@@ -43,7 +43,8 @@ func (v *View) States(ctx context.Context, registry *fleet.Registry) ([]*ListedS
 	return slices.DeleteFunc(listed, func(one *ListedState) bool { return one == nil }), nil
 }
 
-// listState asks for the state of a row. It gives before when that is the same, and nil for a device without a state.
+// listState computes the state of a row. It returns before when the state has not changed, and nil for a device
+// without a state.
 func (v *View) listState(ctx context.Context, row *Row, before *ListedState) (*ListedState, error) {
 	state, err := v.State(ctx, row.Device.ID)
 	switch {
@@ -63,8 +64,8 @@ func (v *View) listState(ctx context.Context, row *Row, before *ListedState) (*L
 	return before, nil
 }
 
-// WorstFolder is how the folders of a device stand, and by whom the worst is paused. The reason names devices of the
-// caller's scope only.
+// WorstFolder returns the worst state among the folders of a device, and who paused that folder. The reason names only
+// devices of the caller's scope.
 func (v *View) WorstFolder(ctx context.Context, id fleet.DeviceID) fleet.WorstFolder {
 	s := v.Snapshot(id)
 	worst := v.worst(ctx, s, func(yield func(string, fleet.FolderState) bool) {
@@ -82,7 +83,7 @@ func (v *View) WorstFolder(ctx context.Context, id fleet.DeviceID) fleet.WorstFo
 	return worst
 }
 
-// worst is how the worst of some folders stands. It asks no database: lists call it for each device.
+// worst returns the worst of some folder states. It does not read the database, because lists call it for each device.
 func (v *View) worst(ctx context.Context, s *fleet.Snapshot, states iter.Seq2[string, fleet.FolderState],
 ) (worst fleet.WorstFolder) {
 	for folder, state := range states {
@@ -103,7 +104,7 @@ func (v *View) worst(ctx context.Context, s *fleet.Snapshot, states iter.Seq2[st
 	return worst
 }
 
-// remember notes how rows were listed.
+// remember stores the listed states of rows.
 func (p *part) remember(rows []*Row, listed []*ListedState) {
 	p.rows.mu.Lock()
 	defer p.rows.mu.Unlock()

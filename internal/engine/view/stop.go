@@ -7,27 +7,28 @@ import (
 	"muster/internal/fleet"
 )
 
-// StopKind is what a stop is of.
+// StopKind says what a stop applies to.
 type StopKind string
 
 const (
-	StopOfServer StopKind = "server" // its mode is that of the command line
+	StopOfServer StopKind = "server" // the mode of the command line
 	StopOfFleet  StopKind = "fleet"
 	StopOfTag    StopKind = "tag"
 	StopOfDevice StopKind = "device"
 )
 
-// StopKinds are in the order in which stops are listed.
+// StopKinds lists the kinds in the order in which stops are listed.
 var StopKinds = []StopKind{StopOfServer, StopOfFleet, StopOfTag, StopOfDevice}
 
-// Stop keeps Muster from writing to some devices.
+// Stop is a mode that prevents Muster from writing to some devices.
 type Stop struct {
 	fleet.ModeStop
 	Kind    StopKind
-	Devices int // so many devices of the registry are stopped
+	Devices int // number of devices of the registry that are stopped
 }
 
-// Stops are all of a registry, the one of the mode that the server was started with first. "" is the mode on.
+// Stops returns the stops of a registry. The stop of the mode with which the server was started comes first. server ""
+// means the mode on.
 func Stops(registry *fleet.Registry, server fleet.Mode) []Stop {
 	carriers := map[fleet.Tag]int{}
 	for _, device := range registry.Devices {
@@ -52,17 +53,17 @@ func Stops(registry *fleet.Registry, server fleet.Mode) []Stop {
 	return stops
 }
 
-// Stops are those of a registry and of this server.
+// Stops returns the stops of a registry and of this server.
 func (v *View) Stops(ctx context.Context, registry *fleet.Registry) []Stop {
 	return ofRegistry(ctx, v, registry, "stops", func() []Stop { return Stops(registry, v.Mode) })
 }
 
-// Stops are what keeps Muster from writing to the devices of the caller's scope.
+// Stops returns the stops that concern devices of the caller's scope.
 func (s *Summaries) Stops(ctx context.Context, registry *fleet.Registry) []Stop {
 	return s.View.Stops(ctx, registry)
 }
 
-// Dated is a stop with who set it and when. The stop of the server has neither.
+// Dated returns a stop with who set it and when. Both are unknown for the stop of the server.
 func (s *Summaries) Dated(ctx context.Context, stop Stop) Stop {
 	if stop.Kind != StopOfServer {
 		stop.ModeStop = s.DatedStop(ctx, stop.ModeStop)
@@ -70,8 +71,8 @@ func (s *Summaries) Dated(ctx context.Context, stop Stop) Stop {
 	return stop
 }
 
-// Overruled says why a mode that somebody sets is not in force: the server was started with a stricter one. "": it is in
-// force.
+// Overruled says why a mode that somebody sets has no effect: the server was started with a stricter one. It returns
+// "" when the mode has effect.
 func (s *Summaries) Overruled(mode fleet.Mode) string {
 	server := s.View.Mode
 	if server == "" || fleet.Strictest(mode, server) == mode {
@@ -81,7 +82,7 @@ func (s *Summaries) Overruled(mode fleet.Mode) string {
 		", which is stricter: start it without to have this mode in force"
 }
 
-// Concerns tells whether the stop keeps Muster from writing to a device; nil is a device that is gone.
+// Concerns reports whether the stop prevents Muster from writing to a device. A nil device is one that was deleted.
 func (s Stop) Concerns(device *fleet.Registered) bool {
 	switch {
 	case device == nil:
@@ -94,8 +95,8 @@ func (s Stop) Concerns(device *fleet.Registered) bool {
 	return true
 }
 
-// ConcernsTag tells whether the stop keeps Muster from writing to some device with a tag. Stops of the server and the
-// fleet concern every tag, also one that no device carries yet.
+// ConcernsTag reports whether the stop prevents Muster from writing to any device with a tag. Stops of the server and
+// of the fleet concern every tag, even one that no device has yet.
 func (s Stop) ConcernsTag(tag fleet.Tag, registry *fleet.Registry) bool {
 	if s.Kind == StopOfServer || s.Kind == StopOfFleet || s.Kind == StopOfTag && s.Scope.Tag == tag {
 		return true

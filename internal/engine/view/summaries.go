@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// SummaryOptions say where Summaries read. What is nil this server does not have.
+// SummaryOptions are the sources of Summaries. A nil source means that this server does not have that part.
 type SummaryOptions struct {
 	Registry    func(context.Context) (*fleet.Registry, error) // The part in the caller's scope.
 	View        *View
@@ -17,28 +17,30 @@ type SummaryOptions struct {
 	Held        func(context.Context) ([]fleet.HeldGroup, error) // What the caller may see.
 	Pending     func() []fleet.Pending
 	Enrollments func(context.Context) ([]fleet.EnrollmentRequest, error)
-	// Shown gives the certificate that a device showed last.
+	// Shown returns the certificate that a device showed last.
 	Shown func(fleet.DeviceID) fleet.Shown
-	// DatedStop adds to a mode who set it and when, as far as that is known.
+	// DatedStop adds to a mode who set it and when, if known.
 	DatedStop   func(context.Context, fleet.ModeStop) fleet.ModeStop
 	Impairments func() []fleet.Impairment
 	Visited     func() int // devices that are visited in turn instead of followed
 }
 
-// Told is how telling people stands. Callers bring it: notifications ask the view, so that the view asks them nothing.
+// Told is the state of the notifications. The caller passes it in, because notifications use the view and the view
+// must not use them.
 type Told struct {
 	Problems  []fleet.DeviceID // One for each problem that is told of; "": it is about no device.
 	Receivers []fleet.Receiver
 }
 
-// Summaries sum up the whole for one caller at a time: the overview, what waits for a person, what keeps Muster from
-// writing. What a caller with a tag scope may not know of is left out.
+// Summaries sums up the fleet for one caller at a time: the overview, what waits for a person, and what prevents
+// Muster from writing. It leaves out everything outside of the caller's scope.
 type Summaries struct{ SummaryOptions }
 
-// NewSummaries gives the summaries of what the options name.
+// NewSummaries makes the Summaries of these sources.
 func NewSummaries(o SummaryOptions) *Summaries { return &Summaries{o} }
 
-// Overview sums up the devices that picks takes, and what the caller may know of the service. A nil picks takes all.
+// Overview sums up the devices that picks accepts, and the service as far as the caller may know it. A nil picks
+// accepts all devices.
 func (s *Summaries) Overview(ctx context.Context, picks func(*fleet.Registered) bool, told Told) (Overview, error) {
 	from, err := s.overviewSources(ctx, picks)
 	if err != nil {
@@ -101,7 +103,8 @@ func (s *Summaries) overviewSources(ctx context.Context, picks func(*fleet.Regis
 	return from, nil
 }
 
-// explain says of a kind of trouble why it is there, and what a person can do, where it stands longest.
+// explain sets the reason and the next step of a kind of trouble, those of the device where the trouble has lasted
+// longest.
 func (s *Summaries) explain(ctx context.Context, t *Trouble) {
 	text := fleet.WaitTexts[t.Cause]
 	t.Reason, t.Next = text.Reason, text.Next
@@ -168,8 +171,8 @@ func (s *Summaries) waitingSources(ctx context.Context) (from WaitingSources, er
 	return from, err
 }
 
-// impairments are the parts of the service that do not work as they should. Their texts may count devices of the whole
-// fleet: a caller with a tag scope gets none.
+// impairments returns the parts of the service that do not work properly. It returns none for a caller with a tag
+// scope, because the texts may count devices of the whole fleet.
 func (s *Summaries) impairments(ctx context.Context) []fleet.Impairment {
 	if s.Impairments == nil {
 		return nil
@@ -186,7 +189,7 @@ func (s *Summaries) impairments(ctx context.Context) []fleet.Impairment {
 	return hidden
 }
 
-// unreadableRollouts is why rollouts cannot be read.
+// unreadableRollouts returns the impairment for rollouts that cannot be read.
 func unreadableRollouts(err error) fleet.Impairment {
 	out := fleet.Impairment{Part: "rollouts", Blocking: true, Reason: "they cannot be read: " + fleet.Reason(err)}
 	if known := (*fleet.Error)(nil); errors.As(err, &known) {
@@ -195,7 +198,8 @@ func unreadableRollouts(err error) fleet.Impairment {
 	return out
 }
 
-// InsideOf tells the devices that the caller may know of. registry gives the part in the caller's scope.
+// InsideOf returns a function that reports whether the caller may know of a device. registry returns the registry of
+// the caller's scope.
 func InsideOf(ctx context.Context, registry func(context.Context) (*fleet.Registry, error)) (
 	func(fleet.DeviceID) bool, error) {
 	if fleet.ScopeIn(ctx).Whole() {

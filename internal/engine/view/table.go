@@ -11,39 +11,40 @@ import (
 	"muster/internal/fleet"
 )
 
-// table keeps one row for each device of one part of the fleet. It is the only mechanism of this room: a row is made
-// again when its device was marked or its record changed, and only when a reader asks. Between two reads, changes of
-// one device cost one row. Rows are immutable, and a row that shows the same as before is the row of before.
+// table has one row for each device of one part of the fleet. It is the only cache of rows in this package. A row is
+// made again when its device was marked or its record changed, and only when a reader asks, so that many changes of a
+// device between two reads cost one row. Rows are immutable. A row that would show the same as before is not replaced.
 type table[R any] struct {
 	tableOptions[R]
 
 	marking sync.Mutex              // guards marked; nothing else is done under it
-	marked  map[fleet.DeviceID]bool // devices whose rows may show something else by now
+	marked  map[fleet.DeviceID]bool // devices whose rows may be outdated
 
 	mu       sync.Mutex // guards what follows
 	registry *fleet.Registry
 	common   any
 	rows     map[fleet.DeviceID]*R
-	revision uint64           // of the rows; no two states of any table have the same one
-	sorted   []fleet.DeviceID // the devices that have rows, by label, then ID; nil: to be sorted
-	order    []*R             // the rows in that order; nil: to be gathered
+	revision uint64           // revision of the rows; no two states of any table have the same one
+	sorted   []fleet.DeviceID // the devices that have rows, by label, then ID; nil: not sorted yet
+	order    []*R             // the rows in that order; nil: not collected yet
 }
 
-// tableOptions say how rows are made.
+// tableOptions say how a table makes its rows.
 type tableOptions[R any] struct {
-	// Make makes the row of a device in the registry. It gives before when that shows the same, and nil for a device that
+	// Make makes the row of a device in the registry. It returns before when that shows the same, and nil when the device
 	// has no row yet.
 	Make func(ctx context.Context, registry *fleet.Registry, device *fleet.Registered, before *R) (*R, error)
-	// Stale tells whether the row of a device that is not marked may show something else, too. before may be nil. Where
-	// Stale is nil, marks tell.
+	// Stale reports whether the row of an unmarked device may be outdated. before may be nil. When Stale is nil, only
+	// marks count.
 	Stale func(id fleet.DeviceID, before *R) bool
 	// AtOnce is how many rows are made at the same time; 0 is 1.
 	AtOnce int
-	// Common gives what all rows depend on besides registry and marks. It is comparable. Nil: nothing.
+	// Common returns a comparable value on which all rows depend in addition to the registry and marks. A nil Common
+	// means no such value.
 	Common func() any
-	// Replaced is called for each row that takes the place of another; either may be nil. It keeps totals.
+	// Replaced is called for each row that replaces another, to update totals. before or now may be nil.
 	Replaced func(before, now *R)
-	// Revisions gives a new revision.
+	// Revisions returns a new revision.
 	Revisions func() uint64
 }
 
@@ -51,14 +52,14 @@ func newTable[R any](o tableOptions[R]) *table[R] {
 	return &table[R]{tableOptions: o, marked: map[fleet.DeviceID]bool{}}
 }
 
-// mark notes that devices may show something else.
+// mark marks devices whose rows may be outdated.
 func (t *table[R]) mark(changed map[fleet.DeviceID]bool) {
 	t.marking.Lock()
 	defer t.marking.Unlock()
 	maps.Copy(t.marked, changed)
 }
 
-// takeMarks gives the marked devices, and leaves none marked.
+// takeMarks returns the marked devices and removes all marks.
 func (t *table[R]) takeMarks() map[fleet.DeviceID]bool {
 	t.marking.Lock()
 	defer t.marking.Unlock()
@@ -70,7 +71,7 @@ func (t *table[R]) takeMarks() map[fleet.DeviceID]bool {
 	return marked
 }
 
-// takeMark tells whether a device is marked, and takes the mark away.
+// takeMark reports whether a device is marked, and removes the mark.
 func (t *table[R]) takeMark(id fleet.DeviceID) bool {
 	t.marking.Lock()
 	defer t.marking.Unlock()
@@ -79,7 +80,7 @@ func (t *table[R]) takeMark(id fleet.DeviceID) bool {
 	return marked
 }
 
-// refresh makes the rows that may show something else by now. The caller holds mu.
+// refresh makes the rows that may be outdated. The caller holds mu.
 func (t *table[R]) refresh(ctx context.Context, registry *fleet.Registry) error {
 	marked, common := t.takeMarks(), t.commonNow()
 	stale := t.stale(registry, marked, common)
@@ -93,7 +94,7 @@ func (t *table[R]) refresh(ctx context.Context, registry *fleet.Registry) error 
 	return nil
 }
 
-// stale gives the devices whose rows may show something else by now. The caller holds mu.
+// stale returns the devices whose rows may be outdated. The caller holds mu.
 func (t *table[R]) stale(registry *fleet.Registry, marked map[fleet.DeviceID]bool, common any) []*fleet.Registered {
 	if t.Stale == nil && t.registry == registry && t.common == common {
 		stale := make([]*fleet.Registered, 0, len(marked))
@@ -114,8 +115,8 @@ func (t *table[R]) stale(registry *fleet.Registry, marked map[fleet.DeviceID]boo
 	return stale
 }
 
-// refreshOne is refresh for the row of one device. The others stay marked: their rows are made when they are asked for.
-// The caller holds mu.
+// refreshOne makes the row of one device if it may be outdated. Other devices stay marked, so their rows are made when
+// somebody asks for them. The caller holds mu.
 func (t *table[R]) refreshOne(ctx context.Context, registry *fleet.Registry, id fleet.DeviceID) error {
 	if t.registry != registry || t.common != t.commonNow() {
 		return t.refresh(ctx, registry)
@@ -134,8 +135,8 @@ func (t *table[R]) commonNow() any {
 	return t.Common()
 }
 
-// remake makes the rows of some devices. After an error the rows that were made are kept, and all of the devices are
-// marked: the next reader goes on. They are marked after a panic, too. The caller holds mu.
+// remake makes the rows of some devices. After an error or a panic it keeps the rows that were made and marks all of
+// the devices, so that the next reader continues. The caller holds mu.
 func (t *table[R]) remake(ctx context.Context, registry *fleet.Registry, stale []*fleet.Registered) error {
 	fresh := make([]*R, len(stale))
 	made := false
@@ -162,7 +163,7 @@ func (t *table[R]) markAgain(devices []*fleet.Registered) {
 	t.mark(again)
 }
 
-// makeRows makes the row of each device at the place of the device.
+// makeRows makes the row of each device in of, at the same index of rows.
 func (t *table[R]) makeRows(ctx context.Context, registry *fleet.Registry, of []*fleet.Registered, rows []*R) error {
 	if t.AtOnce <= 1 {
 		for i, device := range of {
@@ -185,8 +186,8 @@ func (t *table[R]) makeRows(ctx context.Context, registry *fleet.Registry, of []
 	return group.Wait()
 }
 
-// put puts rows in the place of older ones, and tells whether any shows something else. It costs what there is in
-// fresh, unless the registry is not the one of before. The caller holds mu.
+// put replaces older rows, and reports whether any row shows something else. Its cost is proportional to fresh, unless
+// the registry has changed. The caller holds mu.
 func (t *table[R]) put(registry *fleet.Registry, of []*fleet.Registered, fresh []*R) (changed bool) {
 	resort := false
 	if t.rows == nil {
@@ -227,7 +228,7 @@ func (t *table[R]) replaced(before, now *R) {
 	}
 }
 
-// inOrder gives the rows by label, then ID. The slice is never changed. The caller holds mu.
+// inOrder returns the rows by label, then ID. Nobody changes the slice afterwards. The caller holds mu.
 func (t *table[R]) inOrder() []*R {
 	if t.order != nil || t.registry == nil {
 		return t.order
@@ -246,20 +247,20 @@ func (t *table[R]) inOrder() []*R {
 	return t.order
 }
 
-// SortedDevices gives the devices of a registry by label, then ID.
+// SortedDevices returns the devices of a registry by label, then ID.
 func SortedDevices(registry *fleet.Registry) []*fleet.Registered {
 	return slices.SortedFunc(maps.Values(registry.Devices), func(a, b *fleet.Registered) int {
 		return fleet.CompareDevices(a.Device, b.Device)
 	})
 }
 
-// changesAll tells whether every row may show something else: texts name devices by their labels, and rows show the
-// strictest mode of fleet, tags and device.
+// changesAll reports whether every row may be outdated by a change of the registry: texts name devices by their
+// labels, and rows show the strictest mode of fleet, tags and device.
 func changesAll(before, now *fleet.Registry) bool {
 	return before != now && (reorders(before, now) || ModesDiffer(before, now))
 }
 
-// reorders tells whether a device came, went or has another label.
+// reorders reports whether a device was added or removed, or has a new label.
 func reorders(before, now *fleet.Registry) bool {
 	if before == nil || len(before.Devices) != len(now.Devices) {
 		return true
@@ -272,12 +273,12 @@ func reorders(before, now *fleet.Registry) bool {
 	return false
 }
 
-// ModesDiffer tells whether the mode of the fleet or of a tag differs between two registries.
+// ModesDiffer reports whether the mode of the fleet or of a tag differs between two registries.
 func ModesDiffer(before, now *fleet.Registry) bool {
 	return before != now && (before.Mode != now.Mode || !maps.Equal(before.TagModes, now.TagModes))
 }
 
-// sameRecord tells whether two records of a device are the same for its row.
+// sameRecord reports whether two records of a device give the same row.
 func sameRecord(a, b *fleet.Registered) bool {
 	return a == b || a != nil && a.Device == b.Device && a.Settings == b.Settings && a.Altered == b.Altered &&
 		slices.Equal(a.Tags, b.Tags)

@@ -8,29 +8,29 @@ import (
 	"muster/internal/fleet"
 )
 
-// totals are the rows of one table in numbers. They change with each row that takes the place of another, so that
-// reading them costs the same for ten devices and ten thousand. The table's mu guards them.
+// totals has the numbers of the rows of one table. It is updated with each row that is replaced, so that reading it
+// costs the same for ten devices and ten thousand. The table's mu guards it.
 type totals struct {
 	devices        int
 	connections    map[fleet.Connection]int
 	configurations map[fleet.Configuration]int
 	waits          map[fleet.WaitCause]int
 	folders        map[string]*folderTotal
-	byFolders      fleet.FolderCounts  // devices, by the worst state of their folders
-	byState        fleet.FolderCounts  // Folders are counted by their state in the fleet.
-	sorted         []fleet.FolderLabel // of folders; nil: to be made. A slice that was given to a reader is never changed
-	revision       uint64              // of sorted
-	revisions      func() uint64       // gives a new one
+	byFolders      fleet.FolderCounts  // number of devices by the worst state of their folders
+	byState        fleet.FolderCounts  // number of folders by their state in the fleet
+	sorted         []fleet.FolderLabel // list of folders; nil: not made yet. A slice that a reader has got is never changed
+	revision       uint64              // revision of sorted
+	revisions      func() uint64       // returns a new revision
 }
 
-// folderTotal is one folder on all its devices.
+// folderTotal has the numbers of one folder on all its devices.
 type folderTotal struct {
-	labels      []labelCount // hardly ever more than one, so no map
+	labels      []labelCount // a list, because there is rarely more than one
 	states      fleet.FolderCounts
-	disagreeing int // Devices that disagree about it.
+	disagreeing int // number of devices that disagree about the folder
 }
 
-// labelCount is how many devices call a folder so.
+// labelCount is the number of devices that use a label for a folder.
 type labelCount struct {
 	label   string
 	devices int
@@ -46,7 +46,7 @@ func newTotals(revisions func() uint64) *totals {
 	}
 }
 
-// replace counts a row instead of the one before; either may be nil.
+// replace subtracts the row before and adds the row now. Either may be nil.
 func (t *totals) replace(before, now *Row) {
 	t.count(before, -1)
 	t.count(now, 1)
@@ -57,7 +57,7 @@ func (t *totals) replace(before, now *Row) {
 	if now != nil {
 		is = now.folders
 	}
-	for len(was) > 0 || len(is) > 0 { // both are sorted by folder
+	for len(was) > 0 || len(is) > 0 { // Both lists are sorted by folder.
 		switch {
 		case len(is) == 0 || len(was) > 0 && was[0].Folder < is[0].Folder:
 			t.leave(was[0])
@@ -93,7 +93,7 @@ func add[K comparable](counts map[K]int, key K, by int) {
 	}
 }
 
-// move counts a folder of a device in another state, or by another label.
+// move updates the totals when a folder of a device changes its state or its label.
 func (t *totals) move(from, to folderRow) {
 	switch {
 	case from == to:
@@ -142,7 +142,7 @@ func (t *totals) leave(was folderRow) {
 	t.byState[f.state()]++
 }
 
-// add counts one more device, or one less.
+// add adds the folder of one device, or subtracts it when by is -1.
 func (f *folderTotal) add(on folderRow, by int) {
 	f.states.Add(on.state, by)
 	if on.disagrees {
@@ -150,10 +150,10 @@ func (f *folderTotal) add(on folderRow, by int) {
 	}
 }
 
-// state is the state of the folder in the fleet.
+// state returns the state of the folder in the fleet.
 func (f *folderTotal) state() fleet.FolderState { return stateInFleet(f.states, f.disagreeing > 0) }
 
-// name counts one more device, or one less, for a label.
+// name adds by devices to the count of a label.
 func (f *folderTotal) name(label string, by int) {
 	i := slices.IndexFunc(f.labels, func(c labelCount) bool { return c.label == label })
 	if i < 0 {
@@ -165,21 +165,21 @@ func (f *folderTotal) name(label string, by int) {
 	}
 }
 
-// label is the one that most devices use, of several the first.
+// label returns the label that most devices use, the first one in the alphabet among equals.
 func (f *folderTotal) label() string {
 	return slices.MinFunc(f.labels, func(a, b labelCount) int {
 		return cmp.Or(-cmp.Compare(a.devices, b.devices), cmp.Compare(a.label, b.label))
 	}).label
 }
 
-// counts gives the numbers of this moment.
+// counts returns the present numbers.
 func (t *totals) counts() fleet.Counts {
 	return fleet.Counts{Devices: t.devices, Connections: maps.Clone(t.connections),
 		Configurations: maps.Clone(t.configurations), Folders: t.byState, DevicesByFolders: t.byFolders,
 		Waits: maps.Clone(t.waits)}
 }
 
-// list gives one entry for each folder, sorted, and the revision of that list.
+// list returns one entry for each folder, sorted, and the revision of that list.
 func (t *totals) list() ([]fleet.FolderLabel, uint64) {
 	if t.sorted == nil {
 		t.sorted = make([]fleet.FolderLabel, 0, len(t.folders))

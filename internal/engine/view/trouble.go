@@ -10,29 +10,30 @@ import (
 	"muster/internal/fleet"
 )
 
-// Trouble is one kind of trouble that stands in a part of the fleet.
+// Trouble is one kind of trouble in a part of the fleet.
 type Trouble struct {
 	Cause   fleet.WaitCause
 	Devices int
-	Folders int       // folders on devices; 0 where it is one of devices as a whole
-	Since   time.Time // of the one that stands longest; zero: not known
+	Folders int       // number of folders on devices; 0 for trouble of devices as a whole
+	Since   time.Time // beginning of the one that has lasted longest; zero: unknown
 	Tags    map[fleet.Tag]int
-	// First is where it stands longest, with its folder; "" where it is one of devices as a whole.
+	// First is the device where the trouble has lasted longest, and its folder. Folder is "" for trouble of a device as a
+	// whole.
 	First       *fleet.Registered
 	FirstFolder string
 	Reason      string // Why it stands there. Set in an Overview of Summaries only, as Next is.
 	Next        string // What a person can do.
 }
 
-// Attention is what a person who looks at a part of the fleet sees first. Readers do not change it.
+// Attention is what a person who opens a part of the fleet sees first. Readers must not change it.
 type Attention struct {
-	Troubles []Trouble      // the worst kind first
-	Troubled int            // devices that have any
+	Troubles []Trouble      // ordered by severity, the worst first
+	Troubled int            // number of devices with any trouble
 	Waiting  []*Row         // rows with a cause to wait, in the order of the list
-	Versions map[string]int // devices by version of their daemon, where that is known
+	Versions map[string]int // number of devices by version of their daemon; unknown versions are not counted
 }
 
-// Attention is that of the caller's scope. It is made anew when a row changed.
+// Attention returns the attention of the caller's scope. It is computed again when a row has changed.
 func (v *View) Attention(ctx context.Context, registry *fleet.Registry) (out Attention, err error) {
 	p := v.partOf(ctx)
 	err = p.reading(ctx, registry, func() error {
@@ -45,7 +46,7 @@ func (v *View) Attention(ctx context.Context, registry *fleet.Registry) (out Att
 	return out, err
 }
 
-// Among are the devices of the caller's scope that picks takes, in numbers, and what a person sees first of them.
+// Among returns the numbers and the attention of the devices in the caller's scope that picks accepts.
 func (v *View) Among(ctx context.Context, registry *fleet.Registry, picks func(*fleet.Registered) bool) (
 	counts fleet.Counts, attention Attention, err error) {
 	rows, err := v.Rows(ctx, registry)
@@ -71,7 +72,7 @@ func attentionOf(rows []*Row) (out Attention) {
 	return out
 }
 
-// TroublesOf sums up the trouble of rows, the worst kind first, and counts the devices that have any.
+// TroublesOf sums up the troubles of rows, the worst kind first. devices is the number of rows with any trouble.
 func TroublesOf(rows []*Row) (troubles []Trouble, devices int) {
 	byCause := map[fleet.WaitCause]*Trouble{}
 	for _, row := range rows {
@@ -87,7 +88,7 @@ func TroublesOf(rows []*Row) (troubles []Trouble, devices int) {
 	return troubles, devices
 }
 
-// addTroubles counts the trouble of a device, and tells whether it has any.
+// addTroubles adds the troubles of a device to the sums, and reports whether it has any.
 func (r *Row) addTroubles(to map[fleet.WaitCause]*Trouble) (any bool) {
 	for _, cause := range r.Waits {
 		if !slices.Contains(fleet.TroubleCauses, cause) {
@@ -124,7 +125,7 @@ func (t *Trouble) begin(row *Row, folder string, since time.Time) {
 	}
 }
 
-// MostTags are the tags that most of the devices carry, at most so many.
+// MostTags returns the tags that most of the devices have, at most as many as most says.
 func (t *Trouble) MostTags(most int) []fleet.Tag {
 	tags := slices.SortedFunc(maps.Keys(t.Tags), func(a, b fleet.Tag) int {
 		return cmp.Or(cmp.Compare(t.Tags[b], t.Tags[a]), cmp.Compare(a, b))

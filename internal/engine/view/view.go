@@ -15,42 +15,45 @@ import (
 	"muster/internal/fleet"
 )
 
-// maxParts is of how many parts of the fleet the rows are kept.
+// maxParts is the number of scopes whose rows are in memory.
 const maxParts = 8
 
-// Options say where a View reads.
+// Options are the sources of a View.
 type Options struct {
-	// Changed gives the devices of which something changed, besides their records in the registry, since the last call.
+	// Changed returns the devices that have changed since the last call, apart from their records in the registry.
 	Changed  func() map[fleet.DeviceID]bool
 	Snapshot func(fleet.DeviceID) *fleet.Snapshot // nil: the device is not watched
 	State    func(context.Context, fleet.DeviceID) (fleet.State, error)
 	Causes   func(fleet.State, *fleet.Snapshot) []fleet.WaitCause
-	// FolderState is the state of a folder on a device, and whether the device is one of those that disagree about it.
+	// FolderState returns the state of a folder on a device. disagrees reports whether the device is one of those that
+	// disagree about the folder.
 	FolderState func(s *fleet.Snapshot, folder string) (state fleet.FolderState, disagrees bool)
-	// FolderTroubles are the folders of a device that a person should look at.
+	// FolderTroubles returns the folders of a device at which a person should look.
 	FolderTroubles func(fleet.DeviceID) []fleet.FolderTrouble
-	// FolderStanding is FolderState with its reason and figures. The reason names devices of the context's scope only.
+	// FolderStanding returns the state of a folder with its reason and numbers. The reason names only devices of the
+	// context's scope.
 	FolderStanding func(ctx context.Context, s *fleet.Snapshot, folder string) fleet.FolderStanding
-	// PausedBy adds to the standing of a paused folder by whom it is paused. It reads the database.
+	// PausedBy adds to a paused folder who paused it. It reads the database.
 	PausedBy func(ctx context.Context, s *fleet.Snapshot, standing fleet.FolderStanding) fleet.FolderStanding
-	// FolderHolders are at most so many devices, connected to the one of a snapshot, that have what it lacks of a folder.
+	// FolderHolders returns at most `most` devices that are connected to the device of a snapshot and have what it lacks
+	// of a folder.
 	FolderHolders func(ctx context.Context, s *fleet.Snapshot, folder string, most int) []fleet.DeviceID
-	// Common gives what the states of all devices depend on besides registry and marks. It is comparable.
+	// Common returns a comparable value on which the states of all devices depend in addition to the registry and marks.
 	Common func() any
-	Mode   fleet.Mode // that the server was started with; "": on
+	Mode   fleet.Mode // mode with which the server was started; "": on
 	Wire   Wire
 	Shares Shares
 	Files  Files
 	// Look says that somebody looks at folders of a device, so that their figures are young; nil: they are as they are.
 	Look func(device fleet.DeviceID, folders ...string)
-	// Within does work that may take much memory, once there is memory for it. It may do the work more than once.
+	// Within runs work that may need much memory, once there is enough. It may run the work more than once.
 	Within func(ctx context.Context, work func(context.Context) error) error
 }
 
-// Wire writes down what readers get again and again, as they get it.
+// Wire encodes what many readers get.
 type Wire interface {
 	Row(*Row) ([]byte, error)
-	// Inventory is written without rows; they come before its tail.
+	// Inventory returns the encoded page without its rows. The rows are inserted before tail.
 	Inventory(Page) (text []byte, tail string, err error)
 	State(fleet.DeviceID, fleet.State, fleet.WorstFolder) ([]byte, error)
 }
@@ -58,31 +61,31 @@ type Wire interface {
 // View may be used by several goroutines at once.
 type View struct {
 	Options
-	start     string // of this process: no revision of another process is like one of this
+	start     string // identifies this process, so that its revisions differ from those of other processes
 	revisions atomic.Uint64
-	shares    *table[deviceShares] // of the whole fleet
-	turn      chan struct{}        // of the one reader of shares, who may read all configurations; taken before their mu
+	shares    *table[deviceShares] // shares of the whole fleet
+	turn      chan struct{}        // lock of the one reader that may read all configurations; taken before mu of shares
 
-	mu    sync.Mutex // guards parts, and makes one step of taking marks and handing them on
-	parts []*part    // the one that was asked for last is the last one
+	mu    sync.Mutex // guards parts, and makes taking and distributing marks one step
+	parts []*part    // ordered by last use, the newest last
 
 	answering sync.Mutex // guards answers
 	answers   map[string]*answers
 }
 
-// part is the rows of the devices in one scope. Texts of its rows name the devices of the scope only.
+// part has the rows of the devices in one scope. The texts of its rows name only devices of the scope.
 type part struct {
 	scope  fleet.Scope
 	rows   *table[Row]
-	totals *totals // of rows
+	totals *totals // totals of rows
 	pages  answers // documents of inventories, made of rows
 	// mu of rows guards what follows.
-	joined      uint64 // the revision of rows of which one document is in one text
+	joined      uint64 // the revision of rows for which a document was joined
 	attention   Attention
-	attentionOf uint64 // the revision of rows of which attention is
+	attentionOf uint64 // the revision of rows from which attention was made
 }
 
-// New makes a view without rows. They are made when somebody asks.
+// New makes a view without rows. It makes rows when a reader asks for them.
 func New(o Options) *View {
 	if o.Within == nil {
 		o.Within = func(ctx context.Context, work func(context.Context) error) error { return work(ctx) }
@@ -95,8 +98,8 @@ func New(o Options) *View {
 
 func (v *View) newRevision() uint64 { return v.revisions.Add(1) }
 
-// partOf gives the part of the caller's scope. What changed until now is marked in all parts. The part that was asked
-// for longest ago goes when there are too many.
+// partOf returns the part of the caller's scope. It first marks the devices that have changed in all parts. When there
+// are too many parts, it removes the one that was not used for the longest time.
 func (v *View) partOf(ctx context.Context) *part {
 	scope := fleet.ScopeIn(ctx)
 	v.mu.Lock()
@@ -121,14 +124,14 @@ func (v *View) partOf(ctx context.Context) *part {
 	return p
 }
 
-// replaced keeps what is made of the rows. Pages go as soon as a row is replaced: nobody may ask for the next ones.
+// replaced updates what depends on the rows. It removes the cached pages at once, which frees their memory even when
+// no reader asks again.
 func (p *part) replaced(before, now *Row) {
 	p.totals.replace(before, now)
 	p.pages.clear()
 }
 
-// reading brings the rows of a part up to date, and calls read while they are locked. registry is the one of the part's
-// scope.
+// reading updates the rows of a part, and calls read while they are locked. registry is the one of the part's scope.
 func (p *part) reading(ctx context.Context, registry *fleet.Registry, read func() error) error {
 	p.rows.mu.Lock()
 	defer p.rows.mu.Unlock()
@@ -138,7 +141,8 @@ func (p *part) reading(ctx context.Context, registry *fleet.Registry, read func(
 	return read()
 }
 
-// Rows are those of the caller's scope, by label, then ID. With an error they are the last ones.
+// Rows returns the rows of the caller's scope, ordered by label, then ID. After an error it also returns the last
+// ones.
 func (v *View) Rows(ctx context.Context, registry *fleet.Registry) ([]*Row, error) {
 	p := v.partOf(ctx)
 	p.rows.mu.Lock()
@@ -147,8 +151,8 @@ func (v *View) Rows(ctx context.Context, registry *fleet.Registry) ([]*Row, erro
 	return p.rows.inOrder(), err
 }
 
-// Row is that of one device; nil for one that is not in the caller's scope. Rows of other devices that changed are made
-// when they are asked for.
+// Row returns the row of one device, nil when the device is not in the caller's scope. It does not update the rows of
+// other devices.
 func (v *View) Row(ctx context.Context, registry *fleet.Registry, id fleet.DeviceID) (*Row, error) {
 	p := v.partOf(ctx)
 	p.rows.mu.Lock()
@@ -157,7 +161,7 @@ func (v *View) Row(ctx context.Context, registry *fleet.Registry, id fleet.Devic
 	return p.rows.rows[id], err
 }
 
-// Counts are the caller's scope in numbers. With an error they are the last ones, as they are without a registry.
+// Counts returns the numbers of the caller's scope. After an error, or with a nil registry, it returns the last ones.
 func (v *View) Counts(ctx context.Context, registry *fleet.Registry) (counts fleet.Counts, err error) {
 	p := v.partOf(ctx)
 	p.rows.mu.Lock()
@@ -168,8 +172,8 @@ func (v *View) Counts(ctx context.Context, registry *fleet.Registry) (counts fle
 	return p.totals.counts(), err
 }
 
-// HistoryPoint are the caller's scope in numbers as the history has them, without At and Problems. Devices are all that
-// are registered.
+// HistoryPoint returns the numbers of the caller's scope for the history, without At and Problems. Devices counts all
+// registered devices.
 func (v *View) HistoryPoint(ctx context.Context, registry *fleet.Registry) (point fleet.HistoryPoint, err error) {
 	counts, err := v.Counts(ctx, registry)
 	if err != nil {
@@ -199,7 +203,7 @@ func (v *View) HistoryPoint(ctx context.Context, registry *fleet.Registry) (poin
 	return point, err
 }
 
-// FolderFigures are the folders of the caller's scope in numbers, by ID, as the history has them.
+// FolderFigures returns the numbers of the folders in the caller's scope for the history, by folder ID.
 func (v *View) FolderFigures(ctx context.Context, registry *fleet.Registry) (map[string]fleet.FolderFigures, error) {
 	rows, err := v.Rows(ctx, registry)
 	all := map[string]fleet.FolderFigures{}
@@ -217,8 +221,8 @@ func (v *View) FolderFigures(ctx context.Context, registry *fleet.Registry) (map
 	return all, err
 }
 
-// Folders has one entry for each folder of the caller's scope, sorted by ID. The label is the one that most devices
-// use. Callers do not change the slice.
+// Folders returns the folders of the caller's scope, sorted by ID. Each has the label that most devices use. Callers
+// must not change the slice.
 func (v *View) Folders(ctx context.Context, registry *fleet.Registry,
 ) (folders []fleet.FolderLabel, source Source, err error) {
 	p := v.partOf(ctx)
@@ -231,8 +235,8 @@ func (v *View) Folders(ctx context.Context, registry *fleet.Registry,
 	return folders, source, err
 }
 
-// revisionOf names the rows of a part as they are now. Two scopes that a caller goes through have different ones. The
-// caller holds mu of the rows.
+// revisionOf identifies the present rows of a part. Different scopes never have equal revisions. The caller holds mu
+// of the rows.
 func (v *View) revisionOf(p *part) string {
 	names := []string{v.start, strconv.FormatUint(p.rows.revision, 10)}
 	for _, tag := range p.scope.Tags() {

@@ -12,7 +12,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// WaitingSources are what may wait for a person, as the caller may know it.
+// WaitingSources is what may wait for a person, as far as the caller may know it.
 type WaitingSources struct {
 	Registry    *fleet.Registry
 	Rows        []*Row // those that wait
@@ -23,9 +23,9 @@ type WaitingSources struct {
 	Stops       []Stop
 	Impairments []fleet.Impairment
 	Receivers   []fleet.Receiver // those that could not be reached
-	// Standing says how a folder stands on a device; nil: only the state is known.
+	// Standing returns the state of a folder on a device. When it is nil, only the state in the row is known.
 	Standing func(id fleet.DeviceID, folder string) fleet.FolderStanding
-	// Shown gives the certificate that a device showed last; nil: that is not known of any device.
+	// Shown returns the certificate that a device showed last. When it is nil, no such certificate is known.
 	Shown func(fleet.DeviceID) fleet.Shown
 }
 
@@ -42,7 +42,7 @@ type Waiting struct {
 	Registry *fleet.Registry // The groups are made of it.
 }
 
-// WaitingGroup is what waits for one cause and is solved together.
+// WaitingGroup is a group of things that wait for the same cause and are solved together.
 type WaitingGroup struct {
 	ID       string // the same as long as the same waits
 	Cause    fleet.WaitCause
@@ -54,7 +54,8 @@ type WaitingGroup struct {
 	Count    int             // more than len(Devices) where devices are not named
 	Devices  []WaitingDevice // sorted by label
 
-	// Held, Pending, Rollout and Stop are what is solved; nil in groups of other causes. Pending is of one of the devices.
+	// Held, Pending, Rollout and Stop are what the person decides about. Each is nil in groups of other causes. Pending
+	// belongs to one of the devices.
 	Held    *fleet.HeldGroup
 	Pending *fleet.Pending
 	Rollout *WaitingRollout
@@ -71,7 +72,7 @@ type WaitingDevice struct {
 	Held    []fleet.HeldChange // the held changes of the device; empty in groups of other causes
 }
 
-// waitingList is a list of groups in the making.
+// waitingList builds a list of groups.
 type waitingList struct {
 	WaitingSources
 	rows     map[fleet.DeviceID]*Row
@@ -98,7 +99,7 @@ func WaitingOf(from WaitingSources) Waiting {
 	return l.sorted()
 }
 
-// Size is about how many bytes the groups have.
+// Size returns roughly how many bytes the groups need.
 func (w Waiting) Size() (size int64) {
 	const group, device = 1500, 300
 	for _, g := range w.Groups {
@@ -130,8 +131,8 @@ func (l *waitingList) sorted() Waiting {
 	return w
 }
 
-// group is the one of a cause and of what tells it from others of that cause. It is made where it is not there yet,
-// with the severity and texts of the cause.
+// group returns the group of a cause and of the values that distinguish it from other groups of the cause. It makes a
+// new group, with the severity and texts of the cause, when there is none.
 func (l *waitingList) group(cause fleet.WaitCause, of ...string) (g *WaitingGroup, isNew bool) {
 	sum := sha256.Sum256([]byte(string(cause) + "\x00" + strings.Join(of, "\x00")))
 	id := hex.EncodeToString(sum[:12])
@@ -156,7 +157,7 @@ func (l *waitingList) add(g *WaitingGroup, device WaitingDevice, since time.Time
 	}
 }
 
-// since is when the state of a device began; zero where that is not known.
+// since returns when the state of a device began, zero when that is unknown.
 func (l *waitingList) since(id fleet.DeviceID) time.Time {
 	if row := l.rows[id]; row != nil {
 		return row.State.Since
@@ -164,10 +165,10 @@ func (l *waitingList) since(id fleet.DeviceID) time.Time {
 	return time.Time{}
 }
 
-// named is a text in which devices have names instead of IDs.
+// named replaces the device IDs in a text by names.
 func (l *waitingList) named(text string) string { return fleet.WithNames(text, l.Registry.Label) }
 
-// addHeld adds the changes that wait for consent, equal ones of one rollout together.
+// addHeld adds the changes that wait for consent. Equal changes of one rollout are one group.
 func (l *waitingList) addHeld() {
 	for _, held := range l.Held {
 		g, _ := l.group(fleet.WaitHeld, held.Digest, fmt.Sprint(held.Rollout))
@@ -190,7 +191,7 @@ func (l *waitingList) addHeld() {
 	}
 }
 
-// addRows adds the devices that a state keeps waiting.
+// addRows adds the devices that wait because of their state.
 func (l *waitingList) addRows() {
 	for _, row := range l.Rows {
 		for _, cause := range row.Waits {
@@ -232,7 +233,7 @@ func (l *waitingList) addRow(cause fleet.WaitCause, row *Row) {
 	l.add(g, device, since)
 }
 
-// addFolders adds the folders of a device that are in trouble of one kind, each to the group of its folder.
+// addFolders adds the folders of a device that have trouble of one kind, each to the group of its folder.
 func (l *waitingList) addFolders(cause fleet.WaitCause, row *Row) {
 	for _, trouble := range row.Troubles {
 		if trouble.Cause != cause {
@@ -254,7 +255,7 @@ func (l *waitingList) addFolders(cause fleet.WaitCause, row *Row) {
 	}
 }
 
-// awaySince is when the device was heard of last; of one that never was, when that began.
+// awaySince returns when the device was last seen, or, for a device that was never seen, when its state began.
 func (r *Row) awaySince() time.Time {
 	if r.State.LastSeen.IsZero() {
 		return r.State.Since
@@ -262,7 +263,7 @@ func (r *Row) awaySince() time.Time {
 	return r.State.LastSeen
 }
 
-// shownBy is the certificate that a device shows in the place of the pinned one, and a text about it.
+// shownBy returns the certificate that a device shows instead of the pinned one, and a text about it.
 func shownBy(device *fleet.Registered, shown fleet.Shown) (fingerprint, detail string) {
 	if shown.Fingerprint == "" {
 		return "", "no certificate was seen since the server started"
@@ -274,7 +275,7 @@ func shownBy(device *fleet.Registered, shown fleet.Shown) (fingerprint, detail s
 	return shown.Fingerprint, detail
 }
 
-// addPending adds the devices and folders that ask to be let in, those of one asker together.
+// addPending adds the pending devices and folders. Those from one asking device are one group.
 func (l *waitingList) addPending() {
 	for _, asks := range l.Pending {
 		if l.Registry.Devices[asks.Device] == nil {
@@ -301,8 +302,8 @@ func (l *waitingList) addPending() {
 	}
 }
 
-// addEnrollments adds the devices whose agents ask to be accepted, those from one address together: equal names from
-// one office are probably one purchase, and from elsewhere they are probably not.
+// addEnrollments adds the devices whose agents ask to be accepted. Those from one address are one group: devices from
+// one office probably belong together.
 func (l *waitingList) addEnrollments() {
 	for _, asks := range l.Enrollments {
 		if asks.Status != fleet.EnrollmentWaiting {
@@ -314,7 +315,7 @@ func (l *waitingList) addEnrollments() {
 	}
 }
 
-// RolloutCause is why a rollout goes on only when a person says so; "" when it goes on by itself.
+// RolloutCause returns why a rollout waits for a person, "" when it continues by itself.
 func RolloutCause(r fleet.Rollout) fleet.WaitCause {
 	switch {
 	case r.Status == fleet.RolloutHalted:
@@ -343,7 +344,7 @@ func (l *waitingList) addRollouts() {
 	}
 }
 
-// addStops adds the modes that keep Muster from writing. Those of single devices are one group for each mode.
+// addStops adds the modes that prevent Muster from writing. Those of single devices are one group for each mode.
 func (l *waitingList) addStops() {
 	for _, stop := range l.Stops {
 		part := string(stop.Scope.Tag)
@@ -367,7 +368,8 @@ func (l *waitingList) addStops() {
 	}
 }
 
-// describeStop says what stops. A stop of the fleet, and one that a restore set, is worse than that of a tag.
+// describeStop sets the texts and the severity of a stop. A stop of the fleet, or one that a restore has set, is more
+// severe than the stop of a tag.
 func (l *waitingList) describeStop(g *WaitingGroup, stop *Stop) {
 	g.Stop = stop
 	if stop.Kind == StopOfFleet || l.Registry.Restored != nil {
@@ -392,7 +394,7 @@ func (l *waitingList) describeStop(g *WaitingGroup, stop *Stop) {
 	}
 }
 
-// addImpairments adds the parts of the service that do not work as they should.
+// addImpairments adds the parts of the service that do not work properly.
 func (l *waitingList) addImpairments() {
 	for _, i := range l.Impairments {
 		g, isNew := l.group(fleet.WaitImpairment, string(i.Part))
@@ -403,7 +405,7 @@ func (l *waitingList) addImpairments() {
 	}
 }
 
-// addReceivers adds the receivers that are not told.
+// addReceivers adds the receivers of notifications that cannot be reached.
 func (l *waitingList) addReceivers() {
 	for _, r := range l.Receivers {
 		g, _ := l.group(fleet.WaitReceiver, r.Name)

@@ -154,7 +154,7 @@ func (s *story) check(a act) (wrong []string) {
 	since := time.Since(s.changed)
 	s.count()
 	if since >= readTime {
-		s.settled()
+		s.hadTime()
 	}
 	for looks := range 2 {
 		if looks == 1 { // Muster reads again while somebody looks: answers are compared that come after that.

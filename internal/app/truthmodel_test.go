@@ -223,8 +223,8 @@ func (t *truth) leave(i int) {
 	}
 }
 
-// settled notes that Muster had the time to reach the daemons that it can reach.
-func (t *truth) settled() {
+// hadTime notes that Muster had the time to reach the daemons that it can reach.
+func (t *truth) hadTime() {
 	for i := range t.daemons {
 		if !t.reachable(i) {
 			continue

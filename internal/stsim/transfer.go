@@ -11,7 +11,7 @@ type Transfer struct {
 func (d *Daemon) Transfer(id string, t Transfer) error {
 	err := d.withFolder(id, func(p *process, f *folder) {
 		lag(&f.numbers, t.Files, t.Bytes)
-		settle(&f.numbers)
+		makeConsistent(&f.numbers)
 		f.run++
 		d.setState(p, id, f, statePreparing, "")
 		d.setState(p, id, f, stateSyncing, "")
@@ -45,7 +45,7 @@ func (d *Daemon) advanceLater(p *process, id string, run int, rate int64) {
 		s.NeedBytes, s.LocalBytes = s.NeedBytes-came, s.LocalBytes+came
 		s.NeedFiles, s.LocalFiles = s.NeedFiles-files, s.LocalFiles+files
 		s.Sequence += files
-		settle(s)
+		makeConsistent(s)
 		if s.NeedBytes > 0 {
 			d.advanceLater(p, id, run, rate)
 		} else {

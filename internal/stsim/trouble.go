@@ -215,14 +215,14 @@ func (d *Daemon) changedOnDisk(p *process, config stconfig.Value, path string) {
 func (d *Daemon) change(id string, change func(f *folder)) error {
 	return d.withFolder(id, func(p *process, f *folder) {
 		change(f)
-		settle(&f.numbers)
+		makeConsistent(&f.numbers)
 		d.indexed(p, id, f)
 		d.summariseLater(p, id)
 	})
 }
 
-// settle makes the numbers fit each other.
-func settle(s *fleet.FolderSummary) {
+// makeConsistent computes the numbers that follow from the others.
+func makeConsistent(s *fleet.FolderSummary) {
 	s.InSyncFiles, s.InSyncBytes = s.GlobalFiles-s.NeedFiles, s.GlobalBytes-s.NeedBytes
 	s.Version = s.Sequence
 }

@@ -50,7 +50,7 @@ func measureDirect(b *testing.B, places []place) (d way) {
 	b.Helper()
 	s := server.Start(b, server.Options{Home: seedHome(b, places)})
 	waitOnline(b, s, len(places))
-	settle(b, s)
+	awaitIdle(b, s)
 	d.rest = restOf(b, s.PID())
 	s.Stop()
 	began := time.Now()
@@ -125,13 +125,13 @@ func (s *tunnelled) connect(b *testing.B, want int) (idle idleTunnels) {
 	if err := s.Client.PutMode(b.Context(), string(fleet.ModePaused)); err != nil {
 		b.Fatal(err)
 	}
-	settle(b, s.Server)
+	awaitIdle(b, s.Server)
 	var done outcome
 	s.sim.ask(b, order{Do: "tidy"}, &done)
 	own, theirs := s.Memory().Resident, usageOf(b, s.sim.pid()).resident
 	s.sim.ask(b, order{Do: "agents", Server: s.listen}, &done)
 	s.waitTunnels(b, want)
-	settle(b, s.Server)
+	awaitIdle(b, s.Server)
 	idle.cores = restOf(b, s.PID()).cores
 	s.sim.ask(b, order{Do: "tidy"}, &done)
 	idle.here, idle.there = s.Memory().Resident-own, usageOf(b, s.sim.pid()).resident-theirs
@@ -144,7 +144,7 @@ func (s *tunnelled) watch(b *testing.B, want int) (w way) {
 		b.Fatal(err)
 	}
 	waitOnline(b, s.Server, want)
-	settle(b, s.Server)
+	awaitIdle(b, s.Server)
 	profile(b, s.Server, "agents", func() { w.rest = restOf(b, s.PID()) })
 	return w
 }
@@ -160,7 +160,7 @@ func (s *tunnelled) restart(b *testing.B, want int, w *way) {
 	w.tunnels = time.Since(began)
 	waitOnline(b, s.Server, want)
 	w.back = time.Since(began)
-	settle(b, s.Server)
+	awaitIdle(b, s.Server)
 }
 
 // waitTunnels waits for so many accepted agents. It gives how many came in one second at most.

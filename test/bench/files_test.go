@@ -88,7 +88,7 @@ func BenchmarkFiles(b *testing.B) {
 		seedTemplates(b, home, places)
 		s := server.Start(b, server.Options{Home: home})
 		waitOnline(b, s, len(places))
-		settle(b, s)
+		awaitIdle(b, s)
 		muster, dir := newCommandLine(b, s), filepath.Join(b.TempDir(), "fleet")
 		export := muster.profiled(0, "export", dir)
 

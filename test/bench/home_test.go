@@ -24,7 +24,7 @@ func BenchmarkHome(b *testing.B) {
 		sim, places := startFarm(b)
 		s := server.Start(b, server.Options{Home: seedHome(b, places), TroubleAfter: time.Second})
 		waitOnline(b, s, len(places))
-		settle(b, s)
+		awaitIdle(b, s)
 		plain, err := startChild("plain")
 		if err != nil {
 			b.Fatal(err)
@@ -34,7 +34,7 @@ func BenchmarkHome(b *testing.B) {
 		troubled := max(len(places)/20, 1)
 		sim.ask(b, order{Do: "break", On: true, Number: int64(troubled)}, &outcome{})
 		waitTroubled(b, s, troubled)
-		settle(b, s)
+		awaitIdle(b, s)
 		worse, after := readHome(b, s, plain), restOf(b, s.PID())
 		sim.ask(b, order{Do: "break", Number: int64(troubled)}, &outcome{})
 		waitTroubled(b, s, 0)

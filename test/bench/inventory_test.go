@@ -21,7 +21,7 @@ func BenchmarkInventory(b *testing.B) {
 		sim, places := startFarm(b)
 		s := server.Start(b, server.Options{Home: seedHome(b, places)})
 		waitOnline(b, s, len(places))
-		settle(b, s)
+		awaitIdle(b, s)
 		plain, err := startChild("plain")
 		if err != nil {
 			b.Fatal(err)

@@ -27,7 +27,7 @@ func BenchmarkReads(b *testing.B) {
 		if err := s.Client.PutMode(b.Context(), string(fleet.ModePaused)); err != nil {
 			b.Fatal(err)
 		}
-		settle(b, s)
+		awaitIdle(b, s)
 		plain, err := startChild("plain")
 		if err != nil {
 			b.Fatal(err)

@@ -87,7 +87,7 @@ func (f *rolloutFarm) rollOut(b *testing.B) time.Duration {
 	s := server.Start(b, server.Options{Home: seedHome(b, f.places), Soak: rolloutSoak, Waves: "rest"})
 	defer s.Stop()
 	waitOnline(b, s, n)
-	settle(b, s)
+	awaitIdle(b, s)
 	rest := cpuOver(b, s, restPeriod)
 	for _, d := range f.Daemons() {
 		d.ResetCounters()

@@ -43,7 +43,7 @@ func BenchmarkSave(b *testing.B) {
 			b.Fatal(err)
 		}
 		waitOnline(b, s, len(f.daemons))
-		settle(b, s)
+		awaitIdle(b, s)
 		f.waitPendingRead(b)
 		all := f.touchAll(b, s)
 		f.touchTen(b, s)

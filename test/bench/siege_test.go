@@ -174,7 +174,7 @@ func besiege(b *testing.B, s *tunnelled, places []place) {
 	for range siegeRounds { // what the changes themselves need is there before
 		measure(siegeOrder{})
 	}
-	settle(b, s.Server)
+	awaitIdle(b, s.Server)
 	var calm, during, busy []third
 	for range siegeRounds {
 		calm = append(calm, measure(siegeOrder{}))

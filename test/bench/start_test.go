@@ -14,7 +14,7 @@ func BenchmarkStart(b *testing.B) {
 		_, places := startFarm(b)
 		s := server.Start(b, server.Options{Home: seedHome(b, places)})
 		waitOnline(b, s, len(places))
-		settle(b, s)
+		awaitIdle(b, s)
 		s.Stop()
 
 		bare := took(func() {

@@ -29,7 +29,7 @@ func BenchmarkWatch(b *testing.B) {
 		began, start := time.Now(), usageOf(b, s.PID()).cpu
 		profile(b, s, "contact", func() {
 			waitOnline(b, s, len(places))
-			settle(b, s)
+			awaitIdle(b, s)
 		})
 		contact := usageOf(b, s.PID()).cpu - start
 		asked := counters(b, sim)
@@ -151,8 +151,8 @@ func waitOnline(b testing.TB, s *server.Server, want int) {
 	}
 }
 
-// settle waits until what followed the first contact is worked off.
-func settle(b testing.TB, s *server.Server) {
+// awaitIdle waits until what followed the first contact is worked off.
+func awaitIdle(b testing.TB, s *server.Server) {
 	b.Helper()
 	for {
 		before := usageOf(b, s.PID()).cpu

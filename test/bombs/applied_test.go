@@ -50,7 +50,7 @@ func TestNoAppliedTemplateMakesTheServerLarge(t *testing.T) {
 			}
 			s.Stop()
 			s = server.Start(t, server.Options{Home: s.Home})
-			again := peak(t, s.PID(), func() { b.settled(t, s) })
+			again := peak(t, s.PID(), func() { b.awaitIdle(t, s) })
 			t.Logf("%d MiB above the idle server after a restart", (again-idle)>>20)
 			if again-idle > mayGrowApplied() {
 				t.Errorf("the server that started again is larger by %d MiB", (again-idle)>>20)
@@ -65,10 +65,10 @@ func startBombed(t *testing.T) (*bombed, *server.Server, int64) {
 	b := newBombed(t)
 	s := server.Start(t, server.Options{Soak: time.Millisecond})
 	b.register(t, s)
-	b.settled(t, s)
+	b.awaitIdle(t, s)
 	s.Stop()
 	s = server.Start(t, server.Options{Soak: time.Millisecond, Home: s.Home})
-	return b, s, peak(t, s.PID(), func() { b.settled(t, s) })
+	return b, s, peak(t, s.PID(), func() { b.awaitIdle(t, s) })
 }
 
 // apply saves a template, and waits until every device has what it says, or waits for consent.

@@ -155,8 +155,8 @@ func (b *bombed) tag(t *testing.T, s *server.Server) {
 	}
 }
 
-// settled waits until every device was planned.
-func (b *bombed) settled(t *testing.T, s *server.Server) {
+// awaitIdle waits until every device was planned.
+func (b *bombed) awaitIdle(t *testing.T, s *server.Server) {
 	t.Helper()
 	b.each(t, s, func(state api.DeviceState) bool {
 		return state.Connection == string(fleet.Online) && state.Configuration != string(fleet.ConfigUnknown) &&
@@ -197,7 +197,7 @@ func TestNoPlanOfABombMakesTheServerLarge(t *testing.T) {
 	b := newBombed(t)
 	s := server.Start(t, server.Options{Mode: fleet.ModeObserve})
 	b.register(t, s)
-	b.settled(t, s)
+	b.awaitIdle(t, s)
 	idle := peak(t, s.PID(), func() { // the workers are warm, and what a good answer takes is no growth
 		for range 3 {
 			evaluatesWell(t, s)
@@ -261,11 +261,11 @@ func TestNoKeptBombMakesAStartLarge(t *testing.T) {
 			b := newBombed(t)
 			s := server.Start(t, server.Options{Mode: mode})
 			b.register(t, s)
-			b.settled(t, s)
+			b.awaitIdle(t, s)
 			start := func() int64 {
 				s.Stop()
 				s = server.Start(t, server.Options{Mode: mode, Home: s.Home})
-				return peak(t, s.PID(), func() { b.settled(t, s) })
+				return peak(t, s.PID(), func() { b.awaitIdle(t, s) })
 			}
 			idle := max(start(), start())
 			for name, bomb := range bombs() {
@@ -287,7 +287,7 @@ func TestNoKeptBombMakesAStartLarge(t *testing.T) {
 							t.Error(err)
 						}
 						b.tag(t, s)
-						b.settled(t, s)
+						b.awaitIdle(t, s)
 						_, _ = s.Client.Rollouts(t.Context(), client.List{})
 					})
 					largest = max(largest, start())

@@ -51,7 +51,7 @@ func (s *sequence) act() {
 // changesTemplate saves one, saves it with another text, or deletes it.
 func (s *sequence) changesTemplate() {
 	s.templateChange()
-	s.settle()
+	s.awaitIdle()
 }
 
 func (s *sequence) templateChange() {
@@ -107,7 +107,7 @@ func (s *sequence) tags2() {
 		return err
 	})
 	s.accepted()
-	s.settle()
+	s.awaitIdle()
 }
 
 // fresh is a value that was never there.
@@ -261,7 +261,7 @@ func (s *sequence) upgrades() {
 			delete(s.rules.base, place)
 		}
 	}
-	s.settle()
+	s.awaitIdle()
 }
 
 // restarts starts the daemon anew, and waits until Muster knows of it: the version is read once in each run.
@@ -306,7 +306,7 @@ func (s *sequence) faulty(f stsim.Faults) {
 			return d.Start()
 		})
 	}
-	s.settle()
+	s.awaitIdle()
 }
 
 // until waits until something happened, or until Muster rests without.
@@ -332,7 +332,7 @@ func (s *sequence) crashes() {
 		s.person.daemon.Crash()
 		s.restarts(s.person.daemon.Start)
 	}
-	s.settle()
+	s.awaitIdle()
 }
 
 // reorders saves all templates anew in another order: the plan is the same. A plan that is asked for right after a
@@ -375,7 +375,7 @@ func (s *sequence) atOnce(change func()) {
 	s.mode(fleet.ModeOn)
 	s.waitRest()
 	s.reopenEnded(waited)
-	s.settle()
+	s.awaitIdle()
 }
 
 // reopenEnded allows the questions whose consents ended while they waited for another answer.
@@ -455,6 +455,6 @@ func (s *sequence) answers(choose func(key string, returns bool) string) (answer
 	for _, key := range slices.Concat(request.Keep, request.Consent) {
 		s.answered[key] = true
 	}
-	s.settle()
+	s.awaitIdle()
 	return true
 }

@@ -117,7 +117,7 @@ func (s *sequence) begin() {
 	s.value = s.person.has()
 	s.initial, s.doc, s.defaults = s.value, s.project(s.value), defaultsOf(s.value)
 	s.rules = newRules(s.doc)
-	s.settle()
+	s.awaitIdle()
 }
 
 // end forgets the device and its templates, and stops the daemon.
@@ -192,7 +192,7 @@ func (s *sequence) change(to stconfig.Value) {
 	if patterns {
 		s.look()
 	}
-	s.settle()
+	s.awaitIdle()
 	s.record()
 }
 
@@ -205,8 +205,8 @@ func (s *sequence) reopen(place string) {
 	}
 }
 
-// settle waits until Muster rests, takes what it wrote as Muster's, and compares.
-func (s *sequence) settle() {
+// awaitIdle waits until Muster rests, takes what it wrote as Muster's, and compares.
+func (s *sequence) awaitIdle() {
 	s.waitRest()
 	s.value = s.person.has()
 	after := s.project(s.value)

@@ -47,12 +47,12 @@ func lostFolder(s *sequence) {
 	s.accepted()
 	s.until(func() bool { return d.Counters().Writes > before })
 	d.SetFaults(stsim.Faults{})
-	s.settle()
+	s.awaitIdle()
 	d.Crash()
 	s.deletes(madeByHand)
 	s.accepted()
 	s.restarts(d.Start)
-	s.settle()
+	s.awaitIdle()
 }
 
 // A template takes a folder away, and no longer. The folder waits for an answer. Another template shares it with a
@@ -60,14 +60,14 @@ func lostFolder(s *sequence) {
 func deviceWithoutFolder(s *sequence) {
 	s.saves(removesDocs, saved{})
 	s.accepted()
-	s.settle()
+	s.awaitIdle()
 	s.answers(consentOrKeep)
 	s.deletes(removesDocs)
 	s.accepted()
-	s.settle()
+	s.awaitIdle()
 	s.saves(sharesDocs, saved{variant: 1})
 	s.accepted()
-	s.settle()
+	s.awaitIdle()
 	s.answers(func(key string, _ bool) string {
 		if key == "devices."+string(olga) {
 			return "consent"
@@ -81,12 +81,12 @@ func introducedAgain(s *sequence) {
 	s.handMade(nora)
 	s.saves(removesNora, saved{})
 	s.accepted()
-	s.settle()
+	s.awaitIdle()
 	s.answers(consentOrKeep)
 	s.introduced("docs", nora)
 	s.deletes(removesNora)
 	s.accepted()
-	s.settle()
+	s.awaitIdle()
 }
 
 // The same after the template is gone, while the device waits for an answer.
@@ -94,11 +94,11 @@ func introducedWhileItWaits(s *sequence) {
 	s.handMade(nora)
 	s.saves(removesNora, saved{})
 	s.accepted()
-	s.settle()
+	s.awaitIdle()
 	s.answers(consentOrKeep)
 	s.deletes(removesNora)
 	s.accepted()
-	s.settle()
+	s.awaitIdle()
 	s.introduced("docs", nora)
 }
 

@@ -86,11 +86,11 @@ func (w *world) run(t *testing.T, r recipe, between ...func()) {
 		w.create(t, fmt.Sprintf("%s, part %d", r.title, i+1), text)
 	}
 	w.mode(t, "on")
-	w.settled(t, r)
+	w.awaitIdle(t, r)
 	for _, l := range w.alive {
 		w.consent(t, l, r)
 	}
-	w.settled(t, r)
+	w.awaitIdle(t, r)
 	for _, result := range r.results {
 		w.check(t, r, result)
 	}

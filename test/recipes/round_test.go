@@ -55,16 +55,16 @@ func (w *world) plan(t *testing.T, l *living) (plan api.Plan) {
 	return plan
 }
 
-// settled waits until nothing is under way: what is left of every plan waits for a person. A device that the recipe is
+// awaitIdle waits until nothing is under way: what is left of every plan waits for a person. A device that the recipe is
 // not about stays unmanaged; any other is so only until it was looked at.
-func (w *world) settled(t *testing.T, r recipe) {
+func (w *world) awaitIdle(t *testing.T, r recipe) {
 	t.Helper()
 	for _, l := range w.alive {
 		concerned := w.concerns(r, l)
 		var state api.DeviceState
 		var plan api.Plan
 		wait.ForState(t, func() string {
-			return fmt.Sprintf("%s does not settle: %+v\n%+v", l.label, state, plan)
+			return fmt.Sprintf("%s does not become idle: %+v\n%+v", l.label, state, plan)
 		}, func() bool {
 			state, plan = w.state(t, l), w.plan(t, l)
 			switch state.Configuration {
@@ -110,7 +110,7 @@ func (w *world) byHand(t *testing.T, r recipe) {
 		}
 		l.wanted = stconfig.Replace(l.start, order, stconfig.Text("oldestFirst"))
 	}
-	w.settled(t, r)
+	w.awaitIdle(t, r)
 	for _, result := range r.results {
 		w.check(t, r, result)
 	}
@@ -252,7 +252,7 @@ func (w *world) secondRound(t *testing.T) {
 			return l.call(t, "GET", "/rest/config/options", nil).Get("reconnectionIntervalS").Str() == "61"
 		})
 	}
-	w.settled(t, recipe{templates: []templateText{unrelated}})
+	w.awaitIdle(t, recipe{templates: []templateText{unrelated}})
 	for _, l := range w.alive {
 		want := []write{{"PATCH", "/rest/config/options", `{"reconnectionIntervalS":61}`}}
 		if got := l.taken(); !slices.Equal(got, want) {

@@ -67,7 +67,7 @@ func (w *world) upgrade(t *testing.T, r recipe, farm *stsim.Farm, migration []st
 			return seen == l.call(t, "GET", "/rest/config", nil).Get("version").Str()
 		})
 	}
-	w.settled(t, r)
+	w.awaitIdle(t, r)
 	for _, result := range r.results {
 		w.check(t, r, result)
 	}

@@ -47,12 +47,12 @@ func newThousand(t *testing.T, network int) *thousand {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	f.settled()
+	f.awaitIdle()
 	return f
 }
 
-// settled waits until every device is online and has what its templates ask for.
-func (f *thousand) settled() {
+// awaitIdle waits until every device is online and has what its templates ask for.
+func (f *thousand) awaitIdle() {
 	f.t.Helper()
 	wait.Until(f.t, func() string {
 		states, err := f.Client.States(f.t.Context(), client.List{})
@@ -188,7 +188,7 @@ func (f *thousand) breaking() {
 	}
 	f.within(time.Minute, began)
 	f.t.Logf("undone after %v", time.Since(began).Round(100*time.Millisecond))
-	f.settled()
+	f.awaitIdle()
 	for _, d := range f.farm.Daemons() {
 		for _, folder := range d.FolderIDs() {
 			if folder == "broken" {

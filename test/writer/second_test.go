@@ -74,7 +74,7 @@ func TestAPersonsEditsAreNeverUndone(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		settled(s, d.ID)
+		awaitIdle(s, d.ID)
 		without.round(acts, len(through.windows())-written, took)
 		lost, unlucky := p.check(through)
 		excused += unlucky
@@ -94,8 +94,8 @@ func TestAPersonsEditsAreNeverUndone(t *testing.T) {
 	}
 }
 
-// settled waits until Muster has nothing more to do, or has given way to the person.
-func settled(s *server.Server, id fleet.DeviceID) api.DeviceState {
+// awaitIdle waits until Muster has nothing more to do, or has given way to the person.
+func awaitIdle(s *server.Server, id fleet.DeviceID) api.DeviceState {
 	return s.WaitState(id, "in sync or contended", func(state api.DeviceState) bool {
 		return state.Connection == string(fleet.Online) &&
 			(state.Configuration == string(fleet.ConfigInSync) || state.Configuration == string(fleet.ConfigContended))

@@ -39,7 +39,7 @@ func bombs(t *testing.T) map[string]string {
 func TestBombs(t *testing.T) {
 	texts := bombs(t)
 	p := running(t, Options{})
-	settle(t, p)
+	awaitIdle(t, p)
 	before := resident(t)
 	t.Run("corpus", func(t *testing.T) {
 		for name, text := range texts {
@@ -95,8 +95,8 @@ func wantWorks(t *testing.T, p *Pool) {
 	}
 }
 
-// settle lets the pool make what it keeps, so that the growth of this process is the bombs' doing.
-func settle(t *testing.T, p *Pool) {
+// awaitIdle lets the pool make what it keeps, so that the growth of this process is the bombs' doing.
+func awaitIdle(t *testing.T, p *Pool) {
 	t.Helper()
 	wantWorks(t, p)
 	debug.FreeOSMemory()
@@ -124,7 +124,7 @@ func TestTenBombsAtOnce(t *testing.T) {
 		"nested-loops.star",
 		"long-builtin.star", "dict.star", "huge-integer.star", "output-growing.star"}
 	p := running(t, Options{})
-	settle(t, p)
+	awaitIdle(t, p)
 	before := resident(t)
 	failures := make(chan error, len(names))
 	for _, name := range names {

@@ -410,7 +410,7 @@ func idle(p *Pool) int {
 // The largest results that the limits allow stay within what this process may grow by.
 func TestLargestResults(t *testing.T) {
 	p := running(t, Options{Limits: Limits{Memory: raceShare * defaultMemory, Wall: patience}})
-	settle(t, p)
+	awaitIdle(t, p)
 	before := resident(t)
 	for i, text := range []string{
 		"[[] for _ in range(99000)]", "[{} for _ in range(99000)]", "[{'a': x} for x in range(49000)]", "['x' * 2000000][:]",

@@ -18,17 +18,17 @@ func waitApplied(ctx context.Context, env *environment, server *client.Client, g
 	bar := env.newProgress()
 	defer bar.end()
 	var rollout int64
-	var now settledCount
+	var now finishedCount
 	err := afterEvents(ctx, server, func() (done bool, err error) {
 		if rollout, err = rolloutOfGeneration(ctx, server, generation); err != nil || rollout != 0 {
 			return true, err
 		}
-		if now, err = countSettled(ctx, server, generation, devices); err != nil {
+		if now, err = countFinished(ctx, server, generation, devices); err != nil {
 			return false, err
 		}
-		bar.at(int64(now.settled), int64(len(devices)), fmt.Sprintf("%d of %s settled", now.settled,
+		bar.at(int64(now.finished), int64(len(devices)), fmt.Sprintf("%d of %s settled", now.finished,
 			counted(len(devices), "device")))
-		return now.settled == len(devices), nil
+		return now.finished == len(devices), nil
 	})
 	if err != nil {
 		return err
@@ -63,18 +63,18 @@ func rolloutOfGeneration(ctx context.Context, server *client.Client, generation 
 	return all[at].ID, nil
 }
 
-// settledCount is how many devices are settled, and how many of those wait for something.
-type settledCount struct{ settled, waiting int }
+// finishedCount is how many devices are finished, and how many of those wait for something.
+type finishedCount struct{ finished, waiting int }
 
-// countSettled counts up to the first device that is not settled.
-func countSettled(ctx context.Context, server *client.Client, generation int64, devices []string) (now settledCount,
+// countFinished counts up to the first device that is not finished.
+func countFinished(ctx context.Context, server *client.Client, generation int64, devices []string) (now finishedCount,
 	err error) {
 	for _, id := range devices {
-		settled, waiting, err := isSettled(ctx, server, generation, id)
-		if err != nil || !settled {
+		finished, waiting, err := isFinished(ctx, server, generation, id)
+		if err != nil || !finished {
 			return now, err
 		}
-		now.settled++
+		now.finished++
 		if waiting {
 			now.waiting++
 		}
@@ -82,8 +82,8 @@ func countSettled(ctx context.Context, server *client.Client, generation int64, 
 	return now, nil
 }
 
-// isSettled tells whether nothing more is sent to a device by itself, and whether something waits there.
-func isSettled(ctx context.Context, server *client.Client, generation int64, id string) (settled, waiting bool,
+// isFinished reports whether Muster sends nothing more to a device by itself, and whether something waits there.
+func isFinished(ctx context.Context, server *client.Client, generation int64, id string) (finished, waiting bool,
 	err error) {
 	state, err := server.DeviceState(ctx, id)
 	if fleet.CodeOf(err) == fleet.CodeNotFound { // the device was deleted meanwhile

@@ -121,17 +121,17 @@ type shareKey struct{}
 type share struct {
 	memory *WorkMemory
 
-	mu      sync.Mutex // guards the fields below
-	taken   int64
-	held    int64 // number of parts
-	settled bool  // The work may use as much as it needs.
+	mu        sync.Mutex // guards the fields below
+	taken     int64
+	held      int64 // number of parts
+	unlimited bool  // The work may use as much as it needs.
 }
 
 // release releases the parts. Code that still uses the context is no longer limited.
 func (s *share) release() {
 	s.mu.Lock()
 	held := s.held
-	s.held, s.settled = 0, true
+	s.held, s.unlimited = 0, true
 	s.mu.Unlock()
 	if held == 0 {
 		return
@@ -157,7 +157,7 @@ func (*WorkMemory) Take(ctx context.Context, bytes int64) error {
 	defer s.mu.Unlock()
 	s.taken += bytes
 	switch {
-	case s.settled, s.held == parts, s.taken <= free:
+	case s.unlimited, s.held == parts, s.taken <= free:
 		return nil
 	case s.taken > part:
 		return errNeedsAll
@@ -171,13 +171,13 @@ func (*WorkMemory) Take(ctx context.Context, bytes int64) error {
 	return nil
 }
 
-// Settle lets the work of a context run to its end without a limit, because it has done something that must not be
-// repeated.
-func (*WorkMemory) Settle(ctx context.Context) {
+// LiftLimit removes the limit for the rest of the work of a context. The work calls it when it has done something that
+// must not be repeated.
+func (*WorkMemory) LiftLimit(ctx context.Context) {
 	if s, _ := ctx.Value(shareKey{}).(*share); s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.settled = true
+		s.unlimited = true
 	}
 }
 

@@ -94,7 +94,7 @@ func TestWhatCannotBeDoneAgainGoesOn(t *testing.T) {
 	m := NewWorkMemory()
 	err := m.Do(t.Context(), func(ctx context.Context) error {
 		calls++
-		m.Settle(ctx)
+		m.LiftLimit(ctx)
 		return m.Take(ctx, 100*part)
 	})
 	if err != nil || calls != 1 {

@@ -51,8 +51,8 @@ type LogOptions struct {
 	CauseOf func(ctx context.Context, id fleet.DeviceID, revision int64) string
 	Log     *slog.Logger
 	Share   int // entries of each device; 0: an equal share of maxLogged
-	// Settle is how long daemons and agents may take to be reached after the start, before it counts that they are not.
-	Settle time.Duration
+	// StartGrace is how long after the start the log does not record that daemons and agents cannot be reached yet.
+	StartGrace time.Duration
 }
 
 // Log is the kept part of what happens: a line for each change of state, of the configuration, for each order. It is
@@ -91,7 +91,7 @@ func OpenLog(ctx context.Context, o LogOptions) (*Log, error) {
 	orDefault(&o.Keep, DefaultKeep)
 	l := &Log{LogOptions: o, log: o.Log.With(logkey.Component, "event log"), wake: make(chan struct{}, 1),
 		stands: map[fleet.DeviceID]map[subject]string{}}
-	if o.Settle > 0 {
+	if o.StartGrace > 0 {
 		l.held = map[fleet.DeviceID]heldStanding{}
 	}
 	_, last, err := o.Store.LogBounds(ctx)
@@ -176,8 +176,8 @@ func entryOf(device *fleet.Registered, is fleet.LogStanding, before string) flee
 		State: is.State, Before: before, Reason: is.Reason}
 }
 
-// settle has the connections count that are still not there.
-func (l *Log) settle() {
+// endStartGrace records the connections that are still missing when StartGrace is over.
+func (l *Log) endStartGrace() {
 	l.mu.Lock()
 	held := l.held
 	l.held = nil
@@ -206,9 +206,9 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // Run writes entries behind, and forgets old ones, until ctx ends. Then it writes what is left.
 func (l *Log) Run(ctx context.Context) error {
-	prune, settled := time.NewTimer(0), time.NewTimer(l.Settle)
+	prune, graceOver := time.NewTimer(0), time.NewTimer(l.StartGrace)
 	defer prune.Stop()
-	defer settled.Stop()
+	defer graceOver.Stop()
 	for {
 		pause := logGather
 		select {
@@ -217,8 +217,8 @@ func (l *Log) Run(ctx context.Context) error {
 			defer cancel()
 			l.Flush(last)
 			return ctx.Err()
-		case <-settled.C:
-			l.settle()
+		case <-graceOver.C:
+			l.endStartGrace()
 			continue
 		case <-prune.C:
 			l.forgetOld(ctx)

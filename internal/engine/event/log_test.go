@@ -176,7 +176,7 @@ func TestALogGoesOnWhereItEnded(t *testing.T) {
 // Agents connect one after the other when the server has started: that is nothing that happened to their devices.
 func TestADeviceThatIsReachedSoonAfterTheStartWasNotAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := openLog(t, &shelf{}, func(o *LogOptions) { o.Settle = time.Minute })
+		l := openLog(t, &shelf{}, func(o *LogOptions) { o.StartGrace = time.Minute })
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- l.Run(ctx) }()

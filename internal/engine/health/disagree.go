@@ -174,7 +174,7 @@ func (f *Folders) compare(now time.Time, stale map[fleet.DeviceID]bool) {
 		c.regroupAt = time.Time{}
 	}
 	for g := range c.touched {
-		f.settle(g, now, stale)
+		f.updateDisagreement(g, now, stale)
 	}
 	clear(c.touched)
 	if c.differAt.IsZero() || now.Before(c.differAt) {
@@ -182,12 +182,13 @@ func (f *Folders) compare(now time.Time, stale map[fleet.DeviceID]bool) {
 	}
 	c.differAt = time.Time{}
 	for g := range c.differing {
-		f.settle(g, now, stale)
+		f.updateDisagreement(g, now, stale)
 	}
 }
 
-// settle finds out whether a group disagrees now.
-func (f *Folders) settle(g *shareGroup, now time.Time, stale map[fleet.DeviceID]bool) {
+// updateDisagreement determines whether a group disagrees now, and schedules when it will. It adds the devices of a
+// group that begins or ceases to disagree, or goes on disagreeing, to stale.
+func (f *Folders) updateDisagreement(g *shareGroup, now time.Time, stale map[fleet.DeviceID]bool) {
 	c := &f.groups
 	was := g.since
 	begins := time.UnixMilli(g.moved).Add(f.windows.Disagree)

@@ -13,8 +13,8 @@ import (
 // historyStep is the time between two points of the history.
 const historyStep = time.Minute
 
-// settleTime is how long after the start the first point is made: most daemons are not contacted before.
-const settleTime = 30 * time.Second
+// firstPointDelay is the time from the start to the first point: most daemons are not contacted earlier.
+const firstPointDelay = 30 * time.Second
 
 // Historian keeps the fleet and its folders in numbers, by minutes.
 type Historian struct {
@@ -27,7 +27,7 @@ type Historian struct {
 
 // Run makes a point when a minute begins, until ctx ends. A minute that cannot be kept is a gap.
 func (h Historian) Run(ctx context.Context) error {
-	wait := time.NewTimer(settleTime + untilNext(time.Now().Add(settleTime)))
+	wait := time.NewTimer(firstPointDelay + untilNext(time.Now().Add(firstPointDelay)))
 	defer wait.Stop()
 	failing := false
 	for {

@@ -41,7 +41,7 @@ func TestAHistorianMakesOnePointWhenAMinuteBegins(t *testing.T) {
 		if folders != tries {
 			t.Errorf("figures of folders were recorded %d times in %d minutes", folders, tries)
 		}
-		if first := kept[0].At.Sub(start); first < settleTime-historyStep || first > settleTime+historyStep {
+		if first := kept[0].At.Sub(start); first < firstPointDelay-historyStep || first > firstPointDelay+historyStep {
 			t.Errorf("the first point is of %s after the start", first)
 		}
 		for i, p := range kept {

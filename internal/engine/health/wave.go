@@ -38,8 +38,8 @@ func awaited(r fleet.Rollout) map[fleet.DeviceID]Wave {
 // device has already says nothing about the change that it waits for: inSync and unmanaged give way to pending,
 // nothing else does.
 func Waits(condition fleet.State, w Wave) fleet.State {
-	settled := condition.Configuration == fleet.ConfigInSync || condition.Configuration == fleet.ConfigUnmanaged
-	if w.Rollout == 0 || !settled {
+	hasNothingToDo := condition.Configuration == fleet.ConfigInSync || condition.Configuration == fleet.ConfigUnmanaged
+	if w.Rollout == 0 || !hasNothingToDo {
 		return condition
 	}
 	condition.Configuration = fleet.ConfigPending

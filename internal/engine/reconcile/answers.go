@@ -25,7 +25,7 @@ func (p *pass) applyApproved(ctx context.Context, now planned) (planned, error) 
 	if err := p.recordAnswers(ctx, now); err != nil {
 		return now, err
 	}
-	p.o.Memory.Settle(ctx) // what follows is done once
+	p.o.Memory.LiftLimit(ctx) // what follows is done once
 	p.history.stops.Clear()
 	now, _, err := p.keepAnswered(ctx, now)
 	if err != nil {
@@ -157,7 +157,7 @@ func (p *pass) keepAnswered(ctx context.Context, now planned) (_ planned, kept b
 	if len(keep) == 0 {
 		return now, false, nil
 	}
-	p.o.Memory.Settle(ctx) // what follows is done once
+	p.o.Memory.LiftLimit(ctx) // what follows is done once
 	if now.input, err = p.read(ctx, now.input); err != nil {
 		return now, false, err
 	}

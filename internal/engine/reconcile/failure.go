@@ -25,7 +25,7 @@ const (
 type passEnd int
 
 const (
-	settled     passEnd = iota // due when something changes
+	dueOnChange passEnd = iota // due when something changes
 	failed                     // due after a pause, which grows with each failure
 	outOfMemory                // due once memory was freed
 )
@@ -36,9 +36,9 @@ func endOf(r *request, err error) passEnd {
 	code := fleet.CodeOf(err)
 	switch {
 	case err == nil, isLasting(err):
-		return settled
+		return dueOnChange
 	case r != nil && (r.change != nil || code == fleet.CodeConflict || code == fleet.CodeNotFound):
-		return settled
+		return dueOnChange
 	case errors.Is(err, fleet.ErrNoMemory):
 		return outOfMemory
 	}

@@ -40,8 +40,8 @@ func (p *pass) conclude(now planned, failure error) {
 	}
 }
 
-// settle ends a pass that made a plan and sends nothing: the device is not due before something changes.
-func (p *pass) settle(now planned) {
+// finish ends a pass that made a plan and sends nothing: the device is not due before something changes.
+func (p *pass) finish(now planned) {
 	p.history.done(now.digest, p.print, p.forgotten, now.letGo)
 	p.keepPass(p.passOf(now))
 }

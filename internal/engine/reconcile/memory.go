@@ -9,8 +9,8 @@ type Memory interface {
 	// TryDo is Do for callers that have other work: instead of waiting for memory it ends with fleet.ErrNoMemory.
 	TryDo(ctx context.Context, work func(context.Context) error) error
 	Take(ctx context.Context, bytes int64) error
-	// Settle lets the work of this context run to its end: from now on it does what cannot be done twice.
-	Settle(ctx context.Context)
+	// LiftLimit removes the limit for the rest of the work of this context, which from now on must not be repeated.
+	LiftLimit(ctx context.Context)
 }
 
 // unboundedMemory gives memory to everybody at once.
@@ -23,4 +23,4 @@ func (unboundedMemory) TryDo(ctx context.Context, work func(context.Context) err
 	return work(ctx)
 }
 func (unboundedMemory) Take(context.Context, int64) error { return nil }
-func (unboundedMemory) Settle(context.Context)            {}
+func (unboundedMemory) LiftLimit(context.Context)         {}

@@ -39,7 +39,7 @@ func (p *pass) observe(ctx context.Context) (in input, ended bool, err error) {
 // before it reads the store, because daemons tell their status every minute and most of them have no news.
 func (p *pass) observeDocument(ctx context.Context, in input) (_ input, ended bool, err error) {
 	if p.request == nil &&
-		(in.known.Digest != "" && p.endWhereSettled(ctx, in, in.known.Digest) || p.endWhereNotRead(in)) {
+		(in.known.Digest != "" && p.endWhereDone(ctx, in, in.known.Digest) || p.endWhereNotRead(in)) {
 		return in, true, nil
 	}
 	if in.base, err = p.o.Store.BaseEntries(ctx, p.id); err != nil {
@@ -59,7 +59,7 @@ func (p *pass) observeDocument(ctx context.Context, in input) (_ input, ended bo
 			refuse(p.request, "the daemon was never read, or its configuration cannot be believed"),
 		)
 	}
-	return in, p.request == nil && p.endWhereSettled(ctx, in, in.digest), nil
+	return in, p.request == nil && p.endWhereDone(ctx, in, in.digest), nil
 }
 
 // observeNewest gives the input with the newest document. ended tells that there is no document to plan from, which
@@ -77,9 +77,9 @@ func (p *pass) observeNewest(ctx context.Context, in input) (_ input, ended bool
 	return in, false, err
 }
 
-// endWhereSettled ends the pass when the last one left nothing to do for the document with this digest and for the
+// endWhereDone ends the pass when the last one left nothing to do for the document with this digest and for the
 // present inputs. The result of that pass then holds for the present generation, too.
-func (p *pass) endWhereSettled(ctx context.Context, in input, digest string) (ended bool) {
+func (p *pass) endWhereDone(ctx context.Context, in input, digest string) (ended bool) {
 	p.compareIgnores(ctx, in, digest)
 	if !p.history.isDone(digest, p.print, in.admitted.registry.Generation) {
 		return false
@@ -116,7 +116,7 @@ func (p *pass) endWhereNoTemplates(in input) (ended bool) {
 	p.held.Put(p.id, nil)
 	p.report(p.id, plan.Findings{Result: plan.NoTemplates})
 	in.digest = in.known.Digest
-	p.settle(planned{input: in})
+	p.finish(planned{input: in})
 	return true
 }
 

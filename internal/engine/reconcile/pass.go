@@ -160,7 +160,7 @@ func (p *pass) act(ctx context.Context, now planned) error {
 	switch sendable := len(now.plan.Sendable()) > 0; {
 	case sendable && now.mode == fleet.ModeOn && now.known.TooOld:
 		p.report(p.id, plan.Findings{Result: plan.TooOld})
-		p.settle(now)
+		p.finish(now)
 		return refuse(p.request, now.blocked())
 	case sendable && now.blocked() != "":
 		err = refuse(p.request, now.blocked())

@@ -10,7 +10,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// A device that has settled once is one whose next trouble must be got over as well as its first.
+// A device that was finished once gets over its next trouble as well as over the first.
 func TestWhatFailsOnASettledDeviceIsTriedAgain(t *testing.T) {
 	for name, trouble := range map[string]func(b *bench, on bool){
 		"the daemon answers 500": func(b *bench, on bool) {

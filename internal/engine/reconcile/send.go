@@ -103,7 +103,7 @@ func (p *pass) send(ctx context.Context, intended planned) (planned, error) {
 
 // begin records the intent of a plan. Nothing is sent before that.
 func (p *pass) begin(ctx context.Context, intended planned) (*attempt, error) {
-	p.o.Memory.Settle(ctx)
+	p.o.Memory.LiftLimit(ctx)
 	a := &attempt{pass: p, intended: intended, now: intended}
 	var sent []desired.Sent
 	for _, c := range intended.plan.Sendable() {

@@ -26,7 +26,7 @@ func (a *attempt) verify(ctx context.Context) error {
 	if a.record.Moves() {
 		a.close() // The session uses the old port and API key.
 	}
-	in, err := a.settleAccess(ctx, a.now.input)
+	in, err := a.resolveAccess(ctx, a.now.input)
 	if err == nil {
 		in, err = a.readBack(ctx, in)
 	}
@@ -152,9 +152,9 @@ func (in input) reading(patterns map[string][]string) desired.Reading {
 	return desired.Reading{Document: desired.WithIgnores(in.doc, patterns), Own: in.id, Run: in.run}
 }
 
-// settleAccess finds out how the daemon is reached after its port or API key was changed, and stores that. For a
+// resolveAccess finds out how the daemon is reached after its port or API key was changed, and stores that. For a
 // minute it tries the new way and then the old, because the API restarts.
-func (a *attempt) settleAccess(ctx context.Context, in input) (input, error) {
+func (a *attempt) resolveAccess(ctx context.Context, in input) (input, error) {
 	if !a.record.Moves() {
 		return in, nil
 	}

@@ -54,3 +54,23 @@ func checkFolderRoot(root string) error {
 	}
 	return nil
 }
+
+// ProposedPath is where a folder could be kept: in the first of some folder roots. A folder ID can contain what the name
+// of a directory cannot.
+func ProposedPath(roots []string, folder string) string {
+	root := DefaultFolderRoot
+	if len(roots) > 0 {
+		root = roots[0]
+	}
+	separator := "/"
+	if strings.Contains(root, `\`) {
+		separator = `\`
+	}
+	name := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>|%$~`, r) || !unicode.IsPrint(r) {
+			return '-'
+		}
+		return r
+	}, folder)
+	return strings.TrimRight(root, `/\`) + separator + strings.Trim(name, ". ")
+}

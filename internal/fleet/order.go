@@ -48,6 +48,54 @@ type Order struct {
 	EndedAt time.Time // zero while the order runs
 }
 
+// OrderState is how far an order is with one device.
+type OrderState string
+
+const (
+	OrderStateWaiting   OrderState = "waiting"
+	OrderStateRunning   OrderState = "running"
+	OrderStateDone      OrderState = "done"
+	OrderStateSkipped   OrderState = "skipped"
+	OrderStateFailed    OrderState = "failed"
+	OrderStateUnknown   OrderState = "unknown"
+	OrderStateUntouched OrderState = "untouched"
+)
+
+// States are how far the order is with each of its devices. They are processed one after the other.
+func (o Order) States() []OrderState {
+	states := make([]OrderState, len(o.Devices))
+	skipped := map[DeviceID]bool{}
+	for _, id := range o.Skipped {
+		skipped[id] = true
+	}
+	for i, id := range o.Devices {
+		switch {
+		case skipped[id]:
+			states[i] = OrderStateSkipped
+		case i < o.Done:
+			states[i] = OrderStateDone
+		case i == o.Done:
+			states[i] = o.stateOfNext()
+		case o.Status == OrderRunning:
+			states[i] = OrderStateWaiting
+		default:
+			states[i] = OrderStateUntouched
+		}
+	}
+	return states
+}
+
+// stateOfNext is how far the order is with the first device that is not finished.
+func (o Order) stateOfNext() OrderState {
+	switch o.Status {
+	case OrderRunning:
+		return OrderStateRunning
+	case OrderFailed:
+		return OrderStateFailed
+	}
+	return OrderStateUnknown
+}
+
 // Release is what a daemon knows about its newest release.
 type Release struct {
 	Running string

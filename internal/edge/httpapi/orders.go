@@ -228,33 +228,9 @@ func wireOrder(order fleet.Order, registry *fleet.Registry) api.Order {
 		Status: string(order.Status), Reason: named(registry, order.Reason), By: order.By, Done: order.Done,
 		Devices: make([]api.OrderDevice, len(order.Devices)), BeganAt: api.Time{Time: order.BeganAt},
 		EndedAt: moment(order.EndedAt)}
-	skipped := map[fleet.DeviceID]bool{}
-	for _, id := range order.Skipped {
-		skipped[id] = true
-	}
-	for i, id := range order.Devices {
-		out.Devices[i] = api.OrderDevice{DeviceID: string(id), State: stateInOrder(order, i)}
-		if skipped[id] {
-			out.Devices[i].State = "skipped"
-		}
-		if device := registry.Devices[id]; device != nil {
-			out.Devices[i].Label = device.Label
-		}
+	for i, state := range order.States() {
+		id := order.Devices[i]
+		out.Devices[i] = api.OrderDevice{DeviceID: string(id), State: string(state), Label: registry.Label(id)}
 	}
 	return out
-}
-
-// stateInOrder is how far an order is with its device at a place. Devices are reached strictly in turn.
-func stateInOrder(order fleet.Order, at int) string {
-	here := map[fleet.OrderStatus]string{fleet.OrderRunning: "running", fleet.OrderFailed: "failed",
-		fleet.OrderInterrupted: "unknown"}
-	switch {
-	case at < order.Done:
-		return "done"
-	case at == order.Done:
-		return here[order.Status]
-	case order.Status == fleet.OrderRunning:
-		return "waiting"
-	}
-	return "untouched"
 }

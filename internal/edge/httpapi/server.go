@@ -25,8 +25,8 @@ const Prefix = "/api/v1"
 // maxBody is the largest request body, in bytes.
 const maxBody = 4 << 20
 
-// Registry gives what is registered in the scope of the context, at one generation. What one call returned is never changed; a write
-// that returned is in what the next call returns.
+// Registry gives what is registered in the scope of the context, at one generation. What one call returned is never
+// changed; a write that returned is in what the next call returns.
 type Registry interface {
 	Registry(ctx context.Context) (*fleet.Registry, error)
 }
@@ -39,7 +39,7 @@ type Authenticator interface {
 // Options are what the handlers of all nouns use, and the nouns.
 type Options struct {
 	Log *slog.Logger
-	// Registry gives every caller the part in their scope.
+	// Registry gives every caller the part in their scope. It needs Parts.
 	Registry fleet.ScopedRegistry
 	Auth     Authenticator
 	Renewer  Renewer // Nil: no session is renewed.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 	"reflect"
-	"strings"
-	"unicode"
 
 	"muster/api"
 	"muster/internal/edge/auth"
@@ -92,7 +90,7 @@ func wireWaitingDevice(g *view.WaitingGroup, device view.WaitingDevice, registry
 	if device.Pending != nil {
 		values["pendingID"] = pendingID(*device.Pending)
 		if device.Pending.Folder != "" {
-			values["path"] = proposedPath(registry, device.Pending.Folder)
+			values["path"] = fleet.ProposedPath(registry.Roots[""], device.Pending.Folder)
 		}
 	}
 	if g.Cause == fleet.WaitPinMismatch || g.Cause == fleet.WaitUnconfirmed {
@@ -104,23 +102,4 @@ func wireWaitingDevice(g *view.WaitingGroup, device view.WaitingDevice, registry
 		out.Held[i] = wireHeldChange(c, registry)
 	}
 	return out
-}
-
-// proposedPath is where a folder could be kept. A folder ID can hold what no name of a directory may.
-func proposedPath(registry *fleet.Registry, folder string) string {
-	root := fleet.DefaultFolderRoot
-	if roots := registry.Roots[""]; len(roots) > 0 {
-		root = roots[0]
-	}
-	separator := "/"
-	if strings.Contains(root, `\`) {
-		separator = `\`
-	}
-	name := strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`/\:*?"<>|%$~`, r) || !unicode.IsPrint(r) {
-			return '-'
-		}
-		return r
-	}, folder)
-	return strings.TrimRight(root, `/\`) + separator + strings.Trim(name, ". ")
 }

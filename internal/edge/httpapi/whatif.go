@@ -124,12 +124,10 @@ func (s PlanningHandlers) foresee(
 	}
 	out := wireEffects(sum.Effects())
 	out.Generation, out.NewTemplates = f.Now.Generation, append([]int64{}, f.New...)
-	out.Warnings, out.Approval = s.warningsOf(ctx, edit), s.approvalFor(ctx, f.Now, f.Then)
-	broken := slices.DeleteFunc(
-		f.Broken,
-		func(b fleet.BrokenAssertion) bool { return !inside(b.Device) && b.Device != "" },
-	)
-	out.Broken, out.Waves = wireBroken(broken, f.Then), s.wavesOf(ctx, f.Now, f.Then)
+	course := sum.Course(view.Course{Broken: f.Broken, Approval: s.WhatIf.NeedsApproval(ctx, f.Now, f.Then),
+		Waves: s.WhatIf.Waves(ctx, f.Now, f.Then)})
+	out.Warnings, out.Approval = s.warningsOf(ctx, edit), course.Approval
+	out.Broken, out.Waves = wireBroken(course.Broken, f.Then), append([]int{}, course.Waves...)
 	return out, f, nil
 }
 
@@ -166,24 +164,6 @@ func wireBroken(broken []fleet.BrokenAssertion, r *fleet.Registry) []api.BrokenA
 		out = append(out, one)
 	}
 	return out
-}
-
-// wavesOf gives the sizes of the waves that the change would go out in. A scoped caller gets none: they count the whole
-// fleet.
-func (s PlanningHandlers) wavesOf(ctx context.Context, now, then *fleet.Registry) []int {
-	if !fleet.ScopeIn(ctx).Whole() {
-		return []int{}
-	}
-	return append([]int{}, s.WhatIf.Waves(ctx, now, then)...)
-}
-
-// approvalFor is why the change would wait for approval. The reason counts devices of the whole fleet.
-func (s PlanningHandlers) approvalFor(ctx context.Context, now, then *fleet.Registry) string {
-	reason := s.WhatIf.NeedsApproval(ctx, now, then)
-	if reason != "" && !fleet.ScopeIn(ctx).Whole() {
-		return "it is for many devices"
-	}
-	return reason
 }
 
 // warningsOf are those about the new and changed templates.

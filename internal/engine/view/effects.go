@@ -52,6 +52,27 @@ type DeviceEffect struct {
 	Failure string        // why no plan could be made
 }
 
+// Course is what would become of an edit on its way to the devices.
+type Course struct {
+	Broken   []fleet.BrokenAssertion
+	Approval string // Why it would wait for approval; "": it would not.
+	Waves    []int  // The sizes of its waves.
+}
+
+// Course is the part of a course that the caller may know. Waves, and the reason for an approval, count devices of the
+// whole fleet.
+func (s *EffectSum) Course(whole Course) Course {
+	if s.scope.Whole() {
+		return whole
+	}
+	part := Course{Broken: slices.DeleteFunc(slices.Clone(whole.Broken),
+		func(b fleet.BrokenAssertion) bool { return b.Device != "" && !s.inside(b.Device) })}
+	if whole.Approval != "" {
+		part.Approval = "it is for many devices"
+	}
+	return part
+}
+
 // EffectSum adds up the effects on devices as they arrive. It stores only what will be shown.
 type EffectSum struct {
 	scope          fleet.Scope

@@ -131,3 +131,19 @@ func TestNobodySteersARolloutWithMembersThatTheyDoNotSee(t *testing.T) {
 		t.Errorf("got %+v, %v", seen, err)
 	}
 }
+
+func TestHowAnEditWouldGoOutTellsAScopeNothingOfOthers(t *testing.T) {
+	whole := Course{
+		Broken:   []fleet.BrokenAssertion{{Name: "mine", Device: idA}, {Name: "hidden", Device: idB}, {Name: "all"}},
+		Approval: "it is for 300 devices", Waves: []int{1, 299},
+	}
+	isA := func(id fleet.DeviceID) bool { return id == idA }
+	part := NewEffectSum(fleet.ScopeOf([]fleet.Tag{"in"}), isA).Course(whole)
+	if len(part.Broken) != 2 || part.Broken[0].Name != "mine" || part.Broken[1].Name != "all" || len(part.Waves) != 0 ||
+		part.Approval == "" || part.Approval == whole.Approval {
+		t.Errorf("got %+v", part)
+	}
+	if got := NewEffectSum(fleet.Scope{}, isA).Course(whole); len(got.Broken) != 3 || len(got.Waves) != 2 {
+		t.Errorf("got %+v for the whole fleet", got)
+	}
+}

@@ -20,9 +20,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// The types below combine several packages into one interface of the API.
-
-// deviceNouns are the handlers of what is known of single devices, and asked of them.
+// deviceNouns returns the handlers for single devices.
 func (a *App) deviceNouns() []httpapi.Noun {
 	state := states{a}
 	return []httpapi.Noun{
@@ -45,7 +43,7 @@ func (a *App) deviceNouns() []httpapi.Noun {
 	}
 }
 
-// fleetNouns are the handlers of what people decide about the fleet, and of what is shown of all of it.
+// fleetNouns returns the handlers for what people decide about the fleet, and for what is shown of the whole fleet.
 func (a *App) fleetNouns(run sandbox.Limited) []httpapi.Noun {
 	checker := struct {
 		sandbox.Limited
@@ -82,7 +80,7 @@ func (a *App) fleetNouns(run sandbox.Limited) []httpapi.Noun {
 	}
 }
 
-// peopleNouns are the handlers of those who use the API, and of what asks to become a device.
+// peopleNouns returns the handlers for people, tokens, and devices that ask to be registered.
 func (a *App) peopleNouns(tokens *auth.Tokens, signOn signOn) []httpapi.Noun {
 	return []httpapi.Noun{
 		httpapi.TokenHandlers{Tokens: tokens},
@@ -96,7 +94,7 @@ func (a *App) peopleNouns(tokens *auth.Tokens, signOn signOn) []httpapi.Noun {
 	}
 }
 
-// serviceNouns are the handlers of this process.
+// serviceNouns returns the handlers for this process.
 func (a *App) serviceNouns(measured *metrics.Metrics) []httpapi.Noun {
 	return []httpapi.Noun{
 		httpapi.AuditHandlers{Audit: a.store},
@@ -108,10 +106,12 @@ func (a *App) serviceNouns(measured *metrics.Metrics) []httpapi.Noun {
 	}
 }
 
-// scoped gives the part of the registry in the scope of a context.
+// scoped returns the registry that shows every caller the part in their scope.
 func (a *App) scoped() fleet.ScopedRegistry {
 	return fleet.ScopedRegistry{Whole: a.store, Parts: &a.views}
 }
+
+// The types below combine several packages into one interface of the API or of the view.
 
 // rollouts reads rollouts and what they changed.
 type rollouts struct {
@@ -123,13 +123,13 @@ func (r rollouts) Difference(ctx context.Context, generations []int64) (fleet.Di
 	return r.store.Difference(ctx, generations)
 }
 
-// consents are questions of the engine, with the answers in the store.
+// consents reads held changes from the engine, and stores the answers.
 type consents struct {
 	*reconcile.Engine
 	*store.Store
 }
 
-// summaries sum up what the engines know, with how telling people stands.
+// summaries adds the state of the notifications to the summaries of the view.
 type summaries struct {
 	*view.Summaries
 	app *App
@@ -155,7 +155,7 @@ func (a *App) newSummaries(rollouts *view.Rollouts, consents *view.Consents) sum
 	}), a}
 }
 
-// told is how telling people stands.
+// told returns the state of the notifications.
 func (a *App) told() view.Told {
 	out := view.Told{Receivers: a.notifier.Receivers()}
 	for _, problem := range a.notifier.Problems() {

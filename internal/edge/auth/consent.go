@@ -6,8 +6,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// ToConsent is the permission that a consent to the changes of a group needs: an operator may consent to removals of
-// folders and devices, an administrator to every held change.
+// ToConsent returns the permission that a consent to the changes of a group needs: an operator may consent to removals
+// of folders and devices, an administrator to every held change.
 func ToConsent(g fleet.HeldGroup) Permission {
 	if g.Removes {
 		return Apply
@@ -15,8 +15,8 @@ func ToConsent(g fleet.HeldGroup) Permission {
 	return Consent
 }
 
-// MayConsent checks that the caller may consent to the held changes at some keys. It tells nothing of a key at which no
-// change is held: the engine refuses such a consent.
+// MayConsent returns an error when the caller may not consent to a held change at one of the keys. It accepts a key
+// without a held change, because the engine refuses such a consent.
 func (p Principal) MayConsent(changes []plan.Change, keys []string) error {
 	if p.May(Consent) {
 		return nil

@@ -44,7 +44,7 @@ func PlainCookies(r *http.Request) bool {
 	return LoopbackHost(r.Host) && LoopbackHost(r.RemoteAddr)
 }
 
-// ClientOf says where a request comes from.
+// ClientOf returns the client that sent a request.
 func ClientOf(r *http.Request) Client {
 	address, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -56,7 +56,7 @@ func ClientOf(r *http.Request) Client {
 // deviceLife is how long a browser keeps a device cookie. It is worthless once the password is another one.
 const deviceLife = 365 * 24 * time.Hour
 
-// CookiesOf are the cookies of a session that was started. A program gets its session as a token.
+// CookiesOf returns the cookies of a new session. A program gets its session as a token instead.
 func CookiesOf(r *http.Request, started Started) (all []*http.Cookie) {
 	if started.Half != "" {
 		all = append(all, NewSessionCookie(r, started.Token))
@@ -67,12 +67,12 @@ func CookiesOf(r *http.Request, started Started) (all []*http.Cookie) {
 	return all
 }
 
-// NewSessionCookie lasts until the browser ends, or the session.
+// NewSessionCookie returns the cookie of a session. It lasts until the browser ends, or the session.
 func NewSessionCookie(r *http.Request, token string) *http.Cookie {
 	return newCookie(r, SessionCookie, token, 0)
 }
 
-// NoSessionCookie takes the session from the browser.
+// NoSessionCookie returns the cookie that removes the session from the browser.
 func NoSessionCookie(r *http.Request) *http.Cookie { return newCookie(r, SessionCookie, "", -1) }
 
 func newCookie(r *http.Request, name, value string, maxAge int) *http.Cookie {
@@ -84,12 +84,13 @@ func newCookie(r *http.Request, name, value string, maxAge int) *http.Cookie {
 		SameSite: http.SameSiteStrictMode}
 }
 
-// NewSignOnCookie comes back with the browser that the provider sends here, which no other cookie of Muster does.
+// NewSignOnCookie returns the cookie of a log-in at the provider. Browsers send it when the provider leads them back
+// here, and no other cookie of Muster.
 func NewSignOnCookie(r *http.Request, value string) *http.Cookie {
 	return signOnCookie(r, value, int(SignOnLife.Seconds()))
 }
 
-// NoSignOnCookie takes what a log-in by the provider was begun with from the browser.
+// NoSignOnCookie returns the cookie that removes a log-in at the provider from the browser.
 func NoSignOnCookie(r *http.Request) *http.Cookie { return signOnCookie(r, "", -1) }
 
 func signOnCookie(r *http.Request, value string, maxAge int) *http.Cookie {

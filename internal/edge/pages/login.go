@@ -14,7 +14,7 @@ type Sessions interface {
 	LogIn(ctx context.Context, name, password string, from auth.Client) (auth.Started, error)
 	// Leave ends the session of a cookie.
 	Leave(ctx context.Context, cookie string) (signedOn bool, err error)
-	// Code is what a page exchanges for the session.
+	// Code returns the code that a page exchanges for the session.
 	Code(started auth.Started) (string, error)
 }
 
@@ -102,12 +102,13 @@ func (s *pages) logoutForm(w http.ResponseWriter, r *http.Request) error {
 	if s.SignOn == nil || !signedOn || s.SignOn.LogOutURL() == "" {
 		return goTo(w, r, auth.LogInPage)
 	}
+	// The person is still logged in at the provider.
 	return s.showPage(w, r, page{Kind: "out", Title: "Logged out of Muster", SignOn: s.SignOn.ProviderName(),
-		To: s.SignOn.LogOutURL()}) // the person is logged in there still
+		To: s.SignOn.LogOutURL()})
 }
 
-// endOwn ends the session of the cookie that comes with a request, if one comes. It tells whether the session was begun
-// by single sign-on.
+// endOwn ends the session of the cookie that comes with a request, if one comes. It reports whether single sign-on
+// started the session.
 func (s *pages) endOwn(r *http.Request) (signedOn bool) {
 	cookie := auth.CookieOf(r, auth.SessionCookie)
 	if cookie == "" {

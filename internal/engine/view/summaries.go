@@ -87,7 +87,8 @@ func (s *Summaries) overviewSources(ctx context.Context, picks func(*fleet.Regis
 	from.Stops = s.View.Stops(ctx, from.Registry)
 	if s.Rollouts != nil {
 		from.Rollouts, err = s.Rollouts.Rollouts(ctx)
-		if fleet.CodeOf(err) == fleet.CodeUnavailable { // What else is known is in memory, and wanted now more than ever.
+		// Everything else is in memory, and people need it most while the database is away.
+		if fleet.CodeOf(err) == fleet.CodeUnavailable {
 			unread := unreadableRollouts(err)
 			unread.Blocking = false // the server is ready without rollouts
 			from.Impairments, err = append(from.Impairments, unread), nil
@@ -152,7 +153,7 @@ func (s *Summaries) waitingSources(ctx context.Context) (from WaitingSources, er
 	from.Impairments = s.impairments(ctx)
 	if s.Rollouts != nil {
 		from.Rollouts, err = s.Rollouts.waiting(ctx)
-		if fleet.CodeOf(err) == fleet.CodeUnavailable { // the rest is in memory, and wanted now more than ever
+		if fleet.CodeOf(err) == fleet.CodeUnavailable { // Everything else is in memory.
 			from.Impairments, err = append(slices.Clip(from.Impairments), unreadableRollouts(err)), nil
 		}
 		if err != nil {
@@ -164,15 +165,15 @@ func (s *Summaries) waitingSources(ctx context.Context) (from WaitingSources, er
 	}
 	if s.Enrollments != nil && fleet.ScopeIn(ctx).Whole() {
 		from.Enrollments, err = s.Enrollments(ctx)
-		if fleet.CodeOf(err) == fleet.CodeUnavailable { // an impairment says that the database is away
+		if fleet.CodeOf(err) == fleet.CodeUnavailable { // An impairment reports it already.
 			err = nil
 		}
 	}
 	return from, err
 }
 
-// impairments returns the parts of the service that do not work properly. It returns none for a caller with a tag
-// scope, because the texts may count devices of the whole fleet.
+// impairments returns the parts of the service that do not work properly. A caller with a tag scope gets other texts,
+// because the original ones may count devices of the whole fleet.
 func (s *Summaries) impairments(ctx context.Context) []fleet.Impairment {
 	if s.Impairments == nil {
 		return nil

@@ -76,7 +76,7 @@ func (t *tx) consentToRemovals(g fleet.GroupConsent) error {
 // GroupConsents gives the answers for all members of a rollout that hold for this device now, newest first.
 func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fleet.GroupConsent, error) {
 	now := s.now()
-	// Whatever the answer depends on has to be believed: the group's row, the rollout, and the device's time.
+	// Whatever the answer depends on has to be believed: the group's row, the rollout, the member, and the device's time.
 	timed := func(row scanner) (g fleet.GroupConsent, err error) {
 		var status fleet.RolloutStatus
 		var body, held string
@@ -102,16 +102,16 @@ func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fle
 		return g, json.Unmarshal([]byte(held), &g.Waited)
 	}
 	scan := func(row scanner) (fleet.GroupConsent, error) {
-		consent, rollout := s.newMarkReader(consentRows), s.newMarkReader(rolloutRows)
-		g, err := timed(alsoMarks{alsoMarks{row, rollout}, consent})
-		if !rollout.believed() || g.Removals && !consent.believed() {
+		consent, rollout, member := s.newMarkReader(consentRows), s.newMarkReader(rolloutRows), s.newMarkReader(memberRows)
+		g, err := timed(alsoMarks{alsoMarks{alsoMarks{row, member}, rollout}, consent})
+		if !rollout.believed() || !member.believed() || g.Removals && !consent.believed() {
 			return fleet.GroupConsent{}, err
 		}
 		return g, err
 	}
 	read, err := collect(ctx, pool{s.reads}, believing(s, groupConsentRows, scan), `
 		SELECT g.id, g.rollout_id, g.key, g.change, g.answer, g.removals, g.given_by, g.given_at, r.status, r.body, m.held,
-			c.until, c.unreachable_since, `+consentRows.columns("c")+`, `+rolloutRows.columns("r")+`,
+			c.until, c.unreachable_since, `+consentRows.columns("c")+`, `+rolloutRows.columns("r")+`, `+memberRows.columns("m")+`,
 			`+groupConsentRows.columns("g")+`
 		FROM group_consents g JOIN rollouts r ON r.id = g.rollout_id
 		JOIN rollout_members m ON m.rollout_id = g.rollout_id AND m.device_id = $1

@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,6 +62,7 @@ func (t *tx) loadMarkKey() error {
 	case absent(err), err != nil && (code == fleet.CodeInternal || code == fleet.CodeConflict):
 		t.store.log.Error(lostMarkKey, logkey.Err(err), logkey.Next, "type `muster audit verify`")
 		t.store.lostKey = true
+		t.store.tampering.add(lostMarkKey)
 		key, err = t.store.seal.Derive(markKeyPurpose)
 	}
 	t.store.markKey = key
@@ -86,9 +88,18 @@ func (s *Store) counted(of []byte) mark {
 // markedRow is a row of a marked table, as a query reads it.
 type markedRow struct {
 	key      []string
+	content  []sql.NullString
 	mark     []byte
 	fits     []byte // the mark that fits the row; nil where a sealed value does not open
 	believed bool
+}
+
+// last is the last value of the content, "" without a row.
+func (r markedRow) last() string {
+	if len(r.content) == 0 {
+		return ""
+	}
+	return r.content[len(r.content)-1].String
 }
 
 func (r markedRow) name() string { return strings.Join(r.key, ", ") }
@@ -162,6 +173,7 @@ func (r *markReader) row() (row markedRow) {
 	for i := range r.table.key {
 		row.key = append(row.key, r.values[i].String)
 	}
+	row.content = slices.Clone(r.values[len(r.table.key):])
 	row.fits = r.fitting(row.key)
 	row.believed = row.fits != nil && subtle.ConstantTimeCompare(r.mark, row.fits) == 1
 	return row
@@ -169,26 +181,44 @@ func (r *markReader) row() (row markedRow) {
 
 func (r *markReader) believed() bool { return r.row().believed && !r.store.doubted(r.table) }
 
-// fitting gives the mark that fits the row, nil where a sealed value does not open. Of a sealed value the
-// mark covers what was sealed, so that it stays when the seal key is replaced.
-func (r *markReader) fitting(key []string) (fits []byte) {
-	fields := append([]string{r.table.name}, key...)
+// fitting gives the mark that fits the row, nil where a sealed value does not open. Of a sealed value the mark covers
+// what was sealed, so that it stays when the seal key is replaced.
+func (r *markReader) fitting(key []string) []byte {
+	content := slices.Clone(r.values[len(r.table.key):])
 	for i, column := range r.table.content {
-		value := r.values[len(r.table.key)+i]
-		if value.Valid && isSealed(r.table.name, column) {
+		if value := &content[i]; value.Valid && isSealed(r.table.name, column) {
 			plain, err := r.store.seal.Open(r.table.name, strings.Join(r.sealedKey(column), "/"), column, []byte(value.String))
 			if err != nil {
 				return nil
 			}
 			value.String = string(plain)
 		}
+	}
+	return r.store.markOf(r.table, key, content)
+}
+
+// markOf gives the mark of a row with this content.
+func (s *Store) markOf(table *markedTable, key []string, content []sql.NullString) []byte {
+	fields := append([]string{table.name}, key...)
+	for i, value := range content {
 		field := "absent"
 		if value.Valid {
 			field = "is " + value.String
 		}
-		fields = append(fields, column, field)
+		fields = append(fields, table.content[i], field)
 	}
-	return r.store.keyed(fleet.NetstringSum("muster mark 1\n", fields...))
+	return s.keyed(fleet.NetstringSum("muster mark 1\n", fields...))
+}
+
+// markedValue gives a value in the form in which marks cover it.
+func markedValue(value any) sql.NullString {
+	switch v := value.(type) {
+	case bool:
+		return sql.NullString{String: map[bool]string{true: "1", false: "0"}[v], Valid: true}
+	case nil:
+		return sql.NullString{}
+	}
+	return sql.NullString{String: fmt.Sprint(value), Valid: true}
 }
 
 func isSealed(table, column string) bool { return sealedKeyOf(table, column) != nil }
@@ -294,9 +324,7 @@ func (t *tx) unmark(table *markedTable, condition string, args ...any) error {
 	marks, err := collect(t.ctx, t.session, func(row scanner) (one []byte, err error) { return one, row.Scan(&one) },
 		`SELECT mark FROM `+table.name+table.where(condition), args...)
 	for _, one := range marks {
-		if one != nil {
-			t.count(table, -1, t.store.counted(one))
-		}
+		t.countChange(table, one, nil)
 	}
 	return err
 }
@@ -331,6 +359,16 @@ func (t *tx) count(table *markedTable, rows int64, m mark) {
 		t.effects.tallies = tallies{}
 	}
 	t.effects.tallies.add(table.name, tally{rows, m})
+}
+
+// countChange notes that a row has another mark.
+func (t *tx) countChange(table *markedTable, was, is []byte) {
+	if was != nil {
+		t.count(table, -1, t.store.counted(was))
+	}
+	if is != nil {
+		t.count(table, 1, t.store.counted(is))
+	}
 }
 
 // tally is a number of rows, and the sum of what their marks count. In effects it is a change of both.

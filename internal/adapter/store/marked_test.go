@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func fillMarked(ctx context.Context, t *testing.T, s *Store) {
 		ok(s.PutTagMode(ctx, tag+"-quiet", fleet.ModePaused))
 		must(s.PutFolderRoots(ctx, tag, []string{"~/Sync", "~/Work"}, nil))(t)
 		must(s.PutAuthorKeys(ctx, tag, []string{"options.maxSendKbps"}, nil))(t)
-		ok(s.putSourceNamed(ctx, fmt.Sprint("source ", n)))
+		ok(s.putSourceNamed(ctx, fmt.Sprint("source ", n), v.ID))
 	}
 	ok(s.PutFleetMode(ctx, fleet.ModePaused))
 	ok(s.PutFleetMode(ctx, fleet.ModeOn))
@@ -68,7 +69,8 @@ func fillMarked(ctx context.Context, t *testing.T, s *Store) {
 	for n := range 2 {
 		id := deviceN(n + 1).ID
 		observe(t, s, fullObservation(id, fmt.Sprint("configuration ", n)))
-		_, g := groupOf(t, s, id)
+		rollout, g := groupOf(t, s, id)
+		must(s.PutRollouts(ctx, fleet.RolloutWrite{Hold: []fleet.Hold{{Device: id, Generation: 1, Rollout: rollout.ID}}}))(t)
 		g, _, err := s.PutGroupConsent(ctx, g, []fleet.Consent{consentOf(g, id, "folders.a")})
 		ok(err)
 		alone := consentOf(g, id, "folders.alone")
@@ -80,9 +82,10 @@ func fillMarked(ctx context.Context, t *testing.T, s *Store) {
 	ok(s.PutConsentTimes(ctx, all[1:]))
 }
 
-func (s *Store) putSourceNamed(ctx context.Context, name string) error {
+func (s *Store) putSourceNamed(ctx context.Context, name string, template int64) error {
 	_, err := write(ctx, s, "put source", func(t *tx) (none struct{}, err error) {
-		return none, t.putSource(name, fleet.Source{ReadOnly: false})
+		return none, errors.Join(t.putSource(name, fleet.Source{ReadOnly: false}),
+			t.putOrigins(map[int64]fleet.Origin{template: {Source: name, Name: "file"}}))
 	})
 	return err
 }
@@ -288,6 +291,17 @@ func TestARowThatIsNotBelievedGivesNoPower(t *testing.T) {
 				func(r *fleet.Registry) bool { return r.Devices[first].Vars.SavedRole == "" }},
 			{"tag_vars", `UPDATE tag_vars SET saved_by = 'other'`,
 				func(r *fleet.Registry) bool { return r.TagVars["lab"].SavedRole == "" }},
+			{"holds", `UPDATE holds SET generation = generation - 1`,
+				func(r *fleet.Registry) bool { return r.ModeOf(first) == fleet.ModeObserve }},
+			{"holds", `DELETE FROM holds`, func(r *fleet.Registry) bool { return r.Mode == fleet.ModeObserve }},
+			{"rollout_members", `UPDATE rollout_members SET wave = 1, waived = NOT waived`,
+				func(r *fleet.Registry) bool { return r.ModeOf(first) == fleet.ModeObserve && r.Mode == fleet.ModeOn }},
+			{"rollout_members", `DELETE FROM rollout_members`,
+				func(r *fleet.Registry) bool { return r.Mode == fleet.ModeObserve }},
+			{"template_origins", `UPDATE template_origins SET source = 'source 1'`,
+				func(r *fleet.Registry) bool { return !r.Templates[0].SavedByAdmin() }},
+			{"template_origins", `DELETE FROM template_origins WHERE source = 'source 1'`,
+				func(r *fleet.Registry) bool { return !r.Templates[0].SavedByAdmin() && !r.Templates[1].SavedByAdmin() }},
 			{"sources", `UPDATE sources SET assertions = '[ ]'`,
 				func(r *fleet.Registry) bool { return r.Sources["source 0"].ReadOnly }},
 		} {
@@ -320,7 +334,7 @@ func TestAConsentThatMusterDidNotWriteLetsNothingOut(t *testing.T) {
 		if all != 3 || ofGroup() != 1 {
 			t.Fatalf("got %d consents and %d of the group", all, ofGroup())
 		}
-		m.keep("consents", "group_consents", "rollouts", "generations", "certificates")
+		m.keep("consents", "group_consents", "rollouts", "generations")
 		for _, change := range []string{"key = 'folders.b'", "change = 'other'", "answer = 'keep'", "until = until + 1",
 			"given_by = 'other'"} {
 			m.meddle(func() { m.exec(`UPDATE consents SET ` + change) }, func() {
@@ -350,6 +364,22 @@ func TestAConsentThatMusterDidNotWriteLetsNothingOut(t *testing.T) {
 					t.Errorf("%d consents of a changed rollout count", got)
 				}
 			})
+		m.keep("rollout_members")
+		m.meddle(func() { m.exec(`UPDATE rollout_members SET held = '["folders.a"]'`) }, func() {
+			if got := ofGroup(); got != 0 {
+				t.Errorf("%d consents for a member that was changed count", got)
+			}
+		})
+		m.meddle(func() { // the consent for the other device's rollout would answer for this one
+			m.exec(`DELETE FROM rollout_members WHERE device_id = $1`, string(first))
+			m.exec(`UPDATE rollout_members SET device_id = $1`, string(first))
+		}, func() {
+			if got := ofGroup(); got != 0 {
+				t.Errorf("%d consents count for a device that was put into another rollout", got)
+			}
+		})
+		m.keep()
+		m.keep("certificates")
 		m.meddle(func() { m.exec(`UPDATE certificates SET fingerprint = 'sha256:other'`) }, func() {
 			if k := must(m.Known(ctx))(t)[first]; k.Proven.Fingerprint != "" {
 				t.Errorf("shown is the certificate %s", k.Proven.Fingerprint)

@@ -80,6 +80,21 @@ var (
 	rolloutRows = &markedTable{name: "rollouts", noun: "rollout", key: []string{"id"},
 		content: []string{"generation", "status", "body", "created_at"},
 		follows: "it is paused, and nobody has approved it"}
+	memberRows = &markedTable{
+		name: "rollout_members",
+		noun: "the member of the rollout",
+		key:  []string{"rollout_id", "device_id"},
+		content: []string{"position", "wave", "was", "errors", "held", "from_generation", "waived?",
+			"superseded?"}, // superseded is the last: see supersede
+		goes:    "device_id",
+		follows: "nothing is written to the device",
+		doubt:   doubtMember,
+	}
+	holdRows = &markedTable{name: "holds", noun: "what the rollout holds back from the device", key: []string{"device_id"},
+		content: []string{"generation", "rollout_id"}, goes: "device_id", follows: "nothing is written to the device",
+		doubt: doubtDevice}
+	originRows = &markedTable{name: "template_origins", noun: "the file of the template", key: []string{"template_id"},
+		content: []string{"source", "name"}, follows: "the template counts as saved by an author", doubt: doubtTemplate}
 
 	// What was registered at a time: devices are admitted to it, and it tells who let go of a template.
 	generationRows = &markedTable{
@@ -136,7 +151,7 @@ var markedTables = []*markedTable{
 	protectedRows, rootRows, authorKeyRows, tagModeRows, metaRows, deviceModeRows, deviceTagRows, templateRows,
 	templateTagRows, deviceVarsRows, tagVarsRows, sourceRows, certificateRows, consentRows, groupConsentRows, rolloutRows,
 	generationRows, templateHistoryRows, templateTagHistoryRows, deviceTagHistoryRows, deviceVarsHistoryRows,
-	tagVarsHistoryRows,
+	tagVarsHistoryRows, memberRows, holdRows, originRows,
 }
 
 // unmarkedTables are the tables whose rows have no mark, with the reason.
@@ -152,7 +167,6 @@ var unmarkedTables = map[string]string{
 	"own_keys":             "each is sealed for its place and never changes",
 	"audit":                "it is a chain",
 	"audit_heads":          "each is signed",
-	"template_origins":     "which file a template came from gives no power",
 	"tag_quiet":            "how long a device may be away gives no power",
 	"used_sign_ons":        "an attempt is too old after minutes",
 	"sightings":            "what daemons said gives no power",
@@ -173,8 +187,6 @@ var unmarkedTables = map[string]string{
 	"folder_histories":     "which folders have figures gives no power",
 	"folder_figures":       "numbers of folders give no power",
 	"event_log":            "what happened gives no power; the audit is what is proven",
-	"rollout_members":      "they say what a device was like when its rollout began",
-	"holds":                "a device that is let go early still needs the consents that its changes need",
 }
 
 // Each function below gives the row of a key no power. Without a key the table as a whole is in doubt.
@@ -244,6 +256,13 @@ func doubtDevice(c *contents, key []string) {
 		r.Settings.Mode = fleet.Strictest(r.Settings.Mode, fleet.ModeObserve)
 		r.Settings.Restart = false
 	})
+}
+
+func doubtMember(c *contents, key []string) {
+	if key != nil {
+		key = key[1:]
+	}
+	doubtDevice(c, key)
 }
 
 func doubtTemplate(c *contents, key []string) {

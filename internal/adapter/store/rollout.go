@@ -147,23 +147,6 @@ func (s *Store) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
 	return r, failure("read rollout", err)
 }
 
-func members(ctx context.Context, q querier, rollout int64) ([]fleet.RolloutMember, error) {
-	return collect(ctx, q, func(row scanner) (m fleet.RolloutMember, err error) {
-		var errors, held string
-		var registered sql.NullInt64
-		err = row.Scan((*string)(&m.Device), &m.Wave, (*string)(&m.Was), &errors, &held, &m.From, &m.Waived, &registered)
-		if err != nil {
-			return m, err
-		}
-		m.Registered = fromMillis(registered)
-		if err = json.Unmarshal([]byte(held), &m.Held); err != nil {
-			return m, err
-		}
-		return m, json.Unmarshal([]byte(errors), &m.Errors)
-	}, `SELECT device_id, wave, was, errors, held, from_generation, waived, created_at
-		FROM rollout_members JOIN devices ON devices.id = device_id WHERE rollout_id = $1 ORDER BY position`, rollout)
-}
-
 // settled gives the newest generation for which it was decided who is admitted to it.
 func (s *Store) settled(ctx context.Context) (generation int64, err error) {
 	err = s.reads.QueryRowContext(ctx,
@@ -199,8 +182,7 @@ func (s *Store) PutRollouts(ctx context.Context, w fleet.RolloutWrite) (created 
 
 func (t *tx) putRollouts(w fleet.RolloutWrite, pasts map[int64]*fleet.Registry) (created []int64, err error) {
 	for _, id := range w.Touched {
-		err := t.exec(`UPDATE rollout_members SET superseded = TRUE WHERE device_id = $1 AND NOT superseded`, string(id))
-		if err != nil {
+		if err := t.supersede(id); err != nil {
 			return nil, err
 		}
 	}
@@ -214,8 +196,7 @@ func (t *tx) putRollouts(w fleet.RolloutWrite, pasts map[int64]*fleet.Registry) 
 		}
 	}
 	for _, h := range w.Release {
-		err := t.exec(`DELETE FROM holds WHERE device_id = $1 AND rollout_id = $2`, string(h.Device), h.Rollout)
-		if err != nil {
+		if err := t.release(h); err != nil {
 			return nil, err
 		}
 	}
@@ -250,10 +231,16 @@ func (t *tx) hold(holds []fleet.Hold, created []int64) (held []fleet.Hold, err e
 		if h.Rollout == 0 && len(created) > 0 {
 			h.Rollout = created[len(created)-1]
 		}
+		if err := t.unmark(holdRows, `device_id = $1`, string(h.Device)); err != nil {
+			return nil, err
+		}
 		n, err := t.affect(`INSERT INTO holds (device_id, generation, rollout_id)
 			SELECT device_id, CAST($2 AS BIGINT), rollout_id FROM rollout_members WHERE device_id = $1 AND rollout_id = $3
 			ON CONFLICT (device_id) DO UPDATE SET generation = excluded.generation, rollout_id = excluded.rollout_id`,
 			string(h.Device), h.Generation, h.Rollout)
+		if err == nil {
+			err = t.mark(holdRows, string(h.Device))
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -264,65 +251,35 @@ func (t *tx) hold(holds []fleet.Hold, created []int64) (held []fleet.Hold, err e
 	return held, nil
 }
 
+func (t *tx) release(h fleet.Hold) error {
+	const of = `device_id = $1 AND rollout_id = $2`
+	if err := t.unmark(holdRows, of, string(h.Device), h.Rollout); err != nil {
+		return err
+	}
+	return t.exec(`DELETE FROM holds WHERE `+of, string(h.Device), h.Rollout)
+}
+
 func (t *tx) putRollout(r fleet.Rollout) (id int64, err error) {
 	body, err := json.Marshal(bodyOf(r))
 	if err != nil {
 		return 0, err
 	}
-	text := updateMember
-	if r.ID == 0 {
-		text = insertMember
-		err = t.row(`INSERT INTO rollouts (generation, status, body, created_at) VALUES ($1, $2, $3, $4) RETURNING id`,
-			r.Generation, string(r.Status), string(body), millis(t.now)).Scan(&r.ID)
-		if err == nil {
-			err = t.mark(rolloutRows, r.ID)
+	if r.ID != 0 {
+		if err := t.changeRollout(r, string(body)); err != nil {
+			return 0, err
 		}
-		t.record("rollout.begin", strconv.FormatInt(r.ID, 10), r.Cause)
-	} else {
-		err = t.changeRollout(r, string(body))
+		return r.ID, t.updateMembers(r.ID, r.Members)
 	}
+	err = t.row(`INSERT INTO rollouts (generation, status, body, created_at) VALUES ($1, $2, $3, $4) RETURNING id`,
+		r.Generation, string(r.Status), string(body), millis(t.now)).Scan(&r.ID)
 	if err != nil {
 		return 0, err
 	}
-	for i, m := range r.Members {
-		args, err := memberArgs(r.ID, i, m)
-		if err == nil {
-			err = t.exec(text, args...)
-		}
-		if err != nil {
-			return 0, err
-		}
+	if err := t.mark(rolloutRows, r.ID); err != nil {
+		return 0, err
 	}
-	return r.ID, nil
-}
-
-const (
-	// insertMember leaves out a device that was deleted since the rollout was planned, even when it was registered
-	// again.
-	insertMember = `INSERT INTO rollout_members
-			(rollout_id, device_id, position, wave, was, errors, held, from_generation, waived, superseded)
-		SELECT CAST($1 AS BIGINT), id, CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT), CAST($6 AS TEXT),
-			CAST($7 AS TEXT), CAST($8 AS BIGINT), CAST($9 AS BOOLEAN), FALSE
-		FROM devices WHERE id = $2 AND created_at = CAST($10 AS BIGINT)`
-	// updateMember changes a member, except for its column superseded. A member whose device was deleted is not a member
-	// any more, even when the device was registered again.
-	updateMember = `UPDATE rollout_members
-		SET position = $3, wave = $4, was = $5, errors = $6, held = $7, from_generation = $8, waived = $9
-		WHERE rollout_id = $1 AND device_id = $2
-			AND EXISTS (SELECT 1 FROM devices WHERE id = $2 AND created_at = CAST($10 AS BIGINT))`
-)
-
-func memberArgs(rollout int64, position int, m fleet.RolloutMember) ([]any, error) {
-	errors, err := json.Marshal(append([]string{}, m.Errors...))
-	if err != nil {
-		return nil, err
-	}
-	held, err := json.Marshal(append([]string{}, m.Held...))
-	if err != nil {
-		return nil, err
-	}
-	return []any{rollout, string(m.Device), position, m.Wave, string(m.Was), plainText(string(errors)),
-		plainText(string(held)), m.From, m.Waived, millis(m.Registered)}, nil
+	t.record("rollout.begin", strconv.FormatInt(r.ID, 10), r.Cause)
+	return r.ID, t.insertMembers(r.ID, r.Members)
 }
 
 func (t *tx) changeRollout(r fleet.Rollout, body string) error {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,7 +28,7 @@ func (e *editing) forgetSource() error {
 	if err != nil {
 		return err
 	}
-	if err := e.exec(`UPDATE template_origins SET source = '' WHERE source = $1`, name); err != nil {
+	if err := e.forgetOrigins(name); err != nil {
 		return err
 	}
 	e.record("source.forget", name, "")
@@ -41,6 +42,17 @@ func (e *editing) forgetSource() error {
 		}
 	})
 	return e.changeRules()
+}
+
+func (t *tx) forgetOrigins(source string) error {
+	templates, err := collect(t.ctx, t.session, func(row scanner) (id int64, err error) { return id, row.Scan(&id) },
+		`SELECT template_id FROM template_origins WHERE source = $1`, source)
+	for _, id := range templates {
+		err = errors.Join(err, t.amending(originRows, func() error {
+			return t.exec(`UPDATE template_origins SET source = '' WHERE template_id = $1`, id)
+		}, id))
+	}
+	return err
 }
 
 // source gives what is kept about a source as the transaction sees it, nil when it is not known.
@@ -85,10 +97,12 @@ func (t *tx) putOrigins(origins map[int64]fleet.Origin) error {
 		maps.Copy(c.origins, origins)
 	})
 	for _, id := range slices.Sorted(maps.Keys(origins)) {
-		err := t.exec(`
-			INSERT INTO template_origins (template_id, source, name) VALUES ($1, $2, $3)
-			ON CONFLICT (template_id) DO UPDATE SET source = excluded.source, name = excluded.name`, id, origins[id].Source,
-			origins[id].Name)
+		err := t.marking(originRows, func() error {
+			return t.exec(`
+				INSERT INTO template_origins (template_id, source, name) VALUES ($1, $2, $3)
+				ON CONFLICT (template_id) DO UPDATE SET source = excluded.source, name = excluded.name`, id, origins[id].Source,
+				origins[id].Name)
+		}, id)
 		if err != nil {
 			return err
 		}

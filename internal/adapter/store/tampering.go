@@ -82,9 +82,6 @@ func (s *Store) checkProofs(ctx context.Context) (all []string, err error) {
 		}
 		all = append(all, found...)
 	}
-	if s.lostKey {
-		all = append(all, lostMarkKey)
-	}
 	s.model.look(func(c *contents) {
 		all = append(all, c.inDoubt...)
 		for id, device := range c.devices {

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"muster/internal/fleet"
+)
+
+// proven is a table that gives power and has another proof than marks.
+type proven struct {
+	row    string   // condition for the row that is changed, and deleted by Muster
+	set    []string // changes of the columns that the proof covers
+	other  map[string]string
+	remove func(m *meddled) error
+}
+
+var provenTables = map[string]proven{
+	tokenRows: {row: `name = 'viewer'`,
+		set: []string{"name = 'x'", "role = 'admin'", `tag_scope = '["a"]'`, "hash = 'x'", "created_at = 1", "issued_at = 1",
+			"expires_at = 1", "old_hash = 'x'", "old_until = 9"},
+		other:  map[string]string{"name": "'x'", "hash": "'x'"},
+		remove: func(m *meddled) error { return m.DeleteToken(m.t.Context(), "viewer") }},
+	userRows: {row: `name = 'person0'`,
+		set: []string{"name = 'x'", "role = 'admin'", `tag_scope = '["a"]'`, "password = 'x'", "issuer = 'x'", "subject = 'x'",
+			"disabled_at = 1"},
+		other:  map[string]string{"name": "'x'"},
+		remove: func(m *meddled) error { return m.DeleteUser(m.t.Context(), "person0") }},
+	secretRows: {row: `name = 'secret'`,
+		set:    []string{"name = 'x'", "value = 'x'", `for_keys = '["x"]'`, `for_tags = '["x"]'`},
+		other:  map[string]string{"name": "'x'"},
+		remove: func(m *meddled) error { return m.DeleteSecret(m.t.Context(), "secret") }},
+	enrollKeyRows: {row: `uses = 2`,
+		set: []string{"id = 'x'", "hash = 'x'", `tags = '["x"]'`, "uses = 99", "used = 1", "created_at = 1",
+			"expires_at = expires_at + 1"},
+		other: map[string]string{"id": "'x'", "hash": "'x'"},
+		remove: func(m *meddled) error {
+			return m.DeleteEnrollKey(m.t.Context(), must(m.EnrollKeys(m.t.Context()))(m.t)[0].ID)
+		}},
+	decisionRows: {row: `decision = 'rejected'`,
+		set:    []string{"device_id = 'x'", "decision = 'deleted'", "decided_at = 1", "decided_by = 'x'"},
+		other:  map[string]string{"device_id": "'x'"},
+		remove: func(m *meddled) error { return m.ForgetRejection(m.t.Context(), deviceN(50).ID) }},
+}
+
+// shownElsewhere are the tests of tables that are proofs themselves, and of those whose rows come and go: a session or
+// link that was changed or added lets no one in, and one that is missing is only over.
+var shownElsewhere = map[string]string{
+	"sessions":    "TestAPersonThatMusterDidNotWriteIsNotLetIn",
+	"login_links": "TestAPersonThatMusterDidNotWriteIsNotLetIn",
+	"proofs":      "TestAnySealedCellThatWasChangedOrSwappedIsFound",
+	"own_keys":    "TestAnySealedCellThatWasChangedOrSwappedIsFound",
+	"audit":       "TestAnyEntryThatWasChangedRemovedOrSwappedIsNamed",
+	"audit_heads": "TestAForgedHeadKeepsNoHeadFromBeingSigned",
+}
+
+// Each table of the database either gives no power, and says why, or shows what somebody did to its rows. That they are
+// put back as a whole: TestAWholeDatabaseThatIsPutBackOnlyObserves, which puts back every table.
+func TestEveryTableThatGivesPowerShowsWhatWasDoneToIt(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		m.fillProven()
+		for _, name := range tablesOf(t, m.Store) {
+			of, isProven := provenTables[name]
+			i := slices.IndexFunc(markedTables, func(table *markedTable) bool { return table.name == name })
+			switch test := shownElsewhere[name]; {
+			case name == deviceModeRows.name:
+			case i >= 0:
+				one := m.firstOf(markedTables[i])
+				m.wantPutBackNamed(name, one, func() error { return m.deleteMarked(markedTables[i], one) })
+			case isProven:
+				m.wantProven(name, of)
+			case test != "":
+				wantTest(t, test)
+			case !strings.Contains(unmarkedTables[name], "power") && !strings.Contains(unmarkedTables[name], "sealed") &&
+				!slices.Contains([]string{"stops", "orders", "used_sign_ons"}, name):
+				t.Errorf("the table %s gives power and no test changes it: a line in provenTables or shownElsewhere", name)
+			}
+		}
+		last := deviceN(2).ID // what belongs to it goes with it
+		m.wantPutBackNamed(deviceModeRows.name, ` WHERE id = '`+string(last)+`'`,
+			func() error { return m.DeleteDevice(t.Context(), last, nil) })
+	})
+}
+
+func (m *meddled) fillProven() {
+	m.t.Helper()
+	m.token("viewer", fleet.RoleViewer)
+	addPerson(m.t, m.Store, 0)
+	must(putSecret(m.t, m.Store, "secret", "value"))(m.t)
+	enrollKey(m.t, m.Store, 0, 2, "office")
+	m.reject(50)
+	m.wantIntact()
+}
+
+// wantProven changes, deletes, inserts and puts back a row of a table.
+func (m *meddled) wantProven(name string, of proven) {
+	m.t.Helper()
+	m.keep(name)
+	found := func(what string) func() {
+		return func() {
+			if len(m.verify().Rows) == 0 {
+				m.t.Errorf("%s: %s: nothing is found", name, what)
+			}
+		}
+	}
+	for _, set := range of.set {
+		m.meddle(func() { m.exec(`UPDATE ` + name + ` SET ` + set + ` WHERE ` + of.row) }, found(set))
+	}
+	m.meddle(func() { m.exec(`DELETE FROM ` + name + ` WHERE ` + of.row) }, found("deleted"))
+	m.meddle(func() {
+		columns := m.columnsOf(name)
+		values := slices.Clone(columns)
+		for i, column := range columns {
+			if other, is := of.other[column]; is {
+				values[i] = other
+			}
+		}
+		m.exec(`INSERT INTO ` + name + ` (` + strings.Join(columns, ", ") + `) SELECT ` + strings.Join(values, ", ") +
+			` FROM kept_` + name + ` WHERE ` + of.row)
+	}, found("inserted"))
+	m.exec(`DROP TABLE kept_` + name)
+	m.wantIntact()
+	m.wantPutBackNamed(name, ` WHERE `+of.row, func() error { return of.remove(m) })
+}
+
+// firstOf picks one marked row of a table by its key.
+func (m *meddled) firstOf(table *markedTable) string {
+	row := must(m.markedRows(m.t.Context(), inPool{m.db}, table, ""))(m.t)[0]
+	var parts []string
+	for i, column := range table.key {
+		parts = append(parts, `CAST(`+column+` AS TEXT) = '`+row.key[i]+`'`)
+	}
+	return ` WHERE ` + strings.Join(parts, " AND ")
+}
+
+// deleteMarked deletes a row as Muster does, and nothing that belongs to it.
+func (m *meddled) deleteMarked(table *markedTable, one string) error {
+	writes := m.secondWriter()
+	alone := `PRAGMA foreign_keys = 0`
+	if m.options.DSN != "" {
+		alone = `SET session_replication_role = replica`
+	}
+	if err := writes.session.exec(m.t.Context(), alone); err != nil {
+		return err
+	}
+	remove := &attempt{request: &request{do: func(t *tx) error {
+		return errors.Join(t.unmark(table, strings.TrimPrefix(one, " WHERE ")), t.exec(`DELETE FROM `+table.name+one))
+	}}}
+	_, err := writes.transact(m.t.Context(), []*attempt{remove})
+	return errors.Join(err, remove.err)
+}
+
+// wantPutBackNamed has Muster delete a row, and somebody put it back with the proof that it had.
+func (m *meddled) wantPutBackNamed(name, one string, remove func() error) {
+	m.t.Helper()
+	m.exec(`CREATE TABLE put_back_` + name + ` AS SELECT * FROM ` + name + one)
+	if err := remove(); err != nil {
+		m.t.Fatal(name, err)
+	}
+	m.wantIntact()
+	m.exec(`INSERT INTO ` + name + ` ` + m.dialect.givenID() + ` SELECT * FROM put_back_` + name)
+	if rows := m.verify().Rows; len(rows) == 0 {
+		m.t.Errorf("%s: a row that is put back is not found: %q", name, rows)
+	}
+	m.exec(`DELETE FROM ` + name + one)
+	m.wantIntact()
+}
+
+func wantTest(t *testing.T, name string) {
+	t.Helper()
+	for _, file := range must(filepath.Glob("*_test.go"))(t) {
+		if strings.Contains(string(must(os.ReadFile(file))(t)), "func "+name+"(") {
+			return
+		}
+	}
+	t.Errorf("there is no test %s", name)
+}

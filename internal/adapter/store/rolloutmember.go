@@ -1,0 +1,153 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"muster/internal/fleet"
+)
+
+func members(ctx context.Context, q querier, rollout int64) ([]fleet.RolloutMember, error) {
+	return collect(ctx, q, func(row scanner) (m fleet.RolloutMember, err error) {
+		var errors, held string
+		var registered sql.NullInt64
+		err = row.Scan((*string)(&m.Device), &m.Wave, (*string)(&m.Was), &errors, &held, &m.From, &m.Waived, &registered)
+		if err != nil {
+			return m, err
+		}
+		m.Registered = fromMillis(registered)
+		if err = json.Unmarshal([]byte(held), &m.Held); err != nil {
+			return m, err
+		}
+		return m, json.Unmarshal([]byte(errors), &m.Errors)
+	}, `SELECT device_id, wave, was, errors, held, from_generation, waived, created_at
+		FROM rollout_members JOIN devices ON devices.id = device_id WHERE rollout_id = $1 ORDER BY position`, rollout)
+}
+
+const (
+	// insertMember leaves out a device that was deleted since the rollout was planned, even when it was registered
+	// again.
+	insertMember = `INSERT INTO rollout_members
+			(rollout_id, device_id, position, wave, was, errors, held, from_generation, waived, superseded)
+		SELECT CAST($1 AS BIGINT), id, CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT), CAST($6 AS TEXT),
+			CAST($7 AS TEXT), CAST($8 AS BIGINT), CAST($9 AS BOOLEAN), FALSE
+		FROM devices WHERE id = $2 AND created_at = CAST($10 AS BIGINT)`
+	// updateMember changes a member, except for its column superseded. A member whose device was deleted is not a member
+	// any more, even when the device was registered again.
+	updateMember = `UPDATE rollout_members
+		SET position = $3, wave = $4, was = $5, errors = $6, held = $7, from_generation = $8, waived = $9, mark = $11
+		WHERE rollout_id = $1 AND device_id = $2
+			AND EXISTS (SELECT 1 FROM devices WHERE id = $2 AND created_at = CAST($10 AS BIGINT))`
+	markMember = `UPDATE rollout_members SET mark = $3 WHERE rollout_id = $1 AND device_id = $2`
+)
+
+func memberArgs(rollout int64, position int, m fleet.RolloutMember) ([]any, error) {
+	errors, err := json.Marshal(append([]string{}, m.Errors...))
+	if err != nil {
+		return nil, err
+	}
+	held, err := json.Marshal(append([]string{}, m.Held...))
+	if err != nil {
+		return nil, err
+	}
+	return []any{rollout, string(m.Device), position, m.Wave, string(m.Was), plainText(string(errors)),
+		plainText(string(held)), m.From, m.Waived, millis(m.Registered)}, nil
+}
+
+// memberMark gives the mark of a member that is written with these arguments.
+func (t *tx) memberMark(args []any, superseded string) []byte {
+	content := make([]sql.NullString, 0, len(memberRows.content))
+	for _, value := range append(slices.Clone(args[2:9]), superseded) {
+		content = append(content, markedValue(value))
+	}
+	return t.store.markOf(memberRows, []string{markedValue(args[0]).String, markedValue(args[1]).String}, content)
+}
+
+func (t *tx) insertMembers(rollout int64, members []fleet.RolloutMember) error {
+	for i, m := range members {
+		args, err := memberArgs(rollout, i, m)
+		if err != nil {
+			return err
+		}
+		n, err := t.affect(insertMember, args...)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			made := t.memberMark(args, isNotSuperseded)
+			t.count(memberRows, 1, t.store.counted(made))
+			if err := t.exec(markMember, args[0], args[1], made); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// updateMembers writes the members that are not as the table has them: a step of a rollout changes few. A member that
+// is not believed stays so.
+func (t *tx) updateMembers(rollout int64, members []fleet.RolloutMember) error {
+	rows, err := t.store.markedRows(t.ctx, t.session, memberRows, `rollout_id = $1`, rollout)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]markedRow, len(rows))
+	for _, row := range rows {
+		known[row.key[1]] = row
+	}
+	for i, m := range members {
+		was, there := known[string(m.Device)]
+		args, err := memberArgs(rollout, i, m)
+		if err != nil {
+			return err
+		}
+		made := t.memberMark(args, was.last())
+		if !there || was.believed && bytes.Equal(was.mark, made) {
+			continue
+		}
+		if !was.believed {
+			made = was.mark
+		}
+		n, err := t.affect(updateMember, append(args, made)...)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			t.countChange(memberRows, was.mark, made)
+		}
+	}
+	return nil
+}
+
+const isSuperseded, isNotSuperseded = "1", "0"
+
+// supersede has rollouts not speak for a device any more.
+func (t *tx) supersede(id fleet.DeviceID) error {
+	rows, err := t.store.markedRows(t.ctx, t.session, memberRows, `device_id = $1 AND NOT superseded`, string(id))
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		made := row.mark
+		if row.believed {
+			content := slices.Clone(row.content)
+			content[len(content)-1].String = isSuperseded
+			made = t.store.markOf(memberRows, row.key, content)
+		}
+		rollout, err := strconv.ParseInt(row.key[0], 10, 64)
+		if err != nil {
+			return err
+		}
+		err = t.exec(`UPDATE rollout_members SET superseded = TRUE, mark = $3 WHERE rollout_id = $1 AND device_id = $2`,
+			rollout, string(id), made)
+		if err != nil {
+			return err
+		}
+		t.countChange(memberRows, row.mark, made)
+	}
+	return nil
+}

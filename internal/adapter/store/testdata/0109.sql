@@ -1,0 +1,1 @@
+-- 0109 adds marks of rows. The first start gives them.

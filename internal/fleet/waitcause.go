@@ -106,7 +106,7 @@ var WaitTexts = map[WaitCause]WaitText{
 		Next: "Do NOT put an empty folder where one is missing: its files would be deleted on all other devices. " +
 			"The reason of each device says what to do there."},
 	WaitFailedItems: {Severity: Warning, Reason: "items could not be synced",
-		Next: "`muster folder failed` lists them, each with its reason."},
+		Next: "`muster folder failed FOLDER` lists them, each with its reason."},
 	WaitStalled: {Severity: Warning, Reason: "something is missing, a connected device has it, and nothing moves",
 		Next: "Look at the log of the daemons, and at their rate limits."},
 	WaitAlone: {Severity: Warning, Reason: "no device that shares the folder is connected",

@@ -126,7 +126,7 @@ var nextOfError = map[fleet.FolderErrorKind]string{
 
 func failedText(f *FolderFacts, standing fleet.FolderStanding) (reason, next string) {
 	reason = fmt.Sprintf("%s could not be synced", plural(standing.Failed, "item"))
-	next = "`muster folder failed` lists them, each with its reason. The daemon tries again by itself."
+	next = "`muster folder failed FOLDER` lists them, each with its reason. The daemon tries again by itself."
 	items := f.Snapshot.FailedItems[f.Folder]
 	if len(items) == 0 {
 		return reason, next

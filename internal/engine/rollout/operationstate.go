@@ -62,7 +62,7 @@ func wait(r fleet.Rollout) fleet.Rollout {
 	r.Reason, r.Next = "it waits until one of its devices can be reached and written to", "Nothing: Muster starts it then."
 	if r.Unapproved() {
 		r.Reason = "it waits for approval: " + r.Approval.Reason
-		r.Next = "An admin approves it: `muster rollout approve ID`, with the ID of this rollout. Or undo it."
+		r.Next = "An admin approves it, or it is undone: `muster waiting` has the commands."
 	}
 	return r
 }

@@ -1,0 +1,90 @@
+// Package reads enumerates what the API lets somebody read, for tests that look at every answer.
+package reads
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"muster/internal/edge/httpapi"
+)
+
+// operation is what the OpenAPI document says of a GET.
+type operation struct {
+	Parameters []struct {
+		Name, In string
+		Required bool
+	}
+	Responses map[string]struct {
+		Content map[string]any
+	}
+}
+
+var parameter = regexp.MustCompile(`\{(\w+)\}`)
+
+// Paths are the paths of every GET of the API, with each of the values in the place of a parameter. Streams, which do
+// not end, are left out. A parameter without values is an error of the test: a new operation has to be looked at, too.
+// Values without a parameter are an error as well.
+func Paths(t testing.TB, values map[string][]string) []string {
+	t.Helper()
+	var document struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(httpapi.OpenAPIDocument(), &document); err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	var all []string
+	for path, operations := range document.Paths {
+		text, is := operations["get"]
+		if !is {
+			continue
+		}
+		var get operation
+		if err := json.Unmarshal(text, &get); err != nil {
+			t.Fatal(err)
+		}
+		if _, streams := get.Responses["200"].Content["text/event-stream"]; streams {
+			continue
+		}
+		for _, p := range get.Parameters {
+			if p.In == "query" && p.Required {
+				path += map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + p.Name + "={" + p.Name + "}"
+			}
+		}
+		all = append(all, filled(t, path, values, used)...)
+	}
+	for name := range values {
+		if !used[name] {
+			t.Errorf("no operation has a parameter %s", name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// filled puts each combination of values into a path.
+func filled(t testing.TB, path string, values map[string][]string, used map[string]bool) []string {
+	t.Helper()
+	found := parameter.FindStringSubmatchIndex(path)
+	if found == nil {
+		return []string{path}
+	}
+	name := path[found[2]:found[3]]
+	if values[name] == nil {
+		t.Errorf("%s: the test has no values for {%s}", path, name)
+	}
+	used[name] = true
+	var all []string
+	for _, value := range values[name] {
+		escaped := url.PathEscape(value)
+		if strings.Contains(path[:found[0]], "?") {
+			escaped = url.QueryEscape(value)
+		}
+		all = append(all, filled(t, path[:found[0]]+escaped+path[found[1]:], values, used)...)
+	}
+	return all
+}

@@ -208,7 +208,7 @@ func (a *adjustment) templates(r *Registry, d Declared) error {
 }
 
 // filesOf returns the place of each template in Registry.Templates by the name of its file, in lower case. A template
-// whose file was renamed is found by its content.
+// whose file was renamed is found by its content, also where the new name is the label of a template without a file.
 func (r *Registry) filesOf(d Declared) map[string]int {
 	at, names := map[string]int{}, map[string]bool{}
 	for id, name := range r.TemplateNames() {
@@ -218,7 +218,7 @@ func (r *Registry) filesOf(d Declared) map[string]int {
 	for _, t := range d.Templates {
 		name := strings.ToLower(t.Name)
 		names[name] = true
-		if _, known := at[name]; !known {
+		if place, known := at[name]; !known || r.Origins[r.Templates[place].ID].Name == "" {
 			unknown = append(unknown, t)
 		}
 	}

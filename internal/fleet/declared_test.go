@@ -64,6 +64,24 @@ func TestARenamedFileMadeASecondTemplateAndLeftTheFirst(t *testing.T) {
 	}
 }
 
+func TestAFileRenamedToTheLabelOfATemplateWithoutSourceTookThatTemplate(t *testing.T) {
+	r := declaredRegistry(3)
+	r.Origins = map[int64]Origin{1: {"repo", "t1"}, 2: {"repo", "t2"}} // t3 was made by hand
+	for text, want := range map[string]int64{"2": 2 /* renamed */, "3": 3 /* by its label */, "4": 3 /* and edited */} {
+		a := adjusted(t, r, Declared{Source: "repo", Templates: []DeclaredTemplate{declaredFile("t1", "1"),
+			declaredFile("t3", text)}})
+		if len(a.Edit.New) != 0 || len(a.Edit.Files.Origins) != 1 ||
+			a.Edit.Files.Origins[want] != (Origin{"repo", "t3"}) {
+			t.Errorf("text %s: got %+v, want template %d", text, a, want)
+		}
+	}
+	a := adjusted(t, r, Declared{Source: "repo", Templates: []DeclaredTemplate{declaredFile("t1", "1"),
+		declaredFile("t2", "2"), declaredFile("t3", "2")}})
+	if a.Edit.Files.Origins[3] != (Origin{"repo", "t3"}) {
+		t.Errorf("a copy beside a file that is there took its template: %+v", a)
+	}
+}
+
 func TestARevertedCommitLeftItsTemplateUnmentioned(t *testing.T) {
 	r := declaredRegistry(20)
 	r.Origins[3] = Origin{}

@@ -136,11 +136,11 @@ type summaries struct {
 }
 
 func (s summaries) Overview(ctx context.Context, picks func(*fleet.Registered) bool) (view.Overview, error) {
-	return s.Summaries.Overview(ctx, picks, s.app.told())
+	return s.Summaries.Overview(ctx, picks, s.app.notifications())
 }
 
 func (s summaries) Waiting(ctx context.Context) (view.Waiting, error) {
-	return s.Summaries.Waiting(ctx, s.app.told())
+	return s.Summaries.Waiting(ctx, s.app.notifications())
 }
 
 func (a *App) newSummaries(rollouts *view.Rollouts, consents *view.Consents) summaries {
@@ -155,9 +155,9 @@ func (a *App) newSummaries(rollouts *view.Rollouts, consents *view.Consents) sum
 	}), a}
 }
 
-// told returns the state of the notifications.
-func (a *App) told() view.Told {
-	out := view.Told{Receivers: a.notifier.Receivers()}
+// notifications returns the state of the notifications.
+func (a *App) notifications() view.Notifications {
+	out := view.Notifications{Receivers: a.notifier.Receivers()}
 	for _, problem := range a.notifier.Problems() {
 		out.Problems = append(out.Problems, problem.Device)
 	}

@@ -278,7 +278,7 @@ func (a *App) wire(ctx context.Context) error {
 			})}
 		},
 		Resolver: a.newResolver(), Sink: a.store, MayWrite: a.store.CheckLock, Log: a.log, Seed: seed,
-		Changed: a.deviceChanged, ConfigKept: a.configKept, ConfigSeen: a.changes.configKept,
+		Changed: a.deviceChanged, ConfigStored: a.configStored, ConfigObserved: a.changes.configStored,
 	})
 	daemons := daemons{a.mirror, a.store}
 	a.engine = reconcile.New(reconcile.Options{
@@ -337,7 +337,7 @@ func (a *App) newView() *view.View {
 		Wire:           httpapi.Wire{},
 		Shares:         shares{a.store},
 		Files:          asked{a},
-		Look:           func(id fleet.DeviceID, folders ...string) { a.mirror.View(id, folders...) },
+		ViewFolders:    func(id fleet.DeviceID, folders ...string) { a.mirror.View(id, folders...) },
 		Within:         a.memory.Do,
 	})
 }

@@ -25,9 +25,9 @@ type changes struct {
 
 // deviceChange is what changed of a device.
 type deviceChange struct {
-	aspect     fleet.Aspect
-	tunnel     bool // its agent's tunnel was opened, ended or changed
-	configKept bool // the store has stored a configuration that a watcher read
+	aspect       fleet.Aspect
+	tunnel       bool // its agent's tunnel was opened, ended or changed
+	configStored bool // the store has stored a configuration that a watcher read
 }
 
 func newChanges() *changes {
@@ -40,8 +40,8 @@ func (c *changes) device(id fleet.DeviceID, aspect fleet.Aspect) {
 	c.markDevice(id, func(is *deviceChange) { is.aspect |= aspect })
 }
 
-func (c *changes) configKept(id fleet.DeviceID) {
-	c.markDevice(id, func(is *deviceChange) { is.configKept = true })
+func (c *changes) configStored(id fleet.DeviceID) {
+	c.markDevice(id, func(is *deviceChange) { is.configStored = true })
 }
 
 func (c *changes) tunnel(id fleet.DeviceID) {
@@ -175,7 +175,7 @@ func (a *App) forwardCommitted(ctx context.Context) {
 
 // forwardDevice informs the engines and the event stream of what changed of a device.
 func (a *App) forwardDevice(id fleet.DeviceID, is deviceChange) {
-	if is.tunnel || is.configKept || is.aspect&(fleet.ConnectionChanged|fleet.StatusChanged) != 0 {
+	if is.tunnel || is.configStored || is.aspect&(fleet.ConnectionChanged|fleet.StatusChanged) != 0 {
 		if err := a.heedAgent(context.Background(), id); err != nil {
 			a.log.Warn("what the device's agent tells is not kept yet", logkey.Device, id, logkey.Err(err))
 		}
@@ -186,8 +186,8 @@ func (a *App) forwardDevice(id fleet.DeviceID, is deviceChange) {
 		a.changes.view(id)
 		is.aspect |= fleet.ConnectionChanged
 	}
-	if is.configKept {
-		a.engine.ConfigSeen(id)
+	if is.configStored {
+		a.engine.ConfigObserved(id)
 	}
 	s, aspect := a.mirror.Snapshot(id), is.aspect
 	if s == nil {

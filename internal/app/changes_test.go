@@ -12,13 +12,13 @@ func TestWhatADeviceDoesMeanwhileIsHandedOnOnce(t *testing.T) {
 	c.device("a", fleet.ConnectionChanged)
 	c.device("a", 0)
 	c.device("a", fleet.PlanChanged)
-	c.configKept("a")
+	c.configStored("a")
 	c.device("b", 0)
 	c.commit(fleet.Committed{Registry: true, Devices: map[fleet.DeviceID]bool{"a": true}})
 	c.commit(fleet.Committed{Admitted: []fleet.DeviceID{"b"}})
 	<-c.some
 	committed, devices := c.takeCommitted(), c.takeDevices()
-	want := deviceChange{aspect: fleet.ConnectionChanged | fleet.PlanChanged, configKept: true}
+	want := deviceChange{aspect: fleet.ConnectionChanged | fleet.PlanChanged, configStored: true}
 	if len(devices) != 2 || devices["a"] != want || devices["b"] != (deviceChange{}) {
 		t.Errorf("devices %+v", devices)
 	}

@@ -34,5 +34,5 @@ func (a *App) committed(changed fleet.Committed) {
 	a.changes.commit(changed)
 }
 
-// configKept is called for every configuration that was stored. The view lists its folders from then on.
-func (a *App) configKept(id fleet.DeviceID, _ fleet.ObservedConfig) { a.changes.view(id) }
+// configStored is called for every configuration that was stored. The view lists its folders from then on.
+func (a *App) configStored(id fleet.DeviceID, _ fleet.ObservedConfig) { a.changes.view(id) }

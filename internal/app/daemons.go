@@ -28,7 +28,7 @@ type daemons struct {
 	store  *store.Store
 }
 
-func (d daemons) TakeKept(id fleet.DeviceID) *fleet.ObservedConfig { return d.mirror.TakeKept(id) }
+func (d daemons) TakeConfig(id fleet.DeviceID) *fleet.ObservedConfig { return d.mirror.TakeConfig(id) }
 
 func (d daemons) Config(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
 	return d.mirror.ReadNow(ctx, id)
@@ -58,7 +58,7 @@ func (d daemons) Known(id fleet.DeviceID) reconcile.Known {
 	known := reconcile.Known{Online: snapshot.Connection == fleet.Online, TooOld: snapshot.TooOld,
 		ByAgent: snapshot.FoundBy == fleet.FoundByAgent,
 		Address: cmp.Or(snapshot.Host(), snapshot.Address), Digest: snapshot.Digest,
-		NeverRead: snapshot.Digest == "", Unkept: snapshot.Unkept}
+		NeverRead: snapshot.Digest == "", Unstored: snapshot.Unstored}
 	if snapshot.Status != nil {
 		known.AddressFixed, known.Started = snapshot.Status.AddressFixed, snapshot.Status.StartTime
 	}

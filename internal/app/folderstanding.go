@@ -24,7 +24,7 @@ func (a *App) judgeFolders() {
 	for id := range a.changes.takeJudged() {
 		seen[id] = a.mirror.Snapshot(id)
 	}
-	a.folders.Take(seen, a.registry(), time.Now())
+	a.folders.Update(seen, a.registry(), time.Now())
 }
 
 // viewed returns the devices whose row the view must compute again. It takes their marks before it judges their

@@ -122,7 +122,7 @@ func (w *watcher) join(ctx context.Context) (err error) {
 		Dial: func(t mirror.Target) mirror.Daemon {
 			return client{syncthing.New(t, syncthing.Options{Dial: w.farm.Dial})}
 		},
-		Sink: w.store, Log: w.log, Seed: seed, Changed: w.deviceChanged, ConfigKept: w.configKept,
+		Sink: w.store, Log: w.log, Seed: seed, Changed: w.deviceChanged, ConfigStored: w.configStored,
 	})
 	w.notifier = notify.New(notify.Options{Source: states{w.App}, Store: w.store, Senders: w.receivers, Log: w.log})
 	if w.eventLog, err = w.openEventLog(ctx); err != nil {

@@ -52,8 +52,8 @@ const (
 	BaseEarlier BaseState = "earlier"
 )
 
-// Stands reports whether the place has, or may have, Muster's value.
-func (e BaseEntry) Stands() bool {
+// MayBeOurs reports whether the place has, or may have, Muster's value.
+func (e BaseEntry) MayBeOurs() bool {
 	switch e.Kind {
 	case BasePerson, BaseDaemon:
 		return false

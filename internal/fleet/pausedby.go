@@ -31,9 +31,9 @@ type PausedBy struct {
 // for the value. member and field are the base entries of the member and of its field "paused"; both may be nil.
 func PausesTemplate(member, field *BaseEntry) (templates []int64, is bool) {
 	switch {
-	case field != nil && field.Stands() && bytes.Equal(field.ours(), []byte("true")):
+	case field != nil && field.MayBeOurs() && bytes.Equal(field.ours(), []byte("true")):
 		return field.Templates, true
-	case field == nil && member != nil && member.Kind == BaseMade && member.Stands() && pausesMember(member.ours()):
+	case field == nil && member != nil && member.Kind == BaseMade && member.MayBeOurs() && pausesMember(member.ours()):
 		return member.Templates, true
 	}
 	return nil, false

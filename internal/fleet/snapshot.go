@@ -33,7 +33,7 @@ type Snapshot struct {
 	Folders   []FolderLabel // folders of the newest configuration
 	Digest    string        // digest of the newest configuration; "" when none was ever read
 	ConfigAt  time.Time     // time at which the daemon was last known to have that configuration
-	Unkept    bool          // true: that configuration is not stored yet
+	Unstored  bool          // true: that configuration is not stored yet
 	Outdated  bool          // true: the daemon has announced a newer configuration, which was not read yet
 	TooOld    bool          // true: the daemon has no /rest/config, so it is watched and never written to
 	Access    Access        // API key and port in that configuration; zero when none was read since the server's start

@@ -60,7 +60,7 @@ func startWith(t *testing.T, dial func(mirror.Target) mirror.Daemon) *watch {
 	w := &watch{t: t, configs: map[fleet.DeviceID]int{}}
 	w.Mirror = mirror.New(mirror.Options{
 		Sink: w, Dial: dial,
-		ConfigSeen: func(id fleet.DeviceID) {
+		ConfigObserved: func(id fleet.DeviceID) {
 			w.mu.Lock()
 			w.configs[id]++
 			w.mu.Unlock()

@@ -39,7 +39,7 @@ func (s story) asBefore() {
 		s.t.Errorf("%s is %s, was %s", c.Key, shown(c.To), shown(c.From))
 	}
 	for _, e := range s.entries {
-		if e.Stands() {
+		if e.MayBeOurs() {
 			s.t.Errorf("Muster's value is still at %s", e.Key)
 		}
 	}

@@ -105,7 +105,7 @@ func TestTheDaemonHasWhatTemplatesMakeOfWhatPeopleWant(t *testing.T) {
 		w.bring(rt)
 		w.asModelled(rt)
 		for _, e := range w.entries {
-			if e.Stands() && !w.keptAlong(e.Key) && !w.waitsForTrust(e.Key) {
+			if e.MayBeOurs() && !w.keptAlong(e.Key) && !w.waitsForTrust(e.Key) {
 				rt.Errorf("Muster's value is still at %s", e.Key)
 			}
 		}

@@ -66,7 +66,7 @@ func exempt(section, key stconfig.Key, entries []fleet.BaseEntry) (why string, w
 	}
 	for _, e := range entries {
 		owned, err := stconfig.ParseKey(e.Key)
-		if err == nil && e.Stands() && (key.HasPrefix(owned) || owned.HasPrefix(key)) {
+		if err == nil && e.MayBeOurs() && (key.HasPrefix(owned) || owned.HasPrefix(key)) {
 			return "templates write it: change those", true
 		}
 	}

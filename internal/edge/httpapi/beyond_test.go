@@ -28,7 +28,7 @@ func (w *world) with(change func(*setup)) *world {
 // summaries are those of a view, with how telling people stands.
 type summaries struct {
 	*view.Summaries
-	told view.Told
+	told view.Notifications
 }
 
 func (s summaries) Overview(ctx context.Context, picks func(*fleet.Registered) bool) (view.Overview, error) {
@@ -86,7 +86,7 @@ func read[T any](w *world, path string) (out T) {
 }
 
 // told is of one problem, of which one receiver heard.
-var told = view.Told{Problems: make([]fleet.DeviceID, 1), Receivers: []fleet.Receiver{{Name: "quiet"},
+var told = view.Notifications{Problems: make([]fleet.DeviceID, 1), Receivers: []fleet.Receiver{{Name: "quiet"},
 	{Name: "hook", Waiting: 3, Trouble: "refused", Since: time.Unix(1_700_000_000, 0)}}}
 
 func TestOverviewNamesEveryState(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // Files are items of folders, as daemons say when they are asked; see view.View.
 type Files interface {
 	FileOn(ctx context.Context, folder, path string, devices []*fleet.Registered) ([]view.FileOn, error)
-	KeptFailedItems(folder string, devices []*fleet.Registered) []view.FailedOn
+	LastFailedItems(folder string, devices []*fleet.Registered) []view.FailedOn
 	ConflictFiles(folder string, devices []*fleet.Registered) []view.ConflictFile
 	FailedItems(
 		ctx context.Context,
@@ -168,7 +168,7 @@ func (s FileHandlers) listFailedItems(r *request) (reply, error) {
 		return reply{}, err
 	}
 	if id == "" {
-		return showFrom(r, q, first, s.Files.KeptFailedItems(folder, devices), wireFailed)
+		return showFrom(r, q, first, s.Files.LastFailedItems(folder, devices), wireFailed)
 	}
 	at := slices.IndexFunc(devices, func(d *fleet.Registered) bool { return d.ID == id })
 	if at < 0 {

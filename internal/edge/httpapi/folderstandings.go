@@ -20,7 +20,7 @@ type Standings interface {
 	FleetFolder(ctx context.Context, registry *fleet.Registry, folder string) (view.FleetFolder, error)
 	Explained(ctx context.Context, standing fleet.FolderStanding) fleet.FolderStanding
 	Holders(ctx context.Context, id fleet.DeviceID, folder string) []fleet.DeviceID
-	Looked(id fleet.DeviceID, folder string)
+	ViewFolder(id fleet.DeviceID, folder string)
 }
 
 // StandingHandlers show how folders stand.
@@ -103,7 +103,7 @@ func (s StandingHandlers) listFolderDevices(r *request) (reply, error) {
 		cursor: order.Cursor,
 		beyond: order.Beyond,
 		wire: func(one view.StandingOn) api.FolderStanding {
-			s.Standings.Looked(one.Device.ID, folder)
+			s.Standings.ViewFolder(one.Device.ID, folder)
 			return s.wireStanding(r.Context(), one.FolderStanding)
 		},
 	})

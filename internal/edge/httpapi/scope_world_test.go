@@ -39,7 +39,7 @@ type roomy struct {
 }
 
 // toldOfBoth is of a problem of each device.
-var toldOfBoth = view.Told{Problems: []fleet.DeviceID{idA, idB},
+var toldOfBoth = view.Notifications{Problems: []fleet.DeviceID{idA, idB},
 	Receivers: []fleet.Receiver{{Name: hidden, Waiting: 7777}}}
 
 func newRoomy(t *testing.T) *roomy {

@@ -47,7 +47,7 @@ type world struct {
 	marked map[fleet.DeviceID]bool // devices that the view is to be told of
 	view   *view.View
 	// What summaries are made of besides the options of the API.
-	notified view.Told
+	notified view.Notifications
 	visited  func() int
 
 	people *auth.People

@@ -130,9 +130,9 @@ func (l *Log) Add(entries ...fleet.LogEntry) {
 	signal(l.wake)
 }
 
-// Stands is told how all of a device stands, and adds an entry for each subject that stands differently. A subject that
+// Record is told how all of a device stands, and adds an entry for each subject that stands differently. A subject that
 // no entry is about yet stood in its quiet state. A folder that is not named any more is forgotten.
-func (l *Log) Stands(device *fleet.Registered, all []fleet.LogStanding) {
+func (l *Log) Record(device *fleet.Registered, all []fleet.LogStanding) {
 	l.Add(l.changes(device, all)...)
 }
 

@@ -148,11 +148,11 @@ func wantSaid(t *testing.T, l *Log, want ...string) {
 func TestOnlyAChangeOfAStateIsLogged(t *testing.T) {
 	l := openLog(t, &shelf{}, nil)
 	a := deviceNamed("a")
-	l.Stands(a, []fleet.LogStanding{connection(fleet.Online), folder("docs", fleet.LoggedUpToDate)}) // all is well
-	l.Stands(a, []fleet.LogStanding{connection(fleet.Online), folder("docs", "stopped")})
-	l.Stands(a, []fleet.LogStanding{connection(fleet.Online), folder("docs", "stopped")}) // the same
-	l.Stands(a, []fleet.LogStanding{connection(fleet.Unreachable), folder("docs", "")})   // nothing is known of the folder
-	l.Stands(a, []fleet.LogStanding{connection(fleet.Online), folder("docs", fleet.LoggedUpToDate)})
+	l.Record(a, []fleet.LogStanding{connection(fleet.Online), folder("docs", fleet.LoggedUpToDate)}) // all is well
+	l.Record(a, []fleet.LogStanding{connection(fleet.Online), folder("docs", "stopped")})
+	l.Record(a, []fleet.LogStanding{connection(fleet.Online), folder("docs", "stopped")}) // the same
+	l.Record(a, []fleet.LogStanding{connection(fleet.Unreachable), folder("docs", "")})   // nothing is known of the folder
+	l.Record(a, []fleet.LogStanding{connection(fleet.Online), folder("docs", fleet.LoggedUpToDate)})
 	wantSaid(t, l, "a docs -stopped", "a  -unreachable", "a  unreachable-online", "a docs stopped-upToDate")
 }
 
@@ -161,12 +161,12 @@ func TestALogGoesOnWhereItEnded(t *testing.T) {
 	store := &shelf{}
 	a, b := deviceNamed("a"), deviceNamed("b")
 	l := openLog(t, store, nil)
-	l.Stands(a, []fleet.LogStanding{connection(fleet.Unreachable), folder("docs", "paused")})
+	l.Record(a, []fleet.LogStanding{connection(fleet.Unreachable), folder("docs", "paused")})
 	l.Flush(t.Context())
 
 	l = openLog(t, store, nil)
-	l.Stands(a, []fleet.LogStanding{connection(fleet.Unreachable), folder("docs", fleet.LoggedUpToDate)})
-	l.Stands(b, []fleet.LogStanding{connection(fleet.Online)})
+	l.Record(a, []fleet.LogStanding{connection(fleet.Unreachable), folder("docs", fleet.LoggedUpToDate)})
+	l.Record(b, []fleet.LogStanding{connection(fleet.Online)})
 	wantSaid(t, l, "a  -unreachable", "a docs -paused", "a docs paused-upToDate")
 	if first, last, _ := store.LogBounds(t.Context()); first >= last {
 		t.Errorf("numbers from %d to %d", first, last)
@@ -182,14 +182,14 @@ func TestADeviceThatIsReachedSoonAfterTheStartWasNotAway(t *testing.T) {
 		go func() { done <- l.Run(ctx) }()
 		soon, away, deleted := deviceNamed("soon"), deviceNamed("away"), deviceNamed("deleted")
 		for _, device := range []*fleet.Registered{soon, away, deleted} {
-			l.Stands(device, []fleet.LogStanding{connection(fleet.NotFound)})
+			l.Record(device, []fleet.LogStanding{connection(fleet.NotFound)})
 		}
-		l.Stands(soon, []fleet.LogStanding{connection(fleet.Online)})
+		l.Record(soon, []fleet.LogStanding{connection(fleet.Online)})
 		l.Deleted(deleted.ID)
 		wantSaid(t, l)
 		time.Sleep(2 * time.Minute)
 		wantSaid(t, l, "away  -notFound")
-		l.Stands(soon, []fleet.LogStanding{connection(fleet.Unreachable)})
+		l.Record(soon, []fleet.LogStanding{connection(fleet.Unreachable)})
 		wantSaid(t, l, "away  -notFound", "soon  -unreachable")
 		stop()
 		<-done
@@ -199,20 +199,20 @@ func TestADeviceThatIsReachedSoonAfterTheStartWasNotAway(t *testing.T) {
 func TestAFolderThatIsGoneIsForgotten(t *testing.T) {
 	l := openLog(t, &shelf{}, nil)
 	a := deviceNamed("a")
-	l.Stands(a, []fleet.LogStanding{folder("docs", "stopped")})
-	l.Stands(a, nil)
-	l.Stands(a, []fleet.LogStanding{folder("docs", "stopped")}) // it was shared again
+	l.Record(a, []fleet.LogStanding{folder("docs", "stopped")})
+	l.Record(a, nil)
+	l.Record(a, []fleet.LogStanding{folder("docs", "stopped")}) // it was shared again
 	l.Deleted(a.ID)
-	l.Stands(a, []fleet.LogStanding{folder("docs", "stopped")})
+	l.Record(a, []fleet.LogStanding{folder("docs", "stopped")})
 	wantSaid(t, l, "a docs -stopped", "a docs -stopped", "a docs -stopped")
 }
 
 func TestADeviceThatIsNoisyEvictsOnlyItself(t *testing.T) {
 	l := openLog(t, &shelf{}, func(o *LogOptions) { o.Share = 20 })
 	noisy, calm := deviceNamed("noisy"), deviceNamed("calm")
-	l.Stands(calm, []fleet.LogStanding{connection(fleet.Unreachable)})
+	l.Record(calm, []fleet.LogStanding{connection(fleet.Unreachable)})
 	for n := range 200 {
-		l.Stands(noisy, []fleet.LogStanding{connection([]fleet.Connection{fleet.Unreachable, fleet.Online}[n%2])})
+		l.Record(noisy, []fleet.LogStanding{connection([]fleet.Connection{fleet.Unreachable, fleet.Online}[n%2])})
 		l.Flush(t.Context())
 	}
 	counts, _ := l.Store.LogCounts(t.Context())
@@ -253,11 +253,11 @@ func TestWhatTheDatabaseDoesNotTakeWaits(t *testing.T) {
 	l := openLog(t, store, nil)
 	a := deviceNamed("a")
 	store.fail(errors.New("the disk is full"))
-	l.Stands(a, []fleet.LogStanding{connection(fleet.Unreachable)})
+	l.Record(a, []fleet.LogStanding{connection(fleet.Unreachable)})
 	if l.Flush(t.Context()) {
 		t.Error("it is kept")
 	}
-	l.Stands(a, []fleet.LogStanding{connection(fleet.Online)})
+	l.Record(a, []fleet.LogStanding{connection(fleet.Online)})
 	store.fail(nil)
 	if !l.Flush(t.Context()) {
 		t.Error("it is not kept")
@@ -270,14 +270,14 @@ func TestAThousandStandingsWithoutAChangeWriteNothing(t *testing.T) {
 	store := &shelf{}
 	l := openLog(t, store, nil)
 	for range 1000 {
-		l.Stands(deviceNamed("a"), []fleet.LogStanding{connection(fleet.Online), folder("docs", fleet.LoggedUpToDate)})
+		l.Record(deviceNamed("a"), []fleet.LogStanding{connection(fleet.Online), folder("docs", fleet.LoggedUpToDate)})
 		l.Flush(t.Context())
 	}
 	if store.writes > 0 {
 		t.Errorf("%d writes", store.writes)
 	}
 	for n := range 1000 {
-		l.Stands(deviceNamed("a"), []fleet.LogStanding{connection([]fleet.Connection{fleet.Unreachable, fleet.Online}[n%2])})
+		l.Record(deviceNamed("a"), []fleet.LogStanding{connection([]fleet.Connection{fleet.Unreachable, fleet.Online}[n%2])})
 	}
 	l.Flush(t.Context())
 	if store.writes != 1000/logBatch {
@@ -289,7 +289,7 @@ func TestEntriesAreEventsWithTheSameNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := openLog(t, &shelf{}, nil)
 		s := subscribe(t, l.Hub, Filter{Types: []Type{TypeLog}}, Latest)
-		l.Stands(deviceNamed("a"), []fleet.LogStanding{connection(fleet.Unreachable)})
+		l.Record(deviceNamed("a"), []fleet.LogStanding{connection(fleet.Unreachable)})
 		entries, _ := l.Entries(t.Context(), fleet.LogQuery{})
 		got := read(t, s, 1)[0]
 		var data fleet.LogEntry
@@ -367,7 +367,7 @@ func TestEachChangeOfTheNumberOfConflictsIsLogged(t *testing.T) {
 	a := deviceNamed("a")
 	conflicts := func(l *Log, states ...string) {
 		for _, state := range states {
-			l.Stands(a, []fleet.LogStanding{{Kind: fleet.LogConflict, Folder: "docs", State: state}})
+			l.Record(a, []fleet.LogStanding{{Kind: fleet.LogConflict, Folder: "docs", State: state}})
 		}
 		l.Flush(t.Context())
 	}

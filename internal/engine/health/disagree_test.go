@@ -102,12 +102,12 @@ func TestADeviceThatHasAFolderNoMoreDisagreesNoMore(t *testing.T) {
 
 	f = disagreeing(having(9, deviceA, deviceB), having(8, deviceB, deviceA))
 	delete(f.snapshots, deviceB)
-	f.Take(map[fleet.DeviceID]*fleet.Snapshot{deviceB: nil}, nil, f.now)
+	f.Update(map[fleet.DeviceID]*fleet.Snapshot{deviceB: nil}, nil, f.now)
 	f.disagrees(t, "B is deleted", false, deviceA)
 	if len(f.groups.folders["f"].books) != 1 {
 		t.Errorf("the index has %d devices", len(f.groups.folders["f"].books))
 	}
-	f.Take(map[fleet.DeviceID]*fleet.Snapshot{deviceA: nil}, nil, f.now.Add(time.Minute))
+	f.Update(map[fleet.DeviceID]*fleet.Snapshot{deviceA: nil}, nil, f.now.Add(time.Minute))
 	if len(f.groups.folders)+len(f.groups.differing)+len(f.groups.touched) != 0 {
 		t.Errorf("something is left of the index: %+v", f.groups)
 	}

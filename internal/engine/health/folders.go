@@ -61,9 +61,9 @@ func NewFolders(windows Windows, off ...fleet.WaitCause) *Folders {
 	return f
 }
 
-// Take judges the devices of new snapshots, what depends on them, and what is another by time alone. A nil snapshot is
+// Update judges the devices of new snapshots, what depends on them, and what is another by time alone. A nil snapshot is
 // of a device that is not watched any more. A nil registry cannot be read: the one before is used.
-func (f *Folders) Take(seen map[fleet.DeviceID]*fleet.Snapshot, registry *fleet.Registry, now time.Time) {
+func (f *Folders) Update(seen map[fleet.DeviceID]*fleet.Snapshot, registry *fleet.Registry, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	stale := make(map[fleet.DeviceID]bool, len(seen))

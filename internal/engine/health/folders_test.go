@@ -40,7 +40,7 @@ func (f *fleetOf) take(snapshots ...*fleet.Snapshot) {
 	for id, quiet := range f.quiet {
 		registry.Devices[id] = &fleet.Registered{Settings: fleet.DeviceSettings{QuietAfter: quiet}}
 	}
-	f.Take(seen, registry, f.now)
+	f.Update(seen, registry, f.now)
 }
 
 // changedNow are the devices that count otherwise since the last call.
@@ -119,7 +119,7 @@ func TestWhoSharesAFolderIsJudgedAgainWhenADeviceChanges(t *testing.T) {
 	f.put(changed(online(deviceA), func(s *fleet.Snapshot) { s.Shares, s.Folders = []fleet.SharedFolder{}, nil }))
 	f.is(t, "A has it no more", deviceB, fleet.FolderAlone, false)
 	f.is(t, "A has it no more", deviceC, fleet.FolderAlone, false)
-	f.Take(map[fleet.DeviceID]*fleet.Snapshot{deviceA: nil}, nil, f.now)
+	f.Update(map[fleet.DeviceID]*fleet.Snapshot{deviceA: nil}, nil, f.now)
 	f.is(t, "A is not managed any more, and connected", deviceB, fleet.FolderUpToDate, false)
 }
 

@@ -364,7 +364,7 @@ func TestAConfigurationThatIsReadWhileTheDeviceIsPutIsKept(t *testing.T) {
 			return o.Config != nil &&
 				o.Config.Digest == s.Digest
 		})
-		if !kept || s.Unkept || s.Connection != fleet.Online || len(s.Folders) != 2 {
+		if !kept || s.Unstored || s.Connection != fleet.Online || len(s.Folders) != 2 {
 			t.Fatalf("kept: %t, %+v", kept, s)
 		}
 	})

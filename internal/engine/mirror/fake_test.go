@@ -484,15 +484,15 @@ func inWorld(t *testing.T, seed map[fleet.DeviceID]Snapshot, test func(t *testin
 				w.changes[device] |= a
 				w.mu.Unlock()
 			},
-			ConfigSeen: func(id fleet.DeviceID) {
+			ConfigObserved: func(id fleet.DeviceID) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				w.keptThen = append(w.keptThen, len(w.kept))
-				if c := w.m.TakeKept(id); c != nil {
+				if c := w.m.TakeConfig(id); c != nil {
 					w.seen = append(w.seen, string(c.JSON))
 				}
 			},
-			ConfigKept: func(_ fleet.DeviceID, c fleet.ObservedConfig) {
+			ConfigStored: func(_ fleet.DeviceID, c fleet.ObservedConfig) {
 				w.mu.Lock()
 				w.taken = append(w.taken, c.Digest)
 				w.mu.Unlock()

@@ -139,7 +139,7 @@ func (w *watcher) poll(ctx context.Context, d Daemon, since int64, wait time.Dur
 	if err != nil {
 		return 0, err
 	}
-	w.seen()
+	w.noteAnswer()
 	return w.handleEvents(ctx, d, since, events)
 }
 

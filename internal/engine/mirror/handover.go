@@ -37,14 +37,14 @@ func (h *handover) take(id fleet.DeviceID) *fleet.ObservedConfig {
 	return config
 }
 
-// TakeKept returns the configuration that ConfigSeen announced last and forgets it. It returns nil when the caller has
+// TakeConfig returns the configuration that ConfigObserved announced last and forgets it. It returns nil when the caller has
 // to read the configuration from the store.
-func (m *Mirror) TakeKept(id fleet.DeviceID) *fleet.ObservedConfig { return m.handover.take(id) }
+func (m *Mirror) TakeConfig(id fleet.DeviceID) *fleet.ObservedConfig { return m.handover.take(id) }
 
-// seen puts a configuration that the sink has stored into the handover, and announces it.
-func (m *Mirror) seen(id fleet.DeviceID, config fleet.ObservedConfig) {
+// announce puts a configuration that the sink has stored into the handover, and announces it.
+func (m *Mirror) announce(id fleet.DeviceID, config fleet.ObservedConfig) {
 	m.handover.put(id, config)
-	if m.o.ConfigSeen != nil {
-		m.o.ConfigSeen(id)
+	if m.o.ConfigObserved != nil {
+		m.o.ConfigObserved(id)
 	}
 }

@@ -35,11 +35,11 @@ type Options struct {
 
 	// Changed is called after the snapshot of a device changed.
 	Changed func(fleet.DeviceID, Aspect)
-	// ConfigKept is called after the sink has stored a configuration that differs from the device's last one.
-	ConfigKept func(fleet.DeviceID, fleet.ObservedConfig)
-	// ConfigSeen is called after ConfigKept when a watcher read the configuration, which TakeKept then returns. It is not
+	// ConfigStored is called after the sink has stored a configuration that differs from the device's last one.
+	ConfigStored func(fleet.DeviceID, fleet.ObservedConfig)
+	// ConfigObserved is called after ConfigStored when a watcher read the configuration, which TakeConfig then returns. It is not
 	// called for ReadNow and a Session, whose callers have the configuration.
-	ConfigSeen func(fleet.DeviceID)
+	ConfigObserved func(fleet.DeviceID)
 	// MayWrite is called before every write of a Session. An error forbids the write: another server may write to the
 	// same daemons. Nil permits every write.
 	MayWrite func(context.Context) error
@@ -99,29 +99,29 @@ func New(o Options) *Mirror {
 	}
 	m.o.Seed = nil
 	m.someArePaused.Store(true)
-	m.outbox = newOutbox(o.Sink, m.log, m.seen)
-	m.outbox.onKept = m.observationKept
+	m.outbox = newOutbox(o.Sink, m.log, m.announce)
+	m.outbox.onStored = m.observationStored
 	return m
 }
 
-// observationKept tells the device's watcher that the sink has stored its pin or configuration.
-func (m *Mirror) observationKept(o fleet.Observation) {
+// observationStored tells the device's watcher that the sink has stored its pin or configuration.
+func (m *Mirror) observationStored(o fleet.Observation) {
 	w := m.watcher(o.Device)
 	if w == nil {
 		return
 	}
 	if o.Proven != nil {
-		w.pinKept(o.Proven.Fingerprint)
+		w.pinStored(o.Proven.Fingerprint)
 	}
 	if o.Config == nil {
 		return
 	}
 	w.update(func(s *Snapshot) Aspect {
-		s.Unkept = s.Unkept && s.Digest != o.Config.Digest
+		s.Unstored = s.Unstored && s.Digest != o.Config.Digest
 		return 0
 	})
-	if m.o.ConfigKept != nil {
-		m.o.ConfigKept(o.Device, *o.Config)
+	if m.o.ConfigStored != nil {
+		m.o.ConfigStored(o.Device, *o.Config)
 	}
 }
 
@@ -264,7 +264,7 @@ func (m *Mirror) online(id fleet.DeviceID) (*watcher, Daemon, error) {
 	return w, d, err
 }
 
-// ReadNow reads the configuration of a device, which becomes its observed one. ConfigSeen is not called for it.
+// ReadNow reads the configuration of a device, which becomes its observed one. ConfigObserved is not called for it.
 func (m *Mirror) ReadNow(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
 	w, d, err := m.online(id)
 	if err != nil {

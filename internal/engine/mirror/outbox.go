@@ -33,10 +33,10 @@ const (
 // each is a revision. The number of devices and the bytes of configurations bound the outbox: watchers wait in room
 // while it is full.
 type outbox struct {
-	sink   Sink
-	log    *slog.Logger
-	told   func(fleet.DeviceID, fleet.ObservedConfig)
-	onKept func(fleet.Observation) // called after the sink has stored an observation; may be nil
+	sink     Sink
+	log      *slog.Logger
+	announce func(fleet.DeviceID, fleet.ObservedConfig)
+	onStored func(fleet.Observation) // called after the sink has stored an observation; may be nil
 
 	some chan struct{} // signals that an observation waits
 	soon chan struct{} // signals that a configuration waits, which should not wait long
@@ -51,7 +51,7 @@ type outbox struct {
 
 type waiting struct {
 	fleet.Observation
-	tell   bool // calls told after the sink has stored the observation
+	tell   bool // calls announce after the sink has stored the observation
 	failed int  // how often the sink refused this observation and stored others
 }
 
@@ -63,15 +63,15 @@ func (w waiting) size() int {
 	return n
 }
 
-func newOutbox(sink Sink, log *slog.Logger, told func(fleet.DeviceID, fleet.ObservedConfig)) *outbox {
+func newOutbox(sink Sink, log *slog.Logger, announce func(fleet.DeviceID, fleet.ObservedConfig)) *outbox {
 	return &outbox{
-		sink: sink, log: log, told: told,
+		sink: sink, log: log, announce: announce,
 		some: make(chan struct{}, 1), soon: make(chan struct{}, 1), now: make(chan struct{}, 1),
 		waiting: map[fleet.DeviceID][]waiting{}, drained: make(chan struct{}), dropped: map[fleet.DeviceID]bool{},
 	}
 }
 
-// add queues an observation. It never waits. tell asks for a call of told after the sink has stored the configuration.
+// add queues an observation. It never waits. tell asks for a call of announce after the sink has stored the configuration.
 func (b *outbox) add(o fleet.Observation, tell bool) {
 	b.mu.Lock()
 	b.put(waiting{Observation: o, tell: tell})
@@ -275,13 +275,13 @@ func (b *outbox) write(ctx context.Context, group []waiting) error {
 	if err := b.sink.SaveObservations(ctx, observations); err != nil {
 		return err
 	}
-	b.kept(group)
+	b.release(group)
 	for _, w := range group {
-		if b.onKept != nil {
-			b.onKept(w.Observation)
+		if b.onStored != nil {
+			b.onStored(w.Observation)
 		}
 		if w.tell && w.Config != nil {
-			b.told(w.Device, *w.Config)
+			b.announce(w.Device, *w.Config)
 		}
 	}
 	return nil
@@ -307,7 +307,7 @@ func (b *outbox) writeSingly(ctx context.Context, group []waiting, err error) er
 	for _, w := range refused {
 		if w.failed >= maxFailures {
 			b.log.Error("observation dropped: the store does not take it", slog.Any(logkey.Device, w.Device), logkey.Err(err))
-			b.kept([]waiting{w})
+			b.release([]waiting{w})
 			continue
 		}
 		b.putBack([]waiting{w})
@@ -333,8 +333,8 @@ func (b *outbox) takeGroup() []waiting {
 	return group
 }
 
-// kept subtracts the size of written observations from bytes, and wakes the watchers that wait for room.
-func (b *outbox) kept(group []waiting) {
+// release subtracts the size of written observations from bytes, and wakes the watchers that wait for room.
+func (b *outbox) release(group []waiting) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, w := range group {

@@ -137,7 +137,7 @@ func (w *watcher) directories(ctx context.Context, d Daemon) ([]string, error) {
 
 // readConfig reads the configuration into the snapshot. A configuration that equals the last one changes nothing,
 // because daemons announce every change twice. When two readings overlap, the one whose request began later wins. tell
-// asks for ConfigSeen once the configuration is stored.
+// asks for ConfigObserved once the configuration is stored.
 func (w *watcher) readConfig(
 	ctx context.Context, d ConfigReader, tell bool,
 ) (seen fleet.ObservedConfig, document stconfig.Value, err error) {
@@ -172,7 +172,7 @@ func (w *watcher) readConfig(
 		case !changed:
 			return 0
 		}
-		s.Unkept = true
+		s.Unstored = true
 		s.Summaries = onlyThese(s.Summaries, reading.Folders)
 		s.FailedItems = onlyThese(s.FailedItems, reading.Folders)
 		s.Conflicts = onlyThese(s.Conflicts, reading.Folders)

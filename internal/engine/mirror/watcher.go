@@ -131,9 +131,9 @@ func (w *watcher) same(d fleet.Registered, paused bool) bool {
 	return true
 }
 
-// pinKept records that the pin of the first use is now in the registry. From then on a person decided it when the
+// pinStored records that the pin of the first use is now in the registry. From then on a person decided it when the
 // registry has a different pin or no pin.
-func (w *watcher) pinKept(pin string) {
+func (w *watcher) pinStored(pin string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.pin == pin {
@@ -406,8 +406,8 @@ func explain(err error) (fleet.Connection, string, string) {
 	return fleet.Unreachable, reason, hint
 }
 
-// seen records the time of the daemon's last answer. It does not call Changed.
-func (w *watcher) seen() {
+// noteAnswer records the time of the daemon's last answer. It does not call Changed.
+func (w *watcher) noteAnswer() {
 	w.update(func(s *Snapshot) Aspect {
 		s.LastSeen = time.Now()
 		return 0

@@ -435,7 +435,9 @@ type farm struct {
 
 func (f *farm) Known(id fleet.DeviceID) reconcile.Known { return f.daemons[id].Known(id) }
 
-func (f *farm) TakeKept(id fleet.DeviceID) *fleet.ObservedConfig { return f.daemons[id].TakeKept(id) }
+func (f *farm) TakeConfig(id fleet.DeviceID) *fleet.ObservedConfig {
+	return f.daemons[id].TakeConfig(id)
+}
 
 func (f *farm) Config(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
 	return f.daemons[id].Config(ctx, id)

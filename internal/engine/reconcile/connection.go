@@ -76,7 +76,7 @@ func (c *connection) kept(ctx context.Context, handed *fleet.ObservedConfig) (fl
 // isOvertaken tells whether the mirror or this engine has read a newer configuration than kept, which the store was
 // given last.
 func (c *connection) isOvertaken(in input, kept fleet.ObservedConfig) bool {
-	return in.known.Unkept && kept.Digest != in.known.Digest || c.history.overtakes(kept)
+	return in.known.Unstored && kept.Digest != in.known.Digest || c.history.overtakes(kept)
 }
 
 // read gives the input with the document that the daemon has now. Where the daemon may not have saved what was sent,

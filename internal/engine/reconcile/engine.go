@@ -113,8 +113,8 @@ func (e *Engine) setRunning(running bool) {
 	e.factsDue, e.fleetDue = nil, nil
 }
 
-// ConfigSeen has the device planned, because its configuration changed.
-func (e *Engine) ConfigSeen(id fleet.DeviceID) { e.queue.add(id) }
+// ConfigObserved has the device planned, because its configuration changed.
+func (e *Engine) ConfigObserved(id fleet.DeviceID) { e.queue.add(id) }
 
 // AdmissionChanged has devices planned that are admitted to another generation now.
 func (e *Engine) AdmissionChanged(devices []fleet.DeviceID) {

@@ -50,7 +50,7 @@ func TestReturnsToBase(t *testing.T) {
 		b.want("options.natEnabled", "true")
 		b.wantState(fleet.ConfigUnmanaged, "")
 		for _, left := range b.store.entries[b.id] {
-			if left.Stands() {
+			if left.MayBeOurs() {
 				t.Errorf("Muster's value is still at %v", left.Key)
 			}
 		}

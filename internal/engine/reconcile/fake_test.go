@@ -316,7 +316,7 @@ func (d *daemon) Known(fleet.DeviceID) reconcile.Known {
 	return k
 }
 
-func (d *daemon) TakeKept(fleet.DeviceID) *fleet.ObservedConfig {
+func (d *daemon) TakeConfig(fleet.DeviceID) *fleet.ObservedConfig {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	kept := d.kept
@@ -769,7 +769,7 @@ func (b *bench) seen() {
 	if _, err := b.daemon.Config(b.t.Context(), b.id); err != nil {
 		b.t.Fatal(err)
 	}
-	b.engine.ConfigSeen(b.id)
+	b.engine.ConfigObserved(b.id)
 	synctest.Wait()
 }
 

@@ -29,7 +29,7 @@ func TestAConfigurationThatWasJustKeptIsNotReadAgain(t *testing.T) {
 					b.daemon.mu.Unlock()
 				}
 				before := b.store.documents
-				b.engine.ConfigSeen(b.id)
+				b.engine.ConfigObserved(b.id)
 				synctest.Wait()
 				b.want("options.natEnabled", "false")
 				if got := b.store.documents - before; got != test.wantDocuments {

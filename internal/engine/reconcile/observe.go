@@ -102,7 +102,7 @@ func (p *pass) endWhereNotRead(in input) (ended bool) {
 		p.report(p.id, plan.Findings{Result: result})
 		return true
 	}
-	return in.known.Unkept && p.history.neverPlanned()
+	return in.known.Unstored && p.history.neverPlanned()
 }
 
 // endWhereNoTemplates ends the pass, and reports that, when no template applies to the device and nothing that Muster

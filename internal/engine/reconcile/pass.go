@@ -63,7 +63,7 @@ func (e *Engine) work(ctx context.Context, m *item) {
 // memory; an item without a request ends with fleet.ErrNoMemory and is due again once memory was freed. Memory may
 // call the work up to three times, and each call is a pass of its own.
 func (e *Engine) workWithin(ctx context.Context, m *item, r *request) error {
-	handed := e.o.Daemon.TakeKept(m.id)
+	handed := e.o.Daemon.TakeConfig(m.id)
 	run := func(ctx context.Context) error { return e.newPass(m, r, handed).run(ctx) }
 	if r == nil {
 		return e.o.Memory.TryDo(ctx, run)

@@ -58,9 +58,9 @@ type Daemon interface {
 	Session(ctx context.Context, id fleet.DeviceID) (Session, error)
 	// Known gives what is known of the daemon without asking it.
 	Known(id fleet.DeviceID) Known
-	// TakeKept gives, once, the configuration that the store was given a moment ago. It is nil when the caller has to
+	// TakeConfig gives, once, the configuration that the store was given a moment ago. It is nil when the caller has to
 	// read the store.
-	TakeKept(id fleet.DeviceID) *fleet.ObservedConfig
+	TakeConfig(id fleet.DeviceID) *fleet.ObservedConfig
 }
 
 // Session is one connection to the daemon of a device. It is for one goroutine.
@@ -99,8 +99,8 @@ type Known struct {
 	FolderRuns   func(folder string, since time.Time) bool // whether a folder was seen without error since, or is gone
 	// FolderMayBreak tells whether an error of a folder would be a new one; nil: that is not known of any.
 	FolderMayBreak func(folder string) bool
-	// The newest configuration is not in the store yet. ConfigSeen is called once it is.
-	Unkept bool
+	// The newest configuration is not in the store yet. ConfigObserved is called once it is.
+	Unstored bool
 }
 
 // Access changes how a daemon is reached. Without an Access, no change of gui.apiKey or of the API's port is sent.

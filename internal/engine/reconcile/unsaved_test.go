@@ -134,7 +134,7 @@ func TestAConsentLastsADayInWhichTheDeviceIsReached(t *testing.T) {
 		for range 3 { // processes
 			b.start()
 			time.Sleep(20 * time.Hour)
-			b.engine.ConfigSeen(b.id)
+			b.engine.ConfigObserved(b.id)
 			synctest.Wait()
 			b.stop()
 		}

@@ -14,7 +14,7 @@ func (b *bench) editedUnkept(key, json string) {
 	b.daemon.edit(key, json)
 	b.daemon.mu.Lock()
 	defer b.daemon.mu.Unlock()
-	b.daemon.known.Digest, b.daemon.known.Unkept = stconfig.Digest(b.daemon.doc), true
+	b.daemon.known.Digest, b.daemon.known.Unstored = stconfig.Digest(b.daemon.doc), true
 }
 
 func (b *bench) goesOnline(online bool) {

@@ -76,7 +76,7 @@ type Outlet interface {
 
 // EventLog writes an entry for each state that differs from the one before; see event.Log.
 type EventLog interface {
-	Stands(device *fleet.Registered, all []fleet.LogStanding)
+	Record(device *fleet.Registered, all []fleet.LogStanding)
 	Deleted(id fleet.DeviceID)
 }
 

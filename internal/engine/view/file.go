@@ -106,8 +106,8 @@ type FailedOn struct {
 	Device *fleet.Registered
 }
 
-// KeptFailedItems returns the first items of a folder that daemons could not sync, as last reported, by device.
-func (v *View) KeptFailedItems(folder string, devices []*fleet.Registered) []FailedOn {
+// LastFailedItems returns the first items of a folder that daemons could not sync, as last reported, by device.
+func (v *View) LastFailedItems(folder string, devices []*fleet.Registered) []FailedOn {
 	var all []FailedOn
 	for _, device := range devices {
 		if snapshot := v.Snapshot(device.ID); snapshot != nil {
@@ -130,7 +130,7 @@ func (v *View) FailedItems(
 	defer cancel()
 	items, more, err := v.Files.FailedItems(ctx, device.ID, folder, page, size)
 	if err != nil && page == 1 {
-		if kept := v.KeptFailedItems(folder, []*fleet.Registered{device}); len(kept) > 0 {
+		if kept := v.LastFailedItems(folder, []*fleet.Registered{device}); len(kept) > 0 {
 			return kept, false, nil
 		}
 	}

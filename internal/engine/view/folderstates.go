@@ -29,7 +29,7 @@ func (v *View) DeviceStandings(ctx context.Context, id fleet.DeviceID) []fleet.F
 	all := make([]fleet.FolderStanding, 0, len(snapshot.Folders))
 	for _, f := range snapshot.Folders {
 		all = append(all, v.FolderStanding(ctx, snapshot, f.Folder))
-		v.Looked(id, f.Folder)
+		v.ViewFolder(id, f.Folder)
 	}
 	slices.SortStableFunc(all, func(a, b fleet.FolderStanding) int { return cmp.Compare(a.Folder, b.Folder) })
 	return slices.CompactFunc(all, func(a, b fleet.FolderStanding) bool { return a.Folder == b.Folder })
@@ -62,10 +62,10 @@ func (v *View) Holders(ctx context.Context, id fleet.DeviceID, folder string) []
 	return nil
 }
 
-// Looked notes that somebody looks at a folder of a device.
-func (v *View) Looked(id fleet.DeviceID, folder string) {
-	if v.Look != nil {
-		v.Look(id, folder)
+// ViewFolder records that somebody views a folder of a device.
+func (v *View) ViewFolder(id fleet.DeviceID, folder string) {
+	if v.ViewFolders != nil {
+		v.ViewFolders(id, folder)
 	}
 }
 

@@ -26,7 +26,7 @@ func (f *Feed) keepLog(ctx context.Context, row *Row) {
 		return
 	}
 	f.logged[row.Device.ID] = comparedOf(s)
-	f.EventLog.Stands(row.Device, append(append(connectionStandings(state, s), peersStanding(s)),
+	f.EventLog.Record(row.Device, append(append(connectionStandings(state, s), peersStanding(s)),
 		f.folderStandings(ctx, row, s)...))
 }
 

@@ -42,7 +42,7 @@ func TestWhatIsKeptOfAConnection(t *testing.T) {
 // logbook is an event log that keeps what it was told last.
 type logbook struct{ told [][]fleet.LogStanding }
 
-func (l *logbook) Stands(_ *fleet.Registered, all []fleet.LogStanding) { l.told = append(l.told, all) }
+func (l *logbook) Record(_ *fleet.Registered, all []fleet.LogStanding) { l.told = append(l.told, all) }
 func (*logbook) Deleted(fleet.DeviceID)                                {}
 
 // last is the state and reason of a kind, as it was told last.

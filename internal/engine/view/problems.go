@@ -88,11 +88,11 @@ func (v *View) conditions(ctx context.Context, row *Row) (found []fleet.Conditio
 	return found
 }
 
-// maxToldFolder is the longest folder ID, in bytes, for which problems are stored. Real IDs are short.
-const maxToldFolder = 1 << 10
+// maxFolderBytes is the longest folder ID, in bytes, for which problems are stored. Real IDs are short.
+const maxFolderBytes = 1 << 10
 
 func isTellable(folder string) bool {
-	return folder != "" && len(folder) <= maxToldFolder && !strings.Contains(folder, "\x00")
+	return folder != "" && len(folder) <= maxFolderBytes && !strings.Contains(folder, "\x00")
 }
 
 // isOfHome reports whether a trouble concerns the disk of a daemon's home, on a device without folders.

@@ -91,7 +91,7 @@ func (v *View) addSnapshot(row *Row, s *fleet.Snapshot, before *Row) {
 		row.Folders.Add(state, 1)
 	}
 	listed := s.Folders
-	if s.Unkept {
+	if s.Unstored {
 		listed = nil
 		if before != nil {
 			listed = before.labels()

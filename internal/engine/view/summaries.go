@@ -25,10 +25,10 @@ type SummaryOptions struct {
 	Visited     func() int // devices that are visited in turn instead of followed
 }
 
-// Told is the state of the notifications. The caller passes it in, because notifications use the view and the view
+// Notifications is the state of the notifications. The caller passes it in, because notifications use the view and the view
 // must not use them.
-type Told struct {
-	Problems  []fleet.DeviceID // One for each problem that is told of; "": it is about no device.
+type Notifications struct {
+	Problems  []fleet.DeviceID // One for each problem that is notifications of; "": it is about no device.
 	Receivers []fleet.Receiver
 }
 
@@ -41,12 +41,12 @@ func NewSummaries(o SummaryOptions) *Summaries { return &Summaries{o} }
 
 // Overview sums up the devices that picks accepts, and the service as far as the caller may know it. A nil picks
 // accepts all devices.
-func (s *Summaries) Overview(ctx context.Context, picks func(*fleet.Registered) bool, told Told) (Overview, error) {
+func (s *Summaries) Overview(ctx context.Context, picks func(*fleet.Registered) bool, notifications Notifications) (Overview, error) {
 	from, err := s.overviewSources(ctx, picks)
 	if err != nil {
 		return Overview{}, err
 	}
-	from.Problems = told.Problems
+	from.Problems = notifications.Problems
 	out := OverviewOf(from)
 	out.Troubles = slices.Clone(out.Troubles) // all readers have the same
 	for i := range out.Troubles {
@@ -54,7 +54,7 @@ func (s *Summaries) Overview(ctx context.Context, picks func(*fleet.Registered) 
 	}
 	out.Tags = ofRegistry(ctx, s.View, from.Registry, "number of tags", func() int { return len(from.Registry.Tags()) })
 	if fleet.ScopeIn(ctx).Whole() {
-		out.Receivers = told.Receivers
+		out.Receivers = notifications.Receivers
 		if s.Visited != nil {
 			out.Visited = s.Visited()
 		}
@@ -116,13 +116,13 @@ func (s *Summaries) explain(ctx context.Context, t *Trouble) {
 }
 
 // Waiting groups what waits for a person, as the caller may know it.
-func (s *Summaries) Waiting(ctx context.Context, told Told) (Waiting, error) {
+func (s *Summaries) Waiting(ctx context.Context, notifications Notifications) (Waiting, error) {
 	from, err := s.waitingSources(ctx)
 	if err != nil {
 		return Waiting{}, err
 	}
 	if fleet.ScopeIn(ctx).Whole() {
-		from.Receivers = slices.DeleteFunc(slices.Clone(told.Receivers),
+		from.Receivers = slices.DeleteFunc(slices.Clone(notifications.Receivers),
 			func(r fleet.Receiver) bool { return r.Trouble == "" })
 	}
 	out := WaitingOf(from)

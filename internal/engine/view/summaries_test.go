@@ -27,7 +27,7 @@ func (p playedRollouts) Difference(context.Context, []int64) (fleet.Difference, 
 }
 
 // notified is of three problems, and of a receiver that is not reached.
-var notified = Told{Problems: []fleet.DeviceID{idA, idB, ""},
+var notified = Notifications{Problems: []fleet.DeviceID{idA, idB, ""},
 	Receivers: []fleet.Receiver{{Name: "mail", Waiting: 3, Trouble: "refused"}}}
 
 // summed is a fleet of a device inside the scope "in" and one outside, with something of each kind to sum up.

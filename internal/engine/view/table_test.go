@@ -228,14 +228,14 @@ func TestAFolderIsListedWhenItsConfigurationIsStored(t *testing.T) {
 		v := counts(t, w.view(), registry)
 		return v.Folders.All()
 	}
-	w.put(idA, fleet.State{Connection: fleet.Online}, fleet.Snapshot{Folders: labels("p", ""), Unkept: true})
+	w.put(idA, fleet.State{Connection: fleet.Online}, fleet.Snapshot{Folders: labels("p", ""), Unstored: true})
 	if got := listed(); got != 0 {
 		t.Errorf("%d folders before", got)
 	}
 	w.put(idA, fleet.State{Connection: fleet.Online}, fleet.Snapshot{Folders: labels("p", "")})
 	v := w.view()
 	counts(t, v, registry)
-	w.put(idA, fleet.State{Connection: fleet.Online}, fleet.Snapshot{Folders: labels("p", "", "q", ""), Unkept: true})
+	w.put(idA, fleet.State{Connection: fleet.Online}, fleet.Snapshot{Folders: labels("p", "", "q", ""), Unstored: true})
 	w.mark(idA)
 	row, err := v.Row(t.Context(), registry, idA)
 	if err != nil || row.Folders.All() != 2 || counts(t, v, registry).Folders.All() != 1 {

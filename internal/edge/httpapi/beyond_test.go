@@ -42,7 +42,9 @@ func (s summaries) Waiting(ctx context.Context) (view.Waiting, error) {
 // summaries are those of what the options stand on.
 func (w *world) summaries() summaries {
 	from := w.setup
-	o := view.SummaryOptions{Registry: w.setup.Registry.Registry, View: w.view, DatedStop: w.store.DatedStop, Visited: w.visited}
+	o := view.SummaryOptions{
+		Registry: w.setup.Registry.Registry, View: w.view, DatedStop: w.store.DatedStop, Visited: w.visited,
+	}
 	o.Rollouts, _ = from.Rollouts.(*view.Rollouts)
 	if from.Consents != nil {
 		o.Held = from.Consents.Held

@@ -21,7 +21,6 @@ import (
 	"pgregory.net/rapid"
 
 	"muster/api"
-	"muster/internal/engine/notify"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 )
@@ -41,11 +40,11 @@ func TestWhatIsShownOfFoldersIsTrue(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		version := rapid.SampledFrom([][]stsim.Version{{stsim.V2}, {stsim.V1}, {stsim.V1, stsim.V2}}).Draw(rt, "versions")
 		history := rapid.SliceOfN(rapid.Custom(drawAct), 1, 14).Draw(rt, "history")
-		var receivers []notify.Sender
+		var receiver *listener
 		if rapid.Bool().Draw(rt, "somebody is told") {
-			receivers = append(receivers, deaf{})
+			receiver = &listener{open: map[string]fleet.ProblemKey{}}
 		}
-		if wrong := tell(t, version, history, receivers); wrong != "" {
+		if wrong := tell(t, version, history, receiver); wrong != "" {
 			rt.Fatal(wrong)
 		}
 	})
@@ -79,7 +78,7 @@ func drawAct(rt *rapid.T) act {
 }
 
 // tell plays a history, and gives what was wrong; "" where nothing was.
-func tell(t *testing.T, versions []stsim.Version, history []act, receivers []notify.Sender) (wrong string) {
+func tell(t *testing.T, versions []stsim.Version, history []act, receiver *listener) (wrong string) {
 	home, err := os.MkdirTemp("/dev/shm", "truth")
 	if err != nil {
 		home = t.TempDir()
@@ -112,7 +111,7 @@ func tell(t *testing.T, versions []stsim.Version, history []act, receivers []not
 				}
 			}
 		}
-		if s.watcher, err = startWatcher(home, farm, receivers...); err != nil {
+		if s.watcher, err = startWatcher(home, farm, receiver); err != nil {
 			wrong = err.Error()
 			return
 		}
@@ -157,17 +156,19 @@ func (s *story) check(a act) (wrong []string) {
 		s.hadTime()
 	}
 	for looks := range 2 {
-		if looks == 1 { // Muster reads again while somebody looks: answers are compared that come after that.
-			if _, err := s.says(s.folders, true); err != nil {
+		if looks == 1 { // Muster reads again meanwhile: some answers are older than that reading.
+			c, err := s.compared("somebody begins to look", since, true)
+			if err != nil {
 				return append(wrong, err.Error())
 			}
+			c.compareEachGood()
+			wrong = append(wrong, c.wrong...)
 		}
 		synctest.Wait()
-		said, err := s.says(s.folders, looks == 1)
+		c, err := s.compared([...]string{"nobody looks", "somebody looks"}[looks], since, looks == 1)
 		if err != nil {
 			return append(wrong, err.Error())
 		}
-		c := &comparison{story: s, said: said, since: since, look: [...]string{"nobody looks", "somebody looks"}[looks]}
 		c.compare()
 		wrong = append(wrong, c.wrong...)
 		if !a.Looks {
@@ -176,6 +177,11 @@ func (s *story) check(a act) (wrong []string) {
 		later(5 * time.Second)
 	}
 	return wrong
+}
+
+func (s *story) compared(look string, since time.Duration, looks bool) (*comparison, error) {
+	said, err := s.says(s.folders, looks)
+	return &comparison{story: s, said: said, since: since, look: look}, err
 }
 
 // comparison is one of all answers with how the daemons are.
@@ -191,7 +197,21 @@ func (c *comparison) failf(format string, args ...any) {
 	c.wrong = append(c.wrong, c.look+": "+fmt.Sprintf(format, args...))
 }
 
+// compareEachGood fails where one answer shows a folder as better than it is, whatever the others say.
+func (c *comparison) compareEachGood() {
+	for i, d := range c.farm.Daemons() {
+		for f, folder := range c.folders {
+			c.compareGood(i, f, c.said.ofDevice[d.ID()][folder].State)
+			c.compareGood(i, f, c.said.ofFolder[folder][d.ID()].State)
+			if cell, found := c.cell(d.ID(), folder); found {
+				c.compareGood(i, f, cell.State)
+			}
+		}
+	}
+}
+
 func (c *comparison) compare() {
+	c.compareEachGood()
 	for i, d := range c.farm.Daemons() {
 		for f, folder := range c.folders {
 			shown, there := c.said.ofDevice[d.ID()][folder]
@@ -201,7 +221,9 @@ func (c *comparison) compare() {
 				}
 				continue
 			}
-			c.compareGood(i, f, shown)
+			if cell, found := c.cell(d.ID(), folder); found && cell.State != shown.State {
+				c.failf("folder %d of daemon %d is %s, in the matrix %s", f, i, shown.State, cell.State)
+			}
 			if c.since >= readTime {
 				c.compareState(i, f, shown)
 				c.compareFindings(i, f, shown)
@@ -220,7 +242,7 @@ func (c *comparison) compare() {
 var green = []string{"upToDate", "scanning", "syncing"}
 
 // compareGood fails where a folder is shown as better than it is.
-func (c *comparison) compareGood(i, f int, shown api.FolderStanding) {
+func (c *comparison) compareGood(i, f int, shown string) {
 	limit := inTime
 	if c.daemons[i].silent {
 		limit = silentTime
@@ -229,16 +251,8 @@ func (c *comparison) compareGood(i, f int, shown api.FolderStanding) {
 	if c.since < limit || upToDate {
 		return
 	}
-	if !lack && slices.Contains(green, shown.State) || shown.State == "upToDate" {
-		c.failf("folder %d of daemon %d is shown as %s: %s; it is %v", f, i, shown.State, shown.Reason,
-			c.states(i, f, false))
-	}
-	cell, found := c.cell(c.farm.Daemon(i).ID(), c.folders[f])
-	if !found {
-		return
-	}
-	if cell.State != shown.State {
-		c.failf("folder %d of daemon %d is %s, in the matrix %s", f, i, shown.State, cell.State)
+	if !lack && slices.Contains(green, shown) || shown == "upToDate" {
+		c.failf("folder %d of daemon %d is shown as %s; it is %v", f, i, shown, c.states(i, f, false))
 	}
 }
 
@@ -424,5 +438,33 @@ func (c *comparison) compareWaiting() {
 	}
 	if len(inOverview) > 0 {
 		c.failf("the overview lacks %v", inOverview)
+	}
+	if c.receiver != nil && c.since >= longTime {
+		c.compareTold(waits)
+	}
+}
+
+// compareTold compares the trouble that waits for long with what the receiver was told. Of a daemon that nobody reaches
+// a problem of a folder is not known to be over.
+func (c *comparison) compareTold(waits map[trouble]bool) {
+	told := c.receiver.told()
+	for i, d := range c.farm.Daemons() {
+		if c.daemons[i].unwatched {
+			continue
+		}
+		for _, cause := range fleet.TroubleCauses {
+			folders := c.folders
+			if !cause.OfFolder() {
+				folders = []string{""}
+			}
+			for _, folder := range folders {
+				want := waits[trouble{string(cause), d.ID(), folder}]
+				got := told[fleet.ProblemKey{Device: d.ID(), Folder: folder, Kind: cause}]
+				unclear := folder != "" && (!c.reachable(i) || c.daemons[i].lying)
+				if want && !got || got && !want && !unclear {
+					c.failf("daemon %d waits with %s, folder %q: %t; the receiver was told of it: %t", i, cause, folder, want, got)
+				}
+			}
+		}
 	}
 }

@@ -161,7 +161,7 @@ func (s *story) restartMuster(act) error {
 	if err := s.end(); err != nil {
 		return err
 	}
-	next, err := startWatcher(s.home, s.farm, s.receivers...)
+	next, err := startWatcher(s.home, s.farm, s.receiver)
 	s.watcher = next
 	return err
 }

@@ -91,10 +91,10 @@ func (s *story) count() {
 	}
 }
 
-// conflict has a daemon find a file in conflict.
+// conflict has a daemon find a file in conflict. In a paused folder it finds none.
 func (s *story) conflict(a act) error {
 	f := s.running(a)
-	if d := &s.daemons[a.Daemon]; f == nil || d.lying || d.silent {
+	if d := &s.daemons[a.Daemon]; f == nil || f.paused || d.lying || d.silent {
 		return nil
 	}
 	f.conflicts.remembered = true

@@ -219,7 +219,7 @@ func (t *truth) leave(i int) {
 	d.figures = false
 	for folder := range truthFolders {
 		d.told[folder] = d.folders[folder]
-		d.toldWas[folder] = t.states(i, folder, false)
+		d.toldWas[folder] = t.states(i, folder, time.Since(t.changed) >= longTime)
 	}
 }
 

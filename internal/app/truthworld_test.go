@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,14 +39,38 @@ type watcher struct {
 	handler http.Handler
 	end     func() error
 
-	receivers []notify.Sender
+	receiver *listener // nil: nobody is told
 }
 
-// deaf is a receiver of notifications that takes them all.
-type deaf struct{}
+// listener is a receiver of notifications. It knows which problems it was told of, and not that they are over.
+type listener struct {
+	mu   sync.Mutex
+	open map[string]fleet.ProblemKey // by the ID of the problem
+}
 
-func (deaf) Name() string                               { return "deaf" }
-func (deaf) Send(context.Context, notify.Message) error { return nil }
+func (*listener) Name() string { return "listener" }
+
+func (l *listener) Send(_ context.Context, m notify.Message) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if m.Type == fleet.NoticeResolved {
+		delete(l.open, m.ProblemID)
+		return nil
+	}
+	l.open[m.ProblemID] = fleet.ProblemKey{Device: m.DeviceID, Folder: m.Folder, Kind: m.Kind}
+	return nil
+}
+
+// told are the problems that are not over, by what the receiver was told.
+func (l *listener) told() map[fleet.ProblemKey]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := map[fleet.ProblemKey]bool{}
+	for _, key := range l.open {
+		all[key] = true
+	}
+	return all
+}
 
 // everybody is an administrator.
 type everybody struct{}
@@ -56,10 +81,10 @@ func (everybody) Authenticate(*http.Request) (auth.Principal, error) {
 
 // startWatcher starts on a home that may be of a watcher before. The daemons of the farm are registered where they are
 // not yet.
-func startWatcher(home string, farm *stsim.Farm, receivers ...notify.Sender) (*watcher, error) {
+func startWatcher(home string, farm *stsim.Farm, receiver *listener) (*watcher, error) {
 	ctx := context.Background()
 	log := slog.New(slog.DiscardHandler)
-	w := &watcher{App: newApp(Options{Home: home, Log: log}), farm: farm, receivers: receivers}
+	w := &watcher{App: newApp(Options{Home: home, Log: log}), farm: farm, receiver: receiver}
 	w.budget = budget.Descriptors{Reads: 2}
 	w.end = w.Stop
 	if err := w.openStore(ctx); err != nil {
@@ -124,7 +149,11 @@ func (w *watcher) join(ctx context.Context) (err error) {
 		},
 		Sink: w.store, Log: w.log, Seed: seed, Changed: w.deviceChanged, ConfigStored: w.configStored,
 	})
-	w.notifier = notify.New(notify.Options{Source: states{w.App}, Store: w.store, Senders: w.receivers, Log: w.log})
+	told := notify.Options{Source: states{w.App}, Store: w.store, Log: w.log}
+	if w.receiver != nil {
+		told.Senders = []notify.Sender{w.receiver}
+	}
+	w.notifier = notify.New(told)
 	if w.eventLog, err = w.openEventLog(ctx); err != nil {
 		return err
 	}

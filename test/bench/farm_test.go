@@ -13,8 +13,6 @@ import (
 	"muster/internal/stsim"
 )
 
-const farmFolders = 2 // one that all have, one that three share
-
 // place is where a daemon is, and how to reach it.
 type place struct {
 	ID      fleet.DeviceID `json:"id"`
@@ -88,7 +86,7 @@ func (f *farmProcess) do(o order) (outcome, error) {
 func (f *farmProcess) start(count int) (outcome, error) {
 	var err error
 	f.farm, err = stsim.New(stsim.Options{
-		Count: count, Seed: 1, Folders: farmFolders, Shared: true, Quiet: true,
+		Count: count, Seed: 1, Folders: farmFolders(), Shared: true, Quiet: true,
 		Timing: stsim.Timing{Summary: time.Millisecond},
 	})
 	if err != nil {

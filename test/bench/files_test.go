@@ -176,7 +176,7 @@ func fileTemplate(i, value int) string {
 func writeTests(b *testing.B) (dir string) {
 	b.Helper()
 	dir = b.TempDir()
-	farm, err := stsim.New(stsim.Options{Count: recorded, Seed: 4, Folders: farmFolders, Network: 94, Quiet: true})
+	farm, err := stsim.New(stsim.Options{Count: recorded, Seed: 4, Folders: farmFolders(), Network: 94, Quiet: true})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func BenchmarkHome(b *testing.B) {
 			after.cores,
 			rest.cores,
 		)
-		judge(after.resident-rest.resident < int64(farmFolders*len(places)*256),
+		judge(after.resident-rest.resident < int64(farmFolders()*len(places)*256),
 			"memory with %d in trouble: %s a device, %s before (goal: at most 256 bytes more for a folder)", troubled,
 			perDevice(after.resident), perDevice(rest.resident))
 		plain.stop()

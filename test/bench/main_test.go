@@ -51,6 +51,15 @@ func daemons() int {
 	return 10_000
 }
 
+// farmFolders are the folders of each daemon: one that all have, and others that three share. MUSTER_BENCH_FOLDERS gives
+// another number.
+func farmFolders() int {
+	if n, err := strconv.Atoi(os.Getenv("MUSTER_BENCH_FOLDERS")); err == nil {
+		return n
+	}
+	return 2
+}
+
 // idleFor is how long processor time at rest is measured: every daemon is asked for its status at least twice.
 func idleFor() time.Duration {
 	if daemons() < 10_000 {

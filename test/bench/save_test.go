@@ -66,7 +66,7 @@ type savedFarm struct {
 
 func newSavedFarm(b *testing.B) *savedFarm {
 	b.Helper()
-	farm := simulated.Start(b, stsim.Options{Count: min(1000, daemons()), Seed: 2, Folders: farmFolders, Network: 91,
+	farm := simulated.Start(b, stsim.Options{Count: min(1000, daemons()), Seed: 2, Folders: farmFolders(), Network: 91,
 		Shared: true, Quiet: true,
 		Timing: stsim.Timing{Summary: time.Millisecond}})
 	f := &savedFarm{daemons: farm.Daemons()}

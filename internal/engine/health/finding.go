@@ -48,7 +48,7 @@ func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding)
 			continue
 		}
 		is := finding{cause: one.cause, since: facts.Now.UnixMilli()}
-		for _, known := range r.besides {
+		for _, known := range r.besides() {
 			if known.cause == one.cause {
 				is.since = known.since
 			}

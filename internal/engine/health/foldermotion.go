@@ -24,14 +24,14 @@ type sample struct {
 func (r *folderRecord) move(s *fleet.Snapshot, now time.Time) {
 	summary, known := s.Summaries[r.folder]
 	if !known || !s.IsCurrent(r.folder) || !summary.Lacks() {
-		r.motion = nil
+		r.setDetails(nil, r.besides())
 		return
 	}
 	items := summary.NeedFiles + summary.NeedDirectories + summary.NeedSymlinks + summary.NeedDeletes
-	m := r.motion
+	m := r.motion()
 	if m == nil {
-		r.motion = &motion{at: now, needBytes: summary.NeedBytes, needItems: items, sequence: summary.Sequence,
-			first: sample{now, summary.NeedBytes}, next: sample{now, summary.NeedBytes}}
+		r.setDetails(&motion{at: now, needBytes: summary.NeedBytes, needItems: items, sequence: summary.Sequence,
+			first: sample{now, summary.NeedBytes}, next: sample{now, summary.NeedBytes}}, r.besides())
 		return
 	}
 	if m.needBytes != summary.NeedBytes || m.needItems != items || m.sequence != summary.Sequence {

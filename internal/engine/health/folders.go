@@ -37,15 +37,44 @@ type folderBook struct {
 type folderRecord struct {
 	folder  string
 	since   int64       // Unix milliseconds: when the state began
-	motion  *motion     // nil when nothing is missing
 	group   *shareGroup // nil when it is not known yet
-	besides []finding
+	details *recordDetails
 	state   fleet.FolderState
 	last    fleet.FolderState // last known state while state is FolderUnknown; FolderUnknown when there is none
 	shown   fleet.FolderState // The state that was shown while last was the state.
 	hasAll  bool              // see HasAll; false where the drive is missing
 	began   bool              // the folder had a different known state before since
 	trouble bool
+}
+
+// recordDetails are what only folders have of which something is missing, or wrong. They are immutable.
+type recordDetails struct {
+	motion  *motion // nil where nothing is missing
+	besides []finding
+}
+
+func (r *folderRecord) motion() *motion {
+	if r.details == nil {
+		return nil
+	}
+	return r.details.motion
+}
+
+func (r *folderRecord) besides() []finding {
+	if r.details == nil {
+		return nil
+	}
+	return r.details.besides
+}
+
+// setDetails keeps a record without details small: nearly all have none.
+func (r *folderRecord) setDetails(m *motion, besides []finding) {
+	switch {
+	case m == nil && len(besides) == 0:
+		r.details = nil
+	case r.motion() != m || !slices.Equal(r.besides(), besides):
+		r.details = &recordDetails{m, besides}
+	}
 }
 
 // NewFolders knows nothing yet. A window of 0 is as usual. Of the kinds of trouble that are off nobody is told.
@@ -294,9 +323,9 @@ func recordsOf(s *fleet.Snapshot, before []folderRecord) []folderRecord {
 // facts returns what a folder of a device is judged by. The caller holds mu.
 func (f *Folders) facts(s *fleet.Snapshot, record *folderRecord, now time.Time) FolderFacts {
 	facts := FolderFacts{Snapshot: s, Folder: record.folder, Peer: f.snapshot, Windows: f.windows, Now: now}
-	if record.motion != nil {
-		facts.Moved = record.motion.at
-		facts.Rate, _ = record.motion.rate(now)
+	if record.motion() != nil {
+		facts.Moved = record.motion().at
+		facts.Rate, _ = record.motion().rate(now)
 	}
 	return facts
 }
@@ -315,12 +344,12 @@ func (f *Folders) judge(id fleet.DeviceID, now time.Time) (changed bool) {
 		facts := f.facts(book.seen, record, now)
 		record.become(FolderState(facts), facts)
 		record.trouble = f.isTrouble(facts, record)
-		record.besides = f.findings(facts, record)
+		record.setDetails(record.motion(), f.findings(facts, record))
 		if due := f.folderDue(facts, record); !due.IsZero() && (book.due.IsZero() || due.Before(book.due)) {
 			book.due = due
 		}
 		changed = changed || before.state != record.state || before.trouble != record.trouble ||
-			before.last != record.last || !slices.Equal(before.besides, record.besides)
+			before.last != record.last || !slices.Equal(before.besides(), record.besides())
 	}
 	return changed
 }
@@ -332,7 +361,7 @@ func (r *folderRecord) become(state fleet.FolderState, f FolderFacts) {
 	}
 	if state == fleet.FolderUnknown {
 		r.last = r.state
-		r.shown, _ = shownState(r.state, r.besides)
+		r.shown, _ = shownState(r.state, r.besides())
 		if last, known := lastState(f); r.since == 0 && known {
 			r.last, r.shown = last, last
 			r.since = f.summary().UpdatedAt.UnixMilli()
@@ -362,8 +391,8 @@ func (f *Folders) State(id fleet.DeviceID, folder string) (state fleet.FolderSta
 	if record == nil {
 		return fleet.FolderUnknown, false
 	}
-	state, _ = shownState(record.state, record.besides)
-	return state, slices.ContainsFunc(record.besides, func(is finding) bool { return is.cause == fleet.WaitDisagree })
+	state, _ = shownState(record.state, record.besides())
+	return state, slices.ContainsFunc(record.besides(), func(is finding) bool { return is.cause == fleet.WaitDisagree })
 }
 
 // record returns what is kept of a folder on a device, nil when the device has it not. The caller holds mu.
@@ -387,18 +416,18 @@ func (f *Folders) Standing(s *fleet.Snapshot, folder string, now time.Time) flee
 	}
 	standing := FolderStanding(f.facts(s, record, now))
 	standing.Trouble = record.trouble
-	for _, one := range record.besides {
+	for _, one := range record.besides() {
 		standing.Besides = append(standing.Besides, f.findingOf(s, record, one))
 	}
 	if standing.State != fleet.FolderUnknown && standing.State == record.state {
 		standing.Since, standing.Witnessed = time.UnixMilli(record.since), record.began
-		standing.Progress.DoneFrom, standing.Progress.DoneTo = record.motion.doneBetween(now)
+		standing.Progress.DoneFrom, standing.Progress.DoneTo = record.motion().doneBetween(now)
 	}
 	if standing.State == fleet.FolderUnknown && record.state == fleet.FolderUnknown && record.last != fleet.FolderUnknown {
 		last := record.shown
 		standing.Last = &last
 	}
-	if state, byFinding := shownState(standing.State, record.besides); byFinding {
+	if state, byFinding := shownState(standing.State, record.besides()); byFinding {
 		worst := standing.Besides[0]
 		standing.State, standing.Trouble, standing.Since = state, worst.Trouble, worst.Since
 		standing.Reason, standing.Next, standing.Besides = worst.Reason, worst.Next, standing.Besides[1:]

@@ -64,7 +64,7 @@ func (f *Folders) folderDue(facts FolderFacts, r *folderRecord) (due time.Time) 
 			}
 		}
 	}
-	for _, one := range r.besides {
+	for _, one := range r.besides() {
 		if !one.trouble {
 			earlier(time.UnixMilli(one.since).Add(f.windows.Trouble))
 		}
@@ -72,17 +72,17 @@ func (f *Folders) folderDue(facts FolderFacts, r *folderRecord) (due time.Time) 
 			earlier(f.windows.disksUntil(facts.Snapshot))
 		}
 	}
-	if r.motion != nil { // A sharer's drive that is missing is not known to be missing for ever.
+	if r.motion() != nil { // A sharer's drive that is missing is not known to be missing for ever.
 		for peer := range facts.Snapshot.Sharers(facts.Folder) {
 			if other := facts.Peer(peer); other != nil && other.Disks.Folder(facts.Folder).DriveMissing() {
 				earlier(f.windows.disksUntil(other))
 			}
 		}
 	}
-	if r.motion != nil && r.state != fleet.FolderStalled {
-		earlier(r.motion.at.Add(f.windows.Stalled))
+	if r.motion() != nil && r.state != fleet.FolderStalled {
+		earlier(r.motion().at.Add(f.windows.Stalled))
 		if facts.Rate > 0 {
-			earlier(r.motion.at.Add(rateWindow + time.Second))
+			earlier(r.motion().at.Add(rateWindow + time.Second))
 		}
 	}
 	return due
@@ -143,7 +143,7 @@ func (f *Folders) Troubles(id fleet.DeviceID) (troubles []fleet.FolderTrouble) {
 		troubles = append(troubles, fleet.FolderTrouble{Cause: book.home.cause, Since: time.UnixMilli(book.home.since)})
 	}
 	for _, record := range book.folders {
-		for _, one := range record.besides {
+		for _, one := range record.besides() {
 			if one.trouble {
 				troubles = append(troubles, fleet.FolderTrouble{Folder: record.folder, Cause: one.cause,
 					Since: time.UnixMilli(one.since)})

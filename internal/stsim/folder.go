@@ -42,11 +42,13 @@ type folder struct {
 	numbers   fleet.FolderSummary
 	errors    []FileError
 	ignores   []string
-	local     localChanges             // Edits of a receive-only folder.
-	conflicts []string                 // files that lost, by their new names
-	heard     map[fleet.DeviceID]int64 // sequences of the peers that Disconnect cut off, when it did
-	queued    bool                     // a FolderSummary is on its way
-	fresh     bool                     // It was not scanned yet.
+	local     localChanges // Edits of a receive-only folder.
+	conflicts []string     // files that lost, by their new names
+	// conflicted counts the conflicts since the daemon's start.
+	conflicted int
+	heard      map[fleet.DeviceID]int64 // sequences of the peers that Disconnect cut off, when it did
+	queued     bool                     // a FolderSummary is on its way
+	fresh      bool                     // It was not scanned yet.
 }
 
 // startFolders brings every folder up at once, without the events of a scan: no client listens yet. The caller holds

@@ -131,7 +131,7 @@ func (e *endpoint) metrics(w http.ResponseWriter) {
 	})
 	text.WriteString("# TYPE syncthing_model_folder_conflicts_total counter\n")
 	each(func(id string, f *folder) {
-		fmt.Fprintf(&text, "syncthing_model_folder_conflicts_total{folder=%q} %d\n", id, len(f.conflicts))
+		fmt.Fprintf(&text, "syncthing_model_folder_conflicts_total{folder=%q} %d\n", id, f.conflicted)
 	})
 	text.WriteString("# TYPE syncthing_model_folder_summary gauge\n")
 	each(func(id string, f *folder) {

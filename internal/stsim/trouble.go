@@ -197,17 +197,35 @@ func (d *Daemon) Conflict(id, path string) (string, error) {
 	}
 	return loser, d.withFolder(id, func(p *process, f *folder) {
 		f.conflicts = append(f.conflicts, loser)
+		f.conflicted++
 		f.numbers.Sequence++
-		d.changedOnDisk(p, config, loser)
+		d.changedOnDisk(p, config, "modified", loser)
 		d.indexed(p, id, f, loser)
 		d.summariseLater(p, id)
 	})
 }
 
+// Resolve deletes the files of a folder that lost in conflicts.
+func (d *Daemon) Resolve(id string) error {
+	config, err := d.folderConfig(id)
+	if err != nil {
+		return err
+	}
+	return d.withFolder(id, func(p *process, f *folder) {
+		for _, loser := range f.conflicts {
+			d.changedOnDisk(p, config, "deleted", loser)
+			d.indexed(p, id, f, loser)
+		}
+		f.conflicts = nil
+		f.numbers.Sequence++
+		d.summariseLater(p, id)
+	})
+}
+
 // changedOnDisk tells of a file that this device changed, on the stream of /rest/events/disk.
-func (d *Daemon) changedOnDisk(p *process, config stconfig.Value, path string) {
+func (d *Daemon) changedOnDisk(p *process, config stconfig.Value, action, path string) {
 	folder := config.Get("id").Str()
-	p.log("LocalChangeDetected", entry("action", "modified", "folder", folder, "folderID", folder,
+	p.log("LocalChangeDetected", entry("action", action, "folder", folder, "folderID", folder,
 		"label", config.Get("label").Str(), "modifiedBy", d.id.Short(), "path", path, "type", "file"))
 }
 

@@ -31,11 +31,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startServer starts a server for which everything is trouble soon, and which tells a receiver of it at once.
-func startServer(t *testing.T, r *receiver) *server.Server {
+// startServer starts a server for which everything is trouble soon, and which tells a receiver of it at once. Agents
+// connect at agents; "": none can.
+func startServer(t *testing.T, r *receiver, agents string) *server.Server {
 	t.Helper()
 	return server.Start(t, server.Options{TroubleAfter: time.Second, StalledAfter: 3 * time.Second,
-		DisagreeAfter: time.Second, NotifyURLs: []string{r.URL}, NotifyAfter: time.Second})
+		DisagreeAfter: time.Second, NotifyURLs: []string{r.URL}, NotifyAfter: time.Second, AgentListen: agents})
 }
 
 // world is a server with two real daemons that are connected with each other.
@@ -51,7 +52,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	r := newReceiver(t)
-	w := &world{Server: startServer(t, r), a: daemon.Start(t, daemon.Options{}),
+	w := &world{Server: startServer(t, r, ""), a: daemon.Start(t, daemon.Options{}),
 		b: daemon.Start(t, daemon.Options{Unprivileged: true}), receiver: r}
 	w.a.AddPeer(w.b)
 	for name, d := range map[string]*daemon.Daemon{"a": w.a, "b": w.b} {

@@ -1,6 +1,7 @@
 package folders_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,9 +10,11 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/adapter/tunnel"
 	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
+	"muster/test/daemon"
 	"muster/test/simulated"
 	"muster/test/wait"
 )
@@ -22,6 +25,9 @@ const handbook = "handbook" // the folder of all simulated daemons
 type simulation struct {
 	*world
 	first, second, third *stsim.Daemon
+
+	agents   string // where the agent of the first daemon connects
+	endAgent func()
 }
 
 // simulatedTrouble is one way in which the folder of the first daemon gets into a state, and out of it.
@@ -80,7 +86,31 @@ func sharing(d *stsim.Daemon) stconfig.Value {
 	return stconfig.Obj(stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(d.ID()))})
 }
 
+// disk is what the agent of the first daemon tells of the disk of the folder.
+func disk(free int64, path fleet.Presence) func(*simulation) error {
+	return func(s *simulation) error {
+		space := tunnel.Space{Free: free, Total: 1 << 40}
+		s.first.SetDisks(tunnel.Disks{Home: tunnel.Space{Free: 1 << 39, Total: 1 << 41}, Folders: []tunnel.FolderDisk{{
+			Folder: handbook, Space: space, Path: path, Marker: path}}})
+		s.endAgent() // What changes is told at most once a minute, and a new connection tells it at once.
+		s.runAgent()
+		return nil
+	}
+}
+
+var roomy = disk(1<<39, fleet.PresenceThere)
+
 var simulatedTroubles = []simulatedTrouble{
+	{"a disk nearly full", disk(3<<30, fleet.PresenceThere), fleet.FolderDiskNearlyFull, "",
+		"the disk of the folder is nearly full: 3.0 GiB of 1.0 TiB are free", false, roomy},
+	{"a drive missing", disk(1<<39, fleet.PresenceMissing), fleet.FolderDriveMissing, "",
+		"the path of the folder is not there any more", false, roomy},
+	{"a file in conflict", func(s *simulation) error {
+		_, err := s.first.Conflict(handbook, "2016/plan.txt")
+		return err
+	}, fleet.FolderConflicts, "", "one file is in conflict", false, func(s *simulation) error {
+		return s.first.Resolve(handbook)
+	}},
 	{"path missing", stop(stsim.PathMissing), fleet.FolderStopped, fleet.ErrorPathMissing, "path missing", false, heal},
 	{
 		"marker missing",
@@ -180,14 +210,17 @@ func TestEachTroubleOfASimulatedFolderIsSaidAndGoesAgain(t *testing.T) {
 			t.Parallel()
 			farm := simulated.Start(t, stsim.Options{Count: 3, Versions: []stsim.Version{version}, Network: 121 + i,
 				Timing: stsim.Timing{Summary: 200 * time.Millisecond}})
-			r := newReceiver(t)
-			s := &simulation{&world{Server: startServer(t, r), receiver: r}, farm.Daemon(0), farm.Daemon(1), farm.Daemon(2)}
+			r, agents := newReceiver(t), fmt.Sprintf("127.0.0.1:%d", daemon.FreePort(t))
+			s := &simulation{&world{Server: startServer(t, r, agents), receiver: r}, farm.Daemon(0), farm.Daemon(1),
+				farm.Daemon(2), agents, nil}
 			for _, d := range farm.Daemons() {
 				if err := d.HealFolder(handbook); err != nil {
 					t.Fatal(err)
 				}
 				s.Register(d.ID(), d.APIKey(), d.Host(), d.Port())
 			}
+			s.runAgent()
+			t.Cleanup(func() { s.endAgent() })
 			s.waitCalm(t)
 			for _, one := range simulatedTroubles {
 				if !t.Run(one.name, func(t *testing.T) { s.tryTrouble(t, one) }) {
@@ -196,6 +229,17 @@ func TestEachTroubleOfASimulatedFolderIsSaidAndGoesAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// runAgent runs an agent beside the first daemon.
+func (s *simulation) runAgent() {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = s.first.RunAgent(ctx, s.agents)
+	}()
+	s.endAgent = func() { cancel(); <-ended }
 }
 
 func (s *simulation) waitCalm(t *testing.T) {
@@ -225,6 +269,9 @@ func (s *simulation) tryTrouble(t *testing.T, one simulatedTrouble) {
 		}
 		s.waitCause(t, id, causeOf[one.state], handbook, true)
 		s.wantSaid(t, 3, one.reason, "status", id.Short())
+		s.wantSaid(t, 3, "`muster device list --waiting "+string(causeOf[one.state])+"` lists them", "status")
+		s.wantSaid(t, 0, one.reason, "folder", "get", handbook)
+		s.wantSaid(t, 0, string(causeOf[one.state])+": "+handbook, "waiting")
 		s.waitTold(t, id, causeOf[one.state], handbook, one.reason, false)
 	}
 	if err := one.mend(s); err != nil {
@@ -243,6 +290,7 @@ var causeOf = map[fleet.FolderState]fleet.WaitCause{
 	fleet.FolderAlone: fleet.WaitAlone, fleet.FolderLocalChanges: fleet.WaitLocalChanges,
 	fleet.FolderOutOfSync: fleet.WaitOutOfSync, fleet.FolderStalled: fleet.WaitStalled,
 	fleet.FolderConflicts: fleet.WaitConflicts, fleet.FolderDisagree: fleet.WaitDisagree,
+	fleet.FolderDiskNearlyFull: fleet.WaitDiskNearlyFull, fleet.FolderDriveMissing: fleet.WaitDriveMissing,
 }
 
 // wantSame waits until the list of the folder's devices and the state of the device say what the device's folders do.

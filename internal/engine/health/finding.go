@@ -73,13 +73,19 @@ func tellsOfHome(s *fleet.Snapshot, folder string) bool {
 
 // knowsDisks reports whether what the agent told of its disks holds now.
 func (f *Folders) knowsDisks(s *fleet.Snapshot, now time.Time) bool {
-	return s.Disks != nil && now.Before(f.windows.disksUntil(s))
+	until := f.windows.disksUntil(s)
+	return s.Disks != nil && (until.IsZero() || now.Before(until))
 }
 
-// disksUntil returns when the agent's word is too old: a short while after its last one.
+// disksUntil returns when the agent's word is too old: a short while after its last one. Zero: a connected agent reports
+// what changes, so its word holds.
 func (w Windows) disksUntil(s *fleet.Snapshot) time.Time {
+	byAgent := s.FoundBy == fleet.FoundByAgent
+	if byAgent && s.Connection == fleet.Online {
+		return time.Time{}
+	}
 	told := s.DisksAsOf()
-	if s.FoundBy == fleet.FoundByAgent && s.LastSeen.After(told) {
+	if byAgent && s.LastSeen.After(told) {
 		told = s.LastSeen
 	}
 	return told.Add(w.Trouble)

@@ -204,13 +204,19 @@ func TestANearlyFullDiskOfTheHomeOfADeviceWithoutFoldersToldNobody(t *testing.T)
 	if reason, next := homeNotes(&lasting); !strings.HasPrefix(reason, want) || next != nextOfHome {
 		t.Errorf("the state says %q, %q", reason, next)
 	}
+	f.now = f.now.Add(DefaultWindows.Trouble)
+	if f.take(); len(f.Troubles(deviceA)) != 1 {
+		t.Error("the word of an agent that is connected is too old")
+	}
 	room := lasting
 	room.Disks = &fleet.DiskFacts{At: f.now, Home: fleet.DiskSpace{Free: 1 << 40, Total: 1 << 41}}
 	f.put(&room)
 	if got := f.Troubles(deviceA); len(got) != 0 || !f.Changed()[deviceA] {
 		t.Errorf("with room it waits with %+v", got)
 	}
-	f.put(&lasting)
+	away := lasting
+	away.Connection = fleet.Unreachable
+	f.put(&away)
 	f.now = f.now.Add(DefaultWindows.Trouble)
 	if f.take(); len(f.Troubles(deviceA)) != 0 {
 		t.Error("the agent's word is old, and still trouble")

@@ -345,13 +345,18 @@ func (f *Folders) judge(id fleet.DeviceID, now time.Time) (changed bool) {
 		record.become(FolderState(facts), facts)
 		record.trouble = f.isTrouble(facts, record)
 		record.setDetails(record.motion(), f.findings(facts, record))
-		if due := f.folderDue(facts, record); !due.IsZero() && (book.due.IsZero() || due.Before(book.due)) {
-			book.due = due
-		}
+		book.dueAt(f.folderDue(facts, record))
 		changed = changed || before.state != record.state || before.trouble != record.trouble ||
 			before.last != record.last || !slices.Equal(before.besides(), record.besides())
 	}
 	return changed
+}
+
+// dueAt notes that something is another by time alone at a time; zero: never.
+func (b *folderBook) dueAt(at time.Time) {
+	if !at.IsZero() && (b.due.IsZero() || at.Before(b.due)) {
+		b.due = at
+	}
 }
 
 // become notes the state of a folder, and when that began.

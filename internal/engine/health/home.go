@@ -21,12 +21,9 @@ func (f *Folders) judgeHome(book *folderBook, now time.Time) (changed bool) {
 	}
 	is.trouble = f.lasts(is, now)
 	book.home = &is
-	due := f.windows.disksUntil(s)
-	if lasts := time.UnixMilli(is.since).Add(f.windows.Trouble); !is.trouble && lasts.Before(due) {
-		due = lasts
-	}
-	if book.due.IsZero() || due.Before(book.due) {
-		book.due = due
+	book.dueAt(f.windows.disksUntil(s))
+	if !is.trouble {
+		book.dueAt(time.UnixMilli(is.since).Add(f.windows.Trouble))
 	}
 	return before == nil || *before != is
 }

@@ -33,6 +33,9 @@ func (a *App) viewed() map[fleet.DeviceID]bool {
 	marked := a.changes.takeViewed()
 	a.judgeFolders()
 	changed := a.folders.Changed()
+	for id := range changed {
+		a.feed.RowChanged(id)
+	}
 	if marked == nil {
 		return changed
 	}

@@ -93,11 +93,17 @@ func NewFeed(o FeedOptions) *Feed {
 
 // DeviceChanged marks a device that has changed.
 func (f *Feed) DeviceChanged(id fleet.DeviceID, aspect fleet.Aspect) {
-	if aspect == 0 {
-		return
+	if aspect != 0 {
+		f.mark(id, aspect)
 	}
+}
+
+// RowChanged marks a device whose row may show something else although nothing was read: trouble begins by time alone.
+func (f *Feed) RowChanged(id fleet.DeviceID) { f.mark(id, 0) }
+
+func (f *Feed) mark(id fleet.DeviceID, aspect fleet.Aspect) {
 	f.mu.Lock()
-	if f.marks[id] == 0 {
+	if _, marked := f.marks[id]; !marked {
 		f.order = append(f.order, id)
 	}
 	f.marks[id] |= aspect

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -272,6 +273,44 @@ func TestOfADeletedDeviceNothingIsKept(t *testing.T) {
 		}
 		if len(r.feed.published)+len(r.feed.marks)+len(r.feed.order) > 0 {
 			t.Errorf("left: %v, %v, %v", r.feed.published, r.feed.marks, r.feed.order)
+		}
+	})
+}
+
+// Trouble that began by time alone came to no page that was open, until something was read of the device.
+func TestARowThatChangesByTimeAloneIsPublished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, registry, outlet := newWorld(), registryOf(idA), &told{}
+		w.put(idA, fleet.State{Connection: fleet.Online}, fleet.Snapshot{})
+		v, inTrouble := w.view(), atomic.Bool{}
+		v.Causes = func(fleet.State, *fleet.Snapshot) []fleet.WaitCause {
+			if inTrouble.Load() {
+				return []fleet.WaitCause{fleet.WaitFolderStopped}
+			}
+			return nil
+		}
+		f := NewFeed(FeedOptions{View: v, Outlet: outlet, Snapshot: v.Snapshot, State: v.State,
+			Log:      slog.New(slog.DiscardHandler),
+			Registry: func(context.Context) (*fleet.Registry, error) { return registry, nil }})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = f.Run(ctx) }()
+		published := func() []string {
+			f.RowChanged(idA)
+			time.Sleep(2 * rowPause)
+			synctest.Wait()
+			return outlet.take()
+		}
+		if got := published(); len(got) != 1 {
+			t.Errorf("at first %q was published", got)
+		}
+		if got := published(); len(got) != 0 {
+			t.Errorf("of a row that shows the same %q was published", got)
+		}
+		inTrouble.Store(true)
+		w.mark(idA)
+		if got := published(); len(got) != 1 {
+			t.Errorf("of trouble %q was published", got)
 		}
 	})
 }

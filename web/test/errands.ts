@@ -190,6 +190,14 @@ errand("which files fail on the NAS, and why", async () => {
   await failed.getByRole("row").filter({ hasText: "lagoon-nas-007" }).getByText("insufficient space").first().waitFor();
 });
 
+errand("where are conflicts, how many, and which is the newest", async () => {
+  await click(link("1 folder with conflicts on 1 device"));
+  await click(link("ember-server-024", page.getByRole("grid", { name: "Devices" })));
+  await click(link("invoices of group 8", page.getByRole("region", { name: "Folders" })));
+  const conflicts = page.getByRole("region", { name: "1 file in conflict" });
+  await conflicts.getByRole("row").filter({ hasText: /budget\.sync-conflict-.*\.ods/ }).getByText(/ember-server-024/).waitFor();
+});
+
 errand("who was not seen for a week", async () => {
   await click(link("Devices"));
   await click(button("Not seen for a week"));

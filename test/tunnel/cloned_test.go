@@ -13,6 +13,7 @@ import (
 
 	"muster/api"
 	"muster/internal/adapter/agent"
+	"muster/internal/adapter/tunnel"
 	"muster/internal/fleet"
 	"muster/test/server"
 	"muster/test/wait"
@@ -102,6 +103,29 @@ func TestACopiedHomeIsShownWithBothAddresses(t *testing.T) {
 	wait.Until(t, func() string { // the connection of the copy may end after its agent did
 		return lacks(strings.Join(w.metrics("muster_tunnel"), "\n"))
 	})
+}
+
+// The agent that was kept out comes back by itself once the other one has ended.
+func TestTheSecondOfTwoAgentsTakesOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Register(w.daemon.ID, w.daemon.APIKey, "", w.daemon.Port, "office")
+	w.startAgent(false)
+	w.waitFoundBy(fleet.FoundByAgent)
+	var log server.Log
+	server.StartAgent(t, agent.Options{Server: w.URL, Home: w.copyHome(), CA: w.cert, Version: "copy",
+		Log: slog.New(slog.NewTextHandler(&log, nil))})
+	wait.For(t, "the second agent is told of the first", func() bool {
+		return strings.Contains(log.String(), "step="+string(tunnel.Cloned))
+	})
+	w.stop()
+	wait.For(t, "the second agent is told that it is accepted", func() bool {
+		return strings.Contains(log.String(), "step=accepted")
+	})
+	if !strings.Contains(log.String(), "step="+string(tunnel.Freed)) {
+		t.Errorf("it came back after a long pause: %s", log.String())
+	}
+	w.WaitConnection(w.daemon.ID, fleet.Online)
 }
 
 // lacks is what metrics do not tell of a tunnel and of one that a copy of its home wanted, "" where they tell it.

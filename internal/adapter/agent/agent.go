@@ -120,12 +120,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		if errors.As(err, &unknown) && !connected {
 			return err
 		}
-		switch {
-		case state == tunnel.Refused, state == tunnel.Cloned:
-			pause = lastPause
-		case time.Since(began) > goodFor:
-			pause = firstPause
-		}
+		pause = pauseAfter(state, time.Since(began), pause)
 		// All agents of a fleet lose their server at the same moment, so each waits a random time.
 		wait := leastPause + rand.N(pause)
 		next := time.Now().Add(wait).UTC()
@@ -138,6 +133,17 @@ func (a *Agent) Run(ctx context.Context) error {
 			pause = firstPause
 		}
 	}
+}
+
+// pauseAfter returns the longest pause after a connection that lasted for a time. The manager sent state last.
+func pauseAfter(state tunnel.State, lasted, pause time.Duration) time.Duration {
+	switch {
+	case state == tunnel.Refused, state == tunnel.Cloned:
+		return lastPause
+	case state == tunnel.Freed, lasted > goodFor:
+		return firstPause
+	}
+	return pause
 }
 
 // sleep waits. It returns false when the machine slept meanwhile, because the machine may be in another network now.

@@ -135,6 +135,25 @@ func TestAHintEndsWithItsCause(t *testing.T) {
 	}
 }
 
+// The second of two agents with one identity stayed away for up to a minute after the first one had ended.
+func TestAnAgentReturnsAtOnceAfterTheOtherOneEnded(t *testing.T) {
+	for _, test := range []struct {
+		state  tunnel.State
+		lasted time.Duration
+		want   time.Duration
+	}{
+		{tunnel.Freed, 0, firstPause},
+		{tunnel.Cloned, goodFor + 1, lastPause},
+		{tunnel.Refused, goodFor + 1, lastPause},
+		{tunnel.Accepted, goodFor + 1, firstPause},
+		{tunnel.Accepted, goodFor, 8 * time.Second},
+	} {
+		if got := pauseAfter(test.state, test.lasted, 8*time.Second); got != test.want {
+			t.Errorf("%+v: got %v", test, got)
+		}
+	}
+}
+
 func TestAPrintedCommandIsQuoted(t *testing.T) {
 	o := Options{Home: "/home/ann's files", Allow: []string{"revert", "override"}}
 	want := `muster agent --server https://m:2525 --fingerprint sha256:ab --home '/home/ann'\''s files' --allow revert,override`

@@ -345,6 +345,14 @@ func TestOfTwoAgentsWithOneCertificateTheLivingOneStays(t *testing.T) {
 	}
 }
 
+// keepsRival tells whether the connection of a second agent of a device is kept open.
+func (m *manager) keepsRival(id fleet.DeviceID) bool {
+	first := m.of(id)
+	first.mu.Lock()
+	defer first.mu.Unlock()
+	return first.keptRival != nil
+}
+
 // People were told for ten minutes of two agents, of which one had ended.
 func TestTwoAgentsAreTwoOnlyWhileBothAreThere(t *testing.T) {
 	t.Parallel()
@@ -359,7 +367,7 @@ func TestTwoAgentsAreTwoOnlyWhileBothAreThere(t *testing.T) {
 	for range 2 { // The connection that is kept is one at a time.
 		second := m.agent(certificate, nil)
 		second.wantState(t, Cloned)
-		m.until("a rival", func() bool { return rival() == second.conn.LocalAddr().String() })
+		m.until("a rival", func() bool { return rival() == second.conn.LocalAddr().String() && m.keepsRival(id) })
 		third := m.agent(certificate, nil)
 		third.wantState(t, Cloned)
 		third.wantEnd(t)
@@ -368,7 +376,9 @@ func TestTwoAgentsAreTwoOnlyWhileBothAreThere(t *testing.T) {
 	}
 	last := m.agent(certificate, nil)
 	last.wantState(t, Cloned)
+	m.until("the connection is kept", func() bool { return m.keepsRival(id) })
 	_ = first.conn.Close()
+	last.wantState(t, Freed)
 	last.wantEnd(t) // It comes back, and is then the only one.
 }
 

@@ -76,6 +76,9 @@ const (
 	Refused State = "refused"
 	// another agent is connected with the same certificate; the manager closes the connection
 	Cloned State = "cloned"
+	// the other agent with the same certificate has ended; the manager closes the connection, and the agent connects
+	// again without a long pause
+	Freed State = "freed"
 )
 
 // Status is what the manager sends an agent at the start and whenever the state changes.

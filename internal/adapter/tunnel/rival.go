@@ -7,6 +7,9 @@ import (
 	"muster/internal/fleet"
 )
 
+// freed is the status of a rival whose device has no other tunnel any more.
+var freed = Status{State: Freed, Message: "the other agent with this device certificate has ended"}
+
 // refuseRival tells an agent that its certificate has a tunnel already. It keeps the connection of the rival open
 // until one of the two ends, so that the end of the conflict is known within seconds. It keeps one rival for each
 // registered device; it closes the connections of further rivals at once.
@@ -31,6 +34,7 @@ func (h *Hub) refuseRival(ctx context.Context, t *Tunnel) {
 		select {
 		case <-first.gone:
 			pause.Stop()
+			_ = t.tell(ctx, freed) // One that is not told connects again later.
 			return
 		case <-ctx.Done():
 			pause.Stop()

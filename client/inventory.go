@@ -12,10 +12,10 @@ type InventoryQuery struct {
 	Search   string   // text in label, ID or address
 	Tags     []string // a device has to carry all of them
 	States   []string // connections and configurations
-	Versions []string // as daemons say them, or with <, <=, > or >= before one
+	Versions []string // versions as daemons report them; <, <=, > or >= may come before one
 	OS       []string
 	Waiting  []string // causes, any or none
-	Stale    string   // not seen for so long: 36h or 7d
+	Stale    string   // time since the device was last seen: 36h or 7d
 
 	FolderStates []string // a device has a folder in one of them
 	DiskBelow    string   // percent that are free of a disk

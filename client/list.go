@@ -22,7 +22,7 @@ type List struct {
 	FolderState []string // states, one of which a folder is in; for FolderDevices and FolderOverviews alone
 
 	Device string // ID of the device that an entry concerns; for Stops and FailedItems alone
-	Path   string // of a file; for FileOnDevices alone
+	Path   string // path of a file; FileOnDevices alone uses it
 
 	Page int // fetch so many at a time, 1 to 100,000; 0: all at once
 }

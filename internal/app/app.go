@@ -102,7 +102,7 @@ type Options struct {
 	Build   fleet.Build
 	Console fs.FS // files of the console, see pages.Options
 	Log     *slog.Logger
-	Out     io.Writer         // for the line with the server's address
+	Out     io.Writer         // output for the line with the server's address
 	Step    func(name string) // see reconcile.Options; for tests only
 }
 

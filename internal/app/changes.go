@@ -13,7 +13,7 @@ import (
 // so no engine runs code of another, and several reports about a device are passed on once. The number of marks is
 // bounded by the number of devices.
 type changes struct {
-	some chan struct{} // of capacity 1; holds a token while marks are set
+	some chan struct{} // holds a token while marks are set; its capacity is 1
 
 	mu      sync.Mutex // guards the fields below
 	devices map[fleet.DeviceID]deviceChange

@@ -27,7 +27,7 @@ const (
 	Limit     = "limit"
 	Proof     = "proof" // its name
 
-	Fingerprint = "fingerprint" // of a certificate
+	Fingerprint = "fingerprint" // SHA-256 of a certificate
 	Until       = "until"
 
 	InForce    = "inForce"

@@ -26,12 +26,12 @@ type Daemon struct {
 	version     atomic.Pointer[Version] // another one after Upgrade
 	system      System
 	address     netip.Addr
-	certificate *tls.Certificate // whose hash is the ID
+	certificate *tls.Certificate // certificate whose hash is the ID
 	gui         guiIdentity
 	counters    counters
 	readings    readings
 	faults      atomic.Pointer[Faults]
-	disks       atomic.Pointer[agentDisks] // what its agent tells; nil: nothing
+	disks       atomic.Pointer[agentDisks] // report of its agent; nil: no report
 	oldList     atomic.Int32               // version of the list of an older agent; 0: the agent is as new as the server
 
 	running sync.Mutex // held over Start, Stop and their kin, before mu
@@ -39,7 +39,7 @@ type Daemon struct {
 
 	mu              sync.Mutex // guards everything below
 	doc             stconfig.Value
-	onDisk          stconfig.Value // what the configuration file has; Absent: doc
+	onDisk          stconfig.Value // content of the configuration file; Absent: doc
 	apiPort         int            // given by the kernel at the first start, when Options.Port is 0
 	syncPort        int
 	folders         map[string]*folder

@@ -68,7 +68,7 @@ type ring struct {
 	mask    mask
 	last    int64 // number of the newest event
 	events  []event
-	next    int           // where the next one goes once events is full
+	next    int           // index of the next event once events is full
 	arrived chan struct{} // closed and replaced by every event; nil while no request waits
 }
 
@@ -102,7 +102,7 @@ type eventLog struct {
 	mu     sync.Mutex // guards everything below
 	global int64
 	rings  []*ring
-	asked  time.Time // when folder summaries were last asked for
+	asked  time.Time // time at which folder summaries were last requested
 }
 
 // newEventLog starts with the rings that the daemon itself keeps: that of the request without a mask, and that of

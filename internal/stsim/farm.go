@@ -44,14 +44,14 @@ type Options struct {
 
 // Timing holds what a real daemon waits. Zero members are the real daemon's.
 type Timing struct {
-	SavedAgain time.Duration // from a change to the second ConfigSaved; 5 s
-	Idle       time.Duration // until an idle connection is closed; 15 s
-	Sniff      time.Duration // that a silent connection blocks the accept loop; 1 s
-	Drain      time.Duration // that requests have to finish when the API or the daemon restarts; 100 ms
-	Backoff    time.Duration // that the API is down after too many gui changes; 15 s
-	Down       time.Duration // that the daemon is down when it restarts; 1 s
+	SavedAgain time.Duration // time from a change to the second ConfigSaved; 5 s
+	Idle       time.Duration // time until an idle connection is closed; 15 s
+	Sniff      time.Duration // time for which a silent connection blocks the accept loop; 1 s
+	Drain      time.Duration // time that requests have to finish when the API or the daemon restarts; 100 ms
+	Backoff    time.Duration // time for which the API is down after too many gui changes; 15 s
+	Down       time.Duration // time for which the daemon is down when it restarts; 1 s
 	Scan       time.Duration // per state of a folder that starts; 200 ms
-	Summary    time.Duration // from a change in a folder to its FolderSummary; 2 s
+	Summary    time.Duration // time from a change in a folder to its FolderSummary; 2 s
 }
 
 func (t Timing) withDefaults() Timing {

@@ -14,9 +14,9 @@ import (
 
 // Faults are a daemon's misbehaviour. They can be changed while it runs and hold from the next request on.
 type Faults struct {
-	Paths []string // only requests whose path begins with one of these; empty: all
+	Paths []string // affects requests whose path begins with a listed text; empty: all
 
-	Delay       time.Duration  // before each answer
+	Delay       time.Duration  // delay before each answer
 	Refuse      bool           // connections are closed as soon as they are accepted
 	Hang        bool           // requests are never answered
 	Drip        time.Duration  // between any two bytes of a body

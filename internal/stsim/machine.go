@@ -15,7 +15,7 @@ const (
 type machine struct {
 	separator string
 	tilde     string
-	home      string // of the daemon's configuration
+	home      string // home directory of the daemon
 }
 
 var machines = map[System]machine{

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	connectTime = 30 * time.Second // for reaching the server and for both ends to prove themselves
+	connectTime = 30 * time.Second // limit for reaching the server, and for both ends to prove themselves
 	firstPause  = time.Second      // longest pause before the second attempt; it doubles with each further attempt
 	leastPause  = 100 * time.Millisecond
 	lastPause   = time.Minute

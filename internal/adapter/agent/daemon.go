@@ -25,7 +25,7 @@ import (
 const (
 	daemonDial     = 5 * time.Second
 	daemonIdle     = 10 * time.Second // a daemon itself closes an idle connection after 15 s
-	daemonHeader   = 60 * time.Second // from the request to the header of the answer
+	daemonHeader   = 60 * time.Second // limit from the request to the header of the answer
 	daemonConns    = 8                // connections for reading that are open at the same time
 	maxHeaderBytes = 64 << 10
 )

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	answerTime = 2 * time.Minute // for a request and its whole answer; a poll has its waiting time in addition
+	answerTime = 2 * time.Minute // limit for a request and its whole answer; a poll has its waiting time in addition
 	copyBytes  = 32 << 10
 )
 
@@ -105,8 +105,8 @@ func (f *forwarder) record(ctx context.Context, p tunnel.Passage, status int, to
 // refusal is an answer that the agent itself gives.
 type refusal struct {
 	status int
-	code   string // one of the codes of tunnel.ErrorHeader
-	text   string // one sentence for people
+	code   string // a code of tunnel.ErrorHeader
+	text   string // sentence for people
 }
 
 func (f *forwarder) refuse(w http.ResponseWriter, r *http.Request, no refusal) {

@@ -24,7 +24,7 @@ type Report struct {
 	Name      string         `json:"name"`
 	Observe   bool           `json:"observe"`
 	Connected bool           `json:"connected"`
-	Since     time.Time      `json:"since"` // since when it is connected, or not connected
+	Since     time.Time      `json:"since"` // time since which it is connected, or not connected
 	State     tunnel.State   `json:"state"` // the last state that the server sent; "" before the first
 	Message   string         `json:"message"`
 	Hint      string         `json:"hint"`

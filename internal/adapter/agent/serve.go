@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	pingEvery    = 30 * time.Second // after this much silence, plus or minus a sixth
+	pingEvery    = 30 * time.Second // silence after which a PING is sent, plus or minus a sixth
 	pingTimeout  = 10 * time.Second
 	maxStreams   = 32
 	streamBuffer = 256 << 10 // bytes of one request's body

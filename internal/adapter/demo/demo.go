@@ -23,7 +23,7 @@ import (
 
 const (
 	startLimit = time.Minute
-	longest    = 4 * time.Hour // after which a demo is ended
+	longest    = 4 * time.Hour // time after which a demo is ended
 	stopLimit  = 10 * time.Second
 )
 

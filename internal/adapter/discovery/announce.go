@@ -83,7 +83,7 @@ func field(message []byte) (number uint64, content, rest []byte, err error) {
 	if length > uint64(len(rest)) {
 		return 0, nil, nil, errNoAnnouncement
 	}
-	if number <= 2 { // both are fields of bytes
+	if number <= 2 { // Both are fields of bytes.
 		return 0, nil, nil, errNoAnnouncement
 	}
 	return number, nil, rest[length:], nil

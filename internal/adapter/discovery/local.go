@@ -111,7 +111,7 @@ func (l *announcements) room() bool {
 	if len(l.heard) < maxStrangers {
 		return true
 	}
-	if l.now().Sub(l.pruned) < pruneEvery { // so that a flood of strangers does not cost a walk each
+	if l.now().Sub(l.pruned) < pruneEvery { // A flood of strangers therefore does not cost a walk each.
 		return false
 	}
 	l.pruned = l.now()

@@ -10,7 +10,7 @@ import (
 // searchReport collects what the sources answered, for the person who wonders why a device is not found.
 type searchReport struct {
 	said  []string
-	again time.Time // when a server is asked again; zero: no server is
+	again time.Time // time at which a server is asked again; zero: no server is
 }
 
 func (t *searchReport) server(name string, f finding) {

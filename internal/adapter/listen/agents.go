@@ -45,7 +45,7 @@ func newGate(o Options, shown *certificate) *gate {
 	return &gate{
 		config: &tls.Config{
 			GetCertificate: shown.get, MinVersion: tls.VersionTLS13, NextProtos: []string{tunnel.ALPN},
-			ClientAuth: tls.RequireAnyClientCert, SessionTicketsDisabled: true, // so that each connection proves its device anew
+			ClientAuth: tls.RequireAnyClientCert, SessionTicketsDisabled: true, // Each connection must prove its device.
 		},
 		only: o.OnlyAgents, place: o.AgentPlace, handshakes: make(chan struct{}, handshakes),
 		attempts: newAttempts[netip.Prefix](attemptBurst, attemptRate), strangers: newStrangers(),

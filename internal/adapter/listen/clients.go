@@ -134,7 +134,7 @@ type clientConn struct {
 
 	mu        sync.Mutex // guards what follows
 	place     func()     // gives the place back; nil once the connection is closed
-	end       time.Time  // when a connection of the reserve ends; zero: a regular one
+	end       time.Time  // end of a connection of the reserve; zero: a regular one
 	handshake func()     // ends the handshake of an agent; nil where none is under way
 	attempt   attempt    // attempt of an agent, once its handshake began
 	silent    bool       // it has asked nothing yet

@@ -22,7 +22,7 @@ type lackListener struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	logged time.Time // when it was logged last; guarded by mu
+	logged time.Time // time at which it was logged last; guarded by mu
 }
 
 func (l *lackListener) Accept() (net.Conn, error) {

@@ -12,7 +12,7 @@ type cache[K comparable, V any] struct {
 	mu    sync.Mutex // guards the rest
 	used  int64
 	items map[K]*list.Element
-	order *list.List // of *item[K, V]; the front was used last
+	order *list.List // elements are *item[K, V]; the front was used last
 }
 
 type item[K comparable, V any] struct {

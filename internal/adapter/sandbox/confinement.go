@@ -16,12 +16,12 @@ const (
 	SystemCallFilter  Measure = "systemCallFilter"  // seccomp: neither sockets nor programs nor processes nor files
 	Landlock          Measure = "landlock"          // no file, no TCP port, no signal to other processes
 	NoNewPrivileges   Measure = "noNewPrivileges"   // no program that it might start has more rights
-	NoCapabilities    Measure = "noCapabilities"    // none of the rights of root
-	NotDumpable       Measure = "notDumpable"       // neither traced by other processes of its user nor dumped
+	NoCapabilities    Measure = "noCapabilities"    // the process has no rights of root
+	NotDumpable       Measure = "notDumpable"       // other processes of its user cannot trace it, and it is never dumped
 	ResourceLimits    Measure = "resourceLimits"    // on memory, address space, processor time, descriptors, files
-	ClosedDescriptors Measure = "closedDescriptors" // nothing open but the pipes
+	ClosedDescriptors Measure = "closedDescriptors" // the pipes are its only open files
 	NetworkNamespace  Measure = "networkNamespace"  // a network of its own, in which there is nothing
-	OtherUser         Measure = "otherUser"         // not the user of the server, where that is root
+	OtherUser         Measure = "otherUser"         // it has a different user than a server that is root
 )
 
 // Measures are all measures, in the order in which they are shown.

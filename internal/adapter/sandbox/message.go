@@ -36,7 +36,7 @@ type greeting struct {
 // usage is bytes of memory of a process.
 type usage struct {
 	AddressSpace int64 // everything that is mapped
-	Data         int64 // of it private and writable, which RLIMIT_DATA limits
+	Data         int64 // the private and writable part, which RLIMIT_DATA limits
 	Resident     int64
 }
 

@@ -78,7 +78,7 @@ func (o Options) withDefaults() Options {
 // Pool evaluates templates in worker processes and keeps the results, by what went into them.
 type Pool struct {
 	opts      Options
-	slots     chan struct{}       // one for each evaluation under way
+	slots     chan struct{}       // holds a token for each running evaluation
 	starts    chan chan<- started // asks Run for a worker
 	lacking   chan struct{}       // tells Run that warm workers are missing
 	stopped   chan struct{}       // closed when Run ends
@@ -91,7 +91,7 @@ type Pool struct {
 	idle     []idleWorker
 	warming  int
 	all      map[*worker]bool
-	fleets   []*encodedFleet // at most keptFleets; the first was asked for last
+	fleets   []*encodedFleet // at most keptFleets, ordered by last use, the newest first
 	flights  map[digest]*flight
 	failures map[digest]*costlyFailures
 

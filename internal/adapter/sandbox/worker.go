@@ -27,7 +27,7 @@ const (
 	maxPrograms    = 64                              // programs that are kept in one worker
 	maxProgramText = 4 << 20                         // bytes of their texts together
 	maxComplaint   = 4 << 10                         // bytes that are kept of a worker's standard error
-	maxBusy        = processorTime / 2 * time.Second // after so much work a worker is replaced
+	maxBusy        = processorTime / 2 * time.Second // work after which a worker is replaced
 	watchSlack     = 64 << 20                        // resident memory beyond the kernel's limit that the watch lets pass
 	fleetAllowance = 4 << 10                         // bytes of memory for each device of the fleet, on top of the limit
 )

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	askLimit  = 10 * time.Second // for one request to the provider and its whole answer
+	askLimit  = 10 * time.Second // limit for one request to the provider and its whole answer
 	maxAnswer = 1 << 20          // bytes
 	maxHeader = 64 << 10         // bytes
 )

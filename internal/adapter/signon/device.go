@@ -27,8 +27,8 @@ const (
 type Device struct {
 	Code     string // secret with which the program gets the result
 	UserCode string
-	URL      string // where the person types the code
-	Direct   string // where the code is already filled in; "": the provider has no such page
+	URL      string // page on which the person types the code
+	Direct   string // page on which the code is already filled in; "": the provider has no such page
 	Interval time.Duration
 	Until    time.Time
 }

@@ -24,8 +24,8 @@ const (
 // provider.
 type LogOut struct {
 	ID      string         // ID of the token; each token may be used once
-	Until   time.Time      // when the token becomes too old
-	Person  fleet.Identity // without a subject: every person with this session
+	Until   time.Time      // time at which the token becomes too old
+	Person  fleet.Identity // a person without a subject means every person with this session
 	Session string         // session at the provider; "": all sessions of the person
 }
 

@@ -6,7 +6,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Admission gives the generation to which each device is admitted, as of the last commit. It is shared and never
+// Admission returns the generation to which each device is admitted, as of the last commit. It is shared and never
 // changes.
 func (s *Store) Admission(context.Context) (*fleet.Admission, error) {
 	return s.admission.Load(), nil
@@ -36,7 +36,7 @@ func (s *Store) loadAdmission(ctx context.Context) error {
 	return nil
 }
 
-// pastsOf gives the registries of the generations in these holds, as far as the present admission does not have them.
+// pastsOf returns the registries of the generations in these holds, as far as the present admission does not have them.
 func (s *Store) pastsOf(ctx context.Context, holds []fleet.Hold) (map[int64]*fleet.Registry, error) {
 	return s.pastsAfter(ctx, s.admission.Load(), holds)
 }

@@ -31,7 +31,7 @@ func scanAudit(row scanner) (e fleet.AuditEntry, err error) {
 	return e, err
 }
 
-// Audit gives the entries of the audit that a query picks.
+// Audit returns the entries of the audit that a query picks.
 func (s *Store) Audit(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEntry, error) {
 	text, args := auditText(q)
 	entries, err := collect(ctx, unprepared{s.reads}, scanAudit, text, args...)
@@ -45,7 +45,7 @@ func (u unprepared) query(ctx context.Context, text string, args ...any) (*sql.R
 	return u.DB.QueryContext(ctx, text, args...)
 }
 
-// auditText gives the SQL text for a query, with only the conditions that the query has: so each can use its index.
+// auditText returns the SQL text for a query, with only the conditions that the query has: so each can use its index.
 func auditText(q fleet.AuditQuery) (text string, args []any) {
 	var where []string
 	asks := func(condition string, value any) {
@@ -165,7 +165,7 @@ func (t *tx) insertAudit(entries []fleet.AuditEntry) error {
 	return nil
 }
 
-// placeholders gives the parameters of one row as SQL, like ($3, $4).
+// placeholders returns the parameters of one row as SQL, like ($3, $4).
 func placeholders(first, many int) string {
 	numbers := make([]string, many)
 	for i := range numbers {

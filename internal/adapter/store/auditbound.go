@@ -33,7 +33,7 @@ type window struct {
 	more    int // entries that were not written
 }
 
-// admit tells whether an entry is to be written. Where a window has just ended, more is how many entries were not
+// admit reports whether an entry is to be written. Where a window has just ended, more is how many entries were not
 // written in it.
 func (b *bounded) admit(key boundedKey, now time.Time) (write bool, more int) {
 	b.mu.Lock()
@@ -57,8 +57,8 @@ func (b *bounded) admit(key boundedKey, now time.Time) (write bool, more int) {
 	return false, more
 }
 
-// over tells whether the window has ended. A window with more time left than its whole length has ended too: the clock
-// was set back.
+// over reports whether the window has ended. A window with more time left than its whole length has ended too: the
+// clock was set back.
 func (w *window) over(now time.Time) bool { return !now.Before(w.ends) || w.ends.Sub(now) > w.length }
 
 // next begins the next window, and gives how many entries were not written in the last one.
@@ -91,12 +91,12 @@ func (b *bounded) over(now time.Time, all bool) map[boundedKey]int {
 	return more
 }
 
-// RecordBounded is Record for entries that may come often. Entries beyond the bound are counted and not written.
+// RecordBounded returns Record for entries that may come often. Entries beyond the bound are counted and not written.
 func (s *Store) RecordBounded(ctx context.Context, what, subject, detail string) error {
 	return s.recordBounded(ctx, boundedKey{who: fleet.ActorOf(ctx), what: what}, subject, detail)
 }
 
-// RecordBoundedBySubject is RecordBounded with a count for each subject, so that many entries about one subject do
+// RecordBoundedBySubject returns RecordBounded with a count for each subject, so that many entries about one subject do
 // not hide those about others.
 func (s *Store) RecordBoundedBySubject(ctx context.Context, what, subject, detail string) error {
 	return s.recordBounded(ctx, boundedKey{fleet.ActorOf(ctx), what, subject}, subject, detail)

@@ -70,7 +70,7 @@ func (t *tx) cutAudit(due int64) (deleted int64, err error) {
 	return due, t.putProof(auditEnds, ends)
 }
 
-// follows tells whether the chain begins with these entries.
+// follows reports whether the chain begins with these entries.
 func follows(ends fleet.AuditEnds, entries []fleet.AuditEntry) bool {
 	id, previous := ends.FirstID, ends.Before
 	for _, e := range entries {

@@ -12,7 +12,7 @@ import (
 // marks combined. Each transaction that writes the audit replaces them, so that they prove the order of everything
 // that has a proof.
 
-// lostEnds gives the entry that records that the ends in the database were not those that Muster wrote.
+// lostEnds returns the entry that records that the ends in the database were not those that Muster wrote.
 func (t *tx) lostEnds(ends fleet.AuditEnds) fleet.AuditEntry {
 	t.store.log.Error("the audit does not end as Muster wrote it: type `muster audit verify`", "entry", ends.LastID)
 	return fleet.AuditEntry{At: t.now, Who: "muster", What: fleet.AuditTampered, Subject: "audit",
@@ -90,14 +90,14 @@ func (k *knownEnds) know(ends fleet.AuditEnds) {
 	}
 }
 
-// now gives the newest known ends.
+// now returns the newest known ends.
 func (k *knownEnds) now() fleet.AuditEnds {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.ends
 }
 
-// putBack tells whether ends, which were read later, are older than the known ones, or those of another audit.
+// putBack reports whether ends, which were read later, are older than the known ones, or those of another audit.
 func putBack(known, ends fleet.AuditEnds) bool {
 	return ends.LastID < known.LastID || ends.LastID == known.LastID && ends.LastHash != known.LastHash
 }

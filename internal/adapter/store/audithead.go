@@ -73,7 +73,7 @@ func (t *tx) signHead(ends fleet.AuditEnds, key ed25519.PrivateKey) (head fleet.
 			signature = excluded.signature`, head.ID, head.Hash, millis(head.At), head.Signature)
 }
 
-// signingKey gives the key that signs heads, and makes it when it is first needed. Where the key was removed from the
+// signingKey returns the key that signs heads, and makes it when it is first needed. Where the key was removed from the
 // database, a new one is made, and verify reports that the heads signed with the old one are not signed.
 func (t *tx) signingKey() (ed25519.PrivateKey, error) {
 	var seed []byte
@@ -92,7 +92,7 @@ func (t *tx) signingKey() (ed25519.PrivateKey, error) {
 	return key, t.putProof(auditKey, seed)
 }
 
-// HeadKey gives the public key that signs heads, nil before the first head.
+// HeadKey returns the public key that signs heads, nil before the first head.
 func (s *Store) HeadKey(ctx context.Context) (ed25519.PublicKey, error) {
 	sealed, err := s.sealedProof(ctx, auditKey)
 	if err != nil || sealed == nil {

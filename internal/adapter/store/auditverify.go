@@ -81,7 +81,7 @@ func lostEnds(what string) fleet.AuditReport {
 		Detail: "the record of where the audit begins and ends " + what}}}
 }
 
-// heads gives the signed heads in the database and those in given. unsigned names the heads in the database that
+// heads returns the signed heads in the database and those in given. unsigned names the heads in the database that
 // another key signed; a head in given that another key signed is an error.
 func (s *Store) heads(ctx context.Context, given []fleet.AuditHead) (heads []fleet.AuditHead, unsigned []string,
 	err error) {

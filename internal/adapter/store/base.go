@@ -19,7 +19,7 @@ const selectBase = `
 			revoked
 	FROM base_entries WHERE device_id = $1`
 
-// BaseEntries gives the ownership records of a device (what Muster wrote on it), sorted by key.
+// BaseEntries returns the ownership records of a device (what Muster wrote on it), sorted by key.
 func (s *Store) BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.BaseEntry, error) {
 	if _, err := s.registered(id); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (s *Store) baseEntries(ctx context.Context, q querier, id fleet.DeviceID) (
 		string(id))
 }
 
-// BaseEntriesAt gives those ownership records of a device that are about the keys, in any order.
+// BaseEntriesAt returns those ownership records of a device that are about the keys, in any order.
 func (s *Store) BaseEntriesAt(ctx context.Context, id fleet.DeviceID, keys []string) ([]fleet.BaseEntry, error) {
 	if len(keys) == 0 {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 type session struct {
 	db    *sql.DB
 	conn  *sql.Conn
-	stmts map[string]*sql.Stmt // by the text of the statement
+	stmts map[string]*sql.Stmt // statements by their text
 }
 
 func (w *writer) connect(ctx context.Context) error {

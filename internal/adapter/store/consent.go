@@ -56,12 +56,12 @@ func (t *tx) putConsent(c *fleet.Consent) error {
 	return t.mark(consentRows, c.ID)
 }
 
-// OpenConsents gives the answers of all devices that were neither used nor ended, oldest first.
+// OpenConsents returns the answers of all devices that were neither used nor ended, oldest first.
 func (s *Store) OpenConsents(ctx context.Context) ([]fleet.Consent, error) {
 	return s.openConsents(ctx, "")
 }
 
-// OpenConsentsOf gives the open answers of one device, oldest first.
+// OpenConsentsOf returns the open answers of one device, oldest first.
 func (s *Store) OpenConsentsOf(ctx context.Context, device fleet.DeviceID) ([]fleet.Consent, error) {
 	return s.openConsents(ctx, ` AND device_id = $1`, string(device))
 }

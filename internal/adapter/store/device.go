@@ -57,7 +57,7 @@ func (e *editing) putDevice(put fleet.DevicePut) error {
 	return err
 }
 
-// foundDevice gives what a caller's condition sees of a device; its Device is nil where there is no such device.
+// foundDevice returns what a caller's condition sees of a device; its Device is nil where there is no such device.
 func foundDevice(current *deviceRow) (found fleet.Found) {
 	if current != nil {
 		found.Device = &current.Device
@@ -78,7 +78,7 @@ func (s *Store) ReplaceAccess(ctx context.Context, id fleet.DeviceID, before, af
 	return s.replaceAccess(ctx, id, before, after, func(*tx) {})
 }
 
-// LearnAccess is ReplaceAccess for an access that the device's own agent found.
+// LearnAccess returns ReplaceAccess for an access that the device's own agent found.
 func (s *Store) LearnAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error {
 	return s.replaceAccess(ctx, id, before, after, func(t *tx) {
 		t.record("device.agent", string(id), "its daemon has "+describeAccess(before, after))
@@ -292,7 +292,7 @@ func (t *tx) unmarkDevice(id fleet.DeviceID) error {
 	return errors.Join(errs...)
 }
 
-// device gives a device as the transaction sees it, nil when it is not registered.
+// device returns a device as the transaction sees it, nil when it is not registered.
 func (t *tx) device(id fleet.DeviceID) (*deviceRow, error) {
 	row, err := t.store.scanDevice(t.row(selectDevices+` WHERE id = $1`, string(id)))
 	if absent(err) {
@@ -301,7 +301,7 @@ func (t *tx) device(id fleet.DeviceID) (*deviceRow, error) {
 	return row, err
 }
 
-// exists tells whether a device is registered.
+// exists reports whether a device is registered.
 func (t *tx) exists(id fleet.DeviceID) (bool, error) {
 	var one int
 	err := t.row(`SELECT 1 FROM devices WHERE id = $1`, string(id)).Scan(&one)

@@ -61,7 +61,7 @@ func compareMarks(rows []*deviceRow, want mark) (same bool) {
 	return false
 }
 
-// alteredDevice gives the error for a write to an altered row: the write would make a proof for what another program
+// alteredDevice returns the error for a write to an altered row: the write would make a proof for what another program
 // changed there.
 func alteredDevice(id fleet.DeviceID) error {
 	return &fleet.Error{Code: fleet.CodeConflict, Message: fleet.AlteredReason, Hint: fleet.AlteredNext(id)}

@@ -75,7 +75,7 @@ func dialectOf(options Options) (dialect, error) {
 	return postgresDialect{config: config, reads: atMost(options.Reads, max(8, 2*runtime.NumCPU()))}, nil
 }
 
-// atMost gives the usual number of connections, or limit where that is lower.
+// atMost returns the usual number of connections, or limit where that is lower.
 func atMost(limit, usual int) int {
 	if limit > 0 {
 		return min(limit, usual)
@@ -100,7 +100,7 @@ func (sqliteDialect) givenID() string              { return "" }
 
 func (sqliteDialect) scrub() string { return "PRAGMA wal_checkpoint(TRUNCATE)" }
 
-// batchLimit is 0, because a system call to a disk cannot be cut short.
+// batchLimit returns 0, because a system call to a disk cannot be cut short.
 func (sqliteDialect) batchLimit() time.Duration { return 0 }
 
 func (d sqliteDialect) openWrites() (*sql.DB, error) {

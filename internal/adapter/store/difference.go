@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Difference gives what these generations changed together: templates, tags and vars as they were before the first of
+// Difference returns what these generations changed together: templates, tags and vars as they were before the first of
 // them, and as they were with the last. Of a tag only its last change counts. A template of which only the tags
 // changed is the same before and after.
 func (s *Store) Difference(ctx context.Context, generations []int64) (d fleet.Difference, err error) {
@@ -124,7 +124,7 @@ func (s *Store) addTagged(ctx context.Context, all map[int64]*fleet.TemplateDiff
 	return err
 }
 
-// templateAt gives a template as it was in a generation, nil when it did not exist then.
+// templateAt returns a template as it was in a generation, nil when it did not exist then.
 func (s *Store) templateAt(ctx context.Context, id, generation int64) (*fleet.Template, error) {
 	found, err := collect(ctx, pool{s.reads}, s.scanPastTemplate, selectPastTemplates+`
 		WHERE template_id = $1 AND NOT deleted AND generation = (

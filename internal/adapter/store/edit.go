@@ -42,7 +42,7 @@ func (s *Store) ApplyEdit(ctx context.Context, edit fleet.Edit, basis fleet.Basi
 // errTrial ends the transaction of a trial, which takes back everything that the edit wrote.
 var errTrial error = &fleet.Error{Code: fleet.CodePrecondition, Message: "it was a trial"}
 
-// preview gives the registry as it would be if the transaction were committed, nil when other writes to the registry
+// preview returns the registry as it would be if the transaction were committed, nil when other writes to the registry
 // are being committed just now.
 func (s *Store) preview(t *tx, generation int64) (then *fleet.Registry) {
 	s.model.look(func(now *contents) {

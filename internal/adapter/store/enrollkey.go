@@ -40,7 +40,7 @@ func scanEnrollKey(row scanner) (key fleet.EnrollKey, err error) {
 	return key, err
 }
 
-// EnrollKeys gives all enrol keys in the order of creation, also those that Muster did not write.
+// EnrollKeys returns all enrol keys in the order of creation, also those that Muster did not write.
 func (s *Store) EnrollKeys(ctx context.Context) ([]fleet.EnrollKey, error) {
 	keys, in, err := readWithRoster(ctx, s, enrollKeyRows, func() ([]fleet.EnrollKey, error) {
 		return collect(ctx, pool{s.reads}, scanEnrollKey, selectEnrollKeys+` ORDER BY created_at, id`)

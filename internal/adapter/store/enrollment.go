@@ -58,7 +58,7 @@ func (e *editing) enroll() error {
 	return nil
 }
 
-// freeLabel gives a label that no device has. Only one transaction writes at a time, so no other takes the label.
+// freeLabel returns a label that no device has. Only one transaction writes at a time, so no other takes the label.
 func (t *tx) freeLabel(label string) (string, error) {
 	taken, err := collect(t.ctx, t.session, func(row scanner) (taken string, err error) {
 		return taken, row.Scan(&taken)
@@ -105,7 +105,7 @@ const (
 type decisionRow struct {
 	fleet.EnrollmentRequest
 	decision string
-	mark     mark // none where the proof does not open
+	mark     mark // zero when the proof does not open
 	proved   bool // The row has a proof, which may not fit it.
 	altered  bool
 }
@@ -135,7 +135,7 @@ func (v decisionRow) meaning() (d fleet.EnrollmentDecision) {
 	return d
 }
 
-// EnrollmentDecision gives the decision about a device that is not registered; the zero value where there is none.
+// EnrollmentDecision returns the decision about a device that is not registered; the zero value where there is none.
 func (s *Store) EnrollmentDecision(ctx context.Context, id fleet.DeviceID) (fleet.EnrollmentDecision, error) {
 	rows, err := collect(ctx, pool{s.reads}, s.scanDecision, selectDecisions+` WHERE device_id = $1`, string(id))
 	if err != nil || len(rows) == 0 {
@@ -152,7 +152,7 @@ func (t *tx) enrollmentDecision(id fleet.DeviceID) (fleet.EnrollmentDecision, er
 	return row.meaning(), err
 }
 
-// RejectedEnrollments gives the devices that an administrator rejected, by ID. It leaves out rows that another
+// RejectedEnrollments returns the devices that an administrator rejected, by ID. It leaves out rows that another
 // program wrote.
 func (s *Store) RejectedEnrollments(ctx context.Context) ([]fleet.EnrollmentRequest, error) {
 	rows, err := collect(ctx, pool{s.reads}, s.scanDecision, selectDecisions+` WHERE decision = $1 ORDER BY device_id`,

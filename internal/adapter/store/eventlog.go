@@ -51,7 +51,7 @@ func (t *tx) putLogEntries(entries []fleet.LogEntry) error {
 	return t.exec(`INSERT INTO event_log (`+logColumns+`) VALUES `+places(len(entries), len(args)/len(entries)), args...)
 }
 
-// places is "($1, $2), ($3, $4)" for two rows of two columns.
+// places returns "($1, $2), ($3, $4)" for two rows of two columns.
 func places(rows, columns int) string {
 	var text strings.Builder
 	for i := range rows * columns {
@@ -68,7 +68,7 @@ func places(rows, columns int) string {
 	return text.String() + ")"
 }
 
-// cut gives the beginning of a text.
+// cut returns the beginning of a text.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -76,7 +76,7 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// LogEntries are the entries of the event log that a query picks.
+// LogEntries returns the entries of the event log that a query picks.
 func (s *Store) LogEntries(ctx context.Context, q fleet.LogQuery) ([]fleet.LogEntry, error) {
 	text, args := logText(q)
 	entries, err := collect(ctx, unprepared{s.reads}, scanLogEntry, text, args...)
@@ -159,14 +159,14 @@ func scanLogEntry(row scanner) (e fleet.LogEntry, err error) {
 	return e, err
 }
 
-// LogBounds are the first and the last number in the event log; 0 in an empty one.
+// LogBounds returns the first and the last number in the event log; 0 in an empty one.
 func (s *Store) LogBounds(ctx context.Context) (first, last int64, err error) {
 	err = s.reads.QueryRowContext(ctx,
 		`SELECT COALESCE(MIN(number), 0), COALESCE(MAX(number), 0) FROM event_log`).Scan(&first, &last)
 	return first, last, failure("read the event log", err)
 }
 
-// LogCounts are how many entries each device has.
+// LogCounts returns how many entries each device has.
 func (s *Store) LogCounts(ctx context.Context) (map[fleet.DeviceID]int, error) {
 	type count struct {
 		device fleet.DeviceID
@@ -182,7 +182,7 @@ func (s *Store) LogCounts(ctx context.Context) (map[fleet.DeviceID]int, error) {
 	return counts, failure("read the event log", err)
 }
 
-// LastLogged is the last entry of each device, folder and kind that has states.
+// LastLogged returns the last entry of each device, folder and kind that has states.
 func (s *Store) LastLogged(ctx context.Context) ([]fleet.LogEntry, error) {
 	entries, err := collect(ctx, pool{s.reads}, scanLogEntry, selectLog+` WHERE e.number IN (
 		SELECT MAX(number) FROM event_log WHERE kind IN ('connection', 'configuration', 'folder', 'peers')

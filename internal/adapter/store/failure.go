@@ -16,7 +16,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// failure gives an error of a database driver the meaning that its code has. Errors that are a fleet.Error already
+// failure returns an error of a database driver the meaning that its code has. Errors that are a fleet.Error already
 // stay as they are; any other error is internal.
 func failure(during string, err error) error {
 	if err == nil {
@@ -107,8 +107,8 @@ func diagnosePostgres(state string) (code fleet.Code, message, hint string) {
 	return "", "", ""
 }
 
-// unavailable is the error when the connection cannot be made again. For whatever reason that is, the database cannot
-// serve now.
+// unavailable returns the error when the connection cannot be made again. For whatever reason that is, the database
+// cannot serve now.
 func unavailable(err error) error {
 	result := &fleet.Error{Code: fleet.CodeUnavailable, Message: "the database cannot be reached", Hint: tryAgain,
 		Err: err}

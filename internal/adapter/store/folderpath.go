@@ -16,7 +16,7 @@ const maxFolderPaths = 4096
 
 const selectFolderPaths = `SELECT path FROM folder_paths WHERE device_id = $1 ORDER BY path`
 
-// FolderPaths gives all paths at which folders of a device were ever seen, in the daemon's spelling. It is an error
+// FolderPaths returns all paths at which folders of a device were ever seen, in the daemon's spelling. It is an error
 // with CodeTooLarge for a device that had maxFolderPaths or more.
 func (s *Store) FolderPaths(ctx context.Context, id fleet.DeviceID) ([]string, error) {
 	paths, err := collect(ctx, pool{s.reads}, scanFolderPath, selectFolderPaths, string(id))
@@ -28,7 +28,7 @@ func (s *Store) FolderPaths(ctx context.Context, id fleet.DeviceID) ([]string, e
 
 func scanFolderPath(row scanner) (path string, err error) { return path, row.Scan(&path) }
 
-// folderPaths are the paths that the database has of a device.
+// folderPaths returns the paths that the database has of a device.
 func (t *tx) folderPaths(id fleet.DeviceID) (map[string]bool, error) {
 	paths, err := collect(t.ctx, t.session, scanFolderPath, selectFolderPaths, string(id))
 	kept := make(map[string]bool, len(paths))
@@ -59,7 +59,7 @@ func (t *tx) rememberPaths(id fleet.DeviceID, paths []string) error {
 	return nil
 }
 
-// pathsIn gives the paths of the folders in a configuration, none where the document cannot be read: nothing is
+// pathsIn returns the paths of the folders in a configuration, none where the document cannot be read: nothing is
 // planned from such a document.
 func pathsIn(document []byte) (paths []string) {
 	var config struct {

@@ -28,7 +28,7 @@ func (t *tx) makeGeneration(cause string) (number int64, err error) {
 	return number, nil
 }
 
-// GenerationChanges gives what each generation after this one changed, in ascending order.
+// GenerationChanges returns what each generation after this one changed, in ascending order.
 func (s *Store) GenerationChanges(ctx context.Context, after int64) ([]fleet.GenerationChange, error) {
 	changes, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.GenerationChange, err error) {
 		var at sql.NullInt64
@@ -97,7 +97,7 @@ func (s *Store) changedTags(ctx context.Context, after, last int64, at func(int6
 	return err
 }
 
-// RegistryAt gives the registry with the templates, tags and vars of a past generation. Devices, their settings, the
+// RegistryAt returns the registry with the templates, tags and vars of a past generation. Devices, their settings, the
 // modes and the folder roots are the present ones.
 func (s *Store) RegistryAt(ctx context.Context, generation int64) (*fleet.Registry, error) {
 	now := s.model.current().registry

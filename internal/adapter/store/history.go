@@ -82,7 +82,7 @@ func summedUp(hour time.Time, minutes []fleet.HistoryPoint) fleet.HistoryPoint {
 	return out
 }
 
-// History gives the points of the last day by minutes, or of the last month by hours, oldest first. It leaves out
+// History returns the points of the last day by minutes, or of the last month by hours, oldest first. It leaves out
 // points in the future, which were written before the clock was set back.
 func (s *Store) History(ctx context.Context, step time.Duration) ([]fleet.HistoryPoint, error) {
 	many, known := historySteps[step]

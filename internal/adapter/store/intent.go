@@ -64,7 +64,7 @@ func (s *Store) FinishIntent(ctx context.Context, id int64, e fleet.Ending) erro
 	return err
 }
 
-// OpenIntents gives the intents whose outcome is not known, oldest first.
+// OpenIntents returns the intents whose outcome is not known, oldest first.
 func (s *Store) OpenIntents(ctx context.Context) ([]fleet.Intent, error) {
 	intents, err := collect(ctx, pool{s.reads}, s.scanIntent, `
 		SELECT id, device_id, generation, plan_digest, observed, cause, writes, outcome, detail, created_at, finished_at

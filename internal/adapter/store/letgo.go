@@ -17,7 +17,7 @@ type past struct {
 	there      bool // The tag or template is present from this generation on.
 }
 
-// LetGoBy gives the role of the person whose change had a template apply to a device no longer: who deleted it, or
+// LetGoBy returns the role of the person whose change had a template apply to a device no longer: who deleted it, or
 // took away the last tag that the two shared. Changes after generation at do not count. LetGoBy is "" where that is not
 // known, and where the template applies.
 func (s *Store) LetGoBy(ctx context.Context, device fleet.DeviceID, template, at int64) (fleet.Role, error) {
@@ -62,7 +62,7 @@ func (s *Store) LetGoBy(ctx context.Context, device fleet.DeviceID, template, at
 	return "", failure("read generations", err)
 }
 
-// lastLetGo gives the generation that ended the last time in which the template applied to the device, 0 where it
+// lastLetGo returns the generation that ended the last time in which the template applied to the device, 0 where it
 // still applies or never did.
 func lastLetGo(all []past) (ended int64) {
 	slices.SortStableFunc(all, func(a, b past) int { return cmp.Compare(a.generation, b.generation) })

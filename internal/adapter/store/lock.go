@@ -43,7 +43,7 @@ func (s *Store) LockLost() error {
 	return s.lock.lost
 }
 
-// takenAway gives the error because of which this server has to end, nil while it may go on.
+// takenAway returns the error because of which this server has to end, nil while it may go on.
 func (l *lock) takenAway() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,7 +156,7 @@ func (w *writer) checkClaim(ctx context.Context) error {
 	return nil
 }
 
-// takenBy gives the error of a server whose home directory or database another server has taken.
+// takenBy returns the error of a server whose home directory or database another server has taken.
 func takenBy(what string, cause error) error {
 	return &fleet.Error{
 		Code: fleet.CodeUnavailable, During: "take the lock again", Err: fmt.Errorf("%w: %w", errTaken, cause),

@@ -25,7 +25,7 @@ func scanLink(row scanner) (v keptLink, err error) {
 	return v, err
 }
 
-// usable tells whether Muster wrote a log-in link and it is not too old.
+// usable reports whether Muster wrote a log-in link and it is not too old.
 func (s *Store) usable(v keptLink, now time.Time) bool {
 	return now.Before(v.ExpiresAt) && s.proven("login_links", v.Hash, linkSum(v.LoginLink), v.proof)
 }

@@ -11,12 +11,12 @@ import (
 	"muster/internal/fleet"
 )
 
-// Status gives what the device's daemon last told about itself.
+// Status returns what the device's daemon last told about itself.
 func (s *Store) Status(ctx context.Context, id fleet.DeviceID) (fleet.Status, error) {
 	return one(ctx, s, id, scanStatus, selectStatuses)
 }
 
-// Version gives the software that the device's daemon last told that it runs.
+// Version returns the software that the device's daemon last told that it runs.
 func (s *Store) Version(ctx context.Context, id fleet.DeviceID) (fleet.Version, error) {
 	return one(ctx, s, id, scanVersion, selectVersions)
 }
@@ -92,7 +92,7 @@ func scanFolder(row scanner) (a about[fleet.FolderLabel], err error) {
 	return a, err
 }
 
-// Folders gives the folders that any current configuration has, sorted by ID. The label of a folder is the one that
+// Folders returns the folders that any current configuration has, sorted by ID. The label of a folder is the one that
 // most devices use; of several such labels, the first.
 func (s *Store) Folders(ctx context.Context) ([]fleet.FolderLabel, error) {
 	type used struct {
@@ -118,7 +118,7 @@ func (s *Store) Folders(ctx context.Context) ([]fleet.FolderLabel, error) {
 	return folders, nil
 }
 
-// FolderSummaries gives the numbers of one folder, by device ID, on the devices whose current configuration has it.
+// FolderSummaries returns the numbers of one folder, by device ID, on the devices whose current configuration has it.
 // It answers not_found when no device has it.
 func (s *Store) FolderSummaries(ctx context.Context, folder string) ([]fleet.FolderSummary, error) {
 	none := fleet.NotFoundf("no device has a folder %q", folder)
@@ -138,7 +138,7 @@ func (s *Store) FolderSummaries(ctx context.Context, folder string) ([]fleet.Fol
 	return summaries, failure("read folder summaries", err)
 }
 
-// Known gives what is last known of every registered device, so that a server that was restarted can show it before
+// Known returns what is last known of every registered device, so that a server that was restarted can show it before
 // the first contact.
 func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.Snapshot, error) {
 	devices := s.model.current().registry.Devices

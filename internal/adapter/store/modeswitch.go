@@ -57,7 +57,7 @@ func (s *Store) SwitchMode(ctx context.Context, scope fleet.ModeScope, mode flee
 	return false, nil
 }
 
-// modeOf gives the mode that was set for exactly the fleet, a tag or a device; "" where none was ever set.
+// modeOf returns the mode that was set for exactly the fleet, a tag or a device, "" when none was ever set.
 func (s *Store) modeOf(scope fleet.ModeScope) fleet.Mode {
 	registry := s.model.current().registry
 	switch {
@@ -110,7 +110,7 @@ func (s *Store) keepSoon(ctx context.Context, scope fleet.ModeScope, mode fleet.
 	}
 }
 
-// notKept gives the error for a caller that wants the mode on disk, nil where it is.
+// notKept returns the error for a caller that wants the mode on disk, nil where it is.
 func (s *Store) notKept(kept bool, err error) error {
 	if err != nil || kept {
 		return err
@@ -242,7 +242,7 @@ func (m *model) yield(scope fleet.ModeScope, turn int64) {
 	}
 }
 
-// nextTurn gives the turn for a decision that is in force only once it is written.
+// nextTurn returns the turn for a decision that is in force only once it is written.
 func (m *model) nextTurn() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -256,7 +256,7 @@ func (m *model) forced() map[fleet.ModeScope]override {
 	return maps.Clone(m.overrides)
 }
 
-// inForce gives the contents with the modes of overrides.
+// inForce returns the contents with the modes of overrides.
 func (c contents) inForce(overrides map[fleet.ModeScope]override) contents {
 	if len(overrides) == 0 {
 		return c

@@ -21,7 +21,7 @@ type problemBody struct {
 	Since  time.Time `json:"since"`
 }
 
-// Problems gives the problems that people were told of and that are not over.
+// Problems returns the problems that people were told of and that are not over.
 func (s *Store) Problems(ctx context.Context) ([]fleet.Problem, error) {
 	problems, err := collect(ctx, pool{s.reads}, func(row scanner) (p fleet.Problem, err error) {
 		var text string
@@ -97,7 +97,7 @@ func (t *tx) post(notices []fleet.Notice, receivers []string) error {
 	return nil
 }
 
-// Outbox gives the notices that wait for a receiver after a sequence number, in order, at most limit.
+// Outbox returns the notices that wait for a receiver after a sequence number, in order, at most limit.
 func (s *Store) Outbox(ctx context.Context, receiver string, after int64, limit int) ([]fleet.Waiting, error) {
 	waiting, err := collect(ctx, pool{s.reads}, func(row scanner) (w fleet.Waiting, err error) {
 		var text string

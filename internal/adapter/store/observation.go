@@ -93,7 +93,7 @@ func (t *tx) putDocument(table string, id fleet.DeviceID, body any, created, upd
 		string(id), string(text), millis(created), millis(updated))
 }
 
-// times gives the two times, with the present where an observation left one out.
+// times returns the two times, with the present where an observation left one out.
 func (t *tx) times(created, updated time.Time) (time.Time, time.Time) {
 	if updated.IsZero() {
 		updated = t.now

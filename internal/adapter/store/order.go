@@ -78,13 +78,13 @@ func (s *Store) PutOrder(ctx context.Context, order fleet.Order) error {
 	return err
 }
 
-// Orders gives all orders that are kept, newest first.
+// Orders returns all orders that are kept, newest first.
 func (s *Store) Orders(ctx context.Context) ([]fleet.Order, error) {
 	orders, err := collect(ctx, pool{s.reads}, scanOrder, selectOrders+` ORDER BY id DESC`)
 	return orders, failure("read orders", err)
 }
 
-// LastPausing gives the newest order to pause or resume that was carried out on a device; nil where none is kept.
+// LastPausing returns the newest order to pause or resume that was carried out on a device, nil when none is kept.
 func (s *Store) LastPausing(ctx context.Context, id fleet.DeviceID) (*fleet.Order, error) {
 	orders, err := collect(ctx, pool{s.reads}, scanOrder, selectOrders+`
 		WHERE type IN ($1, $2) AND devices LIKE $3 ORDER BY id DESC`,
@@ -100,7 +100,7 @@ func (s *Store) LastPausing(ctx context.Context, id fleet.DeviceID) (*fleet.Orde
 	return nil, nil //nolint:nilnil // none is kept
 }
 
-// Order gives the order with this ID.
+// Order returns the order with this ID.
 func (s *Store) Order(ctx context.Context, id int64) (fleet.Order, error) {
 	orders, err := collect(ctx, pool{s.reads}, scanOrder, selectOrders+` WHERE id = $1`, id)
 	if err == nil && len(orders) == 0 {

@@ -95,7 +95,7 @@ func (t *tx) putCertificate(id fleet.DeviceID, proven fleet.Certificate) error {
 var selectCertificates = `SELECT device_id, fingerprint, not_before, not_after, ` + certificateRows.columns("") +
 	` FROM certificates`
 
-// scanProven gives an empty certificate where the row is not believed.
+// scanProven returns an empty certificate where the row is not believed.
 func (s *Store) scanProven(row scanner) (about[fleet.Certificate], error) {
 	read, err := believing(s, certificateRows, scanCertificate)(row)
 	if !read.believed {

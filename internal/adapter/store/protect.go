@@ -46,7 +46,7 @@ func (t *tx) protectedTags() ([]fleet.Tag, error) {
 	return collect(t.ctx, t.session, scanTag, `SELECT tag FROM protected_tags`)
 }
 
-// rules gives the number of the present rules for changes: it grows whenever protected tags or sources change. A
+// rules returns the number of the present rules for changes: it grows whenever protected tags or sources change. A
 // change that was judged by rules is made only while their number is still the same.
 func (t *tx) rules() (number int64, err error) {
 	err = t.row(`SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'rules'`).Scan(&number)

@@ -6,7 +6,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// ProviderGrant gives what a session keeps to ask the provider of single sign-on about its person again; blank where
+// ProviderGrant returns what a session keeps to ask the provider of single sign-on about its person again; blank where
 // it keeps nothing.
 func (s *Store) ProviderGrant(ctx context.Context, session string) (fleet.Secret, error) {
 	found, err := collect(ctx, pool{s.reads}, func(row scanner) (sealed []byte, err error) {

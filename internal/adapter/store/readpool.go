@@ -46,7 +46,7 @@ func (r *reads) QueryRowContext(ctx context.Context, text string, args ...any) s
 	return stmt.QueryRowContext(ctx, args...)
 }
 
-// prepared gives the cached statement of a text, nil where statements are not cached.
+// prepared returns the cached statement of a text, nil where statements are not cached.
 func (r *reads) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
 	if !r.prepares {
 		return nil, nil //nolint:nilnil // no statement is no error

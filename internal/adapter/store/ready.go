@@ -18,7 +18,7 @@ type writable struct {
 	failed bool       // the last write failed because of the database
 }
 
-// Ready tells whether the database can be read and written. It writes only where that is not known from an earlier
+// Ready reports whether the database can be read and written. It writes only where that is not known from an earlier
 // write.
 func (s *Store) Ready(ctx context.Context) error {
 	if s.writer.stopped() {

@@ -11,7 +11,7 @@ const (
 	resealPause  = 10 * time.Millisecond // pause before the next one, so that others can use the disk
 )
 
-// otherKey gives the condition that a value in the column was sealed with another key than $1.
+// otherKey returns the condition that a value in the column was sealed with another key than $1.
 func (c sealedColumn) otherKey() string { return `substr(` + c.column + `, 2, 8) <> $1` }
 
 // ReplaceSeal runs replace, which replaces the key that seals, between two writes. When it returns, everything that

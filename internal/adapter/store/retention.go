@@ -113,7 +113,7 @@ const (
 			AND NOT EXISTS (SELECT 1 FROM revisions WHERE device_id = $1 AND digest = $2)`
 )
 
-// old gives the arguments of whereOld, and after them more.
+// old returns the arguments of whereOld, and after them more.
 func (r Retention) old(id fleet.DeviceID, now time.Time, more ...any) []any {
 	many, before := int64(r.Revisions), int64(0)
 	if many <= 0 {

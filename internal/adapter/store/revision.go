@@ -58,7 +58,7 @@ func (t *tx) observeConfig(p preparedObservation) error {
 	return t.replaceFolders(p.Device, config.Folders)
 }
 
-// ObservedConfig gives the configuration that the device was last seen with, with its secrets. Its folders are in the
+// ObservedConfig returns the configuration that the device was last seen with, with its secrets. Its folders are in the
 // document.
 func (s *Store) ObservedConfig(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
 	if _, err := s.registered(id); err != nil {
@@ -68,7 +68,7 @@ func (s *Store) ObservedConfig(ctx context.Context, id fleet.DeviceID) (fleet.Ob
 	return fleet.ObservedConfig{JSON: newest.JSON, Digest: newest.Digest, SeenAt: newest.SeenAt, Cause: newest.Cause}, err
 }
 
-// Revisions gives all revisions of a device, newest first, without their documents.
+// Revisions returns all revisions of a device, newest first, without their documents.
 func (s *Store) Revisions(ctx context.Context, id fleet.DeviceID) ([]fleet.Revision, error) {
 	if _, err := s.registered(id); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (s *Store) Revisions(ctx context.Context, id fleet.DeviceID) ([]fleet.Revis
 	return revisions, failure("read revisions", err)
 }
 
-// RevisionCause is why a device has a revision, as it is known now; "" where that is not known.
+// RevisionCause returns why a device has a revision, as it is known now, "" when that is not known.
 func (s *Store) RevisionCause(ctx context.Context, id fleet.DeviceID, number int64) (cause string, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT cause FROM revisions WHERE device_id = $1 AND number = $2`, string(id),
 		number).Scan(&cause)
@@ -88,7 +88,7 @@ func (s *Store) RevisionCause(ctx context.Context, id fleet.DeviceID, number int
 	return cause, failure("read revision", err)
 }
 
-// Revision gives the revision of a device with this number, with its document.
+// Revision returns the revision of a device with this number, with its document.
 func (s *Store) Revision(ctx context.Context, id fleet.DeviceID, number int64) (fleet.Revision, error) {
 	if _, err := s.registered(id); err != nil {
 		return fleet.Revision{}, err
@@ -224,7 +224,7 @@ func (s *Store) sealDocument(id fleet.DeviceID, digest string, document []byte) 
 	return s.seal.Seal("revision_bodies", string(id)+"/"+digest, "document", packed.Bytes()), nil
 }
 
-// sealedNow gives the document of an observation, sealed with the present key. A new key may have replaced the former
+// sealedNow returns the document of an observation, sealed with the present key. A new key may have replaced the former
 // one since the observation was prepared.
 func (s *Store) sealedNow(p preparedObservation) ([]byte, error) {
 	if s.seal.Current(p.document) {
@@ -257,7 +257,7 @@ type Document struct {
 // Open reads the configuration from its beginning, with its secrets.
 func (d Document) Open() io.Reader { return flate.NewReader(bytes.NewReader(d.packed)) }
 
-// NewestDocument gives the newest revision of a device, with its configuration as a Document.
+// NewestDocument returns the newest revision of a device, with its configuration as a Document.
 func (s *Store) NewestDocument(ctx context.Context, id fleet.DeviceID) (fleet.Revision, Document, error) {
 	if _, err := s.registered(id); err != nil {
 		return fleet.Revision{}, Document{}, err
@@ -289,7 +289,7 @@ func (s *Store) take(ctx context.Context, bytes int64) error {
 // unpackers are reused, because to make one costs more than to unpack a usual configuration.
 var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
-// read gives the whole text. It unpacks a large one twice, because its size must be known before memory is taken.
+// read returns the whole text. It unpacks a large one twice, because its size must be known before memory is taken.
 func (d Document) read(take func(bytes int64) error) ([]byte, error) {
 	r := unpackers.Get().(io.Reader)
 	defer unpackers.Put(r)
@@ -315,7 +315,7 @@ func (d Document) read(take func(bytes int64) error) ([]byte, error) {
 	return whole, nil
 }
 
-// unpack gives the beginning of the text, up to most bytes.
+// unpack returns the beginning of the text, up to most bytes.
 func (d Document) unpack(r io.Reader, most int64) ([]byte, error) {
 	if err := d.reset(r); err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func (t *tx) dropFromRoster(table, row string) error {
 	return t.changeRoster(table, func(r roster) { delete(r, row) })
 }
 
-// sum gives a digest of the roster. The ends of the audit contain it, so that an earlier roster that is put back from
+// sum returns a digest of the roster. The ends of the audit contain it, so that an earlier roster that is put back from
 // a copy does not fit them.
 func (r roster) sum() string {
 	var fields []string
@@ -85,7 +85,7 @@ func (t *tx) roster(table string) (rows roster, ok bool, err error) {
 	return rows, true, nil
 }
 
-// asWritten is conflict for a row that Muster did not write. Writes call it before they change a row, because the
+// asWritten returns conflict for a row that Muster did not write. Writes call it before they change a row, because the
 // changed row gets a line in the roster, which would also make valid what the other program wrote.
 func (t *tx) asWritten(table, row, sum string) error {
 	rows, _, err := t.roster(table)
@@ -142,7 +142,7 @@ func (s *Store) openRoster(table string, sealed, sealedEnds []byte, known fleet.
 	return roster{}
 }
 
-// sumOf gives the sum of a row: a digest of the columns that decide what the row gives to whom.
+// sumOf returns the sum of a row: a digest of the columns that decide what the row gives to whom.
 func sumOf(table string, fields ...string) string {
 	return fleet.NetstringSum("muster "+table+" 1\n", fields...)
 }
@@ -158,7 +158,7 @@ func userSum(user fleet.User) string {
 		user.Identity.Subject, strconv.FormatBool(user.Disabled()))
 }
 
-// scopeField gives the form in which sums contain a scope.
+// scopeField returns the form in which sums contain a scope.
 func scopeField(scope fleet.Scope) string {
 	if scope.Whole() {
 		return ""

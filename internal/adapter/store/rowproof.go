@@ -31,7 +31,7 @@ func (m mark) with(other mark) mark {
 
 func (m mark) String() string { return hex.EncodeToString(m[:]) }
 
-// parseMark gives the zero mark where the text is not a mark.
+// parseMark returns the zero mark where the text is not a mark.
 func parseMark(text string) (m mark) {
 	if plain, err := hex.DecodeString(text); err == nil && len(plain) == len(m) {
 		copy(m[:], plain)
@@ -53,10 +53,10 @@ func (m marks) with(table string, all ...mark) marks {
 	return m
 }
 
-// marksIn gives the combined marks of a table that the ends of the audit expect.
+// marksIn returns the combined marks of a table that the ends of the audit expect.
 func marksIn(ends fleet.AuditEnds, table string) mark { return parseMark(ends.Rosters[table]) }
 
-// openRowProof gives the mark in a row's proof, and tells whether the sum in it is that of the row. A proof that does
+// openRowProof returns the mark in a row's proof, and tells whether the sum in it is that of the row. A proof that does
 // not open has no mark.
 func (s *Store) openRowProof(table, row, sum string, sealed []byte) (m mark, proven bool) {
 	var proof rowProof

@@ -20,7 +20,7 @@ const (
 
 const selectSecrets = `SELECT name, for_keys, for_tags, value FROM secrets`
 
-// Secrets gives all secrets by name, without their values. Secrets that Muster did not write are Altered.
+// Secrets returns all secrets by name, without their values. Secrets that Muster did not write are Altered.
 func (s *Store) Secrets(ctx context.Context) ([]fleet.StoredSecret, error) {
 	kept, in, err := readWithRoster(ctx, s, secretRows, func() ([]secretRow, error) {
 		return collect(ctx, pool{s.reads}, s.scanSecret, selectSecrets)
@@ -33,7 +33,7 @@ func (s *Store) Secrets(ctx context.Context) ([]fleet.StoredSecret, error) {
 	return secrets, failure("read secrets", err)
 }
 
-// Secret gives one secret with its value. It is invalid for a secret that Muster did not write: its row may allow
+// Secret returns one secret with its value. It is invalid for a secret that Muster did not write: its row may allow
 // that it goes where no administrator wanted it to go.
 func (s *Store) Secret(ctx context.Context, name string) (fleet.StoredSecret, error) {
 	if !storable(name, maxSecretNameBytes) {
@@ -53,7 +53,7 @@ func (s *Store) Secret(ctx context.Context, name string) (fleet.StoredSecret, er
 	return found[0].StoredSecret, nil
 }
 
-// alteredSecret gives the error for a secret that Muster did not write.
+// alteredSecret returns the error for a secret that Muster did not write.
 func alteredSecret(name string) error {
 	return &fleet.Error{Code: fleet.CodeInvalid,
 		Message: fmt.Sprintf("the secret %q was changed in the database: it is given out no more", name),
@@ -171,7 +171,7 @@ func (s *Store) verifySecrets(ctx context.Context) ([]string, error) {
 		func(secret secretRow) (name, sum string) { return secret.Name, secret.sum() }})
 }
 
-// textOf gives a list as a JSON array.
+// textOf returns a list as a JSON array.
 func textOf[T ~string](list []T) string {
 	if list == nil {
 		return "[]"

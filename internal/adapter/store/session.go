@@ -64,7 +64,7 @@ func scanSession(row scanner) (v sessionRow, err error) {
 	return v, err
 }
 
-// Sessions gives the sessions of a user, or of all users where user is "", newest first. Some of them may be over by
+// Sessions returns the sessions of a user, or of all users where user is "", newest first. Some of them may be over by
 // the clock.
 func (s *Store) Sessions(ctx context.Context, user string) ([]fleet.Session, error) {
 	if !storable(user, fleet.MaxUserNameBytes) {
@@ -187,7 +187,7 @@ func (s *Store) SessionUsed(ctx context.Context, id string, at time.Time) error 
 	return err
 }
 
-// RotateSession gives a session another token. rotated is false where another request did so first.
+// RotateSession replaces the token of a session. rotated is false when a different request did so first.
 func (s *Store) RotateSession(ctx context.Context, r fleet.Rotation) (rotated bool, err error) {
 	return write(ctx, s, "rotate session", func(t *tx) (bool, error) {
 		kept, err := scanSession(t.row(selectSessions+` WHERE s.id = $1`, r.Session))

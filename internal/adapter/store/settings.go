@@ -6,7 +6,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// DeviceSettings gives the settings of one device.
+// DeviceSettings returns the settings of one device.
 func (s *Store) DeviceSettings(_ context.Context, id fleet.DeviceID) (fleet.DeviceSettings, error) {
 	registered := s.model.current().registry.Devices[id]
 	if registered == nil {
@@ -87,7 +87,7 @@ func describe(settings fleet.DeviceSettings) string {
 	return text + ", pin " + settings.Pin
 }
 
-// registered gives a device as the transaction sees it. It is not_found when the device is not registered.
+// registered returns a device as the transaction sees it. It is not_found when the device is not registered.
 func (t *tx) registered(id fleet.DeviceID) (*deviceRow, error) {
 	row, err := t.device(id)
 	if err == nil && row == nil {
@@ -153,7 +153,7 @@ func (t *tx) dropMeta(name string) error {
 	return t.marking(metaRows, func() error { return t.exec(`DELETE FROM meta WHERE name = $1`, name) }, name)
 }
 
-// TagMode gives the mode of all devices that carry the tag, "on" until a person sets another.
+// TagMode returns the mode of all devices that carry the tag, "on" until a person sets another.
 func (s *Store) TagMode(_ context.Context, tag fleet.Tag) (fleet.Mode, error) {
 	if mode, ok := s.model.current().registry.TagModes[tag]; ok {
 		return mode, nil

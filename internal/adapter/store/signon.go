@@ -52,7 +52,7 @@ func (t *tx) useOnce(hash string, until time.Time) error {
 	return err
 }
 
-// signedOn gives the user of an identity, with the role and scope of this log-in. From then on the write is done in
+// signedOn returns the user of an identity, with the role and scope of this log-in. From then on the write is done in
 // the user's name.
 func (t *tx) signedOn(in fleet.SignOn) (fleet.User, error) {
 	names, err := t.namesOf(in.Identity)
@@ -76,7 +76,7 @@ func (t *tx) signedOn(in fleet.SignOn) (fleet.User, error) {
 		Hint:    "An administrator deletes the one that is not used any more."}
 }
 
-// namesOf gives the name of the user with this identity, if there is one.
+// namesOf returns the name of the user with this identity, if there is one.
 func (t *tx) namesOf(of fleet.Identity) ([]string, error) {
 	if of.Issuer == "" || of.Subject == "" || !storable(of.Subject, fleet.MaxSubjectBytes) {
 		return nil, fleet.Invalidf("subject", "the provider names nobody")
@@ -86,7 +86,7 @@ func (t *tx) namesOf(of fleet.Identity) ([]string, error) {
 	}, `SELECT name FROM users WHERE issuer = $1 AND subject = $2`, of.Issuer, of.Subject)
 }
 
-// PutSignedOn gives the user of an identity the role and scope that the provider's groups give now. When one of them
+// PutSignedOn returns the user of an identity the role and scope that the provider's groups give now. When one of them
 // changes, the user's sessions end.
 func (s *Store) PutSignedOn(ctx context.Context, of fleet.Identity, role fleet.Role, scope fleet.Scope) error {
 	_, err := write(ctx, s, "change the role of a user", func(t *tx) (none struct{}, err error) {
@@ -161,7 +161,7 @@ func (s *Store) SignOut(ctx context.Context, out fleet.SignedOut) ([]fleet.Sessi
 	})
 }
 
-// sessionsOf gives the sessions that end with a log-out.
+// sessionsOf returns the sessions that end with a log-out.
 func (t *tx) sessionsOf(out fleet.SignedOut) ([]fleet.Session, error) {
 	condition := `u.subject = $2 AND u.subject <> '' AND ($3 = '' OR s.provider_session IN ($3, ''))`
 	if out.Person.Subject == "" {
@@ -176,7 +176,7 @@ func (t *tx) sessionsOf(out fleet.SignedOut) ([]fleet.Session, error) {
 // signOnSwitch is the name of the row in meta that switches single sign-on off, however the server is started.
 const signOnSwitch = "single_sign_on"
 
-// SignOnOff tells whether single sign-on was switched off on the host. It counts as off while the switch is in doubt.
+// SignOnOff reports whether single sign-on was switched off on the host. It counts as off while the switch is in doubt.
 func (s *Store) SignOnOff(ctx context.Context) (off bool, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM meta WHERE name = $1`, signOnSwitch).Scan(&off)
 	return off || s.doubted(metaRows), failure("read whether single sign-on is off", err)

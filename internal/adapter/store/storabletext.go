@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// storable tells whether both databases take a text: PostgreSQL takes only valid UTF-8 without NUL, and its indexes
+// storable reports whether both databases take a text: PostgreSQL takes only valid UTF-8 without NUL, and its indexes
 // take about 2,700 bytes.
 func storable(text string, limit int) bool {
 	return len(text) <= limit && utf8.ValidString(text) && !strings.Contains(text, "\x00")

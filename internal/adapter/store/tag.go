@@ -135,7 +135,7 @@ func (t *tx) putTag(c tagging, before []fleet.Tag, generation int64) ([]fleet.Ta
 	return after, t.rememberTag(c.of, generation, c.id, c.tag, c.carried)
 }
 
-// tagsOf gives the tags of a device or template as the transaction sees them, sorted.
+// tagsOf returns the tags of a device or template as the transaction sees them, sorted.
 func (t *tx) tagsOf(of carriers, id any) ([]fleet.Tag, error) {
 	tags, err := collect(t.ctx, t.session, scanTag, `SELECT tag FROM `+of.table+` WHERE `+of.column+` = $1`, id)
 	slices.Sort(tags)

@@ -124,7 +124,7 @@ func (s *Store) sealTemplate(v fleet.Template) []byte {
 // pastRow names the row with a template as it was from a generation on.
 func pastRow(id, generation int64) string { return fmt.Sprintf("%d/%d", id, generation) }
 
-// sameTemplate tells whether two templates have the same content: what a person writes in them.
+// sameTemplate reports whether two templates have the same content: what a person writes in them.
 func sameTemplate(a, b fleet.Template) bool {
 	a.UpdatedAt, a.Reads = b.UpdatedAt, b.Reads
 	return a == b
@@ -172,7 +172,7 @@ func (t *tx) dropTemplate(current fleet.Template, now int64) error {
 	return nil
 }
 
-// template gives a template as the transaction sees it. It is not known who saved one that is not believed.
+// template returns a template as the transaction sees it. It is not known who saved one that is not believed.
 func (t *tx) template(id int64) (fleet.Template, error) {
 	current, err := believing(t.store, templateRows, t.store.scanTemplate)(t.row(`SELECT id, `+templateColumns+`, `+
 		templateRows.columns("")+` FROM templates WHERE id = $1`, id))
@@ -185,7 +185,7 @@ func (t *tx) template(id int64) (fleet.Template, error) {
 	return current.value, err
 }
 
-// checkedTemplate gives a template as the transaction sees it, after the caller's condition was checked for it.
+// checkedTemplate returns a template as the transaction sees it, after the caller's condition was checked for it.
 func (e *editing) checkedTemplate(id int64) (fleet.Template, error) {
 	current, err := e.template(id)
 	if err != nil {

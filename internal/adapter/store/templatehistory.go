@@ -13,14 +13,14 @@ const selectTemplateVersions = `
 	SELECT h.generation, h.label, h.priority, h.op, h.key, g.cause, g.made_by, g.created_at, h.saved_by, h.saved_role
 	FROM template_history h JOIN generations g ON g.number = h.generation`
 
-// TemplateHistory gives the versions of a template, newest first, without their texts.
+// TemplateHistory returns the versions of a template, newest first, without their texts.
 func (s *Store) TemplateHistory(ctx context.Context, id int64) ([]fleet.TemplateVersion, error) {
 	versions, err := collect(ctx, pool{s.reads}, scanVersionOfTemplate, selectTemplateVersions+`
 		WHERE h.template_id = $1 AND NOT h.deleted ORDER BY h.generation DESC`, id)
 	return versions, failure("read history of template", err)
 }
 
-// TemplateVersion gives the version of a template that began with this generation, with its text. It is not_found for
+// TemplateVersion returns the version of a template that began with this generation, with its text. It is not_found for
 // a generation that did not change the template.
 func (s *Store) TemplateVersion(ctx context.Context, id, generation int64) (fleet.TemplateVersion, error) {
 	q := pool{s.reads}

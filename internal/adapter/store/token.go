@@ -16,7 +16,7 @@ const tokenColumns = `name, role, tag_scope, hash, created_at, issued_at, expire
 
 const selectTokens = `SELECT ` + tokenColumns + ` FROM tokens`
 
-// Tokens gives all tokens, also those that Muster did not write.
+// Tokens returns all tokens, also those that Muster did not write.
 func (s *Store) Tokens(ctx context.Context) ([]fleet.Token, error) {
 	tokens, in, err := readWithRoster(ctx, s, tokenRows, func() ([]fleet.Token, error) {
 		return collect(ctx, pool{s.reads}, scanToken, selectTokens)
@@ -155,7 +155,7 @@ func (s *Store) RotateToken(ctx context.Context, token fleet.Token) error {
 	return err
 }
 
-// tokenAsWritten gives a token that a write is about to change. It is conflict for a token that Muster did not write.
+// tokenAsWritten returns a token that a write is about to change. It is conflict for a token that Muster did not write.
 func (t *tx) tokenAsWritten(name string) (fleet.Token, error) {
 	token, err := scanToken(t.row(selectTokens+` WHERE name = $1`, name))
 	if absent(err) {

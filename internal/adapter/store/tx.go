@@ -123,7 +123,7 @@ func (t *tx) record(what, subject, detail string) {
 		Detail: detail})
 }
 
-// after gives the present time, or the millisecond after `earlier` where the clock has not moved since or was set
+// after returns the present time, or the millisecond after `earlier` where the clock has not moved since or was set
 // back.
 func (t *tx) after(earlier time.Time) time.Time {
 	if next := earlier.Add(time.Millisecond); t.now.Before(next) {
@@ -132,10 +132,10 @@ func (t *tx) after(earlier time.Time) time.Time {
 	return t.now
 }
 
-// absent tells whether a Scan found no row.
+// absent reports whether a Scan found no row.
 func absent(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
-// millis gives a time as the database keeps it; NULL for the zero time.
+// millis returns a time as the database keeps it; NULL for the zero time.
 func millis(t time.Time) any {
 	if t.IsZero() {
 		return nil

@@ -33,7 +33,7 @@ func (e *editing) undo() error {
 	return err
 }
 
-// MadeBy gives the people who made these generations, as far as that is known.
+// MadeBy returns the people who made these generations, as far as that is known.
 func (s *Store) MadeBy(ctx context.Context, generations []int64) (makers []string, err error) {
 	for _, g := range generations {
 		var by string
@@ -48,7 +48,7 @@ func (s *Store) MadeBy(ctx context.Context, generations []int64) (makers []strin
 	return makers, nil
 }
 
-// checkUnchanged is conflict when another generation changed something again that these generations changed.
+// checkUnchanged returns conflict when another generation changed something again that these generations changed.
 func (t *tx) checkUnchanged(generations []int64) error {
 	for _, of := range []struct{ noun, table, columns, where string }{
 		{"template", `template_history`, `CAST(template_id AS TEXT), ''`, `CAST(template_id AS TEXT) = $1 AND $2 = ''`},

@@ -24,7 +24,7 @@ func scanUser(row scanner) (u fleet.User, err error) {
 	return u, err
 }
 
-// Users gives all users, by name.
+// Users returns all users, by name.
 func (s *Store) Users(ctx context.Context) ([]fleet.User, error) {
 	return s.users(ctx, selectUsers+` ORDER BY name`)
 }
@@ -40,7 +40,7 @@ func (s *Store) users(ctx context.Context, text string, args ...any) ([]fleet.Us
 	return users, failure("read users", err)
 }
 
-// User gives the user with this name. It is not_found when there is none, or when Muster did not write the user's
+// User returns the user with this name. It is not_found when there is none, or when Muster did not write the user's
 // row.
 func (s *Store) User(ctx context.Context, name string) (fleet.User, error) {
 	if !storable(name, fleet.MaxUserNameBytes) {
@@ -61,7 +61,7 @@ func (s *Store) User(ctx context.Context, name string) (fleet.User, error) {
 
 func noUser(name string) error { return fleet.NotFoundf("there is no user %q", name) }
 
-// user gives a user that a write is about to change. It is conflict for a user that Muster did not write.
+// user returns a user that a write is about to change. It is conflict for a user that Muster did not write.
 func (t *tx) user(name string) (fleet.User, error) {
 	user, err := t.userAsIs(name)
 	if err != nil {
@@ -70,7 +70,7 @@ func (t *tx) user(name string) (fleet.User, error) {
 	return user, t.asWritten(userRows, name, userSum(user))
 }
 
-// userAsIs gives a user, also one that Muster did not write.
+// userAsIs returns a user, also one that Muster did not write.
 func (t *tx) userAsIs(name string) (fleet.User, error) {
 	user, err := scanUser(t.row(selectUsers+` WHERE name = $1`, name))
 	if absent(err) {
@@ -116,7 +116,7 @@ func (t *tx) createUser(user fleet.User) (fleet.User, error) {
 		user.Identity.Subject, millis(t.now))
 }
 
-// nameFree is conflict for a name that a user or a token has, in any letter case.
+// nameFree returns conflict for a name that a user or a token has, in any letter case.
 func (t *tx) nameFree(name string) error {
 	names, err := collect(t.ctx, t.session, func(row scanner) (taken [2]string, err error) {
 		return taken, row.Scan(&taken[0], &taken[1])
@@ -145,7 +145,7 @@ func (s *Store) PutUser(ctx context.Context, put fleet.PutUser) (fleet.User, err
 	})
 }
 
-// ownUser gives a user whose role and password Muster keeps. It is conflict for a user of single sign-on.
+// ownUser returns a user whose role and password Muster keeps. It is conflict for a user of single sign-on.
 func (t *tx) ownUser(name string) (fleet.User, error) {
 	if !storable(name, fleet.MaxUserNameBytes) {
 		return fleet.User{}, noUser(name)
@@ -221,12 +221,12 @@ func (t *tx) endAccess(name string) error {
 	return t.exec(`DELETE FROM login_links WHERE user_name = $1`, name)
 }
 
-// administers tells whether a user can log in with a password as an administrator.
+// administers reports whether a user can log in with a password as an administrator.
 func administers(u fleet.User) bool {
 	return u.Role == fleet.RoleAdmin && u.Password != "" && !u.Altered && !u.Disabled()
 }
 
-// oneAdministratorLeft is conflict when no other user administers.
+// oneAdministratorLeft returns conflict when no other user administers.
 func (t *tx) oneAdministratorLeft(without string) error {
 	users, err := collect(t.ctx, t.session, scanUser, selectUsers+` WHERE name <> $1`, without)
 	if err != nil {
@@ -326,7 +326,7 @@ func (s *Store) switchUser(ctx context.Context, name string,
 	})
 }
 
-// disabledUser gives the error for the log-in of a disabled user, and for any other change of that user.
+// disabledUser returns the error for the log-in of a disabled user, and for any other change of that user.
 func disabledUser(name string) error {
 	return &fleet.Error{Code: fleet.CodeConflict, Message: "the user " + name + " is disabled",
 		Hint: "An administrator enables the user with `muster user enable " + name + "`."}

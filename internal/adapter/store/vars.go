@@ -23,7 +23,7 @@ var (
 	tagVars    = varsTables{"tag_vars", "tag_vars_history", "tag", tagVarsRows, tagVarsHistoryRows}
 )
 
-// varsTablesOf gives the tables of an owner's vars, and the owner's name in them.
+// varsTablesOf returns the tables of an owner's vars, and the owner's name in them.
 func varsTablesOf(of fleet.VarsOwner) (varsTables, string) {
 	if of.Device == "" {
 		return tagVars, string(of.Tag)
@@ -59,7 +59,7 @@ func (e *editing) changeVars() error {
 	return nil
 }
 
-// varsOf gives the vars of an owner, which has to exist, as the transaction sees them.
+// varsOf returns the vars of an owner, which has to exist, as the transaction sees them.
 func (t *tx) varsOf(of fleet.VarsOwner) (saved fleet.SavedVars, err error) {
 	if of.Device == "" {
 		if _, err := fleet.ParseTag(string(of.Tag)); err != nil {
@@ -173,7 +173,7 @@ func (c *contents) putVars(change fleet.VarsChange) {
 	}
 }
 
-// readVars gives the vars of all owners of one kind.
+// readVars returns the vars of all owners of one kind.
 func (s *Store) readVars(ctx context.Context, q querier, of varsTables) (map[fleet.VarsOwner]fleet.SavedVars, error) {
 	all := map[fleet.VarsOwner]fleet.SavedVars{}
 	_, err := collect(ctx, q, func(row scanner) (none struct{}, err error) {

@@ -57,7 +57,7 @@ func tooLarge(limit int64) error {
 // body is a body that is being read.
 type body struct {
 	paced    pacedReader
-	limit    int64           // for the bytes that are kept
+	limit    int64           // memory for the bytes that are kept
 	spare    int64           // how many bytes the stripper may still remove
 	stripper *configStripper // nil: nothing is removed
 	big      chan struct{}   // nil: large answers need not wait
@@ -198,7 +198,7 @@ func (b *body) release() {
 type pacedReader struct {
 	clock  clock
 	body   io.Reader
-	wait   time.Duration // for the first byte
+	wait   time.Duration // limit for the first byte
 	began  time.Time
 	read   int64
 	limits *Limits

@@ -26,9 +26,9 @@ const (
 // than 7 KiB never shrinks to 16 KiB.
 type call struct {
 	method   string
-	path     string // with the query, escaped
+	path     string // path and query, escaped
 	body     []byte
-	during   string // what the request does, for error messages
+	during   string // text for error messages: what the request does
 	maxBytes int64
 	wait     time.Duration   // how long the daemon may wait before it answers
 	stripper *configStripper // only for a long poll, which is never repeated on another connection; else nil

@@ -89,7 +89,7 @@ type Client struct {
 	shown    fleet.Certificate // certificate of the last connection
 	through  http.RoundTripper // tunnel through which the device ID was right
 	keeping  bool              // Keep or Visit was called, and neither CloseIdle nor Close since
-	place    place             // of the kept connection
+	place    place             // place of the kept connection among all
 	closed   bool
 }
 

@@ -5,11 +5,11 @@ import "time"
 // Limits bound what one daemon can cost. Exceeding a size is fleet.CodeUnbelievable; exceeding a time is
 // fleet.CodeUnavailable.
 type Limits struct {
-	Dial      time.Duration // for the TCP connection
-	Handshake time.Duration // for the TLS handshake
-	Answer    time.Duration // from the request to the end of the answer's header; see answerTo
-	Body      time.Duration // for the whole body
-	Grace     time.Duration // for the start of a body, before MinRate applies
+	Dial      time.Duration // limit for the TCP connection
+	Handshake time.Duration // limit for the TLS handshake
+	Answer    time.Duration // limit from the request to the end of the answer's header; see answerTo
+	Body      time.Duration // limit for the whole body
+	Grace     time.Duration // time at the start of a body in which MinRate does not apply
 	MinRate   int64         // bytes per second
 
 	HeaderBytes int64

@@ -15,7 +15,7 @@ const (
 	// or devices use fleet.AddBytes: eight such numbers overflow.
 	maxCount      = 1 << 60
 	maxStateBytes = 40      // Syncthing's longest state has 14
-	maxErrorBytes = 1 << 10 // of a folder's error, which may contain a path
+	maxErrorBytes = 1 << 10 // bytes of a folder's error, which may contain a path
 )
 
 // parseSummary parses /rest/db/status, which has the same form as the summary in a FolderSummary event. An impossible

@@ -89,7 +89,7 @@ func ClearSecrets(key stconfig.Key, value stconfig.Value) (warnings []string) {
 type Mistake struct {
 	Template fleet.Template
 	Key      stconfig.Key
-	Text     string // for a person; it begins with the key
+	Text     string // sentence for a person; it begins with the key
 }
 
 // String gives the mistake as a text that also names the template.

@@ -65,7 +65,7 @@ type Result struct {
 type Skipped struct {
 	Template int64
 	Key      stconfig.Key
-	Reason   string // for a person
+	Reason   string // sentence for a person
 }
 
 // Fold computes the desired configuration. An error stops the whole device. Where a template is to blame, the error

@@ -14,7 +14,7 @@ import (
 // here must also be ended in the store (see Ended). An Answers is safe for concurrent use.
 type Answers struct {
 	mu     sync.Mutex               // guards the rest
-	open   map[string]fleet.Consent // by key of the change
+	open   map[string]fleet.Consent // answers by the key of the change
 	over   []int64                  // IDs of answers that ended here and that the store still has as open
 	unread bool                     // The store has answers that were not read yet.
 }

@@ -13,8 +13,8 @@ import (
 // from them.
 type Findings struct {
 	Result Result
-	Reason string // for a person; set only where Result is Unbelievable, Unplannable, AccessLost or KeyRefused
-	Next   string // what the person can do; set with the same results as Reason
+	Reason string // sentence for a person; set only when Result is Unbelievable, Unplannable, AccessLost or KeyRefused
+	Next   string // next step for the person; set with the same results as Reason
 
 	// Plan to Failure are set where Result is Planned or Applying.
 	Plan      Plan // the newest plan
@@ -55,7 +55,7 @@ const (
 type Mistake struct {
 	Template int64
 	Key      stconfig.Key
-	Text     string // for a person; it names template and key
+	Text     string // sentence for a person; it names template and key
 }
 
 // Restart tells whether the daemon must restart before changes that were written take effect, and who restarts it.

@@ -29,7 +29,7 @@ type Plan struct {
 	Generation int64    // state of the templates and tags that it was made from
 	Observed   string   // digest of the document that it was made from
 	Digest     string   // covers everything but Generation: equal digests mean the same plan
-	Changes    []Change // in the order in which they are sent; skipped ones come last
+	Changes    []Change // ordered as they are sent; skipped ones come last
 }
 
 // Change is one difference between the observed and the desired document. From may hold secrets in clear, and To may

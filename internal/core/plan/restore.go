@@ -107,6 +107,6 @@ type Restored struct {
 	Plan   Plan     // The whole restore waits as long as one of its changes waits for consent.
 	Done   bool     // Every change was sent, and found when the configuration was read back.
 	Left   []Change // changes that the restore leaves out, each with its reason
-	Reason string   // for a person
-	Next   string   // what the person can do now
+	Reason string   // sentence for a person
+	Next   string   // next step for the person
 }

@@ -12,7 +12,7 @@ import (
 // Skip is a change that was left out because the device has no place for it.
 type Skip struct {
 	Key    Key
-	Reason string // for a person
+	Reason string // sentence for a person
 }
 
 // Apply gives the document after op with value at key. own is the device whose document it is. A change that this

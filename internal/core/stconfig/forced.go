@@ -44,7 +44,7 @@ const (
 // asked is an object as Muster sends it to the daemon.
 type asked struct {
 	Value
-	version int64 // of the daemon's configuration
+	version int64 // version of the daemon's configuration
 	hasUser bool  // the GUI has a user and a password
 }
 

@@ -12,7 +12,7 @@ import (
 // Mistake is a part of a template's value that is most probably wrong. Mistakes are found without asking a daemon.
 type Mistake struct {
 	Key  Key
-	Text string // for a person; it begins with the key
+	Text string // sentence for a person; it begins with the key
 	Kind MistakeKind
 }
 

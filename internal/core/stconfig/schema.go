@@ -15,28 +15,28 @@ import (
 type shape struct {
 	kind     Kind   // JSON type
 	whole    bool   // a Number that must be an integer
-	most     int64  // for a Number: the largest that the daemon can count with; 0: no limit
+	most     int64  // Number: the largest that the daemon can count with; 0: no limit
 	secret   bool   // a String that is masked wherever it is shown
 	device   bool   // a String that is a device ID or empty
-	identity string // for an Array: the field that identifies a member
+	identity string // Array: the field that identifies a member
 	free     bool   // an Object whose names are data: they are compared exactly, and entries can be added and removed
-	closed   bool   // for a free Object: entries cannot be added or removed
+	closed   bool   // free Object: entries cannot be added or removed
 	entry    *shape // shape of an Array's members, or of a free Object's entries
 	fields   map[string]field
 	names    []string // names of the fields, in the daemon's spelling and order
 	ordered  []field  // the fields, in the daemon's order
-	blank    Value    // for an Array: what a new member starts from; Absent: `defaults`, or nothing
-	defaults string   // for an Array: the name below `defaults` that a new member starts from
+	blank    Value    // Array: the initial value of a new member; Absent: `defaults`, or nothing
+	defaults string   // Array: the name below `defaults` that is the initial value of a new member
 	own      ownRule
 	readOnly bool // no template may change it
-	unique   bool // for an Array of texts: the daemon trims them and drops duplicates
-	lines    bool // for an Array of texts: they are the lines of a file, which the daemon trims
+	unique   bool // Array of texts: the daemon trims them and drops duplicates
+	lines    bool // Array of texts: they are the lines of a file, which the daemon trims
 	// for an Array: what the daemon stores instead of an empty list; Absent: it stores the empty list
 	empty Value
 
 	// for a String: says why a text is most probably a mistake, or ""; nil: every text is allowed
 	mistake func(string) string
-	choices []string // for a String: all that a daemon knows; it replaces an unknown one by its default, or panics
+	choices []string // String: all values that a daemon knows; it replaces an unknown one by its default, or panics
 }
 
 type field struct {

@@ -23,7 +23,7 @@ type Facts struct {
 	Tags       []fleet.Tag    `json:"tags"` // sorted
 	APIAddress string         `json:"apiAddress"`
 	APIPort    int            `json:"apiPort"`
-	OS         string         `json:"os"`      // as the daemon names it: "linux"; "" before the first contact
+	OS         string         `json:"os"`      // "linux" and so on; "" before the first contact
 	Arch       string         `json:"arch"`    // "amd64"
 	Version    string         `json:"version"` // "v2.1.3"
 
@@ -251,7 +251,7 @@ var noDevices = frozenList(nil)
 type device struct {
 	id     string
 	names  []string
-	values []starlark.Value // in the order of names
+	values []starlark.Value // ordered by name
 }
 
 var (

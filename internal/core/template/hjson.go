@@ -43,7 +43,7 @@ type hjsonReader struct {
 	// the first part that is valid HJSON but refused; it is returned only when the rest of the text is valid
 	refusal *fault
 	secrets []secretUse
-	seek    *sought // what Locate searches for; nil: no search
+	seek    *sought // segments that Locate searches for; nil: no search
 	places  *places // positions of names and list members; nil: positions are not recorded
 	// unbounded is set for a Document: the number of values and of names in an object has no limit.
 	unbounded bool

@@ -29,7 +29,7 @@ type Program struct {
 	code       *starlark.Program
 	parameters []string // parameters of template(): "device", "config", both or neither
 	returns    bool     // at least one return statement in template() has a value
-	position   spot     // of the only return statement, or of `def template` when there are several
+	position   spot     // line of the only return statement, or of `def template` when there are several
 }
 
 // Language returns the language in which the text was read.

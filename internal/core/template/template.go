@@ -28,7 +28,7 @@ type Input struct {
 type Result struct {
 	Language Language
 	Value    stconfig.Value // may contain Handles: "secret:NAME", "config:KEY"
-	Output   []string       // what the program printed, one entry per call of print
+	Output   []string       // texts that the program printed, one per call of print
 	Steps    uint64         // executed by the interpreter; 0 for HJSON
 
 	ReadsConfig bool // The program uses `config`, so its value may differ for another configuration.

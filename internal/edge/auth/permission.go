@@ -12,8 +12,8 @@ import (
 type Permission string
 
 const (
-	Public           Permission = "public"          // without authentication: health, logging in
-	Self             Permission = "self"            // what people do about their own sessions and password
+	Public           Permission = "public"          // needs no authentication: health, logging in
+	Self             Permission = "self"            // acts on the caller's own sessions and password
 	Read             Permission = "read"            // everything that is shown, secrets masked
 	WriteTags        Permission = "tags.write"      // tags of devices and templates
 	Apply            Permission = "apply"           // apply, pause, consent to removals
@@ -32,7 +32,7 @@ const (
 	ManageUsers      Permission = "users.manage"
 	RunDemo          Permission = "demo.run"          // a second server with simulated devices
 	ManageEnrollment Permission = "enrollment.manage" // enrol keys, devices that ask to be registered
-	Enroll           Permission = "enroll"            // what an enrol key may do: register a device that is not registered
+	Enroll           Permission = "enroll"            // the one permission of an enrol key
 )
 
 // needs has the smallest role that holds each permission. No role has a permission that is missing here.

@@ -39,9 +39,9 @@ type operation struct {
 	} `json:"responses"`
 
 	Method, Path string         // the keys of the operation in the document
-	Body         *content       // of the request
-	Replies      []shownReply   // of success
-	Failures     []shownFailure // with a problem
+	Body         *content       // body of the request
+	Replies      []shownReply   // answer of success
+	Failures     []shownFailure // answers with a problem
 }
 
 type parameter struct {

@@ -60,9 +60,9 @@ type Event struct {
 	ID     int64
 	Type   Type
 	Device fleet.DeviceID // "" when it is about no single device
-	Tags   []fleet.Tag    // of the device, when it happened
+	Tags   []fleet.Tag    // tags of the device at the time of the event
 	Time   time.Time
-	Data   json.RawMessage // what happened, as the API shows it; never secrets
+	Data   json.RawMessage // content as the API shows it; never secrets
 }
 
 // Gap is the Data of a TypeMissed event: the IDs of what is missing, some of which the filter may have left out

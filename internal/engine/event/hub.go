@@ -23,10 +23,10 @@ const (
 
 // Options bound a Hub. Zero values are replaced by defaults.
 type Options struct {
-	Events      int           // that are kept, for slow readers and those that come back
-	Bytes       int           // that these may take
-	Subscribers int           // at a time
-	Gather      time.Duration // at least this long between two batches of a subscriber, so that a burst is one batch
+	Events      int           // events that are kept for slow readers and for those that come back
+	Bytes       int           // bytes that the kept events may take
+	Subscribers int           // subscribers at the same time
+	Gather      time.Duration // shortest time between two batches of a subscriber, so that a burst is one batch
 	// Tags are those of a device now. Nil: events have none.
 	Tags func(fleet.DeviceID) []fleet.Tag
 	// Log has the entries that are in the ring no more; nil: there is no log.
@@ -46,7 +46,7 @@ type Hub struct {
 	ring        []*Event   // ring[id % len(ring)], for first <= id < next
 	first, next int64
 	bytes       int
-	subscribers []*Subscription // in any order; a slice, because every event walks it
+	subscribers []*Subscription // unsorted; a slice, because every event walks it
 	closed      bool
 }
 

@@ -61,7 +61,7 @@ type Log struct {
 	LogOptions
 	Hub  *Hub
 	log  *slog.Logger
-	wake chan struct{} // of capacity 1
+	wake chan struct{} // its capacity is 1
 
 	mu     sync.Mutex // guards what follows
 	queue  []fleet.LogEntry

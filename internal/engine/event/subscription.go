@@ -13,13 +13,13 @@ type Subscription struct {
 	picker picker
 	wake   chan struct{} // holds a token when there may be something to read
 	end    chan struct{} // closed with the subscription
-	last   time.Time     // when everything there was had been read; of the reading goroutine
+	last   time.Time     // time at which nothing was left to read; only the reading goroutine uses it
 
 	// Guarded by the hub's mu:
 	cursor int64 // the next ID to look at
 	lost   bool  // something before cursor is missing
 	logged int64 // the next ID to look at in the log, while that is read; else 0
-	place  int   // in the hub's subscribers, -1 once closed
+	place  int   // index in the hub's subscribers; -1 once closed
 }
 
 // Next waits for the next events, and gives a batch of them, in order. It ends with ctx, or with ErrClosed.

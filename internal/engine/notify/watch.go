@@ -12,7 +12,7 @@ import (
 
 // tracked is a current problem. It is announced once it has lasted long enough.
 type tracked struct {
-	began     time.Time // when this process first saw the problem, or saw it begin again
+	began     time.Time // time at which this process first saw the problem, or saw it begin again
 	latest    Condition
 	announced *Problem // nil while the problem is not announced
 }

@@ -114,8 +114,8 @@ type readiness struct {
 	facts           map[fleet.DeviceID]readinessFact
 	ready, untried  int       // untried: not known yet whether they can be reached
 	paused          int       // members that are paused by their mode
-	untriedChanged  time.Time // when the number of untried members last changed
-	readyWhileTried time.Time // since when some members are ready while others are untried
+	untriedChanged  time.Time // time at which the number of untried members last changed
+	readyWhileTried time.Time // time since which some members are ready while others are untried
 }
 
 type readinessFact struct{ ready, untried, paused bool }

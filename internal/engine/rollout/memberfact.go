@@ -28,7 +28,7 @@ type fact struct {
 	kind   factKind
 	begun  bool       // Something was applied to the member, or is being applied.
 	gate   fleet.Gate // the gate, with factFailed
-	reason string     // for a person
+	reason string     // sentence for a person
 }
 
 // judge tells how an admitted member of a rollout stands.

@@ -15,8 +15,8 @@ type progress struct {
 
 	expected int // number of admitted members; members without a fact were not judged yet
 
-	goodSince  time.Time // since when all admitted members are good; zero: they are not
-	progressAt time.Time // when a member last became good, began to be applied, or was watched again
+	goodSince  time.Time // time since which all admitted members are good; zero: they are not
+	progressAt time.Time // time at which a member last became good, began to be applied, or was watched again
 }
 
 func newProgress(expected int, now time.Time) progress {

@@ -31,7 +31,7 @@ type Runner struct {
 	log     *slog.Logger
 	rules   rules
 	now     func() time.Time
-	wake    chan struct{} // of capacity 1
+	wake    chan struct{} // its capacity is 1
 	changes changes
 
 	deciding  sync.Mutex // held while anything is decided and written; guards catalog and uncertain

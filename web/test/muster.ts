@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./daemon";
@@ -52,6 +52,19 @@ export class Muster {
 
   async again(): Promise<void> {
     this.process = (await run([...this.args, "--listen", new URL(this.url).host])).process;
+  }
+
+  /** database gives the files of the database, and what is in them, of a server that is halted. */
+  database(): Map<string, Buffer> {
+    const folder = join(this.home, "muster");
+    const names = readdirSync(folder).filter((name) => name.startsWith("muster.db"));
+    return new Map(names.map((name) => [join(folder, name), readFileSync(join(folder, name))]));
+  }
+
+  /** putBack has the database of a halted server be an earlier one. */
+  putBack(earlier: Map<string, Buffer>): void {
+    for (const name of this.database().keys()) rmSync(name);
+    for (const [name, content] of earlier) writeFileSync(name, content, { mode: 0o600 });
   }
 
   async stop(): Promise<void> {

@@ -2,6 +2,7 @@ import { Menu, useMantineColorScheme } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import {
   IconBook,
+  IconDatabaseExclamation,
   IconLogout,
   IconMenu2,
   IconMoon,
@@ -21,8 +22,9 @@ import { places } from "./places";
 import { half } from "../session/half";
 import { useMay, useMe } from "../session/me";
 import { failed } from "../ui/act";
-import { count, plural } from "../ui/format";
+import { count, plural, sentence } from "../ui/format";
 import { Mark } from "../ui/mark";
+import { Prose } from "../ui/text";
 
 export function Frame({ children }: { children: ReactNode }) {
   const [location, navigate] = useLocation();
@@ -124,17 +126,29 @@ function Running() {
   );
 }
 
-/** Banners say what holds for every page: the connection is lost, or Muster does not write. */
+/** Banners say what holds for every page: the connection is lost, the database is not as Muster wrote it, or Muster does not write. */
 function Banners() {
   const live = useLiveState();
   const overview = useQuery(queries.overview());
   const mode = overview.data?.mode ?? "on";
+  const found = overview.data?.impairments.find(({ part }) => part === "proofs");
   return (
     <>
       {live === "lost" && (
         <div className="u-banner" data-tone="bad" role="status">
           <IconPlugConnectedX size={16} aria-hidden />
           The server does not answer. What you see may be old. The page connects again as soon as the server answers.
+        </div>
+      )}
+      {found && (
+        <div className="u-banner" data-tone="bad" role="alert">
+          <IconDatabaseExclamation size={16} aria-hidden />
+          <div className="u-grow">
+            <Prose>{`${sentence(found.reason)} ${found.next}`}</Prose>
+          </div>
+          <a className="u-link" href="../docs/audit#when-the-database-is-older-than-it-was">
+            What it means
+          </a>
         </div>
       )}
       {mode !== "on" && (

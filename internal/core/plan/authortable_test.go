@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +102,28 @@ func TestAnAuthorSetsNoFieldOfOlderDaemons(t *testing.T) {
 	}
 }
 
+// TestAnAuthorOpensNoThousandConnections covers how many connections a daemon of 2.x keeps with one device. The table of
+// ranges has no value for an author.
+func TestAnAuthorOpensNoThousandConnections(t *testing.T) {
+	for _, text := range []string{"1", "1000", "2147483647"} {
+		for _, key := range []string{"devices." + peer + ".numConnections", "devices.*.numConnections",
+			"defaults.device.numConnections"} {
+			for _, saved := range []fleet.Role{author, admin} {
+				c := guardScene(t)
+				_, p, err := c.plan([]fleet.Template{{ID: 1, Op: fleet.OpSet, Key: key, Text: text, SavedRole: saved}})
+				if err != nil || len(p.Changes) == 0 {
+					t.Fatalf("%s %s: got %v, %v", key, text, p.Changes, err)
+				}
+				for _, change := range p.Changes {
+					if change.Sendable() != (saved == admin) || saved == author && change.Class != plan.Held {
+						t.Errorf("%s of an %s is %s: %s", change.Key, saved, change.Class, change.Reason)
+					}
+				}
+			}
+		}
+	}
+}
+
 var numbers = []string{"-9", "-1", "0", "1", "2", "5", "16", "17", "59", "60", "63", "64", "65", "1000", "1001", "1024",
 	"3600", "3601", "86400", "200000", "31536000", "99999999", "2147483647", "9223372036854775807", "1e3", "0.5"}
 
@@ -175,6 +198,66 @@ func TestAnAuthorChangesOnlyWhatTheTableHas(t *testing.T) {
 	}
 }
 
+// TestAnAuthorsStepsChangeOnlyWhatTheTableHas is the property over sequences: an author saves, edits and untags templates
+// in turn, and each step is sent. A value goes back to what the person had, or it is one of the lines.
+func TestAnAuthorsStepsChangeOnlyWhatTheTableHas(t *testing.T) {
+	scene := guardScene(t)
+	scene.registered[nora] = "Nora"
+	scene.letGo = fleet.RoleAuthor
+	scene.person = scene.observed
+	keys := allKeys(scene.observed)
+	var sent, returned int
+	rapid.Check(t, func(rt *rapid.T) {
+		c := *scene
+		var templates []fleet.Template
+		for range rapid.IntRange(2, 6).Draw(rt, "steps") {
+			next := slices.Clone(templates)
+			made := fleet.Template{ID: int64(len(next) + 1)}
+			if at := rapid.IntRange(-2, len(next)-1).Draw(rt, "template"); at >= 0 {
+				made = next[at]
+				next = slices.Delete(next, at, at+1) // It lost its tag, or is replaced.
+			}
+			if len(next) == len(templates) || rapid.Bool().Draw(rt, "edited") {
+				next = append(next, drawnTemplate(t, rt, &c, made, keys))
+			}
+			_, p, err := c.plan(next)
+			if err != nil {
+				continue
+			}
+			for _, change := range p.Sendable() {
+				sent++
+				if change.Returns {
+					returned++
+				}
+				c.isInLines(rt, made, change)
+			}
+			templates = next
+			c.write(templates)
+		}
+	})
+	t.Logf("%d changes sent, %d of them return", sent, returned)
+	if sent < 5 || returned < 1 {
+		t.Errorf("the cases are too few to show anything: %d changes sent, %d return", sent, returned)
+	}
+}
+
+// drawnTemplate is a template of an author, with the ID of a given one.
+func drawnTemplate(t *testing.T, rt *rapid.T, c *scene, made fleet.Template, keys []string) fleet.Template {
+	freeKeys := []string{"options.maxSendKbps", "options.maxRecvKbps", "folders.photos-x4kd.rescanIntervalS",
+		"folders.photos-x4kd.maxConflicts", "devices." + peer + ".maxSendKbps", "options.setLowPriority"}
+	at := rapid.SampledFrom(keys).Draw(rt, "key")
+	if rapid.Bool().Draw(rt, "free") {
+		at = rapid.SampledFrom(freeKeys).Draw(rt, "free key")
+	}
+	made.SavedRole, made.Key, made.Op = fleet.RoleAuthor, at, rapid.SampledFrom([]fleet.Op{fleet.OpSet, fleet.OpSet,
+		fleet.OpMerge}).Draw(rt, "op")
+	made.Text = anyValue(stconfig.Lookup(c.observed, keyOf(t, at))).Draw(rt, "value")
+	if field, is := strings.CutPrefix(at, "folders.photos-x4kd."); is && rapid.Bool().Draw(rt, "new") {
+		made.Key, made.Text, made.Op = "folders.new", newFolderWith(field, made.Text), fleet.OpMerge
+	}
+	return made
+}
+
 // newFolderWith gives a new folder in which a field, or one inside an object, has a value.
 func newFolderWith(field, value string) string {
 	names := strings.Split(field, ".")
@@ -193,6 +276,9 @@ var eachDevice = regexp.MustCompile(`^devices\.[A-Z2-7-]{63}`)
 func (c *scene) isInLines(t *rapid.T, made fleet.Template, change plan.Change) {
 	start := c.observed.Get("defaults").Get("folder")
 	stconfig.Leaves(change.Key, change.Sending(), func(key stconfig.Key, value stconfig.Value) {
+		if was := stconfig.Lookup(c.person, key); was.Exists() && was.Equal(value) { // It returns.
+			return
+		}
 		inNew := key.Len() > 2 && key.At(1).Name == "new"
 		if inNew && key.At(2).Name != "path" && key.At(2).Name != "devices" {
 			now := start
@@ -217,7 +303,7 @@ func (c *scene) isInLines(t *rapid.T, made fleet.Template, change plan.Change) {
 			t.Fatalf("%s %q %s of an author sends %s", made.Op, made.Key, made.Text, line)
 		}
 	})
-	if !change.Sending().Exists() {
+	if !change.Sending().Exists() && (!c.person.Exists() || stconfig.Lookup(c.person, change.Key).Exists()) {
 		t.Fatalf("%s %q %s of an author takes away %s", made.Op, made.Key, made.Text, change.Key)
 	}
 }

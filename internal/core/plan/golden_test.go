@@ -135,6 +135,7 @@ func parseTemplates(t *testing.T, text string) []fleet.Template {
 
 // scene is a device and its daemon, as far as pure functions go.
 type scene struct {
+	person     stconfig.Value // what the daemon had before any template; none: nothing is compared with it
 	t          *testing.T
 	own        fleet.DeviceID
 	observed   stconfig.Value

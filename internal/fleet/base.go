@@ -21,6 +21,7 @@ type BaseEntry struct {
 	Templates []int64 // templates that asked for the value
 	Implied   bool    // a device that exists only because a folder is shared with it
 	Revoked   bool    // a device that a template's `remove` took away with a person's consent, and still does
+	Away      bool    // a device that was taken away because it is revoked everywhere, and still is
 	ByAdmin   bool    // a member that a template of an admin makes, or first made
 	Run       string  // run of the daemon that shows the sent value but may not have saved it; only in BaseSending
 	Sent      []byte  // keyed digest of a sent gui.password; the daemon shows only a hash of it
@@ -79,7 +80,7 @@ func (e BaseEntry) isThere() bool {
 func SameEntries(a, b []BaseEntry) bool {
 	return slices.EqualFunc(a, b, func(x, y BaseEntry) bool {
 		return x.Key == y.Key && x.Kind == y.Kind && x.State == y.State && x.Implied == y.Implied &&
-			x.ByAdmin == y.ByAdmin && x.Revoked == y.Revoked && x.Version == y.Version && x.Run == y.Run &&
+			x.ByAdmin == y.ByAdmin && x.Revoked == y.Revoked && x.Away == y.Away && x.Version == y.Version && x.Run == y.Run &&
 			slices.Equal(x.Templates, y.Templates) && bytes.Equal(x.Base, y.Base) && bytes.Equal(x.Written, y.Written) &&
 			bytes.Equal(x.Earlier, y.Earlier) && bytes.Equal(x.Sent, y.Sent)
 	})

@@ -31,6 +31,9 @@ type Edit struct {
 	Remove []DeviceID
 	Enroll *Enrollment // nil: no device is enrolled
 
+	Revoke  []Revocation // By is set by SavedBy, and At by the store
+	Readmit []DeviceID   // whose revocations end
+
 	Labels   []LabelChange
 	Settings []SettingsChange
 	Modes    []ModeChange
@@ -171,6 +174,8 @@ func (e Edit) Cause(made []Template) string {
 		{len(e.Drop), "tags deleted", func() string { return fmt.Sprintf("tag deleted: %q", e.Drop[0]) }},
 		{len(e.Vars), "vars changed", func() string { return fmt.Sprintf("vars of %v changed", e.Vars[0].VarsOwner) }},
 		{len(e.Remove), "devices deleted", func() string { return "device deleted: " + string(e.Remove[0]) }},
+		{len(e.Revoke), "devices revoked", func() string { return "device revoked: " + string(e.Revoke[0].Device) }},
+		{len(e.Readmit), "revocations ended", func() string { return "revocation ended: " + string(e.Readmit[0]) }},
 	} {
 		if part.n == 1 && e.size() == 1 {
 			return part.one()
@@ -191,7 +196,7 @@ func (e Edit) Empty() bool {
 // size returns how many of the changes in the edit make a generation.
 func (e Edit) size() int {
 	return len(e.New) + len(e.Changed) + len(e.Deleted) + len(e.Tag) + len(e.Untag) + len(e.Drop) + len(e.Vars) +
-		len(e.Remove)
+		len(e.Remove) + len(e.Revoke) + len(e.Readmit)
 }
 
 func (t Tagging) cause(verb string) string {
@@ -231,14 +236,30 @@ func (e Edit) Check() error {
 		}
 		owners[c.VarsOwner] = true
 	}
+	revoked := map[DeviceID]bool{}
+	for _, one := range e.Revoke {
+		if err := one.Validate(); err != nil {
+			return err
+		}
+		revoked[one.Device] = true
+	}
+	for _, id := range e.Readmit {
+		if revoked[id] {
+			return Invalidf("revocations", "device %s is revoked and let go by the same change", id)
+		}
+	}
 	return nil
 }
 
-// SavedBy returns a copy of the edit in which one person or token has saved the templates and vars.
+// SavedBy returns a copy of the edit in which one person or token has saved the templates and vars, and revokes.
 func (e Edit) SavedBy(name string, role Role) Edit {
 	e.New, e.Changed, e.Vars = slices.Clone(e.New), slices.Clone(e.Changed), slices.Clone(e.Vars)
 	for i := range e.Vars {
 		e.Vars[i].SavedBy, e.Vars[i].SavedRole = name, role
+	}
+	e.Revoke = slices.Clone(e.Revoke)
+	for i := range e.Revoke {
+		e.Revoke[i].By = name
 	}
 	for i := range e.New {
 		e.New[i].SavedBy, e.New[i].SavedRole = name, role
@@ -260,7 +281,7 @@ func (r *Registry) Edited(edit Edit) (*Registry, []int64, error) {
 	edited.Templates, edited.Devices = slices.Clone(r.Templates), maps.Clone(r.Devices)
 	for _, change := range []func(Edit) error{
 		edited.putDevices, edited.changeTemplates, edited.changeTags, edited.dropTags, edited.changeVars,
-		edited.changeSettings, edited.changeSources, edited.removeDevices,
+		edited.changeSettings, edited.changeSources, edited.removeDevices, edited.changeRevocations,
 	} {
 		if err := change(edit); err != nil {
 			return nil, nil, err

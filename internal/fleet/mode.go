@@ -50,13 +50,18 @@ type ModeScope struct {
 	Device DeviceID
 }
 
-// ModeOf returns the mode of a device: the strictest of the fleet's, its tags' and its own.
+// ModeOf returns the mode of a device: the strictest of the fleet's, its tags' and its own. Nothing is written to a
+// device that is revoked: who has it may not get more by the templates that apply to it.
 func (r *Registry) ModeOf(id DeviceID) Mode {
 	device := r.Devices[id]
 	if device == nil {
 		return r.Mode
 	}
-	return Strictest(r.modeOfTags(device.Tags), device.Settings.Mode)
+	mode := Strictest(r.modeOfTags(device.Tags), device.Settings.Mode)
+	if r.IsRevoked(id) {
+		mode = Strictest(mode, ModeObserve)
+	}
+	return mode
 }
 
 // ModeAt returns the mode of a device that a rollout holds at an older registry. The modes of its older tags count too,

@@ -12,4 +12,6 @@ type Pending struct {
 	FolderLabel string
 	Encrypted   bool // Device would store the folder encrypted
 	Since       time.Time
+	// Revoked tells why the device that asks is not let in, and what ends that; "": it may be.
+	Revoked string
 }

@@ -25,6 +25,8 @@ type Registry struct {
 	Origins    map[int64]Origin // files that templates came from, also of deleted templates
 	Sources    map[string]Source
 	Rules      int64 // grows with every change of protected tags or of sources
+	// Devices that are out for good. They are the present ones also for a device that is held at an older generation.
+	Revocations map[DeviceID]Revocation
 }
 
 // Restored says that the database was restored from a backup and that nobody has resumed writing since.
@@ -194,18 +196,19 @@ type Committed struct {
 	Modes      bool // the mode of the fleet or of a tag changed
 	Roots      bool // the folder roots of the fleet or of a tag changed
 	Secrets    bool
+	Revoked    bool // devices were revoked, or a revocation ended
 
 	Admitted  []DeviceID // devices that are planned from another generation now
 	Consented []DeviceID // devices that got a consent by an undo
 
-	Decided map[DeviceID]bool // unregistered devices that were rejected, or may ask again
+	Decided map[DeviceID]bool // devices that were rejected or revoked, or may ask again
 
 	Revisions []Revision // revisions that were made, without their documents
 }
 
 // Empty reports whether nothing changed.
 func (c Committed) Empty() bool {
-	return !c.Registry && !c.Secrets &&
+	return !c.Registry && !c.Secrets && !c.Revoked &&
 		len(c.Devices)+len(c.Admitted)+len(c.Consented)+len(c.Decided)+len(c.Revisions) == 0
 }
 
@@ -216,6 +219,7 @@ func (c *Committed) Merge(other Committed) {
 	c.Modes = c.Modes || other.Modes
 	c.Roots = c.Roots || other.Roots
 	c.Secrets = c.Secrets || other.Secrets
+	c.Revoked = c.Revoked || other.Revoked
 	c.Admitted = append(c.Admitted, other.Admitted...)
 	c.Consented = append(c.Consented, other.Consented...)
 	c.Devices = union(c.Devices, other.Devices)

@@ -60,6 +60,7 @@ type State struct {
 	Since         time.Time // time since which neither state has changed
 	Reason        string    // sentence for people
 	Next          string    // next step of Muster or of a person
+	BroughtBack   string    // revoked devices that were brought back within the last hour, and by whom; "": none
 }
 
 // Bounded shortens a text that is stored for each device and that a template may make arbitrarily long.

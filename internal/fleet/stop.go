@@ -13,7 +13,8 @@ type Stop struct {
 	Observed  string // digest of the document to which the daemon gave this answer; "" when it does not matter
 	Templates string // digest of the device's templates; the stop ends when they change
 	Since     time.Time
-	Answers   int // StopUnsaved: number of equal answers in a row, up to five
+	// StopUnsaved counts equal answers in a row, up to five, and StopBroughtBack returns within an hour, up to three.
+	Answers int
 }
 
 // StopKind says why a key is stopped.
@@ -27,7 +28,7 @@ const (
 
 	// These kinds do not prevent a key from being written, so Muster goes on with it.
 	StopFolder      StopKind = "folder"      // a folder is in error since Muster changed it
-	StopBroughtBack StopKind = "broughtBack" // a revoked device comes back again and again, and is removed each time
+	StopBroughtBack StopKind = "broughtBack" // a revoked device came back, and is removed each time
 	StopUnsaved     StopKind = "unsaved"     // the daemon answered 5xx: what it shows may not be on its disk
 )
 

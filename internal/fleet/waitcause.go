@@ -15,6 +15,7 @@ const (
 	WaitIdentityMismatch WaitCause = "identityMismatch"
 	WaitKeyRefused       WaitCause = "keyRefused"
 	WaitUnconfirmed      WaitCause = "unconfirmed"
+	WaitBroughtBack      WaitCause = "broughtBack"
 	WaitCloned           WaitCause = "cloned"
 	WaitPendingDevice    WaitCause = "pendingDevice"
 	WaitPendingFolder    WaitCause = "pendingFolder"
@@ -45,7 +46,7 @@ const (
 // WaitCauses lists the causes that concern a device.
 var WaitCauses = []WaitCause{
 	WaitHeld, WaitFailed, WaitContended, WaitUnstable, WaitPinMismatch, WaitIdentityMismatch, WaitKeyRefused,
-	WaitUnconfirmed, WaitCloned, WaitPendingDevice, WaitPendingFolder, WaitUnreachable, WaitFolderStopped,
+	WaitUnconfirmed, WaitCloned, WaitBroughtBack, WaitPendingDevice, WaitPendingFolder, WaitUnreachable, WaitFolderStopped,
 	WaitDriveMissing, WaitDiskNearlyFull, WaitFailedItems, WaitStalled, WaitAlone, WaitDisagree, WaitOutOfSync,
 	WaitLocalChanges, WaitConflicts,
 }
@@ -97,7 +98,9 @@ var WaitTexts = map[WaitCause]WaitText{
 	WaitUnconfirmed: {Severity: Warning,
 		Reason: "where they were found is anybody's word, and no certificate is pinned: no API key is sent",
 		Next:   "Compare each fingerprint with that of the daemon's own certificate, then trust it."},
-	WaitCloned:        {Severity: Critical, ByReason: true},
+	WaitCloned: {Severity: Critical, ByReason: true},
+	WaitBroughtBack: {Severity: Warning, ByReason: true,
+		Next: "Find out who brings it back, and take it out there too. This is over an hour after the last time."},
 	WaitPendingDevice: {Severity: Info, Next: "Accept it, or dismiss it: the device may ask again."},
 	WaitPendingFolder: {Severity: Info, Next: "Accept it, or dismiss it: the device may ask again."},
 	WaitUnreachable: {Severity: Warning, Reason: "their daemons do not answer",

@@ -133,8 +133,14 @@ func (t *tx) putBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 		return t.store.seal.Seal("base_entries", baseRow(id, e.Key), column, plain)
 	}
 	var revoked []byte
+	if e.Revoked || e.Away {
+		revoked = []byte{0}
+	}
 	if e.Revoked {
-		revoked = []byte{1}
+		revoked[0] |= byTemplates
+	}
+	if e.Away {
+		revoked[0] |= everywhere
 	}
 	return t.exec(`
 		INSERT INTO base_entries
@@ -150,6 +156,12 @@ func (t *tx) putBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 		sealed("earlier", e.Earlier), sealed("sent", e.Sent), e.Version, string(templates), string(e.State), e.Run,
 		e.Implied, e.ByAdmin, sealed("revoked", revoked))
 }
+
+// What the column `revoked` holds.
+const (
+	byTemplates byte = 1 << iota // BaseEntry.Revoked
+	everywhere                   // BaseEntry.Away
+)
 
 func (s *Store) scanBase(id fleet.DeviceID, row scanner) (e fleet.BaseEntry, err error) {
 	var base, written, intended, earlier, sent, sealedRevoked, revoked []byte
@@ -172,7 +184,9 @@ func (s *Store) scanBase(id fleet.DeviceID, row scanner) (e fleet.BaseEntry, err
 			return e, err
 		}
 	}
-	e.Revoked = revoked != nil
+	if len(revoked) > 0 {
+		e.Revoked, e.Away = revoked[0]&byTemplates != 0, revoked[0]&everywhere != 0
+	}
 	return e, json.Unmarshal([]byte(templates), &e.Templates)
 }
 

@@ -77,7 +77,8 @@ func (e *editing) apply() error {
 	}
 	for _, part := range []func() error{
 		e.enroll, e.putDevices, e.addTemplates, e.replaceTemplates, e.deleteTemplates, e.changeTags, e.dropTags,
-		e.changeVars, e.removeDevices, e.changeLabels, e.changeSettings, e.changeModes, e.changeRoots, e.changeProtection,
+		e.changeVars, e.removeDevices, e.changeRevocations, e.changeLabels, e.changeSettings, e.changeModes, e.changeRoots,
+		e.changeProtection,
 		e.changeFiles, e.forgetSource, e.undo,
 	} {
 		if err := part(); err != nil {

@@ -18,6 +18,9 @@ func (e *editing) enroll() error {
 		return nil
 	}
 	device := e.Enroll.Device
+	if err := e.refuseRevoked(device.ID); err != nil {
+		return err
+	}
 	there, err := e.exists(device.ID)
 	if err != nil {
 		return err

@@ -98,7 +98,7 @@ func (s *Store) changedTags(ctx context.Context, after, last int64, at func(int6
 }
 
 // RegistryAt returns the registry with the templates, tags and vars of a past generation. Devices, their settings, the
-// modes and the folder roots are the present ones.
+// modes, the folder roots and the revocations are the present ones.
 func (s *Store) RegistryAt(ctx context.Context, generation int64) (*fleet.Registry, error) {
 	now := s.model.current().registry
 	if generation < 0 || generation > now.Generation {
@@ -114,6 +114,8 @@ func (s *Store) RegistryAt(ctx context.Context, generation int64) (*fleet.Regist
 		authorKeys: now.AuthorKeys,
 		devices:    maps.Clone(now.Devices),
 		templates:  map[int64]*fleet.TaggedTemplate{},
+
+		revocations: now.Revocations,
 	}
 	for id := range past.devices {
 		past.device(id, func(r *fleet.Registered) { r.Tags, r.Vars = []fleet.Tag{}, fleet.SavedVars{} })

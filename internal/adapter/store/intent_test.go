@@ -20,7 +20,7 @@ func TestIntentsAndTheirBaseAreKeptTogether(t *testing.T) {
 			{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("true"), Templates: []int64{3, 1},
 				State: fleet.BaseSending, Intended: []byte("false"), Run: "2026-11-20T10:11:12Z"},
 			{Key: `folders."a.b".label`, Kind: fleet.BaseLeaf, Earlier: []byte{3, 0}, Version: 37, Templates: []int64{},
-				Implied: true, ByAdmin: true, Revoked: true, Sent: []byte{1, 0, 2}},
+				Implied: true, ByAdmin: true, Revoked: true, Away: true, Sent: []byte{1, 0, 2}},
 		}
 		for field := range reflect.TypeFor[fleet.BaseEntry]().NumField() { // a field that is new must be kept, too
 			if reflect.ValueOf(sending[0]).Field(field).IsZero() && reflect.ValueOf(sending[1]).Field(field).IsZero() {

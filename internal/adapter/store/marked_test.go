@@ -63,6 +63,9 @@ func fillMarked(ctx context.Context, t *testing.T, s *Store) {
 		must(s.PutAuthorKeys(ctx, tag, []string{"options.maxSendKbps"}, nil))(t)
 		ok(s.putSourceNamed(ctx, fmt.Sprint("source ", n), v.ID))
 	}
+	for n := range 2 {
+		must(s.ApplyEdit(ctx, fleet.Edit{Revoke: []fleet.Revocation{{Device: deviceN(60 + n).ID}}}, fleet.Basis{}))(t)
+	}
 	ok(s.PutFleetMode(ctx, fleet.ModePaused))
 	ok(s.PutFleetMode(ctx, fleet.ModeOn))
 	ok(s.SwitchSignOn(ctx, true, "test"))
@@ -302,6 +305,10 @@ func TestARowThatIsNotBelievedGivesNoPower(t *testing.T) {
 				func(r *fleet.Registry) bool { return !r.Templates[0].SavedByAdmin() }},
 			{"template_origins", `DELETE FROM template_origins WHERE source = 'source 1'`,
 				func(r *fleet.Registry) bool { return !r.Templates[0].SavedByAdmin() && !r.Templates[1].SavedByAdmin() }},
+			{"revocations", `UPDATE revocations SET device_id = device_id || 'x'`,
+				func(r *fleet.Registry) bool { return r.Mode == fleet.ModeObserve }},
+			{"revocations", `DELETE FROM revocations`,
+				func(r *fleet.Registry) bool { return r.Mode == fleet.ModeObserve }},
 			{"sources", `UPDATE sources SET assertions = '[ ]'`,
 				func(r *fleet.Registry) bool { return r.Sources["source 0"].ReadOnly }},
 		} {

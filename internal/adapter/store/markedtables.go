@@ -64,6 +64,11 @@ var (
 		content: []string{"read_only?", "assertions"}, follows: "its templates are changed by its files alone",
 		doubt: doubtSource}
 
+	// A row too many takes a device away, and one too few lets it in.
+	revocationRows = &markedTable{name: "revocations", noun: "the revocation of the device", key: []string{"device_id"},
+		content: []string{"label", "reason", "revoked_by", "revoked_at"}, follows: "nothing is written to daemons",
+		doubt: doubtMeta}
+
 	certificateRows = &markedTable{name: "certificates", noun: "the certificate of the device", key: []string{"device_id"},
 		content: []string{"fingerprint", "not_before", "not_after"}, goes: "device_id", follows: "it is not shown"}
 	consentRows = &markedTable{name: "consents", accept: "DELETE FROM consents", noun: "consent", key: []string{"id"},
@@ -151,7 +156,7 @@ var markedTables = []*markedTable{
 	protectedRows, rootRows, authorKeyRows, tagModeRows, metaRows, deviceModeRows, deviceTagRows, templateRows,
 	templateTagRows, deviceVarsRows, tagVarsRows, sourceRows, certificateRows, consentRows, groupConsentRows, rolloutRows,
 	generationRows, templateHistoryRows, templateTagHistoryRows, deviceTagHistoryRows, deviceVarsHistoryRows,
-	tagVarsHistoryRows, memberRows, holdRows, originRows,
+	tagVarsHistoryRows, memberRows, holdRows, originRows, revocationRows,
 }
 
 // unmarkedTables are the tables whose rows have no mark, with the reason.
@@ -233,7 +238,8 @@ func leaveOut(all []string, one string) (left []string) {
 	return left
 }
 
-// doubtMeta has nothing written to daemons: a row decides the mode of the fleet, or to what devices are admitted.
+// doubtMeta has nothing written to daemons: a row decides the mode of the fleet, to what devices are admitted, or which
+// devices are revoked.
 func doubtMeta(c *contents, _ []string) { c.observed = true }
 
 func doubtPast(c *contents, _ []string) { doubtMeta(c, nil) }

@@ -27,9 +27,11 @@ type contents struct {
 	templates  map[int64]*fleet.TaggedTemplate
 	origins    map[int64]fleet.Origin
 	sources    map[string]fleet.Source
-	observed   bool            // Nothing is written to daemons until an admin accepts what is lost or in doubt.
-	inDoubt    []string        // tells a person which rows and tables did not fit their marks
-	doubted    map[string]bool // marked tables of which it is not known which rows are missing or were put back
+	// replaced as a whole
+	revocations map[fleet.DeviceID]fleet.Revocation
+	observed    bool            // Nothing is written to daemons until an admin accepts what is lost or in doubt.
+	inDoubt     []string        // tells a person which rows and tables did not fit their marks
+	doubted     map[string]bool // marked tables of which it is not known which rows are missing or were put back
 }
 
 // cloned gives a copy whose changes do not show in c.
@@ -98,7 +100,8 @@ func (m *model) replace(fresh contents) fleet.Committed {
 			changed.Merge(fleet.Committed{Devices: map[fleet.DeviceID]bool{id: true}})
 		}
 	}
-	changed.Merge(fleet.Committed{Registry: true, Generation: true, Modes: true, Roots: true, Secrets: true})
+	changed.Merge(fleet.Committed{Registry: true, Generation: true, Modes: true, Roots: true, Secrets: true,
+		Revoked: true})
 	m.now, m.view = fresh, nil
 	return changed
 }
@@ -143,6 +146,8 @@ func newView(c contents) *view {
 		Sources:    c.sources,
 		Rules:      c.rules,
 		Templates:  make([]fleet.TaggedTemplate, 0, len(c.templates)),
+
+		Revocations: c.revocations,
 	}
 	for _, t := range c.templates {
 		registry.Templates = append(registry.Templates, *t)
@@ -187,7 +192,7 @@ func (s *Store) loadBy(ctx context.Context, q querier, marked []*markedTable) (c
 	for _, read := range []func(context.Context, querier, *contents) error{
 		s.loadDevices, s.loadTemplates, s.loadTags, s.loadModes, s.loadRoots, s.loadAuthorKeys, s.loadProtected,
 		s.loadGeneration,
-		s.loadSources, s.loadVars,
+		s.loadSources, s.loadVars, s.loadRevocations,
 	} {
 		if err := read(ctx, q, &c); err != nil {
 			return contents{}, err

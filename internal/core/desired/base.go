@@ -80,7 +80,7 @@ func (r Result) prune(records []record) []record {
 	var kept []record
 	for _, rec := range records {
 		there := stconfig.Lookup(r.observed, rec.key).Exists()
-		if rec.Run != "" {
+		if rec.Run != "" || rec.Away {
 			kept = append(kept, rec)
 			continue
 		}
@@ -102,14 +102,16 @@ func (r Result) prune(records []record) []record {
 // Muster wrote earlier, or one of a member that Muster removed and that would not be there without Muster.
 func (r record) forgettable() bool {
 	neverThere := r.Kind == fleet.BaseRemoved && r.State == fleet.BaseOurs && !r.base.Exists()
-	return !r.Revoked && (neverThere || r.State == fleet.BaseReturned && len(r.Earlier) == 0)
+	return !r.Revoked && !r.Away && (neverThere || r.State == fleet.BaseReturned && len(r.Earlier) == 0)
 }
 
-// endRevocations forgets that devices were revoked which the templates want, and those which the templates that a
-// person consented to do not remove any more. Another template that removes the device needs another consent.
+// endRevocations forgets that devices were revoked: those whose revocation ended, those which the templates want, and
+// those which the templates that a person consented to do not remove any more. Another template that removes the
+// device needs another consent.
 func (r *Result) endRevocations(records []record) {
 	for i := range records {
 		rec := &records[i]
+		rec.Away = rec.Away && r.whyAway(rec.key) != ""
 		if !rec.Revoked {
 			continue
 		}

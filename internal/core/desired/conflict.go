@@ -59,7 +59,7 @@ func (f *fold) conflicts() []Conflict {
 			if len(found) == maxConflicts {
 				return found
 			}
-			if last := f.lastAsker(later, c.Key); last != nil && one.names(c.Key) {
+			if last := f.lastAsker(later, c.Key); last != nil && one.names(c.Key) && f.Away[deviceOf(c.Key)] == "" {
 				found = append(found, Conflict{Key: c.Key, Last: *last, Overruled: one.template})
 			}
 		}

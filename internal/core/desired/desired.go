@@ -32,6 +32,8 @@ type Input struct {
 	SecretBytes func(name string) int     // gives the length of a secret by name; nil: the length of the name counts
 	Tags        []fleet.Tag               // tags of the device
 	AdminSaved  func(fleet.Template) bool // tells whether an admin saved the template last; nil: no admin saved any
+	// Away has the devices that are revoked, but for Device, each with a text that says since when and by whom.
+	Away map[fleet.DeviceID]string
 
 	folded func(t fleet.Template, before, after stconfig.Value) // called after each template; may be nil
 }
@@ -55,6 +57,7 @@ type Result struct {
 	Conflicts []Conflict
 
 	device   fleet.DeviceID
+	away     map[fleet.DeviceID]string // Input.Away
 	observed stconfig.Value
 	records  []record
 	requests []request
@@ -76,6 +79,7 @@ func Fold(in Input) (Result, error) {
 		return Result{}, err
 	}
 	records = observe(records, Reading{Document: in.Observed, Own: in.Device, Run: in.Run})
+	records = forgetAway(records, in.Observed, in.Away)
 	records = withoutForgottenIgnores(records, rewind(in.Observed, records))
 	f := newFold(in, records)
 	for _, t := range in.Templates {
@@ -94,7 +98,7 @@ func Fold(in Input) (Result, error) {
 	f.force()
 	r := Result{
 		Desired: f.doc, Base: f.base, Skipped: f.skipped, Mistakes: f.mistakes, Conflicts: conflicts, Implied: f.implied,
-		device: in.Device, observed: in.Observed, requests: f.requests, applied: f.applied,
+		device: in.Device, away: in.Away, observed: in.Observed, requests: f.requests, applied: f.applied,
 	}
 	r.reclaim(records)
 	r.markImplied(records)

@@ -58,6 +58,10 @@ func (b *intentRecorder) ask(r *record, key stconfig.Key) {
 }
 
 func (b *intentRecorder) record(s Sent) {
+	if !s.To.Exists() && b.whyAway(s.Key) != "" {
+		b.takingAway(s)
+		return
+	}
 	inMade := func(r record) bool { return r.Kind == fleet.BaseMade && s.Key.HasPrefix(r.key) }
 	if at := slices.IndexFunc(b.records, inMade); at >= 0 {
 		b.records[at].sending(s, b)

@@ -209,7 +209,7 @@ var password = stconfig.Key{}.Child("gui").Child("password")
 func (s observation) removed(r record, now stconfig.Value) (_ record, stays bool) {
 	sending := r.State == fleet.BaseSending
 	switch {
-	case !now.Exists() && r.State == fleet.BaseTheirs && !r.Revoked:
+	case !now.Exists() && r.State == fleet.BaseTheirs && !r.Revoked && !r.Away:
 		return r, false // A person removed the member.
 	case !now.Exists() && r.State == fleet.BaseTheirs:
 		r.State, r.base = fleet.BaseOurs, stconfig.Value{} // Without Muster it would not be there either.
@@ -257,7 +257,7 @@ func (s observation) made(r record, now stconfig.Value) (record, bool) {
 		// Somebody restored an old document that has the member, and a template still asks for the member.
 	case fleet.BaseReturned: // An implied device was not revoked, so an introducer may add it.
 		stays := introduced(now) && !r.Implied || r.held(now) && !introduced(now)
-		if !stays && r.Revoked {
+		if !stays && (r.Revoked || r.Away) {
 			return r.addedAgain(now), true
 		}
 		r.State = fleet.BaseEarlier
@@ -276,7 +276,7 @@ func (s observation) made(r record, now stconfig.Value) (record, bool) {
 // addedAgain gives the record of a revoked device that somebody made anew: it is theirs, and templates remove it.
 func (r *record) addedAgain(now stconfig.Value) record {
 	return record{entry: entry{key: r.key, base: now, BaseEntry: fleet.BaseEntry{Kind: fleet.BaseRemoved,
-		State: fleet.BaseTheirs, Revoked: true, Version: r.Version, Templates: r.Templates}}}
+		State: fleet.BaseTheirs, Revoked: r.Revoked, Away: r.Away, Version: r.Version, Templates: r.Templates}}}
 }
 
 // held tells whether a member has nothing but what Muster wrote, or what the member held when Muster removed it.

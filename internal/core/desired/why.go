@@ -17,7 +17,8 @@ type Why struct {
 	Recreates  bool    // A member that Muster removed comes back.
 	Drift      bool    // Somebody changed a value of Muster that templates still ask for.
 	Earlier    bool    // The daemon has a value that Muster wrote earlier, and no template names the place.
-	Revoked    bool    // The device, or the share with it, came back after a template had removed it with consent.
+	Revoked    bool    // The device, or the share with it, came back after it was revoked.
+	Away       string  // The device is revoked everywhere, or the share is one with it: since when, and by whom.
 	Introducer string  // the device that adds again and again what templates revoked
 	With       string  // key of the change that causes this one; "" when the change stands alone
 }
@@ -53,6 +54,9 @@ func requestedBy(all []request, key stconfig.Key) []int64 {
 
 // Why explains one difference between Observed and Desired: the one at this key.
 func (r Result) Why(key stconfig.Key) Why {
+	if r.whyAway(key) != "" && !stconfig.Lookup(r.Desired, key).Exists() {
+		return r.explainAway(key)
+	}
 	why := Why{Templates: requestedBy(r.requests, key)}
 	if len(why.Templates) == 0 && !stconfig.Lookup(r.Desired, key).Exists() {
 		why.Templates = r.removers(key)
@@ -89,7 +93,7 @@ func (r Result) broughtBack(key stconfig.Key) bool {
 	}
 	return slices.ContainsFunc(r.records, func(rec record) bool {
 		isBack := rec.State == fleet.BaseTheirs || rec.State == fleet.BaseEarlier
-		return rec.Revoked && isBack && rec.key.Equal(device)
+		return (rec.Revoked || rec.Away) && isBack && rec.key.Equal(device)
 	})
 }
 

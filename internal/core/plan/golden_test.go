@@ -146,6 +146,7 @@ type scene struct {
 	consent    func(plan.Change) bool
 	stopped    func(stconfig.Key) string
 	samePhrase func(text, hash string) bool
+	away       map[fleet.DeviceID]string
 	letGo      fleet.Role // of the person who took away the templates that are gone; "": an admin
 }
 
@@ -192,7 +193,7 @@ func (c *scene) plan(templates []fleet.Template) (desired.Result, plan.Plan, err
 	}
 	secrets := map[string]string{"pw": "correct horse", "hash": strings.Repeat("x", 10), "kind": "external"}
 	fold := desired.Input{Device: c.own, Observed: c.observed, Run: c.run, Entries: c.entries, Templates: templates,
-		Registered: c.label, Evaluate: run, AdminSaved: fleet.Template.SavedByAdmin,
+		Registered: c.label, Evaluate: run, AdminSaved: fleet.Template.SavedByAdmin, Away: c.away,
 		Secret: func(name string) (fleet.SecretScope, bool) { return fleet.SecretScope{}, secrets[name] != "" }}
 	r, err := desired.Fold(fold)
 	if err != nil {
@@ -209,9 +210,10 @@ func (c *scene) plan(templates []fleet.Template) (desired.Result, plan.Plan, err
 	facts.Registered = func(id fleet.DeviceID) bool { _, registered := c.registered[id]; return registered }
 	in := plan.Input{Device: c.own, Generation: 7, Observed: r.Observed(), Desired: r.Desired, Facts: facts,
 		Consent: c.consent, Stopped: c.stopped, SamePhrase: c.samePhrase,
-		Base: r.Base, ByAdmins: func() (stconfig.Value, error) { return adminsAlone(fold, r) }, MadeByAdmins: r.MadeByAdmins,
-		Why:    func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) },
-		Secret: func(name string) (string, bool) { return secrets[name], secrets[name] != "" }}
+		Base: r.Base, Cleared: r.Cleared(), MadeByAdmins: r.MadeByAdmins,
+		ByAdmins: func() (stconfig.Value, error) { return adminsAlone(fold, r) },
+		Why:      func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) },
+		Secret:   func(name string) (string, bool) { return secrets[name], secrets[name] != "" }}
 	for _, s := range r.Skipped {
 		in.Skipped = append(in.Skipped, plan.Change{Key: s.Key, Templates: []int64{s.Template}, Reason: s.Reason})
 	}

@@ -201,6 +201,10 @@ var strictness = map[Class]int{Free: 0, Held: 1, Refused: 2}
 // classify gives a change its class and reason.
 func (g guard) classify(c *Change, after stconfig.Value) {
 	c.Class = Free
+	if c.away != "" { // The admin who revoked the device has answered for every daemon.
+		c.Reason = c.whyAway()
+		return
+	}
 	places := placesOf(c.Key, c.From, c.send, after)
 	var reasons []string
 	for i, r := range guardTable {
@@ -253,6 +257,14 @@ func (g guard) classify(c *Change, after stconfig.Value) {
 	case c.Class == Held && c.Returns && member && !c.To.Exists():
 		c.Reason = "no template asks for it any more: remove it, or keep it as it is"
 	}
+}
+
+// whyAway gives the reason of a change that takes a revoked device away.
+func (c *Change) whyAway() string {
+	if c.revoked {
+		return c.bringer() + " added it again: it is " + c.away
+	}
+	return "the device is " + c.away
 }
 
 // bringer names who added a member again.

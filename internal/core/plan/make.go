@@ -20,7 +20,7 @@ func Make(in Input) (Plan, error) {
 		p.Observed = stconfig.Digest(in.Observed.Without("ignores"))
 	}
 	g := newGuard(in)
-	for _, d := range stconfig.Diff(in.Observed, wanted) {
+	for _, d := range in.differences(wanted) {
 		c := Change{Key: d.Key, From: d.From, To: stconfig.Lookup(in.Desired, d.Key), send: inClear(d.To)}
 		if in.samePassword(c) {
 			continue
@@ -47,6 +47,14 @@ func Make(in Input) (Plan, error) {
 	return p, nil
 }
 
+// differences gives what has to change: first what takes revoked devices away.
+func (in Input) differences(wanted stconfig.Value) []stconfig.Change {
+	if !in.Cleared.Exists() {
+		return stconfig.Diff(in.Observed, wanted)
+	}
+	return append(stconfig.Diff(in.Observed, in.Cleared), stconfig.Diff(in.Cleared, wanted)...)
+}
+
 // cut shortens a reason, which may contain any text of a template.
 func cut(reason string) string {
 	const most = 1 << 10
@@ -64,8 +72,8 @@ func (in Input) explain(c *Change) {
 	why := in.Why(c.Key)
 	c.Templates, c.Drift, c.implied = why.Templates, why.Drift, why.Implied
 	c.recreates, c.earlier, c.introducer, c.with = why.Recreates, why.Earlier, why.Introducer, why.With
-	c.revoked = why.Revoked
-	c.Returns = why.Returns || why.Recreates
+	c.revoked, c.away = why.Revoked, why.Away
+	c.Returns = (why.Returns || why.Recreates) && why.Away == ""
 }
 
 // hold applies to a change what was decided outside of the guard table: that its key is stopped, or that a person

@@ -54,6 +54,7 @@ type Change struct {
 	earlier    bool           // The daemon has a value that Muster wrote earlier, and no template names the place.
 	introducer string         // see Introducer
 	revoked    bool           // see Revoked
+	away       string         // see Away
 	with       string         // key of another change, of which the daemon makes this one as a consequence
 	send       stconfig.Value // To with its secrets in clear, as the first write sends it
 
@@ -68,8 +69,12 @@ func (c Change) Sending() stconfig.Value { return c.send }
 // Introducer gives the device that adds again and again what templates revoked, or "".
 func (c Change) Introducer() string { return c.introducer }
 
-// Revoked tells whether the change takes away, once more, a device that a template had removed with consent.
+// Revoked tells whether the change takes away, once more, a device that was revoked.
 func (c Change) Revoked() bool { return c.revoked }
+
+// Away tells since when a device is revoked everywhere, and by whom, where the change takes it or a share with it away.
+// It gives "" for other changes.
+func (c Change) Away() string { return c.away }
 
 // Shown gives From and To with secrets masked.
 func (c Change) Shown() (from, to stconfig.Value) {
@@ -138,6 +143,9 @@ type Input struct {
 	Digest     string // digest of Observed without its `ignores`; where it is "", Make computes it
 	Desired    stconfig.Value
 	Base       stconfig.Value // the document as it would be without Muster; Absent: as Observed
+	// Cleared is Observed without the devices that are revoked and the shares with them, Absent where it has none. They go
+	// before anything else, also out of a folder that stays because its removal waits for an answer.
+	Cleared stconfig.Value
 	// ByAdmins gives the document that the templates of admins alone make of Base, Absent where they make none. Where
 	// ByAdmins is nil, that is Base. Make asks once, where it needs to know, and returns an error.
 	ByAdmins func() (stconfig.Value, error)
@@ -184,6 +192,7 @@ type Why struct {
 	Drift      bool
 	Earlier    bool
 	Revoked    bool
+	Away       string
 	Introducer string
 	With       string
 }

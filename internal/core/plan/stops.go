@@ -173,6 +173,7 @@ type Inputs struct {
 	Observed       string // digest of the document
 	Now            time.Time
 	TemplatesMoved bool // The device's templates or their texts changed.
+	RevokedMoved   bool // A device was revoked, or a revocation ended.
 	Moved          bool // Anything but the document changed.
 }
 
@@ -200,7 +201,7 @@ func (s *Stops) Release(is Inputs) {
 		case fleet.StopUnstable:
 			over = over || is.Moved
 		case fleet.StopBroughtBack:
-			over = is.TemplatesMoved || is.Now.Sub(stop.Since) >= contendedWithin
+			over = is.TemplatesMoved || is.RevokedMoved || is.Now.Sub(stop.Since) >= contendedWithin
 		}
 		if over {
 			delete(s.now, key)
@@ -222,11 +223,10 @@ func (s *Stops) CountDrift(changes []Change, observed string, now time.Time) (co
 		recent := slices.DeleteFunc(s.drifts[key], func(t time.Time) bool { return now.Sub(t) >= contendedWithin })
 		s.drifts[key] = append(recent, now)
 		switch {
-		case len(s.drifts[key]) < contendedAfter:
 		case c.revoked && c.Key.Len() > 2: // a share with such a device
 		case c.revoked:
-			s.stop(fleet.Stop{Key: backMark + key, Kind: fleet.StopBroughtBack, Since: now, Reason: fmt.Sprintf(
-				"%s was revoked, and %s brings it back again and again: Muster removes it each time", key, c.bringer())})
+			s.stop(c.broughtBack(len(s.drifts[key]), now))
+		case len(s.drifts[key]) < contendedAfter:
 		default:
 			reason := "a person at the daemon set it back three times within an hour"
 			if by := c.Introducer(); by != "" {
@@ -240,11 +240,28 @@ func (s *Stops) CountDrift(changes []Change, observed string, now time.Time) (co
 }
 
 // A revoked device that comes back is removed each time, without end: a person at the daemon must not win with the
-// third try. That it comes back is told until an hour has passed without.
+// third try. That it came back is told until an hour has passed without; from the third time on the device is failed.
 
 const backMark = "return of " // stands before the device's key, so that the key itself is not stopped
 
-// BroughtBack gives the stops about revoked devices that come back again and again.
+// broughtBack gives the stop that tells that the change takes away a revoked device which came back, so many times
+// within an hour.
+func (c *Change) broughtBack(times int, now time.Time) fleet.Stop {
+	how := "brought it back: Muster takes it off"
+	if times >= contendedAfter {
+		how = "brings it back again and again: Muster takes it off each time"
+	}
+	return fleet.Stop{Key: backMark + c.Key.String(), Kind: fleet.StopBroughtBack, Since: now,
+		Answers: min(times, contendedAfter),
+		Reason:  fmt.Sprintf("%s is revoked, and %s %s", c.Key.At(1).Name, c.bringer(), how)}
+}
+
+// IsBroughtBackOften tells whether the stop is about a device that came back again and again.
+func IsBroughtBackOften(stop fleet.Stop) bool {
+	return stop.Kind == fleet.StopBroughtBack && stop.Answers >= contendedAfter
+}
+
+// BroughtBack gives the stops about revoked devices that came back.
 func (s *Stops) BroughtBack() (all []fleet.Stop) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,105 @@
+package store
+
+import (
+	"context"
+	"maps"
+
+	"muster/internal/fleet"
+)
+
+const selectRevocations = `SELECT device_id, label, reason, revoked_by, revoked_at FROM revocations`
+
+// changeRevocations revokes devices, and ends revocations. A device that is revoked already stays as it is.
+func (e *editing) changeRevocations() error {
+	for _, one := range e.Revoke {
+		if err := e.revoke(one); err != nil {
+			return err
+		}
+	}
+	for _, id := range e.Readmit {
+		if err := e.readmit(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *editing) revoke(one fleet.Revocation) error {
+	if _, err := e.revocation(one.Device); !absent(err) {
+		return err
+	}
+	one.By, one.At = plainText(one.By), e.now
+	write := func() error {
+		return e.exec(`INSERT INTO revocations (device_id, label, reason, revoked_by, revoked_at)
+			VALUES ($1, $2, $3, $4, $5)`, string(one.Device), one.Label, one.Reason, one.By, millis(one.At))
+	}
+	e.record("device.revoke", string(one.Device), one.Reason)
+	return e.inRevocation(one.Device, write, func(all map[fleet.DeviceID]fleet.Revocation) { all[one.Device] = one })
+}
+
+func (e *editing) readmit(id fleet.DeviceID) error {
+	if _, err := e.revocation(id); err != nil {
+		if absent(err) {
+			return fleet.NotRevoked(id)
+		}
+		return err
+	}
+	write := func() error { return e.exec(`DELETE FROM revocations WHERE device_id = $1`, string(id)) }
+	e.record("revocation.delete", string(id), "")
+	return e.inRevocation(id, write, func(all map[fleet.DeviceID]fleet.Revocation) { delete(all, id) })
+}
+
+// inRevocation runs a write of one row, and makes the change in the registry after the commit.
+func (e *editing) inRevocation(id fleet.DeviceID, write func() error,
+	change func(map[fleet.DeviceID]fleet.Revocation)) error {
+	return e.inGeneration(func(int64) error {
+		e.register(func(c *contents) {
+			c.putRevocations(change)
+		})
+		e.effects.committed.Merge(fleet.Committed{Revoked: true, Decided: map[fleet.DeviceID]bool{id: true}})
+		return e.marking(revocationRows, write, string(id))
+	})
+}
+
+// putRevocations changes a copy of the revocations. Without revocations the map is nil.
+func (c *contents) putRevocations(change func(map[fleet.DeviceID]fleet.Revocation)) {
+	all := map[fleet.DeviceID]fleet.Revocation{}
+	maps.Copy(all, c.revocations)
+	if change(all); len(all) == 0 {
+		all = nil
+	}
+	c.revocations = all
+}
+
+func (t *tx) revocation(id fleet.DeviceID) (fleet.Revocation, error) {
+	return scanRevocation(t.row(selectRevocations+` WHERE device_id = $1`, string(id)))
+}
+
+func scanRevocation(row scanner) (one fleet.Revocation, err error) {
+	var at int64
+	err = row.Scan((*string)(&one.Device), &one.Label, &one.Reason, &one.By, &at)
+	one.At = timeOf(at)
+	return one, err
+}
+
+func (s *Store) loadRevocations(ctx context.Context, q querier, c *contents) error {
+	all, err := collect(ctx, q, scanRevocation, selectRevocations)
+	c.putRevocations(func(into map[fleet.DeviceID]fleet.Revocation) {
+		for _, one := range all {
+			into[one.Device] = one
+		}
+	})
+	return err
+}
+
+// refuseRevoked is an error for a device that is revoked: it enrols neither with a key nor by an administrator.
+func (t *tx) refuseRevoked(id fleet.DeviceID) error {
+	one, err := t.revocation(id)
+	if absent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return one.Refusal()
+}

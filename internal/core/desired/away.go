@@ -1,0 +1,165 @@
+package desired
+
+import (
+	"slices"
+
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+)
+
+// A revoked device is away: no daemon has it, and no folder is shared with it, whatever templates, people and
+// introducers say. The fold takes it out of the base, so nothing of it comes back by itself when the revocation ends,
+// and out of what each template makes, so later templates do not see it in `config`.
+
+// forgetAway gives the records without what they would bring back of devices that are away: members that Muster removed
+// earlier, and shares in folders that Muster made and that others added. Records of what the daemon still has stay.
+func forgetAway(records []record, doc stconfig.Value, away map[fleet.DeviceID]string) []record {
+	if len(away) == 0 {
+		return records
+	}
+	for i := range records {
+		r := &records[i]
+		if r.Kind == fleet.BaseRemoved && away[deviceOf(r.key)] != "" {
+			r.base = stconfig.Value{}
+		}
+		r.inner = slices.DeleteFunc(slices.Clone(r.inner), func(e entry) bool {
+			return away[deviceOf(e.key)] != "" && !stconfig.Lookup(doc, e.key).Exists()
+		})
+	}
+	return records
+}
+
+// takeAway takes the devices that are away, and the shares with them, out of the document. What the template that was
+// just folded names of them is reported as skipped.
+func (f *fold) takeAway() {
+	left, taken := without(f.doc, f.Away)
+	f.doc = left
+	if len(f.applied) == 0 {
+		return
+	}
+	last := f.applied[len(f.applied)-1]
+	for _, key := range taken {
+		if last.names(key) {
+			id := deviceOf(key)
+			f.skipped = append(f.skipped, Skipped{Template: last.template.ID, Key: key,
+				Reason: string(id) + " is " + f.Away[id] + ": take it out of the template"})
+		}
+	}
+}
+
+// Cleared gives the daemon's document without the devices that are away and the shares with them; Absent where it has
+// none of them.
+func (r Result) Cleared() stconfig.Value {
+	cleared, taken := without(r.observed, r.away)
+	if len(taken) == 0 {
+		return stconfig.Value{}
+	}
+	return cleared
+}
+
+// WithoutAway gives a document without the devices that are away and the shares with them, and the keys of those.
+func WithoutAway(doc stconfig.Value, away map[fleet.DeviceID]string) (stconfig.Value, []stconfig.Key) {
+	return without(doc, away)
+}
+
+// IsAway tells whether a key is that of a device that is away, or of a share with it.
+func IsAway(key stconfig.Key, away map[fleet.DeviceID]string) bool { return away[deviceOf(key)] != "" }
+
+// without gives a document without some devices and the shares with them, and the keys that it took out.
+func without(doc stconfig.Value, away map[fleet.DeviceID]string) (left stconfig.Value, taken []stconfig.Key) {
+	if len(away) == 0 {
+		return doc, nil
+	}
+	for folder := range doc.Get("folders").Values() {
+		shares := folders.Child(folder.Get("id").Str()).Child("devices")
+		taken = append(taken, membersAway(shares, folder.Get("devices"), away)...)
+	}
+	taken = append(taken, membersAway(devices, doc.Get("devices"), away)...)
+	changes := make([]stconfig.Change, len(taken))
+	for i, key := range taken {
+		changes[i] = stconfig.Change{Key: key}
+	}
+	return stconfig.Patch(doc, changes), taken
+}
+
+func membersAway(at stconfig.Key, list stconfig.Value, away map[fleet.DeviceID]string) (keys []stconfig.Key) {
+	for member := range list.Values() {
+		id := member.Get("deviceID").Str()
+		if _, is := away[fleet.DeviceID(id)]; is {
+			keys = append(keys, at.Child(id))
+		}
+	}
+	return keys
+}
+
+// deviceOf gives the device that the key of a device, or of a share, names; "" for another key.
+func deviceOf(key stconfig.Key) fleet.DeviceID {
+	switch {
+	case isDevice(key):
+		return fleet.DeviceID(key.At(1).Name)
+	case isShare(key):
+		return fleet.DeviceID(key.At(3).Name)
+	}
+	return ""
+}
+
+// whyAway tells why a device must not be there: the key is that of the device, or of a share with it. It gives "" for
+// another key.
+func (r Result) whyAway(key stconfig.Key) string { return r.away[deviceOf(key)] }
+
+// explainAway gives Why for a change that takes a revoked device away.
+func (r Result) explainAway(key stconfig.Key) Why {
+	why := Why{Away: r.whyAway(key), Revoked: r.broughtBack(key)}
+	why.Drift = why.Revoked
+	if by := stconfig.Lookup(r.observed, key).Get("introducedBy").Str(); by != "" && why.Revoked {
+		why.Introducer = by
+	}
+	return why
+}
+
+// RevokedByTemplates gives the devices that templates removed with a person's consent, and still do, each with those
+// templates.
+func (r Result) RevokedByTemplates() map[fleet.DeviceID][]int64 {
+	var revoked map[fleet.DeviceID][]int64
+	for _, rec := range r.records {
+		if rec.Revoked && isDevice(rec.key) {
+			if revoked == nil {
+				revoked = map[fleet.DeviceID][]int64{}
+			}
+			revoked[deviceOf(rec.key)] = rec.BaseEntry.Templates
+		}
+	}
+	return revoked
+}
+
+// takingAway records that a change takes a revoked device away. The device has a record, which tells later that
+// somebody brought it back. A share in a folder that Muster did not make has none: nobody puts it back.
+func (b *intentRecorder) takingAway(s Sent) {
+	if r := b.recordAround(s.Key); r != nil {
+		r.sending(s, b)
+		r.Away = isDevice(r.key)
+		return
+	}
+	at := slices.IndexFunc(b.records, func(r record) bool { return r.key.Equal(s.Key) })
+	switch {
+	case at < 0 && !isDevice(s.Key):
+		return
+	case at < 0:
+		at = len(b.records)
+		b.records = append(b.records, record{entry: entry{key: s.Key, BaseEntry: fleet.BaseEntry{Kind: fleet.BaseRemoved,
+			Version: versionOf(b.observed)}}})
+	}
+	r := &b.records[at]
+	r.base, r.intended = stconfig.Value{}, stconfig.Value{}
+	r.State, r.Run, r.Away = fleet.BaseSending, "", isDevice(s.Key)
+}
+
+// recordAround gives the record of the member that Muster made and that is, or contains, the place; nil without one.
+func (b *intentRecorder) recordAround(key stconfig.Key) *record {
+	for i := range b.records {
+		if r := &b.records[i]; r.Kind == fleet.BaseMade && key.HasPrefix(r.key) {
+			return r
+		}
+	}
+	return nil
+}

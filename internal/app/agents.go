@@ -87,6 +87,14 @@ func (a *App) admit(ctx context.Context, r tunnel.Request) (tunnel.Status, error
 var removed = tunnel.Status{State: tunnel.Refused, Message: "this device was removed from the server",
 	Hint: "Stop the agent, or ask an administrator to register the device again."}
 
+func statusOfRefusal(err error) tunnel.Status {
+	status := tunnel.Status{State: tunnel.Refused, Message: fleet.Reason(err)}
+	if known := (*fleet.Error)(nil); errors.As(err, &known) {
+		status.Hint = known.Hint
+	}
+	return status
+}
+
 // tellAgent sends a device's agent the decision about the device.
 func (a *App) tellAgent(ctx context.Context, id fleet.DeviceID) {
 	is, connected := a.hub.Info(id)
@@ -95,7 +103,10 @@ func (a *App) tellAgent(ctx context.Context, id fleet.DeviceID) {
 	}
 	registry, err := a.store.Registry(ctx)
 	if err == nil && is.Status.State == tunnel.Accepted {
-		if registry.Devices[id] == nil {
+		switch revoked, is := registry.Revocations[id]; {
+		case is:
+			a.hub.Tell(id, statusOfRefusal(revoked.Refusal()))
+		case registry.Devices[id] == nil:
 			a.hub.Tell(id, removed)
 		}
 		return

@@ -201,6 +201,15 @@ type inbox struct {
 	*reconcile.Engine
 }
 
+// Pending lists what asks, each with the reason why it is not let in.
+func (i inbox) Pending() []fleet.Pending {
+	all := i.Mirror.Pending()
+	for n := range all {
+		all[n].Revoked = i.WhyRevoked(context.Background(), all[n].Device, all[n].From)
+	}
+	return all
+}
+
 func (i inbox) Accept(ctx context.Context, asks fleet.Pending, name, path string) error {
 	err := i.Engine.Accept(ctx, asks, name, path)
 	if err == nil {

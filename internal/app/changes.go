@@ -168,7 +168,7 @@ func (a *App) forwardCommitted(ctx context.Context) {
 	if changed.Secrets {
 		a.engine.SecretsChanged()
 	}
-	if devices || changed.Modes || changed.Roots {
+	if devices || changed.Modes || changed.Roots || changed.Revoked {
 		a.engine.RegistryChanged()
 	}
 }

@@ -108,11 +108,12 @@ func (j *judgement) settled(ctx context.Context) error {
 	}
 }
 
-// isForWholeFleet tells whether the edit changes something that has no devices.
+// isForWholeFleet tells whether the edit changes something that has no devices, or that is about every device: a device
+// that is revoked may be brought back by any other.
 func (j *judgement) isForWholeFleet() bool {
 	e := j.edit
 	return e.Undo != nil || e.Forget != "" || e.Files.Source != "" || e.Files.Kept != nil || e.Files.Adopts() ||
-		len(e.Protect)+len(e.Modes)+len(e.Files.Tests) > 0
+		len(e.Protect)+len(e.Modes)+len(e.Files.Tests)+len(e.Revoke)+len(e.Readmit) > 0
 }
 
 // decidesOutside tells whether the edit registers a device outside, replaces one, or changes what is decided for one.

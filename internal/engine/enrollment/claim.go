@@ -151,6 +151,9 @@ func (e *Enrollments) proven(ctx context.Context, claim fleet.DeviceClaim, proof
 	if _, err := proof.Verify(claim.Statement(fleet.ClaimRenew)); err != nil {
 		return nil, errUnproven
 	}
+	if revoked, is := registry.Revocations[proof.Device()]; is {
+		return nil, revoked.Refusal()
+	}
 	return is, nil
 }
 

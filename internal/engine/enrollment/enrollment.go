@@ -99,6 +99,10 @@ func (e *Enrollments) Admit(ctx context.Context, a fleet.Arrival) (fleet.Enrollm
 	if err != nil {
 		return fleet.EnrollmentAnswer{}, err
 	}
+	if revoked, is := registry.Revocations[a.Device]; is {
+		e.forget(a.Device)
+		return refused(revoked.Refusal()), nil
+	}
 	if registry.Devices[a.Device] != nil {
 		e.forget(a.Device)
 		return accepted(), nil

@@ -3,6 +3,7 @@ package health
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"muster/internal/core/plan"
 	"muster/internal/fleet"
@@ -57,7 +58,8 @@ func Configuration(id fleet.DeviceID, f plan.Findings) fleet.State {
 	case plan.Planned, plan.Gone:
 	}
 	s := planned(id, f)
-	return state(s.Configuration, s.Reason, s.Next)
+	s.Reason, s.Next, s.BroughtBack = fleet.Bounded(s.Reason), fleet.Bounded(s.Next), broughtBack(f.BroughtBack)
+	return s
 }
 
 func orElse(text, without string) string {
@@ -169,7 +171,9 @@ func toSend(f plan.Findings) fleet.State {
 	}
 	s := fleet.State{Configuration: fleet.ConfigPending, Next: f.WhenSent(),
 		Reason: plan.Names(sendable) + " is to change as the templates ask"}
-	if !slices.ContainsFunc(sendable, func(c plan.Change) bool { return !c.Drift }) {
+	if away := slices.IndexFunc(sendable, func(c plan.Change) bool { return c.Away() != "" }); away >= 0 {
+		s.Reason = fmt.Sprintf("%s is to go: %s", sendable[away].Key, sendable[away].Reason)
+	} else if !slices.ContainsFunc(sendable, func(c plan.Change) bool { return !c.Drift }) {
 		s.Reason = plan.Names(sendable) + " was changed at the daemon and is to be set right (drift)"
 	}
 	if f.Failure != "" {
@@ -230,19 +234,24 @@ func stopped(f plan.Findings) (worst fleet.State) {
 
 // faulty returns the state that folders in error make, and revoked devices that come back again and again.
 func faulty(f plan.Findings) fleet.State {
-	if len(f.Faults) == 0 {
-		return fleet.State{}
+	if len(f.Faults) > 0 {
+		return fleet.State{Configuration: fleet.ConfigFailed, Reason: f.Faults[0].Reason,
+			Next: "Correct the template, or mend the folder at the daemon. The device is in order again when the folder runs."}
 	}
-	if f.Faults[0].Kind == fleet.StopBroughtBack {
-		return fleet.State{
-			Configuration: fleet.ConfigFailed,
-			Reason:        f.Faults[0].Reason,
-			Next: "Have the person or introducer that brings it back take it out there too. This is over an hour after " +
-				"the last time.",
-		}
+	if at := slices.IndexFunc(f.BroughtBack, plan.IsBroughtBackOften); at >= 0 {
+		return fleet.State{Configuration: fleet.ConfigFailed, Reason: f.BroughtBack[at].Reason,
+			Next: fleet.WaitTexts[fleet.WaitBroughtBack].Next}
 	}
-	return fleet.State{Configuration: fleet.ConfigFailed, Reason: f.Faults[0].Reason,
-		Next: "Correct the template, or mend the folder at the daemon. The device is in order again when the folder runs."}
+	return fleet.State{}
+}
+
+// broughtBack tells which revoked devices came back.
+func broughtBack(stops []fleet.Stop) string {
+	reasons := make([]string, len(stops))
+	for i, stop := range stops {
+		reasons[i] = stop.Reason
+	}
+	return fleet.Bounded(strings.Join(reasons, "; "))
 }
 
 // notSaved returns the state of a daemon that could not save its configuration.

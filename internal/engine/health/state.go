@@ -34,7 +34,11 @@ func (h *Health) State(id fleet.DeviceID, f Facts) (fleet.State, error) {
 	if rival != "" && f.Snapshot.Connection == fleet.Online && f.Snapshot.FoundBy == fleet.FoundByAgent {
 		state = cloned(state, rival)
 	}
+	if f.Registry != nil && f.Registry.IsRevoked(id) {
+		state = revoked(state, f.Registry.Revocations[id])
+	}
 	state.Reason, state.Next = f.named(state.Reason), f.named(state.Next)
+	state.BroughtBack = f.named(state.BroughtBack)
 	if f.LockLost {
 		state.Reason = join("; ", "nothing is written: this server lost the lock of its database", state.Reason)
 	}
@@ -57,7 +61,7 @@ func joined(condition fleet.State, f Facts, now time.Time) fleet.State {
 	s := f.Snapshot
 	state := fleet.State{
 		Connection: s.Connection, Configuration: condition.Configuration, Address: s.Address, FoundBy: s.FoundBy,
-		LastSeen: s.LastSeen, Since: s.Since, Reason: s.Reason, Next: s.Next,
+		LastSeen: s.LastSeen, Since: s.Since, Reason: s.Reason, Next: s.Next, BroughtBack: condition.BroughtBack,
 	}
 	if s.Address == "" {
 		state.FoundBy = "" // it is that of before the start
@@ -114,6 +118,14 @@ func cloned(state fleet.State, rival string) fleet.State {
 	state.Reason = fmt.Sprintf("two agents connect with this device's certificate: the one at %s, which is managed, and "+
 		"one at %s, which is refused", state.Address, rival)
 	state.Next = fleet.ClonedNext(state.Address, rival)
+	return state
+}
+
+// revoked is the state of a device that is revoked itself.
+func revoked(state fleet.State, by fleet.Revocation) fleet.State {
+	state.Reason = join("; ", "the device is "+by.Why()+": nothing is written to it", state.Reason)
+	state.Next = "`" + by.Ended() + "` ends the revocation. `muster device delete " + string(by.Device) +
+		"` takes the device out of the list, and the revocation stays."
 	return state
 }
 

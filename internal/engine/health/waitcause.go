@@ -2,6 +2,7 @@ package health
 
 import (
 	"slices"
+	"strings"
 
 	"muster/internal/fleet"
 )
@@ -25,11 +26,14 @@ func CausesOf(
 	troubles []fleet.FolderTrouble,
 ) []fleet.WaitCause {
 	causes := []fleet.WaitCause{}
-	if cause, is := configurationCauses[state.Configuration]; is {
+	if cause, is := configurationCauses[state.Configuration]; is && !isForBroughtBack(state) {
 		causes = append(causes, cause)
 	}
 	if cause, is := connectionCauses[state.Connection]; is {
 		causes = append(causes, cause)
+	}
+	if state.BroughtBack != "" {
+		causes = append(causes, fleet.WaitBroughtBack)
 	}
 	if s == nil {
 		return causes
@@ -53,4 +57,10 @@ func CausesOf(
 		}
 	}
 	return causes
+}
+
+// isForBroughtBack tells whether a device is failed only because revoked devices come back again and again.
+func isForBroughtBack(state fleet.State) bool {
+	return state.Configuration == fleet.ConfigFailed && state.BroughtBack != "" &&
+		strings.Contains(state.BroughtBack, state.Reason)
 }

@@ -224,6 +224,7 @@ var words = map[Kind]string{
 	fleet.WaitFailed:           "could not be configured",
 	fleet.WaitHeld:             "waits for consent",
 	fleet.WaitContended:        "is set back again and again by somebody else",
+	fleet.WaitBroughtBack:      "had a revoked device brought back",
 	fleet.WaitUnstable:         "gets another configuration each time",
 }
 

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"fmt"
 
 	"muster/internal/core/plan"
 	"muster/internal/core/stconfig"
@@ -9,8 +10,11 @@ import (
 )
 
 // Accept lets a pending device or folder in (see plan.Accept). It returns once the daemon's configuration was read
-// back. It is conflict where templates would undo what Accept writes.
+// back. It is conflict where templates would undo what Accept writes, and for a device that is revoked.
 func (e *Engine) Accept(ctx context.Context, asks fleet.Pending, name, path string) error {
+	if why := e.WhyRevoked(ctx, asks.Device, asks.From); why != "" {
+		return conflict(asks.From.Short()+" is not let in: "+why, "Dismiss it: the daemon forgets that it asked.")
+	}
 	what := "accept of device " + string(asks.From)
 	if asks.Folder != "" {
 		what = "accept of folder " + asks.Folder + " from " + string(asks.From)
@@ -18,6 +22,26 @@ func (e *Engine) Accept(ctx context.Context, asks fleet.Pending, name, path stri
 	return e.Amend(ctx, asks.Device, what, func(doc stconfig.Value) (stconfig.Value, error) {
 		return plan.Accept(doc, asks, name, path)
 	})
+}
+
+// WhyRevoked tells why a device must not come back to a daemon, and what ends that; "" where it may.
+func (e *Engine) WhyRevoked(ctx context.Context, on, device fleet.DeviceID) string {
+	registry, err := e.o.Store.Registry(ctx)
+	if err != nil {
+		return ""
+	}
+	if revoked, is := registry.Revocations[device]; is {
+		return fmt.Sprintf("it is %s. `%s` ends that.", revoked.Why(), revoked.Ended())
+	}
+	m := e.queue.find(on)
+	if m == nil {
+		return ""
+	}
+	by := m.history.revokedBy(device)
+	if len(by) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("template %d removes it there, and a person consented. Take it out of that template first.", by[0])
 }
 
 // Dismiss has the daemon forget a pending device or folder, without a change of the configuration. The other device

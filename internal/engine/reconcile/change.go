@@ -166,7 +166,17 @@ func (e *Engine) planChange(ctx context.Context, in input) (planned, error) {
 	if err != nil {
 		return now, err
 	}
+	away := awayOf(in.current, in.id)
+	target, revoked := desired.WithoutAway(target, away)
 	now.wanted, now.left = plan.SplitForRestore(c.section, in.doc, target, in.base)
+	now.wanted = slices.DeleteFunc(now.wanted, func(d stconfig.Change) bool { return desired.IsAway(d.Key, away) })
+	for _, key := range revoked {
+		if stconfig.Lookup(in.doc, key).Exists() {
+			continue // It is about to be taken away, and the change has nothing to do with it.
+		}
+		now.left = append(now.left, plan.Change{Key: key, Class: plan.Skipped,
+			Reason: "the device is revoked: `muster revocation list` shows since when"})
+	}
 	if now.plan, err = plan.Make(e.changeInput(ctx, in, now.wanted)); err != nil {
 		return now, err
 	}

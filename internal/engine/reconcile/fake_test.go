@@ -691,9 +691,9 @@ func newBench(t *testing.T, templates ...fleet.TaggedTemplate) *bench {
 func (b *bench) register(templates ...fleet.TaggedTemplate) {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
-	generation := int64(1)
+	generation, revoked := int64(1), map[fleet.DeviceID]fleet.Revocation(nil)
 	if b.store.registry != nil {
-		generation = b.store.registry.Generation + 1
+		generation, revoked = b.store.registry.Generation+1, b.store.registry.Revocations
 	}
 	b.store.registry = &fleet.Registry{Generation: generation, Mode: fleet.ModeOn, TagModes: map[fleet.Tag]fleet.Mode{},
 		Devices: map[fleet.DeviceID]*fleet.Registered{
@@ -703,7 +703,7 @@ func (b *bench) register(templates ...fleet.TaggedTemplate) {
 			nora: {Device: fleet.Device{ID: nora, Label: "Nora", APIPort: 8384},
 				Settings: fleet.DeviceSettings{Mode: fleet.ModePaused}},
 		},
-		Templates: templates}
+		Templates: templates, Revocations: revoked}
 }
 
 const nora fleet.DeviceID = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"

@@ -36,6 +36,7 @@ func (p *pass) conclude(now planned, failure error) {
 	p.rememberHeld(now)
 	p.report(p.id, p.findings(now, failure))
 	if now.change == nil {
+		p.history.putRevoked(now.result.RevokedByTemplates())
 		p.keepPass(p.passOf(now))
 	}
 }
@@ -43,6 +44,7 @@ func (p *pass) conclude(now planned, failure error) {
 // finish ends a pass that made a plan and sends nothing: the device is not due before something changes.
 func (p *pass) finish(now planned) {
 	p.history.done(now.digest, p.print, p.forgotten, now.letGo)
+	p.history.putRevoked(now.result.RevokedByTemplates())
 	p.keepPass(p.passOf(now))
 }
 
@@ -74,7 +76,7 @@ func (p *pass) findings(now planned, failure error) plan.Findings {
 	f := plan.Findings{
 		Plan: now.plan, Templates: len(now.templates), Online: now.known.Online, Mode: now.mode,
 		Restart: p.restartNeeded(now.input), Stopped: p.history.stops.Of(now.plan),
-		Faults: append(p.history.stops.Unmended(now.plan), p.history.stops.BroughtBack()...),
+		Faults: p.history.stops.Unmended(now.plan), BroughtBack: p.history.stops.BroughtBack(),
 	}
 	if failure != nil && !errors.Is(failure, context.Canceled) {
 		f.Failure = fleet.Reason(failure)

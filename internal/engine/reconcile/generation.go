@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"fmt"
 	"hash/maphash"
 	"strings"
 	"sync"
@@ -33,6 +34,7 @@ type templateSum struct {
 type fingerprint struct {
 	templates uint64 // digest of the templates that apply
 	inputs    uint64 // digest of all inputs except the observed document
+	revoked   uint64 // digest of the devices that are revoked
 	folders   string // errors of folders to which Muster wrote
 }
 
@@ -156,9 +158,25 @@ func (e *Engine) sum(parts ...any) uint64 {
 	return h.Sum64()
 }
 
-// reachOf gives one text of the folder roots and author keys of a device.
+// reachOf gives one text of what the present registry says of a device, whatever generation it is admitted to: folder
+// roots, author keys, and which devices are revoked.
 func reachOf(r *fleet.Registry, id fleet.DeviceID) string {
-	return texts(r.RootsOf(id)) + "\x00\x00" + texts(r.AuthorKeysOf(id))
+	reach := texts(r.RootsOf(id)) + "\x00\x00" + texts(r.AuthorKeysOf(id))
+	if len(r.Revocations) == 0 {
+		return reach
+	}
+	for _, other := range r.RevokedOn(id) {
+		reach += "\x00" + string(other) + " " + r.Revocations[other].Why()
+	}
+	return reach
+}
+
+// sumOfRevoked gives a digest of the devices that a device's daemon may not have.
+func (e *Engine) sumOfRevoked(r *fleet.Registry, id fleet.DeviceID) uint64 {
+	if len(r.Revocations) == 0 {
+		return 0
+	}
+	return e.sum(fmt.Sprint(r.RevokedOn(id)))
 }
 
 // texts makes one text of several, which do not contain NUL.

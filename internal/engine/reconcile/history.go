@@ -33,6 +33,8 @@ type history struct {
 	ignoresUntil time.Time           // when ignores are read again
 	ignoresLack  bool                // Some could not be read.
 
+	revoked map[fleet.DeviceID][]int64 // desired.Result.RevokedByTemplates of the last plan
+
 	pass fleet.Pass // result of the last finished pass; its slices are not to be changed
 }
 
@@ -131,6 +133,7 @@ func (h *history) release(in input, print fingerprint) {
 		Now:            time.Now(),
 		Moved:          known && print.inputs != h.print.inputs,
 		TemplatesMoved: known && print.templates != h.print.templates,
+		RevokedMoved:   known && print.revoked != h.print.revoked,
 	}
 	h.observed, h.print = "", print
 	h.mu.Unlock()
@@ -191,4 +194,18 @@ func (h *history) putPass(p fleet.Pass) (differs bool) {
 	differs = !h.pass.Same(p)
 	h.pass = p
 	return differs
+}
+
+// putRevoked notes which devices templates removed with a person's consent.
+func (h *history) putRevoked(revoked map[fleet.DeviceID][]int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.revoked = revoked
+}
+
+// revokedBy gives the templates that removed a device with a person's consent.
+func (h *history) revokedBy(device fleet.DeviceID) []int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.revoked[device]
 }

@@ -19,6 +19,7 @@ func (p *pass) observe(ctx context.Context) (in input, ended bool, err error) {
 		return in, true, p.forget(in)
 	}
 	p.print = p.fingerprint(in.admitted, p.id, in.mode, in.known, reachOf(in.current, p.id))
+	p.print.revoked = p.sumOfRevoked(in.current, p.id)
 	p.print.folders = p.history.stops.FolderErrors(in.known.FolderErrors)
 	if err := p.readConsents(ctx); err != nil {
 		return in, false, during("read consents", err)
@@ -105,11 +106,11 @@ func (p *pass) endWhereNotRead(in input) (ended bool) {
 	return in.known.Unstored && p.history.neverPlanned()
 }
 
-// endWhereNoTemplates ends the pass, and reports that, when no template applies to the device and nothing that Muster
-// wrote is left on it.
+// endWhereNoTemplates ends the pass, and reports that, when no template applies to the device, nothing that Muster wrote
+// is left on it, and no device is revoked.
 func (p *pass) endWhereNoTemplates(in input) (ended bool) {
-	if len(in.templates) > 0 || len(in.base) > 0 || in.known.Digest == "" || p.history.isUnsaved() ||
-		p.history.restart.required {
+	if len(in.templates)+len(in.base)+len(in.current.Revocations) > 0 || in.known.Digest == "" ||
+		p.history.isUnsaved() || p.history.restart.required {
 		return false
 	}
 	p.endUnplanned(plan.Plan{})

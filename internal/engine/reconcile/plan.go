@@ -81,13 +81,27 @@ func (e *Engine) foldInput(ctx context.Context, in input, secrets *secretCache) 
 	if d := in.admitted.registry.Devices[in.id]; d != nil {
 		out.Tags = d.Tags
 	}
+	out.Away = awayOf(in.current, in.id)
 	return out
+}
+
+// awayOf gives the devices that a device's daemon may not have, because they are revoked.
+func awayOf(r *fleet.Registry, id fleet.DeviceID) map[fleet.DeviceID]string {
+	if len(r.Revocations) == 0 {
+		return nil
+	}
+	away := make(map[fleet.DeviceID]string, len(r.Revocations))
+	for _, other := range r.RevokedOn(id) {
+		away[other] = r.Revocations[other].Why()
+	}
+	return away
 }
 
 // foldedInput gives the part of a plan's input that comes from the fold.
 func foldedInput(fold desired.Input, r desired.Result, secrets *secretCache) plan.Input {
 	return plan.Input{
-		Device: fold.Device, Observed: r.Observed(), Desired: r.Desired, Base: r.Base, Secret: secrets.text,
+		Device: fold.Device, Observed: r.Observed(), Desired: r.Desired, Base: r.Base, Cleared: r.Cleared(),
+		Secret:       secrets.text,
 		Why:          func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) },
 		ByAdmins:     func() (stconfig.Value, error) { return byAdmins(fold, r) },
 		MadeByAdmins: r.MadeByAdmins,

@@ -68,6 +68,8 @@ func (v *View) conditions(ctx context.Context, row *Row) (found []fleet.Conditio
 		switch {
 		case cause == fleet.WaitPendingDevice, cause == fleet.WaitPendingFolder, cause.OfFolder():
 			continue
+		case cause == fleet.WaitBroughtBack:
+			c.Reason, c.Next = row.State.BroughtBack, fleet.WaitTexts[cause].Next
 		case cause == fleet.WaitUnreachable:
 			c.Since, c.Next = row.awaySince(), cmp.Or(c.Next, fleet.WaitTexts[cause].Next)
 		}

@@ -209,18 +209,22 @@ func (l *waitingList) addRows() {
 
 func (l *waitingList) addRow(cause fleet.WaitCause, row *Row) {
 	text, part := fleet.WaitTexts[cause], ""
+	reason, next := row.State.Reason, row.State.Next
+	if cause == fleet.WaitBroughtBack {
+		reason, next = row.State.BroughtBack, text.Next
+	}
 	if text.ByReason {
-		part = row.State.Reason
+		part = reason
 	} else if row.Device.Altered {
 		part = "altered"
 	}
 	g, isNew := l.group(cause, part)
 	switch {
 	case isNew:
-		g.Reason, g.Next = row.State.Reason, row.State.Next
-	case g.Reason != row.State.Reason:
+		g.Reason, g.Next = reason, next
+	case g.Reason != reason:
 		g.Reason, g.Next = cmp.Or(text.Reason, g.Reason), text.Next
-	case g.Next != row.State.Next: // it may hold a command for one device
+	case g.Next != next: // it may hold a command for one device
 		g.Next = text.Next
 	}
 	device, since := WaitingDevice{ID: row.Device.ID}, row.State.Since
@@ -290,9 +294,13 @@ func (l *waitingList) addPending() {
 			}
 			cause, reason = fleet.WaitPendingFolder, from+" offers the folder "+subject
 		}
-		g, isNew := l.group(cause, string(asks.From), asks.Folder)
+		g, isNew := l.group(cause, string(asks.From), asks.Folder, asks.Revoked)
 		if isNew {
 			g.Subject, g.Reason, g.Pending = subject, reason, &asks
+			if asks.Revoked != "" {
+				g.Reason += ", and is not let in: " + asks.Revoked
+				g.Next = "Dismiss it: the daemon forgets that it asked."
+			}
 		}
 		device := WaitingDevice{ID: asks.Device, Pending: &asks}
 		if asks.Address != "" {

@@ -14,6 +14,7 @@ type Pending struct {
 	FolderLabel string `json:"folderLabel"`
 	Encrypted   bool   `json:"encrypted" doc:"The folder would be kept encrypted on the device that was asked"`
 	Registered  bool   `json:"registered" doc:"Whoever asks is registered here"`
+	Revoked     string `json:"revoked" doc:"Why the device that asks is not let in, because it was revoked, and what ends that; blank when it may be let in"`
 	Since       Time   `json:"since" format:"date-time"`
 }
 

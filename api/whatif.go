@@ -1,10 +1,13 @@
 package api
 
-// WhatIf is the body of a POST of a plan: possible changes of templates, tags and vars. Nothing is stored.
+// WhatIf is the body of a POST of a plan: possible changes of templates, tags, vars and
+// revocations. Nothing is stored.
 type WhatIf struct {
 	Templates *WhatIfTemplates `json:"templates,omitempty"`
 	Tags      *WhatIfTags      `json:"tags,omitempty"`
 	Vars      *WhatIfVars      `json:"vars,omitempty"`
+
+	Revocations *WhatIfRevocations `json:"revocations,omitempty"`
 }
 
 // WhatIfTemplates are templates that might come, change or go.

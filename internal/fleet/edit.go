@@ -32,7 +32,7 @@ type Edit struct {
 	Enroll *Enrollment // nil: no device is enrolled
 
 	Revoke  []Revocation // By is set by SavedBy, and At by the store
-	Readmit []DeviceID   // whose revocations end
+	Readmit []DeviceID   // devices with a revocation that ends
 
 	Labels   []LabelChange
 	Settings []SettingsChange

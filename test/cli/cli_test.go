@@ -49,6 +49,9 @@ func TestScriptsOfEdits(t *testing.T) { runScripts(t, "testdata/edit", server.Op
 // A template that waits for consent is shown by status, of all scripts of its server.
 func TestScriptsOfRemovals(t *testing.T) { runScripts(t, "testdata/removal", server.Options{}) }
 
+// A device that is revoked is taken off the others.
+func TestScriptsOfRevocations(t *testing.T) { runScripts(t, "testdata/revocation", server.Options{}) }
+
 // Muster is stopped for the whole fleet for a moment.
 func TestScriptsOfEveryCommand(t *testing.T) { runScripts(t, "testdata/every", server.Options{}) }
 

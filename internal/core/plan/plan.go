@@ -54,7 +54,7 @@ type Change struct {
 	earlier    bool           // The daemon has a value that Muster wrote earlier, and no template names the place.
 	introducer string         // see Introducer
 	revoked    bool           // see Revoked
-	away       string         // see Away
+	away       string         // Away returns it
 	with       string         // key of another change, of which the daemon makes this one as a consequence
 	send       stconfig.Value // To with its secrets in clear, as the first write sends it
 

@@ -36,6 +36,7 @@ type commands struct {
 	Agent       agentCommand       `cmd:"" help:"Connect the Syncthing daemon of this machine with a server, from this side: no port is opened, and no API key is copied. muster agent run --help lists its flags."`
 	Enrollment  enrollmentCommand  `cmd:"" help:"Show which devices ask to be managed by their agents, accept or reject them."`
 	EnrollKey   enrollKeyCommand   `cmd:"" help:"Make, list and revoke keys with which devices register themselves."`
+	Revocation  revocationCommand  `cmd:"" help:"List the devices that are out for good, and end a revocation."`
 	Device      deviceCommand      `cmd:"" help:"Register, show, change, tag and delete devices; have their daemons restart, rescan, pause or upgrade."`
 	Plan        planCommand        `cmd:"" help:"Show what other templates and tags would change; changes nothing."`
 	Order       orderCommand       `cmd:"" help:"Show what daemons were ordered to do (restart, rescan, pause, resume, upgrade), and what came of it."`
@@ -84,6 +85,7 @@ func describedCommands() *commands {
 		Device:     deviceVerbs,
 		Enrollment: enrollmentVerbs,
 		EnrollKey:  enrollKeyVerbs,
+		Revocation: revocationVerbs,
 		Folder:     folderVerbs,
 		Order:      orderVerbs,
 		Pending:    pendingVerbs,

@@ -31,6 +31,7 @@ type deviceCommand struct {
 	Settings deviceSettingsCommand `cmd:"" help:"Show a device's settings, or change them: mode, plain HTTP, restarts, way of reaching."`
 	Log      deviceLogCommand      `cmd:"" help:"Print the newest lines of a daemon's own log."`
 	Vars     deviceVarsCommand     `cmd:"" help:"Show the vars that templates read of a device, or change its own; first the plan is shown."`
+	Revoke   deviceRevokeCommand   `cmd:"" help:"Take a device off every managed daemon, for good; first the plan is shown."`
 	Delete   deviceDeleteCommand   `cmd:"" help:"Have Muster forget a device; its daemon stays as it is."`
 	Trust    deviceTrustCommand    `cmd:"" help:"Show the certificate that a device's API shows beside the pinned one, and take it."`
 }

@@ -19,14 +19,15 @@ type pendingCommand struct {
 var pendingNoun = noun[api.Pending]{
 	all: (*client.Client).Pending,
 	columns: columns[api.Pending]{
-		titles: []string{"ID", "ASKED", "KIND", "WHAT", "FROM", "SINCE"},
+		titles: []string{"ID", "ASKED", "KIND", "WHAT", "FROM", "SINCE", "NOT LET IN"},
 		name:   func(p api.Pending) string { return p.ID },
 		row: func(p api.Pending) []string {
 			what := p.Name
 			if p.Kind == "folder" {
 				what = fmt.Sprintf("%s (%s)", p.Folder, p.FolderLabel)
 			}
-			return []string{p.ID, p.Label, p.Kind, what, cmp.Or(p.FromLabel, p.From), fmt.Sprint(p.Since)}
+			return []string{p.ID, p.Label, p.Kind, what, cmp.Or(p.FromLabel, p.From), fmt.Sprint(p.Since),
+				cmp.Or(p.Revoked, "-")}
 		}},
 	about: func(p api.Pending) string { return p.Kind + " " + cmp.Or(p.Name, p.Folder) },
 }

@@ -303,7 +303,7 @@ func deviceNamed(ctx context.Context, server *client.Client, name string) (api.D
 func printState(out io.Writer, device api.Device, state api.DeviceState) {
 	fmt.Fprintf(out, "%s: %s, %s\n", named(device),
 		state.Connection, state.Configuration)
-	for _, text := range []string{state.Reason, state.Next} {
+	for _, text := range []string{state.Reason, state.Next, state.BroughtBack} {
 		if text != "" {
 			fmt.Fprintln(out, "  "+printable(text))
 		}

@@ -21,6 +21,7 @@ var apiTags = []apiTag{
 		`/devices/\{deviceID\}/revisions.*`},
 	{"Plans and consent", "What Muster would write, why, and what waits for a person.",
 		`/plan|/changes|/differences.*|/consents.*|/waiting|/devices/\{deviceID\}/(plan|apply|why)`},
+	{"Revocations", "Devices that are out for good.", `/revocations.*|/devices/\{deviceID\}/revoke`},
 	{"Devices", "Registered Syncthing daemons: record, state, settings, tags.", `/devices.*|/inventory|/states`},
 	{"Templates", "Fragments of configuration, picked for a device by tag.", `/templates.*`},
 	{"Tags", "What ties devices and templates together.", `/tags.*`},

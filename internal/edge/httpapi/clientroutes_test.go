@@ -230,9 +230,14 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 		_, _ = c.CreateEnrollKey(ctx, api.CreateEnrollKey{})
 	},
 	"deleteEnrollKey": func(c *client.Client, ctx context.Context) { _ = c.DeleteEnrollKey(ctx, "k") },
-	"enrollChallenge": func(c *client.Client, ctx context.Context) { _, _ = c.EnrollChallenge(ctx) },
-	"enroll":          func(c *client.Client, ctx context.Context) { _, _ = c.Enroll(ctx, api.DeviceClaim{}) },
-	"renewEnrollment": func(c *client.Client, ctx context.Context) { _, _ = c.RenewEnrollment(ctx, api.DeviceClaim{}) },
+	"revokeDevice": func(c *client.Client, ctx context.Context) {
+		_, _ = c.RevokeDevice(ctx, string(idA), api.RevokeDevice{})
+	},
+	"listRevocations":  func(c *client.Client, ctx context.Context) { _, _ = c.Revocations(ctx) },
+	"deleteRevocation": func(c *client.Client, ctx context.Context) { _ = c.DeleteRevocation(ctx, string(idA)) },
+	"enrollChallenge":  func(c *client.Client, ctx context.Context) { _, _ = c.EnrollChallenge(ctx) },
+	"enroll":           func(c *client.Client, ctx context.Context) { _, _ = c.Enroll(ctx, api.DeviceClaim{}) },
+	"renewEnrollment":  func(c *client.Client, ctx context.Context) { _, _ = c.RenewEnrollment(ctx, api.DeviceClaim{}) },
 }
 
 // wire answers nothing and keeps the last request.

@@ -87,6 +87,7 @@ func wirePending(registry *fleet.Registry, asks fleet.Pending) api.Pending {
 		ID: pendingID(asks), Kind: "device", DeviceID: string(asks.Device), From: string(asks.From), Name: asks.Name,
 		Address: asks.Address,
 		Folder:  asks.Folder, FolderLabel: asks.FolderLabel, Encrypted: asks.Encrypted, Since: api.Time{Time: asks.Since},
+		Revoked: asks.Revoked,
 	}
 	if asks.Folder != "" {
 		out.Kind = "folder"
@@ -146,6 +147,10 @@ func (s PendingHandlers) acceptPending(r *request) (reply, error) {
 	pin, err := pinToRegister(r, body.Register)
 	if err != nil {
 		return reply{}, err
+	}
+	if asks.Revoked != "" { // The device is not registered either.
+		return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: what + " is not let in: " + asks.Revoked,
+			Hint: "Dismiss it: the daemon forgets that it asked."}
 	}
 	if err := s.record(r, "pending.accept", string(asks.Device), what); err != nil {
 		return reply{}, err

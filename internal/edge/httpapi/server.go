@@ -68,8 +68,8 @@ func everyNoun() []Noun {
 		TemplateHandlers{}, TagHandlers{}, FolderHandlers{}, StandingHandlers{}, FileHandlers{}, ShareHandlers{},
 		&EventHandlers{}, TokenHandlers{}, UserHandlers{}, SessionHandlers{}, LoginLinkHandlers{}, SignOnHandlers{},
 		SecretHandlers{}, SealHandlers{}, DemoHandlers{}, VersionHandlers{}, AuditHandlers{}, EnrollmentHandlers{},
-		EnrollKeyHandlers{}, ClaimHandlers{}, PendingHandlers{}, OrderHandlers{}, InventoryHandlers{}, WaitingHandlers{},
-		OverviewHandlers{}, HistoryHandlers{}, StopHandlers{}, MetricHandlers{}, HealthHandlers{},
+		EnrollKeyHandlers{}, ClaimHandlers{}, RevocationHandlers{}, PendingHandlers{}, OrderHandlers{},
+		InventoryHandlers{}, WaitingHandlers{}, OverviewHandlers{}, HistoryHandlers{}, StopHandlers{}, MetricHandlers{}, HealthHandlers{},
 	}
 }
 

@@ -111,7 +111,7 @@ func wireState(state fleet.State) api.DeviceState {
 	return api.DeviceState{
 		Connection: string(state.Connection), Configuration: string(state.Configuration),
 		Address: state.Address, FoundBy: state.FoundBy, LastSeen: moment(state.LastSeen), Since: moment(state.Since),
-		Reason: state.Reason, Next: state.Next,
+		Reason: state.Reason, Next: state.Next, BroughtBack: state.BroughtBack,
 	}
 }
 

@@ -106,10 +106,12 @@ func pendingActions(asks fleet.Pending) []api.WaitingAction {
 			auth.WriteDevices)), "path")
 		command += " --path {path}"
 	}
-	return []api.WaitingAction{
-		typed(accept, command),
-		typed(forEach(act("dismiss", http.MethodDelete, path, nil, auth.Apply)), "muster pending dismiss {pendingID}"),
+	dismiss := typed(forEach(act("dismiss", http.MethodDelete, path, nil, auth.Apply)),
+		"muster pending dismiss {pendingID}")
+	if asks.Revoked != "" {
+		return []api.WaitingAction{dismiss}
 	}
+	return []api.WaitingAction{typed(accept, command), dismiss}
 }
 
 func rolloutActions(id int64, cause fleet.WaitCause) []api.WaitingAction {

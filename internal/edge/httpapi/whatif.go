@@ -55,8 +55,8 @@ func (s PlanningHandlers) routes(b *base) []route {
 func (s PlanningHandlers) whatIfRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: Prefix + "/plan", name: "planWhatIf",
-			summary: "What would become of the fleet with other templates, tags and vars; changes nothing. New and changed " +
-				"templates and vars need the role author",
+			summary: "What would become of the fleet with other templates, tags, vars and revocations; changes nothing. New and " +
+				"changed templates and vars need the role author, revocations the role admin",
 			permission: auth.WriteTags, body: reflect.TypeFor[api.WhatIf](), reply: reflect.TypeFor[api.WhatIfPlan](),
 			volatile: true, off: s.WhatIf == nil, handle: s.planWhatIf},
 	}
@@ -208,6 +208,12 @@ func (s PlanningHandlers) readEdit(r *request, now *fleet.Registry, body api.Wha
 		return edit, r.who.Lacks(needed, "may not change vars")
 	}
 	if edit.Vars, err = varsEdits(vars); err != nil {
+		return edit, err
+	}
+	if needed := auth.WriteDevices; body.Revocations != nil && !r.who.May(needed) {
+		return edit, r.who.Lacks(needed, "may not revoke devices")
+	}
+	if err := revocationEdits(&edit, now, or(body.Revocations, api.WhatIfRevocations{})); err != nil {
 		return edit, err
 	}
 	if edit.Tag, err = taggings("tags.added.", tags.Added); err != nil {

@@ -1,0 +1,23 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"muster/api"
+)
+
+// Revocations are the devices that are out for good, the newest first.
+func (c *Client) Revocations(ctx context.Context) ([]api.Revocation, error) {
+	return get[[]api.Revocation](ctx, c, path("revocations"))
+}
+
+// RevokeDevice takes a device off every managed daemon, for good. A device that is revoked already stays as it is.
+func (c *Client) RevokeDevice(ctx context.Context, id string, how api.RevokeDevice) (api.Revocation, error) {
+	return send[api.Revocation](ctx, c, http.MethodPost, path("devices", id, "revoke"), how)
+}
+
+// DeleteRevocation ends a revocation. 404: the device is not revoked.
+func (c *Client) DeleteRevocation(ctx context.Context, id string) error {
+	return c.do(ctx, http.MethodDelete, path("revocations", id), nil)
+}

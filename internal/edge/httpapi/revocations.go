@@ -1,0 +1,131 @@
+package httpapi
+
+import (
+	"cmp"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+// RevocationHandlers revoke devices, and end revocations.
+type RevocationHandlers struct {
+	*base
+}
+
+func (s RevocationHandlers) routes(b *base) []route {
+	s.base = b
+	const all, one = Prefix + "/revocations", Prefix + "/revocations/{deviceID}"
+	return []route{
+		{method: http.MethodPost, path: Prefix + "/devices/{deviceID}/revoke", name: "revokeDevice",
+			summary: "Take a device off every managed daemon, for good; it need not be registered. POST plan, with " +
+				"revocations, shows what that changes",
+			permission: auth.WriteDevices, body: reflect.TypeFor[api.RevokeDevice](), reply: reflect.TypeFor[api.Revocation](),
+			based: true, handle: s.revokeDevice},
+		{method: http.MethodGet, path: all, name: "listRevocations",
+			summary: "Revoked devices, the newest revocation first", permission: auth.Read,
+			reply: reflect.TypeFor[[]api.Revocation](), handle: s.listRevocations},
+		{method: http.MethodDelete, path: one, name: "deleteRevocation",
+			summary:    "End a revocation: daemons may let the device in again; nothing comes back by itself but by templates",
+			permission: auth.WriteDevices, handle: s.deleteRevocation},
+	}
+}
+
+func (s RevocationHandlers) revokeDevice(r *request) (reply, error) {
+	id, err := r.deviceID()
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := decode[api.RevokeDevice](r)
+	if err != nil {
+		return reply{}, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	one, err := revocationOf(registry, id, body.Reason)
+	if err != nil {
+		return reply{}, err
+	}
+	edit := fleet.Edit{Revoke: []fleet.Revocation{one}}
+	if _, err := s.Changes.Apply(r.Context(), edit, fleet.Basis{Generation: body.Generation}); err != nil {
+		return reply{}, err
+	}
+	if registry, err = s.Registry.Registry(r.Context()); err != nil {
+		return reply{}, err
+	}
+	return show(wireRevocation(registry, registry.Revocations[id]))
+}
+
+// revocationOf is a revocation as a person asks for it.
+func revocationOf(registry *fleet.Registry, id fleet.DeviceID, reason *string) (fleet.Revocation, error) {
+	one := fleet.Revocation{Device: id, Label: registry.Label(id), Reason: or(reason, "")}
+	return one, one.Validate()
+}
+
+func (s RevocationHandlers) listRevocations(r *request) (reply, error) {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	inside, err := s.insideOf(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	all := make([]fleet.Revocation, 0, len(registry.Revocations))
+	for id, one := range registry.Revocations {
+		if inside(id) {
+			all = append(all, one)
+		}
+	}
+	slices.SortFunc(all, func(a, b fleet.Revocation) int {
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Device, b.Device))
+	})
+	return show(mapped(all, func(one fleet.Revocation) api.Revocation { return wireRevocation(registry, one) }))
+}
+
+func wireRevocation(registry *fleet.Registry, one fleet.Revocation) api.Revocation {
+	return api.Revocation{DeviceID: string(one.Device), Label: one.Label, Reason: one.Reason, RevokedBy: one.By,
+		RevokedAt: api.Time{Time: one.At}, Registered: registry.Devices[one.Device] != nil}
+}
+
+func (s RevocationHandlers) deleteRevocation(r *request) (reply, error) {
+	id, err := r.deviceID()
+	if err != nil {
+		return reply{}, err
+	}
+	_, err = s.change(r, fleet.Edit{Readmit: []fleet.DeviceID{id}}, nil)
+	return nothing(err)
+}
+
+// revocationEdits adds what a body says of revocations to an edit.
+func revocationEdits(edit *fleet.Edit, now *fleet.Registry, body api.WhatIfRevocations) error {
+	for i, one := range body.Added {
+		place := "revocations.added." + strconv.Itoa(i)
+		if err := missing(map[string]bool{"device": one.Device == nil}); err != nil {
+			return inside(place, err)
+		}
+		id, err := fleet.ParseDeviceID(*one.Device)
+		if err != nil {
+			return at(place+".device", err)
+		}
+		revocation, err := revocationOf(now, id, one.Reason)
+		if err != nil {
+			return inside(place, err)
+		}
+		edit.Revoke = append(edit.Revoke, revocation)
+	}
+	for i, name := range body.Removed {
+		id, err := fleet.ParseDeviceID(name)
+		if err != nil {
+			return at("revocations.removed."+strconv.Itoa(i), err)
+		}
+		edit.Readmit = append(edit.Readmit, id)
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"muster/api"
+	"muster/internal/fleet"
+)
+
+// TestADeviceIsRevokedListedAndLetGo: registered or not, twice as once, and by an admin only.
+func TestADeviceIsRevokedListedAndLetGo(t *testing.T) {
+	w := newWorld(t)
+	w.put(devicePath(idA), `{"apiKey":"k","label":"laptop"}`)
+	revoke := func(id fleet.DeviceID, body string) call {
+		return call{method: http.MethodPost, path: devicePath(id) + "/revoke", body: body}
+	}
+	byAuthor := revoke(idA, `{}`)
+	byAuthor.role = fleet.RoleAuthor
+	w.want(http.StatusForbidden, byAuthor)
+	w.want(http.StatusUnprocessableEntity, revoke(idA, `{"reason":"two\nlines"}`))
+	w.want(http.StatusPreconditionFailed, revoke(idA, `{"generation":4711}`))
+	w.want(http.StatusOK, revoke(idA, `{"reason":"stolen"}`))
+	w.want(http.StatusOK, revoke(idA, `{"reason":"another"}`))
+	w.want(http.StatusOK, revoke(idB, `{}`))
+	all := read[[]api.Revocation](w, Prefix+"/revocations")
+	if len(all) != 2 {
+		t.Fatalf("got %+v", all)
+	}
+	for _, one := range all {
+		if one.DeviceID == string(idA) && (one.Label != "laptop" || one.Reason != "stolen" || !one.Registered) ||
+			one.DeviceID == string(idB) && (one.Label != "" || one.Registered) || one.RevokedAt.IsZero() {
+			t.Errorf("got %+v", one)
+		}
+	}
+	w.want(http.StatusNoContent, call{method: http.MethodDelete, path: Prefix + "/revocations/" + string(idA)})
+	w.want(http.StatusNotFound, call{method: http.MethodDelete, path: Prefix + "/revocations/" + string(idA)})
+}
+
+// TestARevocationIsForAdminsInPlansToo: with tags in one body, an operator would have revoked by the way.
+func TestARevocationIsForAdminsInPlansToo(t *testing.T) {
+	w := newWorld(t)
+	w.put(devicePath(idA), `{"apiKey":"k","label":"laptop"}`)
+	body := `{"revocations":{"added":[{"device":"` + string(idA) + `","reason":"stolen"}]}}`
+	for _, path := range []string{"/plan", "/changes"} {
+		w.want(http.StatusForbidden, call{method: http.MethodPost, path: Prefix + path, body: body, role: fleet.RoleAuthor})
+		w.want(http.StatusUnprocessableEntity, call{method: http.MethodPost, path: Prefix + path,
+			body: strings.ReplaceAll(body, `"device":"`, `"device":"X`)})
+	}
+	w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/changes", body: body})
+	if all := read[[]api.Revocation](w, Prefix+"/revocations"); len(all) != 1 || all[0].Reason != "stolen" {
+		t.Errorf("got %+v", all)
+	}
+	w.want(http.StatusUnprocessableEntity, call{method: http.MethodPost, path: Prefix + "/changes",
+		body: `{"revocations":{"removed":["` + string(idB) + `"]}}`})
+}
+
+// TestAKnockOfARevokedDeviceSaysWhy: "Let in" was offered, and refused when one clicked it.
+func TestAKnockOfARevokedDeviceSaysWhy(t *testing.T) {
+	const why = "it is revoked on 2026-11-27 by root (stolen)"
+	inbox := &pendings{all: []fleet.Pending{{Device: idA, From: idB, Name: "laptop", Revoked: why}}}
+	w := newWorld(t).with(func(o *setup) { o.Pending = inbox })
+	w.put(devicePath(idA), `{"apiKey":"k","label":"server"}`)
+	all := read[[]api.Pending](w, Prefix+"/pending")
+	if len(all) != 1 || all[0].Revoked != why {
+		t.Fatalf("got %+v", all)
+	}
+	body := w.want(http.StatusConflict, call{method: http.MethodPost,
+		path: Prefix + "/pending/" + all[0].ID + "/accept", body: `{}`})
+	if text := body; !strings.Contains(text, "is not let in: "+why) || len(inbox.done) > 0 {
+		t.Errorf("got %s, done is %v", text, inbox.done)
+	}
+}

@@ -6,7 +6,7 @@ import (
 	"muster/internal/core/stconfig"
 )
 
-// setPaused gives the handler that pauses or resumes all other devices, or the one that is named (lib/api,
+// setPaused returns the handler that pauses or resumes all other devices, or the one that is named (lib/api,
 // makeDevicePauseHandler).
 func setPaused(paused bool) handler {
 	return func(e *endpoint, w http.ResponseWriter, r *http.Request, _ string) {

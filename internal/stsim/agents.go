@@ -133,7 +133,7 @@ func (d *Daemon) agentHandler() http.Handler {
 	return mux
 }
 
-// refusal is why an agent with a list of this version and no switches does not let a request through; "" where it does.
+// refusal is why an agent with a list of this version and no switches does not let a request through, "" when it does.
 func refusal(r *http.Request, list int) string {
 	passage, err := tunnel.Admit(r.Method, r.RequestURI)
 	switch {

@@ -121,7 +121,7 @@ func (e *endpoint) refuse(w http.ResponseWriter, text string, status int) {
 	http.Error(w, text, status)
 }
 
-// guarded tells whether a GUI user and password are set.
+// guarded reports whether a GUI user and password are set.
 func (e *endpoint) guarded() bool {
 	return e.gui.Get("authMode").Str() == "ldap" || e.gui.Get("user").Str() != "" && e.gui.Get("password").Str() != ""
 }
@@ -162,13 +162,13 @@ func (e *endpoint) knows(user, password string) bool {
 	return user == e.gui.Get("user").Str() && CheckPassword(e.gui.Get("password").Str(), password)
 }
 
-// isOpen tells whether a path needs neither user nor key. Only v2 has such paths.
+// isOpen reports whether a path needs neither user nor key. Only v2 has such paths.
 func (e *endpoint) isOpen(path string) bool {
 	return e.daemon.Version() == V2 && (path == "/" || path == "/index.html" || path == "/rest/svc/lang" ||
 		strings.HasPrefix(path, "/rest/noauth"))
 }
 
-// isLocal tells whether an address, with or without a port, is a loopback IP or localhost.
+// isLocal reports whether an address, with or without a port, is a loopback IP or localhost.
 func isLocal(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -136,7 +136,7 @@ func (d *Daemon) Saved() stconfig.Value {
 	return d.doc
 }
 
-// Running tells whether the process runs. Its API may be off all the same.
+// Running reports whether the process runs. Its API may be off all the same.
 func (d *Daemon) Running() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

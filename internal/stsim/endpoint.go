@@ -185,7 +185,7 @@ func (d *Daemon) cycleAPI(p *process) {
 	}
 }
 
-// reopenAPI tells whether another restart is due: one was asked for meanwhile, or the address does not work.
+// reopenAPI reports whether another restart is due: one was asked for meanwhile, or the address does not work.
 func (d *Daemon) reopenAPI(p *process) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -200,7 +200,7 @@ func (d *Daemon) reopenAPI(p *process) bool {
 	return d.apiRestarting
 }
 
-// wait tells whether the time passed before the process ended.
+// wait reports whether the time passed before the process ended.
 func (p *process) wait(pause time.Duration) bool {
 	if pause == 0 {
 		return p.ctx.Err() == nil

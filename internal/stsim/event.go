@@ -136,7 +136,7 @@ func (l *eventLog) ringFor(m mask) *ring {
 	return r
 }
 
-// since gives the events after that number, at once if there are any, else when one comes or the time is up. A number
+// since returns the events after that number, at once if there are any, else when one comes or the time is up. A number
 // larger than the newest waits until the numbers have passed it.
 func (l *eventLog) since(ctx context.Context, m mask, id int64, timeout time.Duration) []numbered {
 	timer := time.NewTimer(timeout)
@@ -157,7 +157,7 @@ func (l *eventLog) since(ctx context.Context, m mask, id int64, timeout time.Dur
 	}
 }
 
-// look gives the events after that number, or a channel to wait on.
+// look returns the events after that number, or a channel to wait on.
 func (l *eventLog) look(m mask, id int64) ([]numbered, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -184,7 +184,7 @@ func (l *eventLog) wantsSummaries(now time.Time) bool {
 	return now.Sub(l.asked) <= askedFor
 }
 
-// wants tells whether a client asked for events of that type, but for those who want all.
+// wants reports whether a client asked for events of that type, but for those who want all.
 func (l *eventLog) wants(eventType string) bool {
 	bit := maskOf(eventType)
 	l.mu.Lock()

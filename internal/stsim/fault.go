@@ -99,7 +99,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pause tells whether the time passed before the client or the daemon went away.
+// pause reports whether the time passed before the client or the daemon went away.
 func pause(r *http.Request, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -111,7 +111,7 @@ func pause(r *http.Request, d time.Duration) bool {
 	}
 }
 
-// answer gives a wrong answer, if one is asked for.
+// answer returns a wrong answer, if one is asked for.
 func (f Faults) answer(w http.ResponseWriter, r *http.Request) bool {
 	header := w.Header()
 	header.Set("Content-Type", "application/json; charset=utf-8")

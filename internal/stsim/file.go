@@ -86,7 +86,7 @@ func (e *endpoint) dbFile(w http.ResponseWriter, r *http.Request, _ string) {
 	e.sendJSON(w, r, says)
 }
 
-// fileVersions is a file as all have it and as this device has it; nil where nobody knows it. The caller holds mu.
+// fileVersions is a file as all have it and as this device has it, nil when nobody knows it. The caller holds mu.
 func (d *Daemon) fileVersions(f *folder, config stconfig.Value, name string) (global, local map[string]any) {
 	s := f.shown()
 	by, size := author(config), fileBytes(s)
@@ -122,12 +122,12 @@ func (d *Daemon) holders(id, name string) []any {
 	return found
 }
 
-// fails tells whether the folder could not bring in a file.
+// fails reports whether the folder could not bring in a file.
 func (f *folder) fails(name string) bool {
 	return slices.ContainsFunc(f.errors, func(e FileError) bool { return e.Path == name })
 }
 
-// fails tells whether a folder of the daemon could not bring in a file.
+// fails reports whether a folder of the daemon could not bring in a file.
 func (d *Daemon) fails(id, name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -65,7 +65,7 @@ func (l *links) update(x, y *Daemon) {
 	}
 }
 
-// welcomes tells whether the daemon would talk to that device.
+// welcomes reports whether the daemon would talk to that device.
 func (d *Daemon) welcomes(id fleet.DeviceID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -58,7 +58,7 @@ func (r *readings) goesOn(c net.Conn) {
 	delete(r.under, c)
 }
 
-// IsRead tells whether the configuration is the one that was last read.
+// IsRead reports whether the configuration is the one that was last read.
 func (d *Daemon) IsRead() bool {
 	d.readings.mu.Lock()
 	read := d.readings.last.doc

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// command gives what a person types to start this agent with fingerprints for the server's certificate.
+// command returns what a person types to start this agent with fingerprints for the server's certificate.
 func (o Options) command(server string, fingerprints ...string) string {
 	words := []string{"muster", "agent", "--server", server}
 	for _, fingerprint := range fingerprints {

@@ -177,7 +177,7 @@ func unlessLocal(why string, allowLocal bool) string {
 	return why
 }
 
-// embedded gives the IPv4 address that a gateway takes out of an IPv6 address, if the address is one of those.
+// embedded returns the IPv4 address that a gateway takes out of an IPv6 address, if the address is one of those.
 func embedded(ip netip.Addr) (netip.Addr, bool) {
 	bytes := ip.As16()
 	inner := [4]byte(bytes[12:])
@@ -195,7 +195,7 @@ func embedded(ip netip.Addr) (netip.Addr, bool) {
 	return netip.AddrFrom4(inner), true
 }
 
-// isOwn tells whether an address is that of one of Muster's own listeners, which may listen on all addresses of this
+// isOwn reports whether an address is that of one of Muster's own listeners, which may listen on all addresses of this
 // machine.
 func isOwn(at netip.AddrPort, listener net.Addr) bool {
 	own, err := netip.ParseAddrPort(listener.String())
@@ -216,7 +216,7 @@ func isOwn(at netip.AddrPort, listener net.Addr) bool {
 	})
 }
 
-// parseAddresses gives the usable addresses of a list, without repetition. refused tells why the first unusable one
+// parseAddresses returns the usable addresses of a list, without repetition. refused tells why the first unusable one
 // is unusable.
 func parseAddresses(texts []string, source netip.Addr, allowLocal bool) (usable []syncAddress, refused string) {
 	hosts := map[string]int{}

@@ -40,12 +40,12 @@ type Options struct {
 // Neighbours are the managed daemons. Their answers are given as they are; package discovery takes them apart and
 // does not trust them.
 type Neighbours interface {
-	// Online gives the daemons that can be asked now about a device. Those that share a folder or tag with it come
+	// Online returns the daemons that can be asked now about a device. Those that share a folder or tag with it come
 	// first.
 	Online(about fleet.DeviceID) []fleet.DeviceID
-	// Discovery gives a daemon's answer to GET /rest/system/discovery.
+	// Discovery returns a daemon's answer to GET /rest/system/discovery.
 	Discovery(ctx context.Context, daemon fleet.DeviceID) ([]byte, error)
-	// Connections gives a daemon's answer to GET /rest/system/connections.
+	// Connections returns a daemon's answer to GET /rest/system/connections.
 	Connections(ctx context.Context, daemon fleet.DeviceID) ([]byte, error)
 }
 
@@ -113,7 +113,7 @@ func (d *Discovery) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Resolve gives the place at which a device should be looked for next. Of several candidates it is the one that was
+// Resolve returns the place at which a device should be looked for next. Of several candidates it is the one that was
 // given out longest ago, so that repeated attempts go through all of them. For a device without a pinned certificate,
 // only candidates from a discovery server count, if there are any, because no others can lead to the device. Without
 // a candidate it is CodeNotFound, with what was asked and when it is asked again. others are managed daemons, which
@@ -181,7 +181,7 @@ func (d *Discovery) Control(_, address string, _ syscall.RawConn) error {
 
 func (d *Discovery) clock() time.Time { return d.now() }
 
-// wanted tells whether somebody looks for the device.
+// wanted reports whether somebody looks for the device.
 func (d *Discovery) wanted(id fleet.DeviceID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -42,7 +42,7 @@ type announcement struct {
 	addresses []syncAddress
 }
 
-// about gives the addresses that were announced for a device, the latest first.
+// about returns the addresses that were announced for a device, the latest first.
 func (l *announcements) about(id fleet.DeviceID) []syncAddress {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +106,7 @@ func count(all []announcement, matches func(announcement) bool) int {
 	return n
 }
 
-// room tells whether one more device can be kept, after devices that fell silent were removed. The caller holds mu.
+// room reports whether one more device can be kept, after devices that fell silent were removed. The caller holds mu.
 func (l *announcements) room() bool {
 	if len(l.heard) < maxStrangers {
 		return true

@@ -56,7 +56,7 @@ type wish struct {
 	turn  int       // number of the look-up, which decides which neighbours are asked
 }
 
-// ask gives what some neighbours know about a device. why tells a person that none of them knows it.
+// ask returns what some neighbours know about a device. why tells a person that none of them knows it.
 func (n *neighbourhood) ask(ctx context.Context, source Neighbours, w wish) (found []syncAddress, why string,
 	err error) {
 	chosen := choose(source.Online(w.id), w.id, w.turn)
@@ -105,7 +105,7 @@ func choose(online []fleet.DeviceID, not fleet.DeviceID, turn int) []fleet.Devic
 	return chosen
 }
 
-// askOne gives a neighbour's answer. It asks anew when the kept answer is too old, or older than the search for the
+// askOne returns a neighbour's answer. It asks anew when the kept answer is too old, or older than the search for the
 // device. An error of the neighbour counts as an empty answer.
 func (n *neighbourhood) askOne(ctx context.Context, source Neighbours, neighbour fleet.DeviceID, since time.Time,
 ) (*sightings, error) {

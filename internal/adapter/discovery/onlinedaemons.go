@@ -37,7 +37,7 @@ type groups struct {
 	devices  map[fleet.DeviceID]*fleet.Registered
 }
 
-// Online gives daemons that are online: first those that have a folder of the device, then those that carry one of
+// Online returns daemons that are online: first those that have a folder of the device, then those that carry one of
 // its tags, then any.
 func (n *OnlineDaemons) Online(about fleet.DeviceID) []fleet.DeviceID {
 	g := n.groups()

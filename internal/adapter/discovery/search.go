@@ -87,7 +87,7 @@ func (d *Discovery) beginRound(id fleet.DeviceID) (since time.Time, turn int) {
 	return q.since, q.turn
 }
 
-// untried tells whether the claims have a host that was not given out yet.
+// untried reports whether the claims have a host that was not given out yet.
 func (d *Discovery) untried(id fleet.DeviceID, claims []claim) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -129,7 +129,7 @@ func rank(host, proven string) int {
 	return 1
 }
 
-// askServers gives what the discovery servers say about a device, from memory where a server must not be asked again
+// askServers returns what the discovery servers say about a device, from memory where a server must not be asked again
 // yet.
 func (d *Discovery) askServers(ctx context.Context, id fleet.DeviceID, t *searchReport) ([]syncAddress, error) {
 	urgent := d.takeUrgent(id)
@@ -188,7 +188,7 @@ func (d *Discovery) takeUrgent(id fleet.DeviceID) bool {
 	return urgent
 }
 
-// candidates gives one candidate for each claimed host. Each comes with all addresses at which the device may prove
+// candidates returns one candidate for each claimed host. Each comes with all addresses at which the device may prove
 // itself, those on its own host first.
 func candidates(claims []claim) []Candidate {
 	var hosts []Candidate

@@ -39,7 +39,7 @@ func (a *attempts[Key]) of(key Key) *bucket {
 	return &a.buckets[maphash.Comparable(a.seed, key)%uint64(len(a.buckets))]
 }
 
-// room tells whether one more attempt may begin.
+// room reports whether one more attempt may begin.
 func (a *attempts[Key]) room(key Key) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,7 +55,7 @@ func (a *attempts[Key]) charge(key Key) bool {
 	return b.used <= a.burst
 }
 
-// now gives the bucket of a key, with the attempts that still count at this moment. The caller holds mu.
+// now returns the bucket of a key, with the attempts that still count at this moment. The caller holds mu.
 func (a *attempts[Key]) now(key Key) *bucket {
 	b, now := a.of(key), time.Now()
 	b.used = max(0, b.used-now.Sub(b.at).Seconds()*a.rate)
@@ -70,7 +70,7 @@ func (a *attempts[Key]) refund(key Key) {
 	b.used = max(0, b.used-1)
 }
 
-// networkOf gives the network of an address. Addresses of one network count as one, because an IPv6 host may have any
+// networkOf returns the network of an address. Addresses of one network count as one, because an IPv6 host may have any
 // of 2^64.
 func networkOf(address string) netip.Prefix {
 	at, _ := netip.ParseAddrPort(address) // zero when it is not the address of a TCP connection
@@ -132,7 +132,7 @@ type attempt struct {
 	stranger bool // The attempt counts among those of all strangers.
 }
 
-// begin tells whether an agent may begin a handshake. Nothing is counted before the handshake ends, because the
+// begin reports whether an agent may begin a handshake. Nothing is counted before the handshake ends, because the
 // agents of a site come back together, and each proves a device.
 func (g *gate) begin(network netip.Prefix) (attempt, error) {
 	a := attempt{g, network, g.strangers.include(network)}

@@ -60,7 +60,7 @@ var (
 	errStrangers = errors.New("too many attempts from addresses that no registered device came from")
 )
 
-// configFor gives the TLS configuration for a client. crypto/tls calls it with the client's first message.
+// configFor returns the TLS configuration for a client. crypto/tls calls it with the client's first message.
 func (g *gate) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	if err := hello.Conn.SetReadDeadline(time.Time{}); err != nil { // ends the deadline for the first message
 		return nil, err
@@ -162,7 +162,7 @@ func (c *clientConn) endHandshake() {
 	}
 }
 
-// becomeAgent gives the connection another place, so that it may last. It returns false when the connection is closed
+// becomeAgent returns the connection another place, so that it may last. It returns false when the connection is closed
 // already.
 func (c *clientConn) becomeAgent(place func()) bool {
 	c.asks()

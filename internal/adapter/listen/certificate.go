@@ -72,7 +72,7 @@ func (s source) unusable(err error) error {
 		Hint:    "Give a certificate and the key that belongs to it, both in PEM."}
 }
 
-// regular tells whether both files can be read again. A pipe of the shell cannot.
+// regular reports whether both files can be read again. A pipe of the shell cannot.
 func (s source) regular() bool {
 	for _, path := range []string{s.cert, s.key} {
 		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
@@ -174,7 +174,7 @@ func (c *certificate) note(next *tls.Certificate, err error) {
 	c.trouble = err
 }
 
-// now gives the certificate that new connections are shown, and what is wrong with the files.
+// now returns the certificate that new connections are shown, and what is wrong with the files.
 func (c *certificate) now() (fleet.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,7 +216,7 @@ func (c *certificate) impairment(now time.Time) *fleet.Impairment {
 	return &impaired
 }
 
-// notice gives how long before its end people are warned of a certificate.
+// notice returns how long before its end people are warned of a certificate.
 func (c *certificate) notice(shown fleet.Certificate) time.Duration {
 	if c.generated {
 		return certificateRenew

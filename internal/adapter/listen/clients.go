@@ -123,7 +123,7 @@ func (l *clientListener) Close() error {
 	return l.Listener.Close()
 }
 
-// crowded tells whether more than half of the regular connections are taken.
+// crowded reports whether more than half of the regular connections are taken.
 func (l *clientListener) crowded() bool { return len(l.regular) > cap(l.regular)/2 }
 
 // clientConn is one connection of a client, with its place.
@@ -156,21 +156,21 @@ func (c *clientConn) Close() error {
 	return err
 }
 
-// isReserved tells whether the connection is one of the reserve, which lasts only for a moment.
+// isReserved reports whether the connection is one of the reserve, which lasts only for a moment.
 func (c *clientConn) isReserved() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.end.IsZero()
 }
 
-// within gives a deadline, or the end of the connection where that comes first.
+// within returns a deadline, or the end of the connection where that comes first.
 func (c *clientConn) within(t time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return earlier(t, c.end)
 }
 
-// earlier gives the earlier one of two deadlines; zero: none.
+// earlier returns the earlier one of two deadlines; zero: none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

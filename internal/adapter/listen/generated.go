@@ -31,7 +31,7 @@ const (
 	certificateRenew = 30 * 24 * time.Hour // how long before its end a generated certificate is made anew, at a start
 )
 
-// newGenerated gives the certificate in the home directory. It makes one where there is none, or where the old one
+// newGenerated returns the certificate in the home directory. It makes one where there is none, or where the old one
 // ends soon.
 func newGenerated(o Options, host string) (*certificate, error) {
 	path := filepath.Join(o.Home, CertificateFile)
@@ -58,7 +58,7 @@ func newGenerated(o Options, host string) (*certificate, error) {
 	return c, c.begin()
 }
 
-// KeyFingerprint gives the fingerprint of the public key of a certificate that Muster generated. The key stays when
+// KeyFingerprint returns the fingerprint of the public key of a certificate that Muster generated. The key stays when
 // the certificate is renewed. It is "" where Muster did not generate the certificate.
 func (s *Socket) KeyFingerprint() string {
 	if s.certificate == nil || !s.certificate.generated {
@@ -69,7 +69,7 @@ func (s *Socket) KeyFingerprint() string {
 	return fleet.KeyFingerprint(s.certificate.shown.Leaf)
 }
 
-// addressesOf gives the host on which the server listens or, for a wildcard, all present addresses of this machine.
+// addressesOf returns the host on which the server listens or, for a wildcard, all present addresses of this machine.
 func addressesOf(host string) []string {
 	ip, err := netip.ParseAddr(host)
 	if host != "" && (err != nil || !ip.IsUnspecified()) {
@@ -88,7 +88,7 @@ func addressesOf(host string) []string {
 	return addresses
 }
 
-// keptKey gives the key of the generated certificate that ends soon, else a new key. Agents that were given the
+// keptKey returns the key of the generated certificate that ends soon, else a new key. Agents that were given the
 // fingerprint of the key then still know the server.
 func (c *certificate) keptKey() (*ecdsa.PrivateKey, error) {
 	if c.shown != nil {

@@ -30,7 +30,7 @@ type Options struct {
 	// Reserved marks the context of requests that come over a connection of the reserve.
 	Reserved func(context.Context) context.Context
 
-	// AgentPlace gives a place for the lasting connection of an agent, which then does not count as one of Clients any
+	// AgentPlace returns a place for the lasting connection of an agent, which then does not count as one of Clients any
 	// more. Nil: this socket does not serve agents.
 	AgentPlace func() (release func(), ok bool)
 	// OnlyAgents has all clients refused that are not agents.
@@ -83,7 +83,7 @@ func Listen(o Options) (*Socket, error) {
 	return s, nil
 }
 
-// ServesAgents tells whether agents can connect to this socket.
+// ServesAgents reports whether agents can connect to this socket.
 func (s *Socket) ServesAgents() bool { return s.gate != nil }
 
 // Run follows the files of the certificate until ctx ends.
@@ -95,7 +95,7 @@ func (s *Socket) Run(ctx context.Context) error {
 	return s.certificate.run(ctx)
 }
 
-// Served gives the certificate that new connections are shown, nil for plain HTTP.
+// Served returns the certificate that new connections are shown, nil for plain HTTP.
 func (s *Socket) Served() *fleet.Served {
 	if s.certificate == nil {
 		return nil
@@ -125,7 +125,7 @@ func listenHint(err error) string {
 	return "For example --listen 127.0.0.1:2525, or --listen :2525 for every address of this machine."
 }
 
-// urlOf gives the URL at which a socket is reached on this machine. A wildcard is not an address that can be called.
+// urlOf returns the URL at which a socket is reached on this machine. A wildcard is not an address that can be called.
 func urlOf(scheme string, at net.Addr) string {
 	address, err := netip.ParseAddrPort(at.String())
 	if err == nil && address.Addr().IsUnspecified() {

@@ -29,7 +29,7 @@ func newSplitter(l net.Listener, g *gate) *splitter {
 		failed: make(chan error), closed: make(chan struct{})}
 }
 
-// Accept gives the next connection of a client that is not an agent. Its first call starts the handshakes, Close ends
+// Accept returns the next connection of a client that is not an agent. Its first call starts the handshakes, Close ends
 // them.
 func (s *splitter) Accept() (net.Conn, error) {
 	s.begin.Do(func() { go s.run() })

@@ -131,7 +131,7 @@ func widen(pipe *os.File) {
 	}
 }
 
-// memoryOf gives how much memory a process has mapped, and how much of it is resident. A pid of 0 is this process.
+// memoryOf returns how much memory a process has mapped, and how much of it is resident. A pid of 0 is this process.
 func memoryOf(pid int) (usage, error) {
 	file := "/proc/self/statm"
 	if pid != 0 {

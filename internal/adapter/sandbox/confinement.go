@@ -33,7 +33,7 @@ var Measures = []Measure{
 // Confinement tells for every measure why it is not in force; the text is empty where it is.
 type Confinement map[Measure]string
 
-// InForce tells whether a measure holds for the workers.
+// InForce reports whether a measure holds for the workers.
 func (c Confinement) InForce(m Measure) bool {
 	reason, known := c[m]
 	return known && reason == ""

@@ -40,7 +40,7 @@ func (p *Pool) countFailure(d digest, err *fleet.Error) {
 	s.last, s.err = now, err
 }
 
-// blockedFor gives the error for a text that is not run for now, nil for other texts.
+// blockedFor returns the error for a text that is not run for now, nil for other texts.
 func (p *Pool) blockedFor(d digest) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

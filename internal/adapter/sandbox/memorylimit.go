@@ -69,7 +69,7 @@ func (l Limited) check(ctx context.Context, t fleet.Template,
 	return reads, l.onSample(ctx, t, func(made template.Result) error { return check(t, key, made) })
 }
 
-// Warnings gives what is doubtful in the value that a template makes for a sample device. It gives nothing where the
+// Warnings returns what is doubtful in the value that a template makes for a sample device. It gives nothing where the
 // template fails for the sample.
 func (l Limited) Warnings(ctx context.Context, t fleet.Template) (warnings []string) {
 	key, err := stconfig.ParseKey(t.Key)

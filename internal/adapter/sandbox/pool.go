@@ -269,7 +269,7 @@ func (p *Pool) endAll() {
 	p.alive.Wait()
 }
 
-// acquire gives a worker that no other caller talks to: release or drop it.
+// acquire returns a worker that no other caller talks to: release or drop it.
 func (p *Pool) acquire(ctx context.Context) (*worker, error) {
 	select {
 	case p.slots <- struct{}{}:

@@ -2,7 +2,7 @@ package sandbox
 
 import "context"
 
-// Ready tells whether templates can be evaluated: a worker is idle or busy, or else one starts now.
+// Ready reports whether templates can be evaluated: a worker is idle or busy, or else one starts now.
 func (p *Pool) Ready(ctx context.Context) error {
 	p.mu.Lock()
 	alive := false

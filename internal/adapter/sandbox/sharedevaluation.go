@@ -13,7 +13,7 @@ type flight struct {
 	err     error
 }
 
-// once gives a result from the cache, waits for the same evaluation of another caller, or does the evaluation. When
+// once returns a result from the cache, waits for the same evaluation of another caller, or does the evaluation. When
 // the other caller gave up, it tries again.
 func (p *Pool) once(ctx context.Context, key digest, evaluate func() (outcome, error)) (outcome, error) {
 	for {

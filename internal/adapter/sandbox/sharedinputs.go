@@ -51,7 +51,7 @@ func (p *Pool) sharedInputsFor(f *template.Fleet, secrets []string) *sharedInput
 	})}
 }
 
-// encoded gives the encodedFleet of a fleet: one of those asked for last, or a new one.
+// encoded returns the encodedFleet of a fleet: one of those asked for last, or a new one.
 func (p *Pool) encoded(f *template.Fleet) *encodedFleet {
 	if f == nil {
 		return noFleet

@@ -117,7 +117,7 @@ func (w *worker) greet() error {
 	return nil
 }
 
-// memoryLimit gives the bytes of memory that the worker may use beyond what it used when it was ready.
+// memoryLimit returns the bytes of memory that the worker may use beyond what it used when it was ready.
 func (w *worker) memoryLimit() int64 { return w.limits.Memory + w.allowance }
 
 func (w *worker) send(k kind, body []byte, patience time.Duration) error {
@@ -152,7 +152,7 @@ func (w *worker) maxAnswer() int {
 	return c.ValueBytes + perValue*c.Values + 4*c.OutputBytes + 256<<10
 }
 
-// has tells whether the worker has the program.
+// has reports whether the worker has the program.
 func (w *worker) has(d digest) bool { _, ok := w.numbers[d]; return ok }
 
 // compile makes the worker read a text; the answer is a program or an error.
@@ -180,7 +180,7 @@ func (w *worker) compile(d digest, text string) (k kind, body string, err error)
 // errOutgrown means that a worker may not use as much memory as the fleet needs.
 var errOutgrown = errors.New("the fleet has outgrown the worker")
 
-// allowanceFor gives the memory that workers get for a fleet. It grows in steps, because workers are replaced when it
+// allowanceFor returns the memory that workers get for a fleet. It grows in steps, because workers are replaced when it
 // grows.
 func allowanceFor(f *template.Fleet) int64 {
 	step := int64(256 * fleetAllowance)
@@ -246,14 +246,14 @@ func (w *worker) watch() (stop func()) {
 	}
 }
 
-// worn tells whether a worker should be replaced although it works: it holds on to half of the memory that it may
+// worn reports whether a worker should be replaced although it works: it holds on to half of the memory that it may
 // have, or has used up its processor time.
 func (w *worker) worn() bool {
 	now, err := memoryOf(w.cmd.Process.Pid)
 	return w.tooLarge.Load() || w.isTired() || err == nil && now.Resident > (w.ready.Data+w.memoryLimit()+watchSlack)/2
 }
 
-// isTired tells whether a worker has worked for so long that the kernel might end it soon, whatever it does.
+// isTired reports whether a worker has worked for so long that the kernel might end it soon, whatever it does.
 func (w *worker) isTired() bool { return w.busy > maxBusy }
 
 func (w *worker) kill() { _ = w.cmd.Process.Kill() } // fails only when it is gone

@@ -31,7 +31,7 @@ type grant struct {
 	Until   time.Time `json:"until,omitzero"`
 }
 
-// grantOf gives what is kept of a provider's answer. It is blank when the answer has nothing to ask again with.
+// grantOf returns what is kept of a provider's answer. It is blank when the answer has nothing to ask again with.
 func grantOf(token *oauth2.Token) fleet.Secret {
 	kept := grant{Refresh: token.RefreshToken}
 	if kept.Refresh == "" {

@@ -91,12 +91,12 @@ func (b *bounded) over(now time.Time, all bool) map[boundedKey]int {
 	return more
 }
 
-// RecordBounded returns Record for entries that may come often. Entries beyond the bound are counted and not written.
+// RecordBounded is Record for entries that may come often. Entries beyond the bound are counted and not written.
 func (s *Store) RecordBounded(ctx context.Context, what, subject, detail string) error {
 	return s.recordBounded(ctx, boundedKey{who: fleet.ActorOf(ctx), what: what}, subject, detail)
 }
 
-// RecordBoundedBySubject returns RecordBounded with a count for each subject, so that many entries about one subject do
+// RecordBoundedBySubject is RecordBounded with a count for each subject, so that many entries about one subject do
 // not hide those about others.
 func (s *Store) RecordBoundedBySubject(ctx context.Context, what, subject, detail string) error {
 	return s.recordBounded(ctx, boundedKey{fleet.ActorOf(ctx), what, subject}, subject, detail)

@@ -78,7 +78,7 @@ func (s *Store) ReplaceAccess(ctx context.Context, id fleet.DeviceID, before, af
 	return s.replaceAccess(ctx, id, before, after, func(*tx) {})
 }
 
-// LearnAccess returns ReplaceAccess for an access that the device's own agent found.
+// LearnAccess is ReplaceAccess for an access that the device's own agent found.
 func (s *Store) LearnAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error {
 	return s.replaceAccess(ctx, id, before, after, func(t *tx) {
 		t.record("device.agent", string(id), "its daemon has "+describeAccess(before, after))

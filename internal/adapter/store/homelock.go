@@ -91,6 +91,6 @@ func (h *homeLock) check() (again bool, err error) {
 	return true, before.Close()
 }
 
-// release returns up the lock explicitly. Closing the file alone would not do at once: a process that this one is just
+// release gives up the lock explicitly. Closing the file alone would not do at once: a process that this one is just
 // starting has the file open until it runs its program.
 func (h *homeLock) release() error { return errors.Join(unlock(h.file), h.file.Close()) }

@@ -86,7 +86,7 @@ func (t *tx) namesOf(of fleet.Identity) ([]string, error) {
 	}, `SELECT name FROM users WHERE issuer = $1 AND subject = $2`, of.Issuer, of.Subject)
 }
 
-// PutSignedOn returns the user of an identity the role and scope that the provider's groups give now. When one of them
+// PutSignedOn gives the user of an identity the role and scope that the provider's groups give now. When one of them
 // changes, the user's sessions end.
 func (s *Store) PutSignedOn(ctx context.Context, of fleet.Identity, role fleet.Role, scope fleet.Scope) error {
 	_, err := write(ctx, s, "change the role of a user", func(t *tx) (none struct{}, err error) {

@@ -7,7 +7,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// rewind gives the document as it would be without Muster: members that Muster made are taken out, members that it
+// rewind returns the document as it would be without Muster: members that Muster made are taken out, members that it
 // removed are put in, and leaves that it wrote get their base value.
 func rewind(observed stconfig.Value, records []record) stconfig.Value {
 	var back []stconfig.Change
@@ -22,7 +22,7 @@ func rewind(observed stconfig.Value, records []record) stconfig.Value {
 	return stconfig.Patch(observed, back)
 }
 
-// outOfBase tells whether the observed document shows at the record's place something else than it would show without
+// outOfBase reports whether the observed document shows at the record's place something else than it would show without
 // Muster. The record is one of a leaf, or of a member that Muster removed.
 func (r record) outOfBase(observed stconfig.Value) bool {
 	if r.Kind == fleet.BaseRemoved && r.State == fleet.BaseSending {
@@ -31,7 +31,7 @@ func (r record) outOfBase(observed stconfig.Value) bool {
 	return r.State != fleet.BaseTheirs && r.State != fleet.BaseReturned
 }
 
-// start gives the value over which templates build a member that the base does not have: the daemon's defaults, and
+// start returns the value over which templates build a member that the base does not have: the daemon's defaults, and
 // over them what people or the daemon set in the member if Muster made it in an earlier pass. A new device also gets
 // its label as name.
 func (f *fold) start(member stconfig.Key, defaults stconfig.Value) stconfig.Value {
@@ -57,7 +57,7 @@ func (f *fold) start(member stconfig.Key, defaults stconfig.Value) stconfig.Valu
 	return defaults
 }
 
-// registered tells whether a device is registered with Muster, and gives its label.
+// registered reports whether a device is registered with Muster, and gives its label.
 func (f *fold) registered(id fleet.DeviceID) (label string, registered bool) {
 	if f.Registered == nil {
 		return "", false
@@ -65,7 +65,7 @@ func (f *fold) registered(id fleet.DeviceID) (label string, registered bool) {
 	return f.Registered(id)
 }
 
-// nameOf gives the label of a device. Without a label it gives the name that the daemon has for the device.
+// nameOf returns the label of a device. Without a label it gives the name that the daemon has for the device.
 func (f *fold) nameOf(id fleet.DeviceID) string {
 	if label, _ := f.registered(id); label != "" {
 		return label
@@ -98,7 +98,7 @@ func (r Result) prune(records []record) []record {
 	return kept
 }
 
-// forgettable tells whether a record decides nothing any more: one in state returned that remembers no value which
+// forgettable reports whether a record decides nothing any more: one in state returned that remembers no value which
 // Muster wrote earlier, or one of a member that Muster removed and that would not be there without Muster.
 func (r record) forgettable() bool {
 	neverThere := r.Kind == fleet.BaseRemoved && r.State == fleet.BaseOurs && !r.base.Exists()
@@ -147,7 +147,7 @@ func (r *Result) markImplied(records []record) {
 	}
 }
 
-// Keep gives the device's entries as they are once a person chose to keep what the document doc holds at these keys.
+// Keep returns the device's entries as they are once a person chose to keep what the document doc holds at these keys.
 // The kept values become the base.
 func Keep(stored []fleet.BaseEntry, keys []stconfig.Key, doc stconfig.Value) ([]fleet.BaseEntry, error) {
 	records, err := load(stored)
@@ -168,7 +168,7 @@ func Keep(stored []fleet.BaseEntry, keys []stconfig.Key, doc stconfig.Value) ([]
 	return store(records), nil
 }
 
-// isShareWith tells whether the record is that of a share which a template removed together with this device.
+// isShareWith reports whether the record is that of a share which a template removed together with this device.
 func (r record) isShareWith(device stconfig.Key) bool {
 	return r.Kind == fleet.BaseRemoved && device.Len() == 2 && device.HasPrefix(devices) &&
 		r.key.Len() == 4 && r.key.HasPrefix(folders) && r.key.At(3) == device.At(1)

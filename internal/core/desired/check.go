@@ -51,7 +51,7 @@ func checkPatterns(t fleet.Template, key stconfig.Key, value stconfig.Value) err
 	return nil
 }
 
-// refused gives one error about all mistakes of this kind, nil without such mistakes.
+// refused returns one error about all mistakes of this kind, nil without such mistakes.
 func refused(mistakes []stconfig.Mistake, kind stconfig.MistakeKind) error {
 	e := &fleet.Error{Code: fleet.CodeInvalid, Hint: "Mend the template: as it is, it would stop its devices."}
 	for _, d := range mistakes {
@@ -66,7 +66,7 @@ func refused(mistakes []stconfig.Mistake, kind stconfig.MistakeKind) error {
 	return e
 }
 
-// Warnings gives what the author of a template should look at: secrets in clear, and values that are most probably
+// Warnings returns what the author of a template should look at: secrets in clear, and values that are most probably
 // mistakes.
 func Warnings(t fleet.Template, key stconfig.Key, made template.Result) []string {
 	warnings := ClearSecrets(key, made.Value)
@@ -76,7 +76,7 @@ func Warnings(t fleet.Template, key stconfig.Key, made template.Result) []string
 	return warnings
 }
 
-// ClearSecrets gives one warning for each secret that stands in clear in a value.
+// ClearSecrets returns one warning for each secret that stands in clear in a value.
 func ClearSecrets(key stconfig.Key, value stconfig.Value) (warnings []string) {
 	for _, at := range stconfig.SecretsIn(key, value) {
 		warnings = append(warnings, fmt.Sprintf("%s is in clear in the template: keep it as a secret, and write "+
@@ -92,7 +92,7 @@ type Mistake struct {
 	Text     string // sentence for a person; it begins with the key
 }
 
-// String gives the mistake as a text that also names the template.
+// String returns the mistake as a text that also names the template.
 func (d Mistake) String() string { return named(d.Template) + ": " + d.Text }
 
 // noteMistakes records what is most probably a mistake in a template. A field that Muster does not know is no mistake

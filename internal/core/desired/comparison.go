@@ -31,7 +31,7 @@ type Fleet struct {
 	registry *fleet.Registry
 }
 
-// FleetOf gives the fleet of a registry as templates see it. version gives the version of a daemon; zero where it is
+// FleetOf returns the fleet of a registry as templates see it. version gives the version of a daemon; zero where it is
 // not known.
 func FleetOf(registry *fleet.Registry, version func(fleet.DeviceID) fleet.Version) Fleet {
 	all := make([]template.Facts, 0, len(registry.Devices))
@@ -41,7 +41,7 @@ func FleetOf(registry *fleet.Registry, version func(fleet.DeviceID) fleet.Versio
 	return Fleet{template.NewFleet(all), registry}
 }
 
-// Of gives the facts of one device, with its vars.
+// Of returns the facts of one device, with its vars.
 func (f Fleet) Of(id fleet.DeviceID) template.Facts {
 	facts := f.Fleet.Of(id)
 	facts.Vars = f.registry.VarsOf(id)
@@ -53,13 +53,13 @@ func Compare(a, b Fleet, evaluate Program) *Comparison {
 	return &Comparison{a: a, b: b, evaluate: evaluate, same: map[string]bool{}, peers: otherPeers(a.registry, b.registry)}
 }
 
-// Alters tells whether the templates make something else of a device that is registered in both.
+// Alters reports whether the templates make something else of a device that is registered in both.
 func (c *Comparison) Alters(id fleet.DeviceID) bool {
 	apply := c.b.registry.TemplatesOf(id)
 	return !SameTemplates(c.a.registry.TemplatesOf(id), apply) || c.Differs(id, apply) || c.sharesWithPeers(id, apply)
 }
 
-// Differs tells whether a device's templates give other values in b than in a. The same templates apply in both.
+// Differs reports whether a device's templates give other values in b than in a. The same templates apply in both.
 func (c *Comparison) Differs(id fleet.DeviceID, templates []fleet.Template) bool {
 	return slices.ContainsFunc(templates, func(t fleet.Template) bool {
 		switch reads := t.Reads.OrAll(); {
@@ -79,13 +79,13 @@ func (c *Comparison) Differs(id fleet.DeviceID, templates []fleet.Template) bool
 	})
 }
 
-// inputsDiffer tells whether the inputs that a program reads, of its device and of the fleet, differ between a and b.
+// inputsDiffer reports whether the inputs that a program reads, of its device and of the fleet, differ between a and b.
 func (c *Comparison) inputsDiffer(id fleet.DeviceID, reads fleet.Inputs) bool {
 	return reads.Devices && c.a.Digest() != c.b.Digest() || reads.Tags && c.a.TagsDigest() != c.b.TagsDigest() ||
 		!bytes.Equal(c.a.Of(id).AppendDigest(nil, reads.Device), c.b.Of(id).AppendDigest(nil, reads.Device))
 }
 
-// givesTheSame tells whether a program gives the same value in a and b. A program that cannot be evaluated counts as
+// givesTheSame reports whether a program gives the same value in a and b. A program that cannot be evaluated counts as
 // different.
 func (c *Comparison) givesTheSame(id fleet.DeviceID, text string) bool {
 	was, wasErr := c.valueIn(c.a, id, text)
@@ -101,7 +101,7 @@ func (c *Comparison) valueIn(of Fleet, id fleet.DeviceID, text string) (template
 	return c.evaluate(text, template.Input{Device: of.Of(id), Fleet: of.Fleet})
 }
 
-// ReadsFleet tells whether a change of tags or vars may change the value of a template.
+// ReadsFleet reports whether a change of tags or vars may change the value of a template.
 func ReadsFleet(t fleet.Template) bool {
 	reads := t.Reads.OrAll()
 	return reads.ReadsTagsOfDevices() || reads.ReadsVars()
@@ -121,8 +121,8 @@ func otherPeers(a, b *fleet.Registry) []fleet.DeviceID {
 	return slices.Collect(maps.Keys(peers))
 }
 
-// sharesWithPeers tells whether one of the templates may share a folder with one of the peers. A value that depends on
-// the device's configuration may.
+// sharesWithPeers reports whether one of the templates may share a folder with one of the peers. A value that depends
+// on the device's configuration may.
 func (c *Comparison) sharesWithPeers(id fleet.DeviceID, templates []fleet.Template) bool {
 	if len(c.peers) == 0 {
 		return false
@@ -146,7 +146,7 @@ func (c *Comparison) sharesWithPeers(id fleet.DeviceID, templates []fleet.Templa
 // bare is a text in which device IDs are found however they are written.
 func bare(text string) string { return strings.ReplaceAll(strings.ToUpper(text), "-", "") }
 
-// SameTemplates tells whether two lists of templates, in the order of the fold, mean the same to a device. Labels and
+// SameTemplates reports whether two lists of templates, in the order of the fold, mean the same to a device. Labels and
 // dates do not count. Of priorities only the order counts, and only among templates that may set the same key.
 func SameTemplates(a, b []fleet.Template) bool {
 	if len(a) != len(b) {
@@ -167,7 +167,7 @@ func SameTemplates(a, b []fleet.Template) bool {
 	return true
 }
 
-// SameTemplate tells whether two templates are one and say the same.
+// SameTemplate reports whether two templates are one and say the same.
 func SameTemplate(a, b fleet.Template) bool {
 	return a.ID == b.ID && a.Op == b.Op && a.Key == b.Key && a.Text == b.Text
 }

@@ -67,7 +67,7 @@ func (f *fold) conflicts() []Conflict {
 	return found
 }
 
-// ConflictsOf gives the conflicts that one template takes part in, as texts for people.
+// ConflictsOf returns the conflicts that one template takes part in, as texts for people.
 func (r Result) ConflictsOf(template int64) (texts []string) {
 	for _, c := range r.Conflicts {
 		if c.Last.ID == template || c.Overruled.ID == template {
@@ -77,7 +77,7 @@ func (r Result) ConflictsOf(template int64) (texts []string) {
 	return texts
 }
 
-// lastAsker gives the last of these templates that changed a value at, above or below a key, nil where none did.
+// lastAsker returns the last of these templates that changed a value at, above or below a key, nil where none did.
 func (f *fold) lastAsker(of []applied, key stconfig.Key) *fleet.Template {
 	ids := f.requestedBy(key)
 	for i := len(of) - 1; i >= 0; i-- {
@@ -88,7 +88,7 @@ func (f *fold) lastAsker(of []applied, key stconfig.Key) *fleet.Template {
 	return nil
 }
 
-// Meet tells whether the keys of two templates can select the same place.
+// Meet reports whether the keys of two templates can select the same place.
 func Meet(a, b stconfig.Key) bool {
 	for i := range min(a.Len(), b.Len()) {
 		if !sameName(a.At(i), b.At(i)) {
@@ -102,7 +102,7 @@ func sameName(a, b stconfig.Part) bool {
 	return a.Every || b.Every || strings.EqualFold(a.Name, b.Name)
 }
 
-// names tells whether the template's own value contains the key.
+// names reports whether the template's own value contains the key.
 func (l applied) names(key stconfig.Key) bool {
 	skipped := func(s stconfig.Skip) bool { return related(s.Key, key) }
 	if !Meet(l.target.key, key) || slices.ContainsFunc(l.skips, skipped) {
@@ -117,7 +117,7 @@ func (l applied) names(key stconfig.Key) bool {
 	return true
 }
 
-// removes tells whether the template asks for the removal of a member, whether or not the device has that member.
+// removes reports whether the template asks for the removal of a member, whether or not the device has that member.
 func (l applied) removes(member stconfig.Key) bool {
 	if l.target.op != fleet.OpRemove || !member.NamesMember() || !Meet(l.target.key, member) {
 		return false
@@ -131,7 +131,7 @@ func (l applied) removes(member stconfig.Key) bool {
 	return false
 }
 
-// holdsMember tells whether the value of a removing template lists a member by its ID: as a text, or as an object
+// holdsMember reports whether the value of a removing template lists a member by its ID: as a text, or as an object
 // with that ID.
 func holdsMember(v stconfig.Value, id string) bool {
 	if v.Kind() != stconfig.Array {
@@ -148,7 +148,7 @@ func holdsMember(v stconfig.Value, id string) bool {
 	return false
 }
 
-// member gives the field of an object with this name, or the member of a list with this ID, or Absent.
+// member returns the field of an object with this name, or the member of a list with this ID, or Absent.
 func member(v stconfig.Value, name string) stconfig.Value {
 	if v.Kind() == stconfig.Object {
 		return v.Get(name)
@@ -165,7 +165,7 @@ func member(v stconfig.Value, name string) stconfig.Value {
 	return stconfig.Value{}
 }
 
-// AreIndependent tells whether two templates make the same document in either order. Folders, devices and their
+// AreIndependent reports whether two templates make the same document in either order. Folders, devices and their
 // defaults count as one place, because a share may add a device and a new member starts from the defaults.
 func AreIndependent(a, b fleet.Template) bool {
 	here, err := stconfig.ParseKey(a.Key)
@@ -176,7 +176,7 @@ func AreIndependent(a, b fleet.Template) bool {
 	return !Meet(here, there) && (isApart(here) || isApart(there))
 }
 
-// isApart tells whether nothing outside the section of this key depends on that section in the fold.
+// isApart reports whether nothing outside the section of this key depends on that section in the fold.
 func isApart(key stconfig.Key) bool {
 	return !key.IsRoot() && slices.Contains([]string{"options", "gui", "ldap"}, strings.ToLower(key.At(0).Name))
 }

@@ -25,7 +25,7 @@ type Input struct {
 	Registered func(fleet.DeviceID) (label string, registered bool) // nil: no device is registered
 	Evaluate   func(t fleet.Template, config stconfig.Value) (Fragment, error)
 
-	// Secret tells whether the secret with this name exists, and at which keys and devices it may be used. Nil: every
+	// Secret reports whether the secret with this name exists, and at which keys and devices it may be used. Nil: every
 	// secret exists and may be used anywhere.
 	Secret      func(name string) (fleet.SecretScope, bool)
 	Take        func(bytes int64) error   // called before so much memory is used; nil: memory is not bounded
@@ -114,5 +114,5 @@ func Fold(in Input) (Result, error) {
 	return r, nil
 }
 
-// Observed gives the daemon's document that was the input of the fold.
+// Observed returns the daemon's document that was the input of the fold.
 func (r Result) Observed() stconfig.Value { return r.observed }

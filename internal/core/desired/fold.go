@@ -133,7 +133,7 @@ func (f *fold) checkIdempotent(t fleet.Template, to target, after stconfig.Value
 	return nil
 }
 
-// named gives the text by which messages name a template.
+// named returns the text by which messages name a template.
 func named(t fleet.Template) string {
 	if t.ID == 0 && t.Label == "" {
 		return "this template"
@@ -182,7 +182,7 @@ func (f *fold) newBudget() *stconfig.Budget {
 	return &stconfig.Budget{Values: MaxValues, Text: MaxText, Skips: MaxSkips, SecretText: f.secretText, Take: f.Take}
 }
 
-// secretText gives the length of the secret that a handle names.
+// secretText returns the length of the secret that a handle names.
 func (f *fold) secretText(handle string) int {
 	name, own := strings.CutPrefix(handle, "secret:")
 	if !own || f.SecretBytes == nil {

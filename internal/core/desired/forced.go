@@ -31,7 +31,7 @@ func (f *fold) force() {
 	}
 }
 
-// daemonKeeps tells whether the daemon shows the desired value at a key.
+// daemonKeeps reports whether the daemon shows the desired value at a key.
 func (f *fold) daemonKeeps(key stconfig.Key) bool {
 	now := stconfig.Lookup(f.Observed, key)
 	return now.Exists() && now.Equal(stconfig.Lookup(f.doc, key))
@@ -114,7 +114,7 @@ func contradictions(doc stconfig.Value) (found []contradiction) {
 	return found
 }
 
-// comesWith gives the key of the change by which a member is added: the member's own key, or that of its folder when
+// comesWith returns the key of the change by which a member is added: the member's own key, or that of its folder when
 // the folder is new.
 func (f *fold) comesWith(member stconfig.Key) stconfig.Key {
 	if folder := folders.Child(member.At(1).Name); isShare(member) && !stconfig.Lookup(f.Observed, folder).Exists() {
@@ -133,7 +133,7 @@ func withoutForgottenIgnores(records []record, base stconfig.Value) []record {
 	return slices.DeleteFunc(records, func(r record) bool { return r.Kind == fleet.BaseRemoved && gone[r.key.String()] })
 }
 
-// untrusted gives the devices other than this one that are marked untrusted in the document.
+// untrusted returns the devices other than this one that are marked untrusted in the document.
 func (f *fold) untrusted() map[string]bool {
 	marked := map[string]bool{}
 	for device := range f.doc.Get("devices").Values() {
@@ -182,7 +182,7 @@ func (f *fold) leaveOut(key stconfig.Key, reason string) bool {
 	return true
 }
 
-// changed tells whether a template changed the value at a key.
+// changed reports whether a template changed the value at a key.
 func (f *fold) changed(key stconfig.Key) bool {
 	return slices.ContainsFunc(f.requests, func(a request) bool { return related(a.key, key) }) &&
 		!stconfig.Lookup(f.base, key).Equal(stconfig.Lookup(f.doc, key))
@@ -245,5 +245,5 @@ func fillShares(mine, there stconfig.Value) stconfig.Value {
 	return stconfig.List(filled...)
 }
 
-// isFree tells whether entries of this object may come and go. That is so for `versioning.params` only.
+// isFree reports whether entries of this object may come and go. That is so for `versioning.params` only.
 func isFree(name string) bool { return name == "params" }

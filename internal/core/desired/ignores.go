@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// WithIgnores gives the document with the ignore patterns that were read, by folder, in the section `ignores`.
+// WithIgnores returns the document with the ignore patterns that were read, by folder, in the section `ignores`.
 func WithIgnores(doc stconfig.Value, patterns map[string][]string) stconfig.Value {
 	if len(patterns) == 0 {
 		return doc
@@ -30,7 +30,7 @@ func WithIgnores(doc stconfig.Value, patterns map[string][]string) stconfig.Valu
 	return doc.With("ignores", stconfig.Obj(section...))
 }
 
-// IgnoresIn gives the folders whose ignore patterns have an ownership entry.
+// IgnoresIn returns the folders whose ignore patterns have an ownership entry.
 func IgnoresIn(entries []fleet.BaseEntry) (folders []string) {
 	for _, entry := range entries {
 		key, err := stconfig.ParseKey(entry.Key)
@@ -78,7 +78,7 @@ func (f *fold) everyIgnores() {
 	}
 }
 
-// ignoresOf gives the folder of a key at or below `ignores.<folder>`.
+// ignoresOf returns the folder of a key at or below `ignores.<folder>`.
 func ignoresOf(key stconfig.Key) (folder string, ok bool) {
 	if key.Len() < 2 || key.At(0).Name != "ignores" {
 		return "", false
@@ -126,7 +126,7 @@ func (f *fold) readable(op fleet.Op, key stconfig.Key, fragment Fragment) error 
 	return nil
 }
 
-// hasIgnoreLine tells whether some folder of the daemon has this line now.
+// hasIgnoreLine reports whether some folder of the daemon has this line now.
 func (f *fold) hasIgnoreLine(line string) bool {
 	for _, folder := range f.Observed.Get("ignores").Members() {
 		if slices.Contains(slices.Collect(folder.Values()), stconfig.Text(line)) {
@@ -136,7 +136,7 @@ func (f *fold) hasIgnoreLine(line string) bool {
 	return false
 }
 
-// UnreadablePattern gives the error about an ignore pattern that the daemon cannot read.
+// UnreadablePattern returns the error about an ignore pattern that the daemon cannot read.
 func UnreadablePattern(pattern, why string) *fleet.Error {
 	const enough = 80
 	if len(pattern) > enough {

@@ -16,7 +16,7 @@ type Sent struct {
 	Consented bool
 }
 
-// Begin gives the device's entries as they must be stored before these changes are sent. They cover the changes and,
+// Begin returns the device's entries as they must be stored before these changes are sent. They cover the changes and,
 // by rule 3, what the daemon will change by itself because of them.
 func (r Result) Begin(sent []Sent) []fleet.BaseEntry {
 	changes := make([]stconfig.Change, len(sent))
@@ -159,7 +159,7 @@ func (r *record) going(now stconfig.Value, theirs bool) {
 	})
 }
 
-// innerAt gives the entry of the place inside the member that covers a key, nil where none does.
+// innerAt returns the entry of the place inside the member that covers a key, nil where none does.
 func (r *record) innerAt(key stconfig.Key) *entry {
 	at := slices.IndexFunc(r.inner, func(e entry) bool { return key.HasPrefix(e.key) })
 	if at < 0 {
@@ -168,7 +168,7 @@ func (r *record) innerAt(key stconfig.Key) *entry {
 	return &r.inner[at]
 }
 
-// cameBack tells whether somebody added a member again after templates had revoked it.
+// cameBack reports whether somebody added a member again after templates had revoked it.
 func (b *intentRecorder) cameBack(member stconfig.Key) bool {
 	return slices.ContainsFunc(b.Result.records, func(r record) bool {
 		return r.key.Equal(member) && r.State == fleet.BaseEarlier

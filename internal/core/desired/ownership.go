@@ -17,7 +17,7 @@ type observation struct {
 	version int64 // version of the configuration's format, as the document says
 }
 
-// observe gives the records as they are once a document was read. It applies rules 1 to 4 of DESIGN.md.
+// observe returns the records as they are once a document was read. It applies rules 1 to 4 of DESIGN.md.
 func observe(records []record, read Reading) []record {
 	s := observation{Reading: read, version: versionOf(read.Document)}
 	var observed []record
@@ -45,7 +45,7 @@ func isShare(key stconfig.Key) bool {
 	return key.Len() == 4 && key.HasPrefix(folders) && key.At(2).Name == "devices"
 }
 
-// personRemoved tells whether a person, not Muster, removed the device with this ID. Shares with that device do not
+// personRemoved reports whether a person, not Muster, removed the device with this ID. Shares with that device do not
 // come back.
 func (s observation) personRemoved(id string, all []record) bool {
 	device := devices.Child(id)
@@ -75,7 +75,7 @@ func (s observation) withoutRemovedDevices(r record, all []record) record {
 	return r
 }
 
-// inRemovedMember tells whether a place lies inside a member that Muster removed. The record of such a place waits
+// inRemovedMember reports whether a place lies inside a member that Muster removed. The record of such a place waits
 // unchanged until the member is back. Records are sorted, so the member's record is already among observed.
 func (s observation) inRemovedMember(key stconfig.Key, observed []record) bool {
 	return slices.ContainsFunc(observed, func(r record) bool {
@@ -84,14 +84,14 @@ func (s observation) inRemovedMember(key stconfig.Key, observed []record) bool {
 	})
 }
 
-// unread tells whether a key is that of a folder's ignore patterns, and this reading does not have them: the folder
+// unread reports whether a key is that of a folder's ignore patterns, and this reading does not have them: the folder
 // is there, its patterns were not read.
 func (s observation) unread(key stconfig.Key) bool {
 	folder, ok := ignoresOf(key)
 	return ok && folderOf(s.Document, folder).Exists() && !s.Document.Get("ignores").Get(folder).Exists()
 }
 
-// hasPlace tells whether the document has the place of a key: the parent of the key, or the folder whose ignore
+// hasPlace reports whether the document has the place of a key: the parent of the key, or the folder whose ignore
 // patterns the key names.
 func (s observation) hasPlace(key stconfig.Key) bool {
 	if folder, ok := ignoresOf(key); ok {
@@ -100,7 +100,7 @@ func (s observation) hasPlace(key stconfig.Key) bool {
 	return stconfig.Lookup(s.Document, key.Parent()).Exists()
 }
 
-// observeRecord gives a record as it is after this reading. stays is false when the record is dropped.
+// observeRecord returns a record as it is after this reading. stays is false when the record is dropped.
 func (s observation) observeRecord(r record) (_ record, stays bool) {
 	if r.Version != 0 && r.Version != s.version {
 		if r.Run != "" {
@@ -153,7 +153,7 @@ func (s observation) leaf(e entry, now stconfig.Value) entry {
 	return e
 }
 
-// notOurs gives the state of a leaf that does not hold a value of Muster's: returned where Muster had put the base
+// notOurs returns the state of a leaf that does not hold a value of Muster's: returned where Muster had put the base
 // back before, else theirs.
 func (e *entry) notOurs() fleet.BaseState {
 	if e.State == fleet.BaseReturned || e.State == fleet.BaseEarlier {
@@ -188,12 +188,12 @@ func (s observation) sentLeaf(e entry, now stconfig.Value) entry {
 	return e
 }
 
-// acknowledged tells whether the daemon answered a write of this key, or of an object that contains it, with success.
+// acknowledged reports whether the daemon answered a write of this key, or of an object that contains it, with success.
 func (s observation) acknowledged(key stconfig.Key) bool {
 	return slices.ContainsFunc(s.Acknowledged, key.HasPrefix)
 }
 
-// isSent tells whether now, the value in the document, is the one that was sent. Of gui.password the daemon keeps
+// isSent reports whether now, the value in the document, is the one that was sent. Of gui.password the daemon keeps
 // only a hash.
 func (e entry) isSent(now stconfig.Value) bool {
 	if e.key.Equal(password) && e.intended.Exists() {
@@ -273,13 +273,13 @@ func (s observation) made(r record, now stconfig.Value) (record, bool) {
 	return r, true
 }
 
-// addedAgain gives the record of a revoked device that somebody made anew: it is theirs, and templates remove it.
+// addedAgain returns the record of a revoked device that somebody made anew: it is theirs, and templates remove it.
 func (r *record) addedAgain(now stconfig.Value) record {
 	return record{entry: entry{key: r.key, base: now, BaseEntry: fleet.BaseEntry{Kind: fleet.BaseRemoved,
 		State: fleet.BaseTheirs, Revoked: r.Revoked, Away: r.Away, Version: r.Version, Templates: r.Templates}}}
 }
 
-// held tells whether a member has nothing but what Muster wrote, or what the member held when Muster removed it.
+// held reports whether a member has nothing but what Muster wrote, or what the member held when Muster removed it.
 func (r *record) held(now stconfig.Value) bool {
 	all := len(r.Earlier) > 0
 	eachLeaf(r.key, now, func(at stconfig.Key, leaf stconfig.Value) {
@@ -371,19 +371,19 @@ func (r *record) takeOver(s observation, now stconfig.Value) {
 	}
 }
 
-// isOwnShare tells whether a key is the entry of the daemon's own device in the list of a folder's devices. The
+// isOwnShare reports whether a key is the entry of the daemon's own device in the list of a folder's devices. The
 // daemon maintains that entry.
 func isOwnShare(key stconfig.Key, own fleet.DeviceID) bool {
 	return key.Len() == 4 && key.HasPrefix(folders) && key.At(2).Name == "devices" && key.At(3).Name == string(own)
 }
 
-// isLearnt tells whether the change is that the daemon learnt the name of another device by itself. It is the only
+// isLearnt reports whether the change is that the daemon learnt the name of another device by itself. It is the only
 // difference that is no edit although the configuration version did not change (ADR 19).
 func isLearnt(c stconfig.Change) bool {
 	return c.Key.Len() == 3 && c.Key.HasPrefix(devices) && c.Key.At(2).Name == "name" && c.From.Str() == ""
 }
 
-// same tells whether two values mean the same (Value.Equal). Either may be Absent.
+// same reports whether two values mean the same (Value.Equal). Either may be Absent.
 func same(a, b stconfig.Value) bool {
 	return a.Exists() == b.Exists() && (!a.Exists() || a.Equal(b))
 }

@@ -141,7 +141,7 @@ func (e *entry) forget(key stconfig.Key, v stconfig.Value) {
 	e.Earlier = kept
 }
 
-// wrote tells whether Muster wrote each leaf of value v at the place where v has it.
+// wrote reports whether Muster wrote each leaf of value v at the place where v has it.
 func (e *entry) wrote(key stconfig.Key, v stconfig.Value) bool {
 	if len(e.Earlier) == 0 {
 		return false
@@ -169,7 +169,7 @@ func holds(digests, digest []byte) bool {
 	return false
 }
 
-// digestOf gives a digest of one value at a key. It is not keyed, so it can reveal a guessed secret: the store seals
+// digestOf returns a digest of one value at a key. It is not keyed, so it can reveal a guessed secret: the store seals
 // it like the value itself.
 func digestOf(key stconfig.Key, v stconfig.Value) []byte {
 	text := append([]byte(key.String()), 0)

@@ -101,13 +101,13 @@ func outOfScope(hint, format string, args ...any) error {
 	return &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// names tells whether a key in a secret's list selects the place `at`.
+// names reports whether a key in a secret's list selects the place `at`.
 func names(pattern string, at stconfig.Key) bool {
 	key, err := stconfig.ParseKey(pattern)
 	return err == nil && at.Matches(key)
 }
 
-// everywhere gives the key that an error suggests for a secret's list. A key inside a share names the folder and any
+// everywhere returns the key that an error suggests for a secret's list. A key inside a share names the folder and any
 // device.
 func everywhere(at stconfig.Key) string {
 	if at.Len() == 5 && at.HasPrefix(folders) {
@@ -116,7 +116,7 @@ func everywhere(at stconfig.Key) string {
 	return at.String()
 }
 
-// quoted gives a text as an argument for a shell.
+// quoted returns a text as an argument for a shell.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func joined(tags []fleet.Tag) string {

@@ -54,7 +54,7 @@ type shareOf struct {
 	id  fleet.DeviceID
 }
 
-// unknownShares gives the shares with devices that the document does not have.
+// unknownShares returns the shares with devices that the document does not have.
 func (f *fold) unknownShares() []shareOf {
 	known := idsIn(f.doc.Get("devices"))
 	known[string(f.Device)] = true
@@ -85,10 +85,10 @@ func (f *fold) addImplied() error {
 	return f.add(along)
 }
 
-// isBase tells whether the folder would be shared with the device without Muster, too.
+// isBase reports whether the folder would be shared with the device without Muster, too.
 func (f *fold) isBase(s shareOf) bool { return stconfig.Lookup(f.base, s.key).Exists() }
 
-// isPersons tells whether a person or the daemon made the share, while its device is there only because Muster made
+// isPersons reports whether a person or the daemon made the share, while its device is there only because Muster made
 // it.
 func (f *fold) isPersons(s shareOf) bool {
 	if stconfig.Lookup(f.base, devices.Child(string(s.id))).Exists() {
@@ -163,7 +163,7 @@ func (f *fold) askForImplied() {
 	}
 }
 
-// idsIn gives the device IDs in a list.
+// idsIn returns the device IDs in a list.
 func idsIn(list stconfig.Value) map[string]bool {
 	ids := make(map[string]bool, list.Len())
 	for member := range list.Values() {
@@ -179,7 +179,7 @@ func (f *fold) drop(member, with stconfig.Key) {
 	f.requests = append(f.requests, request{key: member, templates: f.requestedBy(with), with: with.String()})
 }
 
-// unknownDevice gives the error about a folder that is shared with a device which is neither in `devices` nor
+// unknownDevice returns the error about a folder that is shared with a device which is neither in `devices` nor
 // registered.
 func (f *fold) unknownDevice(s shareOf) error {
 	err := &fleet.Error{
@@ -196,7 +196,7 @@ func (f *fold) unknownDevice(s shareOf) error {
 	return err
 }
 
-// implied gives the entry of an implied device for the list of devices. Its name comes from start.
+// implied returns the entry of an implied device for the list of devices. Its name comes from start.
 func implied(id fleet.DeviceID) stconfig.Value {
 	return stconfig.Obj(
 		stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(id))},
@@ -218,7 +218,7 @@ func (f *fold) add(entries []stconfig.Value) (err error) {
 	return nil
 }
 
-// devicesIn gives the members of `devices` that a template with this key and value names.
+// devicesIn returns the members of `devices` that a template with this key and value names.
 func devicesIn(key stconfig.Key, value stconfig.Value) []fleet.DeviceID {
 	switch {
 	case key.IsRoot():
@@ -246,7 +246,7 @@ func devicesIn(key stconfig.Key, value stconfig.Value) []fleet.DeviceID {
 	return ids
 }
 
-// MayShare tells whether a template may share a folder with devices. The result of such a template depends on which
+// MayShare reports whether a template may share a folder with devices. The result of such a template depends on which
 // devices are registered, and on their labels.
 func MayShare(t fleet.Template) bool {
 	key, err := stconfig.ParseKey(t.Key)

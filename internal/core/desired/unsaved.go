@@ -18,7 +18,7 @@ type Reading struct {
 	Saved        bool           // The daemon answered a write of its configuration with success, so it saved all of it.
 }
 
-// Finish gives the device's entries after a read-back. Entries that were being sent are decided by what the document
+// Finish returns the device's entries after a read-back. Entries that were being sent are decided by what the document
 // holds now.
 func Finish(stored []fleet.BaseEntry, read Reading) ([]fleet.BaseEntry, error) {
 	records, err := load(stored)
@@ -28,7 +28,7 @@ func Finish(stored []fleet.BaseEntry, read Reading) ([]fleet.BaseEntry, error) {
 	return store(observe(records, read)), nil
 }
 
-// AwaitSave tells whether any entry belongs to a write that the daemon may not have saved. Such entries can be
+// AwaitSave reports whether any entry belongs to a write that the daemon may not have saved. Such entries can be
 // compared only with a document of which it is known in which run of the daemon it was read.
 func AwaitSave(entries []fleet.BaseEntry) bool {
 	for _, e := range entries {
@@ -56,10 +56,10 @@ func (s observation) sent(r record) (_ record, stays bool) {
 	return s.stayOpen(r, now, run)
 }
 
-// startedAfter tells whether the daemon was restarted after a run. It then shows only what it had saved.
+// startedAfter reports whether the daemon was restarted after a run. It then shows only what it had saved.
 func (s observation) startedAfter(run string) bool { return run != "" && s.Run != "" && s.Run != run }
 
-// hasArrived tells whether the document shows what was sent: the value, the new member, or that the member is gone.
+// hasArrived reports whether the document shows what was sent: the value, the new member, or that the member is gone.
 // now is what the document holds at the record's place.
 func (r record) hasArrived(now stconfig.Value) bool {
 	if r.Kind == fleet.BaseLeaf {

@@ -31,10 +31,10 @@ type request struct {
 	implied   bool   // No template names the key: a folder that the templates share needs it.
 }
 
-// related tells whether one of two keys lies at or below the other.
+// related reports whether one of two keys lies at or below the other.
 func related(a, b stconfig.Key) bool { return a.HasPrefix(b) || b.HasPrefix(a) }
 
-// requestedBy gives the templates that changed a value at, above or below a key, in the order of the fold.
+// requestedBy returns the templates that changed a value at, above or below a key, in the order of the fold.
 func (f *fold) requestedBy(key stconfig.Key) []int64 { return requestedBy(f.requests, key) }
 
 func requestedBy(all []request, key stconfig.Key) []int64 {
@@ -82,7 +82,7 @@ func (r Result) Why(key stconfig.Key) Why {
 	return why
 }
 
-// broughtBack tells whether a change removes a revoked device that somebody added again, or a share with it.
+// broughtBack reports whether a change removes a revoked device that somebody added again, or a share with it.
 func (r Result) broughtBack(key stconfig.Key) bool {
 	device := key
 	if isShare(key) {
@@ -97,7 +97,7 @@ func (r Result) broughtBack(key stconfig.Key) bool {
 	})
 }
 
-// removers gives the templates that remove a member. It is for members that only Muster had made: the base does not
+// removers returns the templates that remove a member. It is for members that only Muster had made: the base does not
 // have them, so no template changed them in the fold.
 func (r Result) removers(member stconfig.Key) (ids []int64) {
 	for _, l := range r.applied {
@@ -139,12 +139,12 @@ func (r Result) explain(why *Why, rec record, key stconfig.Key) {
 	}
 }
 
-// named tells whether the value of any template contains the key.
+// named reports whether the value of any template contains the key.
 func (r Result) named(key stconfig.Key) bool {
 	return slices.ContainsFunc(r.applied, func(l applied) bool { return l.names(key) })
 }
 
-// impliedBy tells whether a change of this key is about an implied device that no person edited.
+// impliedBy reports whether a change of this key is about an implied device that no person edited.
 func (r Result) impliedBy(key stconfig.Key) bool {
 	if key.Len() < 2 || !key.HasPrefix(devices) {
 		return false
@@ -178,7 +178,7 @@ func ByAdmins(in Input, all Result) (stconfig.Value, error) {
 	return alone.Desired, err
 }
 
-// MadeByAdmins tells whether a template that an admin saved makes a member now, or was the first to make it. The
+// MadeByAdmins reports whether a template that an admin saved makes a member now, or was the first to make it. The
 // member stays the admins' when an author later saves that template, removes its tag, or names the member in an own
 // template.
 func (r Result) MadeByAdmins(member stconfig.Key) bool {
@@ -194,7 +194,7 @@ func (r *Result) markAdmins(records []record) {
 	}
 }
 
-// adminsMake tells whether a template that an admin saved names the member itself, and not only a value inside it.
+// adminsMake reports whether a template that an admin saved names the member itself, and not only a value inside it.
 func (r Result) adminsMake(member stconfig.Key) bool {
 	return slices.ContainsFunc(r.applied, func(l applied) bool {
 		to := l.target

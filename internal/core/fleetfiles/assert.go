@@ -110,7 +110,7 @@ func Broken(a fleet.Assertion, of Subject, config stconfig.Value, registered fun
 	return broken
 }
 
-// unregisteredShares gives the shares of folders with devices that are not registered.
+// unregisteredShares returns the shares of folders with devices that are not registered.
 func unregisteredShares(a fleet.Assertion, of Subject, config stconfig.Value, registered func(fleet.DeviceID) bool) (
 	broken []fleet.BrokenAssertion) {
 	for _, share := range lookup(config, "folders.*.devices.*") {
@@ -134,7 +134,7 @@ func keyOf(text string) stconfig.Key {
 	return key
 }
 
-// lookup gives the values at a key, which may contain `*`.
+// lookup returns the values at a key, which may contain `*`.
 func lookup(config stconfig.Value, text string) (found []located) {
 	key, err := stconfig.ParseKey(text)
 	if err != nil {
@@ -148,7 +148,7 @@ func lookup(config stconfig.Value, text string) (found []located) {
 	return found
 }
 
-// expanded gives the keys that a key with `*` selects, from name number `from` on.
+// expanded returns the keys that a key with `*` selects, from name number `from` on.
 func expanded(config stconfig.Value, key stconfig.Key, from int) []stconfig.Key {
 	for i := from; i < key.Len(); i++ {
 		if !key.At(i).Every {

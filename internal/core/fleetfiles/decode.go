@@ -18,7 +18,7 @@ func Fault(path string, line int, format string, args ...any) fleet.Detail {
 	return fleet.Detail{Field: path, Line: max(line, 1), Message: fmt.Sprintf(format, args...)}
 }
 
-// Faults gives one error for all faults, or nil.
+// Faults returns one error for all faults, or nil.
 func Faults(all []fleet.Detail) error {
 	if len(all) == 0 {
 		return nil
@@ -27,7 +27,7 @@ func Faults(all []fleet.Detail) error {
 		Hint: "`muster export --help` shows what the files look like."}
 }
 
-// FaultsIn gives the faults of a text that begins after line number `before` of its file.
+// FaultsIn returns the faults of a text that begins after line number `before` of its file.
 func FaultsIn(path string, before int, err error) []fleet.Detail {
 	var e *fleet.Error
 	if line, message, found := strings.Cut(strings.TrimPrefix(err.Error(), "line "), ": "); found {

@@ -67,7 +67,7 @@ func ParseTemplate(text string) (Template, error) {
 	return t, nil
 }
 
-// split gives the header's lines, the text after the header, and whether "# ---" ends the header.
+// split returns the header's lines, the text after the header, and whether "# ---" ends the header.
 func split(text string) (header []string, body string, hasEnd bool) {
 	rest := text
 	for strings.HasPrefix(rest, "#") {
@@ -127,14 +127,14 @@ func fieldsOf(line string) (found []field) {
 	}
 }
 
-// nameOf gives the field name at the beginning of a text, and the text after its colon.
+// nameOf returns the field name at the beginning of a text, and the text after its colon.
 func nameOf(text string) (name, rest string, there bool) {
 	name, rest, there = strings.Cut(text, ":")
 	name = strings.TrimSpace(name)
 	return name, rest, there && slices.Contains(fields, name)
 }
 
-// valueOf gives the value at the beginning of a text, and the text from the comma before the next field.
+// valueOf returns the value at the beginning of a text, and the text from the comma before the next field.
 func valueOf(text string) (value, after string) {
 	for i := 0; i < len(text); i++ {
 		if quoted, err := strconv.QuotedPrefix(text[i:]); err == nil && text[i] == '"' {
@@ -180,7 +180,7 @@ func unquoted(value string) string {
 	return value
 }
 
-// tagsIn gives the tags in a list with commas. A tag with a comma is quoted.
+// tagsIn returns the tags in a list with commas. A tag with a comma is quoted.
 func tagsIn(list string) []string {
 	tags := []string{}
 	for begin, i := 0, 0; i <= len(list); i++ {
@@ -207,7 +207,7 @@ func atLine(i int, format string, args ...any) error {
 	}
 }
 
-// String gives the file. ParseTemplate reads the same template from it.
+// String returns the file. ParseTemplate reads the same template from it.
 func (t Template) String() string {
 	var b strings.Builder
 	if t.Label != "" || t.Blank {

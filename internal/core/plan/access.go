@@ -15,7 +15,7 @@ import (
 // accessKeys are the fields of `gui` that decide how a daemon's API is reached.
 var accessKeys = []string{"address", "useTLS", "apiKey"}
 
-// MayMoveAccess tells whether a template with this key may change how the daemon's API is reached.
+// MayMoveAccess reports whether a template with this key may change how the daemon's API is reached.
 func MayMoveAccess(key stconfig.Key) bool {
 	names := func(i int, name string) bool {
 		return key.Len() <= i || key.At(i).Name == "*" || strings.EqualFold(key.At(i).Name, name)
@@ -23,7 +23,7 @@ func MayMoveAccess(key stconfig.Key) bool {
 	return names(0, "gui") && slices.ContainsFunc(accessKeys, func(name string) bool { return names(1, name) })
 }
 
-// SetsAccess tells whether a template with this key and this value changes how the daemon's API is reached. The
+// SetsAccess reports whether a template with this key and this value changes how the daemon's API is reached. The
 // caller has found that MayMoveAccess is true for the key.
 func SetsAccess(key stconfig.Key, value stconfig.Value) bool {
 	switch key.Len() {
@@ -63,7 +63,7 @@ func whyUnreachable(g guard, p place) string {
 	return ""
 }
 
-// APIPort gives the port of a GUI address, or 0 where it has none. Only digits count, although a daemon also accepts
+// APIPort returns the port of a GUI address, or 0 where it has none. Only digits count, although a daemon also accepts
 // the name of a service there.
 func APIPort(address string) int {
 	_, text, err := net.SplitHostPort(strings.TrimSpace(address))
@@ -74,7 +74,7 @@ func APIPort(address string) int {
 	return int(port)
 }
 
-// reaches tells whether Muster, which now uses the address in g.facts, can reach an API that listens on host.
+// reaches reports whether Muster, which now uses the address in g.facts, can reach an API that listens on host.
 func (g guard) reaches(host string) bool {
 	used, usedErr := netip.ParseAddr(strings.Trim(g.facts.APIAddress, "[]"))
 	listens, err := netip.ParseAddr(host)
@@ -91,7 +91,7 @@ func (g guard) reaches(host string) bool {
 	return usedErr == nil && listens.Unmap() == used.Unmap()
 }
 
-// takesAPIPort tells whether a value of listenAddresses makes the daemon listen for other devices at the port of its
+// takesAPIPort reports whether a value of listenAddresses makes the daemon listen for other devices at the port of its
 // API. As long as the daemon runs, the API keeps the port. At the next start the API comes second and fails, and the
 // daemon ends (seen on 1.19.2).
 func takesAPIPort(g guard, p place) bool {
@@ -112,7 +112,7 @@ func listeners(doc stconfig.Value) stconfig.Value { return doc.Get("options").Ge
 // defaultListener is the TCP address that `default` means in listenAddresses.
 const defaultListener = "tcp://0.0.0.0:22000"
 
-// listensThere tells whether one of addresses, a value of listenAddresses, occupies this TCP port on this host. A
+// listensThere reports whether one of addresses, a value of listenAddresses, occupies this TCP port on this host. A
 // host that is not an IP address counts as every host.
 func listensThere(addresses stconfig.Value, host, port string) bool {
 	for address := range addresses.Values() {

@@ -39,7 +39,7 @@ func (a *Answers) Arm(c fleet.Consent) {
 	a.open[c.Key] = c
 }
 
-// Knows tells whether this answer, or a later one to the same key, is open here, or whether this answer was ended
+// Knows reports whether this answer, or a later one to the same key, is open here, or whether this answer was ended
 // here and Ended has not given it to the caller yet. An answer that was used is not known.
 func (a *Answers) Knows(c fleet.Consent) bool {
 	a.mu.Lock()
@@ -47,7 +47,7 @@ func (a *Answers) Knows(c fleet.Consent) bool {
 	return a.open[c.Key].ID >= c.ID || slices.Contains(a.over, c.ID)
 }
 
-// To gives the open answer to the change of this key with this digest.
+// To returns the open answer to the change of this key with this digest.
 func (a *Answers) To(key stconfig.Key, digest string) (fleet.Consent, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,7 +55,7 @@ func (a *Answers) To(key stconfig.Key, digest string) (fleet.Consent, bool) {
 	return given, ok && !given.Over(time.Now()) && given.Change == digest
 }
 
-// Open gives the open answers by key, nil where no answer is open.
+// Open returns the open answers by key, nil where no answer is open.
 func (a *Answers) Open() map[string]fleet.Consent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -65,7 +65,7 @@ func (a *Answers) Open() map[string]fleet.Consent {
 	return maps.Clone(a.open)
 }
 
-// At gives the open answers to these keys.
+// At returns the open answers to these keys.
 func (a *Answers) At(keys []stconfig.Key) (given []fleet.Consent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,14 +77,14 @@ func (a *Answers) At(keys []stconfig.Key) (given []fleet.Consent) {
 	return given
 }
 
-// Any tells whether an answer is open.
+// Any reports whether an answer is open.
 func (a *Answers) Any() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.open) > 0
 }
 
-// Retimed gives the answers whose time limits change now that the device became reachable or unreachable.
+// Retimed returns the answers whose time limits change now that the device became reachable or unreachable.
 func (a *Answers) Retimed(reachable bool, now time.Time) (changed []fleet.Consent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -138,7 +138,7 @@ func (a *Answers) EndAll(ids []int64) {
 	a.End(func(c fleet.Consent) bool { return slices.Contains(ids, c.ID) })
 }
 
-// Ended gives the IDs of answers that ended here, for the caller to end them in the store. It gives each ID once.
+// Ended returns the IDs of answers that ended here, for the caller to end them in the store. It gives each ID once.
 func (a *Answers) Ended() []int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -21,7 +21,7 @@ func (a *Asks) Add(changes []Change) {
 	}
 }
 
-// Texts are for people. approval is why the rollout waits for an admin; "" where it does not wait.
+// Texts are for people. approval is why the rollout waits for an admin, "" when it does not wait.
 func (a *Asks) Texts(approval string) []string {
 	texts := []string{}
 	if approval != "" {

@@ -72,14 +72,14 @@ func (g guard) whyAuthorsAt(p part) string {
 	return ""
 }
 
-// starts tells whether a new member may have this value although nobody asks for it.
+// starts reports whether a new member may have this value although nobody asks for it.
 func (p part) starts() bool {
 	return p.to.Exists() && slices.ContainsFunc(p.defaults, p.to.Equal)
 }
 
 const notInTable = "authors may not set it"
 
-// heldForAdmin gives the reason why a place waits for an admin, with the command that lets authors set it.
+// heldForAdmin returns the reason why a place waits for an admin, with the command that lets authors set it.
 func (g guard) heldForAdmin(p part, reason string) string {
 	switch isPath := strings.HasPrefix(reason, itsPath); {
 	case isPath && strings.Contains(reason, outsideRoots):
@@ -92,7 +92,7 @@ func (g guard) heldForAdmin(p part, reason string) string {
 	return reason + g.adminsMay(p.place, "lets authors set it: muster author-keys add "+quoted(keyOf(p.names).String()))
 }
 
-// parts gives the places inside an object, or inside a list whose members all have IDs, that the change affects. Any
+// parts returns the places inside an object, or inside a list whose members all have IDs, that the change affects. Any
 // other value is judged as a whole.
 func (p part) parts() (inside []part) {
 	if !hasNames(p.from) || !hasNames(p.to) {
@@ -116,7 +116,7 @@ func (p part) parts() (inside []part) {
 	return inside
 }
 
-// hasNames tells whether everything in a value has a name of its own. A value that is absent has nothing in it.
+// hasNames reports whether everything in a value has a name of its own. A value that is absent has nothing in it.
 func hasNames(v stconfig.Value) bool {
 	switch v.Kind() {
 	case stconfig.Object:
@@ -139,7 +139,7 @@ func same(a, b stconfig.Value) bool {
 	return a.Exists() == b.Exists() && (!a.Exists() || a.Equal(b))
 }
 
-// startOf gives what a new folder or device may start with although nobody asks for it: the daemon's `defaults`, as
+// startOf returns what a new folder or device may start with although nobody asks for it: the daemon's `defaults`, as
 // they are and as admins want them, and what the daemon forces in such a member.
 func (g guard) startOf(key stconfig.Key, after stconfig.Value) (starts []stconfig.Value) {
 	kind := strings.TrimSuffix(section(key), "s")
@@ -163,7 +163,7 @@ func (g guard) startOf(key stconfig.Key, after stconfig.Value) (starts []stconfi
 	return append(starts, forced)
 }
 
-// adminsDecide tells whether admins are responsible for the value at a place: the templates that admins saved make it
+// adminsDecide reports whether admins are responsible for the value at a place: the templates that admins saved make it
 // by themselves, or it is the value without Muster and admins let it go.
 func (g guard) adminsDecide(p part) bool {
 	doc := g.admins()
@@ -182,7 +182,7 @@ func (g guard) adminsDecidePresence(p part) bool {
 	return p.want.Exists() != p.in(g.base).Exists() || g.adminsLetGo(p)
 }
 
-// in gives the value that a document has at the place.
+// in returns the value that a document has at the place.
 func (p part) in(doc stconfig.Value) stconfig.Value {
 	v := stconfig.Lookup(doc, p.change.Key)
 	for _, name := range p.names[p.change.Key.Len():] {
@@ -191,7 +191,7 @@ func (p part) in(doc stconfig.Value) stconfig.Value {
 	return v
 }
 
-// adminsLetGo tells whether the place returns to what it is without Muster because of admins alone. The templates
+// adminsLetGo reports whether the place returns to what it is without Muster because of admins alone. The templates
 // that ask now and those that asked before are all theirs, or admins took them away.
 func (g guard) adminsLetGo(p part) bool {
 	why := g.why(keyOf(p.names))
@@ -203,7 +203,7 @@ func (g guard) adminsLetGo(p part) bool {
 	return len(why.Templates)+len(why.Before) > 0
 }
 
-// widened tells whether an admin let authors set a key, or one above it.
+// widened reports whether an admin let authors set a key, or one above it.
 func (g guard) widened(names []string) bool {
 	return slices.ContainsFunc(g.facts.AuthorKeys, func(text string) bool {
 		key, err := stconfig.ParseKey(text)
@@ -257,7 +257,7 @@ func listed(ids []int64) string {
 	return strings.Join(texts, ", ")
 }
 
-// quoted gives a text as an argument for a shell.
+// quoted returns a text as an argument for a shell.
 func quoted(s string) string {
 	plain := func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/._-~", r))

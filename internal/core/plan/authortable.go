@@ -111,7 +111,7 @@ const (
 	hour   = 60 * minute
 )
 
-// reachOf gives the row of a place.
+// reachOf returns the row of a place.
 func reachOf(names []string) (reach, bool) {
 	for i, pattern := range reachPatterns {
 		if matches(pattern, names) {
@@ -199,7 +199,7 @@ func ofAuthors(grammar func(guard, place) string) func(guard, place) string {
 
 const notAuthors = "templates of authors did not make this folder"
 
-// isAuthors tells whether templates of authors made a folder, and no person and no template of an admin ever did.
+// isAuthors reports whether templates of authors made a folder, and no person and no template of an admin ever did.
 func (g guard) isAuthors(folder stconfig.Key) bool {
 	if g.made(folder) || stconfig.Lookup(g.base, folder).Exists() {
 		return false
@@ -266,7 +266,7 @@ func addresses(g guard, p place) string {
 	return ""
 }
 
-// isAddressOf tells whether an address of a device leads to a host.
+// isAddressOf reports whether an address of a device leads to a host.
 func isAddressOf(text, host string) bool {
 	for _, scheme := range []string{"tcp://", "tcp4://", "tcp6://", "quic://", "quic4://", "quic6://"} {
 		rest, is := strings.CutPrefix(text, scheme)

@@ -15,14 +15,14 @@ func isChanged(_ guard, p place) bool       { return p.changed() }
 func notTrue(_ guard, p place) bool         { return !p.to.IsTrue() }
 func isTrueOrChanged(_ guard, p place) bool { return p.changed() && !p.removed() || p.to.IsTrue() }
 
-// sectionGoes tells whether a change removes a section of the configuration, or makes a list or object of it
+// sectionGoes reports whether a change removes a section of the configuration, or makes a list or object of it
 // something else.
 func sectionGoes(_ guard, p place) bool {
 	structured := p.from.Kind() == stconfig.Object || p.from.Kind() == stconfig.Array
 	return p.removed() || structured && p.to.Kind() != p.from.Kind()
 }
 
-// namelessMembers tells whether a list has members without an ID, or two members with one ID. The other rules could
+// namelessMembers reports whether a list has members without an ID, or two members with one ID. The other rules could
 // not find such members.
 func namelessMembers(_ guard, p place) bool {
 	if p.to.Kind() != stconfig.Array || !slices.ContainsFunc([]string{"folders", "devices", "remoteIgnoredDevices"},
@@ -61,18 +61,18 @@ func blank(_ guard, p place) bool {
 	return p.to.Kind() != stconfig.String || strings.TrimSpace(p.to.Str()) == ""
 }
 
-// notSendable tells whether an API key cannot be sent in a header. An empty API key has a rule of its own.
+// notSendable reports whether an API key cannot be sent in a header. An empty API key has a rule of its own.
 func notSendable(_ guard, p place) bool {
 	key := p.to.Str()
 	return len(key) > fleet.MaxAPIKeyBytes || key == fleet.MaskedAPIKey || strings.TrimSpace(key) != key ||
 		strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// isHidden tells whether the change writes the text that an agent with --observe puts in the place of a secret. A
+// isHidden reports whether the change writes the text that an agent with --observe puts in the place of a secret. A
 // restore, a template or a return to the base may lead to such a text.
 func isHidden(_ guard, p place) bool { return fleet.IsHidden(p.to.Str()) }
 
-// auditsToFile tells whether the daemon would write its audit log to a named file. A daemon ends at its start when it
+// auditsToFile reports whether the daemon would write its audit log to a named file. A daemon ends at its start when it
 // cannot write that file (auditWriter of 1.x and 2.1).
 func auditsToFile(g guard, p place) bool {
 	was, is := g.observed.Get("options"), p.after.Get("options")
@@ -82,20 +82,20 @@ func auditsToFile(g guard, p place) bool {
 	return p.to.IsTrue() && (isAuditFile(was.Get("auditFile")) || isAuditFile(is.Get("auditFile")))
 }
 
-// isAuditFile tells whether a value of auditFile names a file. "-" is standard output, "--" standard error, and ""
+// isAuditFile reports whether a value of auditFile names a file. "-" is standard output, "--" standard error, and ""
 // leaves the choice to the daemon.
 func isAuditFile(name stconfig.Value) bool { return strings.Trim(name.Str(), "-") != "" }
 
-// getsIntroducer tells whether the change marks a device that the daemon has already as introduced by another device.
+// getsIntroducer reports whether the change marks a device that the daemon has already as introduced by another device.
 func getsIntroducer(_ guard, p place) bool { return p.changed() && p.to.Str() != "" }
 
-// passwordMoves tells whether a share that the daemon has already gets another encryption password. For a new share
+// passwordMoves reports whether a share that the daemon has already gets another encryption password. For a new share
 // any password is free.
 func passwordMoves(_ guard, p place) bool {
 	return p.changed() && p.from.Str() != p.to.Str()
 }
 
-// runsCommands tells whether a folder's versioning would run a command after the change, or gets another command
+// runsCommands reports whether a folder's versioning would run a command after the change, or gets another command
 // while it still runs one.
 func runsCommands(g guard, p place) bool {
 	key := folders.Child(p.names[1])
@@ -103,20 +103,20 @@ func runsCommands(g guard, p place) bool {
 	return isExternal(stconfig.Lookup(p.after, key)) || anotherCommand && isExternal(stconfig.Lookup(g.observed, key))
 }
 
-// unknownVersioning tells whether the change sets a kind of versioning that no daemon knows. Templates that name such
+// unknownVersioning reports whether the change sets a kind of versioning that no daemon knows. Templates that name such
 // a kind are refused earlier, so this finds only a kind that came from a secret.
 func unknownVersioning(_ guard, p place) bool {
 	return p.to.Exists() && !slices.Contains(stconfig.VersioningTypes, p.to.Str())
 }
 
-// notBasic tells whether the change sets another file system than the one on the disk. The others are for tests of
+// notBasic reports whether the change sets another file system than the one on the disk. The others are for tests of
 // Syncthing: with millions of made-up files a daemon ran out of memory at every start.
 func notBasic(_ guard, p place) bool {
 	return p.to.Exists() && p.to.Str() != "" && p.to.Str() != "basic"
 }
 
-// leadsOutOfThemes tells whether a theme is more than the name of a directory. Daemons join it into a path: with `../..`
-// one served its own home (2.1.3, 1.19.2).
+// leadsOutOfThemes reports whether a theme is more than the name of a directory. Daemons join it into a path: with
+// `../..` one served its own home (2.1.3, 1.19.2).
 func leadsOutOfThemes(_ guard, p place) bool {
 	return strings.ContainsAny(p.to.Str(), `/\:`) || strings.Contains(p.to.Str(), "..")
 }
@@ -129,7 +129,7 @@ func isExternal(folder stconfig.Value) bool {
 	return strings.EqualFold(strings.TrimSpace(folder.Get("versioning").Get("type").Str()), "external")
 }
 
-// passwordHash tells whether the value is a bcrypt hash, as daemons store passwords.
+// passwordHash reports whether the value is a bcrypt hash, as daemons store passwords.
 func passwordHash(_ guard, p place) bool { return isHash(p.to) }
 
 func isHash(v stconfig.Value) bool { return len(v.Str()) == 60 && strings.HasPrefix(v.Str(), "$2") }

@@ -73,7 +73,7 @@ func (p *Plan) freeConsequences(observed stconfig.Value) {
 	}
 }
 
-// brings tells whether the daemon makes change c by itself when it is sent the change cause.
+// brings reports whether the daemon makes change c by itself when it is sent the change cause.
 func brings(observed stconfig.Value, cause, c Change) bool {
 	beside := stconfig.Consequences(observed, []stconfig.Change{{Key: cause.Key, From: cause.From, To: cause.send}})
 	return slices.ContainsFunc(beside, func(b stconfig.Change) bool { return b.Key.Equal(c.Key) && b.To.Equal(c.send) })
@@ -88,7 +88,7 @@ func (p *Plan) anyLeftOut() bool {
 	return false
 }
 
-// sending gives the sendable changes in the form of a stconfig.Diff.
+// sending returns the sendable changes in the form of a stconfig.Diff.
 func (p *Plan) sending() []stconfig.Change {
 	var out []stconfig.Change
 	for _, c := range p.Changes {
@@ -178,7 +178,7 @@ func (p *Plan) lacksDevice(c Change, after stconfig.Value, own string) (Class, s
 	return "", ""
 }
 
-// sharesOf gives the devices that a change shares a folder with.
+// sharesOf returns the devices that a change shares a folder with.
 func sharesOf(c Change) []string {
 	switch {
 	case !c.To.Exists():
@@ -195,7 +195,7 @@ func sharesOf(c Change) []string {
 	return nil
 }
 
-// sharing gives the ID of a folder that is shared with a device, "" where no folder is.
+// sharing returns the ID of a folder that is shared with a device, "" where no folder is.
 func sharing(doc stconfig.Value, device string) string {
 	for folder := range doc.Get("folders").Values() {
 		id := folder.Get("id").Str()
@@ -206,7 +206,7 @@ func sharing(doc stconfig.Value, device string) string {
 	return ""
 }
 
-// leftOutOf gives the first of these keys whose change is not sent, "" where none is.
+// leftOutOf returns the first of these keys whose change is not sent, "" where none is.
 func (p *Plan) leftOutOf(keys ...string) string {
 	for _, key := range keys {
 		if p.leftOut(key) != "" {
@@ -216,7 +216,7 @@ func (p *Plan) leftOutOf(keys ...string) string {
 	return ""
 }
 
-// leftOut gives the class of the change at a key when that change is not sent, else "".
+// leftOut returns the class of the change at a key when that change is not sent, else "".
 func (p *Plan) leftOut(key string) Class {
 	for _, c := range p.Changes {
 		if c.Key.String() == key && !c.Sendable() {
@@ -275,7 +275,7 @@ func (p *Plan) lacksIgnores(folder string) (Class, string) {
 	return Held, "the folder stays paused: its ignore patterns could not be read"
 }
 
-// Follows tells whether a change of a later plan completes a folder that this plan made paused: the change sets its
+// Follows reports whether a change of a later plan completes a folder that this plan made paused: the change sets its
 // ignore patterns, or resumes it.
 func (p Plan) Follows(c Change) bool {
 	for _, made := range p.Changes {

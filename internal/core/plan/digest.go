@@ -10,10 +10,10 @@ import (
 	"muster/internal/fleet"
 )
 
-// Digest gives a text that differs for two changes of one key with different values, and does not show the values.
+// Digest returns a text that differs for two changes of one key with different values, and does not show the values.
 func (c Change) Digest() string { return ValueDigest(c.From) + ValueDigest(c.Sending()) }
 
-// ValueDigest gives a text that differs for different values and does not show them.
+// ValueDigest returns a text that differs for different values and does not show them.
 func ValueDigest(v stconfig.Value) string {
 	if !v.Exists() {
 		return "absent"
@@ -27,7 +27,7 @@ func ValueDigest(v stconfig.Value) string {
 // Wish ask for the same, whatever holds them back.
 type Wish [sha256.Size]byte
 
-// Wish gives the Wish of the change.
+// Wish returns the Wish of the change.
 func (c Change) Wish() Wish {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s ", c.Key)
@@ -64,7 +64,7 @@ func (p Plan) digest(observed stconfig.Value) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Keyed gives a digest of the Wish that may be stored: the Wish may ask for a secret, which nobody can guess without
+// Keyed returns a digest of the Wish that may be stored: the Wish may ask for a secret, which nobody can guess without
 // key.
 func (w Wish) Keyed(key []byte) string {
 	h := hmac.New(sha256.New, key)

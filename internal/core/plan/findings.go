@@ -103,7 +103,7 @@ func Names(changes []Change) string {
 // last in 1.19.
 var needRestart = []string{"options.auditenabled", "options.auditfile", "options.databasetuning"}
 
-// NeedsRestart tells whether a write at a key may take effect only after a restart of the daemon.
+// NeedsRestart reports whether a write at a key may take effect only after a restart of the daemon.
 func NeedsRestart(key stconfig.Key) bool {
 	name := strings.ToLower(key.String())
 	return name == "options" || slices.Contains(needRestart, name)
@@ -112,7 +112,7 @@ func NeedsRestart(key stconfig.Key) bool {
 // maxWaiting bounds how many waiting changes of a device are remembered between two passes.
 const maxWaiting = 1000
 
-// Pass gives what rollouts need to know of this plan until the next pass. key keys the digests of the waiting
+// Pass returns what rollouts need to know of this plan until the next pass. key keys the digests of the waiting
 // changes.
 func (p Plan) Pass(generation int64, observed string, key []byte) fleet.Pass {
 	pass := fleet.Pass{Generation: generation, Observed: observed}

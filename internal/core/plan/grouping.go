@@ -83,7 +83,7 @@ func (g Grouping) asked(c Change) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// computed tells whether a template that asks for the change may ask for another value on another device.
+// computed reports whether a template that asks for the change may ask for another value on another device.
 func (g Grouping) computed(c Change) bool {
 	return slices.ContainsFunc(c.Templates, func(id int64) bool {
 		reads := g.template(id).Reads.OrAll()
@@ -107,7 +107,7 @@ func (g Grouping) mac(format string, values ...any) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// KeyOf gives the key with `*` in the place of each registered device.
+// KeyOf returns the key with `*` in the place of each registered device.
 func (g Grouping) KeyOf(key stconfig.Key) stconfig.Key {
 	for i := range key.Len() {
 		if namesDevice(key, i) && g.registered(key.At(i).Name) {
@@ -117,7 +117,7 @@ func (g Grouping) KeyOf(key stconfig.Key) stconfig.Key {
 	return key
 }
 
-// namesDevice tells whether the name at position i of a key is a device ID.
+// namesDevice reports whether the name at position i of a key is a device ID.
 func namesDevice(key stconfig.Key, i int) bool {
 	section := key.At(0).Name
 	return i == 1 && strings.EqualFold(section, "devices") || i == 3 && strings.EqualFold(section, "folders") &&
@@ -129,7 +129,7 @@ func (g Grouping) registered(name string) bool {
 	return err == nil && g.Registered(id)
 }
 
-// value gives v, the value at key, with anyPeer in the place of registered devices in device entries and share lists.
+// value returns v, the value at key, with anyPeer in the place of registered devices in device entries and share lists.
 // Fields of objects are sorted by name, because daemons of two versions may order them differently.
 func (g Grouping) value(key stconfig.Key, v stconfig.Value) stconfig.Value {
 	switch v.Kind() {
@@ -163,7 +163,7 @@ func asSet(values []stconfig.Value) []stconfig.Value {
 	return slices.CompactFunc(values, stconfig.Value.Equal)
 }
 
-// entry gives a device's entry or a share without what differs between registered devices: its ID, its name and its
+// entry returns a device's entry or a share without what differs between registered devices: its ID, its name and its
 // introducer.
 func (g Grouping) entry(v stconfig.Value) stconfig.Value {
 	known := g.registered(v.Get("deviceID").Str())

@@ -289,7 +289,7 @@ func namesOf(templates []int64) string {
 	return "templates " + listed(templates) + " remove"
 }
 
-// reasonAt gives the row's reason for a place, "" when the row does not apply there.
+// reasonAt returns the row's reason for a place, "" when the row does not apply there.
 func (r rule) reasonAt(g guard, pattern []string, p place) string {
 	switch {
 	case !matches(pattern, p.names):
@@ -311,7 +311,7 @@ var patterns = func() [][]string {
 	return split
 }()
 
-// inOtherSection tells whether a row is about another section of the configuration than these names. The check saves
+// inOtherSection reports whether a row is about another section of the configuration than these names. The check saves
 // time.
 func inOtherSection(pattern, names []string) bool {
 	return len(names) > 0 && pattern[0] != "*" && pattern[0] != "**" && !strings.EqualFold(pattern[0], names[0])
@@ -331,7 +331,7 @@ func matches(pattern, names []string) bool {
 	return len(names) == len(pattern)
 }
 
-// placesOf gives all places that a change affects: its key and, where a whole value is added, removed or replaced,
+// placesOf returns all places that a change affects: its key and, where a whole value is added, removed or replaced,
 // every differing key inside.
 func placesOf(key stconfig.Key, from, to, after stconfig.Value) []place {
 	names := make([]string, 0, key.Len())

@@ -100,7 +100,7 @@ func (h *HeldChanges) group(shown fleet.HeldGroup) *heldGroup {
 	return g
 }
 
-// kept gives the change with its values as they are kept. Where the values have no room, a note takes their place and
+// kept returns the change with its values as they are kept. Where the values have no room, a note takes their place and
 // no answer here covers the change. The caller holds mu.
 func (h *HeldChanges) kept(c fleet.HeldChange) fleet.HeldChange {
 	if c.Digest == "" {
@@ -140,14 +140,14 @@ func valueID(c fleet.HeldChange) [sha256.Size]byte {
 	return sha256.Sum256(slices.Concat([]byte(c.Key), []byte{0}, c.From, []byte{0}, c.To))
 }
 
-// unshown gives the change without values and without the digest that an answer would have to name.
+// unshown returns the change without values and without the digest that an answer would have to name.
 func unshown(c fleet.HeldChange) fleet.HeldChange {
 	note := stconfig.Text(tooLarge).JSON()
 	c.From, c.To, c.Names, c.Digest = note, note, fleet.Names{}, ""
 	return c
 }
 
-// Groups gives the held changes that wait for an answer, ordered by key. A group has equal changes of devices in one
+// Groups returns the held changes that wait for an answer, ordered by key. A group has equal changes of devices in one
 // rollout, or in no rollout. rollouts tells which rollout each device belongs to now.
 func (h *HeldChanges) Groups(rollouts map[fleet.DeviceID]int64) []fleet.HeldGroup {
 	h.mu.Lock()
@@ -203,7 +203,7 @@ type CoveredPart struct {
 	Changes []fleet.HeldChange
 }
 
-// Covers gives what a person's answer covers: each change that was shown and still waits, and with a whole rollout
+// Covers returns what a person's answer covers: each change that was shown and still waits, and with a whole rollout
 // also the changes of its members that are equal to one of these. Covers is conflict when nothing of what was shown
 // still waits.
 func (h *HeldChanges) Covers(a fleet.GroupAnswer, rollouts map[fleet.DeviceID]int64) (Covered, error) {
@@ -266,12 +266,12 @@ func (c *Covered) add(change heldChange) {
 	c.Parts[i].Changes = append(c.Parts[i].Changes, change.HeldChange)
 }
 
-// part gives the position of the part with this digest, -1 without one.
+// part returns the position of the part with this digest, -1 without one.
 func (c *Covered) part(equal string) int {
 	return slices.IndexFunc(c.Parts, func(p CoveredPart) bool { return p.Equal == equal })
 }
 
-// Changes gives the changes of all parts, by device and key.
+// Changes returns the changes of all parts, by device and key.
 func (c *Covered) Changes() (all []fleet.HeldChange) {
 	for _, p := range c.Parts {
 		all = append(all, p.Changes...)
@@ -285,16 +285,16 @@ func nothingWaits(message string) error {
 		Hint: "GET consents, or `muster consent list`, lists what waits now: answer that."}
 }
 
-// RemovesOrCreatesAgain tells whether the change removes a folder or device, or makes it again, because no template
+// RemovesOrCreatesAgain reports whether the change removes a folder or device, or makes it again, because no template
 // asks for what is there any more. The undo of a rollout wants just such changes.
 func (c Change) RemovesOrCreatesAgain() bool {
 	return c.Returns && c.ofMember() && c.From.Exists() != c.To.Exists()
 }
 
-// Removes tells whether the change removes a folder, or a device from the daemon's list of devices.
+// Removes reports whether the change removes a folder, or a device from the daemon's list of devices.
 func (c Change) Removes() bool { return c.ofMember() && !c.To.Exists() }
 
-// ofMember tells whether the change is about a whole folder, or a whole entry in the daemon's list of devices.
+// ofMember reports whether the change is about a whole folder, or a whole entry in the daemon's list of devices.
 func (c Change) ofMember() bool {
 	if c.Key.Len() != 2 {
 		return false

@@ -8,7 +8,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// namesIn gives the devices, folders and paths that a change at key names, in its key and in its values.
+// namesIn returns the devices, folders and paths that a change at key names, in its key and in its values.
 func namesIn(key stconfig.Key, values ...stconfig.Value) fleet.Names {
 	n := names{devices: map[string]bool{}, folders: map[string]bool{}, paths: map[string]bool{}}
 	for i := range key.Len() {

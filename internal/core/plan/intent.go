@@ -70,7 +70,7 @@ func (r *Record) NoteFolders(writes []Write, mayBreak func(folder string) bool) 
 	}
 }
 
-// ReadRecord gives the record of an intent. An unreadable record counts as empty.
+// ReadRecord returns the record of an intent. An unreadable record counts as empty.
 func ReadRecord(intent fleet.Intent) (r Record) {
 	if json.Unmarshal(intent.Writes, &r) != nil {
 		return Record{}
@@ -78,7 +78,7 @@ func ReadRecord(intent fleet.Intent) (r Record) {
 	return r
 }
 
-// Next gives how the daemon is reached after the recorded writes. now is how it is reached before them.
+// Next returns how the daemon is reached after the recorded writes. now is how it is reached before them.
 func (r Record) Next(now fleet.Access) fleet.Access {
 	if r.NewKey != "" {
 		now.Key = fleet.NewSecret(r.NewKey)
@@ -89,10 +89,10 @@ func (r Record) Next(now fleet.Access) fleet.Access {
 	return now
 }
 
-// Moves tells whether the daemon is reached in another way after the recorded writes.
+// Moves reports whether the daemon is reached in another way after the recorded writes.
 func (r Record) Moves() bool { return r.NewKey != "" || r.NewPort != 0 }
 
-// MovesAccess tells whether the change gives the daemon's API a new key or port.
+// MovesAccess reports whether the change gives the daemon's API a new key or port.
 func (c Change) MovesAccess(observed stconfig.Value) bool {
 	var r Record
 	r.newAccess(c, observed)
@@ -111,7 +111,7 @@ func (r *Record) newAccess(c Change, observed stconfig.Value) {
 	}
 }
 
-// Keys gives the keys of all writes.
+// Keys returns the keys of all writes.
 func (r Record) Keys() []stconfig.Key {
 	var keys []stconfig.Key
 	for _, w := range r.Writes {
@@ -153,7 +153,7 @@ func accessOf(gui stconfig.Value) string {
 	return "http://" + gui.Get("address").Str()
 }
 
-// Lost gives the error for a daemon that answers neither with the old nor with the new way to its API. why is the
+// Lost returns the error for a daemon that answers neither with the old nor with the new way to its API. why is the
 // error of the last attempt.
 func (m AccessMove) Lost(why error) *fleet.Error {
 	return &fleet.Error{Code: fleet.CodeUnavailable, During: "change how the daemon is reached", Err: why,

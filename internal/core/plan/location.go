@@ -19,7 +19,7 @@ type location struct {
 	upward bool     // The text contained `..`, and a symbolic link before it may lead elsewhere.
 }
 
-// within tells whether location l is the other location or lies in it. Letter case is ignored, and so are dots and
+// within reports whether location l is the other location or lies in it. Letter case is ignored, and so are dots and
 // blanks at the end of a name (as on Windows): with another spelling somebody could otherwise reach a protected
 // directory.
 func (l location) within(other location) bool { return l.below(other, equalNames) }
@@ -33,7 +33,7 @@ func equalNames(a, b string) bool {
 	return strings.EqualFold(strings.TrimRight(a, ". "), strings.TrimRight(b, ". "))
 }
 
-// hasName tells whether one of the directories on the way to l has a name for which is gives true. The first `after`
+// hasName reports whether one of the directories on the way to l has a name for which is gives true. The first `after`
 // names are not looked at.
 func (l location) hasName(after int, is func(name string) bool) bool {
 	return len(l.names) > after && slices.ContainsFunc(l.names[after:], is)
@@ -72,7 +72,7 @@ func newSystem(known fleet.System) (s *system, why string) {
 	return s, ""
 }
 
-// MayBeTheDaemons tells whether a folder at this path may contain the daemon's own files: the daemon has not named
+// MayBeTheDaemons reports whether a folder at this path may contain the daemon's own files: the daemon has not named
 // the directory of its files, and the path is in the home directory of the daemon's user.
 func MayBeTheDaemons(known fleet.System, path string) bool {
 	s, unknown := newSystem(known)
@@ -187,7 +187,7 @@ var systemDirectories = map[bool][]string{
 		`C:\System Volume Information`, `C:\$Recycle.Bin`},
 }
 
-// sensitiveDirectories gives daemonDirectories and systemDirectories of this system, and the directories that the
+// sensitiveDirectories returns daemonDirectories and systemDirectories of this system, and the directories that the
 // daemon named as its own.
 func (s *system) sensitiveDirectories(known fleet.System) []location {
 	var all []location
@@ -231,7 +231,7 @@ func (s *system) namesOfHome(at location) int {
 	return 0
 }
 
-// onVolumeOf gives a directory of the operating system as if it were on the drive of location `at`, because Windows
+// onVolumeOf returns a directory of the operating system as if it were on the drive of location `at`, because Windows
 // need not be installed on C:.
 func (s *system) onVolumeOf(at, directory location) location {
 	if s.windows && !directory.within(s.home) {

@@ -97,7 +97,7 @@ func section(key stconfig.Key) string {
 	return strings.ToLower(key.At(0).Name)
 }
 
-// isKey tells whether a key consists of exactly these names, in any letter case.
+// isKey reports whether a key consists of exactly these names, in any letter case.
 func isKey(key stconfig.Key, names ...string) bool {
 	if key.Len() != len(names) {
 		return false

@@ -11,7 +11,7 @@ import (
 
 const scanPath = "/rest/db/scan"
 
-// Scans gives the paths of the requests that scan one folder or, where folder is "", all folders that are not paused.
+// Scans returns the paths of the requests that scan one folder or, where folder is "", all folders that are not paused.
 // A daemon with a paused folder fails a scan of everything, so its other folders are then named one by one.
 func Scans(doc stconfig.Value, folder string) (paths []string, err error) {
 	all, paused := 0, 0
@@ -41,7 +41,7 @@ func Scans(doc stconfig.Value, folder string) (paths []string, err error) {
 	return paths, nil
 }
 
-// Pausing gives the changes that pause or resume a device's connections to all other devices.
+// Pausing returns the changes that pause or resume a device's connections to all other devices.
 func Pausing(doc stconfig.Value, own fleet.DeviceID, paused bool) (changes []stconfig.Change) {
 	key := stconfig.Key{}.Child("devices")
 	for device := range doc.Get("devices").Values() {

@@ -18,7 +18,7 @@ func folderWithoutPath(_ guard, p place) bool {
 
 func sharesHome(_ guard, p place) bool { return !p.within && isHome(p.to) }
 
-// isHome tells whether a folder's path is missing, or leads to the home directory, to the directory in which the
+// isHome reports whether a folder's path is missing, or leads to the home directory, to the directory in which the
 // daemon was started, or to a directory above one of these.
 func isHome(at stconfig.Value) bool {
 	if at.Kind() != stconfig.String {
@@ -28,7 +28,7 @@ func isHome(at stconfig.Value) bool {
 	return clean == "~" || above(clean)
 }
 
-// keepsVersionsAmongFiles tells whether a folder's old versions would be kept among other files: in the folder
+// keepsVersionsAmongFiles reports whether a folder's old versions would be kept among other files: in the folder
 // itself, above it, or in the home directory. The daemon's cleaning of versions deletes all old files there
 // (lib/versioner of Syncthing 1.12 to 2.1).
 func keepsVersionsAmongFiles(g guard, p place) bool {
@@ -46,7 +46,7 @@ func keepsVersionsAmongFiles(g guard, p place) bool {
 	return false
 }
 
-// versionPaths gives the directories for a folder's old versions that are not the default one, from all the fields
+// versionPaths returns the directories for a folder's old versions that are not the default one, from all the fields
 // that daemons of any version have for them.
 func versionPaths(versioning stconfig.Value) []string {
 	params := versioning.Get("params")
@@ -62,7 +62,7 @@ func versionPaths(versioning stconfig.Value) []string {
 // defaultVersions is the directory inside a folder where daemons keep old versions by default.
 const defaultVersions = ".stversions"
 
-// around tells whether the directory is the folder, a directory above the folder, or the home directory.
+// around reports whether the directory is the folder, a directory above the folder, or the home directory.
 func (g guard) around(directoryText, folderText string) bool {
 	if s, unknown := g.system(); unknown == "" {
 		directory, unclear := s.locate(directoryText)
@@ -75,7 +75,7 @@ func (g guard) around(directoryText, folderText string) bool {
 	return directory == "~" || directory == "/" || folder == directory || strings.HasPrefix(folder, directory+"/")
 }
 
-// above tells whether a cleaned relative path leads to the directory where it starts, or out of it.
+// above reports whether a cleaned relative path leads to the directory where it starts, or out of it.
 func above(clean string) bool {
 	return clean == "." || clean == ".." || strings.HasPrefix(clean, "../")
 }
@@ -117,7 +117,7 @@ func whyVersionsHeld(g guard, p place) string {
 	})
 }
 
-// versionsOutside gives the directories of a folder's old versions that may not be inside the folder.
+// versionsOutside returns the directories of a folder's old versions that may not be inside the folder.
 func (s *system) versionsOutside(folder stconfig.Value) []string {
 	if folder.Get("versioning").Get("type").Str() == "" {
 		return nil
@@ -126,7 +126,7 @@ func (s *system) versionsOutside(folder stconfig.Value) []string {
 	return slices.DeleteFunc(versionPaths(folder.Get("versioning")), inside)
 }
 
-// isAbsolute tells whether a path does not start in the folder, so that it may lie outside of it.
+// isAbsolute reports whether a path does not start in the folder, so that it may lie outside of it.
 func (s *system) isAbsolute(text string) bool {
 	return text[0] == '~' || s.isSeparator(text[0]) || s.windows && strings.ContainsRune(text, ':')
 }
@@ -205,7 +205,7 @@ func (g guard) whyNotForAuthors(s *system, at location, p place) string {
 	return ""
 }
 
-// wasSynced tells whether location `at` lies in a folder that the device has or ever had: the files of a removed
+// wasSynced reports whether location `at` lies in a folder that the device has or ever had: the files of a removed
 // folder stay.
 func (g guard) wasSynced(s *system, at location) bool {
 	if g.facts.FolderPaths == nil {
@@ -257,7 +257,7 @@ func whyNoWindowsPath(g guard, p place) string {
 	return ""
 }
 
-// namesFile tells whether a field of this name holds a path, or the name of a file.
+// namesFile reports whether a field of this name holds a path, or the name of a file.
 func namesFile(field string) bool {
 	field = strings.ToLower(field)
 	return strings.HasSuffix(field, "path") || field == "auditfile" || field == "markername"

@@ -62,26 +62,26 @@ type Change struct {
 	resumes      bool // The change resumes a folder that was made paused for its ignore patterns.
 }
 
-// Sending gives the value that is sent: To with its secrets in clear. A new folder with ignore patterns is sent
+// Sending returns the value that is sent: To with its secrets in clear. A new folder with ignore patterns is sent
 // paused.
 func (c Change) Sending() stconfig.Value { return c.send }
 
-// Introducer gives the device that adds again and again what templates revoked, or "".
+// Introducer returns the device that adds again and again what templates revoked, or "".
 func (c Change) Introducer() string { return c.introducer }
 
-// Revoked tells whether the change takes away, once more, a device that was revoked.
+// Revoked reports whether the change takes away, once more, a device that was revoked.
 func (c Change) Revoked() bool { return c.revoked }
 
 // Away tells since when a device is revoked everywhere, and by whom, where the change takes it or a share with it away.
 // It gives "" for other changes.
 func (c Change) Away() string { return c.away }
 
-// Shown gives From and To with secrets masked.
+// Shown returns From and To with secrets masked.
 func (c Change) Shown() (from, to stconfig.Value) {
 	return stconfig.MaskAt(c.Key, c.From), stconfig.MaskAt(c.Key, c.To)
 }
 
-// ShownSize gives about how many bytes the change takes as JSON. Each value is counted only up to most bytes.
+// ShownSize returns about how many bytes the change takes as JSON. Each value is counted only up to most bytes.
 func (c Change) ShownSize(most int) int {
 	const members = 200 // bytes for the names of all members and for the short members
 	return members + len(c.Reason) + c.From.JSONSize(most) + c.To.JSONSize(most)
@@ -106,7 +106,7 @@ func (c Change) Reported(room bool) Change {
 	return c
 }
 
-// At gives the plan's change of a key, unless that change is skipped.
+// At returns the plan's change of a key, unless that change is skipped.
 func (p Plan) At(key string) (Change, bool) {
 	parsed, err := stconfig.ParseKey(key)
 	if err != nil {
@@ -119,12 +119,12 @@ func (p Plan) At(key string) (Change, bool) {
 	return p.Changes[i], true
 }
 
-// Sendable tells whether the change is sent: it is free, implied, or held with a person's consent.
+// Sendable reports whether the change is sent: it is free, implied, or held with a person's consent.
 func (c Change) Sendable() bool {
 	return c.Class == Free || c.Class == Implied || c.Class == Held && c.Consented
 }
 
-// Sendable gives the changes that are sent, in the order in which they are.
+// Sendable returns the changes that are sent, in the order in which they are.
 func (p Plan) Sendable() []Change {
 	var out []Change
 	for _, c := range p.Changes {
@@ -146,10 +146,10 @@ type Input struct {
 	// Cleared is Observed without the devices that are revoked and the shares with them, Absent where it has none. They go
 	// before anything else, also out of a folder that stays because its removal waits for an answer.
 	Cleared stconfig.Value
-	// ByAdmins gives the document that the templates of admins alone make of Base, Absent where they make none. Where
+	// ByAdmins returns the document that the templates of admins alone make of Base, Absent where they make none. Where
 	// ByAdmins is nil, that is Base. Make asks once, where it needs to know, and returns an error.
 	ByAdmins func() (stconfig.Value, error)
-	// MadeByAdmins tells whether a template of an admin makes a member, or was the one that first made it. Where
+	// MadeByAdmins reports whether a template of an admin makes a member, or was the one that first made it. Where
 	// MadeByAdmins is nil, that is said of no member.
 	MadeByAdmins func(member stconfig.Key) bool
 	Why          func(stconfig.Key) Why
@@ -174,7 +174,7 @@ type Facts struct {
 	// OthersVars names the vars that a template of an admin reads and that authors saved last. Such a template counts as
 	// an author's.
 	OthersVars func(template int64) []string
-	// ByAdmin tells whether an admin is responsible for what a template does on the device: one that applies was last
+	// ByAdmin reports whether an admin is responsible for what a template does on the device: one that applies was last
 	// saved by an admin, and one that applied earlier was taken away by one. Nil: nobody is known to.
 	ByAdmin    func(template int64) bool
 	AuthorKeys []string                    // keys that admins let authors set, besides those of authorTable
@@ -201,7 +201,7 @@ type Why struct {
 // reader.
 const MaxReported = 256 << 10
 
-// ForReport gives the changes for a report: they share no memory with the documents, and have their values as long as
+// ForReport returns the changes for a report: they share no memory with the documents, and have their values as long as
 // room lasts. room is how many bytes of values still fit; ForReport lowers it.
 func ForReport(changes []Change, room *int) []Change {
 	out := make([]Change, len(changes))

@@ -47,7 +47,7 @@ func SplitForRestore(section stconfig.Key, from, to stconfig.Value, entries []fl
 	return wanted, left
 }
 
-// exempt tells whether a key is in the section, and why a restore leaves it out although it is; why is "" for a key
+// exempt reports whether a key is in the section, and why a restore leaves it out although it is; why is "" for a key
 // that is restored.
 func exempt(section, key stconfig.Key, entries []fleet.BaseEntry) (why string, within bool) {
 	if !key.HasPrefix(section) {

@@ -81,7 +81,7 @@ func (g guard) refuseLiterals(c *Change) {
 		"muster secret put NAME, and the template names it, or an admin saves the template"
 }
 
-// samePassword tells whether the daemon already has a hash of the gui.password that change c would send.
+// samePassword reports whether the daemon already has a hash of the gui.password that change c would send.
 func (in Input) samePassword(c Change) bool {
 	return isKey(c.Key, "gui", "password") && !stconfig.HasConcealedLiteral(c.To) && in.SamePhrase != nil &&
 		c.From.Exists() && c.send.Exists() &&
@@ -90,7 +90,7 @@ func (in Input) samePassword(c Change) bool {
 
 const passwordKey = "gui.password"
 
-// PhraseDigest gives a digest of the gui.password that the change sends, nil for other changes. Muster keeps it to
+// PhraseDigest returns a digest of the gui.password that the change sends, nil for other changes. Muster keeps it to
 // recognise the password later, because the daemon shows only its own hash.
 func (c Change) PhraseDigest(id fleet.DeviceID, key []byte) []byte {
 	if c.Key.String() != passwordKey {

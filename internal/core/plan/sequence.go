@@ -66,7 +66,7 @@ func rank(c Change) int {
 	return rankOther
 }
 
-// ignoresFolder tells whether a change makes a daemon ignore a folder of another device.
+// ignoresFolder reports whether a change makes a daemon ignore a folder of another device.
 func ignoresFolder(c Change) bool {
 	return c.To.Exists() && c.Key.Len() == 4 && isKey(c.Key, "devices", c.Key.At(1).Name, "ignoredFolders",
 		c.Key.At(3).Name)
@@ -76,7 +76,7 @@ func compareChanges(a, b Change) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.Key.Compare(b.Key))
 }
 
-// BuildsOn tells whether a write needs one of the keys that the daemon refused to write: folders need their devices,
+// BuildsOn reports whether a write needs one of the keys that the daemon refused to write: folders need their devices,
 // ignore patterns need their folder, and the resume of a folder needs its patterns. Nothing is removed when something
 // could not be added.
 func (w Write) BuildsOn(refused []stconfig.Key) bool {

@@ -66,7 +66,7 @@ func (s *Stops) Load(kept []fleet.Stop) {
 	}
 }
 
-// Unstored gives all stops by key, and whether the store has different ones. templates are those of the device now.
+// Unstored returns all stops by key, and whether the store has different ones. templates are those of the device now.
 // MarkStored confirms that the stops were stored.
 func (s *Stops) Unstored(templates []fleet.Template) (stops []fleet.Stop, changed bool) {
 	s.mu.Lock()
@@ -105,7 +105,7 @@ func templatesDigest(templates []fleet.Template, key string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// mayChange tells whether a template may have to do with a key: one of the two is at or below the other. Folders and
+// mayChange reports whether a template may have to do with a key: one of the two is at or below the other. Folders and
 // devices have to do with one another, because a share brings a device along and a removed device takes its shares.
 func mayChange(t fleet.Template, key string) bool {
 	asked, err := stconfig.ParseKey(t.Key)
@@ -145,7 +145,7 @@ func (s *Stops) Reasons() map[string]string {
 	return reasons
 }
 
-// Of gives the stops of the keys in a plan that are not written now.
+// Of returns the stops of the keys in a plan that are not written now.
 func (s *Stops) Of(p Plan) (stopped []fleet.Stop) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -244,7 +244,7 @@ func (s *Stops) CountDrift(changes []Change, observed string, now time.Time) (co
 
 const backMark = "return of " // stands before the device's key, so that the key itself is not stopped
 
-// broughtBack gives the stop that tells that the change takes away a revoked device which came back, so many times
+// broughtBack returns the stop that tells that the change takes away a revoked device which came back, so many times
 // within an hour.
 func (c *Change) broughtBack(times int, now time.Time) fleet.Stop {
 	how := "brought it back: Muster takes it off"
@@ -256,12 +256,12 @@ func (c *Change) broughtBack(times int, now time.Time) fleet.Stop {
 		Reason:  fmt.Sprintf("%s is revoked, and %s %s", c.Key.At(1).Name, c.bringer(), how)}
 }
 
-// IsBroughtBackOften tells whether the stop is about a device that came back again and again.
+// IsBroughtBackOften reports whether the stop is about a device that came back again and again.
 func IsBroughtBackOften(stop fleet.Stop) bool {
 	return stop.Kind == fleet.StopBroughtBack && stop.Answers >= contendedAfter
 }
 
-// BroughtBack gives the stops about revoked devices that came back.
+// BroughtBack returns the stops about revoked devices that came back.
 func (s *Stops) BroughtBack() (all []fleet.Stop) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -274,7 +274,7 @@ func (s *Stops) BroughtBack() (all []fleet.Stop) {
 	return all
 }
 
-// BroughtBackUntil gives when the first of these stops ends, zero without any.
+// BroughtBackUntil returns when the first of these stops ends, zero without any.
 func (s *Stops) BroughtBackUntil() (until time.Time) {
 	for _, stop := range s.BroughtBack() {
 		if end := stop.Since.Add(contendedWithin); until.IsZero() || end.Before(until) {
@@ -348,7 +348,7 @@ func (s *Stops) CountUnmoved(sent, left Plan, acknowledged []stconfig.Key, now t
 	return stopped
 }
 
-// changesLogIn tells whether the plan sets the user or password of the daemon. The daemon then changes its notices.
+// changesLogIn reports whether the plan sets the user or password of the daemon. The daemon then changes its notices.
 func (p Plan) changesLogIn() bool {
 	return slices.ContainsFunc(p.Sendable(), func(c Change) bool {
 		return isKey(c.Key, "gui", "user") || isKey(c.Key, "gui", "password")
@@ -393,7 +393,7 @@ func isSameAnswer(a, b string) bool {
 	return withoutDigits(a) == withoutDigits(b)
 }
 
-// Unsaved gives the answer since which it is unknown what the daemon has on disk, nil when there is none. cannotSave
+// Unsaved returns the answer since which it is unknown what the daemon has on disk, nil when there is none. cannotSave
 // is true after several equal answers in a row.
 func (s *Stops) Unsaved() (answer *fleet.Stop, cannotSave bool) {
 	s.mu.Lock()
@@ -417,7 +417,7 @@ func faultOf(folder string) string {
 	return faultMark + stconfig.Key{}.Child("folders").Child(folder).String()
 }
 
-// faultyFolder gives the folder of such a stop.
+// faultyFolder returns the folder of such a stop.
 func faultyFolder(fault fleet.Stop) string {
 	key, err := stconfig.ParseKey(strings.TrimPrefix(fault.Key, faultMark))
 	if err != nil || key.Len() < 2 {
@@ -426,7 +426,7 @@ func faultyFolder(fault fleet.Stop) string {
 	return key.At(1).Name
 }
 
-// writtenFolder gives the folder that a change at a key writes to, or "".
+// writtenFolder returns the folder that a change at a key writes to, or "".
 func writtenFolder(key stconfig.Key) string {
 	if key.Len() < 2 || key.At(0).Name != "folders" && key.At(0).Name != "ignores" {
 		return ""
@@ -434,14 +434,14 @@ func writtenFolder(key stconfig.Key) string {
 	return key.At(1).Name
 }
 
-// WatchesFolders tells whether errors of folders are of interest now.
+// WatchesFolders reports whether errors of folders are of interest now.
 func (s *Stops) WatchesFolders() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.wrote) > 0 || len(s.faults()) > 0
 }
 
-// faults gives the stops about folders in error. The caller holds mu.
+// faults returns the stops about folders in error. The caller holds mu.
 func (s *Stops) faults() []fleet.Stop {
 	var faults []fleet.Stop
 	for _, stop := range s.now {
@@ -465,7 +465,7 @@ func (s *Stops) WritesFolders(keys []stconfig.Key, mayBreak func(folder string) 
 	}
 }
 
-// FolderErrors gives the errors of the folders that were written to, as one text to compare.
+// FolderErrors returns the errors of the folders that were written to, as one text to compare.
 func (s *Stops) FolderErrors(inError map[string]string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -504,7 +504,7 @@ func (s *Stops) JudgeFolders(inError map[string]string, runs func(folder string,
 	}
 }
 
-// Unmended gives the folders in error that the plan does not change. A change may repair its folder.
+// Unmended returns the folders in error that the plan does not change. A change may repair its folder.
 func (s *Stops) Unmended(p Plan) []fleet.Stop {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,7 +28,7 @@ func (p Plan) Warnings(template int64, asked []stconfig.Change, known fleet.Syst
 	return warnings
 }
 
-// folderPath gives the path that the change gives to a folder, or "".
+// folderPath returns the path that the change gives to a folder, or "".
 func (c Change) folderPath() string {
 	switch at := c.Key; {
 	case at.Len() < 2 || !strings.EqualFold(at.At(0).Name, "folders"):

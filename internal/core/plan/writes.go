@@ -55,9 +55,9 @@ func Save() Write {
 	return Write{Method: http.MethodPatch, Path: "/rest/config/ldap", Body: stconfig.Obj()}
 }
 
-// Writes gives the narrowest and fewest requests for a plan's sendable changes, in a safe order. fresh is the document
-// that was just read and that the plan was made from. Whatever a request replaces as a whole is taken from fresh, with
-// the changes.
+// Writes returns the narrowest and fewest requests for a plan's sendable changes, in a safe order. fresh is the
+// document that was just read and that the plan was made from. Whatever a request replaces as a whole is taken from
+// fresh, with the changes.
 func Writes(p Plan, fresh stconfig.Value) []Write {
 	w := writer{after: wholeShares(stconfig.Patch(fresh, p.sending()), fresh), bySection: map[int][]Change{}}
 	for _, c := range p.Sendable() {
@@ -85,7 +85,7 @@ type writer struct {
 	writes    []Write
 }
 
-// rank gives the group of requests that a change is written in. A change without a narrow request is written with the
+// rank returns the group of requests that a change is written in. A change without a narrow request is written with the
 // whole document.
 func (w *writer) rank(c Change) int {
 	r := rank(c)
@@ -106,7 +106,7 @@ func isDefaults(name string) bool {
 	return strings.EqualFold(name, "folder") || strings.EqualFold(name, "device") || strings.EqualFold(name, "ignores")
 }
 
-// reachable tells whether a folder's own endpoint can name it. Syncthing's router splits even an escaped slash, and
+// reachable reports whether a folder's own endpoint can name it. Syncthing's router splits even an escaped slash, and
 // removes dots from paths.
 func reachable(id string) bool {
 	return id != "" && id != "." && id != ".." && !strings.Contains(id, "/")
@@ -218,7 +218,7 @@ func (w *writer) whole(rank int) {
 	}
 }
 
-// sparse gives the body of a merging request: only the changed fields of the object at key. A merge replaces lists as
+// sparse returns the body of a merging request: only the changed fields of the object at key. A merge replaces lists as
 // a whole; wide tells that the body has a list of which only some members change. ok is false for a new object and for
 // a removed entry: a merge can express neither.
 func sparse(changes []Change, key stconfig.Key, whole stconfig.Value) (body stconfig.Value, wide, ok bool) {
@@ -319,7 +319,7 @@ func wholeShare(folder stconfig.Value, names []string) stconfig.Value {
 	return folder.With("devices", stconfig.List(entries...))
 }
 
-// shareFields gives the text fields of shares in a document. They depend on the daemon's version.
+// shareFields returns the text fields of shares in a document. They depend on the daemon's version.
 func shareFields(doc stconfig.Value) []string {
 	var names []string
 	for folder := range doc.Get("folders").Values() {

@@ -15,7 +15,7 @@ type Skip struct {
 	Reason string // sentence for a person
 }
 
-// Apply gives the document after op with value at key. own is the device whose document it is. A change that this
+// Apply returns the document after op with value at key. own is the device whose document it is. A change that this
 // device has no place for is skipped and reported. A change that no device could take is an error. Applying twice
 // gives the same as applying once. Only the parts on the way to the key are copied.
 func Apply(doc Value, op fleet.Op, key Key, value Value, own fleet.DeviceID) (Value, []Skip, error) {
@@ -32,7 +32,7 @@ type Application struct {
 	Budget *Budget // nil: no bound
 }
 
-// To gives the document after the op.
+// To returns the document after the op.
 func (p Application) To(doc Value) (Value, []Skip, error) {
 	op, err := fleet.ParseOp(string(p.Op))
 	if err != nil {
@@ -177,7 +177,7 @@ func (a *applier) descend(p, child place, name string, at, i int) (Value, error)
 	return p.value.withAt(at, made), nil
 }
 
-// member gives the new value of a member; Absent when it is to be removed.
+// member returns the new value of a member; Absent when it is to be removed.
 func (a *applier) member(p, child place, name string, i int) (Value, error) {
 	a.path = append(a.path, Part{Name: name})
 	made, err := a.walk(child, i+1)
@@ -191,7 +191,7 @@ func (a *applier) member(p, child place, name string, i int) (Value, error) {
 
 const ownStays = "a daemon always keeps its own device in the folders that it has"
 
-// alwaysStays tells whether the daemon would add this member again at once.
+// alwaysStays reports whether the daemon would add this member again at once.
 func (a *applier) alwaysStays(list *shape, id string) bool {
 	return list.identified() && list.own == ownAlways && a.own != "" && id == a.own
 }
@@ -220,7 +220,7 @@ func (a *applier) walkEvery(p place, i int) (Value, error) {
 	return Value{kind: p.value.kind, kids: kept}, nil
 }
 
-// memberAt gives the name and the place of the member at position at.
+// memberAt returns the name and the place of the member at position at.
 func (a *applier) memberAt(p place, at int) (string, place) {
 	switch {
 	case p.value.kind == Object && p.shape.isFree():
@@ -261,7 +261,7 @@ func (a *applier) act(p place) (Value, error) {
 // Start gives what a new member of an identified list starts from. defaults is what the daemon's `defaults` give.
 type Start func(member Key, defaults Value) Value
 
-// field gives the place of the object's field at position at.
+// field returns the place of the object's field at position at.
 func (p place) field(at int) place {
 	name := p.value.kids.names[at]
 	child := place{value: p.value.kids.values[at], shape: p.shape.below(name), fromBase: p.fromBase}
@@ -272,7 +272,7 @@ func (p place) field(at int) place {
 	return child
 }
 
-// sameMember gives the member of that name. It looks first at the position at which the other object has it.
+// sameMember returns the member of that name. It looks first at the position at which the other object has it.
 func sameMember(v Value, name string, at int) Value {
 	if i := v.indexNear(name, at); i >= 0 {
 		return v.kids.values[i]
@@ -280,12 +280,12 @@ func sameMember(v Value, name string, at int) Value {
 	return Value{}
 }
 
-// entryOf gives the place of the free map's entry at position at.
+// entryOf returns the place of the free map's entry at position at.
 func (p place) entryOf(at int) place {
 	return place{value: p.value.At(at), shape: p.shape.entry, entry: !p.shape.closed, fromBase: p.fromBase}
 }
 
-// find gives the position of the member with that identity, or -1.
+// find returns the position of the member with that identity, or -1.
 func (p place) find(id string) int {
 	values := p.value.kids.values
 	at := slices.IndexFunc(values, func(member Value) bool { return member.first(p.shape.identity).text == id })
@@ -304,14 +304,14 @@ func maySpell(member Value, id string) bool {
 	return text != "" && id != "" && (text[0] == id[0] || text[0] < 'A' || text[0] > 'Z')
 }
 
-// memberOf gives the place of the identified list's member at position at.
+// memberOf returns the place of the identified list's member at position at.
 func (a *applier) memberOf(p place, at int) place {
 	child := a.newMember(p.shape, p.shape.identityOf(p.value.At(at)))
 	child.value = p.value.At(at)
 	return child
 }
 
-// newMember gives the place of a new member of the identified list at a.path.
+// newMember returns the place of a new member of the identified list at a.path.
 func (a *applier) newMember(list *shape, id string) place {
 	base := a.start(list)
 	if a.from != nil {
@@ -320,7 +320,7 @@ func (a *applier) newMember(list *shape, id string) place {
 	return place{shape: list.entry, base: base, fromBase: true, list: list, entry: true}
 }
 
-// start gives what a new member of the list starts from, before Start.
+// start returns what a new member of the list starts from, before Start.
 func (a *applier) start(list *shape) Value {
 	if list.defaults == "" {
 		return list.blank
@@ -351,7 +351,7 @@ func (a *applier) named(list *shape, id string, value Value) (Value, error) {
 	return value.With(list.identity, Text(id)), nil
 }
 
-// identity gives the canonical identity of a member as a template wrote it.
+// identity returns the canonical identity of a member as a template wrote it.
 func (a *applier) identity(list *shape, said Value) (string, error) {
 	switch {
 	case said.kind == String && said.text != "" && list.deviceNamed():
@@ -390,7 +390,7 @@ func (a *applier) fail(format string, args ...any) error {
 		Details: []fleet.Detail{{Field: "template", Message: message}}}
 }
 
-// noField gives the reason for skipping a field.
+// noField returns the reason for skipping a field.
 func (a *applier) noField(p place, name string) string {
 	if p.shape == configuration && fold(name) == "ignores" {
 		return "the ignore patterns of this device were not read yet"

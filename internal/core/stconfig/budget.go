@@ -16,7 +16,7 @@ type Budget struct {
 	Text   int // bytes of text in the new values
 	Skips  int // skipped places
 
-	// SecretText gives the length of the secret that a handle names. Nil: the length of the name counts.
+	// SecretText returns the length of the secret that a handle names. Nil: the length of the name counts.
 	SecretText func(handle string) int
 
 	// Take is called before memory is used, for a few kilobytes at a time. Its error ends the Apply. Nil: no bound.

@@ -39,7 +39,7 @@ func withoutDefaults(v, old, current Value) Value {
 	return Obj(left...)
 }
 
-// isZero tells whether a value is the zero value of its type, with which most fields start.
+// isZero reports whether a value is the zero value of its type, with which most fields start.
 func isZero(v Value) bool {
 	switch v.kind {
 	case Bool:

@@ -11,9 +11,9 @@ type Change struct {
 	To   Value // Absent: removed
 }
 
-// Diff gives the changes that lead from one document to another, ordered by key. Members of identified lists are named
-// by identity: a new or removed member is one change, a moved member is no change. Any other list is compared as a
-// whole.
+// Diff returns the changes that lead from one document to another, ordered by key. Members of identified lists are
+// named by identity: a new or removed member is one change, a moved member is no change. Any other list is compared as
+// a whole.
 func Diff(from, to Value) []Change { return DiffAt(Key{}, from, to) }
 
 // DiffAt is Diff for two values of one key without `*`.
@@ -136,7 +136,7 @@ func (d *differ) comparePlaceByPlace(from, to Value, s *shape) bool {
 	return true
 }
 
-// hasTwin tells whether a list has another member with the identity of the one at position i.
+// hasTwin reports whether a list has another member with the identity of the one at position i.
 func (s *shape) hasTwin(list Value, i int) bool {
 	id := s.identityOf(list.At(i))
 	for j, member := range list.kids.values {
@@ -165,8 +165,8 @@ func (d *differ) compareMembers(from, to Value, s *shape) {
 	}
 }
 
-// allNamed tells whether every member of the list has an identity of its own. Other lists, which no daemon writes, are
-// compared as a whole.
+// allNamed reports whether every member of the list has an identity of its own. Other lists, which no daemon writes,
+// are compared as a whole.
 func (s *shape) allNamed(list Value) bool {
 	if !s.identified() {
 		return false

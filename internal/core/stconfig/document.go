@@ -35,7 +35,7 @@ func normalise(v Value, s *shape) Value {
 	return v
 }
 
-// normaliseArray gives the normalised members. It returns the original slice when nothing changes.
+// normaliseArray returns the normalised members. It returns the original slice when nothing changes.
 func normaliseArray(v Value, member *shape) []Value {
 	values := replacing{of: v.kids.values}
 	for i, was := range v.kids.values {
@@ -76,7 +76,7 @@ func (r *replacing) set(i int, v Value) {
 	r.of[i] = v
 }
 
-// reordered gives the object with these values in the daemon's order and spelling, each name once.
+// reordered returns the object with these values in the daemon's order and spelling, each name once.
 func reordered(v Value, s *shape, values []Value) Value {
 	members := make([]rankedMember, 0, v.Len())
 	for i, name := range v.kids.names {
@@ -125,7 +125,7 @@ func (m rankedMember) compare(other rankedMember) int {
 	return strings.Compare(m.Name, other.Name)
 }
 
-// Digest gives the SHA-256 of the normalised document in hex.
+// Digest returns the SHA-256 of the normalised document in hex.
 func Digest(doc Value) string {
 	sum := sha256.New()
 	Normalise(doc).WriteJSON(sum)
@@ -161,7 +161,7 @@ const SampleID fleet.DeviceID = "KIDNLUX-332MDOX-SBM2AYS-WFLMMIU-GPCSP3A-5JDEFRG
 //go:embed testdata/v2.1.json
 var sampleJSON []byte
 
-// Sample gives a plausible document of a current daemon, for evaluating templates while no device was ever read.
+// Sample returns a plausible document of a current daemon, for evaluating templates while no device was ever read.
 func Sample() Value { return sample() }
 
 var sample = sync.OnceValue(func() Value { return mustParse(sampleJSON) })

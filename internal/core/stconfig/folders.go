@@ -23,7 +23,7 @@ type peerEntry struct {
 	EncryptionPassword string         `json:"encryptionPassword"`
 }
 
-// share gives the folder's shares. Of an encryption password it only tells that there is one.
+// share returns the folder's shares. Of an encryption password it only tells that there is one.
 func (e folderEntry) share() fleet.FolderShare {
 	share := fleet.FolderShare{Folder: e.ID, Type: e.Type, Path: e.Path, Paused: e.Paused}
 	for _, peer := range e.Devices {

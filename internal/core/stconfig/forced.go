@@ -368,8 +368,8 @@ func unacked(options asked, list Value) Value {
 
 const passwordNotice = "authenticationUserAndPassword"
 
-// IsNotices tells whether a key is that of the notices which the daemon shows its user. It adds and drops the one about
-// a missing password by itself when the user or the password changes.
+// IsNotices reports whether a key is that of the notices which the daemon shows its user. It adds and drops the one
+// about a missing password by itself when the user or the password changes.
 func IsNotices(key Key) bool {
 	return key.Equal(Key{}.Child("options").Child("unackedNotificationIDs"))
 }

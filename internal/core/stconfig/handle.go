@@ -19,7 +19,7 @@ type PlacedHandle struct {
 	Fits bool   // The place is a secret field: an encryptionPassword, gui.password or gui.apiKey.
 }
 
-// Secret gives the name of Muster's own secret that the handle names.
+// Secret returns the name of Muster's own secret that the handle names.
 func (h PlacedHandle) Secret() (name string, ok bool) {
 	return strings.CutPrefix(h.Name, handleOfStore)
 }
@@ -30,7 +30,7 @@ func (h PlacedHandle) Stays() bool {
 	return ok && !h.Key.HasEvery() && of == h.Key.String()
 }
 
-// String gives the name of the secret for messages.
+// String returns the name of the secret for messages.
 func (h PlacedHandle) String() string {
 	if name, ok := h.Secret(); ok {
 		return fmt.Sprintf("secret %q", name)
@@ -38,7 +38,7 @@ func (h PlacedHandle) String() string {
 	return "the secret that the configuration has at " + strings.TrimPrefix(h.Name, handleOfConfig)
 }
 
-// HasHandle tells whether a value contains a handle.
+// HasHandle reports whether a value contains a handle.
 func HasHandle(v Value) bool {
 	return v.kind == Handle || slices.ContainsFunc(v.childValues(), HasHandle)
 }

@@ -14,7 +14,7 @@ import (
 // maxIgnoreLine is the longest line that the daemon's scanner accepts.
 const maxIgnoreLine = 64<<10 - 1
 
-// CheckIgnores gives the position of the first line that a daemon cannot read, with the reason; -1 when it can read
+// CheckIgnores returns the position of the first line that a daemon cannot read, with the reason; -1 when it can read
 // all. os is the daemon's GOOS. With an unknown os ("") a line counts as unreadable only when no system can read it.
 func CheckIgnores(lines []string, os string) (at int, why string) {
 	for i, line := range lines {
@@ -72,7 +72,7 @@ func checkIgnoreLine(line, os string) string {
 	return (&globReader{rest: pattern}).fault()
 }
 
-// IncludedFile gives the file that a line includes, as it is written; "" when the name is missing. The daemon takes
+// IncludedFile returns the file that a line includes, as it is written; "" when the name is missing. The daemon takes
 // every line that begins with #include for an include, and the text after the first blank for the name.
 func IncludedFile(line string) (file string, is bool) {
 	after, is := strings.CutPrefix(strings.TrimSpace(line), "#include")
@@ -109,7 +109,7 @@ type globReader struct {
 	bad  string // error about an unreadable character, or ""
 }
 
-// next gives the next character, 0 at the end.
+// next returns the next character, 0 at the end.
 func (g *globReader) next() rune {
 	r, size := utf8.DecodeRuneInString(g.rest)
 	switch {
@@ -187,7 +187,7 @@ func (g *globReader) rangeFrom(low rune) string {
 	return ""
 }
 
-// IgnoreLinesIn gives the lists of ignore patterns in a template's value at a key.
+// IgnoreLinesIn returns the lists of ignore patterns in a template's value at a key.
 func IgnoreLinesIn(key Key, value Value) [][]string {
 	var all [][]string
 	ignoreLines(shapeAt(key), value, func(lines []string) { all = append(all, lines) })

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JSON gives the compact document. A Handle is written as the string "${NAME}", so resolve handles before sending.
+// JSON returns the compact document. A Handle is written as the string "${NAME}", so resolve handles before sending.
 func (v Value) JSON() []byte { return v.AppendJSON(nil) }
 
 // MarshalJSON makes a Value usable in wire types.
@@ -48,7 +48,7 @@ func (v Value) AppendJSON(b []byte) []byte {
 	}
 }
 
-// JSONSize gives the bytes of JSON that a value takes at most, or at least `most` when it takes more than that.
+// JSONSize returns the bytes of JSON that a value takes at most, or at least `most` when it takes more than that.
 // Characters that may need an escape count as the longest escape.
 func (v Value) JSONSize(most int) int {
 	const longest = len(`\u0000`)
@@ -162,7 +162,7 @@ func appendString(b []byte, s string) []byte {
 	return out
 }
 
-// isPlain tells whether a text needs no escapes in JSON.
+// isPlain reports whether a text needs no escapes in JSON.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {

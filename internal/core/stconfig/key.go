@@ -23,16 +23,16 @@ type Part struct {
 	Every bool   // an unquoted `*`: selects every member
 }
 
-// Len gives the number of names. The whole document has 0.
+// Len returns the number of names. The whole document has 0.
 func (k Key) Len() int { return len(k.parts) }
 
-// IsRoot tells whether the key is the whole document.
+// IsRoot reports whether the key is the whole document.
 func (k Key) IsRoot() bool { return len(k.parts) == 0 }
 
-// At gives name i.
+// At returns name i.
 func (k Key) At(i int) Part { return k.parts[i] }
 
-// HasEvery tells whether the key contains `*` and may select several places.
+// HasEvery reports whether the key contains `*` and may select several places.
 func (k Key) HasEvery() bool {
 	return slices.ContainsFunc(k.parts, func(p Part) bool { return p.Every })
 }
@@ -53,36 +53,36 @@ func (k Key) Compare(other Key) int {
 	})
 }
 
-// Child gives the key of a member.
+// Child returns the key of a member.
 func (k Key) Child(name string) Key { return Key{append(slices.Clip(k.parts), Part{Name: name})} }
 
-// WithEvery gives the key with `*` in place of name i.
+// WithEvery returns the key with `*` in place of name i.
 func (k Key) WithEvery(i int) Key {
 	parts := slices.Clone(k.parts)
 	parts[i] = Part{Name: "*", Every: true}
 	return Key{parts}
 }
 
-// Parent gives the key without its last name. The parent of the whole document is the whole document.
+// Parent returns the key without its last name. The parent of the whole document is the whole document.
 func (k Key) Parent() Key { return Key{k.parts[:max(0, len(k.parts)-1)]} }
 
-// HasPrefix tells whether the key is at or below prefix. `*` matches only `*`.
+// HasPrefix reports whether the key is at or below prefix. `*` matches only `*`.
 func (k Key) HasPrefix(prefix Key) bool {
 	return k.Len() >= prefix.Len() && slices.Equal(k.parts[:prefix.Len()], prefix.parts)
 }
 
-// Matches tells whether pattern selects this key, which has no `*`: `folders.*.paused` selects
+// Matches reports whether pattern selects this key, which has no `*`: `folders.*.paused` selects
 // `folders.photos.paused`.
 func (k Key) Matches(pattern Key) bool {
 	return slices.EqualFunc(k.parts, pattern.parts, func(a, b Part) bool { return b.Every || a == b })
 }
 
-// NamesMember tells whether the key names a member of an identified list: a folder, a device, a share.
+// NamesMember reports whether the key names a member of an identified list: a folder, a device, a share.
 func (k Key) NamesMember() bool {
 	return !k.IsRoot() && !k.parts[len(k.parts)-1].Every && shapeAt(k.Parent()).identified()
 }
 
-// String gives the canonical text. ParseKey of it gives the same key.
+// String returns the canonical text. ParseKey of it gives the same key.
 func (k Key) String() string {
 	var b []byte
 	for i, part := range k.parts {
@@ -98,7 +98,7 @@ func (k Key) String() string {
 	return string(b)
 }
 
-// MarshalText gives String, so that wire types can have Keys.
+// MarshalText returns String, so that wire types can have Keys.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // ParseKey reads a key as users write it: names separated by dots, or an empty text for the whole document. A name
@@ -181,7 +181,7 @@ func needsQuotes(name string) bool {
 	return name == "" || strings.TrimSpace(name) != name || strings.ContainsFunc(name, needsQuotesRune)
 }
 
-// canonicalPart gives a name in the daemon's spelling, and refuses names that no document can have.
+// canonicalPart returns a name in the daemon's spelling, and refuses names that no document can have.
 func canonicalPart(place *shape, part Part, first bool) (Part, error) {
 	if part.Every {
 		if first {
@@ -216,14 +216,14 @@ func nextPlace(place *shape, part Part) *shape {
 	return place.below(part.Name)
 }
 
-// sections gives the names with which a key may begin.
+// sections returns the names with which a key may begin.
 func sections() []string {
 	return slices.DeleteFunc(slices.Clone(configuration.names), func(name string) bool {
 		return configuration.fields[name].shape.readOnly || name == "pendingDevices"
 	})
 }
 
-// keyError gives an error at byte position at of the key.
+// keyError returns an error at byte position at of the key.
 func keyError(key string, at int, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
 	return &fleet.Error{

@@ -180,7 +180,7 @@ func (a *applier) identify(list *shape, v Value) (membersByID, error) {
 	return m, nil
 }
 
-// withOwn gives the list with the device's own entry where the list must have one: the old entry, or a new one.
+// withOwn returns the list with the device's own entry where the list must have one: the old entry, or a new one.
 func (a *applier) withOwn(list *shape, v, old Value) Value {
 	if !list.identified() || list.own == ownNothing || a.own == "" || v.kind != Array {
 		return v

@@ -2,7 +2,7 @@ package stconfig
 
 import "slices"
 
-// Lookup gives the value at a key without `*`, or Absent.
+// Lookup returns the value at a key without `*`, or Absent.
 func Lookup(doc Value, key Key) Value {
 	p := place{value: doc, shape: configuration}
 	for _, part := range key.parts {
@@ -15,7 +15,7 @@ func Lookup(doc Value, key Key) Value {
 	return p.value
 }
 
-// position gives the position of the member of that name, or -1.
+// position returns the position of the member of that name, or -1.
 func (p *place) position(part Part) int {
 	p.shape = fit(p.shape, p.value)
 	switch {
@@ -29,7 +29,7 @@ func (p *place) position(part Part) int {
 	return p.value.index(part.Name)
 }
 
-// at gives the place of the member at position i.
+// at returns the place of the member at position i.
 func (p place) at(i int) place {
 	if p.value.kind == Object {
 		return place{value: p.value.At(i), shape: p.shape.below(p.value.Name(i))}
@@ -37,8 +37,8 @@ func (p place) at(i int) place {
 	return place{value: p.value.At(i), shape: p.shape.member()}
 }
 
-// Replace gives the document with this value at the key. Absent removes the place. A missing member or field is added.
-// The document stays as it is when the parent is missing.
+// Replace returns the document with this value at the key. Absent removes the place. A missing member or field is
+// added. The document stays as it is when the parent is missing.
 func Replace(doc Value, key Key, value Value) Value {
 	return place{value: doc, shape: configuration}.replace(key.parts, value)
 }
@@ -62,7 +62,7 @@ func (p place) replace(parts []Part, value Value) Value {
 	return p.value.withAt(at, next)
 }
 
-// canHold tells whether a value can become the member of that name. In a list the value's identity must be the name.
+// canHold reports whether a value can become the member of that name. In a list the value's identity must be the name.
 func (p place) canHold(value Value, name string) bool {
 	if p.value.kind == Array {
 		return p.shape.identified() && p.shape.identityOf(value) == name
@@ -70,7 +70,7 @@ func (p place) canHold(value Value, name string) bool {
 	return p.value.kind == Object
 }
 
-// Patch gives the document after the changes of a Diff.
+// Patch returns the document after the changes of a Diff.
 func Patch(doc Value, changes []Change) Value {
 	for len(changes) > 0 {
 		patched, n := patchMembers(doc, changes)
@@ -114,7 +114,7 @@ func patchMembers(doc Value, changes []Change) (patched Value, n int) {
 	return Replace(doc, parent, List(values...)), n
 }
 
-// nameAt gives the name by which a key selects the member at that position.
+// nameAt returns the name by which a key selects the member at that position.
 func (p place) nameAt(at int) string {
 	if p.value.kind == Array {
 		return p.shape.identityOf(p.value.At(at))

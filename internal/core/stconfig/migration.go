@@ -37,8 +37,8 @@ func (m Migration) Explains(c Change) bool {
 	return sameOrAbsent(Lookup(m.expected, c.Key), c.To)
 }
 
-// Carry gives the later form of a value that was recorded for a key in the earlier version, such as a base. The caller
-// checks with Lookup that the later document still has the field.
+// Carry returns the later form of a value that was recorded for a key in the earlier version, such as a base. The
+// caller checks with Lookup that the later document still has the field.
 func (m Migration) Carry(key Key, recorded, before Value) Value {
 	return Lookup(Migrate(Replace(before, key, recorded), m.to), key)
 }
@@ -60,7 +60,7 @@ func sameOrAbsent(a, b Value) bool {
 	return a.Exists() == b.Exists() && (!a.Exists() || a.Equal(b))
 }
 
-// Migrate gives a document as the daemon would migrate it to a later version: with changed values, and with what the
+// Migrate returns a document as the daemon would migrate it to a later version: with changed values, and with what the
 // later version forces. It adds and removes no fields. A document of the same or a later version stays as it is.
 func Migrate(doc Value, to int64) Value {
 	from := versionOf(doc)

@@ -71,7 +71,7 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// known tells whether some version has the field that a part of a key names, and reports the field otherwise.
+// known reports whether some version has the field that a part of a key names, and reports the field otherwise.
 func (d *mistakeFinder) known(s *shape, part Part) bool {
 	if s.fields == nil || part.Every {
 		return true
@@ -195,7 +195,7 @@ func notAddress(address string, words, schemes []string, example string) string 
 	return fmt.Sprintf("has an address that no daemon can use, as %s is one: %q", example, shortened(address))
 }
 
-// didYouMean gives "did you mean NAME?" with the nearest of the known names, or "".
+// didYouMean returns "did you mean NAME?" with the nearest of the known names, or "".
 func didYouMean(name string, known []string) string {
 	near := fleet.Nearest(name, known)
 	if near == "" {

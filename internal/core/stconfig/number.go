@@ -11,7 +11,7 @@ func sameNumber(a, b string) bool { return canonicalNumber(a) == canonicalNumber
 // longestExpanded is the largest number of zeros in a canonical literal. Larger and smaller numbers keep an exponent.
 const longestExpanded = 40
 
-// canonicalNumber gives one literal for all literals of a number: 1 for 1.0, 10e-1 and 0.1E1. It works on the digits,
+// canonicalNumber returns one literal for all literals of a number: 1 for 1.0, 10e-1 and 0.1E1. It works on the digits,
 // so a large exponent costs nothing.
 func canonicalNumber(literal string) string {
 	if isPlainInteger(literal) {
@@ -41,7 +41,7 @@ func canonicalNumber(literal string) string {
 	return text
 }
 
-// isPlainInteger tells whether a literal has neither fraction nor exponent. Such a literal is canonical, except -0.
+// isPlainInteger reports whether a literal has neither fraction nor exponent. Such a literal is canonical, except -0.
 func isPlainInteger(literal string) bool {
 	return !strings.ContainsAny(literal, ".eE") && literal != "-0"
 }
@@ -53,7 +53,7 @@ func cutAny(s, chars string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// scaled gives the literal of digits times ten to the exponent.
+// scaled returns the literal of digits times ten to the exponent.
 func scaled(digits string, exponent int64) string {
 	point := int64(len(digits)) + exponent // number of digits before the decimal point
 	switch {

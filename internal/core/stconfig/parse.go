@@ -64,7 +64,7 @@ func (p *parser) space() {
 	}
 }
 
-// next gives the next character that is not blank, 0 at the end.
+// next returns the next character that is not blank, 0 at the end.
 func (p *parser) next() byte {
 	p.space()
 	if p.at < len(p.text) {

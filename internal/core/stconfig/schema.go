@@ -67,7 +67,7 @@ func (s *shape) field(name string) (field, bool) {
 	return f, ok
 }
 
-// below gives the shape of a member, by the name that a Key gives it.
+// below returns the shape of a member, by the name that a Key gives it.
 func (s *shape) below(name string) *shape {
 	if s == nil || s.entry != nil {
 		return s.member()
@@ -85,7 +85,7 @@ func (s *shape) member() *shape {
 
 func (s *shape) isFree() bool { return s != nil && s.free }
 
-// identified tells whether the members of this list have an identity.
+// identified reports whether the members of this list have an identity.
 func (s *shape) identified() bool { return s != nil && s.identity != "" }
 
 // fold returns equal texts for names that the daemon treats as equal. It uses Unicode simple folding, like Go's
@@ -97,11 +97,11 @@ func fold(name string) string {
 // foldToASCII holds the two letters outside ASCII that fold into ASCII: long s and the Kelvin sign.
 var foldToASCII = strings.NewReplacer("\u017f", "s", "\u212a", "k")
 
-// deviceNamed tells whether the members of an identified list are identified by device IDs. Their field always has
+// deviceNamed reports whether the members of an identified list are identified by device IDs. Their field always has
 // this name.
 func (s *shape) deviceNamed() bool { return s.identity == "deviceID" }
 
-// identityOf gives the canonical identity of a member in a document, or "". It trusts texts that look like canonical
+// identityOf returns the canonical identity of a member in a document, or "". It trusts texts that look like canonical
 // device IDs, because daemons write no others. Values that people write go through applier.identity.
 func (s *shape) identityOf(member Value) string {
 	id := member.first(s.identity)
@@ -128,7 +128,7 @@ func looksCanonical(id string) bool {
 	return true
 }
 
-// fit gives the shape when the document's value has its JSON type, else nil: the document decides.
+// fit returns the shape when the document's value has its JSON type, else nil: the document decides.
 func fit(s *shape, v Value) *shape {
 	if s != nil && v.kind != s.kind && v.kind != Absent && v.kind != Null && (v.kind != Handle || s.kind != String) {
 		return nil
@@ -136,7 +136,7 @@ func fit(s *shape, v Value) *shape {
 	return s
 }
 
-// canonicalID gives the canonical form of a device ID, or "".
+// canonicalID returns the canonical form of a device ID, or "".
 func canonicalID(text string) string {
 	if id, err := fleet.ParseDeviceID(text); err == nil {
 		return string(id)
@@ -144,7 +144,7 @@ func canonicalID(text string) string {
 	return ""
 }
 
-// shapeAt gives the shape of the place at a key; nil when nothing is known about it.
+// shapeAt returns the shape of the place at a key; nil when nothing is known about it.
 func shapeAt(key Key) *shape {
 	s := configuration
 	for _, part := range key.parts {
@@ -205,8 +205,8 @@ func numbers(names string, s shape) []field {
 	return fields
 }
 
-// mostOf gives the largest number for a field with a unit in its name. The daemon counts time in nanoseconds and sizes
-// in bytes, in 64 bits: a larger interval becomes negative, and 1.19.2 dies of it (scanProgressIntervalS).
+// mostOf returns the largest number for a field with a unit in its name. The daemon counts time in nanoseconds and
+// sizes in bytes, in 64 bits: a larger interval becomes negative, and 1.19.2 dies of it (scanProgressIntervalS).
 func mostOf(name string) int64 {
 	for _, unit := range []struct {
 		suffix string
@@ -246,7 +246,7 @@ func object(groups ...[]field) *shape {
 
 func freeMap(entry *shape) *shape { return &shape{kind: Object, free: true, entry: entry} }
 
-// zero gives a value with zero in every field, as the daemon would fill it.
+// zero returns a value with zero in every field, as the daemon would fill it.
 func (s *shape) zero() Value {
 	switch s.kind {
 	case Bool:

@@ -37,7 +37,7 @@ func ConcealLiterals(key Key, v Value) Value {
 	return r.value(v, shapeAt(key))
 }
 
-// ConcealedLiteral gives the text that ConcealLiterals replaced.
+// ConcealedLiteral returns the text that ConcealLiterals replaced.
 func ConcealedLiteral(v Value) (text string, ok bool) {
 	if v.kind != Handle {
 		return "", false
@@ -45,7 +45,7 @@ func ConcealedLiteral(v Value) (text string, ok bool) {
 	return strings.CutPrefix(v.text, handleOfLiteral)
 }
 
-// HasConcealedLiteral tells whether a value contains such a handle.
+// HasConcealedLiteral reports whether a value contains such a handle.
 func HasConcealedLiteral(v Value) bool {
 	_, is := ConcealedLiteral(v)
 	return is || slices.ContainsFunc(v.childValues(), HasConcealedLiteral)
@@ -65,13 +65,13 @@ func SecretsIn(key Key, v Value) []Key {
 	return found
 }
 
-// SecretKey tells whether the value at a key is itself a secret.
+// SecretKey reports whether the value at a key is itself a secret.
 func SecretKey(key Key) bool {
 	return !key.IsRoot() && isSecret(shapeAt(key), key.At(key.Len()-1).Name)
 }
 
-// SecretField tells whether a key selects a secret field that every daemon has: an encryptionPassword, gui.password or
-// gui.apiKey.
+// SecretField reports whether a key selects a secret field that every daemon has: an encryptionPassword, gui.password
+// or gui.apiKey.
 func SecretField(key Key) bool {
 	s := shapeAt(key)
 	return s != nil && s.secret
@@ -212,7 +212,7 @@ func (m *masker) value(s *shape, name string) error {
 	return m.to.WriteToken(token)
 }
 
-// fitKind gives the shape of a value of that kind; nil when the shape is of another kind.
+// fitKind returns the shape of a value of that kind; nil when the shape is of another kind.
 func fitKind(s *shape, kind Kind) *shape { return fit(s, Value{kind: kind}) }
 
 func (m *masker) object(s *shape, opening jsontext.Token) error {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// set gives the value of the place after `set` to v.
+// set returns the value of the place after `set` to v.
 func (a *applier) set(p place, v Value) (Value, error) {
 	p.shape = fit(p.shape, p.value)
 	kind, err := a.accept(p, v)
@@ -24,7 +24,7 @@ func (a *applier) set(p place, v Value) (Value, error) {
 	return a.scalar(p, v)
 }
 
-// merge gives the value of the place after merging v into it.
+// merge returns the value of the place after merging v into it.
 func (a *applier) merge(p place, v Value) (Value, error) {
 	if p.fromBase && (p.value.kind == Absent || p.value.kind == Null) {
 		if err := a.spendBase(p.base); err != nil {
@@ -117,7 +117,7 @@ func (a *applier) setField(p place, at int, v Value) (Value, error) {
 	return Value{}, nil
 }
 
-// order gives the positions of the members in the order in which they are made. `defaults` comes first, because
+// order returns the positions of the members in the order in which they are made. `defaults` comes first, because
 // folders start from it.
 func (p place) order() []int {
 	order := make([]int, p.value.Len())
@@ -285,7 +285,7 @@ func (a *applier) mergeMap(p place, v Value) (Value, error) {
 	return p.value.withValues(values), nil
 }
 
-// setEntry gives the new value of a free map's entry.
+// setEntry returns the new value of a free map's entry.
 func (a *applier) setEntry(entry *shape, name string, old, v Value) (Value, error) {
 	if err := a.checkName(name); err != nil {
 		return Value{}, err

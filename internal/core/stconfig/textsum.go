@@ -11,7 +11,7 @@ import (
 // texts of different values have different sums.
 type TextSum [sha256.Size]byte
 
-// SumOfText gives the sum of a whole text.
+// SumOfText returns the sum of a whole text.
 func SumOfText(text []byte) TextSum {
 	s := NewTextSummer()
 	s.Write(text)
@@ -67,7 +67,7 @@ func (s *TextSummer) flush() {
 	s.n = 0
 }
 
-// Sum gives the sum of the text since the last Reset.
+// Sum returns the sum of the text since the last Reset.
 func (s *TextSummer) Sum() (sum TextSum) {
 	s.flush()
 	s.hash.Sum(sum[:0])

@@ -28,7 +28,7 @@ func kindText(k Kind) string {
 	return "nothing"
 }
 
-// kind gives the JSON type that the place accepts, or Absent when it is unknown.
+// kind returns the JSON type that the place accepts, or Absent when it is unknown.
 func (p place) kind() Kind {
 	for _, v := range []Value{p.value, p.base} {
 		if v.kind == Handle {
@@ -91,7 +91,7 @@ func (a *applier) scalar(p place, v Value) (Value, error) {
 	return v, nil
 }
 
-// tooLarge tells whether a number is beyond what the daemon reads, or beyond most or its negative. With most 0 only
+// tooLarge reports whether a number is beyond what the daemon reads, or beyond most or its negative. With most 0 only
 // the first counts.
 func tooLarge(literal string, most int64) bool {
 	n, err := strconv.ParseFloat(literal, 64)
@@ -112,7 +112,7 @@ func (a *applier) noChoice(s *shape, text string) string {
 	return said
 }
 
-// device gives a device ID in canonical form, or an empty text.
+// device returns a device ID in canonical form, or an empty text.
 func (a *applier) device(v Value) (Value, error) {
 	if v.kind == Handle {
 		return Value{}, a.fail("%s is a device ID and cannot be a secret", a.here())

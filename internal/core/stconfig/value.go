@@ -80,14 +80,14 @@ func Obj(members ...Member) Value {
 // Kind is the JSON type.
 func (v Value) Kind() Kind { return v.kind }
 
-// Exists tells whether there is a value. Null counts as one.
+// Exists reports whether there is a value. Null counts as one.
 func (v Value) Exists() bool { return v.kind != Absent }
 
-// Str gives the text of a String, the literal of a Number, "true" or "false", or the name of a Handle; "" for other
+// Str returns the text of a String, the literal of a Number, "true" or "false", or the name of a Handle; "" for other
 // kinds.
 func (v Value) Str() string { return v.text }
 
-// IsTrue tells whether the value is the boolean true.
+// IsTrue reports whether the value is the boolean true.
 func (v Value) IsTrue() bool { return v.kind == Bool && v.text == "true" }
 
 // Len is the number of members of an Array or Object.
@@ -132,7 +132,7 @@ func (v Value) Values() iter.Seq[Value] {
 	}
 }
 
-// Get gives the member of that name, or Absent. Names are compared without regard to case, as in the daemon. Of two
+// Get returns the member of that name, or Absent. Names are compared without regard to case, as in the daemon. Of two
 // spellings of a name the later counts.
 func (v Value) Get(name string) Value {
 	if i := v.index(name); i >= 0 {
@@ -166,7 +166,7 @@ func (v Value) indexNear(name string, i int) int {
 	return v.index(name)
 }
 
-// distinct tells whether no two names are equal without regard to case. It may say false when the test would take
+// distinct reports whether no two names are equal without regard to case. It may say false when the test would take
 // long.
 func distinct(names []string) bool {
 	const most = 1000 // The time grows with the square of the number of names.
@@ -195,7 +195,7 @@ func containsFold(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// With gives the object with that member replaced (its spelling stays) or added at the end.
+// With returns the object with that member replaced (its spelling stays) or added at the end.
 func (v Value) With(name string, member Value) Value {
 	if v.kind != Object {
 		return Obj(Member{name, member})
@@ -206,7 +206,7 @@ func (v Value) With(name string, member Value) Value {
 	return v.plus(name, member)
 }
 
-// Without gives the object without that member.
+// Without returns the object without that member.
 func (v Value) Without(name string) Value {
 	if i := v.index(name); i >= 0 {
 		return v.withoutAt(i)
@@ -250,7 +250,7 @@ func (v Value) first(name string) Value {
 	return Value{}
 }
 
-// exact gives the position of a free map's entry, or -1. Letter case counts, because the names are data. Of two equal
+// exact returns the position of a free map's entry, or -1. Letter case counts, because the names are data. Of two equal
 // names the later counts.
 func (v Value) exact(name string) int {
 	if v.kind != Object {
@@ -264,7 +264,7 @@ func (v Value) exact(name string) int {
 	return -1
 }
 
-// Detached gives a copy that shares no memory with the document.
+// Detached returns a copy that shares no memory with the document.
 func (v Value) Detached() Value {
 	v.text = strings.Clone(v.text)
 	if v.kids == nil {
@@ -281,7 +281,7 @@ func (v Value) Detached() Value {
 	return v
 }
 
-// withAt gives the Array or Object with another value at position i.
+// withAt returns the Array or Object with another value at position i.
 func (v Value) withAt(i int, member Value) Value {
 	if v.kids.values[i] == member {
 		return v
@@ -292,7 +292,7 @@ func (v Value) withAt(i int, member Value) Value {
 	return Value{kind: v.kind, kids: &k}
 }
 
-// withoutAt gives the Array or Object without position i.
+// withoutAt returns the Array or Object without position i.
 func (v Value) withoutAt(i int) Value {
 	k := *v.kids
 	k.values = slices.Delete(slices.Clone(k.values), i, i+1)
@@ -302,7 +302,7 @@ func (v Value) withoutAt(i int) Value {
 	return Value{kind: v.kind, kids: &k}
 }
 
-// plus gives the Array with one more member, or the Object with a member of a name that it does not have yet.
+// plus returns the Array with one more member, or the Object with a member of a name that it does not have yet.
 func (v Value) plus(name string, member Value) Value {
 	k := *v.kids
 	if v.kind == Object {
@@ -313,7 +313,7 @@ func (v Value) plus(name string, member Value) Value {
 	return Value{kind: v.kind, kids: &k}
 }
 
-// withValues gives the Array or Object with all values replaced; itself when none changed.
+// withValues returns the Array or Object with all values replaced; itself when none changed.
 func (v Value) withValues(values []Value) Value {
 	if slices.Equal(values, v.kids.values) {
 		return v

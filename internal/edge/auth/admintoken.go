@@ -75,7 +75,7 @@ func homeUnusable(what string, err error) error {
 	}
 }
 
-// readSecret gives the token in the file, "" when there is no file or no token in it. It makes the file unreadable
+// readSecret returns the token in the file, "" when there is no file or no token in it. It makes the file unreadable
 // for other users.
 func readSecret(path string) (string, error) {
 	content, err := os.ReadFile(path)

@@ -77,7 +77,7 @@ func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	return Principal{}, unauthorized("this token is not known: it is mistyped, or it was deleted")
 }
 
-// enrollKey gives the principal of an enrol key. A key that does not register devices any more is unauthorized, like
+// enrollKey returns the principal of an enrol key. A key that does not register devices any more is unauthorized, like
 // an unknown one.
 func (a *Authenticator) enrollKey(r *http.Request, text string) (Principal, error) {
 	address, _, err := net.SplitHostPort(r.RemoteAddr)
@@ -121,7 +121,7 @@ func principalOf(s fleet.Session, kind Credential) Principal {
 		ExpiresAt: s.ExpiresAt, SignedOn: s.Identity != (fleet.Identity{}), issued: s.Hash, issuedAt: s.RotatedAt}
 }
 
-// credential gives the token in a request, and how it was sent. kind is right for the tokens of sessions; the caller
+// credential returns the token in a request, and how it was sent. kind is right for the tokens of sessions; the caller
 // finds out whether the token is one.
 func credential(r *http.Request) (secret string, kind Credential, err error) {
 	if key := r.Header.Get("X-API-Key"); key != "" {
@@ -141,7 +141,7 @@ func credential(r *http.Request) (secret string, kind Credential, err error) {
 	return secret, CredentialSession, nil
 }
 
-// Forwarded tells whether a proxy says that it sent the request.
+// Forwarded reports whether a proxy says that it sent the request.
 func Forwarded(r *http.Request) bool {
 	for name := range r.Header {
 		if name == "Forwarded" || name == "Via" || strings.HasPrefix(name, "X-Forwarded-") {
@@ -151,7 +151,7 @@ func Forwarded(r *http.Request) bool {
 	return false
 }
 
-// LoopbackHost tells whether a host, with or without a port, is localhost or a loopback address.
+// LoopbackHost reports whether a host, with or without a port, is localhost or a loopback address.
 func LoopbackHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -16,7 +16,7 @@ const (
 	HostPrefix = "__Host-"
 )
 
-// CookieOf gives the value of one of Muster's cookies, "" when the request has none. A cookie whose name does not
+// CookieOf returns the value of one of Muster's cookies, "" when the request has none. A cookie whose name does not
 // begin with __Host- counts only where PlainCookies is true, because other hosts and ports can set it.
 func CookieOf(r *http.Request, name string) string {
 	names := []string{HostPrefix + name}
@@ -31,7 +31,7 @@ func CookieOf(r *http.Request, name string) string {
 	return ""
 }
 
-// PlainCookies tells whether a request is plain HTTP on this machine, so that cookies have their plain names. Any
+// PlainCookies reports whether a request is plain HTTP on this machine, so that cookies have their plain names. Any
 // other request counts as one that comes over TLS, perhaps to a proxy; where it does not, the browser drops the
 // cookie. A session whose cookie came under the name with __Host- keeps that name, whatever else the request has.
 func PlainCookies(r *http.Request) bool {

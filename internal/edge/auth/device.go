@@ -33,7 +33,7 @@ const byDevice = "single sign-on of a program"
 // slowDown is how much longer a program waits between two questions when it asked the provider too often.
 const slowDown = 5 * time.Second
 
-// HasDevices tells whether programs without a browser can log people in.
+// HasDevices reports whether programs without a browser can log people in.
 func (s *SignOn) HasDevices(ctx context.Context) bool { return s.Provider.HasDevices(ctx) }
 
 // BeginDevice begins a log-in in a program.

@@ -38,14 +38,14 @@ func (p *People) oneTimeKey() []byte {
 	return key[:]
 }
 
-// Code gives the code with which a page gets the session that was just started for it.
+// Code returns the code with which a page gets the session that was just started for it.
 func (p *People) Code(started Started) (string, error) {
 	return sealAttempt(p.oneTimeKey(), byPage, pageLogIn{ID: rand.Text(), Token: started.Token, Half: started.Half,
 		Device: started.Device, User: started.Session.User, ExpiresAt: started.Session.ExpiresAt,
 		Until: p.Now().Add(codeLife)})
 }
 
-// Exchange gives the session of a code, once.
+// Exchange returns the session of a code, once.
 func (p *People) Exchange(ctx context.Context, code string) (Started, error) {
 	var in pageLogIn
 	if !openAttempt(p.oneTimeKey(), byPage, code, &in) || !p.Now().Before(in.Until) {
@@ -81,7 +81,7 @@ func WithTicket(ctx context.Context, text, path string) context.Context {
 	return context.WithValue(ctx, ticketKey{}, sentTicket{text, path})
 }
 
-// ticketOf gives the ticket of a request. A token in a header counts more.
+// ticketOf returns the ticket of a request. A token in a header counts more.
 func ticketOf(r *http.Request) (sent sentTicket, ok bool) {
 	sent, ok = r.Context().Value(ticketKey{}).(sentTicket)
 	return sent, ok && r.Method == http.MethodGet && r.Header.Get("X-API-Key") == "" &&

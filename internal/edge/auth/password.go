@@ -65,7 +65,7 @@ func newPasswords(cost PasswordCost) *passwords {
 		waiters: make(chan struct{}, hashWaiters)}
 }
 
-// hash gives the hash of a password in PHC form: $argon2id$v=19$m=65536,t=3,p=4$SALT$HASH.
+// hash returns the hash of a password in PHC form: $argon2id$v=19$m=65536,t=3,p=4$SALT$HASH.
 func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 	h := phc{cost: p.cost, salt: make([]byte, saltBytes)}
 	_, _ = rand.Read(h.salt) // never fails
@@ -74,7 +74,7 @@ func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 	return h.String(), err
 }
 
-// compare tells whether a password is the one of a hash. outdated tells whether the hash has another cost than new
+// compare reports whether a password is the one of a hash. outdated tells whether the hash has another cost than new
 // ones. Where hash is "", no password matches, which is found at the same cost.
 func (p *passwords) compare(ctx context.Context, password, hash string) (matches, outdated bool, err error) {
 	h := phc{cost: p.cost, salt: make([]byte, saltBytes)}
@@ -124,7 +124,7 @@ func (p *passwords) enter(ctx context.Context) error {
 	}
 }
 
-// normal gives one text for the different ways to type the same password. A password without such a form stays as it
+// normal returns one text for the different ways to type the same password. A password without such a form stays as it
 // is.
 func normal(password string) string {
 	if text, err := precis.OpaqueString.String(password); err == nil {

@@ -98,7 +98,7 @@ type Started struct {
 // maxTypedNameBytes bounds a user's name as it is typed. Its normal spelling may be shorter.
 const maxTypedNameBytes = 4 * fleet.MaxUserNameBytes
 
-// UserName gives the one spelling of a user's name in which it is kept: lower case, normalised.
+// UserName returns the one spelling of a user's name in which it is kept: lower case, normalised.
 func UserName(name string) (string, error) {
 	if len(name) > maxTypedNameBytes {
 		return "", fleet.Invalidf("name", "the name of a user has at most %d bytes", fleet.MaxUserNameBytes)
@@ -160,7 +160,7 @@ func (p *People) noteRefused(ctx context.Context, err error, user string, from C
 	}
 }
 
-// claimed gives the user whose name a client sent, in any spelling. user is zero when there is no such user.
+// claimed returns the user whose name a client sent, in any spelling. user is zero when there is no such user.
 func (p *People) claimed(ctx context.Context, name string) (canonical string, user fleet.User, err error) {
 	if canonical, err = UserName(name); err != nil {
 		return name, user, nil //nolint:nilerr // no user has such a name
@@ -192,7 +192,7 @@ func (p *People) newSession(user fleet.User, from Client) Started {
 	return started
 }
 
-// device gives the device cookie of a user. It proves that a client logged in since the password was last changed,
+// device returns the device cookie of a user. It proves that a client logged in since the password was last changed,
 // and gives no access. It is "" for a user without a password.
 func (p *People) device(user fleet.User) string {
 	if user.Password == "" {

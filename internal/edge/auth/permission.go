@@ -58,7 +58,7 @@ var needs = map[Permission]fleet.Role{
 	ManageEnrollment: fleet.RoleAdmin,
 }
 
-// Needs gives the smallest role that holds the permission, "" when no role does.
+// Needs returns the smallest role that holds the permission, "" when no role does.
 func (p Permission) Needs() fleet.Role { return needs[p] }
 
 // Credential is how a request proves who sends it.
@@ -86,7 +86,7 @@ type Principal struct {
 	issuedAt time.Time
 }
 
-// May tells whether the principal holds a permission.
+// May reports whether the principal holds a permission.
 func (p Principal) May(permission Permission) bool {
 	if permission == Public {
 		return true

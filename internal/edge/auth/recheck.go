@@ -42,7 +42,7 @@ func (s *SignOn) Run(ctx context.Context) error {
 	}
 }
 
-// isFresh tells whether a session of single sign-on still counts. The groups of its person are at most an hour old,
+// isFresh reports whether a session of single sign-on still counts. The groups of its person are at most an hour old,
 // unless the provider does not answer.
 func (s *SignOn) isFresh(ctx context.Context, session fleet.Session) bool {
 	now := s.People.Now()
@@ -93,7 +93,7 @@ func (s *SignOn) check(ctx context.Context, session fleet.Session) (counts bool)
 	return s.apply(ctx, session, person)
 }
 
-// kept gives what a session keeps of its provider. A session that keeps nothing was last checked at its log-in.
+// kept returns what a session keeps of its provider. A session that keeps nothing was last checked at its log-in.
 func (s *SignOn) kept(ctx context.Context, session fleet.Session) (kept keptGrant, err error) {
 	text, err := s.People.Store.ProviderGrant(ctx, session.ID)
 	if err == nil && json.Unmarshal([]byte(text.Reveal()), &kept) != nil {
@@ -111,7 +111,7 @@ func (s *SignOn) keep(person fleet.ProvenIdentity) fleet.Secret {
 	return fleet.NewSecret(string(text))
 }
 
-// apply gives a person what their groups give now. Another role or other tags end the earlier sessions.
+// apply gives a person the role and tags of their groups. Another role or other tags end the earlier sessions.
 func (s *SignOn) apply(ctx context.Context, session fleet.Session, person fleet.ProvenIdentity) (counts bool) {
 	role, scope, ok := roleOf(s.Rules, person.Groups)
 	if !ok {

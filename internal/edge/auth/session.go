@@ -141,10 +141,10 @@ func (p *People) over(s fleet.Session, now time.Time) bool {
 // not write a time further ahead.
 const clockSkew = 5 * time.Minute
 
-// within tells whether an age is less than a limit, and not that of a time in the future.
+// within reports whether an age is less than a limit, and not that of a time in the future.
 func within(age, limit time.Duration) bool { return -clockSkew <= age && age < limit }
 
-// Renew gives the session of a cookie a new token once in a while. It returns "" when none is due. A client that
+// Renew returns the session of a cookie a new token once in a while. It returns "" when none is due. A client that
 // still uses the former token a minute after it was replaced has not got the new one, and gets another.
 func (p *People) Renew(ctx context.Context, who Principal, cookie string) string {
 	now, bearer := p.Now(), hashOf(cookie)
@@ -169,7 +169,7 @@ func (p *People) Renew(ctx context.Context, who Principal, cookie string) string
 	return token
 }
 
-// Sessions gives the sessions of the user who asks or, for an administrator, those of all users, newest first.
+// Sessions returns the sessions of the user who asks or, for an administrator, those of all users, newest first.
 func (p *People) Sessions(ctx context.Context, who Principal) ([]fleet.Session, error) {
 	user := who.Name
 	switch {

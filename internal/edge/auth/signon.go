@@ -71,13 +71,13 @@ func NewSignOn(o SignOnOptions) *SignOn {
 	return s
 }
 
-// ProviderName gives the name by which people know the provider.
+// ProviderName returns the name by which people know the provider.
 func (s *SignOn) ProviderName() string { return s.Name }
 
-// Away tells whether the provider did not answer as it should when it was last asked.
+// Away reports whether the provider did not answer as it should when it was last asked.
 func (s *SignOn) Away() bool { return s.Provider.Impairment() != nil }
 
-// LogOutURL gives the page on which people log out of the provider, too; "" where it has no such page.
+// LogOutURL returns the page on which people log out of the provider, too, "" when it has no such page.
 func (s *SignOn) LogOutURL() string { return s.Provider.LogOutURL() }
 
 // browserAttempt is a log-in that a browser has begun.
@@ -126,7 +126,7 @@ func (s *SignOn) Finish(ctx context.Context, cookie string, brought url.Values, 
 
 const beginAgain = "Begin again with the log-in page."
 
-// only gives the value of a parameter that the URL has exactly once, "" otherwise.
+// only returns the value of a parameter that the URL has exactly once, "" otherwise.
 func only(from url.Values, name string) string {
 	if values := from[name]; len(values) == 1 {
 		return values[0]
@@ -228,7 +228,7 @@ func (s *SignOn) recordFailure(ctx context.Context, why string, from Client) {
 	}
 }
 
-// namesFor gives the names that a new user can get, best first. What the provider calls a person may be the name of
+// namesFor returns the names that a new user can get, best first. What the provider calls a person may be the name of
 // another user here, so the last names are unique to this identity.
 func namesFor(person fleet.ProvenIdentity) (names []string) {
 	sum := sha256.Sum256([]byte(person.Issuer + "\x00" + person.Subject))

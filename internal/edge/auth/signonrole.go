@@ -49,7 +49,7 @@ func wrongRule(text, why string) error {
 			"with one of these tags only."}
 }
 
-// roleOf gives what the rules give to a member of these groups: the highest role, with the tags of all rules that
+// roleOf returns what the rules give to a member of these groups: the highest role, with the tags of all rules that
 // give that role, or the whole fleet where one of them gives that. ok is false where no rule gives a role.
 func roleOf(rules []RoleRule, groups []string) (role fleet.Role, scope fleet.Scope, ok bool) {
 	var tags []fleet.Tag

@@ -138,7 +138,7 @@ func (t *throttle) begin(a limited, now time.Duration) error {
 	return nil
 }
 
-// until gives the value of a counter, or now where that is past. The caller holds mu.
+// until returns the value of a counter, or now where that is past. The caller holds mu.
 func (t *throttle) until(c counter, now time.Duration) time.Duration { return max(t.counters[c], now) }
 
 // forgive takes back what begin counted.
@@ -174,7 +174,7 @@ func tooMany(message, otherwise string, wait time.Duration) error {
 	}
 }
 
-// network gives the addresses of which one client may have many: an IPv6 network of 64 bits. Other addresses are
+// network returns the addresses of which one client may have many: an IPv6 network of 64 bits. Other addresses are
 // given as they are.
 func network(address string) string {
 	ip, err := netip.ParseAddr(address)

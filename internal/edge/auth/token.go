@@ -18,7 +18,7 @@ import (
 // tokenPrefix makes a token recognisable, to people and to scanners for leaked secrets.
 const tokenPrefix = "muster_"
 
-// LooksLikeToken tells whether a text may be a token.
+// LooksLikeToken reports whether a text may be a token.
 func LooksLikeToken(text string) bool {
 	return strings.HasPrefix(text, tokenPrefix) && !strings.ContainsAny(text, " \n")
 }
@@ -51,7 +51,7 @@ func NewTokens(store TokenStore) *Tokens {
 	return &Tokens{store: store, uses: map[string]fleet.TokenUse{}}
 }
 
-// List gives all tokens, by name. Their last uses may be a minute old.
+// List returns all tokens, by name. Their last uses may be a minute old.
 func (t *Tokens) List(ctx context.Context) ([]fleet.Token, error) {
 	tokens, err := t.store.Tokens(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func addToken(byHash map[string]fleet.Token, token fleet.Token) {
 	}
 }
 
-// Principal gives the principal of a token. ok is false for a token that does not exist. It is unauthorized for a
+// Principal returns the principal of a token. ok is false for a token that does not exist. It is unauthorized for a
 // token that has expired or was rotated.
 func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok bool, err error) {
 	hash := hashOf(secret)
@@ -162,7 +162,7 @@ func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok 
 	return Principal{Name: token.Name, Role: token.Role, Scope: token.Scope, Credential: CredentialToken}, true, nil
 }
 
-// ended gives the error for a token that has expired or, where before is true, for a text from before the last
+// ended returns the error for a token that has expired or, where before is true, for a text from before the last
 // rotation whose time is over.
 func ended(token fleet.Token, before bool) error {
 	now := time.Now()
@@ -188,7 +188,7 @@ func altered() error {
 // patience is how long a request with a known token waits for the tokens to be read.
 const patience = 2 * time.Second
 
-// all gives the tokens by hash, for a caller who looks for this hash. While the store cannot be read, or not in time,
+// all returns the tokens by hash, for a caller who looks for this hash. While the store cannot be read, or not in time,
 // a token is still recognised that was known last: a person must be able to stop Muster because its database is away.
 // About other tokens nothing is known then.
 func (t *Tokens) all(ctx context.Context, hash string) (map[string]fleet.Token, error) {
@@ -223,7 +223,7 @@ func (t *Tokens) all(ctx context.Context, hash string) (map[string]fleet.Token, 
 	return byHash, nil
 }
 
-// newSecret gives the text for a new token, with twice 128 random bits.
+// newSecret returns the text for a new token, with twice 128 random bits.
 func newSecret() string { return tokenPrefix + strings.ToLower(rand.Text()+rand.Text()) }
 
 func wellFormed(secret string) bool {

@@ -23,10 +23,10 @@ type UserStore interface {
 	EnableUser(ctx context.Context, name string) (fleet.User, error)
 }
 
-// Users gives all users, by name.
+// Users returns all users, by name.
 func (p *People) Users(ctx context.Context) ([]fleet.User, error) { return p.Store.Users(ctx) }
 
-// User gives the user with this name. It is not_found when there is none.
+// User returns the user with this name. It is not_found when there is none.
 func (p *People) User(ctx context.Context, name string) (fleet.User, error) {
 	return p.Store.User(ctx, strings.ToLower(name))
 }
@@ -93,7 +93,7 @@ func (p *People) EnableUser(ctx context.Context, name string) (fleet.User, error
 	return p.Store.EnableUser(ctx, strings.ToLower(name))
 }
 
-// ChangePassword gives the user who asks a new password, ends all sessions of the user and starts a new one. The
+// ChangePassword returns the user who asks a new password, ends all sessions of the user and starts a new one. The
 // current password is needed: a session that was left open is not enough.
 func (p *People) ChangePassword(ctx context.Context, who Principal, current, password string, from Client) (
 	started Started, err error) {

@@ -141,7 +141,7 @@ func unitPath(system bool) string {
 	return filepath.Join(envOr("XDG_CONFIG_HOME", filepath.Join(user, ".config")), "systemd/user", agentUnit)
 }
 
-// replaceable tells whether a unit is absent, or one that install wrote.
+// replaceable reports whether a unit is absent, or one that install wrote.
 func replaceable(path string) error {
 	text, err := os.ReadFile(path)
 	switch {

@@ -134,7 +134,7 @@ func (c *connection) client() (*client.Client, error) {
 	return at.client(at.token)
 }
 
-// onThisMachine tells whether the address is a loopback one.
+// onThisMachine reports whether the address is a loopback one.
 func (t target) onThisMachine() bool {
 	at, err := url.Parse(t.address)
 	return err == nil && auth.LoopbackHost(at.Host)

@@ -23,7 +23,7 @@ type fleetFlags struct {
 	PruneMany bool `env:"-" help:"With --prune: delete them although they are more than a tenth of the source's templates."`
 }
 
-// isDir tells whether a path is a directory.
+// isDir reports whether a path is a directory.
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
@@ -371,7 +371,7 @@ const (
 	wholeDigest = 64 // characters of a digest: a SHA-256 in hexadecimal
 )
 
-// beginsDigest tells whether a person means a digest by its beginning.
+// beginsDigest reports whether a person means a digest by its beginning.
 func beginsDigest(digest, begins string) bool {
 	return len(begins) >= leastDigest && strings.HasPrefix(digest, begins)
 }

@@ -9,13 +9,13 @@ import (
 	"muster/internal/fleet"
 )
 
-// isCurrent tells whether the numbers of a folder on a device are about now.
+// isCurrent reports whether the numbers of a folder on a device are about now.
 func isCurrent(f api.FolderStanding) bool {
 	state, err := fleet.ParseFolderState(f.State)
 	return err == nil && state.IsCurrent() && !f.Paused
 }
 
-// areCurrent tells whether that holds of all folders that are counted.
+// areCurrent reports whether that holds of all folders that are counted.
 func areCurrent(counts api.FolderCounts) bool {
 	for _, state := range fleet.FolderStates() {
 		if !state.IsCurrent() && counts[state.String()] > 0 {
@@ -70,7 +70,7 @@ func missingOf(bytes, items, deletes int64) string {
 }
 
 // progressOf is how far a folder on a device is, in a line: what is missing, how fast it comes, until when, who has it,
-// and the age of the numbers; "" where nothing was read.
+// and the age of the numbers, "" when nothing was read.
 func progressOf(f api.FolderStanding, label func(fleet.DeviceID) string) string {
 	if f.AsOf == nil {
 		return ""

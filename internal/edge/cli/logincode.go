@@ -49,7 +49,7 @@ func byCode(ctx context.Context, env *environment, server *client.Client, provid
 	}
 }
 
-// passes tells whether a failure ends by itself: the server was asked too often, or it does not reach the provider.
+// passes reports whether a failure ends by itself: the server was asked too often, or it does not reach the provider.
 func passes(err error) bool {
 	var answer *client.Error
 	return errors.As(err, &answer) &&

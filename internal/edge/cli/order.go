@@ -88,7 +88,7 @@ type deviceOrder struct {
 	spec fleet.OrderSpec
 }
 
-// Run gives the order.
+// Run sends the order.
 func (c *deviceOrder) Run(ctx context.Context, env *environment, server *client.Client) error {
 	device, err := c.find(ctx, server)
 	if err != nil {
@@ -106,7 +106,7 @@ type tagOrder struct {
 	spec fleet.OrderSpec
 }
 
-// Run gives the order.
+// Run sends the order.
 func (c *tagOrder) Run(ctx context.Context, env *environment, server *client.Client) error {
 	devices, err := server.TagDevices(ctx, c.Tag, client.List{})
 	if err != nil {

@@ -14,7 +14,7 @@ type output struct {
 	Output string `short:"o" env:"-" help:"table, json, yaml or name: the names alone, each on a line." default:"table" enum:"table,json,yaml,name"`
 }
 
-// forPeople tells whether a text or a table is wanted.
+// forPeople reports whether a text or a table is wanted.
 func (o output) forPeople() bool { return o.Output == "table" }
 
 // texts is where people read what programs do not: standard output is for values where they are wanted.

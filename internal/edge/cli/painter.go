@@ -48,7 +48,7 @@ func (p *painter) named(text string) string {
 	}))
 }
 
-// labels gives the labels of registered devices. They are fetched when the first one is needed. When that fails,
+// labels returns the labels of registered devices. They are fetched when the first one is needed. When that fails,
 // devices are shown by their IDs.
 func labels(ctx context.Context, server *client.Client) func(fleet.DeviceID) string {
 	all := sync.OnceValue(func() map[string]string {

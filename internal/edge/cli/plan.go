@@ -219,7 +219,7 @@ func notAPlan(why string) error {
 		Hint: "`muster plan --help` shows an example."}
 }
 
-// coloured tells whether to print in colour. NO_COLOR wins over the flag.
+// coloured reports whether to print in colour. NO_COLOR wins over the flag.
 func coloured(how string, out io.Writer) bool {
 	if how == "never" || os.Getenv("NO_COLOR") != "" {
 		return false

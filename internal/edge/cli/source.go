@@ -64,7 +64,7 @@ type sourceForgetCommand struct {
 	Source string `arg:"" help:"Name of a source."`
 }
 
-// Run gives a source up.
+// Run returns a source up.
 func (c *sourceForgetCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
 	source, err := sourceNoun.find(ctx, server, c.Source)
 	switch {

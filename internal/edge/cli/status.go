@@ -165,7 +165,7 @@ func waits(something bool) error {
 	return nil
 }
 
-// needsPerson tells whether a person has to do something. A stop that a person made does not count alone.
+// needsPerson reports whether a person has to do something. A stop that a person made does not count alone.
 func needsPerson(states []api.ListedState, overview api.Overview) bool {
 	return len(overview.Trouble) > 0 ||
 		slices.ContainsFunc(
@@ -244,7 +244,7 @@ func printRestored(out io.Writer, r *api.OverviewOfRestore) {
 	)
 }
 
-// isAway tells whether nobody answers for a device. That is trouble once it lasts, and the overview says so then.
+// isAway reports whether nobody answers for a device. That is trouble once it lasts, and the overview says so then.
 func isAway(state api.DeviceState) bool {
 	switch fleet.Connection(state.Connection) {
 	case fleet.Unreachable, fleet.NotFound, fleet.NeverSeen:
@@ -253,7 +253,7 @@ func isAway(state api.DeviceState) bool {
 	return false
 }
 
-// well tells whether a device needs no person.
+// well reports whether a device needs no person.
 func well(state api.DeviceState) bool {
 	switch fleet.Configuration(state.Configuration) {
 	case fleet.ConfigInSync, fleet.ConfigUnmanaged:
@@ -262,7 +262,7 @@ func well(state api.DeviceState) bool {
 	return false
 }
 
-// needsLook tells whether a person should look at a device. A change that the server sends by itself needs nobody.
+// needsLook reports whether a person should look at a device. A change that the server sends by itself needs nobody.
 func needsLook(state api.DeviceState) bool {
 	goes := state.Configuration == string(fleet.ConfigPending) || state.Configuration == string(fleet.ConfigApplying)
 	return !well(state) && !(goes && state.Connection == string(fleet.Online))

@@ -96,7 +96,7 @@ func terminalOf(out io.Writer) *os.File {
 	return file
 }
 
-// isTerminal tells whether a person types what is read.
+// isTerminal reports whether a person types what is read.
 func isTerminal(in io.Reader) bool {
 	file, isFile := in.(*os.File)
 	return isFile && isatty.IsTerminal(file.Fd())

@@ -22,7 +22,7 @@ const (
 	sumBytes       = sha256.Size
 )
 
-// Challenge gives a text that a device has to sign with its claim. It takes no memory: the server recognises its own
+// Challenge returns a text that a device has to sign with its claim. It takes no memory: the server recognises its own
 // challenges.
 func (e *Enrollments) Challenge() (text string, until time.Time) {
 	until = e.now().Add(challengeLife)
@@ -133,7 +133,7 @@ var errUnproven error = &fleet.Error{Code: fleet.CodeNotFound,
 	Message: "this device is not registered, or the signature was not made with its key",
 	Hint:    "Register it: `muster enroll --key KEY` on its machine, with an enrol key of an administrator."}
 
-// proven gives the registered device that signed a claim to renew its record. For devices that are not registered it
+// proven returns the registered device that signed a claim to renew its record. For devices that are not registered it
 // does not check the signature.
 func (e *Enrollments) proven(ctx context.Context, claim fleet.DeviceClaim, proof fleet.DeviceProof) (
 	*fleet.Registered, error) {
@@ -157,7 +157,7 @@ func (e *Enrollments) proven(ctx context.Context, claim fleet.DeviceClaim, proof
 	return is, nil
 }
 
-// address gives the address at which the server reaches the daemon of a claim. Only administrators may give a host
+// address returns the address at which the server reaches the daemon of a claim. Only administrators may give a host
 // name: it could later lead to this machine, or to services in its network.
 func (e *Enrollments) address(given *string, from Source) (string, error) {
 	ip := from.IP

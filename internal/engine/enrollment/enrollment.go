@@ -91,7 +91,7 @@ func New(o Options) *Enrollments {
 
 func (e *Enrollments) now() time.Time { return e.o.Now().UTC().Truncate(time.Millisecond) }
 
-// Admit gives the answer to an agent that has connected, or about whose device a decision was made. An error means
+// Admit returns the answer to an agent that has connected, or about whose device a decision was made. An error means
 // that the answer cannot be known now.
 func (e *Enrollments) Admit(ctx context.Context, a fleet.Arrival) (fleet.EnrollmentAnswer, error) {
 	a = a.Plain()
@@ -151,7 +151,7 @@ func (e *Enrollments) register(ctx context.Context, enrollment fleet.Enrollment)
 	return done.Device, err
 }
 
-// deviceOf gives the record for the device of an agent: it is reached by its agent, with the API key that the agent
+// deviceOf returns the record for the device of an agent: it is reached by its agent, with the API key that the agent
 // has.
 func deviceOf(a fleet.Arrival, label string) fleet.Device {
 	for _, name := range []string{a.Name, a.Device.Short()} {
@@ -203,7 +203,7 @@ func (e *Enrollments) wait(a fleet.Arrival, why string) fleet.EnrollmentAnswer {
 	return answer
 }
 
-// hasPlace tells whether a device could wait. It changes nothing, because the device may be one that was rejected. So
+// hasPlace reports whether a device could wait. It changes nothing, because the device may be one that was rejected. So
 // devices for which there is no place are turned away without a query to the database.
 func (e *Enrollments) hasPlace(a fleet.Arrival) bool {
 	e.mu.Lock()
@@ -212,7 +212,7 @@ func (e *Enrollments) hasPlace(a fleet.Arrival) bool {
 	return ok || e.waiting[a.Device] != nil
 }
 
-// placeFor tells whether one more device can wait, and which device has to be forgotten for it ("": no device). That
+// placeFor reports whether one more device can wait, and which device has to be forgotten for it ("": no device). That
 // is one whose agent left, in the network with the most such devices, the new one counted. So many certificates of
 // one network only push out each other. The caller holds mu.
 func (e *Enrollments) placeFor(a fleet.Arrival) (instead fleet.DeviceID, ok bool) {
@@ -260,7 +260,7 @@ func crowded() fleet.EnrollmentAnswer {
 			"(`muster enroll-key create`)."}
 }
 
-// network gives the network of an address. Addresses of one network count as one.
+// network returns the network of an address. Addresses of one network count as one.
 func network(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
@@ -289,7 +289,7 @@ func (e *Enrollments) forget(id fleet.DeviceID) {
 	delete(e.waiting, id)
 }
 
-// Counts gives how many devices wait, and the bounds.
+// Counts returns how many devices wait, and the bounds.
 func (e *Enrollments) Counts() fleet.EnrollmentCounts {
 	e.mu.Lock()
 	defer e.mu.Unlock()

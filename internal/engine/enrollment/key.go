@@ -29,7 +29,7 @@ func (e *Enrollments) CreateKey(ctx context.Context, wanted fleet.EnrollKey) (te
 	return text, key, nil
 }
 
-// Keys gives all enrol keys, without their texts.
+// Keys returns all enrol keys, without their texts.
 func (e *Enrollments) Keys(ctx context.Context) ([]fleet.EnrollKey, error) {
 	return e.o.Store.EnrollKeys(ctx)
 }
@@ -77,7 +77,7 @@ func (e *Enrollments) recentKeys(ctx context.Context) ([]fleet.EnrollKey, error)
 	return keys, nil
 }
 
-// Recognise gives the enrol key with this text, if it can register a further device. It does not count a use; the
+// Recognise returns the enrol key with this text, if it can register a further device. It does not count a use; the
 // registration does.
 func (e *Enrollments) Recognise(ctx context.Context, text string) (fleet.EnrollKey, error) {
 	id, ok := fleet.EnrollKeyID(text)
@@ -95,7 +95,7 @@ func (e *Enrollments) Recognise(ctx context.Context, text string) (fleet.EnrollK
 	return keys[i], keys[i].Usable(e.o.Now())
 }
 
-// tagsOfKey gives the tags that an enrol key gives to the devices that it registers.
+// tagsOfKey returns the tags that an enrol key gives to the devices that it registers.
 func (e *Enrollments) tagsOfKey(ctx context.Context, hash string) ([]fleet.Tag, error) {
 	keys, err := e.recentKeys(ctx)
 	if err != nil {

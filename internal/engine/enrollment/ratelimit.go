@@ -66,7 +66,7 @@ func (l *limit) refusal(wait time.Duration) error {
 		Message: l.message, Hint: fmt.Sprintf("Try again in %d seconds.", seconds)}
 }
 
-// limiter gives the limiter of an origin. When there are too many, those without recent requests are forgotten. If
+// limiter returns the limiter of an origin. When there are too many, those without recent requests are forgotten. If
 // that frees none, all further origins share one. The caller holds mu.
 func (l *limit) limiter(origin string) *rate.Limiter {
 	if l.of[origin] == nil && len(l.of) >= maxCounted {

@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Requests gives the devices that wait and those that were rejected, by the time when they first asked.
+// Requests returns the devices that wait and those that were rejected, by the time when they first asked.
 func (e *Enrollments) Requests(ctx context.Context) ([]fleet.EnrollmentRequest, error) {
 	registry, err := e.o.Store.Registry(ctx)
 	if err != nil {
@@ -41,12 +41,12 @@ func (e *Enrollments) Requests(ctx context.Context) ([]fleet.EnrollmentRequest, 
 	return all, nil
 }
 
-// CompareRequests gives the order of Requests.
+// CompareRequests returns the order of Requests.
 func CompareRequests(a, b fleet.EnrollmentRequest) int {
 	return cmp.Or(a.FirstAt.Compare(b.FirstAt), cmp.Compare(a.Device, b.Device))
 }
 
-// asks gives the request of a device that waits or was rejected.
+// asks returns the request of a device that waits or was rejected.
 func (e *Enrollments) asks(ctx context.Context, id fleet.DeviceID) (fleet.EnrollmentRequest, error) {
 	e.mu.Lock()
 	is := e.waiting[id]

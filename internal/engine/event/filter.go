@@ -31,7 +31,7 @@ func set[T comparable](list []T) map[T]bool {
 	return s
 }
 
-// onlyLog tells whether nothing but entries of the log is asked for.
+// onlyLog reports whether nothing but entries of the log is asked for.
 func (p picker) onlyLog() bool { return len(p.types) == 1 && p.types[TypeLog] }
 
 func (p picker) picks(e *Event) bool {

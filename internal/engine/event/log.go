@@ -379,7 +379,7 @@ func (l *Log) Entries(ctx context.Context, q fleet.LogQuery) ([]fleet.LogEntry, 
 	return l.Store.LogEntries(ctx, q)
 }
 
-// replay gives the next events that a filter picks, of those between two IDs.
+// replay returns the next events that a filter picks, of those between two IDs.
 func (l *Log) replay(ctx context.Context, f Filter, after, before int64) ([]*Event, error) {
 	entries, err := l.Entries(ctx, fleet.LogQuery{Devices: f.Devices, Tags: f.Tags, After: after, Before: before,
 		Oldest: true, Limit: maxBatchEvents})
@@ -396,7 +396,7 @@ func (l *Log) replay(ctx context.Context, f Filter, after, before int64) ([]*Eve
 	return events, nil
 }
 
-// reaches tells whether nothing after an ID was forgotten because of its age.
+// reaches reports whether nothing after an ID was forgotten because of its age.
 func (l *Log) reaches(ctx context.Context, after int64) (bool, error) {
 	first, _, err := l.Store.LogBounds(ctx)
 	return first > 0 && first <= after, err

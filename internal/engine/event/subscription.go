@@ -52,7 +52,7 @@ func (s *Subscription) Next(ctx context.Context) ([]*Event, error) {
 	}
 }
 
-// Late tells whether the reader will soon miss events, and how many there are that it has not read, picked or not.
+// Late reports whether the reader will soon miss events, and how many there are that it has not read, picked or not.
 func (s *Subscription) Late() (waiting int64, late bool) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *Subscription) rouse() {
 	}
 }
 
-// take gives what there is to read, up to a bound. Where more is left, Next does not wait.
+// take returns what there is to read, up to a bound. Where more is left, Next does not wait.
 func (s *Subscription) take() (batch []*Event, more bool) {
 	h := s.hub
 	h.mu.Lock()
@@ -124,7 +124,7 @@ func (s *Subscription) take() (batch []*Event, more bool) {
 	return batch, false
 }
 
-// takeLogged gives the next events that are in the log and not in the ring any more. Where more is left, the ring is
+// takeLogged returns the next events that are in the log and not in the ring any more. Where more is left, the ring is
 // not read yet. Who reads from before all is told that events are missing: the log may be long.
 func (s *Subscription) takeLogged(ctx context.Context) (batch []*Event, more bool, err error) {
 	h := s.hub

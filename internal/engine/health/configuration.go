@@ -22,8 +22,8 @@ var notPlanned = fleet.State{
 	Configuration: fleet.ConfigUnknown, Reason: "the device was not looked at yet", Next: "It is looked at shortly.",
 }
 
-// Configuration returns how the configuration of a device stands by what a pass found: Configuration, Reason and Next
-// of a state. The rest of the state is the connection's.
+// Configuration returns the state of a device's configuration that follows from the findings of a pass. It sets
+// Configuration, Reason and Next of the state; the other fields come from the connection.
 func Configuration(id fleet.DeviceID, f plan.Findings) fleet.State {
 	state := func(c fleet.Configuration, reason, next string) fleet.State {
 		return fleet.State{Configuration: c, Reason: fleet.Bounded(reason), Next: fleet.Bounded(next)}
@@ -69,7 +69,7 @@ func orElse(text, without string) string {
 	return text
 }
 
-// planned returns how a device stands by its newest plan.
+// planned returns the state that follows from the device's newest plan.
 func planned(id fleet.DeviceID, f plan.Findings) fleet.State {
 	worst := atRest(f)
 	for _, s := range []fleet.State{toSend(f), waitsForConsent(id, f.Plan), stopped(f), faulty(f), notSaved(f)} {
@@ -99,9 +99,9 @@ func atRest(f plan.Findings) fleet.State {
 	return s
 }
 
-// remark adds what is left out, what is most probably a mistake and which templates contradict each other. Only a
-// mistake has a next step. It is normal that a template by tag names what only some devices have, and that one
-// overrules another.
+// remark adds notes about skipped changes, probable mistakes, and templates that contradict each other. Only a mistake
+// has a next step: it is normal that a template names something that only some devices have, and that one template
+// overrides another.
 func remark(s *fleet.State, f plan.Findings) {
 	if skipped := skipped(f); len(skipped) > 0 {
 		s.Reason += ", except that " + because(skipped, "is skipped", "are skipped")
@@ -122,7 +122,7 @@ func more(n int) string {
 	return fmt.Sprintf(" (and %d more)", n)
 }
 
-// skipped returns the changes that the device has no place for, without those for which a mistake is reported.
+// skipped returns the changes that do not apply to the device, without those for which a mistake is reported.
 func skipped(f plan.Findings) []plan.Change {
 	isMistake := func(c plan.Change) bool {
 		return slices.ContainsFunc(f.Mistakes, func(d plan.Mistake) bool { return d.Key.Equal(c.Key) })
@@ -132,8 +132,8 @@ func skipped(f plan.Findings) []plan.Change {
 	})
 }
 
-// because says what happens to changes, and why to the first one that is not left out because of another. Another one
-// may have another reason.
+// because returns what happens to changes, with the reason of the first one that does not depend on a different
+// change.
 func because(changes []plan.Change, one, several string) string {
 	if len(changes) == 1 {
 		return fmt.Sprintf("%s %s: %s", changes[0].Key, one, changes[0].Reason)
@@ -145,7 +145,7 @@ func because(changes []plan.Change, one, several string) string {
 	return fmt.Sprintf("%s %s; %s: %s", plan.Names(changes), several, cause.Key, cause.Reason)
 }
 
-// restart returns what a person reads of a daemon that has to start anew.
+// restart returns the texts about a daemon that must be restarted.
 func restart(r plan.Restart) (reason, next string) {
 	const required = "restart required: the daemon has what its templates ask for, and takes some of it into account " +
 		"only when it starts anew"
@@ -163,7 +163,7 @@ func restart(r plan.Restart) (reason, next string) {
 	return "", ""
 }
 
-// toSend returns the state that changes on their way to the daemon make.
+// toSend returns the state of a device whose changes are being sent.
 func toSend(f plan.Findings) fleet.State {
 	sendable := f.Plan.Sendable()
 	if len(sendable) == 0 {
@@ -182,7 +182,7 @@ func toSend(f plan.Findings) fleet.State {
 	return s
 }
 
-// waitsForConsent returns the state that held and refused changes make.
+// waitsForConsent returns the state of a device with held or refused changes.
 func waitsForConsent(id fleet.DeviceID, p plan.Plan) fleet.State {
 	var held, refused []plan.Change
 	for _, c := range p.Changes {
@@ -211,7 +211,7 @@ func waitsForConsent(id fleet.DeviceID, p plan.Plan) fleet.State {
 	return fleet.State{}
 }
 
-// stopped returns the state that stopped keys make.
+// stopped returns the state of a device with stopped keys.
 func stopped(f plan.Findings) (worst fleet.State) {
 	for _, stop := range f.Stopped {
 		s := fleet.State{Configuration: fleet.ConfigFailed, Next: "It is not repeated until the plan or the daemon's " +
@@ -232,7 +232,7 @@ func stopped(f plan.Findings) (worst fleet.State) {
 	return worst
 }
 
-// faulty returns the state that folders in error make, and revoked devices that come back again and again.
+// faulty returns the state of a device with folders in error, or with revoked devices that come back again and again.
 func faulty(f plan.Findings) fleet.State {
 	if len(f.Faults) > 0 {
 		return fleet.State{Configuration: fleet.ConfigFailed, Reason: f.Faults[0].Reason,

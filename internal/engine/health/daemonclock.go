@@ -9,8 +9,8 @@ import (
 // maxClockDifference is how far a daemon's clock may be from Muster's so that its times are believed.
 const maxClockDifference = time.Minute
 
-// beganBefore returns when the daemon came into the state of its own that a folder's state speaks of, as it says.
-// Muster did not follow it then. It is zero where the daemon does not say, or its clock is not plausible.
+// beganBefore returns the time, by the daemon's clock, at which a folder came into its present state before Muster
+// connected. It returns zero when the daemon does not report it, or when its clock is not plausible.
 func (f *FolderFacts) beganBefore(state fleet.FolderState) time.Time {
 	switch state {
 	case fleet.FolderStopped, fleet.FolderSyncing, fleet.FolderScanning:
@@ -25,7 +25,7 @@ func (f *FolderFacts) beganBefore(state fleet.FolderState) time.Time {
 	return changed
 }
 
-// startOf returns when a daemon started, where its clock agrees with Muster's.
+// startOf returns the start time of a daemon. known is false when the daemon's clock differs from Muster's.
 func startOf(s *fleet.Status) (started time.Time, known bool) {
 	if s == nil {
 		return started, false

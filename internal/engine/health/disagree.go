@@ -28,7 +28,7 @@ type shareGroup struct {
 // tally is what a device counts in a folder of which it says that nothing is missing.
 type tally struct{ files, directories, symlinks, bytes int64 }
 
-// tallied is how many devices have a tally.
+// tallied is a tally and the number of devices that have it.
 type tallied struct {
 	tally
 	devices int
@@ -37,8 +37,8 @@ type tallied struct {
 // bytesOfEntry is what daemons before 2.0 count for a directory or a symlink.
 const bytesOfEntry = 128
 
-// tallyOf returns what a device counts in a folder now. known is false where it says nothing of that, or counts
-// differently from others for a good reason: something is missing, or was changed in a folder that only receives.
+// tallyOf returns what a device counts in a folder now. known is false when the device does not report it, or has a
+// good reason to count differently: something is missing, or was changed in a receive-only folder.
 func tallyOf(s *fleet.Snapshot, folder string) (t tally, known bool) {
 	share, shared := s.Share(folder)
 	summary := s.Summaries[folder]
@@ -58,7 +58,7 @@ func tallyOf(s *fleet.Snapshot, folder string) (t tally, known bool) {
 // isIgnoring reports whether a device may ignore some of the files of a folder.
 func isIgnoring(s *fleet.Snapshot, folder string) bool { return s.Summaries[folder].IgnorePatterns }
 
-// count counts a device with a snapshot, or no more.
+// count adds the tally of a device to the group, or subtracts it when by is -1.
 func (g *shareGroup) count(s *fleet.Snapshot, by int) {
 	if isIgnoring(s, g.folder) {
 		g.ignoring += by
@@ -79,7 +79,7 @@ func (g *shareGroup) count(s *fleet.Snapshot, by int) {
 
 func (g *shareGroup) differs() bool { return len(g.tallies) > 1 && g.ignoring == 0 }
 
-// most returns the tally that most devices have; the zero value and false where two are as frequent.
+// most returns the tally that most devices have. It returns false when two tallies are equally frequent.
 func (g *shareGroup) most() (most tally, only bool) {
 	devices := 0
 	for _, one := range g.tallies {
@@ -93,8 +93,8 @@ func (g *shareGroup) most() (most tally, only bool) {
 	return most, only
 }
 
-// disagrees reports whether a device is one of those that count differently from most. Where there are as many who
-// count in one way as in another, all of them are.
+// disagrees reports whether a device counts differently from most devices. When no tally is the most frequent, all
+// devices disagree.
 func (g *shareGroup) disagrees(s *fleet.Snapshot) bool {
 	if g == nil || g.since == 0 {
 		return false
@@ -149,7 +149,7 @@ func (f *Folders) regroupLater(folder string, now time.Time) {
 	}
 }
 
-// recount notes how a device counts in a folder, which it shares as before.
+// recount updates the tally of a device in a folder that it shares as before.
 func (f *Folders) recount(g *shareGroup, before, s *fleet.Snapshot, now time.Time) {
 	was, counted := tallyOf(before, g.folder)
 	is, counts := tallyOf(s, g.folder)
@@ -225,7 +225,7 @@ func (f *Folders) addMembers(g *shareGroup, to map[fleet.DeviceID]bool) {
 	}
 }
 
-// regroup finds out which devices share a folder with each other. A group that disagreed goes on to do so.
+// regroup determines which devices share a folder with each other. A group that disagreed still disagrees.
 func (f *Folders) regroup(folder string, now time.Time) {
 	index := f.groups.folders[folder]
 	if index == nil {
@@ -262,8 +262,8 @@ func (f *Folders) regroup(folder string, now time.Time) {
 	}
 }
 
-// whoShares finds the devices that share the folder with each other. It costs what there is in the different sets of
-// sharers: mostly all devices have the same one.
+// whoShares joins the devices that share the folder with each other. Its cost depends on the number of different sets
+// of sharers, and mostly all devices have the same set.
 func (x *folderIndex) whoShares(folder string) union {
 	roots := newUnion(len(x.books))
 	at := make(map[fleet.DeviceID]int, len(x.books))

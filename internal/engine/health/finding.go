@@ -9,21 +9,21 @@ import (
 	"muster/internal/fleet"
 )
 
-// finding is something that is wrong with a folder on a device besides its state. Each is trouble of its own.
+// finding is a further problem of a folder on a device, besides its state. Each finding can become trouble of its own.
 type finding struct {
 	cause   fleet.WaitCause
 	since   int64 // Unix milliseconds
 	trouble bool
 }
 
-// findingStates are the states of folders that are well but for a finding.
+// findingStates are the states of folders whose only problem is a finding.
 var findingStates = map[fleet.WaitCause]fleet.FolderState{
 	fleet.WaitDriveMissing: fleet.FolderDriveMissing, fleet.WaitDiskNearlyFull: fleet.FolderDiskNearlyFull,
 	fleet.WaitDisagree: fleet.FolderDisagree, fleet.WaitConflicts: fleet.FolderConflicts,
 }
 
-// shownState returns the state in which a folder is shown. A folder of which nothing is missing is in the state of its
-// worst finding: up to date is said of folders without one.
+// shownState returns the state that is shown. A folder that lacks nothing is shown in the state of its worst finding,
+// so "up to date" means that it has no finding.
 func shownState(state fleet.FolderState, found []finding) (shown fleet.FolderState, byFinding bool) {
 	if len(found) == 0 || state != fleet.FolderUpToDate && state != fleet.FolderScanning {
 		return state, false
@@ -31,7 +31,7 @@ func shownState(state fleet.FolderState, found []finding) (shown fleet.FolderSta
 	return findingStates[found[0].cause], true
 }
 
-// findings returns what is wrong with a folder besides its state, the worst first. The caller holds mu.
+// findings returns the findings of a folder, the worst first. The caller holds mu.
 func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding) {
 	s := facts.Snapshot
 	for _, one := range []struct {
@@ -59,26 +59,26 @@ func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding)
 	return found
 }
 
-// lasts reports whether what is wrong lasts so long that it is trouble.
+// lasts reports whether a finding has lasted long enough to be trouble.
 func (f *Folders) lasts(is finding, now time.Time) bool {
 	return now.Sub(time.UnixMilli(is.since)) >= f.windows.Trouble
 }
 
-// tellsOfHome reports whether a folder is the one by which people are told that the disk of the daemon's home is nearly
-// full. They are told once for each device: by its first folder.
+// tellsOfHome reports whether a folder is the one that reports the nearly full disk of the daemon's home. Only the
+// first folder of a device does, so that people are notified once.
 func tellsOfHome(s *fleet.Snapshot, folder string) bool {
 	return s.Disks.HomeNearlyFull() &&
 		!slices.ContainsFunc(s.Folders, func(f fleet.FolderLabel) bool { return f.Folder < folder })
 }
 
-// knowsDisks reports whether what the agent told of its disks holds now.
+// knowsDisks reports whether the agent's last report about disks is still valid.
 func (f *Folders) knowsDisks(s *fleet.Snapshot, now time.Time) bool {
 	until := f.windows.disksUntil(s)
 	return s.Disks != nil && (until.IsZero() || now.Before(until))
 }
 
-// disksUntil returns when the agent's word is too old: a short while after its last one. Zero: a connected agent reports
-// what changes, so its word holds.
+// disksUntil returns when the agent's last report about disks becomes too old. Zero means never: a connected agent
+// reports changes.
 func (w Windows) disksUntil(s *fleet.Snapshot) time.Time {
 	byAgent := s.FoundBy == fleet.FoundByAgent
 	if byAgent && s.Connection == fleet.Online {
@@ -91,7 +91,7 @@ func (w Windows) disksUntil(s *fleet.Snapshot) time.Time {
 	return told.Add(w.Trouble)
 }
 
-// findingOf is a finding with its texts. The caller holds mu.
+// findingOf returns a finding with its texts. The caller holds mu.
 func (f *Folders) findingOf(s *fleet.Snapshot, r *folderRecord, is finding) fleet.FolderFinding {
 	found := fleet.FolderFinding{FolderTrouble: fleet.FolderTrouble{Folder: r.folder, Cause: is.cause,
 		Since: time.UnixMilli(is.since)}, Trouble: is.trouble, Next: fleet.WaitTexts[is.cause].Next}
@@ -157,7 +157,7 @@ func conflictText(c fleet.ConflictsOn) (text string) {
 	return text
 }
 
-// disagreeText says what the device counts, and what a device counts that disagrees with it.
+// disagreeText says what the device counts, and what a disagreeing device counts.
 func (f *Folders) disagreeText(s *fleet.Snapshot, r *folderRecord) string {
 	mine, known := tallyOf(s, r.folder)
 	if !known || r.group == nil {

@@ -9,8 +9,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// FolderHistorian keeps figures of folders over time: a point when they changed, and none while they stay. It follows
-// the folders that changed last, and at most fleet.MaxFolderHistories. One goroutine uses it.
+// FolderHistorian stores the figures of folders over time. It adds a point when figures change. It covers the folders
+// that changed last, fleet.MaxFolderHistories at most. Only one goroutine may use it.
 type FolderHistorian struct {
 	Figures func(context.Context) (map[string]fleet.FolderFigures, error) // returns the present figures, by folder ID
 	Ends    func(context.Context) ([]fleet.FolderHistoryEnd, error)
@@ -30,7 +30,8 @@ type keptFolder struct {
 	stored  fleet.FolderFigures // the last point of an hour
 }
 
-// Record adds the minute of now. After an error it reads again what is kept: the minute is a gap.
+// Record adds the figures at the time now. After an error it reads the stored points again, and the minute has no
+// point.
 func (h *FolderHistorian) Record(ctx context.Context, now time.Time) error {
 	if h.kept == nil {
 		if err := h.read(ctx); err != nil {
@@ -54,7 +55,7 @@ func (h *FolderHistorian) Record(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// read reads where the points that are kept end.
+// read loads the newest stored point of each folder.
 func (h *FolderHistorian) read(ctx context.Context) error {
 	ends, err := h.Ends(ctx)
 	if err != nil {
@@ -69,7 +70,7 @@ func (h *FolderHistorian) read(ctx context.Context) error {
 	return nil
 }
 
-// edit returns what a minute adds.
+// edit returns the changes to the stored points that a minute makes.
 func (h *FolderHistorian) edit(figures map[string]fleet.FolderFigures, at time.Time) (edit fleet.FolderHistoryEdit) {
 	for folder, kept := range h.kept {
 		h.add(&edit, folder, kept, figures[folder], at)
@@ -91,7 +92,7 @@ func (h *FolderHistorian) edit(figures map[string]fleet.FolderFigures, at time.T
 	return edit
 }
 
-// begin follows a folder whose figures were others in the minute before.
+// begin adds a folder whose figures have changed since the last minute.
 func (h *FolderHistorian) begin(edit *fleet.FolderHistoryEdit, folder string, before fleet.FolderFigures, at time.Time) {
 	hour := at.Truncate(time.Hour)
 	h.kept[folder] = &keptFolder{last: before, stored: before}
@@ -99,7 +100,7 @@ func (h *FolderHistorian) begin(edit *fleet.FolderHistoryEdit, folder string, be
 	edit.Hours = append(edit.Hours, fleet.FolderPoint{Folder: folder, At: hour.Add(-time.Hour), FolderFigures: before})
 }
 
-// add adds the figures of a minute to a folder that is followed. The point of an hour has the worst figures of it.
+// add adds the figures of a minute. The point of an hour has the worst figures of the hour.
 func (h *FolderHistorian) add(edit *fleet.FolderHistoryEdit, folder string, kept *keptFolder, is fleet.FolderFigures,
 	at time.Time) {
 	if is != kept.last {

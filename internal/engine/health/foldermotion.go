@@ -6,7 +6,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// motion is how what is missing became less.
+// motion records how the missing bytes of a folder decrease.
 type motion struct {
 	at          time.Time // time of the last change
 	needBytes   int64
@@ -20,7 +20,7 @@ type sample struct {
 	needBytes int64
 }
 
-// move notes whether what is missing became another.
+// move records a change of what is missing.
 func (r *folderRecord) move(s *fleet.Snapshot, now time.Time) {
 	summary, known := s.Summaries[r.folder]
 	if !known || !s.IsCurrent(r.folder) || !summary.Lacks() {
@@ -42,11 +42,11 @@ func (r *folderRecord) move(s *fleet.Snapshot, now time.Time) {
 	}
 }
 
-// rateWindow is over what time a rate is taken.
+// rateWindow is the time over which a rate is measured.
 const rateWindow = 30 * time.Second
 
-// rate returns how many bytes a second came lately; 0 where none did. steady is how many a second came in the slower
-// half of that time, 0 unless the rate holds.
+// rate returns the bytes per second that have arrived recently, 0 when none did. steady is the rate in the slower half
+// of that time, or 0 when the halves differ too much for a forecast.
 func (m *motion) rate(now time.Time) (rate, steady float64) {
 	if m == nil || now.Sub(m.at) > rateWindow {
 		return 0, 0
@@ -60,7 +60,7 @@ func (m *motion) rate(now time.Time) (rate, steady float64) {
 	return rate, min(earlier, later)
 }
 
-// to returns how many bytes a second came between two samples.
+// to returns the bytes per second that arrived between two samples.
 func (s sample) to(other sample) float64 {
 	if took := other.at.Sub(s.at).Seconds(); took >= 1 {
 		return max(0, float64(s.needBytes)-float64(other.needBytes)) / took
@@ -68,8 +68,8 @@ func (s sample) to(other sample) float64 {
 	return 0
 }
 
-// doneBetween returns when nothing is missing any more, as a range. Small files come last, and take longer than their
-// bytes say: the end is later than a straight line says rather than earlier.
+// doneBetween returns the range in which the transfer probably ends. The range is longer towards the end, because
+// small files come last and take longer than their bytes suggest.
 func (m *motion) doneBetween(now time.Time) (from, to time.Time) {
 	rate, steady := m.rate(now)
 	if steady <= 0 {

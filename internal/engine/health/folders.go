@@ -9,8 +9,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// Folders knows the state of each folder on each device, and since when. It is told the newest snapshots, and judges
-// those devices and the ones whose state depends on them. It may be used by several goroutines at once.
+// Folders knows the state of each folder on each device, and since when. Update gives it new snapshots, from which it
+// computes the states of their devices and of the devices that depend on them. It may be used by several goroutines at
+// once.
 type Folders struct {
 	windows Windows
 
@@ -25,7 +26,7 @@ type Folders struct {
 	changed  map[fleet.DeviceID]bool // devices whose numbers have changed since the last call of Changed
 }
 
-// folderBook is what is kept of the folders of one device.
+// folderBook has the records of the folders of one device.
 type folderBook struct {
 	seen    *fleet.Snapshot // the snapshot from which the states were computed
 	folders []folderRecord  // sorted by folder ID
@@ -33,7 +34,7 @@ type folderBook struct {
 	home    *finding        // A device without folders has one when the disk of its daemon's home is nearly full.
 }
 
-// folderRecord is what is kept of one folder on one device.
+// folderRecord is what Folders remembers of one folder on one device.
 type folderRecord struct {
 	folder  string
 	since   int64       // Unix milliseconds: when the state began
@@ -77,7 +78,8 @@ func (r *folderRecord) setDetails(m *motion, besides []finding) {
 	}
 }
 
-// NewFolders knows nothing yet. A window of 0 is as usual. Of the kinds of trouble that are off nobody is told.
+// NewFolders makes a Folders that knows no device. A window of 0 means its default. Nobody is notified of the kinds of
+// trouble in off.
 func NewFolders(windows Windows, off ...fleet.WaitCause) *Folders {
 	windows.Trouble = cmp.Or(windows.Trouble, DefaultWindows.Trouble)
 	windows.Stalled = cmp.Or(windows.Stalled, DefaultWindows.Stalled)
@@ -90,8 +92,9 @@ func NewFolders(windows Windows, off ...fleet.WaitCause) *Folders {
 	return f
 }
 
-// Update judges the devices of new snapshots, what depends on them, and what is another by time alone. A nil snapshot is
-// of a device that is not watched any more. A nil registry cannot be read: the one before is used.
+// Update computes the states of the devices with new snapshots, of the devices that depend on them, and of the devices
+// whose state changes by time alone. A nil snapshot means that the device is no longer watched. A nil registry means
+// that it cannot be read; then the last one is used.
 func (f *Folders) Update(seen map[fleet.DeviceID]*fleet.Snapshot, registry *fleet.Registry, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,7 +129,8 @@ func (f *Folders) Update(seen map[fleet.DeviceID]*fleet.Snapshot, registry *flee
 	f.setDue(now)
 }
 
-// setRegistry takes a registry. When devices may be away for another time than before, all are judged again.
+// setRegistry replaces the registry. When it allows devices to be away for a different time, all devices are computed
+// again.
 func (f *Folders) setRegistry(registry *fleet.Registry, stale map[fleet.DeviceID]bool) {
 	before := f.registry
 	if registry == nil || registry == before {
@@ -143,7 +147,7 @@ func (f *Folders) setRegistry(registry *fleet.Registry, stale map[fleet.DeviceID
 	}
 }
 
-// snapshot returns the newest one of a device, nil when it is not watched.
+// snapshot returns the newest snapshot of a device, nil when the device is not watched.
 func (f *Folders) snapshot(id fleet.DeviceID) *fleet.Snapshot {
 	if book := f.devices[id]; book != nil {
 		return book.seen
@@ -151,7 +155,7 @@ func (f *Folders) snapshot(id fleet.DeviceID) *fleet.Snapshot {
 	return nil
 }
 
-// Changed returns the devices of which a folder or the connection counts otherwise than at the last call.
+// Changed returns the devices whose folders or connection have changed their state or trouble since the last call.
 func (f *Folders) Changed() (changed map[fleet.DeviceID]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -163,7 +167,7 @@ func (f *Folders) Changed() (changed map[fleet.DeviceID]bool) {
 	return changed
 }
 
-// setDue finds the first time at which a state changes by time alone; not more often than each second.
+// setDue computes the next time at which a state changes by time alone, at most once a second.
 func (f *Folders) setDue(now time.Time) {
 	f.due = time.Time{}
 	for _, book := range f.devices {
@@ -247,12 +251,12 @@ func (f *Folders) setRecords(book *folderBook, s *fleet.Snapshot, now time.Time)
 	book.seen, book.folders = s, records
 }
 
-// sameRecords reports whether two lists are one.
+// sameRecords reports whether two lists are the same slice.
 func sameRecords(a, b []folderRecord) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// leaveGroups notes that a device has folders no more.
+// leaveGroups removes a device from the groups of folders that it no longer has.
 func (f *Folders) leaveGroups(book *folderBook, folders []folderRecord, now time.Time) {
 	for _, record := range folders {
 		if record.group != nil {
@@ -265,7 +269,8 @@ func (f *Folders) leaveGroups(book *folderBook, folders []folderRecord, now time
 
 func anyState(fleet.FolderState) bool { return true }
 
-// dependsOnSharers reports whether a state may be another when a sharer comes, goes or gets all of the folder.
+// dependsOnSharers reports whether a folder's state may change when a sharer connects, disconnects or gets all of the
+// folder.
 func dependsOnSharers(state fleet.FolderState) bool {
 	switch state {
 	case fleet.FolderAlone, fleet.FolderStalled, fleet.FolderBehind, fleet.FolderSyncing:
@@ -299,7 +304,7 @@ func (b *folderBook) record(folder string) *folderRecord {
 	return &b.folders[at]
 }
 
-// recordsOf returns the records of the folders of a snapshot. Those that were there before are kept.
+// recordsOf returns the records for the folders of a snapshot. It reuses records that exist already.
 func recordsOf(s *fleet.Snapshot, before []folderRecord) []folderRecord {
 	same := len(before) == len(s.Folders)
 	for i := 0; same && i < len(before); i++ {
@@ -320,7 +325,7 @@ func recordsOf(s *fleet.Snapshot, before []folderRecord) []folderRecord {
 	return slices.CompactFunc(records, func(a, b folderRecord) bool { return a.folder == b.folder })
 }
 
-// facts returns what a folder of a device is judged by. The caller holds mu.
+// facts returns the input from which the state of a folder is computed. The caller holds mu.
 func (f *Folders) facts(s *fleet.Snapshot, record *folderRecord, now time.Time) FolderFacts {
 	facts := FolderFacts{Snapshot: s, Folder: record.folder, Peer: f.snapshot, Windows: f.windows, Now: now}
 	if record.motion() != nil {
@@ -330,7 +335,7 @@ func (f *Folders) facts(s *fleet.Snapshot, record *folderRecord, now time.Time) 
 	return facts
 }
 
-// judge judges all folders of a device. The caller holds mu.
+// judge computes the states of all folders of a device. The caller holds mu.
 func (f *Folders) judge(id fleet.DeviceID, now time.Time) (changed bool) {
 	book := f.devices[id]
 	if book == nil {
@@ -359,7 +364,7 @@ func (b *folderBook) dueAt(at time.Time) {
 	}
 }
 
-// become notes the state of a folder, and when that began.
+// become sets the state of a folder, and when the state began.
 func (r *folderRecord) become(state fleet.FolderState, f FolderFacts) {
 	if state == r.state && r.since != 0 {
 		return
@@ -400,7 +405,8 @@ func (f *Folders) State(id fleet.DeviceID, folder string) (state fleet.FolderSta
 	return state, slices.ContainsFunc(record.besides(), func(is finding) bool { return is.cause == fleet.WaitDisagree })
 }
 
-// record returns what is kept of a folder on a device, nil when the device has it not. The caller holds mu.
+// record returns the record of a folder on a device, nil when the device does not have the folder. The caller holds
+// mu.
 func (f *Folders) record(id fleet.DeviceID, folder string) *folderRecord {
 	if book := f.devices[id]; book != nil {
 		return book.record(folder)
@@ -408,7 +414,7 @@ func (f *Folders) record(id fleet.DeviceID, folder string) *folderRecord {
 	return nil
 }
 
-// Standing returns how a folder stands on a device now, with figures and texts.
+// Standing returns the present state of a folder on a device, with numbers and texts.
 func (f *Folders) Standing(s *fleet.Snapshot, folder string, now time.Time) fleet.FolderStanding {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// FolderFacts are what the standing of one folder on one device is judged by.
+// FolderFacts is the input from which the state of one folder on one device is computed.
 type FolderFacts struct {
 	Snapshot *fleet.Snapshot // snapshot of the device
 	Folder   string
@@ -19,7 +19,7 @@ type FolderFacts struct {
 	Now      time.Time
 }
 
-// Windows are how long something lasts before it counts.
+// Windows say how long something must last before it counts.
 type Windows struct {
 	Trouble  time.Duration // how long a state lasts before it is trouble
 	Stalled  time.Duration // how long nothing arrives before the folder is stalled
@@ -29,13 +29,13 @@ type Windows struct {
 // DefaultWindows are used where nothing else is set.
 var DefaultWindows = Windows{Trouble: 10 * time.Minute, Stalled: 10 * time.Minute, Disagree: 5 * time.Minute}
 
-// judgement tells whether a folder is in a state, and why.
+// judgement is a rule: it tells whether a folder is in a state, and why.
 type judgement struct {
 	state fleet.FolderState
 	judge func(f *FolderFacts) (holds bool)
 }
 
-// judgements are in their order of precedence: the first that holds is the folder's state.
+// judgements are the rules by precedence. The first one that applies gives the folder's state.
 var judgements = [...]judgement{
 	{fleet.FolderUnknown, isUnknown},
 	{fleet.FolderStopped, isStopped},
@@ -51,7 +51,7 @@ var judgements = [...]judgement{
 	{fleet.FolderScanning, isScanning},
 }
 
-// FolderState returns the state of a folder on a device: the first that holds.
+// FolderState returns the state of a folder on a device: that of the first rule that applies.
 func FolderState(f FolderFacts) fleet.FolderState {
 	for _, one := range judgements {
 		if one.judge(&f) {
@@ -61,7 +61,7 @@ func FolderState(f FolderFacts) fleet.FolderState {
 	return fleet.FolderUpToDate
 }
 
-// lastState returns the state that the figures which were read last speak of, by the device's own figures alone.
+// lastState returns the state that follows from the last numbers of the device alone.
 func lastState(f FolderFacts) (state fleet.FolderState, known bool) {
 	if _, known := f.Snapshot.Summaries[f.Folder]; !known {
 		return fleet.FolderUnknown, false
@@ -92,10 +92,10 @@ var (
 	syncStates = map[string]bool{"syncing": true, "sync-preparing": true, "sync-waiting": true}
 )
 
-// isUnknown holds where there are no figures of the present connection, or they say nothing that Muster understands.
+// isUnknown applies when there are no numbers from the present connection, or none that Muster understands.
 func isUnknown(f *FolderFacts) bool { return f.unread() != "" }
 
-// unread returns why the figures of a folder say nothing about now, "" when they do.
+// unread returns why the numbers of a folder do not describe the present, "" when they do.
 func (f *FolderFacts) unread() string {
 	s := f.Snapshot
 	summary, known := s.Summaries[f.Folder]
@@ -154,7 +154,7 @@ func isUnshared(f *FolderFacts) bool {
 	return true
 }
 
-// isAlone holds where no connected device shares the folder, too, has accepted it and has not paused it.
+// isAlone applies when no connected device shares the folder too, has accepted it, and has not paused it.
 func isAlone(f *FolderFacts) bool {
 	for peer := range f.Snapshot.Sharers(f.Folder) {
 		if f.isReached(peer) {
@@ -164,8 +164,8 @@ func isAlone(f *FolderFacts) bool {
 	return true
 }
 
-// isReached reports whether a sharer is connected and shares the folder, too. Of a device that is not managed the
-// connection alone is known.
+// isReached reports whether a sharer is connected and shares the folder too. For an unmanaged device, only the
+// connection is known.
 func (f *FolderFacts) isReached(peer fleet.DeviceID) bool {
 	if !f.Snapshot.IsConnected(peer) {
 		return false
@@ -189,7 +189,8 @@ func isStalled(f *FolderFacts) bool {
 	return f.summary().Lacks() && !f.Moved.IsZero() && f.Now.Sub(f.Moved) >= f.Windows.Stalled && f.isOffered()
 }
 
-// isBehind holds while something is missing that no connected device is known to have. Where bytes come, one has it.
+// isBehind applies while something is missing that no connected device is known to have. While bytes arrive, some
+// device has it.
 func isBehind(f *FolderFacts) bool { return f.summary().Lacks() && f.Rate <= 0 && !f.isOffered() }
 
 // isOffered reports whether a connected device is known to have what is missing.

@@ -6,7 +6,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// quietAfter returns how long a device may be away before that is trouble.
+// quietAfter returns how long a device may be unreachable before that is trouble.
 func (f *Folders) quietAfter(id fleet.DeviceID) time.Duration {
 	if f.registry != nil {
 		if set := f.registry.QuietAfter(id); set > 0 {
@@ -16,7 +16,7 @@ func (f *Folders) quietAfter(id fleet.DeviceID) time.Duration {
 	return f.windows.Trouble
 }
 
-// isTrouble reports whether a person should look at a folder. What was trouble before the device went away stays so.
+// isTrouble reports whether a person should look at a folder. Trouble stays trouble while its device is unreachable.
 func (f *Folders) isTrouble(facts FolderFacts, r *folderRecord) bool {
 	state := r.state
 	if state == fleet.FolderUnknown {
@@ -32,7 +32,7 @@ func (f *Folders) isTrouble(facts FolderFacts, r *folderRecord) bool {
 	return state != fleet.FolderAlone || f.missesTooLong(facts)
 }
 
-// missesTooLong reports whether a sharer of the folder is away for longer than it may be.
+// missesTooLong reports whether a sharer of the folder has been unreachable for longer than allowed.
 func (f *Folders) missesTooLong(facts FolderFacts) bool {
 	for peer := range facts.Snapshot.Sharers(facts.Folder) {
 		other := facts.Peer(peer)
@@ -44,7 +44,7 @@ func (f *Folders) missesTooLong(facts FolderFacts) bool {
 	return false
 }
 
-// folderDue returns when a folder is in another state, or in trouble, by time alone; zero: never.
+// folderDue returns when the state or the trouble of a folder changes by time alone, zero for never.
 func (f *Folders) folderDue(facts FolderFacts, r *folderRecord) (due time.Time) {
 	earlier := func(at time.Time) {
 		if at.After(facts.Now) && (due.IsZero() || at.Before(due)) {
@@ -88,15 +88,15 @@ func (f *Folders) folderDue(facts FolderFacts, r *folderRecord) (due time.Time) 
 	return due
 }
 
-// IsAwayTooLong reports whether a device that Muster tried to reach is away for longer than it may be.
+// IsAwayTooLong reports whether a device that Muster tried to reach has been unreachable for longer than allowed.
 func (f *Folders) IsAwayTooLong(s *fleet.Snapshot, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return isAway(s) && !f.off[fleet.WaitUnreachable] && !now.Before(f.missedAt(s))
 }
 
-// isAway reports whether nobody answers for a device. Where somebody answers who should not, that is a cause of its
-// own.
+// isAway reports whether nobody answers for a device. When a different daemon answers, the device waits for a
+// different cause.
 func isAway(s *fleet.Snapshot) bool {
 	switch s.Connection {
 	case fleet.Unreachable, fleet.NotFound, fleet.NeverSeen:
@@ -106,7 +106,7 @@ func isAway(s *fleet.Snapshot) bool {
 	return false
 }
 
-// awaySince returns when a device was heard of last. One that was never heard of is away since Muster knows it.
+// awaySince returns when a device was last seen. A device that was never seen is away since it was registered.
 func awaySince(s *fleet.Snapshot) time.Time {
 	if s.LastSeen.IsZero() {
 		return s.Since
@@ -121,7 +121,7 @@ func (f *Folders) connectionDue(s *fleet.Snapshot, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// missedAt returns when it is trouble that a device is away. After a start of Muster it has time to come back.
+// missedAt returns when the absence of a device becomes trouble. After a start of Muster the time begins anew.
 func (f *Folders) missedAt(s *fleet.Snapshot) time.Time {
 	quiet := f.quietAfter(s.Device)
 	missed, soonest := awaySince(s).Add(quiet), s.Since.Add(min(quiet, f.windows.Trouble))

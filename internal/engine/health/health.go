@@ -26,7 +26,7 @@ type condition struct {
 	planned string // digest of the configuration that a pass planned from; "" without a plan
 }
 
-// New returns the health of a fleet of which nothing was reported yet.
+// New makes the Health of a fleet about which nothing was reported yet.
 func New() *Health {
 	return &Health{
 		conditions: map[fleet.DeviceID]condition{}, rollouts: map[int64]map[fleet.DeviceID]bool{},
@@ -34,7 +34,7 @@ func New() *Health {
 	}
 }
 
-// Found takes what a pass of reconcile found. It tells whether the device stands differently now.
+// Found records the findings of a pass of reconcile. It reports whether the state of the device has changed.
 func (h *Health) Found(id fleet.DeviceID, f plan.Findings) (changed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,8 +51,8 @@ func (h *Health) Found(id fleet.DeviceID, f plan.Findings) (changed bool) {
 	return was != is
 }
 
-// Condition returns how the configuration of a device stands by reconcile alone, whatever the device waits for in a
-// rollout: Configuration, Since, Reason and Next of a state.
+// Condition returns the state of a device's configuration by reconcile alone, without regard to rollouts. It sets
+// Configuration, Since, Reason and Next.
 func (h *Health) Condition(id fleet.DeviceID) fleet.State {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,7 +67,7 @@ func (h *Health) condition(id fleet.DeviceID) condition {
 	return condition{State: notPlanned}
 }
 
-// Standing returns how a device stands for a rollout. Nothing is written to a device of which the mode is not known.
+// Standing returns what a rollout needs to know of a device. When its mode is unknown, nothing is written to it.
 func (h *Health) Standing(id fleet.DeviceID, f Facts, last fleet.Pass) fleet.Standing {
 	s := fleet.Standing{Mode: fleet.ModeObserve}
 	if f.Registry != nil && f.Registry.Devices[id] != nil {

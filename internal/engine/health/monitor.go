@@ -18,7 +18,7 @@ const (
 	checkLimit = 5 * time.Second // longest time of a check before its part counts as impaired
 )
 
-// Check finds out whether a part of the service works; nil: it does. It ends when its context does, or soon after.
+// Check finds out whether a part of the service works. It returns nil when it does. It ends soon after its context.
 type Check struct {
 	Part fleet.Part
 	Run  func(context.Context) *fleet.Impairment
@@ -39,7 +39,7 @@ func NewMonitor(log *slog.Logger, checks ...Check) *Monitor {
 	return &Monitor{log: log.With(logkey.Component, "health"), checks: checks, found: map[fleet.Part]fleet.Impairment{}}
 }
 
-// Run checks every part again and again until ctx ends. A part whose check hangs keeps no other one waiting.
+// Run checks every part again and again until ctx ends. A check that hangs does not delay the others.
 func (h *Monitor) Run(ctx context.Context) error {
 	var checking sync.WaitGroup
 	for _, c := range h.checks {
@@ -61,7 +61,7 @@ func (h *Monitor) watch(ctx context.Context, c Check) {
 	}
 }
 
-// ask runs one check. While one takes too long its part is impaired.
+// ask runs one check. The part counts as impaired when the check takes longer than checkLimit.
 func (h *Monitor) ask(ctx context.Context, c Check) *fleet.Impairment {
 	late := time.AfterFunc(checkLimit, func() {
 		h.note(c.Part, &fleet.Impairment{
@@ -75,7 +75,7 @@ func (h *Monitor) ask(ctx context.Context, c Check) *fleet.Impairment {
 	return c.Run(ctx)
 }
 
-// note remembers what a check found, and logs what changed.
+// note records the result of a check, and logs changes.
 func (h *Monitor) note(part fleet.Part, now *fleet.Impairment) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,7 +93,7 @@ func (h *Monitor) note(part fleet.Part, now *fleet.Impairment) {
 	}
 }
 
-// Impairments returns the parts that do not work as they should, in a stable order.
+// Impairments returns the parts that do not work properly, in a stable order.
 func (h *Monitor) Impairments() []fleet.Impairment {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -104,8 +104,8 @@ func (h *Monitor) Impairments() []fleet.Impairment {
 	return all
 }
 
-// Blocking returns the impairment of a part without which the service cannot do its work. The cause is in the log, and
-// may hold what not every caller may see.
+// Blocking returns the impairment of a part without which the service cannot work. Its cause is only logged, because
+// not every caller may read it.
 func Blocking(part fleet.Part, err error) *fleet.Impairment {
 	if err == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Facts are what other rooms know at the moment in which the state of a device is asked for.
+// Facts are what other rooms know when the state of a device is requested.
 type Facts struct {
 	Registry *fleet.Registry // nil where it cannot be read
 	Snapshot *fleet.Snapshot // nil: the device is not watched
@@ -17,8 +17,8 @@ type Facts struct {
 	LockLost bool            // this server lost the lock of its database
 }
 
-// State returns how a device stands. While the daemon cannot be reached that is what a person reads first; else the
-// reason is that of the configuration.
+// State returns the state of a device. Its reason is that of the connection while the daemon cannot be reached, and
+// otherwise that of the configuration.
 func (h *Health) State(id fleet.DeviceID, f Facts) (fleet.State, error) {
 	if f.Snapshot == nil {
 		return fleet.State{}, fleet.NotFoundf("device %s is not registered", id)
@@ -45,8 +45,8 @@ func (h *Health) State(id fleet.DeviceID, f Facts) (fleet.State, error) {
 	return state, nil
 }
 
-// asOf is a state as long as the daemon has the configuration that was planned from. With another one it is not known
-// to be in sync.
+// asOf returns the state, or an unknown or pending one when the daemon has a different configuration than the one that
+// was planned.
 func (c condition) asOf(state fleet.State, s *fleet.Snapshot) fleet.State {
 	if state.Configuration != fleet.ConfigInSync || c.planned == s.Digest && !s.Outdated {
 		return state
@@ -56,7 +56,7 @@ func (c condition) asOf(state fleet.State, s *fleet.Snapshot) fleet.State {
 		Next:   "It is compared shortly. The plan shows what differs."}
 }
 
-// joined returns the state that connection and configuration make together.
+// joined combines the states of connection and configuration.
 func joined(condition fleet.State, f Facts, now time.Time) fleet.State {
 	s := f.Snapshot
 	state := fleet.State{
@@ -112,7 +112,8 @@ func (h *Health) SetRival(id fleet.DeviceID, address string) (isNew bool) {
 	return isNew
 }
 
-// cloned returns the state of a device whose certificate two agents have. The one that connected first is managed.
+// cloned returns the state of a device whose certificate two agents have. Muster manages the agent that connected
+// first.
 func cloned(state fleet.State, rival string) fleet.State {
 	state.Connection = fleet.Cloned
 	state.Reason = fmt.Sprintf("two agents connect with this device's certificate: the one at %s, which is managed, and "+

@@ -12,7 +12,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// changesAccess tells whether a change is about how the API of some devices is reached. before has the devices that
+// changesAccess reports whether a change is about how the API of some devices is reached. before has the devices that
 // the change touches, with their templates before it. Templates that changed are evaluated. One that cannot be
 // evaluated counts as such a change where its key allows it, so that the change is rolled out.
 func (r *Runner) changesAccess(ctx context.Context, registry *fleet.Registry,
@@ -52,7 +52,7 @@ func (r *Runner) foreseesAccess(ctx context.Context, now, then *fleet.Registry, 
 	return r.moveAccess(ctx, then, changed)
 }
 
-// moveAccess tells whether any of these templates, by device, is about how the API of its device is reached.
+// moveAccess reports whether any of these templates, by device, is about how the API of its device is reached.
 func (r *Runner) moveAccess(ctx context.Context, registry *fleet.Registry,
 	templates map[fleet.DeviceID][]fleet.Template) bool {
 	if len(templates) < 2 || len(templates) > atOnce {
@@ -74,7 +74,7 @@ func (r *Runner) moveAccess(ctx context.Context, registry *fleet.Registry,
 	return false
 }
 
-// different gives the templates that only one of two lists has. A template whose priority changed is among them,
+// different returns the templates that only one of two lists has. A template whose priority changed is among them,
 // because it may win over others now.
 func different(a, b []fleet.Template) []fleet.Template {
 	only := func(list, other []fleet.Template) []fleet.Template {

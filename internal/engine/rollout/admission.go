@@ -108,7 +108,7 @@ func (r *Runner) wantsRollout(n int, registry *fleet.Registry) bool {
 	return n > atOnce || r.o.ApprovalThreshold.Exceeded(n, len(registry.Devices))
 }
 
-// touchedThroughFleet gives the devices whose programs read tags or vars and give another value now. Devices that the
+// touchedThroughFleet returns the devices whose programs read tags or vars and give another value now. Devices that the
 // changes touch directly are not among them.
 func (r *Runner) touchedThroughFleet(ctx context.Context, s *settlement) map[fleet.DeviceID]bool {
 	reading := map[fleet.DeviceID]bool{}
@@ -165,7 +165,7 @@ func (r *Runner) takeOver(ctx context.Context, s *settlement) {
 	}
 }
 
-// differs tells whether a device gets another configuration from registry next than from past, the registry of the
+// differs reports whether a device gets another configuration from registry next than from past, the registry of the
 // generation to which it is admitted.
 func (r *Runner) differs(ctx context.Context, id fleet.DeviceID, past, next *fleet.Registry,
 	compared map[int64]*desired.Comparison) bool {
@@ -196,7 +196,7 @@ func (r *Runner) conclude(ctx context.Context, s *settlement) error {
 	return r.putDecision(ctx, write, now)
 }
 
-// writeOf gives what is to be written for a settlement: rollouts that it supersedes end, and when a new rollout
+// writeOf returns what is to be written for a settlement: rollouts that it supersedes end, and when a new rollout
 // begins, devices are held for it.
 func (r *Runner) writeOf(s *settlement, begins bool, now time.Time) fleet.RolloutWrite {
 	write := fleet.RolloutWrite{Settled: s.registry, Release: s.release}
@@ -216,7 +216,7 @@ func (r *Runner) writeOf(s *settlement, begins bool, now time.Time) fleet.Rollou
 	return write
 }
 
-// woken gives the devices that the changes touch, or that a superseded rollout does not hold any more.
+// woken returns the devices that the changes touch, or that a superseded rollout does not hold any more.
 func (s *settlement) woken() map[fleet.DeviceID]bool {
 	woken := maps.Clone(s.touched)
 	for _, h := range s.release {
@@ -253,7 +253,7 @@ func (r *Runner) newRollout(s *settlement) fleet.Rollout {
 	return made
 }
 
-// isLeft tells whether the new rollout has devices of a superseded one that the changes do not touch.
+// isLeft reports whether the new rollout has devices of a superseded one that the changes do not touch.
 func (s *settlement) isLeft(rollout int64) bool {
 	for id, by := range s.held {
 		if by == rollout && !s.touched[id] {
@@ -263,7 +263,7 @@ func (s *settlement) isLeft(rollout int64) bool {
 	return false
 }
 
-// carried gives the generations whose changes the new rollout brings to its members, and the cause of the last such
+// carried returns the generations whose changes the new rollout brings to its members, and the cause of the last such
 // change.
 func (s *settlement) carried() (carries []int64, cause string) {
 	all := map[int64]bool{}
@@ -294,7 +294,7 @@ func (s *settlement) carried() (carries []int64, cause string) {
 	return slices.Sorted(maps.Keys(all)), cause
 }
 
-// wasMember tells whether a device belongs to a superseded rollout.
+// wasMember reports whether a device belongs to a superseded rollout.
 func (s *settlement) wasMember(id fleet.DeviceID) bool {
 	return slices.ContainsFunc(s.over, func(l *live) bool { return l.has(id) })
 }

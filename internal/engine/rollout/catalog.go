@@ -88,7 +88,7 @@ func (c *catalog) apply(change fleet.GenerationChange) map[fleet.DeviceID][]flee
 	return before
 }
 
-// near gives the devices that a change may touch.
+// near returns the devices that a change may touch.
 func (c *catalog) near(change fleet.GenerationChange) map[fleet.DeviceID]bool {
 	maybe := map[fleet.DeviceID]bool{}
 	for _, t := range change.Templates {
@@ -123,7 +123,7 @@ func (c *catalog) change(change fleet.GenerationChange) {
 	}
 }
 
-// of gives the templates that apply to a device, in the order of the fold.
+// of returns the templates that apply to a device, in the order of the fold.
 func (c *catalog) of(id fleet.DeviceID) []fleet.Template {
 	ids := map[int64]bool{}
 	for tag := range c.tags[id] {

@@ -30,7 +30,7 @@ func (l *live) indexMembers() {
 	}
 }
 
-// isRegistered tells whether a member's device is still the one that was registered when the rollout began.
+// isRegistered reports whether a member's device is still the one that was registered when the rollout began.
 func isRegistered(r *fleet.Registry, m fleet.RolloutMember) bool {
 	d := r.Devices[m.Device]
 	return d != nil && d.CreatedAt.Equal(m.Registered)
@@ -41,7 +41,7 @@ func (l *live) has(id fleet.DeviceID) bool {
 	return is
 }
 
-// followed gives the members whose standing matters now.
+// followed returns the members whose standing matters now.
 func (l *live) followed() []fleet.DeviceID {
 	var ids []fleet.DeviceID
 	for _, m := range l.Members {
@@ -152,7 +152,7 @@ func one(is bool) int {
 	return 0
 }
 
-// startsAt gives when the rollout may start; zero: not as long as its members stand as they do. While some members
+// startsAt returns when the rollout may start; zero: not as long as its members stand as they do. While some members
 // are untried, it waits a little for each of them.
 func (w *readiness) startsAt() time.Time {
 	switch {
@@ -168,7 +168,7 @@ func (w *readiness) startsAt() time.Time {
 	return one
 }
 
-// candidates gives the members that are not admitted, with how they stand now.
+// candidates returns the members that are not admitted, with how they stand now.
 func (l *live) candidates(standing func(fleet.DeviceID) fleet.Standing, held func(fleet.DeviceID) bool) []candidate {
 	var candidates []candidate
 	for _, m := range l.Members {

@@ -97,7 +97,7 @@ func failed(gate fleet.Gate, reason string) fact {
 	return fact{kind: factFailed, gate: gate, reason: reason}
 }
 
-// heldOf gives the digests of the changes that wait for a person on a device.
+// heldOf returns the digests of the changes that wait for a person on a device.
 func heldOf(s fleet.Standing) []string {
 	var held []string
 	for _, w := range s.Pass.Waiting {

@@ -85,7 +85,7 @@ func startAnew(r fleet.Rollout) fleet.Rollout {
 	return r
 }
 
-// isEmpty tells whether the rollout has no device left to which it could bring its changes: the others were deleted.
+// isEmpty reports whether the rollout has no device left to which it could bring its changes: the others were deleted.
 func isEmpty(r fleet.Rollout) bool {
 	return len(r.Members) == 0 || r.Status == fleet.RolloutWaiting &&
 		!slices.ContainsFunc(r.Members, func(m fleet.RolloutMember) bool { return m.Wave == 0 || m.Wave > r.Wave })

@@ -74,7 +74,7 @@ func (r *Runner) act(ctx context.Context, id int64, what string, do step) (fleet
 	return l.shown(), nil
 }
 
-// Waves gives the sizes of the waves in which a change from registry now to registry then would be rolled out if all
+// Waves returns the sizes of the waves in which a change from registry now to registry then would be rolled out if all
 // devices can be reached, nil for a change that would be admitted at once.
 func (r *Runner) Waves(ctx context.Context, now, then *fleet.Registry) []int {
 	touched := r.givenOther(ctx, now, then)
@@ -100,7 +100,7 @@ func (r *Runner) NeedsApproval(ctx context.Context, now, then *fleet.Registry) s
 	return r.o.ApprovalThreshold.reason(touched)
 }
 
-// givenOther gives the devices whose configuration the templates make different in registry then than in registry
+// givenOther returns the devices whose configuration the templates make different in registry then than in registry
 // now.
 func (r *Runner) givenOther(ctx context.Context, now, then *fleet.Registry) (touched []fleet.DeviceID) {
 	compared := map[int64]*desired.Comparison{}

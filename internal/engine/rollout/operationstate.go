@@ -51,7 +51,7 @@ func resume(r fleet.Rollout, who string) (fleet.Rollout, command, error) {
 	return r, c, nil
 }
 
-// unmade tells whether the next wave is still to be made from the devices that can be reached.
+// unmade reports whether the next wave is still to be made from the devices that can be reached.
 func unmade(r fleet.Rollout) bool {
 	return len(r.Waves) == 0 || r.Wave < len(r.Waves) && r.Waves[r.Wave] == 0
 }
@@ -149,7 +149,7 @@ func mayUndo(r fleet.Rollout) error {
 	return nil
 }
 
-// undone gives a rollout after its changes were taken back.
+// undone returns a rollout after its changes were taken back.
 func undone(r fleet.Rollout, who string, generation int64, now time.Time) fleet.Rollout {
 	r.Status, r.Halt, r.UndoneBy, r.EndedAt = fleet.RolloutUndone, nil, generation, now
 	r.Reason = fmt.Sprintf("undone by %s: templates and tags are as before generation %d", who, r.Carries[0])

@@ -25,7 +25,7 @@ func newProgress(expected int, now time.Time) progress {
 	return p
 }
 
-// watched tells whether the member's device is watched, so that more is known of it than its mode.
+// watched reports whether the member's device is watched, so that more is known of it than its mode.
 func (f fact) watched() bool { return f.kind != factPaused && f.kind != factUnwatched }
 
 // observe notes how a member stands.
@@ -67,7 +67,7 @@ func (p *progress) noteGood(now time.Time) {
 	}
 }
 
-// clockRuns tells whether a member is late when there is no progress for a long time. Members that wait for a person,
+// clockRuns reports whether a member is late when there is no progress for a long time. Members that wait for a person,
 // are paused or are not watched are never late.
 func (p *progress) clockRuns() bool { return p.counts[factPending]+p.counts[factAway] > 0 }
 
@@ -83,7 +83,7 @@ func (p *progress) restart(now time.Time) {
 	p.noteGood(now)
 }
 
-// first gives the first member, in the order of admission, whose fact is of this kind.
+// first returns the first member, in the order of admission, whose fact is of this kind.
 func (p *progress) first(members []fleet.RolloutMember, kind factKind) (fleet.DeviceID, fact, bool) {
 	if p.counts[kind] == 0 {
 		return "", fact{}, false

@@ -20,23 +20,23 @@ type Store interface {
 	Registry(ctx context.Context) (*fleet.Registry, error)
 	// Admission tells to which generation each device is admitted.
 	Admission(ctx context.Context) (*fleet.Admission, error)
-	// GenerationChanges gives what each generation after this one changed, in ascending order.
+	// GenerationChanges returns what each generation after this one changed, in ascending order.
 	GenerationChanges(ctx context.Context, after int64) ([]fleet.GenerationChange, error)
-	// Rollouts gives all rollouts, newest first, without members. OpenRollouts gives those that are not over, with
+	// Rollouts returns all rollouts, newest first, without members. OpenRollouts gives those that are not over, with
 	// members.
 	Rollouts(ctx context.Context) ([]fleet.Rollout, error)
 	OpenRollouts(ctx context.Context) ([]fleet.Rollout, error)
 	Rollout(ctx context.Context, id int64) (fleet.Rollout, error)
-	// PutRollouts gives the IDs of the rollouts that it created.
+	// PutRollouts returns the IDs of the rollouts that it created.
 	PutRollouts(ctx context.Context, w fleet.RolloutWrite) (created []int64, err error)
 	UndoStore
 }
 
 // UndoStore is what an undo needs of the store.
 type UndoStore interface {
-	// Touched tells whether something was sent to a device, or may have been, in this generation or later.
+	// Touched reports whether something was sent to a device, or may have been, in this generation or later.
 	Touched(ctx context.Context, id fleet.DeviceID, generation int64) (bool, error)
-	// MadeBy gives the people who made these generations.
+	// MadeBy returns the people who made these generations.
 	MadeBy(ctx context.Context, generations []int64) ([]string, error)
 }
 
@@ -48,7 +48,7 @@ type Changes interface {
 // Fleet tells about devices what admission and gates need. It does not ask daemons.
 type Fleet interface {
 	Standing(id fleet.DeviceID) fleet.Standing
-	// Version gives the version of a daemon; zero where it is not known.
+	// Version returns the version of a daemon; zero where it is not known.
 	Version(id fleet.DeviceID) fleet.Version
 }
 

@@ -8,7 +8,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Rollouts gives all rollouts, newest first, without members.
+// Rollouts returns all rollouts, newest first, without members.
 func (r *Runner) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
 	stored, err := r.o.Store.Rollouts(ctx)
 	if err != nil {
@@ -25,7 +25,7 @@ func (r *Runner) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
 	return stored, nil
 }
 
-// Rollout gives the rollout with this ID, with its members as they stand now.
+// Rollout returns the rollout with this ID, with its members as they stand now.
 func (r *Runner) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
 	r.mu.RLock()
 	if l := r.live[id]; l != nil {
@@ -40,7 +40,7 @@ func (r *Runner) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
 	return stored, err
 }
 
-// overState gives how far a member came in a rollout that is over.
+// overState returns how far a member came in a rollout that is over.
 func overState(r fleet.Rollout, m fleet.RolloutMember) fleet.MemberState {
 	switch {
 	case m.Waived:
@@ -57,7 +57,7 @@ func overState(r fleet.Rollout, m fleet.RolloutMember) fleet.MemberState {
 	return fleet.MemberGood
 }
 
-// shown gives a copy of the rollout for readers, with how its members stand. The caller holds Runner.deciding or
+// shown returns a copy of the rollout for readers, with how its members stand. The caller holds Runner.deciding or
 // Runner.mu.
 func (l *live) shown() fleet.Rollout {
 	shown := l.Rollout

@@ -254,7 +254,7 @@ func (r *Runner) judge(ctx context.Context) error {
 	return nil
 }
 
-// touchedBy gives the function that tells whether, since a rollout admitted a device, something was sent to the
+// touchedBy returns the function that tells whether, since a rollout admitted a device, something was sent to the
 // device or may have been. Where that is not known the device counts as touched: then nothing is decided before the
 // deadline.
 func (r *Runner) touchedBy(ctx context.Context, l *live) func(fleet.DeviceID) bool {

@@ -136,7 +136,7 @@ func advance(r fleet.Rollout, t *progress, rules rules, now time.Time) (fleet.Ro
 	return succeed(r, now)
 }
 
-// due gives when advance has to be called again even if no member changes; zero: never.
+// due returns when advance has to be called again even if no member changes; zero: never.
 func due(r fleet.Rollout, t *progress, rules rules) time.Time {
 	switch {
 	case r.Status != fleet.RolloutRunning && r.Status != fleet.RolloutPaused:
@@ -149,7 +149,7 @@ func due(r fleet.Rollout, t *progress, rules rules) time.Time {
 	return time.Time{}
 }
 
-// late gives the halt of a rollout in which a member makes no progress, and names that member.
+// late returns the halt of a rollout in which a member makes no progress, and names that member.
 func late(r fleet.Rollout, t *progress, rules rules, now time.Time) fleet.RolloutHalt {
 	if id, f, found := t.first(r.Members, factAway); found {
 		return fleet.RolloutHalt{By: muster, Gate: fleet.GateAPI, Device: id, At: now,

@@ -36,7 +36,7 @@ func ParseThreshold(s string) (Threshold, error) {
 	return Threshold{Devices: devices}, nil
 }
 
-// Exceeded tells whether so many devices of a fleet are more than the threshold.
+// Exceeded reports whether so many devices of a fleet are more than the threshold.
 func (t Threshold) Exceeded(devices, all int) bool {
 	switch {
 	case t.Devices > 0:

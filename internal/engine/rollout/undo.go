@@ -148,7 +148,7 @@ func (r *Runner) backRollout(u *undoing, cause string, now time.Time) fleet.Roll
 	return made
 }
 
-// waited gives the changes that waited for a person on a device before the undo, by its last pass and by the start of
+// waited returns the changes that waited for a person on a device before the undo, by its last pass and by the start of
 // the rollout. Where neither tells it, every change counts as one that waited: then the undo consents to nothing on
 // that device.
 func (u *undoing) waited(id fleet.DeviceID, s fleet.Standing) []string {

@@ -40,7 +40,7 @@ func advanceUndo(r fleet.Rollout, t *progress, rules rules, now time.Time) (flee
 	return notBack(r, t), c
 }
 
-// firstWaiting gives the first member that waits for a person, and the reason.
+// firstWaiting returns the first member that waits for a person, and the reason.
 func firstWaiting(r fleet.Rollout, t *progress) string {
 	id, f, held := t.first(r.Members, factHeld)
 	if !held {

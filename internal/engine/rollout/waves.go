@@ -47,7 +47,7 @@ func CheckWaves(waves []string) error {
 	return nil
 }
 
-// splitWaves gives how many devices are in each wave, when `left` of `all` members are left. A share is one of all
+// splitWaves returns how many devices are in each wave, when `left` of `all` members are left. A share is one of all
 // members, rounded up.
 func splitWaves(waves []string, left, all int) []int {
 	var sizes []int

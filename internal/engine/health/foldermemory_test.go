@@ -52,7 +52,7 @@ func bytesPerFolder(tb testing.TB, devices, devicesOfFolder int) float64 {
 	snapshots := sharing(devices, devicesOfFolder)
 	before := heapInUse()
 	f := NewFolders(Windows{})
-	f.Take(snapshots, &fleet.Registry{}, noon)
+	f.Update(snapshots, &fleet.Registry{}, noon)
 	f.Changed()
 	after := heapInUse()
 	if state, _ := f.State(numbered(devices-1), fmt.Sprintf("folder-%06d-00",

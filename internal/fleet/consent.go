@@ -60,6 +60,10 @@ type GroupConsent struct {
 	By       string
 	At       time.Time
 
+	// Now are the consents of the members whose changes wait when the answer is given. They are stored together with
+	// it, and not filled in where it is read.
+	Now []Consent
+
 	// Waited are keyed digests of the changes that waited on the member before the undo (RolloutMember.Held): Removals
 	// does not consent to these. It is filled in only when the group consents of one device are read.
 	Waited []string

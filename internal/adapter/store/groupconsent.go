@@ -11,23 +11,27 @@ import (
 	"muster/internal/fleet"
 )
 
-// PutGroupConsent stores a person's answer for all members of a rollout and, in the same transaction, the consents of
-// the members whose changes wait now. It gives both with their IDs.
-func (s *Store) PutGroupConsent(ctx context.Context, g fleet.GroupConsent, now []fleet.Consent,
-) (fleet.GroupConsent, []fleet.Consent, error) {
-	var kept []fleet.Consent
-	g, err := write(ctx, s, "put group consent", func(t *tx) (_ fleet.GroupConsent, err error) {
-		if g.ID, err = t.putGroupConsent(g); err != nil {
-			return g, err
+// PutGroupConsents stores, in one transaction, a person's answers for all members of a rollout and the consents of the
+// members whose changes wait now (Now). It gives them with their IDs.
+func (s *Store) PutGroupConsents(ctx context.Context, given []fleet.GroupConsent) ([]fleet.GroupConsent, error) {
+	return write(ctx, s, "put group consents", func(t *tx) ([]fleet.GroupConsent, error) {
+		kept := slices.Clone(given)
+		for i := range kept {
+			g := &kept[i]
+			var err error
+			if g.ID, err = t.putGroupConsent(*g); err != nil {
+				return nil, err
+			}
+			now := slices.Clone(g.Now)
+			for i := range now {
+				now[i].Group = g.ID
+			}
+			if g.Now, err = t.putConsents(now); err != nil {
+				return nil, err
+			}
 		}
-		now := slices.Clone(now)
-		for i := range now {
-			now[i].Group = g.ID
-		}
-		kept, err = t.putConsents(now)
-		return g, err
+		return kept, nil
 	})
-	return g, kept, err
 }
 
 func (t *tx) putGroupConsent(g fleet.GroupConsent) (id int64, err error) {

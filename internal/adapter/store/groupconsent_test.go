@@ -34,9 +34,11 @@ func TestAGroupConsentIsUsedOncePerDeviceAndKey(t *testing.T) {
 		s := must(Open(t.Context(), options))(t)
 		a, b := put(t, s, deviceN(1)).ID, put(t, s, deviceN(2)).ID
 		_, g := groupOf(t, s, a, b)
-		g, now, err := s.PutGroupConsent(t.Context(), g, []fleet.Consent{consentOf(g, a, "folders.a")})
-		if err != nil || len(now) != 1 || now[0].Group != g.ID {
-			t.Fatalf("got %+v, %v", now, err)
+		g.Now = []fleet.Consent{consentOf(g, a, "folders.a")}
+		g = must(s.PutGroupConsents(t.Context(), []fleet.GroupConsent{g}))(t)[0]
+		now := g.Now
+		if g.Now = nil; len(now) != 1 || now[0].Group != g.ID {
+			t.Fatalf("got %+v", now)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -81,6 +83,33 @@ func TestAGroupConsentIsUsedOncePerDeviceAndKey(t *testing.T) {
 	})
 }
 
+// An answer for a whole rollout was one transaction for each different change: a crash left the first of them answered.
+func TestTheAnswerForAWholeRolloutIsStoredWholeOrNotAtAll(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		a := put(t, s, deviceN(1)).ID
+		_, one := groupOf(t, s, a)
+		other := one
+		one.Now = []fleet.Consent{consentOf(one, a, "folders.a")}
+		other.Change, other.Now = "another", []fleet.Consent{consentOf(one, deviceN(9).ID, "folders.a")}
+		_, err := s.PutGroupConsents(t.Context(), []fleet.GroupConsent{one, other})
+		if fleet.CodeOf(err) != fleet.CodeNotFound {
+			t.Fatalf("got %v, want that the second change is on no registered device", err)
+		}
+		if got := must(s.GroupConsents(t.Context(), a))(t); len(got) > 0 {
+			t.Errorf("half of the answer holds for the rollout: %+v", got)
+		}
+		if got := must(s.OpenConsents(t.Context()))(t); len(got) > 0 {
+			t.Errorf("half of the answer is recorded: %+v", got)
+		}
+		other.Now = nil
+		must(s.PutGroupConsents(t.Context(), []fleet.GroupConsent{one, other}))(t)
+		if got := must(s.GroupConsents(t.Context(), a))(t); len(got) != 2 {
+			t.Errorf("got %+v, want both", got)
+		}
+	})
+}
+
 func TestAGroupConsentCountsWhileItsRolloutSpeaksForTheDevice(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		clock := &stoppedClock{at: seenAt}
@@ -90,9 +119,7 @@ func TestAGroupConsentCountsWhileItsRolloutSpeaksForTheDevice(t *testing.T) {
 		r, g := groupOf(t, s, a, b)
 		removals := fleet.GroupConsent{Removals: true, Answer: fleet.AnswerConsent, By: "nora", At: seenAt, Rollout: r.ID}
 		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Consents: []fleet.GroupConsent{removals}}))(t)
-		if _, _, err := s.PutGroupConsent(t.Context(), g, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(s.PutGroupConsents(t.Context(), []fleet.GroupConsent{g}))(t)
 		count := func(id fleet.DeviceID) int { return len(must(s.GroupConsents(t.Context(), id))(t)) }
 
 		r.Status, r.EndedAt, r.Members = fleet.RolloutSucceeded, seenAt, nil
@@ -107,9 +134,7 @@ func TestAGroupConsentCountsWhileItsRolloutSpeaksForTheDevice(t *testing.T) {
 		}
 
 		r, g = groupOf(t, s, a, b)
-		if _, _, err := s.PutGroupConsent(t.Context(), g, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(s.PutGroupConsents(t.Context(), []fleet.GroupConsent{g}))(t)
 		removals.Rollout, removals.At = r.ID, clock.now()
 		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Consents: []fleet.GroupConsent{removals}}))(t)
 		later, _ := groupOf(t, s, a)

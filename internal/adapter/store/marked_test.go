@@ -74,8 +74,8 @@ func fillMarked(ctx context.Context, t *testing.T, s *Store) {
 		observe(t, s, fullObservation(id, fmt.Sprint("configuration ", n)))
 		rollout, g := groupOf(t, s, id)
 		must(s.PutRollouts(ctx, fleet.RolloutWrite{Hold: []fleet.Hold{{Device: id, Generation: 1, Rollout: rollout.ID}}}))(t)
-		g, _, err := s.PutGroupConsent(ctx, g, []fleet.Consent{consentOf(g, id, "folders.a")})
-		ok(err)
+		g.Now = []fleet.Consent{consentOf(g, id, "folders.a")}
+		must(s.PutGroupConsents(ctx, []fleet.GroupConsent{g}))(t)
 		alone := consentOf(g, id, "folders.alone")
 		alone.Group = 0
 		must(s.PutConsents(ctx, []fleet.Consent{alone}))(t)

@@ -34,10 +34,9 @@ type ConsentStore interface {
 	EndConsents(ctx context.Context, ids []int64) error
 	// ReopenConsents takes back that this intent used these consents.
 	ReopenConsents(ctx context.Context, ids []int64, intent int64) error
-	// PutGroupConsent records an answer for all members of a rollout and, in the same transaction, the consents of the
-	// members whose changes wait now.
-	PutGroupConsent(ctx context.Context, g fleet.GroupConsent, now []fleet.Consent,
-	) (fleet.GroupConsent, []fleet.Consent, error)
+	// PutGroupConsents records, in one transaction, answers for all members of a rollout and the consents of the members
+	// whose changes wait now.
+	PutGroupConsents(ctx context.Context, given []fleet.GroupConsent) ([]fleet.GroupConsent, error)
 	// GroupConsents gives the answers for all members of a rollout that hold for this device now, newest first.
 	GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fleet.GroupConsent, error)
 	// RolloutsOfDevices gives, for each device, the rollout whose answers hold for the device.

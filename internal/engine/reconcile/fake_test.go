@@ -188,16 +188,19 @@ func (s *store) openConsents(device fleet.DeviceID) (open []fleet.Consent) {
 	return open
 }
 
-func (s *store) PutGroupConsent(_ context.Context, g fleet.GroupConsent, now []fleet.Consent) (fleet.GroupConsent,
-	[]fleet.Consent, error) {
+func (s *store) PutGroupConsents(_ context.Context, given []fleet.GroupConsent) ([]fleet.GroupConsent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g.ID = int64(len(s.groups) + 1)
-	s.groups = append(s.groups, g)
-	for i := range now {
-		now[i].Group = g.ID
+	for _, g := range given {
+		now := slices.Clone(g.Now)
+		g.ID, g.Now = int64(len(s.groups)+1), nil
+		s.groups = append(s.groups, g)
+		for i := range now {
+			now[i].Group = g.ID
+		}
+		s.putConsents(now)
 	}
-	return g, s.putConsents(now), nil
+	return given, nil
 }
 
 func (s *store) GroupConsents(_ context.Context, device fleet.DeviceID) (groups []fleet.GroupConsent, err error) {

@@ -58,11 +58,12 @@ func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) (fleet.Gr
 	return answered, nil
 }
 
-// recordGroup records an answer: one consent for each covered change, and for a whole rollout one group consent for
-// each different change that was shown.
+// recordGroup records an answer in one transaction, so that a crash leaves all of it or nothing: one consent for each
+// covered change, and for a whole rollout one group consent for each different change that was shown.
 func (e *Engine) recordGroup(ctx context.Context, a fleet.GroupAnswer, covered plan.Covered) error {
 	by, now := fleet.ActorOf(ctx), time.Now()
 	var consents []fleet.Consent
+	var groups []fleet.GroupConsent
 	for _, part := range covered.Parts {
 		var given []fleet.Consent
 		for _, c := range part.Changes {
@@ -71,19 +72,16 @@ func (e *Engine) recordGroup(ctx context.Context, a fleet.GroupAnswer, covered p
 					At: now, Until: now.Add(fleet.ConsentTime)})
 			}
 		}
-		if a.WholeRollout == 0 {
-			consents = append(consents, given...)
-			continue
-		}
-		group := fleet.GroupConsent{Rollout: a.WholeRollout, Key: covered.Key, Change: part.Equal, Answer: a.Answer, By: by,
-			At: now}
-		if _, _, err := e.o.Store.PutGroupConsent(ctx, group, given); err != nil {
-			return err
-		}
+		consents = append(consents, given...)
+		groups = append(groups, fleet.GroupConsent{Rollout: a.WholeRollout, Key: covered.Key, Change: part.Equal,
+			Answer: a.Answer, By: by, At: now, Now: given})
 	}
-	if len(consents) == 0 {
-		return nil
+	var err error
+	switch {
+	case a.WholeRollout != 0:
+		_, err = e.o.Store.PutGroupConsents(ctx, groups)
+	case len(consents) > 0:
+		_, err = e.o.Store.PutConsents(ctx, consents)
 	}
-	_, err := e.o.Store.PutConsents(ctx, consents)
 	return err
 }

@@ -7,7 +7,8 @@ type HeldGroup struct {
 	Digest      string       `json:"digest" doc:"Of the group: the same templates in the same revision, key and value, whichever registered devices it names; where a template computes a value for each device, the value does not count"`
 	Key         string       `json:"key" doc:"With * in the place of a registered device"`
 	Alike       bool         `json:"alike" doc:"All changes have the same key and the same values"`
-	Answers     []string     `json:"answers" nullable:"false" enum:"consent,keep" doc:"Those that can be given"`
+	Answers     []string     `json:"answers" nullable:"false" enum:"consent,keep,value" doc:"Those that can be given"`
+	Choices     []Choice     `json:"choices" nullable:"false" doc:"The values that the answer value can name"`
 	Role        string       `json:"role" enum:"operator,admin" doc:"That consent needs; keep needs operator"`
 	Removes     bool         `json:"removes" doc:"A folder or a device is removed"`
 	Templates   []int64      `json:"templates" nullable:"false" doc:"The templates that ask for it; none where it returns to what it was"`
@@ -44,7 +45,8 @@ type NamedDevice struct {
 // AnswerConsents is the answer to the changes of a group that a person was shown.
 type AnswerConsents struct {
 	Digest       *string       `json:"digest" doc:"Of the group"`
-	Answer       *string       `json:"answer" enum:"consent,keep" doc:"consent: it may be made, once on each device; keep: what is there stays"`
+	Answer       *string       `json:"answer" enum:"consent,keep,value" doc:"consent: it may be made, once on each device; keep: what is there stays; value: the value that is named is to be there instead"`
+	Value        string        `json:"value,omitempty" doc:"With the answer value: one of the names in choices"`
 	Shown        []ShownChange `json:"shown" nullable:"false" doc:"The changes that the person was shown: the answer is recorded for each that still waits as it was shown"`
 	WholeRollout bool          `json:"wholeRollout,omitempty" doc:"Also for equal changes of all other members of the rollout, which were not shown; needs rollout"`
 	Rollout      int64         `json:"rollout,omitempty" doc:"Whose members wholeRollout means"`
@@ -60,7 +62,8 @@ type ShownChange struct {
 type AnsweredConsents struct {
 	Digest   string        `json:"digest"`
 	Key      string        `json:"key"`
-	Answer   string        `json:"answer" enum:"consent,keep"`
+	Answer   string        `json:"answer" enum:"consent,keep,value"`
+	Value    string        `json:"value,omitempty" doc:"With the answer value: its name"`
 	Rollout  int64         `json:"rollout" doc:"Whose other members use the answer for equal changes; 0: only what was shown is answered"`
 	NotShown int           `json:"notShown" doc:"Members of that rollout of which no change was shown"`
 	Devices  []NamedDevice `json:"devices" nullable:"false" doc:"That have an answered change"`
@@ -82,7 +85,8 @@ type GivenConsent struct {
 	DeviceID string `json:"deviceID"`
 	Label    string `json:"label"`
 	Key      string `json:"key"`
-	Answer   string `json:"answer" enum:"consent,keep"`
+	Answer   string `json:"answer" enum:"consent,keep,value"`
+	Value    string `json:"value,omitempty" doc:"With the answer value: its name"`
 	State    string `json:"state" enum:"open,used,closed" doc:"used: sent, or kept as answered; closed: ended unused"`
 	Rollout  int64  `json:"rollout" doc:"Whose group the answer was given to; 0 without one"`
 	By       string `json:"by"`

@@ -16,6 +16,14 @@ type ApplyPlan struct {
 	Consent []string `json:"consent,omitempty" nullable:"false" doc:"Keys of held changes that may be made this once"`
 	Remove  []string `json:"remove,omitempty" nullable:"false" doc:"Keys of folders and devices that may go; as consent, and refused where the change takes nothing away"`
 	Keep    []string `json:"keep,omitempty" nullable:"false" doc:"Keys that are to stay as the daemon has them although no template asks for that any more"`
+	// Values has a name for each key, one of those in choices of the change.
+	Values map[string]string `json:"values,omitempty" doc:"For keys of held changes the name of the value that is to be there instead, one of those in choices of the change"`
+}
+
+// Choice is a value that a person may choose by name in an answer to a held change.
+type Choice struct {
+	Name string `json:"name" doc:"As an answer names it"`
+	Does string `json:"does" doc:"What comes of it, for a person"`
 }
 
 // AppliedPlan is the result of an apply: the state of the device, and what was done and what was not.
@@ -35,4 +43,6 @@ type PlannedChange struct {
 	Reason    string          `json:"reason" doc:"Why it is not simply done; blank for free changes"`
 	Drift     bool            `json:"drift,omitzero" doc:"It sets right what somebody changed at the daemon; otherwise the templates ask for something new"`
 	Returns   bool            `json:"returns,omitzero" doc:"No template asks any more: a person may keep what is there instead"`
+	Answers   []string        `json:"answers,omitempty" nullable:"false" enum:"consent,remove,keep" doc:"What a person may answer, beside the choices; absent where there is nothing to answer"`
+	Choices   []Choice        `json:"choices,omitempty" nullable:"false" doc:"Values that a person may choose by name instead; absent without any"`
 }

@@ -37,7 +37,7 @@ type WaitingDevice struct {
 
 // WaitingAction is a request that solves what waits.
 type WaitingAction struct {
-	Name    string          `json:"name" enum:"consent,keep,consentRollout,keepRollout,trust,accept,dismiss,apply,approve,resume,undo,halt,on"`
+	Name    string          `json:"name" enum:"consent,keep,value,consentRollout,keepRollout,valueRollout,trust,accept,dismiss,apply,approve,resume,undo,halt,on"`
 	Method  string          `json:"method" enum:"POST,PUT,DELETE"`
 	Path    string          `json:"path" doc:"May hold placeholders: {name} is a value of the device, or an answer"`
 	Body    json.RawMessage `json:"body" doc:"Any JSON; its texts may hold placeholders. null: without a body"`
@@ -46,5 +46,6 @@ type WaitingAction struct {
 	Ask     []string        `json:"ask" nullable:"false" doc:"Placeholders that a person has to answer"`
 	Shown   bool            `json:"shown" doc:"A client that answers puts the changes that were shown into shown of the body: deviceID and digest of devices[].held"`
 	Removes bool            `json:"removes" doc:"It removes a folder or a device: ask before"`
+	Choice  *Choice         `json:"choice,omitempty" doc:"The value that the answer names"`
 	Command string          `json:"command" doc:"The same on the command line, for one device where it is for each"`
 }

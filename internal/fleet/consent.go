@@ -3,6 +3,7 @@ package fleet
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -90,16 +91,38 @@ const (
 	AnswerKeep    Answer = "keep"    // keep the present value: it becomes the base
 )
 
+// valueAnswer begins the answers by which people choose values.
+const valueAnswer = "value "
+
+// AnswerValue is the answer by which a person chooses, by its name, a value that a held change offers.
+func AnswerValue(name string) Answer { return Answer(valueAnswer + name) }
+
+// Choice gives the name of the value that the answer chooses, "" for every other answer.
+func (a Answer) Choice() string {
+	name, chooses := strings.CutPrefix(string(a), valueAnswer)
+	if !chooses {
+		return ""
+	}
+	return name
+}
+
+// Choice is a value that a person may choose in an answer to a held change, by its name.
+type Choice struct {
+	Name string
+	Does string // consequence, for a person
+}
+
 // HeldGroup is a set of held changes that are equal, taken from the last plans of their devices. A person answers them
 // together, and the answer covers the changes that the person was shown.
 type HeldGroup struct {
-	Digest    string  // group digest, see plan.Grouping
-	Key       string  // * replaces a registered device
-	Templates []int64 // templates that ask for the changes, in fold order; empty where the keys return to base
-	Consent   bool    // the changes may be consented to
-	Keep      bool    // the present values may be kept
-	Removes   bool    // the changes remove a folder or a device
-	Rollout   int64   // rollout that brings the changes to the devices; 0: none
+	Digest    string   // group digest, see plan.Grouping
+	Key       string   // * replaces a registered device
+	Templates []int64  // templates that ask for the changes, in fold order; empty where the keys return to base
+	Consent   bool     // the changes may be consented to
+	Keep      bool     // the present values may be kept
+	Choices   []Choice // values that may be chosen by name
+	Removes   bool     // the changes remove a folder or a device
+	Rollout   int64    // rollout that brings the changes to the devices; 0: none
 	Changes   []HeldChange
 }
 
@@ -113,6 +136,17 @@ type HeldChange struct {
 	// Digest identifies the change, and an answer names it. "": the values are too large to be shown in a group, so
 	// no answer to the group covers the change.
 	Digest string
+	// Choices has, by the name of each value that a person may choose, the digest of the change with that value. Nil:
+	// the change offers none, or Digest is "".
+	Choices map[string]string
+}
+
+// DigestFor gives the digest of the change to which an answer is given.
+func (c HeldChange) DigestFor(answer Answer) string {
+	if name := answer.Choice(); name != "" {
+		return c.Choices[name]
+	}
+	return c.Digest
 }
 
 // Names are the devices, folders and paths that a change names in its key and its values, each once and sorted.

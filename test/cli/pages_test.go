@@ -62,6 +62,7 @@ func pages() []page {
 				"muster consent 3fd520971084 --rollout": heldInRollout,
 				"muster consent 3fd520971084":           heldReturn("gone"),
 				"muster consent 3fd520971084 --keep":    heldReturn("kept"),
+				"muster consent 3fd520971084 --value":   withdrawnPassword,
 				"muster revision diff":                  revisions,
 				"muster pending list":                   askToBeLetIn,
 				"muster pending accept ID --register":   askToBeLetIn,

@@ -339,6 +339,27 @@ func heldReturn(folder string) func(*reader) {
 	}
 }
 
+// withdrawnPassword is the password of a daemon's web interface that no template asks for any more.
+func withdrawnPassword(r *reader) {
+	r.Helper()
+	r.tag("shed", "shed")
+	made := r.template("set", "gui.password", `"correct horse"`, "shed")
+	shed := r.simulated("shed")
+	id := string(shed.ID())
+	wait.Until(r, func() string {
+		plan := must[api.Plan](r)(r.DevicePlan(r.Context(), id))
+		if _, err := r.ApplyPlan(r.Context(), id,
+			api.ApplyPlan{Digest: &plan.Digest, Consent: []string{"gui.password"}}); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	if err := r.DeleteTemplate(r.Context(), made); err != nil {
+		r.Fatal(err)
+	}
+	r.waits("gui.password")
+}
+
 // waits gives the digest of what waits at a key the place of that of the page.
 func (r *reader) waits(key string) {
 	r.Helper()

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/crypto/bcrypt"
+
 	"muster/api"
 	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
@@ -218,6 +220,35 @@ func (p *place) answer(consent, keep []string) {
 }
 
 // template makes one for the daemon; it can be changed with change and taken away with gone.
+// passwordIsEmpty checks that the daemon has an empty password, of which it keeps a hash like of any other.
+func (p *place) passwordIsEmpty() {
+	p.t.Helper()
+	hash := strings.Trim(p.at("gui.password"), `"`)
+	if err := bcrypt.CompareHashAndPassword([]byte(hash), nil); err != nil {
+		p.t.Errorf("the password is %q, and a person chose an empty password: %v", hash, err)
+	}
+}
+
+// choose chooses a value by its name, with the plan as it is.
+func (p *place) choose(key, name string) {
+	p.t.Helper()
+	wait.Until(p.t, func() string {
+		plan, err := p.s.Client.DevicePlan(p.t.Context(), string(p.id))
+		if err != nil {
+			return err.Error()
+		}
+		if !slices.ContainsFunc(plan.Changes, func(c api.PlannedChange) bool { return c.Key == key }) {
+			return "" // an apply did it whose answer was lost when the API restarted
+		}
+		_, err = p.s.Client.ApplyPlan(p.t.Context(), string(p.id),
+			api.ApplyPlan{Digest: &plan.Digest, Values: map[string]string{key: name}})
+		if err != nil {
+			return err.Error() + changes(plan)
+		}
+		return ""
+	})
+}
+
 func (p *place) template(priority int64, op, key, text string) int64 {
 	p.t.Helper()
 	label := op + " " + key

@@ -3,12 +3,15 @@
 package owner_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"muster/api"
+	"muster/client"
 	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
 	"muster/test/wait"
@@ -252,7 +255,7 @@ func TestAPasswordThatGoesWithItsTemplateIsKeptOrSetAnew(t *testing.T) {
 		p.rests(fleet.ConfigInSync)
 		p.gone(made)
 		if text := changes(p.rests(fleet.ConfigHeld)); !strings.Contains(text,
-			"cannot be written back: keep this one, or set another") {
+			"cannot be written back: keep this one, choose another value, or set one") {
 			p.t.Errorf("got%s", text)
 		}
 		p.answer([]string{"gui.user"}, nil)
@@ -266,6 +269,53 @@ func TestAPasswordThatGoesWithItsTemplateIsKeptOrSetAnew(t *testing.T) {
 			p.t.Errorf("the user is %s, and admins was kept", got)
 		}
 	})
+}
+
+// The password went with its template, and the daemon kept the hash that it had made of it: nobody could say that there
+// is to be no password.
+func TestAWithdrawnPasswordGoesWhereAPersonChoosesThatThereIsNone(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]string{"there was none": "", "there was another": "her own"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onEach(t, func(p *place) {
+				if before != "" {
+					p.patch("gui", fmt.Sprintf(`{"password": %q}`, before))
+				}
+				p.rests(fleet.ConfigUnmanaged)
+				if _, _, err := p.s.Client.PutSecret(p.t.Context(), "pw", api.PutSecret{Value: new("correct horse"),
+					Keys: []string{"gui.password"}}); err != nil {
+					p.t.Fatal(err)
+				}
+				made := p.template(10, "set", "gui.password", `"${secret:pw}"`)
+				p.rests(fleet.ConfigHeld)
+				p.answer([]string{"gui.password"}, nil)
+				p.rests(fleet.ConfigInSync)
+				hash := p.at("gui.password")
+				p.gone(made)
+				plan := p.rests(fleet.ConfigHeld)
+				if at := slices.IndexFunc(plan.Changes, func(c api.PlannedChange) bool { return c.Key == "gui.password" }); at < 0 ||
+					len(plan.Changes[at].Choices) != 1 || plan.Changes[at].Choices[0].Name != "no password" {
+					p.t.Fatalf("the hold offers no choice: %+v", plan.Changes)
+				}
+				_, err := p.s.Client.ApplyPlan(p.t.Context(), string(p.id), api.ApplyPlan{Digest: &plan.Digest,
+					Values: map[string]string{"gui.password": "another"}})
+				var refused *client.Error
+				if !errors.As(err, &refused) || refused.Status != http.StatusUnprocessableEntity ||
+					p.at("gui.password") != hash {
+					p.t.Errorf("a value that is not offered: got %v", err)
+				}
+				p.choose("gui.password", "no password")
+				p.rests(fleet.ConfigUnmanaged)
+				p.passwordIsEmpty()
+				again := p.template(10, "set", "gui.password", `"${secret:pw}"`)
+				p.rests(fleet.ConfigHeld)
+				p.gone(again)
+				p.rests(fleet.ConfigUnmanaged)
+				p.passwordIsEmpty()
+			})
+		})
+	}
 }
 
 // The daemon drops its notice about a missing password with a password, and adds it without one. Muster wrote it back

@@ -14,6 +14,8 @@ type Sent struct {
 	Digest []byte         // keyed digest of the password when Key is gui.password
 	// Consented tells that a person consented to the change.
 	Consented bool
+	// Chosen tells that a person chose the new value in the place of the base. It becomes the base.
+	Chosen bool
 }
 
 // Begin returns the device's entries as they must be stored before these changes are sent. They cover the changes and,
@@ -93,6 +95,9 @@ func (b *intentRecorder) record(s Sent) {
 			}
 		}
 	default:
+		if s.Chosen {
+			r.base = s.To
+		}
 		for _, v := range []stconfig.Value{stconfig.Lookup(b.observed, s.Key), s.To} {
 			if !same(v, r.base) {
 				r.remember(s.Key, v)

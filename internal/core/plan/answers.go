@@ -47,12 +47,12 @@ func (a *Answers) Knows(c fleet.Consent) bool {
 	return a.open[c.Key].ID >= c.ID || slices.Contains(a.over, c.ID)
 }
 
-// To returns the open answer to the change of this key with this digest.
-func (a *Answers) To(key stconfig.Key, digest string) (fleet.Consent, bool) {
+// To returns the open answer to this change of a device.
+func (a *Answers) To(c Change, id fleet.DeviceID, digestKey []byte) (fleet.Consent, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	given, ok := a.open[key.String()]
-	return given, ok && !given.Over(time.Now()) && given.Change == digest
+	given, ok := a.open[c.Key.String()]
+	return given, ok && !given.Over(time.Now()) && c.IsAnsweredBy(given, id, digestKey)
 }
 
 // Open returns the open answers by key, nil where no answer is open.

@@ -28,6 +28,7 @@ func (p *Plan) leaveOutDependents(in Input) {
 					blocker, reason = p.overrides(*c, overridden)
 				}
 				if reason != "" {
+					*c = c.WithoutChoice()
 					c.Dependent = c.Class != Held
 					c.Class, c.Reason, c.Consented = blocker, reason, false
 					again = true

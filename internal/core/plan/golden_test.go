@@ -32,6 +32,7 @@ var update = flag.Bool("update", false, "rewrite the expected plans in testdata"
 //	-- edited -- ?    HJSON merged over that by a person at the daemon
 //	-- registered -- ? lines "DEVICE-ID LABEL"
 //	-- consent -- ?   keys, one a line
+//	-- choose -- ?    lines "KEY NAME" with values that a person chose by name
 //	-- plan --        the result
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -67,7 +68,7 @@ func TestGolden(t *testing.T) {
 func runCase(t *testing.T, archive *txtar.Archive) string {
 	c := newScene(t)
 	var templates []fleet.Template
-	consent := map[string]bool{}
+	consent, chosen := map[string]bool{}, map[string]string{}
 	for _, section := range archive.Files {
 		if section.Name != "registered" {
 			continue
@@ -97,9 +98,15 @@ func runCase(t *testing.T, archive *txtar.Archive) string {
 			for line := range strings.Lines(text) {
 				consent[strings.TrimSpace(line)] = true
 			}
+		case section.Name == "choose":
+			for line := range strings.Lines(text) {
+				key, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+				chosen[key] = name
+			}
 		}
 	}
 	c.consent = func(change plan.Change) bool { return consent[change.Key.String()] }
+	c.chosen = func(change plan.Change) string { return chosen[change.Key.String()] }
 	return c.describe(templates)
 }
 
@@ -144,6 +151,7 @@ type scene struct {
 	registered map[fleet.DeviceID]string
 	facts      plan.Facts
 	consent    func(plan.Change) bool
+	chosen     func(plan.Change) (name string)
 	stopped    func(stconfig.Key) string
 	samePhrase func(text, hash string) bool
 	away       map[fleet.DeviceID]string
@@ -209,7 +217,7 @@ func (c *scene) plan(templates []fleet.Template) (desired.Result, plan.Plan, err
 	}
 	facts.Registered = func(id fleet.DeviceID) bool { _, registered := c.registered[id]; return registered }
 	in := plan.Input{Device: c.own, Generation: 7, Observed: r.Observed(), Desired: r.Desired, Facts: facts,
-		Consent: c.consent, Stopped: c.stopped, SamePhrase: c.samePhrase,
+		Consent: c.consent, Chosen: c.chosen, Stopped: c.stopped, SamePhrase: c.samePhrase,
 		Base: r.Base, Cleared: r.Cleared(), MadeByAdmins: r.MadeByAdmins,
 		ByAdmins: func() (stconfig.Value, error) { return adminsAlone(fold, r) },
 		Why:      func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) },

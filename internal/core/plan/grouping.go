@@ -28,7 +28,7 @@ type Grouping struct {
 func (g Grouping) Held(id fleet.DeviceID, c Change, mayConsent bool) NewlyHeld {
 	n := NewlyHeld{
 		Group: fleet.HeldGroup{Digest: g.digest(c, mayConsent), Key: g.KeyOf(c.Key).String(), Templates: c.Templates,
-			Consent: mayConsent, Keep: c.Returns, Removes: c.Removes()},
+			Consent: mayConsent, Keep: c.Returns, Choices: c.Choices(), Removes: c.Removes()},
 		Change: fleet.HeldChange{Device: id, Key: c.Key.String(), Reason: fleet.Bounded(c.Reason),
 			Digest: c.ConsentDigest(id, g.Key)},
 		Equal: g.Equal(c),
@@ -38,8 +38,23 @@ func (g Grouping) Held(id fleet.DeviceID, c Change, mayConsent bool) NewlyHeld {
 		n.Change = unshown(n.Change)
 		return n
 	}
+	n.Change.Choices = g.choicesOf(id, c)
 	n.Change.From, n.Change.To, n.Change.Names = from.JSON(), to.JSON(), namesIn(c.Key, c.From, c.To)
 	return n
+}
+
+// choicesOf gives, by the name of each value that a person may choose, the digest of the change with that value.
+func (g Grouping) choicesOf(id fleet.DeviceID, c Change) map[string]string {
+	var digests map[string]string
+	for _, choice := range c.Choices() {
+		if chosen, ok := c.Choosing(choice.Name); ok {
+			if digests == nil {
+				digests = map[string]string{}
+			}
+			digests[choice.Name] = chosen.ConsentDigest(id, g.Key)
+		}
+	}
+	return digests
 }
 
 // digest is equal for changes that are shown as one group: those with the same Equal, and those of one key whose

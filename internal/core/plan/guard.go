@@ -238,7 +238,7 @@ func (g guard) classify(c *Change, after stconfig.Value) {
 	case c.Class == Refused && c.Returns && isKey(c.Key, "gui", "password") && isHash(c.send):
 		c.Class, c.OnlyKeep = Held, true
 		c.Reason = "no template asks for it any more, and the password that was there before cannot be written back: keep " +
-			"this one, or set another"
+			"this one, choose another value, or set one"
 	case c.revoked && c.Class != Refused:
 		c.Class, c.Reason = Free, c.bringer()+" added it again after it was revoked: "+namesOf(c.Templates)+
 			" it, and a person consented"

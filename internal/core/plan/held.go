@@ -143,7 +143,7 @@ func valueID(c fleet.HeldChange) [sha256.Size]byte {
 // unshown returns the change without values and without the digest that an answer would have to name.
 func unshown(c fleet.HeldChange) fleet.HeldChange {
 	note := stconfig.Text(tooLarge).JSON()
-	c.From, c.To, c.Names, c.Digest = note, note, fleet.Names{}, ""
+	c.From, c.To, c.Names, c.Digest, c.Choices = note, note, fleet.Names{}, "", nil
 	return c
 }
 
@@ -220,12 +220,19 @@ func (h *HeldChanges) Covers(a fleet.GroupAnswer, rollouts map[fleet.DeviceID]in
 	case a.Answer == fleet.AnswerKeep && !g.shown.Keep:
 		return Covered{}, fleet.Invalidf("answer",
 			"a template asks for the change of %s: change or untag that template to keep what is there", g.shown.Key)
+	case a.Answer != fleet.AnswerConsent && a.Answer != fleet.AnswerKeep && !g.offers(a.Answer.Choice()):
+		return Covered{}, NotOffered(g.shown.Key, a.Answer.Choice(), g.shown.Choices)
 	}
 	covered := g.covers(a, rollouts)
 	if len(covered.Parts) == 0 {
 		return Covered{}, nothingWaits("none of the changes that were shown waits any more")
 	}
 	return covered, nil
+}
+
+// offers tells whether a person may choose the value with this name.
+func (g *heldGroup) offers(name string) bool {
+	return slices.ContainsFunc(g.shown.Choices, func(c fleet.Choice) bool { return c.Name == name })
 }
 
 // covers is Covers for one group.

@@ -77,7 +77,7 @@ func (in Input) explain(c *Change) {
 }
 
 // hold applies to a change what was decided outside of the guard table: that its key is stopped, or that a person
-// consented.
+// consented or chose a value.
 func (in Input) hold(c *Change) {
 	if in.Stopped != nil && c.Class != Refused {
 		if reason := in.Stopped(c.Key); reason != "" {
@@ -86,6 +86,12 @@ func (in Input) hold(c *Change) {
 	}
 	if c.Class == Held && !c.OnlyKeep && in.Consent != nil {
 		c.Consented = in.Consent(*c)
+	}
+	if c.Class == Held && !c.Consented && in.Chosen != nil {
+		if chosen, offered := c.Choosing(in.Chosen(*c)); offered {
+			*c = chosen
+			c.Consented = true
+		}
 	}
 }
 

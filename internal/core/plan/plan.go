@@ -47,7 +47,7 @@ type Change struct {
 	Consented bool   // held, and a person consented
 	Dependent bool   // held or refused only because another change is; a person need not answer it
 	ToLeftOut bool   // The change sets a value (To) that a report leaves out for its size.
-	OnlyKeep  bool   // held, and the base cannot be written back: a person may keep the value or set another
+	OnlyKeep  bool   // held, and the base cannot be written back: a person may keep the value or choose another
 
 	implied    bool           // No template names the device: it is or was there for a shared folder.
 	recreates  bool           // A template had removed the member, and no template removes it any more.
@@ -56,6 +56,8 @@ type Change struct {
 	revoked    bool           // see Revoked
 	away       string         // Away returns it
 	with       string         // key of another change, of which the daemon makes this one as a consequence
+	chosen     string         // name of the value that a person chose; see Choosing
+	instead    *Change        // the change without that choice
 	send       stconfig.Value // To with its secrets in clear, as the first write sends it
 
 	startsPaused bool // A new folder is made paused, before it gets its ignore patterns.
@@ -158,6 +160,7 @@ type Input struct {
 	Secret       func(name string) (string, bool)   // gives the text of one of Muster's own secrets
 	SamePhrase   func(text, hash string) bool       // tells whether the daemon made this hash of this gui.password
 	Consent      func(Change) bool                  // tells whether a person consented to a held change
+	Chosen       func(Change) (name string)         // names the value that a person chose for a held change; may be nil
 	Stopped      func(stconfig.Key) (reason string) // tells why a key must not be written now; "": it may
 }
 

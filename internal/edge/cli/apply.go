@@ -29,6 +29,7 @@ type applyCommand struct {
 	Yes     bool     `short:"y" env:"-" help:"Apply a directory without a question."`
 	Wait    bool     `env:"-" help:"Wait until Muster has written everything that needs no consent, or until the rollout is over. The exit code is 3 if something waits for a person or a device, or if the rollout did not succeed."`
 	Keep    []string `env:"-" sep:"none" help:"Key that is to stay as the daemon has it although no template asks for that any more; may be repeated." placeholder:"KEY"`
+	Value   []string `env:"-" sep:"none" help:"Key of a held change, and the name of the value that is to be there instead, one of those that the plan offers; may be repeated." placeholder:"KEY=NAME"`
 }
 
 // Run applies the plan that a person was shown, or shows it.
@@ -56,11 +57,15 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 		if err != nil {
 			return err
 		}
-		if len(c.Consent)+len(c.Remove)+len(c.Keep) > 0 {
+		if len(c.Consent)+len(c.Remove)+len(c.Keep)+len(c.Value) > 0 {
 			return &fleet.Error{Code: fleet.CodeInvalid, Message: "an answer needs the digest of the plan that you looked at",
 				Hint: fmt.Sprintf("`muster apply %s` shows the plan, and the command that applies it.", quoted(c.Device))}
 		}
 		return showPlan(ctx, server, device, state, planView{out: env.Out, all: c.All})
+	}
+	values, err := chosenValues(c.Value)
+	if err != nil {
+		return err
 	}
 	digest := c.Digest
 	if len(digest) < wholeDigest {
@@ -72,7 +77,7 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 	bar := env.terminalProgress()
 	bar.at(0, 1, "Sending the plan to "+named(device)+", and reading it back")
 	made, err := server.ApplyPlan(ctx, device.DeviceID, api.ApplyPlan{Digest: &digest, Consent: c.Consent,
-		Remove: c.Remove, Keep: c.Keep})
+		Remove: c.Remove, Keep: c.Keep, Values: values})
 	bar.end()
 	switch {
 	case fleet.CodeOf(err) == fleet.CodeConflict:
@@ -87,6 +92,22 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	return waitApplied(ctx, env, server, 0, []string{device.DeviceID})
+}
+
+// chosenValues are the names of the values that a person chose, by key.
+func chosenValues(given []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, one := range given {
+		at := strings.LastIndex(one, "=")
+		if at < 1 || at == len(one)-1 {
+			return nil, fleet.Invalidf("--value", "%q is no KEY=NAME: like --value 'gui.password=no password'", one)
+		}
+		if name, twice := values[one[:at]]; twice && name != one[at+1:] {
+			return nil, fleet.Invalidf("--value", "%s has two values: give one", one[:at])
+		}
+		values[one[:at]] = one[at+1:]
+	}
+	return values, nil
 }
 
 // notApplied says why a plan was not applied: it has changed, or the device cannot or may not be written to.
@@ -180,33 +201,54 @@ func whenWritable(online, stopped bool) string {
 // written to only later is not written to by any command now.
 func (p *painter) answers(device api.Device, made api.Plan, later string) (held bool) {
 	short, _, _ := strings.Cut(device.DeviceID, "-")
-	command, returns := "muster apply "+short+" --digest "+made.Digest, false
+	command, consents, kept, returns := "muster apply "+short+" --digest "+made.Digest, "", "", false
+	var choices []string
 	for _, change := range made.Changes {
-		if change.Class == "held" {
-			command += " --consent " + quoted(change.Key)
-			held, returns = true, returns || change.Returns
+		if change.Class != "held" {
+			continue
+		}
+		held, returns = true, returns || change.Returns
+		if slices.Equal(change.Answers, []string{"keep"}) {
+			kept += " --keep " + quoted(change.Key)
+		} else {
+			consents += " --consent " + quoted(change.Key)
+		}
+		for _, choice := range change.Choices {
+			choices = append(choices, fmt.Sprintf("With --value %s %s.", quoted(change.Key+"="+choice.Name), choice.Does))
 		}
 	}
-	if held && later != "" {
+	switch {
+	case !held:
+		return false
+	case later != "":
 		p.line(plain, "What is held waits for a person, who can consent to it"+later+".")
-		return held
-	}
-	if held {
+		return true
+	case consents != "":
 		p.line(plain, "What is held waits for a person. To have all of it done:")
-		p.line(plain, "  "+command)
+		p.line(plain, "  "+command+consents+kept)
+	default:
+		p.line(plain, "What is held waits for a person. To keep what is there:")
+		p.line(plain, "  "+command+kept)
 	}
-	if returns {
+	if returns && consents != "" {
 		p.line(plain, "What no template asks for any more stays with --keep in the place of --consent.")
 	}
-	return held
+	for _, text := range choices {
+		p.line(plain, text)
+	}
+	return true
 }
 
 // printApplied says what was done and what was not.
 func printApplied(p *painter, device api.Device, made api.AppliedPlan) error {
+	done := slices.Clone(made.Applied)
+	for i := range done {
+		done[i].Choices = nil // They were offered before.
+	}
 	for _, part := range []struct {
 		title   string
 		changes []api.PlannedChange
-	}{{"Done and read back:", made.Applied}, {"Not done:", made.Waiting}} {
+	}{{"Done and read back:", done}, {"Not done:", made.Waiting}} {
 		if len(part.changes) > 0 {
 			p.line(plain, part.title)
 		}

@@ -73,6 +73,10 @@ func (p *painter) question(g api.HeldGroup) {
 	if slices.Contains(g.Answers, string(fleet.AnswerKeep)) {
 		p.line(plain, fmt.Sprintf("  To keep what is there: %s --keep", command))
 	}
+	for _, choice := range g.Choices {
+		p.line(plain, fmt.Sprintf("  To choose %q (role %s; %s): %s --value %s", choice.Name, g.Role, choice.Does, command,
+			quoted(choice.Name)))
+	}
 	if len(g.Answers) == 0 {
 		p.line(plain, "  No answer lets it go out: change the template.")
 	} else if g.Rollout != 0 {
@@ -157,7 +161,7 @@ func (c *consentListCommand) given(ctx context.Context, env *environment, server
 			if g.Rollout != 0 {
 				rollout = fmt.Sprint(g.Rollout)
 			}
-			return []string{g.At.String(), g.By, g.Answer, nameOf(g.DeviceID, g.Label), g.Key,
+			return []string{g.At.String(), g.By, answerWords(g.Answer, g.Value), nameOf(g.DeviceID, g.Label), g.Key,
 				g.State, rollout}
 		}}, given)
 }
@@ -168,7 +172,8 @@ type consentGiveCommand struct {
 	output
 	asking
 	Digest  string   `arg:"" help:"Digest of the held change, or its first characters, as muster consent list shows it." placeholder:"DIGEST"`
-	Keep    bool     `env:"-" help:"Keep what is there instead."`
+	Keep    bool     `env:"-" xor:"answer" help:"Keep what is there instead."`
+	Value   string   `env:"-" xor:"answer" help:"Name of the value that is to be there instead, one of those that muster consent list offers." placeholder:"NAME"`
 	Rollout int64    `env:"-" help:"Answer also for equal changes of all other members of this rollout, which are not shown." placeholder:"ID"`
 	Device  []string `env:"-" sep:"none" help:"Answer only for this device: label, ID or first letters of the ID; may be repeated." placeholder:"DEVICE"`
 }
@@ -186,10 +191,13 @@ func (c *consentGiveCommand) Run(ctx context.Context, env *environment, server *
 	p := newPainter(ctx, server, out, "auto")
 	p.all = true
 	answer := string(fleet.AnswerConsent)
-	if c.Keep {
+	switch {
+	case c.Keep:
 		answer = string(fleet.AnswerKeep)
+	case c.Value != "":
+		answer = "value"
 	}
-	body := api.AnswerConsents{Digest: &groups[0].Digest, Answer: &answer, Rollout: c.Rollout,
+	body := api.AnswerConsents{Digest: &groups[0].Digest, Answer: &answer, Value: c.Value, Rollout: c.Rollout,
 		WholeRollout: c.Rollout != 0}
 	for _, g := range groups {
 		p.held(g)
@@ -220,8 +228,11 @@ func (c *consentGiveCommand) Run(ctx context.Context, env *environment, server *
 // question asks whether the answer is meant.
 func (c *consentGiveCommand) question(shown int) string {
 	what := "Let " + counted(shown, "change") + " go out"
-	if c.Keep {
+	switch {
+	case c.Keep:
 		what = "Keep what is there instead of " + counted(shown, "change")
+	case c.Value != "":
+		what = fmt.Sprintf("Choose %q in the place of %s", c.Value, counted(shown, "change"))
 	}
 	if c.Rollout != 0 {
 		what += fmt.Sprintf(", and equal ones on all other members of rollout %d, which are not shown", c.Rollout)
@@ -229,9 +240,18 @@ func (c *consentGiveCommand) question(shown int) string {
 	return what + "?"
 }
 
+// answerWords are an answer and, where it chooses a value, the name of that value.
+func answerWords(answer, value string) string {
+	if value == "" {
+		return answer
+	}
+	return fmt.Sprintf("%s %q", answer, value)
+}
+
 // answered prints what was recorded, and what waits on.
 func (p *painter) answered(a api.AnsweredConsents) {
-	p.line(plain, fmt.Sprintf("Recorded for %s: %s %s.", counted(len(a.Devices), "device"), a.Answer, p.named(a.Key)))
+	p.line(plain, fmt.Sprintf("Recorded for %s: %s %s.", counted(len(a.Devices), "device"),
+		answerWords(a.Answer, a.Value), p.named(a.Key)))
 	if len(a.Waiting) > 0 {
 		names := make([]string, len(a.Waiting))
 		for i, w := range a.Waiting {

@@ -253,6 +253,9 @@ func (p *painter) why(c api.PlannedChange) {
 	if note != "" {
 		p.line(faint, "      "+p.named(note))
 	}
+	for _, choice := range c.Choices {
+		p.line(faint, fmt.Sprintf("      may be chosen: %q: %s", choice.Name, choice.Does))
+	}
 }
 
 // value writes a value after what it belongs to: beside it when it is short, else below, indented.

@@ -22,7 +22,11 @@ func fleetOfTwo(t *testing.T, stops ...api.ModeStop) (address string, sent func(
 	devices := []api.Device{{DeviceID: idNAS, Label: "nas"}, {DeviceID: idLaptop, Label: "laptop"},
 		{DeviceID: "AIR6ABC", Label: "twin"}, {DeviceID: "ZZZ", Label: "twin"}}
 	held := []api.PlannedChange{
-		{Key: "folders.old", From: raw(`{}`), To: raw("null"), Class: "held", Reason: "the folder would go", Returns: true},
+		{Key: "folders.old", From: raw(`{}`), To: raw("null"), Class: "held", Reason: "the folder would go",
+			Returns: true, Answers: []string{"consent", "remove", "keep"}},
+		{Key: "gui.password", From: raw(`"[secret]"`), To: raw(`"[secret]"`), Class: "held", Reason: "it stays",
+			Returns: true, Answers: []string{"keep"},
+			Choices: []api.Choice{{Name: "no password", Does: "the daemon has no password then"}}},
 		{Key: "options.natEnabled", From: raw("true"), To: raw("false"), Class: "free", Templates: []int64{3}},
 		{Key: "gui.enabled", From: raw("true"), To: raw("false"), Class: "refused", Reason: "never"},
 	}
@@ -57,7 +61,7 @@ func fleetOfTwo(t *testing.T, stops ...api.ModeStop) (address string, sent func(
 			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 				t.Error(err)
 			}
-			_ = json.NewEncoder(w).Encode(api.AppliedPlan{DeviceState: good, Applied: held[:2], Waiting: held[2:]})
+			_ = json.NewEncoder(w).Encode(api.AppliedPlan{DeviceState: good, Applied: held[:2], Waiting: held[3:]})
 			return
 		}
 		_ = json.NewEncoder(w).Encode(values[r.URL.Path])
@@ -126,20 +130,49 @@ func TestApplyAsksForThePlanThatWasSeen(t *testing.T) {
 		!strings.Contains(shown, "refused: never") {
 		t.Fatalf("got %d and\n%s%s", code, shown, errs)
 	}
-	if want := "apply AIR6LPZ --digest d1 --consent 'folders.old'"; command != want {
+	if want := "apply AIR6LPZ --digest d1 --consent 'folders.old' --keep 'gui.password'"; command != want {
 		t.Fatalf("got the command %q, want %q", command, want)
 	}
 	if code, _, errs := run(t, append(connected, "--consent", "folders.old")...); code != exitUsage ||
 		!strings.Contains(errs, "digest") {
 		t.Errorf("got %d and\n%s", code, errs)
 	}
+	for _, want := range []string{`may be chosen: "no password": the daemon has no password then`,
+		"With --value 'gui.password=no password' the daemon has no password then."} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("got\n%s\nwant %s", shown, want)
+		}
+	}
 	code, out, errs := run(t, append(strings.Fields(strings.ReplaceAll(command, "'", "")), connected[2:]...)...)
 	if code != exitDone || errs != "" || !strings.HasPrefix(out, "Done and read back:\n  - folders.old") ||
-		!strings.Contains(out, "Not done:\n  ~ gui.enabled") {
+		!strings.Contains(out, "Not done:\n  ~ gui.enabled") || strings.Contains(out, "may be chosen") {
 		t.Errorf("got %d and\n%s%s", code, out, errs)
 	}
-	if got := sent(); *got.Digest != "d1" || strings.Join(got.Consent, " ") != "folders.old" || len(got.Keep) > 0 {
+	if got := sent(); *got.Digest != "d1" || strings.Join(got.Consent, " ") != "folders.old" ||
+		strings.Join(got.Keep, " ") != "gui.password" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestApplySendsTheValueThatAPersonChooses(t *testing.T) {
+	address, sent := fleetOfTwo(t)
+	with := func(value string) []string {
+		return []string{"apply", "laptop", "--digest", "d1", "--value", value, "--token", "x", "--server", address}
+	}
+	for _, wrong := range []string{"gui.password", "gui.password=", "=no password"} {
+		if code, _, errs := run(t, with(wrong)...); code != exitUsage || !strings.Contains(errs, "no KEY=NAME") {
+			t.Errorf("%s: got %d and\n%s", wrong, code, errs)
+		}
+	}
+	if code, _, errs := run(t, with(`folders."a=b".path=no password`)...); code != exitDone || errs != "" {
+		t.Errorf("got %d and\n%s", code, errs)
+	}
+	if got := sent(); len(got.Values) != 1 || got.Values[`folders."a=b".path`] != "no password" {
+		t.Errorf("sent %+v", got)
+	}
+	if code, _, errs := run(t, "apply", "laptop", "--value", "gui.password=no password", "--token", "x", "--server",
+		address); code != exitUsage || !strings.Contains(errs, "digest") {
+		t.Errorf("without the plan that was looked at: got %d and\n%s", code, errs)
 	}
 }
 

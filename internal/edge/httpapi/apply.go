@@ -1,7 +1,10 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,14 +24,17 @@ func (s PlanHandlers) applyPlan(r *request) (reply, error) {
 	if err := missing(map[string]bool{"digest": body.Digest == nil}); err != nil {
 		return reply{}, err
 	}
+	answers, err := answersIn(body)
+	if err != nil {
+		return reply{}, err
+	}
 	if err := s.mayApply(r, device.ID, body); err != nil {
 		return reply{}, err
 	}
-	if err := s.record(r, "device.apply", string(device.ID), answers(body)); err != nil {
+	if err := s.record(r, "device.apply", string(device.ID), answersText(body)); err != nil {
 		return reply{}, err
 	}
-	done, waiting, err := s.Plans.Apply(r.Context(), device.ID, *body.Digest,
-		slices.Concat(body.Consent, body.Remove), body.Keep)
+	done, waiting, err := s.Plans.Apply(r.Context(), device.ID, *body.Digest, answers)
 	if err != nil {
 		return reply{}, err
 	}
@@ -71,12 +77,33 @@ func (s PlanHandlers) mayApply(r *request, id fleet.DeviceID, body api.ApplyPlan
 		if err := made.CheckRemovals(body.Remove); err != nil {
 			return err
 		}
-		return at("consent", r.who.MayConsent(made.Changes, body.Consent))
+		return at("consent", r.who.MayConsent(made.Changes,
+			slices.Concat(body.Consent, slices.Sorted(maps.Keys(body.Values)))))
 	})
 }
 
-// answers describes for the audit what a user answered.
-func answers(body api.ApplyPlan) string {
+// answersIn gives the answer to each key of the body. A key has one answer.
+func answersIn(body api.ApplyPlan) (map[string]fleet.Answer, error) {
+	answers := map[string]fleet.Answer{}
+	put := func(field string, answer fleet.Answer, keys ...string) error {
+		for _, key := range keys {
+			if other, twice := answers[key]; twice && other != answer {
+				return fleet.Invalidf(field, "%q has two answers: give one", key)
+			}
+			answers[key] = answer
+		}
+		return nil
+	}
+	err := cmp.Or(put("consent", fleet.AnswerConsent, body.Consent...), put("remove", fleet.AnswerConsent, body.Remove...),
+		put("keep", fleet.AnswerKeep, body.Keep...))
+	for _, key := range slices.Sorted(maps.Keys(body.Values)) {
+		err = cmp.Or(err, put("values", fleet.AnswerValue(body.Values[key]), key))
+	}
+	return answers, err
+}
+
+// answersText describes for the audit what a user answered.
+func answersText(body api.ApplyPlan) string {
 	var all []string
 	for _, given := range []struct {
 		answer string
@@ -85,6 +112,9 @@ func answers(body api.ApplyPlan) string {
 		if len(given.keys) > 0 {
 			all = append(all, given.answer+strings.Join(given.keys, ", "))
 		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(body.Values)) {
+		all = append(all, fmt.Sprintf("choose %q for %s", body.Values[key], key))
 	}
 	return strings.Join(all, "; ")
 }

@@ -117,8 +117,51 @@ func TestRemoveIsForWhatTakesAFolderOrADeviceAway(t *testing.T) {
 	}
 	w.want(http.StatusOK, call{method: http.MethodPost, path: path, role: fleet.RoleOperator,
 		body: `{"digest":"abc","remove":["folders.photos"]}`})
-	if len(w.fakes.applied) != 1 {
+	if len(w.fakes.applied) != 1 || w.fakes.applied[0].answers["folders.photos"] != fleet.AnswerConsent {
 		t.Errorf("applied %v, want the removal", w.fakes.applied)
+	}
+}
+
+// withdrawnPassword makes gui.password of the plan a change that offers the choice `no password`.
+func withdrawnPassword(t *testing.T, w *world) {
+	t.Helper()
+	c := changeOf(t, "gui.password", plan.Held, stconfig.Text("earlier"))
+	c.Returns, c.OnlyKeep = true, true
+	made := w.fakes.plans[idA]
+	made.Changes = append(slices.Clone(made.Changes), c)
+	w.fakes.plans[idA] = made
+}
+
+// An apply took no values: who withdrew a password could not say that there is to be none.
+func TestAnApplyTakesTheValuesThatAPersonChooses(t *testing.T) {
+	w, path := heldWorld(t)
+	withdrawnPassword(t, w)
+	got := w.want(http.StatusOK, call{path: Prefix + "/devices/" + string(idA) + "/plan"})
+	for _, want := range []string{`"answers":["keep"],"choices":[{"name":"no password","does":"`,
+		`"class":"held","reason":"for a reason","answers":["consent","remove"]}`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	chooses := `{"digest":"abc","values":{"gui.password":"no password"}}`
+	w.problem(http.StatusForbidden, call{method: http.MethodPost, path: path, role: fleet.RoleOperator, body: chooses})
+	for _, twice := range []string{`"keep":["gui.password"]`, `"consent":["gui.password"]`} {
+		w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPost, path: path, role: fleet.RoleAdmin,
+			body: `{"digest":"abc","values":{"gui.password":"no password"},` + twice + `}`})
+	}
+	if len(w.fakes.applied) > 0 {
+		t.Errorf("applied %v", w.fakes.applied)
+	}
+	w.want(http.StatusOK, call{method: http.MethodPost, path: path, role: fleet.RoleAdmin, body: chooses})
+	if len(w.fakes.applied) != 1 || w.fakes.applied[0].answers["gui.password"] != fleet.AnswerValue("no password") {
+		t.Errorf("applied %v", w.fakes.applied)
+	}
+	entries, err := w.store.Audit(t.Context(), fleet.AuditQuery{Limit: 100})
+	recorded := slices.ContainsFunc(entries, func(e fleet.AuditEntry) bool {
+		return e.What == "device.apply" && e.Detail == `choose "no password" for gui.password`
+	})
+	if err != nil || !recorded {
+		t.Errorf("the audit has %v, %v", entries, err)
 	}
 }
 

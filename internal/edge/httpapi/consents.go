@@ -84,13 +84,17 @@ func sizeOfGroups(groups []fleet.HeldGroup) (size int64) {
 
 func wireGroup(g fleet.HeldGroup, registry *fleet.Registry) api.HeldGroup {
 	out := api.HeldGroup{Digest: g.Digest, Key: g.Key, Alike: g.Alike(), Role: string(auth.ToConsent(g).Needs()),
-		Removes: g.Removes, Rollout: g.Rollout, Answers: []string{}, Templates: append([]int64{}, g.Templates...),
+		Removes: g.Removes, Rollout: g.Rollout, Answers: []string{}, Choices: wireChoices(g.Choices),
+		Templates:   append([]int64{}, g.Templates...),
 		DeviceCount: len(g.Devices()), Changes: make([]api.HeldChange, len(g.Changes))}
 	if g.Consent {
 		out.Answers = append(out.Answers, string(fleet.AnswerConsent))
 	}
 	if g.Keep {
 		out.Answers = append(out.Answers, string(fleet.AnswerKeep))
+	}
+	if len(g.Choices) > 0 {
+		out.Answers = append(out.Answers, answerValue)
 	}
 	for i, c := range g.Changes {
 		out.Changes[i] = wireHeldChange(c, registry)
@@ -122,7 +126,7 @@ func (s ConsentHandlers) answerConsents(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, orNotFound(err, noSuchGroup())
 	}
-	if needs := auth.ToConsent(g); answer.Answer == fleet.AnswerConsent && !r.who.May(needs) {
+	if needs := auth.ToConsent(g); answer.Answer != fleet.AnswerKeep && !r.who.May(needs) {
 		return reply{}, r.who.Lacks(needs, "may not consent to "+g.Key+": "+g.Changes[0].Reason)
 	}
 	detail := fmt.Sprintf("%s, %d shown", answer.Answer, len(answer.Shown))
@@ -151,7 +155,8 @@ func wireAnswered(a fleet.GroupAnswer, done fleet.GroupAnswered, registry *fleet
 		}
 		return all
 	}
-	return api.AnsweredConsents{Digest: a.Digest, Key: done.Key, Answer: string(a.Answer), Rollout: a.WholeRollout,
+	word, value := wireAnswer(a.Answer)
+	return api.AnsweredConsents{Digest: a.Digest, Key: done.Key, Answer: word, Value: value, Rollout: a.WholeRollout,
 		NotShown: done.NotShown, Devices: namedDevices(fleet.DevicesOf(done.Changes), registry),
 		Changes: keys(done.Changes), Waiting: keys(done.Waiting), Next: afterAnswer(a, done)}
 }
@@ -172,9 +177,17 @@ func groupAnswer(r *request) (fleet.GroupAnswer, error) {
 		return fleet.GroupAnswer{}, err
 	}
 	answer := fleet.GroupAnswer{Digest: *body.Digest, Answer: fleet.Answer(*body.Answer)}
+	chooses := *body.Answer == answerValue
+	if chooses {
+		answer.Answer = fleet.AnswerValue(body.Value)
+	}
 	switch {
-	case answer.Answer != fleet.AnswerConsent && answer.Answer != fleet.AnswerKeep:
-		return answer, fleet.Invalidf("answer", "an answer is consent or keep")
+	case chooses && body.Value == "":
+		return answer, fleet.Invalidf("value", "the answer value names the value: choices has those that are offered")
+	case !chooses && body.Value != "":
+		return answer, fleet.Invalidf("value", "only the answer value names a value")
+	case !chooses && answer.Answer != fleet.AnswerConsent && answer.Answer != fleet.AnswerKeep:
+		return answer, fleet.Invalidf("answer", "an answer is consent, keep or value")
 	case body.WholeRollout && body.Rollout <= 0:
 		return answer, fleet.Invalidf("rollout", "an answer for a whole rollout names the rollout")
 	case body.WholeRollout:
@@ -196,11 +209,24 @@ func groupAnswer(r *request) (fleet.GroupAnswer, error) {
 	return answer, nil
 }
 
+// answerValue is the word on the wire for an answer that chooses a value by name.
+const answerValue = "value"
+
+// wireAnswer returns the word of an answer and, where it chooses a value, the name of that value.
+func wireAnswer(answer fleet.Answer) (word, value string) {
+	if name := answer.Choice(); name != "" {
+		return answerValue, name
+	}
+	return string(answer), ""
+}
+
 // afterAnswer says what happens after an answer, for people.
 func afterAnswer(a fleet.GroupAnswer, done fleet.GroupAnswered) string {
 	next := "The changes are sent now"
 	if a.Answer == fleet.AnswerKeep {
 		next = "What is there becomes what Muster leaves alone"
+	} else if name := a.Answer.Choice(); name != "" {
+		next = fmt.Sprintf("The value %q is sent now", name)
 	}
 	next += "; a device that cannot be reached follows when it can, within a day of being reached."
 	if a.WholeRollout != 0 {
@@ -241,8 +267,9 @@ func wireGiven(c fleet.GivenConsent, registry *fleet.Registry) api.GivenConsent 
 	case !c.Closed.IsZero():
 		state = "closed"
 	}
+	answer, value := wireAnswer(c.Answer)
 	return api.GivenConsent{ID: c.ID, DeviceID: string(c.Device), Label: registry.Label(c.Device), Key: c.Key,
-		Answer: string(c.Answer), State: state, Rollout: c.Rollout, By: c.By, At: api.Time{Time: c.At},
+		Answer: answer, Value: value, State: state, Rollout: c.Rollout, By: c.By, At: api.Time{Time: c.At},
 		Until:    api.Time{Time: c.Until},
 		ClosedAt: moment(c.Closed), Intent: c.Intent}
 }

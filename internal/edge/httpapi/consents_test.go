@@ -99,6 +99,44 @@ func TestWhatWaitsIsListedWithItsAnswers(t *testing.T) {
 	}
 }
 
+// A group's answer names the value that is chosen; only an administrator may choose it.
+func TestAGroupIsAnsweredWithAValueByItsName(t *testing.T) {
+	w, f := asking(t)
+	f.groups = append(f.groups, fleet.HeldGroup{Digest: "ddd", Key: "gui.password", Keep: true, Rollout: 7,
+		Choices: []fleet.Choice{{Name: "no password", Does: "it becomes empty"}},
+		Changes: []fleet.HeldChange{{Device: idA, Digest: "d1", Key: "gui.password", From: []byte("1"), To: []byte("2")}}})
+	var groups []api.HeldGroup
+	if err := json.Unmarshal([]byte(w.get(Prefix+"/consents")), &groups); err != nil {
+		t.Fatal(err)
+	}
+	if g := groups[2]; !slices.Equal(g.Answers, []string{"keep", "value"}) || g.Role != "admin" ||
+		!slices.Equal(g.Choices, []api.Choice{{Name: "no password", Does: "it becomes empty"}}) {
+		t.Errorf("got %+v", g)
+	}
+	body := func(rest string) string {
+		return `{"digest":"ddd","shown":[{"deviceID":"` + string(idA) + `","digest":"d1"}],` + rest + `}`
+	}
+	for _, wrong := range []string{`"answer":"value"`, `"answer":"value","value":""`,
+		`"answer":"keep","value":"no password"`, `"answer":"value no password"`} {
+		w.problem(http.StatusUnprocessableEntity, answering(fleet.RoleAdmin, body(wrong)))
+	}
+	right := body(`"answer":"value","value":"no password"`)
+	w.problem(http.StatusForbidden, answering(fleet.RoleOperator, right))
+	if len(f.answered) > 0 {
+		t.Fatalf("answered %+v", f.answered)
+	}
+	got := w.want(http.StatusOK, answering(fleet.RoleAdmin, right))
+	if len(f.answered) != 1 || f.answered[0].Answer != fleet.AnswerValue("no password") ||
+		!strings.Contains(got, `"answer":"value","value":"no password"`) || !strings.Contains(got, "is sent now") {
+		t.Errorf("answered %+v: %s", f.answered, got)
+	}
+	f.given = []fleet.GivenConsent{{Consent: fleet.Consent{ID: 1, Device: idA, Key: "gui.password",
+		Answer: fleet.AnswerValue("no password")}}}
+	if got := w.get(Prefix + "/consents/given"); !strings.Contains(got, `"answer":"value","value":"no password"`) {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestAnAnswerNeedsTheRoleThatTheChangeNeeds(t *testing.T) {
 	one, key := `"shown":[{"deviceID":"`+string(
 		idA,

@@ -17,10 +17,10 @@ type Plans interface {
 	// Plan of a device whose configuration was never read: not_found.
 	Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error)
 	// Apply does what the plan with this digest says, and answers once the daemon was read back, with what was done and
-	// what the plan still asks for. consent names held changes that may be made this once, keep what is to stay as it is.
-	// When the plan is another by now: conflict.
+	// what the plan still asks for. answers has, by key, what a person answers to held changes. When the plan is another
+	// by now: conflict.
 	Apply(
-		ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string,
+		ctx context.Context, id fleet.DeviceID, digest string, answers map[string]fleet.Answer,
 	) (done, waiting []plan.Change, err error)
 }
 
@@ -116,5 +116,13 @@ func wireChanges(changes []plan.Change, registry *fleet.Registry) []api.PlannedC
 
 func wireShown(c view.ShownChange) api.PlannedChange {
 	return api.PlannedChange{Key: c.Key, From: c.From, To: c.To, Templates: c.Templates, Class: string(c.Class),
-		Reason: c.Reason, Drift: c.Drift, Returns: c.Returns}
+		Reason: c.Reason, Drift: c.Drift, Returns: c.Returns, Answers: c.Answers, Choices: wireChoices(c.Choices)}
+}
+
+func wireChoices(choices []fleet.Choice) []api.Choice {
+	out := make([]api.Choice, len(choices))
+	for i, c := range choices {
+		out[i] = api.Choice{Name: c.Name, Does: c.Does}
+	}
+	return out
 }

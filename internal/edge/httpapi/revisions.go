@@ -148,7 +148,7 @@ func (s RevisionHandlers) restoreRevision(r *request) (reply, error) {
 		detail += ", " + request.Section
 	}
 	if len(body.Consent) > 0 {
-		detail += "; " + answers(api.ApplyPlan{Consent: body.Consent})
+		detail += "; " + answersText(api.ApplyPlan{Consent: body.Consent})
 		if over, err := s.mayRestore(r, device.ID, number, request); err != nil || over.body != nil {
 			return over, err
 		}

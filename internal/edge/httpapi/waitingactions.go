@@ -59,29 +59,35 @@ func actionsFor(g *view.WaitingGroup) []api.WaitingAction {
 
 // heldActions answer what is shown of a group. To answer for all members of a rollout is a choice of its own.
 func heldActions(held fleet.HeldGroup) []api.WaitingAction {
+	actions := answersTo(held, false)
+	if held.Rollout != 0 {
+		actions = append(actions, answersTo(held, true)...)
+	}
+	return actions
+}
+
+// answersTo are the actions that give each answer that a group can have.
+func answersTo(held fleet.HeldGroup, wholeRollout bool) []api.WaitingAction {
 	actions := []api.WaitingAction{}
 	if held.Consent {
-		actions = append(actions, answerTo(held, fleet.AnswerConsent, false))
+		actions = append(actions, answerTo(held, fleet.AnswerConsent, wholeRollout))
 	}
 	if held.Keep {
-		actions = append(actions, answerTo(held, fleet.AnswerKeep, false))
+		actions = append(actions, answerTo(held, fleet.AnswerKeep, wholeRollout))
 	}
-	if held.Rollout == 0 {
-		return actions
-	}
-	if held.Consent {
-		actions = append(actions, answerTo(held, fleet.AnswerConsent, true))
-	}
-	if held.Keep {
-		actions = append(actions, answerTo(held, fleet.AnswerKeep, true))
+	for _, choice := range wireChoices(held.Choices) {
+		action := answerTo(held, fleet.AnswerValue(choice.Name), wholeRollout)
+		action.Choice = &choice
+		actions = append(actions, action)
 	}
 	return actions
 }
 
 // answerTo is the action that gives this answer. Who answers puts into its body the changes that were shown.
 func answerTo(held fleet.HeldGroup, answer fleet.Answer, wholeRollout bool) api.WaitingAction {
-	given, name := string(answer), string(answer)
-	body := api.AnswerConsents{Digest: &held.Digest, Answer: &given, Shown: []api.ShownChange{}}
+	name, value := wireAnswer(answer)
+	given := name
+	body := api.AnswerConsents{Digest: &held.Digest, Answer: &given, Value: value, Shown: []api.ShownChange{}}
 	command := "muster consent " + held.Digest[:min(12, len(held.Digest))]
 	if wholeRollout {
 		name += "Rollout"
@@ -89,8 +95,11 @@ func answerTo(held fleet.HeldGroup, answer fleet.Answer, wholeRollout bool) api.
 		command += fmt.Sprintf(" --rollout %d", held.Rollout)
 	}
 	needs := auth.ToConsent(held)
-	if answer == fleet.AnswerKeep {
+	switch {
+	case answer == fleet.AnswerKeep:
 		needs, command = auth.Apply, command+" --keep"
+	case value != "":
+		command += " --value " + shellQuoted(value)
 	}
 	action := typed(act(name, http.MethodPost, "/consents", body, needs), command)
 	action.Removes, action.Shown = held.Removes && answer == fleet.AnswerConsent, true

@@ -281,9 +281,9 @@ type fakes struct {
 
 // applied is one call of Apply.
 type applied struct {
-	device        fleet.DeviceID
-	digest        string
-	consent, keep []string
+	device  fleet.DeviceID
+	digest  string
+	answers map[string]fleet.Answer
 }
 
 func found[K comparable, V any](in map[K]V, k K) (V, error) {
@@ -320,9 +320,9 @@ func (f *fakes) State(_ context.Context, id fleet.DeviceID) (fleet.State, error)
 func (f *fakes) Plan(_ context.Context, id fleet.DeviceID) (plan.Plan, error) {
 	return found(f.plans, id)
 }
-func (f *fakes) Apply(_ context.Context, id fleet.DeviceID, digest string, consent, keep []string) (done,
-	waiting []plan.Change, err error) {
-	f.applied = append(f.applied, applied{id, digest, consent, keep})
+func (f *fakes) Apply(_ context.Context, id fleet.DeviceID, digest string, answers map[string]fleet.Answer,
+) (done, waiting []plan.Change, err error) {
+	f.applied = append(f.applied, applied{id, digest, answers})
 	return f.done, f.waiting, f.applyErr
 }
 func (f *fakes) Waves(_ context.Context, now, then *fleet.Registry) []int {

@@ -34,7 +34,7 @@ func TestUnstable(t *testing.T) {
 		b.want("options.maxSendKbps", "200")
 		b.wantState(fleet.ConfigUnstable, "options.maxSendKbps")
 		b.wantWrites(2)
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil); err != nil {
 			t.Fatal(err)
 		}
 		b.want("options.maxSendKbps", "100")
@@ -81,7 +81,7 @@ func TestAnAPIKeyChangesWithConsent(t *testing.T) {
 		b.wantState(fleet.ConfigHeld, "gui.apiKey")
 		b.wantWrites(0)
 		access.away = time.Now().Add(17 * time.Second) // the API restarts
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.apiKey"}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("gui.apiKey")); err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprint(access.adopted); got != "[brand-new-key-0123456789]" {
@@ -101,7 +101,7 @@ func TestAnAPIKeyThatIsNotTakenIsNotAdopted(t *testing.T) {
 		b.daemon.before = func(*daemon, string) error { return rejected("no") }
 		b.start()
 		defer b.stop()
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.apiKey"}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("gui.apiKey")); err != nil {
 			t.Fatal(err)
 		}
 		if len(access.adopted) > 0 {
@@ -124,7 +124,7 @@ func TestAccessLostIsSaid(t *testing.T) {
 		}
 		b.start()
 		defer b.stop()
-		_, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.apiKey"}, nil)
+		_, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("gui.apiKey"))
 		if fleet.CodeOf(err) != fleet.CodeUnavailable && fleet.CodeOf(err) != fleet.CodeKeyRefused {
 			t.Errorf("apply: %v", err)
 		}
@@ -149,7 +149,7 @@ func TestALostAddressIsSaidUntilTheDaemonIsBack(t *testing.T) {
 		}
 		b.start()
 		defer func() { b.stop() }()
-		_, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.address", "gui.useTLS"}, nil)
+		_, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("gui.address", "gui.useTLS"))
 		if fleet.CodeOf(err) != fleet.CodeUnavailable {
 			t.Errorf("apply: %v", err)
 		}
@@ -193,7 +193,7 @@ func TestANewAPIKeySurvivesACrash(t *testing.T) {
 		b.start()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, _, err := b.engine.Apply(ctx, b.id, b.plan().Digest, []string{"gui.apiKey"}, nil); err == nil {
+		if _, _, err := b.engine.Apply(ctx, b.id, b.plan().Digest, consent("gui.apiKey")); err == nil {
 			t.Error("the apply answered although it was killed")
 		}
 		b.stop()
@@ -260,7 +260,7 @@ func TestTheWholeDocumentIsReadRightBefore(t *testing.T) {
 				b.daemon.edit("gui.theme", `"black"`)
 			}
 		}
-		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, []string{`folders."a/b"`}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, consent(`folders."a/b"`)); err != nil {
 			t.Fatal(err)
 		}
 		b.want(`folders."a/b"`, "absent")

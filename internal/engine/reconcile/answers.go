@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,8 +20,8 @@ func (p *pass) applyApproved(ctx context.Context, now planned) (planned, error) 
 		return now, &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now",
 			Hint: "Look at the plan again, then apply that one."}
 	}
-	if why := now.blocked(); why != "" && len(r.consent) > 0 {
-		return now, refuse(r, why) // The consent would otherwise be used later, when the person does not expect it.
+	if why := now.blocked(); why != "" && r.hasWrites() {
+		return now, refuse(r, why) // The answer would otherwise be used later, when the person does not expect it.
 	}
 	if err := p.recordAnswers(ctx, now); err != nil {
 		return now, err
@@ -34,31 +35,22 @@ func (p *pass) applyApproved(ctx context.Context, now planned) (planned, error) 
 	return p.planOrReport(ctx, now.input, now.known.Online)
 }
 
-// recordAnswers checks that the plan has every change that the person consents to or wants to keep away, and records
-// these answers.
+// recordAnswers checks that the plan has every change that the person answers, and that the change can be answered so.
+// Then it records the answers.
 func (p *pass) recordAnswers(ctx context.Context, now planned) error {
 	r, at := p.request, time.Now()
+	answered := map[string]string{} // key as the person gave it, by key of the plan
 	var answers []fleet.Consent
-	for _, key := range r.consent {
-		c, ok := now.plan.At(key)
-		switch {
-		case !ok || c.Class != plan.Held:
-			return fleet.Invalidf("consent", "nothing at %q waits for consent", key)
-		case c.OnlyKeep:
-			return fleet.Invalidf("consent",
-				"what was at %q before cannot be written back: keep what is there, or set another value", key)
-		case !p.mayBeConsentedTo(now, c):
-			return fleet.Invalidf("consent", "Muster cannot change API keys or ports here")
+	for _, key := range slices.Sorted(maps.Keys(r.answers)) {
+		c, err := p.mayAnswer(now, key, r.answers[key])
+		if err != nil {
+			return err
 		}
-		answers = append(answers, p.answerTo(c, fleet.Consent{Answer: fleet.AnswerConsent, By: r.by, At: at}))
-	}
-	for _, key := range r.keep {
-		c, ok := now.plan.At(key)
-		if !ok || !c.Returns {
-			return fleet.Invalidf("keep", "nothing at %q is to return to what it was: a template asks for the change, "+
-				"so change or untag that one", key)
+		if other, twice := answered[c.Key.String()]; twice {
+			return fleet.Invalidf("answers", "%q and %q are one key: it has one answer", other, key)
 		}
-		answers = append(answers, p.answerTo(c, fleet.Consent{Answer: fleet.AnswerKeep, By: r.by, At: at}))
+		answered[c.Key.String()] = key
+		answers = append(answers, p.answerTo(c, fleet.Consent{Answer: r.answers[key], By: r.by, At: at}))
 	}
 	if len(answers) == 0 {
 		return nil
@@ -69,6 +61,48 @@ func (p *pass) recordAnswers(ctx context.Context, now planned) error {
 		p.history.answers.Arm(c)
 	}
 	return err
+}
+
+// mayAnswer gives the plan's change of a key. It is invalid where the change cannot be answered so.
+func (p *pass) mayAnswer(now planned, key string, answer fleet.Answer) (plan.Change, error) {
+	c, found := now.plan.At(key)
+	c = c.WithoutChoice()
+	switch {
+	case answer == fleet.AnswerKeep && (!found || !c.Returns):
+		return c, plan.CannotKeep(key, c)
+	case answer == fleet.AnswerKeep:
+		return c, nil
+	case !found || c.Class != plan.Held:
+		return c, fleet.Invalidf(fieldOf(answer), "nothing at %q waits for an answer", key)
+	case answer != fleet.AnswerConsent:
+		if chosen, _ := c.Answered(answer); !chosen.IsChosen() {
+			return c, plan.NotOffered(key, answer.Choice(), c.Choices())
+		}
+	case c.OnlyKeep:
+		return c, fleet.Invalidf("consent",
+			"what was at %q before cannot be written back: keep what is there, choose another value, or set one", key)
+	case !p.mayBeConsentedTo(now, c):
+		return c, fleet.Invalidf("consent", "Muster cannot change API keys or ports here")
+	}
+	return c, nil
+}
+
+// fieldOf gives the field of an apply that an answer stands in.
+func fieldOf(answer fleet.Answer) string {
+	if answer == fleet.AnswerConsent {
+		return "consent"
+	}
+	return "values"
+}
+
+// hasWrites tells whether a person's answers let something be written.
+func (r *request) hasWrites() bool {
+	for _, answer := range r.answers {
+		if answer != fleet.AnswerKeep {
+			return true
+		}
+	}
+	return false
 }
 
 // answerWaiting finds answers to the held changes of the plan: those recorded for the device, and those that a person
@@ -141,7 +175,8 @@ func (p *pass) answers(now planned, g fleet.GroupConsent, c plan.Change, groupin
 		return c.RemovesOrCreatesAgain() && !slices.Contains(g.Waited, fleet.HeldAll) &&
 			!slices.Contains(g.Waited, c.Wish().Keyed(p.o.DigestKey))
 	}
-	return g.Change == grouping.Equal(c)
+	_, offered := c.Answered(g.Answer)
+	return offered && g.Change == grouping.Equal(c)
 }
 
 // keepAnswered makes the present value the base of each key for which a person answered keep.
@@ -183,17 +218,18 @@ func (p *pass) waitsForAnswer(c plan.Change) bool {
 
 // givenTo gives the open answer to this change, if its key, its values and its device are those that the person saw.
 func (p *pass) givenTo(c plan.Change) (fleet.Consent, bool) {
-	return p.history.answers.To(c.Key, c.ConsentDigest(p.id, p.o.DigestKey))
+	return p.history.answers.To(c, p.id, p.o.DigestKey)
 }
 
-// isConsented tells whether a person consented to this change as it is planned now.
+// isConsented tells whether a person consented to this change as it is planned now, or chose a value for it.
 func (p *pass) isConsented(c plan.Change) bool {
 	given, ok := p.givenTo(c)
-	return ok && given.Answer == fleet.AnswerConsent
+	return ok && given.Answer != fleet.AnswerKeep
 }
 
 // answerTo fills in to which change of this device a person's answer is given, and until when it holds.
 func (p *pass) answerTo(c plan.Change, given fleet.Consent) fleet.Consent {
+	c, _ = c.Answered(given.Answer)
 	given.Device, given.Key, given.Change = p.id, c.Key.String(), c.ConsentDigest(p.id, p.o.DigestKey)
 	given.Until = time.Now().Add(fleet.ConsentTime)
 	return given

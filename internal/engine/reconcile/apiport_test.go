@@ -78,7 +78,7 @@ func moving(t *testing.T, oldFor, newAfter time.Duration) (*bench, *ports) {
 }
 
 func (b *bench) move() error {
-	_, _, err := b.engine.Apply(b.t.Context(), b.id, b.plan().Digest, []string{"gui.address"}, nil)
+	_, _, err := b.engine.Apply(b.t.Context(), b.id, b.plan().Digest, consent("gui.address"))
 	return err
 }
 
@@ -163,7 +163,7 @@ func TestANewPortSurvivesACrash(t *testing.T) {
 		b.start()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, _, err := b.engine.Apply(ctx, b.id, b.plan().Digest, []string{"gui.address"}, nil); err == nil {
+		if _, _, err := b.engine.Apply(ctx, b.id, b.plan().Digest, consent("gui.address")); err == nil {
 			t.Error("the apply answered although it was killed")
 		}
 		b.stop()

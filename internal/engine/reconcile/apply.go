@@ -8,14 +8,14 @@ import (
 )
 
 // Apply carries out the plan with this digest, on behalf of a person who saw that plan. It is conflict when the plan
-// has changed since. consent has the keys of held changes that may be sent this once. keep has the keys of changes
-// that would return to base and must not: their present values become the base. Apply returns once the daemon was
-// read back. done are the changes that were made. waiting are the changes that the plan still has, among them perhaps
-// a change consented to that has to wait for another change.
+// has changed since. answers has, by key, what the person answers: a held change may be sent this once, is sent with a
+// value that the person chose, or, where it would return to base, must not be sent, and the present value becomes the
+// base. Apply returns once the daemon was read back. done are the changes that were made. waiting are the changes that
+// the plan still has, among them perhaps a change consented to that has to wait for another change.
 func (e *Engine) Apply(
-	ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string,
+	ctx context.Context, id fleet.DeviceID, digest string, answers map[string]fleet.Answer,
 ) (done, waiting []plan.Change, err error) {
-	r := &request{by: fleet.ActorOf(ctx), digest: digest, consent: consent, keep: keep}
+	r := &request{by: fleet.ActorOf(ctx), digest: digest, answers: answers}
 	answered, err := e.await(ctx, id, r)
 	if !answered {
 		return nil, nil, err

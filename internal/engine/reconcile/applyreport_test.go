@@ -19,7 +19,7 @@ func TestApplySaysWhatWasDoneAndWhatStillWaits(t *testing.T) {
 		b.wantState(fleet.ConfigHeld, "")
 		device := "devices." + string(nora)
 
-		done, waiting, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{device}, nil)
+		done, waiting, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent(device))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestApplySaysWhatWasDoneAndWhatStillWaits(t *testing.T) {
 			t.Errorf("got %v as waiting, want the device, because of the folder, and the folder", reasons)
 		}
 
-		done, waiting, err = b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"folders.photos"}, nil)
+		done, waiting, err = b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("folders.photos"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestApplyDoesNotCallDoneWhatTheDaemonRefused(t *testing.T) {
 		b.daemon.mu.Lock()
 		b.daemon.before = func(*daemon, string) error { return rejected("no such path") }
 		b.daemon.mu.Unlock()
-		done, waiting, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"folders.photos-x4kd.path"}, nil)
+		done, waiting, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("folders.photos-x4kd.path"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,13 +74,13 @@ func TestAConsentEndsWithItsChange(t *testing.T) {
 		defer b.stop()
 		device := "devices." + string(nora)
 		b.changed()
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{device}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent(device)); err != nil {
 			t.Fatal(err)
 		}
 		b.changed(peer, photos)
 		b.wantState(fleet.ConfigInSync, "")
 		b.changed()
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"folders.photos"}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("folders.photos")); err != nil {
 			t.Fatal(err)
 		}
 		b.want("folders.photos", "absent")

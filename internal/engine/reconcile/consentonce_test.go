@@ -122,13 +122,13 @@ func TestAConsentOutlivesAnUpgradeOfTheDaemon(t *testing.T) {
 		b.start()
 		defer b.stop()
 		b.changed()
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{device}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent(device)); err != nil {
 			t.Fatal(err)
 		}
 		b.wantState(fleet.ConfigHeld, "")
 		b.daemon.upgrade()
 		b.seen()
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"folders.made"}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("folders.made")); err != nil {
 			t.Fatal(err)
 		}
 		b.want("folders.made", "absent")
@@ -147,12 +147,12 @@ func TestAConsentEndsWithAnEditOfWhatIsToGo(t *testing.T) {
 		b.start()
 		defer b.stop()
 		b.changed()
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{device}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent(device)); err != nil {
 			t.Fatal(err)
 		}
 		b.daemon.edit(device+".maxSendKbps", "77")
 		b.seen()
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"folders.made"}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("folders.made")); err != nil {
 			t.Fatal(err)
 		}
 		b.want("folders.made", "absent")

@@ -37,7 +37,7 @@ func TestAConsentOutlivesTheProcess(t *testing.T) {
 				b.store.fail = func(string) error { return errors.New("killed") }
 			}
 		}
-		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, []string{"folders.made"}, nil); err == nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, consent("folders.made")); err == nil {
 			t.Fatal("it was not killed")
 		}
 		b.stop()
@@ -59,8 +59,7 @@ func TestAConsentIsUsedOnce(t *testing.T) {
 		b := askedAboutFolder(t)
 		defer func() { b.stop() }()
 		digest := b.plan().Digest
-		if _, _, err := b.engine.Apply(fleet.WithActor(t.Context(), "nora"), b.id, digest, []string{"folders.made"},
-			nil); err != nil {
+		if _, _, err := b.engine.Apply(fleet.WithActor(t.Context(), "nora"), b.id, digest, consent("folders.made")); err != nil {
 			t.Fatal(err)
 		}
 		b.want("folders.made", "absent")
@@ -83,7 +82,7 @@ func TestAConsentIsUsedOnce(t *testing.T) {
 func TestWhatAPersonKeepsIsNotAskedAboutAgain(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := askedAboutFolder(t)
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil, []string{"folders.made"}); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, keep("folders.made")); err != nil {
 			t.Fatal(err)
 		}
 		b.wantState(fleet.ConfigUnmanaged, "")
@@ -109,17 +108,17 @@ func TestAPasswordsReturnIsNotConsentedTo(t *testing.T) {
 		b.seen()
 		b.changed(tmpl(1, fleet.OpMerge, "gui", `{"user": "admins", "password": "${secret:pw}"}`))
 		p := b.plan()
-		if _, _, err := b.engine.Apply(t.Context(), b.id, p.Digest, []string{"gui.user", "gui.password"}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, p.Digest, consent("gui.user", "gui.password")); err != nil {
 			t.Fatal(err)
 		}
 		b.want("gui.user", `"admins"`)
 		b.changed()
 		p = b.plan()
-		_, _, err := b.engine.Apply(t.Context(), b.id, p.Digest, []string{"gui.user", "gui.password"}, nil)
+		_, _, err := b.engine.Apply(t.Context(), b.id, p.Digest, consent("gui.user", "gui.password"))
 		if fleet.CodeOf(err) != fleet.CodeInvalid {
 			t.Errorf("got %v", err)
 		}
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.user"}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("gui.user")); err != nil {
 			t.Fatal(err)
 		}
 		b.want("gui.user", `"admins"`)
@@ -128,8 +127,7 @@ func TestAPasswordsReturnIsNotConsentedTo(t *testing.T) {
 				t.Errorf("%s is %s", c.Key, c.Class)
 			}
 		}
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil,
-			[]string{"gui.user", "gui.password"}); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, keep("gui.user", "gui.password")); err != nil {
 			t.Fatal(err)
 		}
 		b.wantState(fleet.ConfigUnmanaged, "")

@@ -92,8 +92,7 @@ func TestObserveWritesNothing(t *testing.T) {
 		if p := b.plan(); len(p.Changes) != 1 {
 			t.Errorf("plan has %d changes", len(p.Changes))
 		}
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil,
-			nil); fleet.CodeOf(err) != fleet.CodeConflict {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil); fleet.CodeOf(err) != fleet.CodeConflict {
 			t.Errorf("apply while observing: %v", err)
 		}
 		b.wantWrites(0)
@@ -207,7 +206,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 				p := b.plan()
 				for _, c := range p.Changes {
 					if c.Class == plan.Held && c.Key.String() == "folders.photos" {
-						if _, _, err := b.engine.Apply(t.Context(), b.id, p.Digest, []string{"folders.photos"}, nil); err != nil {
+						if _, _, err := b.engine.Apply(t.Context(), b.id, p.Digest, consent("folders.photos")); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -295,7 +294,7 @@ func TestContended(t *testing.T) {
 		b.want("options.maxSendKbps", "55")
 		b.wantState(fleet.ConfigContended, "options.maxSendKbps")
 
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil); err != nil {
 			t.Fatal(err)
 		}
 		b.want("options.maxSendKbps", "100")
@@ -339,8 +338,7 @@ func TestAConsentDoesNotOutliveAnApplyThatFailed(t *testing.T) {
 		}
 		b.start()
 		defer func() { b.stop() }()
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"folders.photos-x4kd.path"},
-			nil); fleet.CodeOf(err) != fleet.CodeUnavailable {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("folders.photos-x4kd.path")); fleet.CodeOf(err) != fleet.CodeUnavailable {
 			t.Errorf("apply: %v", err)
 		}
 		b.stop()
@@ -495,20 +493,17 @@ func TestHeldWaitsForConsent(t *testing.T) {
 		b.want("folders.photos-x4kd.path", `"/srv/photos"`)
 		b.wantState(fleet.ConfigHeld, "folders.photos-x4kd.path")
 		digest := b.plan().Digest
-		if _, _, err := b.engine.Apply(t.Context(), b.id, "another", []string{"folders.photos-x4kd.path"},
-			nil); fleet.CodeOf(err) != fleet.CodeConflict {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, "another", consent("folders.photos-x4kd.path")); fleet.CodeOf(err) != fleet.CodeConflict {
 			t.Errorf("with another digest: %v", err)
 		}
-		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, []string{"options.natEnabled"},
-			nil); fleet.CodeOf(err) != fleet.CodeInvalid {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, consent("options.natEnabled")); fleet.CodeOf(err) != fleet.CodeInvalid {
 			t.Errorf("consent to what is not held: %v", err)
 		}
-		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, nil,
-			[]string{"folders.photos-x4kd.path"}); fleet.CodeOf(err) != fleet.CodeInvalid {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, keep("folders.photos-x4kd.path")); fleet.CodeOf(err) != fleet.CodeInvalid {
 			t.Errorf("keep what a template asks for: %v", err)
 		}
 		b.want("folders.photos-x4kd.path", `"/srv/photos"`)
-		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, []string{"Folders.photos-x4kd.PATH"}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, consent("Folders.photos-x4kd.PATH")); err != nil {
 			t.Fatal(err)
 		}
 		b.want("folders.photos-x4kd.path", `"/srv/other"`)
@@ -528,7 +523,7 @@ func TestKeepMakesWhatIsThereTheBase(t *testing.T) {
 		defer b.stop()
 		b.changed()
 		b.wantState(fleet.ConfigHeld, "keep it as it is")
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil, []string{"folders.photos"}); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, keep("folders.photos")); err != nil {
 			t.Fatal(err)
 		}
 		b.want("folders.photos.path", `"/srv/p"`)
@@ -542,7 +537,7 @@ func TestPasswordIsSentOnce(t *testing.T) {
 		b := newBench(t, tmpl(1, fleet.OpSet, "gui.password", `"${secret:pw}"`))
 		b.start()
 		defer b.stop()
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.password"}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("gui.password")); err != nil {
 			t.Fatal(err)
 		}
 		b.wantState(fleet.ConfigInSync, "")
@@ -622,7 +617,7 @@ func TestAFolderIsNotStartedWithoutItsIgnores(t *testing.T) {
 				b.want("folders.photos.paused", "true")
 				b.wantState(fleet.ConfigFailed, "bad pattern")
 				b.daemon.before = nil
-				if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil, nil); err != nil {
+				if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil); err != nil {
 					t.Fatal(err)
 				}
 				b.want("folders.photos.paused", "false")

@@ -538,7 +538,8 @@ func mergedDeeply(old, laid stconfig.Value) stconfig.Value {
 // normalised does what a daemon does to whatever it is sent.
 func (d *daemon) normalised(doc stconfig.Value) stconfig.Value {
 	password := doc.Get("gui").Get("password").Str()
-	if password != "" && !strings.HasPrefix(password, "$2") {
+	isNew := password != d.doc.Get("gui").Get("password").Str() // An empty one is hashed as well (1.19.2 and 2.x).
+	if isNew && !strings.HasPrefix(password, "$2") {
 		hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
 		if err != nil {
 			panic(err)
@@ -828,3 +829,17 @@ func in(t *testing.T, test func(t *testing.T)) {
 func killed() { runtime.Goexit() }
 
 func outcomesOf(all []fleet.Outcome) string { return fmt.Sprint(all) }
+
+// consent consents to the changes of these keys.
+func consent(keys ...string) map[string]fleet.Answer { return sameAnswer(fleet.AnswerConsent, keys) }
+
+// keep keeps what is at these keys.
+func keep(keys ...string) map[string]fleet.Answer { return sameAnswer(fleet.AnswerKeep, keys) }
+
+func sameAnswer(answer fleet.Answer, keys []string) map[string]fleet.Answer {
+	all := map[string]fleet.Answer{}
+	for _, key := range keys {
+		all[key] = answer
+	}
+	return all
+}

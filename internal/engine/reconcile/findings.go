@@ -65,7 +65,7 @@ func (p *pass) keepPass(result fleet.Pass) {
 func (p *pass) endUnplanned(now plan.Plan) {
 	p.history.answers.End(func(given fleet.Consent) bool {
 		planned := given.Key == "" || slices.ContainsFunc(now.Changes, func(c plan.Change) bool {
-			return c.Key.String() == given.Key && c.ConsentDigest(p.id, p.o.DigestKey) == given.Change
+			return c.IsAnsweredBy(given, p.id, p.o.DigestKey)
 		})
 		return !planned || given.Over(time.Now())
 	})

@@ -68,8 +68,8 @@ func (e *Engine) recordGroup(ctx context.Context, a fleet.GroupAnswer, covered p
 		var given []fleet.Consent
 		for _, c := range part.Changes {
 			if c.Digest != "" { // One that has no digest uses the group consent.
-				given = append(given, fleet.Consent{Device: c.Device, Key: c.Key, Answer: a.Answer, Change: c.Digest, By: by,
-					At: now, Until: now.Add(fleet.ConsentTime)})
+				given = append(given, fleet.Consent{Device: c.Device, Key: c.Key, Answer: a.Answer,
+					Change: c.DigestFor(a.Answer), By: by, At: now, Until: now.Add(fleet.ConsentTime)})
 			}
 		}
 		consents = append(consents, given...)

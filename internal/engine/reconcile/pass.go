@@ -34,11 +34,10 @@ type pass struct {
 type request struct {
 	change *change // the person's own change; nil: an apply
 
-	by      string // the person who asks
-	digest  string // of the plan that the person saw; this and the next two are for an apply
-	consent []string
-	keep    []string
-	done    chan error // gets the answer; of capacity 1
+	by      string                  // the person who asks
+	digest  string                  // of the plan that the person saw; this and answers are for an apply
+	answers map[string]fleet.Answer // answers by key
+	done    chan error              // gets the answer; of capacity 1
 
 	armed []int64 // IDs of the consents that the request gave
 

@@ -124,7 +124,8 @@ func (e *Engine) planInput(ctx context.Context, f folded, admins *responsible) p
 	in.Generation, in.Digest, in.Facts = f.admitted.registry.Generation, f.digest, e.guardFacts(ctx, f.input)
 	in.Facts.ByAdmin = func(template int64) bool { return admins.byAdmin(ctx, template) }
 	in.SamePhrase = plan.SamePhrase(f.base, f.id, e.o.DigestKey)
-	in.Consent = func(c plan.Change) bool { return f.consented(c, e.o.DigestKey) }
+	in.Consent = func(c plan.Change) bool { return f.answered(c, e.o.DigestKey) == fleet.AnswerConsent }
+	in.Chosen = func(c plan.Change) string { return f.answered(c, e.o.DigestKey).Choice() }
 	in.Stopped = func(key stconfig.Key) string { return f.stopped[key.String()] }
 	for _, s := range f.result.Skipped {
 		in.Skipped = append(in.Skipped, plan.Change{Key: s.Key, Templates: []int64{s.Template}, Reason: s.Reason})
@@ -132,11 +133,13 @@ func (e *Engine) planInput(ctx context.Context, f folded, admins *responsible) p
 	return in
 }
 
-// consented tells whether a person consented to this change as it is planned now.
-func (in input) consented(c plan.Change, digestKey []byte) bool {
+// answered gives a person's answer to this change as it is planned now, "" without one.
+func (in input) answered(c plan.Change, digestKey []byte) fleet.Answer {
 	given, ok := in.answers[c.Key.String()]
-	return ok && given.Answer == fleet.AnswerConsent && !given.Over(time.Now()) &&
-		given.Change == c.ConsentDigest(in.id, digestKey)
+	if !ok || given.Over(time.Now()) || !c.IsAnsweredBy(given, in.id, digestKey) {
+		return ""
+	}
+	return given.Answer
 }
 
 // guardFacts gives what the guard of plans knows about a device.

@@ -82,7 +82,7 @@ func TestAnApplyEndsWithTheRegistrationThatItWasFor(t *testing.T) {
 		b.store.mu.Unlock()
 		b.registerAnew("all")
 		b.store.entries[b.id] = entries // the plan would be the same
-		_, _, err := b.engine.Apply(context.Background(), b.id, digest, []string{"folders.made"}, nil)
+		_, _, err := b.engine.Apply(context.Background(), b.id, digest, consent("folders.made"))
 		if fleet.CodeOf(err) != fleet.CodeConflict {
 			t.Errorf("got %v", err)
 		}

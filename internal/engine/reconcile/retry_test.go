@@ -64,8 +64,7 @@ func TestARefusedApplyDoesNotSwallowAChange(t *testing.T) {
 		b.start()
 		defer b.stop()
 		b.register(noNAT, tmpl(2, fleet.OpSet, "options.maxSendKbps", "500"))
-		if _, _, err := b.engine.Apply(t.Context(), b.id, "of yesterday", nil,
-			nil); fleet.CodeOf(err) != fleet.CodeConflict {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, "of yesterday", nil); fleet.CodeOf(err) != fleet.CodeConflict {
 			t.Errorf("got %v, want a conflict", err)
 		}
 		synctest.Wait()
@@ -84,7 +83,7 @@ func TestAConsentEndsWithAnApplyThatFails(t *testing.T) {
 		b.store.mu.Lock()
 		b.store.fail = func(string) error { return context.DeadlineExceeded }
 		b.store.mu.Unlock()
-		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, []string{key}, nil); err == nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, consent(key)); err == nil {
 			t.Fatal("the apply went well")
 		}
 		b.store.mu.Lock()
@@ -106,7 +105,7 @@ func TestAConsentEndsWithAnApplyThatIsStopped(t *testing.T) {
 		b.start()
 		defer b.stop()
 		b.step = func(string) { b.switchTo(fleet.ModeObserve) }
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{key}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent(key)); err != nil {
 			t.Fatal(err)
 		}
 		b.step = nil

@@ -20,8 +20,7 @@ func TestARevokedDeviceIsRemovedHoweverOftenItComesBack(t *testing.T) {
 		b.seen()
 		b.changed(tmpl(1, fleet.OpRemove, "devices", `["`+string(nora)+`"]`))
 		b.wantState(fleet.ConfigHeld, "")
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"devices." + string(nora)},
-			nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("devices."+string(nora))); err != nil {
 			t.Fatal(err)
 		}
 		b.want("devices."+string(nora), "absent")

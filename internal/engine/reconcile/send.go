@@ -109,7 +109,7 @@ func (p *pass) begin(ctx context.Context, intended planned) (*attempt, error) {
 	for _, c := range intended.plan.Sendable() {
 		a.restarts = a.restarts || strings.EqualFold(c.Key.At(0).Name, "gui")
 		sent = append(sent, desired.Sent{Key: c.Key, To: c.Sending(), Digest: c.PhraseDigest(p.id, p.o.DigestKey),
-			Consented: c.Class == plan.Held && c.Consented})
+			Consented: c.Class == plan.Held && c.Consented, Chosen: c.IsChosen()})
 	}
 	a.writes = a.makeWrites()
 	a.record = plan.RecordOf(intended.plan, intended.observed(), a.writes)

@@ -67,7 +67,7 @@ func TestAConsentThatIsRefusedIsNotRemembered(t *testing.T) {
 				b.start()
 				defer b.stop()
 				silence(b, true)
-				_, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"folders.photos-x4kd.path"}, nil)
+				_, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("folders.photos-x4kd.path"))
 				if fleet.CodeOf(err) != fleet.CodeConflict {
 					t.Errorf("got %v, want a conflict", err)
 				}

@@ -125,7 +125,7 @@ func TestAConsentLastsADayInWhichTheDeviceIsReached(t *testing.T) {
 			b.store.fail = func(string) error { return errors.New("killed") }
 		}
 		closed := len(b.store.closed)
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"folders.made"}, nil); err == nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("folders.made")); err == nil {
 			t.Fatal("it was not killed")
 		}
 		b.stop()

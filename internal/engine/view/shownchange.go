@@ -14,6 +14,8 @@ type ShownChange struct {
 	Reason    string // names devices by their labels
 	Drift     bool
 	Returns   bool
+	Answers   []string
+	Choices   []fleet.Choice
 }
 
 // ShownChangeOf converts a change. It replaces device IDs by the labels of a registry.
@@ -21,5 +23,5 @@ func ShownChangeOf(change plan.Change, registry *fleet.Registry) ShownChange {
 	from, to := change.Shown()
 	return ShownChange{Key: change.Key.String(), From: from.JSON(), To: to.JSON(), Templates: change.Templates,
 		Class: change.Class, Reason: fleet.WithNames(change.Reason, registry.Label), Drift: change.Drift,
-		Returns: change.Returns}
+		Returns: change.Returns, Answers: change.Answers(), Choices: change.Choices()}
 }

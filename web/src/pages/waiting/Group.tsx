@@ -12,7 +12,7 @@ import { Panel, Row, Stack } from "../../ui/layout";
 import type { Tone } from "../../ui/state";
 import { Ago, Chip, Command, Faint, Muted, Prose, Strong, Text, To } from "../../ui/text";
 import { Answering, HeldChanges } from "./Held";
-import { afterAnswer, commandOf, requestsOf, titles, verbs } from "./waiting";
+import { afterAnswer, commandOf, requestsOf, titles, verbOf } from "./waiting";
 import { wholeGroup } from "./whole";
 
 type WaitingGroup = Schemas["WaitingGroup"];
@@ -33,7 +33,7 @@ export function Group({ group }: { group: WaitingGroup }) {
           {group.cause === "enrollment" && <To href="/settings?tab=enrolment">With label and tags</To>}
           {group.rollout > 0 && <To href={`/rollouts/${group.rollout}`}>{`Rollout ${group.rollout}`}</To>}
           {[...group.actions].reverse().map((action) => (
-            <Solve key={action.name} group={group} action={action} first={action === group.actions[0]} />
+            <Solve key={verbOf(action)} group={group} action={action} first={action === group.actions[0]} />
           ))}
         </Row>
       }
@@ -156,7 +156,7 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
   const answers = Object.fromEntries(
     asked.map((name) => [name, given[name] ?? (name === "path" ? group.devices[0]?.values.path : undefined) ?? ""]),
   );
-  const verb = verbs[action.name] ?? action.name;
+  const verb = verbOf(action);
 
   const answer = async () => {
     if (!shown) throw new Error("what the answer is for is not loaded yet");
@@ -203,6 +203,7 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
             {action.shown ? (
               <>
                 <Answering group={group} shows={setShown} />
+                {action.choice && <Text>{sentence(action.choice.does)}</Text>}
                 {action.name.endsWith("Rollout") && (
                   <Text>
                     The answer is also for equal changes of all other members of rollout {group.rollout}, now and later. They

@@ -83,8 +83,16 @@ function shellArgument(value: string): string {
   return /^[\w\-./:,@=+]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }
 
-/** verbs are what buttons say. */
-export const verbs: Record<string, string> = {
+/** verbOf is what the button of an action says. */
+export function verbOf(action: Action): string {
+  if (action.choice) {
+    const { name } = action.choice;
+    return action.name === "valueRollout" ? `${name} in the whole rollout` : name;
+  }
+  return verbs[action.name] ?? action.name;
+}
+
+const verbs: Record<string, string> = {
   consent: "Consent",
   keep: "Keep what is there",
   consentRollout: "Consent for the whole rollout",

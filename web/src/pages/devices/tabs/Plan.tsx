@@ -1,19 +1,18 @@
-import { Checkbox } from "@mantine/core";
 import { IconCircleCheck } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ask } from "../../../api/client";
 import { useLabels } from "../../../api/labels";
 import { queries, type PlannedChange } from "../../../api/queries";
-import { useMe } from "../../../session/me";
 import { Act, done, warn } from "../../../ui/act";
 import { Change } from "../../../ui/change";
-import { plural, sentence } from "../../../ui/format";
+import { plural } from "../../../ui/format";
 import { Panel, Row, Rows, Stack } from "../../../ui/layout";
 import { Loads, Nothing } from "../../../ui/page";
-import { Chip, Faint, To } from "../../../ui/text";
-
-type Answer = "consent" | "keep";
+import { withLabels } from "../../../ui/difference";
+import { Chip, Faint, Text, To } from "../../../ui/text";
+import { answersTo, bodyOf, type Answer } from "./answers";
+import { PlanAnswer } from "./PlanAnswer";
 
 /** Plan is what would be changed on the device now, and the answers to what is held. */
 export default function Plan({ id }: { id: string }) {
@@ -48,23 +47,21 @@ function Changes({
   labels: ReadonlyMap<string, string>;
 }) {
   const client = useQueryClient();
-  const me = useMe();
   const templates = useQuery(queries.templates());
   const names = new Map((templates.data ?? []).map((one) => [one.id, one.label]));
   const [answers, setAnswers] = useState<ReadonlyMap<string, Answer>>(new Map());
-  const answer = (key: string, is: Answer) => {
+  const answer = (key: string, is: Answer | undefined) => {
     const next = new Map(answers);
-    if (next.get(key) === is) next.delete(key);
-    else next.set(key, is);
+    if (is) next.set(key, is);
+    else next.delete(key);
     setAnswers(next);
   };
-  const keysOf = (is: Answer) => [...answers].filter(([, one]) => one === is).map(([key]) => key);
   const held = changes.filter((change) => change.class === "held").length;
   const apply = async () => {
     const applied = await ask(
       api.POST("/api/v1/devices/{deviceID}/apply", {
         params: { path: { deviceID: id } },
-        body: { digest, consent: keysOf("consent"), keep: keysOf("keep") },
+        body: bodyOf(digest, answers),
       }),
     );
     void client.invalidateQueries();
@@ -79,7 +76,7 @@ function Changes({
       actions={
         <Row>
           {held > 0 && <Faint>{plural(held, "change waits", "changes wait")} for consent</Faint>}
-          <Act needs="operator" variant="filled" run={apply}>
+          <Act needs="operator" variant="filled" run={apply} {...(answers.size > 0 ? { confirm: asked(answers, labels) } : {})}>
             {answers.size > 0 ? "Apply with these answers" : "Apply what is free"}
           </Act>
         </Row>
@@ -102,32 +99,30 @@ function Changes({
                 )}
               </Row>
             </Change>
-            {(change.class === "held" || change.returns) && (
-              <Stack tight>
-                {change.class === "held" && (
-                  <Checkbox
-                    size="xs"
-                    label="Consent"
-                    disabled={me.role === "viewer"}
-                    checked={answers.get(change.key) === "consent"}
-                    onChange={() => answer(change.key, "consent")}
-                  />
-                )}
-                {change.returns && (
-                  <Checkbox
-                    size="xs"
-                    label="Keep what is there"
-                    disabled={me.role === "viewer"}
-                    checked={answers.get(change.key) === "keep"}
-                    onChange={() => answer(change.key, "keep")}
-                  />
-                )}
-                {me.role === "viewer" && <Faint>{sentence("Needs the role operator or higher")}</Faint>}
-              </Stack>
+            {answersTo(change).length > 0 && (
+              <PlanAnswer change={change} answer={answers.get(change.key)} set={(is) => answer(change.key, is)} />
             )}
           </li>
         ))}
       </Rows>
     </Panel>
   );
+}
+
+/** asked is the dialog before an apply with answers: it names each answer once more, and what comes of it. */
+function asked(answers: ReadonlyMap<string, Answer>, labels: ReadonlyMap<string, string>) {
+  return {
+    title: "Apply with these answers?",
+    verb: "Apply",
+    body: (
+      <Stack tight>
+        {[...answers].map(([key, { label, does }]) => (
+          <Text key={key}>
+            {withLabels(key, labels)}: {label}
+            {does && <Faint> {does}</Faint>}
+          </Text>
+        ))}
+      </Stack>
+    ),
+  };
 }

@@ -1,0 +1,141 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
+)
+
+// choice is a value that a person may choose by name, where no template asks for a place any more and its base is not
+// what the person wants there.
+type choice struct {
+	fleet.Choice
+	key     string
+	value   stconfig.Value
+	offered func(Change) bool
+}
+
+// choices are all choices. A new one needs a row here and a case in testdata. A daemon hashes an empty password, too
+// (1.19.2 and 2.x), so that its hash stands where there was none; with it everybody gets in, as without a password.
+var choices = []choice{
+	{
+		Choice: fleet.Choice{Name: "no password", Does: "the password becomes empty: everybody who reaches the daemon's " +
+			"web interface gets in, with its user name where it has one"},
+		key: passwordKey, value: stconfig.Text(""),
+		offered: func(c Change) bool { return c.From.Str() != "" },
+	},
+}
+
+// Choices gives the values that a person may choose by name in an answer to the change.
+func (c Change) Choices() []fleet.Choice {
+	var all []fleet.Choice
+	for _, one := range choices {
+		if one.isOfferedBy(c) {
+			all = append(all, one.Choice)
+		}
+	}
+	return all
+}
+
+// Answers names what a person may answer to the change, beside the values of Choices.
+func (c Change) Answers() []string {
+	var all []string
+	if c.Class == Held && !c.OnlyKeep {
+		all = append(all, "consent")
+		if c.TakesAway() {
+			all = append(all, "remove")
+		}
+	}
+	if c.Returns && c.Class != Skipped {
+		all = append(all, "keep")
+	}
+	return all
+}
+
+// isOfferedBy tells whether a person may choose this value in an answer to change c.
+func (o choice) isOfferedBy(c Change) bool {
+	waits := c.Class == Held && c.Returns && !c.Stopped && c.chosen == ""
+	return waits && c.Key.String() == o.key && o.offered(c)
+}
+
+// Choosing gives the change as it is once a person chose the value with this name. ok is false where the change does
+// not offer the value.
+func (c Change) Choosing(name string) (chosen Change, ok bool) {
+	for _, one := range choices {
+		if one.Name == name && one.isOfferedBy(c) {
+			instead := c
+			c.To, c.send, c.OnlyKeep, c.chosen, c.instead = one.value, one.value, false, name, &instead
+			c.Reason = "a person chose " + name
+			return c, true
+		}
+	}
+	return c, false
+}
+
+// IsChosen tells whether the change sends a value that a person chose. That value becomes the base.
+func (c Change) IsChosen() bool { return c.chosen != "" }
+
+// WithoutChoice gives the change without the person's choice.
+func (c Change) WithoutChoice() Change {
+	if c.instead == nil {
+		return c
+	}
+	return *c.instead
+}
+
+// Answered gives the change to which an answer is given: the change itself or, for a chosen value, the change with
+// that value. ok is false where the change does not offer the value.
+func (c Change) Answered(answer fleet.Answer) (change Change, ok bool) {
+	name := answer.Choice()
+	if name == c.chosen {
+		return c, true
+	}
+	return c.Choosing(name)
+}
+
+// IsAnsweredBy tells whether an answer is to this change: if its key, its values and its device are those that the
+// person saw, and if the change offers the value that the person chose.
+func (c Change) IsAnsweredBy(given fleet.Consent, id fleet.DeviceID, digestKey []byte) bool {
+	if given.Key != c.Key.String() {
+		return false
+	}
+	change, ok := c.Answered(given.Answer)
+	return ok && given.Change == change.ConsentDigest(id, digestKey)
+}
+
+// NotOffered is the error for a choice that the change of a key does not offer.
+func NotOffered(key, name string, offered []fleet.Choice) error {
+	if len(offered) == 0 {
+		return fleet.Invalidf("values", "the change of %s offers no value to choose", key)
+	}
+	names := make([]string, len(offered))
+	for i, o := range offered {
+		names[i] = strconv.Quote(o.Name)
+	}
+	return fleet.Invalidf("values", "the change of %s does not offer %q: it offers %s", key, name,
+		strings.Join(names, ", "))
+}
+
+// CannotKeep is the error for keeping what is at a key. c is the plan's change of the key, blank where it has none. A
+// template that names the key decides about it, so the error names the template and the ways to have it decide so.
+func CannotKeep(key string, c Change) error {
+	if len(c.Templates) == 0 {
+		return fleet.Invalidf("keep", "nothing at %q is to return to what it was", key)
+	}
+	err := fleet.Invalidf("keep", "what is at %q cannot be kept against %s", key, thatAsk(c.Templates))
+	err.Hint = fmt.Sprintf("To keep it on this device alone, save a template of a higher priority with the key %s, the op "+
+		"set and the value that is there, and a tag that only this device carries (`muster template put FILE`). To keep it "+
+		"on every device, write the value into the template: `muster template edit %d`.", c.Key, c.Templates[len(c.Templates)-1])
+	return err
+}
+
+// thatAsk names templates that ask for something.
+func thatAsk(templates []int64) string {
+	if len(templates) == 1 {
+		return fmt.Sprintf("template %d, which asks for another value", templates[0])
+	}
+	return "templates " + listed(templates) + ", which ask for another value"
+}

@@ -82,7 +82,8 @@ func startDemo(ctx context.Context, s *store.Store, edits *change.Changes, check
 	if err := makeDemoTroubles(farm); err != nil {
 		return nil, errors.Join(err, farm.Close())
 	}
-	// Who starts the server decides about everything in it. Saved below admin, the price list would wait for consent.
+	// The demo is registered as an admin. Otherwise the template with the price list, which an author would have saved,
+	// would wait for consent.
 	if err := registerDemo(fleet.WithRole(ctx, fleet.RoleAdmin), edits, check, farm); err != nil {
 		return nil, errors.Join(err, farm.Close())
 	}

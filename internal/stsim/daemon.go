@@ -309,7 +309,7 @@ func (d *Daemon) current() *process {
 
 func (d *Daemon) owner() owner { return owner{id: d.id, name: d.name, newKey: randomKey} }
 
-// randomKey looks like the daemon's own: 32 letters and digits.
+// randomKey returns an API key in the daemon's own form: 32 letters and digits.
 func randomKey() string {
 	const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789"
 	key := make([]byte, 32)

@@ -15,7 +15,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// owner is what a document is normalised for.
+// owner describes the daemon for which a document is normalised.
 type owner struct {
 	id     fleet.DeviceID
 	name   string        // of the machine: what an own entry that had to be added is called

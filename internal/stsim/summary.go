@@ -237,8 +237,9 @@ func unreadable(lines []string) string {
 	return ""
 }
 
-// expand is what the daemon makes of patterns without a slash; for others it is close enough. One that it cannot read
-// makes all of them void.
+// expand returns the patterns to which a daemon expands the lines of .stignore. It is exact for patterns without a
+// slash and approximate for others. When a line cannot be read, it returns no patterns and the problem, because a
+// daemon then ignores nothing.
 func expand(lines []string) ([]string, string) {
 	expanded := []string{}
 	if problem := unreadable(lines); problem != "" {

@@ -110,8 +110,8 @@ func (e *endFile) close() error {
 	return err
 }
 
-// Loss says that the database is older than the home, or than this process knows it: entries of the audit are lost,
-// and with them what they tell of.
+// Loss says that the database is older than what the home directory or this process knows. The entries of the audit
+// with the IDs From to To are missing or different, and so are the changes that they record.
 type Loss struct{ From, To int64 }
 
 func (l Loss) String() string {

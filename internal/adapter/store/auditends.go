@@ -20,8 +20,8 @@ func (t *tx) lostEnds(ends fleet.AuditEnds) fleet.AuditEntry {
 			ends.LastID)}
 }
 
-// auditEnds reads the ends and locks them until the transaction ends. ok is false where Muster did not write them.
-// Then they are made up from the entries in the table, so that the next entry can be written all the same.
+// auditEnds reads the ends and locks them until the transaction ends. ok is false when Muster did not write them. Then
+// they are computed from the entries in the table, so that the next entry can still be written.
 func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 	if ok, err = t.proof(auditEnds, &ends); err != nil {
 		return ends, false, err
@@ -53,7 +53,7 @@ func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 	return ends, false, nil
 }
 
-// endsOfTable makes up where the audit begins from the entries in the table.
+// endsOfTable computes the beginning of the audit from the entries in the table.
 func (t *tx) endsOfTable() (ends fleet.AuditEnds, err error) {
 	first, err := scanAudit(t.row(selectAudit + ` ORDER BY id LIMIT 1`))
 	if err != nil && !absent(err) {
@@ -81,7 +81,7 @@ type knownEnds struct {
 	ends fleet.AuditEnds
 }
 
-// know remembers ends that are committed.
+// know records ends that were committed.
 func (k *knownEnds) know(ends fleet.AuditEnds) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -97,7 +97,7 @@ func (k *knownEnds) now() fleet.AuditEnds {
 	return k.ends
 }
 
-// putBack reports whether ends, which were read later, are older than the known ones, or those of another audit.
+// putBack reports whether ends that were read later are older than the known ones, or belong to a different audit.
 func putBack(known, ends fleet.AuditEnds) bool {
 	return ends.LastID < known.LastID || ends.LastID == known.LastID && ends.LastHash != known.LastHash
 }

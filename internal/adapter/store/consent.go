@@ -7,8 +7,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// PutConsents keeps a person's answers in one transaction, and returns them with their IDs. An answer of a group is
-// neither kept nor returned where the device has already used that group's answer to the key.
+// PutConsents stores a person's answers in one transaction and returns them with their IDs. It leaves out a group's
+// answer to a key that the device has already used.
 func (s *Store) PutConsents(ctx context.Context, consents []fleet.Consent) ([]fleet.Consent, error) {
 	return write(ctx, s, "put consents", func(t *tx) ([]fleet.Consent, error) { return t.putConsents(consents) })
 }
@@ -26,9 +26,9 @@ func (t *tx) putConsents(consents []fleet.Consent) ([]fleet.Consent, error) {
 	return kept, nil
 }
 
-// putConsent keeps one answer. It gives sql.ErrNoRows where the device has already used that group's answer to the
-// key. As long as it has not, a newer answer of the group replaces the older one and names the change as it is now: a
-// group treats changes as equal that name other registered devices.
+// putConsent stores one answer. It returns sql.ErrNoRows when the device has already used the group's answer to the
+// key. Until then a newer answer of the group replaces the older one and names the present change, because a group
+// treats changes as equal that differ only in the registered devices they name.
 func (t *tx) putConsent(c *fleet.Consent) error {
 	if there, err := t.exists(c.Device); err != nil || !there {
 		return orElse(err, noDevice(c.Device))
@@ -125,7 +125,7 @@ func (s *Store) closeConsents(ctx context.Context, ids []int64, used sql.NullInt
 	return err
 }
 
-// ReopenConsents takes back that this intent used these answers, because its write was not done.
+// ReopenConsents makes answers open again that this intent used, because its write was not done.
 func (s *Store) ReopenConsents(ctx context.Context, ids []int64, intent int64) error {
 	_, err := write(ctx, s, "reopen consents", func(t *tx) (none struct{}, err error) {
 		for _, id := range ids {

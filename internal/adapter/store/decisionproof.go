@@ -39,8 +39,8 @@ func decisionMarks(rows []decisionRow) (all mark) {
 	return all
 }
 
-// mayRegister returns forbidden where an enrol key may not register a device: because of the decision about that
-// device, or because the decisions are not as Muster wrote them.
+// mayRegister returns an error with code forbidden when an enrol key may not register a device: because of the
+// decision about the device, or because another program changed the decisions.
 func (t *tx) mayRegister(key fleet.EnrollKey, decision fleet.EnrollmentDecision) error {
 	if decision.Altered {
 		return fleet.ErrDecisionsAltered

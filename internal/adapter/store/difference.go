@@ -9,9 +9,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// Difference returns what these generations changed together: templates, tags and vars as they were before the first of
-// them, and as they were with the last. Of a tag only its last change counts. A template of which only the tags
-// changed is the same before and after.
+// Difference returns what these generations changed together: templates, tags and vars before the first of them and
+// after the last. Only the last change of a tag counts. A template whose tags alone changed is equal before and after.
 func (s *Store) Difference(ctx context.Context, generations []int64) (d fleet.Difference, err error) {
 	templates, tags := map[int64]*fleet.TemplateDifference{}, map[fleet.TagDifference]bool{}
 	vars := map[fleet.VarsOwner]*fleet.VarsDifference{}

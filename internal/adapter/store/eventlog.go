@@ -51,7 +51,7 @@ func (t *tx) putLogEntries(entries []fleet.LogEntry) error {
 	return t.exec(`INSERT INTO event_log (`+logColumns+`) VALUES `+places(len(entries), len(args)/len(entries)), args...)
 }
 
-// places returns "($1, $2), ($3, $4)" for two rows of two columns.
+// places returns SQL parameters for rows of columns: "($1, $2), ($3, $4)" for two rows of two columns.
 func places(rows, columns int) string {
 	var text strings.Builder
 	for i := range rows * columns {
@@ -138,7 +138,8 @@ func logText(q fleet.LogQuery) (text string, args []any) {
 	return text, args
 }
 
-// holes is a list for so many values, each to be filled with its number; one of no value holds nothing.
+// holes returns an SQL list with a %s in place of each parameter's number. The list of no values contains NULL, which
+// is equal to nothing.
 func holes(values int) string {
 	return `(` + cmp.Or(strings.Join(slices.Repeat([]string{`CAST(%s AS TEXT)`}, values), `, `), `NULL`) + `)`
 }

@@ -35,15 +35,15 @@ func (s *Store) CheckLock(ctx context.Context) error {
 	return s.writer.submit(ctx, &request{during: "check lock", answer: make(chan error, 1)})
 }
 
-// LockLost tells why this server does not hold the lock, as far as that is known without asking the database; nil
-// while it does.
+// LockLost returns why this server does not hold the lock, as far as that is known without asking the database. It
+// returns nil while the server holds it.
 func (s *Store) LockLost() error {
 	s.lock.mu.Lock()
 	defer s.lock.mu.Unlock()
 	return s.lock.lost
 }
 
-// takenAway returns the error because of which this server has to end, nil while it may go on.
+// takenAway returns the error because of which this server must end. It returns nil while the server may continue.
 func (l *lock) takenAway() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -38,7 +38,7 @@ func one[T any](ctx context.Context, s *Store, id fleet.DeviceID, scan func(scan
 	return found.what, failure("read mirror", err)
 }
 
-// about is a document or number that is kept about one device.
+// about is a document or number about one device.
 type about[T any] struct {
 	device fleet.DeviceID
 	what   T
@@ -174,7 +174,7 @@ func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.Snapshot, e
 	return known, nil
 }
 
-// sighting tells when a device answered last, and how its address was found then.
+// sighting says when a device answered last, and how its address was found.
 type sighting struct {
 	at      sql.NullInt64
 	foundBy string

@@ -6,8 +6,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// ProviderGrant returns what a session keeps to ask the provider of single sign-on about its person again; blank where
-// it keeps nothing.
+// ProviderGrant returns the credential with which a session asks the provider of single sign-on about its person
+// again. It returns a blank one when the session has none.
 func (s *Store) ProviderGrant(ctx context.Context, session string) (fleet.Secret, error) {
 	found, err := collect(ctx, pool{s.reads}, func(row scanner) (sealed []byte, err error) {
 		return sealed, row.Scan(&sealed)

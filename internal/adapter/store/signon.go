@@ -29,7 +29,7 @@ func (s *Store) SignOn(ctx context.Context, in fleet.SignOn) (fleet.User, error)
 	})
 }
 
-// UseOnce marks a one-time secret as used, by its hash. It is conflict when the secret was used before.
+// UseOnce marks a one-time secret as used, by its hash. It returns conflict when the secret was used before.
 func (s *Store) UseOnce(ctx context.Context, hash string, until time.Time) error {
 	_, err := write(ctx, s, "use a one-time secret", func(t *tx) (none struct{}, err error) {
 		return none, t.useOnce(hash, until)

@@ -69,7 +69,7 @@ type body struct {
 	turn  bool    // this answer may be large
 }
 
-// part is a piece with the number of its bytes that are kept. Bytes after those were read and then removed.
+// part is a piece of a body, and how many of its bytes are kept. The bytes after those were read and then removed.
 type part struct {
 	piece *[pieceBytes]byte
 	used  int

@@ -66,7 +66,7 @@ type applier struct {
 	budget   *Budget // nil: no bound
 }
 
-// place is the place that is being changed.
+// place describes the position in the document at which an op is applied.
 type place struct {
 	value Value  // value in the document; Absent for a new member
 	shape *shape // what is known about the place; may be nil

@@ -118,7 +118,7 @@ func (p *painter) heldChanges(changes []api.HeldChange, templates []int64) {
 	}
 }
 
-// sameChanges puts changes together that have the same key, values and reason, in the order of the first of each.
+// sameChanges groups changes with the same key, values and reason. The groups are ordered by their first change.
 func sameChanges(changes []api.HeldChange) (all [][]api.HeldChange) {
 	at := map[string]int{}
 	for _, c := range changes {

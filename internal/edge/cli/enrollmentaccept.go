@@ -55,7 +55,7 @@ func (c *enrollmentAcceptCommand) Run(ctx context.Context, env *environment) err
 	return errors.Join(append(refused, c.tell(env, accepted))...)
 }
 
-// about names the device of an error where several were to be accepted.
+// about adds the device to an error, because one command may accept several devices.
 func about(asks api.Enrollment, err error) error {
 	return fmt.Errorf("accept %s: %w", fleet.DeviceID(asks.DeviceID).Short(), err)
 }

@@ -46,7 +46,7 @@ var oneSidedShareNoun = noun[api.OneSidedShare]{
 		name: func(s api.OneSidedShare) string { return s.Folder }},
 }
 
-// folderVerbs are the lists that are described above.
+// folderVerbs are the verbs of `muster folder` that list something. They differ only in these data.
 var folderVerbs = folderCommand{
 	List:     folderListCommand{watchedList: watchedListOf(folderNoun)},
 	OneSided: folderOneSidedCommand{watchedList: watchedListOf(oneSidedShareNoun)},

@@ -158,7 +158,7 @@ func (c *resumeCommand) left(ctx context.Context, s setting) (first []api.ModeSt
 	return first, len(first), err
 }
 
-// flag is the flag that names the same devices in another command.
+// flag returns the command-line flag that selects the same devices in a different command.
 func (w *whose) flag() string {
 	switch {
 	case w.Device != "":

@@ -24,7 +24,7 @@ type param[T any] struct {
 	parse       func(text string) (T, error)
 }
 
-// parameter is a param of any type.
+// parameter is a param whose type of value does not matter.
 type parameter interface{ document() *huma.Param }
 
 func (p param[T]) document() *huma.Param {

@@ -146,7 +146,8 @@ func (s *base) permit(r *http.Request, permission auth.Permission) (auth.Princip
 	return who, nil
 }
 
-// unknown answers what no route takes: 405 when another method would do, else 404.
+// unknown answers requests that match no route: with 405 when a route has the path with a different method, else with
+// 404.
 func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
 	if who, err := s.Auth.Authenticate(r); err != nil {
 		s.traceRefusal(r, who, "", err)

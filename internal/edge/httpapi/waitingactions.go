@@ -83,7 +83,8 @@ func answersTo(held fleet.HeldGroup, wholeRollout bool) []api.WaitingAction {
 	return actions
 }
 
-// answerTo is the action that gives this answer. Who answers puts into its body the changes that were shown.
+// answerTo returns the action that gives this answer. Its body lists no changes: the client adds those that the person
+// was shown.
 func answerTo(held fleet.HeldGroup, answer fleet.Answer, wholeRollout bool) api.WaitingAction {
 	name, value := wireAnswer(answer)
 	given := name

@@ -87,7 +87,7 @@ func (k keyed) WrapWithLabels(fileKey []byte) ([]*age.Stanza, []string, error) {
 	return stanzas, nil, err
 }
 
-// Opener is the identities that decrypt a backup.
+// Opener holds the age identities (private keys) that decrypt a backup.
 type Opener struct{ identities []age.Identity }
 
 // NewOpener makes an opener from a file's text with age's secret keys, or from a passphrase.

@@ -212,9 +212,9 @@ func (e *Enrollments) hasPlace(a fleet.Arrival) bool {
 	return ok || e.waiting[a.Device] != nil
 }
 
-// placeFor reports whether one more device can wait, and which device has to be forgotten for it ("": no device). That
-// is one whose agent left, in the network with the most such devices, the new one counted. So many certificates of
-// one network only push out each other. The caller holds mu.
+// placeFor reports whether one more device can wait, and which device must be removed to make room ("": none). It
+// chooses a device whose agent has disconnected, from the network with the most such devices, including the new one.
+// So a network with many certificates displaces only its own devices. The caller holds mu.
 func (e *Enrollments) placeFor(a fleet.Arrival) (instead fleet.DeviceID, ok bool) {
 	from := network(a.Address)
 	devices := map[string]int{from: 1} // number of devices by network

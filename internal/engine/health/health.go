@@ -20,7 +20,7 @@ type Health struct {
 	rivals     map[fleet.DeviceID]string // address of a second agent with the device's certificate
 }
 
-// condition is how the configuration of a device stands: Configuration, Since, Reason and Next of a state.
+// condition is the state of a device's configuration. Only Configuration, Since, Reason and Next of the State are set.
 type condition struct {
 	fleet.State
 	planned string // digest of the configuration that a pass planned from; "" without a plan

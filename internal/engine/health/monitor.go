@@ -34,7 +34,7 @@ type Monitor struct {
 	found map[fleet.Part]fleet.Impairment
 }
 
-// NewMonitor checks nothing before Run.
+// NewMonitor makes a Monitor. It checks nothing before Run is called.
 func NewMonitor(log *slog.Logger, checks ...Check) *Monitor {
 	return &Monitor{log: log.With(logkey.Component, "health"), checks: checks, found: map[fleet.Part]fleet.Impairment{}}
 }

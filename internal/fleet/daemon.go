@@ -199,6 +199,10 @@ type ObservedConfig struct {
 	Cause   string // cause of the revision that it makes, see Revision; "" when not known yet
 }
 
+// DaemonRunHeader is on answers that came through an agent. Its value changes when the daemon behind the agent may have
+// been started anew.
+const DaemonRunHeader = "Muster-Agent-Daemon-Run"
+
 // ErrReconnected is the cause of a poll's error when the poll was not sent because the connection was replaced. The
 // daemon may have restarted, which starts its event numbers anew. Its status tells which run of the daemon it is.
 var ErrReconnected = errors.New("the poll would go over another connection than the one before")

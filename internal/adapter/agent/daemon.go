@@ -38,6 +38,8 @@ type daemon struct {
 	mu    sync.Mutex // guards the fields below
 	files [3]fs.FileInfo
 	way   *way
+
+	runs runs
 }
 
 // way is how the agent reaches the daemon. It is valid until the daemon's files change.
@@ -77,7 +79,7 @@ func (d *daemon) reach() (*way, error) {
 			d.log.Info("the daemon's API moved", logkey.Address, home.address())
 		}
 	}
-	d.files, d.way = files, newWay(home)
+	d.files, d.way = files, newWay(home, &d.runs)
 	return d.way, nil
 }
 
@@ -125,7 +127,7 @@ func (h *Home) hostHeader() string {
 
 // newWay makes the HTTP clients for a daemon. Reads share a few connections. Each write uses a new connection: Go
 // repeats a request when the server closed an idle connection, and a write must never be sent twice.
-func newWay(home *Home) *way {
+func newWay(home *Home, counted *runs) *way {
 	w := &way{home: home}
 	w.reads = &http.Transport{
 		DialTLSContext: w.connect, DisableCompression: true, MaxConnsPerHost: daemonConns, MaxIdleConnsPerHost: 2,
@@ -133,6 +135,7 @@ func newWay(home *Home) *way {
 	}
 	w.writes = w.reads.Clone()
 	w.writes.DisableKeepAlives = true
+	w.reads.DialTLSContext = counted.dial(w.connect)
 	return w
 }
 

@@ -172,6 +172,7 @@ func (f *forwarder) forward(w http.ResponseWriter, r *http.Request, p tunnel.Pas
 		defer hidden.Close()
 		body = hidden
 	}
+	w.Header().Set(tunnel.RunHeader, strconv.FormatInt(f.daemon.runs.current(), 10))
 	return outcome{status: answer.StatusCode, broken: !pass(w, answer, body, p.Rule.Answer)}
 }
 

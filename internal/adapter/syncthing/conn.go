@@ -33,6 +33,7 @@ type conn struct {
 	reader     *bufio.Reader
 	host       string            // value of the Host header
 	shown      fleet.Certificate // certificate of the GUI; zero for plain HTTP
+	run        string            // through a tunnel: fleet.DaemonRunHeader of the last status or poll; "": none
 	identified bool              // the device ID was right behind this certificate or on this connection
 	broken     bool              // the connection failed or must not be kept
 	lastUsed   time.Time

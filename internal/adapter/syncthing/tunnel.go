@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"muster/internal/fleet"
 )
 
 // openTunnel returns the tunnel of the device's agent. The device's own key has proven the agent, so no GUI
@@ -29,6 +31,9 @@ func (cn *conn) throughTunnel(ctx context.Context, k *call, l *Limits, big chan 
 	alarm := alarmClock{time.AfterFunc(l.answerTo(k), func() { cancel(os.ErrDeadlineExceeded) })}
 	defer alarm.timer.Stop()
 	answer, err := cn.send(asking, k, l, patience{alarm, big})
+	if errors.Is(err, fleet.ErrReconnected) {
+		return reply{}, err
+	}
 	if err == nil {
 		cn.lastUsed = time.Now()
 		return answer, nil
@@ -56,7 +61,23 @@ func (cn *conn) send(ctx context.Context, k *call, l *Limits, p patience) (reply
 		return reply{}, err
 	}
 	defer response.Body.Close()
+	if err := cn.checkRun(k, response.Header.Get(fleet.DaemonRunHeader)); err != nil {
+		return reply{}, err
+	}
 	return readReply(ctx, response, k, l, p)
+}
+
+// checkRun ends a poll that reached a daemon which may have been started anew: the numbers of its events are others.
+// The daemon sends the header of its answer at once.
+func (cn *conn) checkRun(k *call, run string) error {
+	isPoll := k.stripper != nil
+	if isPoll && cn.run != "" && run != cn.run {
+		return reconnected(k)
+	}
+	if isPoll || k.path == statusPath {
+		cn.run = run
+	}
+	return nil
 }
 
 // alarmClock ends a request at a set time.

@@ -255,3 +255,50 @@ func TestABrokenPollThroughATunnelIsNotRepeated(t *testing.T) {
 		t.Errorf("it was asked %v", tunnel.asked[before:])
 	}
 }
+
+// A daemon that was started anew between two polls was not noticed: the agent sent the next poll over a new connection,
+// and the events of the new run had smaller numbers.
+func TestARestartBehindATunnelEndsThePoll(t *testing.T) {
+	t.Parallel()
+	run := "1"
+	handler := answers("/rest/events", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "[]") })
+	tunnel := &agentTunnel{handler: func(w http.ResponseWriter, r *http.Request) {
+		if run != "" {
+			w.Header().Set(fleet.DaemonRunHeader, run)
+		}
+		handler(w, r)
+	}}
+	c := byAgent(t, Limits{}, tunnel)
+	if !c.Keep() {
+		t.Fatal("it is not kept")
+	}
+	poll := func() error { _, err := c.Events(t.Context(), 0, 1, 0); return err }
+	status := func() error { _, err := c.Status(t.Context()); return err }
+	for _, step := range []struct {
+		name  string
+		run   string
+		ask   func() error
+		wants error
+	}{
+		{"the first poll", "1", poll, nil},
+		{"the same run", "1", poll, nil},
+		{"another run", "2", poll, fleet.ErrReconnected},
+		{"before the status", "2", poll, fleet.ErrReconnected},
+		{"its status", "2", status, nil},
+		{"after the status", "2", poll, nil},
+		{"a status of the next run", "3", status, nil},
+		{"the poll of the next run", "3", poll, nil},
+	} {
+		run = step.run
+		if err := step.ask(); !errors.Is(err, step.wants) {
+			t.Fatalf("%s: got %v, want %v", step.name, err, step.wants)
+		}
+	}
+	old := byAgent(t, Limits{}, tunnel)
+	old.Keep()
+	for run = ""; len(tunnel.asked) < 16; { // An older agent does not tell it.
+		if _, err := old.Events(t.Context(), 0, 1, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -8,7 +8,11 @@
 // the daemon, at the paths of the list (list.go). All bodies are JSON.
 package tunnel
 
-import "time"
+import (
+	"time"
+
+	"muster/internal/fleet"
+)
 
 // ALPN is the protocol name that agents request in the TLS handshake.
 const ALPN = "muster-agent/1"
@@ -25,6 +29,10 @@ const (
 // DisksHeader is on every answer of an agent that has facts about disks. Its value is a number, which changes when the
 // facts have changed by a lot. The manager then reads DisksPath, at most once a minute.
 const DisksHeader = "Muster-Agent-Disks"
+
+// RunHeader is on answers of the daemon. Its value changes when the daemon may have been started anew. Older agents
+// do not send it.
+const RunHeader = fleet.DaemonRunHeader
 
 // DaemonWait is how long an agent waits before it answers DaemonPath with 504.
 const DaemonWait = 10 * time.Minute

@@ -11,8 +11,9 @@ import (
 // introducers say. The fold takes it out of the base, so nothing of it comes back by itself when the revocation ends,
 // and out of what each template makes, so later templates do not see it in `config`.
 
-// forgetAway gives the records without what they would bring back of devices that are away: members that Muster removed
-// earlier, and shares in folders that Muster made and that others added. Records of what the daemon still has stay.
+// forgetAway returns the records without what they would bring back of devices that are away: members that Muster
+// removed earlier, and shares in folders that Muster made and that others added. Records of what the daemon still
+// has stay.
 func forgetAway(records []record, doc stconfig.Value, away map[fleet.DeviceID]string) []record {
 	if len(away) == 0 {
 		return records
@@ -47,8 +48,8 @@ func (f *fold) takeAway() {
 	}
 }
 
-// Cleared gives the daemon's document without the devices that are away and the shares with them; Absent where it has
-// none of them.
+// Cleared returns the daemon's document without the devices that are away and the shares with them; Absent where it
+// has none of them.
 func (r Result) Cleared() stconfig.Value {
 	cleared, taken := without(r.observed, r.away)
 	if len(taken) == 0 {
@@ -57,15 +58,15 @@ func (r Result) Cleared() stconfig.Value {
 	return cleared
 }
 
-// WithoutAway gives a document without the devices that are away and the shares with them, and the keys of those.
+// WithoutAway returns a document without the devices that are away and the shares with them, and the keys of those.
 func WithoutAway(doc stconfig.Value, away map[fleet.DeviceID]string) (stconfig.Value, []stconfig.Key) {
 	return without(doc, away)
 }
 
-// IsAway tells whether a key is that of a device that is away, or of a share with it.
+// IsAway reports whether a key is that of a device that is away, or of a share with it.
 func IsAway(key stconfig.Key, away map[fleet.DeviceID]string) bool { return away[deviceOf(key)] != "" }
 
-// without gives a document without some devices and the shares with them, and the keys that it took out.
+// without returns a document without some devices and the shares with them, and the keys that it took out.
 func without(doc stconfig.Value, away map[fleet.DeviceID]string) (left stconfig.Value, taken []stconfig.Key) {
 	if len(away) == 0 {
 		return doc, nil
@@ -92,7 +93,7 @@ func membersAway(at stconfig.Key, list stconfig.Value, away map[fleet.DeviceID]s
 	return keys
 }
 
-// deviceOf gives the device that the key of a device, or of a share, names; "" for another key.
+// deviceOf returns the device that the key of a device, or of a share, names; "" for another key.
 func deviceOf(key stconfig.Key) fleet.DeviceID {
 	switch {
 	case isDevice(key):
@@ -107,7 +108,7 @@ func deviceOf(key stconfig.Key) fleet.DeviceID {
 // another key.
 func (r Result) whyAway(key stconfig.Key) string { return r.away[deviceOf(key)] }
 
-// explainAway gives Why for a change that takes a revoked device away.
+// explainAway returns Why for a change that takes a revoked device away.
 func (r Result) explainAway(key stconfig.Key) Why {
 	why := Why{Away: r.whyAway(key), Revoked: r.broughtBack(key)}
 	why.Drift = why.Revoked
@@ -117,8 +118,8 @@ func (r Result) explainAway(key stconfig.Key) Why {
 	return why
 }
 
-// RevokedByTemplates gives the devices that templates removed with a person's consent, and still do, each with those
-// templates.
+// RevokedByTemplates returns the devices that templates removed with a person's consent, and still do, each with
+// those templates.
 func (r Result) RevokedByTemplates() map[fleet.DeviceID][]int64 {
 	var revoked map[fleet.DeviceID][]int64
 	for _, rec := range r.records {
@@ -154,7 +155,8 @@ func (b *intentRecorder) takingAway(s Sent) {
 	r.State, r.Run, r.Away = fleet.BaseSending, "", isDevice(s.Key)
 }
 
-// recordAround gives the record of the member that Muster made and that is, or contains, the place; nil without one.
+// recordAround returns the record of the member that Muster made and that is, or contains, the place; nil without
+// one.
 func (b *intentRecorder) recordAround(key stconfig.Key) *record {
 	for i := range b.records {
 		if r := &b.records[i]; r.Kind == fleet.BaseMade && key.HasPrefix(r.key) {

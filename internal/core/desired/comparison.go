@@ -11,10 +11,10 @@ import (
 )
 
 // A program may read the tags and vars of its device, and the tags of the whole fleet. When they change, evaluating
-// the program before and after tells whether its value changes.
+// the program before and after reports whether its value changes.
 
-// Comparison tells whether templates make the same of devices in two registries, a and b, whatever the devices have.
-// It remembers what it evaluated.
+// Comparison reports whether templates make the same of devices in two registries, a and b, whatever the devices
+// have. It remembers what it evaluated.
 type Comparison struct {
 	a, b     Fleet
 	evaluate Program
@@ -22,7 +22,7 @@ type Comparison struct {
 	peers    []fleet.DeviceID // devices with which folders are shared in another way in b
 }
 
-// Program gives the value of a template's program.
+// Program returns the value of a template's program.
 type Program func(text string, in template.Input) (template.Result, error)
 
 // Fleet is a registry with the facts of its devices.

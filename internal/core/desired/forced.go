@@ -212,7 +212,7 @@ func (f *fold) fill() {
 	}
 }
 
-// identity gives the field that has the ID of a list's members, by the name of the list.
+// identity returns the field that has the ID of a list's members, by the name of the list.
 var identity = map[string]string{"folders": "id", "devices": "deviceID"}
 
 func fillObject(v, now stconfig.Value) stconfig.Value {

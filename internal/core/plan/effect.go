@@ -9,7 +9,7 @@ type Effect struct {
 	Drops  []Change // changes that are planned now and would not be planned any more
 	Unread bool     // The configuration was never read, so there is nothing to compare with.
 	Err    error    // why no plan could be made; the device's state would be failed
-	// FailsNow tells whether no plan can be made now, either.
+	// FailsNow reports whether no plan can be made now, either.
 	FailsNow bool
 }
 

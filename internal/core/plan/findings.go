@@ -60,7 +60,7 @@ type Mistake struct {
 	Text     string // sentence for a person; it names template and key
 }
 
-// Restart tells whether the daemon must restart before changes that were written take effect, and who restarts it.
+// Restart reports whether the daemon must restart before changes that were written take effect, and who restarts it.
 type Restart uint8
 
 const (

@@ -23,7 +23,7 @@ type Grouping struct {
 	Templates  []fleet.Template // templates of the device whose changes are grouped
 }
 
-// Held describes a held change for people, with its group. mayConsent tells whether a person may consent to the
+// Held describes a held change for people, with its group. mayConsent reports whether a person may consent to the
 // change here.
 func (g Grouping) Held(id fleet.DeviceID, c Change, mayConsent bool) NewlyHeld {
 	n := NewlyHeld{

@@ -198,7 +198,8 @@ var guardTable = []rule{
 
 var strictness = map[Class]int{Free: 0, Held: 1, Refused: 2}
 
-// classify gives a change its class and reason.
+// classify sets the class and the reason of a change, from all places that the change affects. after is the document
+// with the whole plan applied.
 func (g guard) classify(c *Change, after stconfig.Value) {
 	c.Class = Free
 	if c.away != "" { // The admin who revoked the device has answered for every daemon.
@@ -259,7 +260,7 @@ func (g guard) classify(c *Change, after stconfig.Value) {
 	}
 }
 
-// whyAway gives the reason of a change that takes a revoked device away.
+// whyAway returns the reason of a change that takes a revoked device away.
 func (c *Change) whyAway() string {
 	if c.revoked {
 		return c.bringer() + " added it again: it is " + c.away

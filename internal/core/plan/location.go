@@ -165,7 +165,7 @@ func invisible(r rune) bool {
 
 // A folder that is, contains or lies in one of these directories waits for consent: a device that gets its files
 // controls the daemon or the machine. In daemonDirectories Syncthing and its packages keep configuration, keys and
-// database by default. The map's key tells whether the system is Windows.
+// database by default. The map's key reports whether the system is Windows.
 var daemonDirectories = map[bool][]string{
 	false: {"~/.config/syncthing", "~/.local/state/syncthing", "~/.local/share/syncthing",
 		"~/Library/Application Support/Syncthing",

@@ -47,7 +47,7 @@ func Make(in Input) (Plan, error) {
 	return p, nil
 }
 
-// differences gives what has to change: first what takes revoked devices away.
+// differences returns what has to change: first what takes revoked devices away.
 func (in Input) differences(wanted stconfig.Value) []stconfig.Change {
 	if !in.Cleared.Exists() {
 		return stconfig.Diff(in.Observed, wanted)

@@ -99,8 +99,8 @@ func (c Change) PhraseDigest(id fleet.DeviceID, key []byte) []byte {
 	return phraseDigest(id, c.Sending().Str(), key)
 }
 
-// SamePhrase makes the function for Input.SamePhrase. It tells whether text is the password that Muster sent when the
-// daemon made this hash.
+// SamePhrase makes the function for Input.SamePhrase. It reports whether text is the password that Muster sent when
+// the daemon made this hash.
 func SamePhrase(entries []fleet.BaseEntry, id fleet.DeviceID, key []byte) func(text, hash string) bool {
 	return func(text, hash string) bool {
 		for _, entry := range entries {

@@ -478,8 +478,8 @@ func (s *Stops) FolderErrors(inError map[string]string) string {
 	return text.String()
 }
 
-// JudgeFolders blames writes for the present errors of folders, and forgets errors that are over. runs tells whether a
-// folder was seen without error after a time, or is gone.
+// JudgeFolders blames writes for the present errors of folders, and forgets errors that are over. runs reports
+// whether a folder was seen without error after a time, or is gone.
 func (s *Stops) JudgeFolders(inError map[string]string, runs func(folder string, since time.Time) bool, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

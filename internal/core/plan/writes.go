@@ -286,9 +286,9 @@ func keysOf(changes []Change) []stconfig.Key {
 	return keys
 }
 
-// wholeShares gives every share of every folder all text fields that shares have in the document, blank where a share
-// has none. A PATCH with a list decodes each member over the old member at the same position: a bare {deviceID} would
-// inherit the encryption password of the device that was there before (seen on 1.19.2).
+// wholeShares completes the shares of all folders in after: each gets all text fields that shares have in the document
+// fresh, blank where it has none. A PATCH with a list decodes each member over the old member at the same position: a
+// bare {deviceID} would inherit the encryption password of the device that was there before (seen on 1.19.2).
 func wholeShares(after, fresh stconfig.Value) stconfig.Value {
 	names := shareFields(fresh)
 	list := after.Get("folders")

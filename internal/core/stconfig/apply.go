@@ -258,7 +258,7 @@ func (a *applier) act(p place) (Value, error) {
 	}
 }
 
-// Start gives what a new member of an identified list starts from. defaults is what the daemon's `defaults` give.
+// Start returns what a new member of an identified list starts from. defaults is what the daemon's `defaults` give.
 type Start func(member Key, defaults Value) Value
 
 // field returns the place of the object's field at position at.

@@ -200,10 +200,10 @@ func quickerReconnects(doc Value) Value {
 	return doc.With("options", options.With("reconnectionIntervalS", whole64(shorter)))
 }
 
-// Refit gives a document the fields that another document (now) of the same daemon has: missing fields are taken from
-// now, and fields that now does not have are removed. It is for stored documents (a base, a revision), which are of
-// the version that the daemon had then. Members of lists and entries of free maps stay. A member that now does not
-// have gets the fields of `defaults`.
+// Refit gives a document the same fields that another document (now) of the same daemon has: missing fields are taken
+// from now, and fields that now does not have are removed. It is for stored documents (a base, a revision), which
+// are of the version that the daemon had then. Members of lists and entries of free maps stay. A member that now
+// does not have gets the fields of `defaults`.
 func Refit(doc, now Value) Value { return refit(doc, now, configuration, now.Get("defaults")) }
 
 // Restorable returns an earlier document as the daemon would write it now: migrated to the current version, with the

@@ -148,7 +148,7 @@ func (p *pass) findAnswers(ctx context.Context, now planned) (found bool, err er
 	return found || len(made) > 0, err
 }
 
-// fromGroups gives the consents that the device gets from groups, the answers for all members of its rollout.
+// fromGroups returns the consents that the device gets from groups, the answers for all members of its rollout.
 func (p *pass) fromGroups(now planned, groups []fleet.GroupConsent) []fleet.Consent {
 	var consents []fleet.Consent
 	grouping := p.grouping(now)
@@ -166,7 +166,7 @@ func (p *pass) fromGroups(now planned, groups []fleet.GroupConsent) []fleet.Cons
 	return consents
 }
 
-// answers tells whether g, an answer for all members of a rollout, is an answer to the held change c.
+// answers reports whether g, an answer for all members of a rollout, is an answer to the held change c.
 func (p *pass) answers(now planned, g fleet.GroupConsent, c plan.Change, grouping plan.Grouping) bool {
 	switch {
 	case g.Answer == fleet.AnswerConsent && !p.mayBeConsentedTo(now, c), g.Answer == fleet.AnswerKeep && !c.Returns:
@@ -207,7 +207,7 @@ func (p *pass) keepAnswered(ctx context.Context, now planned) (_ planned, kept b
 	return now, true, nil
 }
 
-// waitsForAnswer tells whether c is a held change to which a person can answer and has not.
+// waitsForAnswer reports whether c is a held change to which a person can answer and has not.
 func (p *pass) waitsForAnswer(c plan.Change) bool {
 	if c.Class != plan.Held || c.Stopped || c.Consented || c.Dependent {
 		return false
@@ -216,7 +216,8 @@ func (p *pass) waitsForAnswer(c plan.Change) bool {
 	return !answered
 }
 
-// givenTo gives the open answer to this change, if its key, its values and its device are those that the person saw.
+// givenTo returns the open answer to this change, if its key, its values and its device are those that the person
+// saw.
 func (p *pass) givenTo(c plan.Change) (fleet.Consent, bool) {
 	return p.history.answers.To(c, p.id, p.o.DigestKey)
 }
@@ -235,7 +236,7 @@ func (p *pass) answerTo(c plan.Change, given fleet.Consent) fleet.Consent {
 	return given
 }
 
-// mayBeConsentedTo tells whether Muster could make a held change if a person consented to it.
+// mayBeConsentedTo reports whether Muster could make a held change if a person consented to it.
 func (p *pass) mayBeConsentedTo(now planned, c plan.Change) bool {
 	return !c.OnlyKeep && (p.o.Access != nil || !c.MovesAccess(now.result.Observed()))
 }

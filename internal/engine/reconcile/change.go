@@ -26,7 +26,7 @@ type change struct {
 	amends  bool   // an amendment: the whole change is made, or nothing is sent
 
 	section stconfig.Key
-	// target gives the document that the change makes of doc.
+	// target returns the document that the change makes of doc.
 	target  func(ctx context.Context, doc stconfig.Value) (stconfig.Value, error)
 	role    fleet.Role // role of the person who makes the change
 	digest  string     // digest of the plan that the person saw; "" when they consent to nothing
@@ -71,7 +71,7 @@ func (e *Engine) mayRestore(ctx context.Context, id fleet.DeviceID, number int64
 	})
 }
 
-// restorable gives change.target for a restore: the function gives the document with the revision restored into it.
+// restorable returns change.target for a restore: the function gives the document with the revision restored into it.
 // It reads the revision only once, because the revision may be deleted before the daemon is read back.
 func (e *Engine) restorable(
 	id fleet.DeviceID,
@@ -140,7 +140,7 @@ func (c *change) shorten() {
 	c.out.Plan.Changes, c.out.Left = plan.ForReport(c.out.Plan.Changes, &room), plan.ForReport(c.out.Left, &room)
 }
 
-// withoutConsent gives the change for planning it again after it was sent: the consent to it is used up.
+// withoutConsent returns the change for planning it again after it was sent: the consent to it is used up.
 func (c *change) withoutConsent() *change {
 	sent := *c
 	sent.digest, sent.consent = "", nil
@@ -188,8 +188,8 @@ func (e *Engine) planChange(ctx context.Context, in input) (planned, error) {
 	return now, now.plan.CheckConsent(c.digest, c.consent)
 }
 
-// changeInput gives the input for the plan of a person's change. The change counts as asked for by admins only where
-// the person is an admin.
+// changeInput returns the input for the plan of a person's change. The change counts as asked for by admins only
+// where the person is an admin.
 func (e *Engine) changeInput(ctx context.Context, in input, wanted []stconfig.Change) plan.Input {
 	c := in.change
 	desired := stconfig.Patch(in.doc, wanted)
@@ -204,9 +204,9 @@ func (e *Engine) changeInput(ctx context.Context, in input, wanted []stconfig.Ch
 	}
 }
 
-// baseOfPerson gives the device's entries with the keys of the plan as the person's, also where Muster wrote the same
-// value earlier. It is never nil, because nil would leave the stored entries as they are. It is recorded with the
-// intent: a change that is interrupted is the person's as far as it went.
+// baseOfPerson returns the device's entries with the keys of the plan as the person's, also where Muster wrote the
+// same value earlier. It is never nil, because nil would leave the stored entries as they are. It is recorded with
+// the intent: a change that is interrupted is the person's as far as it went.
 func (p planned) baseOfPerson() ([]fleet.BaseEntry, error) {
 	var keys []stconfig.Key
 	for _, c := range p.plan.Sendable() {
@@ -215,7 +215,7 @@ func (p planned) baseOfPerson() ([]fleet.BaseEntry, error) {
 	return desired.Keep(p.base, keys, p.doc)
 }
 
-// maySend tells whether the plan of a person's change is to be sent now. Where a restore has to wait, its result
+// maySend reports whether the plan of a person's change is to be sent now. Where a restore has to wait, its result
 // tells why. Where an amendment has to wait, maySend is conflict.
 func (p *pass) maySend(ctx context.Context, now planned) (bool, error) {
 	c := now.change
@@ -248,7 +248,7 @@ func (p *pass) maySend(ctx context.Context, now planned) (bool, error) {
 	return false, conflict(why, "Put it into the template, or take the template's tag off the device.")
 }
 
-// waits tells whether the change is not sent now, and puts the reason into its result.
+// waits reports whether the change is not sent now, and puts the reason into its result.
 func (c *change) waits(mode fleet.Mode) bool {
 	held := slices.DeleteFunc(slices.Clone(c.out.Plan.Changes), func(p plan.Change) bool {
 		return p.Class != plan.Held || p.Consented
@@ -294,7 +294,7 @@ func (p *pass) concludeChange(ctx context.Context, c *change, sent plan.Plan, ne
 }
 
 // takenBack tells why the device's templates would undo these changes of the document in in; "" when they would not.
-// It does not ask the daemon. differs tells whether one change would be undone, given the value that the templates
+// It does not ask the daemon. differs reports whether one change would be undone, given the value that the templates
 // make of its key.
 func (e *Engine) takenBack(ctx context.Context, in input, changes []stconfig.Change,
 	differs func(stconfig.Change, stconfig.Value) bool) (string, error) {

@@ -43,7 +43,7 @@ func (c *connection) close() {
 	}
 }
 
-// newest gives the input with the newest document that is known. The mirror writes documents to the store with a
+// newest returns the input with the newest document that is known. The mirror writes documents to the store with a
 // delay, so the store may have an older one: then newest reads the daemon. handed is the configuration that the store
 // was given a moment ago, or nil.
 func (c *connection) newest(ctx context.Context, in input, handed *fleet.ObservedConfig) (input, error) {
@@ -65,7 +65,7 @@ func (c *connection) newest(ctx context.Context, in input, handed *fleet.Observe
 	return c.read(ctx, in)
 }
 
-// kept gives the configuration that the store was given last: handed, where that is not nil.
+// kept returns the configuration that the store was given last: handed, where that is not nil.
 func (c *connection) kept(ctx context.Context, handed *fleet.ObservedConfig) (fleet.ObservedConfig, error) {
 	if handed != nil {
 		return *handed, nil
@@ -73,14 +73,14 @@ func (c *connection) kept(ctx context.Context, handed *fleet.ObservedConfig) (fl
 	return c.o.Store.ObservedConfig(ctx, c.id)
 }
 
-// isOvertaken tells whether the mirror or this engine has read a newer configuration than kept, which the store was
+// isOvertaken reports whether the mirror or this engine has read a newer configuration than kept, which the store was
 // given last.
 func (c *connection) isOvertaken(in input, kept fleet.ObservedConfig) bool {
 	return in.known.Unstored && kept.Digest != in.known.Digest || c.history.overtakes(kept)
 }
 
-// read gives the input with the document that the daemon has now. Where the daemon may not have saved what was sent,
-// read also finds out in which run of the daemon it read the document.
+// read returns the input with the document that the daemon has now. Where the daemon may not have saved what was
+// sent, read also finds out in which run of the daemon it read the document.
 func (c *connection) read(ctx context.Context, in input) (input, error) {
 	if !c.unsure {
 		return c.readDocument(ctx, in)

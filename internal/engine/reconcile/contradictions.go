@@ -10,7 +10,7 @@ import (
 	"muster/internal/logkey"
 )
 
-// Contradictions gives texts about the keys for which template t and other templates of the same devices ask for
+// Contradictions returns texts about the keys for which template t and other templates of the same devices ask for
 // different values, and about which of them wins. It folds the templates of one device that carries a tag of t.
 func (e *Engine) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []string {
 	registry, err := e.o.Store.Registry(ctx)
@@ -42,7 +42,7 @@ func (e *Engine) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []s
 	return texts
 }
 
-// sharesPlace tells whether template t applies to the device together with another template that may set the same
+// sharesPlace reports whether template t applies to the device together with another template that may set the same
 // key.
 func sharesPlace(registry *fleet.Registry, id fleet.DeviceID, t fleet.TaggedTemplate) bool {
 	device := registry.Devices[id]

@@ -166,7 +166,7 @@ func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 	return x.soFar(ctx)
 }
 
-// folding gives the input for a fold of these templates over the device, or over the sample.
+// folding returns the input for a fold of these templates over the device, or over the sample.
 func (x *evaluating) folding(ctx context.Context, templates []fleet.Template) (in desired.Input) {
 	if x.hasDevice {
 		in = x.foldInput(ctx, x.in, x.secrets)

@@ -45,13 +45,14 @@ func endOf(r *request, err error) passEnd {
 	return failed
 }
 
-// isLasting tells whether an error is the fault of a template or a person, so that it lasts until something changes.
+// isLasting reports whether an error is the fault of a template or a person, so that it lasts until something
+// changes.
 func isLasting(err error) bool {
 	code := fleet.CodeOf(err)
 	return code == fleet.CodeInvalid || code == fleet.CodeTooLarge || code == fleet.CodeMalformed
 }
 
-// backoff gives the pause after so many failures in a row. It grows from firstPause to longestPause, with jitter so
+// backoff returns the pause after so many failures in a row. It grows from firstPause to longestPause, with jitter so
 // that devices that failed together do not come back together.
 func backoff(failures int) time.Duration {
 	pause := longestPause
@@ -71,7 +72,7 @@ const (
 	writeUnknown              // The daemon may have done the write: the attempt ends, and the intent is verified.
 )
 
-// answerOf gives the writeAnswer for the error of a write.
+// answerOf returns the writeAnswer for the error of a write.
 func answerOf(err error) writeAnswer {
 	switch {
 	case errors.Is(err, plan.ErrMoved):
@@ -84,7 +85,7 @@ func answerOf(err error) writeAnswer {
 	return writeUnknown
 }
 
-// isDefinite tells whether an error means that the daemon did not do what it was told to. After any other error the
+// isDefinite reports whether an error means that the daemon did not do what it was told to. After any other error the
 // daemon may have done it: when it restarts, it may close the connection before it answers.
 func isDefinite(err error) bool {
 	return err != nil && (fleet.CodeOf(err) != fleet.CodeUnavailable || errors.Is(err, fleet.ErrNotSaved))
@@ -107,7 +108,7 @@ func retrying(ctx context.Context, patience time.Duration, call func() error) er
 	}
 }
 
-// belongsToDevice tells whether an error is about one device only, so that a question about many devices goes on.
+// belongsToDevice reports whether an error is about one device only, so that a question about many devices goes on.
 func belongsToDevice(err error) bool {
 	if errors.Is(err, errNeverRead) {
 		return true
@@ -119,7 +120,7 @@ func belongsToDevice(err error) bool {
 	return false
 }
 
-// refuse gives the error for a person whose apply cannot be done, nil where r is nil.
+// refuse returns the error for a person whose apply cannot be done, nil where r is nil.
 func refuse(r *request, why string) error {
 	if r == nil {
 		return nil

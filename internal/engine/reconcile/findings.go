@@ -11,7 +11,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// LastPass gives the result of the last finished pass over a device, from memory.
+// LastPass returns the result of the last finished pass over a device, from memory.
 func (e *Engine) LastPass(id fleet.DeviceID) fleet.Pass {
 	if m := e.queue.find(id); m != nil {
 		return m.history.lastPass()
@@ -48,7 +48,7 @@ func (p *pass) finish(now planned) {
 	p.keepPass(p.passOf(now))
 }
 
-// passOf gives the result of a pass that ends with this plan.
+// passOf returns the result of a pass that ends with this plan.
 func (p *pass) passOf(now planned) fleet.Pass {
 	return now.plan.Pass(now.admitted.registry.Generation, now.digest, p.o.DigestKey)
 }
@@ -71,7 +71,7 @@ func (p *pass) endUnplanned(now plan.Plan) {
 	})
 }
 
-// findings gives what the pass found out, for health. failure is as in conclude.
+// findings returns what the pass found out, for health. failure is as in conclude.
 func (p *pass) findings(now planned, failure error) plan.Findings {
 	f := plan.Findings{
 		Plan: now.plan, Templates: len(now.templates), Online: now.known.Online, Mode: now.mode,

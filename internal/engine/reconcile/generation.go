@@ -38,7 +38,7 @@ type fingerprint struct {
 	folders   string // errors of folders to which Muster wrote
 }
 
-// generationOf gives the generation to which a device is admitted. current is the present registry.
+// generationOf returns the generation to which a device is admitted. current is the present registry.
 func (e *Engine) generationOf(ctx context.Context, id fleet.DeviceID, current *fleet.Registry) (*generation, error) {
 	registry := current
 	if current.Devices[id] != nil {
@@ -84,7 +84,7 @@ func (e *Engine) newGeneration(r *fleet.Registry) *generation {
 	return g
 }
 
-// facts gives what templates see of one registered device. known is what is known of its daemon.
+// facts returns what templates see of one registered device. known is what is known of its daemon.
 func (g *generation) facts(id fleet.DeviceID, known Known) template.Facts {
 	d := g.registry.Devices[id]
 	if d == nil {
@@ -95,7 +95,7 @@ func (g *generation) facts(id fleet.DeviceID, known Known) template.Facts {
 	return facts
 }
 
-// label gives the label of a registered device.
+// label returns the label of a registered device.
 func (g *generation) label(id fleet.DeviceID) (label string, registered bool) {
 	d := g.registry.Devices[id]
 	if d == nil {
@@ -104,7 +104,7 @@ func (g *generation) label(id fleet.DeviceID) (label string, registered bool) {
 	return d.Label, true
 }
 
-// fleetFor gives what a template may see of other devices, nil for a template that does not read them.
+// fleetFor returns what a template may see of other devices, nil for a template that does not read them.
 func (g *generation) fleetFor(t fleet.Template) *template.Fleet {
 	if t.Reads.OrAll().ReadsFleet() {
 		return g.fleet()
@@ -112,7 +112,7 @@ func (g *generation) fleetFor(t fleet.Template) *template.Fleet {
 	return nil
 }
 
-// fingerprint gives the fingerprint of a device in a generation.
+// fingerprint returns the fingerprint of a device in a generation.
 func (e *Engine) fingerprint(
 	g *generation,
 	id fleet.DeviceID,
@@ -148,7 +148,7 @@ func (e *Engine) fingerprint(
 	return print
 }
 
-// sum gives a digest of comparable values. Only digests of the same process can be compared.
+// sum returns a digest of comparable values. Only digests of the same process can be compared.
 func (e *Engine) sum(parts ...any) uint64 {
 	var h maphash.Hash
 	h.SetSeed(e.seed)
@@ -158,8 +158,8 @@ func (e *Engine) sum(parts ...any) uint64 {
 	return h.Sum64()
 }
 
-// reachOf gives one text of what the present registry says of a device, whatever generation it is admitted to: folder
-// roots, author keys, and which devices are revoked.
+// reachOf returns one text of what the present registry says of a device, whatever generation it is admitted to:
+// folder roots, author keys, and which devices are revoked.
 func reachOf(r *fleet.Registry, id fleet.DeviceID) string {
 	reach := texts(r.RootsOf(id)) + "\x00\x00" + texts(r.AuthorKeysOf(id))
 	if len(r.Revocations) == 0 {
@@ -171,7 +171,7 @@ func reachOf(r *fleet.Registry, id fleet.DeviceID) string {
 	return reach
 }
 
-// sumOfRevoked gives a digest of the devices that a device's daemon may not have.
+// sumOfRevoked returns a digest of the devices that a device's daemon may not have.
 func (e *Engine) sumOfRevoked(r *fleet.Registry, id fleet.DeviceID) uint64 {
 	if len(r.Revocations) == 0 {
 		return 0

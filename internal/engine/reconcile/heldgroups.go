@@ -15,8 +15,8 @@ func (p *pass) grouping(now planned) plan.Grouping {
 		Registered: func(id fleet.DeviceID) bool { return now.current.Devices[id] != nil }}
 }
 
-// HeldGroups gives the held changes that wait for an answer, ordered by key. A group has equal changes of devices in
-// one rollout, or in no rollout.
+// HeldGroups returns the held changes that wait for an answer, ordered by key. A group has equal changes of devices
+// in one rollout, or in no rollout.
 func (e *Engine) HeldGroups(ctx context.Context) ([]fleet.HeldGroup, error) {
 	rollouts, err := e.o.Store.RolloutsOfDevices(ctx)
 	if err != nil {

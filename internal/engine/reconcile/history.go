@@ -54,7 +54,7 @@ func (h *history) timesForgotten() int {
 	return h.forgotten
 }
 
-// versionChanged tells whether the daemon's version differs from the one in the last call.
+// versionChanged reports whether the daemon's version differs from the one in the last call.
 func (h *history) versionChanged(v fleet.Version) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,15 +64,16 @@ func (h *history) versionChanged(v fleet.Version) bool {
 	return changed
 }
 
-// neverPlanned tells whether this process has not planned the device yet.
+// neverPlanned reports whether this process has not planned the device yet.
 func (h *history) neverPlanned() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.print == fingerprint{}
 }
 
-// isDone tells whether the device needs no work: the document and the inputs are those of the last pass, which ended
-// with nothing left to do, and nothing else is due. Who let a template go may be another person in each generation.
+// isDone reports whether the device needs no work: the document and the inputs are those of the last pass, which
+// ended with nothing left to do, and nothing else is due. Who let a template go may be another person in each
+// generation.
 func (h *history) isDone(digest string, print fingerprint, generation int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -85,17 +86,17 @@ func (h *history) isDoneBut(digest string, print fingerprint, generation int64) 
 		!h.restart.required && !h.isUnsaved() && !h.isBroughtBackOver()
 }
 
-// isBroughtBackOver tells whether it is over that revoked devices come back again and again.
+// isBroughtBackOver reports whether it is over that revoked devices come back again and again.
 func (h *history) isBroughtBackOver() bool {
 	until := h.stops.BroughtBackUntil()
 	return !until.IsZero() && !time.Now().Before(until)
 }
 
-// areIgnoresDue tells whether the ignore patterns have to be read again. The caller holds mu.
+// areIgnoresDue reports whether the ignore patterns have to be read again. The caller holds mu.
 func (h *history) areIgnoresDue() bool { return h.ignores != nil && !time.Now().Before(h.ignoresUntil) }
 
-// ignoresToCompare gives the ignore patterns of the last pass, where to read them again is all that is to do. It gives
-// nil where some could not be read then.
+// ignoresToCompare returns the ignore patterns of the last pass, where to read them again is all that is to do. It
+// gives nil where some could not be read then.
 func (h *history) ignoresToCompare(digest string, print fingerprint, generation int64) map[string][]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,7 +106,7 @@ func (h *history) ignoresToCompare(digest string, print fingerprint, generation 
 	return h.ignores
 }
 
-// isUnsaved tells whether the daemon may not have saved what was sent to it.
+// isUnsaved reports whether the daemon may not have saved what was sent to it.
 func (h *history) isUnsaved() bool {
 	answer, _ := h.stops.Unsaved()
 	return answer != nil
@@ -147,14 +148,14 @@ func (h *history) wasRead(at time.Time, digest string) {
 	h.readAt, h.read = at, digest
 }
 
-// lastRead gives the digest of the document that this engine read last.
+// lastRead returns the digest of the document that this engine read last.
 func (h *history) lastRead() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.read
 }
 
-// overtakes tells whether this engine read a newer configuration than kept, which the store has.
+// overtakes reports whether this engine read a newer configuration than kept, which the store has.
 func (h *history) overtakes(kept fleet.ObservedConfig) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -180,14 +181,14 @@ func (h *history) untilIgnores() time.Duration {
 	return time.Until(h.ignoresUntil)
 }
 
-// lastPass gives the result of the last finished pass.
+// lastPass returns the result of the last finished pass.
 func (h *history) lastPass() fleet.Pass {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.pass
 }
 
-// putPass keeps the result of a pass, and tells whether it differs from that of the pass before.
+// putPass keeps the result of a pass, and reports whether it differs from that of the pass before.
 func (h *history) putPass(p fleet.Pass) (differs bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -203,7 +204,7 @@ func (h *history) putRevoked(revoked map[fleet.DeviceID][]int64) {
 	h.revoked = revoked
 }
 
-// revokedBy gives the templates that removed a device with a person's consent.
+// revokedBy returns the templates that removed a device with a person's consent.
 func (h *history) revokedBy(device fleet.DeviceID) []int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()

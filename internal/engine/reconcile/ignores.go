@@ -26,7 +26,7 @@ type asking struct {
 	spent atomic.Int64 // time that the readings took, in nanoseconds
 }
 
-// patterns gives known with the ignore patterns of further folders, as far as the device has them. unread tells why
+// patterns returns known with the ignore patterns of further folders, as far as the device has them. unread tells why
 // the patterns of a folder stay unknown.
 func (a *asking) patterns(ctx context.Context, in input, folders []string,
 	known map[string][]string) (_ map[string][]string, unread map[string]string) {

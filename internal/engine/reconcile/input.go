@@ -34,14 +34,14 @@ type input struct {
 	change *change // a person's own change; nil: the plan is that of the templates
 }
 
-// inputOf gives the input of a device that is admitted to this generation, without a document and without what is
+// inputOf returns the input of a device that is admitted to this generation, without a document and without what is
 // remembered.
 func (e *Engine) inputOf(id fleet.DeviceID, current *fleet.Registry, admitted *generation) input {
 	return input{id: id, current: current, admitted: admitted, mode: current.ModeAt(admitted.registry, id),
 		device: current.Devices[id], known: e.o.Daemon.Known(id), templates: admitted.registry.TemplatesOf(id)}
 }
 
-// inputNow gives the input of a device as it is registered and admitted now, without a document.
+// inputNow returns the input of a device as it is registered and admitted now, without a document.
 func (e *Engine) inputNow(ctx context.Context, id fleet.DeviceID) (input, error) {
 	current, err := e.o.Store.Registry(ctx)
 	if err != nil {
@@ -54,13 +54,13 @@ func (e *Engine) inputNow(ctx context.Context, id fleet.DeviceID) (input, error)
 	return e.inputOf(id, current, admitted), nil
 }
 
-// remembering gives the input with what is remembered of the device at this moment.
+// remembering returns the input with what is remembered of the device at this moment.
 func (in input) remembering(h *history) input {
 	in.ignores, in.stopped, in.answers = h.lastIgnores(), h.stops.Reasons(), h.answers.Open()
 	return in
 }
 
-// reregistered gives the input with the device's present record. It is not_found when the device was deleted.
+// reregistered returns the input with the device's present record. It is not_found when the device was deleted.
 func (e *Engine) reregistered(ctx context.Context, in input) (input, error) {
 	current, err := e.o.Store.Registry(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func (e *Engine) reregistered(ctx context.Context, in input) (input, error) {
 	return in, nil
 }
 
-// isOf tells whether a registry has the device in the registration for which the input was made.
+// isOf reports whether a registry has the device in the registration for which the input was made.
 func (in input) isOf(registry *fleet.Registry) bool {
 	is := registry.Devices[in.id]
 	return is != nil && is.CreatedAt.Equal(in.device.CreatedAt)
@@ -99,7 +99,7 @@ func (in input) blocked() string {
 // smallDocument is up to how many bytes a document needs no memory from Memory.Take.
 const smallDocument = 64 << 10
 
-// withDocument gives the input with another document, if that document is usable. A document with the digest of the
+// withDocument returns the input with another document, if that document is usable. A document with the digest of the
 // present one is not parsed again. parsed is the document, if it was parsed already, else Absent. take gets memory
 // for a large document.
 func (in input) withDocument(take func(bytes int64) error, observed fleet.ObservedConfig, parsed stconfig.Value,
@@ -131,7 +131,7 @@ func parse(take func(bytes int64) error, document []byte) (stconfig.Value, error
 	return stconfig.Parse(document)
 }
 
-// foldersPresent gives those of these folders that the device has.
+// foldersPresent returns those of these folders that the device has.
 func (in input) foldersPresent(folders []string) (present []string) {
 	has := map[string]bool{}
 	for folder := range in.doc.Get("folders").Values() {

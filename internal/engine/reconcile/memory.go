@@ -13,7 +13,7 @@ type Memory interface {
 	LiftLimit(ctx context.Context)
 }
 
-// unboundedMemory gives memory to everybody at once.
+// unboundedMemory grants memory to everybody at once.
 type unboundedMemory struct{}
 
 func (unboundedMemory) Do(ctx context.Context, work func(context.Context) error) error {

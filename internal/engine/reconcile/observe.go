@@ -63,7 +63,7 @@ func (p *pass) observeDocument(ctx context.Context, in input) (_ input, ended bo
 	return in, p.request == nil && p.endWhereDone(ctx, in, in.digest), nil
 }
 
-// observeNewest gives the input with the newest document. ended tells that there is no document to plan from, which
+// observeNewest returns the input with the newest document. ended tells that there is no document to plan from, which
 // it has reported.
 func (p *pass) observeNewest(ctx context.Context, in input) (_ input, ended bool, err error) {
 	in, err = p.newest(ctx, in, p.handed)

@@ -22,7 +22,7 @@ const (
 	scanWaitEach = 2 * time.Second  // time for each folder, when folders are scanned one by one
 )
 
-// MayOrder tells whether an order can be given to a daemon now. It is conflict where Muster does not write to the
+// MayOrder reports whether an order can be given to a daemon now. It is conflict where Muster does not write to the
 // device, and unavailable where the daemon cannot be reached.
 func (e *Engine) MayOrder(ctx context.Context, id fleet.DeviceID) error {
 	_, _, err := e.inputForOrder(ctx, id)
@@ -43,7 +43,7 @@ func (e *Engine) inputForOrder(ctx context.Context, id fleet.DeviceID) (input, *
 	return in, conn, nil
 }
 
-// connectionForOrder gives a connection with an open session, for an order to a daemon.
+// connectionForOrder returns a connection with an open session, for an order to a daemon.
 func (e *Engine) connectionForOrder(ctx context.Context, id fleet.DeviceID) (*connection, input, error) {
 	in, conn, err := e.inputForOrder(ctx, id)
 	if err == nil {
@@ -100,7 +100,7 @@ func (c *connection) orderRestart(ctx context.Context, in input) (string, error)
 	return "restarted, and back", nil
 }
 
-// started gives when the daemon started. A restart is recognised by another time.
+// started returns when the daemon started. A restart is recognised by another time.
 func (in input) started() (string, error) {
 	if in.known.Started == "" {
 		return "", &fleet.Error{Code: fleet.CodeUnavailable, Message: "it is not known since when the daemon runs",

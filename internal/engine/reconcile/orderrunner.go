@@ -166,7 +166,7 @@ func (r *OrderRunner) mayBegin(ctx context.Context, devices []fleet.DeviceID) er
 	return nil
 }
 
-// errorAbout gives an error with the device in its message.
+// errorAbout returns an error with the device in its message.
 func errorAbout(id fleet.DeviceID, err error) error {
 	return &fleet.Error{Code: fleet.CodeOf(err), Message: fmt.Sprintf("device %s: %s", id, fleet.Reason(err)),
 		Hint: hintOf(err), Err: err}

@@ -228,11 +228,11 @@ func (p *pass) putBase(ctx context.Context, in input, base []fleet.BaseEntry) (i
 	return in, p.o.Store.PutBaseEntries(ctx, p.id, base)
 }
 
-// maySave tells whether the pass is to have the daemon save its configuration.
+// maySave reports whether the pass is to have the daemon save its configuration.
 func (p *pass) maySave(in input) bool { return p.history.isUnsaved() && in.blocked() == "" }
 
-// mayWrite tells whether Muster may write to the device at this moment. A person may have stopped Muster, or deleted
-// the device, since the input was made.
+// mayWrite reports whether Muster may write to the device at this moment. A person may have stopped Muster, or
+// deleted the device, since the input was made.
 func (e *Engine) mayWrite(ctx context.Context, in input) bool {
 	registry, err := e.o.Store.Registry(ctx)
 	return err == nil && in.isOf(registry) && registry.ModeAt(in.admitted.registry, in.id) == fleet.ModeOn

@@ -62,7 +62,7 @@ func (e *Engine) planFolded(ctx context.Context, f folded) (planned, error) {
 	return now, cmp.Or(f.secrets.err, admins.err, err)
 }
 
-// observed gives the document that the plan was made from, with the ignore patterns of folders for which templates
+// observed returns the document that the plan was made from, with the ignore patterns of folders for which templates
 // set patterns.
 func (p planned) observed() stconfig.Value {
 	if p.change != nil {
@@ -71,7 +71,7 @@ func (p planned) observed() stconfig.Value {
 	return p.result.Observed()
 }
 
-// foldInput gives the input for the fold of a device's templates.
+// foldInput returns the input for the fold of a device's templates.
 func (e *Engine) foldInput(ctx context.Context, in input, secrets *secretCache) desired.Input {
 	out := desired.Input{
 		Device: in.id, OS: in.known.Version.OS, Observed: in.doc, Run: in.run, Entries: in.base, Templates: in.templates,
@@ -85,7 +85,7 @@ func (e *Engine) foldInput(ctx context.Context, in input, secrets *secretCache) 
 	return out
 }
 
-// awayOf gives the devices that a device's daemon may not have, because they are revoked.
+// awayOf returns the devices that a device's daemon may not have, because they are revoked.
 func awayOf(r *fleet.Registry, id fleet.DeviceID) map[fleet.DeviceID]string {
 	if len(r.Revocations) == 0 {
 		return nil
@@ -97,7 +97,7 @@ func awayOf(r *fleet.Registry, id fleet.DeviceID) map[fleet.DeviceID]string {
 	return away
 }
 
-// foldedInput gives the part of a plan's input that comes from the fold.
+// foldedInput returns the part of a plan's input that comes from the fold.
 func foldedInput(fold desired.Input, r desired.Result, secrets *secretCache) plan.Input {
 	return plan.Input{
 		Device: fold.Device, Observed: r.Observed(), Desired: r.Desired, Base: r.Base, Cleared: r.Cleared(),
@@ -108,7 +108,7 @@ func foldedInput(fold desired.Input, r desired.Result, secrets *secretCache) pla
 	}
 }
 
-// byAdmins gives what the templates of admins make by themselves. Where they fail by themselves, nothing counts as
+// byAdmins returns what the templates of admins make by themselves. Where they fail by themselves, nothing counts as
 // asked for by admins. Any other error passes, so the plan is made again.
 func byAdmins(fold desired.Input, r desired.Result) (stconfig.Value, error) {
 	alone, err := desired.ByAdmins(fold, r)
@@ -118,7 +118,7 @@ func byAdmins(fold desired.Input, r desired.Result) (stconfig.Value, error) {
 	return alone, err
 }
 
-// planInput gives the whole input of a plan: what the fold gave, and what is known about the device.
+// planInput returns the whole input of a plan: what the fold gave, and what is known about the device.
 func (e *Engine) planInput(ctx context.Context, f folded, admins *responsible) plan.Input {
 	in := foldedInput(f.from, f.result, f.secrets)
 	in.Generation, in.Digest, in.Facts = f.admitted.registry.Generation, f.digest, e.guardFacts(ctx, f.input)
@@ -142,7 +142,7 @@ func (in input) answered(c plan.Change, digestKey []byte) fleet.Answer {
 	return given.Answer
 }
 
-// guardFacts gives what the guard of plans knows about a device.
+// guardFacts returns what the guard of plans knows about a device.
 func (e *Engine) guardFacts(ctx context.Context, in input) plan.Facts {
 	current, admitted := in.current, in.admitted.registry
 	return plan.Facts{
@@ -163,7 +163,7 @@ func addressOf(r *fleet.Registry, id fleet.DeviceID) string {
 	return ""
 }
 
-// othersVars gives the vars on a device because of which an admin's template does not count as an admin's: somebody
+// othersVars returns the vars on a device because of which an admin's template does not count as an admin's: somebody
 // else saved them.
 func othersVars(r *fleet.Registry, id fleet.DeviceID, template int64) []string {
 	for t := range r.Applying(id) {
@@ -174,7 +174,7 @@ func othersVars(r *fleet.Registry, id fleet.DeviceID, template int64) []string {
 	return nil
 }
 
-// evaluate gives the function that runs templates for a device.
+// evaluate returns the function that runs templates for a device.
 func (e *Engine) evaluate(
 	ctx context.Context,
 	in input,
@@ -187,7 +187,7 @@ func (e *Engine) evaluate(
 	}
 }
 
-// takeMemory gives the function that takes memory for the work of this context.
+// takeMemory returns the function that takes memory for the work of this context.
 func (e *Engine) takeMemory(ctx context.Context) func(bytes int64) error {
 	return func(bytes int64) error { return e.o.Memory.Take(ctx, bytes) }
 }

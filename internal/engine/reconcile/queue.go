@@ -228,7 +228,7 @@ func (q *queue) takeRequest(m *item) *request {
 	return r
 }
 
-// isOf tells whether an item is that of a registration, which is identified by its time. An item that no pass has
+// isOf reports whether an item is that of a registration, which is identified by its time. An item that no pass has
 // worked on yet becomes that of this registration.
 func (q *queue) isOf(m *item, registered time.Time) bool {
 	q.mu.Lock()
@@ -252,7 +252,7 @@ func (q *queue) forget(m *item, why error, anew bool) {
 	}
 }
 
-// find gives the item of a device, nil when it has none.
+// find returns the item of a device, nil when it has none.
 func (q *queue) find(id fleet.DeviceID) *item {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -287,7 +287,7 @@ func (q *queue) push(m *item) {
 	}
 }
 
-// item gives the item of a device and makes it when it is first needed. The caller holds mu.
+// item returns the item of a device and makes it when it is first needed. The caller holds mu.
 func (q *queue) item(id fleet.DeviceID) *item {
 	m := q.items[id]
 	if m == nil {

@@ -12,7 +12,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Plan gives what would be changed on a device now. It sends nothing, but reads the ignore patterns of folders for
+// Plan returns what would be changed on a device now. It sends nothing, but reads the ignore patterns of folders for
 // which templates set patterns.
 func (e *Engine) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error) {
 	now, err := e.planForReader(ctx, id)
@@ -40,8 +40,8 @@ func (e *Engine) Why(ctx context.Context, id fleet.DeviceID, key stconfig.Key) (
 	return explained, err
 }
 
-// TemplatesOf gives the templates that apply to a device, in the order of the fold, and the tags of the device. Both
-// are those of the generation to which the device is admitted.
+// TemplatesOf returns the templates that apply to a device, in the order of the fold, and the tags of the device.
+// Both are those of the generation to which the device is admitted.
 func (e *Engine) TemplatesOf(ctx context.Context, id fleet.DeviceID) ([]fleet.TaggedTemplate, []fleet.Tag, error) {
 	in, err := e.inputNow(ctx, id)
 	if err != nil {
@@ -84,7 +84,7 @@ func (e *Engine) planForReader(ctx context.Context, id fleet.DeviceID) (planned,
 	return now, err
 }
 
-// inputOfReader gives an input without a document, and a connection to read the document. It is not_found for a
+// inputOfReader returns an input without a document, and a connection to read the document. It is not_found for a
 // device that is not registered.
 func (e *Engine) inputOfReader(ctx context.Context, id fleet.DeviceID) (input, *connection, error) {
 	in, err := e.inputNow(ctx, id)

@@ -20,13 +20,13 @@ type Store interface {
 	Registry(ctx context.Context) (*fleet.Registry, error)
 	// Admission tells to which generation each device is admitted.
 	Admission(ctx context.Context) (*fleet.Admission, error)
-	// ObservedConfig gives the newest configuration that was stored; not_found before the first.
+	// ObservedConfig returns the newest configuration that was stored; not_found before the first.
 	ObservedConfig(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error)
 	BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.BaseEntry, error)
-	// FolderPaths gives all paths at which folders of a device were ever seen.
+	// FolderPaths returns all paths at which folders of a device were ever seen.
 	FolderPaths(ctx context.Context, id fleet.DeviceID) ([]string, error)
-	// LetGoBy gives the role of the person whose change had a template apply to a device no longer, as of a generation.
-	// It is "" where that is not known.
+	// LetGoBy returns the role of the person whose change had a template apply to a device no longer, as of a
+	// generation. It is "" where that is not known.
 	LetGoBy(ctx context.Context, device fleet.DeviceID, template, generation int64) (fleet.Role, error)
 	// PutBaseEntries replaces the ownership records of a device.
 	PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries []fleet.BaseEntry) error
@@ -43,7 +43,7 @@ type IntentStore interface {
 	BeginIntent(ctx context.Context, intent fleet.Intent, entries []fleet.BaseEntry) (int64, error)
 	// FinishIntent records what became of an intent, and all that follows from it, in one transaction.
 	FinishIntent(ctx context.Context, id int64, e fleet.Ending) error
-	// OpenIntents gives the intents without an outcome, oldest first.
+	// OpenIntents returns the intents without an outcome, oldest first.
 	OpenIntents(ctx context.Context) ([]fleet.Intent, error)
 }
 
@@ -56,7 +56,7 @@ type Daemon interface {
 	// Session opens a session, for several calls in a row. Other callers wait until it is closed. So close it soon, and
 	// make no call of Daemon meanwhile.
 	Session(ctx context.Context, id fleet.DeviceID) (Session, error)
-	// Known gives what is known of the daemon without asking it.
+	// Known returns what is known of the daemon without asking it.
 	Known(id fleet.DeviceID) Known
 	// TakeConfig gives, once, the configuration that the store was given a moment ago. It is nil when the caller has to
 	// read the store.
@@ -74,7 +74,7 @@ type Session interface {
 	SetIgnores(ctx context.Context, folder string, lines []string) error
 	// Write sends one write, without repeating it. path begins with /rest/ and is escaped.
 	Write(ctx context.Context, method, path string, body []byte) error
-	// RestartRequired tells whether a change takes effect only after a restart of the daemon. Restart restarts it.
+	// RestartRequired reports whether a change takes effect only after a restart of the daemon. Restart restarts it.
 	RestartRequired(ctx context.Context) (bool, error)
 	Restart(ctx context.Context) error
 	// Release has the daemon find out its newest release.
@@ -97,7 +97,7 @@ type Known struct {
 	NeverRead    bool                                      // No configuration was ever read.
 	FolderErrors map[string]string                         // errors of the folders that cannot work, by folder
 	FolderRuns   func(folder string, since time.Time) bool // whether a folder was seen without error since, or is gone
-	// FolderMayBreak tells whether an error of a folder would be a new one; nil: that is not known of any.
+	// FolderMayBreak reports whether an error of a folder would be a new one; nil: that is not known of any.
 	FolderMayBreak func(folder string) bool
 	// The newest configuration is not in the store yet. ConfigObserved is called once it is.
 	Unstored bool
@@ -105,8 +105,8 @@ type Known struct {
 
 // Access changes how a daemon is reached. Without an Access, no change of gui.apiKey or of the API's port is sent.
 type Access interface {
-	// TryAccess tells whether the daemon answers at this port to this API key, without adopting them. It gives nil, or
-	// an error: key_refused when the daemon answers and refuses the key.
+	// TryAccess reports whether the daemon answers at this port to this API key, without adopting them. It gives
+	// nil, or an error: key_refused when the daemon answers and refuses the key.
 	TryAccess(ctx context.Context, id fleet.DeviceID, access fleet.Access) error
 	// AdoptAccess replaces the port and API key in the device's record. That is durable when it returns.
 	AdoptAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error
@@ -118,7 +118,7 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, text string, in template.Input) (template.Result, error)
 }
 
-// Secrets gives Muster's own secret of a name; not_found when there is no such secret.
+// Secrets returns Muster's own secret of a name; not_found when there is no such secret.
 type Secrets interface {
 	Secret(ctx context.Context, name string) (fleet.StoredSecret, error)
 }

@@ -21,8 +21,8 @@ func (e *Engine) newResponsible(in input) *responsible {
 	return &responsible{Engine: e, in: in, known: map[int64]bool{}}
 }
 
-// byAdmin tells whether an admin is responsible for a template. For a template that a foretold change takes away, the
-// role of the person who asks decides.
+// byAdmin reports whether an admin is responsible for a template. For a template that a foretold change takes away,
+// the role of the person who asks decides.
 func (r *responsible) byAdmin(ctx context.Context, template int64) bool {
 	if is, known := r.known[template]; known {
 		return is
@@ -50,7 +50,7 @@ func (r *responsible) ask(ctx context.Context, template int64) bool {
 	return role == fleet.RoleAdmin
 }
 
-// applying gives a template where it applies to the device.
+// applying returns a template where it applies to the device.
 func applying(r *fleet.Registry, id fleet.DeviceID, template int64) (t fleet.Template, applies bool) {
 	all := r.TemplatesOf(id)
 	at := slices.IndexFunc(all, func(t fleet.Template) bool { return t.ID == template })

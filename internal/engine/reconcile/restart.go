@@ -68,7 +68,7 @@ func (p *pass) askRestart(ctx context.Context, in input) error {
 	return during("restart the daemon", session.Restart(ctx))
 }
 
-// restartNeeded tells whether the daemon has to restart, and who restarts it.
+// restartNeeded reports whether the daemon has to restart, and who restarts it.
 func (p *pass) restartNeeded(in input) plan.Restart {
 	r := p.history.restart
 	switch {

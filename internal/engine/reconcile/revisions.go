@@ -9,11 +9,11 @@ import (
 
 // RevisionStore keeps the configurations that daemons had.
 type RevisionStore interface {
-	// Revision gives the revision with this number; not_found when it is not kept any more.
+	// Revision returns the revision with this number; not_found when it is not kept any more.
 	Revision(ctx context.Context, id fleet.DeviceID, number int64) (fleet.Revision, error)
 }
 
-// Compare gives the changes that lead from one revision of a device to another, secrets masked.
+// Compare returns the changes that lead from one revision of a device to another, secrets masked.
 func (e *Engine) Compare(ctx context.Context, id fleet.DeviceID, from, to int64) ([]stconfig.Change, error) {
 	left := int64(maxCompared)
 	a, err := e.revision(ctx, id, from, &left)
@@ -34,7 +34,7 @@ func (e *Engine) Compare(ctx context.Context, id fleet.DeviceID, from, to int64)
 // maxCompared bounds the bytes of memory that the revisions of one call take.
 const maxCompared = 24 << 20
 
-// revision gives the document of a revision, if it is usable and takes no more memory than left. It lowers left.
+// revision returns the document of a revision, if it is usable and takes no more memory than left. It lowers left.
 func (e *Engine) revision(ctx context.Context, id fleet.DeviceID, number int64, left *int64) (stconfig.Value, error) {
 	revision, err := e.o.Store.Revision(ctx, id, number)
 	if err != nil {

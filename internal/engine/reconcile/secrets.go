@@ -23,7 +23,7 @@ func (e *Engine) newSecrets(ctx context.Context) *secretCache {
 	}}
 }
 
-// stored gives a secret, nil for one that does not exist and after an error of the store.
+// stored returns a secret, nil for one that does not exist and after an error of the store.
 func (s *secretCache) stored(name string) *fleet.StoredSecret {
 	if known, ok := s.seen[name]; ok {
 		return known
@@ -52,7 +52,7 @@ func (s *secretCache) bytes(name string) int {
 	return len(text)
 }
 
-// scope gives where a secret may be used. After an error of the store, which ends the work, no secret counts as
+// scope returns where a secret may be used. After an error of the store, which ends the work, no secret counts as
 // missing.
 func (s *secretCache) scope(name string) (fleet.SecretScope, bool) {
 	secret := s.stored(name)

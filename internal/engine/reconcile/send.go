@@ -136,7 +136,7 @@ func (p *pass) begin(ctx context.Context, intended planned) (*attempt, error) {
 	return a, during("record intent", err)
 }
 
-// makeWrites gives the writes of the plan. For a plan without changes it gives one write that changes nothing: the
+// makeWrites returns the writes of the plan. For a plan without changes it gives one write that changes nothing: the
 // daemon may not have saved what it has, and saves with each write.
 func (a *attempt) makeWrites() []plan.Write {
 	if len(a.intended.plan.Sendable()) == 0 {
@@ -155,7 +155,7 @@ func (a *attempt) readFresh(ctx context.Context) (err error) {
 }
 
 // moved plans again where the daemon has another document than the plan was made from, or may have other ignore
-// patterns. It tells whether the new plan differs; then it has abandoned the attempt.
+// patterns. It reports whether the new plan differs; then it has abandoned the attempt.
 func (a *attempt) moved(ctx context.Context) (bool, error) {
 	if a.intended.plan.Observed == a.now.digest && len(a.now.result.Ignores) == 0 {
 		return false, nil
@@ -232,9 +232,9 @@ func (a *attempt) call(ctx context.Context, w plan.Write, justRead bool) error {
 	return err
 }
 
-// body gives the body of a write. Values in it that the write does not change must be those of this moment: they were
-// just read, or the daemon is read once more. A person's edit that arrives between that read and the write is lost,
-// because daemons have no ETag; nothing else is lost.
+// body returns the body of a write. Values in it that the write does not change must be those of this moment: they
+// were just read, or the daemon is read once more. A person's edit that arrives between that read and the write is
+// lost, because daemons have no ETag; nothing else is lost.
 func (a *attempt) body(ctx context.Context, w plan.Write, justRead bool) (stconfig.Value, error) {
 	if !w.Whole && (!w.Wide || justRead) {
 		return w.Body, nil

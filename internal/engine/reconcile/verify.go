@@ -147,7 +147,7 @@ func (a *attempt) readBack(ctx context.Context, in input) (input, error) {
 	return in, err
 }
 
-// reading gives what was read, with these ignore patterns, for package desired.
+// reading returns what was read, with these ignore patterns, for package desired.
 func (in input) reading(patterns map[string][]string) desired.Reading {
 	return desired.Reading{Document: desired.WithIgnores(in.doc, patterns), Own: in.id, Run: in.run}
 }
@@ -169,7 +169,7 @@ func (a *attempt) resolveAccess(ctx context.Context, in input) (input, error) {
 	return in, err
 }
 
-// orLost gives the error for a daemon that does not answer. Where the attempt was to change how the daemon is
+// orLost returns the error for a daemon that does not answer. Where the attempt was to change how the daemon is
 // reached, it reports that access is lost.
 func (a *attempt) orLost(ctx context.Context, err error) error {
 	if a.record.Access == nil || ctx.Err() != nil {

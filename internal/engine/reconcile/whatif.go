@@ -50,15 +50,16 @@ type whatIf struct {
 	each func(plan.Effect)
 }
 
-// Concerned gives the devices that have other inputs for their plans under registry then than under registry now,
+// Concerned returns the devices that have other inputs for their plans under registry then than under registry now,
 // sorted. It plans nothing.
 func (e *Engine) Concerned(now, then *fleet.Registry) []fleet.DeviceID {
 	w := whatIf{Engine: e, now: e.newGeneration(now), then: e.newGeneration(then)}
 	return w.concerned()
 }
 
-// Altered gives the devices of which the templates make something else in registry then than in registry now, whatever
-// their daemons have and whether or not they can be reached. Only devices that are registered in both count.
+// Altered returns the devices of which the templates make something else in registry then than in registry now,
+// whatever their daemons have and whether or not they can be reached. Only devices that are registered in both
+// count.
 func (e *Engine) Altered(ctx context.Context, now, then *fleet.Registry) (altered []fleet.DeviceID, err error) {
 	version := func(id fleet.DeviceID) fleet.Version { return e.o.Daemon.Known(id).Version }
 	compared := desired.Compare(desired.FleetOf(now, version), desired.FleetOf(then, version),
@@ -85,7 +86,7 @@ func (w *whatIf) concerned() (ids []fleet.DeviceID) {
 	return ids
 }
 
-// concerns tells whether a device has other inputs for its plan under the other registry.
+// concerns reports whether a device has other inputs for its plan under the other registry.
 func (w *whatIf) concerns(id fleet.DeviceID) bool {
 	if w.now.registry.Devices[id] == nil {
 		return true
@@ -139,7 +140,7 @@ func (w *whatIf) compare(ctx context.Context, ids []fleet.DeviceID) (left []flee
 }
 
 // effect plans a device under the other registry, and calls each where something differs. planned are its changes
-// under the present registry, for which failsNow tells whether no plan could be made.
+// under the present registry, for which failsNow reports whether no plan could be made.
 func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.Change, failsNow bool) error {
 	effect := plan.Effect{Device: id, FailsNow: failsNow}
 	out, err := w.plan(ctx, w.then, id)
@@ -168,7 +169,7 @@ func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.C
 	return nil
 }
 
-// sizeOf gives about how many bytes of memory changes take.
+// sizeOf returns about how many bytes of memory changes take.
 func sizeOf(changes []plan.Change) (n int64) {
 	const perChange = 400
 	for _, c := range changes {
@@ -221,7 +222,7 @@ func (w *whatIf) plan(ctx context.Context, g *generation, id fleet.DeviceID) (pl
 	return w.makePlan(ctx, in)
 }
 
-// keptDocument gives the input with the device's entries and document as the store has them.
+// keptDocument returns the input with the device's entries and document as the store has them.
 func (w *whatIf) keptDocument(ctx context.Context, in input) (input, error) {
 	var err error
 	if in.base, err = w.o.Store.BaseEntries(ctx, in.id); err != nil {

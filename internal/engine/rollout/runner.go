@@ -254,7 +254,7 @@ func (r *Runner) judge(ctx context.Context) error {
 	return nil
 }
 
-// touchedBy returns the function that tells whether, since a rollout admitted a device, something was sent to the
+// touchedBy returns the function that reports whether, since a rollout admitted a device, something was sent to the
 // device or may have been. Where that is not known the device counts as touched: then nothing is decided before the
 // deadline.
 func (r *Runner) touchedBy(ctx context.Context, l *live) func(fleet.DeviceID) bool {
@@ -264,8 +264,8 @@ func (r *Runner) touchedBy(ctx context.Context, l *live) func(fleet.DeviceID) bo
 	}
 }
 
-// drive does what is due for one rollout. moved tells whether the rollout changed, next when something is due again.
-// The caller holds deciding.
+// drive does what is due for one rollout. moved reports whether the rollout changed, next when something is due
+// again. The caller holds deciding.
 func (r *Runner) drive(ctx context.Context, l *live) (moved bool, next time.Time, err error) {
 	now := r.now()
 	var after fleet.Rollout

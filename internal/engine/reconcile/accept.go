@@ -9,8 +9,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// Accept lets a pending device or folder in (see plan.Accept). It returns once the daemon's configuration was read
-// back. It is conflict where templates would undo what Accept writes, and for a device that is revoked.
+// Accept lets in a device or folder that waits at a daemon (see plan.Accept). It returns once the daemon's
+// configuration was read back. It returns conflict where templates would undo what Accept writes, and for a device
+// that is revoked.
 func (e *Engine) Accept(ctx context.Context, asks fleet.Pending, name, path string) error {
 	if why := e.WhyRevoked(ctx, asks.Device, asks.From); why != "" {
 		return conflict(asks.From.Short()+" is not let in: "+why, "Dismiss it: the daemon forgets that it asked.")
@@ -24,7 +25,8 @@ func (e *Engine) Accept(ctx context.Context, asks fleet.Pending, name, path stri
 	})
 }
 
-// WhyRevoked tells why a device must not come back to a daemon, and what ends that; "" where it may.
+// WhyRevoked returns why device must not come back to the daemon of `on`, and how to end that; "" where it may come
+// back. Where the registry cannot be read, it returns "" too.
 func (e *Engine) WhyRevoked(ctx context.Context, on, device fleet.DeviceID) string {
 	registry, err := e.o.Store.Registry(ctx)
 	if err != nil {
@@ -44,7 +46,7 @@ func (e *Engine) WhyRevoked(ctx context.Context, on, device fleet.DeviceID) stri
 	return fmt.Sprintf("template %d removes it there, and a person consented. Take it out of that template first.", by[0])
 }
 
-// Dismiss has the daemon forget a pending device or folder, without a change of the configuration. The other device
+// Dismiss makes the daemon forget a pending device or folder. The configuration stays as it is, so the other device
 // may ask again.
 func (e *Engine) Dismiss(ctx context.Context, asks fleet.Pending) error {
 	conn, in, err := e.connectionForOrder(ctx, asks.Device)

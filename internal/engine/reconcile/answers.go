@@ -12,8 +12,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// applyApproved records the answers that come with a person's apply, and plans again with them. It is conflict when
-// the plan is not the one that the person saw.
+// applyApproved records the answers that come with a person's apply, and plans again with them. It returns conflict
+// when the plan differs from the one that the person saw.
 func (p *pass) applyApproved(ctx context.Context, now planned) (planned, error) {
 	r := p.request
 	if r.digest != now.plan.Digest {
@@ -35,8 +35,9 @@ func (p *pass) applyApproved(ctx context.Context, now planned) (planned, error) 
 	return p.planOrReport(ctx, now.input, now.known.Online)
 }
 
-// recordAnswers checks that the plan has every change that the person answers, and that the change can be answered so.
-// Then it records the answers.
+// recordAnswers checks the answers of an apply and stores them. Each key to consent to must have a held change in
+// the plan, and each key to keep a change that returns the key to its base. An answer to another key is invalid, and
+// then none is stored.
 func (p *pass) recordAnswers(ctx context.Context, now planned) error {
 	r, at := p.request, time.Now()
 	answered := map[string]string{} // key as the person gave it, by key of the plan
@@ -124,8 +125,9 @@ func (p *pass) answerWaiting(ctx context.Context, now planned) (planned, error) 
 	return p.planOrReport(ctx, now.input, false)
 }
 
-// findAnswers adds, to the answers that plans use, those to the held changes of the plan. An answer for all members
-// of a rollout becomes a consent of this device, once for each key, and only where the consent can be used now.
+// findAnswers loads the answers to the plan's held changes, for the plans that follow. An answer for all members of
+// a rollout becomes a consent of this device, once for each key, and only where the consent can be used now. found
+// reports whether there is an answer that the present plan did not know.
 func (p *pass) findAnswers(ctx context.Context, now planned) (found bool, err error) {
 	if !slices.ContainsFunc(now.plan.Changes, p.waitsForAnswer) {
 		return false, nil
@@ -166,7 +168,9 @@ func (p *pass) fromGroups(now planned, groups []fleet.GroupConsent) []fleet.Cons
 	return consents
 }
 
-// answers reports whether g, an answer for all members of a rollout, is an answer to the held change c.
+// answers reports whether g, an answer for all members of a rollout, answers the held change c. An answer to the
+// removals of an undo (g.Removals) answers each change that removes a member or creates it again, except those that
+// waited already before the rollout.
 func (p *pass) answers(now planned, g fleet.GroupConsent, c plan.Change, grouping plan.Grouping) bool {
 	switch {
 	case g.Answer == fleet.AnswerConsent && !p.mayBeConsentedTo(now, c), g.Answer == fleet.AnswerKeep && !c.Returns:
@@ -179,7 +183,8 @@ func (p *pass) answers(now planned, g fleet.GroupConsent, c plan.Change, groupin
 	return offered && g.Change == grouping.Equal(c)
 }
 
-// keepAnswered makes the present value the base of each key for which a person answered keep.
+// keepAnswered carries out the answers "keep": it makes the present value of each such key its base, so that the key
+// no longer differs. It returns now with the new base; kept is false when there was no such answer.
 func (p *pass) keepAnswered(ctx context.Context, now planned) (_ planned, kept bool, err error) {
 	var keep []stconfig.Key
 	var ids []int64
@@ -228,7 +233,8 @@ func (p *pass) isConsented(c plan.Change) bool {
 	return ok && given.Answer != fleet.AnswerKeep
 }
 
-// answerTo fills in to which change of this device a person's answer is given, and until when it holds.
+// answerTo completes given, a person's answer: it adds this device, the key and the digest of change c, and the time
+// until which the answer holds.
 func (p *pass) answerTo(c plan.Change, given fleet.Consent) fleet.Consent {
 	c, _ = c.Answered(given.Answer)
 	given.Device, given.Key, given.Change = p.id, c.Key.String(), c.ConsentDigest(p.id, p.o.DigestKey)

@@ -7,11 +7,14 @@ import (
 	"muster/internal/fleet"
 )
 
-// Apply carries out the plan with this digest, on behalf of a person who saw that plan. It is conflict when the plan
-// has changed since. answers has, by key, what the person answers: a held change may be sent this once, is sent with a
-// value that the person chose, or, where it would return to base, must not be sent, and the present value becomes the
-// base. Apply returns once the daemon was read back. done are the changes that were made. waiting are the changes that
-// the plan still has, among them perhaps a change consented to that has to wait for another change.
+// Apply carries out the plan with this digest, on behalf of a person who saw that plan. It returns conflict when the
+// plan has changed since.
+//
+// consent lists the keys of held changes that may be sent this once. keep lists the keys of changes that would
+// return a key to its base and must not: the present values of these keys become the base.
+//
+// Apply returns once the daemon was read back. done lists the changes that were made. waiting lists the changes that
+// the plan still has; a change with consent is among them while it has to wait for another change.
 func (e *Engine) Apply(
 	ctx context.Context, id fleet.DeviceID, digest string, answers map[string]fleet.Answer,
 ) (done, waiting []plan.Change, err error) {
@@ -23,8 +26,8 @@ func (e *Engine) Apply(
 	return r.sent, r.waiting, err
 }
 
-// await queues a request and waits until a worker has answered it. answered is false when ctx ended before: then a
-// worker may still write to r.
+// await queues a request and waits until a worker has answered it. answered is false when ctx ended first; then a
+// worker may still write to r, so the caller must not read r.
 func (e *Engine) await(ctx context.Context, id fleet.DeviceID, r *request) (answered bool, err error) {
 	registry, err := e.o.Store.Registry(ctx)
 	if err != nil {

@@ -19,7 +19,7 @@ const changeTries = 3 // tries to send one change while a person edits at the da
 
 // change is a restore or an amendment (a change that a person makes with Amend) on its way to the daemon.
 type change struct {
-	what    string // names the change for people, in intents and answers
+	what    string // name of the change for people, in intents and answers
 	cause   string // the cause of the revision that the change makes
 	done    string // the result for the person when the change was sent
 	nothing string // the result for the person when there is nothing to send
@@ -61,8 +61,8 @@ func (e *Engine) Restore(
 	return c.out, err
 }
 
-// mayRestore checks that the store has the revision and that it can be restored. The daemon need not be online for
-// that.
+// mayRestore checks that the store has the revision and that it can be restored. It needs no daemon, so a person
+// learns of such an error even while the daemon is offline.
 func (e *Engine) mayRestore(ctx context.Context, id fleet.DeviceID, number int64) error {
 	return e.o.Memory.Do(ctx, func(ctx context.Context) error {
 		left := int64(maxCompared)
@@ -90,9 +90,10 @@ func (e *Engine) restorable(
 	}
 }
 
-// Amend changes a device's configuration as a person wants: `to` gives the new document, and what names the change
-// for people. It is no error when the daemon has the change already. It is conflict where the change would have to
-// wait for consent, where Muster does not write to the device, and where templates would undo the change.
+// Amend makes a person's change to a device's configuration. `to` computes the new document from the present one,
+// and what names the change for people. A change that the daemon has already is not an error. Amend returns conflict
+// where the change would have to wait for consent, where Muster does not write to the device, and where templates
+// would undo the change.
 func (e *Engine) Amend(ctx context.Context, id fleet.DeviceID, what string,
 	to func(stconfig.Value) (stconfig.Value, error)) error {
 	_, err := e.await(ctx, id, &request{change: &change{
@@ -133,14 +134,15 @@ func (p *pass) carryOut(ctx context.Context, in input) error {
 		Hint:    "Ask again when no person edits it."}
 }
 
-// shorten prepares the result of a change for a report, which may wait in memory: it holds no part of the documents,
-// and values only within the bound of a report.
+// shorten makes the result of a change small enough to wait in memory until a person reads it: the result shares no
+// memory with the documents, and its values fit the bound of a report (plan.MaxReported).
 func (c *change) shorten() {
 	room := plan.MaxReported
 	c.out.Plan.Changes, c.out.Left = plan.ForReport(c.out.Plan.Changes, &room), plan.ForReport(c.out.Left, &room)
 }
 
-// withoutConsent returns the change for planning it again after it was sent: the consent to it is used up.
+// withoutConsent returns a copy of the change without its consent, to plan what is left after the change was sent:
+// the consent covered that one attempt.
 func (c *change) withoutConsent() *change {
 	sent := *c
 	sent.digest, sent.consent = "", nil
@@ -188,8 +190,8 @@ func (e *Engine) planChange(ctx context.Context, in input) (planned, error) {
 	return now, now.plan.CheckConsent(c.digest, c.consent)
 }
 
-// changeInput returns the input for the plan of a person's change. The change counts as asked for by admins only
-// where the person is an admin.
+// changeInput returns the input for the plan of a person's change; wanted lists the differences that the change
+// makes. They count as asked for by admins only where the person is an admin.
 func (e *Engine) changeInput(ctx context.Context, in input, wanted []stconfig.Change) plan.Input {
 	c := in.change
 	desired := stconfig.Patch(in.doc, wanted)
@@ -204,9 +206,10 @@ func (e *Engine) changeInput(ctx context.Context, in input, wanted []stconfig.Ch
 	}
 }
 
-// baseOfPerson returns the device's entries with the keys of the plan as the person's, also where Muster wrote the
-// same value earlier. It is never nil, because nil would leave the stored entries as they are. It is recorded with
-// the intent: a change that is interrupted is the person's as far as it went.
+// baseOfPerson returns the device's ownership records for an intent to send a person's change. The person owns each
+// key that the plan sends, even where Muster wrote the same value earlier. The records are stored with the intent,
+// so the part of an interrupted change that arrived is the person's too. The result is never nil, because nil would
+// leave the stored records as they are.
 func (p planned) baseOfPerson() ([]fleet.BaseEntry, error) {
 	var keys []stconfig.Key
 	for _, c := range p.plan.Sendable() {
@@ -215,8 +218,8 @@ func (p planned) baseOfPerson() ([]fleet.BaseEntry, error) {
 	return desired.Keep(p.base, keys, p.doc)
 }
 
-// maySend reports whether the plan of a person's change is to be sent now. Where a restore has to wait, its result
-// tells why. Where an amendment has to wait, maySend is conflict.
+// maySend reports whether the plan of a person's change is sent now. Where a restore has to wait, its result says
+// why. Where an amendment has to wait, maySend returns conflict.
 func (p *pass) maySend(ctx context.Context, now planned) (bool, error) {
 	c := now.change
 	if c.amends {
@@ -248,7 +251,8 @@ func (p *pass) maySend(ctx context.Context, now planned) (bool, error) {
 	return false, conflict(why, "Put it into the template, or take the template's tag off the device.")
 }
 
-// waits reports whether the change is not sent now, and puts the reason into its result.
+// waits reports whether the change is not sent now: nothing can be sent, the mode forbids it, or a change needs a
+// consent. It puts the reason and the next step into the result.
 func (c *change) waits(mode fleet.Mode) bool {
 	held := slices.DeleteFunc(slices.Clone(c.out.Plan.Changes), func(p plan.Change) bool {
 		return p.Class != plan.Held || p.Consented
@@ -268,8 +272,8 @@ func (c *change) waits(mode fleet.Mode) bool {
 	return true
 }
 
-// concludeChange fills in the result of a change that was sent and read back. sent is the plan that was sent, next
-// the plan made from what was read back.
+// concludeChange fills in the result of a change that was sent and read back. sent is the plan that was sent. next
+// is the plan of the same change made from the document read back: what it can still send did not arrive.
 func (p *pass) concludeChange(ctx context.Context, c *change, sent plan.Plan, next planned) error {
 	left := next.plan.Sendable()
 	c.out.Plan = sent
@@ -293,9 +297,9 @@ func (p *pass) concludeChange(ctx context.Context, c *change, sent plan.Plan, ne
 	return nil
 }
 
-// takenBack tells why the device's templates would undo these changes of the document in in; "" when they would not.
-// It does not ask the daemon. differs reports whether one change would be undone, given the value that the templates
-// make of its key.
+// takenBack returns why the device's templates would undo changes to the document of in; "" when they would not. It
+// does not ask the daemon. The caller decides with differs, for one change and the value that the templates make of
+// its key, whether that value undoes the change.
 func (e *Engine) takenBack(ctx context.Context, in input, changes []stconfig.Change,
 	differs func(stconfig.Change, stconfig.Value) bool) (string, error) {
 	asked, conn, err := e.inputOfReader(ctx, in.id)
@@ -316,6 +320,7 @@ func (e *Engine) takenBack(ctx context.Context, in input, changes []stconfig.Cha
 	return "", nil
 }
 
+// whoTakesBack returns a sentence with the template that sets key to another value, as far as the plan shows it.
 func (p planned) whoTakesBack(key stconfig.Key) string {
 	for _, c := range p.plan.Changes {
 		if len(c.Templates) > 0 && (c.Key.HasPrefix(key) || key.HasPrefix(c.Key)) {

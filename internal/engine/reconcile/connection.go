@@ -43,9 +43,9 @@ func (c *connection) close() {
 	}
 }
 
-// newest returns the input with the newest document that is known. The mirror writes documents to the store with a
-// delay, so the store may have an older one: then newest reads the daemon. handed is the configuration that the store
-// was given a moment ago, or nil.
+// newest returns the input with the newest known document. The mirror writes documents to the store with a delay;
+// where it knows of a newer one than the store has, newest reads the daemon. handed is the configuration that the
+// store was given a moment ago, or nil.
 func (c *connection) newest(ctx context.Context, in input, handed *fleet.ObservedConfig) (input, error) {
 	if c.unsure = c.unsure || desired.AwaitSave(in.base); c.unsure && in.known.Online {
 		return c.read(ctx, in)
@@ -65,7 +65,7 @@ func (c *connection) newest(ctx context.Context, in input, handed *fleet.Observe
 	return c.read(ctx, in)
 }
 
-// kept returns the configuration that the store was given last: handed, where that is not nil.
+// kept returns handed, where that is not nil, else the configuration in the store.
 func (c *connection) kept(ctx context.Context, handed *fleet.ObservedConfig) (fleet.ObservedConfig, error) {
 	if handed != nil {
 		return *handed, nil
@@ -73,14 +73,15 @@ func (c *connection) kept(ctx context.Context, handed *fleet.ObservedConfig) (fl
 	return c.o.Store.ObservedConfig(ctx, c.id)
 }
 
-// isOvertaken reports whether the mirror or this engine has read a newer configuration than kept, which the store was
-// given last.
+// isOvertaken reports whether the mirror or this engine has read a newer configuration than kept, the one in the
+// store.
 func (c *connection) isOvertaken(in input, kept fleet.ObservedConfig) bool {
 	return in.known.Unstored && kept.Digest != in.known.Digest || c.history.overtakes(kept)
 }
 
 // read returns the input with the document that the daemon has now. Where the daemon may not have saved what was
-// sent, read also finds out in which run of the daemon it read the document.
+// sent (unsure), read also notes in which run of the daemon it read the document: a daemon that did not save shows
+// the old document in its next run. It reads again where the daemon restarted meanwhile.
 func (c *connection) read(ctx context.Context, in input) (input, error) {
 	if !c.unsure {
 		return c.readDocument(ctx, in)
@@ -133,8 +134,8 @@ func (c *connection) readDocument(ctx context.Context, in input) (input, error) 
 	return in, nil
 }
 
-// plan makes the plan of an input, with what is remembered of the device at this moment. Where fresh is true, it
-// first reads the ignore patterns of the folders for which templates set patterns.
+// plan makes the plan of an input, with the device's present stops, answers and ignore patterns. Where fresh is
+// true, it first reads the ignore patterns of the folders for which templates set patterns.
 func (c *connection) plan(ctx context.Context, in input, fresh bool) (planned, error) {
 	in = in.remembering(c.history)
 	if in.change != nil {
@@ -151,8 +152,8 @@ func (c *connection) plan(ctx context.Context, in input, fresh bool) (planned, e
 	return c.planFolded(ctx, f)
 }
 
-// readIgnores reads the ignore patterns of these folders, as far as the device has the folders. Patterns that could
-// not be read stay unknown, and are read again soon.
+// readIgnores reads the ignore patterns of those folders that the device has. A folder whose patterns could not be
+// read is missing in the result. All are read again after ignoresEvery.
 func (c *connection) readIgnores(ctx context.Context, in input, folders []string) map[string][]string {
 	patterns, lack := map[string][]string{}, false
 	for _, folder := range in.foldersPresent(folders) {
@@ -168,8 +169,8 @@ func (c *connection) readIgnores(ctx context.Context, in input, folders []string
 	return patterns
 }
 
-// compareIgnores reads the ignore patterns of the last pass again, where that is all that is to do. Where the daemon
-// still has them, the result of that pass goes on holding, without a new plan.
+// compareIgnores reads the ignore patterns of the last pass again, where nothing else is due. Where the daemon still
+// has the same patterns, the result of the last pass stays valid and no new plan is needed.
 func (p *pass) compareIgnores(ctx context.Context, in input, digest string) {
 	known := p.history.ignoresToCompare(digest, p.print, in.admitted.registry.Generation)
 	if known == nil || !in.known.Online {

@@ -55,8 +55,8 @@ func (e *Engine) loadConsents(ctx context.Context) error {
 	return nil
 }
 
-// timeConsents records, in the device's consents, since when the device can or cannot be reached. Where the store
-// fails nothing changes, and the next pass tries again.
+// timeConsents records in the device's consents since when the device can, or cannot, be reached: their time runs
+// only while it can. When the store fails, the consents stay as they are and the next pass tries again.
 func (p *pass) timeConsents(ctx context.Context, reachable bool) {
 	changed := p.history.answers.Retimed(reachable, time.Now())
 	if len(changed) == 0 {
@@ -69,7 +69,7 @@ func (p *pass) timeConsents(ctx context.Context, reachable bool) {
 	p.history.answers.PutTimes(changed)
 }
 
-// readConsents loads the consents that an undo gave the device, so that their time begins to run.
+// readConsents loads the consents that the undo of a rollout gave the device. Their time begins to run only then.
 func (p *pass) readConsents(ctx context.Context) error {
 	if !p.history.answers.SetUnread(false) {
 		return nil
@@ -93,7 +93,8 @@ func (p *pass) armRecorded(ctx context.Context) (found bool, err error) {
 	return found, err
 }
 
-// useConsents records in the store that the consents to changes of these keys are used now, each by one write.
+// useConsents records in the store that this attempt's intent uses the consents to changes of these keys. It returns
+// those consents, for giveBack.
 func (a *attempt) useConsents(ctx context.Context, keys []stconfig.Key) (used []fleet.Consent, err error) {
 	if used = a.history.answers.At(keys); len(used) == 0 {
 		return nil, nil
@@ -105,7 +106,8 @@ func (a *attempt) useConsents(ctx context.Context, keys []stconfig.Key) (used []
 	return used, nil
 }
 
-// giveBack opens the consents of a write again that was not done. Where the store fails, the person is asked again.
+// giveBack opens again the consents of a write that the daemon did not do. When the store fails, the consents stay
+// used, so the person is asked again.
 func (a *attempt) giveBack(ctx context.Context, used []fleet.Consent) {
 	if len(used) == 0 {
 		return
@@ -125,7 +127,8 @@ func idsOf(consents []fleet.Consent) []int64 {
 	return ids
 }
 
-// closeConsents records in the store which consents ended. Where the store fails, the next pass tries again.
+// closeConsents records in the store which consents ended in memory. When the store fails, the next pass tries
+// again.
 func (p *pass) closeConsents(ctx context.Context) {
 	over := p.history.answers.Ended()
 	if len(over) == 0 {
@@ -137,7 +140,7 @@ func (p *pass) closeConsents(ctx context.Context) {
 	}
 }
 
-// useUnsent records that these consents were used, without anything that had to be sent.
+// useUnsent records as used the consents that needed no write to the daemon, like the answer "keep".
 func (p *pass) useUnsent(ctx context.Context, ids []int64) {
 	if err := p.o.Store.CloseConsents(ctx, ids, 0); err != nil {
 		p.log.Warn("used consents not closed", logkey.Device, p.id, logkey.Err(err))

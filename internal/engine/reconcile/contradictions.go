@@ -10,8 +10,8 @@ import (
 	"muster/internal/logkey"
 )
 
-// Contradictions returns texts about the keys for which template t and other templates of the same devices ask for
-// different values, and about which of them wins. It folds the templates of one device that carries a tag of t.
+// Contradictions returns a sentence for each key for which template t and another template ask for different values,
+// with the template that wins. It folds the templates of only one device that carries a tag of t, as an example.
 func (e *Engine) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []string {
 	registry, err := e.o.Store.Registry(ctx)
 	if err != nil {

@@ -58,7 +58,7 @@ func New(o Options) *Engine {
 	return e
 }
 
-// MemoryFreed makes the devices due that wait for memory. The caller calls it each time memory was given back.
+// MemoryFreed queues the devices that wait for memory. The caller calls it each time memory was given back.
 func (e *Engine) MemoryFreed() { e.queue.memoryFreed() }
 
 // Run works on devices until ctx ends, then waits for those that are being worked on. It begins with the intents that
@@ -113,23 +113,24 @@ func (e *Engine) setRunning(running bool) {
 	e.factsDue, e.fleetDue = nil, nil
 }
 
-// ConfigObserved has the device planned, because its configuration changed.
+// ConfigObserved queues the device, because its configuration changed.
 func (e *Engine) ConfigObserved(id fleet.DeviceID) { e.queue.add(id) }
 
-// AdmissionChanged has devices planned that are admitted to another generation now.
+// AdmissionChanged queues devices that are now admitted to another generation.
 func (e *Engine) AdmissionChanged(devices []fleet.DeviceID) {
 	e.queue.addAll(devices, func(*history) {})
 }
 
-// ConsentsGiven has devices planned to which the undo of a rollout gave consents.
+// ConsentsGiven queues devices that got consents from the undo of a rollout.
 func (e *Engine) ConsentsGiven(devices []fleet.DeviceID) {
 	e.queue.addAll(devices, func(h *history) { h.answers.SetUnread(true) })
 }
 
-// Wake has devices planned for which something changed that neither their daemons nor the registry show.
+// Wake queues devices for a change that neither their daemons nor the registry show, and makes the next pass plan
+// again.
 func (e *Engine) Wake(devices []fleet.DeviceID) { e.queue.addAll(devices, (*history).forgetInputs) }
 
-// Online has the device planned, because its daemon can be reached again or more is known about it.
+// Online queues the device: its daemon can be reached again, or more is known about the daemon.
 func (e *Engine) Online(id fleet.DeviceID) {
 	version := e.o.Daemon.Known(id).Version
 	if e.queue.addFresh(id).versionChanged(version) {
@@ -137,7 +138,8 @@ func (e *Engine) Online(id fleet.DeviceID) {
 	}
 }
 
-// Offline tells the engine that a daemon cannot be reached any more: the time of consents to its changes stops.
+// Offline queues a device with open consents whose daemon cannot be reached any more. The pass stops the time of
+// these consents.
 func (e *Engine) Offline(id fleet.DeviceID) {
 	e.queue.addIf(id, func(h *history) bool { return h.answers.Any() })
 }
@@ -164,9 +166,9 @@ func (e *Engine) factsChanged() {
 	}
 }
 
-// RegistryChanged has all devices planned, because devices, templates, tags or modes changed. A pass over a device
-// that the change does not concern costs little, but thousands of changes in a row do not queue thousands of devices
-// each time.
+// RegistryChanged queues all devices, because devices, templates, tags or modes changed. A pass over a device that
+// the change does not concern costs little. Between two such calls there is a pause in large fleets, so that
+// thousands of changes in a row do not queue thousands of devices each time.
 func (e *Engine) RegistryChanged() {
 	registry, err := e.o.Store.Registry(context.Background())
 	if err != nil {
@@ -192,11 +194,11 @@ func (e *Engine) RegistryChanged() {
 	e.queue.addFleet(registry.Devices)
 }
 
-// SecretsChanged has all devices planned, because a secret of Muster's own was put or deleted.
+// SecretsChanged queues all devices, because a secret of Muster's own was put or deleted.
 func (e *Engine) SecretsChanged() {
 	e.queue.each((*history).forgetInputs)
 	e.RegistryChanged() //nolint:contextcheck // it only queues work
 }
 
-// Backlog is how many devices wait in the queue.
+// Backlog returns how many devices wait in the queue.
 func (e *Engine) Backlog() int { return e.queue.length() }

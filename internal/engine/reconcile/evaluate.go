@@ -74,8 +74,8 @@ var sampleSystem = fleet.System{OS: "linux", PathSeparator: "/", Tilde: "/home/s
 type evaluating struct {
 	*Engine
 	t         fleet.Template
-	in        input
-	hasDevice bool // in is that of a device; false: the sample is used
+	in        input // only set where hasDevice is true
+	hasDevice bool  // false: t is evaluated for the sample
 	secrets   *secretCache
 	all       []fleet.Template // templates of the device, with t as it is evaluated now
 	before    int              // how many of them come before t in the fold
@@ -83,12 +83,13 @@ type evaluating struct {
 	fleet     *template.Fleet
 	config    stconfig.Value // the document that the templates before t make
 	out       template.Evaluation
-	spent     time.Duration // The runs of t's program took so long.
+	spent     time.Duration // time that all runs of t's program took together
 	tooLong   error         // t's program ran for too long
 }
 
-// longestEvaluation is how long all runs of one program may take together. A program runs up to three times: to find
-// whose ignore patterns it sets, for its value, and to find whether its value changes when it is applied.
+// longestEvaluation bounds the time of all runs of one program together. A program runs up to three times: to find
+// the folders whose ignore patterns it sets, to compute its value, and to find out whether that value changes once
+// it is applied.
 const longestEvaluation = 1900 * time.Millisecond
 
 // run runs the program of t. The sandbox limits the first run. A program that ran for too long is not run again.
@@ -116,7 +117,7 @@ func (x *evaluating) run(ctx context.Context, in template.Input) (template.Resul
 	return r, err
 }
 
-// maxWarnings is about how many warnings a person reads.
+// maxWarnings bounds the warnings of one evaluation: a person reads no more.
 const maxWarnings = 200
 
 func (x *evaluating) warn(format string, args ...any) {
@@ -216,8 +217,8 @@ func (x *evaluating) soFar(ctx context.Context) error {
 	return nil
 }
 
-// lay applies the value that the template gave at the template's key, and fills in what that would change. What is
-// wrong with the value becomes a warning.
+// lay applies the template's value at the template's key, and records the changes that would follow. Each mistake in
+// the value becomes a warning.
 func (x *evaluating) lay(ctx context.Context, evaluated template.Result) error {
 	if key, err := stconfig.ParseKey(x.t.Key); err == nil {
 		for _, clear := range desired.ClearSecrets(key, evaluated.Value) {
@@ -252,8 +253,8 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) error {
 }
 
 // judge warns about changes of the template that the device's plan would hold or refuse, and about templates that
-// contradict it. It plans with all templates of the device. Where others fail or the sample is used, it plans with
-// this template alone (input alone, result r).
+// contradict it. It plans with all templates of the device. Where another template fails, or the sample is used, it
+// plans with this template alone: alone is the fold's input for that, and r its result.
 func (x *evaluating) judge(ctx context.Context, alone desired.Input, r desired.Result) error {
 	in := alone
 	if x.hasDevice {
@@ -289,7 +290,7 @@ func (x *evaluating) judge(ctx context.Context, alone desired.Input, r desired.R
 	return nil
 }
 
-// warnOf makes a warning of an error that is the template's or the device's, and gives other errors back.
+// warnOf turns an error that is the template's or the device's into a warning. It returns any other error.
 func (x *evaluating) warnOf(err error) error {
 	if !belongsToDevice(err) {
 		return err

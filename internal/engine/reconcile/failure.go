@@ -30,8 +30,9 @@ const (
 	outOfMemory                // due once memory was freed
 )
 
-// endOf tells when a device is due again after a pass that ended with err. A person who made the request r got the
-// error already and may ask again, and the fault of a template lasts until something changes.
+// endOf returns when a device is due again after a pass that ended with err. r is the person's request of that pass,
+// or nil. A change, and a request that ended with conflict or not_found, is not repeated: the person got the error
+// and may ask again. An error that is the fault of a template lasts until something changes.
 func endOf(r *request, err error) passEnd {
 	code := fleet.CodeOf(err)
 	switch {
@@ -45,15 +46,15 @@ func endOf(r *request, err error) passEnd {
 	return failed
 }
 
-// isLasting reports whether an error is the fault of a template or a person, so that it lasts until something
+// isLasting reports whether an error is the fault of a template or a person. Such an error lasts until something
 // changes.
 func isLasting(err error) bool {
 	code := fleet.CodeOf(err)
 	return code == fleet.CodeInvalid || code == fleet.CodeTooLarge || code == fleet.CodeMalformed
 }
 
-// backoff returns the pause after so many failures in a row. It grows from firstPause to longestPause, with jitter so
-// that devices that failed together do not come back together.
+// backoff returns the pause after this many failures in a row. It grows from firstPause to longestPause, with jitter
+// so that devices that failed together do not come back together.
 func backoff(failures int) time.Duration {
 	pause := longestPause
 	if failures < 7 {
@@ -62,7 +63,7 @@ func backoff(failures int) time.Duration {
 	return pause/2 + rand.N(pause/2)
 }
 
-// writeAnswer tells what follows for an attempt from the daemon's answer to one write.
+// writeAnswer says how an attempt goes on after the daemon's answer to one write.
 type writeAnswer int
 
 const (
@@ -91,7 +92,7 @@ func isDefinite(err error) bool {
 	return err != nil && (fleet.CodeOf(err) != fleet.CodeUnavailable || errors.Is(err, fleet.ErrNotSaved))
 }
 
-// retrying repeats a call until it succeeds, patience is over, or ctx ended. It gives the last error.
+// retrying repeats a call until it succeeds, the time in patience is over, or ctx ended. It returns the last error.
 func retrying(ctx context.Context, patience time.Duration, call func() error) error {
 	until := time.Now().Add(patience)
 	for pause := firstRetry; ; pause = min(2*pause, longestRetry) {
@@ -120,7 +121,8 @@ func belongsToDevice(err error) bool {
 	return false
 }
 
-// refuse returns the error for a person whose apply cannot be done, nil where r is nil.
+// refuse returns the error for a person whose apply r cannot be done because of why; nil where r is nil, because
+// then nobody waits for the pass.
 func refuse(r *request, why string) error {
 	if r == nil {
 		return nil
@@ -133,7 +135,7 @@ func conflict(why, next string) error {
 	return &fleet.Error{Code: fleet.CodeConflict, Message: why, Hint: next}
 }
 
-// during adds to an error what was tried. It gives nil for nil.
+// during wraps an error with what was being done. It returns nil for nil.
 func during(what string, err error) error {
 	if err == nil {
 		return nil

@@ -26,8 +26,8 @@ func (e *Engine) report(id fleet.DeviceID, f plan.Findings) {
 	}
 }
 
-// conclude reports the plan that the pass made last, unless the pass has reported its end already. failure is the
-// error that ended the pass and that may pass by itself; nil where there was no error.
+// conclude reports the last plan of the pass, unless the pass has reported its end already. failure is the error
+// that ended the pass and that may pass by itself; nil where there was no error.
 func (p *pass) conclude(now planned, failure error) {
 	if p.lost || p.unplannable {
 		return
@@ -71,7 +71,7 @@ func (p *pass) endUnplanned(now plan.Plan) {
 	})
 }
 
-// findings returns what the pass found out, for health. failure is as in conclude.
+// findings returns the results of the pass, from which health derives the device's state. For failure see conclude.
 func (p *pass) findings(now planned, failure error) plan.Findings {
 	f := plan.Findings{
 		Plan: now.plan, Templates: len(now.templates), Online: now.known.Online, Mode: now.mode,

@@ -13,12 +13,13 @@ import (
 	"muster/internal/logkey"
 )
 
-// acceptCode is what an admin needs beside their role to accept a loss. The database has it nowhere: an admin token
-// that came back with an older database cannot accept that very loss. Each start, and each use, makes another code.
+// acceptCode is the secret that an administrator must name, beside their role, to accept a loss (see Loss). The code
+// is never in the database: an admin token that came back with an older copy of the database therefore cannot accept
+// that loss. Each start of the server and each use makes a new code.
 type acceptCode struct {
 	mu   sync.Mutex // guards code
 	code string
-	path string // "": no file has the code
+	path string // The file that holds the code; "" where the code is in memory only.
 }
 
 func (a *acceptCode) renew(s *Store) {
@@ -39,7 +40,7 @@ func (a *acceptCode) now() string {
 	return a.code
 }
 
-// check is forbidden for any other code than the present one.
+// check returns a forbidden error unless code is the present code.
 func (a *acceptCode) check(code string) error {
 	if subtle.ConstantTimeCompare([]byte(code), []byte(a.now())) == 1 {
 		return nil

@@ -6,14 +6,14 @@ import (
 	"muster/internal/fleet"
 )
 
-// Admission returns the generation to which each device is admitted, as of the last commit. It is shared and never
-// changes.
+// Admission returns the generation to which each device is admitted, as of the last commit. Callers share the value:
+// it is never changed, each commit makes a new one.
 func (s *Store) Admission(context.Context) (*fleet.Admission, error) {
 	return s.admission.Load(), nil
 }
 
-// loadAdmission reads the admission from the database. The contents have to be loaded before, and no commit may be
-// under way.
+// loadAdmission reads the admission from the database. The caller loads the contents before, and lets no commit run
+// meanwhile.
 func (s *Store) loadAdmission(ctx context.Context) error {
 	settled, err := s.settled(ctx)
 	if err != nil {
@@ -36,7 +36,8 @@ func (s *Store) loadAdmission(ctx context.Context) error {
 	return nil
 }
 
-// pastsOf returns the registries of the generations in these holds, as far as the present admission does not have them.
+// pastsOf returns the registries of the generations that holds name. Registries that the present admission has are
+// taken from there, the others are read from the database.
 func (s *Store) pastsOf(ctx context.Context, holds []fleet.Hold) (map[int64]*fleet.Registry, error) {
 	return s.pastsAfter(ctx, s.admission.Load(), holds)
 }

@@ -38,14 +38,16 @@ func (s *Store) Audit(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEnt
 	return entries, failure("read audit", err)
 }
 
-// unprepared runs queries without keeping prepared statements, because the texts of searches are many.
+// unprepared runs queries without keeping prepared statements: searches have so many different SQL texts that the
+// kept statements would pile up.
 type unprepared struct{ *reads }
 
 func (u unprepared) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	return u.DB.QueryContext(ctx, text, args...)
 }
 
-// auditText returns the SQL text for a query, with only the conditions that the query has: so each can use its index.
+// auditText returns the SQL text for a query and its arguments. The text contains only conditions that the query has,
+// so that the database can use the index of each.
 func auditText(q fleet.AuditQuery) (text string, args []any) {
 	var where []string
 	asks := func(condition string, value any) {
@@ -100,9 +102,9 @@ func auditText(q fleet.AuditQuery) (text string, args []any) {
 	return text, args
 }
 
-// appendAudit adds the entries of a batch to the audit's chain, and replaces the audit's ends. It reads the ends in
-// the same transaction, so that processes which write by turns make one chain. The ends also get the marks that the
-// batch added or removed.
+// appendAudit adds the audit entries of a batch to the audit's chain, and replaces the audit's ends (see
+// auditends.go). It reads the ends in the same transaction, so that processes that write one after the other make one
+// chain. It also puts the marks that the batch added or removed into the ends.
 func (t *tx) appendAudit(of effects) error {
 	entries, changed := of.audit, of.marks
 	if len(entries)+len(changed)+len(of.tallies) == 0 {

@@ -9,16 +9,17 @@ import (
 	"muster/internal/fleet"
 )
 
-// Anybody can cause some entries of the audit as often as they like (refused requests, readings of API keys). So
-// these are bounded: in each window of time a few entries are written, and then one that says how many more there
-// were. While that goes on, each window is twice as long as the one before.
+// Some entries of the audit can be caused by anybody, as often as they like (refused requests, readings of API keys).
+// Their number is bounded: in each time window a few entries are written, and at its end one entry that counts the
+// others. While entries keep coming, each window is twice as long as the one before.
 const (
 	boundedEntries = 5 // entries of one principal and kind in each window
 	firstWindow    = time.Minute
 	longestWindow  = time.Hour
 )
 
-// bounded counts entries by who and what, and some also by subject.
+// bounded counts the bounded entries in the present windows. A window belongs to one actor and kind of entry, for
+// some kinds also to one subject.
 type bounded struct {
 	mu      sync.Mutex // guards the rest
 	windows map[boundedKey]*window
@@ -33,8 +34,8 @@ type window struct {
 	more    int // entries that were not written
 }
 
-// admit reports whether an entry is to be written. Where a window has just ended, more is how many entries were not
-// written in it.
+// admit reports whether an entry is to be written. If a window ended just now, more is the number of entries in it
+// that were not written; else it is 0.
 func (b *bounded) admit(key boundedKey, now time.Time) (write bool, more int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,7 +62,7 @@ func (b *bounded) admit(key boundedKey, now time.Time) (write bool, more int) {
 // clock was set back.
 func (w *window) over(now time.Time) bool { return !now.Before(w.ends) || w.ends.Sub(now) > w.length }
 
-// next begins the next window, and gives how many entries were not written in the last one.
+// next begins the next window, and returns how many entries of the last window were not written.
 func (w *window) next(now time.Time) (more int) {
 	more = w.more
 	if more > 0 {
@@ -73,7 +74,7 @@ func (w *window) next(now time.Time) (more int) {
 	return more
 }
 
-// over ends the windows whose time is over, or all windows, and gives how many entries were not written in each.
+// over ends the windows whose time has passed, or all windows, and returns how many entries of each were not written.
 func (b *bounded) over(now time.Time, all bool) map[boundedKey]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,13 +92,14 @@ func (b *bounded) over(now time.Time, all bool) map[boundedKey]int {
 	return more
 }
 
-// RecordBounded is Record for entries that may come often. Entries beyond the bound are counted and not written.
+// RecordBounded is Record for entries that may come often. It counts the entries beyond the bound instead of writing
+// them.
 func (s *Store) RecordBounded(ctx context.Context, what, subject, detail string) error {
 	return s.recordBounded(ctx, boundedKey{who: fleet.ActorOf(ctx), what: what}, subject, detail)
 }
 
-// RecordBoundedBySubject is RecordBounded with a count for each subject, so that many entries about one subject do
-// not hide those about others.
+// RecordBoundedBySubject is RecordBounded with a bound of its own for each subject, so that many entries about one
+// subject do not hide those about others.
 func (s *Store) RecordBoundedBySubject(ctx context.Context, what, subject, detail string) error {
 	return s.recordBounded(ctx, boundedKey{fleet.ActorOf(ctx), what, subject}, subject, detail)
 }
@@ -119,7 +121,7 @@ func (s *Store) recordMore(ctx context.Context, key boundedKey, more int) error 
 	return s.Record(fleet.WithActor(ctx, key.who), key.what, key.subject, fmt.Sprintf("and %d more", more))
 }
 
-// flushBounded writes the counts of entries that were not written, for the windows that are over or for all.
+// flushBounded writes, for the windows that have ended or for all windows, how many entries were not written.
 func (s *Store) flushBounded(ctx context.Context, all bool) error {
 	for key, more := range s.bounded.over(s.clock(), all) {
 		if err := s.recordMore(ctx, key, more); err != nil {

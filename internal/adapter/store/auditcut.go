@@ -9,11 +9,11 @@ import (
 	"muster/internal/logkey"
 )
 
-const cutLength = 1000 // entries in one transaction, for which other writes wait
+const cutLength = 1000 // Entries that one transaction deletes. Other writes wait for it.
 
-// CutAudit deletes entries of the audit that are older than an age, from the first one on. A head is signed before.
-// The last entry always stays, and nothing is deleted where the chain is not as Muster wrote it or a loss is not
-// accepted.
+// CutAudit deletes the oldest entries of the audit, up to the last that is older than age, and returns how many. It
+// signs a head before. The last entry always stays. CutAudit deletes nothing while the chain is not as Muster wrote
+// it, or while a loss is not accepted.
 func (s *Store) CutAudit(ctx context.Context, age time.Duration) (deleted int64, err error) {
 	if age <= 0 {
 		return 0, nil
@@ -38,14 +38,16 @@ func (s *Store) CutAudit(ctx context.Context, age time.Duration) (deleted int64,
 	}
 }
 
-// dueEntries counts the entries before the first one that is young enough. A clock that was set back makes them fewer.
+// dueEntries counts the entries that come before the first entry made at or after the time before. If the clock was
+// once set back, entries from before that may have later times; the count is then smaller.
 func (s *Store) dueEntries(ctx context.Context, before time.Time) (n int64, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT COUNT(*) FROM audit WHERE id < COALESCE(
 		(SELECT MIN(id) FROM audit WHERE at >= $1), (SELECT MAX(id) FROM audit))`, before.UnixMilli()).Scan(&n)
 	return n, failure("count old entries of the audit", err)
 }
 
-// cutAudit deletes the oldest entries, and has the ends of the audit begin after them.
+// cutAudit deletes at most due of the oldest entries, and records in the audit's ends that the audit begins after
+// them.
 func (t *tx) cutAudit(due int64) (deleted int64, err error) {
 	ends, ok, err := t.auditEnds()
 	if err != nil || !ok || t.store.loss.now() != nil {
@@ -70,7 +72,7 @@ func (t *tx) cutAudit(due int64) (deleted int64, err error) {
 	return due, t.putProof(auditEnds, ends)
 }
 
-// follows reports whether the chain begins with these entries.
+// follows reports whether entries are the first entries of the chain that begins at ends.FirstID.
 func follows(ends fleet.AuditEnds, entries []fleet.AuditEntry) bool {
 	id, previous := ends.FirstID, ends.Before
 	for _, e := range entries {

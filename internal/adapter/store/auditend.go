@@ -16,31 +16,34 @@ import (
 	"muster/internal/logkey"
 )
 
-// EndFile is the name of the file in the home that remembers the newest entry of the audit. A database that does not
-// have that entry is older than its home.
+// EndFile is the name of the file in the home folder that remembers the newest entry of the audit. A database without
+// that entry is older than its home folder: somebody put back a copy.
 const EndFile = "audit-end"
 
 const endSyncEvery = time.Second
 
-// endFile writes after each commit how the audit ends. The commit is on disk by then, so the file is never newer than
-// the database. A commit syncs the file where the last sync is a second old, and close does. A machine that crashes
-// may so leave a file that lacks the commits since the last sync: it finds all losses before them.
+// endFile records the newest entry of the audit in the home folder after each commit. The commit is on disk by then,
+// so the file is never ahead of the database. A commit syncs the file to disk at most once per endSyncEvery; close
+// syncs it too. After a crash of the machine the file may therefore lack the commits since the last sync. A loss
+// among those is not found; every older loss is.
 type endFile struct {
 	mu     sync.Mutex // guards the rest
-	file   *os.File   // nil where nothing is remembered
+	file   *os.File   // nil when the store keeps no such file
 	path   string
 	synced time.Time
-	kept   bool // The file keeps what it has, because a loss is not accepted yet.
+	kept   bool // The file is not written: it names a loss that is not accepted yet.
 }
 
-// text gives the content of the file. Its length is always the same, so it is written in one place.
+// endText returns the content of the file. It always has the same length, so that a write in place replaces all of
+// it.
 func (s *Store) endText(ends fleet.AuditEnds) string {
 	text := fmt.Sprintf("muster audit end 1 %020d %64s", ends.LastID, ends.LastHash)
 	return text + " " + hex.EncodeToString(s.keyed(text)) + "\n"
 }
 
-// read gives what the file says. known is false where there is no file, or where Muster did not write it so. Without
-// the key of the marks that cannot be told, and the file counts: who took the key must not gain by it.
+// read returns the newest entry that the file names. known is false where there is no file, or where its keyed hash
+// shows that Muster did not write it. While the key of the marks is lost, the hash cannot be checked and the file is
+// believed: nobody shall hide a loss by removing the key.
 func (e *endFile) read(s *Store) (ends fleet.AuditEnds, known bool, err error) {
 	content, err := os.ReadFile(e.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +61,7 @@ func (e *endFile) read(s *Store) (ends fleet.AuditEnds, known bool, err error) {
 	return ends, s.lostKey || hmac.Equal(content, []byte(s.endText(ends))), nil
 }
 
-// keep writes how the audit ends now.
+// keep writes into the file that ends.LastID is now the newest entry.
 func (e *endFile) keep(s *Store, ends fleet.AuditEnds) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -74,11 +77,11 @@ func (e *endFile) keep(s *Store, ends fleet.AuditEnds) {
 	}
 }
 
-// lostHash is in the file in the place of a hash while a loss is not accepted. No entry has it, so each start finds
-// the loss again, whatever is in the database.
+// lostHash stands in the file in place of the entry's hash while a loss is not accepted. No entry has this hash, so
+// each start finds the loss again, even if an entry with the right ID has come into the database since.
 const lostHash = "lost"
 
-// hold writes to the disk that the entries up to this one are lost. The file keeps that until follow.
+// hold writes to the disk that the entries up to last are lost. The file keeps saying so until follow is called.
 func (e *endFile) hold(s *Store, last int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -92,7 +95,7 @@ func (e *endFile) hold(s *Store, last int64) {
 	}
 }
 
-// follow has the file follow the audit again.
+// follow ends what hold began: from now on keep writes to the file again.
 func (e *endFile) follow() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -110,8 +113,9 @@ func (e *endFile) close() error {
 	return err
 }
 
-// Loss says that the database is older than what the home directory or this process knows. The entries of the audit
-// with the IDs From to To are missing or different, and so are the changes that they record.
+// Loss is a range of audit entries that the home folder or this process has known, and that the database lacks or has
+// with another content. The database was then put back to an earlier state, so the changes that these entries record
+// are undone as well.
 type Loss struct{ From, To int64 }
 
 func (l Loss) String() string {
@@ -121,7 +125,7 @@ func (l Loss) String() string {
 	return fmt.Sprintf("entries %d to %d of the audit are lost or others", l.From, l.To)
 }
 
-// losses is the loss that nobody has accepted yet.
+// losses holds the loss that nobody has accepted yet; nil when there is none.
 type losses struct {
 	mu   sync.Mutex // guards loss
 	loss *Loss
@@ -139,8 +143,9 @@ func (l *losses) set(loss *Loss) {
 	l.loss = loss
 }
 
-// checkEnd compares the database with what the home remembers of it, and begins to remember. Without a file it says in
-// the audit that a new one begins, unless a restore makes the home.
+// checkEnd compares the audit with the newest entry that the file in the home folder names, and opens the file for
+// writing. When there was no such file, it records in the audit that one begins here. A restore makes a new home
+// folder, so restoring leaves that entry out.
 func (w *writer) checkEnd(ctx context.Context, restoring bool) error {
 	s := w.store
 	if s.end.path == "" {
@@ -180,11 +185,12 @@ func (w *writer) checkEnd(ctx context.Context, restoring bool) error {
 	return err
 }
 
-// findLoss looks for the entry that the home remembers. Where it is not there, or another, everything since the last
-// common entry is lost. The sealed ends must have it too: entries in the table prove nothing.
+// findLoss looks for the entry that the home folder remembers. If that entry is missing or has another hash, all
+// entries after the last common one are lost. opened says whether the sealed ends could be opened. The ends must
+// reach the entry too: anybody who can write to the database can add rows to the audit table.
 func (w *writer) findLoss(ctx context.Context, remembered, ends fleet.AuditEnds, opened bool) error {
 	if remembered.LastID == 0 || opened && remembered.LastID < ends.FirstID {
-		return nil // There was none, or the audit was cut since.
+		return nil // There was no entry then, or the audit has been cut beyond it since.
 	}
 	older := !opened || putBack(remembered, ends)
 	entries, err := collect(ctx, w.session, scanAudit, selectAudit+` WHERE id = $1`, remembered.LastID)
@@ -202,8 +208,8 @@ func (w *writer) findLoss(ctx context.Context, remembered, ends fleet.AuditEnds,
 	return w.alone(ctx, func(t *tx) error { return t.recordLoss(remembered, ends, opened) })
 }
 
-// recordLoss has the next entry follow the lost ones, so that no number is given twice. Tables whose rows had no marks
-// yet begin without rows that are believed.
+// recordLoss numbers the next entry after the lost ones, so that no number is used twice. Tables that the ends do not
+// list yet start as empty: none of their rows is believed.
 func (t *tx) recordLoss(remembered, ends fleet.AuditEnds, opened bool) (err error) {
 	if !opened {
 		if ends, err = t.endsOfTable(); err != nil {
@@ -217,7 +223,7 @@ func (t *tx) recordLoss(remembered, ends fleet.AuditEnds, opened bool) (err erro
 	return nil
 }
 
-// lose has nothing written to daemons until an admin accepts the loss.
+// lose puts a loss in force: nothing is written to daemons until an admin accepts it.
 func (s *Store) lose(loss Loss) {
 	s.end.hold(s, loss.To)
 	s.loss.set(&loss)
@@ -225,8 +231,9 @@ func (s *Store) lose(loss Loss) {
 		logkey.Next, fmt.Sprintf("type `muster audit accept-loss %d` once you know why", loss.To))
 }
 
-// loseWhileRunning is lose for ends that were put back while this process runs. The home has it before the commit: the
-// entries of this transaction follow the known ends, so the next start would not see that older ones were there.
+// loseWhileRunning is lose for ends that were put back while this process runs. It writes the loss to the home folder
+// before the commit. The entries of this transaction follow the known ends, so the next start could not find from the
+// database alone that older ends had been put back.
 func (t *tx) loseWhileRunning(known, ends fleet.AuditEnds) {
 	if t.store.loss.now() == nil {
 		t.store.end.hold(t.store, known.LastID)
@@ -241,7 +248,7 @@ func (t *tx) loseWhileRunning(known, ends fleet.AuditEnds) {
 	})
 }
 
-// Loss gives the loss that nobody has accepted yet, nil without one.
+// Loss returns the loss that nobody has accepted yet as an impairment, or nil.
 func (s *Store) Loss() *fleet.Impairment {
 	loss := s.loss.now()
 	if loss == nil {
@@ -256,7 +263,7 @@ func (s *Store) Loss() *fleet.Impairment {
 	}
 }
 
-// onlyObserved is an error while the fleet is only observed because of what is lost or in doubt.
+// onlyObserved returns a conflict error while a loss or doubtful rows keep the fleet in mode observe, else nil.
 func (s *Store) onlyObserved() (err error) {
 	s.model.look(func(c *contents) {
 		if found := s.Tampering(); c.observed && found != nil {
@@ -266,9 +273,10 @@ func (s *Store) onlyObserved() (err error) {
 	return err
 }
 
-// AcceptLoss accepts that the entries up to this one are lost, and that rows were removed or put back. Rows that do
-// not fit their marks get new ones: it is not known who saved them, and roots and keys among them are deleted. code is
-// the content of fleet.AcceptFile.
+// AcceptLoss accepts that the entries up to entry are lost, and that rows of marked tables were changed, removed or
+// put back. It returns what was accepted, as sentences. Rows that do not fit their marks get new marks with their
+// present content, although nobody knows who wrote them. Folder roots and author keys among them are deleted instead
+// (see markedTable.accept). code is the content of fleet.AcceptFile.
 func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accepted []string, err error) {
 	if err := s.accept.check(code); err != nil {
 		return nil, err
@@ -313,7 +321,8 @@ func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accep
 	})
 }
 
-// readAccepted reads the contents again. What was found before counts no more, unless it is found again.
+// readAccepted reads the contents of the database again after a loss was accepted. Findings of tampering from before
+// are dropped, unless this reading finds them again.
 func (s *Store) readAccepted(ctx context.Context) {
 	changed, err := s.writer.reload(ctx)
 	var found []string
@@ -328,7 +337,8 @@ func (s *Store) readAccepted(ctx context.Context) {
 	s.writer.tell(changed)
 }
 
-// acceptable is an error where there is nothing to accept, or where the entry does not name what is.
+// acceptable returns a conflict error when there is nothing to accept, or when entry does not name the loss. last is
+// the newest entry of the audit.
 func acceptable(loss *Loss, doubts bool, entry, last int64) error {
 	switch {
 	case loss == nil && !doubts:
@@ -344,8 +354,9 @@ func acceptable(loss *Loss, doubts bool, entry, last int64) error {
 	return nil
 }
 
-// believeAgain gives marks to the rows of a table as they are now. A row with a sealed value that does not open gets
-// none, and stays in doubt.
+// believeAgain marks the doubtful rows of a table with their present content. want is the tally that the ends expect
+// of the table; the difference to the real tally is added to the transaction's effects. A row with a sealed value
+// that does not open gets no mark and stays in doubt.
 func (t *tx) believeAgain(d doubt, want tally) error {
 	table := d.table
 	for _, row := range d.rows {

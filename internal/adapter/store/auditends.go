@@ -8,9 +8,10 @@ import (
 	"muster/internal/fleet"
 )
 
-// The ends of the audit are a proof. They contain the first and the last entry, the sum of every roster, and all
-// marks combined. Each transaction that writes the audit replaces them, so that they prove the order of everything
-// that has a proof.
+// The ends of the audit are one sealed value in the table proofs. They contain the first and the last entry of the
+// audit, the sum of every roster and the combined marks of all rows. Each transaction that adds to the audit replaces
+// them. A row that is put back alone no longer fits the ends, and ends that are put back are older than those known
+// elsewhere.
 
 // lostEnds returns the entry that records that the ends in the database were not those that Muster wrote.
 func (t *tx) lostEnds(ends fleet.AuditEnds) fleet.AuditEntry {
@@ -20,8 +21,9 @@ func (t *tx) lostEnds(ends fleet.AuditEnds) fleet.AuditEntry {
 			ends.LastID)}
 }
 
-// auditEnds reads the ends and locks them until the transaction ends. ok is false when Muster did not write them. Then
-// they are computed from the entries in the table, so that the next entry can still be written.
+// auditEnds reads the ends and locks them until the transaction ends. ok is false when Muster did not write what is
+// there. The result is then made up from the known ends or from the entries in the table, so that the next entry can
+// still be written.
 func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 	if ok, err = t.proof(auditEnds, &ends); err != nil {
 		return ends, false, err
@@ -53,7 +55,7 @@ func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 	return ends, false, nil
 }
 
-// endsOfTable computes the beginning of the audit from the entries in the table.
+// endsOfTable derives the first entry of the audit from the table, for ends that are missing or do not open.
 func (t *tx) endsOfTable() (ends fleet.AuditEnds, err error) {
 	first, err := scanAudit(t.row(selectAudit + ` ORDER BY id LIMIT 1`))
 	if err != nil && !absent(err) {
@@ -62,7 +64,7 @@ func (t *tx) endsOfTable() (ends fleet.AuditEnds, err error) {
 	return fleet.AuditEnds{FirstID: max(first.ID, 1), Before: first.Previous}, nil
 }
 
-// openEnds reads the ends without locking them. ok is false where they are missing or do not open.
+// openEnds reads the ends without locking them. ok is false when they are missing or their seal does not open.
 func (s *Store) openEnds(ctx context.Context, q querier) (ends fleet.AuditEnds, ok bool, err error) {
 	proofs, err := collect(ctx, q, func(row scanner) (sealed []byte, err error) {
 		return sealed, row.Scan(&sealed)
@@ -73,15 +75,15 @@ func (s *Store) openEnds(ctx context.Context, q querier) (ends fleet.AuditEnds, 
 	return ends, true, nil
 }
 
-// knownEnds are the newest ends of the audit that this process wrote or read. Ends only grow, whatever process
-// writes. So older ends in the database were put back from a copy. A process that has just started knows no ends;
-// then a signed head that was kept elsewhere shows that older ends were put back.
+// knownEnds holds the newest ends of the audit that this process wrote or read. The audit only grows, whichever
+// process writes it, so older ends in the database were put back from a copy. A process that has just started knows
+// no ends yet; the file in the home folder (see endFile) and signed heads that are kept elsewhere show it then.
 type knownEnds struct {
 	mu   sync.Mutex // guards ends
 	ends fleet.AuditEnds
 }
 
-// know records ends that were committed.
+// know remembers the ends of a commit, if they are newer than the known ones.
 func (k *knownEnds) know(ends fleet.AuditEnds) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -97,7 +99,7 @@ func (k *knownEnds) now() fleet.AuditEnds {
 	return k.ends
 }
 
-// putBack reports whether ends that were read later are older than the known ones, or belong to a different audit.
+// putBack reports whether ends, which were read after known, are older than known or belong to another audit.
 func putBack(known, ends fleet.AuditEnds) bool {
 	return ends.LastID < known.LastID || ends.LastID == known.LastID && ends.LastHash != known.LastHash
 }

@@ -11,8 +11,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// SignHead signs the present end of the audit and keeps the signed head. fresh tells whether the audit has grown since
-// the last head.
+// SignHead signs the newest entry of the audit and stores the signed head. fresh reports whether the audit has grown
+// since the last head; otherwise SignHead returns that head.
 func (s *Store) SignHead(ctx context.Context) (head fleet.AuditHead, fresh bool, err error) {
 	head, err = write(ctx, s, "sign the audit", func(t *tx) (fleet.AuditHead, error) {
 		ends, ok, err := t.auditEnds()
@@ -40,8 +40,8 @@ func (s *Store) SignHead(ctx context.Context) (head fleet.AuditHead, fresh bool,
 	return head, fresh, err
 }
 
-// findHeadsBeyond records in the audit, once per process and entry, that a signed head names an entry after the last
-// one. That head is forged, or entries were removed.
+// findHeadsBeyond records in the audit that a stored head names an entry after the last one: that head is forged, or
+// entries were removed. The process records this once for each such entry.
 func (t *tx) findHeadsBeyond(ends fleet.AuditEnds) error {
 	var id sql.NullInt64
 	if err := t.row(`SELECT MAX(audit_id) FROM audit_heads`).Scan(&id); err != nil || id.Int64 <= ends.LastID {
@@ -73,8 +73,8 @@ func (t *tx) signHead(ends fleet.AuditEnds, key ed25519.PrivateKey) (head fleet.
 			signature = excluded.signature`, head.ID, head.Hash, millis(head.At), head.Signature)
 }
 
-// signingKey returns the key that signs heads, and makes it when it is first needed. Where the key was removed from the
-// database, a new one is made, and verify reports that the heads signed with the old one are not signed.
+// signingKey returns the key that signs heads, and makes it when it is first needed. If the key was removed from the
+// database, a new key is made; `audit verify` then reports the heads of the old key.
 func (t *tx) signingKey() (ed25519.PrivateKey, error) {
 	var seed []byte
 	ok, err := t.proof(auditKey, &seed)

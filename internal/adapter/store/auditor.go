@@ -12,8 +12,8 @@ const (
 	signEvery    = time.Hour
 )
 
-// RunAuditor signs the end of the audit, now and every hour, and writes how many entries were only counted (see
-// bounded). It runs until ctx ends.
+// RunAuditor signs the newest entry of the audit, at once and every hour. Every minute it writes how many entries
+// were only counted (see bounded). It runs until ctx ends.
 func (s *Store) RunAuditor(ctx context.Context) error {
 	count, sign := time.NewTicker(boundedEvery), time.NewTicker(signEvery)
 	defer count.Stop()
@@ -40,8 +40,8 @@ func (s *Store) flush(ctx context.Context, all bool) {
 	}
 }
 
-// logHead signs the end of the audit and logs it. With a log that is kept elsewhere people can show later that no
-// entry before that end was changed.
+// logHead signs the newest entry of the audit and logs the head. Where the log is kept on another machine, people can
+// prove with the head that no entry up to it was changed later.
 func (s *Store) logHead(ctx context.Context) {
 	head, fresh, err := s.SignHead(ctx)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// VerifyAudit compares the audit, all rows that have proofs and all sealed values with their proofs. given are signed
-// heads that were kept elsewhere. It reads the whole database.
+// VerifyAudit checks the chain of the audit, all rows that have proofs or marks, and all sealed values. given holds
+// signed heads that were kept elsewhere, which the chain must contain. VerifyAudit reads the whole database.
 func (s *Store) VerifyAudit(ctx context.Context, given []fleet.AuditHead) (fleet.AuditReport, error) {
 	report, err := s.verifyChain(ctx, given)
 	if err != nil {
@@ -28,8 +28,8 @@ func (s *Store) VerifyAudit(ctx context.Context, given []fleet.AuditHead) (fleet
 	return report, nil
 }
 
-// verifyChain follows the audit's chain from its first entry. Where it finds faults and the audit grew meanwhile, it
-// tries again, because the growth may have caused the faults.
+// verifyChain follows the audit's chain from its first entry. If it finds faults and the audit grew meanwhile, it
+// tries again: entries that were written while it read look like faults.
 func (s *Store) verifyChain(ctx context.Context, given []fleet.AuditHead) (report fleet.AuditReport, err error) {
 	const tries = 10
 	for range tries {
@@ -50,7 +50,8 @@ func (s *Store) verifyChain(ctx context.Context, given []fleet.AuditHead) (repor
 		Hint: tryAgain}
 }
 
-// followChain compares the entries with the sealed ends, or with the known ones where the sealed ends are older.
+// followChain compares the entries with the sealed ends. If those are older than the ends that this process knows, it
+// compares the entries with the known ends.
 func (s *Store) followChain(ctx context.Context, sealed []byte, known fleet.AuditEnds,
 	given []fleet.AuditHead) (report fleet.AuditReport, err error) {
 	var ends fleet.AuditEnds
@@ -58,7 +59,7 @@ func (s *Store) followChain(ctx context.Context, sealed []byte, known fleet.Audi
 		return lostEnds("is missing"), nil
 	}
 	if err := s.openProof(auditEnds, sealed, &ends); err != nil {
-		return lostEnds("was changed"), nil //nolint:nilerr // this is what is to be found out
+		return lostEnds("was changed"), nil //nolint:nilerr // the report says it
 	}
 	if putBack(known, ends) {
 		ends = known
@@ -145,7 +146,8 @@ func (s *Store) verifySessions(ctx context.Context) (wrong []string, err error) 
 	return wrong, err
 }
 
-// verifySealed names the rows with a sealed value that does not open in its place.
+// verifySealed names the rows with a sealed value that does not open. A value is sealed for one table, row and
+// column, so a value that was copied to another row does not open there.
 func (s *Store) verifySealed(ctx context.Context) (wrong []string, err error) {
 	for _, column := range sealedColumns {
 		for after := []any(nil); ; {

@@ -10,8 +10,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// maxBaseKeyBytes bounds a key of a base entry, so that an index of PostgreSQL surely takes it. A key with a folder
-// and a device has a few hundred bytes.
+// maxBaseKeyBytes bounds the key of a base entry, because an index of PostgreSQL takes no longer values. A key that
+// names a folder and a device has a few hundred bytes.
 const maxBaseKeyBytes = 2 << 10
 
 const selectBase = `
@@ -19,7 +19,8 @@ const selectBase = `
 			revoked
 	FROM base_entries WHERE device_id = $1`
 
-// BaseEntries returns the ownership records of a device (what Muster wrote on it), sorted by key.
+// BaseEntries returns the base entries of a device, sorted by key. A base entry records what Muster wrote at one key
+// of the configuration and which value was there before.
 func (s *Store) BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.BaseEntry, error) {
 	if _, err := s.registered(id); err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func (s *Store) baseEntries(ctx context.Context, q querier, id fleet.DeviceID) (
 		string(id))
 }
 
-// BaseEntriesAt returns those ownership records of a device that are about the keys, in any order.
+// BaseEntriesAt returns the base entries of a device at these keys, in any order.
 func (s *Store) BaseEntriesAt(ctx context.Context, id fleet.DeviceID, keys []string) ([]fleet.BaseEntry, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -49,8 +50,8 @@ func (s *Store) BaseEntriesAt(ctx context.Context, id fleet.DeviceID, keys []str
 	return entries, failure("read base", err)
 }
 
-// PutBaseEntries replaces the base entries of a device outside of an intent, because a person's edit changed the
-// base.
+// PutBaseEntries replaces the base entries of a device, for a change of the base that Muster did not make: a person
+// edited the configuration. Muster's own writes replace the entries together with their intent.
 func (s *Store) PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries []fleet.BaseEntry) error {
 	_, err := write(ctx, s, "put base", func(t *tx) (none struct{}, err error) {
 		if there, err := t.exists(id); err != nil || !there {
@@ -61,10 +62,10 @@ func (s *Store) PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries [
 	return err
 }
 
-// replaceBase replaces all base entries of a device by these. It writes only entries that differ: a device may have
-// thousands, and an intent changes few.
+// replaceBase replaces all base entries of a device by entries. It writes only rows that differ, because a device may
+// have thousands of entries and an intent changes few.
 func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
-	if len(entries) <= fewEntries { // To write so few entries costs less than to read the present ones.
+	if len(entries) <= fewEntries { // Writing so few entries costs less than reading the present ones.
 		return t.rewriteBase(id, entries)
 	}
 	all, err := t.store.baseEntries(t.ctx, t.session, id)
@@ -128,7 +129,7 @@ func (t *tx) putBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 	}
 	sealed := func(column string, plain []byte) []byte {
 		if plain == nil {
-			return nil // That a value is absent is no secret, and must differ from an empty value.
+			return nil // NULL: an absent value must differ from an empty one, and its absence is no secret.
 		}
 		return t.store.seal.Seal("base_entries", baseRow(id, e.Key), column, plain)
 	}
@@ -157,7 +158,7 @@ func (t *tx) putBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 		e.Implied, e.ByAdmin, sealed("revoked", revoked))
 }
 
-// What the column `revoked` holds.
+// The column `revoked` holds one byte with these bits.
 const (
 	byTemplates byte = 1 << iota // BaseEntry.Revoked
 	everywhere                   // BaseEntry.Away

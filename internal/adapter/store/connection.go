@@ -11,7 +11,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// session is the one connection that writes, with its prepared statements. On PostgreSQL it also holds the lock.
+// session is the one connection that writes, with its prepared statements. On PostgreSQL it also holds the advisory
+// lock that keeps other servers out.
 type session struct {
 	db    *sql.DB
 	conn  *sql.Conn
@@ -50,7 +51,8 @@ func (w *writer) disconnect() error {
 	return errors.Join(append(errs, s.db.Close())...)
 }
 
-// reload reads the contents and the admission from the database, and gives what differs from what was in memory.
+// reload reads the contents and the admission from the database again, and returns the differences to what was in
+// memory.
 func (w *writer) reload(ctx context.Context) (fleet.Committed, error) {
 	if err := w.session.exec(ctx, w.store.dialect.beginRead()); err != nil {
 		return fleet.Committed{}, err
@@ -92,7 +94,7 @@ func (s *session) exec(ctx context.Context, text string, args ...any) error {
 	return err
 }
 
-// affect does what exec does, and gives the number of rows that the statement changed.
+// affect is exec, and returns the number of rows that the statement changed.
 func (s *session) affect(ctx context.Context, text string, args ...any) (int64, error) {
 	stmt, err := s.prepared(ctx, text) //nolint:sqlclosecheck // cached until the session ends
 	if err != nil {
@@ -113,7 +115,7 @@ func (s *session) query(ctx context.Context, text string, args ...any) (*sql.Row
 	return stmt.QueryContext(ctx, args...)
 }
 
-// scanner is a row of a result, or the error of reading it.
+// scanner is one row of a result. Scan returns the error of the query if there is no row.
 type scanner interface{ Scan(into ...any) error }
 
 type failedRow struct{ err error }
@@ -135,7 +137,7 @@ func (p pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, e
 	return p.QueryContext(ctx, text, args...)
 }
 
-// collect runs a query and gives all rows, each read by scan.
+// collect runs a query and returns all rows, each read by scan. The result is never nil without an error.
 func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) ([]T,
 	error) {
 	rows, err := q.query(ctx, text, args...)

@@ -7,8 +7,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// PutConsents stores a person's answers in one transaction and returns them with their IDs. It leaves out a group's
-// answer to a key that the device has already used.
+// PutConsents stores a person's answers to held changes in one transaction, and returns them with their IDs. It
+// leaves out the answer of a group if the device has already used an answer of that group to the same key.
 func (s *Store) PutConsents(ctx context.Context, consents []fleet.Consent) ([]fleet.Consent, error) {
 	return write(ctx, s, "put consents", func(t *tx) ([]fleet.Consent, error) { return t.putConsents(consents) })
 }
@@ -26,9 +26,10 @@ func (t *tx) putConsents(consents []fleet.Consent) ([]fleet.Consent, error) {
 	return kept, nil
 }
 
-// putConsent stores one answer. It returns sql.ErrNoRows when the device has already used the group's answer to the
-// key. Until then a newer answer of the group replaces the older one and names the present change, because a group
-// treats changes as equal that differ only in the registered devices they name.
+// putConsent stores one answer and sets c.ID. It returns sql.ErrNoRows if the device has already used an answer of
+// the same group to the key. Until then a newer answer of the group replaces the older one. The new answer names the
+// change as it is now, because within a group changes count as equal that differ only in the registered devices they
+// name.
 func (t *tx) putConsent(c *fleet.Consent) error {
 	if there, err := t.exists(c.Device); err != nil || !there {
 		return orElse(err, noDevice(c.Device))
@@ -78,8 +79,8 @@ func (s *Store) openConsents(ctx context.Context, where string, args ...any) ([]
 	return onlyBelieved(consents), failure("read consents", err)
 }
 
-// PutConsentTimes keeps, for open answers, until when they may be used and since when their devices cannot be
-// reached.
+// PutConsentTimes stores, for open answers, the time until which each may be used and the time since which its device
+// cannot be reached.
 func (s *Store) PutConsentTimes(ctx context.Context, consents []fleet.Consent) error {
 	_, err := write(ctx, s, "put times of consents", func(t *tx) (none struct{}, err error) {
 		for _, c := range consents {
@@ -100,13 +101,13 @@ func (t *tx) amendConsent(id int64, text string, args ...any) error {
 	return t.amending(consentRows, func() error { return t.exec(text, append([]any{id}, args...)...) }, id)
 }
 
-// CloseConsents records that these answers were used: by this intent, or, where intent is 0, without anything to
-// send. An answer that is closed already stays as it is.
+// CloseConsents records that answers were used by an intent. intent is 0 if nothing had to be sent. An answer that is
+// closed already stays as it is.
 func (s *Store) CloseConsents(ctx context.Context, ids []int64, intent int64) error {
 	return s.closeConsents(ctx, ids, sql.NullInt64{Int64: intent, Valid: true})
 }
 
-// EndConsents records that these answers ended without having been used.
+// EndConsents records that answers ended unused.
 func (s *Store) EndConsents(ctx context.Context, ids []int64) error {
 	return s.closeConsents(ctx, ids, sql.NullInt64{})
 }
@@ -125,7 +126,7 @@ func (s *Store) closeConsents(ctx context.Context, ids []int64, used sql.NullInt
 	return err
 }
 
-// ReopenConsents makes answers open again that this intent used, because its write was not done.
+// ReopenConsents makes answers usable again that an intent had used, because the intent's write was not sent.
 func (s *Store) ReopenConsents(ctx context.Context, ids []int64, intent int64) error {
 	_, err := write(ctx, s, "reopen consents", func(t *tx) (none struct{}, err error) {
 		for _, id := range ids {

@@ -9,12 +9,14 @@ import (
 	"muster/internal/logkey"
 )
 
-// decisionRows is the table of decisions about devices that are not registered. A decision may keep a device out
-// although it has an enrol key, so each decision has a proof. Where a decision was changed or removed, enrol keys
-// that were made before do not register devices any more.
+// decisionRows is the table of decisions about devices that are not registered: the device was rejected, or was
+// deleted. A decision keeps a device out even if it presents a valid enrol key. Each decision has a proof (see
+// proveRow), so that nobody lets a device in by changing the database. If a decision was changed or removed, older
+// enrol keys register no devices any more.
 const decisionRows = "enrollment_decisions"
 
-// everyDevice is the ID of a decision about all devices: enrol keys that were made before it do not register devices.
+// everyDevice stands in place of a device ID in a decision about all devices. Enrol keys that were made before that
+// decision register no device.
 const everyDevice fleet.DeviceID = ""
 
 func decisionSum(v decisionRow) string {
@@ -22,7 +24,7 @@ func decisionSum(v decisionRow) string {
 		strconv.Itoa(v.APIPort), unixMilli(v.FirstAt), unixMilli(v.LastAt), v.DecidedBy, unixMilli(v.DecidedAt))
 }
 
-// decisionsIn reads all decisions, and the combined marks of their proofs that the ends of the audit expect.
+// decisionsIn reads all decisions. want is the combination of their marks that the ends of the audit expect.
 func (s *Store) decisionsIn(ctx context.Context, q querier) (rows []decisionRow, want mark, err error) {
 	ends, _, err := s.openEnds(ctx, q)
 	if err != nil {
@@ -39,8 +41,8 @@ func decisionMarks(rows []decisionRow) (all mark) {
 	return all
 }
 
-// mayRegister returns an error with code forbidden when an enrol key may not register a device: because of the
-// decision about the device, or because another program changed the decisions.
+// mayRegister returns a forbidden error if an enrol key may not register a device: because of the decision about that
+// device, or because the decisions are not as Muster wrote them.
 func (t *tx) mayRegister(key fleet.EnrollKey, decision fleet.EnrollmentDecision) error {
 	if decision.Altered {
 		return fleet.ErrDecisionsAltered
@@ -65,8 +67,8 @@ func (t *tx) mayRegister(key fleet.EnrollKey, decision fleet.EnrollmentDecision)
 
 const putDecisionProof = `UPDATE enrollment_decisions SET proof = $2 WHERE device_id = $1`
 
-// checkDecisions compares the decisions with their proofs when the store is opened. Where one was changed or removed,
-// the present enrol keys do not register devices any more.
+// checkDecisions compares the decisions with their proofs when the store is opened. If one was changed or removed, it
+// makes sure that the present enrol keys register no more devices.
 func (w *writer) checkDecisions(ctx context.Context) error {
 	rows, want, err := w.store.decisionsIn(ctx, w.session)
 	if err != nil {
@@ -88,8 +90,8 @@ func (w *writer) checkDecisions(ctx context.Context) error {
 const decisionsTampered = "what was decided about devices that are not registered was changed in the database, or a " +
 	"decision was removed: enrol keys that were made before register no device"
 
-// renounceDecisions removes the proofs of decisions that were changed, and adds a decision about all devices: which
-// decision was removed cannot be known, so no earlier enrol key may register a device.
+// renounceDecisions removes the proofs of decisions that were changed, and adds a decision about all devices. Nobody
+// can tell which decision was removed, so no earlier enrol key may register any device.
 func (t *tx) renounceDecisions(rows []decisionRow, want mark) error {
 	t.effects.marks = t.effects.marks.with(decisionRows, want)
 	for _, row := range rows {
@@ -119,7 +121,7 @@ func (s *Store) verifyDecisions(ctx context.Context) (wrong []string, err error)
 		if err != nil {
 			return nil, err
 		}
-		if before != want { // a write came between the two readings
+		if before != want { // A write came between the two readings.
 			continue
 		}
 		for _, row := range rows {

@@ -22,9 +22,9 @@ func (s *Store) registered(id fleet.DeviceID) (*fleet.Registered, error) {
 
 func noDevice(id fleet.DeviceID) error { return fleet.NotFoundf("device %s is not registered", id) }
 
-// putDevices creates or replaces the devices of an edit. Where an edit's API key is blank or masked, the device keeps
-// its present key; a new device needs a key. createdAt, tags and settings stay; updatedAt always moves forward. A pin
-// in the edit replaces the present pin, which otherwise stays.
+// putDevices creates or replaces the devices of an edit. If the API key in the edit is blank or masked, the device
+// keeps its present key; a new device needs a key. createdAt, tags and settings stay as they are, and updatedAt
+// always moves forward. A pin in the edit replaces the present pin; without one the present pin stays.
 func (e *editing) putDevices() error {
 	for _, put := range e.Put {
 		if err := e.putDevice(put); err != nil {
@@ -57,7 +57,7 @@ func (e *editing) putDevice(put fleet.DevicePut) error {
 	return err
 }
 
-// foundDevice returns what a caller's condition sees of a device; its Device is nil where there is no such device.
+// foundDevice returns the device in the form in which a caller's check gets it. Device is nil if current is nil.
 func foundDevice(current *deviceRow) (found fleet.Found) {
 	if current != nil {
 		found.Device = &current.Device
@@ -72,20 +72,21 @@ func ask[T any](check func(*T) error, current *T) error {
 	return check(current)
 }
 
-// ReplaceAccess gives a device another API key or port, and leaves the rest of its record as it is. It answers
-// conflict when the present access is not before.
+// ReplaceAccess gives a device another API key or port, and leaves the rest of its record as it is. It returns a
+// conflict error if the present access is neither before nor after.
 func (s *Store) ReplaceAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error {
 	return s.replaceAccess(ctx, id, before, after, func(*tx) {})
 }
 
-// LearnAccess is ReplaceAccess for an access that the device's own agent found.
+// LearnAccess is ReplaceAccess for an access that the device's own agent found. It records the change in the audit in
+// the agent's words.
 func (s *Store) LearnAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error {
 	return s.replaceAccess(ctx, id, before, after, func(t *tx) {
 		t.record("device.agent", string(id), "its daemon has "+describeAccess(before, after))
 	})
 }
 
-// describeAccess tells for the audit what is new, without a key.
+// describeAccess describes for the audit what after changes against before. The text contains no API key.
 func describeAccess(before, after fleet.Access) string {
 	var what []string
 	switch {
@@ -135,7 +136,7 @@ func (t *tx) createDevice(d fleet.Device) (fleet.Device, error) {
 	return t.insertDevice(d)
 }
 
-// insertDevice stores a new device, whose fields the caller has checked. Decisions about the device are forgotten.
+// insertDevice stores a new device, whose fields the caller has checked, and deletes the decision about it.
 func (t *tx) insertDevice(d fleet.Device) (fleet.Device, error) {
 	if err := t.forgetDecision(d.ID); err != nil {
 		return d, err
@@ -165,8 +166,8 @@ func (t *tx) insertDevice(d fleet.Device) (fleet.Device, error) {
 	return d, nil
 }
 
-// replaceDevice stores a device in place of its present row, and keeps its settings. An altered row loses its
-// settings: the caller pins a certificate instead.
+// replaceDevice stores a device in place of its present row and keeps its settings. An altered row (see deviceRows)
+// loses its pin and its permission for plain HTTP: the caller then pins a certificate.
 func (t *tx) replaceDevice(current *deviceRow, d fleet.Device) (fleet.Device, error) {
 	if key := d.APIKey.Reveal(); key == "" || key == fleet.MaskedAPIKey {
 		d.APIKey = current.APIKey
@@ -204,8 +205,9 @@ func (t *tx) updateDevice(current *deviceRow, is fleet.Registered) error {
 	return t.markingMode(current, settings, func() error { return t.rewriteDevice(is, proof) })
 }
 
-// markingMode runs a write of a device's row with these settings. The row gets another mark only where they change what
-// the mark covers: so a mode that is not believed stays so until a person sets it.
+// markingMode runs write, which rewrites the row of a device with settings. The row gets a new mark only if the mode
+// or the permission to restart changes, because the mark covers these two. A mode that is not believed therefore
+// stays so until a person sets it.
 func (t *tx) markingMode(current *deviceRow, settings fleet.DeviceSettings, write func() error) error {
 	is := current.Settings
 	if is.Mode == settings.Mode && is.Restart == settings.Restart {
@@ -236,8 +238,7 @@ func (t *tx) rewriteDevice(is fleet.Registered, proof []byte) error {
 	)
 }
 
-// removeDevices deletes devices with their tags, settings, mirrored documents, base entries, revisions and intents.
-// The audit keeps its entries.
+// removeDevices deletes devices with everything that is stored about them. The audit keeps its entries.
 func (e *editing) removeDevices() error {
 	for _, id := range e.Remove {
 		if err := e.removeDevice(id); err != nil {
@@ -278,10 +279,11 @@ func (e *editing) removeDevice(id fleet.DeviceID) error {
 	if len(tags) == 0 {
 		return nil
 	}
-	return e.inGeneration(func(int64) error { return nil }) // A generation, because the device's tags are gone.
+	return e.inGeneration(func(int64) error { return nil }) // The device's tags are gone, which makes a new generation.
 }
 
-// unmarkDevice is called before a device is deleted, and the rows that go with it.
+// unmarkDevice removes the marks of a device's row, and of the rows in other tables that the database deletes with
+// it. It is called before the device is deleted.
 func (t *tx) unmarkDevice(id fleet.DeviceID) error {
 	errs := []error{t.unmark(deviceModeRows, `id = $1`, string(id))}
 	for _, table := range markedTables {
@@ -314,7 +316,8 @@ func (t *tx) exists(id fleet.DeviceID) (bool, error) {
 var selectDevices = `SELECT id, label, api_key, api_address, api_port, mode, allow_plain, pin, pin_origin,
 	may_restart, way, quiet_after, created_at, updated_at, proof, ` + deviceModeRows.columns("") + ` FROM devices`
 
-// scanDevice reads the row of a device. The API key stays empty where it does not open.
+// scanDevice reads the row of a device. The API key stays empty if its seal does not open. A row that does not fit
+// its mark counts as at most in mode observe, without permission to restart.
 func (s *Store) scanDevice(row scanner) (*deviceRow, error) {
 	r := &deviceRow{Registered: fleet.Registered{Tags: []fleet.Tag{}}}
 	var id, mode string

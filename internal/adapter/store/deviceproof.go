@@ -9,8 +9,9 @@ import (
 	"muster/internal/logkey"
 )
 
-// deviceRows is the table of devices. A device's proof covers everything that decides where its API key is sent. A
-// device whose row does not fit its proof is altered: Muster does not contact it until an administrator trusts it.
+// deviceRows is the table of devices. The proof of a device's row covers everything that decides where its API key is
+// sent. A device whose row does not fit its proof is altered: Muster does not contact it until an administrator
+// trusts it again.
 const deviceRows = "devices"
 
 func deviceSum(r *fleet.Registered) string {
@@ -18,7 +19,7 @@ func deviceSum(r *fleet.Registered) string {
 		strconv.FormatBool(r.Settings.AllowPlain), r.Settings.Pin, string(r.Settings.PinOrigin), string(r.Settings.Way))
 }
 
-// deviceRow is a device as its row has it, with its proof opened.
+// deviceRow is the row of a device, with its proof opened.
 type deviceRow struct {
 	fleet.Registered
 	mark    mark // mark in the proof; zero where the proof does not open
@@ -34,12 +35,13 @@ func (s *Store) readProof(r *deviceRow, sealed []byte) {
 	r.Altered = !proven || r.APIKey.IsZero() && !r.keyless
 }
 
-// proveDevice makes the proof for the row of a device that is about to be written; see proveRow.
+// proveDevice returns the sealed proof for the row of a device that is about to be written. before is the mark of the
+// present row, zero for a new one; see proveRow.
 func (t *tx) proveDevice(before mark, r *fleet.Registered) (sealed []byte, err error) {
 	return t.proveRow(deviceRows, string(r.ID), deviceSum(r), before)
 }
 
-// marksOf combines the marks of rows.
+// marksOf returns the combination of the marks of rows.
 func marksOf(rows []*deviceRow) (all mark) {
 	for _, r := range rows {
 		all = all.with(r.mark)
@@ -47,10 +49,10 @@ func marksOf(rows []*deviceRow) (all mark) {
 	return all
 }
 
-// compareMarks compares the marks of all rows with want, those that the ends of the audit expect. Where they differ,
-// a row was removed or put back from a copy, and the marks cannot tell which row. Then every row without a pin
-// becomes altered, because an earlier row without a pin would send its API key to the first daemon that answers. A
-// row with a pin sends the key only to a daemon that was trusted before.
+// compareMarks compares the marks of all rows with want, the combination that the ends of the audit expect. If they
+// differ, a row was removed or put back from a copy, and the marks cannot tell which one. Then every row without a
+// pin becomes altered: an earlier row without a pin would send its API key to whichever daemon answers. A row with a
+// pin sends the key only to a daemon that was trusted before, so it stays usable.
 func compareMarks(rows []*deviceRow, want mark) (same bool) {
 	if marksOf(rows) == want {
 		return true
@@ -61,8 +63,8 @@ func compareMarks(rows []*deviceRow, want mark) (same bool) {
 	return false
 }
 
-// alteredDevice returns the error for a write to an altered row: the write would make a proof for what another program
-// changed there.
+// alteredDevice returns the error for a write to an altered row. Such a write would make a valid proof for content
+// that another program put there.
 func alteredDevice(id fleet.DeviceID) error {
 	return &fleet.Error{Code: fleet.CodeConflict, Message: fleet.AlteredReason, Hint: fleet.AlteredNext(id)}
 }
@@ -118,7 +120,7 @@ func (w *writer) checkDevices(ctx context.Context) error {
 	return w.alone(ctx, func(t *tx) error { return t.renounceAltered(rows) })
 }
 
-// devicesIn reads all devices, and the combined marks of their proofs that the ends of the audit expect.
+// devicesIn reads all devices. want is the combination of their marks that the ends of the audit expect.
 func (s *Store) devicesIn(ctx context.Context, q querier) (rows []*deviceRow, want mark, err error) {
 	if rows, err = collect(ctx, q, s.scanDevice, selectDevices); err != nil {
 		return nil, want, err
@@ -144,7 +146,7 @@ func (s *Store) verifyDevices(ctx context.Context) (wrong []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if before == want { // no write came between the two readings
+		if before == want { // No write came between the two readings.
 			return alteredIn(rows, want), nil
 		}
 	}

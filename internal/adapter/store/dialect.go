@@ -23,32 +23,32 @@ import (
 	"muster/internal/fleet"
 )
 
-// dialect has what differs between the two databases. The rest of the package has one SQL text for both.
+// dialect has the differences between SQLite and PostgreSQL. The rest of the package uses one SQL text for both.
 type dialect interface {
 	goose() goose.Dialect
 	migration(text string) string // translates a migration, which is written in the words of SQLite
 
-	// openWrites gives the connections for the one writer and for migrations. openReads gives the pool for everything
-	// else.
+	// openWrites returns the connection for the one writer and for migrations. openReads returns the pool for
+	// everything else.
 	openWrites() (*sql.DB, error)
 	openReads() (*sql.DB, error)
 	parsesEveryTime() bool // The driver does not keep prepared statements, so each query is parsed again.
 
 	// lockHome and lockSession keep a second server out. On PostgreSQL the lock belongs to the session that writes and
 	// ends with its connection: a server that lost the lock cannot write any more.
-	lockHome() (*homeLock, error) // nil where the session has the lock
+	lockHome() (*homeLock, error) // nil where lockSession takes the lock
 	lockSession(ctx context.Context, conn *sql.Conn) error
 
-	there() error // an error where the database is a file that does not exist
+	there() error // an error if the database is a file that does not exist
 	beginRead() string
 	listTables() string
 	sequences(ctx context.Context, conn *sql.Conn) (map[string]int64, error) // the last ID that each table gave out
 	setSequence(ctx context.Context, conn *sql.Conn, table string, last int64) error
 
 	begin() string             // starts a transaction that may write
-	givenID() string           // words for an INSERT that gives the ID itself
-	scrub() string             // cuts the log in which earlier content of the tables is; "" where Muster has no such file
-	batchLimit() time.Duration // time limit of a batch; 0: it cannot be cut short
+	givenID() string           // SQL words for an INSERT that sets the ID column itself
+	scrub() string             // statement that empties the write-ahead log; "" if there is none
+	batchLimit() time.Duration // time limit of a batch; 0: none
 }
 
 func dialectOf(options Options) (dialect, error) {
@@ -104,9 +104,10 @@ func (sqliteDialect) scrub() string { return "PRAGMA wal_checkpoint(TRUNCATE)" }
 func (sqliteDialect) batchLimit() time.Duration { return 0 }
 
 func (d sqliteDialect) openWrites() (*sql.DB, error) {
-	// SQLite would make the file readable for everybody, and its other files get the same mode. A file that exists must
-	// not be opened here: closing it would drop the locks that SQLite has on it in this process. Another program that
-	// looks into the database would then take itself for its last user and delete the write-ahead log.
+	// SQLite would create the file readable for everybody, and give its other files the same mode. So we create it
+	// here. A file that exists is not opened here: closing it would drop the locks that SQLite has on it in this
+	// process. Another program that opens the database would then believe that nobody else uses it, and delete the
+	// write-ahead log.
 	f, err := os.OpenFile(filepath.Join(d.home, sqliteFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return d.writePool()
@@ -123,8 +124,8 @@ func (d sqliteDialect) openWrites() (*sql.DB, error) {
 	return d.writePool()
 }
 
-// writePool has SQLite keep in memory what it needs to take back a savepoint. Otherwise SQLite would write it into
-// files in the directory for temporary files.
+// writePool opens the connection that writes. SQLite keeps the data for rolling back a savepoint in memory: otherwise
+// it would write them into files in the directory for temporary files.
 func (d sqliteDialect) writePool() (*sql.DB, error) {
 	return d.pool(1, "_txlock=immediate", "_pragma=secure_delete(1)", "_pragma=temp_store(memory)")
 }
@@ -136,7 +137,8 @@ func (d sqliteDialect) openReads() (*sql.DB, error) {
 	return d.pool(d.reads, "_pragma=query_only(1)")
 }
 
-// pool has the pragmas in the DSN: executed once on a pool they would reach only one of its connections.
+// pool opens connections with the pragmas in the DSN. A pragma that is executed on a pool would reach only one
+// connection.
 func (d sqliteDialect) pool(connections int, parameters ...string) (*sql.DB, error) {
 	path := strings.ReplaceAll(url.PathEscape(filepath.ToSlash(filepath.Join(d.home, sqliteFile))), "%2F", "/")
 	dsn := "file:" + path + "?" + strings.Join(append([]string{
@@ -176,7 +178,8 @@ var (
 	tableComment = regexp.MustCompile(`CREATE TABLE (\w+) \(\n +-- (.*)\n`)
 )
 
-// migration also keeps the comment of each table, where psql shows it. SQLite keeps the whole text of the statement.
+// migration translates the column types. It also turns the comment of each table into COMMENT ON TABLE, which psql
+// shows. SQLite needs no such statement, because it keeps the text of CREATE TABLE.
 func (postgresDialect) migration(text string) string {
 	for _, table := range tableComment.FindAllStringSubmatch(text, -1) {
 		text += fmt.Sprintf("COMMENT ON TABLE %s IS '%s';\n", table[1], strings.ReplaceAll(table[2], "'", "''"))
@@ -199,7 +202,8 @@ func (d postgresDialect) openReads() (*sql.DB, error) {
 
 func (postgresDialect) lockHome() (*homeLock, error) { return nil, nil } //nolint:nilnil // a session has the lock
 
-// advisoryLock is "muster" in ASCII. Advisory locks are counted per database.
+// advisoryLock is the number of the lock that keeps a second server out: "muster" in ASCII. Each database has its own
+// locks.
 const advisoryLock = 0x6d7573746572
 
 // endOwnSessions ends other sessions of this server process that hold the lock.
@@ -209,9 +213,9 @@ const endOwnSessions = `
 		AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 		AND a.application_name = current_setting('application_name')`
 
-// lockSession takes the lock. It waits a moment, because the session of a server that was just killed may not have
-// ended yet. A session of this server process whose connection was cut is ended: the database may not notice for
-// hours that its client has gone.
+// lockSession takes the advisory lock. It waits up to a second, because the session of a server that was just killed
+// may not have ended yet. It ends a session of this same server process whose connection was cut: the database may
+// not notice for hours that the client has gone.
 func (postgresDialect) lockSession(ctx context.Context, conn *sql.Conn) error {
 	const patience, pause = time.Second, 50 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
@@ -236,7 +240,8 @@ func (postgresDialect) lockSession(ctx context.Context, conn *sql.Conn) error {
 		case <-time.After(pause):
 		}
 	}
-	// A write that is acknowledged must be on disk, whatever the database's default is. Stronger settings stay.
+	// A write that is acknowledged must be on disk, whatever the database's default is. A setting that waits for more
+	// than the local disk stays.
 	var commit string
 	if err := conn.QueryRowContext(ctx, `SHOW synchronous_commit`).Scan(&commit); err != nil {
 		return err

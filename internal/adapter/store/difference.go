@@ -9,8 +9,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// Difference returns what these generations changed together: templates, tags and vars before the first of them and
-// after the last. Only the last change of a tag counts. A template whose tags alone changed is equal before and after.
+// Difference returns what these generations changed together: each template, tag assignment and vars as it was before
+// the first of the generations that changed it, and as it was after the last. A template of which only tags changed
+// has the same Before and After.
 func (s *Store) Difference(ctx context.Context, generations []int64) (d fleet.Difference, err error) {
 	templates, tags := map[int64]*fleet.TemplateDifference{}, map[fleet.TagDifference]bool{}
 	vars := map[fleet.VarsOwner]*fleet.VarsDifference{}
@@ -99,7 +100,7 @@ func (s *Store) addVars(ctx context.Context, all map[fleet.VarsOwner]*fleet.Vars
 	return nil
 }
 
-// sortedVars sorts the differences, and leaves out vars that are again as they were before.
+// sortedVars returns the differences sorted, without vars whose value is again what it was before.
 func sortedVars(all map[fleet.VarsOwner]*fleet.VarsDifference) (sorted []fleet.VarsDifference) {
 	for _, d := range all {
 		if d.Before != d.After {

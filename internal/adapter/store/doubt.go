@@ -9,12 +9,12 @@ import (
 	"muster/internal/logkey"
 )
 
-// doubt is what does not fit in a marked table.
+// doubt describes how one marked table differs from what Muster wrote. See markedTable for marks.
 type doubt struct {
 	table *markedTable
-	rows  []markedRow // those that do not fit their marks
-	whole bool        // a row was removed, added with a mark that is not the table's, or put back
-	lost  int64       // rows fewer than Muster wrote
+	rows  []markedRow // the rows that do not fit their marks
+	whole bool        // The combined marks differ: a row was removed, added or put back from a copy.
+	lost  int64       // how many rows are missing; negative: how many are too many
 }
 
 func (d doubt) tells() (told []string) {
@@ -39,7 +39,8 @@ func notAsWritten(table *markedTable, row markedRow) string {
 	return fmt.Sprintf("%s %q (table %s) was changed or added: %s", table.noun, row.name(), table.name, table.follows)
 }
 
-// notBelieved says once that a row which was read does not fit its mark.
+// notBelieved logs, once per row, that a row which was read does not fit its mark, and adds it to the findings of
+// tampering.
 func (s *Store) notBelieved(table *markedTable, row markedRow) {
 	told := notAsWritten(table, row)
 	if s.tampering.addOnce(told) {
@@ -48,9 +49,8 @@ func (s *Store) notBelieved(table *markedTable, row markedRow) {
 	}
 }
 
-// doubtsIn compares the rows of marked tables with their marks, and each table as a whole with the ends of the audit.
-// q reads all of it as of one moment.
-// pending are changes that the ends do not have yet.
+// doubtsIn compares each row of the tables with its mark, and each table as a whole with the ends of the audit. q
+// must read everything as of one moment. pending are the changes of tallies that are not in the ends yet.
 func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable, pending tallies) (doubts []doubt,
 	err error) {
 	ends, opened, err := s.openEnds(ctx, q)
@@ -77,7 +77,8 @@ func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable, 
 	return doubts, nil
 }
 
-// disbelieve takes the power of what does not fit from the contents.
+// disbelieve removes from the contents in memory the effect of rows and tables in doubt, by each table's doubt
+// function.
 func (c *contents) disbelieve(doubts []doubt) {
 	c.doubted = map[string]bool{}
 	for _, d := range doubts {
@@ -95,7 +96,7 @@ func (c *contents) disbelieve(doubts []doubt) {
 	}
 }
 
-// doubted tells whether a table as a whole was in doubt when it was read last.
+// doubted reports whether a table as a whole was in doubt when the contents were last read.
 func (s *Store) doubted(table *markedTable) (doubted bool) {
 	s.model.look(func(c *contents) { doubted = c.doubted[table.name] })
 	return doubted
@@ -113,7 +114,7 @@ func (s *Store) verifyMarks(ctx context.Context) (wrong []string, err error) {
 	return wrong, err
 }
 
-// atOnce gives a querier that reads everything as of one moment.
+// atOnce calls read with a querier that reads everything as of one moment, in one transaction.
 func (s *Store) atOnce(ctx context.Context, read func(querier) error) (err error) {
 	conn, err := s.reads.Conn(ctx)
 	if err != nil {
@@ -130,8 +131,9 @@ func (s *Store) atOnce(ctx context.Context, read func(querier) error) (err error
 	return read(oneMoment{conn})
 }
 
-// markFirst gives marks to the rows of tables that never had any: a database of an earlier version is believed once.
-// Rows of a database that lost its proofs, or is older than it was, are not.
+// markFirst marks all rows of tables that the ends do not list yet: the rows that an earlier version of Muster wrote
+// are believed once. It does nothing when the database lost its ends or is older than it was, because its rows may
+// then come from anybody.
 func (w *writer) markFirst(ctx context.Context) error {
 	ends, opened, err := w.store.openEnds(ctx, w.session)
 	if err != nil || !opened || w.store.loss.now() != nil {
@@ -148,7 +150,7 @@ func (w *writer) markFirst(ctx context.Context) error {
 	return nil
 }
 
-// markAll gives marks to the rows of a table. A row with a sealed value that does not open stays without one.
+// markAll marks all rows of a table. A row with a sealed value that does not open gets no mark.
 func (t *tx) markAll(table *markedTable) error {
 	rows, err := t.store.markedRows(t.ctx, t.session, table, "")
 	if err != nil {
@@ -176,7 +178,8 @@ func (r markedRow) keyArgs() (args []any) {
 	return args
 }
 
-// beginTables has the marked tables that the ends do not have yet begin without rows that are believed.
+// beginTables lists all marked tables in the ends. A table that was not listed begins with no rows, so rows that it
+// has are not believed.
 func beginTables(ends *fleet.AuditEnds) {
 	tables := map[string]fleet.TableMark{}
 	for _, table := range markedTables {
@@ -185,8 +188,8 @@ func beginTables(ends *fleet.AuditEnds) {
 	ends.Tables = tables
 }
 
-// markBeginning gives marks to the rows that migrations wrote. A database that lost its proofs has other rows too,
-// which are not believed.
+// markBeginning marks the rows that migrations wrote, in a new database. A database that lost its ends has other rows
+// too; they get no marks and are not believed.
 func (t *tx) markBeginning() error {
 	return errors.Join(t.mark(metaRows, "settled_generation"), t.mark(rootRows, "", "~/Sync"))
 }

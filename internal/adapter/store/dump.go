@@ -13,8 +13,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// dumpedTables are all tables except goose's own, which is made again. A table comes after those that it refers to. A
-// test compares the list with the database.
+// dumpedTables lists all tables except goose's own, which a restore makes again. A table comes after the tables that
+// it refers to. A test compares the list with the database.
 var dumpedTables = []string{
 	"meta", "own_keys", "devices", "templates", "device_tags", "template_tags", "tag_modes", "tag_quiet", "generations",
 	"template_history", "device_tag_history", "template_tag_history", "tokens", "secrets", "audit", "sightings",
@@ -29,9 +29,9 @@ var dumpedTables = []string{
 	"revocations",
 }
 
-// Sink takes the content of a database: first the version of its tables, then each table with its rows, then the last
-// ID that each table gave out. A value in a row is nil, bool, int64, string or []byte, and valid until the call
-// returns.
+// Sink receives the content of a database: first the version of its tables, then each table with its rows, then the
+// last ID that each table gave out. A value in a row is nil, bool, int64, string or []byte, and is valid only until
+// Row returns.
 type Sink interface {
 	Schema(version int64) error
 	Table(name string, columns []string) error
@@ -39,8 +39,8 @@ type Sink interface {
 	Sequence(table string, last int64) error
 }
 
-// Dump hands the content of the database, as of one moment, to a Sink. It reads in one transaction, so a server may
-// use the database meanwhile. Of options only where the database is counts.
+// Dump passes the content of the database, as of one moment, to a Sink. It reads in one transaction, so a server may
+// use the database meanwhile. Of options it uses only Home and DSN.
 func Dump(ctx context.Context, options Options, to Sink) error {
 	return failure("read the whole database", dump(ctx, options, to))
 }
@@ -104,7 +104,7 @@ func dumpAll(ctx context.Context, d dialect, conn *sql.Conn, to Sink) error {
 	return nil
 }
 
-// versionIn gives the version of the tables. It is an error where that is not the version that this program knows.
+// versionIn returns the version of the tables. It returns a conflict error if this program needs another version.
 func versionIn(ctx context.Context, conn *sql.Conn) (version int64, err error) {
 	err = conn.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&version)
 	if err != nil {
@@ -159,7 +159,7 @@ func dumpTable(ctx context.Context, conn *sql.Conn, table string, to Sink) error
 	return rows.Err()
 }
 
-// booleansOf gives the columns that hold booleans, which SQLite has as numbers.
+// booleansOf returns the indexes of the columns that hold booleans, which SQLite stores as numbers.
 func booleansOf(rows *sql.Rows) (columns []int, err error) {
 	types, err := rows.ColumnTypes()
 	for i, one := range types {
@@ -170,7 +170,7 @@ func booleansOf(rows *sql.Rows) (columns []int, err error) {
 	return columns, err
 }
 
-// there is an error where no database exists. To open an SQLite database that does not exist would make it.
+// there returns a not-found error if the database file does not exist: opening it would create it.
 func (d sqliteDialect) there() error {
 	_, err := os.Stat(filepath.Join(d.home, sqliteFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -182,7 +182,7 @@ func (d sqliteDialect) there() error {
 
 func (postgresDialect) there() error { return nil }
 
-func (sqliteDialect) beginRead() string   { return "BEGIN" } // The first reading fixes the moment.
+func (sqliteDialect) beginRead() string   { return "BEGIN" } // The first query after it fixes the moment that all queries see.
 func (postgresDialect) beginRead() string { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" }
 
 func (sqliteDialect) sequences(ctx context.Context, conn *sql.Conn) (map[string]int64, error) {
@@ -202,7 +202,7 @@ func (d postgresDialect) sequences(ctx context.Context, conn *sql.Conn) (map[str
 	return lastIDs(ctx, conn, strings.Join(parts, " UNION ALL "))
 }
 
-// identities gives, by table, the sequences that make the tables' IDs.
+// identities returns the sequence that makes the IDs of each table, by table.
 func identities(ctx context.Context, conn *sql.Conn) (map[string]string, error) {
 	rows, err := conn.QueryContext(ctx, `
 		SELECT table_name, pg_get_serial_sequence(quote_ident(table_name), column_name) FROM information_schema.columns

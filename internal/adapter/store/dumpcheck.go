@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// NewChecker makes a Sink that checks that keys open every sealed value of a database in its place. The Sink keeps
+// NewChecker returns a Sink that checks that keys open every sealed value of a database in its place. It stores
 // nothing.
 func NewChecker(keys Sealer) Sink { return &checker{store: &Store{seal: keys}} }
 

@@ -8,9 +8,9 @@ import (
 )
 
 // ApplyEdit writes an edit, all of it or nothing, in one transaction that makes at most one generation. It is the
-// only write that makes generations. It does not judge the edit: the caller has done so, and basis names the
-// generation and the rules for which the edit was judged. Where these are not in force any more, ApplyEdit answers
-// precondition, with the cause fleet.ErrAnotherGeneration.
+// only write that makes generations. The caller has checked what the edit does to the fleet. basis names the
+// generation and the rules that this check was based on: if others are in force now, ApplyEdit returns a precondition
+// error with the cause fleet.ErrAnotherGeneration.
 func (s *Store) ApplyEdit(ctx context.Context, edit fleet.Edit, basis fleet.Basis) (fleet.Applied, error) {
 	if err := edit.Check(); err != nil {
 		return fleet.Applied{}, err
@@ -39,11 +39,11 @@ func (s *Store) ApplyEdit(ctx context.Context, edit fleet.Edit, basis fleet.Basi
 	return done, err
 }
 
-// errTrial ends the transaction of a trial, which takes back everything that the edit wrote.
+// errTrial ends the transaction of a trial, which rolls back everything that the edit wrote.
 var errTrial error = &fleet.Error{Code: fleet.CodePrecondition, Message: "it was a trial"}
 
-// preview returns the registry as it would be if the transaction were committed, nil when other writes to the registry
-// are being committed just now.
+// preview returns the registry as it would be after a commit of the transaction. It returns nil if another write to
+// the registry is being committed just now.
 func (s *Store) preview(t *tx, generation int64) (then *fleet.Registry) {
 	s.model.look(func(now *contents) {
 		if now.generation+1 == generation {
@@ -57,7 +57,7 @@ func (s *Store) preview(t *tx, generation int64) (then *fleet.Registry) {
 	return then
 }
 
-// editing is an edit while its transaction runs.
+// editing is an edit while its transaction runs, with the data that its parts share.
 type editing struct {
 	*tx
 	fleet.Edit
@@ -69,8 +69,8 @@ type editing struct {
 	done       fleet.Applied
 }
 
-// apply writes the parts of the edit, in an order in which each finds what it needs: devices and templates exist
-// before tags are put on them, and a device is removed after its tags and vars were changed.
+// apply writes the parts of the edit in an order in which each part finds the rows that it needs: devices and
+// templates exist before they get tags, and a device is removed after its tags and vars were changed.
 func (e *editing) apply() error {
 	if err := e.checkBasis(); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (e *editing) apply() error {
 	return nil
 }
 
-// checkBasis checks that the generation and the rules for which the edit was judged are in force.
+// checkBasis returns a precondition error unless the generation and the rules in basis are in force.
 func (e *editing) checkBasis() error {
 	err := e.row(`SELECT COALESCE(MAX(number), 0) FROM generations`).Scan(&e.done.Generation)
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 	selectEnrollKeys = `SELECT ` + enrollKeyColumns + ` FROM enroll_keys`
 )
 
-// enrollKeySum covers everything that an enrol key allows, and how often it was used, so that it does not help
-// anybody to set the count back.
+// enrollKeySum returns the digest of everything that an enrol key allows, and of how often it was used: setting the
+// count back in the database makes the key invalid.
 func enrollKeySum(key fleet.EnrollKey) string {
 	return sumOf(enrollKeyRows, key.ID, key.Hash, textOf(key.Tags), strconv.Itoa(key.Uses), strconv.Itoa(key.Used),
 		unixMilli(key.CreatedAt), unixMilli(key.ExpiresAt))
@@ -40,7 +40,8 @@ func scanEnrollKey(row scanner) (key fleet.EnrollKey, err error) {
 	return key, err
 }
 
-// EnrollKeys returns all enrol keys in the order of creation, also those that Muster did not write.
+// EnrollKeys returns all enrol keys in the order of creation. Keys that Muster did not write are included and have
+// Altered set.
 func (s *Store) EnrollKeys(ctx context.Context) ([]fleet.EnrollKey, error) {
 	keys, in, err := readWithRoster(ctx, s, enrollKeyRows, func() ([]fleet.EnrollKey, error) {
 		return collect(ctx, pool{s.reads}, scanEnrollKey, selectEnrollKeys+` ORDER BY created_at, id`)
@@ -51,7 +52,7 @@ func (s *Store) EnrollKeys(ctx context.Context) ([]fleet.EnrollKey, error) {
 	return keys, failure("read enrol keys", err)
 }
 
-// CreateEnrollKey stores a new enrol key, and forgets keys that expired long ago.
+// CreateEnrollKey stores a new enrol key. It also deletes keys that expired more than enrollKeyKept ago.
 func (s *Store) CreateEnrollKey(ctx context.Context, key fleet.EnrollKey) error {
 	_, err := write(ctx, s, "create enrol key", func(t *tx) (none struct{}, err error) {
 		if err := key.Validate(t.now); err != nil {
@@ -104,7 +105,7 @@ func (t *tx) forgetOldEnrollKeys() error {
 	})
 }
 
-// DeleteEnrollKey revokes a key. It answers not_found for an ID that no key has.
+// DeleteEnrollKey revokes an enrol key. It returns a not-found error for an unknown ID.
 func (s *Store) DeleteEnrollKey(ctx context.Context, id string) error {
 	_, err := write(ctx, s, "delete enrol key", func(t *tx) (none struct{}, err error) {
 		if !storable(id, maxEnrollKeyID) {
@@ -121,7 +122,8 @@ func (s *Store) DeleteEnrollKey(ctx context.Context, id string) error {
 		if err := t.dropFromRoster(enrollKeyRows, id); err != nil {
 			return none, err
 		}
-		// The decision that a device was deleted counts only against keys that were made before it.
+		// The decision that a device was deleted matters only for keys that are older. Without such keys it is not
+		// needed.
 		return none, t.deleteDecisions(`decision = $1 AND NOT EXISTS
 			(SELECT 1 FROM enroll_keys WHERE created_at <= decided_at)`, deletedDecision)
 	})
@@ -132,8 +134,9 @@ const maxEnrollKeyID = 64 // bytes; the IDs of keys are shorter
 
 func noEnrollKey(id string) error { return fleet.NotFoundf("there is no enrol key %q", id) }
 
-// useEnrollKey counts one use of an enrol key, for a device that is not registered. It locks the key's row, so that
-// of two simultaneous uses the second sees the first.
+// useEnrollKey counts one use of the enrol key with this hash, for a device that is not registered. decision is the
+// decision about that device. useEnrollKey locks the key's row, so that the second of two simultaneous uses sees the
+// first.
 func (t *tx) useEnrollKey(hash string, decision fleet.EnrollmentDecision) (fleet.EnrollKey, error) {
 	key, err := scanEnrollKey(t.row(`UPDATE enroll_keys SET used = used WHERE hash = $1 RETURNING `+enrollKeyColumns,
 		hash))

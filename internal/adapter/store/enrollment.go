@@ -11,8 +11,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// enroll registers the device of an enrolment with its tags, and counts one use of its enrol key. It is a conflict
-// when the device is registered already. It is forbidden when the device was rejected, except for an administrator.
+// enroll registers the device of an enrolment with its tags, and counts one use of its enrol key. It returns a
+// conflict error if the device is registered already. It returns a forbidden error if an administrator rejected the
+// device, unless an administrator enrols it now.
 func (e *editing) enroll() error {
 	if e.Enroll == nil {
 		return nil
@@ -61,7 +62,8 @@ func (e *editing) enroll() error {
 	return nil
 }
 
-// freeLabel returns a label that no device has. Only one transaction writes at a time, so no other takes the label.
+// freeLabel returns label, or a variant of it, that no device has. Only one transaction writes at a time, so nobody
+// else takes the label meanwhile.
 func (t *tx) freeLabel(label string) (string, error) {
 	taken, err := collect(t.ctx, t.session, func(row scanner) (taken string, err error) {
 		return taken, row.Scan(&taken)
@@ -69,8 +71,8 @@ func (t *tx) freeLabel(label string) (string, error) {
 	return fleet.FreeLabel(label, taken), err
 }
 
-// enrollByKey checks that the enrol key registers this device with these tags. An administrator gave the tags to the
-// key, so from then on the write is done in the name of the key.
+// enrollByKey checks that the enrol key may register this device with these tags. From then on the edit is recorded
+// in the name of the key, because the administrator who made the key chose the tags.
 func (e *editing) enrollByKey() error {
 	decision, err := e.enrollmentDecision(e.Enroll.Device.ID)
 	if err != nil {
@@ -138,7 +140,7 @@ func (v decisionRow) meaning() (d fleet.EnrollmentDecision) {
 	return d
 }
 
-// EnrollmentDecision returns the decision about a device that is not registered; the zero value where there is none.
+// EnrollmentDecision returns the decision about a device that is not registered, or the zero value.
 func (s *Store) EnrollmentDecision(ctx context.Context, id fleet.DeviceID) (fleet.EnrollmentDecision, error) {
 	rows, err := collect(ctx, pool{s.reads}, s.scanDecision, selectDecisions+` WHERE device_id = $1`, string(id))
 	if err != nil || len(rows) == 0 {
@@ -155,8 +157,8 @@ func (t *tx) enrollmentDecision(id fleet.DeviceID) (fleet.EnrollmentDecision, er
 	return row.meaning(), err
 }
 
-// RejectedEnrollments returns the devices that an administrator rejected, by ID. It leaves out rows that another
-// program wrote.
+// RejectedEnrollments returns the devices that an administrator rejected, sorted by ID. It leaves out rows that
+// another program wrote.
 func (s *Store) RejectedEnrollments(ctx context.Context) ([]fleet.EnrollmentRequest, error) {
 	rows, err := collect(ctx, pool{s.reads}, s.scanDecision, selectDecisions+` WHERE decision = $1 ORDER BY device_id`,
 		rejectedDecision)
@@ -205,8 +207,8 @@ func (t *tx) putDecision(of fleet.EnrollmentRequest, decision string) error {
 		millis(v.LastAt), v.DecidedBy, millis(v.DecidedAt), v.decision, proof)
 }
 
-// ForgetRejection takes back the rejection of a device, which may then ask again. It answers not_found for a device
-// that was not rejected.
+// ForgetRejection removes the rejection of a device, which may then ask again. It returns a not-found error for a
+// device that was not rejected.
 func (s *Store) ForgetRejection(ctx context.Context, id fleet.DeviceID) error {
 	_, err := write(ctx, s, "forget rejection", func(t *tx) (none struct{}, err error) {
 		decision, err := t.enrollmentDecision(id)
@@ -223,8 +225,8 @@ func (s *Store) ForgetRejection(ctx context.Context, id fleet.DeviceID) error {
 	return err
 }
 
-// rememberRemoved stores that a device was deleted, or that its rejection was taken back, as long as there are enrol
-// keys that could register it.
+// rememberRemoved stores that a device was deleted or that its rejection was removed, so that existing enrol keys do
+// not register it again. Without enrol keys there is nothing to store.
 func (t *tx) rememberRemoved(id fleet.DeviceID) error {
 	var keys int
 	if err := t.row(`SELECT COUNT(*) FROM enroll_keys`).Scan(&keys); err != nil {
@@ -250,13 +252,13 @@ func (t *tx) deleteDecisions(where string, args ...any) error {
 	return err
 }
 
-// decided notes that there is a new decision about a device that is not registered.
+// decided adds to the commit's notice that there is a new decision about a device that is not registered.
 func (t *tx) decided(id fleet.DeviceID) {
 	t.effects.committed.Merge(fleet.Committed{Decided: map[fleet.DeviceID]bool{id: true}})
 }
 
-// RenewDevice stores the access (port and API key) that a registered device tells about itself, proven by its own
-// key. Label, tags and settings stay.
+// RenewDevice stores the port and the API key that a registered device reported about itself. The device proved its
+// identity with its own key. Label, tags and settings stay.
 func (s *Store) RenewDevice(ctx context.Context, r fleet.Renewal) (fleet.Device, error) {
 	return write(ctx, s, "renew device", func(t *tx) (fleet.Device, error) {
 		current, err := t.device(r.Device)
@@ -265,7 +267,7 @@ func (s *Store) RenewDevice(ctx context.Context, r fleet.Renewal) (fleet.Device,
 			return fleet.Device{}, err
 		case current == nil:
 			return fleet.Device{}, noDevice(r.Device)
-		case current.Altered: // the device's own key proves the device, but not that an administrator let it in
+		case current.Altered: // The device's own key proves the device, but not that an administrator let it in.
 			return fleet.Device{}, alteredDevice(r.Device)
 		}
 		is := current.Device

@@ -12,8 +12,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// logRows are how many entries of the event log one statement writes. Each length is a statement of its own that is
-// prepared once.
+// logRows lists how many entries of the event log one statement may write, largest first. Each number is one prepared
+// statement, so there are few.
 var logRows = []int{64, 8, 1}
 
 const (
@@ -26,7 +26,7 @@ const (
 	maxLogReason = 1 << 10 // bytes
 )
 
-// PutLogEntries keeps events, in one write. Their numbers are new.
+// PutLogEntries stores events in one transaction. No stored event has one of their numbers.
 func (s *Store) PutLogEntries(ctx context.Context, entries []fleet.LogEntry) error {
 	_, err := write(ctx, s, "keep events", func(t *tx) (none struct{}, err error) {
 		for _, rows := range logRows {
@@ -51,7 +51,7 @@ func (t *tx) putLogEntries(entries []fleet.LogEntry) error {
 	return t.exec(`INSERT INTO event_log (`+logColumns+`) VALUES `+places(len(entries), len(args)/len(entries)), args...)
 }
 
-// places returns SQL parameters for rows of columns: "($1, $2), ($3, $4)" for two rows of two columns.
+// places returns the parameters of rows as SQL: "($1, $2), ($3, $4)" for two rows of two columns.
 func places(rows, columns int) string {
 	var text strings.Builder
 	for i := range rows * columns {
@@ -68,7 +68,7 @@ func places(rows, columns int) string {
 	return text.String() + ")"
 }
 
-// cut returns the beginning of a text.
+// cut returns at most the first most bytes of a text, with "…" after them if something is left out.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -83,7 +83,8 @@ func (s *Store) LogEntries(ctx context.Context, q fleet.LogQuery) ([]fleet.LogEn
 	return entries, failure("read the event log", err)
 }
 
-// logText holds only the conditions that are asked for: each can use its index then.
+// logText returns the SQL text for a query and its arguments. The text contains only conditions that the query has,
+// so that the database can use the index of each.
 func logText(q fleet.LogQuery) (text string, args []any) {
 	var where []string
 	asks := func(condition string, values ...any) {
@@ -138,8 +139,8 @@ func logText(q fleet.LogQuery) (text string, args []any) {
 	return text, args
 }
 
-// holes returns an SQL list with a %s in place of each parameter's number. The list of no values contains NULL, which
-// is equal to nothing.
+// holes returns a SQL list with one %s for each value, to be filled with the number of its parameter. For no values
+// it returns (NULL), which no row matches.
 func holes(values int) string {
 	return `(` + cmp.Or(strings.Join(slices.Repeat([]string{`CAST(%s AS TEXT)`}, values), `, `), `NULL`) + `)`
 }
@@ -160,14 +161,14 @@ func scanLogEntry(row scanner) (e fleet.LogEntry, err error) {
 	return e, err
 }
 
-// LogBounds returns the first and the last number in the event log; 0 in an empty one.
+// LogBounds returns the first and the last number in the event log, or 0 and 0 if it is empty.
 func (s *Store) LogBounds(ctx context.Context) (first, last int64, err error) {
 	err = s.reads.QueryRowContext(ctx,
 		`SELECT COALESCE(MIN(number), 0), COALESCE(MAX(number), 0) FROM event_log`).Scan(&first, &last)
 	return first, last, failure("read the event log", err)
 }
 
-// LogCounts returns how many entries each device has.
+// LogCounts returns how many entries of the event log are about each device.
 func (s *Store) LogCounts(ctx context.Context) (map[fleet.DeviceID]int, error) {
 	type count struct {
 		device fleet.DeviceID
@@ -183,7 +184,7 @@ func (s *Store) LogCounts(ctx context.Context) (map[fleet.DeviceID]int, error) {
 	return counts, failure("read the event log", err)
 }
 
-// LastLogged returns the last entry of each device, folder and kind that has states.
+// LastLogged returns the last entry of each device, folder and kind, for the kinds of entry that record a state.
 func (s *Store) LastLogged(ctx context.Context) ([]fleet.LogEntry, error) {
 	entries, err := collect(ctx, pool{s.reads}, scanLogEntry, selectLog+` WHERE e.number IN (
 		SELECT MAX(number) FROM event_log WHERE kind IN ('connection', 'configuration', 'folder', 'peers')
@@ -191,7 +192,7 @@ func (s *Store) LastLogged(ctx context.Context) ([]fleet.LogEntry, error) {
 	return entries, failure("read the event log", err)
 }
 
-// ForgetLogEntries forgets the oldest entries of a device, and gives how many there were.
+// ForgetLogEntries deletes the many oldest entries of a device, and returns how many there were.
 func (s *Store) ForgetLogEntries(ctx context.Context, device fleet.DeviceID, many int) (int64, error) {
 	return write(ctx, s, "forget old events", func(t *tx) (int64, error) {
 		return t.affect(`DELETE FROM event_log WHERE number IN (
@@ -199,7 +200,7 @@ func (s *Store) ForgetLogEntries(ctx context.Context, device fleet.DeviceID, man
 	})
 }
 
-// ForgetOldLogEntries forgets entries from before a time, not more than many, and gives the device of each.
+// ForgetOldLogEntries deletes entries from before a time, at most many of them. It returns the device of each.
 func (s *Store) ForgetOldLogEntries(ctx context.Context, before time.Time, many int) ([]fleet.DeviceID, error) {
 	return write(ctx, s, "forget old events", func(t *tx) ([]fleet.DeviceID, error) {
 		return collect(t.ctx, t.session, func(row scanner) (id fleet.DeviceID, err error) {

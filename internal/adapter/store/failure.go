@@ -16,8 +16,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// failure returns an error of a database driver the meaning that its code has. Errors that are a fleet.Error already
-// stay as they are; any other error is internal.
+// failure converts an error of a database driver to a fleet.Error with the code that fits. A fleet.Error stays as it
+// is. Any other error is wrapped, and counts as internal.
 func failure(during string, err error) error {
 	if err == nil {
 		return nil
@@ -83,7 +83,7 @@ func diagnoseSQLite(extended int) (code fleet.Code, message, hint string) {
 	return "", "", ""
 }
 
-// diagnosePostgres goes by SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html
+// diagnosePostgres converts a SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html
 func diagnosePostgres(state string) (code fleet.Code, message, hint string) {
 	switch {
 	case state == "23505":
@@ -107,8 +107,8 @@ func diagnosePostgres(state string) (code fleet.Code, message, hint string) {
 	return "", "", ""
 }
 
-// unavailable returns the error when the connection cannot be made again. For whatever reason that is, the database
-// cannot serve now.
+// unavailable returns the error for a connection that could not be made again. Its code is always unavailable,
+// whatever err is.
 func unavailable(err error) error {
 	result := &fleet.Error{Code: fleet.CodeUnavailable, Message: "the database cannot be reached", Hint: tryAgain,
 		Err: err}

@@ -8,10 +8,10 @@ import (
 	"muster/internal/fleet"
 )
 
-// These parts of an edit make no generation. They come with the fleet as files, and are compared with what was there:
-// where that has changed since, the answer is precondition.
+// The parts of an edit in this file make no generation. They come from the fleet as files. Each names the value that
+// it expects to replace (From): if another value is stored now, the edit fails with a precondition error.
 
-// turnsOf takes a turn (see override) for each mode that an edit sets.
+// turnsOf takes a turn for each mode that an edit sets. Turns order the decisions about modes; see override.
 func (s *Store) turnsOf(edit fleet.Edit) map[fleet.ModeScope]int64 {
 	turns := map[fleet.ModeScope]int64{}
 	for _, c := range edit.Modes {
@@ -23,7 +23,7 @@ func (s *Store) turnsOf(edit fleet.Edit) map[fleet.ModeScope]int64 {
 	return turns
 }
 
-// changeFiles stores which files templates came from, and what is kept about the source of the files.
+// changeFiles stores which files templates came from, and the state of the source of the files.
 func (e *editing) changeFiles() error {
 	origins := map[int64]fleet.Origin{}
 	maps.Copy(origins, e.Files.Origins)
@@ -84,7 +84,7 @@ func (e *editing) changeSettings() error {
 	return nil
 }
 
-// decideFor notes who decided a mode, and when.
+// decideFor records, once the edit is committed, who decided a mode and when.
 func (e *editing) decideFor(scope fleet.ModeScope, mode fleet.Mode) {
 	e.decide(scope, e.turns[scope])
 	decision := modeDecision{mode: mode, at: e.now, who: e.who}

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockExclusive locks the file until it is closed, at the latest until the process ends. taken is true where another
-// process has the lock.
+// lockExclusive locks the file until it is closed or the process ends. taken is true if another process has the lock.
 func lockExclusive(f *os.File) (taken bool, err error) {
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {

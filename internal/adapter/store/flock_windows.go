@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockExclusive locks the file until it is closed, at the latest until the process ends. taken is true where another
-// process has the lock.
+// lockExclusive locks the file until it is closed or the process ends. taken is true if another process has the lock.
 func lockExclusive(f *os.File) (taken bool, err error) {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err = windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{})

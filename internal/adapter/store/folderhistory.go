@@ -10,21 +10,23 @@ import (
 
 const (
 	figureColumns = `f.began_at, f.devices, f.up_to_date, f.need_bytes, f.global_bytes`
-	// A row that is written again, as that of an hour that goes on, keeps its number in the order of writing.
+	// written counts the rows of a folder in the order of writing. The row of an hour that has not ended is written
+	// again, and keeps its number.
 	putFigures = `
 		INSERT INTO folder_figures (number, step, began_at, devices, up_to_date, need_bytes, global_bytes, written)
 		VALUES ($1, $2, $3, $4, $5, $6, $7,
 			(SELECT COALESCE(MAX(written), 0) + 1 FROM folder_figures WHERE number = $1 AND step = $2))
 		ON CONFLICT (number, step, began_at) DO UPDATE SET devices = excluded.devices,
 			up_to_date = excluded.up_to_date, need_bytes = excluded.need_bytes, global_bytes = excluded.global_bytes`
-	// As in the history of the fleet, the order of writing decides which rows are too many.
+	// As in the history of the fleet, written decides which rows are too many, so that a clock that was set back
+	// deletes no new rows.
 	pruneFigures = `
 		DELETE FROM folder_figures WHERE number = $1 AND step = $2 AND written <= (SELECT MAX(written)
 			FROM folder_figures WHERE number = $1 AND step = $2) - CAST($3 AS BIGINT)`
 	selectFigures = `
 		SELECT h.folder, ` + figureColumns + ` FROM folder_figures f JOIN folder_histories h ON h.number = f.number
 		WHERE h.folder = $1 AND f.step = $2 AND f.began_at > $3 AND f.began_at <= $4 ORDER BY f.began_at`
-	// The figures that held when the time of an answer began.
+	// The last figures at or before the beginning of the time that a query asks about.
 	selectFiguresAt = `
 		SELECT h.folder, ` + figureColumns + ` FROM folder_figures f JOIN folder_histories h ON h.number = f.number
 		WHERE h.folder = $1 AND f.step = $2 AND f.began_at <= $3 ORDER BY f.began_at DESC LIMIT 1`
@@ -33,10 +35,11 @@ const (
 		AND f.step = $1 AND f.written = (SELECT MAX(written) FROM folder_figures WHERE number = h.number AND step = $1)`
 )
 
-// figuresAtOnce is how many points are written in one transaction, so that no other write waits long.
+// figuresAtOnce is the largest number of points or folders in one transaction. Other writes wait for it.
 const figuresAtOnce = 200
 
-// PutFolderFigures forgets folders, and stores what changed of others.
+// PutFolderFigures deletes the figures of the folders in edit.Forget, and stores the points in edit.Minutes and
+// edit.Hours.
 func (s *Store) PutFolderFigures(ctx context.Context, edit fleet.FolderHistoryEdit) error {
 	if err := inParts(ctx, s, edit.Forget, (*tx).forgetFigures); err != nil {
 		return err
@@ -51,7 +54,7 @@ func (s *Store) PutFolderFigures(ctx context.Context, edit fleet.FolderHistoryEd
 	})
 }
 
-// inParts writes many, a few in one transaction.
+// inParts calls do for parts of many, each in a transaction of its own.
 func inParts[T any](ctx context.Context, s *Store, many []T, do func(*tx, []T) error) error {
 	for some := range slices.Chunk(many, figuresAtOnce) {
 		if _, err := write(ctx, s, "keep figures of folders", func(t *tx) (none struct{}, err error) {
@@ -82,7 +85,8 @@ func (t *tx) putAllFigures(step time.Duration, points []fleet.FolderPoint) error
 	return err
 }
 
-// folderHistories are the numbers of the folders of which figures are kept.
+// folderHistories returns the number of each folder that has figures. The rows of its figures name the number instead
+// of the folder.
 func (t *tx) folderHistories() (map[string]int64, error) {
 	type numbered struct {
 		folder string
@@ -98,7 +102,7 @@ func (t *tx) folderHistories() (map[string]int64, error) {
 	return numbers, err
 }
 
-// putFigures stores a point. A folder without points gets the next free number.
+// putFigures stores a point. A folder without points gets the lowest free number.
 func (t *tx) putFigures(numbers map[string]int64, step time.Duration, p fleet.FolderPoint) error {
 	number, known := numbers[p.Folder]
 	if !known {
@@ -117,7 +121,7 @@ func (t *tx) putFigures(numbers map[string]int64, step time.Duration, p fleet.Fo
 	return t.exec(pruneFigures, number, seconds(step), historySteps[step])
 }
 
-// freeNumber is a number that no folder has; 0 where there is none.
+// freeNumber returns the lowest number that no folder has, or 0 if all are used.
 func freeNumber(numbers map[string]int64) int64 {
 	used := [fleet.MaxFolderHistories + 1]bool{}
 	for _, number := range numbers {
@@ -133,9 +137,9 @@ func freeNumber(numbers map[string]int64) int64 {
 	return 0
 }
 
-// FolderHistory gives the points of a folder in the last day by minutes, or in the last month by hours, oldest first.
-// The figures that held when that time began come first. Points in the future were written before the clock was set
-// back, and are left out.
+// FolderHistory returns the points of a folder, oldest first: of the last day if step is a minute, of the last month
+// if it is an hour. The first point has the figures that held when that time began. Points in the future, written
+// before the clock was set back, are left out.
 func (s *Store) FolderHistory(ctx context.Context, folder string, step time.Duration) ([]fleet.FolderPoint, error) {
 	many, known := historySteps[step]
 	if !known {
@@ -156,7 +160,7 @@ func (s *Store) FolderHistory(ctx context.Context, folder string, step time.Dura
 	return points, failure("read the history of a folder", err)
 }
 
-// FolderHistoryEnds gives the last point of each folder and step that is kept.
+// FolderHistoryEnds returns the last point by minutes and by hours of each folder.
 func (s *Store) FolderHistoryEnds(ctx context.Context) ([]fleet.FolderHistoryEnd, error) {
 	minutes, err := collect(ctx, pool{s.reads}, scanFigures, selectLastFigures, seconds(time.Minute))
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"muster/internal/fleet"
 )
 
-// maxFolderPathBytes bounds a path, so that an index of PostgreSQL surely takes it.
+// maxFolderPathBytes bounds a path, because an index of PostgreSQL takes no longer values.
 const maxFolderPathBytes = 2 << 10
 
-// maxFolderPaths bounds how many paths a daemon can make Muster remember. The paths of a device with more count as
-// not known.
+// maxFolderPaths bounds how many paths a daemon can make Muster remember. If a device reaches it, the paths of its
+// folders count as unknown.
 const maxFolderPaths = 4096
 
 const selectFolderPaths = `SELECT path FROM folder_paths WHERE device_id = $1 ORDER BY path`
 
-// FolderPaths returns all paths at which folders of a device were ever seen, in the daemon's spelling. It is an error
-// with CodeTooLarge for a device that had maxFolderPaths or more.
+// FolderPaths returns all paths at which folders of a device were ever seen, as the daemon wrote them. It returns an
+// error with CodeTooLarge for a device that had maxFolderPaths or more.
 func (s *Store) FolderPaths(ctx context.Context, id fleet.DeviceID) ([]string, error) {
 	paths, err := collect(ctx, pool{s.reads}, scanFolderPath, selectFolderPaths, string(id))
 	if err == nil && len(paths) >= maxFolderPaths {
@@ -28,7 +28,7 @@ func (s *Store) FolderPaths(ctx context.Context, id fleet.DeviceID) ([]string, e
 
 func scanFolderPath(row scanner) (path string, err error) { return path, row.Scan(&path) }
 
-// folderPaths returns the paths that the database has of a device.
+// folderPaths returns the stored paths of a device.
 func (t *tx) folderPaths(id fleet.DeviceID) (map[string]bool, error) {
 	paths, err := collect(t.ctx, t.session, scanFolderPath, selectFolderPaths, string(id))
 	kept := make(map[string]bool, len(paths))
@@ -38,7 +38,7 @@ func (t *tx) folderPaths(id fleet.DeviceID) (map[string]bool, error) {
 	return kept, err
 }
 
-// rememberPaths stores the paths of the folders in a configuration.
+// rememberPaths stores paths of a device's folders that are not stored yet, up to maxFolderPaths.
 func (t *tx) rememberPaths(id fleet.DeviceID, paths []string) error {
 	kept, err := t.folderPaths(id)
 	if err != nil {
@@ -59,8 +59,8 @@ func (t *tx) rememberPaths(id fleet.DeviceID, paths []string) error {
 	return nil
 }
 
-// pathsIn returns the paths of the folders in a configuration, none where the document cannot be read: nothing is
-// planned from such a document.
+// pathsIn returns the paths of the folders in a configuration. It returns none if the document cannot be read;
+// nothing is planned from such a document either.
 func pathsIn(document []byte) (paths []string) {
 	var config struct {
 		Folders []struct {

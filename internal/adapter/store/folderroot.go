@@ -9,8 +9,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// PutFolderRoots replaces the folder roots of a tag, or those of the fleet where tag is "". No device needs to carry
-// the tag yet. The roots stay when the tag is deleted: only an admin removes them.
+// PutFolderRoots replaces the folder roots of a tag, or those of the fleet if tag is "". check may refuse the change;
+// it gets the present roots and may be nil. No device needs to carry the tag yet. The roots stay when the tag is
+// deleted: only an admin removes them.
 func (s *Store) PutFolderRoots(ctx context.Context, tag fleet.Tag, roots []string,
 	check func(current *[]string) error) ([]string, error) {
 	if tag != "" {
@@ -34,7 +35,7 @@ func (s *Store) PutFolderRoots(ctx context.Context, tag fleet.Tag, roots []strin
 	})
 }
 
-// putFolderRoots replaces the folder roots of a tag. The caller has parsed them.
+// putFolderRoots replaces the folder roots of a tag. roots are parsed and sorted.
 func (t *tx) putFolderRoots(tag fleet.Tag, roots []string) error {
 	if err := t.replaceOf(rootRows, tag, roots); err != nil {
 		return err
@@ -53,7 +54,7 @@ func (t *tx) putFolderRoots(tag fleet.Tag, roots []string) error {
 	return nil
 }
 
-// replaceOf replaces the rows of a tag in a table of tags and texts.
+// replaceOf replaces the rows of a tag in a table whose key columns are a tag and a text, and marks the new rows.
 func (t *tx) replaceOf(table *markedTable, tag fleet.Tag, texts []string) error {
 	if err := t.unmark(table, `tag = $1`, string(tag)); err != nil {
 		return err

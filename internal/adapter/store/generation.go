@@ -28,7 +28,7 @@ func (t *tx) makeGeneration(cause string) (number int64, err error) {
 	return number, nil
 }
 
-// GenerationChanges returns what each generation after this one changed, in ascending order.
+// GenerationChanges returns what each generation after the given one changed, in ascending order.
 func (s *Store) GenerationChanges(ctx context.Context, after int64) ([]fleet.GenerationChange, error) {
 	changes, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.GenerationChange, err error) {
 		var at sql.NullInt64
@@ -97,8 +97,8 @@ func (s *Store) changedTags(ctx context.Context, after, last int64, at func(int6
 	return err
 }
 
-// RegistryAt returns the registry with the templates, tags and vars of a past generation. Devices, their settings, the
-// modes, the folder roots and the revocations are the present ones.
+// RegistryAt returns the registry with the templates, tags and vars of a past generation. Everything else in it, such
+// as devices, settings, modes, folder roots and revocations, is the present state.
 func (s *Store) RegistryAt(ctx context.Context, generation int64) (*fleet.Registry, error) {
 	now := s.model.current().registry
 	if generation < 0 || generation > now.Generation {

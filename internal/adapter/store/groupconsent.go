@@ -11,8 +11,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// PutGroupConsents stores, in one transaction, a person's answers for all members of a rollout and the consents of the
-// members whose changes wait now (Now). It gives them with their IDs.
+// PutGroupConsents stores a person's answers for all members of a rollout. In the same transaction it stores the
+// consents in each answer's Now: those of the members whose changes wait at present. It returns everything with its
+// IDs.
 func (s *Store) PutGroupConsents(ctx context.Context, given []fleet.GroupConsent) ([]fleet.GroupConsent, error) {
 	return write(ctx, s, "put group consents", func(t *tx) ([]fleet.GroupConsent, error) {
 		kept := slices.Clone(given)
@@ -55,8 +56,9 @@ func (t *tx) putGroupConsent(g fleet.GroupConsent) (id int64, err error) {
 	return id, t.mark(groupConsentRows, id)
 }
 
-// consentToRemovals stores what an undo consents to. Each member of the undone rollout also gets a consent without a
-// key, which has the time within which the answer holds for that member.
+// consentToRemovals stores a person's consent to the removals and re-creations of an undo. Each member of the undone
+// rollout also gets a consent with an empty key, which holds the time within which the answer is valid for that
+// member.
 func (t *tx) consentToRemovals(g fleet.GroupConsent) error {
 	id, err := t.putGroupConsent(g)
 	if err != nil {
@@ -77,10 +79,11 @@ func (t *tx) consentToRemovals(g fleet.GroupConsent) error {
 	return err
 }
 
-// GroupConsents gives the answers for all members of a rollout that hold for this device now, newest first.
+// GroupConsents returns the answers for all members of a rollout that are valid for this device now, newest first.
 func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fleet.GroupConsent, error) {
 	now := s.now()
-	// Whatever the answer depends on has to be believed: the group's row, the rollout, the member, and the device's time.
+	// An answer counts only if every row that it depends on is believed: the group consent, the rollout, the member
+	// and, for removals, the device's own consent.
 	timed := func(row scanner) (g fleet.GroupConsent, err error) {
 		var status fleet.RolloutStatus
 		var body, held string
@@ -125,11 +128,11 @@ func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fle
 		failure("read group consents", err)
 }
 
-// speaksFor selects the rollout whose answers hold for device $1: the newest one of which the device is a member,
-// until a later change touches the device.
+// speaksFor selects the rollout whose answers are valid for device $1: the newest rollout with the device as a
+// member. A later change of the device supersedes the membership and ends this.
 const speaksFor = `SELECT MAX(rollout_id) FROM rollout_members WHERE device_id = $1 AND NOT superseded`
 
-// RolloutsOfDevices gives, for each device, the rollout whose answers hold for it (see speaksFor).
+// RolloutsOfDevices returns, for each device, the rollout whose answers are valid for it (see speaksFor).
 func (s *Store) RolloutsOfDevices(ctx context.Context) (map[fleet.DeviceID]int64, error) {
 	type row struct {
 		device  fleet.DeviceID
@@ -145,7 +148,7 @@ func (s *Store) RolloutsOfDevices(ctx context.Context) (map[fleet.DeviceID]int64
 	return rollouts, failure("read rollouts of devices", err)
 }
 
-// GivenConsents gives the newest answers, open or not, at most so many.
+// GivenConsents returns the newest answers, used or not, at most `most` of them.
 func (s *Store) GivenConsents(ctx context.Context, most int) ([]fleet.GivenConsent, error) {
 	given, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.GivenConsent, err error) {
 		var at, until, closed, intent, group, rollout sql.NullInt64

@@ -7,14 +7,15 @@ import (
 	"muster/internal/fleet"
 )
 
-// historySteps are the steps in which the fleet's numbers are kept, and how many points there are of each: a day of
-// minutes, a month of hours.
+// historySteps maps each step of the history to the number of points that are kept of it: a day of minutes and a
+// month of hours.
 var historySteps = map[time.Duration]int64{time.Minute: 24 * 60, time.Hour: 31 * 24}
 
 const (
 	historyColumns = `began_at, devices, online, in_sync, waiting, need_bytes, problems,
 		folders, up_to_date, troubled`
-	// A row that is written again, because the clock was set back, keeps its number in the order of writing.
+	// written counts the rows in the order of writing. A row that is written again, because the clock was set back,
+	// keeps its number.
 	putHistory = `
 		INSERT INTO history (step, ` + historyColumns + `, written)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
@@ -23,7 +24,7 @@ const (
 			in_sync = excluded.in_sync, waiting = excluded.waiting, need_bytes = excluded.need_bytes,
 			problems = excluded.problems, folders = excluded.folders, up_to_date = excluded.up_to_date,
 			troubled = excluded.troubled`
-	// Which rows are too many is decided by the order of writing and not by times: a clock that was wrong for a while
+	// The oldest rows in the order of writing are deleted, whatever their times: a clock that was wrong for a while
 	// must not delete everything.
 	pruneHistory = `
 		DELETE FROM history WHERE step = $1
@@ -32,7 +33,7 @@ const (
 		SELECT ` + historyColumns + ` FROM history WHERE step = $1 AND began_at > $2 AND began_at <= $3 ORDER BY began_at`
 )
 
-// PutHistoryPoint stores the fleet's numbers of one minute, and updates those of its hour.
+// PutHistoryPoint stores the fleet's numbers of one minute, and computes those of its hour again.
 func (s *Store) PutHistoryPoint(ctx context.Context, p fleet.HistoryPoint) error {
 	_, err := write(ctx, s, "keep the history", func(t *tx) (none struct{}, err error) {
 		p.At = p.At.UTC().Truncate(time.Minute)
@@ -58,8 +59,8 @@ func (t *tx) putHistory(step time.Duration, p fleet.HistoryPoint) error {
 	return t.exec(pruneHistory, seconds(step), historySteps[step])
 }
 
-// summedUp makes the point of an hour from those of its minutes: the means and, of what waits, of problems and of
-// trouble, the maximum.
+// summedUp returns the point of an hour from those of its minutes. Waiting, Problems and Troubled are the maximum,
+// all other numbers the mean.
 func summedUp(hour time.Time, minutes []fleet.HistoryPoint) fleet.HistoryPoint {
 	out := fleet.HistoryPoint{At: hour}
 	mean := func(of func(fleet.HistoryPoint) int64) int64 {

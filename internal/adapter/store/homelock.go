@@ -10,7 +10,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// homeLock keeps other servers out of a home directory: it locks a file there until the process ends.
+// homeLock keeps other servers out of a home directory: it holds the lock of a file there until the process ends.
 type homeLock struct {
 	home string
 	file *os.File
@@ -49,16 +49,15 @@ func (h *homeLock) take() error {
 	return nil
 }
 
-// opened remembers which file the database is. The file is not opened for that: closing it would drop SQLite's own
-// locks.
+// opened records which file is the database, by os.Stat: opening and closing the file would drop SQLite's own locks.
 func (h *homeLock) opened() (err error) {
 	h.db, err = os.Stat(filepath.Join(h.home, sqliteFile))
 	return err
 }
 
-// check finds out whether the files are still those that were locked and opened. A lock file that was removed no
-// longer keeps other servers out, so it is made and locked anew. again is then true: another server may have run in
-// between.
+// check checks that the database file is still the one that was opened, and that the lock file is still the one that
+// is locked. If the lock file was removed, check creates and locks a new one and returns again = true: another server
+// may have run in between.
 func (h *homeLock) check() (again bool, err error) {
 	now, err := os.Stat(filepath.Join(h.home, sqliteFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -91,6 +90,6 @@ func (h *homeLock) check() (again bool, err error) {
 	return true, before.Close()
 }
 
-// release gives up the lock explicitly. Closing the file alone would not do at once: a process that this one is just
-// starting has the file open until it runs its program.
+// release unlocks the file before it closes it. Closing alone might not unlock at once: a child process that is just
+// being started has the file open until it executes its program.
 func (h *homeLock) release() error { return errors.Join(unlock(h.file), h.file.Close()) }

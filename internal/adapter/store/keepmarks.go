@@ -9,15 +9,15 @@ import (
 	"muster/internal/fleet"
 )
 
-// keptMarks has marks stay true over a migration. It compares rows with their marks before the migration, and gives
-// new marks afterwards to the rows that the migration changed and that were believed. All of it is one transaction. A
-// row that somebody forged before the upgrade is not believed after it.
+// keptMarks keeps the marks of rows valid across a migration. It compares rows with their marks before the migration.
+// Afterwards it gives new marks to rows that the migration changed and that were believed before. All of this is one
+// transaction. A row that somebody forged before the upgrade is therefore not believed after it.
 type keptMarks struct {
 	store  *Store
 	tables []*markedTable
 }
 
-// over runs a migration from one version of the tables to the next.
+// over runs change, the migration from one version of the tables to the next.
 func (k keptMarks) over(ctx context.Context, tx *sql.Tx, from, to int64, change func() error) error {
 	if from < firstVersion {
 		return change() // There are no tables yet.
@@ -34,7 +34,7 @@ func (k keptMarks) over(ctx context.Context, tx *sql.Tx, from, to int64, change 
 	for _, table := range k.tables {
 		want, marked := ends.Tables[table.name]
 		if !marked {
-			continue // markFirst begins it.
+			continue // The table gets its first marks later, from markFirst.
 		}
 		if before[table.name], err = k.believed(ctx, q, table.asOf(from), want); err != nil {
 			return err
@@ -60,10 +60,11 @@ func firstError(err error, next func() error) error {
 	return next()
 }
 
-// believedRows are the names of the rows of a table that were believed; nil rows where the table as a whole was not.
+// believedRows says which rows of a table were believed before a migration. rows is nil if the table as a whole was
+// not.
 type believedRows struct {
 	rows map[string]bool
-	all  bool // Each row was believed: a row that was not there before is of the migration.
+	all  bool // Each row was believed, so a new row can only come from the migration.
 }
 
 func (k keptMarks) believed(ctx context.Context, q querier, table *markedTable, want fleet.TableMark) (believedRows,
@@ -111,14 +112,14 @@ func (k keptMarks) putEnds(ctx context.Context, tx *sql.Tx, ends fleet.AuditEnds
 	return err
 }
 
-// inTx reads in a transaction.
+// inTx is a querier that reads in a transaction.
 type inTx struct{ tx *sql.Tx }
 
 func (q inTx) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	return q.tx.QueryContext(ctx, text, args...)
 }
 
-// asOf gives the table as it was marked in an earlier version of the tables: without the columns that came later.
+// asOf returns the table as it was marked at an earlier version of the tables: without the columns that came later.
 func (m *markedTable) asOf(version int64) *markedTable {
 	earlier := *m
 	earlier.content = slices.DeleteFunc(slices.Clone(m.content), func(column string) bool {

@@ -17,9 +17,9 @@ type past struct {
 	there      bool // The tag or template is present from this generation on.
 }
 
-// LetGoBy returns the role of the person because of whose change a template no longer applies to a device: who deleted
-// the template, or removed the last tag that both had. It ignores changes after generation at. It returns "" when the
-// person is unknown, or when the template still applies.
+// LetGoBy returns the role of the person whose change made a template stop applying to a device: the person who
+// deleted the template, or who removed the last tag that template and device shared. Changes after generation at do
+// not count. LetGoBy returns "" if the template still applies, or if the role is not known.
 func (s *Store) LetGoBy(ctx context.Context, device fleet.DeviceID, template, at int64) (fleet.Role, error) {
 	var all []past
 	for _, from := range []struct {
@@ -62,8 +62,8 @@ func (s *Store) LetGoBy(ctx context.Context, device fleet.DeviceID, template, at
 	return "", failure("read generations", err)
 }
 
-// lastLetGo returns the generation from which on the template no longer applied to the device. It returns 0 when the
-// template still applies, or never did.
+// lastLetGo returns the generation with which the template last stopped applying to the device; 0 if it applies now
+// or never did. all are the changes of the template and of the tags of both.
 func lastLetGo(all []past) (ended int64) {
 	slices.SortStableFunc(all, func(a, b past) int { return cmp.Compare(a.generation, b.generation) })
 	template, tags, devices := false, map[string]bool{}, map[string]bool{}

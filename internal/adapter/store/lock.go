@@ -18,32 +18,33 @@ const (
 	verifyLimit = 5 * time.Second // time limit of a check
 )
 
-// lock tells whether this server holds the lock of its database. A server without it does not write to daemons,
-// because another server may. A lost lock is taken again as soon as that is possible. But once another server has had
-// the lock, this one can never go on: its memory does not have what is in the database.
+// lock records whether this server holds the lock of its database. A server without the lock does not write to
+// daemons, because another server may. A server takes a lost lock again as soon as it can. But once another server
+// has had the lock, this one can never go on: its memory no longer has what is in the database.
 type lock struct {
 	mu    sync.Mutex // guards the rest
 	lost  error      // why this server does not hold the lock; nil while it does
 	taken bool       // Another server has the lock, or had it since this server lost it.
 }
 
-// errTaken is the reason for which this server has to end: another server has the database, or had it since.
+// errTaken is the reason why this server has to end: another server has the database, or had it since this one lost
+// the lock.
 var errTaken = errors.New("another server has taken the database")
 
-// CheckLock tells, by asking the database, whether this server holds the lock at this moment.
+// CheckLock asks the database whether this server holds the lock at this moment. It returns an error if not.
 func (s *Store) CheckLock(ctx context.Context) error {
 	return s.writer.submit(ctx, &request{during: "check lock", answer: make(chan error, 1)})
 }
 
-// LockLost returns why this server does not hold the lock, as far as that is known without asking the database. It
-// returns nil while the server holds it.
+// LockLost returns why this server does not hold the lock, or nil while it does. It answers from memory, without
+// asking the database.
 func (s *Store) LockLost() error {
 	s.lock.mu.Lock()
 	defer s.lock.mu.Unlock()
 	return s.lock.lost
 }
 
-// takenAway returns the error because of which this server must end. It returns nil while the server may continue.
+// takenAway returns the error that makes this server end, or nil while it may go on.
 func (l *lock) takenAway() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,8 +54,8 @@ func (l *lock) takenAway() error {
 	return l.lost
 }
 
-// note remembers whether the lock is held: err tells why not, nil means that it is. news is true when that has
-// changed.
+// note records whether the lock is held: err is nil if it is, else the reason why not. news reports whether this
+// differs from before.
 func (l *lock) note(err error) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +71,8 @@ func (l *lock) note(err error) (news bool) {
 	return news
 }
 
-// noteLock remembers whether the lock is held, and when that has changed logs it and tells the rest of the server.
+// noteLock records whether the lock is held. If this differs from before, it logs the change and notifies the rest of
+// the server.
 func (w *writer) noteLock(err error) {
 	if err != nil && !errors.Is(err, errTaken) {
 		err = &fleet.Error{
@@ -95,7 +97,8 @@ func (w *writer) noteLock(err error) {
 	}
 }
 
-// verify is called while nothing is written: it checks that the lock is held, and takes it again where it was lost.
+// verify checks that the lock is held, and takes it again if it was lost. The writer calls it while there is nothing
+// to write.
 func (w *writer) verify() {
 	ctx, cancel := context.WithTimeout(context.Background(), verifyLimit)
 	defer cancel()
@@ -116,8 +119,8 @@ func (w *writer) verify() {
 	_ = w.reconnect(ctx) // reconnect notes the result.
 }
 
-// checkHome checks, and notes, whether the lock of the home directory is held. On PostgreSQL there is nothing to
-// check, because the session has the lock.
+// checkHome checks whether the lock of the home directory is held, and records the result. On PostgreSQL the session
+// has the lock, so checkHome does nothing.
 func (w *writer) checkHome(ctx context.Context) error {
 	if w.store.home == nil {
 		return nil
@@ -132,7 +135,7 @@ func (w *writer) checkHome(ctx context.Context) error {
 	return err
 }
 
-// claim writes into the database that this process has opened it.
+// claim writes into the database that this process is the one that opened it last; see checkClaim.
 func (w *writer) claim(ctx context.Context) error {
 	w.instance = rand.Text()
 	return w.session.exec(ctx, `
@@ -140,7 +143,7 @@ func (w *writer) claim(ctx context.Context) error {
 		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, w.instance)
 }
 
-// checkClaim is an error when another process has opened the database since.
+// checkClaim returns an error if another process has opened the database after this one.
 func (w *writer) checkClaim(ctx context.Context) error {
 	if w.instance == "" {
 		return nil // The store is still being opened.

@@ -8,7 +8,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// keptLink is a log-in link as its row has it, with its proof.
+// keptLink is the row of a log-in link, with its proof.
 type keptLink struct {
 	fleet.LoginLink
 	proof []byte
@@ -25,13 +25,13 @@ func scanLink(row scanner) (v keptLink, err error) {
 	return v, err
 }
 
-// usable reports whether Muster wrote a log-in link and it is not too old.
+// usable reports whether Muster wrote a log-in link and the link has not expired.
 func (s *Store) usable(v keptLink, now time.Time) bool {
 	return now.Before(v.ExpiresAt) && s.proven("login_links", v.Hash, linkSum(v.LoginLink), v.proof)
 }
 
-// CreateLoginLink stores a log-in link. It replaces the present link of the same user or, for a link without a user,
-// the one for the next new administrator.
+// CreateLoginLink stores a log-in link. At most one link exists per user, and at most one without a user, which lets
+// the next new administrator in. A new link replaces the old one of its kind.
 func (s *Store) CreateLoginLink(ctx context.Context, link fleet.LoginLink) error {
 	if !storable(link.User, fleet.MaxUserNameBytes) {
 		return noUser(link.User)
@@ -63,8 +63,8 @@ const (
 	selectLinks    = selectAllLinks + ` WHERE hash = $1`
 )
 
-// LoginLink finds a log-in link by the hash of its text. It answers not_found for a link that cannot be used any
-// more.
+// LoginLink returns the log-in link with this hash of its text. It returns a not-found error if the link was used,
+// replaced or has expired.
 func (s *Store) LoginLink(ctx context.Context, hash string) (fleet.LoginLink, error) {
 	links, err := collect(ctx, pool{s.reads}, scanLink, selectLinks, hash)
 	switch {
@@ -84,8 +84,9 @@ func noLink() error {
 	}
 }
 
-// UseLoginLink uses a log-in link: it makes the new administrator or sets the user's password, and starts a session.
-// It answers not_found for a link that cannot be used any more. After an error the link can still be used.
+// UseLoginLink uses a log-in link: it creates the new administrator or sets the user's password, and starts a
+// session. It returns a not-found error if the link was used, replaced or has expired. After an error the link can
+// still be used.
 func (s *Store) UseLoginLink(ctx context.Context, use fleet.UseLink) error {
 	_, err := write(ctx, s, "use log-in link", func(t *tx) (none struct{}, err error) {
 		link, err := scanLink(t.row(selectLinks, use.Hash))

@@ -16,37 +16,38 @@ import (
 	"muster/internal/logkey"
 )
 
-// markedTable is a table whose rows give power, or say who did something. Each row has a mark: a keyed digest of the
-// table's name, the row's key and its content, which nobody can make without Muster's own key. A row that does not
-// fit its mark is not believed. The ends of the audit contain, for each table, the number of rows and the sum of
-// their marks. So a row that was removed, or put back as it was earlier, shows as well.
+// markedTable is a table whose rows give power or record who did something. Each row has a mark: a keyed digest of
+// the table's name, the row's key and its content, which nobody can make without Muster's own key. A row that does
+// not fit its mark is not believed: it has no effect. For each table, the ends of the audit contain the number of
+// rows and the sum of their marks. They show when a row was removed, or put back as it was earlier with its mark of
+// that time.
 type markedTable struct {
 	name    string
 	noun    string           // the word for a row in texts for people
 	key     []string         // columns of the primary key
-	content []string         // further columns that the mark covers; a ? at the end: it is a boolean
-	later   map[string]int64 // the versions of the tables that added a column of content to an earlier marked table
-	only    string           // condition for the rows that are marked; "": all are
-	goes    string           // column with the device with which the database deletes the row; "": none
-	follows string           // tells a person what happens to a row that is not believed
+	content []string         // further columns that the mark covers; "?" at the end marks a boolean
+	later   map[string]int64 // the version of the tables that added a column, by column; none for original columns
+	only    string           // SQL condition for the rows that have marks; "": all rows
+	goes    string           // column of the device whose deletion deletes the row by cascade; "": none
+	follows string           // text that tells a person the effect of not believing a row
 
-	accept string // SQL that takes power from a row which an admin accepts, before it gets a mark; "": it stays as it is
+	accept string // SQL that removes the power of a row in doubt before an accepted loss marks it; "": the row stays as it is
 
-	// doubt changes the contents in memory so that a row gives no power. Where key is nil, the table as a whole is in
-	// doubt: it is not known which row was removed or put back. Nil: the row is not in the contents, and its readers
-	// check it.
+	// doubt changes the contents in memory so that the row with this key gives no power. key is nil if the table as a
+	// whole is in doubt, because nobody knows which row was removed or put back. The function is nil for tables that
+	// are not in the contents; readers of their rows check the marks.
 	doubt func(c *contents, key []string)
 }
 
-// markKeyPurpose names Muster's own key for marks.
+// markKeyPurpose is the name under which Muster's own key for marks is stored.
 const markKeyPurpose = "marks of rows"
 
-// lostMarkKey tells a person that the database does not have the key of its marks.
+// lostMarkKey is the text for people that the key for marks is missing from the database.
 const lostMarkKey = "the key of the marks was changed or removed in the database"
 
-// loadMarkKey reads Muster's own key for marks, or makes it. It stays when the seal key is replaced. Where a database
-// with marks lost it, the key is derived again, which gives the same one until the seal key is replaced. It is stored
-// when an admin accepts that.
+// loadMarkKey reads Muster's own key for marks, or makes it in a new database. The key stays the same when the seal
+// key is replaced. If a database that has marks lost the key, loadMarkKey derives it from the seal key again. That
+// yields the same key unless the seal key was replaced since. AcceptLoss stores a derived key.
 func (t *tx) loadMarkKey() error {
 	ends, opened, err := t.store.openEnds(t.ctx, t.session)
 	if err != nil {
@@ -69,15 +70,15 @@ func (t *tx) loadMarkKey() error {
 	return err
 }
 
-// keyed gives a digest that nobody can make without Muster's own key for marks.
+// keyed returns the HMAC of text with Muster's own key for marks.
 func (s *Store) keyed(text string) []byte {
 	h := hmac.New(sha256.New, s.markKey)
 	h.Write([]byte(text))
 	return h.Sum(nil)
 }
 
-// counted is what a row's mark adds to the sum of its table. A reader of the database knows marks and not this
-// value, so they cannot choose rows that have the same sum.
+// counted returns the value that a row's mark adds to the sum of its table. Somebody who reads the database sees
+// marks but cannot compute this value, and so cannot choose rows with an equal sum.
 func (s *Store) counted(of []byte) mark {
 	if len(of) == 0 {
 		return mark{}
@@ -94,7 +95,7 @@ type markedRow struct {
 	believed bool
 }
 
-// last is the last value of the content, "" without a row.
+// last returns the last value of the content, or "" if there is none.
 func (r markedRow) last() string {
 	if len(r.content) == 0 {
 		return ""
@@ -104,7 +105,7 @@ func (r markedRow) last() string {
 
 func (r markedRow) name() string { return strings.Join(r.key, ", ") }
 
-// columns gives the columns that a query reads for scanMarked. alias is that of the table in the query.
+// columns returns the columns that a query selects for a markReader. alias is the table's alias in the query, or "".
 func (m *markedTable) columns(alias string) string {
 	if alias != "" {
 		alias += "."
@@ -115,7 +116,7 @@ func (m *markedTable) columns(alias string) string {
 	}
 	for _, column := range m.content {
 		if name, boolean := strings.CutSuffix(column, "?"); boolean {
-			all = append(all, "CASE WHEN "+alias+name+" THEN 1 ELSE 0 END") // the databases tell booleans differently
+			all = append(all, "CASE WHEN "+alias+name+" THEN 1 ELSE 0 END") // The databases return booleans differently.
 		} else {
 			all = append(all, alias+column)
 		}
@@ -123,7 +124,7 @@ func (m *markedTable) columns(alias string) string {
 	return strings.Join(append(all, alias+"mark"), ", ")
 }
 
-// where gives the condition for marked rows that meet a further condition.
+// where returns the WHERE clause for marked rows that also meet condition, which may be "".
 func (m *markedTable) where(condition string) string {
 	switch {
 	case m.only == "" && condition == "":
@@ -136,7 +137,7 @@ func (m *markedTable) where(condition string) string {
 	return " WHERE " + m.only + " AND (" + condition + ")"
 }
 
-// byKey gives the condition for one row.
+// byKey returns the condition that selects one row, with the key as parameters from $1 on.
 func (m *markedTable) byKey() string {
 	parts := make([]string, len(m.key))
 	for i, column := range m.key {
@@ -145,10 +146,10 @@ func (m *markedTable) byKey() string {
 	return strings.Join(parts, " AND ")
 }
 
-// after is the number of the parameter that follows those of byKey.
+// after returns the number of the first parameter after those of byKey.
 func (m *markedTable) after() string { return strconv.Itoa(len(m.key) + 1) }
 
-// markReader takes what a query reads for markedTable.columns.
+// markReader receives the values of markedTable.columns from a query.
 type markReader struct {
 	store  *Store
 	table  *markedTable
@@ -167,7 +168,7 @@ func (r *markReader) into() (into []any) {
 	return append(into, &r.mark)
 }
 
-// row gives the row that was read last.
+// row returns the row that was read last.
 func (r *markReader) row() (row markedRow) {
 	row.mark = r.mark
 	for i := range r.table.key {
@@ -181,8 +182,8 @@ func (r *markReader) row() (row markedRow) {
 
 func (r *markReader) believed() bool { return r.row().believed && !r.store.doubted(r.table) }
 
-// fitting gives the mark that fits the row, nil where a sealed value does not open. Of a sealed value the mark covers
-// what was sealed, so that it stays when the seal key is replaced.
+// fitting returns the mark that fits the row, or nil if one of its sealed values does not open. The mark covers the
+// plain text of a sealed value, so that it stays valid when the seal key is replaced.
 func (r *markReader) fitting(key []string) []byte {
 	content := slices.Clone(r.values[len(r.table.key):])
 	for i, column := range r.table.content {
@@ -197,7 +198,7 @@ func (r *markReader) fitting(key []string) []byte {
 	return r.store.markOf(r.table, key, content)
 }
 
-// markOf gives the mark of a row with this content.
+// markOf returns the mark of a row with this key and content.
 func (s *Store) markOf(table *markedTable, key []string, content []sql.NullString) []byte {
 	fields := append([]string{table.name}, key...)
 	for i, value := range content {
@@ -210,7 +211,7 @@ func (s *Store) markOf(table *markedTable, key []string, content []sql.NullStrin
 	return s.keyed(fleet.NetstringSum("muster mark 1\n", fields...))
 }
 
-// markedValue gives a value in the form in which marks cover it.
+// markedValue converts a Go value to the form in which marks cover it.
 func markedValue(value any) sql.NullString {
 	switch v := value.(type) {
 	case bool:
@@ -232,7 +233,7 @@ func sealedKeyOf(table, column string) []string {
 	return nil
 }
 
-// sealedKey gives the row's key in the order in which sealed values name it.
+// sealedKey returns the row's key in the order in which the seal of a column names it.
 func (r *markReader) sealedKey(column string) (key []string) {
 	for _, part := range sealedKeyOf(r.table.name, column) {
 		for i, name := range r.table.key {
@@ -256,7 +257,7 @@ func (s *Store) markedRows(ctx context.Context, q querier, table *markedTable, c
 	}, `SELECT `+table.columns("")+` FROM `+table.name+table.where(condition), args...)
 }
 
-// alsoMarks is a row of a query that reads markedTable.columns after its own columns.
+// alsoMarks is a result row whose query selects markedTable.columns after its own columns. Scan reads both.
 type alsoMarks struct {
 	scanner
 	marks *markReader
@@ -264,8 +265,8 @@ type alsoMarks struct {
 
 func (a alsoMarks) Scan(into ...any) error { return a.scanner.Scan(append(into, a.marks.into()...)...) }
 
-// believing makes a scan of rows that also tells which of them are believed. The query reads columns after those of
-// the scan, so that both are of the same moment.
+// believing extends scan: the result also says whether the row is believed. The query selects table.columns after the
+// columns of scan, so that both are read at the same moment.
 func believing[T any](s *Store, table *markedTable, scan func(scanner) (T, error)) func(scanner) (checked[T], error) {
 	reader := s.newMarkReader(table)
 	return func(row scanner) (c checked[T], err error) {
@@ -281,13 +282,13 @@ func believing[T any](s *Store, table *markedTable, scan func(scanner) (T, error
 	}
 }
 
-// checked is a value that was read from a marked row.
+// checked is a value that was read from a marked row, and whether that row is believed.
 type checked[T any] struct {
 	value    T
 	believed bool
 }
 
-// onlyBelieved gives the values of the rows that are believed.
+// onlyBelieved returns the values of the rows that are believed.
 func onlyBelieved[T any](rows []checked[T]) []T {
 	values := make([]T, 0, len(rows))
 	for _, row := range rows {
@@ -300,13 +301,13 @@ func onlyBelieved[T any](rows []checked[T]) []T {
 
 var errNotOpened = errors.New("a sealed value does not open")
 
-// mark gives a row that was made or replaced as a whole its mark. The caller has called unmark for the row that it
-// replaced.
+// mark computes and stores the mark of a row that was inserted or replaced as a whole. For a replaced row the caller
+// has called unmark before.
 func (t *tx) mark(table *markedTable, key ...any) error {
 	reader := t.store.newMarkReader(table)
 	err := t.row(`SELECT `+table.columns("")+` FROM `+table.name+table.where(table.byKey()), key...).Scan(reader.into()...)
 	if absent(err) {
-		return nil // A person deleted what the row belongs to meanwhile.
+		return nil // The row was deleted in this transaction, together with its owner.
 	}
 	if err != nil {
 		return err
@@ -319,7 +320,8 @@ func (t *tx) mark(table *markedTable, key ...any) error {
 	return t.exec(`UPDATE `+table.name+` SET mark = $`+table.after()+` WHERE `+table.byKey(), append(key, made)...)
 }
 
-// unmark is called before rows are deleted or replaced as a whole.
+// unmark takes the marks of rows out of the table's sum. It is called before the rows are deleted or replaced as a
+// whole.
 func (t *tx) unmark(table *markedTable, condition string, args ...any) error {
 	marks, err := collect(t.ctx, t.session, func(row scanner) (one []byte, err error) { return one, row.Scan(&one) },
 		`SELECT mark FROM `+table.name+table.where(condition), args...)
@@ -329,7 +331,8 @@ func (t *tx) unmark(table *markedTable, condition string, args ...any) error {
 	return err
 }
 
-// marking runs a write that makes, replaces or deletes one row as a whole.
+// marking runs a write that inserts, replaces or deletes one row as a whole, and keeps the row's mark and the table's
+// sum right.
 func (t *tx) marking(table *markedTable, write func() error, key ...any) error {
 	if err := t.unmark(table, table.byKey(), key...); err != nil {
 		return err
@@ -340,8 +343,8 @@ func (t *tx) marking(table *markedTable, write func() error, key ...any) error {
 	return t.mark(table, key...)
 }
 
-// amending runs a write that changes some columns of one row. A row that is not believed stays so: its other columns
-// were not written by Muster.
+// amending runs a write that changes some columns of one row. A row that is believed gets a new mark. A row that is
+// not believed stays so, because Muster did not write its other columns.
 func (t *tx) amending(table *markedTable, write func() error, key ...any) error {
 	rows, err := t.store.markedRows(t.ctx, t.session, table, table.byKey(), key...)
 	if err != nil {
@@ -353,7 +356,7 @@ func (t *tx) amending(table *markedTable, write func() error, key ...any) error 
 	return t.marking(table, write, key...)
 }
 
-// count notes what changes in the number of a table's rows and in the sum of their marks.
+// count adds to the transaction's effects by how much a table's number of rows and the sum of their marks change.
 func (t *tx) count(table *markedTable, rows int64, m mark) {
 	if t.effects.tallies == nil {
 		t.effects.tallies = tallies{}
@@ -361,7 +364,7 @@ func (t *tx) count(table *markedTable, rows int64, m mark) {
 	t.effects.tallies.add(table.name, tally{rows, m})
 }
 
-// countChange notes that a row has another mark.
+// countChange adds to the transaction's effects that a row's mark changes from was to is. nil means no mark.
 func (t *tx) countChange(table *markedTable, was, is []byte) {
 	if was != nil {
 		t.count(table, -1, t.store.counted(was))
@@ -371,7 +374,8 @@ func (t *tx) countChange(table *markedTable, was, is []byte) {
 	}
 }
 
-// tally is a number of rows, and the sum of what their marks count. In effects it is a change of both.
+// tally is a number of rows and the sum of counted over their marks. In the effects of a transaction it is the change
+// of both.
 type tally struct {
 	rows int64
 	sum  mark
@@ -381,7 +385,7 @@ func (one tally) with(other tally) tally {
 	return tally{one.rows + other.rows, one.sum.with(other.sum)}
 }
 
-// tallyIn gives the tally of rows that were read.
+// tallyIn returns the tally of rows.
 func (s *Store) tallyIn(rows []markedRow) (is tally) {
 	for _, row := range rows {
 		if row.mark != nil {
@@ -391,14 +395,14 @@ func (s *Store) tallyIn(rows []markedRow) (is tally) {
 	return is
 }
 
-// tallies are by table.
+// tallies maps the name of a table to its tally.
 type tallies map[string]tally
 
 func (all tallies) add(table string, change tally) {
 	all[table] = all[table].with(change)
 }
 
-// into adds the changes to the marked rows of tables that the ends of the audit contain.
+// into adds the changes to the tallies that the ends of the audit contain.
 func (all tallies) into(ends *fleet.AuditEnds) {
 	tables := make(map[string]fleet.TableMark, len(ends.Tables)+len(all))
 	for name, of := range ends.Tables {

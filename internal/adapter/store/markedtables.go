@@ -6,8 +6,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// The tables whose rows have marks. A new table is a line here and a column mark in its migration. A test fails for a
-// table that is neither here nor among unmarkedTables.
+// These are the tables whose rows have marks. A new table needs an entry here and in markedTables, and a column mark
+// in its migration. A test fails for a table that is neither in markedTables nor in unmarkedTables.
 var (
 	protectedRows = &markedTable{name: "protected_tags", noun: "the protected tag", key: []string{"tag"},
 		follows: "it stays protected", doubt: doubtProtected}
@@ -64,7 +64,7 @@ var (
 		content: []string{"read_only?", "assertions"}, follows: "its templates are changed by its files alone",
 		doubt: doubtSource}
 
-	// A row too many takes a device away, and one too few lets it in.
+	// A forged revocation takes a device away; a removed one lets a device back in.
 	revocationRows = &markedTable{name: "revocations", noun: "the revocation of the device", key: []string{"device_id"},
 		content: []string{"label", "reason", "revoked_by", "revoked_at"}, follows: "nothing is written to daemons",
 		doubt: doubtMeta}
@@ -90,7 +90,7 @@ var (
 		noun: "the member of the rollout",
 		key:  []string{"rollout_id", "device_id"},
 		content: []string{"position", "wave", "was", "errors", "held", "from_generation", "waived?",
-			"superseded?"}, // superseded is the last: see supersede
+			"superseded?"}, // superseded must be the last; see supersede
 		goes:    "device_id",
 		follows: "nothing is written to the device",
 		doubt:   doubtMember,
@@ -101,7 +101,8 @@ var (
 	originRows = &markedTable{name: "template_origins", noun: "the file of the template", key: []string{"template_id"},
 		content: []string{"source", "name"}, follows: "the template counts as saved by an author", doubt: doubtTemplate}
 
-	// What was registered at a time: devices are admitted to it, and it tells who let go of a template.
+	// The next tables hold what was registered at past generations. Devices may be admitted to a past generation, and
+	// the past tells who made a template stop applying (see LetGoBy).
 	generationRows = &markedTable{
 		name:    "generations",
 		accept:  "UPDATE generations SET made_role = ''",
@@ -148,10 +149,11 @@ var (
 	}
 )
 
-// nobodySaved is SQL after which it is not known who saved the rows of a table.
+// nobodySaved returns SQL that removes from the rows of a table which role saved them, so that they give no more
+// power than an author's.
 func nobodySaved(table string) string { return "UPDATE " + table + " SET saved_role = ''" }
 
-// markedTables are all of them.
+// markedTables lists all tables with marks.
 var markedTables = []*markedTable{
 	protectedRows, rootRows, authorKeyRows, tagModeRows, metaRows, deviceModeRows, deviceTagRows, templateRows,
 	templateTagRows, deviceVarsRows, tagVarsRows, sourceRows, certificateRows, consentRows, groupConsentRows, rolloutRows,
@@ -159,7 +161,7 @@ var markedTables = []*markedTable{
 	tagVarsHistoryRows, memberRows, holdRows, originRows, revocationRows,
 }
 
-// unmarkedTables are the tables whose rows have no mark, with the reason.
+// unmarkedTables lists the tables whose rows have no mark, each with the reason.
 var unmarkedTables = map[string]string{
 	"tokens":               "a roster has them",
 	"users":                "a roster has them",
@@ -194,11 +196,12 @@ var unmarkedTables = map[string]string{
 	"event_log":            "what happened gives no power; the audit is what is proven",
 }
 
-// Each function below gives the row of a key no power. Without a key the table as a whole is in doubt.
+// Each function below is the doubt of a markedTable: it removes from the contents the power of the row with this key,
+// or of all rows of the table if key is nil.
 
 func doubtProtected(c *contents, key []string) {
 	if key != nil {
-		return // a row too many only protects
+		return // A forged row only adds protection.
 	}
 	protect := func(tags []fleet.Tag) {
 		for _, tag := range tags {
@@ -238,8 +241,8 @@ func leaveOut(all []string, one string) (left []string) {
 	return left
 }
 
-// doubtMeta has nothing written to daemons: a row decides the mode of the fleet, to what devices are admitted, or which
-// devices are revoked.
+// doubtMeta keeps the whole fleet in mode observe. The rows in doubt decide the mode of the fleet, the generation to
+// which devices are admitted, or which devices are revoked.
 func doubtMeta(c *contents, _ []string) { c.observed = true }
 
 func doubtPast(c *contents, _ []string) { doubtMeta(c, nil) }

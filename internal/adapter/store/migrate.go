@@ -13,8 +13,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// Each file changes the tables, in one transaction and forward only, and is never edited once it was released. It is
-// written in the words of SQLite; dialect.migration translates it for PostgreSQL.
+// Each file of migrations changes the tables in one transaction. There is no migration back, and a released file is
+// never edited. The files are written in SQLite's SQL; dialect.migration translates them for PostgreSQL.
 //
 //go:embed migrations
 var migrations embed.FS
@@ -23,8 +23,9 @@ var migrations embed.FS
 // from 1 on.
 const firstVersion = 100
 
-// migrate brings the tables up to date. It refuses a database that is newer than this program, or that comes from a
-// program before the first release, and one whose seal key is another: rows that a migration changes get marks.
+// migrate brings the tables up to date. It returns a conflict error for a database that is newer than this program,
+// or older than the first release. It also refuses a database that was sealed with another key, because it gives
+// marks to rows that a migration changes.
 func (s *Store) migrate(ctx context.Context, files fs.FS) (err error) {
 	db, err := s.dialect.openWrites()
 	if err != nil {
@@ -70,7 +71,7 @@ func (s *Store) migrate(ctx context.Context, files fs.FS) (err error) {
 	return nil
 }
 
-// latestVersion is the version of the tables that this program knows.
+// latestVersion returns the version of the tables that this program needs.
 func latestVersion() (version int64, err error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -84,10 +85,11 @@ func latestVersion() (version int64, err error) {
 	return version, nil
 }
 
-// around runs a migration from one version to the next, in its transaction.
+// around wraps a migration: it runs change, which migrates from one version to the next, in the migration's
+// transaction.
 type around func(ctx context.Context, tx *sql.Tx, from, to int64, change func() error) error
 
-// withoutRows is around for tables without rows.
+// withoutRows is the around for tables without rows: there are no marks to keep.
 func withoutRows(_ context.Context, _ *sql.Tx, _, _ int64, change func() error) error {
 	return change()
 }

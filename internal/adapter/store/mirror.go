@@ -11,18 +11,18 @@ import (
 	"muster/internal/fleet"
 )
 
-// Status returns what the device's daemon last told about itself.
+// Status returns the newest status that the device's daemon reported.
 func (s *Store) Status(ctx context.Context, id fleet.DeviceID) (fleet.Status, error) {
 	return one(ctx, s, id, scanStatus, selectStatuses)
 }
 
-// Version returns the software that the device's daemon last told that it runs.
+// Version returns the software version that the device's daemon reported last.
 func (s *Store) Version(ctx context.Context, id fleet.DeviceID) (fleet.Version, error) {
 	return one(ctx, s, id, scanVersion, selectVersions)
 }
 
-// one reads one mirrored document of a device. It is not_found when the device is not registered, or when its daemon
-// was never heard.
+// one reads the newest document of one kind about a device. It returns a not-found error if the device is not
+// registered, or if its daemon has never answered.
 func one[T any](ctx context.Context, s *Store, id fleet.DeviceID, scan func(scanner) (about[T], error),
 	text string) (none T, err error) {
 	if _, err := s.registered(id); err != nil {
@@ -38,7 +38,7 @@ func one[T any](ctx context.Context, s *Store, id fleet.DeviceID, scan func(scan
 	return found.what, failure("read mirror", err)
 }
 
-// about is a document or number about one device.
+// about is a value that is stored for one device.
 type about[T any] struct {
 	device fleet.DeviceID
 	what   T
@@ -92,8 +92,8 @@ func scanFolder(row scanner) (a about[fleet.FolderLabel], err error) {
 	return a, err
 }
 
-// Folders returns the folders that any current configuration has, sorted by ID. The label of a folder is the one that
-// most devices use; of several such labels, the first.
+// Folders returns the folders in the current configurations of all devices, sorted by ID. A folder gets the label
+// that most devices use; among equally frequent labels, the first in alphabetical order.
 func (s *Store) Folders(ctx context.Context) ([]fleet.FolderLabel, error) {
 	type used struct {
 		fleet.FolderLabel
@@ -118,8 +118,8 @@ func (s *Store) Folders(ctx context.Context) ([]fleet.FolderLabel, error) {
 	return folders, nil
 }
 
-// FolderSummaries returns the numbers of one folder, by device ID, on the devices whose current configuration has it.
-// It answers not_found when no device has it.
+// FolderSummaries returns the summaries of one folder from the devices whose current configuration has it, sorted by
+// device ID. It returns a not-found error if no device has the folder.
 func (s *Store) FolderSummaries(ctx context.Context, folder string) ([]fleet.FolderSummary, error) {
 	none := fleet.NotFoundf("no device has a folder %q", folder)
 	if !storableFolder(folder) {
@@ -138,8 +138,8 @@ func (s *Store) FolderSummaries(ctx context.Context, folder string) ([]fleet.Fol
 	return summaries, failure("read folder summaries", err)
 }
 
-// Known returns what is last known of every registered device, so that a server that was restarted can show it before
-// the first contact.
+// Known returns the last known snapshot of every registered device, so that a server that was restarted can show it
+// before it reaches the device.
 func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.Snapshot, error) {
 	devices := s.model.current().registry.Devices
 	all := make(map[fleet.DeviceID]*fleet.Snapshot, len(devices))
@@ -174,7 +174,7 @@ func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.Snapshot, e
 	return known, nil
 }
 
-// sighting says when a device answered last, and how its address was found.
+// sighting is when a device answered last, and how its address was found then.
 type sighting struct {
 	at      sql.NullInt64
 	foundBy string
@@ -185,12 +185,12 @@ func scanSighting(row scanner) (a about[sighting], err error) {
 	return a, err
 }
 
-// each runs a query and hands every row to put, with the snapshot of the row's device.
+// each runs a query and passes every row to put, with the snapshot of the row's device.
 func each[T any](ctx context.Context, q querier, all map[fleet.DeviceID]*fleet.Snapshot,
 	scan func(scanner) (about[T], error), put func(*fleet.Snapshot, T), text string) error {
 	rows, err := collect(ctx, q, scan, text)
 	for _, row := range rows {
-		if k := all[row.device]; k != nil { // nil: the device was registered meanwhile
+		if k := all[row.device]; k != nil { // nil: the device was registered after all was made
 			put(k, row.what)
 		}
 	}

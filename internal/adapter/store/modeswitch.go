@@ -13,9 +13,9 @@ import (
 	"muster/internal/logkey"
 )
 
-// The stop switch has to work while the database cannot be written. So a mode is in force as soon as it is set, and
-// is stored as soon as that is possible. Until then it is an override, which counts instead of the mode in the
-// contents.
+// A person must be able to stop Muster while the database cannot be written. So a mode takes effect as soon as it is
+// set, and is stored as soon as that is possible. Until it is stored it is an override, which counts instead of the
+// mode in the contents.
 
 const (
 	keepTime  = time.Second     // how long a request that sets a mode waits for the database
@@ -25,12 +25,12 @@ const (
 // override is a mode that is in force and not stored yet.
 type override struct {
 	mode fleet.Mode
-	turn int64 // turn grows with each decision, because a decision that is stored late must not undo or end a newer one.
+	turn int64 // Number of the decision. A decision that is stored late must not undo a newer one.
 }
 
-// SwitchMode sets the mode of the fleet, a tag or a device at once. kept tells whether the mode is stored, so that a
-// restart does not forget it. Where the database cannot be written, the mode is in force all the same, and stored
-// when that is possible again.
+// SwitchMode sets the mode of the fleet, a tag or a device, with immediate effect. kept reports whether the mode is
+// stored, so that it survives a restart. If the database cannot be written, the mode is in force all the same, and is
+// stored later.
 func (s *Store) SwitchMode(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode) (kept bool, err error) {
 	if err := s.lock.takenAway(); err != nil {
 		return false, err
@@ -57,7 +57,8 @@ func (s *Store) SwitchMode(ctx context.Context, scope fleet.ModeScope, mode flee
 	return false, nil
 }
 
-// modeOf returns the mode that was set for exactly the fleet, a tag or a device, "" when none was ever set.
+// modeOf returns the mode that was set for exactly this scope (the fleet, a tag or a device), or "" if none was ever
+// set.
 func (s *Store) modeOf(scope fleet.ModeScope) fleet.Mode {
 	registry := s.model.current().registry
 	switch {
@@ -95,8 +96,8 @@ func (s *Store) checkSwitch(scope fleet.ModeScope, mode fleet.Mode) error {
 	return nil
 }
 
-// keepSoon stores a mode that is in force. It gives an error when that takes too long. The write then goes on, and
-// ends with the database at the latest.
+// keepSoon stores a mode that is in force. It returns an unavailable error if that takes longer than keepTime. The
+// write goes on in the background then, and ends at the latest when the store is closed.
 func (s *Store) keepSoon(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode, turn int64) error {
 	done := make(chan error, 1)
 	go func() { done <- s.keepMode(context.WithoutCancel(ctx), scope, mode, turn) }()
@@ -110,7 +111,8 @@ func (s *Store) keepSoon(ctx context.Context, scope fleet.ModeScope, mode fleet.
 	}
 }
 
-// notKept returns the error for a caller that wants the mode on disk, nil where it is.
+// notKept converts the result of SwitchMode for a caller that needs the mode on disk: it returns an error if the mode
+// was not stored.
 func (s *Store) notKept(kept bool, err error) error {
 	if err != nil || kept {
 		return err
@@ -132,7 +134,7 @@ func (s *Store) notKept(kept bool, err error) error {
 	}
 }
 
-// overridden tells the rest of the server that a mode changed.
+// overridden notifies the rest of the server that the mode of a scope changed.
 func (s *Store) overridden(scope fleet.ModeScope) {
 	changed := fleet.Committed{Registry: true, Modes: true}
 	if scope.Device != "" {
@@ -164,8 +166,8 @@ func (s *Store) keepMode(ctx context.Context, scope fleet.ModeScope, mode fleet.
 	return err
 }
 
-// decide has the overrides of a scope end, up to this turn, once the transaction is committed. It tells whether the
-// mode of this turn is to be written. It is not when the mode of this turn or a newer one was written already.
+// decide reports whether the mode of this turn is to be written: false if the mode of this turn or of a newer one was
+// written already. In both cases the overrides of the scope up to this turn end once the transaction is committed.
 func (t *tx) decide(scope fleet.ModeScope, turn int64) bool {
 	t.committed(func() { t.store.model.yield(scope, turn) })
 	decided := t.store.writer.decided
@@ -178,7 +180,7 @@ func (t *tx) decide(scope fleet.ModeScope, turn int64) bool {
 	return true
 }
 
-// keepLater tries again and again until all overrides are stored.
+// keepLater tries every keepAgain to store the overrides, until all are stored. who is the actor for the audit.
 func (s *Store) keepLater(who string) {
 	s.keeping.Lock()
 	defer s.keeping.Unlock()
@@ -195,7 +197,7 @@ func (s *Store) keepLater(who string) {
 	})
 }
 
-// keepNow tries to store all overrides, and tells whether it could.
+// keepNow tries to store all overrides, and reports whether all are stored now.
 func (s *Store) keepNow(ctx context.Context) (all bool) {
 	all = true
 	for scope, o := range s.model.forced() {
@@ -210,7 +212,7 @@ func (s *Store) keepNow(ctx context.Context) (all bool) {
 	return all
 }
 
-// stopKeeping ends the attempts to store overrides: the database is being closed.
+// stopKeeping ends the attempts to store overrides, because the database is being closed.
 func (s *Store) stopKeeping() {
 	s.keeping.Lock()
 	defer s.keeping.Unlock()
@@ -219,7 +221,7 @@ func (s *Store) stopKeeping() {
 	}
 }
 
-// force adds an override, and gives its turn.
+// force adds an override, and returns its turn.
 func (m *model) force(scope fleet.ModeScope, mode fleet.Mode) (turn int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -232,7 +234,7 @@ func (m *model) force(scope fleet.ModeScope, mode fleet.Mode) (turn int64) {
 	return m.turn
 }
 
-// yield ends the override of a scope, unless it has a newer turn than this.
+// yield ends the override of a scope, unless the override has a newer turn.
 func (m *model) yield(scope fleet.ModeScope, turn int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -242,7 +244,7 @@ func (m *model) yield(scope fleet.ModeScope, turn int64) {
 	}
 }
 
-// nextTurn returns the turn for a decision that is in force only once it is written.
+// nextTurn returns the turn for a mode that takes effect only when its transaction is committed.
 func (m *model) nextTurn() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -256,7 +258,7 @@ func (m *model) forced() map[fleet.ModeScope]override {
 	return maps.Clone(m.overrides)
 }
 
-// inForce returns the contents with the modes of overrides.
+// inForce returns the contents with overrides in place of the stored modes.
 func (c contents) inForce(overrides map[fleet.ModeScope]override) contents {
 	if len(overrides) == 0 {
 		return c
@@ -275,16 +277,15 @@ func (c contents) inForce(overrides map[fleet.ModeScope]override) contents {
 	return c
 }
 
-// modeDecision tells since when a mode is in force and who set it. The time is zero, and who is "", where that is not
-// known.
+// modeDecision is who set a mode and when. at is zero and who is "" if that is not known.
 type modeDecision struct {
 	mode fleet.Mode
 	at   time.Time
 	who  string
 }
 
-// modeDecisions remembers the decisions that this process made or found in the audit. The audit is what lasts. Of a
-// mode that could not be stored, the decision is only here.
+// modeDecisions caches the decisions that this process made or found in the audit. The audit has the lasting record.
+// The decision about a mode that could not be stored is only here.
 type modeDecisions struct {
 	mu      sync.Mutex // guards byScope
 	byScope map[fleet.ModeScope]modeDecision
@@ -306,7 +307,7 @@ func (d *modeDecisions) of(scope fleet.ModeScope, mode fleet.Mode) (modeDecision
 	return decision, known && decision.mode == mode
 }
 
-// DatedStop adds to a stop who set it and when. Where the audit cannot be read, both stay unknown.
+// DatedStop returns stop with the person who set it and the time. Both stay empty if the audit cannot be read.
 func (s *Store) DatedStop(ctx context.Context, stop fleet.ModeStop) fleet.ModeStop {
 	decision, known := s.decisions.of(stop.Scope, stop.Mode)
 	if !known {
@@ -321,11 +322,11 @@ func (s *Store) DatedStop(ctx context.Context, stop fleet.ModeStop) fleet.ModeSt
 	return stop
 }
 
-// maxModeEntries bounds how many entries of the audit are read for one stop.
+// maxModeEntries bounds how many entries of the audit are read to date one stop.
 const maxModeEntries = 100
 
-// auditedDecision finds the entry of the audit with which the present mode began. The newest entries name this mode;
-// it is the oldest of them.
+// auditedDecision returns who set the present mode of a scope and when. It reads the entries about the scope from the
+// newest back: the oldest entry before one with another mode is the decision.
 func (s *Store) auditedDecision(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode) (modeDecision, error) {
 	what, subject := "fleet.mode", ""
 	switch {

@@ -13,7 +13,7 @@ import (
 // maxReceiverBytes bounds the name of a receiver, which is a host or a mail address.
 const maxReceiverBytes = 1 << 10
 
-// problemBody is what is kept about a problem beside its columns, as JSON.
+// problemBody is the JSON that is stored about a problem beside its columns.
 type problemBody struct {
 	Label  string    `json:"label"`
 	Reason string    `json:"reason"`
@@ -21,7 +21,7 @@ type problemBody struct {
 	Since  time.Time `json:"since"`
 }
 
-// Problems returns the problems that people were told of and that are not over.
+// Problems returns the problems that were announced to people and are not over.
 func (s *Store) Problems(ctx context.Context) ([]fleet.Problem, error) {
 	problems, err := collect(ctx, pool{s.reads}, func(row scanner) (p fleet.Problem, err error) {
 		var text string
@@ -40,7 +40,8 @@ func (s *Store) Problems(ctx context.Context) ([]fleet.Problem, error) {
 	return problems, failure("read problems", err)
 }
 
-// Announce stores what people are told: which problems there are from now on, and the notices for every receiver.
+// Announce stores an announcement: it deletes the problems that are over, stores the new ones, and puts the notices
+// into the outbox of every receiver.
 func (s *Store) Announce(ctx context.Context, a fleet.Announcement) error {
 	_, err := write(ctx, s, "announce problems", func(t *tx) (none struct{}, err error) {
 		for _, key := range a.Close {
@@ -97,7 +98,8 @@ func (t *tx) post(notices []fleet.Notice, receivers []string) error {
 	return nil
 }
 
-// Outbox returns the notices that wait for a receiver after a sequence number, in order, at most limit.
+// Outbox returns the notices that wait for a receiver and have a larger sequence number than after, in order, at most
+// limit.
 func (s *Store) Outbox(ctx context.Context, receiver string, after int64, limit int) ([]fleet.Waiting, error) {
 	waiting, err := collect(ctx, pool{s.reads}, func(row scanner) (w fleet.Waiting, err error) {
 		var text string
@@ -113,7 +115,7 @@ func (s *Store) Outbox(ctx context.Context, receiver string, after int64, limit 
 	return waiting, failure("read outbox", err)
 }
 
-// Delivered takes one notice out of a receiver's outbox. It is no error when the notice is not there any more.
+// Delivered removes a notice from a receiver's outbox. A notice that was removed before is no error.
 func (s *Store) Delivered(ctx context.Context, receiver string, sequence int64) error {
 	_, err := write(ctx, s, "take a notice out of the outbox", func(t *tx) (none struct{}, err error) {
 		return none, t.exec(`DELETE FROM outbox WHERE sequence = $1 AND receiver = $2`, sequence, receiver)
@@ -121,7 +123,7 @@ func (s *Store) Delivered(ctx context.Context, receiver string, sequence int64) 
 	return err
 }
 
-// Waiting counts the notices that wait, by receiver.
+// Waiting returns how many notices wait for each receiver.
 func (s *Store) Waiting(ctx context.Context) (map[string]int, error) {
 	type count struct {
 		receiver string

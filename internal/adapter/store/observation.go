@@ -9,8 +9,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// SaveObservations stores what watchers found out, all or nothing. It drops observations of devices that are not
-// registered any more, whose watchers have not noticed yet.
+// SaveObservations stores what watchers observed, all or nothing. It leaves out observations of devices that are no
+// longer registered, whose watchers do not know that yet.
 func (s *Store) SaveObservations(ctx context.Context, observations []fleet.Observation) error {
 	prepared := make([]preparedObservation, 0, len(observations))
 	for _, o := range observations {
@@ -93,7 +93,7 @@ func (t *tx) putDocument(table string, id fleet.DeviceID, body any, created, upd
 		string(id), string(text), millis(created), millis(updated))
 }
 
-// times returns the two times, with the present where an observation left one out.
+// times returns created and updated with defaults: a zero updated becomes now, and a zero created becomes updated.
 func (t *tx) times(created, updated time.Time) (time.Time, time.Time) {
 	if updated.IsZero() {
 		updated = t.now
@@ -119,7 +119,7 @@ func (t *tx) putSummary(id fleet.DeviceID, summary fleet.FolderSummary) error {
 		string(id), summary.Folder, string(text), millis(created), millis(updated))
 }
 
-// observeSighting stores when and how a device was reached. there tells whether the device is still registered.
+// observeSighting stores when and how a device was reached. there reports whether the device is still registered.
 func (t *tx) observeSighting(o fleet.Observation) (there bool, err error) {
 	if o.LastSeen.IsZero() {
 		return t.exists(o.Device)
@@ -134,13 +134,13 @@ func (t *tx) observeSighting(o fleet.Observation) (there bool, err error) {
 	return n > 0, err
 }
 
-// maxFolderBytes bounds a folder ID. Real IDs are short; a longer one comes from a daemon that lies, and is left out.
+// maxFolderBytes bounds a folder ID. Real IDs are short; a longer ID comes from a daemon that lies, and is left out.
 const maxFolderBytes = 1 << 10
 
 func storableFolder(folder string) bool { return folder != "" && storable(folder, maxFolderBytes) }
 
-// replaceFolders stores which folders the current configuration has, and deletes the summaries of all others. Most
-// new configurations have the same folders as before.
+// replaceFolders stores the folders of a device's current configuration, and deletes the summaries of folders that
+// are not in it. It writes nothing if the folders are the same as before, as in most new configurations.
 func (t *tx) replaceFolders(id fleet.DeviceID, folders []fleet.FolderLabel) error {
 	before, err := collect(t.ctx, t.session, scanFolder, selectFolders+` WHERE device_id = $1`, string(id))
 	if err != nil {

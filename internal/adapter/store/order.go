@@ -10,13 +10,13 @@ import (
 	"muster/internal/fleet"
 )
 
-const keptOrders = 500 // the newest, and orders that are still carried out
+const keptOrders = 500 // The newest orders are kept, and older ones that are still running.
 
 const selectOrders = `
 	SELECT id, type, folder, major, tag, devices, done, skipped, status, reason, made_by, began_at, ended_at
 	FROM orders`
 
-// BeginOrder stores a new order and gives it its ID.
+// BeginOrder stores a new order, and returns it with its ID, its author and its time.
 func (s *Store) BeginOrder(ctx context.Context, order fleet.Order) (fleet.Order, error) {
 	return write(ctx, s, "keep an order", func(t *tx) (fleet.Order, error) {
 		if !storable(order.Folder, maxFolderBytes) {
@@ -56,7 +56,7 @@ func (t *tx) recordOrder(order fleet.Order) {
 	t.record("tag."+string(order.Type), string(order.Tag), fmt.Sprintf("%s, %d devices", detail, len(order.Devices)))
 }
 
-// PutOrder stores how far an order has come. When the order has ended, the audit also gets an entry.
+// PutOrder stores the progress of an order. If the order has ended, it also adds an entry to the audit.
 func (s *Store) PutOrder(ctx context.Context, order fleet.Order) error {
 	_, err := write(ctx, s, "keep how far an order is", func(t *tx) (none struct{}, err error) {
 		skipped, err := json.Marshal(append([]fleet.DeviceID{}, order.Skipped...))
@@ -78,13 +78,13 @@ func (s *Store) PutOrder(ctx context.Context, order fleet.Order) error {
 	return err
 }
 
-// Orders returns all orders that are kept, newest first.
+// Orders returns all stored orders, newest first.
 func (s *Store) Orders(ctx context.Context) ([]fleet.Order, error) {
 	orders, err := collect(ctx, pool{s.reads}, scanOrder, selectOrders+` ORDER BY id DESC`)
 	return orders, failure("read orders", err)
 }
 
-// LastPausing returns the newest order to pause or resume that was carried out on a device, nil when none is kept.
+// LastPausing returns the newest order to pause or resume that was carried out on a device, or nil if none is stored.
 func (s *Store) LastPausing(ctx context.Context, id fleet.DeviceID) (*fleet.Order, error) {
 	orders, err := collect(ctx, pool{s.reads}, scanOrder, selectOrders+`
 		WHERE type IN ($1, $2) AND devices LIKE $3 ORDER BY id DESC`,
@@ -100,7 +100,7 @@ func (s *Store) LastPausing(ctx context.Context, id fleet.DeviceID) (*fleet.Orde
 	return nil, nil //nolint:nilnil // none is kept
 }
 
-// Order returns the order with this ID.
+// Order returns the order with this ID, or a not-found error.
 func (s *Store) Order(ctx context.Context, id int64) (fleet.Order, error) {
 	orders, err := collect(ctx, pool{s.reads}, scanOrder, selectOrders+` WHERE id = $1`, id)
 	if err == nil && len(orders) == 0 {

@@ -7,16 +7,16 @@ import (
 	"muster/internal/fleet"
 )
 
-// TrustDevice pins a certificate for a device, in place of the one that is pinned.
+// TrustDevice pins a certificate for a device, in place of the present pin.
 func (s *Store) TrustDevice(ctx context.Context, id fleet.DeviceID, pin string) (fleet.DeviceSettings, error) {
 	return write(ctx, s, "trust device", func(t *tx) (fleet.DeviceSettings, error) {
 		return t.givePin(id, pin)
 	})
 }
 
-// givePin pins the certificate that a person, or enroll on the daemon's machine, gave. That also proves an altered
-// row, and takes plain HTTP away: the API key then goes only to the daemon that has the certificate, whatever the
-// address in the row is.
+// givePin pins a certificate that a person named, or that `muster enroll` read on the daemon's machine. The pin also
+// makes an altered row trusted again, and forbids plain HTTP for it: the API key then goes only to the daemon with
+// this certificate, whatever address the row has.
 func (t *tx) givePin(id fleet.DeviceID, pin string) (fleet.DeviceSettings, error) {
 	row, err := t.registered(id)
 	if err != nil {
@@ -44,7 +44,8 @@ func (t *tx) givePin(id fleet.DeviceID, pin string) (fleet.DeviceSettings, error
 	return settings, t.updateDevice(row, is)
 }
 
-// RecordAgent stores what a device's agent, proven by the device's own key, tells about its daemon.
+// RecordAgent stores what a device's agent reported about its daemon. The agent has proven itself with the device's
+// own key.
 func (s *Store) RecordAgent(ctx context.Context, id fleet.DeviceID, word fleet.AgentWord) error {
 	_, err := write(ctx, s, "record agent", func(t *tx) (none struct{}, err error) {
 		row, err := t.registered(id)
@@ -64,8 +65,9 @@ func (s *Store) RecordAgent(ctx context.Context, id fleet.DeviceID, word fleet.A
 	return err
 }
 
-// observeProven stores with which certificate a device answered. On first use, that certificate becomes the pin where
-// there is none. A watcher's observation never replaces a pin, nor does it bring a pin back that was forgotten since.
+// observeProven stores the certificate with which a device answered. If firstUse is set and there is no pin, the
+// certificate becomes the pin. An observation never replaces a pin, and never restores one that a person removed
+// meanwhile.
 func (t *tx) observeProven(id fleet.DeviceID, proven fleet.Certificate, firstUse bool) error {
 	row, err := t.registered(id)
 	if err != nil || row.Altered {
@@ -78,7 +80,7 @@ func (t *tx) observeProven(id fleet.DeviceID, proven fleet.Certificate, firstUse
 		if err := t.keepSettings(row, settings); err != nil {
 			return err
 		}
-	case settings.Pin != proven.Fingerprint: // a person has changed or forgotten the pin meanwhile
+	case settings.Pin != proven.Fingerprint: // A person has changed or removed the pin meanwhile.
 		return nil
 	}
 	return t.marking(certificateRows, func() error { return t.putCertificate(id, proven) }, string(id))
@@ -95,7 +97,7 @@ func (t *tx) putCertificate(id fleet.DeviceID, proven fleet.Certificate) error {
 var selectCertificates = `SELECT device_id, fingerprint, not_before, not_after, ` + certificateRows.columns("") +
 	` FROM certificates`
 
-// scanProven returns an empty certificate where the row is not believed.
+// scanProven reads a certificate. The certificate is empty if its row is not believed.
 func (s *Store) scanProven(row scanner) (about[fleet.Certificate], error) {
 	read, err := believing(s, certificateRows, scanCertificate)(row)
 	if !read.believed {

@@ -10,21 +10,23 @@ import (
 	"muster/internal/logkey"
 )
 
-// Names of proofs. A proof is a sealed fact that shows whether other rows are as Muster wrote them. Nobody can make
-// one without the seal key, and it opens only under its own name.
+// These are the names of proofs. A proof is a sealed value that shows whether other rows are as Muster wrote them.
+// Nobody can make one without the seal key, and it opens only under its own name.
 const (
 	auditEnds = "audit ends"        // fleet.AuditEnds
 	auditKey  = "audit signing key" // the seed of an Ed25519 key
 
-	// Each of these names the roster of the table with the same name.
+	// Each of these is the name of a table and of the proof with its roster. A roster (see type roster) lists the
+	// rows that the table must have.
 	tokenRows     = "tokens"
 	userRows      = "users"
 	secretRows    = "secrets"
 	enrollKeyRows = "enroll_keys"
 )
 
-// proof opens the proof with this name and locks its row until the transaction ends, so that two processes never
-// decide by the same proof at once. ok is false where there is no such proof, or where it does not open.
+// proof opens the proof with this name into the value that into points to. It locks the proof's row until the
+// transaction ends, so that two processes never decide by the same proof at once. ok is false if there is no such
+// proof or it does not open.
 func (t *tx) proof(name string, into any) (ok bool, err error) {
 	var sealed []byte
 	err = t.row(`UPDATE proofs SET body = body WHERE name = $1 RETURNING body`, name).Scan(&sealed)
@@ -68,7 +70,7 @@ func (s *Store) openProof(name string, sealed []byte, into any) error {
 	return err
 }
 
-// sealedProof reads a proof without opening or locking it, nil where there is none.
+// sealedProof reads a proof without opening or locking it. It returns nil if there is none.
 func (s *Store) sealedProof(ctx context.Context, name string) (sealed []byte, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT body FROM proofs WHERE name = $1`, name).Scan(&sealed)
 	if absent(err) {
@@ -77,13 +79,14 @@ func (s *Store) sealedProof(ctx context.Context, name string) (sealed []byte, er
 	return sealed, err
 }
 
-// sealedSum makes the proof of a session or log-in link: the sum of the row, sealed for this row, which also holds
-// the proof. Such rows come and go too often for a roster, so it is not noticed when one is removed.
+// sealedSum returns the proof of a session or log-in link: the digest of the row's content, sealed for this row. The
+// proof is stored in the row itself. Such rows come and go too often for a roster, so the removal of one is not
+// noticed.
 func (s *Store) sealedSum(table, row, sum string) []byte {
 	return s.seal.Seal(table, row, "proof", []byte(sum))
 }
 
-// proven tells whether proof is what sealedSum makes for this row and this sum.
+// proven reports whether proof is what sealedSum returns for this row and this digest.
 func (s *Store) proven(table, row, sum string, proof []byte) bool {
 	plain, err := s.seal.Open(table, row, "proof", proof)
 	if err == nil && string(plain) == sum {
@@ -93,7 +96,7 @@ func (s *Store) proven(table, row, sum string, proof []byte) bool {
 	return false
 }
 
-// unixMilli gives a time as text; "" for the zero time.
+// unixMilli returns a time as a decimal number of milliseconds since 1970, and the zero time as "".
 func unixMilli(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -101,8 +104,8 @@ func unixMilli(at time.Time) string {
 	return strconv.FormatInt(at.UnixMilli(), 10)
 }
 
-// beginProofs makes the proofs and the seal check of a new database. It does not trust rows that are there: in a
-// database that lost its seal check, the tokens and users give no role, and the audit is not proven.
+// beginProofs makes the proofs and the seal check of a new database. It does not trust rows that are already there:
+// in a database that lost its seal check, tokens and users get no role, and nothing in the audit is proven.
 func (t *tx) beginProofs() error {
 	if err := t.loadMarkKey(); err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// ProviderGrant returns the credential with which a session asks the provider of single sign-on about its person
-// again. It returns a blank one when the session has none.
+// ProviderGrant returns the grant with which a session can ask the provider of single sign-on about its person again.
+// It is blank if the session has none.
 func (s *Store) ProviderGrant(ctx context.Context, session string) (fleet.Secret, error) {
 	found, err := collect(ctx, pool{s.reads}, func(row scanner) (sealed []byte, err error) {
 		return sealed, row.Scan(&sealed)
@@ -16,13 +16,13 @@ func (s *Store) ProviderGrant(ctx context.Context, session string) (fleet.Secret
 		return fleet.Secret{}, failure("read what a session keeps of its provider", err)
 	}
 	plain, err := s.seal.Open("sessions", session, "provider_grant", found[0])
-	if err != nil { // Another program wrote it. It counts as missing.
-		return fleet.Secret{}, nil //nolint:nilerr // as it says
+	if err != nil { // Another program wrote the grant, so it counts as missing.
+		return fleet.Secret{}, nil //nolint:nilerr // see the line above
 	}
 	return fleet.NewSecret(string(plain)), nil
 }
 
-// PutProviderGrant keeps what the provider gave last. It does nothing for a session that has ended.
+// PutProviderGrant stores the newest grant of the provider. It does nothing if the session has ended.
 func (s *Store) PutProviderGrant(ctx context.Context, session string, grant fleet.Secret) error {
 	_, err := write(ctx, s, "keep what a provider gave", func(t *tx) (none struct{}, err error) {
 		return none, t.putProviderGrant(session, grant)

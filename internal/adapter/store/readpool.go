@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// maxPrepared bounds the cached statements. The package has fewer texts than that.
+// maxPrepared bounds the number of cached statements. The package has fewer SQL texts than that.
 const maxPrepared = 200
 
-// reads is the pool of connections for everybody except the one writer. It caches prepared statements where the
-// driver parses a text with every query, as SQLite's does, because that is most of the cost of a small query.
+// reads is the pool of connections for everybody except the one writer. It caches prepared statements if prepares is
+// set, because SQLite's driver parses the SQL text of every query, and that is most of the cost of a small query.
 type reads struct {
 	*sql.DB
 	prepares bool
@@ -46,7 +46,7 @@ func (r *reads) QueryRowContext(ctx context.Context, text string, args ...any) s
 	return stmt.QueryRowContext(ctx, args...)
 }
 
-// prepared returns the cached statement of a text, nil where statements are not cached.
+// prepared returns the cached statement for an SQL text, or nil if statements are not cached or the cache is full.
 func (r *reads) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
 	if !r.prepares {
 		return nil, nil //nolint:nilnil // no statement is no error
@@ -70,7 +70,7 @@ func (r *reads) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-// oneMoment reads in the transaction of one connection.
+// oneMoment is a querier that reads in the transaction of one connection, so that all queries see the same moment.
 type oneMoment struct{ conn *sql.Conn }
 
 func (o oneMoment) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {

@@ -11,15 +11,15 @@ import (
 // probeEvery is how long the database counts as writable after a write that succeeded.
 const probeEvery = 30 * time.Second
 
-// writable is what is known about whether the database can be written.
+// writable records whether the database could be written lately.
 type writable struct {
 	mu     sync.Mutex // guards the rest
 	until  time.Time  // The database counts as writable until then.
-	failed bool       // the last write failed because of the database
+	failed bool       // The last write failed because of the database.
 }
 
-// Ready reports whether the database can be read and written. It writes only where that is not known from an earlier
-// write.
+// Ready returns an error if the database cannot be read or written. It makes a write of its own only if the last
+// probe is older than probeEvery or a write failed since.
 func (s *Store) Ready(ctx context.Context) error {
 	if s.writer.stopped() {
 		return shuttingDown("ask database")
@@ -54,7 +54,7 @@ func (w *writable) proven(until time.Time) {
 	w.failed, w.until = false, until
 }
 
-// note remembers it when a write failed because of the database.
+// note records that a write failed because of the database. It ignores other errors.
 func (w *writable) note(err error) {
 	if fleet.CodeOf(err) != fleet.CodeUnavailable {
 		return

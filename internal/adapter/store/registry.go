@@ -10,8 +10,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// contents is what people registered, as of one commit. The values to which it points never change: a write puts new
-// values in their place, so that views can share them.
+// contents is everything that people registered, as of one commit. Values that its maps point to never change: a
+// write puts a new value in place of the old one, so that views can share the values.
 type contents struct {
 	generation int64
 	mode       fleet.Mode
@@ -27,14 +27,14 @@ type contents struct {
 	templates  map[int64]*fleet.TaggedTemplate
 	origins    map[int64]fleet.Origin
 	sources    map[string]fleet.Source
-	// replaced as a whole
+	// The map is replaced as a whole.
 	revocations map[fleet.DeviceID]fleet.Revocation
 	observed    bool            // Nothing is written to daemons until an admin accepts what is lost or in doubt.
-	inDoubt     []string        // tells a person which rows and tables did not fit their marks
-	doubted     map[string]bool // marked tables of which it is not known which rows are missing or were put back
+	inDoubt     []string        // texts for people, one for each row or table that did not fit its marks
+	doubted     map[string]bool // names of marked tables that are in doubt as a whole (see doubt)
 }
 
-// cloned gives a copy whose changes do not show in c.
+// cloned returns a copy of which the maps can be changed without changing c.
 func (c contents) cloned() contents {
 	c.devices, c.templates = maps.Clone(c.devices), maps.Clone(c.templates)
 	c.tagQuiet, c.authorKeys = maps.Clone(c.tagQuiet), maps.Clone(c.authorKeys)
@@ -60,8 +60,8 @@ func (c *contents) template(id int64, change func(*fleet.TaggedTemplate)) {
 	}
 }
 
-// model holds the contents and gives out views of them. After thousands of changes in a row only one view is made,
-// when somebody asks for it.
+// model holds the contents and makes views of them. It makes a view only when somebody asks for it, so that thousands
+// of changes in a row make only one.
 type model struct {
 	mu   sync.RWMutex // guards the rest
 	now  contents
@@ -88,7 +88,7 @@ func (m *model) apply(changes []func(*contents)) {
 	m.view = nil
 }
 
-// replace puts these contents in place of the present ones, and tells what may differ.
+// replace replaces the contents, and returns which parts may differ.
 func (m *model) replace(fresh contents) fleet.Committed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,7 +106,7 @@ func (m *model) replace(fresh contents) fleet.Committed {
 	return changed
 }
 
-// look lets a function read the contents without making a view.
+// look calls read with the contents, without making a view. read must not keep or change them.
 func (m *model) look(read func(*contents)) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -165,7 +165,8 @@ func (c contents) modeInForce() fleet.Mode {
 	return c.mode
 }
 
-// Registry gives everything that is registered, as of the last commit. It is shared, so callers do not change it.
+// Registry returns everything that is registered, as of the last commit. Callers share the value and must not change
+// it.
 func (s *Store) Registry(context.Context) (*fleet.Registry, error) {
 	return s.model.current().registry, nil
 }
@@ -175,7 +176,7 @@ func (s *Store) load(ctx context.Context, q querier) (contents, error) {
 	return s.loadBy(ctx, q, markedTables)
 }
 
-// loadBy is load with the marks of these tables only.
+// loadBy is load with the check of marks limited to the tables in marked.
 func (s *Store) loadBy(ctx context.Context, q querier, marked []*markedTable) (contents, error) {
 	c := contents{
 		mode:       fleet.ModeOn,
@@ -207,7 +208,7 @@ func (s *Store) loadBy(ctx context.Context, q querier, marked []*markedTable) (c
 	return c, nil
 }
 
-// addTag gives a sorted set with a further tag. The given slice stays as it is.
+// addTag returns a sorted set with a further tag. The given slice is not changed.
 func addTag(tags []fleet.Tag, tag fleet.Tag) []fleet.Tag {
 	i, found := slices.BinarySearch(tags, tag)
 	if found {
@@ -216,7 +217,7 @@ func addTag(tags []fleet.Tag, tag fleet.Tag) []fleet.Tag {
 	return slices.Insert(slices.Clone(tags), i, tag)
 }
 
-// dropTag gives a sorted set without a tag. The given slice stays as it is.
+// dropTag returns a sorted set without a tag. The given slice is not changed.
 func dropTag(tags []fleet.Tag, tag fleet.Tag) []fleet.Tag {
 	i, found := slices.BinarySearch(tags, tag)
 	if !found {

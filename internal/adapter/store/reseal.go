@@ -7,15 +7,16 @@ import (
 )
 
 const (
-	resealLength = 32                    // cells in one transaction, for which other writes wait
-	resealPause  = 10 * time.Millisecond // pause before the next one, so that others can use the disk
+	resealLength = 32                    // Cells that one transaction seals. Other writes wait for it.
+	resealPause  = 10 * time.Millisecond // pause between transactions, so that others can use the disk
 )
 
-// otherKey returns the condition that a value in the column was sealed with another key than $1.
+// otherKey returns the SQL condition for values of the column that were sealed with another key than the one whose ID
+// is $1.
 func (c sealedColumn) otherKey() string { return `substr(` + c.column + `, 2, 8) <> $1` }
 
-// ReplaceSeal runs replace, which replaces the key that seals, between two writes. When it returns, everything that
-// was sealed with the former key is committed.
+// ReplaceSeal runs replace, which replaces the key that seals, between two batches of writes. When it returns, every
+// value that was sealed with the former key is committed.
 func (s *Store) ReplaceSeal(ctx context.Context, replace func()) error {
 	_, err := write(ctx, s, "replace seal key", func(t *tx) (none struct{}, err error) {
 		before := s.seal.ID()
@@ -26,8 +27,8 @@ func (s *Store) ReplaceSeal(ctx context.Context, replace func()) error {
 	return err
 }
 
-// Reseal seals everything anew that was sealed with another key than the present one, in small writes with a pause
-// after each. When it returns, no cell uses another key, and no file of SQLite contains a value that was sealed with
+// Reseal seals every value again that was sealed with another key than the present one, in small writes with a pause
+// after each. When it returns, no row has a value that was sealed with another key, and no file of SQLite contains
 // one. step is called after each write, for tests.
 func (s *Store) Reseal(ctx context.Context, step func()) error {
 	for {

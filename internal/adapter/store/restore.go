@@ -13,9 +13,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// Load fills an empty database from a backup, all or nothing. It calls give with the Sink that takes the content. The
-// fleet's mode becomes observe unless it is stricter, because the daemons may have newer configurations than the
-// templates describe. It is conflict for a database that is not empty, which stays as it is.
+// Load fills an empty database from a backup, all or nothing. It calls give with the Sink that stores the content.
+// The fleet's mode becomes observe unless it is stricter, because the daemons may have newer configurations than the
+// templates describe. Load returns a conflict error if the database is not empty, and leaves it as it is.
 func Load(ctx context.Context, options Options, of fleet.Restored, give func(Sink) error) error {
 	return failure("fill the database", load(ctx, options, of, give))
 }
@@ -56,7 +56,7 @@ func load(ctx context.Context, options Options, of fleet.Restored, give func(Sin
 	return l.finish() //nolint:contextcheck // likewise
 }
 
-// wantEmpty is an error for a database that may contain sealed values, or that is not Muster's.
+// wantEmpty returns a conflict error if the database may contain sealed values, or is not Muster's.
 func wantEmpty(ctx context.Context, d dialect, conn *sql.Conn) error {
 	tables, err := tablesIn(ctx, d, conn)
 	if err != nil || len(tables) == 0 {
@@ -74,7 +74,7 @@ func wantEmpty(ctx context.Context, d dialect, conn *sql.Conn) error {
 	return err
 }
 
-// loader is a Sink that fills the tables in one transaction.
+// loader is the Sink that fills the tables in one transaction.
 type loader struct {
 	ctx      context.Context //nolint:containedctx // of Load: a loader does not outlive it
 	dialect  dialect
@@ -88,7 +88,7 @@ type loader struct {
 	filled []string
 }
 
-// Schema makes the tables of this version, and deletes the rows that migrations wrote into them.
+// Schema creates the tables of this version, and deletes the rows that migrations wrote into them.
 func (l *loader) Schema(version int64) error {
 	latest, err := latestVersion()
 	if err != nil {
@@ -130,7 +130,7 @@ func (l *loader) Schema(version int64) error {
 	return nil
 }
 
-// Table begins the rows of a table.
+// Table starts a table: the rows that follow belong to it.
 func (l *loader) Table(name string, columns []string) error {
 	tables, err := tablesIn(l.ctx, l.dialect, l.conn)
 	if err != nil {
@@ -160,7 +160,8 @@ func (l *loader) Table(name string, columns []string) error {
 	return err
 }
 
-// columns gives the columns of a table. The caller knows that it is one of Muster's tables.
+// columns returns the columns of a table. The caller has checked that the table is one of Muster's, because its name
+// becomes part of the SQL.
 func (l *loader) columns(table string) ([]string, error) {
 	rows, err := l.conn.QueryContext(l.ctx, `SELECT * FROM `+table+` LIMIT 0`)
 	if err != nil {
@@ -184,7 +185,7 @@ func (l *loader) Row(values []any) error {
 	return nil
 }
 
-// Sequence sets the last ID that a table gave out, so that it does not give one twice.
+// Sequence sets the last ID that a table gave out, so that no ID is used twice.
 func (l *loader) Sequence(table string, last int64) error {
 	if !slices.Contains(l.filled, table) {
 		return notOurs("it has no table " + table)
@@ -229,11 +230,12 @@ func (l *loader) complete() error {
 	return nil
 }
 
-// endingWithARestore are tables that are empty after a restore: a session or link that ended since the backup must
+// endingWithARestore lists the tables that a restore leaves empty: a session or link that ended after the backup must
 // not become valid again.
 var endingWithARestore = []string{"sessions", "login_links", "used_sign_ons"}
 
-// observe sets the fleet's mode so that the restored server does not write to daemons until a person resumes.
+// observe puts the fleet into mode observe unless it is paused, so that the restored server does not write to daemons
+// until a person resumes. It also empties the tables in endingWithARestore.
 func (l *loader) observe() error {
 	for _, table := range endingWithARestore {
 		if err := l.exec(`DELETE FROM ` + table); err != nil {
@@ -289,7 +291,7 @@ func (d postgresDialect) setSequence(ctx context.Context, conn *sql.Conn, table 
 	return err
 }
 
-// tablesIn gives the tables of Muster in a database.
+// tablesIn returns the names of the tables in a database, without goose's own.
 func tablesIn(ctx context.Context, d dialect, conn *sql.Conn) (tables []string, err error) {
 	rows, err := conn.QueryContext(ctx, d.listTables())
 	if err != nil {
@@ -316,7 +318,7 @@ func (postgresDialect) listTables() string {
 	return `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`
 }
 
-// restoredBody is fleet.Restored in the form in which table meta has it.
+// restoredBody is the JSON form of fleet.Restored in the table meta.
 type restoredBody struct {
 	BackupAt time.Time `json:"backupAt"`
 	At       time.Time `json:"at"`
@@ -330,7 +332,8 @@ func parseRestored(text string) (*fleet.Restored, error) {
 	return new(fleet.Restored(body)), nil
 }
 
-// finishRestore gives marks to what a restore wrote: that it was done, and the mode observe. Load has no key for marks.
+// finishRestore marks the rows that a restore wrote: the note that the database was restored, and the mode observe.
+// Load could not mark them, because it has no key for marks.
 func (t *tx) finishRestore() error {
 	rows, err := t.store.markedRows(t.ctx, t.session, metaRows, `name = 'restored'`)
 	if err != nil || len(rows) == 0 || rows[0].believed {
@@ -346,7 +349,7 @@ func (t *tx) finishRestore() error {
 	return errors.Join(t.putMeta("restored", body), t.putMeta("fleet_mode", string(strict)))
 }
 
-// endRestored deletes the note that the database was restored: a person has resumed.
+// endRestored deletes the note that the database was restored, because a person has resumed.
 func (t *tx) endRestored() error {
 	t.register(func(c *contents) { c.restored = nil })
 	return t.dropMeta("restored")

@@ -9,11 +9,11 @@ import (
 	"muster/internal/fleet"
 )
 
-// Retention tells how many revisions of a device are kept, and for how long, and how long the audit is. The newest
-// revision is always kept.
+// Retention says how many revisions of a device are kept and how long, and how long entries of the audit are kept.
+// The newest revision always stays.
 type Retention struct {
 	Revisions int           // per device; 0: any number
-	Age       time.Duration // counts from the next revision on; 0: revisions of any age
+	Age       time.Duration // time since the next revision replaced it; 0: any age
 	Audit     time.Duration // age after which entries of the audit are deleted; 0: never
 }
 
@@ -22,11 +22,11 @@ var DefaultRetention = Retention{Revisions: 100, Age: 365 * 24 * time.Hour}
 
 const (
 	janitorEvery = time.Hour
-	pruneLength  = 100                   // revisions in one transaction, for which other writes wait
-	prunePause   = 20 * time.Millisecond // pause before the next one, so that others can use the disk
+	pruneLength  = 100                   // Revisions that one transaction deletes. Other writes wait for it.
+	prunePause   = 20 * time.Millisecond // pause between transactions, so that others can use the disk
 )
 
-// RunJanitor forgets old revisions and entries of the audit now and every hour, until ctx ends.
+// RunJanitor deletes old revisions and entries of the audit, at once and every hour, until ctx ends.
 func (s *Store) RunJanitor(ctx context.Context, r Retention) error {
 	tick := time.NewTicker(janitorEvery)
 	defer tick.Stop()
@@ -49,8 +49,8 @@ func (s *Store) RunJanitor(ctx context.Context, r Retention) error {
 	}
 }
 
-// PruneRevisions forgets the revisions that are too many or too old, and the documents that no revision needs any
-// more. The pool of readers finds them, so that the one writer only deletes.
+// PruneRevisions deletes revisions beyond the number or age of r, and the documents that no revision uses any more.
+// The pool of readers finds them, so that the one writer only deletes.
 func (s *Store) PruneRevisions(ctx context.Context, r Retention) (forgotten int64, err error) {
 	if r.Revisions <= 0 && r.Age <= 0 {
 		return 0, nil
@@ -78,13 +78,12 @@ func (s *Store) PruneRevisions(ctx context.Context, r Retention) (forgotten int6
 	return forgotten, nil
 }
 
-// forgetDue forgets `due` revisions of these devices in small writes, with a pause after each in which others can
-// write.
+// forgetDue deletes due revisions of these devices in small writes. After each it pauses, so that others can write.
 func (s *Store) forgetDue(ctx context.Context, devices []fleet.DeviceID, due int64, r Retention) (forgotten int64,
 	err error) {
 	for forgotten < due {
 		n, err := write(ctx, s, "forget old revisions", func(t *tx) (int64, error) { return t.forgetOld(devices, r) })
-		if err != nil || n == 0 { // the other revisions were deleted with their devices
+		if err != nil || n == 0 { // The other revisions were deleted with their devices.
 			return forgotten, err
 		}
 		forgotten += n
@@ -98,7 +97,7 @@ func (s *Store) forgetDue(ctx context.Context, devices []fleet.DeviceID, due int
 }
 
 const (
-	// whereOld selects the revisions of a device that are to be forgotten. Indexes find all of this.
+	// whereOld selects the revisions of device $1 to be deleted. Its conditions use indexes only.
 	whereOld = `
 		WHERE r.device_id = $1 AND (
 			r.number <= (SELECT MAX(number) FROM revisions WHERE device_id = $1) - CAST($2 AS BIGINT)
@@ -113,7 +112,7 @@ const (
 			AND NOT EXISTS (SELECT 1 FROM revisions WHERE device_id = $1 AND digest = $2)`
 )
 
-// old returns the arguments of whereOld, and after them more.
+// old returns the arguments of whereOld, followed by more.
 func (r Retention) old(id fleet.DeviceID, now time.Time, more ...any) []any {
 	many, before := int64(r.Revisions), int64(0)
 	if many <= 0 {
@@ -130,7 +129,7 @@ func (s *Store) countOld(ctx context.Context, id fleet.DeviceID, r Retention) (n
 	return n, err
 }
 
-// forgetOld forgets revisions of these devices, at most pruneLength.
+// forgetOld deletes revisions of these devices, at most pruneLength in all, and returns how many.
 func (t *tx) forgetOld(devices []fleet.DeviceID, r Retention) (forgotten int64, err error) {
 	for _, id := range devices {
 		digests, err := collect(t.ctx, t.session, func(row scanner) (digest string, err error) {

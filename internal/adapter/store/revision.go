@@ -13,7 +13,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// observeConfig makes a revision of an observed configuration, unless it is the one that was seen last.
+// observeConfig stores an observed configuration as a new revision, unless it equals the newest one.
 func (t *tx) observeConfig(p preparedObservation) error {
 	id, config := string(p.Device), p.Config
 	newest, err := scanRevision(t.row(selectRevisions+` WHERE device_id = $1 ORDER BY number DESC LIMIT 1`, id))
@@ -58,8 +58,8 @@ func (t *tx) observeConfig(p preparedObservation) error {
 	return t.replaceFolders(p.Device, config.Folders)
 }
 
-// ObservedConfig returns the configuration that the device was last seen with, with its secrets. Its folders are in the
-// document.
+// ObservedConfig returns the newest observed configuration of a device, including its secrets. The field Folders
+// stays empty.
 func (s *Store) ObservedConfig(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
 	if _, err := s.registered(id); err != nil {
 		return fleet.ObservedConfig{}, err
@@ -78,7 +78,8 @@ func (s *Store) Revisions(ctx context.Context, id fleet.DeviceID) ([]fleet.Revis
 	return revisions, failure("read revisions", err)
 }
 
-// RevisionCause returns why a device has a revision, as it is known now, "" when that is not known.
+// RevisionCause returns the cause of a revision, as far as it is known now, or "". The cause may become known after
+// the revision is stored.
 func (s *Store) RevisionCause(ctx context.Context, id fleet.DeviceID, number int64) (cause string, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT cause FROM revisions WHERE device_id = $1 AND number = $2`, string(id),
 		number).Scan(&cause)
@@ -96,10 +97,10 @@ func (s *Store) Revision(ctx context.Context, id fleet.DeviceID, number int64) (
 	return s.revision(ctx, id, selectDocuments+` AND r.number = $2`, string(id), number)
 }
 
-// explanation is the cause of a configuration that is not stored yet.
+// explanation is the known cause of a configuration that is not stored yet.
 type explanation struct{ digest, cause string }
 
-// explain remembers the cause of a device's next configuration; nil forgets it.
+// explain sets the cause of a device's next configuration; nil removes it.
 func (t *tx) explain(id fleet.DeviceID, e *explanation) {
 	explained := t.store.writer.explained
 	before, ok := explained[id]
@@ -116,8 +117,8 @@ func (t *tx) explain(id fleet.DeviceID, e *explanation) {
 	}
 }
 
-// causeOf tells why a device has a new configuration: what explainRevision was told, which counts once, else an edit
-// at the daemon. The cause of the first configuration is not known.
+// causeOf returns the cause of a new configuration: the cause that explainRevision left for it, which is used once,
+// or else an edit at the daemon. The cause of a device's first configuration is not known: "".
 func (t *tx) causeOf(id fleet.DeviceID, digest string, first bool) string {
 	e, ok := t.store.writer.explained[id]
 	switch {
@@ -130,9 +131,9 @@ func (t *tx) causeOf(id fleet.DeviceID, digest string, first bool) string {
 	return fleet.CauseDaemon
 }
 
-// explainRevision sets the cause of the revision with this configuration: the device's newest revision or, where that
-// is another configuration, the next one that is stored. The mirror, which observes, and the caller, who knows the
-// cause, do not wait for one another.
+// explainRevision sets the cause of a configuration. If it is the device's newest revision, that revision gets the
+// cause; otherwise the next revision with this digest does. Both orders occur: the watcher that observes a
+// configuration and the caller that knows its cause do not wait for each other.
 func (t *tx) explainRevision(id fleet.DeviceID, digest, cause string) error {
 	n, err := t.affect(`UPDATE revisions SET cause = $3 WHERE device_id = $1 AND digest = $2
 		AND number = (SELECT MAX(number) FROM revisions WHERE device_id = $1)`, string(id), digest, plainText(cause))
@@ -201,10 +202,10 @@ func (s *Store) document(
 	return r, document, err
 }
 
-// packers are reused, because to make one costs more than to pack a usual configuration.
+// packers are reused, because making one costs more than packing a configuration of usual size.
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
-	if err != nil { // cannot be: the level exists
+	if err != nil { // impossible: the level exists
 		panic(err)
 	}
 	return w
@@ -224,8 +225,8 @@ func (s *Store) sealDocument(id fleet.DeviceID, digest string, document []byte) 
 	return s.seal.Seal("revision_bodies", string(id)+"/"+digest, "document", packed.Bytes()), nil
 }
 
-// sealedNow returns the document of an observation, sealed with the present key. A new key may have replaced the former
-// one since the observation was prepared.
+// sealedNow returns the document of an observation, sealed with the present key. The key may have been replaced after
+// the observation was prepared.
 func (s *Store) sealedNow(p preparedObservation) ([]byte, error) {
 	if s.seal.Current(p.document) {
 		return p.document, nil
@@ -248,13 +249,13 @@ func (s *Store) openDocument(ctx context.Context, id fleet.DeviceID, digest stri
 	return Document{id, packed}, err
 }
 
-// Document is a configuration in the packed form in which it is stored.
+// Document is a stored configuration, compressed and with its seal opened.
 type Document struct {
 	device fleet.DeviceID
 	packed []byte
 }
 
-// Open reads the configuration from its beginning, with its secrets.
+// Open returns a reader of the configuration's text, including its secrets.
 func (d Document) Open() io.Reader { return flate.NewReader(bytes.NewReader(d.packed)) }
 
 // NewestDocument returns the newest revision of a device, with its configuration as a Document.
@@ -265,7 +266,7 @@ func (s *Store) NewestDocument(ctx context.Context, id fleet.DeviceID) (fleet.Re
 	return s.document(ctx, id, selectDocuments+` ORDER BY r.number DESC LIMIT 1`, string(id))
 }
 
-// RevisionDocument does what Revision does, with a Document instead of the text, which may be large.
+// RevisionDocument is Revision with the configuration as a Document instead of the text, which may be large.
 func (s *Store) RevisionDocument(
 	ctx context.Context, id fleet.DeviceID, number int64,
 ) (fleet.Revision, Document, error) {
@@ -275,10 +276,10 @@ func (s *Store) RevisionDocument(
 	return s.document(ctx, id, selectDocuments+` AND r.number = $2`, string(id), number)
 }
 
-// smallDocument is up to how many bytes a configuration needs no memory from Store.memory.
+// smallDocument is the largest configuration, in bytes, that needs no reservation from Store.memory.
 const smallDocument = 64 << 10
 
-// take takes memory for the work of ctx, and gives an error when there is not enough.
+// take reserves memory for the work of ctx. It returns an error if there is not enough.
 func (s *Store) take(ctx context.Context, bytes int64) error {
 	if s.memory == nil {
 		return nil
@@ -286,10 +287,11 @@ func (s *Store) take(ctx context.Context, bytes int64) error {
 	return s.memory.Take(ctx, bytes)
 }
 
-// unpackers are reused, because to make one costs more than to unpack a usual configuration.
+// unpackers are reused, because making one costs more than unpacking a configuration of usual size.
 var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
-// read returns the whole text. It unpacks a large one twice, because its size must be known before memory is taken.
+// read returns the whole text. It calls take to reserve memory for a large text. It unpacks such a text twice,
+// because the size must be known before.
 func (d Document) read(take func(bytes int64) error) ([]byte, error) {
 	r := unpackers.Get().(io.Reader)
 	defer unpackers.Put(r)
@@ -315,12 +317,12 @@ func (d Document) read(take func(bytes int64) error) ([]byte, error) {
 	return whole, nil
 }
 
-// unpack returns the beginning of the text, up to most bytes.
+// unpack returns the beginning of the text, at most most bytes.
 func (d Document) unpack(r io.Reader, most int64) ([]byte, error) {
 	if err := d.reset(r); err != nil {
 		return nil, err
 	}
-	const usual = 5 // a text is usually so many times as long as packed
+	const usual = 5 // usual ratio of the text's length to the packed length
 	var start bytes.Buffer
 	start.Grow(int(min(usual*int64(len(d.packed))+bytes.MinRead, most)))
 	if _, err := start.ReadFrom(io.LimitReader(r, most)); err != nil {

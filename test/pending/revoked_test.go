@@ -114,7 +114,7 @@ func TestARevokedDeviceIsOutOfRealDaemons(t *testing.T) {
 	// It knocks.
 	asks := find(t, s, nas.ID, "device", "")
 	if asks.From != string(laptop.ID) || !strings.Contains(asks.Revoked, "(stolen)") ||
-		!strings.Contains(asks.Revoked, "muster revocation delete "+string(laptop.ID)) {
+		!strings.Contains(asks.Revoked, "muster revocation delete "+laptop.ID.Short()) {
 		t.Errorf("the knock is %+v", asks)
 	}
 	var problem *client.Error

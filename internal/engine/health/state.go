@@ -125,7 +125,7 @@ func cloned(state fleet.State, rival string) fleet.State {
 // revoked is the state of a device that is revoked itself.
 func revoked(state fleet.State, by fleet.Revocation) fleet.State {
 	state.Reason = join("; ", "the device is "+by.Why()+": nothing is written to it", state.Reason)
-	state.Next = "`" + by.Ended() + "` ends the revocation. `muster device delete " + string(by.Device) +
+	state.Next = "`" + by.Ended() + "` ends the revocation. `muster device delete " + by.Device.Short() +
 		"` takes the device out of the list, and the revocation stays."
 	return state
 }

@@ -139,6 +139,12 @@ export const queries = {
     ),
   enrollments: () =>
     question(["enrollments"], (signal) => api.GET("/api/v1/enrollments", { signal }), { refetchInterval: 15_000 }),
+  revocations: () => question(["revocations"], (signal) => api.GET("/api/v1/revocations", { signal })),
+  /** revocationPlan is what the revocation of a device would change. */
+  revocationPlan: (device: string) =>
+    question(["plan", "revocation", device], (signal) =>
+      api.POST("/api/v1/plan", { body: { revocations: { added: [{ device }] } }, signal }),
+    ),
   enrollKeys: () => question(["enroll-keys"], (signal) => api.GET("/api/v1/enroll-keys", { signal })),
   tagProtection: (tag: string) =>
     question(["tags", tag, "protection"], (signal) => api.GET("/api/v1/tags/{tag}/protection", at(signal, { tag }))),

@@ -166,6 +166,7 @@ function Standing({ state, troubles }: { state: Schemas["DeviceState"]; troubles
               <Prose>{sentence(state.next)}</Prose>
             </Muted>
           )}
+          {state.broughtBack && <Prose>{sentence(state.broughtBack)}</Prose>}
           {state.folders?.reason && (
             <Muted>
               <Prose>{`Folder ${brief(state.folders.folder, 60)}: ${brief(sentence(state.folders.reason), 300)}`}</Prose>

@@ -13,15 +13,17 @@ import { Loads, Note, Nothing } from "../../ui/page";
 import { enrollKeys, State } from "../../ui/state";
 import { Ago, Chip, Command, Faint, Mono, Muted, ShortID, Stacked, Strong, Text } from "../../ui/text";
 import { agentCommand, useFingerprint } from "../devices/agentline";
+import { Revocations } from "../devices/Revoke";
 
 type Enrollment = Schemas["Enrollment"];
 
-/** Enrolment is how devices come in by themselves: those that ask, and the keys that let them in at once. */
+/** Enrolment is how devices come in by themselves: those that ask, the keys that let them in at once, and who may not. */
 export default function Enrolment() {
   return (
     <Stack>
       <Requests />
       <Keys />
+      <Revocations />
     </Stack>
   );
 }

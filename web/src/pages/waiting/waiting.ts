@@ -119,6 +119,7 @@ export const titles: Record<string, string> = {
   identityMismatch: "Another device answers",
   keyRefused: "The API key is refused",
   unconfirmed: "An address nobody has confirmed",
+  broughtBack: "A revoked device was brought back",
   trouble: "In trouble",
   unreachable: "Unreachable",
   folderStopped: "A folder stopped",

@@ -10,6 +10,7 @@ import { Loads, Note } from "../../../ui/page";
 import { QuietAfter } from "../../../ui/QuietAfter";
 import { Ago, Faint, Mono, Muted, Text } from "../../../ui/text";
 import { Vars } from "../../vars/Vars";
+import { Revoke } from "../Revoke";
 
 type DeviceSettings = Schemas["DeviceSettings"];
 
@@ -32,6 +33,9 @@ export default function Settings({ id, name }: { id: string; name: string }) {
       </Panel>
       <Panel title="Certificate of its API">
         <Loads query={trust}>{(data) => <Trust id={id} trust={data} />}</Loads>
+      </Panel>
+      <Panel title="Gone for good">
+        <Revoke id={id} name={name} />
       </Panel>
       <Panel title="Removal">
         <Removal id={id} name={name} />

@@ -1,0 +1,52 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { launch, logIn, newPage, serious } from "./browser";
+import { Muster } from "./muster";
+import { until } from "./until";
+
+// A laptop was stolen: an administrator takes it off every daemon, by the console alone.
+let muster: Muster;
+let browser: Browser;
+
+beforeAll(async () => {
+  [muster, browser] = await Promise.all([Muster.start("--demo", "4"), launch()]);
+  await muster.user("anna", "admin");
+});
+
+afterAll(async () => {
+  await browser.close();
+  await muster.stop();
+});
+
+type Device = { deviceID: string; label: string };
+
+test("a device is revoked after the dialog said what goes, and the list ends it", async () => {
+  let all: Device[] = [];
+  await until("the demo has registered its devices", async () => {
+    all = await muster.call<Device[]>("GET", "/devices");
+    return all.length >= 4;
+  });
+  const { deviceID, label } = all[0]!;
+  const page = await newPage(browser);
+  await logIn(page, muster, "anna");
+  await page.goto(`${muster.url}/ui/devices/${deviceID}/settings`);
+  await page.getByRole("button", { name: "Revoke this device" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText(/It goes from \d+ devices?|No daemon that was read has it/).waitFor();
+  await dialog.getByLabel("Reason").fill("stolen on Monday");
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/revoke-dialog.png` });
+  await dialog.getByRole("button", { name: "Revoke", exact: true }).click();
+  await page.getByText("The device was revoked by anna").waitFor();
+  await page.getByText(/nothing is written to it/).first().waitFor();
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/revoke-device.png` });
+
+  await page.goto(`${muster.url}/ui/settings?tab=enrolment`);
+  const row = page.getByRole("row").filter({ hasText: label });
+  await row.getByText("stolen on Monday").waitFor();
+  expect(await serious(page)).toEqual([]);
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/revoke-list.png`, fullPage: true });
+  await row.getByRole("button", { name: "End the revocation…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "End it" }).click();
+  await page.getByText("No device is revoked").waitFor();
+  expect(await muster.call("GET", "/revocations")).toEqual([]);
+});

@@ -21,7 +21,7 @@ export function PlanAnswer({
   const offered = answersTo(change);
   return (
     <Radio.Group
-      aria-label={`Answer to ${change.key}`}
+      label="Answer"
       value={answer?.id ?? waits}
       onChange={(id) => set(offered.find((one) => one.id === id))}
     >

@@ -39,8 +39,8 @@ func (a *Answers) Arm(c fleet.Consent) {
 	a.open[c.Key] = c
 }
 
-// Knows reports whether this answer, or a later one to the same key, is open here, or whether this answer was ended
-// here and Ended has not given it to the caller yet. An answer that was used is not known.
+// Knows reports whether this answer needs no loading: this answer or a later one to the same key is open here, or
+// this answer ended here and Ended has not returned it yet. An answer that was used is not known.
 func (a *Answers) Knows(c fleet.Consent) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -147,7 +147,7 @@ func (a *Answers) Ended() []int64 {
 	return over
 }
 
-// NotEnded takes back IDs that Ended gave and that the store could not end. Ended gives them again.
+// NotEnded takes back IDs that Ended returned and that the store could not end. Ended returns them again.
 func (a *Answers) NotEnded(ids []int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

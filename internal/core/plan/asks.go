@@ -8,7 +8,7 @@ import (
 // Asks counts the held changes of some devices by who may consent to them.
 type Asks struct{ Admins, Operators int }
 
-// Add counts the held ones of some changes.
+// Add counts those of the changes that are held.
 func (a *Asks) Add(changes []Change) {
 	for _, change := range changes {
 		switch {
@@ -21,7 +21,8 @@ func (a *Asks) Add(changes []Change) {
 	}
 }
 
-// Texts are for people. approval is why the rollout waits for an admin, "" when it does not wait.
+// Texts returns sentences for people about the counts. approval is why the rollout waits for an admin; "" when it
+// does not wait.
 func (a *Asks) Texts(approval string) []string {
 	texts := []string{}
 	if approval != "" {
@@ -36,8 +37,8 @@ func (a *Asks) Texts(approval string) []string {
 	return texts
 }
 
-// TakesAway reports whether a change removes a folder or a device from the daemon. An operator may consent to that. A
-// report leaves large values out: such a change has no value and removes nothing.
+// TakesAway reports whether a change removes a folder or a device from the daemon. An operator may consent to such a
+// change. A change whose large value a report left out has no value either, but removes nothing.
 func (c Change) TakesAway() bool {
 	if c.Key.Len() != 2 || c.To.Exists() || c.ToLeftOut {
 		return false

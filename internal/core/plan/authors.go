@@ -21,9 +21,9 @@ type part struct {
 	defaults []stconfig.Value // the values with which a new member may start here
 }
 
-// whyAuthors tells why a change waits for an admin, "" when it does not: of all places that it affects, one is asked
-// for by somebody below admin, and the table does not let them. The change of a whole member is judged at every place
-// inside.
+// whyAuthors returns why a change waits for an admin; "" when it does not. It waits where somebody below admin asks
+// for one of the places that the change affects, and authorTable does not let them. after is the document with the
+// whole plan applied.
 func (g guard) whyAuthors(c *Change, after stconfig.Value) string {
 	member := c.Key.Len() == 2 && (section(c.Key) == "folders" || section(c.Key) == "devices")
 	if c.implied || member && !c.send.Exists() { // guardTable decides about the removal of folders and devices.
@@ -116,7 +116,8 @@ func (p part) parts() (inside []part) {
 	return inside
 }
 
-// hasNames reports whether everything in a value has a name of its own. A value that is absent has nothing in it.
+// hasNames reports whether keys can name each part of a value: it is an object, or a list whose members all have
+// different IDs. Absent, which has no parts, counts too.
 func hasNames(v stconfig.Value) bool {
 	switch v.Kind() {
 	case stconfig.Object:
@@ -191,8 +192,8 @@ func (p part) in(doc stconfig.Value) stconfig.Value {
 	return v
 }
 
-// adminsLetGo reports whether the place returns to what it is without Muster because of admins alone. The templates
-// that ask now and those that asked before are all theirs, or admins took them away.
+// adminsLetGo reports whether the place returns to its value without Muster because of admins alone: every template
+// that asks for the place, or asked before, is an admin's, or an admin took it away.
 func (g guard) adminsLetGo(p part) bool {
 	why := g.why(keyOf(p.names))
 	for _, id := range slices.Concat(why.Templates, why.Before) {
@@ -203,7 +204,7 @@ func (g guard) adminsLetGo(p part) bool {
 	return len(why.Templates)+len(why.Before) > 0
 }
 
-// widened reports whether an admin let authors set a key, or one above it.
+// widened reports whether an admin let authors set the key with these names, or a key above it.
 func (g guard) widened(names []string) bool {
 	return slices.ContainsFunc(g.facts.AuthorKeys, func(text string) bool {
 		key, err := stconfig.ParseKey(text)
@@ -219,8 +220,8 @@ func (g guard) widened(names []string) bool {
 	})
 }
 
-// adminsMay is the end of the reason why a change waits for an admin. It names the templates that ask and what an
-// admin can do about it: what every admin can, and what more names.
+// adminsMay returns the end of the reason why a change waits for an admin: the templates that ask for it, and what
+// an admin can do. more lists further steps that an admin can take here.
 func (g guard) adminsMay(p place, more ...string) string {
 	do := append([]string{"consents", "saves the template"}, more...)
 	who := "no template of an admin asks for it by itself"

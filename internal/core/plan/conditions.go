@@ -15,8 +15,8 @@ func isChanged(_ guard, p place) bool       { return p.changed() }
 func notTrue(_ guard, p place) bool         { return !p.to.IsTrue() }
 func isTrueOrChanged(_ guard, p place) bool { return p.changed() && !p.removed() || p.to.IsTrue() }
 
-// sectionGoes reports whether a change removes a section of the configuration, or makes a list or object of it
-// something else.
+// sectionGoes reports whether a change removes a section of the configuration, or replaces its list or object by a
+// value of another kind.
 func sectionGoes(_ guard, p place) bool {
 	structured := p.from.Kind() == stconfig.Object || p.from.Kind() == stconfig.Array
 	return p.removed() || structured && p.to.Kind() != p.from.Kind()

@@ -38,9 +38,9 @@ func (p *Plan) leaveOutDependents(in Input) {
 	}
 }
 
-// overrides tells why the daemon would override what change c writes: a change that would prevent it is left out of
-// the plan. The class is that of the change left out. overridden are the values that the daemon forces in the
-// document that all sendable changes make.
+// overrides returns why the daemon would replace the value that change c writes: a change that would prevent this is
+// left out of the plan. The class is that of the left-out change. overridden are the values that the daemon forces
+// in the document which all sendable changes make.
 func (p *Plan) overrides(c Change, overridden []stconfig.Forced) (Class, string) {
 	for _, forced := range overridden {
 		if stconfig.IsNotices(forced.Key) && forced.Key.Equal(c.Key) {
@@ -100,8 +100,8 @@ func (p *Plan) sending() []stconfig.Change {
 	return out
 }
 
-// blocked tells why change c cannot be sent although nothing holds c itself. The class is that of the change which
-// blocks it. after is the document that all sendable changes make.
+// blocked returns why change c cannot be sent although nothing holds c itself. The class is that of the change which
+// blocks it. after is the document that all sendable changes make; own is the daemon's own device ID.
 func (p *Plan) blocked(c Change, after stconfig.Value, own string) (Class, string) {
 	if c.with != "" {
 		if cause, reason := p.goesWith(c.with); cause != "" {
@@ -144,8 +144,8 @@ func (p *Plan) blocked(c Change, after stconfig.Value, own string) (Class, strin
 	return "", ""
 }
 
-// lacksFolder blocks a device that is there only for folders, none of which is sent. It names the change that brings
-// one of them.
+// lacksFolder blocks the change of a device that is needed only for shared folders, where none of these folders is
+// sent. It names the change that would bring one of them.
 func (p *Plan) lacksFolder(device string) (Class, string) {
 	for _, c := range p.Changes {
 		if section(c.Key) == "folders" && !c.Sendable() && slices.Contains(sharesOf(c), device) {
@@ -237,8 +237,8 @@ func orHeld(c Class) Class {
 // A new folder with ignore patterns is made in three steps: it is made paused, gets its patterns, and is resumed.
 // Without the pause it would scan files that are to be ignored, and offer them to other devices.
 
-// startLater has new folders with ignore patterns made paused, and marks the changes that resume such folders: their
-// patterns are there now. skipped are the changes that the fold skipped.
+// startLater arranges that new folders with ignore patterns are made paused. It marks the changes that resume such
+// folders, once their patterns are there. skipped are the changes that the fold skipped.
 func (p *Plan) startLater(skipped []Change) {
 	asked := map[string]bool{}
 	for _, changes := range [][]Change{p.Changes, skipped} {

@@ -64,8 +64,8 @@ func (p Plan) digest(observed stconfig.Value) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Keyed returns a digest of the Wish that may be stored: the Wish may ask for a secret, which nobody can guess without
-// key.
+// Keyed returns a digest of the Wish that may be stored. It is keyed, because the Wish may contain a secret that
+// somebody could otherwise guess.
 func (w Wish) Keyed(key []byte) string {
 	h := hmac.New(sha256.New, key)
 	fmt.Fprintf(h, "wish %x", w)

@@ -57,8 +57,8 @@ func (g Grouping) choicesOf(id fleet.DeviceID, c Change) map[string]string {
 	return digests
 }
 
-// digest is equal for changes that are shown as one group: those with the same Equal, and those of one key whose
-// values a template computes for each device.
+// digest returns the same text for changes that are shown as one group: changes with the same Equal, and changes of
+// one key whose values a template computes for each device.
 func (g Grouping) digest(c Change, mayConsent bool) string {
 	if !g.computed(c) {
 		return g.mac("group %s %t", g.Equal(c), mayConsent)
@@ -66,10 +66,10 @@ func (g Grouping) digest(c Change, mayConsent bool) string {
 	return g.mac("computed %s %q %t %t %t", g.asked(c), g.KeyOf(c.Key).String(), c.Removes(), c.Returns, mayConsent)
 }
 
-// Equal is the same for changes by which one revision of the same templates asks for the same at the same key. It
-// does not depend on which registered devices a change names in its key or in a share list, nor on fields that have
-// Syncthing's own default. It depends on paths, unregistered devices, passwords and the reason why the change is
-// held.
+// Equal returns the same digest for equal changes of different devices: one revision of the same templates asks for
+// the same value at the same key. It ignores which registered devices a change names in its key or in a share list,
+// and fields that have Syncthing's own default. Paths, unregistered devices, passwords and the reason why the change
+// is held do count.
 func (g Grouping) Equal(c Change) string {
 	h := hmac.New(sha256.New, g.Key)
 	reason := fleet.WithNames(c.Reason, func(id fleet.DeviceID) string {
@@ -106,7 +106,7 @@ func (g Grouping) computed(c Change) bool {
 	})
 }
 
-// template is one that applies to the device. It is a blank one where the template does not apply any more.
+// template returns the template with this ID, or an empty one where it does not apply to the device any more.
 func (g Grouping) template(id int64) fleet.Template {
 	for _, t := range g.Templates {
 		if t.ID == id {

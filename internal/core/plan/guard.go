@@ -268,7 +268,7 @@ func (c *Change) whyAway() string {
 	return "the device is " + c.away
 }
 
-// bringer names who added a member again.
+// bringer returns a text that names who added a member again.
 func (c *Change) bringer() string {
 	if c.introducer != "" {
 		return "the introducer " + c.introducer
@@ -279,7 +279,7 @@ func (c *Change) bringer() string {
 	return "somebody at the daemon"
 }
 
-// namesOf names the templates that remove something.
+// namesOf returns a text that names the templates which remove something.
 func namesOf(templates []int64) string {
 	switch len(templates) {
 	case 0:

@@ -203,9 +203,9 @@ type CoveredPart struct {
 	Changes []fleet.HeldChange
 }
 
-// Covers returns what a person's answer covers: each change that was shown and still waits, and with a whole rollout
-// also the changes of its members that are equal to one of these. Covers is conflict when nothing of what was shown
-// still waits.
+// Covers returns the changes that a person's answer is for: each change that was shown and still waits. An answer
+// for a whole rollout also covers equal changes of its other members. Covers returns conflict when nothing of what
+// was shown still waits. rollouts has the rollout of each device.
 func (h *HeldChanges) Covers(a fleet.GroupAnswer, rollouts map[fleet.DeviceID]int64) (Covered, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -263,7 +263,7 @@ func (g *heldGroup) covers(a fleet.GroupAnswer, rollouts map[fleet.DeviceID]int6
 	return covered
 }
 
-// add adds a change to the part of those that it is equal to.
+// add adds a change to the part that has the changes equal to it, or starts a part.
 func (c *Covered) add(change heldChange) {
 	i := c.part(change.equal)
 	if i < 0 {

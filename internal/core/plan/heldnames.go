@@ -33,7 +33,7 @@ func namesIn(key stconfig.Key, values ...stconfig.Value) fleet.Names {
 	return out
 }
 
-// names are sets of what is named.
+// names collects the devices, folders and paths that a change mentions.
 type names struct{ devices, folders, paths map[string]bool }
 
 // inKey adds the device or folder that the name at position i of a key means.

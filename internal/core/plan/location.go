@@ -39,7 +39,7 @@ func (l location) hasName(after int, is func(name string) bool) bool {
 	return len(l.names) > after && slices.ContainsFunc(l.names[after:], is)
 }
 
-// system knows how paths are written on the machine of a daemon.
+// system holds how the machine of a daemon writes paths, and which directories there need protection.
 type system struct {
 	windows   bool
 	letters   bool // The file system may take names for the same that differ only in letter case.
@@ -50,8 +50,8 @@ type system struct {
 var unixes = []string{"linux", "darwin", "ios", "freebsd", "openbsd", "netbsd", "dragonfly", "solaris", "illumos",
 	"android", "aix"}
 
-// newSystem makes a system from what the daemon said about its machine. why tells what the daemon did not say; s is
-// nil then.
+// newSystem makes a system from what the daemon reported about its machine. Where the daemon reported too little, s
+// is nil and why says what is missing.
 func newSystem(known fleet.System) (s *system, why string) {
 	s = &system{windows: known.OS == "windows", letters: slices.Contains([]string{"windows", "darwin", "ios"}, known.OS)}
 	separator := "/"

@@ -47,7 +47,8 @@ func Make(in Input) (Plan, error) {
 	return p, nil
 }
 
-// differences returns what has to change: first what takes revoked devices away.
+// differences returns the changes from the observed document to wanted. The changes that take revoked devices away
+// come first.
 func (in Input) differences(wanted stconfig.Value) []stconfig.Change {
 	if !in.Cleared.Exists() {
 		return stconfig.Diff(in.Observed, wanted)
@@ -76,8 +77,8 @@ func (in Input) explain(c *Change) {
 	c.Returns = (why.Returns || why.Recreates) && why.Away == ""
 }
 
-// hold applies to a change what was decided outside of the guard table: that its key is stopped, or that a person
-// consented or chose a value.
+// hold applies the decisions that come from outside of the guard table: the change's key is stopped, or a person
+// consented.
 func (in Input) hold(c *Change) {
 	if in.Stopped != nil && c.Class != Refused {
 		if reason := in.Stopped(c.Key); reason != "" {

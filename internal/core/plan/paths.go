@@ -175,7 +175,8 @@ const outsideRoots = "is outside the folder roots"
 // systems together.
 var programDirectories = []string{"AppData", "Library", "bin", "ProgramData"}
 
-// whyNotForAuthors tells why location `at` in a template of an author waits for consent, "" when it does not.
+// whyNotForAuthors returns why a folder at location `at` waits for consent when an author's template asks for it; ""
+// when it does not.
 func (g guard) whyNotForAuthors(s *system, at location, p place) string {
 	isProgram := func(name string) bool {
 		return slices.ContainsFunc(programDirectories, func(program string) bool { return equalNames(name, program) })
@@ -239,7 +240,8 @@ func (g guard) rootsInWords() string {
 	return fmt.Sprintf(" (%s%s)", strings.Join(named, ", "), more)
 }
 
-// whyNoWindowsPath tells why a daemon on Windows cannot have a path, "" when it can, or when it runs elsewhere.
+// whyNoWindowsPath returns why a daemon on Windows cannot use a path; "" when it can, or when it runs on another
+// system.
 func whyNoWindowsPath(g guard, p place) string {
 	s, unknown := g.system()
 	if unknown != "" || !s.windows || p.removed() || !namesFile(p.names[len(p.names)-1]) {
@@ -263,7 +265,7 @@ func namesFile(field string) bool {
 	return strings.HasSuffix(field, "path") || field == "auditfile" || field == "markername"
 }
 
-// whyNoWindowsName tells why Windows reads a name as a different one, "" when it does not.
+// whyNoWindowsName returns why Windows reads a name as a different name; "" when it does not.
 func whyNoWindowsName(name string) string {
 	base, _, _ := strings.Cut(name, ".")
 	base = strings.ToUpper(strings.TrimRight(base, " "))

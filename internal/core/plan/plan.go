@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Class tells what is done about a change.
+// Class says whether a change is sent.
 type Class string
 
 const (
@@ -68,14 +68,14 @@ type Change struct {
 // paused.
 func (c Change) Sending() stconfig.Value { return c.send }
 
-// Introducer returns the device that adds again and again what templates revoked, or "".
+// Introducer returns the device that keeps adding the device which templates revoked; "" without one.
 func (c Change) Introducer() string { return c.introducer }
 
 // Revoked reports whether the change takes away, once more, a device that was revoked.
 func (c Change) Revoked() bool { return c.revoked }
 
-// Away tells since when a device is revoked everywhere, and by whom, where the change takes it or a share with it away.
-// It gives "" for other changes.
+// Away returns since when and by whom a device is revoked, for a change that takes this device, or a share with it,
+// away; "" for other changes.
 func (c Change) Away() string { return c.away }
 
 // Shown returns From and To with secrets masked.

@@ -47,8 +47,8 @@ func SplitForRestore(section stconfig.Key, from, to stconfig.Value, entries []fl
 	return wanted, left
 }
 
-// exempt reports whether a key is in the section, and why a restore leaves it out although it is; why is "" for a key
-// that is restored.
+// exempt decides about one key of a restore. within reports whether the key is in the section to restore. why is the
+// reason where the restore leaves out a key of the section; "" for a key that is restored.
 func exempt(section, key stconfig.Key, entries []fleet.BaseEntry) (why string, within bool) {
 	if !key.HasPrefix(section) {
 		if section.HasPrefix(key) {
@@ -73,8 +73,8 @@ func exempt(section, key stconfig.Key, entries []fleet.BaseEntry) (why string, w
 	return "", true
 }
 
-// CheckConsent refuses a consent when the plan is not the one whose digest the person saw, and for keys of which no
-// change waits for consent.
+// CheckConsent checks the consent that a person gives with a restore. It returns conflict when the person saw
+// another plan than this one, and invalid for a key of which no change waits for consent.
 func (p Plan) CheckConsent(digest string, consent []string) error {
 	if len(consent) == 0 && digest == "" {
 		return nil
@@ -92,7 +92,7 @@ func (p Plan) CheckConsent(digest string, consent []string) error {
 	return nil
 }
 
-// CheckRemovals refuses keys at which no change waits that takes a folder or a device away.
+// CheckRemovals returns an error for a key at which no waiting change removes a folder or a device.
 func (p Plan) CheckRemovals(keys []string) error {
 	for _, key := range keys {
 		if c, ok := p.At(key); !ok || c.Class != Held || !c.TakesAway() {

@@ -37,8 +37,8 @@ func inClear(v stconfig.Value) stconfig.Value {
 	return clear
 }
 
-// eachHandle replaces each handle in a value by what replace gives for it. Parts without handles are shared, not
-// copied.
+// eachHandle returns v with each handle replaced by the result of replace. Parts without handles are shared with v,
+// not copied.
 func eachHandle(v stconfig.Value, replace func(stconfig.Value) (stconfig.Value, error)) (stconfig.Value, error) {
 	if v.Kind() == stconfig.Handle {
 		return replace(v)

@@ -105,8 +105,8 @@ func templatesDigest(templates []fleet.Template, key string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// mayChange reports whether a template may have to do with a key: one of the two is at or below the other. Folders and
-// devices have to do with one another, because a share brings a device along and a removed device takes its shares.
+// mayChange reports whether a template may affect the value at a key: one of the two keys is at or below the other.
+// All folders and devices affect one another, because a share adds its device and a removed device takes its shares.
 func mayChange(t fleet.Template, key string) bool {
 	asked, err := stconfig.ParseKey(t.Key)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *Stops) Reasons() map[string]string {
 	return reasons
 }
 
-// Of returns the stops of the keys in a plan that are not written now.
+// Of returns the stops that keep changes of this plan from being written.
 func (s *Stops) Of(p Plan) (stopped []fleet.Stop) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +167,7 @@ func (s *Stops) Clear() {
 	clear(s.unmoved)
 }
 
-// Inputs tell what a device is planned from, and what changed since the pass before.
+// Inputs are the inputs of a device's plan, and which of them changed since the pass before.
 type Inputs struct {
 	Templates      []fleet.Template
 	Observed       string // digest of the document
@@ -274,7 +274,7 @@ func (s *Stops) BroughtBack() (all []fleet.Stop) {
 	return all
 }
 
-// BroughtBackUntil returns when the first of these stops ends, zero without any.
+// BroughtBackUntil returns when the first stop about a revoked device that came back ends; zero without such a stop.
 func (s *Stops) BroughtBackUntil() (until time.Time) {
 	for _, stop := range s.BroughtBack() {
 		if end := stop.Since.Add(contendedWithin); until.IsZero() || end.Before(until) {
@@ -393,8 +393,8 @@ func isSameAnswer(a, b string) bool {
 	return withoutDigits(a) == withoutDigits(b)
 }
 
-// Unsaved returns the answer since which it is unknown what the daemon has on disk, nil when there is none. cannotSave
-// is true after several equal answers in a row.
+// Unsaved returns the stop with the daemon's 5xx answer, while the daemon may not have saved what was sent; nil
+// otherwise. cannotSave is true after several equal answers in a row.
 func (s *Stops) Unsaved() (answer *fleet.Stop, cannotSave bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -417,7 +417,7 @@ func faultOf(folder string) string {
 	return faultMark + stconfig.Key{}.Child("folders").Child(folder).String()
 }
 
-// faultyFolder returns the folder of such a stop.
+// faultyFolder returns the folder that a stop about a folder's error names.
 func faultyFolder(fault fleet.Stop) string {
 	key, err := stconfig.ParseKey(strings.TrimPrefix(fault.Key, faultMark))
 	if err != nil || key.Len() < 2 {
@@ -434,7 +434,7 @@ func writtenFolder(key stconfig.Key) string {
 	return key.At(1).Name
 }
 
-// WatchesFolders reports whether errors of folders are of interest now.
+// WatchesFolders reports whether folders that Muster wrote to are being watched for errors.
 func (s *Stops) WatchesFolders() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

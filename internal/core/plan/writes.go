@@ -120,8 +120,8 @@ func (w *writer) add(write Write, changes []Change) {
 	w.writes = append(w.writes, write)
 }
 
-// members writes new and changed members of a list: one request for all that are sent whole (it removes no others),
-// and one narrow request for each member of which only fields change.
+// members writes new and changed members of a list. One request carries all members that are sent whole; it removes
+// no others. A member of which only fields change gets a narrow request of its own.
 func (w *writer) members(rank int, list stconfig.Key) {
 	path := "/rest/config/" + list.At(0).Name
 	var whole []stconfig.Key
@@ -261,7 +261,7 @@ func put(body, whole stconfig.Value, c Change, depth int) (_ stconfig.Value, wid
 	return body.With(name, inner), wide, ok
 }
 
-// byMember groups changes by the second name of their keys and keeps their order.
+// byMember groups changes by member, the second name of their keys. The changes keep their order.
 func byMember(changes []Change) [][]Change {
 	var groups [][]Change
 	at := map[string]int{}

@@ -12,8 +12,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// generation is a registry as templates see it, made once for all devices. What needs a walk through the whole fleet
-// is made when a template first asks for it.
+// generation is a registry as templates see it, made once for all devices. The parts that need a walk through the
+// whole fleet are made when a template first asks for them.
 type generation struct {
 	registry  *fleet.Registry
 	known     func(fleet.DeviceID) Known
@@ -84,7 +84,8 @@ func (e *Engine) newGeneration(r *fleet.Registry) *generation {
 	return g
 }
 
-// facts returns what templates see of one registered device. known is what is known of its daemon.
+// facts returns the facts that templates may read of one registered device, empty for another device. known is the
+// state of its daemon.
 func (g *generation) facts(id fleet.DeviceID, known Known) template.Facts {
 	d := g.registry.Devices[id]
 	if d == nil {
@@ -158,8 +159,8 @@ func (e *Engine) sum(parts ...any) uint64 {
 	return h.Sum64()
 }
 
-// reachOf returns one text of what the present registry says of a device, whatever generation it is admitted to:
-// folder roots, author keys, and which devices are revoked.
+// reachOf returns, as one text to compare, the settings of a device that apply at once, whatever generation the
+// device is admitted to: its folder roots, the keys that authors may set, and the revoked devices.
 func reachOf(r *fleet.Registry, id fleet.DeviceID) string {
 	reach := texts(r.RootsOf(id)) + "\x00\x00" + texts(r.AuthorKeysOf(id))
 	if len(r.Revocations) == 0 {

@@ -72,8 +72,8 @@ func (h *history) neverPlanned() bool {
 }
 
 // isDone reports whether the device needs no work: the document and the inputs are those of the last pass, which
-// ended with nothing left to do, and nothing else is due. Who let a template go may be another person in each
-// generation.
+// left nothing to do, and nothing else is due. generation is the one to which the device is admitted now. It counts
+// only where the last plan depended on who let templates go, because that may differ in each generation.
 func (h *history) isDone(digest string, print fingerprint, generation int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,7 +86,8 @@ func (h *history) isDoneBut(digest string, print fingerprint, generation int64) 
 		!h.restart.required && !h.isUnsaved() && !h.isBroughtBackOver()
 }
 
-// isBroughtBackOver reports whether it is over that revoked devices come back again and again.
+// isBroughtBackOver reports whether the stop for a revoked device that came back has run out, so that the pass can
+// end it.
 func (h *history) isBroughtBackOver() bool {
 	until := h.stops.BroughtBackUntil()
 	return !until.IsZero() && !time.Now().Before(until)
@@ -113,7 +114,7 @@ func (h *history) isUnsaved() bool {
 }
 
 // done notes that nothing is left to do for a document and its inputs, unless forgetInputs was called since the pass
-// began. forgotten is what timesForgotten gave then. letGo is that of the plan.
+// began: forgotten is the count of timesForgotten at that moment. letGo is planned.letGo of the plan.
 func (h *history) done(digest string, print fingerprint, forgotten int, letGo int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -155,14 +156,15 @@ func (h *history) lastRead() string {
 	return h.read
 }
 
-// overtakes reports whether this engine read a newer configuration than kept, which the store has.
+// overtakes reports whether this engine has read a newer configuration than kept, the one in the store.
 func (h *history) overtakes(kept fleet.ObservedConfig) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return kept.SeenAt.Before(h.readAt) && kept.Digest != h.read
 }
 
-// putIgnores notes ignore patterns, when they are to be read again, and whether some could not be read.
+// putIgnores notes ignore patterns by folder. until is when they are read again; lack says that some could not be
+// read.
 func (h *history) putIgnores(patterns map[string][]string, until time.Time, lack bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -197,14 +199,14 @@ func (h *history) putPass(p fleet.Pass) (differs bool) {
 	return differs
 }
 
-// putRevoked notes which devices templates removed with a person's consent.
+// putRevoked notes, for each device that templates removed with a person's consent, the IDs of these templates.
 func (h *history) putRevoked(revoked map[fleet.DeviceID][]int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.revoked = revoked
 }
 
-// revokedBy returns the templates that removed a device with a person's consent.
+// revokedBy returns the IDs of the templates that removed a device with a person's consent.
 func (h *history) revokedBy(device fleet.DeviceID) []int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -49,7 +49,7 @@ func (a *asking) patterns(ctx context.Context, in input, folders []string,
 	return patterns, unread
 }
 
-// one reads the ignore patterns of one folder. why tells why it could not.
+// one reads the ignore patterns of one folder. why is the reason where they could not be read, else "".
 func (a *asking) one(ctx context.Context, in input, folder string) (lines []string, why string) {
 	switch {
 	case in.mode == fleet.ModePaused:

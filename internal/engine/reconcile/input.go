@@ -34,8 +34,8 @@ type input struct {
 	change *change // a person's own change; nil: the plan is that of the templates
 }
 
-// inputOf returns the input of a device that is admitted to this generation, without a document and without what is
-// remembered.
+// inputOf returns the input of a device that is admitted to this generation. It has no document yet, and no stops,
+// answers or ignore patterns (see remembering).
 func (e *Engine) inputOf(id fleet.DeviceID, current *fleet.Registry, admitted *generation) input {
 	return input{id: id, current: current, admitted: admitted, mode: current.ModeAt(admitted.registry, id),
 		device: current.Devices[id], known: e.o.Daemon.Known(id), templates: admitted.registry.TemplatesOf(id)}
@@ -54,13 +54,13 @@ func (e *Engine) inputNow(ctx context.Context, id fleet.DeviceID) (input, error)
 	return e.inputOf(id, current, admitted), nil
 }
 
-// remembering returns the input with what is remembered of the device at this moment.
+// remembering returns the input with the ignore patterns, stops and answers that the history has at this moment.
 func (in input) remembering(h *history) input {
 	in.ignores, in.stopped, in.answers = h.lastIgnores(), h.stops.Reasons(), h.answers.Open()
 	return in
 }
 
-// reregistered returns the input with the device's present record. It is not_found when the device was deleted.
+// reregistered returns the input with the device's present record. It returns not_found when the device was deleted.
 func (e *Engine) reregistered(ctx context.Context, in input) (input, error) {
 	current, err := e.o.Store.Registry(ctx)
 	if err != nil {
@@ -77,13 +77,14 @@ func (e *Engine) reregistered(ctx context.Context, in input) (input, error) {
 	return in, nil
 }
 
-// isOf reports whether a registry has the device in the registration for which the input was made.
+// isOf reports whether the registry still has the device in the registration for which the input was made. A device
+// that was deleted and registered again is another registration.
 func (in input) isOf(registry *fleet.Registry) bool {
 	is := registry.Devices[in.id]
 	return is != nil && is.CreatedAt.Equal(in.device.CreatedAt)
 }
 
-// blocked tells why nothing can be sent to the daemon now, "" when it can.
+// blocked returns why nothing can be sent to the daemon now; "" when something can.
 func (in input) blocked() string {
 	switch {
 	case in.mode != fleet.ModeOn:
@@ -96,7 +97,7 @@ func (in input) blocked() string {
 	return ""
 }
 
-// smallDocument is up to how many bytes a document needs no memory from Memory.Take.
+// smallDocument is the size in bytes up to which a document is parsed without taking memory from Memory.Take.
 const smallDocument = 64 << 10
 
 // withDocument returns the input with another document, if that document is usable. A document with the digest of the

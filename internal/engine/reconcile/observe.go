@@ -8,8 +8,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// observe is the first stage of a pass: it makes the input. On the way it verifies intents that a crash left open.
-// ended tells that the pass is over, because there is nothing to plan.
+// observe is the first stage of a pass: it makes the input. Before that it verifies intents that a crash left open.
+// ended is true when the pass is over, because there is nothing to plan.
 func (p *pass) observe(ctx context.Context) (in input, ended bool, err error) {
 	p.forgotten = p.history.timesForgotten()
 	if in, err = p.inputNow(ctx, p.id); err != nil {
@@ -63,8 +63,8 @@ func (p *pass) observeDocument(ctx context.Context, in input) (_ input, ended bo
 	return in, p.request == nil && p.endWhereDone(ctx, in, in.digest), nil
 }
 
-// observeNewest returns the input with the newest document. ended tells that there is no document to plan from, which
-// it has reported.
+// observeNewest returns the input with the newest document. ended is true when there is no document to plan from;
+// observeNewest has then reported that.
 func (p *pass) observeNewest(ctx context.Context, in input) (_ input, ended bool, err error) {
 	in, err = p.newest(ctx, in, p.handed)
 	switch {
@@ -79,7 +79,7 @@ func (p *pass) observeNewest(ctx context.Context, in input) (_ input, ended bool
 }
 
 // endWhereDone ends the pass when the last one left nothing to do for the document with this digest and for the
-// present inputs. The result of that pass then holds for the present generation, too.
+// present inputs. The result of the last pass then counts for the present generation, too.
 func (p *pass) endWhereDone(ctx context.Context, in input, digest string) (ended bool) {
 	p.compareIgnores(ctx, in, digest)
 	if !p.history.isDone(digest, p.print, in.admitted.registry.Generation) {
@@ -121,8 +121,8 @@ func (p *pass) endWhereNoTemplates(in input) (ended bool) {
 	return true
 }
 
-// forget drops the queue's item of a device that was deleted. It queues the device anew where it has been registered
-// again.
+// forget drops the queue's item of a device that was deleted. A device that was registered again gets a new item,
+// which is due. The error is for the person who waits for the pass; nil without one.
 func (p *pass) forget(in input) error {
 	var gone error = fleet.NotFoundf("there is no device %s", p.id)
 	if in.device != nil {

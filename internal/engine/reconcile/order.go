@@ -22,8 +22,8 @@ const (
 	scanWaitEach = 2 * time.Second  // time for each folder, when folders are scanned one by one
 )
 
-// MayOrder reports whether an order can be given to a daemon now. It is conflict where Muster does not write to the
-// device, and unavailable where the daemon cannot be reached.
+// MayOrder returns an error when no order can be given to a daemon now: conflict where Muster does not write to the
+// device, unavailable where the daemon cannot be reached.
 func (e *Engine) MayOrder(ctx context.Context, id fleet.DeviceID) error {
 	_, _, err := e.inputForOrder(ctx, id)
 	return err
@@ -52,8 +52,8 @@ func (e *Engine) connectionForOrder(ctx context.Context, id fleet.DeviceID) (*co
 	return conn, in, err
 }
 
-// tell makes a call that tells the daemon to do something. Right before, it checks the mode, so that a stop counts at
-// once.
+// tell makes call, which tells the daemon to do something. Right before the call it checks the mode, so that a stop
+// of Muster takes effect at once.
 func (c *connection) tell(ctx context.Context, in input, call func() error) error {
 	if !c.mayWrite(ctx, in) {
 		return conflict("Muster was stopped meanwhile: the daemon was told nothing more", plan.HowToResume)
@@ -100,7 +100,7 @@ func (c *connection) orderRestart(ctx context.Context, in input) (string, error)
 	return "restarted, and back", nil
 }
 
-// started returns when the daemon started. A restart is recognised by another time.
+// started returns when the daemon started, as the daemon reports it. A later restart is recognised by another time.
 func (in input) started() (string, error) {
 	if in.known.Started == "" {
 		return "", &fleet.Error{Code: fleet.CodeUnavailable, Message: "it is not known since when the daemon runs",
@@ -109,7 +109,8 @@ func (in input) started() (string, error) {
 	return in.known.Started, nil
 }
 
-// awaitReturn waits until a daemon that was told to restart answers again. before is when it had started before that.
+// awaitReturn waits until a daemon that was told to restart answers again. before is its start time from before the
+// restart.
 func (e *Engine) awaitReturn(ctx context.Context, id fleet.DeviceID, before string, limit time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

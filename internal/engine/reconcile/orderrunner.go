@@ -144,7 +144,7 @@ func (r *OrderRunner) Begin(ctx context.Context, spec fleet.OrderSpec, tag fleet
 	return order, nil
 }
 
-// mayBegin checks each device. Of several, some may be out of reach, but not all.
+// mayBegin checks each device. It accepts an order when at least one device can be reached: the others are skipped.
 func (r *OrderRunner) mayBegin(ctx context.Context, devices []fleet.DeviceID) error {
 	var unreachable error
 	reachable := 0

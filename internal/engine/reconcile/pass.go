@@ -82,8 +82,8 @@ func (e *Engine) newPass(m *item, r *request, handed *fleet.ObservedConfig) *pas
 	return &pass{connection: connection{Engine: e, id: m.id, history: &m.history}, item: m, request: r, handed: handed}
 }
 
-// takeBackConsents ends the consents that came with an apply that failed: they must not be used at some later time.
-// The item is due again, for the work that was due beside the apply.
+// takeBackConsents ends the consents that came with a failed apply: they must not be used at some later time, when
+// nobody expects it. It queues the item again, for the work that was due besides the apply.
 func (p *pass) takeBackConsents(ctx context.Context) {
 	p.history.answers.EndAll(p.request.armed)
 	p.closeConsents(context.WithoutCancel(ctx))
@@ -113,8 +113,8 @@ func (p *pass) run(ctx context.Context) error {
 	return p.act(ctx, now)
 }
 
-// planAnswered makes the plan, with people's answers and with the stops of keys that a person sets back again and
-// again. It reads ignore patterns, and makes the base what a person chose to keep.
+// planAnswered makes the plan. It loads people's answers, makes the base what a person chose to keep, and stops keys
+// that a person sets back again and again; after each of these steps that changed something it plans again.
 func (p *pass) planAnswered(ctx context.Context, in input) (planned, error) {
 	now, err := p.planOrReport(ctx, in, in.known.Online)
 	if err == nil && p.request != nil {
@@ -138,8 +138,8 @@ func (p *pass) planOrReport(ctx context.Context, in input, fresh bool) (planned,
 	return now, nil
 }
 
-// planFailed reports that the templates make no plan, so that the pass does not report an earlier plan of its own:
-// that plan tells nothing about what was read since. It reports only errors that last until something changes.
+// planFailed reports that the templates make no plan of the document that was read. The pass then does not report
+// its earlier plan, which is of an older document. Errors that may pass by themselves are only returned.
 func (p *pass) planFailed(in input, err error) error {
 	var known *fleet.Error
 	if in.change != nil || !isLasting(err) || !errors.As(err, &known) {
@@ -194,8 +194,8 @@ func (p *pass) act(ctx context.Context, now planned) error {
 	return nil
 }
 
-// keepBase stores the device's entries when nothing is to be sent and a person's edits changed the base. It reads the
-// daemon first: only a document of this moment may change the base of a key.
+// keepBase stores the device's ownership records when nothing is to be sent and a person's edits changed the base.
+// It reads the daemon first, because only a document of this moment may change the base of a key.
 func (p *pass) keepBase(ctx context.Context, now planned) (planned, error) {
 	if fleet.SameEntries(now.base, now.result.Entries) || !now.known.Online {
 		return now, nil
@@ -219,7 +219,7 @@ func (p *pass) keepBase(ctx context.Context, now planned) (planned, error) {
 	return now, err
 }
 
-// putBase stores the device's entries, unless the device was deleted since the input was made.
+// putBase stores the device's ownership records, unless the device was deleted since the input was made.
 func (p *pass) putBase(ctx context.Context, in input, base []fleet.BaseEntry) (input, error) {
 	if err := p.stillRegistered(ctx, in); err != nil {
 		return in, err
@@ -228,7 +228,8 @@ func (p *pass) putBase(ctx context.Context, in input, base []fleet.BaseEntry) (i
 	return in, p.o.Store.PutBaseEntries(ctx, p.id, base)
 }
 
-// maySave reports whether the pass is to have the daemon save its configuration.
+// maySave reports whether the daemon may have changes that it has not saved and can be written to. The pass then
+// makes it save, with a write that changes nothing.
 func (p *pass) maySave(in input) bool { return p.history.isUnsaved() && in.blocked() == "" }
 
 // mayWrite reports whether Muster may write to the device at this moment. A person may have stopped Muster, or
@@ -238,8 +239,8 @@ func (e *Engine) mayWrite(ctx context.Context, in input) bool {
 	return err == nil && in.isOf(registry) && registry.ModeAt(in.admitted.registry, in.id) == fleet.ModeOn
 }
 
-// stillRegistered is not_found where the device was deleted since the input was made, even when it was registered
-// again: what the pass found out must not be stored.
+// stillRegistered returns not_found where the device was deleted since the input was made, even when it was
+// registered again. The results of the pass are then not stored.
 func (e *Engine) stillRegistered(ctx context.Context, in input) error {
 	registry, err := e.o.Store.Registry(ctx)
 	if err == nil && !in.isOf(registry) {

@@ -54,7 +54,7 @@ func (e *Engine) fold(ctx context.Context, in input) (folded, error) {
 	return f, cmp.Or(f.secrets.err, err)
 }
 
-// planFolded makes the plan for what the fold gave.
+// planFolded makes the plan from a fold: the changes from the observed to the desired document.
 func (e *Engine) planFolded(ctx context.Context, f folded) (planned, error) {
 	admins := e.newResponsible(f.input)
 	made, err := plan.Make(e.planInput(ctx, f, admins))
@@ -85,7 +85,8 @@ func (e *Engine) foldInput(ctx context.Context, in input, secrets *secretCache) 
 	return out
 }
 
-// awayOf returns the devices that a device's daemon may not have, because they are revoked.
+// awayOf returns the revoked devices that this device's daemon may not have, each with a text that says since when
+// and by whom.
 func awayOf(r *fleet.Registry, id fleet.DeviceID) map[fleet.DeviceID]string {
 	if len(r.Revocations) == 0 {
 		return nil
@@ -108,8 +109,9 @@ func foldedInput(fold desired.Input, r desired.Result, secrets *secretCache) pla
 	}
 }
 
-// byAdmins returns what the templates of admins make by themselves. Where they fail by themselves, nothing counts as
-// asked for by admins. Any other error passes, so the plan is made again.
+// byAdmins returns the document that the templates of admins make without the others. Where these templates fail
+// alone, it returns Absent: no change then counts as asked for by admins. An error that is not the templates' fault
+// is returned, and the pass is repeated.
 func byAdmins(fold desired.Input, r desired.Result) (stconfig.Value, error) {
 	alone, err := desired.ByAdmins(fold, r)
 	if isLasting(err) {
@@ -163,8 +165,8 @@ func addressOf(r *fleet.Registry, id fleet.DeviceID) string {
 	return ""
 }
 
-// othersVars returns the vars on a device because of which an admin's template does not count as an admin's: somebody
-// else saved them.
+// othersVars returns the names of the vars of a device that somebody below admin saved, where an admin's template
+// reads vars. Such a template does not count as an admin's on this device.
 func othersVars(r *fleet.Registry, id fleet.DeviceID, template int64) []string {
 	for t := range r.Applying(id) {
 		if t.ID == template && t.SavedByAdmin() && t.Reads.OrAll().ReadsVars() {

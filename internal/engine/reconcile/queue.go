@@ -88,8 +88,8 @@ func (q *queue) wakeAll() {
 	q.changed.Broadcast()
 }
 
-// finish ends the work on an item, and has the item due again as the end of its pass says. pause is how long a failed
-// item waits.
+// finish ends the work on an item. end says when the item is due again. pause is how long a failed item waits until
+// then, else 0.
 func (q *queue) finish(m *item, end passEnd) (pause time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -128,7 +128,7 @@ func (q *queue) memoryFreed() {
 	}
 }
 
-// load changes a device's history, before there are workers.
+// load changes a device's history before workers run.
 func (q *queue) load(id fleet.DeviceID, change func(*history)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -142,7 +142,7 @@ func (q *queue) add(id fleet.DeviceID) {
 	q.push(q.item(id))
 }
 
-// addFresh makes a device due, and forgets that earlier passes failed. It gives the device's history.
+// addFresh makes a device due and resets its count of failed passes. It returns the device's history.
 func (q *queue) addFresh(id fleet.DeviceID) *history {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -228,8 +228,8 @@ func (q *queue) takeRequest(m *item) *request {
 	return r
 }
 
-// isOf reports whether an item is that of a registration, which is identified by its time. An item that no pass has
-// worked on yet becomes that of this registration.
+// isOf reports whether an item belongs to the registration of this time. An item that no pass has worked on yet is
+// given to this registration.
 func (q *queue) isOf(m *item, registered time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -239,8 +239,8 @@ func (q *queue) isOf(m *item, registered time.Time) bool {
 	return m.registered.Equal(registered)
 }
 
-// forget drops an item whose registration is over, and answers its requests with an error. Where anew is true, the
-// device was registered again and is due.
+// forget drops an item whose device was deleted, and answers its requests with why. Where anew is true, the device
+// was registered again: it gets a new item, which is due.
 func (q *queue) forget(m *item, why error, anew bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

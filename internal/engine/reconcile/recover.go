@@ -30,9 +30,9 @@ func (e *Engine) findUnfinished(ctx context.Context) error {
 	return nil
 }
 
-// verifyUnfinished reads the daemon to find out what became of open intents, and records that. It sends nothing
-// again: what is missing is in the next plan. waiting tells that the intents stay open for now, because the daemon
-// cannot be read.
+// verifyUnfinished reads the daemon to find out what became of open intents, and records that. It sends nothing:
+// changes that are missing are in the next plan. waiting is true when the intents stay open for now, because the
+// daemon cannot be read.
 func (p *pass) verifyUnfinished(ctx context.Context, in input) (_ input, waiting bool, err error) {
 	open := p.history.unfinished
 	if len(open) == 0 {
@@ -63,8 +63,9 @@ func (p *pass) verifyUnfinished(ctx context.Context, in input) (_ input, waiting
 	return in, false, nil
 }
 
-// judgeUnfinished tells what became of open intents of templates: it plans again with what was read. It gives the
-// input with the device's entries as they follow from what was read.
+// judgeUnfinished returns the outcome of open intents of templates: it plans again from the document that was read,
+// and looks for changes that are left. It returns the input with the ownership records that follow from that
+// document.
 func (p *pass) judgeUnfinished(ctx context.Context, in input) (input, fleet.Outcome, string, error) {
 	stored, err := p.o.Store.BaseEntries(ctx, p.id)
 	if err != nil {
@@ -114,9 +115,9 @@ func outcomeOfChange(in input, intent fleet.Intent) (fleet.Outcome, string) {
 		" was interrupted: look at the configuration, and do again what is missing"
 }
 
-// reportUnverified reports that the outcome of an intent is not known, because the daemon does not answer (why).
-// Where the intent was to change how the daemon is reached, and the API had the time to restart, it reports that
-// access is lost.
+// reportUnverified reports that the outcome of intent last is not known, because the daemon does not answer; why is
+// that error. Where the intent was to change how the daemon is reached and the API had time to restart, it reports
+// that access is lost.
 func (p *pass) reportUnverified(last fleet.Intent, why error) {
 	move := plan.ReadRecord(last).Access
 	restarting := restartTime - time.Since(last.CreatedAt)

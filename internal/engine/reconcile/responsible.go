@@ -21,8 +21,8 @@ func (e *Engine) newResponsible(in input) *responsible {
 	return &responsible{Engine: e, in: in, known: map[int64]bool{}}
 }
 
-// byAdmin reports whether an admin is responsible for a template. For a template that a foretold change takes away,
-// the role of the person who asks decides.
+// byAdmin reports whether an admin is responsible for what a template does, or no longer does, on the device. For a
+// template that only a planned change of the registry takes away, the role of the person who asks decides.
 func (r *responsible) byAdmin(ctx context.Context, template int64) bool {
 	if is, known := r.known[template]; known {
 		return is

@@ -11,8 +11,7 @@ import (
 	"muster/internal/logkey"
 )
 
-// restartAgain is how long a daemon that was told to restart is not told again, although it still says that it needs
-// a restart.
+// restartAgain is the pause between two restarts of a daemon that still says that it needs one.
 const restartAgain = time.Hour
 
 // restarting is what is known about a device's need to restart.

@@ -155,7 +155,7 @@ func (a *attempt) readFresh(ctx context.Context) (err error) {
 }
 
 // moved plans again where the daemon has another document than the plan was made from, or may have other ignore
-// patterns. It reports whether the new plan differs; then it has abandoned the attempt.
+// patterns. It returns true when the new plan differs, or when there is none; the attempt is abandoned then.
 func (a *attempt) moved(ctx context.Context) (bool, error) {
 	if a.intended.plan.Observed == a.now.digest && len(a.now.result.Ignores) == 0 {
 		return false, nil
@@ -177,9 +177,9 @@ func (a *attempt) abandon(ctx context.Context, why string) error {
 	return a.finish(ctx, fleet.OutcomeAbandoned, why, a.intended.base)
 }
 
-// write sends the narrow writes in order, until a person stops Muster. Where the daemon refuses a write, the writes
-// that need it are left out. After a failure that may pass, no further write is sent, because it is not known what
-// the daemon did.
+// write sends the narrow writes in order, until a person stops Muster. Writes that need a refused write are left
+// out. After a failure that may pass, write sends nothing more, because the daemon may or may not have done the
+// write.
 func (a *attempt) write(ctx context.Context) error {
 	if a.replanned { // The plan was made from another document than the intent.
 		a.writes = a.makeWrites()
@@ -215,8 +215,9 @@ func (a *attempt) write(ctx context.Context) error {
 	return nil
 }
 
-// call sends one write, and records that it uses the consents to its changes. A write that was answered with 5xx was
-// not done, so these consents are open again.
+// call sends one write. Before that it records that the write uses the consents to its changes. A write that was
+// answered with 5xx was not done, so call opens these consents again. justRead is true when the daemon's document
+// was read right before.
 func (a *attempt) call(ctx context.Context, w plan.Write, justRead bool) error {
 	body, err := a.body(ctx, w, justRead)
 	if err != nil {
@@ -232,9 +233,9 @@ func (a *attempt) call(ctx context.Context, w plan.Write, justRead bool) error {
 	return err
 }
 
-// body returns the body of a write. Values in it that the write does not change must be those of this moment: they
-// were just read, or the daemon is read once more. A person's edit that arrives between that read and the write is
-// lost, because daemons have no ETag; nothing else is lost.
+// body returns the body of a write. A body may also hold values that the write does not change: these must be the
+// daemon's present ones, so unless they were just read, body reads the daemon again. A person's edit that arrives
+// between that read and the write is lost, because daemons have no ETag; nothing else is lost.
 func (a *attempt) body(ctx context.Context, w plan.Write, justRead bool) (stconfig.Value, error) {
 	if !w.Whole && (!w.Wide || justRead) {
 		return w.Body, nil
@@ -264,7 +265,8 @@ func (a *attempt) transmit(ctx context.Context, w plan.Write, body stconfig.Valu
 	return a.session.Write(ctx, w.Method, w.Path, bytes)
 }
 
-// noteAnswer counts the daemon's answer to a write of its configuration, or its failure to save ignore patterns.
+// noteAnswer notes the daemon's answer to a write (nil: success), which may show that the daemon could not save, and
+// stores the stop that follows.
 func (a *attempt) noteAnswer(ctx context.Context, err error) {
 	if a.history.stops.Answered(err, time.Now()) {
 		a.keepStops(context.WithoutCancel(ctx), a.now.input)

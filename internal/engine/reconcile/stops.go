@@ -46,8 +46,8 @@ func (p *pass) keepStops(ctx context.Context, in input) {
 	p.history.stops.MarkStored(stops)
 }
 
-// FoldersSeen has the device planned, because its folders changed their state, when errors of its folders are of
-// interest.
+// FoldersSeen queues a device whose folders changed their state, where Muster waits for errors of folders that it
+// wrote to.
 func (e *Engine) FoldersSeen(id fleet.DeviceID) {
 	e.queue.addIf(id, func(h *history) bool { return h.stops.WatchesFolders() })
 }

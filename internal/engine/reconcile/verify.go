@@ -50,8 +50,8 @@ func (a *attempt) verify(ctx context.Context) error {
 	return a.verifyPlan(ctx, in, len(patterns) > 0)
 }
 
-// verifyPlan records the outcome of a plan of templates: it plans again with what was read back, and looks at what is
-// left.
+// verifyPlan records the outcome of a plan of templates. It plans again from the document that was read back:
+// changes that are left did not arrive. Where fresh is true, that plan reads the ignore patterns again.
 func (a *attempt) verifyPlan(ctx context.Context, in input, fresh bool) error {
 	next, err := a.plan(ctx, in, fresh)
 	if err != nil {
@@ -147,7 +147,7 @@ func (a *attempt) readBack(ctx context.Context, in input) (input, error) {
 	return in, err
 }
 
-// reading returns what was read, with these ignore patterns, for package desired.
+// reading returns the document of the input, with these ignore patterns by folder, as a reading for package desired.
 func (in input) reading(patterns map[string][]string) desired.Reading {
 	return desired.Reading{Document: desired.WithIgnores(in.doc, patterns), Own: in.id, Run: in.run}
 }
@@ -169,8 +169,8 @@ func (a *attempt) resolveAccess(ctx context.Context, in input) (input, error) {
 	return in, err
 }
 
-// orLost returns the error for a daemon that does not answer. Where the attempt was to change how the daemon is
-// reached, it reports that access is lost.
+// orLost returns the error for a daemon that does not answer: err, or the error that access is lost where the
+// attempt was to change how the daemon is reached. It reports the latter.
 func (a *attempt) orLost(ctx context.Context, err error) error {
 	if a.record.Access == nil || ctx.Err() != nil {
 		return err
@@ -219,8 +219,8 @@ func (e *Engine) tryAccess(ctx context.Context, in input, next fleet.Access) (in
 	return in, fmt.Errorf("try access: new: %w; old: %w", newErr, oldErr)
 }
 
-// checkStays finds out whether a daemon that answers at its old port has the new one, port, in its configuration:
-// then it is errAboutToMove.
+// checkStays decides about a daemon that answers at its old port. It returns errAboutToMove where the daemon's
+// configuration already has the new port, and nil where the API stays at the old one.
 func (e *Engine) checkStays(ctx context.Context, id fleet.DeviceID, port int) error {
 	observed, err := e.o.Daemon.Config(ctx, id)
 	if err != nil {

@@ -57,8 +57,8 @@ func (e *Engine) Concerned(now, then *fleet.Registry) []fleet.DeviceID {
 	return w.concerned()
 }
 
-// Altered returns the devices of which the templates make something else in registry then than in registry now,
-// whatever their daemons have and whether or not they can be reached. Only devices that are registered in both
+// Altered returns the devices for which the templates give other values under registry then than under registry now.
+// It asks no daemon and does not depend on the daemons' configurations. Only devices that are registered in both
 // count.
 func (e *Engine) Altered(ctx context.Context, now, then *fleet.Registry) (altered []fleet.DeviceID, err error) {
 	version := func(id fleet.DeviceID) fleet.Version { return e.o.Daemon.Known(id).Version }
@@ -139,8 +139,8 @@ func (w *whatIf) compare(ctx context.Context, ids []fleet.DeviceID) (left []flee
 	return left, err
 }
 
-// effect plans a device under the other registry, and calls each where something differs. planned are its changes
-// under the present registry, for which failsNow reports whether no plan could be made.
+// effect plans a device under the other registry, and calls each where the plans differ. planned are the device's
+// changes under the present registry; failsNow is true where no plan could be made under it.
 func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.Change, failsNow bool) error {
 	effect := plan.Effect{Device: id, FailsNow: failsNow}
 	out, err := w.plan(ctx, w.then, id)

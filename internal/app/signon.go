@@ -45,7 +45,7 @@ func (a *App) openSignOn(ctx context.Context) error {
 	if a.o.SignOn.Issuer == "" {
 		return nil
 	}
-	off, err := a.store.SignOnOff(ctx)
+	off, err := a.store.SignOnDisabled(ctx)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,8 @@ import (
 
 const selectRevocations = `SELECT device_id, label, reason, revoked_by, revoked_at FROM revocations`
 
-// changeRevocations revokes devices, and ends revocations. A device that is revoked already stays as it is.
+// changeRevocations revokes the devices in Revoke, and ends the revocations of those in Readmit. A device that is
+// revoked already keeps its first revocation.
 func (e *editing) changeRevocations() error {
 	for _, one := range e.Revoke {
 		if err := e.revoke(one); err != nil {
@@ -49,7 +50,8 @@ func (e *editing) readmit(id fleet.DeviceID) error {
 	return e.inRevocation(id, write, func(all map[fleet.DeviceID]fleet.Revocation) { delete(all, id) })
 }
 
-// inRevocation runs a write of one row, and makes the change in the registry after the commit.
+// inRevocation runs a write of one row of the revocations in the edit's generation. After the commit, change makes
+// the same change in the registry.
 func (e *editing) inRevocation(id fleet.DeviceID, write func() error,
 	change func(map[fleet.DeviceID]fleet.Revocation)) error {
 	return e.inGeneration(func(int64) error {
@@ -61,7 +63,7 @@ func (e *editing) inRevocation(id fleet.DeviceID, write func() error,
 	})
 }
 
-// putRevocations changes a copy of the revocations. Without revocations the map is nil.
+// putRevocations replaces the revocations by a copy on which change was called. The map becomes nil if it is empty.
 func (c *contents) putRevocations(change func(map[fleet.DeviceID]fleet.Revocation)) {
 	all := map[fleet.DeviceID]fleet.Revocation{}
 	maps.Copy(all, c.revocations)
@@ -92,7 +94,8 @@ func (s *Store) loadRevocations(ctx context.Context, q querier, c *contents) err
 	return err
 }
 
-// refuseRevoked is an error for a device that is revoked: it enrols neither with a key nor by an administrator.
+// refuseRevoked returns an error if the device is revoked: such a device cannot be enrolled, either by a key or by an
+// administrator.
 func (t *tx) refuseRevoked(id fleet.DeviceID) error {
 	one, err := t.revocation(id)
 	if absent(err) {

@@ -10,7 +10,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// rolloutBody is what is kept of a rollout beside its columns, as JSON.
+// rolloutBody is the JSON that is stored of a rollout beside its columns.
 type rolloutBody struct {
 	Before       int64            `json:"before"`
 	Carries      []int64          `json:"carries"`
@@ -25,7 +25,7 @@ type rolloutBody struct {
 	Undoes       int64            `json:"undoes,omitempty"`
 	UndoneBy     int64            `json:"undoneBy,omitempty"`
 	SupersededBy int64            `json:"supersededBy,omitempty"`
-	StartedAt    int64            `json:"startedAt,omitempty"` // all times: Unix milliseconds, 0: not yet
+	StartedAt    int64            `json:"startedAt,omitempty"` // All times are Unix milliseconds; 0: not yet.
 	WaveAt       int64            `json:"waveAt,omitempty"`
 	EndedAt      int64            `json:"endedAt,omitempty"`
 }
@@ -88,7 +88,7 @@ const (
 
 var selectRollouts = `SELECT id, generation, status, body, created_at, ` + rolloutRows.columns("") + ` FROM rollouts`
 
-// scanRollout reads a rollout. One that is not believed is paused, and nobody has approved it.
+// scanRollout reads a rollout. A rollout whose row is not believed counts as paused and as approved by nobody.
 func (s *Store) scanRollout(row scanner) (fleet.Rollout, error) {
 	read, err := believing(s, rolloutRows, scanRolloutRow)(row)
 	r := read.value
@@ -115,14 +115,14 @@ func scanRolloutRow(row scanner) (r fleet.Rollout, err error) {
 	return r, err
 }
 
-// Rollouts gives all rollouts, newest first, without their members.
+// Rollouts returns all rollouts, newest first, without their members.
 func (s *Store) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
 	rollouts, err := collect(ctx, pool{s.reads}, s.scanRollout, selectRollouts+` ORDER BY id DESC`)
 	return rollouts, failure("read rollouts", err)
 }
 
-// OpenRollouts gives the rollouts that are not over, oldest first, with their members. The writer reads them: it has
-// finished every earlier write by then, and Admission has these rollouts too.
+// OpenRollouts returns the rollouts that are not over, oldest first, with their members. The writer's goroutine reads
+// them, after every write that was queued before, so that Admission has these rollouts too.
 func (s *Store) OpenRollouts(ctx context.Context) ([]fleet.Rollout, error) {
 	return write(ctx, s, "read rollouts", func(t *tx) ([]fleet.Rollout, error) {
 		rollouts, err := collect(t.ctx, t.session, s.scanRollout, selectRollouts+openOnly+` ORDER BY id`)
@@ -135,7 +135,7 @@ func (s *Store) OpenRollouts(ctx context.Context) ([]fleet.Rollout, error) {
 	})
 }
 
-// Rollout gives the rollout with this ID, with its members.
+// Rollout returns the rollout with this ID, with its members.
 func (s *Store) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
 	r, err := s.scanRollout(s.reads.QueryRowContext(ctx, selectRollouts+` WHERE id = $1`, id))
 	if absent(err) {
@@ -147,14 +147,14 @@ func (s *Store) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
 	return r, failure("read rollout", err)
 }
 
-// settled gives the newest generation for which it was decided who is admitted to it.
+// settled returns the newest generation for which the rollout engine has decided which devices are admitted to it.
 func (s *Store) settled(ctx context.Context) (generation int64, err error) {
 	err = s.reads.QueryRowContext(ctx,
 		`SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'settled_generation'`).Scan(&generation)
 	return generation, failure("read the settled generation", err)
 }
 
-// holds gives the devices that stay at an older generation.
+// holds returns the devices that a rollout keeps at an older generation.
 func (s *Store) holds(ctx context.Context) ([]fleet.Hold, error) {
 	holds, err := collect(ctx, pool{s.reads}, func(row scanner) (h fleet.Hold, err error) {
 		return h, row.Scan((*string)(&h.Device), &h.Generation, &h.Rollout)
@@ -162,7 +162,7 @@ func (s *Store) holds(ctx context.Context) ([]fleet.Hold, error) {
 	return holds, failure("read holds", err)
 }
 
-// Touched tells whether, for this generation or a later one, something was sent to a device or may have been.
+// Touched reports whether something was sent to a device for this generation or a later one, or may have been sent.
 func (s *Store) Touched(ctx context.Context, id fleet.DeviceID, generation int64) (touched bool, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT EXISTS (
 		SELECT 1 FROM intents WHERE device_id = $1 AND generation >= $2 AND outcome <> $3)`,
@@ -170,8 +170,8 @@ func (s *Store) Touched(ctx context.Context, id fleet.DeviceID, generation int64
 	return touched, failure("read intents", err)
 }
 
-// PutRollouts stores what one step of the rollout engine changed, all of it or nothing. It gives the IDs of the new
-// rollouts, in their order. When it returns, the admission that follows from the step is in force.
+// PutRollouts stores everything that one step of the rollout engine changed, or nothing. It returns the IDs of the
+// new rollouts, in their order in w. When it returns, the admission that follows from the step is in force.
 func (s *Store) PutRollouts(ctx context.Context, w fleet.RolloutWrite) (created []int64, err error) {
 	pasts, err := s.pastsOf(ctx, w.Hold)
 	if err != nil {
@@ -224,8 +224,9 @@ func (t *tx) settle(registry *fleet.Registry) error {
 	return t.putMeta("settled_generation", strconv.FormatInt(registry.Generation, 10))
 }
 
-// hold writes holds and gives those that were written. It leaves out devices that are not members of their rollout
-// any more: they were deleted, and the rollout engine may not know it yet.
+// hold stores holds, and returns those that were stored. It leaves out devices that are no longer members of their
+// rollout: they were deleted, and the rollout engine may not know that yet. A hold with Rollout 0 belongs to the last
+// rollout in created.
 func (t *tx) hold(holds []fleet.Hold, created []int64) (held []fleet.Hold, err error) {
 	for _, h := range holds {
 		if h.Rollout == 0 && len(created) > 0 {

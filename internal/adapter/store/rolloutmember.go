@@ -29,15 +29,15 @@ func members(ctx context.Context, q querier, rollout int64) ([]fleet.RolloutMemb
 }
 
 const (
-	// insertMember leaves out a device that was deleted since the rollout was planned, even when it was registered
-	// again.
+	// insertMember inserts a member, unless the device was deleted after the rollout was planned. A device that was
+	// deleted and registered again has another created_at, and is not inserted either.
 	insertMember = `INSERT INTO rollout_members
 			(rollout_id, device_id, position, wave, was, errors, held, from_generation, waived, superseded)
 		SELECT CAST($1 AS BIGINT), id, CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT), CAST($6 AS TEXT),
 			CAST($7 AS TEXT), CAST($8 AS BIGINT), CAST($9 AS BOOLEAN), FALSE
 		FROM devices WHERE id = $2 AND created_at = CAST($10 AS BIGINT)`
-	// updateMember changes a member, except for its column superseded. A member whose device was deleted is not a member
-	// any more, even when the device was registered again.
+	// updateMember changes all columns of a member except superseded. A device that was deleted and registered again
+	// is no longer a member.
 	updateMember = `UPDATE rollout_members
 		SET position = $3, wave = $4, was = $5, errors = $6, held = $7, from_generation = $8, waived = $9, mark = $11
 		WHERE rollout_id = $1 AND device_id = $2
@@ -58,7 +58,7 @@ func memberArgs(rollout int64, position int, m fleet.RolloutMember) ([]any, erro
 		plainText(string(held)), m.From, m.Waived, millis(m.Registered)}, nil
 }
 
-// memberMark gives the mark of a member that is written with these arguments.
+// memberMark returns the mark of a member that is written with these arguments (see memberArgs).
 func (t *tx) memberMark(args []any, superseded string) []byte {
 	content := make([]sql.NullString, 0, len(memberRows.content))
 	for _, value := range append(slices.Clone(args[2:9]), superseded) {
@@ -88,8 +88,8 @@ func (t *tx) insertMembers(rollout int64, members []fleet.RolloutMember) error {
 	return nil
 }
 
-// updateMembers writes the members that are not as the table has them: a step of a rollout changes few. A member that
-// is not believed stays so.
+// updateMembers writes only members that differ from their rows, because a step of a rollout changes few. A member
+// that is not believed stays so.
 func (t *tx) updateMembers(rollout int64, members []fleet.RolloutMember) error {
 	rows, err := t.store.markedRows(t.ctx, t.session, memberRows, `rollout_id = $1`, rollout)
 	if err != nil {
@@ -125,7 +125,8 @@ func (t *tx) updateMembers(rollout int64, members []fleet.RolloutMember) error {
 
 const isSuperseded, isNotSuperseded = "1", "0"
 
-// supersede has rollouts not speak for a device any more.
+// supersede marks all memberships of a device as superseded: answers for these rollouts no longer hold for the device
+// (see speaksFor).
 func (t *tx) supersede(id fleet.DeviceID) error {
 	rows, err := t.store.markedRows(t.ctx, t.session, memberRows, `device_id = $1 AND NOT superseded`, string(id))
 	if err != nil {

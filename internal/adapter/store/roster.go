@@ -13,23 +13,24 @@ import (
 	"muster/internal/logkey"
 )
 
-// roster lists the rows of a table that give a role or a secret. It has the sum of each row, by the row's name. A row
-// whose sum is not in the roster was written by another program, or deleted and put back: it gives nothing. The
-// roster is itself a proof, with the name of its table.
+// roster lists the rows that a table must have, for tables whose rows give a role or a secret. It maps the name of
+// each row to the row's sum, the digest of its content (see sumOf). A row whose sum is not in the roster was written
+// by another program, or deleted and put back: it gives neither role nor secret. The roster is stored as a proof
+// under the name of its table.
 type roster map[string]string
 
-// addToRoster is called by each write that makes or changes a row of a table with a roster.
+// addToRoster sets the sum of a row. Each write that inserts or changes a row of a table with a roster calls it.
 func (t *tx) addToRoster(table, row, sum string) error {
 	return t.changeRoster(table, func(r roster) { r[row] = sum })
 }
 
-// dropFromRoster is called by each write that deletes a row of a table with a roster.
+// dropFromRoster removes a row. Each write that deletes a row of a table with a roster calls it.
 func (t *tx) dropFromRoster(table, row string) error {
 	return t.changeRoster(table, func(r roster) { delete(r, row) })
 }
 
-// sum returns a digest of the roster. The ends of the audit contain it, so that an earlier roster that is put back from
-// a copy does not fit them.
+// sum returns the digest of the whole roster. The ends of the audit contain it, so that an earlier roster that is put
+// back from a copy does not fit them.
 func (r roster) sum() string {
 	var fields []string
 	for _, row := range slices.Sorted(maps.Keys(r)) {
@@ -38,9 +39,9 @@ func (r roster) sum() string {
 	return fleet.NetstringSum("muster roster 1\n", fields...)
 }
 
-// changeRoster changes one line of a roster. The other lines are never read from the table: a row that was changed
-// there would become valid. A roster that does not open or does not fit the ends is replaced by an empty one, and its
-// rows give nothing until a person makes them again.
+// changeRoster changes one entry of a roster. It never takes the other entries from the table, because a row that
+// another program changed there would become valid. A roster that does not open or does not fit the ends is replaced
+// by an empty one. Its rows then give nothing until a person makes them again.
 func (t *tx) changeRoster(table string, change func(roster)) error {
 	rows, ok, err := t.roster(table)
 	if err != nil {
@@ -71,8 +72,7 @@ func (t *tx) putRoster(table string, rows roster, ends fleet.AuditEnds) error {
 	return errors.Join(t.putProof(table, rows), t.putProof(auditEnds, ends))
 }
 
-// roster opens the roster of a table. ok is false, and the roster empty, where it is not the one that Muster wrote
-// last.
+// roster opens the roster of a table. If it is not the one that Muster wrote last, rows is empty and ok is false.
 func (t *tx) roster(table string) (rows roster, ok bool, err error) {
 	opened, err := t.proof(table, &rows)
 	if err != nil {
@@ -85,8 +85,8 @@ func (t *tx) roster(table string) (rows roster, ok bool, err error) {
 	return rows, true, nil
 }
 
-// asWritten returns conflict for a row that Muster did not write. Writes call it before they change a row, because the
-// changed row gets a line in the roster, which would also make valid what the other program wrote.
+// asWritten returns a conflict error for a row that Muster did not write. Writes call it before they change a row:
+// the changed row gets a new sum in the roster, which would also make valid what the other program wrote.
 func (t *tx) asWritten(table, row, sum string) error {
 	rows, _, err := t.roster(table)
 	if err != nil || rows[row] == sum {
@@ -96,7 +96,7 @@ func (t *tx) asWritten(table, row, sum string) error {
 		Hint: "Delete it and make it again; `muster audit verify` shows what else was changed."}
 }
 
-// readWithRoster reads rows of a table and the roster of the same moment.
+// readWithRoster reads rows of a table, and the roster as it was at the same moment.
 func readWithRoster[T any](ctx context.Context, s *Store, table string, read func() ([]T, error)) ([]T, roster, error) {
 	const tries = 10
 	known := s.known.now()
@@ -114,7 +114,7 @@ func readWithRoster[T any](ctx context.Context, s *Store, table string, read fun
 			return nil, nil, err
 		}
 		if !bytes.Equal(before, after) {
-			continue // a write came between the two readings
+			continue // A write came between the two readings.
 		}
 		return rows, s.openRoster(table, after, ends, known), nil
 	}
@@ -122,14 +122,15 @@ func readWithRoster[T any](ctx context.Context, s *Store, table string, read fun
 		Message: "the rows change too often to be read", Hint: tryAgain}
 }
 
-// sealedRoster reads a roster and the ends of the audit as of one moment; nil for what is missing.
+// sealedRoster reads a roster and the ends of the audit at one moment, both sealed. A missing one is nil.
 func (s *Store) sealedRoster(ctx context.Context, table string) (rows, ends []byte, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT (SELECT body FROM proofs WHERE name = $1),
 		(SELECT body FROM proofs WHERE name = $2)`, table, auditEnds).Scan(&rows, &ends)
 	return rows, ends, err
 }
 
-// openRoster opens what sealedRoster read. It gives an empty roster where it is not the one that Muster wrote last.
+// openRoster opens what sealedRoster read. It returns an empty roster if this is not the roster that Muster wrote
+// last. known are the newest ends that this process has seen.
 func (s *Store) openRoster(table string, sealed, sealedEnds []byte, known fleet.AuditEnds) roster {
 	var rows roster
 	var ends fleet.AuditEnds
@@ -142,7 +143,7 @@ func (s *Store) openRoster(table string, sealed, sealedEnds []byte, known fleet.
 	return roster{}
 }
 
-// sumOf returns the sum of a row: a digest of the columns that decide what the row gives to whom.
+// sumOf returns the sum of a row: the digest of the columns that decide which power the row gives, and to whom.
 func sumOf(table string, fields ...string) string {
 	return fleet.NetstringSum("muster "+table+" 1\n", fields...)
 }
@@ -158,7 +159,7 @@ func userSum(user fleet.User) string {
 		user.Identity.Subject, strconv.FormatBool(user.Disabled()))
 }
 
-// scopeField returns the form in which sums contain a scope.
+// scopeField returns a scope as text for sums; "" is the whole fleet.
 func scopeField(scope fleet.Scope) string {
 	if scope.Whole() {
 		return ""
@@ -166,7 +167,8 @@ func scopeField(scope fleet.Scope) string {
 	return textOf(scope.Tags())
 }
 
-// verifyTokens and verifyUsers name the rows that are not as Muster wrote them, and those that are missing.
+// verifyTokens, verifyUsers and verifyEnrollKeys describe the rows that Muster did not write, and those that are
+// missing.
 func (s *Store) verifyTokens(ctx context.Context) ([]string, error) {
 	return verifyRoster(ctx, s, rosterOf[fleet.Token]{tokenRows, "token", givesNoRole, func() ([]fleet.Token, error) {
 		return collect(ctx, pool{s.reads}, scanToken, selectTokens)
@@ -192,13 +194,14 @@ const givesNoRole = "it gives no role"
 // rosterOf describes a table with a roster, for verifyRoster.
 type rosterOf[T any] struct {
 	table   string
-	noun    string // what people call a row
-	follows string // tells a person what happens to a row that Muster did not write
+	noun    string // The word for a row in texts for people.
+	follows string // Text for people: the effect on a row that Muster did not write.
 	read    func() ([]T, error)
 	sum     func(T) (name, sum string)
 }
 
-// verifyRoster names the rows that are not in the roster, and the lines of the roster without a row.
+// verifyRoster compares a table with its roster. wrong describes each row that differs from the roster or is not in
+// it, and each roster entry whose row is gone.
 func verifyRoster[T any](ctx context.Context, s *Store, of rosterOf[T]) (wrong []string, err error) {
 	rows, in, err := readWithRoster(ctx, s, of.table, of.read)
 	if err != nil {

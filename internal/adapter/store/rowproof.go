@@ -8,20 +8,20 @@ import (
 	"muster/internal/fleet"
 )
 
-// rowProof is the proof in a row of a table that is too large for a roster: of devices, and of decisions about
-// devices. It is sealed for its row. The sum in it shows whether the row was changed. The mark in it shows whether
-// rows were removed or put back, because the ends of the audit contain the marks of all rows, combined by exclusive
-// or.
+// rowProof is the proof of one row, stored sealed in that row. It is used by tables that are too large for a roster:
+// devices, and decisions about devices. Sum is the digest of the row's content and shows whether the row was changed.
+// Mark shows whether rows were removed or put back, because the ends of the audit contain the marks of all rows,
+// combined by exclusive or.
 type rowProof struct {
 	Sum  string `json:"sum"`
 	Mark string `json:"mark"`
 }
 
-// mark is a random number in a proof. Each write of a row gives the row a new mark. The zero value means that there
-// is no mark.
+// mark is a random number in a rowProof. Each write of a row gives it a new mark. The zero value means no mark.
 type mark [32]byte
 
-// with combines marks by exclusive or: the order does not matter, and a mark that is combined again is taken out.
+// with combines two marks by exclusive or. The order does not matter, and combining a mark a second time takes it
+// out.
 func (m mark) with(other mark) mark {
 	for i := range m {
 		m[i] ^= other[i]
@@ -31,7 +31,7 @@ func (m mark) with(other mark) mark {
 
 func (m mark) String() string { return hex.EncodeToString(m[:]) }
 
-// parseMark returns the zero mark where the text is not a mark.
+// parseMark reads the text of a mark. It returns the zero mark if the text is not one.
 func parseMark(text string) (m mark) {
 	if plain, err := hex.DecodeString(text); err == nil && len(plain) == len(m) {
 		copy(m[:], plain)
@@ -39,10 +39,11 @@ func parseMark(text string) (m mark) {
 	return m
 }
 
-// marks has combined marks by table. In effects they are those of all proofs that a write added or removed.
+// marks maps tables to combined marks. In the effects of a write it combines the marks of all proofs that the write
+// added or removed.
 type marks map[string]mark
 
-// with combines further marks of a table with those that m has.
+// with combines further marks of a table into m, and returns m.
 func (m marks) with(table string, all ...mark) marks {
 	if m == nil {
 		m = marks{}
@@ -56,8 +57,8 @@ func (m marks) with(table string, all ...mark) marks {
 // marksIn returns the combined marks of a table that the ends of the audit expect.
 func marksIn(ends fleet.AuditEnds, table string) mark { return parseMark(ends.Rosters[table]) }
 
-// openRowProof returns the mark in a row's proof, and tells whether the sum in it is that of the row. A proof that does
-// not open has no mark.
+// openRowProof opens the proof of a row. It returns the mark in it, and reports whether the proof holds for sum, the
+// digest of the row's present content. A proof that does not open yields the zero mark and false.
 func (s *Store) openRowProof(table, row, sum string, sealed []byte) (m mark, proven bool) {
 	var proof rowProof
 	plain, err := s.seal.Open(table, row, "proof", sealed)
@@ -70,8 +71,8 @@ func (s *Store) openRowProof(table, row, sum string, sealed []byte) (m mark, pro
 	return parseMark(proof.Mark), proof.Sum == sum
 }
 
-// proveRow makes the proof for a row that is about to be written. before is the mark of the proof that it replaces,
-// zero for a new row.
+// proveRow returns the sealed proof for a row that is about to be written. sum is the digest of the row's content.
+// before is the mark of the row's present proof, zero for a new row.
 func (t *tx) proveRow(table, row, sum string, before mark) (sealed []byte, err error) {
 	var m mark
 	_, _ = rand.Read(m[:]) // never fails: it ends the process instead

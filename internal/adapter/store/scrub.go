@@ -9,20 +9,20 @@ import (
 	"muster/internal/logkey"
 )
 
-// SQLite overwrites with zeros what is deleted or replaced (secure_delete). The write-ahead log still has
-// earlier pages until it is copied into the database and cut to nothing. Muster has that done soon after a person
-// deleted or replaced something sealed, and at the end of a rotation of the seal key.
+// SQLite overwrites deleted and replaced values with zeros in the database file (secure_delete). But its write-ahead
+// log still contains earlier pages, until the log is copied into the database and emptied. Muster does that soon
+// after a person deleted or replaced something sealed, and at the end of a rotation of the seal key.
 
 const (
 	scrubAgain = 200 * time.Millisecond // pause between attempts, while a reader still needs the log
-	scrubWaits = "50"                   // milliseconds that the writer, and so other writes, wait for readers
+	scrubWaits = "50"                   // milliseconds for which scrub waits for readers, and all writes with it
 	usualWaits = "5000"
 )
 
-// forget notes that the write deletes or replaces something that must not stay in the files.
+// forget records that the write deletes or replaces something that must not stay in the database's files.
 func (t *tx) forget() { t.effects.forgets = true }
 
-// Scrub returns once no file of the database contains what was deleted or replaced before the call.
+// Scrub waits until no file of the database contains anything that was deleted or replaced before the call.
 func (s *Store) Scrub(ctx context.Context) error {
 	for {
 		answer := make(chan error, 1)
@@ -47,7 +47,7 @@ func (s *Store) Scrub(ctx context.Context) error {
 var errLogInUse = &fleet.Error{Code: fleet.CodeUnavailable, Message: "a reader still needs the write-ahead log",
 	Hint: tryAgain}
 
-// scrub copies the write-ahead log into the database and cuts it to nothing.
+// scrub copies the write-ahead log into the database and empties it.
 func (w *writer) scrub() error {
 	text := w.store.dialect.scrub()
 	if text == "" {
@@ -78,7 +78,8 @@ func (w *writer) scrub() error {
 	return nil
 }
 
-// scrubSoon scrubs when that is needed. The writer calls it each second, until it succeeds.
+// scrubSoon scrubs if a write has called forget since the last scrub. The writer calls it each second, so a failed
+// attempt is repeated.
 func (w *writer) scrubSoon() {
 	if !w.unscrubbed {
 		return

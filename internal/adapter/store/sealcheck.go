@@ -8,8 +8,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// checkSeal checks that the seal key fits the database, before anything is read or written with it. Where there is no
-// key, a database in which nothing is sealed yet gets one; any other database is refused without its key.
+// checkSeal checks that the seal key fits the database, before anything is read or written with it. If there is no
+// key, a database in which nothing is sealed yet gets one from makeKey. Any other database without its key is a
+// conflict error.
 func (w *writer) checkSeal(ctx context.Context, makeKey func() (Sealer, error)) error {
 	sealed, err := w.sealedBefore(ctx)
 	if err != nil {
@@ -35,7 +36,7 @@ func noSealKey() error {
 	}
 }
 
-// sealedBefore tells whether the database may hold something sealed.
+// sealedBefore reports whether the database may contain sealed values.
 func (w *writer) sealedBefore(ctx context.Context) (bool, error) {
 	var rows int
 	err := w.session.row(ctx, `
@@ -51,8 +52,7 @@ func (w *writer) compareSeal(ctx context.Context) error {
 	return err
 }
 
-// fitsSeal is an error where the database is sealed with another key than this one, and sql.ErrNoRows where it has no
-// seal check.
+// fitsSeal returns an error if the database was sealed with another key, and sql.ErrNoRows if it has no seal check.
 func (w *writer) fitsSeal(ctx context.Context) error {
 	var text string
 	if err := w.session.row(ctx, `SELECT value FROM meta WHERE name = 'seal_check'`).Scan(&text); err != nil {
@@ -69,7 +69,7 @@ func (w *writer) fitsSeal(ctx context.Context) error {
 	return err
 }
 
-// sealedCheck gives the seal check: a text that only the key that fits the database opens.
+// sealedCheck returns the seal check: a text sealed with the database's key, which no other key opens.
 func (s *Store) sealedCheck() string {
 	return hex.EncodeToString(s.seal.Seal("meta", "seal_check", "value", []byte("muster")))
 }

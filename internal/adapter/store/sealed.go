@@ -10,16 +10,16 @@ import (
 	"muster/internal/fleet"
 )
 
-// sealedColumn is a column whose values are sealed. The place for which a value is sealed consists of the table, the
-// column and the row's key. In a key of several columns a slash separates them.
+// sealedColumn is a column with sealed values. A value is sealed for one place: the table, the row's key and the
+// column. In a key of several columns a slash separates them.
 type sealedColumn struct {
 	table  string
 	key    []string
 	column string
 }
 
-// sealedColumns are all columns with sealed values; a test compares the list with the tables. In table meta one row's
-// value, the seal check, is sealed too, as text.
+// sealedColumns lists all columns with sealed values; a test compares the list with the tables. One value in the
+// table meta, the seal check, is sealed too, but stored as hexadecimal text.
 var sealedColumns = []sealedColumn{
 	{"devices", []string{"id"}, "api_key"},
 	{"devices", []string{"id"}, "proof"},
@@ -60,8 +60,8 @@ func (cell sealedCell) row() string {
 	return strings.Join(names, "/")
 }
 
-// cells reads cells of a column in the order of their keys, after a key (nil: from the first), at most limit.
-// condition may use $1, which is arg.
+// cells reads at most limit cells of a column, in the order of their keys. It begins after the key in after, or at
+// the first cell if after is nil. condition is SQL that may use $1, which is arg.
 func (c sealedColumn) cells(ctx context.Context, q querier, after []any, limit int, condition string,
 	arg any) ([]sealedCell, error) {
 	args := []any{arg, limit}
@@ -86,7 +86,7 @@ func (c sealedColumn) cells(ctx context.Context, q querier, after []any, limit i
 	}, text+` ORDER BY `+keys+` LIMIT $2`, args...)
 }
 
-// put gives the statement that replaces the value of a cell, if the cell still has the value that was read.
+// put returns the statement that replaces the value of a cell, unless the cell has been changed since it was read.
 func (c sealedColumn) put(cell sealedCell, value []byte) (text string, args []any) {
 	args = []any{value, cell.sealed}
 	text = `UPDATE ` + c.table + ` SET ` + c.column + ` = $1 WHERE ` + c.column + ` = $2`
@@ -97,14 +97,14 @@ func (c sealedColumn) put(cell sealedCell, value []byte) (text string, args []an
 	return text, args
 }
 
-// openText opens a sealed text.
+// openText opens a sealed value of a column text.
 func (s *Store) openText(table, row string, sealed []byte) (string, error) {
 	text, err := s.seal.Open(table, row, "text", sealed)
 	return string(text), err
 }
 
-// OwnKey gives Muster's own key of 32 bytes for one purpose. It is made when it is first asked for, and stored
-// sealed. It stays when the seal key is replaced, so that what was made with it is still recognised.
+// OwnKey returns Muster's own key of 32 bytes for one purpose. The key is made when it is first asked for, and stored
+// sealed. It stays the same when the seal key is replaced, so that digests made with it remain valid.
 func (s *Store) OwnKey(ctx context.Context, purpose string) ([]byte, error) {
 	return write(ctx, s, "keep own key", func(t *tx) ([]byte, error) { return t.ownKey(purpose) })
 }
@@ -120,7 +120,7 @@ func (t *tx) ownKey(purpose string) ([]byte, error) {
 	return key, t.putOwnKey(purpose, key)
 }
 
-// storedKey gives an own key that was stored before, and sql.ErrNoRows without one.
+// storedKey returns a stored own key, or sql.ErrNoRows.
 func (s *Store) storedKey(ctx context.Context, q querier, purpose string) ([]byte, error) {
 	sealed, err := collect(ctx, q, func(row scanner) (one []byte, err error) { return one, row.Scan(&one) },
 		`SELECT value FROM own_keys WHERE name = $1`, purpose)
@@ -139,7 +139,7 @@ func (t *tx) putOwnKey(purpose string, key []byte) error {
 		t.store.seal.Seal("own_keys", purpose, "value", key))
 }
 
-// keyID gives the ID of the present seal key, as sealed values contain it.
+// keyID returns the ID of the present seal key, in the form in which sealed values contain it.
 func (s *Store) keyID() ([]byte, error) {
 	id, err := hex.DecodeString(s.seal.ID())
 	if err != nil {

@@ -20,7 +20,8 @@ const (
 
 const selectSecrets = `SELECT name, for_keys, for_tags, value FROM secrets`
 
-// Secrets returns all secrets by name, without their values. Secrets that Muster did not write are Altered.
+// Secrets returns all secrets sorted by name, without their values. Altered is set in secrets that Muster did not
+// write.
 func (s *Store) Secrets(ctx context.Context) ([]fleet.StoredSecret, error) {
 	kept, in, err := readWithRoster(ctx, s, secretRows, func() ([]secretRow, error) {
 		return collect(ctx, pool{s.reads}, s.scanSecret, selectSecrets)
@@ -33,8 +34,8 @@ func (s *Store) Secrets(ctx context.Context) ([]fleet.StoredSecret, error) {
 	return secrets, failure("read secrets", err)
 }
 
-// Secret returns one secret with its value. It is invalid for a secret that Muster did not write: its row may allow
-// that it goes where no administrator wanted it to go.
+// Secret returns one secret with its value. It returns an invalid error for a secret that Muster did not write: its
+// row may allow it to go where no administrator wanted it to go.
 func (s *Store) Secret(ctx context.Context, name string) (fleet.StoredSecret, error) {
 	if !storable(name, maxSecretNameBytes) {
 		return fleet.StoredSecret{}, noSecret(name)
@@ -61,13 +62,14 @@ func alteredSecret(name string) error {
 			"`muster audit verify` shows what else was changed."}
 }
 
-// secretRow is a secret as its row has it. Its value is zero where it does not open.
+// secretRow is the row of a secret. Its value is zero if the seal does not open.
 type secretRow struct {
 	fleet.StoredSecret
-	keys, tags string // the secret's lists, as the row has them
+	keys, tags string // the lists of keys and tags as JSON
 }
 
-// sum also covers the value, so that an earlier value that is put back does not fit the roster.
+// sum returns the row's digest for the roster. It covers the value, so that an earlier value that is put back does
+// not fit.
 func (r secretRow) sum() string { return sumOf(secretRows, r.Name, r.keys, r.tags, r.Value.Reveal()) }
 
 func (s *Store) scanSecret(row scanner) (r secretRow, err error) {
@@ -94,7 +96,8 @@ func readScope(keys, tags string) (scope fleet.SecretScope, err error) {
 	return scope, err
 }
 
-// PutSecret creates a secret, for which it needs a value, or changes one. It gives the secret without its value.
+// PutSecret creates or changes a secret. A new secret needs a value. PutSecret returns the secret without its value,
+// and whether it is new.
 func (s *Store) PutSecret(ctx context.Context, put fleet.PutSecret) (secret fleet.StoredSecret, created bool,
 	err error) {
 	switch {
@@ -128,7 +131,7 @@ func (s *Store) PutSecret(ctx context.Context, put fleet.PutSecret) (secret flee
 	return secret, created, err
 }
 
-// secret reads a secret that is about to be written. It answers conflict where Muster did not write the row.
+// secret reads a secret that is about to be written. It returns a conflict error if Muster did not write the row.
 func (t *tx) secret(name string) (secretRow, error) {
 	is, err := t.store.scanSecret(t.row(selectSecrets+` WHERE name = $1`, name))
 	if err != nil {
@@ -145,7 +148,7 @@ func sortedSet[T cmp.Ordered](list []T) []T {
 	return slices.Compact(slices.Sorted(slices.Values(list)))
 }
 
-// putSecret writes a secret and its line in the roster.
+// putSecret writes a secret and its entry in the roster. otherValue says that the value is new.
 func (t *tx) putSecret(secret secretRow, otherValue bool) error {
 	keys, tags := textOf(secret.Scope.Keys), textOf(secret.Scope.Tags)
 	t.record("secret.put", secret.Name, "keys "+keys+", tags "+tags)
@@ -164,7 +167,7 @@ func (t *tx) putSecret(secret secretRow, otherValue bool) error {
 		t.store.seal.Seal("secrets", secret.Name, "value", []byte(secret.Value.Reveal())), keys, tags, millis(t.now))
 }
 
-// verifySecrets names the secrets that are not as Muster wrote them, and those that are missing.
+// verifySecrets describes the secrets that Muster did not write, and those that are missing.
 func (s *Store) verifySecrets(ctx context.Context) ([]string, error) {
 	return verifyRoster(ctx, s, rosterOf[secretRow]{secretRows, "secret", "it is given out no more",
 		func() ([]secretRow, error) { return collect(ctx, pool{s.reads}, s.scanSecret, selectSecrets) },
@@ -178,12 +181,12 @@ func textOf[T ~string](list []T) string {
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
-		panic(err) // texts
+		panic(err) // impossible: a list of texts
 	}
 	return string(text)
 }
 
-// DeleteSecret forgets a secret.
+// DeleteSecret deletes a secret. It returns a not-found error for an unknown name.
 func (s *Store) DeleteSecret(ctx context.Context, name string) error {
 	if !storable(name, maxSecretNameBytes) {
 		return noSecret(name)

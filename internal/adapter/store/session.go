@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	sessionsPerUser   = 50 // the next one ends the session that was not used for the longest time
+	sessionsPerUser   = 50 // One more ends the session that has been unused longest.
 	maxClientBytes    = 200
 	maxSessionIDBytes = 64
 )
@@ -21,15 +21,15 @@ const selectSessions = `
 		s.expires_at, s.address, s.client, s.provider_session, u.password, u.issuer, u.subject, s.proof
 	FROM sessions s JOIN users u ON u.name = s.user_name`
 
-// sessionRow is a session as its row has it, with its proof and the hash of its user's password. The sum covers the
-// password, so that a session that ended with an earlier password lets no one in when its row is put back.
+// sessionRow is the row of a session, with its proof and the hash of its user's password. The sum covers the
+// password: a session that was ended by a change of password lets no one in when its row is put back.
 type sessionRow struct {
 	fleet.Session
 	password string
 	proof    []byte
 }
 
-// sum leaves out the columns that change with every use.
+// sum returns the digest of the row for its proof. It leaves out columns that change with every use.
 func (v sessionRow) sum() string {
 	return sumOf("sessions", v.ID, v.User, v.Hash, v.Half, v.PreviousHash, unixMilli(v.RotatedAt), unixMilli(v.ExpiresAt),
 		v.password, v.Identity.Issuer, v.Identity.Subject, v.ProviderSession)
@@ -64,8 +64,8 @@ func scanSession(row scanner) (v sessionRow, err error) {
 	return v, err
 }
 
-// Sessions returns the sessions of a user, or of all users where user is "", newest first. Some of them may be over by
-// the clock.
+// Sessions returns the sessions of a user, or of all users if user is "", newest first. It includes sessions that
+// have expired and are not deleted yet.
 func (s *Store) Sessions(ctx context.Context, user string) ([]fleet.Session, error) {
 	if !storable(user, fleet.MaxUserNameBytes) {
 		return nil, nil
@@ -77,8 +77,8 @@ func (s *Store) Sessions(ctx context.Context, user string) ([]fleet.Session, err
 	return sessions, failure("read sessions", err)
 }
 
-// SessionByHash finds the session whose token, or whose token before the last rotation, has this hash. It answers
-// not_found without one.
+// SessionByHash returns the session whose token has this hash, or had it before the last rotation. It returns a
+// not-found error if no session has it.
 func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, error) {
 	if hash == "" {
 		return fleet.Session{}, noSession()
@@ -92,7 +92,7 @@ func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, 
 		if !s.proven("sessions", kept.ID, kept.sum(), kept.proof) {
 			continue
 		}
-		user, err := s.User(ctx, kept.User) // gives the role that Muster wrote
+		user, err := s.User(ctx, kept.User) // The user's role comes from the roster, not from the joined row.
 		if fleet.CodeOf(err) == fleet.CodeNotFound || user.Disabled() {
 			break
 		}
@@ -104,8 +104,8 @@ func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, 
 
 func noSession() error { return fleet.NotFoundf("there is no such session") }
 
-// StartSession starts a session after a log-in. It answers conflict when the user's password was changed, or the user
-// deleted, since the password was compared.
+// StartSession starts a session after a log-in. It returns a conflict error if the user was deleted, or got another
+// password, after the caller compared the password.
 func (s *Store) StartSession(ctx context.Context, in fleet.LogIn) error {
 	_, err := write(ctx, s, "start session", func(t *tx) (none struct{}, err error) {
 		user, err := t.user(in.Session.User)
@@ -136,7 +136,8 @@ func (s *Store) StartSession(ctx context.Context, in fleet.LogIn) error {
 	return err
 }
 
-// startSession adds a session. It ends sessions that are over, and the oldest of a user who has too many.
+// startSession adds a session. It also deletes expired sessions, and the longest unused ones of a user who has too
+// many.
 func (t *tx) startSession(v fleet.Session, password string) error {
 	if err := t.exec(`DELETE FROM sessions WHERE expires_at <= $1`, millis(t.now)); err != nil {
 		return err
@@ -159,8 +160,8 @@ func (t *tx) startSession(v fleet.Session, password string) error {
 		v.ProviderSession, t.store.sealedSum("sessions", v.ID, sessionRow{Session: v, password: password}.sum()), v.Half)
 }
 
-// resealSessions makes the proofs of a user's sessions anew, so that they go on after the same password was hashed in
-// another way.
+// resealSessions makes new proofs for a user's sessions, so that they stay valid after the same password was hashed
+// with other parameters.
 func (t *tx) resealSessions(user, rehashed string) error {
 	sessions, err := collect(t.ctx, t.session, scanSession, selectSessions+` WHERE s.user_name = $1`, user)
 	if err != nil {
@@ -179,7 +180,7 @@ func (t *tx) resealSessions(user, rehashed string) error {
 	return nil
 }
 
-// SessionUsed stores that a session was used at this time.
+// SessionUsed stores that a session was used at the time at.
 func (s *Store) SessionUsed(ctx context.Context, id string, at time.Time) error {
 	_, err := write(ctx, s, "note the use of a session", func(t *tx) (none struct{}, err error) {
 		return none, t.exec(`UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, id, millis(at))
@@ -187,7 +188,7 @@ func (s *Store) SessionUsed(ctx context.Context, id string, at time.Time) error 
 	return err
 }
 
-// RotateSession replaces the token of a session. rotated is false when a different request did so first.
+// RotateSession replaces the token of a session. rotated is false if another request did so first.
 func (s *Store) RotateSession(ctx context.Context, r fleet.Rotation) (rotated bool, err error) {
 	return write(ctx, s, "rotate session", func(t *tx) (bool, error) {
 		kept, err := scanSession(t.row(selectSessions+` WHERE s.id = $1`, r.Session))
@@ -205,7 +206,8 @@ func (s *Store) RotateSession(ctx context.Context, r fleet.Rotation) (rotated bo
 	})
 }
 
-// EndSession ends a session of a user, or of any user where user is "". It answers not_found when there is none.
+// EndSession ends a session of a user, or of any user if user is "". It returns a not-found error if there is no such
+// session.
 func (s *Store) EndSession(ctx context.Context, id, user string) error {
 	if !storable(id, maxSessionIDBytes) {
 		return noSession()

@@ -15,9 +15,9 @@ func (s *Store) DeviceSettings(_ context.Context, id fleet.DeviceID) (fleet.Devi
 	return registered.Settings, nil
 }
 
-// PutDeviceSettings replaces the settings of a device. They are not part of the device's record, whose updatedAt
-// stays. Where only the mode changes, it is in force at once, even while the database cannot be written; then there
-// is an error with the cause fleet.ErrNotKept.
+// PutDeviceSettings replaces the settings of a device. check may refuse that; it gets the present settings and may be
+// nil. The device's updatedAt stays, because settings are not part of its record. If only the mode changes, the new
+// mode is in force at once, even while the database cannot be written; the error then has the cause fleet.ErrNotKept.
 func (s *Store) PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings,
 	check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
 	current, err := s.DeviceSettings(ctx, id)
@@ -51,7 +51,7 @@ func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settin
 		if err := ask(check, &current); err != nil {
 			return settings, err
 		}
-		if current.Mode != settings.Mode { // a person who changes another setting decides nothing about the mode
+		if current.Mode != settings.Mode { // Changing another setting is no decision about the mode.
 			t.decide(fleet.ModeScope{Device: id}, turn)
 			decision := modeDecision{mode: settings.Mode, at: t.now, who: t.who}
 			t.committed(func() { s.decisions.set(fleet.ModeScope{Device: id}, decision) })
@@ -64,7 +64,7 @@ func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settin
 	})
 }
 
-// settingsMode is the beginning of the audit's text about a device's settings, before the mode.
+// settingsMode begins the audit's text about a device's settings. The mode follows it.
 const settingsMode = "mode "
 
 func describe(settings fleet.DeviceSettings) string {
@@ -87,7 +87,7 @@ func describe(settings fleet.DeviceSettings) string {
 	return text + ", pin " + settings.Pin
 }
 
-// registered returns a device as the transaction sees it. It is not_found when the device is not registered.
+// registered returns a device as the transaction sees it, or a not-found error.
 func (t *tx) registered(id fleet.DeviceID) (*deviceRow, error) {
 	row, err := t.device(id)
 	if err == nil && row == nil {
@@ -101,8 +101,9 @@ func (t *tx) putSettings(row *deviceRow, settings fleet.DeviceSettings) error {
 	return t.keepSettings(row, settings)
 }
 
-// keepSettings stores settings that were learnt. That is not a decision of a person, so it is not announced. It does
-// not prove an altered row: only settings that the proof does not cover may change there.
+// keepSettings stores settings that Muster learnt by itself. A person did not decide them, so the commit announces no
+// change of the device. In an altered row only settings that the proof does not cover may change, so that the row
+// stays altered.
 func (t *tx) keepSettings(row *deviceRow, settings fleet.DeviceSettings) error {
 	unproven := row.Settings
 	unproven.Mode, unproven.Restart, unproven.QuietAfter = settings.Mode, settings.Restart, settings.QuietAfter
@@ -123,8 +124,8 @@ func (t *tx) keepSettings(row *deviceRow, settings fleet.DeviceSettings) error {
 	})
 }
 
-// PutFleetMode sets the mode of the whole fleet. It is in force even when it could not be kept: the cause of the error
-// is fleet.ErrNotKept then.
+// PutFleetMode sets the mode of the whole fleet. If the mode could not be stored, it is in force all the same, and
+// the error has the cause fleet.ErrNotKept.
 func (s *Store) PutFleetMode(ctx context.Context, mode fleet.Mode) error {
 	return s.notKept(s.SwitchMode(ctx, fleet.ModeScope{}, mode))
 }
@@ -141,7 +142,7 @@ func (t *tx) putFleetMode(mode fleet.Mode) error {
 	return t.putMeta("fleet_mode", string(mode))
 }
 
-// putMeta stores a fact about the database that gives power.
+// putMeta stores a value of the table meta that has a mark, because it gives power.
 func (t *tx) putMeta(name, value string) error {
 	return t.marking(metaRows, func() error {
 		return t.exec(`INSERT INTO meta (name, value) VALUES ($1, $2)
@@ -153,7 +154,7 @@ func (t *tx) dropMeta(name string) error {
 	return t.marking(metaRows, func() error { return t.exec(`DELETE FROM meta WHERE name = $1`, name) }, name)
 }
 
-// TagMode returns the mode of all devices that carry the tag, "on" until a person sets another.
+// TagMode returns the mode of the devices that carry the tag. It is "on" unless a person has set another.
 func (s *Store) TagMode(_ context.Context, tag fleet.Tag) (fleet.Mode, error) {
 	if mode, ok := s.model.current().registry.TagModes[tag]; ok {
 		return mode, nil
@@ -161,8 +162,8 @@ func (s *Store) TagMode(_ context.Context, tag fleet.Tag) (fleet.Mode, error) {
 	return fleet.ModeOn, nil
 }
 
-// PutTagMode sets the mode of all devices that carry the tag, now and later: no device needs to carry it yet. It is in
-// force even when it could not be kept: the cause of the error is fleet.ErrNotKept then.
+// PutTagMode sets the mode of all devices that carry the tag, now or later. No device needs to carry it yet. If the
+// mode could not be stored, it is in force all the same, and the error has the cause fleet.ErrNotKept.
 func (s *Store) PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) error {
 	if _, err := fleet.ParseTag(string(tag)); err != nil {
 		return err

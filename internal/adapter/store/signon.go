@@ -8,9 +8,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// SignOn starts a session of a person whom a provider of single sign-on has proven. It makes the user where the
-// identity has none. It gives the user the role and scope that the provider's groups give now; when one of them
-// changes, the user's earlier sessions end. It is conflict for an attempt that was used before.
+// SignOn starts a session of a person whose identity a provider of single sign-on has proven. It creates the user if
+// the identity has none. The user gets the role and scope that follow from the provider's present groups; if one of
+// them changes, the user's earlier sessions end. SignOn returns a conflict error if the attempt was used before.
 func (s *Store) SignOn(ctx context.Context, in fleet.SignOn) (fleet.User, error) {
 	return write(ctx, s, "sign on", func(t *tx) (fleet.User, error) {
 		if err := t.useOnce(in.Attempt, in.AttemptUntil); err != nil {
@@ -29,7 +29,8 @@ func (s *Store) SignOn(ctx context.Context, in fleet.SignOn) (fleet.User, error)
 	})
 }
 
-// UseOnce marks a one-time secret as used, by its hash. It returns conflict when the secret was used before.
+// UseOnce records the hash of a one-time secret as used. until is when the secret expires and the record may be
+// deleted. UseOnce returns a conflict error if the secret was used before.
 func (s *Store) UseOnce(ctx context.Context, hash string, until time.Time) error {
 	_, err := write(ctx, s, "use a one-time secret", func(t *tx) (none struct{}, err error) {
 		return none, t.useOnce(hash, until)
@@ -37,8 +38,7 @@ func (s *Store) UseOnce(ctx context.Context, hash string, until time.Time) error
 	return err
 }
 
-// useOnce marks the attempt of a log-in, or a provider's message about a log-out, as used. It is conflict when that
-// was used before.
+// useOnce records as used the attempt of a log-in, or a provider's message about a log-out; see UseOnce.
 func (t *tx) useOnce(hash string, until time.Time) error {
 	if err := t.exec(`DELETE FROM used_sign_ons WHERE expires_at <= $1`, millis(t.now)); err != nil {
 		return err
@@ -52,8 +52,8 @@ func (t *tx) useOnce(hash string, until time.Time) error {
 	return err
 }
 
-// signedOn returns the user of an identity, with the role and scope of this log-in. From then on the write is done in
-// the user's name.
+// signedOn returns the user of an identity, with the role and scope of this log-in. It creates the user if necessary.
+// From then on the write is recorded in the user's name.
 func (t *tx) signedOn(in fleet.SignOn) (fleet.User, error) {
 	names, err := t.namesOf(in.Identity)
 	if err != nil {
@@ -76,7 +76,7 @@ func (t *tx) signedOn(in fleet.SignOn) (fleet.User, error) {
 		Hint:    "An administrator deletes the one that is not used any more."}
 }
 
-// namesOf returns the name of the user with this identity, if there is one.
+// namesOf returns the name of the user with this identity, or an empty list.
 func (t *tx) namesOf(of fleet.Identity) ([]string, error) {
 	if of.Issuer == "" || of.Subject == "" || !storable(of.Subject, fleet.MaxSubjectBytes) {
 		return nil, fleet.Invalidf("subject", "the provider names nobody")
@@ -86,8 +86,8 @@ func (t *tx) namesOf(of fleet.Identity) ([]string, error) {
 	}, `SELECT name FROM users WHERE issuer = $1 AND subject = $2`, of.Issuer, of.Subject)
 }
 
-// PutSignedOn gives the user of an identity the role and scope that the provider's groups give now. When one of them
-// changes, the user's sessions end.
+// PutSignedOn sets the role and scope of the user with an identity, from the provider's present groups. If one of
+// them changes, the user's sessions end.
 func (s *Store) PutSignedOn(ctx context.Context, of fleet.Identity, role fleet.Role, scope fleet.Scope) error {
 	_, err := write(ctx, s, "change the role of a user", func(t *tx) (none struct{}, err error) {
 		names, err := t.namesOf(of)
@@ -102,8 +102,9 @@ func (s *Store) PutSignedOn(ctx context.Context, of fleet.Identity, role fleet.R
 	return err
 }
 
-// EndSignedOn deletes the user of an identity that has no role any more, with all sessions. It is no error when there
-// is no such user. A disabled user stays, and stays disabled in case a group gives a role again.
+// EndSignedOn deletes the user of an identity whose groups no longer give any role, with all sessions. If there is no
+// such user, it does nothing. A disabled user is kept, so that the person is still disabled if a group gives a role
+// again.
 func (s *Store) EndSignedOn(ctx context.Context, of fleet.Identity) error {
 	_, err := write(ctx, s, "end the access of a user", func(t *tx) (none struct{}, err error) {
 		names, err := t.namesOf(of)
@@ -138,9 +139,9 @@ func (t *tx) deleteSignedOn(names []string, why string) error {
 	return nil
 }
 
-// SignOut ends the sessions that a provider says are over, and gives them. A session that was started without the
-// name of a session at the provider ends with every log-out of its person. It is conflict when the provider has sent
-// the same message before.
+// SignOut ends the sessions that a provider reported as over, and returns them. A session that does not know its
+// session at the provider ends with every log-out of its person. SignOut returns a conflict error if the provider has
+// sent the same message before.
 func (s *Store) SignOut(ctx context.Context, out fleet.SignedOut) ([]fleet.Session, error) {
 	if !storable(out.Person.Subject, fleet.MaxSubjectBytes) {
 		return nil, nil
@@ -161,7 +162,7 @@ func (s *Store) SignOut(ctx context.Context, out fleet.SignedOut) ([]fleet.Sessi
 	})
 }
 
-// sessionsOf returns the sessions that end with a log-out.
+// sessionsOf returns the sessions that a log-out ends.
 func (t *tx) sessionsOf(out fleet.SignedOut) ([]fleet.Session, error) {
 	condition := `u.subject = $2 AND u.subject <> '' AND ($3 = '' OR s.provider_session IN ($3, ''))`
 	if out.Person.Subject == "" {
@@ -173,16 +174,19 @@ func (t *tx) sessionsOf(out fleet.SignedOut) ([]fleet.Session, error) {
 	}, selectSessions+` WHERE u.issuer = $1 AND `+condition, out.Person.Issuer, out.Person.Subject, out.Session)
 }
 
-// signOnSwitch is the name of the row in meta that switches single sign-on off, however the server is started.
+// signOnSwitch names the row of the table meta that disables single sign-on, whatever options the server is started
+// with.
 const signOnSwitch = "single_sign_on"
 
-// SignOnOff reports whether single sign-on was switched off on the host. It counts as off while the switch is in doubt.
-func (s *Store) SignOnOff(ctx context.Context) (off bool, err error) {
+// SignOnDisabled reports whether single sign-on was disabled on the host. It also returns true while the stored
+// switch cannot be trusted, because the table meta does not fit its marks.
+func (s *Store) SignOnDisabled(ctx context.Context) (off bool, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM meta WHERE name = $1`, signOnSwitch).Scan(&off)
 	return off || s.doubted(metaRows), failure("read whether single sign-on is off", err)
 }
 
-// SwitchSignOn switches single sign-on off or on again. When it is switched off, the sessions of its users end.
+// SwitchSignOn disables single sign-on, or enables it again. Disabling also ends the sessions of its users. detail is
+// for the audit.
 func (s *Store) SwitchSignOn(ctx context.Context, off bool, detail string) error {
 	_, err := write(ctx, s, "switch single sign-on", func(t *tx) (none struct{}, err error) {
 		if !off {

@@ -93,7 +93,7 @@ func TestSwitchingSingleSignOnOffEndsItsSessions(t *testing.T) {
 		other := logIn(t, s, "root", person(t, s, "root", fleet.RoleAdmin), 2)
 		wantOff := func(want bool) {
 			t.Helper()
-			if off := must(s.SignOnOff(t.Context()))(t); off != want {
+			if off := must(s.SignOnDisabled(t.Context()))(t); off != want {
 				t.Errorf("got %v", off)
 			}
 		}

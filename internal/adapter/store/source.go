@@ -11,7 +11,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// forgetSource forgets a source of files. Its templates stay, and belong to no source any more.
+// forgetSource deletes the source of files that the edit names in Forget. Its templates stay, and belong to no source
+// from then on.
 func (e *editing) forgetSource() error {
 	name := e.Forget
 	if name == "" {
@@ -55,7 +56,7 @@ func (t *tx) forgetOrigins(source string) error {
 	return err
 }
 
-// source gives what is kept about a source as the transaction sees it, nil when it is not known.
+// source returns a source as the transaction sees it, or nil if it is not known.
 func (t *tx) source(name string) (*fleet.Source, error) {
 	var source fleet.Source
 	var assertions string

@@ -7,7 +7,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Stops gives, for all devices, the keys that are not written for now.
+// Stops returns, for each device, the keys of its configuration that are not written for now.
 func (s *Store) Stops(ctx context.Context) (map[fleet.DeviceID][]fleet.Stop, error) {
 	stops := map[fleet.DeviceID][]fleet.Stop{}
 	_, err := collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// storable reports whether both databases take a text: PostgreSQL takes only valid UTF-8 without NUL, and its indexes
-// take about 2,700 bytes.
+// storable reports whether both databases can store a text of at most limit bytes. PostgreSQL takes only valid UTF-8
+// without NUL, and its indexes take about 2,700 bytes.
 func storable(text string, limit int) bool {
 	return len(text) <= limit && utf8.ValidString(text) && !strings.Contains(text, "\x00")
 }
 
-// plainText replaces what the databases do not take, in texts that only people read.
+// plainText replaces characters that the databases cannot store by U+FFFD. It is for texts that only people read.
 func plainText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -1,10 +1,10 @@
-// Package store keeps what must survive a restart: what people registered, what daemons last told, what Muster wrote
-// to them. It has one SQL text for SQLite and PostgreSQL; dialect.go has what differs.
+// Package store stores everything that must survive a restart: what people registered, what daemons reported last,
+// and what Muster wrote to daemons. It uses the same SQL for SQLite and PostgreSQL; dialect.go has the differences.
 //
 // Every write goes through one goroutine. It commits the waiting writes together, each in a savepoint of its own, and
 // acknowledges them after the commit reached the disk. What people registered is also held in memory, as of the last
-// commit, so that reading it costs no query. The store knows what is kept, not what it means: rules about daemons and
-// templates are elsewhere.
+// commit, so that reading it costs no query. Rules about daemons and templates are elsewhere: the store does not know
+// what the data means.
 package store
 
 import (
@@ -28,46 +28,46 @@ type Sealer interface {
 	Derive(purpose string) ([]byte, error)
 }
 
-// Options name the database, and have what the store needs of the rest of the server.
+// Options name the database, and contain what the store needs from the rest of the server.
 type Options struct {
 	DSN  string // "postgres://...", "" for SQLite in Home
 	Home string // directory of muster.db and its lock, which must exist; "" with a DSN
-	Seal Sealer // nil: the key does not exist yet, or is lost
+	Seal Sealer // nil if the key does not exist yet or is lost
 
-	// MakeSeal makes the seal key, where Seal is nil, for a database in which nothing is sealed yet.
+	// MakeSeal creates the seal key if Seal is nil and nothing is sealed in the database yet.
 	MakeSeal func() (Sealer, error)
 
-	EndFile string // path of the file that remembers how the audit ends, beside fleet.AcceptFile; "": nothing does
+	EndFile string // path of the file with the audit's newest entry (see endFile), beside fleet.AcceptFile; "": none
 
-	Restoring bool // a restore makes the home: that it has no EndFile yet is no entry of the audit
+	Restoring bool // A restore makes the home folder: a missing EndFile is not recorded in the audit.
 
-	Revisions int // how many a device keeps, from each new one on; 0: only PruneRevisions bounds them
+	Revisions int // number that a device keeps, applied at each new one; 0: only PruneRevisions bounds them
 
-	Reads int // connections that may read at a time; 0: the usual number
+	Reads int // largest number of connections that read; 0: the default
 
 	Log *slog.Logger     // nil: nothing is logged
 	Now func() time.Time // nil: time.Now
 
 	// Committed is called after each commit, before the commit's writes are acknowledged, with everything that the
-	// commit changed. It is also called when a mode is put in force that cannot be stored. Calls do not overlap. It must
-	// return quickly and must not write to the store: every write waits for it.
+	// commit changed. It is also called when a mode takes effect that cannot be stored. Calls do not overlap.
+	// Committed must return quickly and must not write to the store, because every write waits for it.
 	Committed func(fleet.Committed)
 
-	// Taken is called once, when another server has the database. From then on nothing is written, and this server has
-	// to end.
+	// Taken is called once, when another server has taken the database. From then on nothing is written, and this
+	// server has to end.
 	Taken func(error)
 
-	// Memory bounds the memory for large configurations that are read. Nil: it is not bounded.
+	// Memory limits the memory for reading large configurations. Nil means no limit.
 	Memory Memory
 }
 
-// Memory gives memory to the work of a context. Where there is not enough, the work ends with the error that Memory
-// gives.
+// Memory reserves memory for the work of a context. If there is not enough, Take returns an error, and the work ends
+// with it.
 type Memory interface {
 	Take(ctx context.Context, bytes int64) error
 }
 
-// Store is one open database. All methods may be used at the same time.
+// Store is one open database. All methods may be called concurrently.
 type Store struct {
 	dialect dialect
 	seal    Sealer
@@ -78,13 +78,13 @@ type Store struct {
 	model  model
 	writer *writer
 
-	admission atomic.Pointer[fleet.Admission] // only the writer replaces it
+	admission atomic.Pointer[fleet.Admission] // replaced by the writer only
 	home      *homeLock                       // nil with PostgreSQL
 	lock      lock
 	known     knownEnds
 	markKey   []byte // Muster's own key for the marks of rows
 	end       endFile
-	lostKey   bool // The database does not have the key of its marks: no row is believed.
+	lostKey   bool // The database lost the key of its marks (see loadMarkKey).
 	loss      losses
 	accept    acceptCode
 
@@ -92,10 +92,10 @@ type Store struct {
 	taken    func(error)
 	memory   Memory // nil: not bounded
 
-	revisions int // of a device; 0: PruneRevisions alone bounds them
+	revisions int // number that a device keeps; 0: see Options.Revisions
 
 	keeping   sync.Mutex  // guards keepTimer
-	keepTimer *time.Timer // runs the next attempt to store modes that are in force; nil where none is due
+	keepTimer *time.Timer // runs keepNow at the next attempt; nil if none is due
 
 	decisions modeDecisions
 	bounded   bounded
@@ -103,8 +103,8 @@ type Store struct {
 }
 
 // Open locks the database for this process, brings its tables up to date, reads what is registered and starts the
-// writer. It answers conflict when another server holds the database, when the database is newer than this program,
-// and when the seal key does not fit it.
+// writer. It returns a conflict error if another server uses the database, if the database is newer than this
+// program, or if the seal key does not fit.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	s := &Store{seal: options.Seal, log: options.Log, now: options.Now, taken: options.Taken, memory: options.Memory,
 		revisions: options.Revisions}
@@ -183,8 +183,8 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 	return err
 }
 
-// Close finishes all writes in the queue, then closes the database. Later writes are answered unavailable. What
-// people registered can still be read.
+// Close finishes all writes in the queue, then closes the database. Later writes get an unavailable error. Registry
+// can still be called.
 func (s *Store) Close() error {
 	s.stopKeeping()
 	s.writer.stop()
@@ -207,5 +207,5 @@ func (s *Store) release() error {
 	return errors.Join(errs...)
 }
 
-// clock gives the present time, as exact as the database keeps it.
+// clock returns the present time in milliseconds, the precision with which the database stores times.
 func (s *Store) clock() time.Time { return s.now().UTC().Truncate(time.Millisecond) }

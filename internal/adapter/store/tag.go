@@ -9,12 +9,12 @@ import (
 	"muster/internal/fleet"
 )
 
-// carriers names the tables of tags for devices, or for templates.
+// carriers names the tables that hold the tags of devices, or those of templates.
 type carriers struct {
 	noun    string
-	table   string // table of the tags that are carried now
+	table   string // table of the present tags
 	history string
-	column  string // name of the column, in both tables, with the ID of the device or template
+	column  string // column of the device's or template's ID, in both tables
 	rows    *markedTable
 	past    *markedTable // its table is history
 }
@@ -38,7 +38,8 @@ var (
 	}
 )
 
-// changeTags attaches and removes tags. An edit that changes nothing makes no generation.
+// changeTags puts tags on devices and templates, and takes them off. An edit that changes nothing makes no
+// generation.
 func (e *editing) changeTags() error {
 	for i, one := range slices.Concat(e.Tag, e.Untag) {
 		if err := e.changeTag(one, i < len(e.Tag)); err != nil {
@@ -68,7 +69,7 @@ func orElse(err, otherwise error) error {
 	return otherwise
 }
 
-// tagging is a tag that a device or template is to carry (carried is true), or to carry no longer.
+// tagging says that a device or template is to carry a tag, or, if carried is false, to carry it no longer.
 type tagging struct {
 	of      carriers
 	id      any    // ID of the device (a string) or the template (an int64)
@@ -92,7 +93,7 @@ func (c tagging) verb() string {
 	return "untag"
 }
 
-// setTag attaches or removes one tag. The caller has checked that the device or template exists.
+// setTag carries out a tagging, after the caller's check. The caller makes sure that the device or template exists.
 func (e *editing) setTag(c tagging) error {
 	if _, err := fleet.ParseTag(string(c.tag)); err != nil {
 		return err
@@ -113,8 +114,7 @@ func (e *editing) setTag(c tagging) error {
 	})
 }
 
-// putTag attaches or removes a tag, as c.carried says, and returns the new set of tags. before is the present set;
-// the caller has checked that this changes it.
+// putTag writes a tagging that changes something, and returns the new set of tags. before is the present set.
 func (t *tx) putTag(c tagging, before []fleet.Tag, generation int64) ([]fleet.Tag, error) {
 	text, after := `INSERT INTO `+c.of.table+` (`+c.of.column+`, tag) VALUES ($1, $2)`, addTag(before, c.tag)
 	if !c.carried {
@@ -135,7 +135,7 @@ func (t *tx) putTag(c tagging, before []fleet.Tag, generation int64) ([]fleet.Ta
 	return after, t.rememberTag(c.of, generation, c.id, c.tag, c.carried)
 }
 
-// tagsOf returns the tags of a device or template as the transaction sees them, sorted.
+// tagsOf returns the tags of a device or template as the transaction sees them, sorted. id is a string or an int64.
 func (t *tx) tagsOf(of carriers, id any) ([]fleet.Tag, error) {
 	tags, err := collect(t.ctx, t.session, scanTag, `SELECT tag FROM `+of.table+` WHERE `+of.column+` = $1`, id)
 	slices.Sort(tags)
@@ -154,9 +154,9 @@ func scanTag(row scanner) (fleet.Tag, error) {
 	return fleet.Tag(tag), err
 }
 
-// dropTags removes tags from all devices and templates. The modes of the tags stay: the person who stopped Muster for
-// a tag did not say that it may go on, and an undo brings the tag back. It is not_found for a tag that no device or
-// template carries.
+// dropTags removes tags from all devices and templates. It returns a not-found error for a tag that nothing carries.
+// The modes of the tags stay: the person who stopped Muster for a tag did not say that it may go on, and an undo may
+// bring the tag back.
 func (e *editing) dropTags() error {
 	for _, tag := range e.Drop {
 		all, err := e.allTags()

@@ -9,15 +9,15 @@ import (
 	"muster/internal/logkey"
 )
 
-// tampering collects what this process found in the database, when it opened it and later, that Muster did not write.
+// tampering collects findings of this process: things in the database that Muster did not write.
 type tampering struct {
 	mu    sync.Mutex // guards the rest
-	first string     // the first finding, for a person
+	first string     // the first finding, as a text for people
 	count int
-	once  map[string]bool // findings that are added once
+	once  map[string]bool // findings of addOnce
 }
 
-// addOnce adds a finding that may be made again and again, and tells whether it is new.
+// addOnce adds a finding unless it was added before, and reports whether it is new.
 func (f *tampering) addOnce(one string) (added bool) {
 	f.mu.Lock()
 	added = !f.once[one]
@@ -42,7 +42,7 @@ func (f *tampering) add(found ...string) {
 	}
 }
 
-// replace forgets what was found before.
+// replace replaces all findings by found.
 func (f *tampering) replace(found []string) {
 	f.mu.Lock()
 	f.first, f.count, f.once = "", 0, nil
@@ -50,8 +50,8 @@ func (f *tampering) replace(found []string) {
 	f.add(found...)
 }
 
-// Tampering tells a person what this process found that Muster did not write; nil where it found nothing. It does not
-// search: `muster audit verify` does.
+// Tampering returns the findings of this process, or the loss that is not accepted, as an impairment. It returns nil
+// if nothing was found. It does not search: `muster audit verify` does.
 func (s *Store) Tampering() *fleet.Impairment {
 	if loss := s.Loss(); loss != nil {
 		return loss
@@ -71,8 +71,8 @@ func (s *Store) Tampering() *fleet.Impairment {
 			"accept-loss ENTRY`, where ENTRY is the last one that `muster audit list` shows."}
 }
 
-// checkProofs compares with their proofs: the rows that give a role, the rows that decide where API keys and secrets
-// go, and the end of the audit. The contents are read before.
+// checkProofs describes what does not fit its proof among the rows that give a role, the rows that decide where API
+// keys and secrets go, and the end of the audit. Doubts about marks come from the contents, which were loaded before.
 func (s *Store) checkProofs(ctx context.Context) (all []string, err error) {
 	for _, verify := range []func(context.Context) ([]string, error){s.verifyTokens, s.verifyUsers,
 		s.verifySecrets, s.verifyEnd} {
@@ -103,7 +103,7 @@ func (s *Store) verifyEnd(ctx context.Context) ([]string, error) {
 	if lost := s.openProof(auditEnds, sealed, &ends); lost != nil {
 		s.log.Error("the end of the audit is not proven", logkey.Err(lost))
 		found := []string{"the record of where the audit begins and ends is missing or was changed"}
-		return found, nil //nolint:nilerr // this is what is to be found out
+		return found, nil //nolint:nilerr // the finding says it
 	}
 	last, err := scanAudit(s.reads.QueryRowContext(ctx, selectAudit+` ORDER BY id DESC LIMIT 1`))
 	if err != nil && !absent(err) {

@@ -12,8 +12,7 @@ import (
 
 func noTemplate(id int64) error { return fleet.NotFoundf("there is no template %d", id) }
 
-// addTemplates stores new templates. The ID of each is larger than every ID given before, also those of deleted
-// templates.
+// addTemplates stores the new templates of an edit. IDs only grow: an ID of a deleted template is never used again.
 func (e *editing) addTemplates() error {
 	for _, made := range e.New {
 		v, err := e.insertTemplate(made.Template)
@@ -33,7 +32,7 @@ func (e *editing) addTemplates() error {
 	return nil
 }
 
-// insertTemplate stores a new template and gives it with its ID. The caller makes the generation.
+// insertTemplate stores a new template and returns it with its ID. The caller makes the generation.
 func (t *tx) insertTemplate(v fleet.Template) (fleet.Template, error) {
 	if err := v.Validate(); err != nil {
 		return v, err
@@ -49,7 +48,7 @@ func (t *tx) insertTemplate(v fleet.Template) (fleet.Template, error) {
 	if err != nil {
 		return v, err
 	}
-	// A sealed text's place contains the ID, which only the first statement gives.
+	// The seal of the text names the row's ID, which exists only after the INSERT.
 	if err := t.exec(`UPDATE templates SET text = $2 WHERE id = $1`, v.ID, t.store.sealTemplate(v)); err != nil {
 		return v, err
 	}
@@ -63,8 +62,8 @@ func (t *tx) insertTemplate(v fleet.Template) (fleet.Template, error) {
 	return v, nil
 }
 
-// replaceTemplates replaces templates. createdAt and tags stay, updatedAt always moves forward. A template that does
-// not change makes no generation, and keeps its saver as long as op, key and text stay.
+// replaceTemplates replaces templates. createdAt and tags stay, updatedAt always moves forward. A template whose
+// content does not change makes no generation. SavedBy stays as long as op, key and text stay.
 func (e *editing) replaceTemplates() error {
 	for _, changed := range e.Changed {
 		current, err := e.checkedTemplate(changed.ID)
@@ -86,7 +85,7 @@ func (e *editing) replaceTemplates() error {
 	return nil
 }
 
-// replaceTemplate stores the new content of a template. Where something differs, the caller makes the generation.
+// replaceTemplate stores the new content of a template. The caller makes the generation if the content differs.
 func (t *tx) replaceTemplate(current, v fleet.Template) (fleet.Template, error) {
 	if err := v.Validate(); err != nil {
 		return v, err
@@ -121,10 +120,10 @@ func (s *Store) sealTemplate(v fleet.Template) []byte {
 	return s.seal.Seal("templates", strconv.FormatInt(v.ID, 10), "text", []byte(v.Text))
 }
 
-// pastRow names the row with a template as it was from a generation on.
+// pastRow returns the key of the row that holds a template as it was from a generation on.
 func pastRow(id, generation int64) string { return fmt.Sprintf("%d/%d", id, generation) }
 
-// sameTemplate reports whether two templates have the same content: what a person writes in them.
+// sameTemplate reports whether two templates have the same content, leaving aside UpdatedAt and the computed Reads.
 func sameTemplate(a, b fleet.Template) bool {
 	a.UpdatedAt, a.Reads = b.UpdatedAt, b.Reads
 	return a == b
@@ -172,7 +171,7 @@ func (t *tx) dropTemplate(current fleet.Template, now int64) error {
 	return nil
 }
 
-// template returns a template as the transaction sees it. It is not known who saved one that is not believed.
+// template returns a template as the transaction sees it. SavedBy and SavedRole are empty if the row is not believed.
 func (t *tx) template(id int64) (fleet.Template, error) {
 	current, err := believing(t.store, templateRows, t.store.scanTemplate)(t.row(`SELECT id, `+templateColumns+`, `+
 		templateRows.columns("")+` FROM templates WHERE id = $1`, id))
@@ -185,7 +184,7 @@ func (t *tx) template(id int64) (fleet.Template, error) {
 	return current.value, err
 }
 
-// checkedTemplate returns a template as the transaction sees it, after the caller's condition was checked for it.
+// checkedTemplate returns a template as the transaction sees it, after the caller's check allowed to change it.
 func (e *editing) checkedTemplate(id int64) (fleet.Template, error) {
 	current, err := e.template(id)
 	if err != nil {
@@ -205,7 +204,7 @@ func (t *tx) rememberAt(generation int64, v fleet.Template, deleted bool) error 
 	return errors.Join(err, t.mark(templateHistoryRows, v.ID, generation))
 }
 
-// templateColumns are the columns, beside the ID, that a template has in both of its tables.
+// templateColumns are the columns, apart from the ID, that both tables of templates have.
 const templateColumns = `label, priority, op, key, text, reads, saved_by, saved_role, created_at, updated_at`
 
 var (
@@ -223,7 +222,8 @@ func (s *Store) scanTemplate(row scanner) (fleet.Template, error) {
 	return v, err
 }
 
-// pastTemplate is a template as it was from a generation on. It is not known who saved one that is not believed.
+// pastTemplate is a template as it was from a generation on. SavedBy and SavedRole are empty if its row is not
+// believed.
 type pastTemplate struct {
 	generation int64
 	deleted    bool
@@ -247,8 +247,8 @@ func (s *Store) scanPastTemplate(row scanner) (past pastTemplate, err error) {
 	return past, err
 }
 
-// scanSealedTemplate reads a row of: some columns (into before), the template's ID, and templateColumns. The text
-// stays sealed.
+// scanSealedTemplate reads a row that has some columns first (read into before), then the template's ID, then
+// templateColumns. It returns the template's text sealed.
 func scanSealedTemplate(row scanner, before ...any) (v fleet.Template, sealed []byte, err error) {
 	var op, reads, role string
 	var created, updated sql.NullInt64

@@ -16,7 +16,7 @@ const tokenColumns = `name, role, tag_scope, hash, created_at, issued_at, expire
 
 const selectTokens = `SELECT ` + tokenColumns + ` FROM tokens`
 
-// Tokens returns all tokens, also those that Muster did not write.
+// Tokens returns all tokens. Altered is set in tokens that Muster did not write.
 func (s *Store) Tokens(ctx context.Context) ([]fleet.Token, error) {
 	tokens, in, err := readWithRoster(ctx, s, tokenRows, func() ([]fleet.Token, error) {
 		return collect(ctx, pool{s.reads}, scanToken, selectTokens)
@@ -40,8 +40,8 @@ func scanToken(row scanner) (v fleet.Token, err error) {
 	return v, nil
 }
 
-// readTagScope reads a scope from its column. Where the column cannot be read, the scope has no device, and never the
-// whole fleet.
+// readTagScope reads a scope from its column. NULL is the whole fleet. A column that cannot be read yields a scope
+// without devices, never the whole fleet.
 func readTagScope(text sql.NullString) fleet.Scope {
 	if !text.Valid {
 		return fleet.Scope{}
@@ -53,7 +53,8 @@ func readTagScope(text sql.NullString) fleet.Scope {
 	return fleet.ScopeOf(tags)
 }
 
-// putScope protects the tags of a scope, and gives the scope in the form for its column.
+// putScope returns a scope in the form in which its column stores it. It also protects the scope's tags: from now on
+// only an admin may put them on devices, because doing so extends the scope's power to that device.
 func (t *tx) putScope(scope fleet.Scope) (text any, err error) {
 	for _, tag := range scope.Tags() {
 		if err := t.protectTag(tag, true); err != nil {
@@ -78,9 +79,8 @@ func scopeText(scope fleet.Scope) (any, error) {
 	return string(text), err
 }
 
-// CreateToken stores a new token. It is conflict for a name that is taken, and invalid for a text that cannot be a
-// name. The tags of the token's scope are protected from then on, because a person who puts one on a device gives the
-// token power over that device.
+// CreateToken stores a new token. It returns a conflict error for a name that is taken, and an invalid error for a
+// text that cannot be a name. The tags of the token's scope become protected (see putScope).
 func (s *Store) CreateToken(ctx context.Context, token fleet.Token) error {
 	if err := token.Validate(); err != nil {
 		return err
@@ -127,8 +127,8 @@ func textOrNull(text string) any {
 	return text
 }
 
-// RotateToken gives a token the hash of a new text. The former text is accepted until OldUntil. It is not_found when
-// the token was deleted or rotated meanwhile.
+// RotateToken gives a token the hash of a new text. The old text is accepted until token.OldUntil. RotateToken
+// returns a not-found error if the token was deleted or rotated meanwhile.
 func (s *Store) RotateToken(ctx context.Context, token fleet.Token) error {
 	if !storable(token.Name, fleet.MaxTokenNameBytes) {
 		return noToken(token.Name)
@@ -155,7 +155,8 @@ func (s *Store) RotateToken(ctx context.Context, token fleet.Token) error {
 	return err
 }
 
-// tokenAsWritten returns a token that a write is about to change. It is conflict for a token that Muster did not write.
+// tokenAsWritten returns a token that a write is about to change. It returns a conflict error if Muster did not write
+// it.
 func (t *tx) tokenAsWritten(name string) (fleet.Token, error) {
 	token, err := scanToken(t.row(selectTokens+` WHERE name = $1`, name))
 	if absent(err) {
@@ -167,7 +168,7 @@ func (t *tx) tokenAsWritten(name string) (fleet.Token, error) {
 	return token, t.asWritten(tokenRows, name, tokenSum(token))
 }
 
-// DeleteToken deletes a token. It is not_found for a name that no token has.
+// DeleteToken deletes a token. It returns a not-found error for an unknown name.
 func (s *Store) DeleteToken(ctx context.Context, name string) error {
 	if !storable(name, fleet.MaxTokenNameBytes) {
 		return noToken(name)
@@ -188,7 +189,7 @@ func (s *Store) DeleteToken(ctx context.Context, name string) error {
 
 func noToken(name string) error { return fleet.NotFoundf("there is no token %q", name) }
 
-// TokensUsed stores when and from where tokens were used last. It skips tokens that were deleted.
+// TokensUsed stores when and from where tokens were used last, by name. It skips tokens that were deleted.
 func (s *Store) TokensUsed(ctx context.Context, uses map[string]fleet.TokenUse) error {
 	_, err := write(ctx, s, "note the use of tokens", func(t *tx) (none struct{}, err error) {
 		for _, name := range slices.Sorted(maps.Keys(uses)) {

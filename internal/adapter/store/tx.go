@@ -11,8 +11,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// tx is one write inside the transaction of its batch: what it may use, and what it will have changed once the batch
-// is committed.
+// tx is one write inside the transaction of its batch: its session and context, and in effects everything that will
+// follow from its commit.
 type tx struct {
 	store   *Store
 	session *session
@@ -21,11 +21,11 @@ type tx struct {
 	who     string
 	role    fleet.Role // role of the person who writes; "": Muster writes by itself
 	effects effects
-	pending effects // Earlier writes in the same batch have these; the ends of the audit do not have them yet.
+	pending effects // Effects of earlier writes in the batch, which the ends of the audit lack so far.
 }
 
-// effects are what follows from a commit. They are dropped when the write or its batch fails; then undo follows
-// instead.
+// effects are what follows from the commit of a write or batch. If the write or its batch fails, they are dropped,
+// and only undo runs.
 type effects struct {
 	model     []func(*contents)
 	committed fleet.Committed
@@ -34,7 +34,7 @@ type effects struct {
 	undo      []func()
 	forgets   bool    // The write deleted or replaced something sealed.
 	marks     marks   // marks of proofs that the write added or removed
-	tallies   tallies // changes of marked tables
+	tallies   tallies // changes to the tallies of marked tables
 }
 
 func (e *effects) merge(other effects) {
@@ -65,8 +65,8 @@ func (e *effects) empty() bool {
 	return len(e.model)+len(e.after) == 0 && e.committed.Empty()
 }
 
-// savepoint runs one write in a savepoint, and puts the write's error into a. The error that savepoint returns is one
-// of the whole transaction.
+// savepoint runs one write in a savepoint, and puts the write's own error into a. It returns an error only if the
+// whole transaction failed.
 func (t *tx) savepoint(a *attempt) error {
 	if err := t.exec("SAVEPOINT one_write"); err != nil {
 		return err
@@ -80,8 +80,8 @@ func (t *tx) savepoint(a *attempt) error {
 	return t.exec("RELEASE SAVEPOINT one_write")
 }
 
-// protect turns a panic into an error. A write calls its caller's conditions, and a panic in one of them must not end
-// the server.
+// protect runs a write and turns a panic into an error. A write calls its caller's conditions, and a panic in one of
+// them must not end the server.
 func (t *tx) protect(do func(*tx) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -99,20 +99,20 @@ func (t *tx) affect(text string, args ...any) (int64, error) {
 
 func (t *tx) row(text string, args ...any) scanner { return t.session.row(t.ctx, text, args...) }
 
-// register has the contents in memory changed once the transaction is committed.
+// register plans a change of the contents in memory for after the commit.
 func (t *tx) register(change func(*contents)) {
 	t.effects.model = append(t.effects.model, change)
 	t.effects.committed.Registry = true
 }
 
-// committed has a function run once the transaction is committed and the contents in memory are changed.
+// committed plans run for after the commit, when the contents in memory are changed.
 func (t *tx) committed(run func()) { t.effects.after = append(t.effects.after, run) }
 
-// undone has a function run when the write or its batch fails. It is for what the writer remembers and the next write
-// of the same batch has to know.
+// undone plans run for the case that the write or its batch fails. It is for state in the writer's memory that the
+// write changes at once, because the next write of the same batch needs it.
 func (t *tx) undone(run func()) { t.effects.undo = append(t.effects.undo, run) }
 
-// touch notes, for those who are told of the commit, that a device was stored, deleted, or got other settings.
+// touch adds to the commit's notice that a device was stored, deleted, or got other settings.
 func (t *tx) touch(id fleet.DeviceID) {
 	t.effects.committed.Merge(fleet.Committed{Devices: map[fleet.DeviceID]bool{id: true}})
 }
@@ -123,8 +123,7 @@ func (t *tx) record(what, subject, detail string) {
 		Detail: detail})
 }
 
-// after returns the present time, or the millisecond after `earlier` where the clock has not moved since or was set
-// back.
+// after returns the present time, or one millisecond after earlier if the present time is not later than earlier.
 func (t *tx) after(earlier time.Time) time.Time {
 	if next := earlier.Add(time.Millisecond); t.now.Before(next) {
 		return next
@@ -135,7 +134,7 @@ func (t *tx) after(earlier time.Time) time.Time {
 // absent reports whether a Scan found no row.
 func absent(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
-// millis returns a time as the database keeps it; NULL for the zero time.
+// millis returns a time as the database stores it: Unix milliseconds, or NULL for the zero time.
 func millis(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -143,7 +142,7 @@ func millis(t time.Time) any {
 	return t.UnixMilli()
 }
 
-// fromMillis reads a time that millis gave.
+// fromMillis converts a time that millis wrote.
 func fromMillis(ms sql.NullInt64) time.Time {
 	if !ms.Valid {
 		return time.Time{}

@@ -9,9 +9,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// undo takes back what the generations changed that a rollout carries: every template, every tag and all vars that
-// they changed become as they were before the first of them. Other changes stay. What follows for rollouts is written
-// in the same transaction; it is precondition when that was decided for another generation.
+// undo undoes the generations that a rollout carries: every template, tag and vars that they changed becomes what it
+// was before the first of them. Other changes stay. The resulting writes of rollouts are part of the same
+// transaction. undo returns a precondition error if they were computed for another generation.
 func (e *editing) undo() error {
 	if e.Undo == nil {
 		return nil
@@ -33,7 +33,7 @@ func (e *editing) undo() error {
 	return err
 }
 
-// MadeBy returns the people who made these generations, as far as that is known.
+// MadeBy returns the names of the people who made these generations, as far as they are known.
 func (s *Store) MadeBy(ctx context.Context, generations []int64) (makers []string, err error) {
 	for _, g := range generations {
 		var by string
@@ -48,7 +48,7 @@ func (s *Store) MadeBy(ctx context.Context, generations []int64) (makers []strin
 	return makers, nil
 }
 
-// checkUnchanged returns conflict when another generation changed something again that these generations changed.
+// checkUnchanged returns a conflict error if a later generation changed something that these generations changed too.
 func (t *tx) checkUnchanged(generations []int64) error {
 	for _, of := range []struct{ noun, table, columns, where string }{
 		{"template", `template_history`, `CAST(template_id AS TEXT), ''`, `CAST(template_id AS TEXT) = $1 AND $2 = ''`},
@@ -79,8 +79,8 @@ func (t *tx) checkUnchanged(generations []int64) error {
 	return nil
 }
 
-// takeBack undoes the changes of these generations. Templates that they deleted come back before their tags, and
-// templates that they added are deleted after their tags.
+// takeBack undoes the changes of these generations. Templates that they deleted are restored before their tags, and
+// templates that they added are deleted after their tags. now is the generation that the undo makes.
 func (t *tx) takeBack(generations []int64, now int64) error {
 	firsts, err := t.firstChanges(`template_history`, `CAST(template_id AS TEXT), ''`, generations)
 	if err != nil {
@@ -125,7 +125,8 @@ func (t *tx) takeBack(generations []int64, now int64) error {
 	return nil
 }
 
-// firstChange tells in which of some generations a thing, or a tag on it, changed first.
+// firstChange names the first of some generations that changed a thing, or a tag on it. tag is "" for the thing
+// itself.
 type firstChange struct {
 	id, tag    string
 	generation int64
@@ -156,8 +157,8 @@ func (t *tx) firstChanges(table, columns string, generations []int64) ([]firstCh
 	return firsts, nil
 }
 
-// templateBack makes a template what it was before a generation. stays is false for a template that did not exist
-// then: the caller has to delete it.
+// templateBack gives a template the content that it had before the generation before. stays is false if it did not
+// exist then: the caller has to delete it.
 func (t *tx) templateBack(id, before, now int64) (stays bool, err error) {
 	const latest = ` WHERE template_id = $1 AND generation < $2 ORDER BY generation DESC LIMIT 1`
 	past, err := t.store.scanPastTemplate(t.row(selectPastTemplates+latest, id, before))
@@ -201,8 +202,7 @@ func (t *tx) templateBack(id, before, now int64) (stays bool, err error) {
 	return true, t.rememberAt(now, was, false)
 }
 
-// tagsBack puts back the tags that devices or templates carried before these generations, except on the templates in
-// gone.
+// tagsBack restores the tags that devices or templates had before these generations, except on the templates in gone.
 func (t *tx) tagsBack(of carriers, generations []int64, now int64, gone []int64) error {
 	firsts, err := t.firstChanges(of.history, `CAST(`+of.column+` AS TEXT), tag`, generations)
 	if err != nil {

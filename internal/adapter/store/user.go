@@ -24,12 +24,12 @@ func scanUser(row scanner) (u fleet.User, err error) {
 	return u, err
 }
 
-// Users returns all users, by name.
+// Users returns all users, sorted by name.
 func (s *Store) Users(ctx context.Context) ([]fleet.User, error) {
 	return s.users(ctx, selectUsers+` ORDER BY name`)
 }
 
-// users reads users, and sets Altered for those that Muster did not write.
+// users reads users with the given query, and sets Altered in those that Muster did not write.
 func (s *Store) users(ctx context.Context, text string, args ...any) ([]fleet.User, error) {
 	users, in, err := readWithRoster(ctx, s, userRows, func() ([]fleet.User, error) {
 		return collect(ctx, pool{s.reads}, scanUser, text, args...)
@@ -40,8 +40,8 @@ func (s *Store) users(ctx context.Context, text string, args ...any) ([]fleet.Us
 	return users, failure("read users", err)
 }
 
-// User returns the user with this name. It is not_found when there is none, or when Muster did not write the user's
-// row.
+// User returns the user with this name. It returns a not-found error if nobody has it, or if Muster did not write the
+// user's row.
 func (s *Store) User(ctx context.Context, name string) (fleet.User, error) {
 	if !storable(name, fleet.MaxUserNameBytes) {
 		return fleet.User{}, noUser(name)
@@ -61,7 +61,7 @@ func (s *Store) User(ctx context.Context, name string) (fleet.User, error) {
 
 func noUser(name string) error { return fleet.NotFoundf("there is no user %q", name) }
 
-// user returns a user that a write is about to change. It is conflict for a user that Muster did not write.
+// user returns a user that a write is about to change. It returns a conflict error if Muster did not write the row.
 func (t *tx) user(name string) (fleet.User, error) {
 	user, err := t.userAsIs(name)
 	if err != nil {
@@ -70,7 +70,7 @@ func (t *tx) user(name string) (fleet.User, error) {
 	return user, t.asWritten(userRows, name, userSum(user))
 }
 
-// userAsIs returns a user, also one that Muster did not write.
+// userAsIs returns a user, with Altered set if Muster did not write the row.
 func (t *tx) userAsIs(name string) (fleet.User, error) {
 	user, err := scanUser(t.row(selectUsers+` WHERE name = $1`, name))
 	if absent(err) {
@@ -84,8 +84,8 @@ func (t *tx) userAsIs(name string) (fleet.User, error) {
 	return user, err
 }
 
-// CreateUser stores a new user. It is conflict for a name that a user or a token has, because both are shown as the
-// actor of what they do.
+// CreateUser stores a new user. It returns a conflict error for a name that a user or a token has: users and tokens
+// share their names, because the audit shows one name for who acted.
 func (s *Store) CreateUser(ctx context.Context, user fleet.User) (fleet.User, error) {
 	return write(ctx, s, "create user", func(t *tx) (fleet.User, error) {
 		return t.createUser(user)
@@ -116,7 +116,7 @@ func (t *tx) createUser(user fleet.User) (fleet.User, error) {
 		user.Identity.Subject, millis(t.now))
 }
 
-// nameFree returns conflict for a name that a user or a token has, in any letter case.
+// nameFree returns a conflict error for a name that a user or a token has. Letter case does not matter.
 func (t *tx) nameFree(name string) error {
 	names, err := collect(t.ctx, t.session, func(row scanner) (taken [2]string, err error) {
 		return taken, row.Scan(&taken[0], &taken[1])
@@ -133,8 +133,8 @@ func (t *tx) nameFree(name string) error {
 		Hint:    "Choose another name: histories show one name for who acted."}
 }
 
-// PutUser changes a user and ends all sessions and log-in links of the user. It is conflict for a user of single
-// sign-on, and where no administrator would be left who can log in with a password.
+// PutUser changes a user and ends all sessions and log-in links of the user. It returns a conflict error for a user
+// of single sign-on, and if no administrator would be left who can log in with a password.
 func (s *Store) PutUser(ctx context.Context, put fleet.PutUser) (fleet.User, error) {
 	return write(ctx, s, "put user", func(t *tx) (fleet.User, error) {
 		user, err := t.ownUser(put.Name)
@@ -145,7 +145,8 @@ func (s *Store) PutUser(ctx context.Context, put fleet.PutUser) (fleet.User, err
 	})
 }
 
-// ownUser returns a user whose role and password Muster keeps. It is conflict for a user of single sign-on.
+// ownUser returns a user whose role and password Muster keeps. It returns a conflict error for a user of single
+// sign-on.
 func (t *tx) ownUser(name string) (fleet.User, error) {
 	if !storable(name, fleet.MaxUserNameBytes) {
 		return fleet.User{}, noUser(name)
@@ -226,7 +227,7 @@ func administers(u fleet.User) bool {
 	return u.Role == fleet.RoleAdmin && u.Password != "" && !u.Altered && !u.Disabled()
 }
 
-// oneAdministratorLeft returns conflict when no other user administers.
+// oneAdministratorLeft returns a conflict error if nobody except the user without administers.
 func (t *tx) oneAdministratorLeft(without string) error {
 	users, err := collect(t.ctx, t.session, scanUser, selectUsers+` WHERE name <> $1`, without)
 	if err != nil {
@@ -245,8 +246,8 @@ func (t *tx) oneAdministratorLeft(without string) error {
 	}
 }
 
-// DeleteUser deletes a user with all sessions and log-in links. It is conflict for the last administrator who can log
-// in with a password.
+// DeleteUser deletes a user with all sessions and log-in links. It returns a conflict error for the last
+// administrator who can log in with a password.
 func (s *Store) DeleteUser(ctx context.Context, name string) error {
 	if !storable(name, fleet.MaxUserNameBytes) {
 		return noUser(name)
@@ -273,8 +274,8 @@ func (s *Store) DeleteUser(ctx context.Context, name string) error {
 	return err
 }
 
-// DisableUser ends all sessions and log-in links of a user, who from then on cannot log in, not even by single
-// sign-on. It is conflict for the last administrator who can log in with a password.
+// DisableUser keeps a user from logging in, also by single sign-on, and ends all sessions and log-in links of the
+// user. It returns a conflict error for the last administrator who can log in with a password.
 func (s *Store) DisableUser(ctx context.Context, name string) (fleet.User, error) {
 	return s.switchUser(ctx, name, func(t *tx, user fleet.User) (fleet.User, error) {
 		if user.Disabled() {
@@ -297,7 +298,7 @@ func (s *Store) DisableUser(ctx context.Context, name string) (fleet.User, error
 	})
 }
 
-// EnableUser lets a user log in again, with the same role and password as before.
+// EnableUser lets a disabled user log in again, with the role and password from before.
 func (s *Store) EnableUser(ctx context.Context, name string) (fleet.User, error) {
 	return s.switchUser(ctx, name, func(t *tx, user fleet.User) (fleet.User, error) {
 		if !user.Disabled() {
@@ -326,7 +327,7 @@ func (s *Store) switchUser(ctx context.Context, name string,
 	})
 }
 
-// disabledUser returns the error for the log-in of a disabled user, and for any other change of that user.
+// disabledUser returns the error for an attempt of a disabled user to log in, or of anybody to change that user.
 func disabledUser(name string) error {
 	return &fleet.Error{Code: fleet.CodeConflict, Message: "the user " + name + " is disabled",
 		Hint: "An administrator enables the user with `muster user enable " + name + "`."}

@@ -9,11 +9,11 @@ import (
 	"muster/internal/fleet"
 )
 
-// varsTables names the tables of the vars of devices, or of tags.
+// varsTables names the tables that hold the vars of devices, or those of tags.
 type varsTables struct {
 	table   string // table of the present vars
 	history string
-	column  string // name of the column, in both tables, with the owner
+	column  string // column of the owner's ID or name, in both tables
 	rows    *markedTable
 	past    *markedTable // its table is history
 }
@@ -23,7 +23,7 @@ var (
 	tagVars    = varsTables{"tag_vars", "tag_vars_history", "tag", tagVarsRows, tagVarsHistoryRows}
 )
 
-// varsTablesOf returns the tables of an owner's vars, and the owner's name in them.
+// varsTablesOf returns the tables with an owner's vars, and the name that the owner has in them.
 func varsTablesOf(of fleet.VarsOwner) (varsTables, string) {
 	if of.Device == "" {
 		return tagVars, string(of.Tag)
@@ -38,8 +38,8 @@ func (v varsTables) owner(name string) fleet.VarsOwner {
 	return fleet.VarsOwner{Device: fleet.DeviceID(name)}
 }
 
-// changeVars replaces the vars of devices and tags. Vars that do not change make no generation, and keep their saver.
-// No device needs to carry the tag yet.
+// changeVars replaces the vars of devices and tags. No device needs to carry the tag yet. Vars that do not change
+// make no generation and keep their SavedBy.
 func (e *editing) changeVars() error {
 	for _, c := range e.Vars {
 		was, err := e.varsOf(c.VarsOwner)
@@ -59,7 +59,8 @@ func (e *editing) changeVars() error {
 	return nil
 }
 
-// varsOf returns the vars of an owner, which has to exist, as the transaction sees them.
+// varsOf returns the vars of an owner as the transaction sees them. A device that is not registered is a not-found
+// error.
 func (t *tx) varsOf(of fleet.VarsOwner) (saved fleet.SavedVars, err error) {
 	if of.Device == "" {
 		if _, err := fleet.ParseTag(string(of.Tag)); err != nil {
@@ -94,7 +95,7 @@ func (s *Store) scanVars(row scanner, table, name string) (saved fleet.SavedVars
 	return saved, err
 }
 
-// setVars replaces the vars of an owner, in a generation. was are the present vars.
+// setVars replaces the vars of an owner and adds them to the history of a generation. was are the present vars.
 func (t *tx) setVars(c fleet.VarsChange, was fleet.Vars, generation int64) error {
 	if c.Device == "" {
 		if err := t.roomForTagVars(c); err != nil {
@@ -131,10 +132,10 @@ func (t *tx) setVars(c fleet.VarsChange, was fleet.Vars, generation int64) error
 	return errors.Join(err, t.mark(tables.past, name, generation))
 }
 
-// pastVarsRow names the row with the vars of an owner as they were from a generation on.
+// pastVarsRow returns the key of the row that holds an owner's vars as they were from a generation on.
 func pastVarsRow(name string, generation int64) string { return fmt.Sprintf("%s/%d", name, generation) }
 
-// roomForTagVars is an error when the vars of all tags together would become too large.
+// roomForTagVars returns an error if the change would make the vars of all tags together too large.
 func (t *tx) roomForTagVars(c fleet.VarsChange) error {
 	all, err := t.store.readVars(t.ctx, t.session, tagVars)
 	if err != nil {
@@ -154,7 +155,7 @@ func (t *tx) roomForTagVars(c fleet.VarsChange) error {
 		Hint:    "Take out vars of other tags, or keep these values in a template."}
 }
 
-// putVars replaces the vars of an owner; empty vars remove them.
+// putVars replaces the vars of an owner in memory. Empty vars remove them.
 func (c *contents) putVars(change fleet.VarsChange) {
 	saved := change.SavedVars
 	if saved.Vars == "" {
@@ -173,7 +174,7 @@ func (c *contents) putVars(change fleet.VarsChange) {
 	}
 }
 
-// readVars returns the vars of all owners of one kind.
+// readVars returns the present vars of all owners of one kind.
 func (s *Store) readVars(ctx context.Context, q querier, of varsTables) (map[fleet.VarsOwner]fleet.SavedVars, error) {
 	all := map[fleet.VarsOwner]fleet.SavedVars{}
 	_, err := collect(ctx, q, func(row scanner) (none struct{}, err error) {
@@ -204,13 +205,13 @@ func (s *Store) loadVars(ctx context.Context, q querier, c *contents) error {
 	return nil
 }
 
-// pastVarsChange is what the vars of an owner became in a generation.
+// pastVarsChange is one row of a history of vars: the vars that an owner got with a generation.
 type pastVarsChange struct {
 	generation int64
 	fleet.VarsChange
 }
 
-// scanPastVars reads generation, owner, vars, saved_by and saved_role.
+// scanPastVars returns the scan function for the columns of selectPast.
 func (s *Store) scanPastVars(of varsTables) func(scanner) (pastVarsChange, error) {
 	return func(row scanner) (past pastVarsChange, err error) {
 		var name string
@@ -254,7 +255,8 @@ func (s *Store) pastVars(ctx context.Context, past *contents) error {
 	return nil
 }
 
-// changedVars adds, to the changes of generations, what they changed of vars.
+// changedVars adds to the changes of each generation after `after`, up to last, the vars that it changed. at returns
+// the change of a generation.
 func (s *Store) changedVars(ctx context.Context, after, last int64, at func(int64) *fleet.GenerationChange) error {
 	for _, of := range []varsTables{deviceVars, tagVars} {
 		changes, err := collect(ctx, pool{s.reads}, s.scanPastVars(of), of.selectPast()+`
@@ -269,7 +271,8 @@ func (s *Store) changedVars(ctx context.Context, after, last int64, at func(int6
 	return nil
 }
 
-// varsBack makes vars what they were before the first of these generations.
+// varsBack restores the vars as they were before the first of these generations. now is the generation that the undo
+// makes.
 func (t *tx) varsBack(of varsTables, generations []int64, now int64) error {
 	firsts, err := t.firstChanges(of.history, of.column+`, ''`, generations)
 	if err != nil {

@@ -21,10 +21,10 @@ const (
 	reconnectLimit = 10 * time.Second
 )
 
-// writer is the one goroutine that writes. It takes all waiting writes, runs each in a savepoint of one transaction,
-// commits, brings the contents in memory up to date, calls Options.Committed, and only then answers the callers. When
-// a write fails, only its savepoint is taken back. When the transaction as a whole fails, nothing was written, and
-// every caller gets that error.
+// writer is the one goroutine that writes. It takes all waiting writes and runs each in a savepoint of one
+// transaction. It commits, updates the contents in memory, calls Options.Committed, and only then answers the
+// callers. When one write fails, only its savepoint is rolled back. When the whole transaction fails, nothing was
+// written, and every caller gets that error.
 type writer struct {
 	store     *Store
 	committed func(fleet.Committed)
@@ -35,10 +35,10 @@ type writer struct {
 	done    chan struct{} // closed when run has ended
 
 	scrubs     chan chan error
-	unscrubbed bool // SQLite's log still has something that was deleted. Only run uses this field.
+	unscrubbed bool // SQLite's log still has deleted content. Only run uses this field.
 
 	session  *session // connection for writing; nil without one. Open uses it before run starts, then only run.
-	instance string   // what this process wrote into the database when it opened it
+	instance string   // random text that claim wrote into the database; see checkClaim
 
 	headBeyond int64 // ID of the last head that findHeadsBeyond recorded; only run uses it
 
@@ -54,8 +54,8 @@ type request struct {
 	do     func(*tx) error // nil: the caller only asks whether the lock is held
 	who    string
 	role   fleet.Role
-	taken  atomic.Bool // set by the first of two: the writer, or the caller when it gives up
-	answer chan error  // holds one
+	taken  atomic.Bool // set by the writer when it takes the request, or by the caller when it gives up
+	answer chan error  // buffered for the one answer
 }
 
 func newWriter(s *Store, committed func(fleet.Committed)) *writer {
@@ -64,8 +64,9 @@ func newWriter(s *Store, committed func(fleet.Committed)) *writer {
 		explained: map[fleet.DeviceID]explanation{}, decided: map[fleet.ModeScope]int64{}}
 }
 
-// write queues do and waits for its commit. When ctx ends before the writer takes the write, it is given up. When the
-// writer has taken it, write waits for the result, so that its answer is always true.
+// write queues do and waits for its commit. If ctx ends before the writer has taken the request, write returns an
+// error and nothing is written. After that, write waits for the result even if ctx ends, so that its answer is always
+// true.
 func write[T any](ctx context.Context, s *Store, during string, do func(*tx) (T, error)) (T, error) {
 	var none, result T
 	err := s.writer.submit(ctx, &request{
@@ -123,7 +124,7 @@ func gaveUp(r *request, ctx context.Context) error {
 	}
 }
 
-// stop refuses new writes and returns when all queued ones are answered.
+// stop refuses new writes, and returns when all queued writes are answered.
 func (w *writer) stop() {
 	w.closing.Lock()
 	if !w.closed {
@@ -176,14 +177,14 @@ func (w *writer) serve(first *request) {
 	}
 }
 
-// attempt is one write of a batch, and what became of it.
+// attempt is one write of a batch, with its result.
 type attempt struct {
 	request *request
 	err     error
 }
 
-// gather takes all writes that wait now. To wait for more would only add to the latency, because the next batch
-// gathers while this one is on its way to the disk.
+// gather returns first and all writes that wait now, up to batchLength. It does not wait for more: the next batch
+// gathers while this one is being written to disk.
 func (w *writer) gather(first *request) []*attempt {
 	var batch []*attempt
 	add := func(r *request) {
@@ -206,7 +207,7 @@ func (w *writer) gather(first *request) []*attempt {
 	return batch
 }
 
-// commit runs a batch. Its error is that of the whole batch; errors of single writes are in the attempts.
+// commit runs a batch. It returns the error of the batch as a whole; errors of single writes are in the attempts.
 func (w *writer) commit(batch []*attempt) error {
 	ctx := context.Background()
 	if limit := w.store.dialect.batchLimit(); limit > 0 {
@@ -265,8 +266,8 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 
 func (w *writer) begin(ctx context.Context) error { return w.first(ctx, w.store.dialect.begin()) }
 
-// first checks the lock, and executes the first statement of a batch. Where the connection was cut while it was idle,
-// first makes a new one: nothing has happened yet that could be lost.
+// first checks the lock, and executes the first statement of a batch. If the connection was cut while it was idle,
+// first makes a new one: nothing was written yet that could be lost.
 func (w *writer) first(ctx context.Context, statement string) error {
 	if err := w.store.lock.takenAway(); err != nil {
 		return err
@@ -296,8 +297,8 @@ func (w *writer) tell(committed fleet.Committed) {
 	}
 }
 
-// startOver makes a new connection after a failed transaction, and reads the contents again: it is not known whether
-// the commit reached the disk.
+// startOver makes a new connection after a failed transaction, and reads the contents again, because nobody knows
+// whether the commit reached the disk.
 func (w *writer) startOver() {
 	if w.session == nil {
 		return // The connection could not be made before.
@@ -327,7 +328,7 @@ func (w *writer) reconnect(ctx context.Context) error {
 	return nil
 }
 
-// connectAgain makes a new connection, takes the lock and reads the contents. changed is what others changed
+// connectAgain makes a new connection, takes the lock and reads the contents. changed is what other processes changed
 // meanwhile.
 func (w *writer) connectAgain(ctx context.Context) (changed fleet.Committed, err error) {
 	if err := w.connect(ctx); err != nil {

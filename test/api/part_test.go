@@ -117,6 +117,10 @@ func (p *parted) limited(method, path, body string) int {
 	if method == http.MethodGet && showsPeers.MatchString(path) {
 		return status
 	}
+	if method == http.MethodPost && path == "plan" {
+		p.plansNothingOutside(body, text)
+		return status
+	}
 	for _, id := range p.outside {
 		own := strings.Contains(path+body, string(id)) // the answer repeats what was asked
 		if strings.Contains(text, string(id)) && !own || strings.Contains(text, p.labels[id]) {
@@ -124,6 +128,20 @@ func (p *parted) limited(method, path, body string) int {
 		}
 	}
 	return status
+}
+
+// plansNothingOutside checks that a what-if plan has no device outside. Changes of devices inside name their peers.
+func (p *parted) plansNothingOutside(body, text string) {
+	p.t.Helper()
+	var plan api.WhatIfPlan
+	if err := json.Unmarshal([]byte(text), &plan); err != nil {
+		p.t.Errorf("%s: %v", text, err)
+	}
+	for _, d := range plan.Devices {
+		if slices.Contains(p.outside, fleet.DeviceID(d.DeviceID)) {
+			p.t.Errorf("POST plan %s plans %s: %s", body, d.Label, text)
+		}
+	}
 }
 
 // plans gives what is planned for the devices outside, in the generation that is in force.

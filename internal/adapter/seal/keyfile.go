@@ -1,96 +1,93 @@
 package seal
 
 import (
-	"fmt"
-	"io"
+	"errors"
 	"io/fs"
 	"os"
-	"strings"
+	"path/filepath"
 
 	"muster/internal/fleet"
 )
 
-// maxFileBytes is larger than any secret.
-const maxFileBytes = 64 << 10
+// FileName is the name of the key file in Muster's home directory.
+const FileName = "seal.key"
 
-const (
-	othersMayRead fs.FileMode = 0o004
-	// The group counts as others, because Muster would trust what its members write.
-	othersMayWrite fs.FileMode = 0o022
-)
+// FromHome reads the keys in <home>/seal.key, one per line. The error wraps fs.ErrNotExist if there is no such file.
+func FromHome(home string) (*Ring, error) { return read(filepath.Join(home, FileName)) }
 
-// ReadFile reads a secret from a file and removes the line end after it. It refuses a file that other users can read
-// or write. The group may read the file: this is how a service gets a secret that root owns.
-func ReadFile(path string) (fleet.Secret, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return fleet.Secret{}, unreadable(path, err)
+// Make creates <home>/seal.key with a new key, unless the file exists. Only its owner can read it, and it is on disk
+// when Make returns. Call Make only if nothing is sealed in the database yet: a new key cannot open what an older key
+// sealed, and the next backup would contain the new key instead of the right one.
+func Make(home string) (*Ring, error) {
+	path := filepath.Join(home, FileName)
+	// os.Link never replaces an existing file.
+	err := write(home, NewRing(Random()), func(temp string) error { return os.Link(temp, path) })
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, unusable("make", err)
 	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return fleet.Secret{}, unreadable(path, err)
-	}
-	if err := checkInfo(path, info); err != nil {
-		return fleet.Secret{}, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err != nil {
-		return fleet.Secret{}, unreadable(path, err)
-	}
-	if len(text) > maxFileBytes {
-		return fleet.Secret{}, &fleet.Error{Code: fleet.CodeInvalid, Message: path + " is too large for a secret",
-			Hint: "Name the file that holds the secret and nothing else."}
-	}
-	value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
-	if value == "" {
-		return fleet.Secret{}, &fleet.Error{Code: fleet.CodeInvalid, Message: path + " is empty",
-			Hint: "Write the secret into it, or leave the flag out."}
-	}
-	return fleet.NewSecret(value), nil
+	return read(path) // Another process may have created the file first.
 }
 
-// CheckFile refuses a file that other users can read or write. The error contains the command that fixes this.
-func CheckFile(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return unreadable(path, err)
+// Keep replaces the content of <home>/seal.key by the keys of a ring. They are on disk when Keep returns.
+func Keep(home string, ring *Ring) error {
+	path := filepath.Join(home, FileName)
+	if err := write(home, ring, func(temp string) error { return os.Rename(temp, path) }); err != nil {
+		return unusable("write", err)
 	}
-	return checkInfo(path, info)
+	return nil
 }
 
-func checkInfo(path string, info fs.FileInfo) error {
-	if !info.Mode().IsRegular() {
-		return nil // The file is a pipe, as from `<(command)` in a shell.
+// Sweep removes temporary files beside <home>/seal.key that a killed process left, because they may contain keys that
+// are no longer in use. No other process may be writing the file.
+func Sweep(home string) error {
+	left, err := filepath.Glob(filepath.Join(home, FileName+".*"))
+	for _, path := range left {
+		err = errors.Join(err, os.Remove(path))
 	}
-	if err := CheckWritable(path, info); err != nil {
+	return err
+}
+
+func read(path string) (*Ring, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, unusable("read", err)
+	}
+	ring, err := ParseRing(string(text))
+	if err != nil {
+		return nil, &fleet.Error{
+			Code: fleet.CodeConflict, During: "read " + FileName, Message: "the file is damaged: it is no seal key",
+			Hint: "Put back a copy of it. Without it the API keys and configurations in the database cannot be read.", Err: err,
+		}
+	}
+	return ring, nil
+}
+
+func unusable(what string, err error) error {
+	return &fleet.Error{
+		Code: fleet.CodeUnavailable, Message: "cannot " + what + " " + FileName + " in the home folder: " + err.Error(),
+		Hint: "Look whether the folder belongs to the user that runs Muster and its disk has room, or give another one " +
+			"with --home.", Err: err,
+	}
+}
+
+// write writes the keys to a temporary file and calls place to put it in its final place. A crash therefore never
+// leaves an incomplete key file.
+func write(home string, ring *Ring, place func(temp string) error) error {
+	temp, err := os.CreateTemp(home, FileName+".*") // mode 0600
+	if err != nil {
 		return err
 	}
-	if info.Mode()&othersMayRead != 0 {
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "every user of this machine may read " + path,
-			Hint: fmt.Sprintf("Type: chmod o= %s", quoted(path))}
+	defer func() { _ = os.Remove(temp.Name()) }()
+	_, err = temp.WriteString(ring.Text().Reveal())
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
+		return err
 	}
-	return nil
-}
-
-// CheckWritable refuses a file or folder that other users can write. The error contains the command that fixes this.
-func CheckWritable(path string, info fs.FileInfo) error {
-	switch {
-	case info.Mode()&othersMayWrite != 0:
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "other users may write to " + path,
-			Hint: fmt.Sprintf("Make sure that what it holds is yours, then type: chmod go-w %s", quoted(path))}
-	case ofAnother(info):
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "another user owns " + path + " and may write to it",
-			Hint: fmt.Sprintf("Make sure that what it holds is yours, then type as root: chown %d %s", os.Geteuid(),
-				quoted(path))}
+	if err := place(temp.Name()); err != nil {
+		return err
 	}
-	return nil
-}
-
-// quoted returns a path in quotes for a shell.
-func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
-
-func unreadable(path string, err error) error {
-	return &fleet.Error{Code: fleet.CodeInvalid, Message: "the file with a secret cannot be read: " + err.Error(),
-		Hint: "Look whether " + path + " exists and the user that runs this command may read it.", Err: err}
+	dir, err := os.Open(home)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -8,12 +8,11 @@ import (
 	"muster/internal/fleet"
 )
 
-// maxKeys is the largest number of keys in a ring. A rotation needs two; further ones remain when rotations are
-// interrupted.
+// maxKeys is the largest number of keys in a ring. A rotation needs two; rotations that are interrupted leave more.
 const maxKeys = 8
 
-// Ring holds the seal keys of one database. The first key seals; each key opens what it has sealed. There is more than
-// one key only during a rotation. A Ring is safe for concurrent use.
+// Ring holds the seal keys of one database. The first key seals new values; each key opens the values that it has
+// sealed. There is more than one key only during a rotation. A Ring is safe for concurrent use.
 type Ring struct {
 	keys atomic.Pointer[[]*Key] // contains at least one key; the slice is replaced, never changed
 }
@@ -77,14 +76,14 @@ func (r *Ring) Open(table, row, column string, sealed []byte) ([]byte, error) {
 // Current reports whether a value was sealed with the first key.
 func (r *Ring) Current(sealed []byte) bool { return r.all()[0].Current(sealed) }
 
-// Derive derives a key for one purpose from the oldest key of the ring. Older databases used such a key; newer ones
-// store random keys for these purposes.
+// Derive derives a key for one purpose from the oldest key of the ring, so that the result is the same before and
+// during a rotation. The store keeps derived keys, because a later derivation would use the new seal key.
 func (r *Ring) Derive(purpose string) ([]byte, error) {
 	keys := r.all()
 	return keys[len(keys)-1].Derive(purpose)
 }
 
-// With returns a ring in which another key seals. It also has all keys of this ring.
+// With returns a ring in which first seals, followed by all keys of this ring.
 func (r *Ring) With(first *Key) *Ring { return NewRing(first, r.all()...) }
 
 // Merged returns this ring with the additional keys of another ring.

@@ -13,14 +13,15 @@ import (
 	"muster/internal/fleet"
 )
 
-// Subject is a device that assertions are checked on.
+// Subject is a device on which assertions are checked.
 type Subject struct {
 	ID    fleet.DeviceID
 	Label string
 	Tags  []fleet.Tag
 }
 
-// CheckAssertion refuses an assertion that would be wrong in any fleet.
+// CheckAssertion returns an error for an assertion that is wrong in any fleet: it names no subject or more than one,
+// or nothing to check, or a key that cannot be parsed or is a secret, or a value that is not JSON.
 func CheckAssertion(a fleet.Assertion) error {
 	about := 0
 	for _, given := range []bool{a.Device != "", a.Tag != "", a.All} {
@@ -51,7 +52,8 @@ func CheckAssertion(a fleet.Assertion) error {
 	return nil
 }
 
-// Selected returns the devices that an assertion applies to. An assertion that names an unknown device is broken.
+// Selected returns the devices that an assertion is about. broken reports an assertion about a device that does not
+// exist, or about another number of devices than it expects.
 func Selected(a fleet.Assertion, all []Subject) (selected []Subject, broken []fleet.BrokenAssertion) {
 	for _, of := range all {
 		if a.All || a.Device != "" && (of.Label == a.Device || string(of.ID) == a.Device) ||
@@ -110,7 +112,7 @@ func Broken(a fleet.Assertion, of Subject, config stconfig.Value, registered fun
 	return broken
 }
 
-// unregisteredShares returns the shares of folders with devices that are not registered.
+// unregisteredShares returns one broken assertion for each share of a folder with a device that is not registered.
 func unregisteredShares(a fleet.Assertion, of Subject, config stconfig.Value, registered func(fleet.DeviceID) bool) (
 	broken []fleet.BrokenAssertion) {
 	for _, share := range lookup(config, "folders.*.devices.*") {
@@ -148,7 +150,8 @@ func lookup(config stconfig.Value, text string) (found []located) {
 	return found
 }
 
-// expanded returns the keys that a key with `*` selects, from name number `from` on.
+// expanded returns the keys that a key with `*` selects in config. from is the index of the first name of the key
+// that may still be a `*`.
 func expanded(config stconfig.Value, key stconfig.Key, from int) []stconfig.Key {
 	for i := from; i < key.Len(); i++ {
 		if !key.At(i).Every {

@@ -13,12 +13,12 @@ import (
 	"muster/internal/fleet"
 )
 
-// Fault makes the error for one line of a file.
+// Fault returns the detail of an error about one line of a file.
 func Fault(path string, line int, format string, args ...any) fleet.Detail {
 	return fleet.Detail{Field: path, Line: max(line, 1), Message: fmt.Sprintf(format, args...)}
 }
 
-// Faults returns one error for all faults, or nil.
+// Faults returns one error with all faults, or nil if the list is empty.
 func Faults(all []fleet.Detail) error {
 	if len(all) == 0 {
 		return nil
@@ -27,7 +27,7 @@ func Faults(all []fleet.Detail) error {
 		Hint: "`muster export --help` shows what the files look like."}
 }
 
-// FaultsIn returns the faults of a text that begins after line number `before` of its file.
+// FaultsIn returns the faults that err names in a text which begins after line number before of its file.
 func FaultsIn(path string, before int, err error) []fleet.Detail {
 	var e *fleet.Error
 	if line, message, found := strings.Cut(strings.TrimPrefix(err.Error(), "line "), ": "); found {
@@ -49,7 +49,7 @@ func FaultsIn(path string, before int, err error) []fleet.Detail {
 	return all
 }
 
-// Decode reads an HJSON file. The document tells the line of each value.
+// Decode reads an HJSON file into a value. The document it returns knows the line of each value.
 func Decode[T any](path, text string, into *T) (template.Document, []fleet.Detail) {
 	document, err := template.ReadDocument(text)
 	if err != nil {
@@ -70,7 +70,8 @@ func Decode[T any](path, text string, into *T) (template.Document, []fleet.Detai
 	return document, nil
 }
 
-// misfit says which value has the wrong type, in the words that the file uses.
+// misfit describes which value has the wrong type, in the words of the file. parts are the names on the way to the
+// value.
 func misfit(e *jsonv2.SemanticError, parts []string) string {
 	where := strings.Join(parts, ".")
 	switch {

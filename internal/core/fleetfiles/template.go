@@ -67,7 +67,7 @@ func ParseTemplate(text string) (Template, error) {
 	return t, nil
 }
 
-// split returns the header's lines, the text after the header, and whether "# ---" ends the header.
+// split returns the header's lines, the text after the header, and whether "# ---" ended the header.
 func split(text string) (header []string, body string, hasEnd bool) {
 	rest := text
 	for strings.HasPrefix(rest, "#") {
@@ -84,8 +84,9 @@ func split(text string) (header []string, body string, hasEnd bool) {
 	return header, rest, false
 }
 
-// misspelt finds a line among the comments before a template's text that is meant as a line of the header and names no
-// field: one before "# ---", or one whose name is close to that of a field. at is the number of its line, from 0.
+// misspelt finds a comment line that was meant as a line of the header but names no field. Such a line is before "#
+// ---", or has a name that is close to a field's. body is the text after the header, and at the number of its first
+// line, counted from 0. name is "" if there is no such line.
 func misspelt(at int, body string) (line int, name string) {
 	hasEnd := false
 	comments := []string{}
@@ -127,14 +128,15 @@ func fieldsOf(line string) (found []field) {
 	}
 }
 
-// nameOf returns the field name at the beginning of a text, and the text after its colon.
+// nameOf returns the field name at the beginning of a text and the text after its colon. there is false if there is
+// no field name.
 func nameOf(text string) (name, rest string, there bool) {
 	name, rest, there = strings.Cut(text, ":")
 	name = strings.TrimSpace(name)
 	return name, rest, there && slices.Contains(fields, name)
 }
 
-// valueOf returns the value at the beginning of a text, and the text from the comma before the next field.
+// valueOf returns the value at the beginning of a text. after is the rest, from the comma before the next field.
 func valueOf(text string) (value, after string) {
 	for i := 0; i < len(text); i++ {
 		if quoted, err := strconv.QuotedPrefix(text[i:]); err == nil && text[i] == '"' {
@@ -180,7 +182,7 @@ func unquoted(value string) string {
 	return value
 }
 
-// tagsIn returns the tags in a list with commas. A tag with a comma is quoted.
+// tagsIn returns the tags in a list that is separated by commas. A tag that contains a comma is quoted.
 func tagsIn(list string) []string {
 	tags := []string{}
 	for begin, i := 0, 0; i <= len(list); i++ {
@@ -207,7 +209,7 @@ func atLine(i int, format string, args ...any) error {
 	}
 }
 
-// String returns the file. ParseTemplate reads the same template from it.
+// String returns the text of the file. ParseTemplate reads the same template from it.
 func (t Template) String() string {
 	var b strings.Builder
 	if t.Label != "" || t.Blank {

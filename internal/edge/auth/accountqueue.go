@@ -7,11 +7,11 @@ import (
 	"muster/internal/fleet"
 )
 
-// accountQueues lets only one attempt to log in to an account have its password hashed at a time, so that one user
-// cannot keep others waiting. The throttle's limits bound how many attempts wait for their turn.
+// accountQueues orders the log-ins to each account: only one at a time may have its password hashed, so that attempts
+// on one account cannot keep other users waiting. The throttle bounds how many attempts wait for their turn.
 type accountQueues struct {
 	mu sync.Mutex
-	of map[string]*accountQueue // guarded by mu; has the accounts for which an attempt is under way
+	of map[string]*accountQueue // by account, while it has attempts; guarded by mu
 }
 
 type accountQueue struct {
@@ -21,7 +21,8 @@ type accountQueue struct {
 
 func newAccountQueues() *accountQueues { return &accountQueues{of: map[string]*accountQueue{}} }
 
-// enter waits until no other attempt of the account is under way. The caller calls leave when its own is over.
+// enter waits until no other attempt to log in to the account is under way. The caller calls leave when its own
+// attempt is over.
 func (t *accountQueues) enter(ctx context.Context, account string) (leave func(), err error) {
 	own := t.join(account)
 	ctx, cancel := context.WithTimeoutCause(ctx, hashWait, &fleet.Error{Code: fleet.CodeTooMany,

@@ -19,9 +19,9 @@ const (
 	adminTokenName = "admin-token"
 )
 
-// EnsureAdminToken makes the first administrator's token when the store has no token at all, and writes it to
-// <home>/admin-token, readable only by the server's user. created tells whether it did. Where the file exists already
-// (its database was replaced), its token is used, so that it still works.
+// EnsureAdminToken creates the first administrator's token if the store has no token at all, and reports whether it
+// did. It writes the token to <home>/admin-token, readable only by the server's user. If the file already exists,
+// because only the database was replaced, its token is used and stays valid.
 //
 // The file is written before the store. After a crash in between, the next start uses the token in the file.
 func EnsureAdminToken(ctx context.Context, store TokenStore, home string) (created bool, err error) {
@@ -49,9 +49,8 @@ func EnsureAdminToken(ctx context.Context, store TokenStore, home string) (creat
 	return true, nil
 }
 
-// RenewAdminToken makes a new administrator's token, for a person who has the home directory and no token any more,
-// and writes it to <home>/admin-token. The former token of this file, if there still is one, is revoked; all others
-// stay.
+// RenewAdminToken creates a new administrator's token and writes it to <home>/admin-token. It is for a person who can
+// write the home directory and has lost their token. The old token of this name is revoked; all others stay.
 func RenewAdminToken(ctx context.Context, store TokenStore, home string) (created bool, err error) {
 	secret := newSecret()
 	if err := writeSecret(filepath.Join(home, AdminTokenFile), secret); err != nil {
@@ -75,8 +74,8 @@ func homeUnusable(what string, err error) error {
 	}
 }
 
-// readSecret returns the token in the file, "" when there is no file or no token in it. It makes the file unreadable
-// for other users.
+// readSecret returns the token in the file, or "" if there is no file or it holds no token. It makes the file
+// unreadable for other users.
 func readSecret(path string) (string, error) {
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +91,7 @@ func readSecret(path string) (string, error) {
 	return secret, os.Chmod(path, 0o600)
 }
 
-// writeSecret replaces the file as a whole, or not at all.
+// writeSecret replaces the whole file at once, or leaves it as it is.
 func writeSecret(path, secret string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), AdminTokenFile+".*") // made with 0600
 	if err != nil {

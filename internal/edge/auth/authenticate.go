@@ -21,34 +21,35 @@ const SessionHeader = "Muster-Session"
 type Authenticator struct {
 	tokens *Tokens
 	people *People
-	keys   EnrollKeys // nil: no enrol keys are recognised
+	keys   EnrollKeys // nil if enrol keys are not recognised
 }
 
-// EnrollKeys recognises enrol keys. RecogniseFrom is forbidden for a key that is not known, and for a key that does
-// not register devices any more. It is too_many where too many unknown keys came from an address.
+// EnrollKeys recognises enrol keys. RecogniseFrom returns a forbidden error for a key that is not known or no longer
+// registers devices. It returns a too_many error if too many unknown keys came from the address.
 type EnrollKeys interface {
 	RecogniseFrom(ctx context.Context, text, address string) (fleet.EnrollKey, error)
 }
 
-// ErrAltered is the cause of the error when a token is refused because Muster did not write its row in the database.
+// ErrAltered is the cause of the error for a token that is refused because Muster did not write its row in the
+// database.
 var ErrAltered = errors.New("the row of the token was not written by Muster")
 
-// NewAuthenticator makes an Authenticator for these tokens, and for the sessions of these people.
+// NewAuthenticator returns an Authenticator that recognises these tokens and the sessions of these people.
 func NewAuthenticator(tokens *Tokens, people *People) *Authenticator {
 	return &Authenticator{tokens: tokens, people: people}
 }
 
-// WithEnrollKeys has the Authenticator recognise enrol keys too.
+// WithEnrollKeys makes the Authenticator recognise enrol keys too, and returns it.
 func (a *Authenticator) WithEnrollKeys(keys EnrollKeys) *Authenticator {
 	a.keys = keys
 	return a
 }
 
-// Authenticate tells who sends a request. It is unauthorized for a request without a credential, or with one that is
-// not known. A header counts, then a ticket, and a cookie only where there is neither. A cookie counts only with the
-// other half of its session. Wrong enrol keys are counted. Wrong tokens are not: a token has 256 bits,
-// and many programs behind one address may share an old one. Where the cause of the error is ErrAltered, the
-// principal has the name of the token and no role.
+// Authenticate returns the principal that sent a request. It returns an unauthorized error if the request has no
+// credential or an unknown one. A token in a header takes precedence over a ticket, and a ticket over a cookie. A
+// cookie is valid only together with the other half of its session (see complete). Unknown enrol keys are counted and
+// limited. Unknown tokens are not: a token has 256 random bits, and many programs behind one address may use the same
+// outdated one. If the cause of the error is ErrAltered, the principal has the token's name and no role.
 func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	if sent, ok := ticketOf(r); ok {
 		return a.ticket(r.Context(), sent)
@@ -77,8 +78,8 @@ func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	return Principal{}, unauthorized("this token is not known: it is mistyped, or it was deleted")
 }
 
-// enrollKey returns the principal of an enrol key. A key that does not register devices any more is unauthorized, like
-// an unknown one.
+// enrollKey returns the principal of an enrol key. A key that no longer registers devices is unauthorized, like an
+// unknown one.
 func (a *Authenticator) enrollKey(r *http.Request, text string) (Principal, error) {
 	address, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -121,8 +122,8 @@ func principalOf(s fleet.Session, kind Credential) Principal {
 		ExpiresAt: s.ExpiresAt, SignedOn: s.Identity != (fleet.Identity{}), issued: s.Hash, issuedAt: s.RotatedAt}
 }
 
-// credential returns the token in a request, and how it was sent. kind is right for the tokens of sessions; the caller
-// finds out whether the token is one.
+// credential returns the secret in a request and how it was sent. kind assumes that the secret is a session's token;
+// the caller checks whether it is.
 func credential(r *http.Request) (secret string, kind Credential, err error) {
 	if key := r.Header.Get("X-API-Key"); key != "" {
 		return key, CredentialSession, nil
@@ -141,7 +142,7 @@ func credential(r *http.Request) (secret string, kind Credential, err error) {
 	return secret, CredentialSession, nil
 }
 
-// Forwarded reports whether a proxy says that it sent the request.
+// Forwarded reports whether a request has headers of a proxy that forwarded it.
 func Forwarded(r *http.Request) bool {
 	for name := range r.Header {
 		if name == "Forwarded" || name == "Via" || strings.HasPrefix(name, "X-Forwarded-") {

@@ -8,11 +8,12 @@ import (
 	"muster/internal/fleet"
 )
 
-// BackChannelPath is the path at which the provider of single sign-on tells that a person has logged out there.
+// BackChannelPath is the path to which the provider of single sign-on sends a logout token when a person has logged
+// out there (OpenID Connect Back-Channel Logout).
 const BackChannelPath = LogInPage + "/backchannel-logout"
 
-// logOutTry is one attempt to prove a logout token, counted by the address that sent it: Muster may have to ask the
-// provider for that.
+// logOutTry is one attempt to present a logout token, counted by the address that sent it. Attempts are limited
+// because checking a token may mean a request to the provider.
 type logOutTry string
 
 func (t logOutTry) counters() []counter {
@@ -23,8 +24,8 @@ func (logOutTry) refusal(wait time.Duration) error {
 	return tooMany("too many logout tokens were not valid", "or look in the log for the reason", wait)
 }
 
-// LogOut ends the sessions that a logout token of the provider names. It is malformed for a token that proves nothing
-// or that was used before, because the provider then expects a 400.
+// LogOut ends the sessions that a logout token of the provider names. It returns a malformed error for a token that
+// proves nothing or was used before: the standard expects status 400 then.
 func (s *SignOn) LogOut(ctx context.Context, token string, from Client) error {
 	try := logOutTry(from.Address)
 	if err := s.People.throttle.begin(try, s.People.Uptime()); err != nil {
@@ -52,7 +53,7 @@ func (s *SignOn) LogOut(ctx context.Context, token string, from Client) error {
 	return refusedLogOut(err)
 }
 
-// refusedLogOut makes an error malformed (400), as the standard wants, where the token is its reason.
+// refusedLogOut converts an error to malformed (status 400, as the standard requires) if the token is its reason.
 func refusedLogOut(err error) error {
 	switch fleet.CodeOf(err) {
 	case fleet.CodeUnauthorized:

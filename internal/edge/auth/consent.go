@@ -6,8 +6,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// ToConsent returns the permission that a consent to the changes of a group needs: an operator may consent to removals
-// of folders and devices, an administrator to every held change.
+// ToConsent returns the permission that a consent to a group of held changes needs. An operator may consent to the
+// removal of folders and devices, an administrator to every held change.
 func ToConsent(g fleet.HeldGroup) Permission {
 	if g.Removes {
 		return Apply

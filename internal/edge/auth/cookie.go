@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Names of cookies. Over TLS they begin with __Host-: browsers accept such a cookie only from this very host, and
-// send it only over TLS.
+// These are the names of cookies. Over TLS they get the prefix __Host-: browsers accept such a cookie only from this
+// very host, and send it only over TLS.
 const (
 	SessionCookie = "muster-session"
 	DeviceCookie  = "muster-device"
@@ -16,8 +16,8 @@ const (
 	HostPrefix = "__Host-"
 )
 
-// CookieOf returns the value of one of Muster's cookies, "" when the request has none. A cookie whose name does not
-// begin with __Host- counts only where PlainCookies is true, because other hosts and ports can set it.
+// CookieOf returns the value of one of Muster's cookies, or "" if the request has none. A cookie without the prefix
+// __Host- is accepted only if PlainCookies is true, because other hosts and ports can set it.
 func CookieOf(r *http.Request, name string) string {
 	names := []string{HostPrefix + name}
 	if PlainCookies(r) {
@@ -31,9 +31,9 @@ func CookieOf(r *http.Request, name string) string {
 	return ""
 }
 
-// PlainCookies reports whether a request is plain HTTP on this machine, so that cookies have their plain names. Any
-// other request counts as one that comes over TLS, perhaps to a proxy; where it does not, the browser drops the
-// cookie. A session whose cookie came under the name with __Host- keeps that name, whatever else the request has.
+// PlainCookies reports whether cookies have their names without the prefix __Host-: the request is plain HTTP on this
+// machine. Every other request is treated as coming over TLS, perhaps through a proxy; if it does not, the browser
+// drops the cookie. A request that has the session cookie with the prefix keeps it, whatever else the request has.
 func PlainCookies(r *http.Request) bool {
 	if r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https:") || Forwarded(r) {
 		return false
@@ -53,10 +53,12 @@ func ClientOf(r *http.Request) Client {
 	return Client{Address: address, Name: r.UserAgent(), Device: CookieOf(r, DeviceCookie)}
 }
 
-// deviceLife is how long a browser keeps a device cookie. It is worthless once the password is another one.
+// deviceLife is how long a browser keeps a device cookie. A change of the password makes the cookie worthless
+// earlier.
 const deviceLife = 365 * 24 * time.Hour
 
-// CookiesOf returns the cookies of a new session. A program gets its session as a token instead.
+// CookiesOf returns the cookies of a new session. For a program there is no session cookie: it gets the token in the
+// answer.
 func CookiesOf(r *http.Request, started Started) (all []*http.Cookie) {
 	if started.Half != "" {
 		all = append(all, NewSessionCookie(r, started.Token))
@@ -67,12 +69,12 @@ func CookiesOf(r *http.Request, started Started) (all []*http.Cookie) {
 	return all
 }
 
-// NewSessionCookie returns the cookie of a session. It lasts until the browser ends, or the session.
+// NewSessionCookie returns the cookie of a session. The browser keeps it until it is closed.
 func NewSessionCookie(r *http.Request, token string) *http.Cookie {
 	return newCookie(r, SessionCookie, token, 0)
 }
 
-// NoSessionCookie returns the cookie that removes the session from the browser.
+// NoSessionCookie returns the cookie that deletes the session cookie in the browser.
 func NoSessionCookie(r *http.Request) *http.Cookie { return newCookie(r, SessionCookie, "", -1) }
 
 func newCookie(r *http.Request, name, value string, maxAge int) *http.Cookie {
@@ -84,13 +86,13 @@ func newCookie(r *http.Request, name, value string, maxAge int) *http.Cookie {
 		SameSite: http.SameSiteStrictMode}
 }
 
-// NewSignOnCookie returns the cookie of a log-in at the provider. Browsers send it when the provider leads them back
-// here, and no other cookie of Muster.
+// NewSignOnCookie returns the cookie of a log-in at the provider. It is SameSite=Lax, so that the browser sends it
+// when the provider redirects back to Muster. All other cookies of Muster are Strict and are not sent then.
 func NewSignOnCookie(r *http.Request, value string) *http.Cookie {
 	return signOnCookie(r, value, int(SignOnLife.Seconds()))
 }
 
-// NoSignOnCookie returns the cookie that removes a log-in at the provider from the browser.
+// NoSignOnCookie returns the cookie that deletes the sign-on cookie in the browser.
 func NoSignOnCookie(r *http.Request) *http.Cookie { return signOnCookie(r, "", -1) }
 
 func signOnCookie(r *http.Request, value string, maxAge int) *http.Cookie {

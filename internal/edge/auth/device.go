@@ -10,17 +10,18 @@ import (
 	"muster/internal/fleet"
 )
 
-// DeviceLogIn is what a program without a browser gets to log a person in. The person types a code at the provider.
+// DeviceLogIn is the begun log-in of a person in a program without a browser (OAuth 2.0 Device Authorization Grant).
+// The person types UserCode at the provider.
 type DeviceLogIn struct {
-	Handle   string // secret with which the program ends the log-in
+	Handle   string // secret that the program passes to FinishDevice
 	UserCode string
 	URL      string // page on which the person types the code
-	Direct   string // page with the code typed already; blank where the provider has none
+	Direct   string // page with the code filled in; "" if the provider has none
 	Interval time.Duration
 	Until    time.Time
 }
 
-// deviceAttempt is a log-in that a program has begun.
+// deviceAttempt is the content of a DeviceLogIn's handle.
 type deviceAttempt struct {
 	ID       string
 	Code     string
@@ -30,13 +31,13 @@ type deviceAttempt struct {
 
 const byDevice = "single sign-on of a program"
 
-// slowDown is how much longer a program waits between two questions when it asked the provider too often.
+// slowDown is added to the interval between two questions when the provider answers that a program asked too often.
 const slowDown = 5 * time.Second
 
-// HasDevices reports whether programs without a browser can log people in.
+// HasDevices reports whether the provider lets people log in to programs without a browser.
 func (s *SignOn) HasDevices(ctx context.Context) bool { return s.Provider.HasDevices(ctx) }
 
-// BeginDevice begins a log-in in a program.
+// BeginDevice begins the log-in of a person in a program.
 func (s *SignOn) BeginDevice(ctx context.Context, from Client) (DeviceLogIn, error) {
 	if err := s.People.throttle.begin(deviceBeginning(from.Address), s.People.Uptime()); err != nil {
 		return DeviceLogIn{}, err
@@ -56,8 +57,8 @@ func (s *SignOn) BeginDevice(ctx context.Context, from Client) (DeviceLogIn, err
 		Until: d.Until}, err
 }
 
-// FinishDevice ends a log-in in a program. As long as the person has not answered, it gives no session but how long
-// the program has to wait before the next question.
+// FinishDevice asks the provider whether the person has answered, and then starts the session. While the person has
+// not answered, it returns no session, and how long the program has to wait before it asks again.
 func (s *SignOn) FinishDevice(ctx context.Context, handle string, from Client) (Started, time.Duration, error) {
 	var begun deviceAttempt
 	if !openAttempt(s.Key, byDevice, handle, &begun) || !s.People.Now().Before(begun.Until) {

@@ -10,7 +10,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// LoginLinkStore keeps log-in links.
+// LoginLinkStore stores log-in links.
 type LoginLinkStore interface {
 	CreateLoginLink(ctx context.Context, link fleet.LoginLink) error
 	LoginLink(ctx context.Context, hash string) (fleet.LoginLink, error)
@@ -20,19 +20,20 @@ type LoginLinkStore interface {
 // linkLife is how long a log-in link can be used.
 const linkLife = 15 * time.Minute
 
-// LoginPath is the page to which a log-in link leads. The link's code comes after it.
+// LoginPath is the address of a log-in link without its code, which comes after it.
 const LoginPath = "/ui/login?code="
 
-// CallbackPath is the path to which the provider of single sign-on sends people back.
+// CallbackPath is the path to which the provider of single sign-on redirects the browser after a log-in.
 const CallbackPath = "/ui/login/callback"
 
-// SignOnPage is the page that leads to the provider of single sign-on.
+// SignOnPage is the path that redirects the browser to the provider of single sign-on.
 const SignOnPage = LogInPage + "/single-sign-on"
 
 // LogInPage is the page on which people log in.
 const LogInPage = "/ui/login"
 
-// NewLink makes a log-in link that sets a user's password or, where user is "", makes a new administrator.
+// NewLink creates a log-in link. It sets the password of a user or, if user is "", creates a new administrator. code
+// is the secret in the link.
 func (p *People) NewLink(ctx context.Context, user string) (code string, link fleet.LoginLink, err error) {
 	code = strings.ToLower(rand.Text() + rand.Text())
 	link = fleet.LoginLink{Hash: hashOf(code), User: strings.ToLower(user),
@@ -40,8 +41,8 @@ func (p *People) NewLink(ctx context.Context, user string) (code string, link fl
 	return code, link, p.Store.CreateLoginLink(ctx, link)
 }
 
-// FirstLink makes a log-in link for a new administrator as long as no administrator can log in with a password.
-// Otherwise its code is "".
+// FirstLink creates a log-in link for a new administrator, unless there is an administrator who can log in with a
+// password: then code is "".
 func (p *People) FirstLink(ctx context.Context) (code string, err error) {
 	users, err := p.Store.Users(ctx)
 	if err != nil || slices.ContainsFunc(users, func(u fleet.User) bool {
@@ -53,13 +54,14 @@ func (p *People) FirstLink(ctx context.Context) (code string, err error) {
 	return code, err
 }
 
-// Link finds the log-in link with this code. It is not_found for a link that cannot be used any more.
+// Link returns the log-in link with this code. It returns a not-found error for a link that was used, replaced or has
+// expired.
 func (p *People) Link(ctx context.Context, code string) (fleet.LoginLink, error) {
 	return p.Store.LoginLink(ctx, hashOf(code))
 }
 
-// UseLink uses a log-in link: it sets the password of the link's user, or makes an administrator with this name, and
-// starts a session.
+// UseLink uses a log-in link: it sets the password of the link's user, or creates an administrator with this name,
+// and starts a session.
 func (p *People) UseLink(ctx context.Context, code, name, password string, from Client) (Started, error) {
 	link, err := p.Link(ctx, code) // before a hash is made, because a wrong code must cost nothing
 	if err != nil {

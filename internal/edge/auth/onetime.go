@@ -15,13 +15,15 @@ const (
 	ticketLife = 30 * time.Second // how long a browser may take to begin a download
 )
 
-// pageLogIn is a log-in by a page that a server rendered. The page exchanges it for the two halves of the session.
+// pageLogIn is the content of a code: a log-in by a form on a page that the server rendered. The page exchanges the
+// code for the two halves of the session.
 type pageLogIn struct {
 	ID, Token, Half, Device, User string
 	ExpiresAt, Until              time.Time
 }
 
-// pageTicket lets its bearer read one path once. It is for downloads, with which a page cannot send a header.
+// pageTicket is the content of a ticket. A ticket lets its bearer read one path once. It is for downloads: a browser
+// cannot send the session's header with them.
 type pageTicket struct {
 	ID, Session, Path string // Session is the hash of the session's token
 	Until             time.Time
@@ -32,20 +34,20 @@ const (
 	byTicket = "ticket of a page"
 )
 
-// oneTimeKey seals codes and tickets. Every server of the same database opens them.
+// oneTimeKey returns the key that seals codes and tickets. All servers of the same database have the same key.
 func (p *People) oneTimeKey() []byte {
 	key := sha256.Sum256(append([]byte("codes and tickets of pages\x00"), p.DeviceKey...))
 	return key[:]
 }
 
-// Code returns the code with which a page gets the session that was just started for it.
+// Code returns the code that a page exchanges for the session that was just started for it.
 func (p *People) Code(started Started) (string, error) {
 	return sealAttempt(p.oneTimeKey(), byPage, pageLogIn{ID: rand.Text(), Token: started.Token, Half: started.Half,
 		Device: started.Device, User: started.Session.User, ExpiresAt: started.Session.ExpiresAt,
 		Until: p.Now().Add(codeLife)})
 }
 
-// Exchange returns the session of a code, once.
+// Exchange returns the session of a code. Each code can be exchanged once.
 func (p *People) Exchange(ctx context.Context, code string) (Started, error) {
 	var in pageLogIn
 	if !openAttempt(p.oneTimeKey(), byPage, code, &in) || !p.Now().Before(in.Until) {
@@ -59,7 +61,8 @@ func (p *People) Exchange(ctx context.Context, code string) (Started, error) {
 		Session: fleet.Session{User: in.User, ExpiresAt: in.ExpiresAt}}, nil
 }
 
-// Ticket lets a browser read a path once without a header, as the principal who asks for it.
+// Ticket returns a ticket with which a browser can read a path once, without a header, in the name of who. It is
+// valid until the returned time.
 func (p *People) Ticket(who Principal, path string) (ticket string, until time.Time, err error) {
 	if who.Credential != CredentialCookie {
 		return "", until, &fleet.Error{Code: fleet.CodeConflict, Message: "tickets are for downloads of browsers",
@@ -71,24 +74,25 @@ func (p *People) Ticket(who Principal, path string) (ticket string, until time.T
 	return ticket, until, err
 }
 
-// sentTicket is a ticket as a request brings it.
+// sentTicket is a ticket in a request, with the path that the request asks for.
 type sentTicket struct{ text, path string }
 
 type ticketKey struct{}
 
-// WithTicket marks a request that brings a ticket. path is what the request asks for, without the ticket.
+// WithTicket returns the context of a request that brings a ticket. path is what the request asks for, without the
+// ticket.
 func WithTicket(ctx context.Context, text, path string) context.Context {
 	return context.WithValue(ctx, ticketKey{}, sentTicket{text, path})
 }
 
-// ticketOf returns the ticket of a request. A token in a header counts more.
+// ticketOf returns the ticket of a GET request. It ignores the ticket if the request also has a token in a header.
 func ticketOf(r *http.Request) (sent sentTicket, ok bool) {
 	sent, ok = r.Context().Value(ticketKey{}).(sentTicket)
 	return sent, ok && r.Method == http.MethodGet && r.Header.Get("X-API-Key") == "" &&
 		r.Header.Get("Authorization") == ""
 }
 
-// ticket uses a ticket. The session for which it was made must not have ended.
+// ticket uses a ticket and returns its principal. The session that requested the ticket must still exist.
 func (a *Authenticator) ticket(ctx context.Context, sent sentTicket) (Principal, error) {
 	var t pageTicket
 	if !openAttempt(a.people.oneTimeKey(), byTicket, sent.text, &t) || !a.people.Now().Before(t.Until) ||

@@ -30,7 +30,7 @@ const (
 	hashWait    = 10 * time.Second // how long a log-in waits at most
 )
 
-// PasswordCost is what the making of one argon2id hash costs.
+// PasswordCost is the cost of computing one argon2id hash.
 type PasswordCost struct {
 	MemoryKiB uint32
 	Passes    uint32
@@ -40,7 +40,7 @@ type PasswordCost struct {
 // DefaultPasswordCost is the second recommended option of RFC 9106, for machines with little memory.
 var DefaultPasswordCost = PasswordCost{MemoryKiB: 64 << 10, Passes: 3, Lanes: 4}
 
-// maxPasswordCost bounds the cost in a stored hash, in case somebody edited the database.
+// maxPasswordCost bounds the cost in a stored hash: somebody may have edited the database to exhaust the server.
 var maxPasswordCost = PasswordCost{MemoryKiB: 256 << 10, Passes: 16, Lanes: 16}
 
 func (c PasswordCost) within(limit PasswordCost) bool {
@@ -48,8 +48,8 @@ func (c PasswordCost) within(limit PasswordCost) bool {
 		c.Lanes > 0
 }
 
-// passwords hashes and compares passwords. It makes at most two hashes at a time, on at most half of the processors,
-// because a hash is meant to take memory and time.
+// passwords hashes and compares passwords. It computes at most two hashes at a time, on at most half of the
+// processors, because each takes much memory and time on purpose.
 type passwords struct {
 	cost    PasswordCost
 	slots   chan struct{} // holds a token for each hash that is being made
@@ -74,8 +74,9 @@ func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 	return h.String(), err
 }
 
-// compare reports whether a password is the one of a hash. outdated tells whether the hash has another cost than new
-// ones. Where hash is "", no password matches, which is found at the same cost.
+// compare reports whether a password matches a hash in PHC form. outdated reports whether the hash has another cost
+// than new hashes get. If hash is "", no password matches, and compare takes as long as otherwise, so that the time
+// does not reveal which users exist.
 func (p *passwords) compare(ctx context.Context, password, hash string) (matches, outdated bool, err error) {
 	h := phc{cost: p.cost, salt: make([]byte, saltBytes)}
 	if hash != "" {
@@ -104,7 +105,7 @@ func (p *passwords) sum(ctx context.Context, password string, h phc) ([]byte, er
 	return argon2.IDKey([]byte(normal(password)), h.salt, h.cost.Passes, h.cost.MemoryKiB, h.cost.Lanes, length), nil
 }
 
-// enter waits until a hash can be made.
+// enter waits for one of the slots for computing a hash. The caller frees the slot.
 func (p *passwords) enter(ctx context.Context) error {
 	busy := &fleet.Error{Code: fleet.CodeTooMany, Message: "too many people log in at the same time",
 		Hint: "Wait a few seconds, then try again."}
@@ -124,8 +125,8 @@ func (p *passwords) enter(ctx context.Context) error {
 	}
 }
 
-// normal returns one text for the different ways to type the same password. A password without such a form stays as it
-// is.
+// normal returns the same text for all ways of encoding the same password in Unicode. A password that has no normal
+// form is returned unchanged.
 func normal(password string) string {
 	if text, err := precis.OpaqueString.String(password); err == nil {
 		return text
@@ -151,7 +152,7 @@ func validatePassword(user, password string) error {
 	return nil
 }
 
-// phc is a stored hash with everything that is needed to compare it.
+// phc is a stored hash with its cost and salt.
 type phc struct {
 	cost      PasswordCost
 	salt, sum []byte
@@ -163,7 +164,7 @@ func (h phc) String() string {
 		h.cost.Lanes, text(h.salt), text(h.sum))
 }
 
-// parsePHC reads a stored hash. Its error is internal, because no request can cause it.
+// parsePHC parses a stored hash. Its error has no code and so counts as internal, because no request can cause it.
 func parsePHC(text string) (h phc, err error) {
 	parts := strings.Split(text, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprint("v=", argon2.Version) {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// recordLimit is how long the acts after the comparison of a password may take. They do not end with the request: a
-	// client that hangs up must not learn whether the password was right without a trace in the audit.
+	// recordLimit bounds the work after a password was compared. This work goes on when the request ends: a client
+	// that hangs up must not learn whether the password was right without an entry in the audit.
 	recordLimit = 20 * time.Second
-	// failureTime is how long it takes at least to record a failure. Some failures are only counted, and the time that
-	// an answer takes must not tell whether there is such a user.
+	// failureTime is the shortest time that recording a failure takes. Some failures are only counted, which is
+	// faster; without this time a client could measure whether a user exists.
 	failureTime = 50 * time.Millisecond
 )
 
@@ -22,17 +22,17 @@ type FailureLog interface {
 	RecordBoundedBySubject(ctx context.Context, what, subject, detail string) error
 }
 
-// claim is a password that a client gives for an account.
+// claim is a client's claim to know the password of an account.
 type claim struct {
-	account  string     // hash of the name, also where there is no such user
-	user     fleet.User // zero where there is no such user
+	account  string     // hash of the claimed name, whether or not it is a user's
+	user     fleet.User // zero if no user has the name
 	password string
 	from     Client
 	refusal  error // the error when the password is wrong
 }
 
-// proven calls do when the claimed password is right, within the limits of log-ins and in the account's turn. do gets
-// a context that outlasts the request.
+// proven calls do if the claimed password is right. It waits for the account's turn and keeps the limits of log-ins.
+// do gets a context that outlasts the request, and whether the stored hash is outdated.
 func (p *People) proven(ctx context.Context, c claim, do func(ctx context.Context, outdated bool) error) error {
 	try, right := attempt{c.account, c.from.Address, p.knows(c.user, c.from.Device)}, success(c.account)
 	if err := p.throttle.begin(try, p.Uptime()); err != nil {
@@ -41,7 +41,7 @@ func (p *People) proven(ctx context.Context, c claim, do func(ctx context.Contex
 	}
 	leave, err := p.queues.enter(ctx, c.account)
 	if err != nil {
-		p.throttle.forgive(try) // the client learnt nothing about the password
+		p.throttle.forgive(try) // The client learnt nothing about the password.
 		return err
 	}
 	defer leave()
@@ -67,8 +67,9 @@ func (p *People) proven(ctx context.Context, c claim, do func(ctx context.Contex
 	return do(ctx, outdated)
 }
 
-// recordFailure records a failed log-in in the audit, or counts it where one account has many. It does not record a
-// name that no user has, because that may be a mistyped password; all such names count together.
+// recordFailure records a failed log-in in the audit. If one account has many failures, further ones are only
+// counted. It never records a name that is not a user's, because people sometimes type a password there; all such
+// names count together.
 func (p *People) recordFailure(ctx context.Context, user string, from Client) {
 	took := time.NewTimer(failureTime)
 	detail := "wrong password, from " + from.Address

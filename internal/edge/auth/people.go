@@ -17,8 +17,8 @@ import (
 	"muster/internal/logkey"
 )
 
-// PeopleStore keeps users, sessions and log-in links. Each part is declared beside the code that calls it. Package
-// store describes the errors.
+// PeopleStore stores users, sessions and log-in links. Each part is declared beside the code that calls it. The
+// errors are described in package store.
 type PeopleStore interface {
 	UserStore
 	SessionStore
@@ -32,17 +32,17 @@ const (
 	defaultLife = 7 * 24 * time.Hour
 )
 
-// PeopleOptions configure how people log in and are recognised.
+// PeopleOptions configure how people log in and how their sessions are recognised.
 type PeopleOptions struct {
 	Store     PeopleStore
 	Log       *slog.Logger
 	Now       func() time.Time     // nil: time.Now
-	Uptime    func() time.Duration // uptime by a clock that cannot be set, for limits; nil: since NewPeople
+	Uptime    func() time.Duration // time since the start by a monotonic clock, for limits; nil: since NewPeople
 	DeviceKey []byte               // authenticates device cookies
-	Idle      time.Duration        // ends a session that was not used for so long; 0: a day
-	Life      time.Duration        // ends a session after its log-in; 0: a week
+	Idle      time.Duration        // how long a session may be unused before it ends; 0: a day
+	Life      time.Duration        // how long a session lasts; 0: a week
 	Cost      PasswordCost         // cost of new password hashes; zero: DefaultPasswordCost
-	Issuer    string               // issuer of single sign-on; "": it is off, and sessions of its users do not count
+	Issuer    string               // issuer of single sign-on; "": it is off, and sessions that it began are refused
 }
 
 // People logs users in and out, and recognises their sessions.
@@ -52,14 +52,14 @@ type People struct {
 	passwords *passwords
 	throttle  *throttle
 	queues    *accountQueues
-	isFresh   func(context.Context, fleet.Session) bool // tells whether a session of single sign-on counts
+	isFresh   func(context.Context, fleet.Session) bool // reports whether a session of single sign-on is still valid
 
 	mu    sync.Mutex
 	known map[string]fleet.Session // sessions as they were last read, by hash of the token; guarded by mu; see session
 	used  map[string]time.Time     // uses of sessions, by ID, that the store does not know yet; guarded by mu
 }
 
-// NewPeople makes a People. It reads nothing yet.
+// NewPeople returns a People. It reads nothing from the store.
 func NewPeople(o PeopleOptions) *People {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -79,15 +79,15 @@ func NewPeople(o PeopleOptions) *People {
 		used: map[string]time.Time{}}
 }
 
-// Client is where a request comes from.
+// Client describes the sender of a log-in.
 type Client struct {
 	Address string
 	Name    string // name that the client gives itself
 	Device  string // the client's device cookie; "": it sent none
-	Browser bool   // a page of Muster: its session has two halves
+	Browser bool   // The client is a page of Muster; its session gets two halves.
 }
 
-// Started is a session that a client has just got. Its secrets are kept nowhere else.
+// Started is a session that a client has just got. Its secrets exist only here: the store has hashes.
 type Started struct {
 	Session fleet.Session
 	Token   string
@@ -95,10 +95,10 @@ type Started struct {
 	Device  string // the device cookie; "": the user gets none
 }
 
-// maxTypedNameBytes bounds a user's name as it is typed. Its normal spelling may be shorter.
+// maxTypedNameBytes bounds a user's name as it is typed. The normalised name may be shorter.
 const maxTypedNameBytes = 4 * fleet.MaxUserNameBytes
 
-// UserName returns the one spelling of a user's name in which it is kept: lower case, normalised.
+// UserName returns the form of a user's name that is stored: lower case and normalised.
 func UserName(name string) (string, error) {
 	if len(name) > maxTypedNameBytes {
 		return "", fleet.Invalidf("name", "the name of a user has at most %d bytes", fleet.MaxUserNameBytes)
@@ -116,11 +116,11 @@ func UserName(name string) (string, error) {
 	return text, nil
 }
 
-// LogIn starts a session for a user name and a password. A name that no user has costs the same hash as a wrong
-// password, and gets the same answer.
+// LogIn starts a session for a user name and a password. An unknown name costs the same time as a wrong password, and
+// gets the same answer.
 func (p *People) LogIn(ctx context.Context, name, password string, from Client) (started Started,
 	err error) {
-	if len(password) > maxPasswordBytes { // No user has such a password, and to hash it is not worth the work.
+	if len(password) > maxPasswordBytes { // No user has such a password, so hashing it is wasted work.
 		password = ""
 	}
 	canonical, user, err := p.claimed(ctx, name)
@@ -147,8 +147,8 @@ func (p *People) LogIn(ctx context.Context, name, password string, from Client) 
 	return started, nil
 }
 
-// noteRefused records in the audit that a person was recognised and still not let in, for example because the user is
-// disabled. err is the reason.
+// noteRefused records in the audit that a person proved who they are and was still not let in, for example because
+// the user is disabled. err is the reason; only a conflict is recorded.
 func (p *People) noteRefused(ctx context.Context, err error, user string, from Client) {
 	if fleet.CodeOf(err) != fleet.CodeConflict {
 		return
@@ -160,7 +160,8 @@ func (p *People) noteRefused(ctx context.Context, err error, user string, from C
 	}
 }
 
-// claimed returns the user whose name a client sent, in any spelling. user is zero when there is no such user.
+// claimed returns the stored form of a name that a client sent, and the user with that name. user is zero if there is
+// no such user.
 func (p *People) claimed(ctx context.Context, name string) (canonical string, user fleet.User, err error) {
 	if canonical, err = UserName(name); err != nil {
 		return name, user, nil //nolint:nilerr // no user has such a name
@@ -177,7 +178,7 @@ func wrongPassword() error {
 		Hint: "Forgotten? An administrator gets you a log-in link with `muster login-link NAME`."}
 }
 
-// newSession makes a session, which the caller has to store. Its token is always a new one.
+// newSession returns a session with a new token. The caller stores it.
 func (p *People) newSession(user fleet.User, from Client) Started {
 	now := p.Now().UTC().Truncate(time.Millisecond)
 	token := newSessionToken()

@@ -1,5 +1,6 @@
-// Package auth tells who sends a request and what they may do: tokens, users and their sessions, roles, permissions.
-// It knows HTTP only as far as a credential travels in it; the routes and their permissions are in httpapi.
+// Package auth finds out who sends a request and what they may do: tokens, users and their sessions, roles,
+// permissions. It knows HTTP only as far as requests carry credentials; the routes and their permissions are in
+// package httpapi.
 package auth
 
 import (
@@ -8,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Permission is what a principal needs for a route. Every route declares one.
+// Permission is what a principal must have to use a route. Every route declares one.
 type Permission string
 
 const (
@@ -21,7 +22,7 @@ const (
 	WriteTemplates   Permission = "templates.write" // templates, evaluating new ones
 	Approve          Permission = "approve"         // rollouts over many devices
 	WriteDevices     Permission = "devices.write"   // devices and their API keys
-	Stop             Permission = "stop"            // have Muster stop to write or to watch: all modes except on
+	Stop             Permission = "stop"            // make Muster stop writing or watching: all modes except on
 	WriteSettings    Permission = "settings.write"  // modes, pins
 	ManageTokens     Permission = "tokens.manage"
 	ListSecrets      Permission = "secrets.list" // the names of secrets
@@ -35,7 +36,7 @@ const (
 	Enroll           Permission = "enroll"            // the one permission of an enrol key
 )
 
-// needs has the smallest role that holds each permission. No role has a permission that is missing here.
+// needs maps each permission to the lowest role that has it. No role has a permission that is missing here.
 var needs = map[Permission]fleet.Role{
 	Self:             fleet.RoleViewer,
 	Read:             fleet.RoleViewer,
@@ -45,7 +46,7 @@ var needs = map[Permission]fleet.Role{
 	WriteTemplates:   fleet.RoleAuthor,
 	Approve:          fleet.RoleAdmin,
 	WriteDevices:     fleet.RoleAdmin,
-	Stop:             fleet.RoleOperator, // Operators are there at night. To let Muster go on needs more.
+	Stop:             fleet.RoleOperator, // Operators work at night. Letting Muster go on needs WriteSettings.
 	WriteSettings:    fleet.RoleAdmin,
 	ManageTokens:     fleet.RoleAdmin,
 	ListSecrets:      fleet.RoleAuthor, // Authors have to know the names for their templates.
@@ -58,7 +59,7 @@ var needs = map[Permission]fleet.Role{
 	ManageEnrollment: fleet.RoleAdmin,
 }
 
-// Needs returns the smallest role that holds the permission, "" when no role does.
+// Needs returns the lowest role that has the permission, or "" if no role has it.
 func (p Permission) Needs() fleet.Role { return needs[p] }
 
 // Credential is how a request proves who sends it.
@@ -86,7 +87,7 @@ type Principal struct {
 	issuedAt time.Time
 }
 
-// May reports whether the principal holds a permission.
+// May reports whether the principal has a permission.
 func (p Principal) May(permission Permission) bool {
 	if permission == Public {
 		return true

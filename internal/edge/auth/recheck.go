@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	recheckAfter = 10 * time.Minute // age of a person's groups at which they are asked for again, beside the requests
-	recheckLimit = time.Hour        // age at which a request waits until they were asked for
-	recheckAgain = time.Minute      // between two questions when the provider does not answer
-	maxDue       = 100              // sessions that wait for Run
+	recheckAfter = 10 * time.Minute // age at which a person's groups are read again in the background
+	recheckLimit = time.Hour        // age at which a request waits until they are read again
+	recheckAgain = time.Minute      // pause between two questions while the provider does not answer
+	maxDue       = 100              // largest number of sessions that wait for Run
 )
 
-// lastCheck is what this process knows about the groups of a session's person.
+// lastCheck says when this process last asked the provider for the groups of a session's person.
 type lastCheck struct {
 	at    time.Time // time of the provider's last answer
 	tried time.Time // time of the last question
 }
 
-// keptGrant is what the store keeps for a session of single sign-on.
+// keptGrant is the JSON that the store has for a session of single sign-on (see SignOnStore.ProviderGrant).
 type keptGrant struct {
 	At    time.Time // time of the provider's last answer
 	Grant string    // opaque text of signon.Provider
 }
 
-// Run asks the provider for the groups of those who use Muster, until ctx ends.
+// Run asks the provider for the groups of the people whose sessions are due, until ctx ends.
 func (s *SignOn) Run(ctx context.Context) error {
 	for {
 		select {
@@ -42,8 +42,9 @@ func (s *SignOn) Run(ctx context.Context) error {
 	}
 }
 
-// isFresh reports whether a session of single sign-on still counts. The groups of its person are at most an hour old,
-// unless the provider does not answer.
+// isFresh reports whether a session of single sign-on is still valid. Once the person's groups are older than
+// recheckAfter, Run asks the provider for them again. Once they are older than recheckLimit, isFresh itself asks and
+// waits for the answer. While the provider does not answer, the session stays valid.
 func (s *SignOn) isFresh(ctx context.Context, session fleet.Session) bool {
 	now := s.People.Now()
 	s.mu.Lock()
@@ -63,7 +64,8 @@ func (s *SignOn) isFresh(ctx context.Context, session fleet.Session) bool {
 	return s.checkOnce(context.WithoutCancel(ctx), session)
 }
 
-// checkOnce checks a session. Requests that come meanwhile wait for the same answer.
+// checkOnce checks a session, and reports whether it is still valid. Requests that come meanwhile wait for the same
+// answer.
 func (s *SignOn) checkOnce(ctx context.Context, session fleet.Session) bool {
 	counts, _, _ := s.checking.Do(session.ID, func() (any, error) { return s.check(ctx, session), nil })
 	return counts == true
@@ -72,7 +74,7 @@ func (s *SignOn) checkOnce(ctx context.Context, session fleet.Session) bool {
 func (s *SignOn) check(ctx context.Context, session fleet.Session) (counts bool) {
 	now := s.People.Now()
 	kept, err := s.kept(ctx, session)
-	if err != nil { // The database is away: a person must be able to stop Muster then.
+	if err != nil { // The session stays valid: a person must be able to stop Muster while its database is away.
 		s.People.log.Warn("the groups of a person are not looked at", logkey.Err(err))
 		return true
 	}
@@ -93,7 +95,7 @@ func (s *SignOn) check(ctx context.Context, session fleet.Session) (counts bool)
 	return s.apply(ctx, session, person)
 }
 
-// kept returns what a session keeps of its provider. A session that keeps nothing was last checked at its log-in.
+// kept returns the grant that is stored for a session. For a session without one, the last check was its log-in.
 func (s *SignOn) kept(ctx context.Context, session fleet.Session) (kept keptGrant, err error) {
 	text, err := s.People.Store.ProviderGrant(ctx, session.ID)
 	if err == nil && json.Unmarshal([]byte(text.Reveal()), &kept) != nil {
@@ -102,7 +104,7 @@ func (s *SignOn) kept(ctx context.Context, session fleet.Session) (kept keptGran
 	return kept, err
 }
 
-// keep makes what the store keeps of a provider's answer of now.
+// keep returns the grant to store after an answer that the provider gave just now.
 func (s *SignOn) keep(person fleet.ProvenIdentity) fleet.Secret {
 	text, err := json.Marshal(keptGrant{At: s.People.Now(), Grant: person.Grant.Reveal()})
 	if err != nil {
@@ -111,7 +113,8 @@ func (s *SignOn) keep(person fleet.ProvenIdentity) fleet.Secret {
 	return fleet.NewSecret(string(text))
 }
 
-// apply gives a person the role and tags of their groups. Another role or other tags end the earlier sessions.
+// apply sets the role and scope of a person from their present groups. If either changes, the person's earlier
+// sessions end, and apply returns false.
 func (s *SignOn) apply(ctx context.Context, session fleet.Session, person fleet.ProvenIdentity) (counts bool) {
 	role, scope, ok := roleOf(s.Rules, person.Groups)
 	if !ok {
@@ -135,7 +138,7 @@ func (s *SignOn) apply(ctx context.Context, session fleet.Session, person fleet.
 	return true
 }
 
-// end ends one session, because the provider says no more about its person.
+// end ends one session, because the provider no longer answers for it. It returns false.
 func (s *SignOn) end(ctx context.Context, session fleet.Session, why string) bool {
 	s.People.log.Info("a session of single sign-on has ended", logkey.Reason, why)
 	s.People.forget(func(v fleet.Session) bool { return v.ID == session.ID })
@@ -146,7 +149,8 @@ func (s *SignOn) end(ctx context.Context, session fleet.Session, why string) boo
 	return false
 }
 
-// note remembers a check. What is forgotten is read from the store again.
+// note records a check of a session. If there are too many records, all are dropped; check then reads the store
+// again.
 func (s *SignOn) note(session string, last lastCheck) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

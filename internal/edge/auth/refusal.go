@@ -2,7 +2,7 @@ package auth
 
 import "muster/internal/fleet"
 
-// roleInWords says whose role is not enough, as the beginning of a sentence.
+// roleInWords names the caller's role as the beginning of a sentence.
 func (p Principal) roleInWords() string {
 	if p.Session != "" {
 		return "your role, " + string(p.Role) + ","
@@ -10,7 +10,7 @@ func (p Principal) roleInWords() string {
 	return "this token's role, " + string(p.Role) + ","
 }
 
-// howToGet is the beginning of a hint that ends with a role.
+// howToGet begins a hint that ends with the name of a role.
 func (p Principal) howToGet() string {
 	if p.Session != "" {
 		return "Ask an administrator for the role "
@@ -18,8 +18,8 @@ func (p Principal) howToGet() string {
 	return "Use a token with the role "
 }
 
-// MayChangeSetting checks that the principal may change a setting. An operator may stop Muster, and change nothing
-// else.
+// MayChangeSetting returns a forbidden error if the principal may not change a setting. stops says that the change
+// only makes a mode stricter, which an operator may do too.
 func (p Principal) MayChangeSetting(stops bool) error {
 	if stops || p.May(WriteSettings) {
 		return nil
@@ -31,7 +31,8 @@ func (p Principal) MayChangeSetting(stops bool) error {
 	}
 }
 
-// Lacks is the error for a caller who may not do something because of their role. what says it: "may not do that".
+// Lacks returns the error for a caller whose role lacks a permission. what ends the sentence about the role, such as
+// "may not do that".
 func (p Principal) Lacks(permission Permission, what string) error {
 	switch {
 	case p.Credential == CredentialEnrollKey:
@@ -42,7 +43,7 @@ func (p Principal) Lacks(permission Permission, what string) error {
 			Hint: "Register the device with PUT /api/v1/devices/{deviceID}, or make an enrol key."}
 	}
 	hint := p.howToGet() + string(permission.Needs())
-	if permission.Needs() != fleet.RoleAdmin { // there is none higher
+	if permission.Needs() != fleet.RoleAdmin { // No role is higher.
 		hint += " or higher"
 	}
 	return &fleet.Error{Code: fleet.CodeForbidden, Message: p.roleInWords() + " " + what, Hint: hint + "."}

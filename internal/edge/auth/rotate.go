@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// DefaultOverlap is how long a token's former text still works after a rotation, unless the person asks for another
-	// time.
+	// DefaultOverlap is how long the old text of a token is accepted after a rotation, unless the person asks for
+	// another time.
 	DefaultOverlap = 24 * time.Hour
-	// MaxOverlap is the longest such time that a person can ask for.
+	// MaxOverlap is the longest overlap that a person can ask for.
 	MaxOverlap = 30 * 24 * time.Hour
 )
 
-// Rotation describes how a token gets a new text.
+// Rotation configures the rotation of a token: the token gets a new text.
 type Rotation struct {
-	Overlap  time.Duration // how long the former text still works
-	Lifetime time.Duration // how long the new text works; 0: as long as the former one, if that had an end
+	Overlap  time.Duration // how long the old text is still accepted
+	Lifetime time.Duration // how long the new text is valid; 0: as long as the old text was
 }
 
-// Rotate gives a token a new text. The present text still works until the overlap is over, or until it would have
-// expired. A text from before the last rotation ends at once.
+// Rotate gives a token a new text. The present text is accepted until the overlap ends, or until it would have
+// expired. A text from before an earlier rotation becomes invalid at once.
 func (t *Tokens) Rotate(ctx context.Context, name string, r Rotation) (secret string, token fleet.Token, err error) {
 	if r.Overlap < 0 || r.Overlap > MaxOverlap {
 		return "", fleet.Token{}, fleet.Invalidf("overlapS", "the overlap is at most %d days", MaxOverlap/(24*time.Hour))

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// sealAttempt seals the attempt of a log-in, for the client that began it to keep. A text that is sealed for one kind
-// of log-in does not open for another.
+// sealAttempt returns the sealed text of a log-in attempt. The client that began the log-in keeps the text, so that
+// the server needs no memory of it. A text of one kind does not open as another kind.
 func sealAttempt(key []byte, kind string, attempt any) (string, error) {
 	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {
@@ -24,7 +24,7 @@ func sealAttempt(key []byte, kind string, attempt any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(aead.Seal(nonce, nonce, plain, []byte(kind))), nil
 }
 
-// openAttempt opens a text of sealAttempt into attempt. It returns false for any other text.
+// openAttempt opens a text that sealAttempt returned, into attempt. It returns false for any other text.
 func openAttempt(key []byte, kind, text string, attempt any) bool {
 	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// sessionPrefix is the beginning of a session's token, which distinguishes it from a program's.
+	// sessionPrefix begins the token of a session, and distinguishes it from a program's token.
 	sessionPrefix = tokenPrefix + "session_"
 
 	rotateEvery = time.Hour       // how often the token in a cookie is replaced
-	rotateGrace = 5 * time.Minute // how long the former token still works, for requests under way
-	rotateAgain = time.Minute     // after this time a client that still uses the former token has not got the new one
+	rotateGrace = 5 * time.Minute // how long the old token is still accepted, for requests under way
+	rotateAgain = time.Minute     // a client that still uses the old token after this time has missed the new one
 	noteEvery   = time.Minute     // how often the store learns which sessions were used
 )
 
-// SessionStore keeps sessions.
+// SessionStore stores sessions.
 type SessionStore interface {
 	Sessions(ctx context.Context, user string) ([]fleet.Session, error)
 	SessionByHash(ctx context.Context, hash string) (fleet.Session, error)
@@ -34,11 +34,11 @@ type SessionStore interface {
 
 func newSessionToken() string { return sessionPrefix + strings.ToLower(rand.Text()+rand.Text()) }
 
-// session finds the session of a token by its hash. ok is false for a token without a session, or whose session is
-// over. The caller checks the other half, and remembers the session.
+// session returns the session of a token, given the hash of the token. ok is false if there is no such session or it
+// is over. The caller checks the other half, and then calls remember.
 //
-// While the store cannot be read, or not in time, a session that was found before is found again: a person must be
-// able to stop Muster also when its database is away.
+// While the store cannot be read, or answers too late, session returns a session that it found before: a person must
+// be able to stop Muster while its database is away.
 func (p *People) session(ctx context.Context, hash string) (s fleet.Session, ok bool, err error) {
 	s, err = p.read(ctx, hash)
 	now := p.Now()
@@ -56,7 +56,7 @@ func (p *People) session(ctx context.Context, hash string) (s fleet.Session, ok 
 	return s, true, nil
 }
 
-// read reads the session with this hash from the store. Where that fails, it gives the session as it was last read.
+// read reads the session with this hash from the store. If that fails, it returns the session as it was last read.
 func (p *People) read(ctx context.Context, hash string) (fleet.Session, error) {
 	p.mu.Lock()
 	known, isKnown := p.known[hash]
@@ -74,10 +74,11 @@ func (p *People) read(ctx context.Context, hash string) (fleet.Session, error) {
 	return s, err
 }
 
-// maxKnown bounds how many sessions are remembered for times when the store cannot be read.
+// maxKnown bounds how many sessions are kept in memory for times when the store cannot be read.
 const maxKnown = 1000
 
-// remember remembers a session as it was just read, and that it was used. It forgets a session that has no ID.
+// remember keeps a session in memory as it was just read, and records that it was used. A session without an ID is
+// removed from memory.
 func (p *People) remember(hash string, s fleet.Session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,8 +96,8 @@ func (p *People) remember(hash string, s fleet.Session) {
 	p.used[s.ID] = p.Now()
 }
 
-// Run tells the store once a minute which sessions were used, until ctx ends. Requests do not write that themselves,
-// because a slow database must not make every page slow.
+// Run stores once a minute which sessions were used, until ctx ends. Requests do not store that themselves, because a
+// slow database must not make every page slow.
 func (p *People) Run(ctx context.Context) error {
 	for each := time.NewTicker(noteEvery); ; {
 		select {
@@ -122,7 +123,7 @@ func (p *People) noteUsed(ctx context.Context) {
 	}
 }
 
-// forget forgets sessions that have ended.
+// forget removes from memory the sessions for which ended is true.
 func (p *People) forget(ended func(fleet.Session) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,15 +138,16 @@ func (p *People) over(s fleet.Session, now time.Time) bool {
 	return !now.Before(s.ExpiresAt) || !within(now.Sub(s.LastUsedAt), p.Idle)
 }
 
-// clockSkew is how far ahead a stored time may be, because it was written before the clock was set back. Muster did
-// not write a time further ahead.
+// clockSkew is how far in the future a stored time may be: it was written before the clock was set back. A time
+// further ahead was not written by Muster.
 const clockSkew = 5 * time.Minute
 
-// within reports whether an age is less than a limit, and not that of a time in the future.
+// within reports whether an age is less than limit and not negative, apart from clockSkew.
 func within(age, limit time.Duration) bool { return -clockSkew <= age && age < limit }
 
-// Renew returns the session of a cookie a new token once in a while. It returns "" when none is due. A client that
-// still uses the former token a minute after it was replaced has not got the new one, and gets another.
+// Renew gives the session of a cookie a new token and returns it, or "" if no new token is due. A token is due for
+// replacement after rotateEvery. A client that still sends the old token rotateAgain after that has missed the new
+// one, and gets another.
 func (p *People) Renew(ctx context.Context, who Principal, cookie string) string {
 	now, bearer := p.Now(), hashOf(cookie)
 	after := rotateEvery
@@ -169,7 +171,7 @@ func (p *People) Renew(ctx context.Context, who Principal, cookie string) string
 	return token
 }
 
-// Sessions returns the sessions of the user who asks or, for an administrator, those of all users, newest first.
+// Sessions returns the sessions of the caller or, for an administrator, of all users, newest first.
 func (p *People) Sessions(ctx context.Context, who Principal) ([]fleet.Session, error) {
 	user := who.Name
 	switch {
@@ -186,7 +188,7 @@ func (p *People) Sessions(ctx context.Context, who Principal) ([]fleet.Session, 
 	return slices.DeleteFunc(sessions, func(s fleet.Session) bool { return p.over(s, now) }), nil
 }
 
-// EndSession ends the session with this ID: one of the user who asks or, for an administrator, any.
+// EndSession ends the session with this ID. Users can end their own sessions, an administrator any.
 func (p *People) EndSession(ctx context.Context, who Principal, id string) error {
 	user := who.Name
 	switch {
@@ -199,7 +201,7 @@ func (p *People) EndSession(ctx context.Context, who Principal, id string) error
 	return p.Store.EndSession(ctx, id, user)
 }
 
-// LogOut ends the session of the principal who asks.
+// LogOut ends the caller's session.
 func (p *People) LogOut(ctx context.Context, who Principal) error {
 	if who.Session == "" {
 		return &fleet.Error{Code: fleet.CodeConflict, Message: "a token has no session that could end",
@@ -209,8 +211,8 @@ func (p *People) LogOut(ctx context.Context, who Principal) error {
 	return p.Store.EndSession(ctx, who.Session, who.Name)
 }
 
-// Leave ends the session of a cookie. The cookie is enough for that, because to end a session gives no power. It tells
-// whether the session was begun by single sign-on.
+// Leave ends the session of a cookie, and reports whether single sign-on began it. The cookie is enough without the
+// other half, because ending a session gives no power.
 func (p *People) Leave(ctx context.Context, cookie string) (signedOn bool, err error) {
 	s, ok, err := p.session(ctx, hashOf(cookie))
 	if err != nil || !ok || s.Half == "" {

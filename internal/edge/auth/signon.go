@@ -21,17 +21,17 @@ import (
 )
 
 const (
-	// SignOnCookie has the sealed attempt of a log-in by single sign-on, so that only the browser that began the log-in
-	// can end it.
+	// SignOnCookie holds the sealed attempt of a log-in by single sign-on, so that only the browser that began the
+	// log-in can finish it.
 	SignOnCookie = "muster-sign-on"
-	// SignOnLife is how long a person may take at the provider.
+	// SignOnLife is how long a log-in at the provider may take.
 	SignOnLife = 10 * time.Minute
 
-	maxSignOns = 16 // log-ins that are at the provider at a time
-	maxLogOuts = 4  // logout tokens that are proven at a time; others wait
+	maxSignOns = 16 // log-ins for which the provider is being asked at the same time
+	maxLogOuts = 4  // logout tokens that are checked at the same time; others wait
 )
 
-// SignOnStore keeps the users and sessions that come from a provider.
+// SignOnStore stores the users and sessions that come from a provider.
 type SignOnStore interface {
 	SignOn(ctx context.Context, in fleet.SignOn) (fleet.User, error)
 	PutSignedOn(ctx context.Context, of fleet.Identity, role fleet.Role, scope fleet.Scope) error
@@ -45,25 +45,25 @@ type SignOnStore interface {
 type SignOnOptions struct {
 	People   *People
 	Provider *signon.Provider
-	Name     string // the provider's name, for people
+	Name     string // the provider's name in texts for people
 	Rules    []RoleRule
 	Key      []byte // key of 32 bytes that seals the attempts of log-ins
 }
 
-// SignOn logs people in who have logged in to the provider.
+// SignOn lets people log in through a provider of single sign-on.
 type SignOn struct {
 	SignOnOptions
-	places  chan struct{} // holds a token for each log-in that is at the provider
-	logOuts chan struct{} // holds a token for each logout token that is being proven
+	places  chan struct{} // holds a token for each log-in for which the provider is being asked
+	logOuts chan struct{} // holds a token for each logout token that is being checked
 
-	due      chan fleet.Session // sessions whose groups are asked for by Run
+	due      chan fleet.Session // sessions for which Run asks for the groups
 	checking singleflight.Group // questions under way, by session
 	mu       sync.Mutex
 	checks   map[string]lastCheck // guarded by mu; by session
 }
 
-// NewSignOn makes a SignOn. It starts nothing. From then on the sessions of its users count only as long as the
-// provider says so.
+// NewSignOn returns a SignOn, and starts no goroutine. From then on the sessions that single sign-on began are valid
+// only as long as isFresh says so.
 func NewSignOn(o SignOnOptions) *SignOn {
 	s := &SignOn{SignOnOptions: o, places: make(chan struct{}, maxSignOns), logOuts: make(chan struct{}, maxLogOuts),
 		due: make(chan fleet.Session, maxDue), checks: map[string]lastCheck{}}
@@ -74,13 +74,13 @@ func NewSignOn(o SignOnOptions) *SignOn {
 // ProviderName returns the name by which people know the provider.
 func (s *SignOn) ProviderName() string { return s.Name }
 
-// Away reports whether the provider did not answer as it should when it was last asked.
+// Away reports whether the provider failed to answer properly when it was last asked.
 func (s *SignOn) Away() bool { return s.Provider.Impairment() != nil }
 
-// LogOutURL returns the page on which people log out of the provider, too, "" when it has no such page.
+// LogOutURL returns the page on which people log out of the provider too, or "" if it has none.
 func (s *SignOn) LogOutURL() string { return s.Provider.LogOutURL() }
 
-// browserAttempt is a log-in that a browser has begun.
+// browserAttempt is the content of a sign-on cookie: a log-in that a browser has begun.
 type browserAttempt struct {
 	signon.Challenge
 	Until time.Time
@@ -88,7 +88,7 @@ type browserAttempt struct {
 
 const byBrowser = "single sign-on of a browser"
 
-// Begin begins a log-in. The browser is sent to the URL `to`, and keeps the cookie until it comes back.
+// Begin begins a log-in. The caller redirects the browser to the URL to, and sets the cookie that Finish needs.
 func (s *SignOn) Begin(ctx context.Context) (to, cookie string, err error) {
 	begun := browserAttempt{Until: s.People.Now().Add(SignOnLife), Challenge: signon.Challenge{
 		State: rand.Text() + rand.Text(), Nonce: rand.Text() + rand.Text(), Verifier: oauth2.GenerateVerifier()}}
@@ -99,8 +99,8 @@ func (s *SignOn) Begin(ctx context.Context) (to, cookie string, err error) {
 	return to, cookie, err
 }
 
-// Finish ends a log-in, with the parameters that the browser brings back from the provider and the cookie that it
-// kept.
+// Finish finishes a log-in and starts the session. brought are the URL parameters with which the provider redirected
+// the browser back, and cookie is the one from Begin.
 func (s *SignOn) Finish(ctx context.Context, cookie string, brought url.Values, from Client) (Started, error) {
 	var begun browserAttempt
 	if !openAttempt(s.Key, byBrowser, cookie, &begun) || !s.People.Now().Before(begun.Until) ||
@@ -126,7 +126,7 @@ func (s *SignOn) Finish(ctx context.Context, cookie string, brought url.Values, 
 
 const beginAgain = "Begin again with the log-in page."
 
-// only returns the value of a parameter that the URL has exactly once, "" otherwise.
+// only returns the value of a parameter that occurs exactly once, else "".
 func only(from url.Values, name string) string {
 	if values := from[name]; len(values) == 1 {
 		return values[0]
@@ -134,13 +134,13 @@ func only(from url.Values, name string) string {
 	return ""
 }
 
-// attemptUse identifies an attempt, so that it starts only one session.
+// attemptUse identifies an attempt, so that it starts only one session. until is when the attempt expires.
 type attemptUse struct {
 	hash  string
 	until time.Time
 }
 
-// proven starts a session for the person whom the provider proves, within the limits of log-ins.
+// proven starts a session for the person that prove returns, within the limits of log-ins.
 func (s *SignOn) proven(ctx context.Context, from Client, used attemptUse,
 	prove func(context.Context) (fleet.ProvenIdentity, error)) (Started, error) {
 	try := signOnTry(from.Address)
@@ -162,7 +162,8 @@ func (s *SignOn) proven(ctx context.Context, from Client, used attemptUse,
 	return s.start(ctx, person, used, from)
 }
 
-// enter bounds how many log-ins are at the provider at a time. The caller calls leave when its own is over.
+// enter takes one of the places for log-ins that ask the provider, or returns a too_many error. The caller calls
+// leave when its log-in is over.
 func (s *SignOn) enter() (leave func(), err error) {
 	select {
 	case s.places <- struct{}{}:
@@ -173,14 +174,15 @@ func (s *SignOn) enter() (leave func(), err error) {
 	}
 }
 
-// noteFailure records in the audit that the provider's proof was refused.
+// noteFailure records in the audit that the provider's proof of a person was refused. It ignores errors other than
+// unauthorized.
 func (s *SignOn) noteFailure(ctx context.Context, err error, from Client) {
 	if fleet.CodeOf(err) == fleet.CodeUnauthorized {
 		s.recordFailure(ctx, fleet.Reason(err), from)
 	}
 }
 
-// start starts the session, with the role that the person's groups give now.
+// start starts the session of a person, with the role that follows from their present groups.
 func (s *SignOn) start(ctx context.Context, person fleet.ProvenIdentity, used attemptUse, from Client) (Started,
 	error) {
 	role, scope, ok := roleOf(s.Rules, person.Groups)
@@ -204,7 +206,7 @@ func (s *SignOn) start(ctx context.Context, person fleet.ProvenIdentity, used at
 	return started, nil
 }
 
-// refuse ends the access of a person whose groups give no role, and gives the error for them.
+// refuse ends the access of a person whose groups give no role, and returns the error for that person.
 func (s *SignOn) refuse(ctx context.Context, person fleet.ProvenIdentity, from Client) error {
 	ctx = fleet.WithActor(ctx, fleet.Anonymous)
 	if err := s.People.Store.EndSignedOn(ctx, person.Identity); err != nil {
@@ -217,7 +219,7 @@ func (s *SignOn) refuse(ctx context.Context, person fleet.ProvenIdentity, from C
 		Hint: "Ask those who run Muster to let you in: with a group that --oidc-role names. Then log in again."}
 }
 
-// recordFailure records a failed log-in in the audit, or counts it where there are many.
+// recordFailure records a failed log-in in the audit. If there are many, further ones are only counted.
 func (s *SignOn) recordFailure(ctx context.Context, why string, from Client) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit)
 	defer cancel()
@@ -228,8 +230,8 @@ func (s *SignOn) recordFailure(ctx context.Context, why string, from Client) {
 	}
 }
 
-// namesFor returns the names that a new user can get, best first. What the provider calls a person may be the name of
-// another user here, so the last names are unique to this identity.
+// namesFor returns the names that a new user can get, best first. The provider's name for a person may already be
+// another user's here, so the last names are unique to this identity.
 func namesFor(person fleet.ProvenIdentity) (names []string) {
 	sum := sha256.Sum256([]byte(person.Issuer + "\x00" + person.Subject))
 	own := hex.EncodeToString(sum[:6])

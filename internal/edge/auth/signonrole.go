@@ -8,14 +8,15 @@ import (
 	"muster/internal/fleet"
 )
 
-// RoleRule gives a role to the members of a group at the provider of single sign-on.
+// RoleRule gives a role to the members of a group at the provider of single sign-on, for the whole fleet or for a
+// scope.
 type RoleRule struct {
 	Group string
 	Role  fleet.Role
 	Scope fleet.Scope
 }
 
-// ParseRoleRule reads ROLE=GROUP or ROLE:TAG,TAG=GROUP. A group may hold a =, a tag may not.
+// ParseRoleRule parses ROLE=GROUP or ROLE:TAG,TAG=GROUP. The name of a group may contain "=", a tag may not.
 func ParseRoleRule(text string) (rule RoleRule, err error) {
 	left, group, found := strings.Cut(text, "=")
 	role, tags, scoped := strings.Cut(left, ":")
@@ -50,7 +51,7 @@ func wrongRule(text, why string) error {
 }
 
 // roleOf returns what the rules give to a member of these groups: the highest role, with the tags of all rules that
-// give that role, or the whole fleet where one of them gives that. ok is false where no rule gives a role.
+// give this role. If one of these rules is for the whole fleet, so is the result. ok is false if no rule applies.
 func roleOf(rules []RoleRule, groups []string) (role fleet.Role, scope fleet.Scope, ok bool) {
 	var tags []fleet.Tag
 	whole := false

@@ -16,7 +16,7 @@ type rate struct {
 	interval time.Duration
 }
 
-// Limits of log-ins that fail, and of those that succeed, because each costs a hash.
+// These are the limits of log-ins that fail, and of log-ins that succeed, because each costs a hash.
 var (
 	perAccount = rate{10, 30 * time.Second}
 	perAddress = rate{30, 5 * time.Second}
@@ -25,20 +25,21 @@ var (
 	perSuccess = rate{10, 10 * time.Second} // per account, for log-ins with the right password
 )
 
-// throttle limits the attempts to log in. It is in the memory of this process only, so a restart forgets all
-// attempts. Its time is the uptime, which cannot be set: when the clock is set back no client has to wait for the
-// difference, and setting the clock forward does not end a limit early.
+// throttle limits the attempts to log in. It is only in the memory of this process, so a restart forgets all
+// attempts. It measures time by the uptime, which nobody can set: setting the clock back makes no client wait longer,
+// and setting it forward ends no limit early.
 //
-// A client that logged in to an account before proves that with its device cookie, and has a limit of its own: the
-// attempts of others do not keep it out.
+// A client that logged in to an account before proves that with its device cookie. It has a limit of its own, so that
+// the attempts of others do not keep it out.
 type throttle struct {
 	mu sync.Mutex
-	// counters are guarded by mu. The value of a counter is the uptime from which on all attempts are possible again. A
-	// counter whose value is past is deleted, and inAll bounds how many counters are added, so the map stays small.
+	// counters maps each counter to the uptime from which on all its attempts are possible again. It is guarded by
+	// mu. A counter whose time has passed is deleted, and inAll bounds how many counters are added, so the map stays
+	// small.
 	counters map[counter]time.Duration
 }
 
-// counter is one limit for one account, address or the like.
+// counter is one limit for one account, address or other subject. of names the subject and its kind.
 type counter struct {
 	rate rate
 	of   string
@@ -48,7 +49,7 @@ func newThrottle() *throttle { return &throttle{counters: map[counter]time.Durat
 
 // attempt is one try to log in.
 type attempt struct {
-	account string // hash of the name, also where there is no such user
+	account string // hash of the claimed name, whether or not it is a user's
 	address string
 	known   bool // the client logged in to the account before
 }
@@ -65,8 +66,9 @@ func (a attempt) refusal(wait time.Duration) error {
 		"link: `muster login-link` on the server's machine prints one", wait)
 }
 
-// success is a log-in to an account (the hash of its name) that has the right password or may have it. It is counted
-// in the account's turn only. There a wrong password takes the count back, so wrong passwords keep nobody out.
+// success counts log-ins with the right password to an account, which it names by the hash of the account's name. It
+// is counted before the password is compared, while the attempt has the account's turn (see accountQueues). A wrong
+// password takes the count back, so wrong passwords keep nobody out.
 type success string
 
 func (s success) counters() []counter { return []counter{{perSuccess, "success " + string(s)}} }
@@ -76,8 +78,8 @@ func (success) refusal(wait time.Duration) error {
 		"requests", wait)
 }
 
-// signOnTry is one attempt to log in by single sign-on, counted by the client's address. The provider counts the
-// passwords that are tried; this limit bounds what Muster asks the provider.
+// signOnTry is one attempt to log in by single sign-on, counted by the client's address. The provider limits how many
+// passwords are tried; this limit bounds the requests that Muster sends to the provider.
 type signOnTry string
 
 func (s signOnTry) counters() []counter {
@@ -88,7 +90,7 @@ func (signOnTry) refusal(wait time.Duration) error {
 	return tooMany("there were too many attempts to log in", "or log in with a password", wait)
 }
 
-// deviceBeginning is the beginning of one log-in in a program, counted by the client's address.
+// deviceBeginning is the start of one log-in in a program, counted by the client's address.
 type deviceBeginning string
 
 func (b deviceBeginning) counters() []counter {
@@ -99,7 +101,7 @@ func (deviceBeginning) refusal(wait time.Duration) error {
 	return tooMany("too many log-ins were begun", "or use a token", wait)
 }
 
-// deviceQuestion is one question of a program whether the person has answered.
+// deviceQuestion is one question of a program whether the person has answered. It is counted by the attempt's ID.
 type deviceQuestion struct {
 	attempt  string
 	interval time.Duration
@@ -113,13 +115,14 @@ func (q deviceQuestion) refusal(wait time.Duration) error {
 	return tooMany("that was asked too often", "and every few seconds from then on", wait)
 }
 
-// limited is what the throttle counts.
+// limited is an act that the throttle counts. counters are its limits; refusal returns the error when one is reached,
+// and wait is the time until the act is possible again.
 type limited interface {
 	counters() []counter
 	refusal(wait time.Duration) error
 }
 
-// begin counts an attempt. Where the limit is reached it is too_many, and counts nothing. now is the uptime.
+// begin counts an act. If a limit is reached, it counts nothing and returns a too_many error. now is the uptime.
 func (t *throttle) begin(a limited, now time.Duration) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -138,10 +141,10 @@ func (t *throttle) begin(a limited, now time.Duration) error {
 	return nil
 }
 
-// until returns the value of a counter, or now where that is past. The caller holds mu.
+// until returns the value of a counter, or now if that has passed. The caller holds mu.
 func (t *throttle) until(c counter, now time.Duration) time.Duration { return max(t.counters[c], now) }
 
-// forgive takes back what begin counted.
+// forgive takes back the count of an act that begin counted.
 func (t *throttle) forgive(a limited) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,7 +155,7 @@ func (t *throttle) forgive(a limited) {
 	}
 }
 
-// forgetAbove is from how many counters on it is worth while to look for those that are past.
+// forgetAbove is the number of counters from which on forget looks for those whose time has passed.
 const forgetAbove = 1000
 
 func (t *throttle) forget(now time.Duration) {
@@ -174,8 +177,8 @@ func tooMany(message, otherwise string, wait time.Duration) error {
 	}
 }
 
-// network returns the addresses of which one client may have many: an IPv6 network of 64 bits. Other addresses are
-// given as they are.
+// network returns the network of which one client may have all addresses: for IPv6 its 64-bit prefix. Other addresses
+// are returned unchanged.
 func network(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

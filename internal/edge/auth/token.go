@@ -15,7 +15,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// tokenPrefix makes a token recognisable, to people and to scanners for leaked secrets.
+// tokenPrefix begins every token, so that people and scanners for leaked secrets recognise one.
 const tokenPrefix = "muster_"
 
 // LooksLikeToken reports whether a text may be a token.
@@ -23,8 +23,8 @@ func LooksLikeToken(text string) bool {
 	return strings.HasPrefix(text, tokenPrefix) && !strings.ContainsAny(text, " \n")
 }
 
-// TokenStore keeps tokens. CreateToken is conflict for a name that is taken. DeleteToken and RotateToken are
-// not_found for a name that no token has.
+// TokenStore stores tokens. CreateToken returns a conflict error for a name that is taken. DeleteToken and
+// RotateToken return a not-found error for an unknown name.
 type TokenStore interface {
 	Tokens(ctx context.Context) ([]fleet.Token, error)
 	CreateToken(ctx context.Context, token fleet.Token) error
@@ -33,25 +33,25 @@ type TokenStore interface {
 	TokensUsed(ctx context.Context, uses map[string]fleet.TokenUse) error
 }
 
-// Tokens issues, revokes and recognises tokens. It has all of them in memory, so that recognising one costs a hash
-// and a look-up, also while the store cannot be read. Every change of tokens goes through it.
+// Tokens issues, revokes and recognises tokens. It has all tokens in memory, so that recognising one costs a hash and
+// a look-up, and works while the store cannot be read. Every change of tokens goes through Tokens.
 type Tokens struct {
 	store  TokenStore
 	writes sync.Mutex // held during a change: two at once could delete the last two administrators' tokens
 
 	mu      sync.Mutex
 	byHash  map[string]fleet.Token    // guarded by mu, never changed in place; nil until the tokens were read
-	fresh   bool                      // guarded by mu; byHash has the tokens of the store
-	changes int                       // guarded by mu; how often fresh became false
-	uses    map[string]fleet.TokenUse // guarded by mu; uses by name that the store does not know yet
+	fresh   bool                      // guarded by mu; byHash is up to date
+	changes int                       // guarded by mu; number of calls of stale
+	uses    map[string]fleet.TokenUse // guarded by mu; by name, uses that are not stored yet
 }
 
-// NewTokens makes a Tokens. It reads nothing yet.
+// NewTokens returns a Tokens. It reads nothing from the store.
 func NewTokens(store TokenStore) *Tokens {
 	return &Tokens{store: store, uses: map[string]fleet.TokenUse{}}
 }
 
-// List returns all tokens, by name. Their last uses may be a minute old.
+// List returns all tokens, sorted by name. Their last uses may be a minute old.
 func (t *Tokens) List(ctx context.Context) ([]fleet.Token, error) {
 	tokens, err := t.store.Tokens(ctx)
 	if err != nil {
@@ -61,7 +61,8 @@ func (t *Tokens) List(ctx context.Context) ([]fleet.Token, error) {
 	return tokens, nil
 }
 
-// Create makes a token with the name, role, scope and expiry of wanted. Its text, secret, is kept nowhere else.
+// Create creates a token with the name, role, scope and expiry of wanted. secret is its text, of which the store has
+// only the hash.
 func (t *Tokens) Create(ctx context.Context, wanted fleet.Token) (secret string, token fleet.Token, err error) {
 	if err := wanted.Validate(); err != nil {
 		return "", fleet.Token{}, err
@@ -78,8 +79,8 @@ func (t *Tokens) Create(ctx context.Context, wanted fleet.Token) (secret string,
 	return secret, token, nil
 }
 
-// Delete revokes a token at once. It does not revoke the last unexpired token of an administrator, without which
-// nobody could make another.
+// Delete revokes a token at once. It refuses to revoke the last unexpired token of an administrator, without which
+// nobody could create another.
 func (t *Tokens) Delete(ctx context.Context, name string) error {
 	t.writes.Lock()
 	defer t.writes.Unlock()
@@ -105,8 +106,8 @@ func (t *Tokens) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// stale has the tokens read again before the next use, if the store can be read. deleted is the name of a token that
-// is surely deleted, or "".
+// stale makes the next use read the tokens again, if the store can be read. The token named deleted, unless it is "",
+// is removed from memory at once.
 func (t *Tokens) stale(deleted string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,7 +119,8 @@ func (t *Tokens) stale(deleted string) {
 	}
 }
 
-// replace has a rotated token recognised at once, even while the tokens cannot be read.
+// replace puts a rotated token into memory at once, so that its new text is recognised even if the store cannot be
+// read.
 func (t *Tokens) replace(token fleet.Token) {
 	t.stale(token.Name)
 	t.mu.Lock()
@@ -129,7 +131,7 @@ func (t *Tokens) replace(token fleet.Token) {
 	}
 }
 
-// addToken adds a token under its text, and under its text from before the last rotation.
+// addToken adds a token under the hash of its text, and of its text from before the last rotation.
 func addToken(byHash map[string]fleet.Token, token fleet.Token) {
 	byHash[token.Hash] = token
 	if token.OldHash != "" {
@@ -137,16 +139,16 @@ func addToken(byHash map[string]fleet.Token, token fleet.Token) {
 	}
 }
 
-// Principal returns the principal of a token. ok is false for a token that does not exist. It is unauthorized for a
-// token that has expired or was rotated.
+// Principal returns the principal of a token. ok is false for a token that does not exist. The error is unauthorized
+// for a token that has expired, and for an old text whose overlap is over.
 func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok bool, err error) {
 	hash := hashOf(secret)
 	byHash, err := t.all(ctx, hash)
 	if err != nil {
 		return Principal{}, false, err
 	}
-	// The look-up compares hashes of what was sent, so its time tells nothing about a token. The comparison in constant
-	// time is for readers who do not want to rely on that.
+	// The look-up compares hashes, so its time reveals nothing about tokens. The comparison in constant time is for
+	// readers who do not want to rely on that.
 	token, found := byHash[hash]
 	present := subtle.ConstantTimeCompare([]byte(token.Hash), []byte(hash)) == 1
 	before := subtle.ConstantTimeCompare([]byte(token.OldHash), []byte(hash)) == 1
@@ -162,8 +164,8 @@ func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok 
 	return Principal{Name: token.Name, Role: token.Role, Scope: token.Scope, Credential: CredentialToken}, true, nil
 }
 
-// ended returns the error for a token that has expired or, where before is true, for a text from before the last
-// rotation whose time is over.
+// ended returns the error for a token that has expired. If before is true, the request sent the text from before the
+// last rotation, and ended also returns an error when the overlap is over.
 func ended(token fleet.Token, before bool) error {
 	now := time.Now()
 	switch {
@@ -185,12 +187,12 @@ func altered() error {
 		Hint:    "Have an administrator look at `muster audit verify`, revoke this token and make another one."}
 }
 
-// patience is how long a request with a known token waits for the tokens to be read.
+// patience is how long a request with a known token or session waits for the store.
 const patience = 2 * time.Second
 
-// all returns the tokens by hash, for a caller who looks for this hash. While the store cannot be read, or not in time,
-// a token is still recognised that was known last: a person must be able to stop Muster because its database is away.
-// About other tokens nothing is known then.
+// all returns the tokens by hash. hash is the one that the caller looks for. If the store cannot be read in time and
+// memory has a token with this hash, all returns the tokens in memory: a person must be able to stop Muster while its
+// database is away. For an unknown hash it returns the store's error.
 func (t *Tokens) all(ctx context.Context, hash string) (map[string]fleet.Token, error) {
 	t.mu.Lock()
 	known, fresh, at := t.byHash, t.fresh, t.changes
@@ -223,7 +225,7 @@ func (t *Tokens) all(ctx context.Context, hash string) (map[string]fleet.Token, 
 	return byHash, nil
 }
 
-// newSecret returns the text for a new token, with twice 128 random bits.
+// newSecret returns the text of a new token, with 256 random bits.
 func newSecret() string { return tokenPrefix + strings.ToLower(rand.Text()+rand.Text()) }
 
 func wellFormed(secret string) bool {

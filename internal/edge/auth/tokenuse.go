@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// useEvery is how often the store learns which tokens were used.
+	// useEvery is how often the uses of tokens are stored.
 	useEvery = time.Minute
-	// lastUseTime is how long the last such write may take when the server stops.
+	// lastUseTime bounds the last such write, when the server stops.
 	lastUseTime = 2 * time.Second
 )
 
-// used notes that a token was used for a request.
+// used records that a token was used for a request.
 func (t *Tokens) used(name string, r *http.Request) {
 	from, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -28,8 +28,8 @@ func (t *Tokens) used(name string, r *http.Request) {
 	t.uses[name] = fleet.TokenUse{At: time.Now().UTC().Truncate(time.Millisecond), From: from}
 }
 
-// Run stores when and from where tokens were used, at most once a minute, until ctx ends. Uses that could not be
-// stored are tried again with the next ones.
+// Run stores when and from where tokens were used, once per useEvery, until ctx ends. Uses that could not be stored
+// are stored with the next ones.
 func (t *Tokens) Run(ctx context.Context) error {
 	tick := time.NewTicker(useEvery)
 	defer tick.Stop()

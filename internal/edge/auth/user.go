@@ -7,13 +7,13 @@ import (
 	"muster/internal/fleet"
 )
 
-// UserReader finds users. All code that recognises a person reads users with it.
+// UserReader reads users. All code that recognises a person uses it.
 type UserReader interface {
 	Users(ctx context.Context) ([]fleet.User, error)
 	User(ctx context.Context, name string) (fleet.User, error)
 }
 
-// UserStore keeps users.
+// UserStore stores users.
 type UserStore interface {
 	UserReader
 	CreateUser(ctx context.Context, user fleet.User) (fleet.User, error)
@@ -23,16 +23,16 @@ type UserStore interface {
 	EnableUser(ctx context.Context, name string) (fleet.User, error)
 }
 
-// Users returns all users, by name.
+// Users returns all users, sorted by name.
 func (p *People) Users(ctx context.Context) ([]fleet.User, error) { return p.Store.Users(ctx) }
 
-// User returns the user with this name. It is not_found when there is none.
+// User returns the user with this name, in any letter case, or a not-found error.
 func (p *People) User(ctx context.Context, name string) (fleet.User, error) {
 	return p.Store.User(ctx, strings.ToLower(name))
 }
 
-// CreateUser makes a user with the name, role and scope of wanted. A user without a password gets in only by a log-in
-// link.
+// CreateUser creates a user with the name, role and scope of wanted. If password is "", the user can log in only by a
+// log-in link.
 func (p *People) CreateUser(ctx context.Context, wanted fleet.User, password string) (fleet.User, error) {
 	user := fleet.User{Role: wanted.Role, Scope: wanted.Scope}
 	var err error
@@ -47,7 +47,7 @@ func (p *People) CreateUser(ctx context.Context, wanted fleet.User, password str
 	return p.Store.CreateUser(ctx, user)
 }
 
-// newPassword checks a new password, and gives its hash.
+// newPassword checks a new password and returns its hash.
 func (p *People) newPassword(ctx context.Context, user, password string) (string, error) {
 	if err := validatePassword(user, password); err != nil {
 		return "", err
@@ -55,8 +55,8 @@ func (p *People) newPassword(ctx context.Context, user, password string) (string
 	return p.passwords.hash(ctx, password)
 }
 
-// PutUser gives a user the role and scope of put and, unless password is "", a new password. When one of them
-// changes, all sessions of the user end.
+// PutUser sets the role and scope of a user and, unless password is "", the password. If one of them changes, all
+// sessions of the user end.
 func (p *People) PutUser(ctx context.Context, put fleet.PutUser, password string) (fleet.User, error) {
 	user, err := p.User(ctx, put.Name)
 	if err != nil {
@@ -74,27 +74,27 @@ func (p *People) PutUser(ctx context.Context, put fleet.PutUser, password string
 	return p.Store.PutUser(ctx, put)
 }
 
-// DeleteUser deletes a user and ends every session of theirs.
+// DeleteUser deletes a user and ends all sessions of the user.
 func (p *People) DeleteUser(ctx context.Context, name string) error {
 	name = strings.ToLower(name)
 	defer p.forget(func(s fleet.Session) bool { return s.User == name })
 	return p.Store.DeleteUser(ctx, name)
 }
 
-// DisableUser ends all sessions of a user, who cannot log in any more.
+// DisableUser ends all sessions of a user, and keeps the user from logging in until EnableUser.
 func (p *People) DisableUser(ctx context.Context, name string) (fleet.User, error) {
 	name = strings.ToLower(name)
 	defer p.forget(func(s fleet.Session) bool { return s.User == name })
 	return p.Store.DisableUser(ctx, name)
 }
 
-// EnableUser lets a user log in again.
+// EnableUser lets a disabled user log in again.
 func (p *People) EnableUser(ctx context.Context, name string) (fleet.User, error) {
 	return p.Store.EnableUser(ctx, strings.ToLower(name))
 }
 
-// ChangePassword returns the user who asks a new password, ends all sessions of the user and starts a new one. The
-// current password is needed: a session that was left open is not enough.
+// ChangePassword sets a new password for the caller, ends all sessions of the caller and starts a new one. It needs
+// the current password, because anybody can sit down at a session that was left open.
 func (p *People) ChangePassword(ctx context.Context, who Principal, current, password string, from Client) (
 	started Started, err error) {
 	if who.Session == "" {

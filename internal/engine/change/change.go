@@ -12,12 +12,13 @@ import (
 	"muster/internal/fleet"
 )
 
-// Store stores the fleet.
+// Store is the part of the store that changes need.
 type Store interface {
 	Registry(ctx context.Context) (*fleet.Registry, error)
-	// Admission tells which generation was settled last: who is admitted to it.
+	// Admission returns which devices are admitted to which generation, and the last generation for which that was
+	// settled.
 	Admission(ctx context.Context) (*fleet.Admission, error)
-	// OpenRollouts gives the rollouts that are not over, with members.
+	// OpenRollouts returns the rollouts that are not over, with their members.
 	OpenRollouts(ctx context.Context) ([]fleet.Rollout, error)
 	// ApplyEdit makes an edit completely or not at all. When the generation that basis names is no longer current, the
 	// cause of its error is fleet.ErrAnotherGeneration.
@@ -33,8 +34,8 @@ type Planner interface {
 	// Concerned returns the devices that would be planned from other inputs under the other registry. It makes no
 	// plan.
 	Concerned(now, then *fleet.Registry) []fleet.DeviceID
-	// Altered gives the devices of which the templates make something else in registry then than in registry now,
-	// whatever their daemons have and whether or not they can be reached.
+	// Altered returns the devices for which the templates compute another result in registry then than in registry
+	// now. It does not matter what their daemons have, or whether they can be reached.
 	Altered(ctx context.Context, now, then *fleet.Registry) ([]fleet.DeviceID, error)
 	// Desired computes the configurations that devices would have under a registry, or the reason why there is none.
 	// It leaves out devices whose daemon was never read.
@@ -42,10 +43,10 @@ type Planner interface {
 		each func(id fleet.DeviceID, desired stconfig.Value, failed error)) error
 }
 
-// Options of Changes.
+// Options are the parts that Changes needs.
 type Options struct {
 	Store   Store
-	Planner Planner // nil: nothing is planned, no assertion is checked, and limited callers change nothing
+	Planner Planner // nil: nothing is planned, assertions are not checked, and callers with a scope change nothing
 }
 
 // Changes changes the fleet.

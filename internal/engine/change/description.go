@@ -10,7 +10,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Part is a part of an edit, for people.
+// Part describes one part of an edit to people.
 type Part struct {
 	Kind string // "template", "device", "tag", "fleet" or "source"
 	Name string
@@ -18,8 +18,8 @@ type Part struct {
 	Text string
 }
 
-// Described lists the parts of an edit that files ask for: templates by name, then devices by label, then the rest. now
-// and then are the registries without and with the edit.
+// Described describes the parts of an edit that came from files: templates by name, then devices by label, then the
+// rest. now and then are the registries without and with the edit.
 func Described(edit fleet.Edit, now, then *fleet.Registry) []Part {
 	x := description{edit: edit, now: now, then: then}
 	for i, t := range x.edit.New {
@@ -47,7 +47,7 @@ func Described(edit fleet.Edit, now, then *fleet.Registry) []Part {
 	return x.parts
 }
 
-// description is the list of parts while it is made.
+// description collects the parts while Described runs.
 type description struct {
 	edit      fleet.Edit
 	now, then *fleet.Registry
@@ -154,7 +154,7 @@ func tagList(tags []fleet.Tag) string {
 	return strings.Join(names, ", ")
 }
 
-// differences names the fields of a template that differ.
+// differences describes the fields in which a template differs from another.
 func differences(is, to fleet.Template) string {
 	var all []string
 	for _, field := range []struct{ name, is, to string }{

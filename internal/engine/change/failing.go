@@ -10,10 +10,10 @@ import (
 	"muster/internal/fleet"
 )
 
-const maxFailing = 20 // devices that an error names
+const maxFailing = 20 // largest number of devices that an error names
 
-// failing refuses an edit with which no plan can be made for a device that has one now: its state would be failed, and
-// nothing would be written to it. A device that fails already, and one that was never read, does not count.
+// failing refuses an edit after which no plan could be made for a device that has one now: the device's state would
+// be failed, and nothing would be written to it. Devices that fail already, or were never read, do not count.
 func (j *judgement) failing(ctx context.Context) error {
 	if !j.basis.RefuseFailing || j.o.Planner == nil || j.edit.Empty() {
 		return nil
@@ -45,7 +45,7 @@ func (j *judgement) failing(ctx context.Context) error {
 	return refusal
 }
 
-// nameOf is what a person calls a device.
+// nameOf returns the name of a device in texts for people.
 func (j *judgement) nameOf(id fleet.DeviceID) string {
 	if label := j.now.Label(id); label != "" {
 		return label + " (" + id.Short() + ")"

@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Foreseen is what an edit would do.
+// Foreseen is the effect that an edit would have.
 type Foreseen struct {
 	Now, Then *fleet.Registry
 	New       []int64                 // IDs that the new templates have in Then

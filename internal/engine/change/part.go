@@ -8,17 +8,17 @@ import (
 	"muster/internal/fleet"
 )
 
-// A caller may be limited to a part of the fleet. What such a caller changes is decided by what the templates make of
-// the devices outside, whatever the kind of the change: nothing of it may be different afterwards. What the caller
-// does not see is not there for them. No answer names a device outside.
+// A caller may be limited to a part of the fleet (a scope). Such a caller may change anything that has no effect
+// outside of the part: whatever the kind of the edit, the templates must compute the same as before for every device
+// outside. To the caller, devices outside do not exist. No answer names one.
 
 const (
-	// Settling who is admitted to an accepted change may take this long.
+	// Limits for waiting until the rollout engine has decided which devices are admitted to the newest generation.
 	settleTime  = 10 * time.Second
 	settleAgain = 20 * time.Millisecond
 )
 
-// sees tells whether the caller may know of a device.
+// sees reports whether the caller may know of a device.
 func (j *judgement) sees(id fleet.DeviceID) bool {
 	device := j.now.Devices[id]
 	return j.scope.Whole() || device != nil && j.scope.Covers(device.Tags)
@@ -26,7 +26,8 @@ func (j *judgement) sees(id fleet.DeviceID) bool {
 
 func (j *judgement) isOutside(id fleet.DeviceID) bool { return !j.sees(id) }
 
-// insidePart keeps a caller with a part of the fleet to it.
+// insidePart refuses an edit of a caller with a scope if it has an effect outside of the scope, or would end a
+// rollout that has members outside.
 func (j *judgement) insidePart(ctx context.Context) error {
 	if j.scope.Whole() || j.edit.Empty() {
 		return nil
@@ -44,8 +45,8 @@ func (j *judgement) insidePart(ctx context.Context) error {
 		Hint:    "Wait until the rollout is over, or ask somebody with the whole fleet."}
 }
 
-// alteredInside gives the devices of which the templates make something else after the edit. It is an error where one
-// of them is outside, or where the edit names something outside.
+// alteredInside returns the devices for which the templates compute another result after the edit. It returns an
+// error if one of them is outside of the caller's scope, or if the edit names something outside.
 func (j *judgement) alteredInside(ctx context.Context) ([]fleet.DeviceID, error) {
 	if j.o.Planner == nil || j.isForWholeFleet() {
 		return nil, fleet.OutOfScope("that is for the whole fleet, and this token is for " + j.scope.Devices() + " only")
@@ -69,7 +70,8 @@ func (j *judgement) alteredInside(ctx context.Context) ([]fleet.DeviceID, error)
 	return altered, nil
 }
 
-// endsRolloutOutside tells whether a change that touches these devices would end a rollout with members outside.
+// endsRolloutOutside reports whether an edit that touches these devices would end a rollout with members outside of
+// the caller's scope.
 func (j *judgement) endsRolloutOutside(ctx context.Context, touched []fleet.DeviceID) (bool, error) {
 	if len(touched) == 0 {
 		return false, nil
@@ -90,8 +92,8 @@ func (j *judgement) endsRolloutOutside(ctx context.Context, touched []fleet.Devi
 	}), nil
 }
 
-// settled waits until the rollout of the generation in force has begun, where there is one. The edit is made in this
-// generation only, so none begins before it.
+// settled waits until the rollout engine has begun the rollout of the newest generation, if that generation needs
+// one. The edit is made only in this generation, so no other rollout begins before it.
 func (j *judgement) settled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
@@ -108,15 +110,16 @@ func (j *judgement) settled(ctx context.Context) error {
 	}
 }
 
-// isForWholeFleet tells whether the edit changes something that has no devices, or that is about every device: a device
-// that is revoked may be brought back by any other.
+// isForWholeFleet reports whether the edit changes something that is not tied to devices, or that concerns every
+// device. Revocations are among these, because any daemon could introduce a revoked device again.
 func (j *judgement) isForWholeFleet() bool {
 	e := j.edit
 	return e.Undo != nil || e.Forget != "" || e.Files.Source != "" || e.Files.Kept != nil || e.Files.Adopts() ||
 		len(e.Protect)+len(e.Modes)+len(e.Files.Tests)+len(e.Revoke)+len(e.Readmit) > 0
 }
 
-// decidesOutside tells whether the edit registers a device outside, replaces one, or changes what is decided for one.
+// decidesOutside reports whether the edit registers or replaces a device outside of the caller's scope, or changes a
+// decision about one, such as its settings, tags or vars.
 func (j *judgement) decidesOutside(then *fleet.Registry) bool {
 	for _, put := range j.edit.Put {
 		if !j.scope.Covers(tagsIn(then, put.Device.ID)) || !j.isNew(put.Device.ID) && j.isOutside(put.Device.ID) {

@@ -11,9 +11,9 @@ import (
 // introducers say. The fold takes it out of the base, so nothing of it comes back by itself when the revocation ends,
 // and out of what each template makes, so later templates do not see it in `config`.
 
-// forgetAway returns the records without what they would bring back of devices that are away: members that Muster
-// removed earlier, and shares in folders that Muster made and that others added. Records of what the daemon still
-// has stay.
+// forgetAway returns the records without those that would bring a revoked device back: records of members that
+// Muster removed earlier, and of shares that others added to folders which Muster made. Records of what the daemon
+// still has stay.
 func forgetAway(records []record, doc stconfig.Value, away map[fleet.DeviceID]string) []record {
 	if len(away) == 0 {
 		return records
@@ -30,8 +30,8 @@ func forgetAway(records []record, doc stconfig.Value, away map[fleet.DeviceID]st
 	return records
 }
 
-// takeAway takes the devices that are away, and the shares with them, out of the document. What the template that was
-// just folded names of them is reported as skipped.
+// takeAway takes the revoked devices, and the shares with them, out of the document. Those that the template just
+// folded names are reported as skipped.
 func (f *fold) takeAway() {
 	left, taken := without(f.doc, f.Away)
 	f.doc = left
@@ -48,8 +48,8 @@ func (f *fold) takeAway() {
 	}
 }
 
-// Cleared returns the daemon's document without the devices that are away and the shares with them; Absent where it
-// has none of them.
+// Cleared returns the daemon's document without the revoked devices and the shares with them; Absent where it has
+// none of them.
 func (r Result) Cleared() stconfig.Value {
 	cleared, taken := without(r.observed, r.away)
 	if len(taken) == 0 {
@@ -58,12 +58,13 @@ func (r Result) Cleared() stconfig.Value {
 	return cleared
 }
 
-// WithoutAway returns a document without the devices that are away and the shares with them, and the keys of those.
+// WithoutAway returns a document without the revoked devices (the keys of away) and the shares with them. It also
+// returns the keys that it took out.
 func WithoutAway(doc stconfig.Value, away map[fleet.DeviceID]string) (stconfig.Value, []stconfig.Key) {
 	return without(doc, away)
 }
 
-// IsAway reports whether a key is that of a device that is away, or of a share with it.
+// IsAway reports whether a key is that of a revoked device, or of a share with one.
 func IsAway(key stconfig.Key, away map[fleet.DeviceID]string) bool { return away[deviceOf(key)] != "" }
 
 // without returns a document without some devices and the shares with them, and the keys that it took out.
@@ -104,8 +105,7 @@ func deviceOf(key stconfig.Key) fleet.DeviceID {
 	return ""
 }
 
-// whyAway tells why a device must not be there: the key is that of the device, or of a share with it. It gives "" for
-// another key.
+// whyAway returns since when and by whom the device of this key, or of this share, is revoked; "" for another key.
 func (r Result) whyAway(key stconfig.Key) string { return r.away[deviceOf(key)] }
 
 // explainAway returns Why for a change that takes a revoked device away.
@@ -118,8 +118,8 @@ func (r Result) explainAway(key stconfig.Key) Why {
 	return why
 }
 
-// RevokedByTemplates returns the devices that templates removed with a person's consent, and still do, each with
-// those templates.
+// RevokedByTemplates returns the devices that templates removed with a person's consent and still remove, each with
+// the IDs of these templates.
 func (r Result) RevokedByTemplates() map[fleet.DeviceID][]int64 {
 	var revoked map[fleet.DeviceID][]int64
 	for _, rec := range r.records {
@@ -133,8 +133,9 @@ func (r Result) RevokedByTemplates() map[fleet.DeviceID][]int64 {
 	return revoked
 }
 
-// takingAway records that a change takes a revoked device away. The device has a record, which tells later that
-// somebody brought it back. A share in a folder that Muster did not make has none: nobody puts it back.
+// takingAway records that a change takes a revoked device away. The device gets a record, by which Muster recognises
+// later that somebody brought it back. A share in a folder that Muster did not make gets none, because nothing would
+// put it back.
 func (b *intentRecorder) takingAway(s Sent) {
 	if r := b.recordAround(s.Key); r != nil {
 		r.sending(s, b)
@@ -155,8 +156,8 @@ func (b *intentRecorder) takingAway(s Sent) {
 	r.State, r.Run, r.Away = fleet.BaseSending, "", isDevice(s.Key)
 }
 
-// recordAround returns the record of the member that Muster made and that is, or contains, the place; nil without
-// one.
+// recordAround returns the record of the member made by Muster that is the place of this key, or contains it; nil
+// without one.
 func (b *intentRecorder) recordAround(key stconfig.Key) *record {
 	for i := range b.records {
 		if r := &b.records[i]; r.Kind == fleet.BaseMade && key.HasPrefix(r.key) {

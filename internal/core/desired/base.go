@@ -22,7 +22,7 @@ func rewind(observed stconfig.Value, records []record) stconfig.Value {
 	return stconfig.Patch(observed, back)
 }
 
-// outOfBase reports whether the observed document shows at the record's place something else than it would show without
+// outOfBase reports whether the value at the record's place differs from the one that the place would have without
 // Muster. The record is one of a leaf, or of a member that Muster removed.
 func (r record) outOfBase(observed stconfig.Value) bool {
 	if r.Kind == fleet.BaseRemoved && r.State == fleet.BaseSending {
@@ -57,7 +57,7 @@ func (f *fold) start(member stconfig.Key, defaults stconfig.Value) stconfig.Valu
 	return defaults
 }
 
-// registered reports whether a device is registered with Muster, and gives its label.
+// registered reports whether a device is registered with Muster, and returns its label.
 func (f *fold) registered(id fleet.DeviceID) (label string, registered bool) {
 	if f.Registered == nil {
 		return "", false
@@ -65,7 +65,7 @@ func (f *fold) registered(id fleet.DeviceID) (label string, registered bool) {
 	return f.Registered(id)
 }
 
-// nameOf returns the label of a device. Without a label it gives the name that the daemon has for the device.
+// nameOf returns the label of a device; without a label, the name that the daemon has for the device.
 func (f *fold) nameOf(id fleet.DeviceID) string {
 	if label, _ := f.registered(id); label != "" {
 		return label
@@ -74,8 +74,8 @@ func (f *fold) nameOf(id fleet.DeviceID) string {
 }
 
 // prune drops records that no longer decide anything. A place for which no template asks any more keeps its record,
-// in state returned, when the record remembers values that Muster wrote there: the next reading recognises such a
-// value when somebody puts it back.
+// in state returned, as long as the record remembers values that Muster wrote there: when somebody puts such a value
+// back, the next reading recognises it.
 func (r Result) prune(records []record) []record {
 	var kept []record
 	for _, rec := range records {
@@ -98,16 +98,16 @@ func (r Result) prune(records []record) []record {
 	return kept
 }
 
-// forgettable reports whether a record decides nothing any more: one in state returned that remembers no value which
-// Muster wrote earlier, or one of a member that Muster removed and that would not be there without Muster.
+// forgettable reports whether a record decides nothing any more. That is so in state returned when it remembers no
+// value that Muster wrote, and for a member that Muster removed and that would not be there without Muster either.
 func (r record) forgettable() bool {
 	neverThere := r.Kind == fleet.BaseRemoved && r.State == fleet.BaseOurs && !r.base.Exists()
 	return !r.Revoked && !r.Away && (neverThere || r.State == fleet.BaseReturned && len(r.Earlier) == 0)
 }
 
-// endRevocations forgets that devices were revoked: those whose revocation ended, those which the templates want, and
-// those which the templates that a person consented to do not remove any more. Another template that removes the
-// device needs another consent.
+// endRevocations forgets that templates revoked a device when the templates now want the device, or when none of the
+// templates that a person consented to removes it any more. Another template that removes the device needs another
+// consent. It also forgets revocations of the whole fleet that have ended.
 func (r *Result) endRevocations(records []record) {
 	for i := range records {
 		rec := &records[i]

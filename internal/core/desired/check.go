@@ -25,8 +25,8 @@ func CheckMade(t fleet.Template, key stconfig.Key, made template.Result) error {
 	return refused(stconfig.Mistakes(t.Op, key, made.Value), stconfig.RefusedValue)
 }
 
-// CheckStrictly is CheckMade for a change that is planned before it is saved. It also refuses values of another type
-// than the field's, with which no device that has the template gets a plan.
+// CheckStrictly is CheckMade for a change that is planned before it is saved. It also refuses values whose JSON type
+// is not that of the field: no device with such a template would get a plan.
 func CheckStrictly(t fleet.Template, key stconfig.Key, made template.Result) error {
 	if err := CheckMade(t, key, made); err != nil || made.Language != template.HJSON {
 		return err
@@ -51,7 +51,7 @@ func checkPatterns(t fleet.Template, key stconfig.Key, value stconfig.Value) err
 	return nil
 }
 
-// refused returns one error about all mistakes of this kind, nil without such mistakes.
+// refused returns one error about all mistakes of this kind; nil without such mistakes.
 func refused(mistakes []stconfig.Mistake, kind stconfig.MistakeKind) error {
 	e := &fleet.Error{Code: fleet.CodeInvalid, Hint: "Mend the template: as it is, it would stop its devices."}
 	for _, d := range mistakes {

@@ -13,8 +13,8 @@ import (
 // A program may read the tags and vars of its device, and the tags of the whole fleet. When they change, evaluating
 // the program before and after reports whether its value changes.
 
-// Comparison reports whether templates make the same of devices in two registries, a and b, whatever the devices
-// have. It remembers what it evaluated.
+// Comparison compares what templates make of devices in two registries, a and b, regardless of the daemons'
+// configurations. It remembers the results of programs.
 type Comparison struct {
 	a, b     Fleet
 	evaluate Program
@@ -48,12 +48,13 @@ func (f Fleet) Of(id fleet.DeviceID) template.Facts {
 	return facts
 }
 
-// Compare compares two fleets.
+// Compare makes the Comparison of two fleets. It evaluates nothing yet.
 func Compare(a, b Fleet, evaluate Program) *Comparison {
 	return &Comparison{a: a, b: b, evaluate: evaluate, same: map[string]bool{}, peers: otherPeers(a.registry, b.registry)}
 }
 
-// Alters reports whether the templates make something else of a device that is registered in both.
+// Alters reports whether the templates give a device other values in b than in a. The device must be registered in
+// both.
 func (c *Comparison) Alters(id fleet.DeviceID) bool {
 	apply := c.b.registry.TemplatesOf(id)
 	return !SameTemplates(c.a.registry.TemplatesOf(id), apply) || c.Differs(id, apply) || c.sharesWithPeers(id, apply)
@@ -107,8 +108,8 @@ func ReadsFleet(t fleet.Template) bool {
 	return reads.ReadsTagsOfDevices() || reads.ReadsVars()
 }
 
-// otherPeers are the devices that come, go or get another label: folders that templates share with them are shared
-// with somebody else then.
+// otherPeers returns the devices that only one of the registries has, or that have different labels in them. A
+// folder that templates share with such a device is shared differently in b.
 func otherPeers(a, b *fleet.Registry) []fleet.DeviceID {
 	peers := map[fleet.DeviceID]bool{}
 	for _, sides := range [][2]*fleet.Registry{{a, b}, {b, a}} {
@@ -121,8 +122,8 @@ func otherPeers(a, b *fleet.Registry) []fleet.DeviceID {
 	return slices.Collect(maps.Keys(peers))
 }
 
-// sharesWithPeers reports whether one of the templates may share a folder with one of the peers. A value that depends
-// on the device's configuration may.
+// sharesWithPeers reports whether one of the templates may share a folder with one of the peers. Any template whose
+// value depends on the device's configuration may.
 func (c *Comparison) sharesWithPeers(id fleet.DeviceID, templates []fleet.Template) bool {
 	if len(c.peers) == 0 {
 		return false
@@ -143,7 +144,7 @@ func (c *Comparison) sharesWithPeers(id fleet.DeviceID, templates []fleet.Templa
 	})
 }
 
-// bare is a text in which device IDs are found however they are written.
+// bare returns a text in upper case without dashes, so that a device ID is found in it in any spelling.
 func bare(text string) string { return strings.ReplaceAll(strings.ToUpper(text), "-", "") }
 
 // SameTemplates reports whether two lists of templates, in the order of the fold, mean the same to a device. Labels and
@@ -167,7 +168,7 @@ func SameTemplates(a, b []fleet.Template) bool {
 	return true
 }
 
-// SameTemplate reports whether two templates are one and say the same.
+// SameTemplate reports whether two templates have the same ID, op, key and text.
 func SameTemplate(a, b fleet.Template) bool {
 	return a.ID == b.ID && a.Op == b.Op && a.Key == b.Key && a.Text == b.Text
 }

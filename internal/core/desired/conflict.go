@@ -41,9 +41,9 @@ type applied struct {
 // maxConflicts bounds the conflicts that are reported for one device.
 const maxConflicts = 20
 
-// conflicts finds keys that one template names and a later template changed. To find them, each template's value is
-// applied once more to the final document: every change that this makes is a conflict. A key that a template does not
-// name is no conflict, also where its op `set` gives that key the daemon's default.
+// conflicts finds keys that one template names and a later template changed. It applies each template's value once
+// more to the final document: every change that this makes is a conflict. A key that the template does not name is
+// no conflict, even where its op `set` gives that key the daemon's default.
 func (f *fold) conflicts() []Conflict {
 	var found []Conflict
 	for i, one := range f.applied {

@@ -64,7 +64,7 @@ type Result struct {
 	applied  []applied
 }
 
-// Skipped is a change that a template asks for and that this device cannot take.
+// Skipped is a change that a template asks for and that this device has no place for.
 type Skipped struct {
 	Template int64
 	Key      stconfig.Key

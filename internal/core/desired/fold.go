@@ -191,8 +191,7 @@ func (f *fold) secretText(handle string) int {
 	return f.SecretBytes(name)
 }
 
-// count is an error when templates change or skip too many keys: these changes and skips and those of the templates
-// before.
+// count adds to the changes and skips of all templates so far. It returns an error when there are too many of them.
 func (f *fold) count(changes, skips int) error {
 	what, most := "change more than %d keys", MaxChanges
 	switch {

@@ -8,9 +8,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// force puts values into the document that the daemon forces there (stconfig.Forces), so that they are no difference
-// later, and reports what templates ask for in vain. A value that the daemon shows now is left alone, although the
-// table says that the daemon would override it.
+// force puts into the document the values that the daemon forces there (stconfig.Forces), so that they do not differ
+// later. It reports each value that a template asks for and does not get. It leaves alone a desired value that the
+// daemon shows now, although the table says that the daemon would override it.
 func (f *fold) force() {
 	for _, forced := range stconfig.Forces(f.doc) {
 		stays := f.daemonKeeps(forced.By)
@@ -37,8 +37,8 @@ func (f *fold) daemonKeeps(key stconfig.Key) bool {
 	return now.Exists() && now.Equal(stconfig.Lookup(f.doc, key))
 }
 
-// skipOverridden reports that the daemon does not keep a value. The report names the last template that asks for the
-// value.
+// skipOverridden reports as skipped a value that the daemon does not keep, in the name of the last template that
+// asks for it.
 func (f *fold) skipOverridden(forced stconfig.Forced) {
 	alone := forced.By.Equal(forced.Key)
 	for i := len(f.requests) - 1; i >= 0; i-- {

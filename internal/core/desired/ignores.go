@@ -86,7 +86,8 @@ func ignoresOf(key stconfig.Key) (folder string, ok bool) {
 	return key.At(1).Name, true
 }
 
-// reason tells a person why ignore patterns are skipped. For other keys it gives the reason of stconfig.
+// reason returns why ignore patterns are skipped, as a sentence for a person. For other keys it returns the reason
+// of stconfig.
 func (f *fold) reason(s stconfig.Skip, after stconfig.Value) string {
 	folder, ok := ignoresOf(s.Key)
 	if !ok || f.Observed.Get("ignores").Get(folder).Exists() {

@@ -18,8 +18,8 @@ type Sent struct {
 	Chosen bool
 }
 
-// Begin returns the device's entries as they must be stored before these changes are sent. They cover the changes and,
-// by rule 3, what the daemon will change by itself because of them.
+// Begin returns the device's ownership records as they must be stored before these changes are sent. They cover the
+// changes and, by rule 3, the values that the daemon will change by itself because of them.
 func (r Result) Begin(sent []Sent) []fleet.BaseEntry {
 	changes := make([]stconfig.Change, len(sent))
 	for i, s := range sent {
@@ -45,8 +45,9 @@ type intentRecorder struct {
 	causes  []Sent // The changes being recorded are consequences of these.
 }
 
-// ask records the templates that ask for a change at a key: of a consequence, those that ask for its causes. Where no
-// template asks any more, those that asked before stay recorded, because what they asked for is taken away.
+// ask records which templates ask for a change at a key. A consequence is asked for by the templates that ask for
+// its causes. Where no template asks any more, the record keeps those that asked before, because the change takes
+// their value away.
 func (b *intentRecorder) ask(r *record, key stconfig.Key) {
 	templates := requestedBy(b.requests, key)
 	for _, cause := range b.causes {
@@ -150,8 +151,9 @@ func (b *intentRecorder) revoke(r *record, s Sent) {
 	}
 }
 
-// going remembers what a member holds whose removal is about to be sent. Values that a person or the daemon set inside
-// stay theirs. theirs tells that somebody else added the member again: then all that Muster never wrote is theirs.
+// going notes the contents of a member whose removal is about to be sent. Values that a person or the daemon set
+// inside stay theirs. theirs is true when somebody else added the member again: then every value that Muster never
+// wrote is theirs.
 func (r *record) going(now stconfig.Value, theirs bool) {
 	eachLeaf(r.key, now, func(at stconfig.Key, leaf stconfig.Value) {
 		switch others := r.innerAt(at); {

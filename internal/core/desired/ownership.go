@@ -154,7 +154,7 @@ func (s observation) leaf(e entry, now stconfig.Value) entry {
 }
 
 // notOurs returns the state of a leaf that does not hold a value of Muster's: returned where Muster had put the base
-// back before, else theirs.
+// value back before, otherwise theirs (a person's or the daemon's).
 func (e *entry) notOurs() fleet.BaseState {
 	if e.State == fleet.BaseReturned || e.State == fleet.BaseEarlier {
 		return fleet.BaseReturned
@@ -279,7 +279,8 @@ func (r *record) addedAgain(now stconfig.Value) record {
 		State: fleet.BaseTheirs, Revoked: r.Revoked, Away: r.Away, Version: r.Version, Templates: r.Templates}}}
 }
 
-// held reports whether a member has nothing but what Muster wrote, or what the member held when Muster removed it.
+// held reports whether a member contains only values that Muster wrote, and those that it contained when Muster
+// removed it.
 func (r *record) held(now stconfig.Value) bool {
 	all := len(r.Earlier) > 0
 	eachLeaf(r.key, now, func(at stconfig.Key, leaf stconfig.Value) {

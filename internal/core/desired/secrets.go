@@ -101,7 +101,7 @@ func outOfScope(hint, format string, args ...any) error {
 	return &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// names reports whether a key in a secret's list selects the place `at`.
+// names reports whether pattern, a key in a secret's list, selects the place `at`.
 func names(pattern string, at stconfig.Key) bool {
 	key, err := stconfig.ParseKey(pattern)
 	return err == nil && at.Matches(key)

@@ -18,8 +18,8 @@ var (
 	ignoredDevices = stconfig.Key{}.Child("remoteIgnoredDevices")
 )
 
-// nameDevices records what the template that was just folded says about devices. A device that it names is no longer
-// implied. A device that it removes is not added again for the folders of earlier templates.
+// nameDevices records the changes of the template just folded in the list of devices. A device that the template
+// names is no longer implied. A device that it removes is not added again for the folders of earlier templates.
 func (f *fold) nameDevices(changes []stconfig.Change) {
 	last := len(f.applied) - 1
 	l := f.applied[last]
@@ -85,7 +85,7 @@ func (f *fold) addImplied() error {
 	return f.add(along)
 }
 
-// isBase reports whether the folder would be shared with the device without Muster, too.
+// isBase reports whether the base has the share: without Muster, too, the folder would be shared with the device.
 func (f *fold) isBase(s shareOf) bool { return stconfig.Lookup(f.base, s.key).Exists() }
 
 // isPersons reports whether a person or the daemon made the share, while its device is there only because Muster made

@@ -158,8 +158,8 @@ func (r Result) impliedBy(key stconfig.Key) bool {
 	})
 }
 
-// ByAdmins folds only the templates that admins saved, and gives the desired document. all is the fold of all
-// templates. Templates of admins that need an author's fail alone: the error is that of Fold.
+// ByAdmins folds only the templates that admins saved, and returns the desired document. all is the fold of all
+// templates. Where an admin's template needs an author's, that fold fails: ByAdmins returns its error.
 func ByAdmins(in Input, all Result) (stconfig.Value, error) {
 	var saved []fleet.Template
 	for _, t := range in.Templates {
@@ -221,7 +221,7 @@ type Step struct {
 	From, To stconfig.Value
 }
 
-// Explain folds the templates and gives, for one key without `*`, how each template changes it.
+// Explain folds the templates and returns, for one key without `*`, how each template changes its value.
 func Explain(in Input, key stconfig.Key) (Explanation, error) {
 	out := Explanation{Key: key}
 	in.folded = func(t fleet.Template, before, after stconfig.Value) {

@@ -79,8 +79,8 @@ type place struct {
 	identity bool // the place is the field that identifies the member around it
 }
 
-// walk goes down to name i of the key, applies the op at its end, and gives the new value of the place. Absent means
-// that the place is to be removed.
+// walk goes down to name i of the key and applies the op at the end of the key. It returns the new value of the
+// place; Absent means that the place is to be removed.
 func (a *applier) walk(p place, i int) (Value, error) {
 	p.shape = fit(p.shape, p.value)
 	if err := a.checkSkips(); err != nil {

@@ -30,8 +30,8 @@ func CheckIgnores(lines []string, os string) (at int, why string) {
 	return -1, ""
 }
 
-// CheckIgnoreLine tells why a daemon cannot read a line, "" when it can. Only the daemon knows whether the file of an
-// #include exists.
+// CheckIgnoreLine returns why a daemon cannot read a line; "" when it can. os is the daemon's GOOS, as in
+// CheckIgnores. Only the daemon knows whether the file of an #include exists.
 func CheckIgnoreLine(line, os string) string {
 	if os != "" {
 		return checkIgnoreLine(line, os)

@@ -150,8 +150,8 @@ type membersByID struct {
 	byID  map[string]Value
 }
 
-// identify sorts the members of a list by identity. Two equal members count once, two different ones with the same
-// identity are an error.
+// identify groups the members of a list by identity. Two equal members count once; two different members with the
+// same identity are an error.
 func (a *applier) identify(list *shape, v Value) (membersByID, error) {
 	if a.budget != nil {
 		if err := a.budget.take(2*v.Len(), 0); err != nil {

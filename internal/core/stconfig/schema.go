@@ -88,8 +88,8 @@ func (s *shape) isFree() bool { return s != nil && s.free }
 // identified reports whether the members of this list have an identity.
 func (s *shape) identified() bool { return s != nil && s.identity != "" }
 
-// fold returns equal texts for names that the daemon treats as equal. It uses Unicode simple folding, like Go's
-// encoding/json.
+// fold returns the same text for all names that the daemon treats as equal. It uses Unicode simple folding, like
+// Go's encoding/json.
 func fold(name string) string {
 	return strings.ToLower(foldToASCII.Replace(name))
 }

@@ -91,8 +91,8 @@ func (a *applier) scalar(p place, v Value) (Value, error) {
 	return v, nil
 }
 
-// tooLarge reports whether a number is beyond what the daemon reads, or beyond most or its negative. With most 0 only
-// the first counts.
+// tooLarge reports whether a number is too large for the daemon to read, or its absolute value exceeds most. With
+// most 0 there is no second limit.
 func tooLarge(literal string, most int64) bool {
 	n, err := strconv.ParseFloat(literal, 64)
 	return err != nil || most > 0 && math.Abs(n) > float64(most)

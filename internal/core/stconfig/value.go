@@ -158,7 +158,8 @@ func (v Value) index(name string) int {
 	return -1
 }
 
-// indexNear does what index does. It first looks at position i, where another object of the same origin has the name.
+// indexNear is index with a hint: it looks first at position i, where another object of the same origin has the
+// name.
 func (v Value) indexNear(name string, i int) int {
 	if v.kind == Object && v.kids.distinct && i < len(v.kids.names) && v.kids.names[i] == name {
 		return i

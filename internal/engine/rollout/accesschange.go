@@ -12,9 +12,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// changesAccess reports whether a change is about how the API of some devices is reached. before has the devices that
-// the change touches, with their templates before it. Templates that changed are evaluated. One that cannot be
-// evaluated counts as such a change where its key allows it, so that the change is rolled out.
+// changesAccess reports whether a change may alter how the API of some device is reached. before has the touched
+// devices, each with its templates before the change. It evaluates the templates that changed. One that cannot be
+// evaluated counts where its key lets it change that, so that the change is rolled out in waves.
 func (r *Runner) changesAccess(ctx context.Context, registry *fleet.Registry,
 	before map[fleet.DeviceID][]fleet.Template) bool {
 	changed := map[fleet.DeviceID][]fleet.Template{}
@@ -35,8 +35,8 @@ func (r *Runner) readersChangeAccess(ctx context.Context, registry *fleet.Regist
 	return r.moveAccess(ctx, registry, reading)
 }
 
-// foreseesAccess is changesAccess for a change that was not made yet, from registry now to registry then. Where a
-// device's templates do not differ, those of its templates count that read other parts of the fleet.
+// foreseesAccess is changesAccess for a change that was not made yet, from registry now to registry then. Where the
+// templates of a device are the same in both, it judges those that read other parts of the fleet.
 func (r *Runner) foreseesAccess(ctx context.Context, now, then *fleet.Registry, touched []fleet.DeviceID) bool {
 	changed := map[fleet.DeviceID][]fleet.Template{}
 	for _, id := range touched {
@@ -52,7 +52,7 @@ func (r *Runner) foreseesAccess(ctx context.Context, now, then *fleet.Registry, 
 	return r.moveAccess(ctx, then, changed)
 }
 
-// moveAccess reports whether any of these templates, by device, is about how the API of its device is reached.
+// moveAccess reports whether any of these templates, by device, changes how the API of its device is reached.
 func (r *Runner) moveAccess(ctx context.Context, registry *fleet.Registry,
 	templates map[fleet.DeviceID][]fleet.Template) bool {
 	if len(templates) < 2 || len(templates) > atOnce {

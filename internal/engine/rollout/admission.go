@@ -108,8 +108,8 @@ func (r *Runner) wantsRollout(n int, registry *fleet.Registry) bool {
 	return n > atOnce || r.o.ApprovalThreshold.Exceeded(n, len(registry.Devices))
 }
 
-// touchedThroughFleet returns the devices whose programs read tags or vars and give another value now. Devices that the
-// changes touch directly are not among them.
+// touchedThroughFleet returns the devices on which a program that reads tags or vars now gives another value.
+// Devices that the changes touch directly are not among them.
 func (r *Runner) touchedThroughFleet(ctx context.Context, s *settlement) map[fleet.DeviceID]bool {
 	reading := map[fleet.DeviceID]bool{}
 	for tag, templates := range r.catalog.carrying {
@@ -132,7 +132,7 @@ func (r *Runner) touchedThroughFleet(ctx context.Context, s *settlement) map[fle
 	return touched
 }
 
-// supersedes adds to s.over the rollouts that have members which the changes touch, except the rollout with the ID
+// supersedes adds to s.over each rollout with a member that the changes touch. It leaves out the rollout whose ID is
 // but.
 func (r *Runner) supersedes(s *settlement, but int64) {
 	for _, id := range r.liveIDs() {
@@ -143,8 +143,8 @@ func (r *Runner) supersedes(s *settlement, but int64) {
 	}
 }
 
-// takeOver finds the rollouts that the changes supersede, and the members of the new rollout: devices that changes
-// touch which want a rollout, and devices that still wait for something in a superseded rollout.
+// takeOver finds the rollouts that the changes supersede, and the members of the new rollout: the devices touched by
+// changes that want a rollout, and the devices that still wait for something in a superseded rollout.
 func (r *Runner) takeOver(ctx context.Context, s *settlement) {
 	r.supersedes(s, 0)
 	compared := map[int64]*desired.Comparison{}
@@ -196,8 +196,8 @@ func (r *Runner) conclude(ctx context.Context, s *settlement) error {
 	return r.putDecision(ctx, write, now)
 }
 
-// writeOf returns what is to be written for a settlement: rollouts that it supersedes end, and when a new rollout
-// begins, devices are held for it.
+// writeOf returns the write of a settlement: it ends the superseded rollouts. When a new rollout begins, it also
+// holds devices for that.
 func (r *Runner) writeOf(s *settlement, begins bool, now time.Time) fleet.RolloutWrite {
 	write := fleet.RolloutWrite{Settled: s.registry, Release: s.release}
 	last := s.changes[len(s.changes)-1]
@@ -225,8 +225,8 @@ func (s *settlement) woken() map[fleet.DeviceID]bool {
 	return woken
 }
 
-// newRollout makes the rollout for the members of a settlement. It does not start by itself when it takes over a
-// rollout that a person paused or a gate halted, and members of that rollout still wait that the changes do not
+// newRollout makes the rollout for the members of a settlement. It is paused, for a person to resume, when it takes
+// over from a rollout that a person paused or a gate halted and that has members left which the changes do not
 // touch.
 func (r *Runner) newRollout(s *settlement) fleet.Rollout {
 	carries, cause := s.carried()

@@ -73,8 +73,8 @@ func (c *catalog) registered(r *fleet.Registry) {
 	}
 }
 
-// apply takes the catalog to the next generation. It gives the devices for which other templates, or other texts of
-// them, apply now, with the templates that applied before.
+// apply takes the catalog to the next generation. It returns the devices to which other templates, or templates with
+// other texts, apply now, each with the templates that applied before.
 func (c *catalog) apply(change fleet.GenerationChange) map[fleet.DeviceID][]fleet.Template {
 	before := map[fleet.DeviceID][]fleet.Template{}
 	for id := range c.near(change) {

@@ -62,7 +62,7 @@ func (l *live) follows(m fleet.RolloutMember) bool {
 	return false
 }
 
-// judge tells how a member stands. matters is false where its standing does not matter now.
+// judge returns the fact about a member with this standing. matters is false where the rollout need not know it now.
 func (l *live) judge(id fleet.DeviceID, s fleet.Standing, touched func(fleet.DeviceID) bool) (f fact, matters bool) {
 	i, is := l.index[id]
 	if !is || !l.follows(l.Members[i]) {
@@ -78,7 +78,7 @@ func (l *live) judge(id fleet.DeviceID, s fleet.Standing, touched func(fleet.Dev
 	return f, true
 }
 
-// observe notes how a member stands whose standing matters now.
+// observe notes the standing of a member, and the fact that follows from it, while it matters.
 func (l *live) observe(id fleet.DeviceID, s fleet.Standing, f fact, now time.Time) {
 	if l.Status == fleet.RolloutWaiting {
 		l.waiting.observe(id, s, now)
@@ -87,7 +87,7 @@ func (l *live) observe(id fleet.DeviceID, s fleet.Standing, f fact, now time.Tim
 	}
 }
 
-// replace puts the next state of the rollout, which is stored, in place of the present one.
+// replace makes next, the state that was just stored, the present one.
 func (l *live) replace(next fleet.Rollout, c command, now time.Time) {
 	resumed := l.Status == fleet.RolloutHalted || l.Status == fleet.RolloutPaused
 	newWave, waits := next.Wave != l.Wave, next.Status == fleet.RolloutWaiting && l.Status != fleet.RolloutWaiting
@@ -152,8 +152,8 @@ func one(is bool) int {
 	return 0
 }
 
-// startsAt returns when the rollout may start; zero: not as long as its members stand as they do. While some members
-// are untried, it waits a little for each of them.
+// startsAt returns when the rollout may start; zero while its members do not allow a start. While some members are
+// untried, the rollout waits a little for each of them.
 func (w *readiness) startsAt() time.Time {
 	switch {
 	case w.ready == 0:

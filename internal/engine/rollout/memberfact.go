@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// factKind tells how an admitted member stands.
+// factKind is the state of an admitted member, as the rollout judges it.
 type factKind uint8
 
 const (
@@ -31,7 +31,7 @@ type fact struct {
 	reason string     // sentence for a person
 }
 
-// judge tells how an admitted member of a rollout stands.
+// judge returns the fact that follows from the standing of an admitted member.
 func judge(r *fleet.Rollout, m fleet.RolloutMember, s fleet.Standing) fact {
 	switch {
 	case s.Mode == fleet.ModePaused:

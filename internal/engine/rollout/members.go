@@ -68,7 +68,8 @@ func drop(r fleet.Rollout, deleted map[fleet.DeviceID]bool) (fleet.Rollout, comm
 	return r, command{write: true, members: true}
 }
 
-// startAnew has the waves made anew, because the present wave has no device any more.
+// startAnew takes the rollout back to before its present wave, which has no device any more. The waves from there on
+// are made again once a device can be reached.
 func startAnew(r fleet.Rollout) fleet.Rollout {
 	r.Wave--
 	r.Waves = append(slices.Clone(r.Waves[:r.Wave]), 0) // the next wave is empty, which means that it is still to be made

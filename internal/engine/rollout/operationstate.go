@@ -136,7 +136,7 @@ func byWave(r fleet.Rollout) (admitted, later, absent []fleet.RolloutMember) {
 	return admitted, later, absent
 }
 
-// mayUndo tells why a rollout cannot be undone.
+// mayUndo returns why a rollout cannot be undone; nil when it can.
 func mayUndo(r fleet.Rollout) error {
 	switch {
 	case r.Undoes != 0:
@@ -169,7 +169,8 @@ func impossible(r fleet.Rollout, what string) error {
 		r.Status, what)}
 }
 
-// steerable tells why the waves of a rollout cannot be steered any more: it is over, or has admitted all devices.
+// steerable returns why the waves of a rollout cannot be steered any more: it is over, or has admitted all devices.
+// It returns nil where they can. what names the step that the person asked for.
 func steerable(r fleet.Rollout, what string) error {
 	switch {
 	case r.Status.Over():

@@ -67,8 +67,8 @@ func (p *progress) noteGood(now time.Time) {
 	}
 }
 
-// clockRuns reports whether a member is late when there is no progress for a long time. Members that wait for a person,
-// are paused or are not watched are never late.
+// clockRuns reports whether the progress deadline counts now: some member is still being worked on or does not
+// answer. A rollout whose other members wait for a person, are paused or are not watched is never late.
 func (p *progress) clockRuns() bool { return p.counts[factPending]+p.counts[factAway] > 0 }
 
 // expect sets how many members are admitted.

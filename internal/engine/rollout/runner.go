@@ -91,7 +91,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 }
 
-// Wake has the Runner look for something to do, because a generation was committed.
+// Wake tells the Runner that a generation was committed. Run then settles it.
 func (r *Runner) Wake() {
 	select {
 	case r.wake <- struct{}{}:
@@ -99,7 +99,7 @@ func (r *Runner) Wake() {
 	}
 }
 
-// DeviceChanged has a device judged, because it may stand otherwise than before. It never blocks for long.
+// DeviceChanged has a device judged anew, because its standing may have changed. It never blocks for long.
 func (r *Runner) DeviceChanged(id fleet.DeviceID) {
 	r.changes.mu.Lock()
 	defer r.changes.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *Runner) follow() {
 	r.changes.followed = followed
 }
 
-// step does everything that is due, and gives when something is due next if nothing wakes the Runner.
+// step does everything that is due. It returns when something is due next if nothing wakes the Runner before.
 func (r *Runner) step(ctx context.Context) time.Time {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
@@ -254,9 +254,9 @@ func (r *Runner) judge(ctx context.Context) error {
 	return nil
 }
 
-// touchedBy returns the function that reports whether, since a rollout admitted a device, something was sent to the
-// device or may have been. Where that is not known the device counts as touched: then nothing is decided before the
-// deadline.
+// touchedBy returns a function that reports whether anything was, or may have been, sent to a device since the
+// rollout admitted it. Where the store cannot tell, a device counts as touched: then nothing is decided about it
+// before the deadline.
 func (r *Runner) touchedBy(ctx context.Context, l *live) func(fleet.DeviceID) bool {
 	return func(id fleet.DeviceID) bool {
 		touched, err := r.o.Store.Touched(ctx, id, l.Generation)

@@ -36,7 +36,7 @@ func ParseThreshold(s string) (Threshold, error) {
 	return Threshold{Devices: devices}, nil
 }
 
-// Exceeded reports whether so many devices of a fleet are more than the threshold.
+// Exceeded reports whether this number of devices, in a fleet of all devices, is more than the threshold.
 func (t Threshold) Exceeded(devices, all int) bool {
 	switch {
 	case t.Devices > 0:
@@ -54,7 +54,7 @@ func (t Threshold) String() string {
 	return strconv.Itoa(t.Devices)
 }
 
-// reason tells a person why a rollout over so many devices waits for approval.
+// reason returns, for a person, why a rollout over n devices waits for approval.
 func (t Threshold) reason(n int) string {
 	return fmt.Sprintf("this change touches %s, more than the approval threshold of %v (--approval-threshold)",
 		devices(n), t)

@@ -32,7 +32,7 @@ func (r *Runner) Undo(ctx context.Context, id int64) (fleet.Rollout, error) {
 	return r.Rollout(ctx, id)
 }
 
-// undo is one try of Undo. It is precondition when another change was accepted meanwhile.
+// undo is one try of Undo. It returns precondition when another change was accepted meanwhile.
 func (r *Runner) undo(ctx context.Context, id int64) error {
 	if err := r.settle(ctx); err != nil {
 		return err

@@ -29,7 +29,7 @@ var choices = []choice{
 	},
 }
 
-// Choices gives the values that a person may choose by name in an answer to the change.
+// Choices returns the values that a person may choose by name in an answer to the change.
 func (c Change) Choices() []fleet.Choice {
 	var all []fleet.Choice
 	for _, one := range choices {
@@ -55,13 +55,13 @@ func (c Change) Answers() []string {
 	return all
 }
 
-// isOfferedBy tells whether a person may choose this value in an answer to change c.
+// isOfferedBy reports whether a person may choose this value in an answer to change c.
 func (o choice) isOfferedBy(c Change) bool {
 	waits := c.Class == Held && c.Returns && !c.Stopped && c.chosen == ""
 	return waits && c.Key.String() == o.key && o.offered(c)
 }
 
-// Choosing gives the change as it is once a person chose the value with this name. ok is false where the change does
+// Choosing returns the change as it is once a person chose the value with this name. ok is false where the change does
 // not offer the value.
 func (c Change) Choosing(name string) (chosen Change, ok bool) {
 	for _, one := range choices {
@@ -75,10 +75,10 @@ func (c Change) Choosing(name string) (chosen Change, ok bool) {
 	return c, false
 }
 
-// IsChosen tells whether the change sends a value that a person chose. That value becomes the base.
+// IsChosen reports whether the change sends a value that a person chose. That value becomes the base.
 func (c Change) IsChosen() bool { return c.chosen != "" }
 
-// WithoutChoice gives the change without the person's choice.
+// WithoutChoice returns the change without the person's choice.
 func (c Change) WithoutChoice() Change {
 	if c.instead == nil {
 		return c
@@ -86,7 +86,7 @@ func (c Change) WithoutChoice() Change {
 	return *c.instead
 }
 
-// Answered gives the change to which an answer is given: the change itself or, for a chosen value, the change with
+// Answered returns the change to which an answer is given: the change itself or, for a chosen value, the change with
 // that value. ok is false where the change does not offer the value.
 func (c Change) Answered(answer fleet.Answer) (change Change, ok bool) {
 	name := answer.Choice()
@@ -96,7 +96,7 @@ func (c Change) Answered(answer fleet.Answer) (change Change, ok bool) {
 	return c.Choosing(name)
 }
 
-// IsAnsweredBy tells whether an answer is to this change: if its key, its values and its device are those that the
+// IsAnsweredBy reports whether an answer is to this change: if its key, its values and its device are those that the
 // person saw, and if the change offers the value that the person chose.
 func (c Change) IsAnsweredBy(given fleet.Consent, id fleet.DeviceID, digestKey []byte) bool {
 	if given.Key != c.Key.String() {

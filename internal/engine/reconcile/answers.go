@@ -64,7 +64,7 @@ func (p *pass) recordAnswers(ctx context.Context, now planned) error {
 	return err
 }
 
-// mayAnswer gives the plan's change of a key. It is invalid where the change cannot be answered so.
+// mayAnswer returns the plan's change of a key. It is invalid where the change cannot be answered so.
 func (p *pass) mayAnswer(now planned, key string, answer fleet.Answer) (plan.Change, error) {
 	c, found := now.plan.At(key)
 	c = c.WithoutChoice()
@@ -88,7 +88,7 @@ func (p *pass) mayAnswer(now planned, key string, answer fleet.Answer) (plan.Cha
 	return c, nil
 }
 
-// fieldOf gives the field of an apply that an answer stands in.
+// fieldOf returns the field of an apply that an answer stands in.
 func fieldOf(answer fleet.Answer) string {
 	if answer == fleet.AnswerConsent {
 		return "consent"
@@ -96,7 +96,7 @@ func fieldOf(answer fleet.Answer) string {
 	return "values"
 }
 
-// hasWrites tells whether a person's answers let something be written.
+// hasWrites reports whether a person's answers let something be written.
 func (r *request) hasWrites() bool {
 	for _, answer := range r.answers {
 		if answer != fleet.AnswerKeep {
@@ -227,7 +227,7 @@ func (p *pass) givenTo(c plan.Change) (fleet.Consent, bool) {
 	return p.history.answers.To(c, p.id, p.o.DigestKey)
 }
 
-// isConsented tells whether a person consented to this change as it is planned now, or chose a value for it.
+// isConsented reports whether a person consented to this change as it is planned now, or chose a value for it.
 func (p *pass) isConsented(c plan.Change) bool {
 	given, ok := p.givenTo(c)
 	return ok && given.Answer != fleet.AnswerKeep

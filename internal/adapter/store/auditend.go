@@ -20,7 +20,7 @@ import (
 // that entry is older than its home folder: somebody put back a copy.
 const EndFile = "audit-end"
 
-const endSyncEvery = time.Second
+const endSyncEvery = time.Second // shortest time between two syncs of the file to disk
 
 // endFile records the newest entry of the audit in the home folder after each commit. The commit is on disk by then,
 // so the file is never ahead of the database. A commit syncs the file to disk at most once per endSyncEvery; close
@@ -274,9 +274,9 @@ func (s *Store) onlyObserved() (err error) {
 }
 
 // AcceptLoss accepts that the entries up to entry are lost, and that rows of marked tables were changed, removed or
-// put back. It returns what was accepted, as sentences. Rows that do not fit their marks get new marks with their
-// present content, although nobody knows who wrote them. Folder roots and author keys among them are deleted instead
-// (see markedTable.accept). code is the content of fleet.AcceptFile.
+// put back. It returns what was accepted, as sentences. Rows that do not fit their marks get new marks, although
+// nobody knows who wrote them. So they first lose the power that they give (see markedTable.accept): folder roots and
+// author keys, for example, are deleted. code is the content of fleet.AcceptFile.
 func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accepted []string, err error) {
 	if err := s.accept.check(code); err != nil {
 		return nil, err

@@ -21,9 +21,9 @@ func (t *tx) lostEnds(ends fleet.AuditEnds) fleet.AuditEntry {
 			ends.LastID)}
 }
 
-// auditEnds reads the ends and locks them until the transaction ends. ok is false when Muster did not write what is
-// there. The result is then made up from the known ends or from the entries in the table, so that the next entry can
-// still be written.
+// auditEnds reads the ends and locks them until the transaction ends. ok is false when Muster did not write the
+// stored ends. ends are then computed from the known ends or from the entries in the table, so that the next entry
+// can still be written.
 func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 	if ok, err = t.proof(auditEnds, &ends); err != nil {
 		return ends, false, err
@@ -83,7 +83,7 @@ type knownEnds struct {
 	ends fleet.AuditEnds
 }
 
-// know remembers the ends of a commit, if they are newer than the known ones.
+// know records the ends of a commit, if they are newer than the known ones.
 func (k *knownEnds) know(ends fleet.AuditEnds) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 // past is one change in the history of a template, or of the tags of a template or device.
 type past struct {
 	generation int64
-	tag        string // "": the template itself
+	tag        string // "" for a change of the template itself
 	ofDevice   bool
 	there      bool // The tag or template is present from this generation on.
 }

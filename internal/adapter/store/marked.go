@@ -307,7 +307,7 @@ func (t *tx) mark(table *markedTable, key ...any) error {
 	reader := t.store.newMarkReader(table)
 	err := t.row(`SELECT `+table.columns("")+` FROM `+table.name+table.where(table.byKey()), key...).Scan(reader.into()...)
 	if absent(err) {
-		return nil // The row was deleted in this transaction, together with its owner.
+		return nil // Nothing was inserted, because the row's owner was deleted meanwhile.
 	}
 	if err != nil {
 		return err

@@ -94,8 +94,8 @@ func (s *Store) loadRevocations(ctx context.Context, q querier, c *contents) err
 	return err
 }
 
-// refuseRevoked returns an error if the device is revoked: such a device cannot be enrolled, either by a key or by an
-// administrator.
+// refuseRevoked returns an error if the device is revoked. Neither an enrol key nor an administrator can enrol such a
+// device.
 func (t *tx) refuseRevoked(id fleet.DeviceID) error {
 	one, err := t.revocation(id)
 	if absent(err) {

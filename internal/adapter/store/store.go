@@ -24,7 +24,7 @@ type Sealer interface {
 	ID() string // identifies the seal key
 	Seal(table, row, column string, plain []byte) []byte
 	Open(table, row, column string, sealed []byte) ([]byte, error)
-	Current(sealed []byte) bool // tells whether a value was sealed with the present key
+	Current(sealed []byte) bool // reports whether a value was sealed with the present key
 	Derive(purpose string) ([]byte, error)
 }
 

@@ -111,7 +111,7 @@ func (s *Store) CreateToken(ctx context.Context, token fleet.Token) error {
 	return err
 }
 
-// describeToken describes a token for the audit.
+// describeToken returns the audit's text about a token: its role, scope and expiry.
 func describeToken(token fleet.Token) string {
 	text := string(token.Role) + describeScope(token.Scope)
 	if !token.ExpiresAt.IsZero() {

@@ -157,8 +157,9 @@ func (t *tx) firstChanges(table, columns string, generations []int64) ([]firstCh
 	return firsts, nil
 }
 
-// templateBack gives a template the content that it had before the generation before. stays is false if it did not
-// exist then: the caller has to delete it.
+// templateBack restores the content that a template had just before a generation, which is the argument before. stays
+// is false if the template did not exist then: the caller has to delete it. now is the generation that the undo
+// makes.
 func (t *tx) templateBack(id, before, now int64) (stays bool, err error) {
 	const latest = ` WHERE template_id = $1 AND generation < $2 ORDER BY generation DESC LIMIT 1`
 	past, err := t.store.scanPastTemplate(t.row(selectPastTemplates+latest, id, before))

@@ -238,7 +238,7 @@ func (v varsTables) selectPast() string {
 	) + ` FROM ` + v.history + ` h `
 }
 
-// pastVars replaces the present vars by those of a past generation.
+// pastVars replaces the vars in past by those that were in force at past.generation.
 func (s *Store) pastVars(ctx context.Context, past *contents) error {
 	past.tagVars = nil
 	for _, of := range []varsTables{deviceVars, tagVars} {

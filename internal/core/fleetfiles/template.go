@@ -84,9 +84,9 @@ func split(text string) (header []string, body string, hasEnd bool) {
 	return header, rest, false
 }
 
-// misspelt finds a comment line that was meant as a line of the header but names no field. Such a line is before "#
-// ---", or has a name that is close to a field's. body is the text after the header, and at the number of its first
-// line, counted from 0. name is "" if there is no such line.
+// misspelt finds a comment line that was meant as a line of the header but names no field. Such a line is above the
+// end mark "# ---", or has a name that is close to a field's. body is the text after the header. at is the number of
+// its first line, counted from 0. name is "" if there is no such line.
 func misspelt(at int, body string) (line int, name string) {
 	hasEnd := false
 	comments := []string{}

@@ -82,7 +82,7 @@ func NewPeople(o PeopleOptions) *People {
 // Client describes the sender of a log-in.
 type Client struct {
 	Address string
-	Name    string // name that the client gives itself
+	Name    string // the request's User-Agent
 	Device  string // the client's device cookie; "": it sent none
 	Browser bool   // The client is a page of Muster; its session gets two halves.
 }

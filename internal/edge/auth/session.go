@@ -145,9 +145,8 @@ const clockSkew = 5 * time.Minute
 // within reports whether an age is less than limit and not negative, apart from clockSkew.
 func within(age, limit time.Duration) bool { return -clockSkew <= age && age < limit }
 
-// Renew gives the session of a cookie a new token and returns it, or "" if no new token is due. A token is due for
-// replacement after rotateEvery. A client that still sends the old token rotateAgain after that has missed the new
-// one, and gets another.
+// Renew replaces the token in a cookie once every rotateEvery. It returns the new token, or "" if none is due. A
+// client that still sends the old token rotateAgain after a replacement has missed the new one, and gets another.
 func (p *People) Renew(ctx context.Context, who Principal, cookie string) string {
 	now, bearer := p.Now(), hashOf(cookie)
 	after := rotateEvery

@@ -86,7 +86,8 @@ func (s *Store) LearnAccess(ctx context.Context, id fleet.DeviceID, before, afte
 	})
 }
 
-// describeAccess describes for the audit what after changes against before. The text contains no API key.
+// describeAccess returns the audit's text about a change of access: whether the API key or the port differs between
+// before and after. The text contains no key.
 func describeAccess(before, after fleet.Access) string {
 	var what []string
 	switch {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	sessionsPerUser   = 50 // One more ends the session that has been unused longest.
+	sessionsPerUser   = 50 // A further session ends the one that has been unused longest.
 	maxClientBytes    = 200
 	maxSessionIDBytes = 64
 )

@@ -78,7 +78,7 @@ func (c Change) Choosing(name string) (chosen Change, ok bool) {
 // IsChosen reports whether the change sends a value that a person chose. That value becomes the base.
 func (c Change) IsChosen() bool { return c.chosen != "" }
 
-// WithoutChoice returns the change without the person's choice.
+// WithoutChoice returns the change as it is without the value that a person chose.
 func (c Change) WithoutChoice() Change {
 	if c.instead == nil {
 		return c

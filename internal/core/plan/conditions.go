@@ -86,7 +86,8 @@ func auditsToFile(g guard, p place) bool {
 // leaves the choice to the daemon.
 func isAuditFile(name stconfig.Value) bool { return strings.Trim(name.Str(), "-") != "" }
 
-// getsIntroducer reports whether the change marks a device that the daemon has already as introduced by another device.
+// getsIntroducer reports whether the change names another device as the introducer of a device that the daemon
+// already has.
 func getsIntroducer(_ guard, p place) bool { return p.changed() && p.to.Str() != "" }
 
 // passwordMoves reports whether a share that the daemon has already gets another encryption password. For a new share
@@ -115,8 +116,8 @@ func notBasic(_ guard, p place) bool {
 	return p.to.Exists() && p.to.Str() != "" && p.to.Str() != "basic"
 }
 
-// leadsOutOfThemes reports whether a theme is more than the name of a directory. Daemons join it into a path: with
-// `../..` one served its own home (2.1.3, 1.19.2).
+// leadsOutOfThemes reports whether a theme is more than the name of a directory. Daemons join the name into a path:
+// with the theme `../..` a daemon served its own home directory (2.1.3, 1.19.2).
 func leadsOutOfThemes(_ guard, p place) bool {
 	return strings.ContainsAny(p.to.Str(), `/\:`) || strings.Contains(p.to.Str(), "..")
 }

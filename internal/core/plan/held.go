@@ -44,7 +44,7 @@ type heldChange struct {
 	equal string // digest, see Grouping.Equal
 }
 
-// heldValue is what is shown of the values of equal changes.
+// heldValue holds the values of a change as people see them. Equal changes share one.
 type heldValue struct {
 	from, to []byte
 	names    fleet.Names
@@ -190,14 +190,14 @@ func sortHeld(changes []fleet.HeldChange) {
 	})
 }
 
-// Covered is what an answer to a group covers.
+// Covered lists the changes that a person's answer to a group is for, and the changes of the group that still wait.
 type Covered struct {
 	Key     string             // the key of the group
 	Parts   []CoveredPart      // each has equal changes
 	Waiting []fleet.HeldChange // changes of the group that the answer does not cover
 }
 
-// CoveredPart are changes that an answer covers and that are equal.
+// CoveredPart lists those of the covered changes that are equal to one another.
 type CoveredPart struct {
 	Equal   string // see Grouping.Equal
 	Changes []fleet.HeldChange

@@ -35,9 +35,8 @@ func (p *pass) applyApproved(ctx context.Context, now planned) (planned, error) 
 	return p.planOrReport(ctx, now.input, now.known.Online)
 }
 
-// recordAnswers checks the answers of an apply and stores them. Each key to consent to must have a held change in
-// the plan, and each key to keep a change that returns the key to its base. An answer to another key is invalid, and
-// then none is stored.
+// recordAnswers checks the answers of an apply against the plan (see mayAnswer) and stores them. Where one of them
+// is invalid, none is stored.
 func (p *pass) recordAnswers(ctx context.Context, now planned) error {
 	r, at := p.request, time.Now()
 	answered := map[string]string{} // key as the person gave it, by key of the plan
@@ -64,7 +63,8 @@ func (p *pass) recordAnswers(ctx context.Context, now planned) error {
 	return err
 }
 
-// mayAnswer returns the plan's change of a key. It is invalid where the change cannot be answered so.
+// mayAnswer returns the plan's change of a key. It returns invalid where a person cannot give this answer to the
+// change.
 func (p *pass) mayAnswer(now planned, key string, answer fleet.Answer) (plan.Change, error) {
 	c, found := now.plan.At(key)
 	c = c.WithoutChoice()
@@ -88,7 +88,7 @@ func (p *pass) mayAnswer(now planned, key string, answer fleet.Answer) (plan.Cha
 	return c, nil
 }
 
-// fieldOf returns the field of an apply that an answer stands in.
+// fieldOf returns the name of the field of an apply that holds such an answer, for errors.
 func fieldOf(answer fleet.Answer) string {
 	if answer == fleet.AnswerConsent {
 		return "consent"
@@ -96,7 +96,7 @@ func fieldOf(answer fleet.Answer) string {
 	return "values"
 }
 
-// hasWrites reports whether a person's answers let something be written.
+// hasWrites reports whether one of a person's answers allows a write to the daemon.
 func (r *request) hasWrites() bool {
 	for _, answer := range r.answers {
 		if answer != fleet.AnswerKeep {

@@ -10,11 +10,12 @@ import (
 // Apply carries out the plan with this digest, on behalf of a person who saw that plan. It returns conflict when the
 // plan has changed since.
 //
-// consent lists the keys of held changes that may be sent this once. keep lists the keys of changes that would
-// return a key to its base and must not: the present values of these keys become the base.
+// answers holds the person's answers by key. A held change with a consent is sent this once; one with a chosen value
+// is sent with that value. The answer keep is for a change that would return a key to its base: the change is not
+// sent, and the present value becomes the base.
 //
 // Apply returns once the daemon was read back. done lists the changes that were made. waiting lists the changes that
-// the plan still has; a change with consent is among them while it has to wait for another change.
+// the plan still has; an answered change is among them while it has to wait for another change.
 func (e *Engine) Apply(
 	ctx context.Context, id fleet.DeviceID, digest string, answers map[string]fleet.Answer,
 ) (done, waiting []plan.Change, err error) {

@@ -30,9 +30,9 @@ type ConsentStore interface {
 	// CloseConsents records that these consents were used: by this intent, or, where intent is 0, without anything to
 	// send.
 	CloseConsents(ctx context.Context, ids []int64, intent int64) error
-	// EndConsents records that these consents ended without having been used. A consent that was used stays so.
+	// EndConsents records that these consents ended unused. A consent that was used stays recorded as used.
 	EndConsents(ctx context.Context, ids []int64) error
-	// ReopenConsents takes back that this intent used these consents.
+	// ReopenConsents opens consents again that this intent had used, because its write was not done.
 	ReopenConsents(ctx context.Context, ids []int64, intent int64) error
 	// PutGroupConsents records, in one transaction, answers for all members of a rollout and the consents of the members
 	// whose changes wait now.

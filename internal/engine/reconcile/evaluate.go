@@ -134,7 +134,8 @@ func (x *evaluating) input(config stconfig.Value) template.Input {
 	return template.Input{Device: x.facts, Config: config, Fleet: x.fleet}
 }
 
-// over prepares x for the device or, where device is "" or was never read, for the sample.
+// over prepares x for the device: its facts, its templates, and the document that the templates before t make. Where
+// device is "" or was never read, it prepares x for the sample.
 func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 	x.config, x.facts = stconfig.Sample(), template.SampleFacts
 	if device == "" {

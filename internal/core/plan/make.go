@@ -78,7 +78,7 @@ func (in Input) explain(c *Change) {
 }
 
 // hold applies the decisions that come from outside of the guard table: the change's key is stopped, or a person
-// consented.
+// consented or chose a value.
 func (in Input) hold(c *Change) {
 	if in.Stopped != nil && c.Class != Refused {
 		if reason := in.Stopped(c.Key); reason != "" {

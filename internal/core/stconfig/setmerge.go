@@ -131,8 +131,8 @@ func (p place) order() []int {
 	return order
 }
 
-// given sorts the members of v by their position in the document, and skips fields that the document does not have. Of
-// two spellings of one name the later counts, as in the daemon.
+// given returns the fields that v names, each at its position in the document, and skips fields that the document
+// does not have. Of two spellings of one name the later counts, as in the daemon.
 func (a *applier) given(p place, v Value) ([]Value, error) {
 	if err := a.checkSkips(); err != nil {
 		return nil, err

@@ -120,7 +120,7 @@ func byAdmins(fold desired.Input, r desired.Result) (stconfig.Value, error) {
 	return alone, err
 }
 
-// planInput returns the whole input of a plan: what the fold gave, and what is known about the device.
+// planInput returns the whole input of a plan: the results of the fold, and the facts about the device.
 func (e *Engine) planInput(ctx context.Context, f folded, admins *responsible) plan.Input {
 	in := foldedInput(f.from, f.result, f.secrets)
 	in.Generation, in.Digest, in.Facts = f.admitted.registry.Generation, f.digest, e.guardFacts(ctx, f.input)

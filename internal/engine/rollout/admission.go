@@ -182,7 +182,7 @@ func (r *Runner) differs(ctx context.Context, id fleet.DeviceID, past, next *fle
 	return compared[past.Generation].Differs(id, apply)
 }
 
-// conclude writes what the settlement decided. The store tells the engines which devices are planned from another
+// conclude writes the settlement's decisions. The store tells the engines which devices are now planned from another
 // generation.
 func (r *Runner) conclude(ctx context.Context, s *settlement) error {
 	n := len(s.members)

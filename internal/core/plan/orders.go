@@ -7,7 +7,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// What depends on the daemon's configuration when people give it orders.
+// This file holds the parts of orders that depend on the daemon's configuration.
 
 const scanPath = "/rest/db/scan"
 

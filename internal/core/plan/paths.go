@@ -284,7 +284,8 @@ func whyNoWindowsName(name string) string {
 	return ""
 }
 
-// windowsDevices are names of devices in every directory on Windows, whatever follows after a dot.
+// windowsDevices are names that mean a device in every directory on Windows, even with a dot and more text after
+// them.
 var windowsDevices = strings.Fields(
 	"CON PRN AUX NUL CLOCK$ CONIN$ CONOUT$ COM0 COM1 COM2 COM3 COM4 COM5 COM6 COM7 COM8 COM9 " +
 		"COM¹ COM² COM³ LPT0 LPT1 LPT2 LPT3 LPT4 LPT5 LPT6 LPT7 LPT8 LPT9 LPT¹ LPT² LPT³",

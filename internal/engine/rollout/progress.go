@@ -77,7 +77,7 @@ func (p *progress) expect(n int, now time.Time) {
 	p.noteGood(now)
 }
 
-// restart is called when a new wave begins, and when the rollout goes on after a pause or halt.
+// restart begins the measuring of progress anew, for a new wave or for a rollout that goes on after a pause or halt.
 func (p *progress) restart(now time.Time) {
 	p.most, p.goodSince, p.progressAt = p.counts[factGood], time.Time{}, now
 	p.noteGood(now)

@@ -55,8 +55,8 @@ func checkFolderRoot(root string) error {
 	return nil
 }
 
-// ProposedPath is where a folder could be kept: in the first of some folder roots. A folder ID can contain what the name
-// of a directory cannot.
+// ProposedPath is where a folder could be kept: in the first of some folder roots. A folder ID can contain what the
+// name of a directory cannot.
 func ProposedPath(roots []string, folder string) string {
 	root := DefaultFolderRoot
 	if len(roots) > 0 {

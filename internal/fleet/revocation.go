@@ -54,8 +54,8 @@ func (r Revocation) Refusal() error {
 		Hint: "An admin ends the revocation with `" + r.Ended() + "`."}
 }
 
-// Ended is the command with which an admin ends the revocation. It has the short ID, because texts for people have names
-// in the place of whole IDs.
+// Ended is the command with which an admin ends the revocation. It has the short ID, because texts for people have
+// names in the place of whole IDs.
 func (r Revocation) Ended() string { return "muster revocation delete " + r.Device.Short() }
 
 // IsRevoked reports whether the device is out for good.

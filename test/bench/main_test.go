@@ -51,8 +51,8 @@ func daemons() int {
 	return 10_000
 }
 
-// farmFolders are the folders of each daemon: one that all have, and others that three share. MUSTER_BENCH_FOLDERS gives
-// another number.
+// farmFolders are the folders of each daemon: one that all have, and others that three share. MUSTER_BENCH_FOLDERS
+// gives another number.
 func farmFolders() int {
 	if n, err := strconv.Atoi(os.Getenv("MUSTER_BENCH_FOLDERS")); err == nil {
 		return n

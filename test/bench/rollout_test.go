@@ -54,7 +54,9 @@ type rolloutFarm struct {
 
 func newRolloutFarm(b *testing.B, n int) *rolloutFarm {
 	b.Helper()
-	farm, err := stsim.New(stsim.Options{Count: n, Seed: 3, Folders: farmFolders(), Network: 93, Shared: true, Quiet: true})
+	farm, err := stsim.New(
+		stsim.Options{Count: n, Seed: 3, Folders: farmFolders(), Network: 93, Shared: true, Quiet: true},
+	)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -36,14 +36,16 @@ var (
 	commandLine     = regexp.MustCompile(`(?m)(?:^    |: )(muster [a-z].*?)(?:   .*)?$`)
 	unfilled        = regexp.MustCompile(`\{\w*\}|<\w+>|\$\{`)
 	wordForExample  = regexp.MustCompile(`\b[A-Z][A-Z_-]+\b`)
-	changesTheFleet = regexp.MustCompile(`^muster (\S+ )?(delete|forget|reject|revoke|dismiss|disable|end|stop|undo|halt|` +
-		`uninstall|logout|protect|apply|consent|accept|resume|restart)\b`)
+	changesTheFleet = regexp.MustCompile(
+		`^muster (\S+ )?(delete|forget|reject|revoke|dismiss|disable|end|stop|undo|halt|` +
+			`uninstall|logout|protect|apply|consent|accept|resume|restart)\b`,
+	)
 )
 
 // goesOn are commands that do not end by themselves, or are about this machine.
 var goesOn = map[string]string{
 	"muster serve":           "it serves until it is stopped; the manual's test runs it",
-	"muster agent":           "it runs until it is stopped, or is about services of this machine; the manual's test runs it",
+	"muster agent":           "it runs until it is stopped, or is about services; the test of the manual runs it",
 	"muster folder watch":    "it shows a folder until Ctrl-C",
 	"muster events":          "it prints what happens until Ctrl-C",
 	"muster login":           "a person types a password; the manual's test runs it",
@@ -87,8 +89,10 @@ func newPrintedFleet(t *testing.T) *printedFleet {
 	t.Helper()
 	muster := server.Start(t, server.Options{Demo: 36, ApprovalThreshold: "20", Soak: time.Millisecond,
 		TroubleAfter: time.Millisecond, StalledAfter: time.Millisecond, DisagreeAfter: time.Millisecond})
-	f := &printedFleet{reader: &reader{T: t, Client: muster.Client, url: muster.URL, token: muster.Token, dir: t.TempDir()},
-		known: map[string]string{}}
+	f := &printedFleet{
+		reader: &reader{T: t, Client: muster.Client, url: muster.URL, token: muster.Token, dir: t.TempDir()},
+		known:  map[string]string{},
+	}
 	home := filepath.Join(f.dir, ".local/share/muster")
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		t.Fatal(err)
@@ -98,8 +102,8 @@ func newPrintedFleet(t *testing.T) *printedFleet {
 	f.untilWaits(fleet.WaitHeld)
 	muster.Template("set", "options.reconnectionIntervalS", "77", "demo")
 	f.typed("muster stop --tag site:lima", 0)
-	for _, cause := range []fleet.WaitCause{fleet.WaitHeld, fleet.WaitStop, fleet.WaitRolloutApproval, fleet.WaitEnrollment,
-		fleet.WaitUnreachable, fleet.WaitFolderStopped, fleet.WaitFailedItems, fleet.WaitOutOfSync} {
+	for _, cause := range []fleet.WaitCause{fleet.WaitHeld, fleet.WaitStop, fleet.WaitRolloutApproval,
+		fleet.WaitEnrollment, fleet.WaitUnreachable, fleet.WaitFolderStopped, fleet.WaitFailedItems, fleet.WaitOutOfSync} {
 		f.untilWaits(cause)
 	}
 	f.devices = must[[]api.Device](f.reader)(f.Devices(t.Context(), client.List{}))
@@ -128,8 +132,15 @@ func (f *printedFleet) untilWaits(cause fleet.WaitCause) {
 // readAPI reads every answer of the API.
 func (f *printedFleet) readAPI() {
 	f.Helper()
-	values := map[string][]string{"number": {"1"}, "other": {"2"}, "generation": {"1"}, "user": {"anna"}, "path": {"a.txt"},
-		"key": {"options.natEnabled"}, "orderID": {"1"}}
+	values := map[string][]string{
+		"number":     {"1"},
+		"other":      {"2"},
+		"generation": {"1"},
+		"user":       {"anna"},
+		"path":       {"a.txt"},
+		"key":        {"options.natEnabled"},
+		"orderID":    {"1"},
+	}
 	for _, d := range f.devices {
 		values["deviceID"] = append(values["deviceID"], d.DeviceID)
 	}

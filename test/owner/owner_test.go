@@ -294,8 +294,12 @@ func TestAWithdrawnPasswordGoesWhereAPersonChoosesThatThereIsNone(t *testing.T) 
 				hash := p.at("gui.password")
 				p.gone(made)
 				plan := p.rests(fleet.ConfigHeld)
-				if at := slices.IndexFunc(plan.Changes, func(c api.PlannedChange) bool { return c.Key == "gui.password" }); at < 0 ||
-					len(plan.Changes[at].Choices) != 1 || plan.Changes[at].Choices[0].Name != "no password" {
+				if at := slices.IndexFunc(
+					plan.Changes,
+					func(c api.PlannedChange) bool { return c.Key == "gui.password" },
+				); at < 0 ||
+					len(plan.Changes[at].Choices) != 1 ||
+					plan.Changes[at].Choices[0].Name != "no password" {
 					p.t.Fatalf("the hold offers no choice: %+v", plan.Changes)
 				}
 				_, err := p.s.Client.ApplyPlan(p.t.Context(), string(p.id), api.ApplyPlan{Digest: &plan.Digest,

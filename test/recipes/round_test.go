@@ -55,8 +55,8 @@ func (w *world) plan(t *testing.T, l *living) (plan api.Plan) {
 	return plan
 }
 
-// awaitIdle waits until nothing is under way: what is left of every plan waits for a person. A device that the recipe is
-// not about stays unmanaged; any other is so only until it was looked at.
+// awaitIdle waits until nothing is under way: what is left of every plan waits for a person. A device that the recipe
+// is not about stays unmanaged; any other is so only until it was looked at.
 func (w *world) awaitIdle(t *testing.T, r recipe) {
 	t.Helper()
 	for _, l := range w.alive {

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// runs numbers the runs of the daemon, as far as connections tell. While one connection stays open, the run is the same.
-// The manager learns the number with each answer (tunnel.RunHeader), because a poll that goes over a new connection may
-// reach a daemon that was started anew, whose events have other numbers.
+// runs numbers the runs of the daemon, as far as connections tell. While one connection stays open, the run is the
+// same. The manager learns the number with each answer (tunnel.RunHeader), because a poll that goes over a new
+// connection may reach a daemon that was started anew, whose events have other numbers.
 type runs struct {
 	mu     sync.Mutex // guards the fields below
 	number int64

@@ -45,11 +45,13 @@ func (a *acceptCode) check(code string) error {
 	if subtle.ConstantTimeCompare([]byte(code), []byte(a.now())) == 1 {
 		return nil
 	}
-	return &fleet.Error{Code: fleet.CodeForbidden,
-		Message: "to accept what is lost takes the code of the server's home folder: an administrator's token may have come " +
-			"back with the database",
+	return &fleet.Error{
+		Code: fleet.CodeForbidden,
+		Message: "to accept what is lost takes the code of the server's home folder: an administrator's token may have " +
+			"come back with the database",
 		Hint: fmt.Sprintf("Type the command on the server's machine, as the user that may read its home folder, or give the "+
-			"content of the file %s there with --code.", fleet.AcceptFile)}
+			"content of the file %s there with --code.", fleet.AcceptFile),
+	}
 }
 
 // replaceFile writes a file that only its owner may read, as a whole or not at all.

@@ -182,7 +182,8 @@ func (d sqliteDialect) there() error {
 
 func (postgresDialect) there() error { return nil }
 
-func (sqliteDialect) beginRead() string   { return "BEGIN" } // The first query after it fixes the moment that all queries see.
+// The first query after BEGIN fixes the moment that all queries see.
+func (sqliteDialect) beginRead() string   { return "BEGIN" }
 func (postgresDialect) beginRead() string { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" }
 
 func (sqliteDialect) sequences(ctx context.Context, conn *sql.Conn) (map[string]int64, error) {

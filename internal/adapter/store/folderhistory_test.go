@@ -57,7 +57,9 @@ func TestTheLastFiguresOfEachFolderAreFoundAfterARestart(t *testing.T) {
 		h := newHistorian(t, options)
 		now := time.Unix(h.now.Load(), 0)
 		earlier, last := lacking("photos", now.Add(-time.Hour), 500), lacking("photos", now, 7)
-		h.keepFigures(fleet.FolderHistoryEdit{Minutes: []fleet.FolderPoint{earlier, last}, Hours: []fleet.FolderPoint{earlier}})
+		h.keepFigures(
+			fleet.FolderHistoryEdit{Minutes: []fleet.FolderPoint{earlier, last}, Hours: []fleet.FolderPoint{earlier}},
+		)
 		h.keepFigures(fleet.FolderHistoryEdit{Minutes: []fleet.FolderPoint{lacking("gone", now, 1)}})
 		h.keepFigures(fleet.FolderHistoryEdit{Forget: []string{"gone", "unknown"}})
 		if err := h.Close(); err != nil {
@@ -65,7 +67,8 @@ func TestTheLastFiguresOfEachFolderAreFoundAfterARestart(t *testing.T) {
 		}
 		h.Store = open(t, options)
 		ends := must(h.FolderHistoryEnds(t.Context()))(t)
-		if want := (fleet.FolderHistoryEnd{Folder: "photos", Minute: last, Hour: earlier}); len(ends) != 1 || ends[0] != want {
+		if want := (fleet.FolderHistoryEnd{Folder: "photos", Minute: last, Hour: earlier}); len(ends) != 1 ||
+			ends[0] != want {
 			t.Errorf("got %+v, want %+v", ends, want)
 		}
 		if got := h.figures("gone", time.Minute); len(got) != 0 {

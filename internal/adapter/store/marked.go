@@ -31,7 +31,8 @@ type markedTable struct {
 	goes    string           // column of the device whose deletion deletes the row by cascade; "": none
 	follows string           // text that tells a person the effect of not believing a row
 
-	accept string // SQL that removes the power of a row in doubt before an accepted loss marks it; "": the row stays as it is
+	// accept is SQL that removes the power of a row in doubt before an accepted loss marks it; "": the row stays as it is.
+	accept string
 
 	// doubt changes the contents in memory so that the row with this key gives no power. key is nil if the table as a
 	// whole is in doubt, because nobody knows which row was removed or put back. The function is nil for tables that

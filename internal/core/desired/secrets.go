@@ -77,7 +77,7 @@ func (f *fold) mayUse(t target, changes []stconfig.Change) error {
 	return nil
 }
 
-// inScope returns why a secret may not stand at key `at` of this device; nil when it may. scope has the secret's lists.
+// inScope tells why a secret may not stand at key `at` of this device; nil when it may. scope has the secret's lists.
 func (f *fold) inScope(t target, name string, at stconfig.Key, scope fleet.SecretScope) error {
 	allow := "As an admin, type: muster secret allow " + quoted(name)
 	switch {

@@ -36,7 +36,7 @@ func SetsAccess(key stconfig.Key, value stconfig.Value) bool {
 	return slices.ContainsFunc(accessKeys, func(name string) bool { return value.Get(name).Exists() })
 }
 
-// whyUnreachable returns why Muster could not reach the daemon's API at the address that the change sets; "" when it
+// whyUnreachable tells why Muster could not reach the daemon's API at the address that the change sets; "" when it
 // could.
 func whyUnreachable(g guard, p place) string {
 	if g.facts.AddressFixed {

@@ -102,8 +102,8 @@ func TestAnAuthorSetsNoFieldOfOlderDaemons(t *testing.T) {
 	}
 }
 
-// TestAnAuthorOpensNoThousandConnections covers how many connections a daemon of 2.x keeps with one device. The table of
-// ranges has no value for an author.
+// TestAnAuthorOpensNoThousandConnections covers how many connections a daemon of 2.x keeps with one device. The table
+// of ranges has no value for an author.
 func TestAnAuthorOpensNoThousandConnections(t *testing.T) {
 	for _, text := range []string{"1", "1000", "2147483647"} {
 		for _, key := range []string{"devices." + peer + ".numConnections", "devices.*.numConnections",
@@ -198,8 +198,8 @@ func TestAnAuthorChangesOnlyWhatTheTableHas(t *testing.T) {
 	}
 }
 
-// TestAnAuthorsStepsChangeOnlyWhatTheTableHas is the property over sequences: an author saves, edits and untags templates
-// in turn, and each step is sent. A value goes back to what the person had, or it is one of the lines.
+// TestAnAuthorsStepsChangeOnlyWhatTheTableHas is the property over sequences: an author saves, edits and untags
+// templates in turn, and each step is sent. A value goes back to what the person had, or it is one of the lines.
 func TestAnAuthorsStepsChangeOnlyWhatTheTableHas(t *testing.T) {
 	scene := guardScene(t)
 	scene.registered[nora] = "Nora"

@@ -126,9 +126,13 @@ func CannotKeep(key string, c Change) error {
 		return fleet.Invalidf("keep", "nothing at %q is to return to what it was", key)
 	}
 	err := fleet.Invalidf("keep", "what is at %q cannot be kept against %s", key, thatAsk(c.Templates))
-	err.Hint = fmt.Sprintf("To keep it on this device alone, save a template of a higher priority with the key %s, the op "+
-		"set and the value that is there, and a tag that only this device carries (`muster template put FILE`). To keep it "+
-		"on every device, write the value into the template: `muster template edit %d`.", c.Key, c.Templates[len(c.Templates)-1])
+	err.Hint = fmt.Sprintf(
+		"To keep it on this device alone, save a template of a higher priority with the key %s, the op "+
+			"set and the value that is there, and a tag that only this device carries (`muster template put FILE`). To keep it "+
+			"on every device, write the value into the template: `muster template edit %d`.",
+		c.Key,
+		c.Templates[len(c.Templates)-1],
+	)
 	return err
 }
 

@@ -135,7 +135,7 @@ func passwordHash(_ guard, p place) bool { return isHash(p.to) }
 
 func isHash(v stconfig.Value) bool { return len(v.Str()) == 60 && strings.HasPrefix(v.Str(), "$2") }
 
-// whyIncludes returns why ignore patterns that include a file wait for consent, "" when they do not. The daemon follows
+// whyIncludes tells why ignore patterns that include a file wait for consent, "" when they do not. The daemon follows
 // `..` out of the folder, and it quotes unreadable lines of the included file in the folder's error (1.19.2).
 func whyIncludes(_ guard, p place) string {
 	for _, file := range includedFiles(p.to) {

@@ -262,7 +262,7 @@ func (p *Plan) startLater(skipped []Change) {
 	}
 }
 
-// lacksIgnores returns why a folder cannot be resumed yet: the plan leaves out the change of its ignore patterns, or
+// lacksIgnores tells why a folder cannot be resumed yet: the plan leaves out the change of its ignore patterns, or
 // has no such change because the patterns could not be read.
 func (p *Plan) lacksIgnores(folder string) (Class, string) {
 	for _, c := range p.Changes {

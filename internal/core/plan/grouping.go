@@ -43,7 +43,7 @@ func (g Grouping) Held(id fleet.DeviceID, c Change, mayConsent bool) NewlyHeld {
 	return n
 }
 
-// choicesOf returns, by the name of each value that a person may choose, the digest of the change with that value.
+// choicesOf gives, by the name of each value that a person may choose, the digest of the change with that value.
 func (g Grouping) choicesOf(id fleet.DeviceID, c Change) map[string]string {
 	var digests map[string]string
 	for _, choice := range c.Choices() {

@@ -312,8 +312,8 @@ var patterns = func() [][]string {
 	return split
 }()
 
-// inOtherSection reports whether a row's pattern belongs to another top-level section than the key with these names.
-// It is a shortcut before the full match.
+// inOtherSection reports whether a row is about another section of the configuration than these names. The check saves
+// time.
 func inOtherSection(pattern, names []string) bool {
 	return len(names) > 0 && pattern[0] != "*" && pattern[0] != "**" && !strings.EqualFold(pattern[0], names[0])
 }

@@ -230,7 +230,7 @@ func (h *HeldChanges) Covers(a fleet.GroupAnswer, rollouts map[fleet.DeviceID]in
 	return covered, nil
 }
 
-// offers reports whether a person may choose the value with this name.
+// offers tells whether a person may choose the value with this name.
 func (g *heldGroup) offers(name string) bool {
 	return slices.ContainsFunc(g.shown.Choices, func(c fleet.Choice) bool { return c.Name == name })
 }

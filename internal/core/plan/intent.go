@@ -124,7 +124,7 @@ func (r Record) Keys() []stconfig.Key {
 	return keys
 }
 
-// accessMoveOf returns how a plan changes the way in which the daemon's API is reached; nil when it does not.
+// accessMoveOf tells how a plan changes the way to the daemon's API, nil when it does not.
 func accessMoveOf(p Plan, observed stconfig.Value) *AccessMove {
 	gui := observed.Get("gui")
 	move := AccessMove{Old: accessOf(gui)}

@@ -142,7 +142,7 @@ var (
 	variable  = regexp.MustCompile(`%[^%/\\]+%|\$[({A-Za-z_]`)
 )
 
-// readable returns why a text may mean another path than a person reads in it, "" when it may not.
+// readable tells why a text may mean another path than a person reads in it, "" when it may not.
 func (s *system) readable(text string) (unclear string) {
 	switch {
 	case strings.ContainsFunc(text, invisible):
@@ -201,7 +201,7 @@ func (s *system) sensitiveDirectories(known fleet.System) []location {
 	return all
 }
 
-// sensitivity returns why a folder at a location needs consent even when admins ask for it, "" when it does not.
+// sensitivity tells why a folder at a location needs consent even when admins ask for it, "" when it does not.
 func (s *system) sensitivity(at location) string {
 	inHome := at.within(s.home)
 	switch {

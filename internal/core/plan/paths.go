@@ -84,7 +84,7 @@ func cleaned(text string) string {
 	return path.Clean(strings.ReplaceAll(strings.TrimSpace(text), `\`, "/"))
 }
 
-// whyPathHeld returns why a folder's path waits for consent, "" when it does not.
+// whyPathHeld tells why a folder's path waits for consent, "" when it does not.
 func whyPathHeld(g guard, p place) string {
 	if p.removed() {
 		return ""
@@ -92,7 +92,7 @@ func whyPathHeld(g guard, p place) string {
 	return g.whyPlaceHeld("its path", p, func(s *system) (location, string) { return s.locate(p.to.Str()) })
 }
 
-// whyVersionsHeld returns why the directory of a folder's old versions waits for consent, "" when it does not. A
+// whyVersionsHeld tells why the directory of a folder's old versions waits for consent, "" when it does not. A
 // relative path starts in the folder.
 func whyVersionsHeld(g guard, p place) string {
 	name := strings.ToLower(p.names[len(p.names)-1])

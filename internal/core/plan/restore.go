@@ -30,7 +30,7 @@ func ParseSection(text string) (stconfig.Key, error) {
 	return section, nil
 }
 
-// SplitForRestore compares two documents in one section. It returns the changes to make, and the changes that a restore
+// SplitForRestore compares two documents in one section. It gives the changes to make, and the changes that a restore
 // leaves out, each with its reason. entries are the device's ownership records.
 func SplitForRestore(section stconfig.Key, from, to stconfig.Value, entries []fleet.BaseEntry,
 ) (wanted []stconfig.Change, left []Change) {

@@ -131,7 +131,7 @@ func mayChange(t fleet.Template, key string) bool {
 // stop stops a key. The caller holds mu.
 func (s *Stops) stop(stop fleet.Stop) { s.now[stop.Key] = stop }
 
-// Reasons returns, by key, why a key must not be written now. Its result serves as Input.Stopped.
+// Reasons tells, by key, why keys must not be written now. It serves as Input.Stopped.
 func (s *Stops) Reasons() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

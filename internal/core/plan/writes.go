@@ -26,7 +26,7 @@ type Write struct {
 	body    func(after stconfig.Value) stconfig.Value
 }
 
-// ErrMoved means that the value at the place of a change differs from the one that the plan was made from.
+// ErrMoved tells that the place of a change is not as it was when the plan was made.
 var ErrMoved = &fleet.Error{Code: fleet.CodeConflict,
 	Message: "the configuration changed while it was being written: it is planned again"}
 
@@ -55,10 +55,9 @@ func Save() Write {
 	return Write{Method: http.MethodPatch, Path: "/rest/config/ldap", Body: stconfig.Obj()}
 }
 
-// Writes returns the requests for a plan's sendable changes, in a safe order. Each is as narrow as the daemon
-// allows, and changes that fit into one such request share it. fresh is the document that was just read and that the
-// plan was made from. A request that replaces a whole object sends that object as it is in fresh, with the plan's
-// changes made in it.
+// Writes returns the narrowest and fewest requests for a plan's sendable changes, in a safe order. fresh is the
+// document that was just read and that the plan was made from. Whatever a request replaces as a whole is taken from
+// fresh, with the changes.
 func Writes(p Plan, fresh stconfig.Value) []Write {
 	w := writer{after: wholeShares(stconfig.Patch(fresh, p.sending()), fresh), bySection: map[int][]Change{}}
 	for _, c := range p.Sendable() {

@@ -130,7 +130,7 @@ func ParseKey(s string) (Key, error) {
 	}
 }
 
-// parsePart reads the name that starts at s[from]. It returns the position after the name: of a dot, or of the end.
+// parsePart reads the name that starts at s[from]. It gives the position after the name: of a dot, or of the end.
 func parsePart(s string, from int) (Part, int, error) {
 	if from < len(s) && s[from] == '"' {
 		return parseQuoted(s, from)

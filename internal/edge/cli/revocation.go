@@ -47,7 +47,7 @@ type deviceRevokeCommand struct {
 
 // Run shows what the revocation would take away, and revokes the device. The device need not be registered.
 func (c *deviceRevokeCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	id, name := c.Device, c.Device
+	var id, name string
 	device, err := c.find(ctx, server)
 	switch parsed, wrong := fleet.ParseDeviceID(c.Device); {
 	case err == nil:

@@ -27,11 +27,19 @@ const maxEditAttempts = 5
 
 func (s PlanningHandlers) changeRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: Prefix + "/changes", name: "applyChanges",
-			summary: "Change templates, tags, vars and revocations, all in one generation and one rollout; the body is that of a " +
-				"what-if plan. Changes of templates and vars need the role author, revocations the role admin",
-			permission: auth.WriteTags, body: reflect.TypeFor[api.ApplyChanges](), reply: reflect.TypeFor[api.AppliedChanges](),
-			volatile: true, based: true, handle: s.applyChanges},
+		{
+			method: http.MethodPost,
+			path:   Prefix + "/changes",
+			name:   "applyChanges",
+			summary: "Change templates, tags, vars and revocations, all in one generation and one rollout; the body is that of " +
+				"a what-if plan. Changes of templates and vars need the role author, revocations the role admin",
+			permission: auth.WriteTags,
+			body:       reflect.TypeFor[api.ApplyChanges](),
+			reply:      reflect.TypeFor[api.AppliedChanges](),
+			volatile:   true,
+			based:      true,
+			handle:     s.applyChanges,
+		},
 	}
 }
 

@@ -56,7 +56,8 @@ func TestHistoryOfAFolderIsThatOfTheFolder(t *testing.T) {
 		t.Fatalf("got %+v", got)
 	}
 	got.Points[0].At = api.Time{}
-	if want := (api.FolderHistoryPoint{Devices: 3, UpToDate: 2, NeedBytes: 700, GlobalBytes: 1 << 40}); got.Points[0] != want {
+	want := api.FolderHistoryPoint{Devices: 3, UpToDate: 2, NeedBytes: 700, GlobalBytes: 1 << 40}
+	if got.Points[0] != want {
 		t.Errorf("got %+v, want %+v", got.Points[0], want)
 	}
 	w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: path + "?span=year"})

@@ -54,11 +54,19 @@ func (s PlanningHandlers) routes(b *base) []route {
 
 func (s PlanningHandlers) whatIfRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: Prefix + "/plan", name: "planWhatIf",
-			summary: "What would become of the fleet with other templates, tags, vars and revocations; changes nothing. New and " +
-				"changed templates and vars need the role author, revocations the role admin",
-			permission: auth.WriteTags, body: reflect.TypeFor[api.WhatIf](), reply: reflect.TypeFor[api.WhatIfPlan](),
-			volatile: true, off: s.WhatIf == nil, handle: s.planWhatIf},
+		{
+			method: http.MethodPost,
+			path:   Prefix + "/plan",
+			name:   "planWhatIf",
+			summary: "What would become of the fleet with other templates, tags, vars and revocations; changes nothing. New " +
+				"and changed templates and vars need the role author, revocations the role admin",
+			permission: auth.WriteTags,
+			body:       reflect.TypeFor[api.WhatIf](),
+			reply:      reflect.TypeFor[api.WhatIfPlan](),
+			volatile:   true,
+			off:        s.WhatIf == nil,
+			handle:     s.planWhatIf,
+		},
 	}
 }
 

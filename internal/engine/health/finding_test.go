@@ -190,7 +190,8 @@ func TestANearlyFullDiskOfTheHomeOfADeviceWithoutFoldersToldNobody(t *testing.T)
 	lasting.LastSeen = f.now
 	f.put(&lasting)
 	got := f.Troubles(deviceA)
-	if len(got) != 1 || got[0] != (fleet.FolderTrouble{Cause: fleet.WaitDiskNearlyFull, Since: time.UnixMilli(noon.UnixMilli())}) {
+	if len(got) != 1 ||
+		got[0] != (fleet.FolderTrouble{Cause: fleet.WaitDiskNearlyFull, Since: time.UnixMilli(noon.UnixMilli())}) {
 		t.Fatalf("when it lasts it waits with %+v", got)
 	}
 	if changed := f.Changed(); !changed[deviceA] {

@@ -93,7 +93,12 @@ func (h *FolderHistorian) edit(figures map[string]fleet.FolderFigures, at time.T
 }
 
 // begin adds a folder whose figures have changed since the last minute.
-func (h *FolderHistorian) begin(edit *fleet.FolderHistoryEdit, folder string, before fleet.FolderFigures, at time.Time) {
+func (h *FolderHistorian) begin(
+	edit *fleet.FolderHistoryEdit,
+	folder string,
+	before fleet.FolderFigures,
+	at time.Time,
+) {
 	hour := at.Truncate(time.Hour)
 	h.kept[folder] = &keptFolder{last: before, stored: before}
 	edit.Minutes = append(edit.Minutes, fleet.FolderPoint{Folder: folder, At: at.Add(-historyStep), FolderFigures: before})

@@ -94,7 +94,8 @@ func (h *Health) Rollout(r fleet.Rollout) (changed []fleet.DeviceID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for id := range h.rollouts[r.ID] {
-		if _, waits := waves[id]; !waits && h.waves[id].Rollout == r.ID { // Otherwise a different rollout has the device by now.
+		if _, waits := waves[id]; !waits &&
+			h.waves[id].Rollout == r.ID { // Otherwise a different rollout has the device by now.
 			delete(h.waves, id)
 			changed = append(changed, id)
 		}

@@ -193,7 +193,12 @@ func TestNamesOfConflictsComeWhenThereIsRoom(t *testing.T) {
 		d := w.put(1, f)
 		pass(statusEvery)
 		if s := w.snapshot(d); len(s.Conflicts["a"]) != 1 || len(s.Conflicts["b"]) != 0 || s.ConflictsLeftOut["b"] != 1 {
-			t.Fatalf("at first %d and %d are named, %v left out", len(s.Conflicts["a"]), len(s.Conflicts["b"]), s.ConflictsLeftOut)
+			t.Fatalf(
+				"at first %d and %d are named, %v left out",
+				len(s.Conflicts["a"]),
+				len(s.Conflicts["b"]),
+				s.ConflictsLeftOut,
+			)
 		}
 		f.mu.Lock()
 		f.conflicts = append(f.conflicts, conflict("a", "a"+long, true))
@@ -201,7 +206,12 @@ func TestNamesOfConflictsComeWhenThereIsRoom(t *testing.T) {
 		f.emit(fleet.DaemonEvent{Type: "FolderSummary", Folder: "a", Summary: &fleet.FolderSummary{Sequence: 7}})
 		pass(statusEvery + time.Second)
 		if s := w.snapshot(d); len(s.Conflicts["a"]) != 0 || len(s.Conflicts["b"]) != 1 || len(s.ConflictsLeftOut) != 0 {
-			t.Errorf("with room %d and %d are named, %v left out", len(s.Conflicts["a"]), len(s.Conflicts["b"]), s.ConflictsLeftOut)
+			t.Errorf(
+				"with room %d and %d are named, %v left out",
+				len(s.Conflicts["a"]),
+				len(s.Conflicts["b"]),
+				s.ConflictsLeftOut,
+			)
 		}
 	})
 }

@@ -37,8 +37,8 @@ func (h *handover) take(id fleet.DeviceID) *fleet.ObservedConfig {
 	return config
 }
 
-// TakeConfig returns the configuration that ConfigObserved announced last and forgets it. It returns nil when the caller has
-// to read the configuration from the store.
+// TakeConfig returns the configuration that ConfigObserved announced last and forgets it. It returns nil when the
+// caller has to read the configuration from the store.
 func (m *Mirror) TakeConfig(id fleet.DeviceID) *fleet.ObservedConfig { return m.handover.take(id) }
 
 // announce puts a configuration that the sink has stored into the handover, and announces it.

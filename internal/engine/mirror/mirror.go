@@ -37,8 +37,8 @@ type Options struct {
 	Changed func(fleet.DeviceID, Aspect)
 	// ConfigStored is called after the sink has stored a configuration that differs from the device's last one.
 	ConfigStored func(fleet.DeviceID, fleet.ObservedConfig)
-	// ConfigObserved is called after ConfigStored when a watcher read the configuration, which TakeConfig then returns. It is not
-	// called for ReadNow and a Session, whose callers have the configuration.
+	// ConfigObserved is called after ConfigStored when a watcher read the configuration, which TakeConfig then returns.
+	// It is not called for ReadNow and a Session, whose callers have the configuration.
 	ConfigObserved func(fleet.DeviceID)
 	// MayWrite is called before every write of a Session. An error forbids the write: another server may write to the
 	// same daemons. Nil permits every write.

@@ -71,7 +71,8 @@ func newOutbox(sink Sink, log *slog.Logger, announce func(fleet.DeviceID, fleet.
 	}
 }
 
-// add queues an observation. It never waits. tell asks for a call of announce after the sink has stored the configuration.
+// add queues an observation. It never waits. tell asks for a call of announce after the sink has stored the
+// configuration.
 func (b *outbox) add(o fleet.Observation, tell bool) {
 	b.mu.Lock()
 	b.put(waiting{Observation: o, tell: tell})

@@ -48,8 +48,8 @@ func (b *bench) choose(key, name string) (done, waiting []plan.Change, err error
 	return b.engine.Apply(ctx, b.id, b.plan().Digest, map[string]fleet.Answer{key: fleet.AnswerValue(name)})
 }
 
-// wantNoPassword checks that the daemon's password is empty, and that Muster leaves it so. A daemon keeps the hash of an
-// empty password, too.
+// wantNoPassword checks that the daemon's password is empty, and that Muster leaves it so. A daemon keeps the hash of
+// an empty password, too.
 func (b *bench) wantNoPassword() {
 	b.t.Helper()
 	if hash := strings.Trim(b.daemon.at("gui.password"), `"`); bcrypt.CompareHashAndPassword([]byte(hash), nil) != nil {

@@ -37,9 +37,9 @@ type ConsentStore interface {
 	// PutGroupConsents records, in one transaction, answers for all members of a rollout and the consents of the members
 	// whose changes wait now.
 	PutGroupConsents(ctx context.Context, given []fleet.GroupConsent) ([]fleet.GroupConsent, error)
-	// GroupConsents returns the answers for all members of a rollout that hold for this device now, newest first.
+	// GroupConsents gives the answers for all members of a rollout that hold for this device now, newest first.
 	GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fleet.GroupConsent, error)
-	// RolloutsOfDevices returns, for each device, the rollout whose answers hold for the device.
+	// RolloutsOfDevices gives, for each device, the rollout whose answers hold for the device.
 	RolloutsOfDevices(ctx context.Context) (map[fleet.DeviceID]int64, error)
 }
 

@@ -59,7 +59,12 @@ func TestAConsentIsUsedOnce(t *testing.T) {
 		b := askedAboutFolder(t)
 		defer func() { b.stop() }()
 		digest := b.plan().Digest
-		if _, _, err := b.engine.Apply(fleet.WithActor(t.Context(), "nora"), b.id, digest, consent("folders.made")); err != nil {
+		if _, _, err := b.engine.Apply(
+			fleet.WithActor(t.Context(), "nora"),
+			b.id,
+			digest,
+			consent("folders.made"),
+		); err != nil {
 			t.Fatal(err)
 		}
 		b.want("folders.made", "absent")

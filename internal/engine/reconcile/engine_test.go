@@ -338,7 +338,14 @@ func TestAConsentDoesNotOutliveAnApplyThatFailed(t *testing.T) {
 		}
 		b.start()
 		defer func() { b.stop() }()
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, consent("folders.photos-x4kd.path")); fleet.CodeOf(err) != fleet.CodeUnavailable {
+		if _, _, err := b.engine.Apply(
+			t.Context(),
+			b.id,
+			b.plan().Digest,
+			consent("folders.photos-x4kd.path"),
+		); fleet.CodeOf(
+			err,
+		) != fleet.CodeUnavailable {
 			t.Errorf("apply: %v", err)
 		}
 		b.stop()
@@ -493,13 +500,34 @@ func TestHeldWaitsForConsent(t *testing.T) {
 		b.want("folders.photos-x4kd.path", `"/srv/photos"`)
 		b.wantState(fleet.ConfigHeld, "folders.photos-x4kd.path")
 		digest := b.plan().Digest
-		if _, _, err := b.engine.Apply(t.Context(), b.id, "another", consent("folders.photos-x4kd.path")); fleet.CodeOf(err) != fleet.CodeConflict {
+		if _, _, err := b.engine.Apply(
+			t.Context(),
+			b.id,
+			"another",
+			consent("folders.photos-x4kd.path"),
+		); fleet.CodeOf(
+			err,
+		) != fleet.CodeConflict {
 			t.Errorf("with another digest: %v", err)
 		}
-		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, consent("options.natEnabled")); fleet.CodeOf(err) != fleet.CodeInvalid {
+		if _, _, err := b.engine.Apply(
+			t.Context(),
+			b.id,
+			digest,
+			consent("options.natEnabled"),
+		); fleet.CodeOf(
+			err,
+		) != fleet.CodeInvalid {
 			t.Errorf("consent to what is not held: %v", err)
 		}
-		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, keep("folders.photos-x4kd.path")); fleet.CodeOf(err) != fleet.CodeInvalid {
+		if _, _, err := b.engine.Apply(
+			t.Context(),
+			b.id,
+			digest,
+			keep("folders.photos-x4kd.path"),
+		); fleet.CodeOf(
+			err,
+		) != fleet.CodeInvalid {
 			t.Errorf("keep what a template asks for: %v", err)
 		}
 		b.want("folders.photos-x4kd.path", `"/srv/photos"`)

@@ -106,8 +106,8 @@ func (p *pass) endWhereNotRead(in input) (ended bool) {
 	return in.known.Unstored && p.history.neverPlanned()
 }
 
-// endWhereNoTemplates ends the pass, and reports that, when no template applies to the device, nothing that Muster wrote
-// is left on it, and no device is revoked.
+// endWhereNoTemplates ends the pass, and reports that, when no template applies to the device, nothing that Muster
+// wrote is left on it, and no device is revoked.
 func (p *pass) endWhereNoTemplates(in input) (ended bool) {
 	if len(in.templates)+len(in.base)+len(in.current.Revocations) > 0 || in.known.Digest == "" ||
 		p.history.isUnsaved() || p.history.restart.required {

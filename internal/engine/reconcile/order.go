@@ -180,7 +180,7 @@ func scan(ctx context.Context, to Session, path string, wait time.Duration) (ans
 }
 
 // orderPause has the daemon pause or resume the connections to all other devices. The daemon writes that into its
-// configuration, where it counts as an edit by a person. It returns conflict when templates would undo that edit.
+// configuration, where it counts as an edit by a person. It is conflict when templates would undo that edit.
 func (c *connection) orderPause(ctx context.Context, in input, paused bool) (string, error) {
 	in, err := c.read(ctx, in)
 	if err != nil {

@@ -144,8 +144,7 @@ func (r *OrderRunner) Begin(ctx context.Context, spec fleet.OrderSpec, tag fleet
 	return order, nil
 }
 
-// mayBegin returns an error when Muster may not write to one of the devices, or when none of them can be reached.
-// Some of several may be out of reach: the order skips them.
+// mayBegin checks each device. It accepts an order when at least one device can be reached: the others are skipped.
 func (r *OrderRunner) mayBegin(ctx context.Context, devices []fleet.DeviceID) error {
 	var unreachable error
 	reachable := 0
@@ -270,7 +269,7 @@ func (r *OrderRunner) carryOutOn(ctx context.Context, order givenOrder, id fleet
 	return result, false, err
 }
 
-// whyFailed returns a text for a person: why an order ended at this device, and what to do.
+// whyFailed tells a person why an order ended at this device, and what to do.
 func whyFailed(order fleet.Order, id fleet.DeviceID, err error) string {
 	reason := fleet.Reason(err) + "."
 	if order.Tag != "" {

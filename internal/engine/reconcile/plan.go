@@ -135,7 +135,7 @@ func (e *Engine) planInput(ctx context.Context, f folded, admins *responsible) p
 	return in
 }
 
-// answered returns a person's answer to this change as it is planned now, "" without one.
+// answered gives a person's answer to this change as it is planned now, "" without one.
 func (in input) answered(c plan.Change, digestKey []byte) fleet.Answer {
 	given, ok := in.answers[c.Key.String()]
 	if !ok || given.Over(time.Now()) || !c.IsAnsweredBy(given, in.id, digestKey) {

@@ -202,7 +202,7 @@ func (q *queue) again(m *item) {
 	}
 }
 
-// addRequest makes a device due for a request. It returns unavailable while the queue accepts no requests.
+// addRequest makes a device due for a request. It is unavailable while the queue accepts no requests.
 func (q *queue) addRequest(id fleet.DeviceID, r *request) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

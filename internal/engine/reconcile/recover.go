@@ -105,7 +105,7 @@ func (p *pass) finishUnfinished(ctx context.Context, in input, intent fleet.Inte
 	return nil
 }
 
-// outcomeOfChange returns the outcome of an interrupted change of a person's own, and a text about it for people.
+// outcomeOfChange tells what became of the intent of a person's own change.
 func outcomeOfChange(in input, intent fleet.Intent) (fleet.Outcome, string) {
 	if in.digest == intent.Observed {
 		return fleet.OutcomeAbandoned, "nothing of the " + intent.Detail +

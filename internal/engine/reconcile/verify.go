@@ -74,8 +74,8 @@ func (a *attempt) verifyPlan(ctx context.Context, in input, fresh bool) error {
 	return err
 }
 
-// verifyChange compares a person's own change with the configuration read back from the daemon, and records the
-// outcome. The consent covered this one attempt; anything still left to write needs a new consent.
+// verifyChange records the outcome of a person's own change, by what was read back. The person's consent was for this
+// once: it does not count for what is still to be done.
 func (a *attempt) verifyChange(ctx context.Context, in input) error {
 	in.base, in.change = a.begun, in.change.withoutConsent()
 	next, err := a.plan(ctx, in, false)
@@ -88,7 +88,7 @@ func (a *attempt) verifyChange(ctx context.Context, in input) error {
 	return a.finish(ctx, outcome, detail, a.begun)
 }
 
-// judge returns the outcome of the attempt, and a text about it for people.
+// judge tells the outcome of the attempt.
 func (a *attempt) judge() (fleet.Outcome, string) {
 	follows := func(c plan.Change) bool { return a.intended.plan.Follows(c) }
 	switch left := slices.DeleteFunc(a.now.plan.Sendable(), follows); {
@@ -192,7 +192,7 @@ var errAboutToMove = &fleet.Error{Code: fleet.CodeUnavailable,
 	Message: "the daemon still answers at its old port, and is to answer at a new one"}
 
 // tryAccess finds out whether the daemon answers with the new access, next, or with the old one, and adopts the new
-// one if so. It returns the input with the device's present record.
+// one if so. It gives the input with the device's present record.
 func (e *Engine) tryAccess(ctx context.Context, in input, next fleet.Access) (input, error) {
 	if e.o.Access == nil {
 		return in, nil

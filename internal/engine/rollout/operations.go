@@ -88,7 +88,7 @@ func (r *Runner) Waves(ctx context.Context, now, then *fleet.Registry) []int {
 	return nil
 }
 
-// NeedsApproval returns why a change from registry now to registry then would wait for approval, "" when it would not.
+// NeedsApproval tells why a change from registry now to registry then would wait for approval, "" when it would not.
 func (r *Runner) NeedsApproval(ctx context.Context, now, then *fleet.Registry) string {
 	if r.o.ApprovalThreshold == (Threshold{}) {
 		return ""

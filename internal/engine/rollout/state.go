@@ -8,7 +8,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// A step is a function that takes a rollout and its progress. It returns the rollout's next state, and what is to be
+// A step is a function that takes a rollout and its progress. It gives the rollout's next state, and what is to be
 // done about it. The functions in this file know neither clock, store nor daemon.
 
 const muster = "muster"

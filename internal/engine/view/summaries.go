@@ -25,8 +25,8 @@ type SummaryOptions struct {
 	Visited     func() int // devices that are visited in turn instead of followed
 }
 
-// Notifications is the state of the notifications. The caller passes it in, because notifications use the view and the view
-// must not use them.
+// Notifications is the state of the notifications. The caller passes it in, because notifications use the view and
+// the view must not use them.
 type Notifications struct {
 	Problems  []fleet.DeviceID // One for each problem that is notifications of; "": it is about no device.
 	Receivers []fleet.Receiver
@@ -41,7 +41,11 @@ func NewSummaries(o SummaryOptions) *Summaries { return &Summaries{o} }
 
 // Overview sums up the devices that picks accepts, and the service as far as the caller may know it. A nil picks
 // accepts all devices.
-func (s *Summaries) Overview(ctx context.Context, picks func(*fleet.Registered) bool, notifications Notifications) (Overview, error) {
+func (s *Summaries) Overview(
+	ctx context.Context,
+	picks func(*fleet.Registered) bool,
+	notifications Notifications,
+) (Overview, error) {
 	from, err := s.overviewSources(ctx, picks)
 	if err != nil {
 		return Overview{}, err

@@ -18,7 +18,7 @@ type totals struct {
 	folders        map[string]*folderTotal
 	byFolders      fleet.FolderCounts  // number of devices by the worst state of their folders
 	byState        fleet.FolderCounts  // number of folders by their state in the fleet
-	sorted         []fleet.FolderLabel // list of folders; nil: not made yet. A slice that a reader has got is never changed
+	sorted         []fleet.FolderLabel // list of folders; nil: not made yet. A slice that was returned never changes
 	revision       uint64              // revision of sorted
 	revisions      func() uint64       // returns a new revision
 }

@@ -44,7 +44,8 @@ type Options struct {
 	Wire   Wire
 	Shares Shares
 	Files  Files
-	// ViewFolders records that somebody views folders of a device, so that the mirror reads their numbers more often. It may be nil.
+	// ViewFolders records that somebody views folders of a device, so that the mirror reads their numbers more often. It
+	// may be nil.
 	ViewFolders func(device fleet.DeviceID, folders ...string)
 	// Within runs work that may need much memory, once there is enough. It may run the work more than once.
 	Within func(ctx context.Context, work func(context.Context) error) error

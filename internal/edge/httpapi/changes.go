@@ -31,8 +31,8 @@ func (s PlanningHandlers) changeRoutes() []route {
 			method: http.MethodPost,
 			path:   Prefix + "/changes",
 			name:   "applyChanges",
-			summary: "Change templates, tags, vars and revocations, all in one generation and one rollout; the body is that of " +
-				"a what-if plan. Changes of templates and vars need the role author, revocations the role admin",
+			summary: "Change templates, tags, vars and revocations, all in one generation and one rollout; the body is that " +
+				"of a what-if plan. Changes of templates and vars need the role author, revocations the role admin",
 			permission: auth.WriteTags,
 			body:       reflect.TypeFor[api.ApplyChanges](),
 			reply:      reflect.TypeFor[api.AppliedChanges](),

@@ -159,7 +159,7 @@ func (a *App) forwardCommitted(ctx context.Context) {
 	for id := range changed.Decided {
 		a.tellAgent(ctx, id)
 	}
-	if changed.Modes {
+	if changed.Modes || changed.Revoked {
 		a.runner.AllChanged()
 	}
 	if changed.Generation || devices {

@@ -95,7 +95,7 @@ type RolloutMember struct {
 	Errors []string      // folders that had an error or no reading at the start, sorted
 	Held   []string      // keyed digests of the changes that waited for a person at the start, or HeldAll
 	From   int64         // generation to which it was admitted before
-	Waived bool          // a person resumed the rollout although this device failed a gate
+	Waived bool          // the rollout does not wait for it: a person resumed in spite of it, or see Left
 
 	// Registered is when the device was registered. A device that is registered again later is not a member.
 	Registered time.Time
@@ -103,6 +103,9 @@ type RolloutMember struct {
 	State  MemberState // current state; not stored
 	Reason string      // sentence for people; not stored
 }
+
+// Left reports whether the rollout goes on without the device, because the device was revoked.
+func (m RolloutMember) Left() bool { return m.Waived && m.Wave == 0 }
 
 // MemberState says how far a member is.
 type MemberState string

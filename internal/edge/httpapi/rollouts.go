@@ -170,7 +170,7 @@ func (s RolloutHandlers) wireRolloutDetail(r *request, rollout fleet.Rollout) (a
 		detail.Members[i] = api.RolloutMember{
 			DeviceID: string(member.Device), Wave: member.Wave, State: string(member.State),
 			Reason: named(registry, member.Reason),
-			Was:    string(member.Was), Errors: member.Errors, Waived: member.Waived,
+			Was:    string(member.Was), Errors: member.Errors, Waived: member.Waived && !member.Left(),
 		}
 		if device := registry.Devices[member.Device]; device != nil {
 			detail.Members[i].Label = device.Label

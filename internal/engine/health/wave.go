@@ -24,7 +24,7 @@ func awaited(r fleet.Rollout) map[fleet.DeviceID]Wave {
 		return waiting
 	}
 	for _, m := range r.Members {
-		if !r.Admitted(m) {
+		if !r.Admitted(m) && !m.Left() {
 			waiting[m.Device] = Wave{
 				Rollout: r.ID, Status: r.Status, Cause: r.Cause, Number: m.Wave, Waves: len(r.Waves),
 				Unapproved: r.Unapproved(),

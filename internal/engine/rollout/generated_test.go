@@ -107,6 +107,8 @@ func (g generated) step() {
 		if len(g.all) > 2 {
 			g.delete(device)
 		}
+	case 18:
+		g.revoke(device, rapid.Bool().Draw(g.t, "revoked"))
 	default:
 		g.after(time.Duration(rapid.IntRange(1, 30).Draw(g.t, "seconds")) * time.Second)
 	}
@@ -130,7 +132,7 @@ func (g generated) check() {
 	for _, r := range g.store.rollouts {
 		for _, m := range r.Members {
 			_, held := g.store.admission.Hold(m.Device)
-			if later := m.Wave == 0 || m.Wave > r.Wave; !r.Status.Over() && later && !held {
+			if later := !m.Left() && (m.Wave == 0 || m.Wave > r.Wave); !r.Status.Over() && later && !held {
 				g.t.Fatalf("%s is not held, and rollout %d, which is %s, has not admitted it", m.Device.Short(), r.ID, r.Status)
 			}
 		}
@@ -143,6 +145,7 @@ const enoughAnswers = 12 // rounds; each removal and each re-creation may need o
 func (g generated) finish() {
 	ctx := fleet.WithActor(context.Background(), "nora")
 	for _, id := range g.all {
+		g.revoke(id, false)
 		g.set(id, func(s *site) { s.away, s.stuck, s.untried, s.mode = false, false, false, fleet.ModeOn })
 	}
 	for range enoughAnswers {

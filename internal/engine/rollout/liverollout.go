@@ -55,7 +55,7 @@ func (l *live) followed() []fleet.DeviceID {
 func (l *live) follows(m fleet.RolloutMember) bool {
 	switch l.Status {
 	case fleet.RolloutWaiting:
-		return m.Wave == 0 || m.Wave > l.Wave
+		return !m.Left() && (m.Wave == 0 || m.Wave > l.Wave)
 	case fleet.RolloutRunning, fleet.RolloutPaused, fleet.RolloutHalted:
 		return m.Wave > 0 && m.Wave <= l.Wave && !m.Waived
 	}

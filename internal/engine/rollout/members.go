@@ -6,7 +6,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Steps for members that go away, or whose devices are deleted.
+// Steps for members that go away, or whose devices are deleted or revoked.
 
 // putBack takes members out of their wave that went away before anything was sent to them. A wave that is then empty
 // would prove nothing, so the rollout starts anew with the members that are left. A paused rollout stays as it is,
@@ -31,18 +31,24 @@ func putBack(r fleet.Rollout, t *progress) (fleet.Rollout, command) {
 	return r, c
 }
 
-// drop takes deleted devices out of a rollout. Waves that have not begun are left out when they have no devices any
-// more.
-func drop(r fleet.Rollout, deleted map[fleet.DeviceID]bool) (fleet.Rollout, command) {
+// drop takes deleted and revoked devices out of a rollout. Waves that have not begun are left out when they have no
+// devices any more. A revoked device stays a member without a wave, so that its hold ends with the rollout.
+func drop(r fleet.Rollout, deleted, revoked map[fleet.DeviceID]bool) (fleet.Rollout, command) {
 	was := r
 	r.Members = slices.DeleteFunc(slices.Clone(r.Members), func(m fleet.RolloutMember) bool { return deleted[m.Device] })
+	leaves := false
+	for i, m := range r.Members {
+		if revoked[m.Device] && !m.Left() {
+			r.Members[i].Wave, r.Members[i].Waived, leaves = 0, true, true
+		}
+	}
 	sizes := make([]int, len(r.Waves))
 	for _, m := range r.Members {
 		if m.Wave > 0 {
 			sizes[m.Wave-1]++
 		}
 	}
-	if len(r.Members) == len(was.Members) && slices.Equal(sizes, was.Waves) {
+	if !leaves && len(r.Members) == len(was.Members) && slices.Equal(sizes, was.Waves) {
 		return was, command{}
 	}
 	r.Waves = slices.Clone(sizes[:r.Wave])
@@ -80,14 +86,25 @@ func startAnew(r fleet.Rollout) fleet.Rollout {
 	}
 	if r.Status == fleet.RolloutRunning {
 		r.Status = fleet.RolloutWaiting
-		r.Reason = "all devices of its wave were deleted, or went away before they were written to"
+		r.Reason = "all devices of its wave were deleted or revoked, or went away before they were written to"
 		r.Next = "It starts anew when one of its devices can be reached."
 	}
 	return r
 }
 
-// isEmpty reports whether the rollout has no device left to which it could bring its changes: the others were deleted.
+// isEmpty reports whether the rollout has no device left to which it could bring its changes: the others were deleted
+// or revoked.
 func isEmpty(r fleet.Rollout) bool {
-	return len(r.Members) == 0 || r.Status == fleet.RolloutWaiting &&
-		!slices.ContainsFunc(r.Members, func(m fleet.RolloutMember) bool { return m.Wave == 0 || m.Wave > r.Wave })
+	return !slices.ContainsFunc(r.Members, func(m fleet.RolloutMember) bool {
+		done := r.Status == fleet.RolloutWaiting && m.Wave > 0 && m.Wave <= r.Wave
+		return !m.Left() && !done
+	})
+}
+
+// countLeft counts the members without which the rollout goes on, because they are revoked.
+func countLeft(r fleet.Rollout) (n int) {
+	for _, m := range r.Members {
+		n += one(m.Left())
+	}
+	return n
 }

@@ -43,6 +43,8 @@ func (r *Runner) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
 // overState returns how far a member came in a rollout that is over.
 func overState(r fleet.Rollout, m fleet.RolloutMember) fleet.MemberState {
 	switch {
+	case m.Left():
+		return fleet.MemberAbsent
 	case m.Waived:
 		return fleet.MemberFailed
 	case m.Wave == 0 && r.Undoes != 0:
@@ -73,7 +75,8 @@ func (l *live) shown() fleet.Rollout {
 	counts := l.progress.counts
 	switch {
 	case shown.Undoes != 0 && shown.Status == fleet.RolloutRunning:
-		shown.Reason = fmt.Sprintf("%d of %s back", counts[factGood], devicesAre(len(shown.Members)))
+		shown.Reason = fmt.Sprintf("%d of %s back", counts[factGood],
+			devicesAre(len(shown.Members)-countLeft(shown)))
 	case shown.Status == fleet.RolloutRunning:
 		shown.Reason = fmt.Sprintf("wave %d of %d: %d of %s passed the gates", shown.Wave, len(shown.Waves),
 			counts[factGood],
@@ -92,6 +95,8 @@ func (l *live) shown() fleet.Rollout {
 
 func (l *live) memberState(m fleet.RolloutMember) (fleet.MemberState, string) {
 	switch {
+	case m.Left():
+		return fleet.MemberAbsent, "it is revoked: the rollout goes on without it"
 	case m.Waived:
 		return fleet.MemberFailed, "resumed in spite of it"
 	case m.Wave == 0 && len(l.Waves) == 0:

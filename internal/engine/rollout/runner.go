@@ -122,7 +122,7 @@ func (r *Runner) DevicePut(id fleet.DeviceID) {
 	r.Wake()
 }
 
-// AllChanged has all devices judged, because a mode of the fleet or of a tag changed.
+// AllChanged has all devices judged, because a mode of the fleet or of a tag changed, or what is revoked.
 func (r *Runner) AllChanged() {
 	r.changes.mu.Lock()
 	maps.Copy(r.changes.changed, r.changes.followed)
@@ -164,7 +164,7 @@ func (r *Runner) decide(ctx context.Context) (next time.Time, err error) {
 	if err := r.settle(ctx); err != nil {
 		return next, err
 	}
-	if err := r.dropDeleted(ctx); err != nil {
+	if err := r.dropLost(ctx); err != nil {
 		return next, err
 	}
 	next = r.now().Add(time.Hour)
@@ -187,34 +187,34 @@ func (r *Runner) decide(ctx context.Context) (next time.Time, err error) {
 	return next, nil
 }
 
-// dropDeleted takes devices out of their rollouts that were deleted, also when they were registered again. The caller
-// holds deciding.
-func (r *Runner) dropDeleted(ctx context.Context) error {
+// dropLost takes devices out of their rollouts that were deleted, also when they were registered again, or that are
+// revoked. The caller holds deciding.
+func (r *Runner) dropLost(ctx context.Context) error {
 	r.changes.mu.Lock()
 	put := r.changes.put
 	r.changes.put = map[fleet.DeviceID]bool{}
 	r.changes.mu.Unlock()
-	if len(put) == 0 {
-		return nil
-	}
 	registry, err := r.o.Store.Registry(ctx)
 	if err != nil {
 		return err
 	}
 	for _, id := range r.liveIDs() {
 		l := r.live[id]
-		deleted := map[fleet.DeviceID]bool{}
-		concerned := false
+		deleted, revoked := map[fleet.DeviceID]bool{}, map[fleet.DeviceID]bool{}
 		for device := range put {
 			if i, is := l.index[device]; is {
-				concerned = true
 				deleted[device] = !isRegistered(registry, l.Members[i])
 			}
 		}
-		if !concerned {
+		for device := range registry.Revocations {
+			if i, is := l.index[device]; is && !l.Members[i].Left() {
+				revoked[device] = true
+			}
+		}
+		if len(deleted)+len(revoked) == 0 {
 			continue
 		}
-		if next, c := drop(l.Rollout, deleted); c.write {
+		if next, c := drop(l.Rollout, deleted, revoked); c.write {
 			if err := r.commit(ctx, l, next, c); err != nil {
 				return err
 			}
@@ -242,7 +242,7 @@ func (r *Runner) judge(ctx context.Context) error {
 		touched := r.touchedBy(ctx, l)
 		for id, s := range standings {
 			if i, is := l.index[id]; is && !isRegistered(registry, l.Members[i]) {
-				continue // dropDeleted takes it out soon
+				continue // dropLost takes it out soon
 			}
 			if f, matters := l.judge(id, s, touched); matters {
 				r.mu.Lock()

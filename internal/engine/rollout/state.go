@@ -39,7 +39,8 @@ type candidate struct {
 // come early in the second wave, because the change may be what mends them. A rollout that starts anew keeps the
 // waves that it had.
 func start(r fleet.Rollout, candidates []candidate, now time.Time) (fleet.Rollout, command) {
-	var healthy, unwell, absent []fleet.RolloutMember
+	var healthy, unwell []fleet.RolloutMember
+	absent := slices.DeleteFunc(slices.Clone(r.Members), func(m fleet.RolloutMember) bool { return !m.Left() })
 	for _, c := range candidates {
 		m := c.member
 		m.Wave = 0
@@ -182,9 +183,12 @@ func halt(r fleet.Rollout, h fleet.RolloutHalt) (fleet.Rollout, command) {
 func succeed(r fleet.Rollout, now time.Time) (fleet.Rollout, command) {
 	c := command{write: true, before: []string{StepBeforeEnd}, after: []string{StepAfterEnd}}
 	r.Status, r.Halt, r.EndedAt = fleet.RolloutSucceeded, nil, now
-	passed, waived, absent := 0, 0, 0
+	passed, waived, absent, left := 0, 0, 0, 0
 	for _, m := range r.Members {
 		switch {
+		case m.Left():
+			left++
+			c.admit = append(c.admit, m.Device)
 		case m.Wave == 0:
 			absent++
 			c.admit = append(c.admit, m.Device)
@@ -200,6 +204,9 @@ func succeed(r fleet.Rollout, now time.Time) (fleet.Rollout, command) {
 	}
 	if waived > 0 {
 		r.Reason += fmt.Sprintf("; it was resumed in spite of %s", devices(waived))
+	}
+	if left > 0 {
+		r.Reason += fmt.Sprintf("; %s revoked", devicesAre(left))
 	}
 	if absent > 0 {
 		r.Next = fmt.Sprintf("%s could not be reached or written to: what is theirs follows when they are seen again.",

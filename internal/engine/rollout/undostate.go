@@ -26,8 +26,12 @@ func advanceUndo(r fleet.Rollout, t *progress, rules rules, now time.Time) (flee
 	}
 	r.Status, r.Halt, r.EndedAt = fleet.RolloutSucceeded, nil, now
 	r.Reason, r.Next = fmt.Sprintf("%s back", devicesAre(t.counts[factGood])), ""
-	if waived := len(r.Members) - t.expected; waived > 0 {
+	left := countLeft(r)
+	if waived := len(r.Members) - left - t.expected; waived > 0 {
 		r.Reason += fmt.Sprintf("; it was resumed in spite of %s", devices(waived))
+	}
+	if left > 0 {
+		r.Reason += fmt.Sprintf("; %s revoked", devicesAre(left))
 	}
 	if away > 0 {
 		r.Next = fmt.Sprintf("%s away: what is theirs follows when they return. ", devicesAre(away))

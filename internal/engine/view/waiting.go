@@ -345,7 +345,7 @@ func (l *waitingList) addRollouts() {
 		g, _ := l.group(cause, fmt.Sprint(r.ID))
 		g.Subject, g.Reason, g.Next, g.Rollout = r.Cause, l.named(r.Reason), l.named(r.Next), &r
 		for _, m := range r.Members {
-			if !r.Admitted(m) && l.Registry.Devices[m.Device] != nil {
+			if !r.Admitted(m) && !m.Left() && l.Registry.Devices[m.Device] != nil {
 				l.add(g, WaitingDevice{ID: m.Device}, cmp.Or(r.WaveAt, r.CreatedAt))
 			}
 		}

@@ -329,6 +329,7 @@ func (a *App) newView() *view.View {
 		Causes:         a.causes,
 		FolderState:    a.folderState,
 		FolderTroubles: a.folders.Troubles,
+		FindingUnclear: a.folders.IsUnclear,
 		FolderStanding: a.folderStanding,
 		PausedBy:       a.pausedBy,
 		FolderHolders:  a.folderHolders,

@@ -48,6 +48,7 @@ type Snapshot struct {
 	// ConflictsLeftOut is roughly how many conflict files a folder has in addition to those in Conflicts. A folder
 	// without further ones has no entry.
 	ConflictsLeftOut map[string]int
+	ConflictsRead    bool // Conflicts were read since the server's start.
 	// ConflictsCounted is the daemon's own count of the conflicts that it resolved since its start, by folder. It has
 	// only counts above 0. It is nil when the daemon does not count, or was not asked yet.
 	ConflictsCounted map[string]int64

@@ -34,16 +34,17 @@ func (w *watcher) readConflicts(ctx context.Context, d Daemon) error {
 	}
 	fromStart := w.conflictsSince == 0
 	w.conflictsSince = last
-	if len(changes) == 0 {
+	before := w.snapshot.Load()
+	if len(changes) == 0 && before.ConflictsRead {
 		return nil
 	}
-	before := w.snapshot.Load()
 	conflicts, leftOut, again := afterChanges(before.Conflicts, before.ConflictsLeftOut, changes, fromStart)
 	if again {
 		w.conflictsSince, w.conflictsDue = 0, true
 		return w.readConflicts(ctx, d)
 	}
 	w.update(func(s *Snapshot) Aspect {
+		s.ConflictsRead = true
 		s.Conflicts, s.ConflictsLeftOut = onlyThese(conflicts, s.Folders), onlyThese(leftOut, s.Folders)
 		return FoldersChanged
 	})

@@ -52,6 +52,21 @@ func TestConflictsAreFoundAfterFilesChanged(t *testing.T) {
 	})
 }
 
+// After a restart a conflict was told as resolved before the daemon was asked.
+func TestConflictsThatWereNotReadAreUnknown(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		d := w.put(1, f)
+		if w.snapshot(d).ConflictsRead {
+			t.Error("they were read at once")
+		}
+		pass(statusEvery)
+		if !w.snapshot(d).ConflictsRead {
+			t.Error("they were not read with the status")
+		}
+	})
+}
+
 func TestConflictsOfOneDeviceAreBounded(t *testing.T) {
 	var changes []fleet.ConflictChange
 	for i := range 1000 {

@@ -46,13 +46,17 @@ func (v *View) isUnclear(row *Row, key fleet.ProblemKey) bool {
 		at, has := slices.BinarySearchFunc(row.folders, key.Folder, func(f folderRow, folder string) int {
 			return cmp.Compare(f.Folder, folder)
 		})
-		return has && row.folders[at].state == fleet.FolderUnknown
+		return has && (row.folders[at].state == fleet.FolderUnknown || v.isFindingUnclear(key))
 	case isOfHome(key.Folder, key.Kind):
-		return row.State.Connection != fleet.Online
+		return row.State.Connection != fleet.Online || v.isFindingUnclear(key)
 	case slices.Contains(configurationCauses, key.Kind): // on its way to somewhere
 		return row.State.Configuration == fleet.ConfigUnknown || row.State.Configuration == fleet.ConfigApplying
 	}
 	return false
+}
+
+func (v *View) isFindingUnclear(key fleet.ProblemKey) bool {
+	return v.FindingUnclear != nil && v.FindingUnclear(key.Device, key.Folder, key.Kind)
 }
 
 // configurationCauses are the causes that begin and end with a state of the configuration.

@@ -83,6 +83,27 @@ func TestADeviceThatWasNotTriedTellsNothing(t *testing.T) {
 	}
 }
 
+// A problem was told as over while its finding was there and not old enough to be trouble.
+func TestAFindingThatIsNotOldEnoughWasOver(t *testing.T) {
+	w, registry := newWorld(), registryOf(idA)
+	v := w.view()
+	key := fleet.ProblemKey{Device: idA, Folder: "p", Kind: fleet.WaitDiskNearlyFull}
+	home := fleet.ProblemKey{Device: idA, Kind: fleet.WaitDiskNearlyFull}
+	unclear := map[fleet.ProblemKey]bool{key: true, home: true}
+	v.FindingUnclear = func(id fleet.DeviceID, folder string, cause fleet.WaitCause) bool {
+		return unclear[fleet.ProblemKey{Device: id, Folder: folder, Kind: cause}]
+	}
+	v.FolderState = func(*fleet.Snapshot, string) (fleet.FolderState, bool) { return fleet.FolderDiskNearlyFull, false }
+	w.put(idA, fleet.State{Connection: fleet.Online}, fleet.Snapshot{Folders: labels("p", "")})
+	for _, want := range []bool{true, false} {
+		report, err := v.Problems(t.Context(), registry)
+		if err != nil || report.Unknown(key) != want || report.Unknown(home) != want {
+			t.Errorf("the problems are unknown: %v, %v, want %v (%v)", report.Unknown(key), report.Unknown(home), want, err)
+		}
+		clear(unclear)
+	}
+}
+
 // standingOf is how every folder stands in a test.
 func standingOf(reason, next string) func(context.Context, *fleet.Snapshot, string) fleet.FolderStanding {
 	return func(context.Context, *fleet.Snapshot, string) fleet.FolderStanding {

@@ -30,6 +30,9 @@ type Options struct {
 	FolderState func(s *fleet.Snapshot, folder string) (state fleet.FolderState, disagrees bool)
 	// FolderTroubles returns the folders of a device at which a person should look.
 	FolderTroubles func(fleet.DeviceID) []fleet.FolderTrouble
+	// FindingUnclear reports whether a finding may hold although FolderTroubles does not return it. A blank folder
+	// is the home of the daemon. It may be nil.
+	FindingUnclear func(device fleet.DeviceID, folder string, cause fleet.WaitCause) bool
 	// FolderStanding returns the state of a folder with its reason and numbers. The reason names only devices of the
 	// context's scope.
 	FolderStanding func(ctx context.Context, s *fleet.Snapshot, folder string) fleet.FolderStanding

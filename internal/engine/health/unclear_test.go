@@ -1,0 +1,106 @@
+package health
+
+import (
+	"testing"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// isUnclear checks whether a finding of device A may hold although nobody is notified of it.
+func (f *fleetOf) isUnclear(t *testing.T, when, folder string, cause fleet.WaitCause, want bool) {
+	t.Helper()
+	f.take()
+	if got := f.Troubles(deviceA); len(got) != 0 {
+		t.Errorf("%s: it waits with %+v", when, got)
+	}
+	if got := f.IsUnclear(deviceA, folder, cause); got != want {
+		t.Errorf("%s: that %s of folder %q is unclear: %v", when, cause, folder, got)
+	}
+}
+
+// A full disk was told as resolved at each restart, and told again when it had lasted long enough.
+func TestAFullDiskWasResolvedByARestart(t *testing.T) {
+	home := func(free int64) *fleet.Snapshot {
+		return changed(telling(nearlyFull), func(s *fleet.Snapshot) {
+			s.Folders, s.Shares, s.Summaries, s.Disks.Folders = nil, nil, nil, nil
+			s.Disks.Home = fleet.DiskSpace{Free: free, Total: 1 << 40}
+		})
+	}
+	there := fleet.FolderDisk{Path: fleet.PresenceThere, Marker: fleet.PresenceThere}
+	for _, c := range []struct {
+		name, folder string
+		cause        fleet.WaitCause
+		is, mended   *fleet.Snapshot
+	}{
+		{"disk of a folder", "f", fleet.WaitDiskNearlyFull, telling(nearlyFull), telling(there)},
+		{"drive of a folder", "f", fleet.WaitDriveMissing, telling(driveGone), telling(there)},
+		{"disk of the home", "", fleet.WaitDiskNearlyFull, home(3 << 30), home(1 << 39)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			silent := *c.is
+			silent.Disks = nil
+			f := newFleet(&silent, online(deviceB, deviceA))
+			f.isUnclear(t, "before the agent reports", c.folder, c.cause, true)
+			f.put(c.is)
+			f.isUnclear(t, "when the agent reported", c.folder, c.cause, true)
+			away := *c.is
+			away.Connection = fleet.Unreachable
+			f.put(&away)
+			f.wait(DefaultWindows.Trouble)
+			f.isUnclear(t, "away for long", c.folder, c.cause, true)
+			f.put(c.is)
+			f.isUnclear(t, "back", c.folder, c.cause, true)
+			f.put(c.mended)
+			f.isUnclear(t, "mended", c.folder, c.cause, false)
+
+			f = newFleet()
+			f.Folders = NewFolders(Windows{}, c.cause)
+			f.put(c.is, online(deviceB, deviceA))
+			f.isUnclear(t, "when nobody is to be told", c.folder, c.cause, false)
+		})
+	}
+	byAddress := online(deviceA, deviceB)
+	f := newFleet(byAddress, online(deviceB, deviceA))
+	f.isUnclear(t, "without an agent", "f", fleet.WaitDiskNearlyFull, false)
+	f.isUnclear(t, "of another folder", "g", fleet.WaitDiskNearlyFull, false)
+	f.isUnclear(t, "a state", "f", fleet.WaitFolderStopped, false)
+}
+
+func TestConflictsWereResolvedByARestart(t *testing.T) {
+	f := newFleet(online(deviceA, deviceB), online(deviceB, deviceA))
+	f.isUnclear(t, "before the conflicts are read", "f", fleet.WaitConflicts, true)
+	f.put(changed(online(deviceA, deviceB), func(s *fleet.Snapshot) {
+		s.ConflictsRead = true
+		s.Conflicts = map[string][]fleet.Conflict{"f": {{Path: "a.sync-conflict-1.txt"}}}
+	}))
+	f.isUnclear(t, "when they are read", "f", fleet.WaitConflicts, true)
+	f.put(changed(online(deviceA, deviceB), func(s *fleet.Snapshot) { s.ConflictsRead = true }))
+	f.isUnclear(t, "when the file is gone", "f", fleet.WaitConflicts, false)
+}
+
+func TestADisagreementWasResolvedByARestart(t *testing.T) {
+	away := changed(having(8, deviceB, deviceA), func(s *fleet.Snapshot) { s.Connection = fleet.Unreachable })
+	f := newFleet(having(9, deviceA, deviceB), away)
+	f.isUnclear(t, "before the groups are known", "f", fleet.WaitDisagree, true)
+	f.wait(10 * time.Second)
+	f.isUnclear(t, "while nobody else counts", "f", fleet.WaitDisagree, true)
+	f.put(having(8, deviceB, deviceA))
+	f.isUnclear(t, "when they count differently", "f", fleet.WaitDisagree, true)
+	f.wait(DefaultWindows.Disagree)
+	f.isUnclear(t, "when they disagree", "f", fleet.WaitDisagree, true)
+	f.put(having(9, deviceB, deviceA))
+	f.isUnclear(t, "when they agree", "f", fleet.WaitDisagree, false)
+
+	f = newFleet(having(9, deviceA, deviceB, deviceC), having(9, deviceB, deviceA, deviceC),
+		changed(having(8, deviceC, deviceA, deviceB), func(s *fleet.Snapshot) { s.Connection = fleet.Unreachable }))
+	f.wait(10 * time.Second)
+	f.isUnclear(t, "agreeing with one, while another is away", "f", fleet.WaitDisagree, false)
+	f.put(having(8, deviceC, deviceA, deviceB))
+	f.isUnclear(t, "one of the many", "f", fleet.WaitDisagree, false)
+	f.put(having(9, deviceC))
+	f.put(having(9, deviceB))
+	f.put(having(9, deviceA))
+	f.wait(10 * time.Second)
+	f.isUnclear(t, "sharing with nobody", "f", fleet.WaitDisagree, false)
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -252,6 +253,10 @@ var texts = []struct{ op, key, text string }{
 	{"set", "options.minHomeDiskFree.value", `def template(device): return len(device.tags)`},
 }
 
+// refusals are answers to a request that cannot be carried out now. A busy server refuses requests, too.
+var refusals = []int{http.StatusConflict, http.StatusNotFound, http.StatusUnprocessableEntity,
+	http.StatusTooManyRequests, http.StatusServiceUnavailable}
+
 // requests are what an operator can ask for besides tags. DEVICE, TAG and ROLLOUT are drawn.
 var requests = []struct{ method, path, body string }{
 	{http.MethodPut, "devices/DEVICE/settings", `{"mode":"observe"}`},
@@ -264,8 +269,8 @@ var requests = []struct{ method, path, body string }{
 	{http.MethodPost, "rollouts/ROLLOUT/resume", ""},
 	{http.MethodPost, "rollouts/ROLLOUT/halt", ""},
 	{http.MethodPost, "rollouts/ROLLOUT/undo", ""},
-	{http.MethodPost, "devices/DEVICE/rescan", ""},
-	{http.MethodPost, "tags/TAG/rescan", ""},
+	{http.MethodPost, "devices/DEVICE/orders/rescan", ""},
+	{http.MethodPost, "tags/TAG/orders/rescan", ""},
 	{http.MethodPost, "plan", `{"tags":{"added":[{"tag":"TAG","device":"DEVICE"}]}}`},
 }
 
@@ -309,7 +314,10 @@ func (p *parted) readsNothingOutside() {
 // Whatever an operator of a part does, what is planned for devices outside stays, and no answer names one.
 func TestNothingThatAnOperatorOfAPartDoesChangesADeviceOutside(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any number
+	seed := uint64(1)
+	if os.Getenv("MUSTER_SOAK") != "" {
+		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number
+	}
 	t.Logf("seed %d", seed)
 	draw := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test
 	part := draw.Perm(6)[:1+draw.IntN(5)]
@@ -364,7 +372,7 @@ func TestNothingThatAnOperatorOfAPartDoesChangesADeviceOutside(t *testing.T) {
 			done++
 		case status == http.StatusForbidden:
 			refused++
-		case status != http.StatusConflict && status != http.StatusNotFound && status != http.StatusUnprocessableEntity:
+		case !slices.Contains(refusals, status):
 			t.Fatalf("got %d", status)
 		}
 	}

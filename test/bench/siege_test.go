@@ -87,7 +87,7 @@ func siegeBehaviours(end <-chan struct{}) []rogue.Behaviour {
 	return append(rogue.Behaviours(), rogue.SlowBehaviours(end)...)
 }
 
-// begin has each device do its behaviour again and again, beside a crowd of clients that prove no device.
+// begin has each device do its behaviour again and again, beside clients that prove no device.
 func (g *siege) begin(at string) {
 	var ctx context.Context
 	ctx, g.end = context.WithCancel(context.Background())

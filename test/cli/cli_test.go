@@ -74,7 +74,7 @@ func TestScriptsOfGit(t *testing.T) {
 			api.PutDevice{APIKey: &d.APIKey, APIAddress: &d.Address, APIPort: &port, Label: &label}); err != nil {
 			t.Fatal(err)
 		}
-		muster.WaitConnection(d.ID, fleet.Online)
+		muster.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
 	}
 	runWith(t, "testdata/git", muster, nil)
 }
@@ -94,7 +94,7 @@ func runScripts(t *testing.T, dir string, o server.Options) {
 			t.Fatal(err)
 		}
 		ids[label] = string(d.ID())
-		muster.WaitConnection(d.ID(), fleet.Online)
+		muster.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
 	}
 	runWith(t, dir, muster, ids)
 }

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -65,8 +67,8 @@ func TestEveryCommandThatMusterPrintsRuns(t *testing.T) {
 		f.add("muster --help", command)
 	}
 	for len(f.todo) > 0 {
-		slices.SortStableFunc(f.todo, func(a, b string) int {
-			return order(changesTheFleet.MatchString(a)) - order(changesTheFleet.MatchString(b))
+		slices.SortFunc(f.todo, func(a, b string) int {
+			return cmp.Or(order(changesTheFleet.MatchString(a))-order(changesTheFleet.MatchString(b)), strings.Compare(a, b))
 		})
 		command := f.todo[0]
 		f.todo = f.todo[1:]
@@ -194,7 +196,8 @@ func (f *printedFleet) readJSON(where string, value any) {
 			f.readJSON(where, member)
 		}
 	case map[string]any:
-		for name, member := range value {
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			member := value[name]
 			actions, is := member.([]any)
 			devices, ofDevices := value["devices"].([]any)
 			if name != "actions" || !is || !ofDevices {

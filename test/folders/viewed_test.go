@@ -112,12 +112,12 @@ func TestFiguresOfALimitedFolderAreYoungWhileSomebodyLooks(t *testing.T) {
 	l, young, last := &limited{world: w}, 0, time.Time{}
 	wait.Until(t, func() string {
 		l.ask(t)
+		now := time.Now()
 		shown, err := w.standing(t, w.b, common)
 		if err != nil || shown.State != fleet.FolderSyncing.String() || shown.AsOf == nil {
 			young = 0
 			return fmt.Sprintf("the folder is %+v, %v", shown, err)
 		}
-		now := time.Now()
 		earlier, known := l.before(now.Add(-oldest))
 		if age := now.Sub(shown.AsOf.Time); !known || age > oldest || shown.NeedBytes > earlier {
 			young = 0

@@ -97,9 +97,9 @@ func (b *besieged) rounds(ctx context.Context) (held []server.Memory) {
 		count = 4
 	}
 	for range count {
-		crowd := b.crowd(ctx)
+		stop := b.unidentified(ctx)
 		b.behaviours(ctx)
-		crowd()
+		stop()
 		held = append(held, b.Memory())
 	}
 	return held
@@ -119,9 +119,9 @@ func behindAgents(answers []answer) (passed []answer) {
 	return passed
 }
 
-// crowd begins a thousand connections a second without a certificate, for a few seconds or as long as it may, and gives
+// unidentified begins a thousand connections a second without a certificate, for a few seconds or as long as it may, and gives
 // what ends them.
-func (b *besieged) crowd(ctx context.Context) (stop func()) {
+func (b *besieged) unidentified(ctx context.Context) (stop func()) {
 	most := 10 * time.Second
 	if soak {
 		most = time.Minute

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	crowdAtOnce  = 1000 // connections that are held
-	crowdSources = 64   // addresses from which a crowd comes
-	crowdPause   = 5 * time.Second
+	unidentifiedAtOnce  = 1000 // connections that are held
+	unidentifiedSources = 64   // addresses from which they come
+	unidentifiedTimeout = 5 * time.Second
 )
 
-// kinds are what clients of a crowd do: of ten, two hold their connection as long as they may.
+// kinds are what unidentified clients do: of ten, two hold their connection as long as they may.
 var kinds = [10]func(context.Context, net.Conn){saysNothing, saysHalf, hasNoCertificate, hasNoCertificate,
 	hasNoCertificate, hasNoCertificate, hasNoCertificate, hasNoCertificate, hasNoCertificate, hasNoCertificate}
 
 // OpenUnidentified opens connections that prove no device, so many a second, from many addresses of loopback, until ctx
 // ends. It gives how many there were.
 func OpenUnidentified(ctx context.Context, server string, perSecond int) int64 {
-	pace, places := rate.NewLimiter(rate.Limit(perSecond), perSecond/10+1), make(chan struct{}, crowdAtOnce)
+	pace, places := rate.NewLimiter(rate.Limit(perSecond), perSecond/10+1), make(chan struct{}, unidentifiedAtOnce)
 	var made atomic.Int64
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -38,17 +38,17 @@ func OpenUnidentified(ctx context.Context, server string, perSecond int) int64 {
 			n-- // the server holds all of them; the next ones would wait in the kernel's queue
 			continue
 		}
-		source := net.IPv4(127, 77, 0, byte(1+n%crowdSources))
+		source := net.IPv4(127, 77, 0, byte(1+n%unidentifiedSources))
 		all.Go(func() {
 			defer func() { <-places }()
-			dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: source}, Timeout: crowdPause}
+			dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: source}, Timeout: unidentifiedTimeout}
 			conn, err := dialer.DialContext(ctx, "tcp", server)
 			if err != nil {
 				return
 			}
 			defer conn.Close()
 			made.Add(1)
-			_ = conn.SetDeadline(time.Now().Add(crowdPause))
+			_ = conn.SetDeadline(time.Now().Add(unidentifiedTimeout))
 			kinds[n%len(kinds)](ctx, conn)
 		})
 	}

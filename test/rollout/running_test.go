@@ -251,7 +251,7 @@ func TestARolloutOverManyDevicesWaitsForOneApproval(t *testing.T) {
 	w := newWorld(t, 8, server.Options{ApprovalThreshold: "50%", Waves: "2,rest"})
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	r := w.comesTo(fleet.RolloutWaiting)
-	if r.Approval == nil || !strings.Contains(r.Approval.Reason, "50%") || !strings.Contains(r.Next, "rollout approve") {
+	if r.Approval == nil || !strings.Contains(r.Approval.Reason, "50%") || !strings.Contains(r.Next, "`muster waiting`") {
 		t.Errorf("got %+v, next %q", r.Approval, r.Next)
 	}
 	for _, d := range w.farm.Daemons() {

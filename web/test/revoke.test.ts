@@ -21,12 +21,14 @@ afterAll(async () => {
 type Device = { deviceID: string; label: string };
 
 test("a device is revoked after the dialog said what goes, and the list ends it", async () => {
-  let all: Device[] = [];
+  let first: Device | undefined;
   await until("the demo has registered its devices", async () => {
-    all = await muster.call<Device[]>("GET", "/devices");
+    const all = await muster.call<Device[]>("GET", "/devices");
+    first = all[0];
     return all.length >= 4;
   });
-  const { deviceID, label } = all[0]!;
+  if (!first) throw new Error("the demo has no device");
+  const { deviceID, label } = first;
   const page = await newPage(browser);
   await logIn(page, muster, "anna");
   await page.goto(`${muster.url}/ui/devices/${deviceID}/settings`);

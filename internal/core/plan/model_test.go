@@ -1,6 +1,6 @@
 //muster:quick -skip=^TestWhereDataMayGo$
-//muster:test -rapid.checks=20
-//muster:test -race=false -rapid.checks=1000
+//muster:test -rapid.checks=20 -rapid.seed=1
+//muster:test -race=false -rapid.checks=1000 -rapid.seed=1
 //muster:soak
 //muster:soak -race=false -rapid.checks=10000
 //muster:soak -race=false -run=TestTheDaemonHasWhatTemplatesMakeOfWhatPeopleWant -rapid.checks=50000

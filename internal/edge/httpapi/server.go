@@ -51,7 +51,8 @@ type Options struct {
 	// Nil: it is not measured.
 	Measured func(operation string, status int, took time.Duration)
 	Web      Web
-	// Nouns are the handlers that this server has. The routes of others answer 503, as those whose interfaces are nil.
+	// Nouns are the handlers that this server has. app gives all of them; a server of a test has some, and the routes of
+	// others that can be switched off answer 503.
 	Nouns []Noun
 }
 

@@ -229,13 +229,16 @@ var words = map[Kind]string{
 }
 
 func subject(m Message) string {
-	what := name(m)
-	if m.Folder != "" {
+	what, problem := name(m), words[m.Kind]
+	switch {
+	case m.Folder != "":
 		what = fmt.Sprintf("folder %s on %s", m.Folder, what)
+	case m.Kind == fleet.WaitDiskNearlyFull:
+		problem = "has a disk that is nearly full"
 	}
-	text := fmt.Sprintf("[Muster] %s %s", what, words[m.Kind])
+	text := fmt.Sprintf("[Muster] %s %s", what, problem)
 	if m.Type == fleet.NoticeResolved {
-		text = fmt.Sprintf("[Muster] Resolved: %s %s", what, words[m.Kind])
+		text = fmt.Sprintf("[Muster] Resolved: %s %s", what, problem)
 	}
 	if short := []rune(oneLine(text)); len(short) > maxSubject {
 		return string(short[:maxSubject-1]) + "…"

@@ -245,6 +245,9 @@ func (l *waitingList) addFolders(cause fleet.WaitCause, row *Row) {
 		}
 		g, isNew := l.group(cause, trouble.Folder)
 		g.Subject = trouble.Folder
+		if isNew && trouble.Folder == "" {
+			g.Reason = "the disk of the daemon's home is nearly full"
+		}
 		device := WaitingDevice{ID: row.Device.ID}
 		if l.Standing != nil {
 			reason, next := l.Standing(row.Device.ID, trouble.Folder).Text(cause)

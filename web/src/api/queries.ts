@@ -192,7 +192,8 @@ export const queries = {
       ["history", folderID, span],
       (signal) =>
         api.GET("/api/v1/folders/{folderID}/history", { signal, params: { path: { folderID }, query: { span } } }),
-      { refetchInterval: 60_000, retry: false },
+      // Who sees a part of the fleet only is refused: to ask again would change nothing.
+      { refetchInterval: (query) => (query.state.error ? false : 60_000), retry: false },
     ),
   /** failedItems are the items of a folder that daemons could not sync, a part at a time. */
   failedItems: (folderID: string) =>

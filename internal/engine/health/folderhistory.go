@@ -77,7 +77,7 @@ func (h *FolderHistorian) edit(figures map[string]fleet.FolderFigures, at time.T
 	}
 	var fresh []string
 	for folder, is := range figures {
-		if before, known := h.before[folder]; known && before != is && h.kept[folder] == nil {
+		if before, known := h.before[folder]; known && hasMoved(before, is) && h.kept[folder] == nil {
 			fresh = append(fresh, folder)
 		}
 	}
@@ -90,6 +90,13 @@ func (h *FolderHistorian) edit(figures map[string]fleet.FolderFigures, at time.T
 		h.add(&edit, folder, h.kept[folder], figures[folder], at)
 	}
 	return edit
+}
+
+// hasMoved reports whether figures differ in more than the number of devices that are up to date. That number also
+// changes when devices are contacted, after a restart of Muster those of all folders at once.
+func hasMoved(before, is fleet.FolderFigures) bool {
+	before.UpToDate, is.UpToDate = 0, 0
+	return before != is
 }
 
 // begin adds a folder whose figures have changed since the last minute.
@@ -108,8 +115,10 @@ func (h *FolderHistorian) begin(
 // add adds the figures of a minute. The point of an hour has the worst figures of the hour.
 func (h *FolderHistorian) add(edit *fleet.FolderHistoryEdit, folder string, kept *keptFolder, is fleet.FolderFigures,
 	at time.Time) {
-	if is != kept.last {
+	if hasMoved(kept.last, is) {
 		kept.changed = h.minute
+	}
+	if is != kept.last {
 		edit.Minutes = append(edit.Minutes, fleet.FolderPoint{Folder: folder, At: at, FolderFigures: is})
 	}
 	hour := at.Truncate(time.Hour)

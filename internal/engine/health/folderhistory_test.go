@@ -217,3 +217,39 @@ func TestFiguresAreKeptOfTheFoldersThatChangedLast(t *testing.T) {
 		}
 	}
 }
+
+// After a restart, the devices that were contacted one after the other had pushed stored histories out.
+func TestContactAfterARestartThrewHistoriesAway(t *testing.T) {
+	b := newFigureBook(t)
+	folder := func(i int) string { return fmt.Sprintf("folder %04d", i) }
+	const many = fleet.MaxFolderHistories + 10
+	for i := range many {
+		b.lacks(folder(i), 0)
+	}
+	b.pass(1)
+	for i := range fleet.MaxFolderHistories {
+		b.lacks(folder(i), 7)
+	}
+	b.pass(1)
+	b.restart()
+	contacted := maps.Clone(b.now)
+	for folder, figures := range b.now {
+		figures.UpToDate = 0
+		b.now[folder] = figures
+	}
+	b.pass(1)
+	maps.Copy(b.now, contacted)
+	b.pass(2)
+	if b.minutes[folder(0)] == nil || b.minutes[folder(fleet.MaxFolderHistories)] != nil {
+		t.Error("a folder that was only contacted took the place of one that had changed")
+	}
+	if points := b.minutes[folder(0)]; len(points) != 4 || points[3].UpToDate != 1 {
+		t.Errorf("the points of a folder with a history are %s", shown(points))
+	}
+	b.lacks(folder(many-1), 9)
+	b.lacks(folder(0), 5)
+	b.pass(1)
+	if b.minutes[folder(many-1)] == nil || b.minutes[folder(0)] == nil || len(b.kept) != fleet.MaxFolderHistories {
+		t.Error("a folder that changed did not take the place of one that was only contacted")
+	}
+}

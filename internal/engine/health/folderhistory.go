@@ -44,14 +44,13 @@ func (h *FolderHistorian) Record(ctx context.Context, now time.Time) error {
 	}
 	h.minute++
 	edit := h.edit(figures, now.UTC().Truncate(historyStep))
+	if !edit.IsEmpty() {
+		if err := h.Put(ctx, edit); err != nil {
+			h.kept = nil
+			return err // A folder that began to change in this minute begins in the next one.
+		}
+	}
 	h.before = figures
-	if edit.IsEmpty() {
-		return nil
-	}
-	if err := h.Put(ctx, edit); err != nil {
-		h.kept = nil
-		return err
-	}
 	return nil
 }
 

@@ -238,6 +238,10 @@ func TestContactAfterARestartThrewHistoriesAway(t *testing.T) {
 		b.now[folder] = figures
 	}
 	b.pass(1)
+	for i := fleet.MaxFolderHistories; i < many; i++ { // Their devices are contacted first.
+		b.now[folder(i)] = contacted[folder(i)]
+	}
+	b.pass(1)
 	maps.Copy(b.now, contacted)
 	b.pass(2)
 	if b.minutes[folder(0)] == nil || b.minutes[folder(fleet.MaxFolderHistories)] != nil {
@@ -252,4 +256,17 @@ func TestContactAfterARestartThrewHistoriesAway(t *testing.T) {
 	if b.minutes[folder(many-1)] == nil || b.minutes[folder(0)] == nil || len(b.kept) != fleet.MaxFolderHistories {
 		t.Error("a folder that changed did not take the place of one that was only contacted")
 	}
+}
+
+// A folder whose first change fell into a minute that was not stored began no history.
+func TestAFolderThatChangedInAFailedWriteHadNoHistory(t *testing.T) {
+	b := newFigureBook(t)
+	b.lacks("photos", 0)
+	b.pass(1)
+	b.fails = errors.New("the disk is full")
+	b.lacks("photos", 700)
+	b.pass(1)
+	b.fails = nil
+	b.pass(2)
+	b.want("photos", "10:01 0 2, 10:02 700 1", "09:00 0 2, 10:00 700 1")
 }

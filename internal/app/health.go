@@ -27,10 +27,14 @@ func (a *App) registry() *fleet.Registry {
 
 // facts returns what health needs to know from other parts to judge a device.
 func (a *App) facts(id fleet.DeviceID) health.Facts {
-	return health.Facts{
+	facts := health.Facts{
 		Registry: a.registry(), Snapshot: a.mirror.Snapshot(id), Shortage: a.budget.Reason(),
 		LockLost: a.store.LockLost() != nil,
 	}
+	if facts.Snapshot != nil {
+		facts.HomeText = a.folders.HomeText(facts.Snapshot, time.Now())
+	}
+	return facts
 }
 
 // common returns what the states of all devices depend on besides the changes that are reported for each device. The

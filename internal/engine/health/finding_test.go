@@ -202,9 +202,11 @@ func TestANearlyFullDiskOfTheHomeOfADeviceWithoutFoldersToldNobody(t *testing.T)
 	if !strings.HasPrefix(reason, want) || next != nextOfHome {
 		t.Errorf("the reason is %q, the advice %q", reason, next)
 	}
-	if reason, next := homeNotes(&lasting); !strings.HasPrefix(reason, want) || next != nextOfHome {
-		t.Errorf("the state says %q, %q", reason, next)
+	state, err := New().State(deviceA, Facts{Snapshot: &lasting, HomeText: f.HomeText(&lasting, f.now)})
+	if err != nil || !strings.Contains(state.Reason, want) || !strings.Contains(state.Next, nextOfHome) {
+		t.Errorf("the state says %q, %q (%v)", state.Reason, state.Next, err)
 	}
+	f.silentAboutHome(t, &lasting)
 	f.now = f.now.Add(DefaultWindows.Trouble)
 	if f.take(); len(f.Troubles(deviceA)) != 1 {
 		t.Error("the word of an agent that is connected is too old")
@@ -221,6 +223,23 @@ func TestANearlyFullDiskOfTheHomeOfADeviceWithoutFoldersToldNobody(t *testing.T)
 	f.now = f.now.Add(DefaultWindows.Trouble)
 	if f.take(); len(f.Troubles(deviceA)) != 0 {
 		t.Error("the agent's word is old, and still trouble")
+	}
+}
+
+// silentAboutHome checks what the state of a device says of the disk of its home where nobody is to be told, and when
+// the device has folders or the agent's report is old. It had said it although `diskNearlyFull` was off.
+func (f *fleetOf) silentAboutHome(t *testing.T, full *fleet.Snapshot) {
+	t.Helper()
+	if text := NewFolders(Windows{}, fleet.WaitDiskNearlyFull).HomeText(full, f.now); text != "" {
+		t.Errorf("where nobody is to be told, the state says %q", text)
+	}
+	filled, old := *full, *full
+	filled.Folders = []fleet.FolderLabel{{Folder: "f"}}
+	old.FoundBy, old.Disks = "", &fleet.DiskFacts{At: f.now.Add(-DefaultWindows.Trouble), Home: full.Disks.Home}
+	for _, s := range []*fleet.Snapshot{&filled, &old} {
+		if text := f.HomeText(s, f.now); text != "" {
+			t.Errorf("the state of %+v says %q", s, text)
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ const nextOfHome = "Make room on it: without any, the daemon stops all its folde
 func (f *Folders) judgeHome(book *folderBook, now time.Time) (changed bool) {
 	before, s := book.home, book.seen
 	book.home = nil
-	if len(book.folders) > 0 || f.off[fleet.WaitDiskNearlyFull] || !f.knowsDisks(s, now) || !s.Disks.HomeNearlyFull() {
+	if len(book.folders) > 0 || !f.findsHomeFull(s, now) {
 		return before != nil
 	}
 	is := finding{cause: fleet.WaitDiskNearlyFull, since: now.UnixMilli()}
@@ -38,10 +38,16 @@ func (f *Folders) homeStanding(s *fleet.Snapshot) (standing fleet.FolderStanding
 	return standing
 }
 
-// homeNotes are for the state of a device without folders: no folder tells of the disk of its daemon's home.
-func homeNotes(s *fleet.Snapshot) (reason, next string) {
-	if len(s.Folders) == 0 && s.FoundBy == fleet.FoundByAgent && s.Disks.HomeNearlyFull() {
-		return homeText(s.Disks, ""), nextOfHome
+// findsHomeFull reports whether the disk of the daemon's home is nearly full, as far as that is known and wanted.
+func (f *Folders) findsHomeFull(s *fleet.Snapshot, now time.Time) bool {
+	return !f.off[fleet.WaitDiskNearlyFull] && f.knowsDisks(s, now) && s.Disks.HomeNearlyFull()
+}
+
+// HomeText says in the state of a device without folders that the disk of its daemon's home is nearly full, because no
+// folder tells of it. It is "" when there is nothing to say.
+func (f *Folders) HomeText(s *fleet.Snapshot, now time.Time) string {
+	if len(s.Folders) > 0 || !f.findsHomeFull(s, now) {
+		return ""
 	}
-	return "", ""
+	return homeText(s.Disks, "")
 }

@@ -15,6 +15,7 @@ type Facts struct {
 	Snapshot *fleet.Snapshot // nil: the device is not watched
 	Shortage string          // why devices are visited in turn
 	LockLost bool            // this server lost the lock of its database
+	HomeText string          // Folders.HomeText
 }
 
 // State returns the state of a device. Its reason is that of the connection while the daemon cannot be reached, and
@@ -90,8 +91,9 @@ func joined(condition fleet.State, f Facts, now time.Time) fleet.State {
 	}
 	reason, next := certificateNotes(s, f.settings(), now)
 	state.Reason, state.Next = join("; ", state.Reason, reason), join(" ", state.Next, next)
-	reason, next = homeNotes(s)
-	state.Reason, state.Next = join("; ", state.Reason, reason), join(" ", state.Next, next)
+	if f.HomeText != "" {
+		state.Reason, state.Next = join("; ", state.Reason, f.HomeText), join(" ", state.Next, nextOfHome)
+	}
 	if condition.Since.After(state.Since) {
 		state.Since = condition.Since
 	}

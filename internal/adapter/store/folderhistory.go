@@ -9,15 +9,18 @@ import (
 )
 
 const (
-	figureColumns = `f.began_at, f.devices, f.up_to_date, f.need_bytes, f.global_bytes`
+	figureColumns = `f.began_at, f.devices, f.up_to_date, f.need_bytes, f.global_bytes, f.written`
 	// written counts the rows of a folder in the order of writing. The row of an hour that has not ended is written
-	// again, and keeps its number.
+	// again, and keeps its number while it is the last. A row of a time that was written before the clock was set back
+	// gets the next number.
 	putFigures = `
 		INSERT INTO folder_figures (number, step, began_at, devices, up_to_date, need_bytes, global_bytes, written)
 		VALUES ($1, $2, $3, $4, $5, $6, $7,
 			(SELECT COALESCE(MAX(written), 0) + 1 FROM folder_figures WHERE number = $1 AND step = $2))
 		ON CONFLICT (number, step, began_at) DO UPDATE SET devices = excluded.devices,
-			up_to_date = excluded.up_to_date, need_bytes = excluded.need_bytes, global_bytes = excluded.global_bytes`
+			up_to_date = excluded.up_to_date, need_bytes = excluded.need_bytes, global_bytes = excluded.global_bytes,
+			written = CASE WHEN folder_figures.written = excluded.written - 1 THEN folder_figures.written
+				ELSE excluded.written END`
 	// As in the history of the fleet, written decides which rows are too many, so that a clock that was set back
 	// deletes no new rows.
 	pruneFigures = `
@@ -26,10 +29,11 @@ const (
 	selectFigures = `
 		SELECT h.folder, ` + figureColumns + ` FROM folder_figures f JOIN folder_histories h ON h.number = f.number
 		WHERE h.folder = $1 AND f.step = $2 AND f.began_at > $3 AND f.began_at <= $4 ORDER BY f.began_at`
-	// The last figures at or before the beginning of the time that a query asks about.
+	// The last figures at or before the beginning of the time that a query asks about. The last row in the order of
+	// writing has them, because a clock that ran ahead wrote its rows before.
 	selectFiguresAt = `
 		SELECT h.folder, ` + figureColumns + ` FROM folder_figures f JOIN folder_histories h ON h.number = f.number
-		WHERE h.folder = $1 AND f.step = $2 AND f.began_at <= $3 ORDER BY f.began_at DESC LIMIT 1`
+		WHERE h.folder = $1 AND f.step = $2 AND f.began_at <= $3 ORDER BY f.written DESC LIMIT 1`
 	selectLastFigures = `
 		SELECT h.folder, ` + figureColumns + ` FROM folder_histories h JOIN folder_figures f ON f.number = h.number
 		AND f.step = $1 AND f.written = (SELECT MAX(written) FROM folder_figures WHERE number = h.number AND step = $1)`
@@ -138,8 +142,8 @@ func freeNumber(numbers map[string]int64) int64 {
 }
 
 // FolderHistory returns the points of a folder, oldest first: of the last day if step is a minute, of the last month
-// if it is an hour. The first point has the figures that held when that time began. Points in the future, written
-// before the clock was set back, are left out.
+// if it is an hour. The first point has the figures that held when that time began. Points of a clock that ran ahead are
+// left out once it is set back.
 func (s *Store) FolderHistory(ctx context.Context, folder string, step time.Duration) ([]fleet.FolderPoint, error) {
 	many, known := historySteps[step]
 	if !known {
@@ -152,12 +156,30 @@ func (s *Store) FolderHistory(ctx context.Context, folder string, step time.Dura
 		points[0].At = from
 	}
 	if err == nil {
-		var more []fleet.FolderPoint
+		var more []writtenPoint
 		more, err = collect(ctx, pool{s.reads}, scanFigures, selectFigures, folder, seconds(step), from.UnixMilli(),
 			now.UnixMilli())
 		points = append(points, more...)
 	}
-	return points, failure("read the history of a folder", err)
+	return thatHeld(points), failure("read the history of a folder", err)
+}
+
+// writtenPoint is a point with its place in the order of writing.
+type writtenPoint struct {
+	fleet.FolderPoint
+	written int64
+}
+
+// thatHeld returns the points that held. One that was written before a point of an earlier time never held: the clock
+// ran ahead when it was written.
+func thatHeld(points []writtenPoint) (held []fleet.FolderPoint) {
+	last := int64(0)
+	for _, p := range points {
+		if p.written > last {
+			last, held = p.written, append(held, p.FolderPoint)
+		}
+	}
+	return held
 }
 
 // FolderHistoryEnds returns the last point by minutes and by hours of each folder.
@@ -169,18 +191,18 @@ func (s *Store) FolderHistoryEnds(ctx context.Context) ([]fleet.FolderHistoryEnd
 	hours, err := collect(ctx, pool{s.reads}, scanFigures, selectLastFigures, seconds(time.Hour))
 	byFolder := make(map[string]fleet.FolderPoint, len(hours))
 	for _, hour := range hours {
-		byFolder[hour.Folder] = hour
+		byFolder[hour.Folder] = hour.FolderPoint
 	}
 	ends := make([]fleet.FolderHistoryEnd, len(minutes))
 	for i, minute := range minutes {
-		ends[i] = fleet.FolderHistoryEnd{Folder: minute.Folder, Minute: minute, Hour: byFolder[minute.Folder]}
+		ends[i] = fleet.FolderHistoryEnd{Folder: minute.Folder, Minute: minute.FolderPoint, Hour: byFolder[minute.Folder]}
 	}
 	return ends, failure("read the history of folders", err)
 }
 
-func scanFigures(row scanner) (p fleet.FolderPoint, err error) {
+func scanFigures(row scanner) (p writtenPoint, err error) {
 	var began int64
-	err = row.Scan(&p.Folder, &began, &p.Devices, &p.UpToDate, &p.NeedBytes, &p.GlobalBytes)
+	err = row.Scan(&p.Folder, &began, &p.Devices, &p.UpToDate, &p.NeedBytes, &p.GlobalBytes, &p.written)
 	p.At = time.UnixMilli(began).UTC()
 	return p, err
 }

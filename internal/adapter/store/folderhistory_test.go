@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,6 +75,40 @@ func TestTheLastFiguresOfEachFolderAreFoundAfterARestart(t *testing.T) {
 		if got := h.figures("gone", time.Minute); len(got) != 0 {
 			t.Errorf("a folder that was forgotten has %+v", got)
 		}
+	})
+}
+
+// A day after the clock had run a day ahead, its figures were shown as the present ones.
+func TestFiguresOfAClockThatRanAheadHeldADayLater(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		h := newHistorian(t, options)
+		now := time.Unix(h.now.Load(), 0)
+		put := func(points ...fleet.FolderPoint) {
+			for _, p := range points {
+				h.keepFigures(fleet.FolderHistoryEdit{Minutes: []fleet.FolderPoint{p}})
+			}
+		}
+		wants := func(when string, want ...fleet.FolderPoint) {
+			t.Helper()
+			if got := h.figures("photos", time.Minute); !slices.Equal(got, want) {
+				t.Errorf("%s: got %+v, want %+v", when, got, want)
+			}
+		}
+		first, again := lacking("photos", now, 1), lacking("photos", now.Add(time.Minute), 3)
+		ahead, same := lacking("photos", now.Add(24*time.Hour), 700), lacking("photos", now.Add(time.Minute), 2)
+		put(first, same, ahead, again)
+		h.set(now.Add(23 * time.Hour))
+		wants("before the time of the wrong clock", first, again)
+		h.set(now.Add(24*time.Hour + time.Minute))
+		begins := again
+		wants("at that time", begins)
+		h.set(now.Add(49 * time.Hour))
+		begins.At = now.Add(25 * time.Hour).UTC()
+		wants("when the history begins later", begins)
+		later := lacking("photos", now.Add(48*time.Hour), 4)
+		put(later, lacking("photos", later.At, 5))
+		later.NeedBytes = 5
+		wants("after a change", begins, later)
 	})
 }
 

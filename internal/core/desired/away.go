@@ -11,6 +11,22 @@ import (
 // introducers say. The fold takes it out of the base, so nothing of it comes back by itself when the revocation ends,
 // and out of what each template makes, so later templates do not see it in `config`.
 
+// FoldAway computes the desired configuration of a device whose templates make none: the observed document without
+// the revoked devices. A template that fails must not keep them. All other ownership records stay as they are, because
+// nobody knows what the templates would ask for.
+func FoldAway(in Input) (Result, error) {
+	in.Templates = nil
+	records, err := in.records()
+	if err != nil {
+		return Result{}, err
+	}
+	f := newFold(in, records)
+	cleared, _ := without(in.Observed, in.Away)
+	r := Result{Desired: cleared, Base: f.base, device: in.Device, away: in.Away, observed: in.Observed}
+	r.keep(records, f.ignores)
+	return r, nil
+}
+
 // forgetAway returns the records without those that would bring a revoked device back: records of members that
 // Muster removed earlier, and of shares that others added to folders which Muster made. Records of what the daemon
 // still has stay.

@@ -74,13 +74,10 @@ type Skipped struct {
 // Fold computes the desired configuration. An error stops the whole device. Where a template is to blame, the error
 // has CodeInvalid and names the template.
 func Fold(in Input) (Result, error) {
-	records, err := load(in.Entries)
+	records, err := in.records()
 	if err != nil {
 		return Result{}, err
 	}
-	records = observe(records, Reading{Document: in.Observed, Own: in.Device, Run: in.Run})
-	records = forgetAway(records, in.Observed, in.Away)
-	records = withoutForgottenIgnores(records, rewind(in.Observed, records))
 	f := newFold(in, records)
 	for _, t := range in.Templates {
 		if err := f.template(t); err != nil {
@@ -104,14 +101,29 @@ func Fold(in Input) (Result, error) {
 	r.markImplied(records)
 	r.markAdmins(records)
 	r.endRevocations(records)
-	r.records = r.prune(records)
-	for _, rec := range r.records {
+	r.keep(r.prune(records), f.ignores)
+	return r, nil
+}
+
+// records returns the device's ownership records as they are after the reading of the input.
+func (in Input) records() ([]record, error) {
+	records, err := load(in.Entries)
+	if err != nil {
+		return nil, err
+	}
+	records = observe(records, Reading{Document: in.Observed, Own: in.Device, Run: in.Run})
+	records = forgetAway(records, in.Observed, in.Away)
+	return withoutForgottenIgnores(records, rewind(in.Observed, records)), nil
+}
+
+// keep sets the records of the result. ignores has the folders whose ignore patterns templates name.
+func (r *Result) keep(records []record, ignores map[string]bool) {
+	for _, rec := range records {
 		if folder, ok := ignoresOf(rec.key); ok && rec.State != fleet.BaseReturned {
-			f.ignores[folder] = true
+			ignores[folder] = true
 		}
 	}
-	r.Ignores, r.Entries = sortedNames(f.ignores), store(r.records)
-	return r, nil
+	r.records, r.Ignores, r.Entries = records, sortedNames(ignores), store(records)
 }
 
 // Observed returns the daemon's document that was the input of the fold.

@@ -152,7 +152,7 @@ type scene struct {
 	facts      plan.Facts
 	consent    func(plan.Change) bool
 	chosen     func(plan.Change) (name string)
-	stopped    func(stconfig.Key) string
+	stopped    func(stconfig.Key) fleet.Stop
 	samePhrase func(text, hash string) bool
 	away       map[fleet.DeviceID]string
 	letGo      fleet.Role // of the person who took away the templates that are gone; "": an admin

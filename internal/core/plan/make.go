@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
 )
 
 // Make compares the observed with the desired document and classifies each change. The observed document must be
@@ -78,11 +79,13 @@ func (in Input) explain(c *Change) {
 }
 
 // hold applies the decisions that come from outside of the guard table: the change's key is stopped, or a person
-// consented or chose a value.
+// consented or chose a value. Of the stops, only the daemon's own refusal stops the removal of a revoked device: a
+// person who put its share back three times before must not have it stay.
 func (in Input) hold(c *Change) {
 	if in.Stopped != nil && c.Class != Refused {
-		if reason := in.Stopped(c.Key); reason != "" {
-			c.Class, c.Reason, c.Stopped = Held, reason, true
+		stop := in.Stopped(c.Key)
+		if stop.Reason != "" && (c.away == "" || stop.Kind == fleet.StopRejected) {
+			c.Class, c.Reason, c.Stopped = Held, stop.Reason, true
 		}
 	}
 	if c.Class == Held && !c.OnlyKeep && in.Consent != nil {

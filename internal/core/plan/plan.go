@@ -157,11 +157,11 @@ type Input struct {
 	Why          func(stconfig.Key) Why
 	Skipped      []Change // changes that the fold skipped, with Key, Templates and Reason
 	Facts        Facts
-	Secret       func(name string) (string, bool)   // gives the text of one of Muster's own secrets
-	SamePhrase   func(text, hash string) bool       // tells whether the daemon made this hash of this gui.password
-	Consent      func(Change) bool                  // tells whether a person consented to a held change
-	Chosen       func(Change) (name string)         // names the value that a person chose for a held change; may be nil
-	Stopped      func(stconfig.Key) (reason string) // tells why a key must not be written now; "": it may
+	Secret       func(name string) (string, bool) // gives the text of one of Muster's own secrets
+	SamePhrase   func(text, hash string) bool     // tells whether the daemon made this hash of this gui.password
+	Consent      func(Change) bool                // tells whether a person consented to a held change
+	Chosen       func(Change) (name string)       // names the value that a person chose for a held change; may be nil
+	Stopped      func(stconfig.Key) fleet.Stop    // gives the stop of a key that must not be written now
 }
 
 // Facts are what the guard knows about the daemon, its machine and the fleet.

@@ -131,18 +131,11 @@ func mayChange(t fleet.Template, key string) bool {
 // stop stops a key. The caller holds mu.
 func (s *Stops) stop(stop fleet.Stop) { s.now[stop.Key] = stop }
 
-// Reasons tells, by key, why keys must not be written now. It serves as Input.Stopped.
-func (s *Stops) Reasons() map[string]string {
+// Now returns all stops by key. It serves as Input.Stopped.
+func (s *Stops) Now() map[string]fleet.Stop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.now) == 0 {
-		return nil
-	}
-	reasons := make(map[string]string, len(s.now))
-	for key, stop := range s.now {
-		reasons[key] = stop.Reason
-	}
-	return reasons
+	return maps.Clone(s.now)
 }
 
 // Of returns the stops that keep changes of this plan from being written.

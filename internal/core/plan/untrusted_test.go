@@ -105,11 +105,11 @@ func unmarked(t *testing.T) story {
 // with it.
 func TestAMarkWaitsWhereTheRemovalOfTheShareIsStopped(t *testing.T) {
 	s := unmarked(t)
-	s.stopped = func(key stconfig.Key) string {
+	s.stopped = func(key stconfig.Key) (stop fleet.Stop) {
 		if key.String() == markedShare {
-			return "set back three times"
+			stop.Reason = "set back three times"
 		}
-		return ""
+		return stop
 	}
 	s.consent = nil
 	_, p, err := s.plan(marks)

@@ -43,7 +43,8 @@ func Configuration(id fleet.DeviceID, f plan.Findings) fleet.State {
 		return state(fleet.ConfigUnknown, f.Reason, "Nothing is planned from it. Look at the daemon.")
 	case plan.Unplannable:
 		return state(fleet.ConfigFailed, f.Reason, orElse(f.Next,
-			"Correct the template, or take its tag off the device. Nothing is written until then."))
+			"Correct the template, or take its tag off the device. Until then nothing is written "+
+				"but the removal of revoked devices."))
 	case plan.TooOld:
 		return state(fleet.ConfigFailed, "the daemon is too old to manage: it has no /rest/config",
 			"Upgrade Syncthing to 1.12 or later.")

@@ -281,6 +281,9 @@ func (p *pass) concludeChange(ctx context.Context, c *change, sent plan.Plan, ne
 	case p.outcome == fleet.OutcomeRejected:
 		return &fleet.Error{Code: fleet.CodeRejected, During: c.what, Message: p.detail,
 			Hint: "Look at the daemon's own GUI and log."}
+	case len(left) > 0 && p.revokedMeanwhile(ctx, next.input):
+		return conflict("a device was revoked meanwhile: part of the change was not written",
+			"Ask again: what is left then is planned without that device.")
 	case len(left) > 0 && !p.mayWrite(ctx, next.input):
 		return conflict("Muster was stopped meanwhile: part of the change was not written",
 			"Compare the revisions, and ask again when Muster may write.")

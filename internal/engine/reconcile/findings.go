@@ -29,7 +29,7 @@ func (e *Engine) report(id fleet.DeviceID, f plan.Findings) {
 // conclude reports the last plan of the pass, unless the pass has reported its end already. failure is the error
 // that ended the pass and that may pass by itself; nil where there was no error.
 func (p *pass) conclude(now planned, failure error) {
-	if p.lost || p.unplannable {
+	if p.lost || p.unplanned != nil {
 		return
 	}
 	p.endUnplanned(now.plan)

@@ -28,10 +28,11 @@ type input struct {
 
 	// Remembered from earlier passes, and from people's answers:
 	ignores map[string][]string      // the ignore patterns by folder, as last read
-	stopped map[string]string        // by key, why it must not be written now
+	stopped map[string]fleet.Stop    // the stops by key
 	answers map[string]fleet.Consent // the open answers of people, by key
 
 	change *change // a person's own change; nil: the plan is that of the templates
+	failed bool    // The templates make no plan: the plan only takes away what is revoked.
 }
 
 // inputOf returns the input of a device that is admitted to this generation. It has no document yet, and no stops,
@@ -56,7 +57,7 @@ func (e *Engine) inputNow(ctx context.Context, id fleet.DeviceID) (input, error)
 
 // remembering returns the input with the ignore patterns, stops and answers that the history has at this moment.
 func (in input) remembering(h *history) input {
-	in.ignores, in.stopped, in.answers = h.lastIgnores(), h.stops.Reasons(), h.answers.Open()
+	in.ignores, in.stopped, in.answers = h.lastIgnores(), h.stops.Now(), h.answers.Open()
 	return in
 }
 

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"muster/internal/core/plan"
@@ -21,10 +20,10 @@ type pass struct {
 	forgotten int                   // how often forgetInputs had been called when the pass began
 
 	sent   []plan.Change // changes that all attempts of the pass sent
-	halted bool          // A person stopped Muster during the pass.
+	halted bool          // A person stopped Muster, or revoked a device, during the pass.
 	lost   bool          // The daemon does not answer since its access was changed. That is reported already.
 
-	unplannable bool // The templates make no plan of the document read last. That is reported already.
+	unplanned *input // The templates make no plan of this input, read last. That is reported already. Nil: they make one.
 
 	outcome fleet.Outcome // outcome of the last attempt
 	detail  string        // detail of that outcome
@@ -107,10 +106,13 @@ func (p *pass) run(ctx context.Context) error {
 		p.closeConsents(kept)
 	}()
 	now, err := p.planAnswered(ctx, in)
-	if err != nil {
-		return err
+	if err == nil {
+		err = p.act(ctx, now)
 	}
-	return p.act(ctx, now)
+	if p.unplanned != nil {
+		return p.takeAway(ctx, *p.unplanned, err)
+	}
+	return err
 }
 
 // planAnswered makes the plan. It loads people's answers, makes the base what a person chose to keep, and stops keys
@@ -141,13 +143,12 @@ func (p *pass) planOrReport(ctx context.Context, in input, fresh bool) (planned,
 // planFailed reports that the templates make no plan of the document that was read. The pass then does not report
 // its earlier plan, which is of an older document. Errors that may pass by themselves are only returned.
 func (p *pass) planFailed(in input, err error) error {
-	var known *fleet.Error
-	if in.change != nil || !isLasting(err) || !errors.As(err, &known) {
+	if in.change != nil || in.failed || !isLasting(err) {
 		return err
 	}
-	p.unplannable = true
+	p.unplanned = &in
 	p.held.Put(p.id, nil)
-	p.report(p.id, plan.Findings{Result: plan.Unplannable, Reason: fleet.Reason(err), Next: known.Hint})
+	p.report(p.id, unplannable(err))
 	p.history.done(in.digest, p.print, p.forgotten, 0)
 	p.keepPass(fleet.Pass{Generation: in.admitted.registry.Generation, Observed: in.digest, Failed: fleet.Reason(err)})
 	return err

@@ -44,13 +44,18 @@ type folded struct {
 	result  desired.Result
 }
 
-// fold applies the templates of an input to its document.
+// fold applies the templates of an input to its document. Where they are known to fail, it only takes away what is
+// revoked.
 func (e *Engine) fold(ctx context.Context, in input) (folded, error) {
 	f := folded{input: in, secrets: e.newSecrets(ctx)}
 	f.from = e.foldInput(ctx, in, f.secrets)
 	f.from.Observed = desired.WithIgnores(in.doc, in.ignores)
+	fold := desired.Fold
+	if in.failed {
+		f.from.Templates, fold = nil, desired.FoldAway
+	}
 	var err error
-	f.result, err = desired.Fold(f.from)
+	f.result, err = fold(f.from)
 	return f, cmp.Or(f.secrets.err, err)
 }
 
@@ -128,7 +133,7 @@ func (e *Engine) planInput(ctx context.Context, f folded, admins *responsible) p
 	in.SamePhrase = plan.SamePhrase(f.base, f.id, e.o.DigestKey)
 	in.Consent = func(c plan.Change) bool { return f.answered(c, e.o.DigestKey) == fleet.AnswerConsent }
 	in.Chosen = func(c plan.Change) string { return f.answered(c, e.o.DigestKey).Choice() }
-	in.Stopped = func(key stconfig.Key) string { return f.stopped[key.String()] }
+	in.Stopped = func(key stconfig.Key) fleet.Stop { return f.stopped[key.String()] }
 	for _, s := range f.result.Skipped {
 		in.Skipped = append(in.Skipped, plan.Change{Key: s.Key, Templates: []int64{s.Template}, Reason: s.Reason})
 	}

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"muster/internal/engine/reconcile"
 	"muster/internal/fleet"
 )
 
@@ -39,8 +40,14 @@ func TestARevokedDeviceIsRemovedHoweverOftenItComesBack(t *testing.T) {
 	})
 }
 
-// revoke revokes a device, or ends its revocation.
+// revoke revokes a device, or ends its revocation, and waits for what follows.
 func (b *bench) revoke(id fleet.DeviceID, revoked bool) {
+	b.storeRevocation(id, revoked)
+	b.engine.RegistryChanged()
+	synctest.Wait()
+}
+
+func (b *bench) storeRevocation(id fleet.DeviceID, revoked bool) {
 	b.store.mu.Lock()
 	next := *b.store.registry
 	next.Revocations = nil
@@ -49,8 +56,6 @@ func (b *bench) revoke(id fleet.DeviceID, revoked bool) {
 	}
 	b.store.registry = &next
 	b.store.mu.Unlock()
-	b.engine.RegistryChanged()
-	synctest.Wait()
 }
 
 // TestADeviceWithoutTemplatesDropsWhatIsRevoked: no template applies, so the daemon was not planned for at all.
@@ -98,4 +103,136 @@ func TestNothingIsWrittenToARevokedDevice(t *testing.T) {
 		b.changed(tmpl(1, fleet.OpSet, "options.maxSendKbps", "77"))
 		b.wantWrites(0)
 	})
+}
+
+const readsNora = `def template(config):
+    return {"maxSendKbps": len(config.devices["` + string(nora) + `"].name)}`
+
+// hasNora adds nora at the daemon, with a share.
+func (b *bench) hasNora() {
+	b.daemon.edit("devices."+string(nora), `{"deviceID": "`+string(nora)+`", "name": "hers"}`)
+	b.daemon.edit(noraShare, `{"deviceID": "`+string(nora)+`"}`)
+}
+
+const noraShare = "folders.photos-x4kd.devices." + string(nora)
+
+func (b *bench) wantNoNora() {
+	b.t.Helper()
+	b.want("devices."+string(nora), "absent")
+	b.want(noraShare, "absent")
+}
+
+// TestATemplateThatFailsKeepsNoRevokedDevice: without a plan nothing was written, and the revoked device stayed.
+func TestATemplateThatFailsKeepsNoRevokedDevice(t *testing.T) {
+	for name, fails := range map[string]struct {
+		template fleet.TaggedTemplate
+		why      string
+	}{
+		"always":                         {tmpl(2, fleet.OpMerge, "options", "def template():\n    fail('broken')"), "broken"},
+		"it needs a deleted secret":      {tmpl(2, fleet.OpSet, "gui.password", `secret("gone")`), `"gone"`},
+		"it reads the revoked device":    {tmpl(2, fleet.OpMerge, "options", readsNora), "template 2"},
+		"it has a value of another type": {tmpl(2, fleet.OpSet, "options.maxSendKbps", `"fast"`), "template 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				b := newBench(t, noNAT)
+				b.hasNora()
+				b.start()
+				defer b.stop()
+				b.seen()
+				b.want("options.natEnabled", "false")
+				b.register(noNAT, fails.template)
+				b.revoke(nora, true)
+				b.wantNoNora()
+				b.wantState(fleet.ConfigFailed, fails.why)
+				b.want("options.natEnabled", "false")
+				if all := b.store.outcomes(); all[len(all)-1] != fleet.OutcomeApplied {
+					t.Errorf("outcomes %v", all)
+				}
+				writes := len(b.daemon.written())
+				b.seen()
+				b.later(time.Hour)
+				b.wantWrites(writes)
+
+				b.hasNora() // again
+				b.seen()
+				b.wantNoNora()
+				b.wantState(fleet.ConfigFailed, fails.why)
+				b.changed()
+				b.want("options.natEnabled", "true")
+				b.wantNoNora()
+			})
+		})
+	}
+}
+
+// TestAContendedShareOfARevokedDeviceIsRemoved: somebody had put it back three times before the revocation. Its removal
+// was held, and with it that of the device.
+func TestAContendedShareOfARevokedDeviceIsRemoved(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, tmpl(1, fleet.OpRemove, "folders.photos-x4kd.devices", `["`+string(nora)+`"]`))
+		b.start()
+		defer b.stop()
+		for range 4 {
+			b.hasNora()
+			b.seen()
+		}
+		b.wantState(fleet.ConfigContended, noraShare)
+		b.want(noraShare+".deviceID", `"`+string(nora)+`"`)
+		b.revoke(nora, true)
+		b.wantNoNora()
+		b.wantState(fleet.ConfigInSync, "")
+	})
+}
+
+// TestARevocationEndsAnApplyThatIsUnderWay: the plan from before still wrote the share with the revoked device.
+func TestARevocationEndsAnApplyThatIsUnderWay(t *testing.T) {
+	for _, at := range []string{reconcile.StepAfterIntent, reconcile.StepAfterRead, reconcile.StepAfterWrite + "1"} {
+		t.Run(at, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				b := newBench(t, noNAT, photos)
+				wrote := 0
+				b.step = func(name string) {
+					if name == at && wrote == 0 {
+						b.storeRevocation(nora, true)
+						wrote = len(b.daemon.written()) + 1
+					}
+				}
+				b.start()
+				defer b.stop()
+				for _, call := range b.daemon.written()[wrote-1:] {
+					if strings.Contains(call, "POST") && strings.Contains(call, string(nora)) {
+						t.Errorf("after the revocation: %s", call)
+					}
+				}
+				b.want("devices."+string(nora), "absent")
+				b.want("folders.photos.devices."+string(nora), "absent")
+				b.want("folders.photos.path", `"/srv/p"`)
+				b.want("options.natEnabled", "false")
+				b.wantState(fleet.ConfigInSync, "")
+			})
+		})
+	}
+}
+
+// TestARevocationEndsAnAcceptThatIsUnderWay: the device was let in after its revocation was stored.
+func TestARevocationEndsAnAcceptThatIsUnderWay(t *testing.T) {
+	for _, at := range []string{reconcile.StepBeforeIntent, reconcile.StepAfterRead} {
+		in(t, func(t *testing.T) {
+			b := newBench(t)
+			b.step = func(name string) {
+				if name == reconcile.ChangeStepPrefix+at {
+					b.storeRevocation(fleet.DeviceID(friend), true)
+				}
+			}
+			b.start()
+			defer b.stop()
+			asks := fleet.Pending{Device: b.id, From: fleet.DeviceID(friend), Name: "Friend"}
+			if err := b.engine.Accept(asAdmin(t), asks, "", ""); fleet.CodeOf(err) != fleet.CodeConflict {
+				t.Errorf("got %v, want a conflict", err)
+			}
+			b.want("devices."+friend, "absent")
+			b.wantWrites(0)
+		})
+	}
 }

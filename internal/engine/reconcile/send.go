@@ -30,6 +30,11 @@ func (p *pass) sendAll(ctx context.Context, now planned) (planned, error) {
 			now.mode, p.halted = fleet.ModeObserve, true
 			return now, nil
 		}
+		if p.revokedMeanwhile(ctx, now.input) {
+			p.halted = true
+			p.queue.again(p.item)
+			return now, nil
+		}
 		if stops.CountSent(now.plan.Sendable(), time.Now()) {
 			next, err := p.planOrReport(ctx, now.input, false)
 			if err != nil {
@@ -177,9 +182,9 @@ func (a *attempt) abandon(ctx context.Context, why string) error {
 	return a.finish(ctx, fleet.OutcomeAbandoned, why, a.intended.base)
 }
 
-// write sends the narrow writes in order, until a person stops Muster. Writes that need a refused write are left
-// out. After a failure that may pass, write sends nothing more, because the daemon may or may not have done the
-// write.
+// write sends the narrow writes in order, until a person stops Muster or revokes a device. Writes that need a refused
+// write are left out. After a failure that may pass, write sends nothing more, because the daemon may or may not have
+// done the write.
 func (a *attempt) write(ctx context.Context) error {
 	if a.replanned { // The plan was made from another document than the intent.
 		a.writes = a.makeWrites()
@@ -188,7 +193,7 @@ func (a *attempt) write(ctx context.Context) error {
 		if slices.ContainsFunc(a.rejected, func(r rejection) bool { return w.BuildsOn(r.keys) }) {
 			continue
 		}
-		if !a.mayWrite(ctx, a.now.input) {
+		if !a.mayWrite(ctx, a.now.input) || a.revokedMeanwhile(ctx, a.now.input) {
 			return nil // What was written is read back, and the rest waits.
 		}
 		a.history.stops.WritesFolders(w.Keys, a.o.Daemon.Known(a.id).folderMayBreak, time.Now())

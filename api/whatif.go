@@ -54,14 +54,14 @@ type WhatIfTag struct {
 type WhatIfPlan struct {
 	Generation   int64             `json:"generation" doc:"Of the templates and tags that it was compared with"`
 	NewTemplates []int64           `json:"newTemplates" nullable:"false" doc:"The IDs that stand for the new templates here, in their order"`
-	Warnings     []string          `json:"warnings" nullable:"false" doc:"What is most probably a mistake in the new and changed templates"`
+	Warnings     []string          `json:"warnings" nullable:"false" doc:"What is most probably a mistake in the new and changed templates, and the assertions that revocations would break"`
 	Touched      Touched           `json:"touched"`
 	Approval     string            `json:"approval" doc:"Why it would wait for an admin's approval: it touches more devices than --approval-threshold; blank when it would not"`
 	Waves        []int             `json:"waves" nullable:"false" doc:"Devices in each wave of the rollout that it would be, if all can be reached; empty when no rollout is needed, and for a token with a tag scope"`
 	Folders      []TouchedFolder   `json:"folders" nullable:"false" doc:"Most devices first; at most 1,000"`
 	Keys         []TouchedKey      `json:"keys" nullable:"false" doc:"Most devices first; at most 1,000"`
 	Devices      []DeviceEffect    `json:"devices" nullable:"false" doc:"Those for which something differs, in the order of the device list"`
-	Broken       []BrokenAssertion `json:"broken" nullable:"false" doc:"Assertions that would not be true; at most 100. Such a change is refused"`
+	Broken       []BrokenAssertion `json:"broken" nullable:"false" doc:"Assertions that would not be true; at most 100. Such a change is refused. Of revocations alone they are warnings"`
 	Truncated    bool              `json:"truncated" doc:"There are too many changes to show: some devices come without theirs; the numbers are of all"`
 }
 

@@ -193,6 +193,13 @@ func (e Edit) Empty() bool {
 		e.Enroll == nil && !e.Files.Adopts() && e.Files.Kept == nil && e.Forget == "" && e.Undo == nil
 }
 
+// OnlyRevokes reports whether the edit revokes devices and does nothing else.
+func (e Edit) OnlyRevokes() bool {
+	revokes := len(e.Revoke) > 0
+	e.Revoke = nil
+	return revokes && e.Empty() && len(e.Files.Tests) == 0
+}
+
 // size returns how many of the changes in the edit make a generation.
 func (e Edit) size() int {
 	return len(e.New) + len(e.Changed) + len(e.Deleted) + len(e.Tag) + len(e.Untag) + len(e.Drop) + len(e.Vars) +

@@ -135,6 +135,9 @@ func (s PlanningHandlers) foresee(
 	course := sum.Course(view.Course{Broken: f.Broken, Approval: s.WhatIf.NeedsApproval(ctx, f.Now, f.Then),
 		Waves: s.WhatIf.Waves(ctx, f.Now, f.Then)})
 	out.Warnings, out.Approval = s.warningsOf(ctx, edit), course.Approval
+	if edit.OnlyRevokes() {
+		out.Warnings, course.Broken = append(out.Warnings, brokenWarnings(course.Broken, f.Then)...), nil
+	}
 	out.Broken, out.Waves = wireBroken(course.Broken, f.Then), append([]int{}, course.Waves...)
 	return out, f, nil
 }
@@ -172,6 +175,15 @@ func wireBroken(broken []fleet.BrokenAssertion, r *fleet.Registry) []api.BrokenA
 		out = append(out, one)
 	}
 	return out
+}
+
+// brokenWarnings are the assertions that a revocation would break. They do not stop it.
+func brokenWarnings(broken []fleet.BrokenAssertion, r *fleet.Registry) (warnings []string) {
+	for _, b := range broken[:min(len(broken), maxBroken)] {
+		warnings = append(warnings, fmt.Sprintf("source %q asserts what would not be true any more: %s", b.Source,
+			b.Text(r.Label(b.Device))))
+	}
+	return warnings
 }
 
 // warningsOf are those about the new and changed templates.

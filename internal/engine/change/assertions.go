@@ -16,14 +16,14 @@ import (
 // edit is refused when it would break an assertion that is true now. An assertion that is already broken stops no
 // edit, because the edit may be a step of the repair. Only devices that the edit gives another input are checked, so
 // without assertions an edit costs nothing more. Assertions that come with the edit itself must be true of all
-// devices. An undo is exempt, because it is the way back.
+// devices. An undo is exempt, because it is the way back, and so is a revocation, because it must not wait.
 
 // maxShownBroken is how many broken assertions a refusal names.
 const maxShownBroken = 20
 
 // assertions refuses an edit that would break an assertion.
 func (j *judgement) assertions(ctx context.Context) error {
-	if j.o.Planner == nil || j.edit.Undo != nil || j.appliesToNothing() || !j.asserts() {
+	if j.o.Planner == nil || j.edit.Undo != nil || j.edit.OnlyRevokes() || j.appliesToNothing() || !j.asserts() {
 		return nil
 	}
 	if _, err := j.afterwards(); err != nil {

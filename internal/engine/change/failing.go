@@ -13,9 +13,10 @@ import (
 const maxFailing = 20 // largest number of devices that an error names
 
 // failing refuses an edit after which no plan could be made for a device that has one now: the device's state would
-// be failed, and nothing would be written to it. Devices that fail already, or were never read, do not count.
+// be failed, and nothing would be written to it. Devices that fail already, or were never read, do not count. A
+// revocation is exempt.
 func (j *judgement) failing(ctx context.Context) error {
-	if !j.basis.RefuseFailing || j.o.Planner == nil || j.edit.Empty() {
+	if !j.basis.RefuseFailing || j.o.Planner == nil || j.edit.Empty() || j.edit.OnlyRevokes() {
 		return nil
 	}
 	then, err := j.afterwards()

@@ -13,7 +13,7 @@ import (
 type Foreseen struct {
 	Now, Then *fleet.Registry
 	New       []int64                 // IDs that the new templates have in Then
-	Broken    []fleet.BrokenAssertion // assertions that would stop the edit
+	Broken    []fleet.BrokenAssertion // assertions that would stop the edit, unless it only revokes
 }
 
 // Foresee computes what an edit would do to the fleet and changes nothing. It calls each for every device whose plan

@@ -288,6 +288,8 @@ func TestARestartBehindATunnelEndsThePoll(t *testing.T) {
 		{"after the status", "2", poll, nil},
 		{"a status of the next run", "3", status, nil},
 		{"the poll of the next run", "3", poll, nil},
+		{"an answer of the agent itself", "", poll, nil}, // It ended the poll, and the agent's own error was hidden.
+		{"a run that began before that answer", "4", poll, fleet.ErrReconnected},
 	} {
 		run = step.run
 		if err := step.ask(); !errors.Is(err, step.wants) {
@@ -296,7 +298,7 @@ func TestARestartBehindATunnelEndsThePoll(t *testing.T) {
 	}
 	old := byAgent(t, Limits{}, tunnel)
 	old.Keep()
-	for run = ""; len(tunnel.asked) < 16; { // An older agent does not tell it.
+	for run = ""; len(tunnel.asked) < 24; { // An older agent does not tell it.
 		if _, err := old.Events(t.Context(), 0, 1, 0); err != nil {
 			t.Fatal(err)
 		}

@@ -17,21 +17,29 @@ import (
 // is never in the database: an admin token that came back with an older copy of the database therefore cannot accept
 // that loss. Each start of the server and each use makes a new code.
 type acceptCode struct {
-	mu   sync.Mutex // guards code
-	code string
-	path string // The file that holds the code; "" where the code is in memory only.
+	mu      sync.Mutex // guards code and written
+	code    string
+	written bool   // The file holds the code.
+	path    string // The file that holds the code; "" where the code is in memory only.
 }
 
 func (a *acceptCode) renew(s *Store) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.code = rand.Text()
-	if a.path == "" {
-		return
-	}
-	if err := replaceFile(a.path, a.code+"\n"); err != nil {
+	a.code, a.written = rand.Text(), a.path == ""
+	if err := a.write(); err != nil {
 		s.log.Warn("the code that accepts a loss is not in the home folder", logkey.Err(err))
 	}
+}
+
+// write writes the code into its file unless it is there. The caller holds mu.
+func (a *acceptCode) write() error {
+	if a.written {
+		return nil
+	}
+	err := replaceFile(a.path, a.code+"\n")
+	a.written = err == nil
+	return err
 }
 
 func (a *acceptCode) now() string {
@@ -40,10 +48,21 @@ func (a *acceptCode) now() string {
 	return a.code
 }
 
-// check returns a forbidden error unless code is the present code.
+// check returns an error unless code is the present code. A code that could not be written into its file is written
+// now, so that a person can read it for the next try.
 func (a *acceptCode) check(code string) error {
-	if subtle.ConstantTimeCompare([]byte(code), []byte(a.now())) == 1 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if subtle.ConstantTimeCompare([]byte(code), []byte(a.code)) == 1 {
 		return nil
+	}
+	if err := a.write(); err != nil {
+		return &fleet.Error{
+			Code:    fleet.CodeUnavailable,
+			Err:     err,
+			Message: "the code that accepts a loss cannot be written into the server's home folder: " + err.Error(),
+			Hint:    "Free space there, or let the server write there, and type the command again.",
+		}
 	}
 	return &fleet.Error{
 		Code: fleet.CodeForbidden,

@@ -33,12 +33,18 @@ func (r Revocation) Validate() error {
 	return nil
 }
 
+// Since tells since when the device is revoked. It is for people who may not see the device, too: who revoked it, and
+// why, is only for those who do.
+func (r Revocation) Since() string {
+	if r.At.IsZero() { // It is zero while the revocation is only planned.
+		return "revoked"
+	}
+	return "revoked on " + r.At.UTC().Format(time.DateOnly)
+}
+
 // Why tells since when the device is revoked, by whom, and for what reason.
 func (r Revocation) Why() string {
-	text := "revoked"
-	if !r.At.IsZero() { // It is zero while the revocation is only planned.
-		text += " on " + r.At.UTC().Format(time.DateOnly)
-	}
+	text := r.Since()
 	if r.By != "" {
 		text += " by " + r.By
 	}
@@ -51,7 +57,19 @@ func (r Revocation) Why() string {
 // Refusal is the answer to the device itself, and to a person who wants to let it in.
 func (r Revocation) Refusal() error {
 	return &Error{Code: CodeForbidden, Message: "device " + r.Device.Short() + " is revoked",
-		Hint: "An admin ends the revocation with `" + r.Ended() + "`."}
+		Hint: r.HowToEnd()}
+}
+
+// RevokedAlready is the answer to who revokes the device again: the first revocation stands, with its reason.
+func (r Revocation) RevokedAlready() error {
+	return &Error{Code: CodeConflict,
+		Message: "device " + r.Device.Short() + " is revoked already" + strings.TrimPrefix(r.Why(), "revoked"),
+		Hint:    "Nothing was changed. To give another reason, end the revocation first: `" + r.Ended() + "`."}
+}
+
+// HowToEnd tells a person how the revocation ends.
+func (r Revocation) HowToEnd() string {
+	return "An admin ends the revocation with `" + r.Ended() + "`."
 }
 
 // Ended is the command with which an admin ends the revocation. It has the short ID, because texts for people have
@@ -77,9 +95,10 @@ func (r *Registry) changeRevocations(edit Edit) error {
 	revocations := map[DeviceID]Revocation{}
 	maps.Copy(revocations, r.Revocations)
 	for _, one := range edit.Revoke {
-		if _, revoked := revocations[one.Device]; !revoked {
-			revocations[one.Device] = one
+		if was, revoked := revocations[one.Device]; revoked {
+			return was.RevokedAlready()
 		}
+		revocations[one.Device] = one
 	}
 	for _, id := range edit.Readmit {
 		if _, revoked := revocations[id]; !revoked {

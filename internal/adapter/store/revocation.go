@@ -10,7 +10,7 @@ import (
 const selectRevocations = `SELECT device_id, label, reason, revoked_by, revoked_at FROM revocations`
 
 // changeRevocations revokes the devices in Revoke, and ends the revocations of those in Readmit. A device that is
-// revoked already keeps its first revocation.
+// revoked already is a conflict.
 func (e *editing) changeRevocations() error {
 	for _, one := range e.Revoke {
 		if err := e.revoke(one); err != nil {
@@ -26,7 +26,10 @@ func (e *editing) changeRevocations() error {
 }
 
 func (e *editing) revoke(one fleet.Revocation) error {
-	if _, err := e.revocation(one.Device); !absent(err) {
+	switch was, err := e.revocation(one.Device); {
+	case err == nil:
+		return was.RevokedAlready()
+	case !absent(err):
 		return err
 	}
 	one.By, one.At = plainText(one.By), e.now

@@ -20,7 +20,10 @@ func TestARevocationOutlivesItsDeviceAndTheServer(t *testing.T) {
 		d := put(t, s, deviceN(1))
 		before := must(s.Registry(t.Context()))(t).Generation
 		revoke(t, s, fleet.Revocation{Device: d.ID, Label: "laptop", Reason: "stolen"})
-		revoke(t, s, fleet.Revocation{Device: d.ID, Label: "laptop", Reason: "again"}) // changes nothing
+		again := fleet.Edit{Revoke: []fleet.Revocation{{Device: d.ID, Reason: "again"}}}
+		if _, err := s.ApplyEdit(t.Context(), again, fleet.Basis{}); fleet.CodeOf(err) != fleet.CodeConflict {
+			t.Errorf("revoked again: %v", err)
+		}
 		must(s.ApplyEdit(t.Context(), fleet.Edit{Remove: []fleet.DeviceID{d.ID}}, fleet.Basis{}))(t)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

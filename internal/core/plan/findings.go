@@ -21,7 +21,8 @@ type Findings struct {
 	Templates int  // number of templates that apply to the device
 	Online    bool
 	Mode      fleet.Mode
-	Failure   string // why the last attempt to send changes failed; "" when it did not
+	Revoked   *fleet.Revocation // nil: the device is not revoked
+	Failure   string            // why the last attempt to send changes failed; "" when it did not
 
 	Mistakes  []Mistake
 	Conflicts []string     // contradictions between templates, for a person
@@ -78,6 +79,8 @@ func (f Findings) WhenSent() string {
 	switch {
 	case f.Failure != "":
 		return "It is tried again shortly. When it goes on failing, look at the daemon's own GUI and log."
+	case f.Revoked != nil:
+		return "Nothing is written, because the device is revoked. " + f.Revoked.HowToEnd()
 	case f.Mode != fleet.ModeOn:
 		return "Nothing is written, because Muster is stopped (observe) for this device. " + HowToResume
 	case f.Online:

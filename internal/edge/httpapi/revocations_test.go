@@ -22,7 +22,10 @@ func TestADeviceIsRevokedListedAndLetGo(t *testing.T) {
 	w.want(http.StatusUnprocessableEntity, revoke(idA, `{"reason":"two\nlines"}`))
 	w.want(http.StatusPreconditionFailed, revoke(idA, `{"generation":4711}`))
 	w.want(http.StatusOK, revoke(idA, `{"reason":"stolen"}`))
-	w.want(http.StatusOK, revoke(idA, `{"reason":"another"}`))
+	again := w.want(http.StatusConflict, revoke(idA, `{"reason":"another"}`))
+	if !strings.Contains(again, "is revoked already on 2") || !strings.Contains(again, "(stolen)") {
+		t.Errorf("got %s", again)
+	}
 	w.want(http.StatusOK, revoke(idB, `{}`))
 	all := read[[]api.Revocation](w, Prefix+"/revocations")
 	if len(all) != 2 {

@@ -33,7 +33,7 @@ func (e *Engine) WhyRevoked(ctx context.Context, on, device fleet.DeviceID) stri
 		return ""
 	}
 	if revoked, is := registry.Revocations[device]; is {
-		return fmt.Sprintf("it is %s. `%s` ends that.", revoked.Why(), revoked.Ended())
+		return fmt.Sprintf("it is %s. `%s` ends that.", revoked.Since(), revoked.Ended())
 	}
 	m := e.queue.find(on)
 	if m == nil {

@@ -233,7 +233,7 @@ func (p *pass) maySend(ctx context.Context, now planned) (bool, error) {
 		}
 		c.nothing = "the daemon cannot take it: " + now.plan.Changes[0].Reason
 	}
-	if c.waits(now.mode) {
+	if c.waits(now.input) {
 		if c.amends {
 			return false, conflict(c.out.Reason, c.out.Next)
 		}
@@ -253,15 +253,16 @@ func (p *pass) maySend(ctx context.Context, now planned) (bool, error) {
 
 // waits reports whether the change is not sent now: nothing can be sent, the mode forbids it, or a change needs a
 // consent. It puts the reason and the next step into the result.
-func (c *change) waits(mode fleet.Mode) bool {
+func (c *change) waits(in input) bool {
 	held := slices.DeleteFunc(slices.Clone(c.out.Plan.Changes), func(p plan.Change) bool {
 		return p.Class != plan.Held || p.Consented
 	})
 	switch {
 	case len(c.out.Plan.Sendable()) == 0 && len(held) == 0:
 		c.out.Reason = c.nothing
-	case mode != fleet.ModeOn:
-		c.out.Reason, c.out.Next = "nothing is written: the mode is "+string(mode), plan.HowToResume
+	case in.mode != fleet.ModeOn:
+		c.out.Reason, c.out.Next = in.notWritten()
+		c.out.Reason = "nothing is written: " + c.out.Reason
 	case len(held) > 0:
 		c.out.Reason = fmt.Sprintf("%d changes wait for consent, the first is %s: %s",
 			len(held), held[0].Key, held[0].Reason)

@@ -78,6 +78,9 @@ func (p *pass) findings(now planned, failure error) plan.Findings {
 		Restart: p.restartNeeded(now.input), Stopped: p.history.stops.Of(now.plan),
 		Faults: p.history.stops.Unmended(now.plan), BroughtBack: p.history.stops.BroughtBack(),
 	}
+	if revoked, is := now.current.Revocations[p.id]; is {
+		f.Revoked = &revoked
+	}
 	if failure != nil && !errors.Is(failure, context.Canceled) {
 		f.Failure = fleet.Reason(failure)
 	}

@@ -167,7 +167,7 @@ func reachOf(r *fleet.Registry, id fleet.DeviceID) string {
 		return reach
 	}
 	for _, other := range r.RevokedOn(id) {
-		reach += "\x00" + string(other) + " " + r.Revocations[other].Why()
+		reach += "\x00" + string(other) + " " + r.Revocations[other].Since()
 	}
 	return reach
 }

@@ -35,12 +35,21 @@ func (e *Engine) inputForOrder(ctx context.Context, id fleet.DeviceID) (input, *
 	case err != nil:
 		return in, nil, err
 	case in.mode != fleet.ModeOn:
-		return in, nil, conflict("Muster does not write to this device: its mode is "+string(in.mode), plan.HowToResume)
+		why, next := in.notWritten()
+		return in, nil, conflict("Muster does not write to this device: "+why, next)
 	case !in.known.Online:
 		return in, nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the daemon cannot be reached now",
 			Hint: "`muster status " + id.Short() + "` says why."}
 	}
 	return in, conn, nil
+}
+
+// notWritten tells why nothing is written to the device, which the mode forbids, and what ends that.
+func (in input) notWritten() (why, next string) {
+	if revoked, is := in.current.Revocations[in.id]; is {
+		return "it is " + revoked.Why(), revoked.HowToEnd()
+	}
+	return "its mode is " + string(in.mode), plan.HowToResume
 }
 
 // connectionForOrder returns a connection with an open session, for an order to a daemon.

@@ -90,15 +90,14 @@ func (e *Engine) foldInput(ctx context.Context, in input, secrets *secretCache) 
 	return out
 }
 
-// awayOf returns the revoked devices that this device's daemon may not have, each with a text that says since when
-// and by whom.
+// awayOf returns the revoked devices that this device's daemon may not have, each with a text that says since when.
 func awayOf(r *fleet.Registry, id fleet.DeviceID) map[fleet.DeviceID]string {
 	if len(r.Revocations) == 0 {
 		return nil
 	}
 	away := make(map[fleet.DeviceID]string, len(r.Revocations))
 	for _, other := range r.RevokedOn(id) {
-		away[other] = r.Revocations[other].Why()
+		away[other] = r.Revocations[other].Since()
 	}
 	return away
 }

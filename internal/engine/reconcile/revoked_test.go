@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,8 +80,9 @@ func TestADeviceWithoutTemplatesDropsWhatIsRevoked(t *testing.T) {
 			!strings.Contains(s.BroughtBack, "is revoked, and somebody at the daemon brought it back") {
 			t.Errorf("it is not told: %+v", s)
 		}
-		if why := b.engine.WhyRevoked(t.Context(), b.id, nora); !strings.Contains(why, "muster revocation delete") {
-			t.Errorf("a knock is not answered: %q", why)
+		why := b.engine.WhyRevoked(t.Context(), b.id, nora)
+		if !strings.Contains(why, "muster revocation delete") || strings.Contains(why, "root") {
+			t.Errorf("a knock is not answered, or names who revoked: %q", why)
 		}
 		b.revoke(nora, false)
 		if s := b.state(); s.BroughtBack != "" {
@@ -235,4 +237,22 @@ func TestARevocationEndsAnAcceptThatIsUnderWay(t *testing.T) {
 			b.wantWrites(0)
 		})
 	}
+}
+
+// It said that `muster status` lists the stop of the revoked device, and no stop is listed.
+func TestAnOrderToARevokedDeviceSaysHowTheRevocationEnds(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t)
+		b.start()
+		defer b.stop()
+		b.seen()
+		b.revoke(b.id, true)
+		err := b.engine.MayOrder(t.Context(), b.id)
+		var refused *fleet.Error
+		if !errors.As(err, &refused) || refused.Code != fleet.CodeConflict ||
+			!strings.Contains(refused.Message, "it is revoked on ") ||
+			!strings.Contains(refused.Hint, "muster revocation delete") {
+			t.Errorf("got %#v", err)
+		}
+	})
 }

@@ -65,7 +65,7 @@ type DeviceState struct {
 	Since         *Time  `json:"since" format:"date-time" nullable:"true" doc:"When this state began"`
 	Reason        string `json:"reason" doc:"For a person"`
 	Next          string `json:"next" doc:"What happens next, or what the person can do"`
-	BroughtBack   string `json:"broughtBack" doc:"Which revoked devices were brought back there within the last hour, and by whom; blank without"`
+	BroughtBack   string `json:"broughtBack,omitempty" doc:"Which revoked devices were brought back there within the last hour, and by whom"`
 
 	Folders *WorstFolder `json:"folders,omitempty" doc:"How the folders of the device stand: the one in the worst state. Absent where the device has none, in events and in answers to apply"`
 }

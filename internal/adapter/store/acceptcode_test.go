@@ -18,7 +18,8 @@ func TestACodeThatCouldNotBeWrittenIsWrittenWhenItIsAskedFor(t *testing.T) {
 	code.renew(&Store{log: slog.New(slog.DiscardHandler)})
 	err := code.check("the one before")
 	var refused *fleet.Error
-	if !errors.As(err, &refused) || refused.Code != fleet.CodeUnavailable || !strings.Contains(refused.Hint, "Free space") {
+	if !errors.As(err, &refused) || refused.Code != fleet.CodeUnavailable ||
+		!strings.Contains(refused.Hint, "Free space") {
 		t.Errorf("got %v", err)
 	}
 	if err := os.Mkdir(home, 0o700); err != nil {

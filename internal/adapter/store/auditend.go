@@ -278,9 +278,6 @@ func (s *Store) onlyObserved() (err error) {
 // nobody knows who wrote them. So they first lose the power that they give (see markedTable.accept): folder roots and
 // author keys, for example, are deleted. code is the content of fleet.AcceptFile.
 func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accepted []string, err error) {
-	if err := s.accept.check(code); err != nil {
-		return nil, err
-	}
 	return write(ctx, s, "accept the loss", func(t *tx) (accepted []string, err error) {
 		loss := s.loss.now()
 		doubts, err := s.doubtsIn(t.ctx, t.session, markedTables, t.pending.tallies)
@@ -292,6 +289,9 @@ func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accep
 			return nil, err
 		}
 		if err := acceptable(loss, len(doubts) > 0 || s.lostKey, entry, ends.LastID); err != nil {
+			return nil, err
+		}
+		if err := s.accept.check(code); err != nil {
 			return nil, err
 		}
 		if loss != nil {

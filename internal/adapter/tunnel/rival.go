@@ -21,6 +21,7 @@ func (h *Hub) refuseRival(ctx context.Context, t *Tunnel) {
 	status := Status{State: Cloned, Message: "another agent is connected with the same device certificate",
 		Hint: fleet.ClonedNext(first.address, t.address)}
 	if t.tell(ctx, status) != nil {
+		h.rivalEnded(first, t)
 		return
 	}
 	h.reporter.event(t, EventCloned, status.Message)
@@ -74,6 +75,20 @@ func (c *claims) rivalGone(t *Tunnel) {
 	t.keptRival, t.rival = nil, ""
 	t.mu.Unlock()
 	c.changed(t.device)
+}
+
+// rivalEnded forgets a rival whose connection ended before it could be told of the other tunnel. It leaves the record of
+// a different rival.
+func (c *claims) rivalEnded(t, rival *Tunnel) {
+	t.mu.Lock()
+	over := t.keptRival == nil && t.rival == rival.address
+	if over {
+		t.rival = ""
+	}
+	t.mu.Unlock()
+	if over {
+		c.changed(t.device)
+	}
 }
 
 // forgetRival removes a rival whose connection is not kept, once it has not connected for a while.

@@ -3,7 +3,9 @@ package mirror
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -65,12 +67,16 @@ func (m *Mirror) PendingAnswered(p fleet.Pending) {
 	}
 }
 
-// readPending reads all pending devices and folders. When the daemon does not answer, the watcher goes on following it
-// and reads them again together with the next status.
+// readPending reads all pending devices and folders. When the daemon answers with an error, the watcher goes on
+// following it and reads them again together with the next status. A daemon that does not answer in time may stand
+// still: the error ends the contact, so that the daemon is not shown as online for as long as further requests wait.
 func (w *watcher) readPending(ctx context.Context, d Daemon) error {
 	all, err := d.Pending(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
 	}
 	if err != nil {
 		if !w.pendingDue {

@@ -119,8 +119,8 @@ func behindAgents(answers []answer) (passed []answer) {
 	return passed
 }
 
-// unidentified begins a thousand connections a second without a certificate, for a few seconds or as long as it may, and gives
-// what ends them.
+// unidentified begins a thousand connections a second without a certificate, for a few seconds or until it is stopped.
+// It returns what ends them.
 func (b *besieged) unidentified(ctx context.Context) (stop func()) {
 	most := 10 * time.Second
 	if soak {

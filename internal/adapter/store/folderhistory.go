@@ -142,8 +142,8 @@ func freeNumber(numbers map[string]int64) int64 {
 }
 
 // FolderHistory returns the points of a folder, oldest first: of the last day if step is a minute, of the last month
-// if it is an hour. The first point has the figures that held when that time began. Points of a clock that ran ahead are
-// left out once it is set back.
+// if it is an hour. The first point has the figures that held when that time began. Points of a clock that ran ahead
+// are left out once it is set back.
 func (s *Store) FolderHistory(ctx context.Context, folder string, step time.Duration) ([]fleet.FolderPoint, error) {
 	many, known := historySteps[step]
 	if !known {

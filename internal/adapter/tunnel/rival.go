@@ -77,8 +77,8 @@ func (c *claims) rivalGone(t *Tunnel) {
 	c.changed(t.device)
 }
 
-// rivalEnded forgets a rival whose connection ended before it could be told of the other tunnel. It leaves the record of
-// a different rival.
+// rivalEnded forgets a rival whose connection ended before it could be told of the other tunnel. It leaves the record
+// of a different rival.
 func (c *claims) rivalEnded(t, rival *Tunnel) {
 	t.mu.Lock()
 	over := t.keptRival == nil && t.rival == rival.address

@@ -130,7 +130,7 @@ func TestATemplateThatFailsKeepsNoRevokedDevice(t *testing.T) {
 		template fleet.TaggedTemplate
 		why      string
 	}{
-		"always":                         {tmpl(2, fleet.OpMerge, "options", "def template():\n    fail('broken')"), "broken"},
+		"it always fails":                {tmpl(2, fleet.OpMerge, "options", "def template():\n  fail('broken')"), "broken"},
 		"it needs a deleted secret":      {tmpl(2, fleet.OpSet, "gui.password", `secret("gone")`), `"gone"`},
 		"it reads the revoked device":    {tmpl(2, fleet.OpMerge, "options", readsNora), "template 2"},
 		"it has a value of another type": {tmpl(2, fleet.OpSet, "options.maxSendKbps", `"fast"`), "template 2"},

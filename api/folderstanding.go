@@ -6,7 +6,7 @@ type FolderStanding struct {
 	DeviceID    string       `json:"deviceID"`
 	Folder      string       `json:"folder" doc:"ID of the folder"`
 	State       string       `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate" doc:"The first of this order that holds"`
-	Last        string       `json:"last" enum:",stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,scanning,upToDate" doc:"The state that was known last, while state is unknown; blank otherwise"`
+	Last        string       `json:"last" enum:",stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate" doc:"The state that was known last, while state is unknown; blank otherwise"`
 	Trouble     bool         `json:"trouble" doc:"A person should look at it"`
 	Reason      string       `json:"reason" doc:"Why the state is what it is"`
 	Next        string       `json:"next" doc:"What a person can do; may be blank"`

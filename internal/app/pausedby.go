@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"muster/internal/core/stconfig"
@@ -45,15 +46,19 @@ func (a *App) whoPaused(ctx context.Context, s *fleet.Snapshot, standing fleet.F
 	if standing.Paused {
 		return a.pausingTemplate(ctx, s.Device, "folders", standing.Folder)
 	}
-	by, err := fleet.PausedBy{Cause: fleet.PausedByPerson}, error(nil)
+	by := fleet.PausedBy{Cause: fleet.PausedByPerson}
 	for peer := range s.Sharers(standing.Folder) {
-		if by, err = a.pausingTemplate(ctx, s.Device, "devices", string(peer)); err != nil {
-			return by, err
+		one, err := a.pausingTemplate(ctx, s.Device, "devices", string(peer))
+		if err != nil {
+			return one, err
 		}
-		if by.Cause == fleet.PausedByPerson {
+		if one.Cause == fleet.PausedByPerson {
 			return a.pausingOrder(ctx, s.Device, standing)
 		}
+		by.Cause, by.Templates = one.Cause, append(by.Templates, one.Templates...)
 	}
+	slices.Sort(by.Templates)
+	by.Templates = slices.Compact(by.Templates)
 	return by, nil
 }
 

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -56,7 +57,7 @@ func checkFolderRoot(root string) error {
 }
 
 // ProposedPath is where a folder could be kept: in the first of some folder roots. A folder ID can contain what the
-// name of a directory cannot.
+// name of a directory cannot. An ID of dots and blanks alone would name the folder root itself.
 func ProposedPath(roots []string, folder string) string {
 	root := DefaultFolderRoot
 	if len(roots) > 0 {
@@ -72,5 +73,5 @@ func ProposedPath(roots []string, folder string) string {
 		}
 		return r
 	}, folder)
-	return strings.TrimRight(root, `/\`) + separator + strings.Trim(name, ". ")
+	return strings.TrimRight(root, `/\`) + separator + cmp.Or(strings.Trim(name, ". "), "folder")
 }

@@ -12,6 +12,8 @@ func TestAProposedPathIsOneDirectoryBelowTheFirstRoot(t *testing.T) {
 		{[]string{"/data/", "/other"}, "photos", "/data/photos"},
 		{[]string{`D:\Sync`}, "photos", `D:\Sync\photos`},
 		{nil, "../../etc", "~/Sync/-..-etc"},
+		{nil, "..", "~/Sync/folder"},
+		{nil, " . ", "~/Sync/folder"},
 		{nil, "a:b\x00$HOME", "~/Sync/a-b--HOME"},
 	} {
 		if got := ProposedPath(test.roots, test.folder); got != test.want {

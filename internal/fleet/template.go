@@ -57,9 +57,12 @@ func (t Template) SaysTheSame(other Template) bool {
 }
 
 // SavedOver returns the template as it is stored when it replaces another. If op, key and text do not change, it keeps
-// the record of who saved them.
+// the record of who saved them. Who saves a template of an unknown author again, with nothing changed, answers for its
+// text from then on; who changes its label or priority does not.
 func (t Template) SavedOver(before Template) Template {
-	if t.SaysTheSame(before) && (before.SavedRole != "" || t.SavedRole == "") {
+	asItIs := t.Label == before.Label && t.Priority == before.Priority
+	answers := before.SavedRole == "" && t.SavedRole != "" && asItIs
+	if t.SaysTheSame(before) && !answers {
 		t.SavedBy, t.SavedRole = before.SavedBy, before.SavedRole
 	}
 	return t

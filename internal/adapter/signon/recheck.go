@@ -93,7 +93,12 @@ func ended(err error) error {
 // log-in any more.
 func (p *Provider) byAccess(ctx context.Context, k *known, g grant, of fleet.Identity) (fleet.ProvenIdentity, error) {
 	proven, err := p.byUserInfo(ctx, k, &oauth2.Token{AccessToken: g.Access, Expiry: g.Until}, of)
-	if fleet.CodeOf(err) == fleet.CodeUnavailable && p.Impairment() == nil {
+	if fleet.CodeOf(err) != fleet.CodeUnavailable || ctx.Err() != nil {
+		return proven, err
+	}
+	// Impairment reports an error of this reading: a provider that cannot be read now refuses nothing.
+	_, _ = p.readBy(ctx, func() (reading, bool) { return reading{}, false })
+	if p.Impairment() == nil {
 		return proven, errors.Join(ErrGrantEnded, err)
 	}
 	return proven, err

@@ -119,6 +119,11 @@ func TestAnAccessTokenIsAskedWithUntilItsEnd(t *testing.T) {
 	if _, err := p.Recheck(t.Context(), first.Grant, first.Identity); !errors.Is(err, ErrGrantEnded) {
 		t.Errorf("refused: got %v", err)
 	}
+	l.Close()
+	_, err = p.Recheck(t.Context(), first.Grant, first.Identity)
+	if fleet.CodeOf(err) != fleet.CodeUnavailable || errors.Is(err, ErrGrantEnded) {
+		t.Errorf("a provider that went away a moment ago ended the log-in: got %v", err)
+	}
 	now = now.Add(11 * time.Minute)
 	if _, err := p.Recheck(t.Context(), first.Grant, first.Identity); !errors.Is(err, ErrNoGrant) {
 		t.Errorf("after its end: got %v", err)

@@ -23,6 +23,7 @@ type deviceEditCommand struct {
 	namedDevice
 	output
 	asking
+	allowing
 	Label   *string `env:"-" help:"Name for people." placeholder:"TEXT"`
 	Address *string `env:"-" help:"Host name or IP of the daemon's API; '' has it discovered." placeholder:"HOST"`
 	Port    *int64  `env:"-" help:"Port of the daemon's API." placeholder:"PORT"`
@@ -304,7 +305,8 @@ func (c *deviceEditCommand) change(ctx context.Context, env *environment, server
 		}
 	}
 	if change.fleet.Devices != nil {
-		done, err := server.ApplyFleet(ctx, api.ApplyFleet{PlanFleet: change.fleet, Digest: &planned.Digest})
+		done, err := server.ApplyFleet(ctx, api.ApplyFleet{PlanFleet: change.fleet, Digest: &planned.Digest,
+			AllowFailing: c.AllowFailing})
 		if err != nil {
 			return notAllSaved(err, now, change)
 		}

@@ -15,7 +15,7 @@ import (
 // "muster rollout list shows how it goes out" was said where nothing went out.
 func TestARolloutIsNamedWhereThereIsOne(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode([]api.Rollout{{ID: 3, Generation: 7}})
+		_ = json.NewEncoder(w).Encode([]api.Rollout{{ID: 3, Before: 5, Generation: 7}})
 	}))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, "x")
@@ -23,7 +23,8 @@ func TestARolloutIsNamedWhereThereIsOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	for generation, want := range map[int64]string{
-		7: "Done, in generation 7. `muster rollout show 3` shows how it goes out.", 8: "Done, in generation 8."} {
+		7: "Done, in generation 7. `muster rollout show 3` shows how it goes out.",
+		6: "Done, in generation 6. `muster rollout show 3` shows how it goes out.", 8: "Done, in generation 8."} {
 		if got := doneIn(t.Context(), c, generation); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -125,14 +126,21 @@ func commandOf(action api.WaitingAction, devices []api.WaitingDevice) string {
 	if len(devices) == 0 {
 		return command
 	}
-	for name, value := range devices[0].Values {
+	return placeholder.ReplaceAllStringFunc(command, func(found string) string {
+		name := found[1 : len(found)-1]
+		value, known := devices[0].Values[name]
+		if !known {
+			return found
+		}
 		if name == "deviceID" && !strings.HasPrefix(command, "muster enrollment accept") { // It takes no short ID.
 			value, _, _ = strings.Cut(value, "-")
 		}
-		command = strings.ReplaceAll(command, "{"+name+"}", argument(value))
-	}
-	return command
+		return argument(value)
+	})
 }
+
+// placeholder is a name in braces. All are replaced in one pass: a value may have braces of its own.
+var placeholder = regexp.MustCompile(`\{(\w+)\}`)
 
 // argument is a value as shells take it.
 func argument(value string) string {
@@ -141,5 +149,5 @@ func argument(value string) string {
 	}) < 0 {
 		return value
 	}
-	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+	return quoted(value)
 }

@@ -99,12 +99,16 @@ func shares(s *fleet.Snapshot) bool {
 // the first conflict file appeared or disappeared since the start.
 func conflictStanding(s *fleet.Snapshot, folder string) fleet.LogStanding {
 	is := fleet.LogStanding{Kind: fleet.LogConflict, Folder: folder}
-	found := s.Conflicts[folder]
+	on := s.ConflictsOn(folder)
 	switch {
-	case len(found) > 0:
-		is.State = strconv.Itoa(len(found))
-		is.Reason = fleet.Bounded(fmt.Sprintf("%d, the newest is %q", len(found), found[0].Path))
-	case s.Conflicts != nil && s.ConflictsLeftOut[folder] == 0:
+	case on.Files > 0:
+		is.State = strconv.Itoa(on.Files)
+		count := is.State
+		if on.More {
+			count = "more than " + count
+		}
+		is.Reason = fleet.Bounded(fmt.Sprintf("%s, the newest is %q", count, on.Newest.Path))
+	case s.Conflicts != nil && !on.More:
 		is.State = fleet.NoConflicts
 	}
 	return is

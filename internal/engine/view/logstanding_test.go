@@ -146,3 +146,12 @@ func TestTheEventLogIsToldOfAMissingDriveAndOfDisagreement(t *testing.T) {
 		}
 	}
 }
+
+// The event log said 100 where a folder had more conflicts than are listed.
+func TestTheEventLogSaysThatThereAreMoreConflictsThanAreListed(t *testing.T) {
+	s := &fleet.Snapshot{Conflicts: map[string][]fleet.Conflict{"p": {{Path: "a.sync-conflict-1"}}},
+		ConflictsLeftOut: map[string]int{"p": 3}}
+	if is := conflictStanding(s, "p"); is.State != "1" || !strings.HasPrefix(is.Reason, "more than 1, the newest is") {
+		t.Errorf("got %+v", is)
+	}
+}

@@ -28,6 +28,7 @@ type kitchen struct {
 	*reader
 	machines []machine
 	files    map[string][]string // that were made to see whether a folder syncs, by folder
+	answered map[string]bool     // by digest and device; nil unless the last command was an answer
 }
 
 var (
@@ -122,6 +123,7 @@ func (k *kitchen) at(label string) machine {
 func (k *kitchen) does(command string) {
 	k.Helper()
 	k.stdin = "y\n"
+	k.answered = nil
 	switch {
 	case strings.Contains(command, "~/"):
 		for _, label := range []string{"office", "laptop"} {
@@ -134,34 +136,42 @@ func (k *kitchen) does(command string) {
 	}
 }
 
-// answers answers what waits until nothing does. A device whose plan is made later joins those of an equal change, or
-// waits by itself when they are answered.
+// answers answers what waits until nothing does, and at least one answer was given.
 func (k *kitchen) answers() {
 	k.Helper()
-	answered := map[string]bool{} // by digest and device
+	k.answered = map[string]bool{}
 	wait.Until(k, func() string {
-		groups := must[[]api.HeldGroup](k.reader)(k.Consents(k.Context()))
-		for _, group := range groups {
-			isNew := func(c api.HeldChange) bool { return !answered[group.Digest+c.DeviceID] }
-			if !slices.ContainsFunc(group.Changes, isNew) {
-				continue
-			}
-			out, errs, code := k.execute("muster consent " + group.Digest)
-			if strings.Contains(errs, "nothing that waits now") {
-				return errs // a later plan of the device says something else
-			}
-			if code != 0 {
-				k.Errorf("muster consent %s\nends with %d:\n%s%s", group.Digest, code, out, errs)
-			}
-			for _, c := range group.Changes {
-				answered[group.Digest+c.DeviceID] = true
-			}
-		}
-		if len(groups) > 0 || len(answered) == 0 {
-			return fmt.Sprintf("%d answered, these wait: %+v", len(answered), groups)
+		if waits := k.answer(); waits != "" || len(k.answered) == 0 {
+			return fmt.Sprintf("%d answered, these wait: %s", len(k.answered), waits)
 		}
 		return ""
 	})
+}
+
+// answer answers what waits now and returns what still waits.
+func (k *kitchen) answer() (waits string) {
+	k.Helper()
+	groups := must[[]api.HeldGroup](k.reader)(k.Consents(k.Context()))
+	for _, group := range groups {
+		isNew := func(c api.HeldChange) bool { return !k.answered[group.Digest+c.DeviceID] }
+		if !slices.ContainsFunc(group.Changes, isNew) {
+			continue
+		}
+		out, errs, code := k.execute("muster consent " + group.Digest)
+		if strings.Contains(errs, "nothing that waits now") {
+			return errs // a later plan of the device says something else
+		}
+		if code != 0 {
+			k.Errorf("muster consent %s\nends with %d:\n%s%s", group.Digest, code, out, errs)
+		}
+		for _, c := range group.Changes {
+			k.answered[group.Digest+c.DeviceID] = true
+		}
+	}
+	if len(groups) > 0 {
+		return fmt.Sprintf("%+v", groups)
+	}
+	return ""
 }
 
 var (
@@ -197,7 +207,8 @@ func (k *kitchen) says(line string) {
 	}
 }
 
-// untilKey waits until a daemon has a value.
+// untilKey waits until a daemon has a value. A device whose plan is made after the answers to the others waits by
+// itself: it is answered here.
 func (k *kitchen) untilKey(m machine, key, is, value string) {
 	k.Helper()
 	for _, other := range k.machines {
@@ -208,6 +219,9 @@ func (k *kitchen) untilKey(m machine, key, is, value string) {
 		k.Fatal(err)
 	}
 	wait.Until(k, func() string {
+		if k.answered != nil {
+			k.answer()
+		}
 		doc, err := stconfig.Parse(m.Get("/rest/config"))
 		if err != nil {
 			return err.Error()

@@ -69,6 +69,7 @@ type AnsweredConsents struct {
 	Devices  []NamedDevice `json:"devices" nullable:"false" doc:"That have an answered change"`
 	Changes  []AnsweredKey `json:"changes" nullable:"false" doc:"That are answered"`
 	Waiting  []AnsweredKey `json:"waiting" nullable:"false" doc:"Of the group, and not answered: they came later, or are others by now"`
+	Gone     []string      `json:"gone" nullable:"false" doc:"IDs of devices that were shown and were deleted meanwhile: nothing is recorded for them"`
 	Next     string        `json:"next" doc:"What happens next, for a person"`
 }
 

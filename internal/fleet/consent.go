@@ -199,5 +199,6 @@ type GroupAnswered struct {
 	Key      string       // key of the group
 	Changes  []HeldChange // answered changes
 	Waiting  []HeldChange // changes of the same group that the answer does not cover
+	Gone     []DeviceID   // devices that were shown and are not registered any more: nothing is recorded for them
 	NotShown int          // members of the rollout for which the answer holds although no change was shown
 }

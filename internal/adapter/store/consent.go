@@ -8,7 +8,8 @@ import (
 )
 
 // PutConsents stores a person's answers to held changes in one transaction, and returns them with their IDs. It
-// leaves out the answer of a group if the device has already used an answer of that group to the same key.
+// leaves out the answers for devices that are not registered any more, and the answer of a group if the device has
+// already used an answer of that group to the same key.
 func (s *Store) PutConsents(ctx context.Context, consents []fleet.Consent) ([]fleet.Consent, error) {
 	return write(ctx, s, "put consents", func(t *tx) ([]fleet.Consent, error) { return t.putConsents(consents) })
 }
@@ -26,13 +27,13 @@ func (t *tx) putConsents(consents []fleet.Consent) ([]fleet.Consent, error) {
 	return kept, nil
 }
 
-// putConsent stores one answer and sets c.ID. It returns sql.ErrNoRows if the device has already used an answer of
-// the same group to the key. Until then a newer answer of the group replaces the older one. The new answer names the
+// putConsent stores one answer and sets c.ID. It returns sql.ErrNoRows if the device is not registered, or has already
+// used an answer of the same group to the key. Until then a newer answer of the group replaces the older one. The new answer names the
 // change as it is now, because within a group changes count as equal that differ only in the registered devices they
 // name.
 func (t *tx) putConsent(c *fleet.Consent) error {
 	if there, err := t.exists(c.Device); err != nil || !there {
-		return orElse(err, noDevice(c.Device))
+		return orElse(err, sql.ErrNoRows)
 	}
 	if !storable(c.Key, maxBaseKeyBytes) {
 		return fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,8 +62,8 @@ func TestAConsentIsKeptUntilItIsUsed(t *testing.T) {
 			}
 		}
 		_, err := s.PutConsents(t.Context(), []fleet.Consent{give("folders.d", fleet.AnswerConsent),
-			{Device: deviceN(2).ID, Key: "x"}})
-		wantCode(t, err, fleet.CodeNotFound)
+			give(strings.Repeat("x", maxBaseKeyBytes+1), fleet.AnswerConsent)})
+		wantCode(t, err, fleet.CodeInvalid)
 		if err := s.DeleteDevice(t.Context(), d.ID, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 
 // PutGroupConsents stores a person's answers for all members of a rollout. In the same transaction it stores the
 // consents in each answer's Now: those of the members whose changes wait at present. It returns everything with its
-// IDs.
+// IDs, and in Now the consents that it stored: those of devices that are not registered any more are left out.
 func (s *Store) PutGroupConsents(ctx context.Context, given []fleet.GroupConsent) ([]fleet.GroupConsent, error) {
 	return write(ctx, s, "put group consents", func(t *tx) ([]fleet.GroupConsent, error) {
 		kept := slices.Clone(given)

@@ -3,6 +3,7 @@ package store
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,10 +92,11 @@ func TestTheAnswerForAWholeRolloutIsStoredWholeOrNotAtAll(t *testing.T) {
 		_, one := groupOf(t, s, a)
 		other := one
 		one.Now = []fleet.Consent{consentOf(one, a, "folders.a")}
-		other.Change, other.Now = "another", []fleet.Consent{consentOf(one, deviceN(9).ID, "folders.a")}
+		other.Change = "another"
+		other.Now = []fleet.Consent{consentOf(one, a, strings.Repeat("x", maxBaseKeyBytes+1))}
 		_, err := s.PutGroupConsents(t.Context(), []fleet.GroupConsent{one, other})
-		if fleet.CodeOf(err) != fleet.CodeNotFound {
-			t.Fatalf("got %v, want that the second change is on no registered device", err)
+		if fleet.CodeOf(err) != fleet.CodeInvalid {
+			t.Fatalf("got %v, want that the key of the second change is too long", err)
 		}
 		if got := must(s.GroupConsents(t.Context(), a))(t); len(got) > 0 {
 			t.Errorf("half of the answer holds for the rollout: %+v", got)
@@ -227,6 +229,31 @@ func TestARolloutAndItsGroupConsentAreOneWrite(t *testing.T) {
 		wantCode(t, err, fleet.CodeNotFound)
 		if got := must(s.Rollouts(t.Context()))(t); len(got) != 1 {
 			t.Errorf("got %d rollouts: half of a write that failed was kept", len(got))
+		}
+	})
+}
+
+// One device that was deleted meanwhile failed the answer for the whole rollout, which then nobody could give.
+func TestOneDeletedDeviceFailedTheAnswerOfAWholeRollout(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		a, gone := put(t, s, deviceN(1)).ID, put(t, s, deviceN(2)).ID
+		_, g := groupOf(t, s, a, gone)
+		g.Now = []fleet.Consent{consentOf(g, a, "folders.a"), consentOf(g, gone, "folders.a")}
+		if err := s.DeleteDevice(t.Context(), gone, nil); err != nil {
+			t.Fatal(err)
+		}
+		kept := must(s.PutGroupConsents(t.Context(), []fleet.GroupConsent{g}))(t)
+		if len(kept) != 1 || len(kept[0].Now) != 1 || kept[0].Now[0].Device != a {
+			t.Errorf("got %+v, want the answer of the device that is left", kept)
+		}
+		if open := must(s.OpenConsents(t.Context()))(t); len(open) != 1 || open[0].Device != a {
+			t.Errorf("recorded %+v", open)
+		}
+		alone := consentOf(g, gone, "folders.a")
+		alone.Group = 0
+		if kept := must(s.PutConsents(t.Context(), []fleet.Consent{alone}))(t); len(kept) > 0 {
+			t.Errorf("recorded for a deleted device: %+v", kept)
 		}
 	})
 }

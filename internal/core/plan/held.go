@@ -211,7 +211,7 @@ func (h *HeldChanges) Covers(a fleet.GroupAnswer, rollouts map[fleet.DeviceID]in
 	defer h.mu.Unlock()
 	g := h.groups[a.Digest]
 	if g == nil {
-		return Covered{}, nothingWaits("no device has a held change with this digest now")
+		return Covered{}, NothingWaits("no device has a held change with this digest now")
 	}
 	switch {
 	case a.Answer == fleet.AnswerConsent && !g.shown.Consent:
@@ -225,7 +225,7 @@ func (h *HeldChanges) Covers(a fleet.GroupAnswer, rollouts map[fleet.DeviceID]in
 	}
 	covered := g.covers(a, rollouts)
 	if len(covered.Parts) == 0 {
-		return Covered{}, nothingWaits("none of the changes that were shown waits any more")
+		return Covered{}, NothingWaits("none of the changes that were shown waits any more")
 	}
 	return covered, nil
 }
@@ -287,7 +287,8 @@ func (c *Covered) Changes() (all []fleet.HeldChange) {
 	return all
 }
 
-func nothingWaits(message string) error {
+// NothingWaits is the conflict of an answer to changes that wait no more.
+func NothingWaits(message string) error {
 	return &fleet.Error{Code: fleet.CodeConflict, Message: message,
 		Hint: "GET consents, or `muster consent list`, lists what waits now: answer that."}
 }

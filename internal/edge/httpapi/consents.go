@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"muster/api"
 	"muster/internal/edge/auth"
@@ -158,7 +159,8 @@ func wireAnswered(a fleet.GroupAnswer, done fleet.GroupAnswered, registry *fleet
 	word, value := wireAnswer(a.Answer)
 	return api.AnsweredConsents{Digest: a.Digest, Key: done.Key, Answer: word, Value: value, Rollout: a.WholeRollout,
 		NotShown: done.NotShown, Devices: namedDevices(fleet.DevicesOf(done.Changes), registry),
-		Changes: keys(done.Changes), Waiting: keys(done.Waiting), Next: afterAnswer(a, done)}
+		Changes: keys(done.Changes), Waiting: keys(done.Waiting),
+		Gone: mapped(done.Gone, func(id fleet.DeviceID) string { return string(id) }), Next: afterAnswer(a, done)}
 }
 
 func noSuchGroup() error {
@@ -236,6 +238,10 @@ func afterAnswer(a fleet.GroupAnswer, done fleet.GroupAnswered) string {
 	if waiting := len(fleet.DevicesOf(done.Waiting)); waiting > 0 {
 		next += fmt.Sprintf(" %d more of the group joined or have another change by now, and wait: GET "+
 			Prefix+"/consents shows them.", waiting)
+	}
+	if len(done.Gone) > 0 {
+		next += fmt.Sprintf(" Deleted meanwhile, and not answered for: %s.", strings.Join(mapped(done.Gone,
+			fleet.DeviceID.Short), ", "))
 	}
 	return next + " GET " + Prefix + "/consents/given shows what became of it."
 }

@@ -19,6 +19,7 @@ type consents struct {
 	by       []string
 	given    []fleet.GivenConsent
 	conflict bool
+	gone     []fleet.DeviceID
 }
 
 func (c *consents) HeldGroups(context.Context) ([]fleet.HeldGroup, error) { return c.groups, nil }
@@ -44,6 +45,7 @@ func (c *consents) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) (done f
 	if a.WholeRollout != 0 {
 		done.NotShown = 5
 	}
+	done.Gone = c.gone
 	return done, nil
 }
 
@@ -203,6 +205,19 @@ func TestAnAnswerThatComesTooLateIsAConflict(t *testing.T) {
 	f.conflict = true
 	one := `"shown":[{"deviceID":"` + string(idA) + `","digest":"a1"}]`
 	w.problem(http.StatusConflict, answering(fleet.RoleAdmin, `{"digest":"aaa","answer":"consent",`+one+`}`))
+}
+
+// A device that was deleted meanwhile is named in the reply, also for people.
+func TestAnAnswerNamesTheDevicesThatAreGone(t *testing.T) {
+	w, f := asking(t)
+	f.gone = []fleet.DeviceID{idB}
+	one := `"shown":[{"deviceID":"` + string(idA) + `","digest":"a1"},{"deviceID":"` + string(idB) + `","digest":"a2"}]`
+	var got api.AnsweredConsents
+	text := w.want(http.StatusOK, answering(fleet.RoleAdmin, `{"digest":"aaa","answer":"consent",`+one+`}`))
+	if err := json.Unmarshal([]byte(text), &got); err != nil || !slices.Equal(got.Gone, []string{string(idB)}) ||
+		!strings.Contains(got.Next, "not answered for: "+idB.Short()) {
+		t.Errorf("got %s, %v", text, err)
+	}
 }
 
 func TestAnswersAreListedWithWhatBecameOfThem(t *testing.T) {

@@ -56,6 +56,9 @@ func (p *pass) recordAnswers(ctx context.Context, now planned) error {
 		return nil
 	}
 	answers, err := p.o.Store.PutConsents(fleet.WithActor(ctx, r.by), answers)
+	if err == nil && len(answers) == 0 {
+		return fleet.NotFoundf("device %s is not registered", p.id)
+	}
 	for _, c := range answers {
 		r.armed = append(r.armed, c.ID)
 		p.history.answers.Arm(c)

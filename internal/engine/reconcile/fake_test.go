@@ -153,6 +153,9 @@ func (s *store) PutConsents(_ context.Context, consents []fleet.Consent) (kept [
 
 func (s *store) putConsents(consents []fleet.Consent) (kept []fleet.Consent) {
 	for _, c := range consents {
+		if s.registry.Devices[c.Device] == nil {
+			continue
+		}
 		i := slices.IndexFunc(s.consents, func(old fleet.Consent) bool {
 			return c.Group != 0 && old.Group == c.Group && old.Device == c.Device && old.Key == c.Key
 		})
@@ -191,14 +194,17 @@ func (s *store) openConsents(device fleet.DeviceID) (open []fleet.Consent) {
 func (s *store) PutGroupConsents(_ context.Context, given []fleet.GroupConsent) ([]fleet.GroupConsent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, g := range given {
+	given = slices.Clone(given)
+	for i := range given {
+		g := given[i]
 		now := slices.Clone(g.Now)
 		g.ID, g.Now = int64(len(s.groups)+1), nil
 		s.groups = append(s.groups, g)
 		for i := range now {
 			now[i].Group = g.ID
 		}
-		s.putConsents(now)
+		g.Now = s.putConsents(now)
+		given[i] = g
 	}
 	return given, nil
 }

@@ -27,7 +27,8 @@ func (e *Engine) HeldGroups(ctx context.Context) ([]fleet.HeldGroup, error) {
 
 // AnswerGroup records a person's answer for the changes that the person was shown and that still wait. With
 // WholeRollout it also records the answer for equal changes of all members of the rollout, now and later. The passes
-// over these devices begin at once and use the answer. AnswerGroup is conflict when nothing of what was shown waits.
+// over these devices begin at once and use the answer. Devices that were deleted are named in the result, and do not
+// stop the answer for the others. AnswerGroup is conflict when nothing of what was shown waits.
 func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) (fleet.GroupAnswered, error) {
 	rollouts, err := e.o.Store.RolloutsOfDevices(ctx)
 	if err != nil {
@@ -37,11 +38,20 @@ func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) (fleet.Gr
 	if err != nil {
 		return fleet.GroupAnswered{}, err
 	}
+	registry, err := e.o.Store.Registry(ctx)
+	if err != nil {
+		return fleet.GroupAnswered{}, err
+	}
 	answered := fleet.GroupAnswered{Key: covered.Key, Changes: covered.Changes(), Waiting: covered.Waiting}
-	wake := fleet.DevicesOf(answered.Changes)
-	if err := e.recordGroup(ctx, a, covered); err != nil {
+	skipped, err := e.recordGroup(ctx, a, covered)
+	if err != nil {
 		return fleet.GroupAnswered{}, during("record the answer", err)
 	}
+	leaveOutGone(&answered, a.Shown, func(id fleet.DeviceID) bool { return skipped[id] || registry.Devices[id] == nil })
+	if len(answered.Changes) == 0 && a.WholeRollout == 0 {
+		return fleet.GroupAnswered{}, plan.NothingWaits("the devices of the changes that were shown were deleted")
+	}
+	wake := fleet.DevicesOf(answered.Changes)
 	if a.WholeRollout != 0 {
 		wake = nil // all members, as a pass under way may have read the answers before this one
 		for id, rollout := range rollouts {
@@ -59,8 +69,10 @@ func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) (fleet.Gr
 }
 
 // recordGroup records an answer in one transaction, so that a crash leaves all of it or nothing: one consent for each
-// covered change, and for a whole rollout one group consent for each different change that was shown.
-func (e *Engine) recordGroup(ctx context.Context, a fleet.GroupAnswer, covered plan.Covered) error {
+// covered change, and for a whole rollout one group consent for each different change that was shown. It returns the
+// devices for which the store recorded nothing, because they are not registered any more.
+func (e *Engine) recordGroup(ctx context.Context, a fleet.GroupAnswer, covered plan.Covered,
+) (skipped map[fleet.DeviceID]bool, err error) {
 	by, now := fleet.ActorOf(ctx), time.Now()
 	var consents []fleet.Consent
 	var groups []fleet.GroupConsent
@@ -76,12 +88,36 @@ func (e *Engine) recordGroup(ctx context.Context, a fleet.GroupAnswer, covered p
 		groups = append(groups, fleet.GroupConsent{Rollout: a.WholeRollout, Key: covered.Key, Change: part.Equal,
 			Answer: a.Answer, By: by, At: now, Now: given})
 	}
-	var err error
+	skipped = map[fleet.DeviceID]bool{}
+	for _, c := range consents {
+		skipped[c.Device] = true
+	}
 	switch {
 	case a.WholeRollout != 0:
-		_, err = e.o.Store.PutGroupConsents(ctx, groups)
+		groups, err = e.o.Store.PutGroupConsents(ctx, groups)
+		consents = nil
+		for _, g := range groups {
+			consents = append(consents, g.Now...)
+		}
 	case len(consents) > 0:
-		_, err = e.o.Store.PutConsents(ctx, consents)
+		consents, err = e.o.Store.PutConsents(ctx, consents)
 	}
-	return err
+	for _, c := range consents {
+		delete(skipped, c.Device)
+	}
+	return skipped, err
+}
+
+// leaveOutGone removes the changes of the devices that are gone from what was answered and from what waits, and names
+// those of them that were shown.
+func leaveOutGone(answered *fleet.GroupAnswered, shown []fleet.ShownChange, gone func(fleet.DeviceID) bool) {
+	ofGone := func(c fleet.HeldChange) bool { return gone(c.Device) }
+	answered.Changes = slices.DeleteFunc(answered.Changes, ofGone)
+	answered.Waiting = slices.DeleteFunc(answered.Waiting, ofGone)
+	for _, s := range shown {
+		if gone(s.Device) && !slices.Contains(answered.Gone, s.Device) {
+			answered.Gone = append(answered.Gone, s.Device)
+		}
+	}
+	slices.Sort(answered.Gone)
 }

@@ -113,6 +113,46 @@ func TestAnAnswerIsForTheWholeRolloutOnlyWhereThatIsChosen(t *testing.T) {
 	}
 }
 
+// One deleted device failed the answer for all others of the rollout.
+func TestAnAnswerIsForTheDevicesThatAreLeft(t *testing.T) {
+	for name, whole := range map[string]int64{"the whole rollout": 7, "what was shown": 0} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				b := askedAboutFolder(t)
+				defer func() { b.stop() }()
+				b.store.mu.Lock()
+				b.store.rollouts = map[fleet.DeviceID]int64{b.id: 7}
+				left := *b.store.registry
+				left.Devices = map[fleet.DeviceID]*fleet.Registered{b.id: left.Devices[b.id]}
+				b.store.registry = &left
+				b.store.mu.Unlock()
+				g := b.group()
+				shown := append(allShown(g), fleet.ShownChange{Device: nora, Digest: "of a deleted device"})
+				done, err := b.engine.AnswerGroup(t.Context(), fleet.GroupAnswer{Digest: g.Digest,
+					Answer: fleet.AnswerConsent, Shown: shown, WholeRollout: whole})
+				if err != nil || len(done.Changes) != 1 || !slices.Equal(done.Gone, []fleet.DeviceID{nora}) {
+					t.Errorf("got %+v, %v", done, err)
+				}
+				synctest.Wait()
+				b.want("folders.made", "absent")
+			})
+		})
+	}
+	in(t, func(t *testing.T) {
+		b := askedAboutFolder(t)
+		g := b.group()
+		b.stop()
+		b.store.mu.Lock()
+		b.store.registry = &fleet.Registry{}
+		b.store.mu.Unlock()
+		_, err := b.engine.AnswerGroup(t.Context(), fleet.GroupAnswer{Digest: g.Digest, Answer: fleet.AnswerConsent,
+			Shown: allShown(g)})
+		if fleet.CodeOf(err) != fleet.CodeConflict || !strings.Contains(err.Error(), "deleted") {
+			t.Errorf("got %v, want a conflict", err)
+		}
+	})
+}
+
 // A person answered what they had seen, and the daemon's owner changed the folder meanwhile.
 func TestAnAnswerIsForTheChangeAsItWasShown(t *testing.T) {
 	in(t, func(t *testing.T) {

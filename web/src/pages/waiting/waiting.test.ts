@@ -57,7 +57,7 @@ test("an answer names each change that was shown, and none that was too large to
 });
 
 test("a person who answers is told who still waits", () => {
-  const answered = { digest: "d", key: "k", answer: "consent" as const, rollout: 0, notShown: 0, next: "" };
+  const answered = { digest: "d", key: "k", answer: "consent" as const, rollout: 0, notShown: 0, gone: [], next: "" };
   const key = { deviceID: "B", label: "", key: "k" };
   const devices = [{ deviceID: "A", label: "" }];
   expect(afterAnswer({ ...answered, devices, changes: [], waiting: [key, key] })).toBe(
@@ -65,6 +65,9 @@ test("a person who answers is told who still waits", () => {
   );
   expect(afterAnswer({ ...answered, devices, changes: [], waiting: [], rollout: 4, notShown: 2 })).toBe(
     "Answered for 1 device. 2 members of rollout 4 that were not shown use it too.",
+  );
+  expect(afterAnswer({ ...answered, devices, changes: [], waiting: [], gone: ["ABCDEFG-HIJKLMN"] })).toBe(
+    "Answered for 1 device. Deleted meanwhile, and not answered for: ABCDEFG.",
   );
 });
 

@@ -48,8 +48,10 @@ func grantOf(token *oauth2.Token) fleet.Secret {
 }
 
 // Recheck asks the provider what it says about a person now. The error has the code unavailable when the provider does
-// not answer.
-func (p *Provider) Recheck(ctx context.Context, kept fleet.Secret, of fleet.Identity) (fleet.ProvenIdentity, error) {
+// not answer. Some providers replace the grant in their first answer, and do not accept the old one afterwards: Recheck
+// passes the new one to replace before it asks for more.
+func (p *Provider) Recheck(ctx context.Context, kept fleet.Secret, of fleet.Identity, replace func(fleet.Secret)) (
+	fleet.ProvenIdentity, error) {
 	var g grant
 	if json.Unmarshal([]byte(kept.Reveal()), &g) != nil || g.Refresh == "" && !p.Now().Before(g.Until) {
 		return fleet.ProvenIdentity{}, ErrNoGrant
@@ -70,6 +72,9 @@ func (p *Provider) Recheck(ctx context.Context, kept fleet.Secret, of fleet.Iden
 		return fleet.ProvenIdentity{}, ErrGrantEnded
 	case err != nil:
 		return fleet.ProvenIdentity{}, p.refused(err)
+	}
+	if token.RefreshToken != g.Refresh {
+		replace(grantOf(token))
 	}
 	if raw, _ := token.Extra("id_token").(string); raw == "" {
 		return p.byUserInfo(ctx, k, token, of)

@@ -35,6 +35,11 @@ func (l *liar) answering(fields map[string]any) {
 	}
 }
 
+// keepsNone fails the test when the provider's grant is replaced.
+func keepsNone(t *testing.T) func(fleet.Secret) {
+	return func(grant fleet.Secret) { t.Errorf("the grant was replaced by %q", grant.Reveal()) }
+}
+
 func TestTheProviderIsAskedAgainWithWhatItGave(t *testing.T) {
 	t.Parallel()
 	for what, fields := range map[string]map[string]any{
@@ -54,7 +59,7 @@ func TestTheProviderIsAskedAgainWithWhatItGave(t *testing.T) {
 			fields["id_token"] = ""
 			l.answering(fields)
 		}
-		again, err := p.Recheck(t.Context(), first.Grant, first.Identity)
+		again, err := p.Recheck(t.Context(), first.Grant, first.Identity, keepsNone(t))
 		if err != nil || again.Identity != first.Identity || strings.Join(again.Groups, " ") != "other" ||
 			again.Grant.IsZero() {
 			t.Errorf("%s: got %+v, %v", what, again, err)
@@ -72,7 +77,7 @@ func TestAProviderThatSaysNoMoreEndsTheGrant(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func() error {
-		_, err := p.Recheck(t.Context(), first.Grant, first.Identity)
+		_, err := p.Recheck(t.Context(), first.Grant, first.Identity, keepsNone(t))
 		return err
 	}
 	l.answering(map[string]any{"error": "invalid_grant"})
@@ -94,8 +99,38 @@ func TestAProviderThatSaysNoMoreEndsTheGrant(t *testing.T) {
 	if err := ask(); fleet.CodeOf(err) != fleet.CodeUnavailable || errors.Is(err, ErrGrantEnded) {
 		t.Errorf("away: got %v", err)
 	}
-	if _, err := p.Recheck(t.Context(), fleet.Secret{}, first.Identity); !errors.Is(err, ErrNoGrant) {
+	if _, err := p.Recheck(t.Context(), fleet.Secret{}, first.Identity, keepsNone(t)); !errors.Is(err, ErrNoGrant) {
 		t.Errorf("nothing kept: got %v", err)
+	}
+}
+
+// A provider that gives a new refresh token with each answer took no old one. The new one was lost when the provider
+// failed to say more about the person.
+func TestANewRefreshTokenIsKeptAlthoughTheProviderSaysNoMore(t *testing.T) {
+	t.Parallel()
+	l := newLiar(t)
+	l.answering(map[string]any{"refresh_token": "first"})
+	p := l.provider(t)
+	first, err := p.redeemed(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, idToken := range []any{nil, ""} { // Userinfo is asked for the groups, or for everything.
+		delete(l.claims, "groups")
+		l.answering(map[string]any{"refresh_token": "second", "id_token": idToken})
+		var kept []string
+		_, err = p.Recheck(t.Context(), first.Grant, first.Identity, func(grant fleet.Secret) {
+			kept = append(kept, grant.Reveal())
+			if l.askedFor("/me") != 0 {
+				t.Error("the provider was asked for more before the grant was kept")
+			}
+		})
+		if fleet.CodeOf(err) != fleet.CodeUnavailable || len(kept) != 1 || !strings.Contains(kept[0], "second") {
+			t.Errorf("id_token %v: got %q, %v", idToken, kept, err)
+		}
+		l.mu.Lock()
+		l.asked["/me"] = 0
+		l.mu.Unlock()
 	}
 }
 
@@ -112,20 +147,20 @@ func TestAnAccessTokenIsAskedWithUntilItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.userInfo = map[string]any{"sub": "1"}
-	if again, err := p.Recheck(t.Context(), first.Grant, first.Identity); !errors.Is(err, ErrNoGrant) {
+	if again, err := p.Recheck(t.Context(), first.Grant, first.Identity, keepsNone(t)); !errors.Is(err, ErrNoGrant) {
 		t.Errorf("groups that only ID tokens have counted as taken away: got %+v, %v", again, err)
 	}
 	l.userInfo = nil // 404
-	if _, err := p.Recheck(t.Context(), first.Grant, first.Identity); !errors.Is(err, ErrGrantEnded) {
+	if _, err := p.Recheck(t.Context(), first.Grant, first.Identity, keepsNone(t)); !errors.Is(err, ErrGrantEnded) {
 		t.Errorf("refused: got %v", err)
 	}
 	l.Close()
-	_, err = p.Recheck(t.Context(), first.Grant, first.Identity)
+	_, err = p.Recheck(t.Context(), first.Grant, first.Identity, keepsNone(t))
 	if fleet.CodeOf(err) != fleet.CodeUnavailable || errors.Is(err, ErrGrantEnded) {
 		t.Errorf("a provider that went away a moment ago ended the log-in: got %v", err)
 	}
 	now = now.Add(11 * time.Minute)
-	if _, err := p.Recheck(t.Context(), first.Grant, first.Identity); !errors.Is(err, ErrNoGrant) {
+	if _, err := p.Recheck(t.Context(), first.Grant, first.Identity, keepsNone(t)); !errors.Is(err, ErrNoGrant) {
 		t.Errorf("after its end: got %v", err)
 	}
 }

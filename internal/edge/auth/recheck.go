@@ -82,9 +82,24 @@ func (s *SignOn) check(ctx context.Context, session fleet.Session) (counts bool)
 		s.note(session.ID, lastCheck{at: kept.At, tried: kept.At})
 		return true
 	}
-	person, err := s.Provider.Recheck(ctx, fleet.NewSecret(kept.Grant), session.Identity)
+	return s.ask(ctx, session, kept)
+}
+
+// ask asks the provider with a grant, and reports whether the session is still valid.
+func (s *SignOn) ask(ctx context.Context, session fleet.Session, kept keptGrant) (counts bool) {
+	now := s.People.Now()
+	person, err := s.Provider.Recheck(ctx, fleet.NewSecret(kept.Grant), session.Identity, func(grant fleet.Secret) {
+		kept.Grant = grant.Reveal()
+		s.put(ctx, session, kept)
+	})
 	switch {
 	case errors.Is(err, signon.ErrGrantEnded):
+		again, readErr := s.kept(ctx, session)
+		if readErr == nil && again.Grant != "" && again.Grant != kept.Grant {
+			// Another process of Muster used the grant first, and the provider accepts each only once.
+			s.note(session.ID, lastCheck{at: kept.At, tried: now})
+			return true
+		}
 		return s.end(ctx, session, "the provider does not know the log-in any more")
 	case errors.Is(err, signon.ErrNoGrant) && !within(now.Sub(kept.At), recheckLimit):
 		return s.end(ctx, session, "the provider gave nothing with which Muster can ask for the groups again")
@@ -105,12 +120,24 @@ func (s *SignOn) kept(ctx context.Context, session fleet.Session) (kept keptGran
 }
 
 // keep returns the grant to store after an answer that the provider gave just now.
-func (s *SignOn) keep(person fleet.ProvenIdentity) fleet.Secret {
-	text, err := json.Marshal(keptGrant{At: s.People.Now(), Grant: person.Grant.Reveal()})
+func (s *SignOn) keep(person fleet.ProvenIdentity) keptGrant {
+	return keptGrant{At: s.People.Now(), Grant: person.Grant.Reveal()}
+}
+
+// secret returns the text that the store has for a grant.
+func (k keptGrant) secret() fleet.Secret {
+	text, err := json.Marshal(k)
 	if err != nil {
 		return fleet.Secret{}
 	}
 	return fleet.NewSecret(string(text))
+}
+
+// put stores the grant of a session, also when the request or the process ends meanwhile.
+func (s *SignOn) put(ctx context.Context, session fleet.Session, kept keptGrant) {
+	if err := s.People.Store.PutProviderGrant(context.WithoutCancel(ctx), session.ID, kept.secret()); err != nil {
+		s.People.log.Warn("what the provider gave is not kept", logkey.Err(err))
+	}
 }
 
 // apply sets the role and scope of a person from their present groups. If either changes, the person's earlier
@@ -130,9 +157,7 @@ func (s *SignOn) apply(ctx context.Context, session fleet.Session, person fleet.
 		s.People.forget(func(v fleet.Session) bool { return v.User == session.User })
 		return false
 	}
-	if err := s.People.Store.PutProviderGrant(context.WithoutCancel(ctx), session.ID, s.keep(person)); err != nil {
-		s.People.log.Warn("what the provider gave is not kept", logkey.Err(err))
-	}
+	s.put(ctx, session, s.keep(person))
 	now := s.People.Now()
 	s.note(session.ID, lastCheck{at: now, tried: now})
 	return true

@@ -195,7 +195,7 @@ func (s *SignOn) start(ctx context.Context, person fleet.ProvenIdentity, used at
 	}
 	user, err := s.People.Store.SignOn(fleet.WithActor(ctx, fleet.Anonymous), fleet.SignOn{
 		Identity: person.Identity, Names: namesFor(person), Role: role, Scope: scope, Session: started.Session,
-		Grant: s.keep(person), Attempt: used.hash, AttemptUntil: used.until,
+		Grant: s.keep(person).secret(), Attempt: used.hash, AttemptUntil: used.until,
 	})
 	if err != nil {
 		s.People.noteRefused(ctx, err, user.Name, from)

@@ -105,7 +105,6 @@ func waitEvent(t *testing.T, rows <-chan api.InventoryDevice, want func(api.Inve
 	})
 }
 
-// act sends an action for a whole group as it is.
 // answerShown sends the first answer that a group offers, for all changes that it shows.
 func answerShown(t *testing.T, s *server.Server, g api.WaitingGroup) {
 	t.Helper()
@@ -123,6 +122,7 @@ func answerShown(t *testing.T, s *server.Server, g api.WaitingGroup) {
 	act(t, s, a)
 }
 
+// act sends an action for a whole group as it is.
 func act(t *testing.T, s *server.Server, a api.WaitingAction) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), a.Method, s.URL+a.Path, strings.NewReader(string(a.Body)))

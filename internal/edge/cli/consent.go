@@ -298,7 +298,11 @@ func (c *consentGiveCommand) meant(ctx context.Context, server *client.Client) (
 		}
 	}
 	if len(groups) == 0 {
-		return nil, &fleet.Error{Code: fleet.CodeConflict, Message: "none of these devices waits with this digest",
+		message := "no held change has this digest"
+		if len(devices) > 0 {
+			message = "no device that you named has a held change with this digest"
+		}
+		return nil, &fleet.Error{Code: fleet.CodeConflict, Message: message,
 			Hint: "`muster consent list` shows what waits, and the commands that answer it."}
 	}
 	return groups, nil

@@ -20,12 +20,12 @@ type ClaimHandlers struct {
 	Claims Claims
 }
 
-// claimRoutes returns the routes for `muster enroll`, which runs on the machine of a daemon without an agent.
+// routes returns the routes for `muster enroll`, which runs on the machine of a daemon without an agent.
 func (s ClaimHandlers) routes(b *base) []route {
 	s.base = b
 	const path = Prefix + "/enroll"
 	claim, device := reflect.TypeFor[api.DeviceClaim](), reflect.TypeFor[api.Device]()
-	return []route{
+	routes := []route{
 		{method: http.MethodPost, path: path + "/challenge", name: "enrollChallenge",
 			summary: "What a device signs with its claim, within two minutes", permission: auth.Public,
 			reply: reflect.TypeFor[api.Challenge](), volatile: true, handle: s.enrollChallenge},
@@ -37,6 +37,10 @@ func (s ClaimHandlers) routes(b *base) []route {
 			summary: "Replace API key, port and pin of the registered device that signed the claim", permission: auth.Public,
 			body: claim, reply: device, looksUp: true, volatile: true, conflicts: true, handle: s.renewEnrollment},
 	}
+	for i := range routes {
+		routes[i].off = s.Claims == nil
+	}
+	return routes
 }
 
 func (s ClaimHandlers) enrollChallenge(*request) (reply, error) {

@@ -20,7 +20,7 @@ type EnrollKeyHandlers struct {
 func (s EnrollKeyHandlers) routes(b *base) []route {
 	s.base = b
 	const all, one = Prefix + "/enroll-keys", Prefix + "/enroll-keys/{enrollKey}"
-	return []route{
+	routes := []route{
 		{method: http.MethodGet, path: all, name: "listEnrollKeys",
 			summary:    "Enrol keys by the time when they were made, without the keys themselves",
 			permission: auth.ManageEnrollment, reply: reflect.TypeFor[[]api.EnrollKey](), handle: s.listEnrollKeys},
@@ -33,6 +33,10 @@ func (s EnrollKeyHandlers) routes(b *base) []route {
 			summary: "Revoke an enrol key; the devices that it registered stay", permission: auth.ManageEnrollment,
 			handle: s.deleteEnrollKey},
 	}
+	for i := range routes {
+		routes[i].off = s.Keys == nil
+	}
+	return routes
 }
 
 func (s EnrollKeyHandlers) listEnrollKeys(r *request) (reply, error) {

@@ -292,7 +292,7 @@ func (r *registryRun) putTemplate(t *rapid.T) {
 		return
 	}
 	saver := was.SavedRole // of whoever wrote the text, not of whoever changed the priority
-	if v.Text != was.Text || saver == "" {
+	if v.Text != was.Text || saver == "" && v.Priority == was.Priority {
 		saver = fleet.RoleOf(who)
 	}
 	if v.Priority != was.Priority || v.Text != was.Text || saver != was.SavedRole {

@@ -232,21 +232,20 @@ func (t *tx) hold(holds []fleet.Hold, created []int64) (held []fleet.Hold, err e
 		if h.Rollout == 0 && len(created) > 0 {
 			h.Rollout = created[len(created)-1]
 		}
-		if err := t.unmark(holdRows, `device_id = $1`, string(h.Device)); err != nil {
+		err := t.unmark(holdRows, `device_id = $1 AND EXISTS
+			(SELECT 1 FROM rollout_members m WHERE m.device_id = $1 AND m.rollout_id = $2)`, string(h.Device), h.Rollout)
+		if err != nil {
 			return nil, err
 		}
 		n, err := t.affect(`INSERT INTO holds (device_id, generation, rollout_id)
 			SELECT device_id, CAST($2 AS BIGINT), rollout_id FROM rollout_members WHERE device_id = $1 AND rollout_id = $3
 			ON CONFLICT (device_id) DO UPDATE SET generation = excluded.generation, rollout_id = excluded.rollout_id`,
 			string(h.Device), h.Generation, h.Rollout)
-		if err == nil {
-			err = t.mark(holdRows, string(h.Device))
+		if err == nil && n > 0 { // A hold that stays as it was keeps its mark, or its lack of one.
+			held, err = append(held, h), t.mark(holdRows, string(h.Device))
 		}
 		if err != nil {
 			return nil, err
-		}
-		if n > 0 {
-			held = append(held, h)
 		}
 	}
 	return held, nil

@@ -33,6 +33,11 @@ func (c *Client) HaltRollout(ctx context.Context, id int64) (api.RolloutDetail, 
 	return c.steerRollout(ctx, id, "halt")
 }
 
+// PlanUndo is what the undo of a rollout would change and remove, and on which devices. Nothing is changed.
+func (c *Client) PlanUndo(ctx context.Context, id int64) (api.WhatIfPlan, error) {
+	return get[api.WhatIfPlan](ctx, c, path("rollouts", number(id), "undo"))
+}
+
 // UndoRollout makes templates and tags what they were before, and takes the change back where it was sent.
 func (c *Client) UndoRollout(ctx context.Context, id int64) (api.RolloutDetail, error) {
 	return c.steerRollout(ctx, id, "undo")

@@ -59,7 +59,7 @@ func (a *App) fleetNouns(run sandbox.Limited) []httpapi.Noun {
 	summaries := a.newSummaries(rollouts, consents)
 	return []httpapi.Noun{
 		httpapi.TemplateHandlers{Checker: checker, Evaluator: a.engine, Versions: a.store},
-		httpapi.PlanningHandlers{Checker: checker, WhatIf: foresight, Rows: a.view},
+		httpapi.PlanningHandlers{Checker: checker, WhatIf: foresight, Runner: a.runner, Rows: a.view},
 		httpapi.SettingHandlers{Settings: a.store, Limits: a.store, Stops: summaries},
 		httpapi.SecretHandlers{Secrets: a.store},
 		httpapi.ConsentHandlers{Consents: consents},

@@ -45,6 +45,7 @@ var commandFor = map[string]string{
 	"pauseRollout":        "rollout pause",
 	"resumeRollout":       "rollout resume",
 	"haltRollout":         "rollout halt",
+	"planUndo":            "rollout undo",
 	"undoRollout":         "rollout undo",
 	"approveRollout":      "rollout approve",
 	"putRolloutWaves":     "rollout waves",

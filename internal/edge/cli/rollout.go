@@ -90,11 +90,28 @@ type rolloutUndoCommand struct {
 	asking
 }
 
-// Run undoes it.
+// Run shows what the undo changes and removes, asks, and undoes it.
 func (c *rolloutUndoCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
 	now, err := server.Rollout(ctx, c.ID)
 	if err != nil {
 		return err
+	}
+	planned, err := server.PlanUndo(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	out := env.Out
+	if !c.forPeople() {
+		out = env.Err
+	}
+	p := newPainter(ctx, server, out, "auto")
+	p.all = true
+	if err := printWhatIf(p, planned); err != nil {
+		return err
+	}
+	if planned.Touched.Held > 0 {
+		p.line(plain, "The undo also answers what is held here because no template asks for it any more: that goes without "+
+			"another question.")
 	}
 	if err := c.consented(env, undoing(now)); err != nil {
 		return err

@@ -31,6 +31,8 @@ type RolloutRunner interface {
 	Resume(ctx context.Context, id int64) (fleet.Rollout, error)
 	Halt(ctx context.Context, id int64) (fleet.Rollout, error)
 	Undo(ctx context.Context, id int64) (fleet.Rollout, error)
+	// UndoEdit is what Undo would change, to be foreseen.
+	UndoEdit(ctx context.Context, id int64) (fleet.Edit, error)
 	// Approve needs another person than made the change, with --four-eyes.
 	Approve(ctx context.Context, id int64) (fleet.Rollout, error)
 	SetWaves(ctx context.Context, id int64, waves []string) (fleet.Rollout, error)

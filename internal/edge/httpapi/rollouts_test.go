@@ -51,6 +51,10 @@ func (f *rollouts) Halt(ctx context.Context, id int64) (fleet.Rollout, error) {
 func (f *rollouts) Undo(ctx context.Context, id int64) (fleet.Rollout, error) {
 	return f.steer(ctx, id, "undo")
 }
+func (f *rollouts) UndoEdit(ctx context.Context, id int64) (fleet.Edit, error) {
+	one, err := f.Rollout(ctx, id)
+	return fleet.Edit{Undo: &fleet.Undo{Rollout: one}}, err
+}
 func (f *rollouts) Approve(ctx context.Context, id int64) (fleet.Rollout, error) {
 	return f.steer(ctx, id, "approve")
 }

@@ -98,7 +98,7 @@ func (o *setup) server() *server {
 		StateHandlers{States: o.States, Listed: o.Inventory}, DiskHandlers{Disks: o.Disks}, TrustHandlers{Trust: o.Trust},
 		PlanHandlers{Plans: o.Plans, States: o.States}, WhyHandlers{Reasons: o.Reasons},
 		ConsentHandlers{Consents: o.Consents},
-		PlanningHandlers{Checker: o.Checker, WhatIf: o.WhatIf, Rows: o.Inventory},
+		PlanningHandlers{Checker: o.Checker, WhatIf: o.WhatIf, Runner: o.Runner, Rows: o.Inventory},
 		RolloutHandlers{Rollouts: o.Rollouts, Runner: o.Runner}, RevisionHandlers{Revisions: o.Revisions},
 		SettingHandlers{Settings: o.Settings, Limits: o.Settings, Stops: o.Stops},
 		TemplateHandlers{Checker: o.Checker, Evaluator: o.Evaluator, Versions: o.Versions},

@@ -42,6 +42,7 @@ type PlanningHandlers struct {
 	*base
 	Checker Checker
 	WhatIf  WhatIf
+	Runner  RolloutRunner // set where WhatIf is; knows what an undo would change
 	Rows    Rows
 	turns   turns // Plans of the whole fleet wait for a turn.
 }
@@ -67,7 +68,39 @@ func (s PlanningHandlers) whatIfRoutes() []route {
 			off:        s.WhatIf == nil,
 			handle:     s.planWhatIf,
 		},
+		{
+			method: http.MethodGet,
+			path:   Prefix + "/rollouts/{rolloutID}/undo",
+			name:   "planUndo",
+			summary: "What the undo of a rollout would change and remove, on which devices; changes nothing. The " +
+				"POST answers those held changes in it that remove a folder or device because no template asks for it any more",
+			permission: auth.WriteTemplates,
+			reply:      reflect.TypeFor[api.WhatIfPlan](),
+			volatile:   true,
+			conflicts:  true,
+			off:        s.WhatIf == nil || s.Runner == nil,
+			handle:     s.planUndo,
+		},
 	}
+}
+
+func (s PlanningHandlers) planUndo(r *request) (reply, error) {
+	id, err := r.number("rolloutID")
+	if err != nil {
+		return reply{}, err
+	}
+	edit, err := s.Runner.UndoEdit(r.Context(), id)
+	if err != nil {
+		return reply{}, noRollout(id, err)
+	}
+	return s.planned(r, func(ctx context.Context) (reply, error) {
+		out, _, err := s.foresee(ctx, edit, func(plan.Effect) {})
+		if err != nil {
+			return reply{}, err
+		}
+		out.Approval, out.Waves = "", []int{} // An undo needs no approval, and has one wave.
+		return show(out)
+	})
 }
 
 func (s PlanningHandlers) planWhatIf(r *request) (reply, error) {

@@ -30,13 +30,16 @@ func (c *Changes) Foresee(ctx context.Context, edit fleet.Edit,
 		return f, err
 	}
 	f.Now = j.now
-	if f.Then, f.New, err = f.Now.Edited(edit); err != nil {
+	if f.Then, f.New, err = j.foreseen(ctx); err != nil {
 		return f, err
 	}
 	j.then = f.Then
 	tell := func(effect plan.Effect) { each(f.Then, effect) }
 	if err := c.o.Planner.WhatIf(ctx, f.Now, f.Then, tell); err != nil {
 		return f, err
+	}
+	if edit.Undo != nil {
+		return f, nil // No assertion stops an undo.
 	}
 	if f.Broken, err = j.brokenByFiles(ctx); err != nil {
 		return f, err
@@ -45,6 +48,16 @@ func (c *Changes) Foresee(ctx context.Context, edit fleet.Edit,
 	ofFiles := func(b fleet.BrokenAssertion) bool { return edit.Files.Source != "" && b.Source == edit.Files.Source }
 	f.Broken = append(f.Broken, slices.DeleteFunc(others, ofFiles)...)
 	return f, err
+}
+
+// foreseen returns the registry after the edit, and the IDs of the new templates in it. Only the store knows what an
+// undo restores, so it tries the undo and rolls the transaction back.
+func (j *judgement) foreseen(ctx context.Context) (then *fleet.Registry, made []int64, err error) {
+	if j.edit.Undo == nil {
+		return j.now.Edited(j.edit)
+	}
+	done, err := j.o.Store.ApplyEdit(ctx, j.edit, fleet.Basis{Trial: true})
+	return done.Then, nil, err
 }
 
 // mayForesee limits what a caller with a part of the fleet may preview to what they could change. It refuses a

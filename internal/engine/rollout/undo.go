@@ -32,19 +32,26 @@ func (r *Runner) Undo(ctx context.Context, id int64) (fleet.Rollout, error) {
 	return r.Rollout(ctx, id)
 }
 
+// UndoEdit returns the edit of an undo, to foresee what it would do. It is incomplete: Undo adds the writes of the
+// rollouts. UndoEdit returns the error of Undo where the rollout cannot be undone.
+func (r *Runner) UndoEdit(ctx context.Context, id int64) (fleet.Edit, error) {
+	rollout, err := r.o.Store.Rollout(ctx, id)
+	if err == nil {
+		err = mayUndo(rollout)
+	}
+	return fleet.Edit{Undo: &fleet.Undo{Rollout: rollout}}, err
+}
+
 // undo is one try of Undo. It returns precondition when another change was accepted meanwhile.
 func (r *Runner) undo(ctx context.Context, id int64) error {
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
-	rollout, err := r.o.Store.Rollout(ctx, id)
+	edit, err := r.UndoEdit(ctx, id)
 	if err != nil {
 		return err
 	}
-	if err := mayUndo(rollout); err != nil {
-		return err
-	}
-	edit := fleet.Edit{Undo: &fleet.Undo{Rollout: rollout}}
+	rollout := edit.Undo.Rollout
 	tried, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{Trial: true})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import { Loads, Page } from "../../ui/page";
 import { badgeOf, formerMembers, members, rollouts, State } from "../../ui/state";
 import { TextDifference } from "../../ui/textdiff";
 import { Ago, Chip, Faint, Mono, Muted, Prose, Strong, Text, To } from "../../ui/text";
+import { Effect } from "../whatif/Effect";
 
 type Detail = Schemas["RolloutDetail"];
 type Member = Detail["members"][number];
@@ -152,10 +153,14 @@ function Steering({ rollout }: { rollout: Detail }) {
             title: `Undo rollout ${id}?`,
             verb: "Undo",
             body: (
-              <Text>
-                The templates and tags become what they were before, and {plural(reached, "device")} that got the change
-                go back at once, without waves.
-              </Text>
+              <Stack>
+                <Text>
+                  The templates and tags become what they were before, and {plural(reached, "device")} that got the change
+                  go back at once, without waves. What waits below because no template asks for it any more is answered
+                  with the undo.
+                </Text>
+                <UndoEffect id={id} />
+              </Stack>
             ),
           }}
         >
@@ -164,6 +169,16 @@ function Steering({ rollout }: { rollout: Detail }) {
       ) : null}
     </>
   );
+}
+
+/** UndoEffect lists what an undo would change and remove, and on which devices. */
+function UndoEffect({ id }: { id: number }) {
+  const plan = useQuery({
+    queryKey: ["undo", id],
+    queryFn: () => ask(api.GET("/api/v1/rollouts/{rolloutID}/undo", { params: { path: { rolloutID: id } } })),
+    gcTime: 0,
+  });
+  return <Loads query={plan}>{(data) => <Effect plan={data} idle="The undo leaves every daemon as it is." />}</Loads>;
 }
 
 const badgesOf = (rollout: Detail) => (isOver(rollout.status) ? formerMembers : members);

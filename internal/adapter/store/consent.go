@@ -28,9 +28,9 @@ func (t *tx) putConsents(consents []fleet.Consent) ([]fleet.Consent, error) {
 }
 
 // putConsent stores one answer and sets c.ID. It returns sql.ErrNoRows if the device is not registered, or has already
-// used an answer of the same group to the key. Until then a newer answer of the group replaces the older one. The new answer names the
-// change as it is now, because within a group changes count as equal that differ only in the registered devices they
-// name.
+// used an answer of the same group to the key. Until then a newer answer of the group replaces the older one. The new
+// answer names the change as it is now, because within a group changes count as equal that differ only in the
+// registered devices they name.
 func (t *tx) putConsent(c *fleet.Consent) error {
 	if there, err := t.exists(c.Device); err != nil || !there {
 		return orElse(err, sql.ErrNoRows)

@@ -1,23 +1,18 @@
-import { useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../../api/client";
 import type { FolderStanding } from "../../api/folderstanding";
-import { queries } from "../../api/queries";
 import { ending, isCurrent, missing } from "../../ui/folderfigures";
 import { FolderState } from "../../ui/folderstate";
 import { placeOf } from "../../ui/folderwords";
 import { brief, count, shortID } from "../../ui/format";
-import { List, Panel, Row } from "../../ui/layout";
+import { List, Panel } from "../../ui/layout";
 import { useNow } from "../../ui/now";
-import { Ago, Chip, Faint, Muted, Stacked, To } from "../../ui/text";
-import { holdersOf } from "./holders";
+import { Ago, Faint, Muted, Stacked, To } from "../../ui/text";
+import { Holders } from "./Holders";
 
 type OneBehind = Schemas["FolderBehind"];
 
-const mostHolders = 4;
-
 /** Behind are the devices that lack something of a folder: how much, since when, until when, and who has it. */
 export function Behind({ folder, standings }: { folder: Schemas["FleetFolder"]; standings: FolderStanding[] }) {
-  const shares = useQuery({ ...queries.folderShares(folder.folder), enabled: folder.behindCount > 0 });
   const byID = new Map(standings.map((one) => [one.deviceID, one]));
   if (folder.behindCount === 0) return null;
   const more = folder.behindCount - folder.behind.length;
@@ -43,7 +38,7 @@ export function Behind({ folder, standings }: { folder: Schemas["FleetFolder"]; 
           { title: "Since", cell: ({ since }) => <Ago at={since} />, by: ({ since }) => since ?? "" },
           {
             title: "Comes from",
-            cell: ({ deviceID }) => <Holders holders={holdersOf(deviceID, shares.data ?? [], standings)} />,
+            cell: ({ heldBy }) => <Holders ids={heldBy} none="no connected device that is known to have it" />,
           },
         ]}
       />
@@ -76,19 +71,5 @@ function Lacks({ behind, standing }: { behind: OneBehind; standing: FolderStandi
       <span>{lacking}</span>
       <Faint>{ending({ ...standing, doneBetween: behind.doneBetween }, now) || "until when is not known"}</Faint>
     </Stacked>
-  );
-}
-
-function Holders({ holders }: { holders: ReturnType<typeof holdersOf> }) {
-  if (holders.length === 0) return <Muted>no connected device that is known to have it</Muted>;
-  return (
-    <Row>
-      {holders.slice(0, mostHolders).map(({ deviceID, label }) => (
-        <Chip key={deviceID} href={`/devices/${deviceID}`}>
-          {brief(label, 60) || shortID(deviceID)}
-        </Chip>
-      ))}
-      {holders.length > mostHolders && <Faint>{`and ${count(holders.length - mostHolders)} more`}</Faint>}
-    </Row>
   );
 }

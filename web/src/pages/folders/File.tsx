@@ -2,14 +2,14 @@ import { IconCircleCheck, IconCircleDashed, IconCircleMinus, IconEyeOff, IconHel
 import { useQuery } from "@tanstack/react-query";
 import { useSearchParams } from "wouter";
 import type { Schemas } from "../../api/client";
-import { useLabels } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { brief, decoded, plural, sentence, shortID, size } from "../../ui/format";
-import { List, Panel, Row } from "../../ui/layout";
+import { List, Panel } from "../../ui/layout";
 import { Loads, Note, Nothing, Page } from "../../ui/page";
 import { State, type Badge } from "../../ui/state";
-import { Ago, Chip, Faint, Muted, Prose, Stacked, Text, To } from "../../ui/text";
+import { Ago, Faint, Muted, Prose, Stacked, Text, To } from "../../ui/text";
 import { FileSearch } from "./FileSearch";
+import { Holders } from "./Holders";
 
 type OnDevice = Schemas["FileOnDevice"];
 
@@ -32,8 +32,6 @@ const means: Record<string, string> = {
   ignored: "The device's ignore patterns leave it out.",
   unheard: "No device has told its daemon of such a file: look at the spelling, and where it should come from.",
 };
-
-const mostHolders = 8;
 
 /** File is one file of a folder on each device: whether it is there, and why not. The daemons are asked. */
 export default function File({ id }: { id: string }) {
@@ -84,7 +82,7 @@ function Devices({ all }: { all: OnDevice[] }) {
             },
             { title: "The file", cell: (one) => <Standing file={one} /> },
             { title: "Has", cell: (one) => <Has file={one} /> },
-            { title: "Connected devices that have the newest", cell: ({ heldBy }) => <Holders ids={heldBy} /> },
+            { title: "Connected devices that have the newest", cell: ({ heldBy }) => <Holders ids={heldBy} none="none" /> },
           ]}
         />
       </Panel>
@@ -116,20 +114,5 @@ function Has({ file: { version, size: bytes, modified, newest, newestSize } }: {
       )}
       {newest && newest !== version && <Faint>The newest has {size(newestSize)}</Faint>}
     </Stacked>
-  );
-}
-
-function Holders({ ids }: { ids: string[] }) {
-  const labels = useLabels();
-  if (ids.length === 0) return <Muted>none</Muted>;
-  return (
-    <Row>
-      {ids.slice(0, mostHolders).map((id) => (
-        <Chip key={id} href={`/devices/${id}`}>
-          {labels.get(id) || shortID(id)}
-        </Chip>
-      ))}
-      {ids.length > mostHolders && <Faint>and {ids.length - mostHolders} more</Faint>}
-    </Row>
   );
 }

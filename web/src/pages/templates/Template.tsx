@@ -16,6 +16,7 @@ import { Columns, Panel, Row, Split, Stack } from "../../ui/layout";
 import { Ghosts, Loads, Note, Nothing, Page, Wrong } from "../../ui/page";
 import { Ago, Muted, Text, To } from "../../ui/text";
 import { AllowFailing } from "../whatif/AllowFailing";
+import { useAllowed } from "../whatif/allowed";
 import { Effect } from "../whatif/Effect";
 import { completions, fieldsAt, keysOf } from "./complete";
 import { changesOf, draftOf, emptyDraft, isSame, mistakesOf, type Draft } from "./draft";
@@ -60,7 +61,6 @@ function Edit({ stored, readAt }: { stored: Stored | undefined; readAt?: number 
   const mayWrite = includes(me.role, "author");
   const mayPlan = includes(me.role, "operator");
   const [base, setBase] = useState(stored); // what the draft began with
-  const [allowFailing, setAllowFailing] = useState(false);
   const [draft, setDraft] = useState<Draft>(base?.draft ?? emptyDraft);
   const [late] = useDebouncedValue(draft, 500);
   const set = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
@@ -77,6 +77,7 @@ function Edit({ stored, readAt }: { stored: Stored | undefined; readAt?: number 
   const changes = changesOf(late, base);
   const hasText = late.template.trim() !== "";
   const plan = useQuery({ ...whatIf(changes), enabled: mayPlan && hasText && Object.keys(changes).length > 0 });
+  const [allowFailing, setAllowFailing] = useAllowed(plan.data);
   const settled = late === draft && !plan.isFetching;
   const problem = plan.error instanceof Problem && Object.keys(changes).length > 0 ? plan.error : undefined;
   const mistakes = useMemo(() => mistakesOf(problem), [problem]);

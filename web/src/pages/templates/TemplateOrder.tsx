@@ -13,6 +13,7 @@ import { Loads, Nothing, Page } from "../../ui/page";
 import { Sortable } from "../../ui/sortable";
 import { Chip, Faint, Muted, To } from "../../ui/text";
 import { AllowFailing } from "../whatif/AllowFailing";
+import { useAllowed } from "../whatif/allowed";
 import { Effect } from "../whatif/Effect";
 import { compare, moved, type Ordered } from "./order";
 
@@ -49,7 +50,6 @@ export default function TemplateOrder() {
 function Arrange({ all }: { all: Template[] }) {
   const client = useQueryClient();
   const isAuthor = useMay("author");
-  const [allowFailing, setAllowFailing] = useState(false);
   const [priorities, setPriorities] = useState<ReadonlyMap<number, number>>(new Map());
   const rows = all
     .map((template) => ({ ...template, priority: priorities.get(template.id) ?? template.priority }))
@@ -62,6 +62,7 @@ function Arrange({ all }: { all: Template[] }) {
   };
   const body: Schemas["WhatIf"] = { templates: { changed: [...priorities].map(([id, priority]) => ({ id, priority })) } };
   const plan = useQuery({ ...whatIf(body), enabled: isAuthor && priorities.size > 0 });
+  const [allowFailing, setAllowFailing] = useAllowed(plan.data);
   return (
     <Split>
       <Panel flush>

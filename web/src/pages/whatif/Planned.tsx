@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { api, ask, type Schemas } from "../../api/client";
 import { whatIf } from "../../api/whatif";
 import { useMay } from "../../session/me";
@@ -10,6 +9,7 @@ import { Row, Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { Muted } from "../../ui/text";
 import { AllowFailing } from "./AllowFailing";
+import { useAllowed } from "./allowed";
 import { Effect } from "./Effect";
 
 /** Planned shows what a change would do, and stores it while that is so. */
@@ -25,8 +25,8 @@ export function Planned({
   onDiscard: () => void;
 }) {
   const may = useMay(needs);
-  const [allowFailing, setAllowFailing] = useState(false);
   const plan = useQuery({ ...whatIf(body), enabled: may });
+  const [allowFailing, setAllowFailing] = useAllowed(plan.data);
   return (
     <Stack>
       {may ? <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads> : <Muted>A plan needs the role {needs}.</Muted>}

@@ -329,7 +329,7 @@ func (a *App) newView() *view.View {
 		Causes:         a.causes,
 		FolderState:    a.folderState,
 		FolderTroubles: a.folders.Troubles,
-		FindingUnclear: a.folders.IsUnclear,
+		FindingUnclear: a.findingUnclear,
 		FolderStanding: a.folderStanding,
 		PausedBy:       a.pausedBy,
 		FolderHolders:  a.folderHolders,

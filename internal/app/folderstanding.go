@@ -47,6 +47,11 @@ func (a *App) folderState(s *fleet.Snapshot, folder string) (state fleet.FolderS
 	return a.folders.State(s.Device, folder)
 }
 
+// findingUnclear reports whether a finding of a folder may hold although nothing waits because of it now.
+func (a *App) findingUnclear(id fleet.DeviceID, folder string, cause fleet.WaitCause) bool {
+	return a.folders.IsUnclear(id, folder, cause, time.Now())
+}
+
 // folderStanding returns the state of a folder on a device. Its texts name only devices that the caller may see.
 func (a *App) folderStanding(ctx context.Context, s *fleet.Snapshot, folder string) fleet.FolderStanding {
 	a.judgeFolders()

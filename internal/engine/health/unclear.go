@@ -2,6 +2,7 @@ package health
 
 import (
 	"slices"
+	"time"
 
 	"muster/internal/fleet"
 )
@@ -9,7 +10,7 @@ import (
 // IsUnclear reports whether a finding may hold although Troubles does not return it. A finding that began anew after a
 // restart or an absence has not lasted long enough, or its facts were not reported again yet. Who was notified of it
 // must not be told that it is over. A blank folder is the home of the daemon.
-func (f *Folders) IsUnclear(id fleet.DeviceID, folder string, cause fleet.WaitCause) bool {
+func (f *Folders) IsUnclear(id fleet.DeviceID, folder string, cause fleet.WaitCause, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	book := f.devices[id]
@@ -29,7 +30,7 @@ func (f *Folders) IsUnclear(id fleet.DeviceID, folder string, cause fleet.WaitCa
 	case fleet.WaitConflicts:
 		return s.Connection != fleet.Online || !s.ConflictsRead
 	case fleet.WaitDisagree:
-		return s.Connection != fleet.Online || f.mayDisagree(s, record)
+		return s.Connection != fleet.Online || f.mayDisagree(s, record, now)
 	default:
 		return false
 	}
@@ -44,8 +45,8 @@ func (b *folderBook) finds(record *folderRecord, cause fleet.WaitCause) bool {
 }
 
 // mayDisagree reports whether a device may disagree although its group does not: the group is not known yet, its
-// devices do not count differently for long enough, or the devices to compare with are not known. The caller holds mu.
-func (f *Folders) mayDisagree(s *fleet.Snapshot, record *folderRecord) bool {
+// devices do not count differently for long enough, or a device to compare with is about to report. The caller holds mu.
+func (f *Folders) mayDisagree(s *fleet.Snapshot, record *folderRecord, now time.Time) bool {
 	if record == nil || record.group == nil {
 		return record != nil
 	}
@@ -63,10 +64,18 @@ func (f *Folders) mayDisagree(s *fleet.Snapshot, record *folderRecord) bool {
 		counts += one.devices
 	}
 	return slices.ContainsFunc(f.groups.folders[g.folder].books, func(other *folderBook) bool {
-		r, share := other.record(g.folder), other.seen
-		if r == nil || r.group != g || share.Device == s.Device || share.IsCurrent(g.folder) {
-			return false
-		}
-		return counts == 1 || share.Connection == fleet.Online
+		return (counts == 1 || other.seen.Connection == fleet.Online) && f.isAboutToCount(other, s, g, now)
 	})
+}
+
+// isAboutToCount reports whether the figures of a device are missing in the comparison of a group, but not for long
+// enough to go on without them. Only online devices can disagree: when the others stay away, a disagreement ends, for
+// who was notified of it as for who looks at what waits. s is of a device in the group. The caller holds mu.
+func (f *Folders) isAboutToCount(other *folderBook, s *fleet.Snapshot, g *shareGroup, now time.Time) bool {
+	its, record := other.seen, other.record(g.folder)
+	if its.Device == s.Device || its.IsCurrent(g.folder) || now.Sub(its.Since) >= f.windows.Trouble {
+		return false
+	}
+	share, _ := s.Share(g.folder)
+	return record != nil && record.group == g || its.Shares == nil && share.With.Has(its.Device)
 }

@@ -14,7 +14,7 @@ func (f *fleetOf) isUnclear(t *testing.T, when, folder string, cause fleet.WaitC
 	if got := f.Troubles(deviceA); len(got) != 0 {
 		t.Errorf("%s: it waits with %+v", when, got)
 	}
-	if got := f.IsUnclear(deviceA, folder, cause); got != want {
+	if got := f.IsUnclear(deviceA, folder, cause, f.now); got != want {
 		t.Errorf("%s: that %s of folder %q is unclear: %v", when, cause, folder, got)
 	}
 }
@@ -79,9 +79,14 @@ func TestConflictsWereResolvedByARestart(t *testing.T) {
 	f.isUnclear(t, "when the file is gone", "f", fleet.WaitConflicts, false)
 }
 
+// awayAt is the snapshot of a device whose connection ended at a time.
+func awayAt(at time.Time, s *fleet.Snapshot) *fleet.Snapshot {
+	s.Connection, s.Since = fleet.Unreachable, at
+	return s
+}
+
 func TestADisagreementWasResolvedByARestart(t *testing.T) {
-	away := changed(having(8, deviceB, deviceA), func(s *fleet.Snapshot) { s.Connection = fleet.Unreachable })
-	f := newFleet(having(9, deviceA, deviceB), away)
+	f := newFleet(having(9, deviceA, deviceB), awayAt(noon, having(8, deviceB, deviceA)))
 	f.isUnclear(t, "before the groups are known", "f", fleet.WaitDisagree, true)
 	f.wait(10 * time.Second)
 	f.isUnclear(t, "while nobody else counts", "f", fleet.WaitDisagree, true)
@@ -93,7 +98,7 @@ func TestADisagreementWasResolvedByARestart(t *testing.T) {
 	f.isUnclear(t, "when they agree", "f", fleet.WaitDisagree, false)
 
 	f = newFleet(having(9, deviceA, deviceB, deviceC), having(9, deviceB, deviceA, deviceC),
-		changed(having(8, deviceC, deviceA, deviceB), func(s *fleet.Snapshot) { s.Connection = fleet.Unreachable }))
+		awayAt(noon, having(8, deviceC, deviceA, deviceB)))
 	f.wait(10 * time.Second)
 	f.isUnclear(t, "agreeing with one, while another is away", "f", fleet.WaitDisagree, false)
 	f.put(having(8, deviceC, deviceA, deviceB))
@@ -103,4 +108,47 @@ func TestADisagreementWasResolvedByARestart(t *testing.T) {
 	f.put(having(9, deviceA))
 	f.wait(10 * time.Second)
 	f.isUnclear(t, "sharing with nobody", "f", fleet.WaitDisagree, false)
+}
+
+// A disagreement was open for who was notified of it, and nothing waited, for as long as the other devices stayed away.
+func TestADisagreementWithADeviceThatStaysAwayWasOpenForEver(t *testing.T) {
+	notReported := having(8, deviceB, deviceA)
+	notReported.Since, notReported.Summaries = noon, nil
+	for name, other := range map[string]*fleet.Snapshot{
+		"the other is away":           awayAt(noon, having(8, deviceB, deviceA)),
+		"the other reports no figure": notReported,
+	} {
+		f := newFleet(having(9, deviceA, deviceB), other)
+		f.wait(DefaultWindows.Trouble - time.Second)
+		f.isUnclear(t, name, "f", fleet.WaitDisagree, true)
+		f.wait(time.Second)
+		f.isUnclear(t, name+" for long", "f", fleet.WaitDisagree, false)
+	}
+	f := disagreeing(having(9, deviceA, deviceB), having(8, deviceB, deviceA))
+	f.wait(DefaultWindows.Trouble)
+	if got := f.Troubles(deviceA); len(got) != 1 || got[0].Cause != fleet.WaitDisagree {
+		t.Errorf("it waits with %+v", got)
+	}
+	f.put(awayAt(f.now, having(8, deviceB, deviceA)))
+	f.isUnclear(t, "when the other goes away", "f", fleet.WaitDisagree, true)
+	f.wait(DefaultWindows.Trouble)
+	f.isUnclear(t, "when the other stays away", "f", fleet.WaitDisagree, false)
+}
+
+// After a restart a disagreement was told as resolved where the other device connected later than the groups were found.
+func TestADisagreementWasResolvedBeforeTheOtherDeviceWasRead(t *testing.T) {
+	notRead := func(s *fleet.Snapshot) *fleet.Snapshot {
+		s.Shares = nil
+		return awayAt(noon, s)
+	}
+	f := newFleet(having(9, deviceA, deviceB), notRead(having(8, deviceB, deviceA)))
+	f.wait(time.Minute)
+	f.isUnclear(t, "before the other is read", "f", fleet.WaitDisagree, true)
+	f.put(having(8, deviceB, deviceA))
+	f.wait(10 * time.Second)
+	f.isUnclear(t, "when it counts differently", "f", fleet.WaitDisagree, true)
+
+	f = newFleet(having(9, deviceA, deviceB), notRead(having(8, deviceC, deviceA)))
+	f.wait(time.Minute)
+	f.isUnclear(t, "while a device with another folder is away", "f", fleet.WaitDisagree, false)
 }

@@ -29,6 +29,7 @@ import (
 type parted struct {
 	*server.Server
 	t               *testing.T
+	farm            *stsim.Farm
 	operator        string // token
 	inside, outside []fleet.DeviceID
 	labels          map[fleet.DeviceID]string
@@ -48,9 +49,14 @@ func newParted(t *testing.T, devices int, mode string) *parted {
 // partedBy is a fleet whose part has the devices that isInside names.
 func partedBy(t *testing.T, devices int, mode string, isInside func(i int) bool) *parted {
 	t.Helper()
+	return partedWith(t, server.Options{}, devices, mode, isInside)
+}
+
+func partedWith(t *testing.T, o server.Options, devices int, mode string, isInside func(i int) bool) *parted {
+	t.Helper()
 	farm := simulated.Start(t, stsim.Options{Count: devices, Seed: 5, Network: 116, Quiet: true,
 		Timing: stsim.Timing{Scan: 20 * time.Millisecond}})
-	p := &parted{t: t, Server: server.Start(t, server.Options{}), labels: map[fleet.DeviceID]string{}}
+	p := &parted{t: t, farm: farm, Server: server.Start(t, o), labels: map[fleet.DeviceID]string{}}
 	name, role, tags := "limited", string(fleet.RoleOperator), []string{insideTag}
 	made, err := p.Client.CreateTokenWith(t.Context(), api.CreateToken{Name: &name, Role: &role, Tags: &tags})
 	if err != nil {
@@ -59,7 +65,7 @@ func partedBy(t *testing.T, devices int, mode string, isInside func(i int) bool)
 	p.operator = made.Secret
 	p.mustDo(http.MethodPut, "configurator", fmt.Sprintf(`{"mode":%q}`, mode))
 	for i, d := range farm.Daemons() {
-		label := fmt.Sprintf("machine-%d", i)
+		label := fmt.Sprintf("machine-%02d", i)
 		p.mustDo(http.MethodPut, "devices/"+string(d.ID()), fmt.Sprintf(
 			`{"apiKey":%q,"apiAddress":%q,"apiPort":%d,"label":%q}`, d.APIKey(), d.Host(), d.Port(), label))
 		p.labels[d.ID()] = label
@@ -311,15 +317,21 @@ func (p *parted) readsNothingOutside() {
 	}
 }
 
-// Whatever an operator of a part does, what is planned for devices outside stays, and no answer names one.
-func TestNothingThatAnOperatorOfAPartDoesChangesADeviceOutside(t *testing.T) {
-	t.Parallel()
+// drawing gives the random numbers of a test: the same ones each time, others in a soak.
+func drawing(t *testing.T) *rand.Rand {
+	t.Helper()
 	seed := uint64(1)
 	if os.Getenv("MUSTER_SOAK") != "" {
 		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number
 	}
 	t.Logf("seed %d", seed)
-	draw := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test
+	return rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test
+}
+
+// Whatever an operator of a part does, what is planned for devices outside stays, and no answer names one.
+func TestNothingThatAnOperatorOfAPartDoesChangesADeviceOutside(t *testing.T) {
+	t.Parallel()
+	draw := drawing(t)
 	part := draw.Perm(6)[:1+draw.IntN(5)]
 	p := partedBy(t, 6, "observe", func(i int) bool { return slices.Contains(part, i) })
 	one := func(from []string) string { return from[draw.IntN(len(from))] }

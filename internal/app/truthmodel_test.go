@@ -7,6 +7,7 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/stsim"
+	"muster/test/simulated"
 )
 
 const (
@@ -329,7 +330,7 @@ func (s *story) restartDaemon(a act) error {
 		return nil
 	}
 	s.ended(a.Daemon)
-	return s.farm.Daemon(a.Daemon).Restart()
+	return simulated.Restart(s.farm.Daemon(a.Daemon))
 }
 
 func (s *story) silence(a act) error {
@@ -349,7 +350,7 @@ func (s *story) lie(a act) error {
 	d.lying = true
 	s.farm.Daemon(a.Daemon).SetFaults(stsim.Faults{Negative: true, Paths: []string{"/rest/db/status"}})
 	s.ended(a.Daemon)
-	return s.farm.Daemon(a.Daemon).Restart()
+	return simulated.Restart(s.farm.Daemon(a.Daemon))
 }
 
 func (s *story) endFaults(a act) error {

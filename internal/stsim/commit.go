@@ -44,7 +44,7 @@ var errDiskFull = errors.New("write config.xml: no space left on device")
 // save writes the configuration to the daemon's disk, which has the one from before where that is full. The caller
 // holds mu.
 func (d *Daemon) save(p *process, before stconfig.Value) error {
-	if d.Faults().DiskFull {
+	if d.diskFull() {
 		if !d.onDisk.Exists() {
 			d.onDisk = before
 		}
@@ -85,7 +85,7 @@ func (d *Daemon) saveAgain(p *process) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.savePending = false
-	if !d.Faults().DiskFull {
+	if !d.diskFull() {
 		_ = d.save(p, d.doc)
 	}
 }

@@ -97,8 +97,8 @@ func (d *Daemon) URL() string {
 	return "https://" + net.JoinHostPort(d.Host(), strconv.Itoa(d.Port()))
 }
 
-// SyncAddress is HOST:PORT of the sync port, "" without Options.Sync.
-func (d *Daemon) SyncAddress() string {
+// syncAddress is HOST:PORT of the sync port, "" without Options.Sync.
+func (d *Daemon) syncAddress() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.syncPort == 0 {
@@ -228,12 +228,6 @@ func (d *Daemon) end(how manner) {
 	}
 	p.end()
 	d.relink()
-}
-
-// Restart ends the daemon and starts it again: events and start time begin anew.
-func (d *Daemon) Restart() error {
-	d.Stop()
-	return d.Start()
 }
 
 // restartLater is a restart asked for over the API: the answer is sent first.

@@ -5,7 +5,6 @@
 package stsim
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -150,16 +149,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.Timing = o.Timing.withDefaults()
 	return o, nil
-}
-
-// Run starts the farm and keeps it until ctx ends.
-func (f *Farm) Run(ctx context.Context) error {
-	defer func() { _ = f.Close() }()  //nolint:contextcheck // closing begins when ctx has ended
-	if err := f.Start(); err != nil { //nolint:contextcheck // starting waits for nothing
-		return err
-	}
-	<-ctx.Done()
-	return ctx.Err()
 }
 
 // Start binds the addresses and starts every daemon that does not run. Close ends it.

@@ -38,16 +38,13 @@ type Faults struct {
 	Flood       int            // events that every poll finds at once
 }
 
-// Faults are those set last.
-func (d *Daemon) Faults() Faults {
-	if f := d.faults.Load(); f != nil {
-		return *f
-	}
-	return Faults{}
-}
-
 // SetFaults replaces all faults; Faults{} heals the daemon. What hangs already goes on hanging.
 func (d *Daemon) SetFaults(f Faults) { d.faults.Store(&f) }
+
+func (d *Daemon) diskFull() bool {
+	f := d.faults.Load()
+	return f != nil && f.DiskFull
+}
 
 // faultsFor are the faults that hold for a path; "" stands for the connection itself.
 func (d *Daemon) faultsFor(path string) Faults {

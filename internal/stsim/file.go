@@ -124,7 +124,7 @@ func (d *Daemon) holders(id, name string) []any {
 
 // fails reports whether the folder could not bring in a file.
 func (f *folder) fails(name string) bool {
-	return slices.ContainsFunc(f.errors, func(e FileError) bool { return e.Path == name })
+	return slices.ContainsFunc(f.errors, func(e fileError) bool { return e.Path == name })
 }
 
 // fails reports whether a folder of the daemon could not bring in a file.

@@ -26,8 +26,8 @@ const (
 
 var errNoFolder = errors.New("no such folder")
 
-// FileError is one file that a folder cannot bring in.
-type FileError struct {
+// fileError is one file that a folder cannot bring in.
+type fileError struct {
 	Path  string `json:"path"`
 	Error string `json:"error"`
 }
@@ -38,9 +38,9 @@ type folder struct {
 	state     string
 	changed   time.Time
 	err       string
-	forced    string // error set by SetFolderError: stays over restarts
+	forced    string // error set by setFolderError: stays over restarts
 	numbers   fleet.FolderSummary
-	errors    []FileError
+	errors    []fileError
 	ignores   []string
 	local     localChanges // Edits of a receive-only folder.
 	conflicts []string     // files that lost, by their new names
@@ -272,9 +272,9 @@ func (d *Daemon) SetSummary(id string, change func(*fleet.FolderSummary)) error 
 	return nil
 }
 
-// SetFolderError brings a folder into state error, for good; "" heals it. StateChanged tells so; no summary follows,
+// setFolderError brings a folder into state error, for good; "" heals it. StateChanged tells so; no summary follows,
 // as in the daemon.
-func (d *Daemon) SetFolderError(id, text string) error {
+func (d *Daemon) setFolderError(id, text string) error {
 	return d.withFolder(id, func(p *process, f *folder) {
 		f.forced = text
 		config, err := folders.find(d.doc, id)
@@ -287,8 +287,8 @@ func (d *Daemon) SetFolderError(id, text string) error {
 	})
 }
 
-// SetFileErrors makes a folder fail at these files; none heals it. FolderErrors and FolderSummary follow.
-func (d *Daemon) SetFileErrors(id string, files ...FileError) error {
+// setFileErrors makes a folder fail at these files; none heals it. FolderErrors and FolderSummary follow.
+func (d *Daemon) setFileErrors(id string, files ...fileError) error {
 	return d.withFolder(id, func(p *process, f *folder) {
 		f.errors = slices.Clone(files)
 		if len(files) > 0 {

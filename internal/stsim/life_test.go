@@ -31,6 +31,11 @@ func eventsSince(t *testing.T, d *Daemon, mask string) []string {
 	return names
 }
 
+func restart(d *Daemon) error {
+	d.Stop()
+	return d.Start()
+}
+
 func dial(d *Daemon) error {
 	c, err := net.Dial("tcp", strings.TrimPrefix(d.URL(), "https://"))
 	if err == nil {
@@ -86,7 +91,7 @@ func TestADaemonRefusesToStartWithAConfigurationFromTheFuture(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	err := d.Restart()
+	err := restart(d)
 	if err == nil || !strings.Contains(err.Error(), "newer than supported") || d.Running() {
 		t.Errorf("got %v; running: %t", err, d.Running())
 	}
@@ -97,7 +102,7 @@ func TestTwoRunsOfADaemonStartInDifferentSeconds(t *testing.T) {
 	started := map[string]bool{}
 	for range 3 {
 		started[get(t, d, "/rest/system/status").Get("startTime").Str()] = true
-		if err := d.Restart(); err != nil {
+		if err := restart(d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -180,7 +185,7 @@ func TestTheSyncPortProvesTheDevice(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		f := startFarm(t, Options{Count: 2, Sync: true, Shared: shared})
 		for _, d := range f.Daemons() {
-			c, err := tls.Dial("tcp", d.SyncAddress(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"bep/1.0"}})
+			c, err := tls.Dial("tcp", d.syncAddress(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"bep/1.0"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +195,7 @@ func TestTheSyncPortProvesTheDevice(t *testing.T) {
 				state.NegotiatedProtocol != "bep/1.0" {
 				t.Errorf("got %s over %q, want %s", got, state.NegotiatedProtocol, d.ID())
 			}
-			want := "tcp://" + d.SyncAddress()
+			want := "tcp://" + d.syncAddress()
 			if got := get(t, d, "/rest/config/options").Get("listenAddresses").At(0).Str(); got != want {
 				t.Errorf("listenAddresses says %s, want %s", got, want)
 			}
@@ -234,15 +239,15 @@ func TestFoldersBreakAndHeal(t *testing.T) {
 		wait.For(t, "the folder is in error", func() bool { return state() == stateError })
 		call(t, d, "PATCH", "/rest/config/folders/"+id, `{"path":"/home/fine"}`)
 		wait.For(t, "the folder is idle", func() bool { return state() == stateIdle })
-		if err := d.SetFolderError(id, "out of space"); err != nil {
+		if err := d.setFolderError(id, "out of space"); err != nil {
 			t.Fatal(err)
 		}
 		if got := get(t, d, "/rest/db/status?folder="+id); got.Get("error").Str() != "out of space" ||
 			state() != stateError {
 			t.Errorf("got %s", got.JSON())
 		}
-		if err := errors.Join(d.SetFolderError(id, ""), d.SetFileErrors(id,
-			FileError{Path: "a", Error: "denied"})); err != nil {
+		if err := errors.Join(d.setFolderError(id, ""), d.setFileErrors(id,
+			fileError{Path: "a", Error: "denied"})); err != nil {
 			t.Fatal(err)
 		}
 		s := get(t, d, "/rest/db/status?folder="+id)
@@ -256,7 +261,7 @@ func TestFoldersBreakAndHeal(t *testing.T) {
 			got := strings.Join(eventsSince(t, d, "StateChanged,FolderErrors,FolderSummary"), " ")
 			return strings.Contains(got, "FolderErrors") && strings.Contains(got, "FolderSummary")
 		})
-		if err := d.SetFolderError("none", "x"); err == nil {
+		if err := d.setFolderError("none", "x"); err == nil {
 			t.Error("a folder that is none was broken")
 		}
 	})
@@ -387,33 +392,6 @@ func TestAFarmInMemoryKeepsSimulatedTime(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-func TestRunEndsWithItsContext(t *testing.T) {
-	f, err := New(Options{Count: 5, Timing: quick})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- f.Run(ctx) }()
-	wait.For(t, "all run", func() bool {
-		for _, d := range f.Daemons() {
-			if !d.Running() {
-				return false
-			}
-		}
-		return true
-	})
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-	for _, d := range f.Daemons() {
-		if d.Running() {
-			t.Error("a daemon runs on")
-		}
-	}
 }
 
 func TestPasswordsAreHashedSoThatTheyCanBeChecked(t *testing.T) {

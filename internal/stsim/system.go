@@ -146,7 +146,7 @@ func (e *endpoint) connections(w http.ResponseWriter, r *http.Request, _ string)
 
 // connectionAddress is where others see the daemon.
 func (d *Daemon) connectionAddress() string {
-	if at := d.SyncAddress(); at != "" {
+	if at := d.syncAddress(); at != "" {
 		return at
 	}
 	return netip.AddrPortFrom(d.address, 22000).String()

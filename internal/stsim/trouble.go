@@ -64,7 +64,7 @@ func (d *Daemon) StopFolder(id string, why Problem) error {
 	if err != nil {
 		return err
 	}
-	return d.SetFolderError(id, d.folderText(why, config))
+	return d.setFolderError(id, d.folderText(why, config))
 }
 
 // FailItems makes the first n of the files that a folder lacks fail; it lacks n more where it lacks fewer. With 0 no
@@ -86,12 +86,12 @@ func (d *Daemon) FailItems(id string, n int, why Problem) error {
 			return err
 		}
 	}
-	files := make([]FileError, n)
+	files := make([]fileError, n)
 	for i := range files {
 		path := fileName(numbers.GlobalFiles - numbers.NeedFiles + int64(i))
-		files[i] = FileError{Path: path, Error: d.itemText(why, path, config)}
+		files[i] = fileError{Path: path, Error: d.itemText(why, path, config)}
 	}
-	return d.SetFileErrors(id, files...)
+	return d.setFileErrors(id, files...)
 }
 
 // Lag makes a folder lack files that its connected peers have now, while it does nothing about it. On a send-only
@@ -165,10 +165,10 @@ func complete(s *fleet.FolderSummary) {
 
 // HealFolder ends every trouble of a folder: it runs, nothing fails, and it has what all have.
 func (d *Daemon) HealFolder(id string) error {
-	if err := d.SetFolderError(id, ""); err != nil {
+	if err := d.setFolderError(id, ""); err != nil {
 		return err
 	}
-	if err := d.SetFileErrors(id); err != nil {
+	if err := d.setFileErrors(id); err != nil {
 		return err
 	}
 	return d.change(id, func(f *folder) {
@@ -260,7 +260,7 @@ func (d *Daemon) folderConfig(id string) (stconfig.Value, error) {
 type localChanges struct{ files, bytes int64 }
 
 // shownErrors are the items that failed, as the daemon lists them: not while the folder is stopped or paused.
-func (f *folder) shownErrors() []FileError {
+func (f *folder) shownErrors() []fileError {
 	if f.state == stateOff || f.state == stateError {
 		return nil
 	}

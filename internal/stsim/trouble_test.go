@@ -170,7 +170,7 @@ func TestIslandsKnowWhatTheyKnew(t *testing.T) {
 	if connected() != "false" || heard() != before {
 		t.Errorf("cut off: connected %s, sequence %s, want %s", connected(), heard(), before)
 	}
-	if err := b.Restart(); err != nil {
+	if err := restart(b); err != nil {
 		t.Fatal(err)
 	}
 	if connected() != "false" {

@@ -43,7 +43,7 @@ func startSimulated(version stsim.Version, network int) func(t *testing.T) patie
 					return doc.With("options", doc.Get("options").With("maxSendKbps", stconfig.Literal(strconv.Itoa(speed))))
 				}))
 			},
-			func() { check(d.Restart()) },
+			func() { check(simulated.Restart(d)) },
 		}
 	}
 }

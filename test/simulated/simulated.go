@@ -28,3 +28,9 @@ func Start(t testing.TB, o stsim.Options) *stsim.Farm {
 	}
 	return farm
 }
+
+// Restart stops a daemon and starts it again: events and start time begin anew.
+func Restart(d *stsim.Daemon) error {
+	d.Stop()
+	return d.Start()
+}

@@ -64,7 +64,7 @@ func TestAWriteThatTheDaemonCouldNotSaveIsNotDone(t *testing.T) {
 		unsaved(s, d, fleet.ConfigFailed)
 		d.SetFaults(stsim.Faults{})
 		s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
-		if err := d.Restart(); err != nil {
+		if err := simulated.Restart(d); err != nil {
 			t.Fatal(err)
 		}
 		s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
@@ -97,7 +97,7 @@ func TestAValueThatADaemonLostIsWrittenAgain(t *testing.T) {
 		wait.Until(t, shows(d, person))
 		s.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
 		before := d.Config()
-		if err := d.Restart(); err != nil {
+		if err := simulated.Restart(d); err != nil {
 			t.Fatal(err)
 		}
 		if changes := stconfig.Diff(before, d.Config()); len(changes) > 0 {
@@ -144,7 +144,7 @@ func TestAShareThatADaemonLostIsPutBackAgain(t *testing.T) {
 		}
 		wait.Until(t, shared(true))
 		s.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
-		if err := d.Restart(); err != nil {
+		if err := simulated.Restart(d); err != nil {
 			t.Fatal(err)
 		}
 		if what := shared(true)(); what != "" {
@@ -232,7 +232,7 @@ func TestARestoreThatTheDaemonCouldNotSaveIsNotDone(t *testing.T) {
 		unsaved(s, d, fleet.ConfigPending)
 		d.SetFaults(stsim.Faults{})
 		s.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
-		if err := d.Restart(); err != nil {
+		if err := simulated.Restart(d); err != nil {
 			t.Fatal(err)
 		}
 		if what := shows(d, "4711")(); what != "" {

@@ -28,10 +28,8 @@ func (a *App) pausedBy(ctx context.Context, s *fleet.Snapshot, standing fleet.Fo
 	standing.PausedBy = &by
 	standing.Reason, standing.Next = health.PausedByText(standing, by, func(id int64) string {
 		if registry != nil {
-			for i := range registry.Templates {
-				if registry.Templates[i].ID == id {
-					return fmt.Sprintf("%d (%s)", id, registry.Templates[i].Label)
-				}
+			if t := registry.Template(id); t != nil {
+				return fmt.Sprintf("%d (%s)", id, t.Label)
 			}
 		}
 		return fmt.Sprint(id)

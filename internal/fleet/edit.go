@@ -101,15 +101,15 @@ func (r *Registry) Found(e Edit) (found Found, known bool) {
 		e.Deleted = append(e.Deleted, changed.ID)
 	}
 	for _, id := range e.Deleted {
-		if at := r.templateAt(id); at >= 0 {
-			found.Template, known = &r.Templates[at].Template, true
+		if t := r.Template(id); t != nil {
+			found.Template, known = &t.Template, true
 		}
 	}
 	for _, tagging := range slices.Concat(e.Tag, e.Untag) {
 		if device := r.Devices[tagging.Device]; device != nil {
 			found.Tags, known = device.Tags, true
-		} else if at := r.templateAt(tagging.Template); at >= 0 {
-			found.Tags, known = r.Templates[at].Tags, true
+		} else if t := r.Template(tagging.Template); t != nil {
+			found.Tags, known = t.Tags, true
 		}
 	}
 	for _, tag := range e.Drop {

@@ -107,6 +107,14 @@ func (s DeviceSettings) WithWord(word AgentWord) DeviceSettings {
 // RootsOf returns the folder roots of a device: the fleet's and those of its tags, sorted.
 func (r *Registry) RootsOf(id DeviceID) []string { return r.ofDevice(r.Roots, id) }
 
+// Template returns the template with that ID, or nil. The caller must not change it.
+func (r *Registry) Template(id int64) *TaggedTemplate {
+	if at := r.templateAt(id); at >= 0 {
+		return &r.Templates[at]
+	}
+	return nil
+}
+
 // Applying returns the templates that share a tag with the device, in the order in which they are applied. The caller
 // must not change them.
 func (r *Registry) Applying(id DeviceID) iter.Seq[*TaggedTemplate] {

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"muster/api"
 	"muster/internal/engine/event"
@@ -61,7 +60,7 @@ func (s *EventHandlers) templateEventFor(ctx context.Context, e *event.Event) (*
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(registry.Templates, func(t fleet.TaggedTemplate) bool { return t.ID == of.ID }) {
+	if registry.Template(of.ID) != nil {
 		return e, nil
 	}
 	return withData(e, nil, api.TemplateEvent{ID: of.ID, Deleted: true})

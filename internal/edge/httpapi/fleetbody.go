@@ -152,15 +152,11 @@ func declaredTag(name string, body api.PlanFleetTag) (d fleet.DeclaredTag, err e
 	return d, at("folderRoots", err)
 }
 
-func (x adjusting) template(id int64) fleet.TaggedTemplate {
-	return x.now.Templates[slices.IndexFunc(x.now.Templates, func(t fleet.TaggedTemplate) bool { return t.ID == id })]
-}
-
 // unfiled describes templates without a file.
 func (x adjusting) unfiled(ids []int64) []api.UnfiledTemplate {
 	out, names := []api.UnfiledTemplate{}, x.now.TemplateNames()
 	for _, id := range ids {
-		t := x.template(id)
+		t := x.now.Template(id)
 		out = append(out, api.UnfiledTemplate{ID: id, Name: names[id], Op: string(t.Op), Key: t.Key, Tags: wireTags(t.Tags)})
 	}
 	return out

@@ -115,10 +115,8 @@ func (s *base) stored(r *request) (*fleet.TaggedTemplate, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range registry.Templates {
-		if registry.Templates[i].ID == id {
-			return &registry.Templates[i], nil
-		}
+	if t := registry.Template(id); t != nil {
+		return t, nil
 	}
 	return nil, noTemplate(id)
 }

@@ -308,11 +308,10 @@ func (s PlanningHandlers) changedTemplate(
 	if err := missing(map[string]bool{"id": body.ID == nil}); err != nil {
 		return fleet.Template{}, err
 	}
-	place := slices.IndexFunc(now.Templates, func(t fleet.TaggedTemplate) bool { return t.ID == *body.ID })
-	if place < 0 {
+	is := now.Template(*body.ID)
+	if is == nil {
 		return fleet.Template{}, fleet.Invalidf("id", "there is no template %d", *body.ID)
 	}
-	is := now.Templates[place].Template
 	changed, err := templateFrom(api.PutTemplate{
 		Label: new(or(body.Label, is.Label)), Priority: new(or(body.Priority, is.Priority)),
 		Op:  new(or(body.Op, string(is.Op))),

@@ -27,10 +27,10 @@ func Described(edit fleet.Edit, now, then *fleet.Registry) []Part {
 	}
 	names := x.now.TemplateNames()
 	for _, t := range x.edit.Changed {
-		x.add("template", names[t.ID], "change", "%s", differences(x.template(t.ID).Template, t))
+		x.add("template", names[t.ID], "change", "%s", differences(x.now.Template(t.ID).Template, t))
 	}
 	for _, id := range x.edit.Deleted {
-		x.add("template", names[id], "delete", "%s at %s", x.template(id).Op, keyName(x.template(id).Key))
+		x.add("template", names[id], "delete", "%s at %s", x.now.Template(id).Op, keyName(x.now.Template(id).Key))
 	}
 	for _, id := range slices.Sorted(maps.Keys(x.edit.Files.Origins)) {
 		from, to := x.now.Origins[id], x.edit.Files.Origins[id]
@@ -56,10 +56,6 @@ type description struct {
 
 func (x *description) add(kind, name, what, format string, args ...any) {
 	x.parts = append(x.parts, Part{Kind: kind, Name: name, What: what, Text: fmt.Sprintf(format, args...)})
-}
-
-func (x *description) template(id int64) fleet.TaggedTemplate {
-	return x.now.Templates[slices.IndexFunc(x.now.Templates, func(t fleet.TaggedTemplate) bool { return t.ID == id })]
 }
 
 func (x *description) addTagging(names map[int64]string) {

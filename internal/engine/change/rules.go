@@ -73,7 +73,7 @@ func (j *judgement) firstProtected(tags map[fleet.Tag]bool) (fleet.Tag, bool) {
 func retaggedTemplates(now, then *fleet.Registry) map[fleet.Tag]bool {
 	tags := map[fleet.Tag]bool{}
 	for _, template := range now.Templates {
-		if after := templateIn(then, template.ID); after != nil && !slices.Equal(template.Tags, after.Tags) {
+		if after := then.Template(template.ID); after != nil && !slices.Equal(template.Tags, after.Tags) {
 			for _, tag := range slices.Concat(template.Tags, after.Tags) {
 				tags[tag] = true
 			}
@@ -111,7 +111,7 @@ func (j *judgement) readOnlySources(context.Context) error {
 		if !j.now.Sources[source].ReadOnly || source == j.edit.Files.Source {
 			continue
 		}
-		if after := templateIn(then, template.ID); after == nil || !sameTemplate(template, *after) {
+		if after := then.Template(template.ID); after == nil || !sameTemplate(template, *after) {
 			return &fleet.Error{Code: fleet.CodeConflict,
 				Message: fmt.Sprintf("template %d belongs to the source %q, which is read-only elsewhere", template.ID, source),
 				Hint: "Change its file, and apply the files of that source with `muster apply -f DIR`. If they are gone, an " +
@@ -140,13 +140,4 @@ func readOnly(r *fleet.Registry) bool {
 // sameTemplate reports whether two templates are equal in the fields that people write and in their tags.
 func sameTemplate(a, b fleet.TaggedTemplate) bool {
 	return a.SaysTheSame(b.Template) && a.Label == b.Label && a.Priority == b.Priority && slices.Equal(a.Tags, b.Tags)
-}
-
-func templateIn(r *fleet.Registry, id int64) *fleet.TaggedTemplate {
-	for i := range r.Templates {
-		if r.Templates[i].ID == id {
-			return &r.Templates[i]
-		}
-	}
-	return nil
 }

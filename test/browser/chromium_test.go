@@ -6,22 +6,14 @@ package browser_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
-	"math/big"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -66,7 +58,11 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{}
-	cert, key := w.issue(t)
+	cert, key := server.Certificate(t, ownName, siblingName, foreignName, reboundName)
+	var err error
+	if w.certificate, err = tls.LoadX509KeyPair(cert, key); err != nil {
+		t.Fatal(err)
+	}
 	w.Server = server.Start(t, server.Options{Mode: fleet.ModeObserve, TLSCert: cert, TLSKey: key,
 		AllowHosts: []string{ownName}})
 	at, err := url.Parse(w.URL)
@@ -76,39 +72,6 @@ func newWorld(t *testing.T) *world {
 	w.origin = "https://" + net.JoinHostPort(ownName, at.Port())
 	w.startChromium(t)
 	return w
-}
-
-// issue makes a certificate for every name, in two files.
-func (w *world) issue(t *testing.T) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(90 * 24 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		DNSNames: []string{ownName, siblingName, foreignName, reboundName}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{
-		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER},
-	} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if w.certificate, err = tls.LoadX509KeyPair(cert, key); err != nil {
-		t.Fatal(err)
-	}
-	return cert, key
 }
 
 // startChromium starts the one browser of these tests, with an empty profile. Nothing of it leaves the machine.

@@ -1,7 +1,6 @@
 package folders_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +25,7 @@ type simulation struct {
 	*world
 	first, second, third *stsim.Daemon
 
-	agents   string // where the agent of the first daemon connects
+	runAgent func() // starts the agent of the first daemon
 	endAgent func()
 }
 
@@ -212,15 +211,15 @@ func TestEachTroubleOfASimulatedFolderIsSaidAndGoesAgain(t *testing.T) {
 				Timing: stsim.Timing{Summary: 200 * time.Millisecond}})
 			r, agents := newReceiver(t), fmt.Sprintf("127.0.0.1:%d", daemon.FreePort(t))
 			s := &simulation{&world{Server: startServer(t, r, agents), receiver: r}, farm.Daemon(0), farm.Daemon(1),
-				farm.Daemon(2), agents, nil}
+				farm.Daemon(2), nil, nil}
 			for _, d := range farm.Daemons() {
 				if err := d.HealFolder(handbook); err != nil {
 					t.Fatal(err)
 				}
 				s.Register(d.ID(), d.APIKey(), d.Host(), d.Port())
 			}
+			s.runAgent = func() { s.endAgent = simulated.RunAgents(t, s.first.RunAgent, agents) }
 			s.runAgent()
-			t.Cleanup(func() { s.endAgent() })
 			s.waitCalm(t)
 			for _, one := range simulatedTroubles {
 				if !t.Run(one.name, func(t *testing.T) { s.tryTrouble(t, one) }) {
@@ -229,17 +228,6 @@ func TestEachTroubleOfASimulatedFolderIsSaidAndGoesAgain(t *testing.T) {
 			}
 		})
 	}
-}
-
-// runAgent runs an agent beside the first daemon.
-func (s *simulation) runAgent() {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = s.first.RunAgent(ctx, s.agents)
-	}()
-	s.endAgent = func() { cancel(); <-ended }
 }
 
 func (s *simulation) waitCalm(t *testing.T) {

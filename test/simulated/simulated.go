@@ -2,7 +2,9 @@
 package simulated
 
 import (
+	"context"
 	"log/slog"
+	"sync"
 	"testing"
 
 	"muster/internal/stsim"
@@ -27,6 +29,18 @@ func Start(t testing.TB, o stsim.Options) *stsim.Farm {
 		t.Fatal(err)
 	}
 	return farm
+}
+
+// RunAgents runs one agent (Daemon.RunAgent) or those of a farm (Farm.RunAgents) against a server at HOST:PORT. They end
+// with stop, and with the test.
+func RunAgents(t testing.TB, run func(ctx context.Context, server string) error, server string) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	all.Go(func() { _ = run(ctx, server) })
+	stop = func() { cancel(); all.Wait() }
+	t.Cleanup(stop)
+	return stop
 }
 
 // Restart stops a daemon and starts it again: events and start time begin anew.

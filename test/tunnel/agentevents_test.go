@@ -3,7 +3,6 @@ package tunnel_test
 import (
 	"context"
 	"encoding/json"
-	"net/url"
 	"slices"
 	"sync"
 	"testing"
@@ -46,23 +45,10 @@ func followed(t *testing.T, c *client.Client) func() []string {
 // What became of agents was in the log of the server alone, and a copied certificate in no audit.
 func TestEventsAndAuditTellWhatBecomesOfAgents(t *testing.T) {
 	t.Parallel()
-	cert, key := issue(t)
+	cert, key := server.Certificate(t)
 	s := server.Start(t, server.Options{TLSCert: cert, TLSKey: key})
 	farm := simulated.Start(t, stsim.Options{Count: 2, Network: 92})
-	at, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := func(d *stsim.Daemon) (stop func()) {
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			_ = d.RunAgent(ctx, at.Host)
-		}()
-		t.Cleanup(func() { cancel(); <-ended })
-		return func() { cancel(); <-ended }
-	}
+	run := func(d *stsim.Daemon) (stop func()) { return simulated.RunAgents(t, d.RunAgent, hostOf(s)) }
 	told := followed(t, s.Client)
 	waitTold := func(want ...string) {
 		t.Helper()

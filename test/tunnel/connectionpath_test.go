@@ -1,7 +1,6 @@
 package tunnel_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -28,10 +27,7 @@ func newSwitched(t *testing.T) *switched {
 	farm := simulated.Start(t, stsim.Options{Count: 1, Folders: 1, Quiet: true, Network: 93})
 	s := &switched{server.Start(t, server.Options{AgentListen: agents}), t, farm.Daemon(0), ""}
 	s.folder = s.daemon.FolderIDs()[0]
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = farm.RunAgents(ctx, agents) }()
-	t.Cleanup(func() { cancel(); <-ended })
+	simulated.RunAgents(t, farm.RunAgents, agents)
 	s.Register(s.daemon.ID(), s.daemon.APIKey(), s.daemon.Host(), s.daemon.Port(), "office")
 	s.waitWay(fleet.FoundByAgent)
 	return s

@@ -2,7 +2,6 @@ package tunnel_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"log"
@@ -113,12 +112,7 @@ func TestADeviceThatItsAgentProvedWasTrustedOnFirstUseWithoutIt(t *testing.T) {
 	listen := fmt.Sprintf("127.0.0.1:%d", daemon.FreePort(t))
 	s := server.Start(t, server.Options{AgentListen: listen})
 	farm := simulated.Start(t, stsim.Options{Network: 92})
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- farm.RunAgents(ctx, listen) }()
-	var once sync.Once
-	stop := func() { once.Do(func() { cancel(); <-ended }) }
-	t.Cleanup(stop)
+	stop := simulated.RunAgents(t, farm.RunAgents, listen)
 	d := farm.Daemon(0)
 	s.Register(d.ID(), d.APIKey(), "", d.Port())
 	s.WaitState(d.ID(), "online by its agent", func(state api.DeviceState) bool {

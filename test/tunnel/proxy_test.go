@@ -33,7 +33,7 @@ func TestAgentsConnectThroughTheProxiesOfTheDocument(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, stop: func() {}}
 	var key string
-	w.cert, key = issue(t)
+	w.cert, key = server.Certificate(t)
 	web := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "what browsers see")
 	}))

@@ -1,9 +1,7 @@
 package tunnel_test
 
 import (
-	"context"
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -16,24 +14,16 @@ import (
 	"muster/test/wait"
 )
 
+// hostOf is HOST:PORT of a server, to which agents connect.
+func hostOf(s *server.Server) string { return strings.TrimPrefix(s.URL, "https://") }
+
 // Simulated daemons of both versions are managed by simulated agents, through restarts of the server.
 func TestSimulatedAgents(t *testing.T) {
 	t.Parallel()
-	cert, key := issue(t)
+	cert, key := server.Certificate(t)
 	s := server.Start(t, server.Options{TLSCert: cert, TLSKey: key})
 	farm := simulated.Start(t, stsim.Options{Count: 4, Network: 91})
-	at, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = farm.RunAgents(ctx, at.Host)
-	}()
-	stop := func() { cancel(); <-ended }
-	t.Cleanup(stop)
+	stop := simulated.RunAgents(t, farm.RunAgents, hostOf(s))
 	for _, d := range farm.Daemons() {
 		s.Register(d.ID(), d.APIKey(), "", d.Port(), "all")
 	}
@@ -63,22 +53,12 @@ func TestSimulatedAgents(t *testing.T) {
 // The state of a device says what its agent is too old for, and that agent is asked for none of it.
 func TestAnAgentOfAnOlderListIsToldAndNotAskedForMore(t *testing.T) {
 	t.Parallel()
-	cert, key := issue(t)
+	cert, key := server.Certificate(t)
 	s := server.Start(t, server.Options{TLSCert: cert, TLSKey: key})
 	farm := simulated.Start(t, stsim.Options{Count: 2, Network: 94})
 	old, current := farm.Daemon(0), farm.Daemon(1)
 	old.SetAgentList(1)
-	at, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = farm.RunAgents(ctx, at.Host)
-	}()
-	t.Cleanup(func() { cancel(); <-ended })
+	simulated.RunAgents(t, farm.RunAgents, hostOf(s))
 	for _, d := range farm.Daemons() {
 		s.Register(d.ID(), d.APIKey(), "", d.Port())
 	}
@@ -133,24 +113,14 @@ func TestTheDemoHasAgents(t *testing.T) {
 // A fleet of simulated agents waited for a person to accept each of them.
 func TestSimulatedAgentsComeWithAnEnrolKey(t *testing.T) {
 	t.Parallel()
-	cert, key := issue(t)
+	cert, key := server.Certificate(t)
 	s := server.Start(t, server.Options{TLSCert: cert, TLSKey: key})
 	made, err := s.Client.CreateEnrollKey(t.Context(), api.CreateEnrollKey{Uses: new(int64(2)), Tags: &[]string{"all"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	farm := simulated.Start(t, stsim.Options{Count: 2, Network: 95, EnrollKey: fleet.NewSecret(made.Key)})
-	at, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = farm.RunAgents(ctx, at.Host)
-	}()
-	t.Cleanup(func() { cancel(); <-ended })
+	simulated.RunAgents(t, farm.RunAgents, hostOf(s))
 	for _, d := range farm.Daemons() {
 		s.WaitConnection(d.ID(), fleet.Online)
 	}

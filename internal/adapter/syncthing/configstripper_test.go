@@ -47,10 +47,10 @@ func TestAHundredSavesOfALargeConfigurationAreOneSmallAnswer(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	ask()
 	runtime.ReadMemStats(&after)
-	took := int64(after.TotalAlloc - before.TotalAlloc)
+	allocated := int64(after.TotalAlloc - before.TotalAlloc)
 	// Without the stripper it is several times what was sent. The race detector empties pools, which counts here.
-	if sent := int64(saves * len(config)); took > sent {
-		t.Errorf("an answer of %d KiB took %d KiB, on both sides", sent>>10, took>>10)
+	if sent := int64(saves * len(config)); allocated > sent {
+		t.Errorf("an answer of %d KiB took %d KiB, on both sides", sent>>10, allocated>>10)
 	}
 }
 

@@ -329,8 +329,8 @@ func TestEventsThatWouldGrowInMemory(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			events, _ := parseEvents(answer, &DefaultLimits) // refused or not
 			runtime.ReadMemStats(&after)
-			if took := int64(after.TotalAlloc - before.TotalAlloc); took > 1<<20+int64(len(answer)) {
-				t.Errorf("%d KiB became %d KiB", len(answer)>>10, took>>10)
+			if allocated := int64(after.TotalAlloc - before.TotalAlloc); allocated > 1<<20+int64(len(answer)) {
+				t.Errorf("%d KiB became %d KiB", len(answer)>>10, allocated>>10)
 			}
 			kept := 0
 			for _, e := range events {

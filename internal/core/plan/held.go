@@ -85,7 +85,7 @@ func (h *HeldChanges) Put(device fleet.DeviceID, held []NewlyHeld) {
 		if g.changes[device] == nil {
 			h.byDevice[device] = append(h.byDevice[device], g)
 		}
-		g.changes[device] = append(g.changes[device], heldChange{h.kept(n.Change), n.Equal})
+		g.changes[device] = append(g.changes[device], heldChange{h.share(n.Change), n.Equal})
 	}
 }
 
@@ -100,9 +100,9 @@ func (h *HeldChanges) group(shown fleet.HeldGroup) *heldGroup {
 	return g
 }
 
-// kept returns the change with its values as they are kept. Where the values have no room, a note takes their place and
-// no answer here covers the change. The caller holds mu.
-func (h *HeldChanges) kept(c fleet.HeldChange) fleet.HeldChange {
+// share returns the change with values that it shares with equal changes. Where new values have no room, a note takes
+// their place and no answer here covers the change. The caller holds mu.
+func (h *HeldChanges) share(c fleet.HeldChange) fleet.HeldChange {
 	if c.Digest == "" {
 		return c
 	}
@@ -122,7 +122,7 @@ func (h *HeldChanges) kept(c fleet.HeldChange) fleet.HeldChange {
 	return c
 }
 
-// release is the opposite of kept. The caller holds mu.
+// release is the opposite of share. The caller holds mu.
 func (h *HeldChanges) release(c fleet.HeldChange) {
 	id := valueID(c)
 	v := h.values[id]

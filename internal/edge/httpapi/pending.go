@@ -22,7 +22,7 @@ type Pending interface {
 	Pending() []fleet.Pending
 	// Accept adds the device, or the folder shared with whoever offers it, to the configuration of the daemon that was
 	// asked. Names that are "" are those of whoever asks; a folder that the daemon does not have needs a path: invalid
-	// without. It answers once the daemon took it.
+	// without. It answers once the daemon accepted it.
 	Accept(ctx context.Context, asks fleet.Pending, name, path string) error
 	// Dismiss has the daemon forget it; the other device may ask again.
 	Dismiss(ctx context.Context, asks fleet.Pending) error

@@ -42,9 +42,9 @@ func (j *judgement) assertions(ctx context.Context) error {
 	if broken, err = j.newlyBroken(ctx); err != nil || len(broken) == 0 {
 		return err
 	}
-	return j.refused(broken, "the change would break what is asserted: "+j.keptText(broken[0]), "Change something else, "+
+	return j.refused(broken, "the change would break what is asserted: "+j.brokenText(broken[0]), "Change something else, "+
 		"or change the assertion in the files of its source and apply them with `muster apply -f DIR`. An admin gives the "+
-		"assertions of a source up with `muster source forget SOURCE`.", j.keptText)
+		"assertions of a source up with `muster source forget SOURCE`.", j.brokenText)
 }
 
 // appliesToNothing reports whether the edit only creates templates without tags, which apply to no device.
@@ -92,9 +92,9 @@ func (j *judgement) refused(broken []fleet.BrokenAssertion, message, hint string
 	return refused
 }
 
-// keptText describes a broken assertion: its source, its text, the device, and what was found. It does not name a
+// brokenText describes a broken assertion: its source, its text, the device, and what was found. It does not name a
 // device that the caller may not see. The holder of an enrol key may see the device that the key registers.
-func (j *judgement) keptText(b fleet.BrokenAssertion) string {
+func (j *judgement) brokenText(b fleet.BrokenAssertion) string {
 	text := b.Text(j.label(b.Device))
 	switch {
 	case b.Device == "":
@@ -115,18 +115,18 @@ func (j *judgement) label(id fleet.DeviceID) string {
 	return ""
 }
 
-// keptTest is an assertion and the name of the source that it belongs to. The name is "" when the assertion came with
-// the edit.
-type keptTest struct {
+// sourceAssertion is an assertion and the name of the source that it belongs to. The name is "" when the assertion came
+// with the edit.
+type sourceAssertion struct {
 	source string
 	fleet.Assertion
 }
 
-// keptIn returns the assertions of all sources, ordered by the sources' names.
-func keptIn(r *fleet.Registry) (tests []keptTest) {
+// assertionsIn returns the assertions of all sources, ordered by the sources' names.
+func assertionsIn(r *fleet.Registry) (tests []sourceAssertion) {
 	for _, name := range slices.Sorted(maps.Keys(r.Sources)) {
 		for _, test := range r.Sources[name].Tests {
-			tests = append(tests, keptTest{name, test})
+			tests = append(tests, sourceAssertion{name, test})
 		}
 	}
 	return tests
@@ -134,16 +134,16 @@ func keptIn(r *fleet.Registry) (tests []keptTest) {
 
 // brokenByFiles returns the assertions that came with the edit and that any device would break.
 func (j *judgement) brokenByFiles(ctx context.Context) ([]fleet.BrokenAssertion, error) {
-	var tests []keptTest
+	var tests []sourceAssertion
 	for _, test := range j.edit.Files.Tests {
-		tests = append(tests, keptTest{"", test})
+		tests = append(tests, sourceAssertion{"", test})
 	}
-	return j.brokenIn(ctx, j.then, tests, func(keptTest, fleet.DeviceID) bool { return true })
+	return j.brokenIn(ctx, j.then, tests, func(sourceAssertion, fleet.DeviceID) bool { return true })
 }
 
 // newlyBroken returns the assertions of sources that are true now and that the edit would break.
 func (j *judgement) newlyBroken(ctx context.Context) ([]fleet.BrokenAssertion, error) {
-	tests := keptIn(j.then)
+	tests := assertionsIn(j.then)
 	if len(tests) == 0 {
 		return nil, nil
 	}
@@ -154,7 +154,7 @@ func (j *judgement) newlyBroken(ctx context.Context) ([]fleet.BrokenAssertion, e
 	gone := slices.ContainsFunc(slices.Collect(maps.Keys(j.now.Devices)), func(id fleet.DeviceID) bool {
 		return j.then.Devices[id] == nil
 	})
-	broken, err := j.brokenIn(ctx, j.then, tests, func(t keptTest, id fleet.DeviceID) bool {
+	broken, err := j.brokenIn(ctx, j.then, tests, func(t sourceAssertion, id fleet.DeviceID) bool {
 		// A device that is removed also concerns the devices that share with it.
 		return touched[id] || gone && t.NoUnregisteredShares
 	})
@@ -165,7 +165,7 @@ func (j *judgement) newlyBroken(ctx context.Context) ([]fleet.BrokenAssertion, e
 	for _, b := range broken {
 		suspects[b.Device] = true
 	}
-	before, err := j.brokenIn(ctx, j.now, tests, func(_ keptTest, id fleet.DeviceID) bool { return suspects[id] })
+	before, err := j.brokenIn(ctx, j.now, tests, func(_ sourceAssertion, id fleet.DeviceID) bool { return suspects[id] })
 	return slices.DeleteFunc(broken, func(b fleet.BrokenAssertion) bool {
 		return slices.ContainsFunc(before, func(was fleet.BrokenAssertion) bool {
 			return was.Source == b.Source && was.Name == b.Name && was.Device == b.Device && was.Key == b.Key
@@ -175,8 +175,8 @@ func (j *judgement) newlyBroken(ctx context.Context) ([]fleet.BrokenAssertion, e
 
 // brokenIn returns the assertions that the fleet would break under a registry. A device whose daemon was never read
 // breaks nothing. about reports whether an assertion is to be checked on a device.
-func (j *judgement) brokenIn(ctx context.Context, under *fleet.Registry, tests []keptTest,
-	about func(keptTest, fleet.DeviceID) bool) (broken []fleet.BrokenAssertion, err error) {
+func (j *judgement) brokenIn(ctx context.Context, under *fleet.Registry, tests []sourceAssertion,
+	about func(sourceAssertion, fleet.DeviceID) bool) (broken []fleet.BrokenAssertion, err error) {
 	if len(tests) == 0 {
 		return nil, nil
 	}
@@ -184,13 +184,13 @@ func (j *judgement) brokenIn(ctx context.Context, under *fleet.Registry, tests [
 	for id, d := range under.Devices {
 		all = append(all, fleetfiles.Subject{ID: id, Label: d.Label, Tags: d.Tags})
 	}
-	add := func(test keptTest, found ...fleet.BrokenAssertion) {
+	add := func(test sourceAssertion, found ...fleet.BrokenAssertion) {
 		for _, b := range found {
 			b.Source = test.source
 			broken = append(broken, b)
 		}
 	}
-	asserted, subjects := map[fleet.DeviceID][]keptTest{}, map[fleet.DeviceID]fleetfiles.Subject{}
+	asserted, subjects := map[fleet.DeviceID][]sourceAssertion{}, map[fleet.DeviceID]fleetfiles.Subject{}
 	for _, test := range tests {
 		selected, wrong := fleetfiles.Selected(test.Assertion, all)
 		add(test, wrong...)

@@ -12,7 +12,7 @@ func TestARefusalDoesNotNameDevicesOutsideOfAScope(t *testing.T) {
 	r := &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{"A": hidden}}
 	j := judgement{now: r, then: r, scope: fleet.ScopeOf([]fleet.Tag{"mine"})}
 	b := fleet.BrokenAssertion{Source: "repo", Name: "limit", Device: "A", Key: "options.a", Expected: "1", Got: "2"}
-	if text := j.keptText(b); text != `source "repo": limit: a device outside of the token's tags` {
+	if text := j.brokenText(b); text != `source "repo": limit: a device outside of the token's tags` {
 		t.Errorf("got %s", text)
 	}
 }
@@ -28,7 +28,7 @@ func TestARefusalOfAnEnrolKeyNamesOnlyItsDevice(t *testing.T) {
 		"B": `source "repo": limit: own: options.a: expected 1, got 2`,
 	} {
 		b := fleet.BrokenAssertion{Source: "repo", Name: "limit", Device: device, Key: "options.a", Expected: "1", Got: "2"}
-		if text := j.keptText(b); text != want {
+		if text := j.brokenText(b); text != want {
 			t.Errorf("got %s, want %s", text, want)
 		}
 	}

@@ -47,9 +47,9 @@ func TestWhatIsKeptOfAFolderIsSmall(t *testing.T) {
 			all[n].indexes[i] = fleet.PeersOf(append([]fleet.DeviceID{}, ids...))
 		}
 	}
-	took := heap() - before
+	allocated := heap() - before
 	summary := int64(unsafe.Sizeof(fleet.FolderSummary{}))
-	each := took/(devices*folders) + summary - countsOnly
+	each := allocated/(devices*folders) + summary - countsOnly
 	t.Logf("%d bytes for each folder of a device; a summary has %d", each, summary)
 	if each > most {
 		t.Errorf("%d bytes for each folder of a device, at most %d may be", each, most)

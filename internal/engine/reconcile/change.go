@@ -293,7 +293,7 @@ func (p *pass) concludeChange(ctx context.Context, c *change, sent plan.Plan, ne
 	if len(left) == 0 {
 		return nil
 	}
-	c.out.Reason = fmt.Sprintf("the daemon took it and shows %s otherwise", left[0].Key)
+	c.out.Reason = fmt.Sprintf("the daemon accepted the request and shows %s otherwise", left[0].Key)
 	if c.amends {
 		return &fleet.Error{Code: fleet.CodeUnavailable, During: c.what, Message: c.out.Reason,
 			Hint: "Look at the daemon's own GUI and log."}

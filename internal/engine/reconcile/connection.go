@@ -50,7 +50,7 @@ func (c *connection) newest(ctx context.Context, in input, handed *fleet.Observe
 	if c.unsure = c.unsure || desired.AwaitSave(in.base); c.unsure && in.known.Online {
 		return c.read(ctx, in)
 	}
-	observed, err := c.kept(ctx, handed)
+	observed, err := c.stored(ctx, handed)
 	switch {
 	case fleet.CodeOf(err) == fleet.CodeNotFound:
 		return in, errNeverRead
@@ -65,18 +65,18 @@ func (c *connection) newest(ctx context.Context, in input, handed *fleet.Observe
 	return c.read(ctx, in)
 }
 
-// kept returns handed, where that is not nil, else the configuration in the store.
-func (c *connection) kept(ctx context.Context, handed *fleet.ObservedConfig) (fleet.ObservedConfig, error) {
+// stored returns handed, where that is not nil, else the configuration in the store.
+func (c *connection) stored(ctx context.Context, handed *fleet.ObservedConfig) (fleet.ObservedConfig, error) {
 	if handed != nil {
 		return *handed, nil
 	}
 	return c.o.Store.ObservedConfig(ctx, c.id)
 }
 
-// isOvertaken reports whether the mirror or this engine has read a newer configuration than kept, the one in the
+// isOvertaken reports whether the mirror or this engine has read a newer configuration than the one in the
 // store.
-func (c *connection) isOvertaken(in input, kept fleet.ObservedConfig) bool {
-	return in.known.Unstored && kept.Digest != in.known.Digest || c.history.overtakes(kept)
+func (c *connection) isOvertaken(in input, stored fleet.ObservedConfig) bool {
+	return in.known.Unstored && stored.Digest != in.known.Digest || c.history.overtakes(stored)
 }
 
 // read returns the input with the document that the daemon has now. Where the daemon may not have saved what was

@@ -502,12 +502,12 @@ func (d *daemon) Write(_ context.Context, _ fleet.DeviceID, method, path string,
 			return err
 		}
 	}
-	d.doc = d.normalised(d.took(method, names, value))
+	d.doc = d.normalised(d.after(method, names, value))
 	return nil
 }
 
-// took is the document after a call.
-func (d *daemon) took(method string, names []string, value stconfig.Value) stconfig.Value {
+// after is the document after a call.
+func (d *daemon) after(method string, names []string, value stconfig.Value) stconfig.Value {
 	key := stconfig.Key{}
 	for _, name := range names {
 		key = key.Child(name)

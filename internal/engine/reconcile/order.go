@@ -222,7 +222,7 @@ func (c *connection) orderPause(ctx context.Context, in input, paused bool) (str
 	}
 	if left := plan.Pausing(in.doc, c.id, paused); len(left) > 0 {
 		return "", &fleet.Error{Code: fleet.CodeUnavailable, Hint: "Look at the daemon's own GUI.",
-			Message: fmt.Sprintf("the daemon took it, and %d connections are not %s", len(left), word)}
+			Message: fmt.Sprintf("the daemon accepted the request, and %d connections are not %s", len(left), word)}
 	}
 	return fmt.Sprintf("%d connections %s", len(changes), word), nil
 }

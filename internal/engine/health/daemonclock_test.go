@@ -56,3 +56,32 @@ func TestAFolderThatIsNotWatchedSaysSo(t *testing.T) {
 		t.Errorf("the remark hides why the folder is stopped: %+v", got)
 	}
 }
+
+// A folder that lacks something was syncing since the daemon's last scan, hours before it lacked anything.
+func TestAFolderIsSyncingSinceTheDaemonSaysOnlyWhileTheDaemonSyncs(t *testing.T) {
+	changed := noon.Add(-9 * time.Hour)
+	for _, c := range []struct {
+		daemon string
+		lacks  bool
+		state  fleet.FolderState
+		want   time.Time
+	}{
+		{"idle", true, fleet.FolderSyncing, noon}, {"scanning", true, fleet.FolderSyncing, noon},
+		{"syncing", true, fleet.FolderSyncing, changed}, {"sync-preparing", false, fleet.FolderSyncing, changed},
+		{"scanning", false, fleet.FolderScanning, changed},
+	} {
+		s := online(deviceA, deviceB)
+		if c.lacks {
+			s = lacking(s)
+		}
+		s = with(s, func(f *fleet.FolderSummary) { f.State, f.StateChanged = c.daemon, changed })
+		s.Status = &fleet.Status{UpdatedAt: noon, StartTime: noon.Add(-24 * time.Hour).Format(time.RFC3339Nano),
+			Uptime: 24 * 60 * 60}
+		f := newFleet(s, online(deviceB, deviceA))
+		f.take()
+		if got := f.Standing(s, "f", noon); got.State != c.state || !got.Since.Equal(c.want) {
+			t.Errorf("the daemon is %s (lacks %v): got %v since %v, want %v since %v", c.daemon, c.lacks, got.State,
+				got.Since, c.state, c.want)
+		}
+	}
+}

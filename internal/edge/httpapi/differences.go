@@ -54,7 +54,7 @@ func wireDifferences(made view.Differences, generation int64) api.Differences {
 		Truncated: made.Truncated, Differences: make([]api.Difference, len(made.Groups)),
 		Failed: make([]api.FailedDifference, len(made.Failed))}
 	for i, group := range made.Groups {
-		out.Differences[i] = api.Difference{PlannedChange: wireShown(group.ShownChange), Devices: textsOf(group.Devices)}
+		out.Differences[i] = api.Difference{PlannedChange: wireShown(group.PlannedChange), Devices: textsOf(group.Devices)}
 	}
 	for i, failed := range made.Failed {
 		out.Failed[i] = api.FailedDifference{DeviceID: string(failed.Device), Error: failed.Reason}

@@ -109,12 +109,12 @@ func named(registry *fleet.Registry, text string) string {
 func wireChanges(changes []plan.Change, registry *fleet.Registry) []api.PlannedChange {
 	out := make([]api.PlannedChange, len(changes))
 	for i, change := range changes {
-		out[i] = wireShown(view.ShownChangeOf(change, registry))
+		out[i] = wireShown(view.PlannedChangeOf(change, registry))
 	}
 	return out
 }
 
-func wireShown(c view.ShownChange) api.PlannedChange {
+func wireShown(c view.PlannedChange) api.PlannedChange {
 	return api.PlannedChange{Key: c.Key, From: c.From, To: c.To, Templates: c.Templates, Class: string(c.Class),
 		Reason: c.Reason, Drift: c.Drift, Returns: c.Returns, Answers: c.Answers, Choices: wireChoices(c.Choices)}
 }

@@ -31,7 +31,7 @@ type Differences struct {
 
 // Difference is a change that several plans have.
 type Difference struct {
-	ShownChange
+	PlannedChange
 	Devices []fleet.DeviceID
 }
 
@@ -94,7 +94,7 @@ func (l *differenceList) add(id fleet.DeviceID, changes []plan.Change, failed er
 			return
 		}
 		l.changes++
-		same := Difference{ShownChange: ShownChangeOf(change, l.registry)}
+		same := Difference{PlannedChange: PlannedChangeOf(change, l.registry)}
 		sum := same.sum()
 		group := l.groups[sum]
 		if group == nil {

@@ -46,10 +46,10 @@ type DeviceCount struct {
 type DeviceEffect struct {
 	Device  fleet.DeviceID
 	Label   string
-	Changes []ShownChange // Changes that the edit adds to the plan.
-	Dropped []ShownChange // Changes that the edit takes out of the plan.
-	Unread  bool          // The configuration was never read.
-	Failure string        // why no plan could be made
+	Changes []PlannedChange // Changes that the edit adds to the plan.
+	Dropped []PlannedChange // Changes that the edit takes out of the plan.
+	Unread  bool            // The configuration was never read.
+	Failure string          // why no plan could be made
 }
 
 // Course is what would become of an edit on its way to the devices.
@@ -162,7 +162,7 @@ func (sum *EffectSum) show(device *DeviceEffect, effect plan.Effect) {
 }
 
 // shown returns as many of the changes as fit.
-func (sum *EffectSum) shown(changes []plan.Change) (shown []ShownChange) {
+func (sum *EffectSum) shown(changes []plan.Change) (shown []PlannedChange) {
 	for _, change := range changes {
 		sum.changes++
 		sum.bytes += change.ShownSize(maxEffectBytes)
@@ -170,7 +170,7 @@ func (sum *EffectSum) shown(changes []plan.Change) (shown []ShownChange) {
 			sum.out.Truncated = true
 			return shown
 		}
-		shown = append(shown, ShownChangeOf(change, sum.registry))
+		shown = append(shown, PlannedChangeOf(change, sum.registry))
 	}
 	return shown
 }

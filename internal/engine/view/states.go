@@ -53,7 +53,7 @@ func (v *View) listState(ctx context.Context, row *Row, before *ListedState) (*L
 	case err != nil:
 		return nil, err
 	}
-	worst := v.worst(ctx, v.Snapshot(row.Device.ID), row.FolderStates())
+	worst, _ := v.worst(ctx, v.Snapshot(row.Device.ID), row.FolderStates())
 	switch {
 	case before == nil || before.State != state || before.Worst != worst:
 		text, err := v.Wire.State(row.Device.ID, state, worst)
@@ -68,7 +68,7 @@ func (v *View) listState(ctx context.Context, row *Row, before *ListedState) (*L
 // devices of the caller's scope.
 func (v *View) WorstFolder(ctx context.Context, id fleet.DeviceID) fleet.WorstFolder {
 	s := v.Snapshot(id)
-	worst := v.worst(ctx, s, func(yield func(string, fleet.FolderState) bool) {
+	worst, standing := v.worst(ctx, s, func(yield func(string, fleet.FolderState) bool) {
 		for i := 0; s != nil && i < len(s.Folders); i++ {
 			state, _ := v.FolderState(s, s.Folders[i].Folder)
 			if !yield(s.Folders[i].Folder, state) {
@@ -76,16 +76,17 @@ func (v *View) WorstFolder(ctx context.Context, id fleet.DeviceID) fleet.WorstFo
 			}
 		}
 	})
-	if s != nil && worst.State == fleet.FolderPaused && v.FolderStanding != nil {
-		standing := v.Explained(ctx, v.FolderStanding(ctx, s, worst.Folder))
-		worst.Reason, worst.Next = standing.Reason, standing.Next
+	if standing != nil {
+		explained := v.Explained(ctx, *standing)
+		worst.Reason, worst.Next = explained.Reason, explained.Next
 	}
 	return worst
 }
 
-// worst returns the worst of some folder states. It does not read the database, because lists call it for each device.
+// worst returns the worst of some folder states, and the standing of that folder, or nil if all is up to date. It does
+// not read the database, because lists call it for each device.
 func (v *View) worst(ctx context.Context, s *fleet.Snapshot, states iter.Seq2[string, fleet.FolderState],
-) (worst fleet.WorstFolder) {
+) (worst fleet.WorstFolder, standing *fleet.FolderStanding) {
 	for folder, state := range states {
 		switch {
 		case worst.Count == 0 || state > worst.State:
@@ -96,12 +97,12 @@ func (v *View) worst(ctx context.Context, s *fleet.Snapshot, states iter.Seq2[st
 		}
 	}
 	if s == nil || worst.State == fleet.FolderUpToDate || v.FolderStanding == nil {
-		return worst
+		return worst, nil
 	}
-	standing := v.FolderStanding(ctx, s, worst.Folder)
-	worst.State, worst.Trouble, worst.Since = standing.State, standing.Trouble, standing.Since
-	worst.Reason, worst.Next = standing.Reason, standing.Next
-	return worst
+	is := v.FolderStanding(ctx, s, worst.Folder)
+	worst.State, worst.Trouble, worst.Since = is.State, is.Trouble, is.Since
+	worst.Reason, worst.Next = is.Reason, is.Next
+	return worst, &is
 }
 
 // remember stores the listed states of rows.

@@ -329,10 +329,11 @@ func (plainWire) State(fleet.DeviceID, fleet.State, fleet.WorstFolder) ([]byte, 
 func TestTheListOfStatesAskedByWhomEachFolderIsPaused(t *testing.T) {
 	w, registry := newWorld(), registryOf(idA)
 	w.put(idA, fleet.State{Connection: fleet.Online}, fleet.Snapshot{Folders: labels("p", "")})
-	v, asked := w.view(), 0
+	v, asked, judged := w.view(), 0, 0
 	v.Wire = plainWire{}
 	v.FolderState = func(*fleet.Snapshot, string) (fleet.FolderState, bool) { return fleet.FolderPaused, false }
 	v.FolderStanding = func(context.Context, *fleet.Snapshot, string) fleet.FolderStanding {
+		judged++
 		return fleet.FolderStanding{Device: idA, Folder: "p", State: fleet.FolderPaused, Reason: "paused"}
 	}
 	v.PausedBy = func(_ context.Context, _ *fleet.Snapshot, f fleet.FolderStanding) fleet.FolderStanding {
@@ -344,7 +345,8 @@ func TestTheListOfStatesAskedByWhomEachFolderIsPaused(t *testing.T) {
 	if err != nil || len(states) != 1 || states[0].Worst.Reason != "paused" || asked != 0 {
 		t.Errorf("the list asked %d times: %+v, %v", asked, states, err)
 	}
-	if got := v.WorstFolder(t.Context(), idA); got.Reason != "paused by a person" || asked != 1 {
-		t.Errorf("one device asked %d times: %+v", asked, got)
+	judged = 0
+	if got := v.WorstFolder(t.Context(), idA); got.Reason != "paused by a person" || asked != 1 || judged != 1 {
+		t.Errorf("one device asked %d times, and judged %d times: %+v", asked, judged, got)
 	}
 }

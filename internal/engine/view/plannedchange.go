@@ -5,8 +5,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// ShownChange is a change of a plan in the form that people see.
-type ShownChange struct {
+// PlannedChange is a change of a plan in the form that people see.
+type PlannedChange struct {
 	Key       string
 	From, To  []byte // JSON, secrets masked
 	Templates []int64
@@ -18,10 +18,10 @@ type ShownChange struct {
 	Choices   []fleet.Choice
 }
 
-// ShownChangeOf converts a change. It replaces device IDs by the labels of a registry.
-func ShownChangeOf(change plan.Change, registry *fleet.Registry) ShownChange {
+// PlannedChangeOf converts a change. It replaces device IDs by the labels of a registry.
+func PlannedChangeOf(change plan.Change, registry *fleet.Registry) PlannedChange {
 	from, to := change.Shown()
-	return ShownChange{Key: change.Key.String(), From: from.JSON(), To: to.JSON(), Templates: change.Templates,
+	return PlannedChange{Key: change.Key.String(), From: from.JSON(), To: to.JSON(), Templates: change.Templates,
 		Class: change.Class, Reason: fleet.WithNames(change.Reason, registry.Label), Drift: change.Drift,
 		Returns: change.Returns, Answers: change.Answers(), Choices: change.Choices()}
 }

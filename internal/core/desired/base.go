@@ -150,7 +150,7 @@ func (r *Result) markImplied(records []record) {
 // Keep returns the device's entries as they are once a person chose to keep what the document doc holds at these keys.
 // The kept values become the base.
 func Keep(stored []fleet.BaseEntry, keys []stconfig.Key, doc stconfig.Value) ([]fleet.BaseEntry, error) {
-	records, err := load(stored)
+	records, err := load(stored, doc)
 	if err != nil {
 		return nil, err
 	}

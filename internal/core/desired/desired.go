@@ -107,7 +107,7 @@ func Fold(in Input) (Result, error) {
 
 // records returns the device's ownership records as they are after the reading of the input.
 func (in Input) records() ([]record, error) {
-	records, err := load(in.Entries)
+	records, err := load(in.Entries, in.Observed)
 	if err != nil {
 		return nil, err
 	}

@@ -24,8 +24,9 @@ type record struct {
 	inner []entry // for a made member: the values inside it that people or the daemon set, by key
 }
 
-// load parses stored entries and sorts them by key.
-func load(stored []fleet.BaseEntry) ([]record, error) {
+// load parses stored entries and sorts them by key. A value that the document has, too, shares the document's memory.
+func load(stored []fleet.BaseEntry, doc stconfig.Value) ([]record, error) {
+	read := entryReader{doc: doc}
 	entries := make([]entry, 0, len(stored))
 	for _, s := range stored {
 		e := entry{BaseEntry: s}
@@ -40,13 +41,36 @@ func load(stored []fleet.BaseEntry) ([]record, error) {
 			if part.from == nil {
 				continue
 			}
-			if *part.to, err = stconfig.Parse(part.from); err != nil {
+			if *part.to, err = read.value(e.key, part.from); err != nil {
 				return nil, fmt.Errorf("base entry %q: %w", s.Key, err)
 			}
 		}
 		entries = append(entries, e)
 	}
 	return gather(entries), nil
+}
+
+// largeValue is the size in bytes from which on the document is searched for a stored value. To parse a smaller one
+// takes less.
+const largeValue = 128
+
+// entryReader reads the values of stored entries. Most folders that Muster made are in the document as they are in
+// their entry: parsed once more they would take as much memory as the document.
+type entryReader struct {
+	doc  stconfig.Value
+	text []byte // JSON of the value compared last; only its memory is used again
+}
+
+// value returns the value of a stored text that belongs at a key.
+func (r *entryReader) value(key stconfig.Key, text []byte) (stconfig.Value, error) {
+	if len(text) >= largeValue {
+		if there := stconfig.Lookup(r.doc, key); there.Exists() {
+			if r.text = there.AppendJSON(r.text[:0]); bytes.Equal(r.text, text) {
+				return there, nil
+			}
+		}
+	}
+	return stconfig.Parse(text)
 }
 
 // gather puts the entries that lie inside a made member into the record of that member.
@@ -82,14 +106,17 @@ func (r *record) take(e entry) {
 
 func isInner(e entry) bool { return e.Kind == fleet.BasePerson || e.Kind == fleet.BaseDaemon }
 
-// store is the inverse of load.
+// store is the inverse of load. A value that did not change keeps the memory of its stored text.
 func store(records []record) []fleet.BaseEntry {
 	var stored []fleet.BaseEntry
+	var write entryWriter
 	add := func(e entry) {
+		was := e.BaseEntry
 		e.BaseEntry.Key = e.key.String()
-		e.BaseEntry.Base, e.BaseEntry.Written, e.BaseEntry.Intended = bytesOf(e.base), bytesOf(e.written), nil
+		e.BaseEntry.Base, e.BaseEntry.Written = write.bytes(e.base, was.Base), write.bytes(e.written, was.Written)
+		e.BaseEntry.Intended = nil
 		if e.State == fleet.BaseSending {
-			e.BaseEntry.Intended = bytesOf(e.intended)
+			e.BaseEntry.Intended = write.bytes(e.intended, was.Intended)
 		}
 		stored = append(stored, e.BaseEntry)
 	}
@@ -102,11 +129,20 @@ func store(records []record) []fleet.BaseEntry {
 	return stored
 }
 
-func bytesOf(v stconfig.Value) []byte {
+// entryWriter writes the values of entries.
+type entryWriter struct {
+	text []byte // JSON of the value written last; only its memory is used again
+}
+
+// bytes returns the JSON of a value, nil where it is absent. Where the JSON equals the text before, it is that text.
+func (w *entryWriter) bytes(v stconfig.Value, before []byte) []byte {
 	if !v.Exists() {
 		return nil
 	}
-	return v.JSON()
+	if w.text = v.AppendJSON(w.text[:0]); bytes.Equal(w.text, before) {
+		return before
+	}
+	return bytes.Clone(w.text)
 }
 
 // mostEarlier bounds the digests that one entry remembers. The oldest are dropped first.

@@ -21,7 +21,7 @@ type Reading struct {
 // Finish returns the device's entries after a read-back. Entries that were being sent are decided by what the document
 // holds now.
 func Finish(stored []fleet.BaseEntry, read Reading) ([]fleet.BaseEntry, error) {
-	records, err := load(stored)
+	records, err := load(stored, read.Document)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package stconfig
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -51,6 +52,13 @@ type parser struct {
 	values []Value // stack
 	names  []string
 	blocks blocks
+	shapes [32]nameList // name lists of earlier objects; see sharedNames
+}
+
+// nameList is the names of an object's members, and whether they are distinct as kids says.
+type nameList struct {
+	names    []string
+	distinct bool
 }
 
 func (p *parser) space() {
@@ -179,10 +187,22 @@ func (p *parser) object(depth int) (Value, error) {
 func (p *parser) close(kind Kind, bottom, bottomNames int) Value {
 	k := p.blocks.kids()
 	k.values = take(&p.blocks.values, p.blocks.size, p.values[bottom:])
-	k.names = take(&p.blocks.names, p.blocks.size, p.names[bottomNames:])
-	k.distinct = distinct(k.names)
+	k.names, k.distinct = p.sharedNames(p.names[bottomNames:])
 	p.values, p.names = p.values[:bottom], p.names[:bottomNames]
 	return Value{kind: kind, kids: k}
+}
+
+// sharedNames returns names in memory that objects with the same names share, and whether the names are distinct. The
+// folders of a document all have the same forty names, which would take a third of the document's memory.
+func (p *parser) sharedNames(names []string) ([]string, bool) {
+	if len(names) == 0 {
+		return nil, true
+	}
+	earlier := &p.shapes[(8*len(names)+len(names[0]))%len(p.shapes)]
+	if !slices.Equal(earlier.names, names) {
+		*earlier = nameList{take(&p.blocks.names, p.blocks.size, names), distinct(names)}
+	}
+	return earlier.names, earlier.distinct
 }
 
 // string reads the quoted text at the present position.

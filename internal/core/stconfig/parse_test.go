@@ -137,6 +137,24 @@ func TestMembersOfParsedDocumentsCanBeAddedToSafely(t *testing.T) {
 	}
 }
 
+// The names of the folders took a third of a large configuration's memory.
+func TestObjectsWithTheSameNamesShareThem(t *testing.T) {
+	const text = `[{"id":"a","n":{"x":1}},{"id":"b","n":{"y":2}},{"id":"c","n":{"x":3}},{"ID":"d","n":{}},[]]`
+	doc := parsed(t, text)
+	first, second := doc.At(0), doc.At(1)
+	if &first.kids.names[0] != &second.kids.names[0] {
+		t.Error("two objects with the same names have two lists of them")
+	}
+	if got := string(doc.JSON()); got != text {
+		t.Errorf("parsed as %s", got)
+	}
+	longer := first.With("more", Boolean(true))
+	if second.Get("more").Exists() || longer.Len() != 3 || second.Len() != 2 {
+		t.Errorf("a member of one object is in the other: %s", second.JSON())
+	}
+	checkParse(t, []byte(`[{"a":1,"A":2},{"a":3,"b":4},{"a":5,"A":6}]`)) // the names of some are not distinct
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range jsonSeeds {
 		f.Add([]byte(seed))

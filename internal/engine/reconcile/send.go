@@ -101,6 +101,7 @@ func (p *pass) send(ctx context.Context, intended planned) (planned, error) {
 		return a.now, err
 	}
 	failure := a.write(ctx)
+	a.writes = nil // They may be as large as the document that verify reads.
 	a.step(StepBeforeVerify)
 	err = a.verify(ctx)
 	return a.now, errors.Join(failure, err)
@@ -123,6 +124,7 @@ func (p *pass) begin(ctx context.Context, intended planned) (*attempt, error) {
 	if err != nil {
 		return nil, during("record writes", err)
 	}
+	a.record.Writes = nil // The intent has them as JSON.
 	a.intent = fleet.Intent{Device: p.id, PlanDigest: intended.plan.Digest, Observed: intended.plan.Observed,
 		Writes: record, CreatedAt: time.Now()}
 	if c := intended.change; c == nil {

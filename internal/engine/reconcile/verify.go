@@ -47,6 +47,7 @@ func (a *attempt) verify(ctx context.Context) error {
 	if in.base, err = desired.Finish(a.begun, read); err != nil {
 		return a.leaveOpen(err)
 	}
+	a.begun = nil
 	return a.verifyPlan(ctx, in, len(patterns) > 0)
 }
 

@@ -8,6 +8,9 @@ type Revocation struct {
 	RevokedBy  string `json:"revokedBy" doc:"Name of the person or token"`
 	RevokedAt  Time   `json:"revokedAt" format:"date-time"`
 	Registered bool   `json:"registered" doc:"The device is still registered here; nothing is written to it"`
+
+	StillOn []NamedDevice `json:"stillOn" nullable:"false" doc:"Devices whose daemons had it in the configuration that was read last"`
+	Unknown int           `json:"unknown" doc:"Devices whose configuration was not read since the server's start, so that nobody knows whether they have it"`
 }
 
 // RevokeDevice is the body of a POST that revokes a device.

@@ -62,6 +62,7 @@ func (a *App) fleetNouns(run sandbox.Limited) []httpapi.Noun {
 		httpapi.PlanningHandlers{Checker: checker, WhatIf: foresight, Runner: a.runner, Rows: a.view},
 		httpapi.SettingHandlers{Settings: a.store, Limits: a.store, Stops: summaries},
 		httpapi.SecretHandlers{Secrets: a.store},
+		httpapi.RevocationHandlers{Mirror: a.mirror},
 		httpapi.ConsentHandlers{Consents: consents},
 		httpapi.RolloutHandlers{Rollouts: rollouts, Runner: a.runner},
 		&httpapi.EventHandlers{

@@ -55,6 +55,9 @@ type Snapshot struct {
 	// Shares has an entry for each folder of the newest configuration; see Share. It is nil when no configuration was
 	// read since the server's start.
 	Shares []SharedFolder
+	// ConfiguredPeers are the devices in the newest configuration, with the device itself. It is empty when no
+	// configuration was read since the server's start, or when it has too many devices.
+	ConfiguredPeers Peers
 	// PausedPeers are the devices that the newest configuration pauses.
 	PausedPeers Peers
 	// Connected are the devices to which the daemon is connected, updated by events since ConnectedAt. See

@@ -295,7 +295,8 @@ func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accep
 			return nil, err
 		}
 		if loss != nil {
-			accepted = append(accepted, loss.String())
+			accepted = append(accepted, loss.String(), "revocations of devices that these entries record are lost, too: "+
+				"`muster revocation list` shows those that are left")
 		}
 		if s.lostKey {
 			accepted = append(accepted, lostMarkKey+": Muster keeps a new one")
@@ -305,6 +306,13 @@ func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accep
 		}
 		for _, d := range doubts {
 			accepted = append(accepted, d.tells()...)
+			if d.table == revocationRows {
+				lost, err := t.lostRevocations()
+				if err != nil {
+					return nil, err
+				}
+				accepted = append(accepted, lost...)
+			}
 			if err := t.believeAgain(d, tallyOf(ends.Tables[d.table.name]).with(t.pending.tallies[d.table.name])); err != nil {
 				return nil, err
 			}

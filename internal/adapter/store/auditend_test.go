@@ -412,3 +412,29 @@ func TestAValueThatDoesNotOpenStaysInDoubt(t *testing.T) {
 		wantOnly("once it is accepted")
 	})
 }
+
+// A revocation that was removed from the database was accepted as "rows missing: 1", and the device was let in again.
+func TestAcceptLossNamesTheRevocationsThatAreLost(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		options = withEndFile(t, options)
+		m := newMeddled(t, options)
+		gone, ended, kept := deviceN(70).ID, deviceN(71).ID, deviceN(72).ID
+		for _, id := range []fleet.DeviceID{gone, ended, kept} {
+			revoke(t, m.Store, fleet.Revocation{Device: id})
+		}
+		must(m.ApplyEdit(t.Context(), fleet.Edit{Readmit: []fleet.DeviceID{ended}}, fleet.Basis{}))(t)
+		m.exec(`DELETE FROM revocations WHERE device_id = '` + string(gone) + `'`)
+		m.restart(options)
+		all := m.entries()
+		accepted := must(m.AcceptLoss(t.Context(), all[len(all)-1].ID, m.accept.now()))(t)
+		text := strings.Join(accepted, "; ")
+		if !strings.Contains(text, "muster device revoke "+string(gone)) {
+			t.Errorf("accepted is %s", text)
+		}
+		for _, id := range []fleet.DeviceID{ended, kept} {
+			if strings.Contains(text, id.Short()) {
+				t.Errorf("accepted is %s, although the row of %s is as it was", text, id)
+			}
+		}
+	})
+}

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"slices"
 
 	"muster/internal/fleet"
 )
@@ -108,4 +110,30 @@ func (t *tx) refuseRevoked(id fleet.DeviceID) error {
 		return err
 	}
 	return one.Refusal()
+}
+
+// lostRevocations names the devices that are revoked by the audit and have no row: somebody removed it.
+func (t *tx) lostRevocations() (lost []string, err error) {
+	entries, err := collect(t.ctx, t.session, scanAudit, selectAudit+`
+		WHERE what IN ('device.revoke', 'revocation.delete') ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	revoked := map[fleet.DeviceID]bool{}
+	for _, e := range entries {
+		revoked[fleet.DeviceID(e.Subject)] = e.What == "device.revoke"
+	}
+	for _, id := range slices.Sorted(maps.Keys(revoked)) {
+		if !revoked[id] {
+			continue
+		}
+		switch _, err := t.revocation(id); {
+		case absent(err):
+			lost = append(lost, fmt.Sprintf("the revocation of device %s is lost: `muster device revoke %s` revokes it again",
+				id.Short(), id))
+		case err != nil:
+			return nil, err
+		}
+	}
+	return lost, nil
 }

@@ -20,17 +20,29 @@ type revocationCommand struct {
 var revocationNoun = noun[api.Revocation]{
 	all: unfiltered((*client.Client).Revocations),
 	columns: columns[api.Revocation]{
-		titles: []string{"DEVICE", "ID", "REVOKED", "BY", "REASON", "REGISTERED"},
+		titles: []string{"DEVICE", "ID", "REVOKED", "BY", "REASON", "REGISTERED", "STILL ON"},
 		name:   func(r api.Revocation) string { return cmp.Or(r.Label, r.DeviceID) },
 		row: func(r api.Revocation) []string {
 			return []string{cmp.Or(r.Label, "-"), r.DeviceID, r.RevokedAt.String(), r.RevokedBy, cmp.Or(r.Reason, "-"),
-				yesOrNo(r.Registered)}
+				yesOrNo(r.Registered), stillOn(r)}
 		}},
 	about: func(r api.Revocation) string { return r.DeviceID },
 }
 
 // revocationVerbs are the commands that are described by data alone.
 var revocationVerbs = revocationCommand{List: listOf(revocationNoun)}
+
+// stillOn names the devices that still have a revoked device, and counts those of which nobody knows.
+func stillOn(r api.Revocation) string {
+	var parts []string
+	for _, d := range r.StillOn {
+		parts = append(parts, nameOf(d.DeviceID, d.Label))
+	}
+	if r.Unknown > 0 {
+		parts = append(parts, "not read: "+counted(r.Unknown, "device"))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "-")
+}
 
 func yesOrNo(is bool) string {
 	if is {

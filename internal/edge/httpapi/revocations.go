@@ -15,6 +15,13 @@ import (
 // RevocationHandlers revoke devices, and end revocations.
 type RevocationHandlers struct {
 	*base
+	Mirror Configurations // nil: no configuration is known
+}
+
+// Configurations tell which daemons have a device.
+type Configurations interface {
+	// Configuring tells for each daemon of which it is known whether its configuration has the device.
+	Configuring(peer fleet.DeviceID) map[fleet.DeviceID]bool
 }
 
 func (s RevocationHandlers) routes(b *base) []route {
@@ -59,7 +66,11 @@ func (s RevocationHandlers) revokeDevice(r *request) (reply, error) {
 	if registry, err = s.Registry.Registry(r.Context()); err != nil {
 		return reply{}, err
 	}
-	return show(wireRevocation(registry, registry.Revocations[id]))
+	seen, err := s.insideOf(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return show(s.wireRevocation(registry, registry.Revocations[id], seen))
 }
 
 // revocationOf is a revocation as a person asks for it.
@@ -86,12 +97,36 @@ func (s RevocationHandlers) listRevocations(r *request) (reply, error) {
 	slices.SortFunc(all, func(a, b fleet.Revocation) int {
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Device, b.Device))
 	})
-	return show(mapped(all, func(one fleet.Revocation) api.Revocation { return wireRevocation(registry, one) }))
+	return show(mapped(all, func(one fleet.Revocation) api.Revocation {
+		return s.wireRevocation(registry, one, inside)
+	}))
 }
 
-func wireRevocation(registry *fleet.Registry, one fleet.Revocation) api.Revocation {
+// wireRevocation shows a revocation, and which of the devices that the caller may see still have the device.
+func (s RevocationHandlers) wireRevocation(registry *fleet.Registry, one fleet.Revocation,
+	inside func(fleet.DeviceID) bool) api.Revocation {
+	var known map[fleet.DeviceID]bool
+	if s.Mirror != nil {
+		known = s.Mirror.Configuring(one.Device)
+	}
+	var on []fleet.DeviceID
+	unknown := 0
+	for id := range registry.Devices {
+		if id == one.Device || !inside(id) {
+			continue
+		}
+		if has, read := known[id]; !read {
+			unknown++
+		} else if has {
+			on = append(on, id)
+		}
+	}
+	slices.SortFunc(on, func(a, b fleet.DeviceID) int {
+		return cmp.Or(cmp.Compare(registry.Label(a), registry.Label(b)), cmp.Compare(a, b))
+	})
 	return api.Revocation{DeviceID: string(one.Device), Label: one.Label, Reason: one.Reason, RevokedBy: one.By,
-		RevokedAt: api.Time{Time: one.At}, Registered: registry.Devices[one.Device] != nil}
+		RevokedAt: api.Time{Time: one.At}, Registered: registry.Devices[one.Device] != nil,
+		StillOn: namedDevices(on, registry), Unknown: unknown}
 }
 
 func (s RevocationHandlers) deleteRevocation(r *request) (reply, error) {

@@ -41,6 +41,31 @@ func TestADeviceIsRevokedListedAndLetGo(t *testing.T) {
 	w.want(http.StatusNotFound, call{method: http.MethodDelete, path: Prefix + "/revocations/" + string(idA)})
 }
 
+// configuring plays the mirror: whether each daemon that was read has a device.
+type configuring map[fleet.DeviceID]bool
+
+func (c configuring) Configuring(fleet.DeviceID) map[fleet.DeviceID]bool { return c }
+
+// TestTheListOfRevocationsSaysWhereTheDeviceStillIs: nobody could see when a revoked device was gone everywhere.
+func TestTheListOfRevocationsSaysWhereTheDeviceStillIs(t *testing.T) {
+	known := configuring{idA: true}
+	w := newWorld(t).with(func(o *setup) { o.Configured = known })
+	lost, server, away := idB, idA, idC
+	w.put(devicePath(lost), `{"apiKey":"k","label":"laptop"}`)
+	w.put(devicePath(server), `{"apiKey":"k","label":"server"}`)
+	w.put(devicePath(away), `{"apiKey":"k","label":"away"}`)
+	known[lost] = true // its own daemon has it, and keeps it
+	w.want(http.StatusOK, call{method: http.MethodPost, path: devicePath(lost) + "/revoke", body: `{}`})
+	all := read[[]api.Revocation](w, Prefix+"/revocations")
+	if len(all) != 1 || len(all[0].StillOn) != 1 || all[0].StillOn[0].Label != "server" || all[0].Unknown != 1 {
+		t.Fatalf("got %+v", all)
+	}
+	known[server], known[away] = false, false
+	if all := read[[]api.Revocation](w, Prefix+"/revocations"); len(all[0].StillOn) > 0 || all[0].Unknown > 0 {
+		t.Errorf("got %+v", all)
+	}
+}
+
 // TestARevocationIsForAdminsInPlansToo: with tags in one body, an operator would have revoked by the way.
 func TestARevocationIsForAdminsInPlansToo(t *testing.T) {
 	w := newWorld(t)

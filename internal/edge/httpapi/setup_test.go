@@ -25,6 +25,7 @@ type setup struct {
 	Checker     Checker
 	Evaluator   Evaluator
 	WhatIf      WhatIf
+	Configured  Configurations
 	Secrets     Secrets
 	Settings    settings
 	Inventory   *view.View
@@ -97,7 +98,7 @@ func (o *setup) server() *server {
 		MirrorHandlers{Mirror: o.Mirror},
 		StateHandlers{States: o.States, Listed: o.Inventory}, DiskHandlers{Disks: o.Disks}, TrustHandlers{Trust: o.Trust},
 		PlanHandlers{Plans: o.Plans, States: o.States}, WhyHandlers{Reasons: o.Reasons},
-		ConsentHandlers{Consents: o.Consents},
+		ConsentHandlers{Consents: o.Consents}, RevocationHandlers{Mirror: o.Configured},
 		PlanningHandlers{Checker: o.Checker, WhatIf: o.WhatIf, Runner: o.Runner, Rows: o.Inventory},
 		RolloutHandlers{Rollouts: o.Rollouts, Runner: o.Runner}, RevisionHandlers{Revisions: o.Revisions},
 		SettingHandlers{Settings: o.Settings, Limits: o.Settings, Stops: o.Stops},

@@ -24,6 +24,8 @@ type Reading struct {
 	Folders []fleet.FolderLabel
 	Paths   []string // the paths of all folders, in the order of the document
 	Shares  []fleet.SharedFolder
+	// ConfiguredPeers are the devices in the configuration, with the device itself. It is empty when there are too many.
+	ConfiguredPeers fleet.Peers
 	// PausedPeers are the devices that the configuration pauses.
 	PausedPeers fleet.Peers
 	Access      fleet.Access // the API key and the port of the API; a field is zero when the document lacks it
@@ -43,7 +45,7 @@ func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 		return Reading{}, unusable("it is not a usable one", err)
 	}
 	reading := Reading{Digest: stconfig.Digest(doc), Paths: []string{}, Access: accessIn(doc),
-		PausedPeers: pausedPeers(doc)}
+		ConfiguredPeers: configuredPeers(own, doc), PausedPeers: pausedPeers(doc)}
 	if len(document) <= smallDocument {
 		reading.Document = doc
 	}
@@ -100,6 +102,20 @@ func (r *shareReader) add(id, path string, folder stconfig.Value) {
 	if r.bytes <= maxShareBytes {
 		r.all = append(r.all, share)
 	}
+}
+
+// configuredPeers returns the devices in a configuration and the device that has it, unless they need more memory than
+// the shares may.
+func configuredPeers(own fleet.DeviceID, doc stconfig.Value) fleet.Peers {
+	all, bytes := []fleet.DeviceID{own}, 0
+	for device := range doc.Get("devices").Values() {
+		id := fleet.DeviceID(device.Get("deviceID").Str())
+		if bytes += len(id); bytes > maxShareBytes {
+			return fleet.Peers{}
+		}
+		all = append(all, id)
+	}
+	return fleet.PeersOf(all)
 }
 
 // pausedPeers returns the devices that a configuration pauses.

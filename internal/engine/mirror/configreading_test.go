@@ -74,6 +74,9 @@ func TestReadConfigTellsHowFoldersAreShared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if all := slices.Collect(r.ConfiguredPeers.All()); !slices.Contains(all, id(1)) || !slices.Contains(all, id(3)) {
+		t.Errorf("it has the devices %v", all)
+	}
 	s := Snapshot{Device: id(1), Shares: r.Shares, PausedPeers: r.PausedPeers}
 	if got, known := s.Share("z"); !known || got.Type != fleet.SendOnly || got.Path != "/z" || got.Paused ||
 		got.With != fleet.PeersOf([]fleet.DeviceID{id(1), id(2), id(3)}) {

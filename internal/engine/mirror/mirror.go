@@ -236,6 +236,18 @@ func (m *Mirror) Snapshot(id fleet.DeviceID) *Snapshot {
 	return nil
 }
 
+// Configuring returns, for each daemon whose configuration was read since the server's start, whether the newest one
+// has a device. A daemon is left out when that is not known.
+func (m *Mirror) Configuring(peer fleet.DeviceID) map[fleet.DeviceID]bool {
+	known := map[fleet.DeviceID]bool{}
+	for _, s := range m.Snapshots() {
+		if s.ConfiguredPeers != (fleet.Peers{}) {
+			known[s.Device] = s.ConfiguredPeers.Has(peer)
+		}
+	}
+	return known
+}
+
 // Snapshots returns the snapshots of all devices, sorted by device ID.
 func (m *Mirror) Snapshots() []*Snapshot {
 	m.mu.RLock()

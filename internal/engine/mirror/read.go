@@ -166,6 +166,7 @@ func (w *watcher) readConfig(
 		s.Outdated = false
 		s.Digest, s.Folders, s.ConfigAt, s.LastSeen, s.TooOld = reading.Digest, reading.Folders, now, now, read.tooOld
 		s.Access, s.Shares, s.PausedPeers = reading.Access, reading.Shares, reading.PausedPeers
+		s.ConfiguredPeers = reading.ConfiguredPeers
 		switch {
 		case !changed && caughtUp:
 			return fleet.PlanChanged
@@ -240,7 +241,7 @@ func (w *watcher) reading(sum stconfig.TextSum) (Reading, bool) {
 	defer w.mu.Unlock()
 	s := w.snapshot.Load()
 	return Reading{Digest: s.Digest, Folders: s.Folders, Shares: s.Shares, PausedPeers: s.PausedPeers,
-		Access: s.Access}, sum == w.configSum
+		ConfiguredPeers: s.ConfiguredPeers, Access: s.Access}, sum == w.configSum
 }
 
 // onlyThese returns the entries of a map that belong to these folders.

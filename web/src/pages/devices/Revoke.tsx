@@ -163,6 +163,15 @@ export function Revocations() {
                   ),
                 },
                 {
+                  title: "Still on",
+                  cell: (one) => (
+                    <Stacked>
+                      <span>{one.stillOn.map(({ label, deviceID }) => label || shortID(deviceID)).join(", ") || "–"}</span>
+                      {one.unknown > 0 && <Faint>{plural(one.unknown, "device")} not read since the start</Faint>}
+                    </Stacked>
+                  ),
+                },
+                {
                   title: "",
                   right: true,
                   cell: (one) => (

@@ -16,12 +16,14 @@ import (
 // orderShowsWithin is how long after an order a daemon that is visited in turn may show its effect.
 const orderShowsWithin = time.Minute
 
-// pausedBy adds to the standing of a paused folder by whom it is paused.
+// pausedBy adds to the standing of a paused folder by whom it is paused, where that is known.
 func (a *App) pausedBy(ctx context.Context, s *fleet.Snapshot, standing fleet.FolderStanding) fleet.FolderStanding {
-	by, err := a.whoPaused(ctx, s, standing)
+	by, known, err := a.whoPaused(ctx, s, standing)
 	if err != nil {
 		a.log.WarnContext(ctx, "who paused a folder cannot be read", slog.String(logkey.Device, string(s.Device)),
 			logkey.Err(err))
+	}
+	if err != nil || !known {
 		return standing
 	}
 	registry := a.views.Of(ctx, a.registry())
@@ -39,16 +41,18 @@ func (a *App) pausedBy(ctx context.Context, s *fleet.Snapshot, standing fleet.Fo
 }
 
 // whoPaused tells who paused a folder, or the device's connections to all that share it. Templates pause connections
-// only where they pause each of them.
-func (a *App) whoPaused(ctx context.Context, s *fleet.Snapshot, standing fleet.FolderStanding) (fleet.PausedBy, error) {
+// only where they pause each of them. known is false where an order that is not stored any more may have done it.
+func (a *App) whoPaused(ctx context.Context, s *fleet.Snapshot, standing fleet.FolderStanding) (
+	by fleet.PausedBy, known bool, err error) {
 	if standing.Paused {
-		return a.pausingTemplate(ctx, s.Device, "folders", standing.Folder)
+		by, err = a.pausingTemplate(ctx, s.Device, "folders", standing.Folder)
+		return by, true, err
 	}
-	by := fleet.PausedBy{Cause: fleet.PausedByPerson}
+	by = fleet.PausedBy{Cause: fleet.PausedByPerson}
 	for peer := range s.Sharers(standing.Folder) {
 		one, err := a.pausingTemplate(ctx, s.Device, "devices", string(peer))
 		if err != nil {
-			return one, err
+			return one, false, err
 		}
 		if one.Cause == fleet.PausedByPerson {
 			return a.pausingOrder(ctx, s.Device, standing)
@@ -57,7 +61,7 @@ func (a *App) whoPaused(ctx context.Context, s *fleet.Snapshot, standing fleet.F
 	}
 	slices.Sort(by.Templates)
 	by.Templates = slices.Compact(by.Templates)
-	return by, nil
+	return by, true, nil
 }
 
 // pausingTemplate tells whether templates pause a member of a device's configuration. If not, a person does.
@@ -84,27 +88,24 @@ func (a *App) pausingTemplate(ctx context.Context, id fleet.DeviceID, list, name
 
 // pausingOrder tells whether an order paused the connections of a device. It did not where they were seen unpaused
 // after the order. A caller who may not see all devices of the order does not learn who gave it.
-func (a *App) pausingOrder(
-	ctx context.Context,
-	id fleet.DeviceID,
-	standing fleet.FolderStanding,
-) (fleet.PausedBy, error) {
-	by := fleet.PausedBy{Cause: fleet.PausedByPerson}
-	order, err := a.store.LastPausing(ctx, id)
+func (a *App) pausingOrder(ctx context.Context, id fleet.DeviceID, standing fleet.FolderStanding) (
+	by fleet.PausedBy, known bool, err error) {
+	by = fleet.PausedBy{Cause: fleet.PausedByPerson}
+	order, complete, err := a.store.LastPausing(ctx, id)
 	if err != nil || order == nil || order.Type != fleet.OrderPause {
-		return by, err
+		return by, complete, err
 	}
 	if standing.Witnessed && !order.EndedAt.IsZero() && standing.Since.After(order.EndedAt.Add(orderShowsWithin)) {
-		return by, nil
+		return by, true, nil
 	}
 	by = fleet.PausedBy{Cause: fleet.PausedByOrder, At: order.BeganAt}
 	all := a.registry()
 	shown := a.views.Of(ctx, all)
 	for _, other := range order.Devices {
 		if shown == nil || all.Devices[other] != nil && shown.Devices[other] == nil {
-			return by, nil
+			return by, true, nil
 		}
 	}
 	by.Order, by.By = order.ID, order.By
-	return by, nil
+	return by, true, nil
 }

@@ -10,7 +10,9 @@ import (
 	"muster/internal/fleet"
 )
 
-const keptOrders = 500 // The newest orders are kept, and older ones that are still running.
+// keptOrders is how many orders are kept: the newest of all, and the newest that pause or resume. Older ones are kept
+// while they run.
+const keptOrders = 500
 
 const selectOrders = `
 	SELECT id, type, folder, major, tag, devices, done, skipped, status, reason, made_by, began_at, ended_at
@@ -36,8 +38,9 @@ func (s *Store) BeginOrder(ctx context.Context, order fleet.Order) (fleet.Order,
 			return order, err
 		}
 		t.recordOrder(order)
-		return order, t.exec(`DELETE FROM orders WHERE id <= $1 AND status <> $2`, order.ID-keptOrders,
-			string(fleet.OrderRunning))
+		return order, t.exec(`DELETE FROM orders WHERE id <= $1 AND status <> $2 AND (type NOT IN ($3, $4) OR id <= (
+				SELECT id FROM orders WHERE type IN ($3, $4) ORDER BY id DESC LIMIT 1 OFFSET $5))`, order.ID-keptOrders,
+			string(fleet.OrderRunning), string(fleet.OrderPause), string(fleet.OrderResume), keptOrders)
 	})
 }
 
@@ -85,19 +88,19 @@ func (s *Store) Orders(ctx context.Context) ([]fleet.Order, error) {
 }
 
 // LastPausing returns the newest order to pause or resume that was carried out on a device, or nil if none is stored.
-func (s *Store) LastPausing(ctx context.Context, id fleet.DeviceID) (*fleet.Order, error) {
-	orders, err := collect(ctx, pool{s.reads}, scanOrder, selectOrders+`
-		WHERE type IN ($1, $2) AND devices LIKE $3 ORDER BY id DESC`,
-		string(fleet.OrderPause), string(fleet.OrderResume), `%"`+string(id)+`"%`)
+// complete tells whether all such orders that were ever given are stored, so that nil means that there was none.
+func (s *Store) LastPausing(ctx context.Context, id fleet.DeviceID) (order *fleet.Order, complete bool, err error) {
+	orders, err := collect(ctx, pool{s.reads}, scanOrder, selectOrders+` WHERE type IN ($1, $2) ORDER BY id DESC`,
+		string(fleet.OrderPause), string(fleet.OrderResume))
 	if err != nil {
-		return nil, failure("read orders", err)
+		return nil, false, failure("read orders", err)
 	}
 	for i := range orders {
 		if orders[i].HasOrdered(id) {
-			return &orders[i], nil
+			return &orders[i], true, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // none is kept
+	return nil, len(orders) < keptOrders, nil
 }
 
 // Order returns the order with this ID, or a not-found error.

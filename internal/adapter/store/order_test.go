@@ -62,13 +62,46 @@ func testLastPausing(ctx context.Context, t *testing.T, s *Store, devices []flee
 		}
 		return order
 	}
-	if got := must(s.LastPausing(ctx, devices[0]))(t); got != nil {
-		t.Errorf("before any order: got %+v", got)
+	if got, complete, err := s.LastPausing(ctx, devices[0]); got != nil || !complete || err != nil {
+		t.Errorf("before any order: got %+v, %v, %v", got, complete, err)
 	}
 	both, one := give(fleet.OrderPause, 2), give(fleet.OrderResume, 1)
 	for i, want := range []fleet.Order{one, both} {
-		if got := must(s.LastPausing(ctx, devices[i]))(t); got == nil || got.ID != want.ID {
-			t.Errorf("device %d: got %+v, want %+v", i, got, want)
+		if got, complete, err := s.LastPausing(ctx, devices[i]); got == nil || got.ID != want.ID || !complete || err != nil {
+			t.Errorf("device %d: got %+v, %v, %v, want %+v", i, got, complete, err, want)
 		}
 	}
+}
+
+// A device that an order had paused was said to be paused by a person, once 500 other orders had come.
+func TestWhoPausedIsKnownAfterManyOrders(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s, ctx := open(t, options), fleet.WithActor(t.Context(), "ann")
+		idA, idB := deviceN(1).ID, deviceN(2).ID
+		give := func(kind fleet.OrderType, id fleet.DeviceID) fleet.Order {
+			order := must(s.BeginOrder(ctx, fleet.Order{Status: fleet.OrderRunning, OrderSpec: fleet.OrderSpec{Type: kind},
+				Devices: []fleet.DeviceID{id}}))(t)
+			order.Done, order.Status = 1, fleet.OrderDone
+			if err := s.PutOrder(ctx, order); err != nil {
+				t.Fatal(err)
+			}
+			return order
+		}
+		paused := give(fleet.OrderPause, idA)
+		for range keptOrders {
+			give(fleet.OrderRescan, idB)
+		}
+		if got, _, err := s.LastPausing(ctx, idA); err != nil || got == nil || got.ID != paused.ID {
+			t.Errorf("got %+v, %v, want order %d", got, err, paused.ID)
+		}
+		for range keptOrders {
+			give(fleet.OrderResume, idB)
+		}
+		if got, complete, err := s.LastPausing(ctx, idA); err != nil || got != nil || complete {
+			t.Errorf("the order is not stored any more: got %+v, complete %v, %v", got, complete, err)
+		}
+		if got := must(s.Orders(ctx))(t); len(got) != keptOrders {
+			t.Errorf("%d orders are stored", len(got))
+		}
+	})
 }

@@ -18,7 +18,7 @@ type Faults struct {
 
 	Delay       time.Duration  // delay before each answer
 	Refuse      bool           // connections are closed as soon as they are accepted
-	Hang        bool           // requests are never answered
+	Hang        bool           // requests are never answered, nor polls for events that wait already
 	Drip        time.Duration  // between any two bytes of a body
 	Status      int            // instead of every answer
 	WriteStatus int            // instead of doing and answering a write

@@ -192,6 +192,10 @@ func (e *endpoint) poll(w http.ResponseWriter, r *http.Request, m mask) {
 	if found == nil {
 		found = e.process.events.since(r.Context(), m, since, timeout)
 	}
+	if e.daemon.faultsFor(r.URL.Path).Hang { // A daemon that stands still answers no request that waited, either.
+		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
+	}
 	if 0 < limit && limit < len(found) {
 		found = found[len(found)-limit:]
 	}

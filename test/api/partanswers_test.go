@@ -163,7 +163,10 @@ func TestNoAnswerOfAnOperatorOfAPartIsForADeviceOutside(t *testing.T) {
 	if len(p.outside) == 0 {
 		return
 	}
-	if _, err := p.Client.AnswerConsents(t.Context(), everything); err != nil { // The same answer of the whole fleet counts.
+	if _, err := p.Client.AnswerConsents(
+		t.Context(),
+		everything,
+	); err != nil { // The same answer of the whole fleet counts.
 		t.Fatal(err)
 	}
 	wait.Until(t, func() string {

@@ -31,8 +31,8 @@ func Start(t testing.TB, o stsim.Options) *stsim.Farm {
 	return farm
 }
 
-// RunAgents runs one agent (Daemon.RunAgent) or those of a farm (Farm.RunAgents) against a server at HOST:PORT. They end
-// with stop, and with the test.
+// RunAgents runs one agent (Daemon.RunAgent) or those of a farm (Farm.RunAgents) against a server at HOST:PORT. They
+// end with stop, and with the test.
 func RunAgents(t testing.TB, run func(ctx context.Context, server string) error, server string) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

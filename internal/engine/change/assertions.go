@@ -42,9 +42,14 @@ func (j *judgement) assertions(ctx context.Context) error {
 	if broken, err = j.newlyBroken(ctx); err != nil || len(broken) == 0 {
 		return err
 	}
-	return j.refused(broken, "the change would break what is asserted: "+j.brokenText(broken[0]), "Change something else, "+
-		"or change the assertion in the files of its source and apply them with `muster apply -f DIR`. An admin gives the "+
-		"assertions of a source up with `muster source forget SOURCE`.", j.brokenText)
+	return j.refused(
+		broken,
+		"the change would break what is asserted: "+j.brokenText(broken[0]),
+		"Change something else, "+
+			"or change the assertion in the files of its source and apply them with `muster apply -f DIR`. An admin gives the "+
+			"assertions of a source up with `muster source forget SOURCE`.",
+		j.brokenText,
+	)
 }
 
 // appliesToNothing reports whether the edit only creates templates without tags, which apply to no device.

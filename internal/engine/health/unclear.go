@@ -45,7 +45,8 @@ func (b *folderBook) finds(record *folderRecord, cause fleet.WaitCause) bool {
 }
 
 // mayDisagree reports whether a device may disagree although its group does not: the group is not known yet, its
-// devices do not count differently for long enough, or a device to compare with is about to report. The caller holds mu.
+// devices do not count differently for long enough, or a device to compare with is about to report. The caller holds
+// mu.
 func (f *Folders) mayDisagree(s *fleet.Snapshot, record *folderRecord, now time.Time) bool {
 	if record == nil || record.group == nil {
 		return record != nil

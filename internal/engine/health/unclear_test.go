@@ -135,7 +135,8 @@ func TestADisagreementWithADeviceThatStaysAwayWasOpenForEver(t *testing.T) {
 	f.isUnclear(t, "when the other stays away", "f", fleet.WaitDisagree, false)
 }
 
-// After a restart a disagreement was told as resolved where the other device connected later than the groups were found.
+// After a restart a disagreement was told as resolved where the other device connected later than the groups were
+// found.
 func TestADisagreementWasResolvedBeforeTheOtherDeviceWasRead(t *testing.T) {
 	notRead := func(s *fleet.Snapshot) *fleet.Snapshot {
 		s.Shares = nil

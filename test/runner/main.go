@@ -27,8 +27,9 @@ type mode struct {
 	computing int      // suites at a time that compute beside them, and give way; 0: they run with the others
 	together  bool     // suites with the same flags are one call of go test
 	console   bool     // the tests of the console run, too
-	flags     []string // of go test
+	flags     []string // of go test; it ends a suite that takes longer than -timeout, and prints its goroutines
 	env       []string
+	limit     time.Duration // time that the tests of the console may take; 0: any
 }
 
 // Vet is a part of lint, and debuggers need no symbols of these programs: they link in half the time.
@@ -36,7 +37,7 @@ var common = []string{"-vet=off", "-ldflags=-w"}
 
 var modes = map[string]mode{
 	"quick": {computing: 2, together: true, flags: []string{"-timeout=5m"}},
-	"test":  {waiting: 4, computing: 2, flags: []string{"-parallel=4", "-timeout=30m"}},
+	"test":  {waiting: 4, computing: 2, flags: []string{"-parallel=4", "-timeout=30m"}, limit: 30 * time.Minute},
 	"soak":  {waiting: 2, flags: []string{"-timeout=0", "-count=1"}, env: []string{"MUSTER_SOAK=1", "MEASURE_MINUTES=10"}},
 }
 

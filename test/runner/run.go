@@ -61,6 +61,9 @@ func build(ctx context.Context, p plan, m mode) error {
 	return nil
 }
 
+// interruptGrace is how long a task may take to end once it was interrupted; then it is killed.
+const interruptGrace = time.Minute
+
 // runner runs the tasks of a plan.
 type runner struct {
 	mode mode
@@ -120,12 +123,22 @@ func (r *runner) do(ctx context.Context, t task, givesWay bool) {
 	if givesWay {
 		words = slices.Concat([]string{"nice", "-n", "5"}, words)
 	}
+	if t.npm != "" && r.mode.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, r.mode.limit, fmt.Errorf("it took longer than %v", r.mode.limit))
+		defer cancel()
+	}
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = interruptGrace
 	cmd.Env = environment(r.mode)
 	printed := &results{task: t, began: time.Now(), report: r.report}
 	cmd.Stdout, cmd.Stderr = printed, printed
-	printed.end(cmd.Run())
+	err := cmd.Run()
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	printed.end(err)
 }
 
 // report prints a result and keeps it for the end.

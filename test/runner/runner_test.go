@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // helpers start what a suite then has to say that it needs.
@@ -101,5 +102,46 @@ func TestWhatFailedIsPrintedAndNamed(t *testing.T) {
 	if got := out.String(); !strings.Contains(got, "ok  \ta\t1.5s\t-n=2\n") ||
 		!strings.Contains(got, "x_test.go:1: wrong\nFAIL\nFAIL\tb\t0.250s\t-n=2\n") {
 		t.Errorf("printed:\n%s", got)
+	}
+}
+
+// A suite that hangs was to be found by what did not end.
+func TestASuiteThatHangsIsNamedAndShowsWhereItWaits(t *testing.T) {
+	dir := t.TempDir()
+	const hangs = "package hangs\n\nimport \"testing\"\n\n" +
+		"func TestHangs(t *testing.T) { waitForever(make(chan int)) }\n\nfunc waitForever(c chan int) { <-c }\n"
+	for name, text := range map[string]string{"go.mod": "module hangs\n\ngo 1.24\n", "hangs_test.go": hangs} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	r := &runner{out: &out, times: times{}, mode: mode{flags: []string{"-C", dir, "-vet=off", "-timeout=2s"}}}
+	r.do(t.Context(), task{mode: "test", packages: []string{"hangs"}}, false)
+	if !slices.Equal(r.failed, []string{"test hangs"}) {
+		t.Errorf("failed %q", r.failed)
+	}
+	for _, want := range []string{"test timed out", "TestHangs", "hangs.waitForever"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &out)
+		}
+	}
+}
+
+// The tests of the console had no limit.
+func TestTestsOfTheConsoleThatHangAreNamed(t *testing.T) {
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "npm"), []byte("#!/bin/sh\nexec sleep 600\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	var out bytes.Buffer
+	r := &runner{out: &out, times: times{}, mode: mode{limit: time.Second}}
+	r.do(t.Context(), task{npm: "test:browser"}, false)
+	if !slices.Equal(r.failed, []string{"npm run test:browser"}) {
+		t.Errorf("failed %q", r.failed)
+	}
+	if !strings.Contains(out.String(), "npm run test:browser: it took longer than 1s") {
+		t.Errorf("printed:\n%s", &out)
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"muster/internal/logkey"
 )
 
-// acceptCode is the secret that an administrator must name, beside their role, to accept a loss (see Loss). The code
-// is never in the database: an admin token that came back with an older copy of the database therefore cannot accept
-// that loss. Each start of the server and each use makes a new code.
+// acceptCode is the secret that an administrator must give, in addition to their role, to accept a loss (see Loss).
+// The code is never in the database: an admin token that came back with an older copy of the database therefore cannot
+// accept that loss. Each start of the server and each accepted loss makes a new code.
 type acceptCode struct {
 	mu      sync.Mutex // guards code and written
 	code    string
 	written bool   // The file holds the code.
-	path    string // The file that holds the code; "" where the code is in memory only.
+	path    string // path of the file for the code; "": the code is in memory only
 }
 
 func (a *acceptCode) renew(s *Store) {
@@ -32,7 +32,7 @@ func (a *acceptCode) renew(s *Store) {
 	}
 }
 
-// write writes the code into its file unless it is there. The caller holds mu.
+// write writes the code into its file, unless it was written before. The caller holds mu.
 func (a *acceptCode) write() error {
 	if a.written {
 		return nil
@@ -48,8 +48,9 @@ func (a *acceptCode) now() string {
 	return a.code
 }
 
-// check returns an error unless code is the present code. A code that could not be written into its file is written
-// now, so that a person can read it for the next try.
+// check returns nil if code is the present code, else a forbidden error. If the present code could not be written into
+// its file before, check writes it now, so that a person can read it for the next try. If that fails again, the error
+// is unavailable.
 func (a *acceptCode) check(code string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,7 +74,7 @@ func (a *acceptCode) check(code string) error {
 	}
 }
 
-// replaceFile writes a file that only its owner may read, as a whole or not at all.
+// replaceFile replaces the content of a file as a whole or not at all. Only the file's owner may read it.
 func replaceFile(path, content string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // made with 0600
 	if err != nil {

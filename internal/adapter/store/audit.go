@@ -31,7 +31,7 @@ func scanAudit(row scanner) (e fleet.AuditEntry, err error) {
 	return e, err
 }
 
-// Audit returns the entries of the audit that a query picks.
+// Audit returns the entries of the audit that q selects, the newest first unless q.Oldest is set.
 func (s *Store) Audit(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEntry, error) {
 	text, args := auditText(q)
 	entries, err := collect(ctx, unprepared{s.reads}, scanAudit, text, args...)
@@ -46,8 +46,8 @@ func (u unprepared) query(ctx context.Context, text string, args ...any) (*sql.R
 	return u.DB.QueryContext(ctx, text, args...)
 }
 
-// auditText returns the SQL text for a query and its arguments. The text contains only conditions that the query has,
-// so that the database can use the index of each.
+// auditText returns the SQL text for q and its arguments. The text has a condition only for each field of q that is
+// set, so that the database can use the index of that column.
 func auditText(q fleet.AuditQuery) (text string, args []any) {
 	var where []string
 	asks := func(condition string, value any) {
@@ -102,12 +102,13 @@ func auditText(q fleet.AuditQuery) (text string, args []any) {
 	return text, args
 }
 
-// appendAudit adds the audit entries of a batch to the audit's chain, and replaces the audit's ends (see
-// auditends.go). It reads the ends in the same transaction, so that processes that write one after the other make one
-// chain. It also puts the marks that the batch added or removed into the ends.
-func (t *tx) appendAudit(of effects) error {
-	entries, changed := of.audit, of.marks
-	if len(entries)+len(changed)+len(of.tallies) == 0 {
+// appendAudit adds the audit entries of a transaction to the audit's chain, and stores new ends: with the new last
+// entry, and with the marks and tallies that the transaction changed. batch are the effects of all writes in the
+// transaction. appendAudit reads the present ends in the same transaction, so that processes that write one after the
+// other make one chain.
+func (t *tx) appendAudit(batch effects) error {
+	entries, changed := batch.audit, batch.marks
+	if len(entries)+len(changed)+len(batch.tallies) == 0 {
 		return nil
 	}
 	ends, ok, err := t.auditEnds()
@@ -135,7 +136,7 @@ func (t *tx) appendAudit(of effects) error {
 		}
 		ends.Rosters = rosters
 	}
-	of.tallies.into(&ends)
+	batch.tallies.into(&ends)
 	t.committed(func() {
 		t.store.known.know(ends)
 		t.store.end.keep(t.store, ends)
@@ -167,7 +168,8 @@ func (t *tx) insertAudit(entries []fleet.AuditEntry) error {
 	return nil
 }
 
-// placeholders returns the parameters of one row as SQL, like ($3, $4).
+// placeholders returns the parameters of one row as SQL, like ($3, $4). first is the number of the first parameter,
+// many is how many there are.
 func placeholders(first, many int) string {
 	numbers := make([]string, many)
 	for i := range numbers {

@@ -10,16 +10,16 @@ import (
 )
 
 // Some entries of the audit can be caused by anybody, as often as they like (refused requests, readings of API keys).
-// Their number is bounded: in each time window a few entries are written, and at its end one entry that counts the
-// others. While entries keep coming, each window is twice as long as the one before.
+// Their number is bounded: in each time window a few entries are written, and at its end one entry with the number of
+// the others. After a window in which entries were left out, the next one is twice as long, up to longestWindow.
 const (
 	boundedEntries = 5 // entries of one principal and kind in each window
 	firstWindow    = time.Minute
 	longestWindow  = time.Hour
 )
 
-// bounded counts the bounded entries in the present windows. A window belongs to one actor and kind of entry, for
-// some kinds also to one subject.
+// bounded counts the bounded entries in the present windows. Each actor and kind of entry has a window of its own.
+// Some kinds have one for each subject too.
 type bounded struct {
 	mu      sync.Mutex // guards the rest
 	windows map[boundedKey]*window
@@ -34,8 +34,9 @@ type window struct {
 	more    int // entries that were not written
 }
 
-// admit reports whether an entry is to be written. If a window ended just now, more is the number of entries in it
-// that were not written; else it is 0.
+// admit counts an entry in the window of its key, and reports whether it is to be written. If the window's time has
+// passed, admit first begins the next window. more is then how many entries of the ended window were not written; else
+// it is 0.
 func (b *bounded) admit(key boundedKey, now time.Time) (write bool, more int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,7 +75,8 @@ func (w *window) next(now time.Time) (more int) {
 	return more
 }
 
-// over ends the windows whose time has passed, or all windows, and returns how many entries of each were not written.
+// over ends the windows whose time has passed; if all is true, it ends every window. The result has the number of
+// entries that were not written, for each ended window that has such entries.
 func (b *bounded) over(now time.Time, all bool) map[boundedKey]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,14 +94,14 @@ func (b *bounded) over(now time.Time, all bool) map[boundedKey]int {
 	return more
 }
 
-// RecordBounded is Record for entries that may come often. It counts the entries beyond the bound instead of writing
-// them.
+// RecordBounded is Record for entries that may come often. In each time window it writes the first boundedEntries of
+// them, and only counts the others.
 func (s *Store) RecordBounded(ctx context.Context, what, subject, detail string) error {
 	return s.recordBounded(ctx, boundedKey{who: fleet.ActorOf(ctx), what: what}, subject, detail)
 }
 
-// RecordBoundedBySubject is RecordBounded with a bound of its own for each subject, so that many entries about one
-// subject do not hide those about others.
+// RecordBoundedBySubject is RecordBounded with a separate window for each subject, so that many entries about one
+// subject do not keep out entries about others.
 func (s *Store) RecordBoundedBySubject(ctx context.Context, what, subject, detail string) error {
 	return s.recordBounded(ctx, boundedKey{fleet.ActorOf(ctx), what, subject}, subject, detail)
 }
@@ -121,7 +123,8 @@ func (s *Store) recordMore(ctx context.Context, key boundedKey, more int) error 
 	return s.Record(fleet.WithActor(ctx, key.who), key.what, key.subject, fmt.Sprintf("and %d more", more))
 }
 
-// flushBounded writes, for the windows that have ended or for all windows, how many entries were not written.
+// flushBounded ends windows like bounded.over. For each window that has entries that were not written, it writes one
+// entry with their number.
 func (s *Store) flushBounded(ctx context.Context, all bool) error {
 	for key, more := range s.bounded.over(s.clock(), all) {
 		if err := s.recordMore(ctx, key, more); err != nil {

@@ -9,11 +9,11 @@ import (
 	"muster/internal/logkey"
 )
 
-const cutLength = 1000 // Entries that one transaction deletes. Other writes wait for it.
+const cutLength = 1000 // most entries that one transaction deletes, because other writes wait for it
 
-// CutAudit deletes the oldest entries of the audit, up to the last that is older than age, and returns how many. It
-// signs a head before. The last entry always stays. CutAudit deletes nothing while the chain is not as Muster wrote
-// it, or while a loss is not accepted.
+// CutAudit deletes the oldest entries of the audit, up to the first that is not older than age, and returns how many
+// it deleted. It never deletes the newest entry. Before it deletes, it signs a head. It deletes nothing if age is 0,
+// while a loss is not accepted, or if the ends or the oldest entries are not as Muster wrote them.
 func (s *Store) CutAudit(ctx context.Context, age time.Duration) (deleted int64, err error) {
 	if age <= 0 {
 		return 0, nil
@@ -38,16 +38,18 @@ func (s *Store) CutAudit(ctx context.Context, age time.Duration) (deleted int64,
 	}
 }
 
-// dueEntries counts the entries that come before the first entry made at or after the time before. If the clock was
-// once set back, entries from before that may have later times; the count is then smaller.
-func (s *Store) dueEntries(ctx context.Context, before time.Time) (n int64, err error) {
+// dueEntries counts the entries that come before the first entry made at cutoff or later. If all entries are older
+// than cutoff, it counts all but the newest. If the clock was once set back, an entry from before that may have a time
+// after cutoff; the count then ends there.
+func (s *Store) dueEntries(ctx context.Context, cutoff time.Time) (n int64, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT COUNT(*) FROM audit WHERE id < COALESCE(
-		(SELECT MIN(id) FROM audit WHERE at >= $1), (SELECT MAX(id) FROM audit))`, before.UnixMilli()).Scan(&n)
+		(SELECT MIN(id) FROM audit WHERE at >= $1), (SELECT MAX(id) FROM audit))`, cutoff.UnixMilli()).Scan(&n)
 	return n, failure("count old entries of the audit", err)
 }
 
-// cutAudit deletes at most due of the oldest entries, and records in the audit's ends that the audit begins after
-// them.
+// cutAudit deletes the oldest entries and returns how many. due is how many are to be deleted. cutAudit deletes at
+// most cutLength, and never the newest entry. It records in the audit's ends that the audit begins after them. It
+// deletes nothing while a loss is not accepted, or if the ends or these entries are not as Muster wrote them.
 func (t *tx) cutAudit(due int64) (deleted int64, err error) {
 	ends, ok, err := t.auditEnds()
 	if err != nil || !ok || t.store.loss.now() != nil {
@@ -72,7 +74,8 @@ func (t *tx) cutAudit(due int64) (deleted int64, err error) {
 	return due, t.putProof(auditEnds, ends)
 }
 
-// follows reports whether entries are the first entries of the chain that begins at ends.FirstID.
+// follows reports whether entries are the first entries of the audit by its ends: in order, without a gap, and each
+// with the right hashes.
 func follows(ends fleet.AuditEnds, entries []fleet.AuditEntry) bool {
 	id, previous := ends.FirstID, ends.Before
 	for _, e := range entries {

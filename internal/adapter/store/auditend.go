@@ -16,34 +16,35 @@ import (
 	"muster/internal/logkey"
 )
 
-// EndFile is the name of the file in the home folder that remembers the newest entry of the audit. A database without
-// that entry is older than its home folder: somebody put back a copy.
+// EndFile is the name of the end file in the home folder, which names the newest entry of the audit. A database
+// without that entry is older than its home folder: somebody put back a copy.
 const EndFile = "audit-end"
 
 const endSyncEvery = time.Second // shortest time between two syncs of the file to disk
 
 // endFile records the newest entry of the audit in the home folder after each commit. The commit is on disk by then,
-// so the file is never ahead of the database. A commit syncs the file to disk at most once per endSyncEvery; close
-// syncs it too. After a crash of the machine the file may therefore lack the commits since the last sync. A loss
-// among those is not found; every older loss is.
+// so the file is never ahead of the database. Commits sync the file to disk at most once per endSyncEvery, and close
+// syncs it once more. After a crash of the machine, the file may therefore name an entry that was the newest at the
+// last sync. If the database then lacks only later entries, nobody notices; every older loss is found.
 type endFile struct {
 	mu     sync.Mutex // guards the rest
 	file   *os.File   // nil when the store keeps no such file
 	path   string
 	synced time.Time
-	kept   bool // The file is not written: it names a loss that is not accepted yet.
+	kept   bool // The file stays as it is, because it names a loss that is not accepted yet.
 }
 
-// endText returns the content of the file. It always has the same length, so that a write in place replaces all of
-// it.
+// endText returns the content of the end file: the last entry of ends, and a keyed hash. The content always has the
+// same length, so that a write in place replaces the earlier content completely.
 func (s *Store) endText(ends fleet.AuditEnds) string {
 	text := fmt.Sprintf("muster audit end 1 %020d %64s", ends.LastID, ends.LastHash)
 	return text + " " + hex.EncodeToString(s.keyed(text)) + "\n"
 }
 
-// read returns the newest entry that the file names. known is false where there is no file, or where its keyed hash
-// shows that Muster did not write it. While the key of the marks is lost, the hash cannot be checked and the file is
-// believed: nobody shall hide a loss by removing the key.
+// read returns, in ends.LastID and ends.LastHash, the entry that the file names as the newest. known is false if there
+// is no file, or if its keyed hash shows that Muster did not write it. While the key of the marks is lost (see
+// loadMarkKey), nobody can check the hash, and the file is believed: otherwise somebody could hide a loss by removing
+// the key.
 func (e *endFile) read(s *Store) (ends fleet.AuditEnds, known bool, err error) {
 	content, err := os.ReadFile(e.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +62,7 @@ func (e *endFile) read(s *Store) (ends fleet.AuditEnds, known bool, err error) {
 	return ends, s.lostKey || hmac.Equal(content, []byte(s.endText(ends))), nil
 }
 
-// keep writes into the file that ends.LastID is now the newest entry.
+// keep stores ends.LastID and its hash in the file, as the newest entry. Between hold and follow it does nothing.
 func (e *endFile) keep(s *Store, ends fleet.AuditEnds) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -77,11 +78,12 @@ func (e *endFile) keep(s *Store, ends fleet.AuditEnds) {
 	}
 }
 
-// lostHash stands in the file in place of the entry's hash while a loss is not accepted. No entry has this hash, so
-// each start finds the loss again, even if an entry with the right ID has come into the database since.
+// lostHash is written to the file in place of the entry's hash while a loss is not accepted. No entry has this hash.
+// So each start finds the loss again, even if the database has got an entry with the right ID since.
 const lostHash = "lost"
 
-// hold writes to the disk that the entries up to last are lost. The file keeps saying so until follow is called.
+// hold writes to the file that the entries up to last are lost, and syncs the file to disk. The file is not written
+// again before follow is called. An error is only logged.
 func (e *endFile) hold(s *Store, last int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -95,7 +97,7 @@ func (e *endFile) hold(s *Store, last int64) {
 	}
 }
 
-// follow ends what hold began: from now on keep writes to the file again.
+// follow ends what hold began: each later call of keep changes the file again.
 func (e *endFile) follow() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -113,9 +115,9 @@ func (e *endFile) close() error {
 	return err
 }
 
-// Loss is a range of audit entries that the home folder or this process has known, and that the database lacks or has
-// with another content. The database was then put back to an earlier state, so the changes that these entries record
-// are undone as well.
+// Loss is a range of audit entries, From and To included. The end file or this process knew these entries, and the
+// database lacks them or has other ones in their place. So the database was put back to an earlier state, and the
+// changes that these entries record are undone as well.
 type Loss struct{ From, To int64 }
 
 func (l Loss) String() string {
@@ -125,7 +127,7 @@ func (l Loss) String() string {
 	return fmt.Sprintf("entries %d to %d of the audit are lost or others", l.From, l.To)
 }
 
-// losses holds the loss that nobody has accepted yet; nil when there is none.
+// losses holds the loss that nobody has accepted yet. loss is nil if nothing is lost.
 type losses struct {
 	mu   sync.Mutex // guards loss
 	loss *Loss
@@ -143,9 +145,10 @@ func (l *losses) set(loss *Loss) {
 	l.loss = loss
 }
 
-// checkEnd compares the audit with the newest entry that the file in the home folder names, and opens the file for
-// writing. When there was no such file, it records in the audit that one begins here. A restore makes a new home
-// folder, so restoring leaves that entry out.
+// checkEnd compares the audit with the entry that the end file names (see findLoss), and opens the file for writing.
+// If the file is missing or Muster did not write it, and the audit has entries, checkEnd records in the audit that the
+// file begins here. If restoring is true, it does not record that, because a restore makes a new home folder. If the
+// store keeps no end file, checkEnd does nothing.
 func (w *writer) checkEnd(ctx context.Context, restoring bool) error {
 	s := w.store
 	if s.end.path == "" {
@@ -185,9 +188,13 @@ func (w *writer) checkEnd(ctx context.Context, restoring bool) error {
 	return err
 }
 
-// findLoss looks for the entry that the home folder remembers. If that entry is missing or has another hash, all
-// entries after the last common one are lost. opened says whether the sealed ends could be opened. The ends must
-// reach the entry too: anybody who can write to the database can add rows to the audit table.
+// findLoss puts a loss in force if the audit table lacks the entry that the home folder remembers or has it with
+// another hash, or if the sealed ends do not open, end before that entry, or have another hash for it. The table alone
+// proves nothing, because anybody who can write to the database can add rows to it. opened says whether the ends could
+// be opened.
+//
+// The loss ends with the remembered entry. It begins after the last entry of the ends if they opened and end earlier;
+// else it is that one entry. Nothing is lost if the home folder remembers no entry, or if the audit was cut beyond it.
 func (w *writer) findLoss(ctx context.Context, remembered, ends fleet.AuditEnds, opened bool) error {
 	if remembered.LastID == 0 || opened && remembered.LastID < ends.FirstID {
 		return nil // There was no entry then, or the audit has been cut beyond it since.
@@ -208,8 +215,8 @@ func (w *writer) findLoss(ctx context.Context, remembered, ends fleet.AuditEnds,
 	return w.alone(ctx, func(t *tx) error { return t.recordLoss(remembered, ends, opened) })
 }
 
-// recordLoss numbers the next entry after the lost ones, so that no number is used twice. Tables that the ends do not
-// list yet start as empty: none of their rows is believed.
+// recordLoss records the loss in the audit. The new entry follows the last lost one, so that no number is used twice.
+// A marked table that the ends do not list yet is listed as empty, so none of its rows is believed.
 func (t *tx) recordLoss(remembered, ends fleet.AuditEnds, opened bool) (err error) {
 	if !opened {
 		if ends, err = t.endsOfTable(); err != nil {
@@ -223,7 +230,7 @@ func (t *tx) recordLoss(remembered, ends fleet.AuditEnds, opened bool) (err erro
 	return nil
 }
 
-// lose puts a loss in force: nothing is written to daemons until an admin accepts it.
+// lose puts a loss in force: from then on nothing is written to daemons, until an admin accepts the loss.
 func (s *Store) lose(loss Loss) {
 	s.end.hold(s, loss.To)
 	s.loss.set(&loss)
@@ -231,9 +238,10 @@ func (s *Store) lose(loss Loss) {
 		logkey.Next, fmt.Sprintf("type `muster audit accept-loss %d` once you know why", loss.To))
 }
 
-// loseWhileRunning is lose for ends that were put back while this process runs. It writes the loss to the home folder
-// before the commit. The entries of this transaction follow the known ends, so the next start could not find from the
-// database alone that older ends had been put back.
+// loseWhileRunning is lose for older ends that somebody put back while this process runs. The loss comes into force
+// after the commit, but the end file names it before. Otherwise, after a crash in between, the next start would find
+// nothing wrong in the database: the entries of this transaction follow the known ends. ends are those that were put
+// back.
 func (t *tx) loseWhileRunning(known, ends fleet.AuditEnds) {
 	if t.store.loss.now() == nil {
 		t.store.end.hold(t.store, known.LastID)
@@ -248,7 +256,7 @@ func (t *tx) loseWhileRunning(known, ends fleet.AuditEnds) {
 	})
 }
 
-// Loss returns the loss that nobody has accepted yet as an impairment, or nil.
+// Loss returns, as an impairment, the loss that nobody has accepted yet. It returns nil without such a loss.
 func (s *Store) Loss() *fleet.Impairment {
 	loss := s.loss.now()
 	if loss == nil {
@@ -263,7 +271,8 @@ func (s *Store) Loss() *fleet.Impairment {
 	}
 }
 
-// onlyObserved returns a conflict error while a loss or doubtful rows keep the fleet in mode observe, else nil.
+// onlyObserved returns a conflict error while the fleet is kept in mode observe because of a loss or of rows in doubt.
+// Otherwise it returns nil.
 func (s *Store) onlyObserved() (err error) {
 	s.model.look(func(c *contents) {
 		if found := s.Tampering(); c.observed && found != nil {
@@ -273,10 +282,14 @@ func (s *Store) onlyObserved() (err error) {
 	return err
 }
 
-// AcceptLoss accepts that the entries up to entry are lost, and that rows of marked tables were changed, removed or
-// put back. It returns what was accepted, as sentences. Rows that do not fit their marks get new marks, although
-// nobody knows who wrote them. So they first lose the power that they give (see markedTable.accept): folder roots and
-// author keys, for example, are deleted. code is the content of fleet.AcceptFile.
+// AcceptLoss accepts that the entries up to entry are lost, that rows of marked tables were changed, removed or put
+// back, and that the key of the marks was lost. It returns what was accepted, as sentences. It returns a conflict
+// error if there is nothing to accept or entry is the wrong one (see acceptable). code is the content of
+// fleet.AcceptFile; a wrong code is a forbidden error.
+//
+// Nobody knows who wrote the rows in doubt. So the rows of a table that has markedTable.accept first lose the power
+// that they give: folder roots and author keys, for example, are deleted. Then the rows get new marks, except those
+// with a sealed value that does not open.
 func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accepted []string, err error) {
 	return write(ctx, s, "accept the loss", func(t *tx) (accepted []string, err error) {
 		loss := s.loss.now()
@@ -329,8 +342,9 @@ func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accep
 	})
 }
 
-// readAccepted reads the contents of the database again after a loss was accepted. Findings of tampering from before
-// are dropped, unless this reading finds them again.
+// readAccepted reads the contents of the database again after a loss was accepted. The earlier findings of tampering
+// are dropped, except those that this reading finds again. If the reading fails, the contents in memory stay as they
+// were, and the next start reads them.
 func (s *Store) readAccepted(ctx context.Context) {
 	changed, err := s.writer.reload(ctx)
 	var found []string
@@ -345,8 +359,9 @@ func (s *Store) readAccepted(ctx context.Context) {
 	s.writer.tell(changed)
 }
 
-// acceptable returns a conflict error when there is nothing to accept, or when entry does not name the loss. last is
-// the newest entry of the audit.
+// acceptable returns a conflict error if there is nothing to accept or entry is the wrong one. If there is a loss,
+// entry must be loss.To. Without a loss, entry may be any from 1 to last, the newest entry of the audit. doubts
+// reports whether there is something other than a loss to accept.
 func acceptable(loss *Loss, doubts bool, entry, last int64) error {
 	switch {
 	case loss == nil && !doubts:
@@ -362,9 +377,10 @@ func acceptable(loss *Loss, doubts bool, entry, last int64) error {
 	return nil
 }
 
-// believeAgain marks the doubtful rows of a table with their present content. want is the tally that the ends expect
-// of the table; the difference to the real tally is added to the transaction's effects. A row with a sealed value
-// that does not open gets no mark and stays in doubt.
+// believeAgain gives the rows in doubt of one table new marks for their present content, after table.accept has
+// removed their power. A row with a sealed value that does not open gets no mark and stays in doubt. want is the tally
+// of the table that the ends expect. In the transaction's effects, the table gets the difference between want and its
+// tally after the new marks, so that the ends then expect the rows that are there.
 func (t *tx) believeAgain(d doubt, want tally) error {
 	table := d.table
 	for _, row := range d.rows {

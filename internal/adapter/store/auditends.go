@@ -8,12 +8,15 @@ import (
 	"muster/internal/fleet"
 )
 
-// The ends of the audit are one sealed value in the table proofs. They contain the first and the last entry of the
-// audit, the sum of every roster and the combined marks of all rows. Each transaction that adds to the audit replaces
-// them. A row that is put back alone no longer fits the ends, and ends that are put back are older than those known
-// elsewhere.
+// The ends of the audit are one sealed value in the table proofs. They contain the ID of the audit's first entry, the
+// ID and hash of its last entry, the digest of every roster, and the combined marks of devices, of decisions and of
+// every marked table. A transaction that adds an entry or changes a roster or mark replaces the ends.
+//
+// If somebody puts back an earlier copy of a row, the row does not fit the ends. If somebody puts back the ends too,
+// they are older than those that the process knows (knownEnds), or older than the end file in the home folder.
 
-// lostEnds returns the entry that records that the ends in the database were not those that Muster wrote.
+// lostEnds logs that the stored ends are not those that Muster wrote, and returns the audit entry that records it.
+// ends are those that auditEnds returned in their place.
 func (t *tx) lostEnds(ends fleet.AuditEnds) fleet.AuditEntry {
 	t.store.log.Error("the audit does not end as Muster wrote it: type `muster audit verify`", "entry", ends.LastID)
 	return fleet.AuditEntry{At: t.now, Who: "muster", What: fleet.AuditTampered, Subject: "audit",
@@ -21,9 +24,13 @@ func (t *tx) lostEnds(ends fleet.AuditEnds) fleet.AuditEntry {
 			ends.LastID)}
 }
 
-// auditEnds reads the ends and locks them until the transaction ends. ok is false when Muster did not write the
-// stored ends. ends are then computed from the known ends or from the entries in the table, so that the next entry
-// can still be written.
+// auditEnds reads the ends and locks them until the transaction ends. ok reports whether they are the ends that Muster
+// wrote last, and the audit has no entry after their last one. If ok is false, auditEnds returns other ends, so that
+// the next entry can be written:
+//
+//   - the known ends (see knownEnds), if there are any and the stored ones are missing, do not open or were put back;
+//   - the stored ends with the ID of the newest entry in the table, if they open and another program added entries;
+//   - otherwise ends that are computed from the entries in the table.
 func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 	if ok, err = t.proof(auditEnds, &ends); err != nil {
 		return ends, false, err
@@ -55,7 +62,8 @@ func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 	return ends, false, nil
 }
 
-// endsOfTable derives the first entry of the audit from the table, for ends that are missing or do not open.
+// endsOfTable makes ends from the oldest entry in the table; only FirstID and Before are set. It is for databases
+// whose stored ends are missing or do not open.
 func (t *tx) endsOfTable() (ends fleet.AuditEnds, err error) {
 	first, err := scanAudit(t.row(selectAudit + ` ORDER BY id LIMIT 1`))
 	if err != nil && !absent(err) {
@@ -76,14 +84,15 @@ func (s *Store) openEnds(ctx context.Context, q querier) (ends fleet.AuditEnds, 
 }
 
 // knownEnds holds the newest ends of the audit that this process wrote or read. The audit only grows, whichever
-// process writes it, so older ends in the database were put back from a copy. A process that has just started knows
-// no ends yet; the file in the home folder (see endFile) and signed heads that are kept elsewhere show it then.
+// process writes it, so older ends in the database were put back from a copy. A process that has just started knows no
+// ends yet. Then only the file in the home folder (see endFile) and signed heads that are kept elsewhere show that
+// older ends were put back.
 type knownEnds struct {
 	mu   sync.Mutex // guards ends
 	ends fleet.AuditEnds
 }
 
-// know records the ends of a commit, if they are newer than the known ones.
+// know makes ends the known ends if their last entry has a higher ID than that of the known ends.
 func (k *knownEnds) know(ends fleet.AuditEnds) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -99,7 +108,9 @@ func (k *knownEnds) now() fleet.AuditEnds {
 	return k.ends
 }
 
-// putBack reports whether ends, which were read after known, are older than known or belong to another audit.
+// putBack reports whether ends, which were read from the database, are older than known, or have another hash for the
+// same last entry. The caller takes known before it reads ends, or does both in the writer's goroutine: a write in
+// between would make right ends look old.
 func putBack(known, ends fleet.AuditEnds) bool {
 	return ends.LastID < known.LastID || ends.LastID == known.LastID && ends.LastHash != known.LastHash
 }

@@ -11,8 +11,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// SignHead signs the newest entry of the audit and stores the signed head. fresh reports whether the audit has grown
-// since the last head; otherwise SignHead returns that head.
+// SignHead signs the newest entry of the audit, and stores and returns the signed head. fresh is false if that entry
+// has a valid head already; SignHead then returns that one. If the audit is empty, or its ends are not as Muster wrote
+// them, SignHead returns the zero head.
 func (s *Store) SignHead(ctx context.Context) (head fleet.AuditHead, fresh bool, err error) {
 	head, err = write(ctx, s, "sign the audit", func(t *tx) (fleet.AuditHead, error) {
 		ends, ok, err := t.auditEnds()
@@ -40,8 +41,9 @@ func (s *Store) SignHead(ctx context.Context) (head fleet.AuditHead, fresh bool,
 	return head, fresh, err
 }
 
-// findHeadsBeyond records in the audit that a stored head names an entry after the last one: that head is forged, or
-// entries were removed. The process records this once for each such entry.
+// findHeadsBeyond looks for a stored head of an entry after the last one. Such a head is forged, or entries were
+// removed. If there is one, findHeadsBeyond logs this and records it in the audit. It does so only once for each
+// newest such entry.
 func (t *tx) findHeadsBeyond(ends fleet.AuditEnds) error {
 	var id sql.NullInt64
 	if err := t.row(`SELECT MAX(audit_id) FROM audit_heads`).Scan(&id); err != nil || id.Int64 <= ends.LastID {
@@ -73,8 +75,8 @@ func (t *tx) signHead(ends fleet.AuditEnds, key ed25519.PrivateKey) (head fleet.
 			signature = excluded.signature`, head.ID, head.Hash, millis(head.At), head.Signature)
 }
 
-// signingKey returns the key that signs heads, and makes it when it is first needed. If the key was removed from the
-// database, a new key is made; `audit verify` then reports the heads of the old key.
+// signingKey returns the private key that signs heads. If the database has no such key, signingKey makes one. After
+// somebody removed the key, `audit verify` therefore reports the heads that were signed with it.
 func (t *tx) signingKey() (ed25519.PrivateKey, error) {
 	var seed []byte
 	ok, err := t.proof(auditKey, &seed)
@@ -92,7 +94,7 @@ func (t *tx) signingKey() (ed25519.PrivateKey, error) {
 	return key, t.putProof(auditKey, seed)
 }
 
-// HeadKey returns the public key that signs heads, nil before the first head.
+// HeadKey returns the public key that signs heads, or nil if there is no key yet. SignHead makes the key.
 func (s *Store) HeadKey(ctx context.Context) (ed25519.PublicKey, error) {
 	sealed, err := s.sealedProof(ctx, auditKey)
 	if err != nil || sealed == nil {

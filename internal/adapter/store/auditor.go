@@ -12,8 +12,8 @@ const (
 	signEvery    = time.Hour
 )
 
-// RunAuditor signs the newest entry of the audit, at once and every hour. Every minute it writes how many entries
-// were only counted (see bounded). It runs until ctx ends.
+// RunAuditor runs until ctx ends. It signs the newest entry of the audit, at once and every hour. Every minute, and
+// once more at the end, it writes into the audit how many entries were only counted (see bounded).
 func (s *Store) RunAuditor(ctx context.Context) error {
 	count, sign := time.NewTicker(boundedEvery), time.NewTicker(signEvery)
 	defer count.Stop()
@@ -40,8 +40,8 @@ func (s *Store) flush(ctx context.Context, all bool) {
 	}
 }
 
-// logHead signs the newest entry of the audit and logs the head. Where the log is kept on another machine, people can
-// prove with the head that no entry up to it was changed later.
+// logHead signs the newest entry of the audit, and logs the head if it is new. If the log is kept on another machine,
+// people can prove with this head that no entry up to it was changed later.
 func (s *Store) logHead(ctx context.Context) {
 	head, fresh, err := s.SignHead(ctx)
 	switch {

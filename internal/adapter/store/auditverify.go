@@ -9,8 +9,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// VerifyAudit checks the chain of the audit, all rows that have proofs or marks, and all sealed values. given holds
-// signed heads that were kept elsewhere, which the chain must contain. VerifyAudit reads the whole database.
+// VerifyAudit reads the whole database and checks the chain of the audit, all rows that have proofs or marks, and all
+// sealed values. given holds signed heads that were kept elsewhere; the chain must contain their entries. The report
+// says what is wrong. An error means that the check could not be done.
 func (s *Store) VerifyAudit(ctx context.Context, given []fleet.AuditHead) (fleet.AuditReport, error) {
 	report, err := s.verifyChain(ctx, given)
 	if err != nil {
@@ -28,8 +29,8 @@ func (s *Store) VerifyAudit(ctx context.Context, given []fleet.AuditHead) (fleet
 	return report, nil
 }
 
-// verifyChain follows the audit's chain from its first entry. If it finds faults and the audit grew meanwhile, it
-// tries again: entries that were written while it read look like faults.
+// verifyChain follows the audit's chain from its first entry. Entries that were written during the reading look like
+// faults. So if it finds faults and the audit grew meanwhile, it reads again, up to ten times.
 func (s *Store) verifyChain(ctx context.Context, given []fleet.AuditHead) (report fleet.AuditReport, err error) {
 	const tries = 10
 	for range tries {
@@ -50,8 +51,8 @@ func (s *Store) verifyChain(ctx context.Context, given []fleet.AuditHead) (repor
 		Hint: tryAgain}
 }
 
-// followChain compares the entries with the sealed ends. If those are older than the ends that this process knows, it
-// compares the entries with the known ends.
+// followChain compares the entries of the audit with its ends. sealed are the stored ends, nil if they are missing. If
+// they are older than known, the ends that this process knew before, followChain compares the entries with known.
 func (s *Store) followChain(ctx context.Context, sealed []byte, known fleet.AuditEnds,
 	given []fleet.AuditHead) (report fleet.AuditReport, err error) {
 	var ends fleet.AuditEnds
@@ -82,8 +83,8 @@ func lostEnds(what string) fleet.AuditReport {
 		Detail: "the record of where the audit begins and ends " + what}}}
 }
 
-// heads returns the signed heads in the database and those in given. unsigned names the heads in the database that
-// another key signed; a head in given that another key signed is an error.
+// heads returns the signed heads in the database and those in given. It leaves out heads in the database that another
+// key signed, and describes them in unsigned. If another key signed a head in given, heads returns an error.
 func (s *Store) heads(ctx context.Context, given []fleet.AuditHead) (heads []fleet.AuditHead, unsigned []string,
 	err error) {
 	key, err := s.HeadKey(ctx)
@@ -126,7 +127,7 @@ func (s *Store) eachEntry(ctx context.Context, add func(fleet.AuditEntry)) error
 	}
 }
 
-// verifySessions names the sessions and log-in links that are not as Muster wrote them.
+// verifySessions describes the sessions and log-in links that are not as Muster wrote them.
 func (s *Store) verifySessions(ctx context.Context) (wrong []string, err error) {
 	sessions, err := collect(ctx, pool{s.reads}, scanSession, selectSessions)
 	if err != nil {
@@ -146,8 +147,8 @@ func (s *Store) verifySessions(ctx context.Context) (wrong []string, err error) 
 	return wrong, err
 }
 
-// verifySealed names the rows with a sealed value that does not open. A value is sealed for one table, row and
-// column, so a value that was copied to another row does not open there.
+// verifySealed describes the sealed values that do not open. A value is sealed for one table, row and column, so a
+// value that was copied to another row does not open there.
 func (s *Store) verifySealed(ctx context.Context) (wrong []string, err error) {
 	for _, column := range sealedColumns {
 		for after := []any(nil); ; {

@@ -15,7 +15,7 @@ import (
 // enrol keys register no devices any more.
 const decisionRows = "enrollment_decisions"
 
-// everyDevice stands in place of a device ID in a decision about all devices. Enrol keys that were made before that
+// everyDevice takes the place of a device ID in a decision about all devices. Enrol keys that were made before that
 // decision register no device.
 const everyDevice fleet.DeviceID = ""
 
@@ -24,7 +24,8 @@ func decisionSum(v decisionRow) string {
 		strconv.Itoa(v.APIPort), unixMilli(v.FirstAt), unixMilli(v.LastAt), v.DecidedBy, unixMilli(v.DecidedAt))
 }
 
-// decisionsIn reads all decisions. want is the combination of their marks that the ends of the audit expect.
+// decisionsIn reads all decisions. want is the combination of their marks that the ends of the audit expect; zero if
+// the ends do not open.
 func (s *Store) decisionsIn(ctx context.Context, q querier) (rows []decisionRow, want mark, err error) {
 	ends, _, err := s.openEnds(ctx, q)
 	if err != nil {
@@ -41,8 +42,9 @@ func decisionMarks(rows []decisionRow) (all mark) {
 	return all
 }
 
-// mayRegister returns a forbidden error if an enrol key may not register a device: because of the decision about that
-// device, or because the decisions are not as Muster wrote them.
+// mayRegister returns a forbidden error if an enrol key may not register a device. decision is the decision about that
+// device, or the zero value. The key must be newer than the deletion of the device and than a decision about all
+// devices, and all decisions must be as Muster wrote them.
 func (t *tx) mayRegister(key fleet.EnrollKey, decision fleet.EnrollmentDecision) error {
 	if decision.Altered {
 		return fleet.ErrDecisionsAltered
@@ -67,8 +69,8 @@ func (t *tx) mayRegister(key fleet.EnrollKey, decision fleet.EnrollmentDecision)
 
 const putDecisionProof = `UPDATE enrollment_decisions SET proof = $2 WHERE device_id = $1`
 
-// checkDecisions compares the decisions with their proofs when the store is opened. If one was changed or removed, it
-// makes sure that the present enrol keys register no more devices.
+// checkDecisions compares the decisions with their proofs when the store is opened. If a decision was changed or
+// removed, checkDecisions makes sure that the present enrol keys register no more devices.
 func (w *writer) checkDecisions(ctx context.Context) error {
 	rows, want, err := w.store.decisionsIn(ctx, w.session)
 	if err != nil {
@@ -91,7 +93,8 @@ const decisionsTampered = "what was decided about devices that are not registere
 	"decision was removed: enrol keys that were made before register no device"
 
 // renounceDecisions removes the proofs of decisions that were changed, and adds a decision about all devices. Nobody
-// can tell which decision was removed, so no earlier enrol key may register any device.
+// can tell which decision was removed, so no earlier enrol key may register any device. rows are all decisions. want
+// is the combination of marks that the ends expect now; afterwards they expect that of the unchanged rows.
 func (t *tx) renounceDecisions(rows []decisionRow, want mark) error {
 	t.effects.marks = t.effects.marks.with(decisionRows, want)
 	for _, row := range rows {
@@ -109,7 +112,7 @@ func (t *tx) renounceDecisions(rows []decisionRow, want mark) error {
 	return t.putDecision(fleet.EnrollmentRequest{Arrival: fleet.Arrival{Device: everyDevice}}, deletedDecision)
 }
 
-// verifyDecisions names the decisions that are not as Muster wrote them.
+// verifyDecisions describes the decisions that are not as Muster wrote them.
 func (s *Store) verifyDecisions(ctx context.Context) (wrong []string, err error) {
 	const tries = 10
 	for range tries {

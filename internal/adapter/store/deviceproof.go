@@ -27,7 +27,8 @@ type deviceRow struct {
 	keyless bool // The row has an empty API key, because only the device's agent has the key.
 }
 
-// readProof opens the proof of a row, and sets Altered where it does not fit the row.
+// readProof opens the sealed proof of a device's row, and sets mark, proved and Altered of r. Altered is true if the
+// proof does not fit the row, or if the row lacks its API key without being keyless.
 func (s *Store) readProof(r *deviceRow, sealed []byte) {
 	var proven bool
 	r.proved = sealed != nil
@@ -36,12 +37,12 @@ func (s *Store) readProof(r *deviceRow, sealed []byte) {
 }
 
 // proveDevice returns the sealed proof for the row of a device that is about to be written. before is the mark of the
-// present row, zero for a new one; see proveRow.
+// device's present row, zero for a new device; see proveRow.
 func (t *tx) proveDevice(before mark, r *fleet.Registered) (sealed []byte, err error) {
 	return t.proveRow(deviceRows, string(r.ID), deviceSum(r), before)
 }
 
-// marksOf returns the combination of the marks of rows.
+// marksOf returns the marks of all given rows, combined by exclusive or.
 func marksOf(rows []*deviceRow) (all mark) {
 	for _, r := range rows {
 		all = all.with(r.mark)
@@ -49,10 +50,11 @@ func marksOf(rows []*deviceRow) (all mark) {
 	return all
 }
 
-// compareMarks compares the marks of all rows with want, the combination that the ends of the audit expect. If they
-// differ, a row was removed or put back from a copy, and the marks cannot tell which one. Then every row without a
-// pin becomes altered: an earlier row without a pin would send its API key to whichever daemon answers. A row with a
-// pin sends the key only to a daemon that was trusted before, so it stays usable.
+// compareMarks compares the marks of rows, which are all devices, with want, the combination that the ends of the
+// audit expect. If they differ, a row was removed or put back from a copy, and the marks cannot tell which one.
+// compareMarks then sets Altered in every row without a pin, because an earlier row without a pin would send its API
+// key to whichever daemon answers. A row with a pin sends the key only to a daemon that was trusted before, so it
+// stays usable.
 func compareMarks(rows []*deviceRow, want mark) (same bool) {
 	if marksOf(rows) == want {
 		return true
@@ -63,8 +65,8 @@ func compareMarks(rows []*deviceRow, want mark) (same bool) {
 	return false
 }
 
-// alteredDevice returns the error for a write to an altered row. Such a write would make a valid proof for content
-// that another program put there.
+// alteredDevice returns the error for an attempt to change an altered row. The change would make a valid proof for
+// content that another program put there.
 func alteredDevice(id fleet.DeviceID) error {
 	return &fleet.Error{Code: fleet.CodeConflict, Message: fleet.AlteredReason, Hint: fleet.AlteredNext(id)}
 }
@@ -73,9 +75,9 @@ const putDeviceProof = `UPDATE devices SET proof = $2 WHERE id = $1`
 
 const deviceRemoved = "a device was removed from the database, or put back as it was earlier"
 
-// renounceAltered removes the proofs of altered rows, so that they stay altered until an administrator trusts them,
-// and records in the audit what was found. From then on the ends of the audit expect only the marks of the other
-// rows.
+// renounceAltered removes the proofs of altered rows, so that the rows stay altered until an administrator trusts
+// them, and records each of them in the audit. If no altered row has a proof, it records instead that a device was
+// removed or put back. From then on the ends of the audit expect only the marks of the rows that are not altered.
 func (t *tx) renounceAltered(rows []*deviceRow) error {
 	ends, _, err := t.auditEnds()
 	if err != nil {
@@ -100,7 +102,8 @@ func (t *tx) renounceAltered(rows []*deviceRow) error {
 	return nil
 }
 
-// checkDevices compares the rows of devices with their proofs when the store is opened.
+// checkDevices compares the rows of devices with their proofs when the store is opened, and lets renounceAltered deal
+// with the differences.
 func (w *writer) checkDevices(ctx context.Context) error {
 	rows, want, err := w.store.devicesIn(ctx, w.session)
 	if err != nil {
@@ -120,7 +123,8 @@ func (w *writer) checkDevices(ctx context.Context) error {
 	return w.alone(ctx, func(t *tx) error { return t.renounceAltered(rows) })
 }
 
-// devicesIn reads all devices. want is the combination of their marks that the ends of the audit expect.
+// devicesIn reads all devices. want is the combination of their marks that the ends of the audit expect; zero if the
+// ends do not open.
 func (s *Store) devicesIn(ctx context.Context, q querier) (rows []*deviceRow, want mark, err error) {
 	if rows, err = collect(ctx, q, s.scanDevice, selectDevices); err != nil {
 		return nil, want, err
@@ -134,7 +138,7 @@ func (s *Store) deviceMarks(ctx context.Context, q querier) (mark, error) {
 	return marksIn(ends, deviceRows), err
 }
 
-// verifyDevices names the rows of devices that are not as Muster wrote them.
+// verifyDevices describes the devices whose rows are not as Muster wrote them.
 func (s *Store) verifyDevices(ctx context.Context) (wrong []string, err error) {
 	const tries = 10
 	for range tries {

@@ -13,8 +13,8 @@ import (
 type doubt struct {
 	table *markedTable
 	rows  []markedRow // the rows that do not fit their marks
-	whole bool        // The combined marks differ: a row was removed, added or put back from a copy.
-	lost  int64       // how many rows are missing; negative: how many are too many
+	whole bool        // The rows together are not those that the ends expect; see doubtsIn.
+	lost  int64       // number of missing rows; negative: number of surplus rows
 }
 
 func (d doubt) tells() (told []string) {
@@ -39,8 +39,8 @@ func notAsWritten(table *markedTable, row markedRow) string {
 	return fmt.Sprintf("%s %q (table %s) was changed or added: %s", table.noun, row.name(), table.name, table.follows)
 }
 
-// notBelieved logs, once per row, that a row which was read does not fit its mark, and adds it to the findings of
-// tampering.
+// notBelieved is called for a row that does not fit its mark. The first time for each row, it logs the row and adds it
+// to the findings of tampering.
 func (s *Store) notBelieved(table *markedTable, row markedRow) {
 	told := notAsWritten(table, row)
 	if s.tampering.addOnce(told) {
@@ -49,8 +49,9 @@ func (s *Store) notBelieved(table *markedTable, row markedRow) {
 	}
 }
 
-// doubtsIn compares each row of the tables with its mark, and each table as a whole with the ends of the audit. q
-// must read everything as of one moment. pending are the changes of tallies that are not in the ends yet.
+// doubtsIn compares each row of the tables with its mark, and each table as a whole with the ends of the audit. It
+// returns a doubt for each table that differs. q must read everything as of one moment. pending are the changes of
+// tallies that are not in the ends yet.
 func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable, pending tallies) (doubts []doubt,
 	err error) {
 	ends, opened, err := s.openEnds(ctx, q)
@@ -77,8 +78,8 @@ func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable, 
 	return doubts, nil
 }
 
-// disbelieve removes from the contents in memory the effect of rows and tables in doubt, by each table's doubt
-// function.
+// disbelieve removes the power of rows and tables in doubt from the contents in memory. The doubt function of each
+// table says how.
 func (c *contents) disbelieve(doubts []doubt) {
 	c.doubted = map[string]bool{}
 	for _, d := range doubts {
@@ -102,7 +103,7 @@ func (s *Store) doubted(table *markedTable) (doubted bool) {
 	return doubted
 }
 
-// verifyMarks names the rows and tables that are not as Muster wrote them.
+// verifyMarks describes the rows and tables with marks that are not as Muster wrote them.
 func (s *Store) verifyMarks(ctx context.Context) (wrong []string, err error) {
 	err = s.atOnce(ctx, func(q querier) error {
 		doubts, err := s.doubtsIn(ctx, q, markedTables, nil)
@@ -114,7 +115,7 @@ func (s *Store) verifyMarks(ctx context.Context) (wrong []string, err error) {
 	return wrong, err
 }
 
-// atOnce calls read with a querier that reads everything as of one moment, in one transaction.
+// atOnce calls read with a querier whose queries all run in one transaction and see the same moment.
 func (s *Store) atOnce(ctx context.Context, read func(querier) error) (err error) {
 	conn, err := s.reads.Conn(ctx)
 	if err != nil {
@@ -131,9 +132,9 @@ func (s *Store) atOnce(ctx context.Context, read func(querier) error) (err error
 	return read(oneMoment{conn})
 }
 
-// markFirst marks all rows of tables that the ends do not list yet: the rows that an earlier version of Muster wrote
-// are believed once. It does nothing when the database lost its ends or is older than it was, because its rows may
-// then come from anybody.
+// markFirst marks all rows of each marked table that the ends do not list yet: an earlier version of Muster wrote
+// them, so they are believed this one time. If the ends are missing or do not open, or while a loss is not accepted,
+// anybody may have written the rows. Then markFirst does nothing.
 func (w *writer) markFirst(ctx context.Context) error {
 	ends, opened, err := w.store.openEnds(ctx, w.session)
 	if err != nil || !opened || w.store.loss.now() != nil {
@@ -178,8 +179,8 @@ func (r markedRow) keyArgs() (args []any) {
 	return args
 }
 
-// beginTables lists all marked tables in the ends. A table that was not listed begins with no rows, so rows that it
-// has are not believed.
+// beginTables makes the ends list all marked tables. A table that they did not list before is listed as empty. If it
+// has rows, none of them is believed.
 func beginTables(ends *fleet.AuditEnds) {
 	tables := map[string]fleet.TableMark{}
 	for _, table := range markedTables {
@@ -188,8 +189,8 @@ func beginTables(ends *fleet.AuditEnds) {
 	ends.Tables = tables
 }
 
-// markBeginning marks the rows that migrations wrote, in a new database. A database that lost its ends has other rows
-// too; they get no marks and are not believed.
+// markBeginning marks those rows of a new database that migrations wrote. A database that lost its ends may have other
+// rows too; they get no marks and are not believed.
 func (t *tx) markBeginning() error {
 	return errors.Join(t.mark(metaRows, "settled_generation"), t.mark(rootRows, "", "~/Sync"))
 }

@@ -9,15 +9,17 @@ import (
 	"muster/internal/fleet"
 )
 
-// keptMarks keeps the marks of rows valid across a migration. It compares rows with their marks before the migration.
-// Afterwards it gives new marks to rows that the migration changed and that were believed before. All of this is one
-// transaction. A row that somebody forged before the upgrade is therefore not believed after it.
+// keptMarks keeps the marks of rows valid across a migration, in the migration's transaction. Before the migration it
+// compares the rows with their marks. Afterwards it gives new marks to the rows that were believed before and that no
+// longer fit. A row that somebody forged before the upgrade is therefore not believed after it either.
 type keptMarks struct {
 	store  *Store
 	tables []*markedTable
 }
 
-// over runs change, the migration from one version of the tables to the next.
+// over calls change, which migrates the tables, and keeps marks valid as keptMarks says. from and to are the versions
+// of the tables before and after. If no table has marks yet, if the ends do not open or if the key of the marks cannot
+// be read, over only calls change.
 func (k keptMarks) over(ctx context.Context, tx *sql.Tx, from, to int64, change func() error) error {
 	if from < firstVersion {
 		return change() // There are no tables yet.
@@ -60,8 +62,8 @@ func firstError(err error, next func() error) error {
 	return next()
 }
 
-// believedRows says which rows of a table were believed before a migration. rows is nil if the table as a whole was
-// not.
+// believedRows says which rows of a table were believed before a migration. The key of rows is markedRow.name. rows is
+// nil if the table as a whole was in doubt.
 type believedRows struct {
 	rows map[string]bool
 	all  bool // Each row was believed, so a new row can only come from the migration.
@@ -119,7 +121,7 @@ func (q inTx) query(ctx context.Context, text string, args ...any) (*sql.Rows, e
 	return q.tx.QueryContext(ctx, text, args...)
 }
 
-// asOf returns the table as it was marked at an earlier version of the tables: without the columns that came later.
+// asOf returns the table as it was at an earlier version of the tables: without the columns that were added later.
 func (m *markedTable) asOf(version int64) *markedTable {
 	earlier := *m
 	earlier.content = slices.DeleteFunc(slices.Clone(m.content), func(column string) bool {

@@ -16,39 +16,44 @@ import (
 	"muster/internal/logkey"
 )
 
-// markedTable is a table whose rows give power or record who did something. Each row has a mark: a keyed digest of
-// the table's name, the row's key and its content, which nobody can make without Muster's own key. A row that does
-// not fit its mark is not believed: it has no effect. For each table, the ends of the audit contain the number of
-// rows and the sum of their marks. They show when a row was removed, or put back as it was earlier with its mark of
-// that time.
+// markedTable is a table whose rows give power or record who did something. Each row has a mark: a keyed digest of the
+// table's name, the row's key and its content, which nobody can make without Muster's own key. A row that does not fit
+// its mark is not believed: it gives no power.
+//
+// A row that was removed leaves no mark behind, and a row that was put back as it was earlier fits its mark of that
+// time. The ends of the audit show both: they contain, for each table, the number of rows and the sum of their marks
+// (see tally).
 type markedTable struct {
 	name    string
 	noun    string           // the word for a row in texts for people
 	key     []string         // columns of the primary key
-	content []string         // further columns that the mark covers; "?" at the end marks a boolean
-	later   map[string]int64 // the version of the tables that added a column, by column; none for original columns
+	content []string         // further columns that the mark covers; a "?" after the name says that the column is boolean
+	later   map[string]int64 // version of the tables that added a column, by column; original columns are missing
 	only    string           // SQL condition for the rows that have marks; "": all rows
-	goes    string           // column of the device whose deletion deletes the row by cascade; "": none
-	follows string           // text that tells a person the effect of not believing a row
+	goes    string           // column with the ID of a device: deleting the device also deletes the row; "": none
+	follows string           // text for people: the consequence for a row that is not believed
 
-	// accept is SQL that removes the power of a row in doubt before an accepted loss marks it; "": the row stays as it is.
+	// accept is SQL, without a WHERE clause, that removes the power of a row. It runs on rows in doubt when a person
+	// accepts them, before they get new marks. If it is "", such a row stays as it is.
 	accept string
 
 	// doubt changes the contents in memory so that the row with this key gives no power. key is nil if the table as a
-	// whole is in doubt, because nobody knows which row was removed or put back. The function is nil for tables that
-	// are not in the contents; readers of their rows check the marks.
+	// whole is in doubt, because nobody knows which row was removed or put back. doubt is nil for tables that are not in
+	// the contents; functions that read their rows check the marks instead.
 	doubt func(c *contents, key []string)
 }
 
 // markKeyPurpose is the name under which Muster's own key for marks is stored.
 const markKeyPurpose = "marks of rows"
 
-// lostMarkKey is the text for people that the key for marks is missing from the database.
+// lostMarkKey is the finding, as a text for people, that the key of the marks is missing from the database or does not
+// open.
 const lostMarkKey = "the key of the marks was changed or removed in the database"
 
 // loadMarkKey reads Muster's own key for marks, or makes it in a new database. The key stays the same when the seal
-// key is replaced. If a database that has marks lost the key, loadMarkKey derives it from the seal key again. That
-// yields the same key unless the seal key was replaced since. AcceptLoss stores a derived key.
+// key is replaced. If a database that has marks lost the key, loadMarkKey reports tampering and derives the key from
+// the seal key again. That yields the same key unless the seal key was replaced since. The derived key is stored only
+// when a person accepts the loss (see AcceptLoss).
 func (t *tx) loadMarkKey() error {
 	ends, opened, err := t.store.openEnds(t.ctx, t.session)
 	if err != nil {
@@ -78,8 +83,9 @@ func (s *Store) keyed(text string) []byte {
 	return h.Sum(nil)
 }
 
-// counted returns the value that a row's mark adds to the sum of its table. Somebody who reads the database sees
-// marks but cannot compute this value, and so cannot choose rows with an equal sum.
+// counted returns what a row's mark contributes to the sum of its table: a keyed hash of the mark, or zero without a
+// mark. Somebody with access to the database sees the marks but cannot compute their contributions, and so cannot look
+// for other marked rows that give the same sum.
 func (s *Store) counted(of []byte) mark {
 	if len(of) == 0 {
 		return mark{}
@@ -92,7 +98,7 @@ type markedRow struct {
 	key      []string
 	content  []sql.NullString
 	mark     []byte
-	fits     []byte // the mark that fits the row; nil where a sealed value does not open
+	fits     []byte // the mark that would fit the row; nil if a sealed value of the row does not open
 	believed bool
 }
 
@@ -125,7 +131,8 @@ func (m *markedTable) columns(alias string) string {
 	return strings.Join(append(all, alias+"mark"), ", ")
 }
 
-// where returns the WHERE clause for marked rows that also meet condition, which may be "".
+// where returns the WHERE clause for the rows that have marks and meet condition. Without a condition ("") it is for
+// all rows that have marks.
 func (m *markedTable) where(condition string) string {
 	switch {
 	case m.only == "" && condition == "":
@@ -138,7 +145,8 @@ func (m *markedTable) where(condition string) string {
 	return " WHERE " + m.only + " AND (" + condition + ")"
 }
 
-// byKey returns the condition that selects one row, with the key as parameters from $1 on.
+// byKey returns the SQL condition that selects one row by its key. The values of the key are the parameters $1 and
+// following.
 func (m *markedTable) byKey() string {
 	parts := make([]string, len(m.key))
 	for i, column := range m.key {
@@ -147,7 +155,7 @@ func (m *markedTable) byKey() string {
 	return strings.Join(parts, " AND ")
 }
 
-// after returns the number of the first parameter after those of byKey.
+// after returns the number of the first parameter that byKey does not use.
 func (m *markedTable) after() string { return strconv.Itoa(len(m.key) + 1) }
 
 // markReader receives the values of markedTable.columns from a query.
@@ -184,7 +192,7 @@ func (r *markReader) row() (row markedRow) {
 func (r *markReader) believed() bool { return r.row().believed && !r.store.doubted(r.table) }
 
 // fitting returns the mark that fits the row, or nil if one of its sealed values does not open. The mark covers the
-// plain text of a sealed value, so that it stays valid when the seal key is replaced.
+// plain text of sealed values, so that it stays valid when the seal key is replaced.
 func (r *markReader) fitting(key []string) []byte {
 	content := slices.Clone(r.values[len(r.table.key):])
 	for i, column := range r.table.content {
@@ -212,7 +220,7 @@ func (s *Store) markOf(table *markedTable, key []string, content []sql.NullStrin
 	return s.keyed(fleet.NetstringSum("muster mark 1\n", fields...))
 }
 
-// markedValue converts a Go value to the form in which marks cover it.
+// markedValue converts a Go value to the text that markOf uses for it. nil becomes NULL.
 func markedValue(value any) sql.NullString {
 	switch v := value.(type) {
 	case bool:
@@ -234,7 +242,8 @@ func sealedKeyOf(table, column string) []string {
 	return nil
 }
 
-// sealedKey returns the row's key in the order in which the seal of a column names it.
+// sealedKey returns the values of the row's key for which a column is sealed. They are in the order of
+// sealedColumn.key, which may differ from the order in the table's key.
 func (r *markReader) sealedKey(column string) (key []string) {
 	for _, part := range sealedKeyOf(r.table.name, column) {
 		for i, name := range r.table.key {
@@ -246,7 +255,8 @@ func (r *markReader) sealedKey(column string) (key []string) {
 	return key
 }
 
-// markedRows reads rows of a marked table with their marks.
+// markedRows reads the rows of a marked table that meet condition, with their marks. args are the parameters of
+// condition. If condition is "", it reads all rows that have marks.
 func (s *Store) markedRows(ctx context.Context, q querier, table *markedTable, condition string,
 	args ...any) ([]markedRow, error) {
 	reader := s.newMarkReader(table)
@@ -258,7 +268,8 @@ func (s *Store) markedRows(ctx context.Context, q querier, table *markedTable, c
 	}, `SELECT `+table.columns("")+` FROM `+table.name+table.where(condition), args...)
 }
 
-// alsoMarks is a result row whose query selects markedTable.columns after its own columns. Scan reads both.
+// alsoMarks is a result row of a query that selects markedTable.columns after other columns. Scan reads the other
+// columns into its arguments, and the rest into marks.
 type alsoMarks struct {
 	scanner
 	marks *markReader
@@ -266,8 +277,9 @@ type alsoMarks struct {
 
 func (a alsoMarks) Scan(into ...any) error { return a.scanner.Scan(append(into, a.marks.into()...)...) }
 
-// believing extends scan: the result also says whether the row is believed. The query selects table.columns after the
-// columns of scan, so that both are read at the same moment.
+// believing returns a function that reads a row with scan, and also finds out whether the row is believed. A row is
+// believed if it fits its mark and its table as a whole is not in doubt. The query must select table.columns after the
+// columns that scan reads, so that row and mark are from the same moment.
 func believing[T any](s *Store, table *markedTable, scan func(scanner) (T, error)) func(scanner) (checked[T], error) {
 	reader := s.newMarkReader(table)
 	return func(row scanner) (c checked[T], err error) {
@@ -302,8 +314,9 @@ func onlyBelieved[T any](rows []checked[T]) []T {
 
 var errNotOpened = errors.New("a sealed value does not open")
 
-// mark computes and stores the mark of a row that was inserted or replaced as a whole. For a replaced row the caller
-// has called unmark before.
+// mark computes and stores the mark of a row that was inserted or replaced as a whole. Before a row is replaced, the
+// caller calls unmark. key is the row's key; if there is no such row, mark does nothing. The error is errNotOpened if
+// a sealed value of the row does not open.
 func (t *tx) mark(table *markedTable, key ...any) error {
 	reader := t.store.newMarkReader(table)
 	err := t.row(`SELECT `+table.columns("")+` FROM `+table.name+table.where(table.byKey()), key...).Scan(reader.into()...)
@@ -321,8 +334,8 @@ func (t *tx) mark(table *markedTable, key ...any) error {
 	return t.exec(`UPDATE `+table.name+` SET mark = $`+table.after()+` WHERE `+table.byKey(), append(key, made)...)
 }
 
-// unmark takes the marks of rows out of the table's sum. It is called before the rows are deleted or replaced as a
-// whole.
+// unmark takes the marks of the rows that meet condition out of the table's tally. The caller calls it before these
+// rows are deleted or replaced as a whole. args are the parameters of condition.
 func (t *tx) unmark(table *markedTable, condition string, args ...any) error {
 	marks, err := collect(t.ctx, t.session, func(row scanner) (one []byte, err error) { return one, row.Scan(&one) },
 		`SELECT mark FROM `+table.name+table.where(condition), args...)
@@ -332,8 +345,8 @@ func (t *tx) unmark(table *markedTable, condition string, args ...any) error {
 	return err
 }
 
-// marking runs a write that inserts, replaces or deletes one row as a whole, and keeps the row's mark and the table's
-// sum right.
+// marking calls write, which inserts, replaces or deletes the row with this key as a whole. It stores the row's new
+// mark and changes the table's tally accordingly.
 func (t *tx) marking(table *markedTable, write func() error, key ...any) error {
 	if err := t.unmark(table, table.byKey(), key...); err != nil {
 		return err
@@ -344,8 +357,8 @@ func (t *tx) marking(table *markedTable, write func() error, key ...any) error {
 	return t.mark(table, key...)
 }
 
-// amending runs a write that changes some columns of one row. A row that is believed gets a new mark. A row that is
-// not believed stays so, because Muster did not write its other columns.
+// amending calls write, which changes some columns of the row with this key. A row that was believed before gets a new
+// mark. A row that was not believed stays so, because Muster did not write its other columns.
 func (t *tx) amending(table *markedTable, write func() error, key ...any) error {
 	rows, err := t.store.markedRows(t.ctx, t.session, table, table.byKey(), key...)
 	if err != nil {
@@ -357,7 +370,8 @@ func (t *tx) amending(table *markedTable, write func() error, key ...any) error 
 	return t.marking(table, write, key...)
 }
 
-// count adds to the transaction's effects by how much a table's number of rows and the sum of their marks change.
+// count notes in the transaction's effects that a table gets rows more rows (fewer if rows is negative), and that m is
+// combined into the sum of its marks by exclusive or.
 func (t *tx) count(table *markedTable, rows int64, m mark) {
 	if t.effects.tallies == nil {
 		t.effects.tallies = tallies{}
@@ -365,7 +379,8 @@ func (t *tx) count(table *markedTable, rows int64, m mark) {
 	t.effects.tallies.add(table.name, tally{rows, m})
 }
 
-// countChange adds to the transaction's effects that a row's mark changes from was to is. nil means no mark.
+// countChange notes in the transaction's effects that the mark of a row changes. was is the old mark, is the new one;
+// nil means that the row has no mark.
 func (t *tx) countChange(table *markedTable, was, is []byte) {
 	if was != nil {
 		t.count(table, -1, t.store.counted(was))
@@ -375,8 +390,8 @@ func (t *tx) countChange(table *markedTable, was, is []byte) {
 	}
 }
 
-// tally is a number of rows and the sum of counted over their marks. In the effects of a transaction it is the change
-// of both.
+// tally is the number of a table's rows that have marks, and the sum of their marks: what counted returns for each,
+// combined by exclusive or. In the effects of a transaction, a tally is the change of both.
 type tally struct {
 	rows int64
 	sum  mark
@@ -403,7 +418,7 @@ func (all tallies) add(table string, change tally) {
 	all[table] = all[table].with(change)
 }
 
-// into adds the changes to the tallies that the ends of the audit contain.
+// into adds the changes in all to the tallies in the ends of the audit.
 func (all tallies) into(ends *fleet.AuditEnds) {
 	tables := make(map[string]fleet.TableMark, len(ends.Tables)+len(all))
 	for name, of := range ends.Tables {

@@ -6,8 +6,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// These are the tables whose rows have marks. A new table needs an entry here and in markedTables, and a column mark
-// in its migration. A test fails for a table that is neither in markedTables nor in unmarkedTables.
+// These are the tables whose rows have marks. A new table with marks needs an entry here and in markedTables, and a
+// column mark in its migration. A test fails for a table that is neither in markedTables nor in unmarkedTables.
 var (
 	protectedRows = &markedTable{name: "protected_tags", noun: "the protected tag", key: []string{"tag"},
 		follows: "it stays protected", doubt: doubtProtected}
@@ -64,7 +64,7 @@ var (
 		content: []string{"read_only?", "assertions"}, follows: "its templates are changed by its files alone",
 		doubt: doubtSource}
 
-	// A forged revocation takes a device away; a removed one lets a device back in.
+	// A forged revocation would take a device out of the fleet. A removed one would let a revoked device back in.
 	revocationRows = &markedTable{name: "revocations", noun: "the revocation of the device", key: []string{"device_id"},
 		content: []string{"label", "reason", "revoked_by", "revoked_at"}, follows: "nothing is written to daemons",
 		doubt: doubtMeta}
@@ -101,8 +101,8 @@ var (
 	originRows = &markedTable{name: "template_origins", noun: "the file of the template", key: []string{"template_id"},
 		content: []string{"source", "name"}, follows: "the template counts as saved by an author", doubt: doubtTemplate}
 
-	// The next tables hold what was registered at past generations. Devices may be admitted to a past generation, and
-	// the past tells who made a template stop applying (see LetGoBy).
+	// The next tables hold what was registered at past generations. They have power because devices may be admitted to a
+	// past generation, and because they show who made a template stop applying (see LetGoBy).
 	generationRows = &markedTable{
 		name:    "generations",
 		accept:  "UPDATE generations SET made_role = ''",
@@ -149,8 +149,8 @@ var (
 	}
 )
 
-// nobodySaved returns SQL that removes from the rows of a table which role saved them, so that they give no more
-// power than an author's.
+// nobodySaved returns SQL that clears the role of the person who saved a row of the table. Without a role, the row
+// counts as saved by an author and gives no more power than an author has.
 func nobodySaved(table string) string { return "UPDATE " + table + " SET saved_role = ''" }
 
 // markedTables lists all tables with marks.
@@ -196,8 +196,8 @@ var unmarkedTables = map[string]string{
 	"event_log":            "what happened gives no power; the audit is what is proven",
 }
 
-// Each function below is the doubt of a markedTable: it removes from the contents the power of the row with this key,
-// or of all rows of the table if key is nil.
+// Each function below is the doubt function of a markedTable. It removes from the contents the power of the row with
+// this key, or of all rows of the table if key is nil.
 
 func doubtProtected(c *contents, key []string) {
 	if key != nil {

@@ -24,9 +24,9 @@ const (
 	enrollKeyRows = "enroll_keys"
 )
 
-// proof opens the proof with this name into the value that into points to. It locks the proof's row until the
-// transaction ends, so that two processes never decide by the same proof at once. ok is false if there is no such
-// proof or it does not open.
+// proof opens the proof with this name, and decodes it into the value that into points to. It locks the proof's row
+// until the transaction ends, so that two processes never decide by the same proof at once. ok is false if there is no
+// such proof or it does not open.
 func (t *tx) proof(name string, into any) (ok bool, err error) {
 	var sealed []byte
 	err = t.row(`UPDATE proofs SET body = body WHERE name = $1 RETURNING body`, name).Scan(&sealed)
@@ -70,7 +70,8 @@ func (s *Store) openProof(name string, sealed []byte, into any) error {
 	return err
 }
 
-// sealedProof reads a proof without opening or locking it. It returns nil if there is none.
+// sealedProof returns a proof as it is stored, still sealed, and locks no row. It returns nil if the proof does not
+// exist.
 func (s *Store) sealedProof(ctx context.Context, name string) (sealed []byte, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT body FROM proofs WHERE name = $1`, name).Scan(&sealed)
 	if absent(err) {
@@ -80,13 +81,14 @@ func (s *Store) sealedProof(ctx context.Context, name string) (sealed []byte, er
 }
 
 // sealedSum returns the proof of a session or log-in link: the digest of the row's content, sealed for this row. The
-// proof is stored in the row itself. Such rows come and go too often for a roster, so the removal of one is not
-// noticed.
+// proof is stored in the row itself. Such rows come and go too often for a roster, so nobody notices if one is
+// removed.
 func (s *Store) sealedSum(table, row, sum string) []byte {
 	return s.seal.Seal(table, row, "proof", []byte(sum))
 }
 
-// proven reports whether proof is what sealedSum returns for this row and this digest.
+// proven reports whether proof is the one that sealedSum makes for this row and this digest of its content. If not,
+// proven logs it.
 func (s *Store) proven(table, row, sum string, proof []byte) bool {
 	plain, err := s.seal.Open(table, row, "proof", proof)
 	if err == nil && string(plain) == sum {
@@ -104,8 +106,9 @@ func unixMilli(at time.Time) string {
 	return strconv.FormatInt(at.UnixMilli(), 10)
 }
 
-// beginProofs makes the proofs and the seal check of a new database. It does not trust rows that are already there:
-// in a database that lost its seal check, tokens and users get no role, and nothing in the audit is proven.
+// beginProofs writes the seal check, and empty proofs if the database has none. It runs on a database without a seal
+// check: a new one, or one that lost it. Without proofs it does not trust rows that are already there: tokens and
+// users then get no role, and nothing in the audit is proven.
 func (t *tx) beginProofs() error {
 	if err := t.loadMarkKey(); err != nil {
 		return err

@@ -13,24 +13,25 @@ import (
 	"muster/internal/logkey"
 )
 
-// roster lists the rows that a table must have, for tables whose rows give a role or a secret. It maps the name of
-// each row to the row's sum, the digest of its content (see sumOf). A row whose sum is not in the roster was written
-// by another program, or deleted and put back: it gives neither role nor secret. The roster is stored as a proof
-// under the name of its table.
+// roster is the list of the rows that a table must have, for tables whose rows give a role or a secret. It maps the
+// name of each row to the row's sum, the digest of its content (see sumOf). A row whose sum is not in the roster was
+// written by another program, or deleted and put back: it gives neither role nor secret. The roster is stored as a
+// proof under the name of its table.
 type roster map[string]string
 
-// addToRoster sets the sum of a row. Each write that inserts or changes a row of a table with a roster calls it.
+// addToRoster stores the sum of a row in the roster of its table. Each write that inserts or changes a row of such a
+// table calls it.
 func (t *tx) addToRoster(table, row, sum string) error {
 	return t.changeRoster(table, func(r roster) { r[row] = sum })
 }
 
-// dropFromRoster removes a row. Each write that deletes a row of a table with a roster calls it.
+// dropFromRoster removes a row from the roster of its table. Each write that deletes a row of such a table calls it.
 func (t *tx) dropFromRoster(table, row string) error {
 	return t.changeRoster(table, func(r roster) { delete(r, row) })
 }
 
-// sum returns the digest of the whole roster. The ends of the audit contain it, so that an earlier roster that is put
-// back from a copy does not fit them.
+// sum returns the digest of the whole roster. The ends of the audit (see auditends.go) contain this digest, so an
+// earlier roster that somebody puts back from a copy does not fit the ends.
 func (r roster) sum() string {
 	var fields []string
 	for _, row := range slices.Sorted(maps.Keys(r)) {
@@ -39,9 +40,10 @@ func (r roster) sum() string {
 	return fleet.NetstringSum("muster roster 1\n", fields...)
 }
 
-// changeRoster changes one entry of a roster. It never takes the other entries from the table, because a row that
-// another program changed there would become valid. A roster that does not open or does not fit the ends is replaced
-// by an empty one. Its rows then give nothing until a person makes them again.
+// changeRoster calls change to change one entry of a roster, and stores the roster. If the stored roster does not open
+// or does not fit the ends, changeRoster begins with an empty one; the other rows of the table then give nothing until
+// a person makes them again. It does not make a new roster from the rows in the table: that would make valid what
+// another program wrote there.
 func (t *tx) changeRoster(table string, change func(roster)) error {
 	rows, ok, err := t.roster(table)
 	if err != nil {
@@ -72,7 +74,8 @@ func (t *tx) putRoster(table string, rows roster, ends fleet.AuditEnds) error {
 	return errors.Join(t.putProof(table, rows), t.putProof(auditEnds, ends))
 }
 
-// roster opens the roster of a table. If it is not the one that Muster wrote last, rows is empty and ok is false.
+// roster reads and opens the roster of a table. If it is not the roster that Muster wrote last, rows is empty and ok
+// is false.
 func (t *tx) roster(table string) (rows roster, ok bool, err error) {
 	opened, err := t.proof(table, &rows)
 	if err != nil {
@@ -85,8 +88,9 @@ func (t *tx) roster(table string) (rows roster, ok bool, err error) {
 	return rows, true, nil
 }
 
-// asWritten returns a conflict error for a row that Muster did not write. Writes call it before they change a row:
-// the changed row gets a new sum in the roster, which would also make valid what the other program wrote.
+// asWritten returns a conflict error if Muster did not write a row. sum is the digest of the row's present content. A
+// write calls asWritten before it changes a row, because the changed row gets a new sum in the roster. That sum would
+// also make valid what another program wrote into the row.
 func (t *tx) asWritten(table, row, sum string) error {
 	rows, _, err := t.roster(table)
 	if err != nil || rows[row] == sum {
@@ -96,7 +100,8 @@ func (t *tx) asWritten(table, row, sum string) error {
 		Hint: "Delete it and make it again; `muster audit verify` shows what else was changed."}
 }
 
-// readWithRoster reads rows of a table, and the roster as it was at the same moment.
+// readWithRoster calls read, which reads rows of a table, and returns these rows with the roster of the same moment.
+// It calls read again if the roster changed meanwhile, and after ten times returns an unavailable error.
 func readWithRoster[T any](ctx context.Context, s *Store, table string, read func() ([]T, error)) ([]T, roster, error) {
 	const tries = 10
 	known := s.known.now()
@@ -122,15 +127,16 @@ func readWithRoster[T any](ctx context.Context, s *Store, table string, read fun
 		Message: "the rows change too often to be read", Hint: tryAgain}
 }
 
-// sealedRoster reads a roster and the ends of the audit at one moment, both sealed. A missing one is nil.
+// sealedRoster reads the roster of a table and the ends of the audit at one moment, and returns both sealed. A missing
+// one is nil.
 func (s *Store) sealedRoster(ctx context.Context, table string) (rows, ends []byte, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT (SELECT body FROM proofs WHERE name = $1),
 		(SELECT body FROM proofs WHERE name = $2)`, table, auditEnds).Scan(&rows, &ends)
 	return rows, ends, err
 }
 
-// openRoster opens what sealedRoster read. It returns an empty roster if this is not the roster that Muster wrote
-// last. known are the newest ends that this process has seen.
+// openRoster opens the roster and the ends that sealedRoster returned. It returns an empty roster if the stored one is
+// not the roster that Muster wrote last. known are the ends that this process knew before the reading.
 func (s *Store) openRoster(table string, sealed, sealedEnds []byte, known fleet.AuditEnds) roster {
 	var rows roster
 	var ends fleet.AuditEnds
@@ -167,7 +173,7 @@ func scopeField(scope fleet.Scope) string {
 	return textOf(scope.Tags())
 }
 
-// verifyTokens, verifyUsers and verifyEnrollKeys describe the rows that Muster did not write, and those that are
+// verifyTokens, verifyUsers and verifyEnrollKeys describe the rows that Muster did not write, and the rows that are
 // missing.
 func (s *Store) verifyTokens(ctx context.Context) ([]string, error) {
 	return verifyRoster(ctx, s, rosterOf[fleet.Token]{tokenRows, "token", givesNoRole, func() ([]fleet.Token, error) {
@@ -200,8 +206,8 @@ type rosterOf[T any] struct {
 	sum     func(T) (name, sum string)
 }
 
-// verifyRoster compares a table with its roster. wrong describes each row that differs from the roster or is not in
-// it, and each roster entry whose row is gone.
+// verifyRoster compares a table with its roster. wrong describes each row that differs from its entry in the roster or
+// has none, and each entry of the roster whose row is gone.
 func verifyRoster[T any](ctx context.Context, s *Store, of rosterOf[T]) (wrong []string, err error) {
 	rows, in, err := readWithRoster(ctx, s, of.table, of.read)
 	if err != nil {

@@ -1,10 +1,37 @@
-// Package store stores everything that must survive a restart: what people registered, what daemons reported last,
-// and what Muster wrote to daemons. It uses the same SQL for SQLite and PostgreSQL; dialect.go has the differences.
+// Package store stores everything that must survive a restart: what people registered, what daemons reported last, and
+// what Muster wrote to daemons. It uses the same SQL for SQLite and PostgreSQL; dialect.go has the differences.
 //
 // Every write goes through one goroutine. It commits the waiting writes together, each in a savepoint of its own, and
 // acknowledges them after the commit reached the disk. What people registered is also held in memory, as of the last
 // commit, so that reading it costs no query. Rules about daemons and templates are elsewhere: the store does not know
 // what the data means.
+//
+// The store finds rows that another program wrote, changed, removed or put back (see DESIGN.md). Terms:
+//
+//   - seal: encryption of a value for one table, row and column. It takes the seal key, which is not in the database.
+//     A sealed value that was changed or moved does not open.
+//   - proof: a sealed value that shows whether rows are as Muster wrote them. The proofs in the table proofs are about
+//     other rows; tables of devices, decisions, sessions and log-in links have a column proof, about the row itself.
+//   - sum: the digest of a row's content (sumOf) or of a whole roster. The sum of a table's marks is their combination
+//     by exclusive or.
+//   - roster: the proof that maps each row of a table to the row's sum. The tables of tokens, users, secrets and enrol
+//     keys have one.
+//   - mark: in a marked table (markedTable), a keyed digest of a row, in the row's column mark. In the proof of a
+//     device or decision, a random number, new with each write (rowProof).
+//   - audit: the list of entries about who did what. Each entry contains the hash of the entry before it.
+//   - ends: the proof about the audit and the other proofs (auditends.go): the audit's first and last entry, the sum
+//     of each roster, and the combined marks of each table.
+//   - head: the ID and hash of an audit entry, signed by Muster. A head that is kept elsewhere proves that no entry up
+//     to this one was changed later.
+//   - end file: the file in the home folder that names the newest audit entry (endFile).
+//   - believed: said of a row of a marked table that fits its mark, in a table that is not in doubt as a whole. A row
+//     that is not believed gives no power.
+//   - in doubt: said of a row that does not fit its mark, and of a whole table whose rows together are not those that
+//     the ends expect.
+//   - altered: said of a row that does not fit its proof or its roster, and of a device without a pin while device rows
+//     were removed or put back.
+//   - loss: a range of audit entries that the database lacks although the end file or this process knew them. Until an
+//     administrator accepts the loss, nothing is written to daemons.
 package store
 
 import (
@@ -19,7 +46,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// Sealer encrypts a value for one place, and opens it only in that place.
+// Sealer seals a value for one place: a table, row and column. Open returns an error for any other place, for a value
+// that was changed, and for a value whose key the Sealer does not have.
 type Sealer interface {
 	ID() string // identifies the seal key
 	Seal(table, row, column string, plain []byte) []byte
@@ -28,20 +56,21 @@ type Sealer interface {
 	Derive(purpose string) ([]byte, error)
 }
 
-// Options name the database, and contain what the store needs from the rest of the server.
+// Options contain everything that Open needs: where the database is, and what other parts of the server provide.
 type Options struct {
 	DSN  string // "postgres://...", "" for SQLite in Home
 	Home string // directory of muster.db and its lock, which must exist; "" with a DSN
 	Seal Sealer // nil if the key does not exist yet or is lost
 
-	// MakeSeal creates the seal key if Seal is nil and nothing is sealed in the database yet.
+	// MakeSeal creates the seal key. Open calls it if Seal is nil and nothing in the database is sealed yet. If MakeSeal
+	// is nil too, Open returns an error.
 	MakeSeal func() (Sealer, error)
 
-	EndFile string // path of the file with the audit's newest entry (see endFile), beside fleet.AcceptFile; "": none
+	EndFile string // path of the end file (see endFile), beside fleet.AcceptFile; "": neither file is kept
 
-	Restoring bool // A restore makes the home folder: a missing EndFile is not recorded in the audit.
+	Restoring bool // A restore makes the home folder. A missing end file is then not recorded in the audit.
 
-	Revisions int // number that a device keeps, applied at each new one; 0: only PruneRevisions bounds them
+	Revisions int // number of revisions kept per device, enforced with each new one; 0: only PruneRevisions deletes some
 
 	Reads int // largest number of connections that read; 0: the default
 
@@ -49,8 +78,9 @@ type Options struct {
 	Now func() time.Time // nil: time.Now
 
 	// Committed is called after each commit, before the commit's writes are acknowledged, with everything that the
-	// commit changed. It is also called when a mode takes effect that cannot be stored. Calls do not overlap.
-	// Committed must return quickly and must not write to the store, because every write waits for it.
+	// commit changed. It is also called when a mode takes effect before it is stored, and when the contents were read
+	// again. Calls do not overlap. Committed must return quickly and must not write to the store, because every write
+	// waits for it.
 	Committed func(fleet.Committed)
 
 	// Taken is called once, when another server has taken the database. From then on nothing is written, and this
@@ -61,8 +91,8 @@ type Options struct {
 	Memory Memory
 }
 
-// Memory reserves memory for the work of a context. If there is not enough, Take returns an error, and the work ends
-// with it.
+// Memory limits the memory that the work of a context may use. Take asks for further bytes. If it returns an error,
+// the work must end and return that error.
 type Memory interface {
 	Take(ctx context.Context, bytes int64) error
 }
@@ -92,10 +122,10 @@ type Store struct {
 	taken    func(error)
 	memory   Memory // nil: not bounded
 
-	revisions int // number that a device keeps; 0: see Options.Revisions
+	revisions int // number of revisions kept per device; 0: see Options.Revisions
 
 	keeping   sync.Mutex  // guards keepTimer
-	keepTimer *time.Timer // runs keepNow at the next attempt; nil if none is due
+	keepTimer *time.Timer // calls keepNow at the next attempt; nil if no attempt is due
 
 	decisions modeDecisions
 	bounded   bounded

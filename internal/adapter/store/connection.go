@@ -51,8 +51,8 @@ func (w *writer) disconnect() error {
 	return errors.Join(append(errs, s.db.Close())...)
 }
 
-// reload reads the contents and the admission from the database again, and returns the differences to what was in
-// memory.
+// reload reads the contents and the admission from the database again. The result says which parts may differ from
+// what was in memory before.
 func (w *writer) reload(ctx context.Context) (fleet.Committed, error) {
 	if err := w.session.exec(ctx, w.store.dialect.beginRead()); err != nil {
 		return fleet.Committed{}, err
@@ -72,7 +72,7 @@ func (w *writer) reload(ctx context.Context) (fleet.Committed, error) {
 	return changed, nil
 }
 
-// querier runs queries: the writer's session, or the pool of readers.
+// querier runs queries. Examples are the writer's session and the pool of readers.
 type querier interface {
 	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 }
@@ -115,7 +115,8 @@ func (s *session) query(ctx context.Context, text string, args ...any) (*sql.Row
 	return stmt.QueryContext(ctx, args...)
 }
 
-// scanner is one row of a result. Scan returns the error of the query if there is no row.
+// scanner is one row of a result. If the query failed, its Scan returns that error; if a query for one row found none,
+// Scan returns sql.ErrNoRows.
 type scanner interface{ Scan(into ...any) error }
 
 type failedRow struct{ err error }
@@ -137,7 +138,8 @@ func (p pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, e
 	return p.QueryContext(ctx, text, args...)
 }
 
-// collect runs a query and returns all rows, each read by scan. The result is never nil without an error.
+// collect runs a query and returns all rows, each read by scan. If there are no rows, the result is an empty slice,
+// not nil.
 func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) ([]T,
 	error) {
 	rows, err := q.query(ctx, text, args...)

@@ -39,7 +39,7 @@ type dialect interface {
 	lockHome() (*homeLock, error) // nil where lockSession takes the lock
 	lockSession(ctx context.Context, conn *sql.Conn) error
 
-	there() error // an error if the database is a file that does not exist
+	there() error // returns an error if the database is a file that does not exist
 	beginRead() string
 	listTables() string
 	sequences(ctx context.Context, conn *sql.Conn) (map[string]int64, error) // the last ID that each table gave out
@@ -75,7 +75,7 @@ func dialectOf(options Options) (dialect, error) {
 	return postgresDialect{config: config, reads: atMost(options.Reads, max(8, 2*runtime.NumCPU()))}, nil
 }
 
-// atMost returns the usual number of connections, or limit where that is lower.
+// atMost returns usual, or limit if that is lower. A limit of 0 means no limit.
 func atMost(limit, usual int) int {
 	if limit > 0 {
 		return min(limit, usual)
@@ -104,8 +104,8 @@ func (sqliteDialect) scrub() string { return "PRAGMA wal_checkpoint(TRUNCATE)" }
 func (sqliteDialect) batchLimit() time.Duration { return 0 }
 
 func (d sqliteDialect) openWrites() (*sql.DB, error) {
-	// SQLite would create the file readable for everybody, and give its other files the same mode. So we create it
-	// here. A file that exists is not opened here: closing it would drop the locks that SQLite has on it in this
+	// SQLite would create the file readable for everybody, and give its other files the same mode. So the file is created
+	// here. An existing file must not be opened here: closing it would drop the locks that SQLite has on it in this
 	// process. Another program that opens the database would then believe that nobody else uses it, and delete the
 	// write-ahead log.
 	f, err := os.OpenFile(filepath.Join(d.home, sqliteFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -124,8 +124,9 @@ func (d sqliteDialect) openWrites() (*sql.DB, error) {
 	return d.writePool()
 }
 
-// writePool opens the connection that writes. SQLite keeps the data for rolling back a savepoint in memory: otherwise
-// it would write them into files in the directory for temporary files.
+// writePool opens the connection that writes. SQLite overwrites what it deletes (secure_delete). It keeps data for
+// rolling back a savepoint in memory (temp_store), because otherwise it would write them into files outside the home
+// folder.
 func (d sqliteDialect) writePool() (*sql.DB, error) {
 	return d.pool(1, "_txlock=immediate", "_pragma=secure_delete(1)", "_pragma=temp_store(memory)")
 }
@@ -137,8 +138,8 @@ func (d sqliteDialect) openReads() (*sql.DB, error) {
 	return d.pool(d.reads, "_pragma=query_only(1)")
 }
 
-// pool opens connections with the pragmas in the DSN. A pragma that is executed on a pool would reach only one
-// connection.
+// pool opens connections to the database file, with the pragmas in the DSN. A pragma that is executed on a pool would
+// reach only one connection.
 func (d sqliteDialect) pool(connections int, parameters ...string) (*sql.DB, error) {
 	path := strings.ReplaceAll(url.PathEscape(filepath.ToSlash(filepath.Join(d.home, sqliteFile))), "%2F", "/")
 	dsn := "file:" + path + "?" + strings.Join(append([]string{
@@ -203,19 +204,19 @@ func (d postgresDialect) openReads() (*sql.DB, error) {
 func (postgresDialect) lockHome() (*homeLock, error) { return nil, nil } //nolint:nilnil // a session has the lock
 
 // advisoryLock is the number of the lock that keeps a second server out: "muster" in ASCII. Each database has its own
-// locks.
+// locks, so servers with different databases do not disturb each other.
 const advisoryLock = 0x6d7573746572
 
-// endOwnSessions ends other sessions of this server process that hold the lock.
+// endOwnSessions is SQL that ends the other sessions of this server process that hold the lock.
 const endOwnSessions = `
 	SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
 	WHERE l.locktype = 'advisory' AND l.granted AND l.classid = $1 AND l.objid = $2 AND l.pid <> pg_backend_pid()
 		AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 		AND a.application_name = current_setting('application_name')`
 
-// lockSession takes the advisory lock. It waits up to a second, because the session of a server that was just killed
-// may not have ended yet. It ends a session of this same server process whose connection was cut: the database may
-// not notice for hours that the client has gone.
+// lockSession takes the advisory lock. It tries for a second, because the session of a server that was just killed may
+// not have ended yet. If a session of this same process holds the lock, its connection was cut, and the database may
+// not notice that for hours; lockSession ends that session.
 func (postgresDialect) lockSession(ctx context.Context, conn *sql.Conn) error {
 	const patience, pause = time.Second, 50 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
@@ -240,8 +241,8 @@ func (postgresDialect) lockSession(ctx context.Context, conn *sql.Conn) error {
 		case <-time.After(pause):
 		}
 	}
-	// A write that is acknowledged must be on disk, whatever the database's default is. A setting that waits for more
-	// than the local disk stays.
+	// A write that is acknowledged must be on disk, also if the database's default is not to wait for that. A stricter
+	// setting, such as waiting for a standby server, stays.
 	var commit string
 	if err := conn.QueryRowContext(ctx, `SHOW synchronous_commit`).Scan(&commit); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// ProtectTag protects a tag, or ends its protection. Only an admin may put a protected tag on a device or take it
-// off. No device needs to carry the tag yet. The protection stays when the tag is deleted.
+// ProtectTag protects a tag, or ends its protection if protected is false. Only an admin may put a protected tag on a
+// device or take it off. A tag that no device has can be protected too. The protection stays when the tag is deleted.
 func (s *Store) ProtectTag(ctx context.Context, tag fleet.Tag, protected bool) error {
 	if _, err := fleet.ParseTag(string(tag)); err != nil {
 		return err
@@ -46,8 +46,8 @@ func (t *tx) protectedTags() ([]fleet.Tag, error) {
 	return collect(t.ctx, t.session, scanTag, `SELECT tag FROM protected_tags`)
 }
 
-// rules returns the number of the present rules for edits. It grows whenever protected tags or sources change. An
-// edit that was checked against the rules is written only while their number is still the same.
+// rules returns the number of the present rules for edits. The number grows whenever protected tags or sources change.
+// An edit that was checked against the rules is written only while their number is still the same.
 func (t *tx) rules() (number int64, err error) {
 	err = t.row(`SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'rules'`).Scan(&number)
 	if absent(err) {

@@ -10,8 +10,8 @@ import (
 // maxPrepared bounds the number of cached statements. The package has fewer SQL texts than that.
 const maxPrepared = 200
 
-// reads is the pool of connections for everybody except the one writer. It caches prepared statements if prepares is
-// set, because SQLite's driver parses the SQL text of every query, and that is most of the cost of a small query.
+// reads is the pool of connections for everybody except the one writer. If prepares is set, it caches prepared
+// statements: SQLite's driver parses the SQL text of every query, and that is most of the cost of a small query.
 type reads struct {
 	*sql.DB
 	prepares bool

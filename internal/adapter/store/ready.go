@@ -8,18 +8,19 @@ import (
 	"muster/internal/fleet"
 )
 
-// probeEvery is how long the database counts as writable after a write that succeeded.
+// probeEvery is how long the database counts as writable after a probe that succeeded (see Ready).
 const probeEvery = 30 * time.Second
 
 // writable records whether the database could be written lately.
 type writable struct {
 	mu     sync.Mutex // guards the rest
 	until  time.Time  // The database counts as writable until then.
-	failed bool       // The last write failed because of the database.
+	failed bool       // A write failed because of the database since the last probe that succeeded.
 }
 
-// Ready returns an error if the database cannot be read or written. It makes a write of its own only if the last
-// probe is older than probeEvery or a write failed since.
+// Ready returns an error if the database cannot be read or written. To find out whether it can be written, Ready
+// writes a row (a probe), but only if the last successful probe is older than probeEvery, or if any write has failed
+// since because of the database.
 func (s *Store) Ready(ctx context.Context) error {
 	if s.writer.stopped() {
 		return shuttingDown("ask database")
@@ -54,7 +55,7 @@ func (w *writable) proven(until time.Time) {
 	w.failed, w.until = false, until
 }
 
-// note records that a write failed because of the database. It ignores other errors.
+// note records that a write failed, if err shows that the database was the reason. It ignores other errors.
 func (w *writable) note(err error) {
 	if fleet.CodeOf(err) != fleet.CodeUnavailable {
 		return

@@ -10,8 +10,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// contents is everything that people registered, as of one commit. Values that its maps point to never change: a
-// write puts a new value in place of the old one, so that views can share the values.
+// contents is everything that people registered, as of one commit. The values that its maps point to never change: a
+// write stores a new value in the map, so that views can share the values.
 type contents struct {
 	generation int64
 	mode       fleet.Mode
@@ -34,7 +34,9 @@ type contents struct {
 	doubted     map[string]bool // names of marked tables that are in doubt as a whole (see doubt)
 }
 
-// cloned returns a copy of which the maps can be changed without changing c.
+// cloned returns a copy of c. In the copy, the maps of devices, templates, modes, quiet times, folder roots, author
+// keys and protected tags can be changed without changing c. c and the copy share the other maps, which are never
+// changed but replaced as a whole.
 func (c contents) cloned() contents {
 	c.devices, c.templates = maps.Clone(c.devices), maps.Clone(c.templates)
 	c.tagQuiet, c.authorKeys = maps.Clone(c.tagQuiet), maps.Clone(c.authorKeys)
@@ -42,7 +44,7 @@ func (c contents) cloned() contents {
 	return c
 }
 
-// device changes one device, if it is registered.
+// device replaces one device by a copy that change has changed. It does nothing if the device is not registered.
 func (c *contents) device(id fleet.DeviceID, change func(*fleet.Registered)) {
 	if old, ok := c.devices[id]; ok {
 		changed := *old
@@ -51,7 +53,7 @@ func (c *contents) device(id fleet.DeviceID, change func(*fleet.Registered)) {
 	}
 }
 
-// template changes one template, if it exists.
+// template replaces one template by a copy that change has changed. It does nothing if the template does not exist.
 func (c *contents) template(id int64, change func(*fleet.TaggedTemplate)) {
 	if old, ok := c.templates[id]; ok {
 		changed := *old
@@ -60,12 +62,12 @@ func (c *contents) template(id int64, change func(*fleet.TaggedTemplate)) {
 	}
 }
 
-// model holds the contents and makes views of them. It makes a view only when somebody asks for it, so that thousands
-// of changes in a row make only one.
+// model holds the contents and makes views of them. It makes a view only when somebody asks for one, so that thousands
+// of changes in a row make a single new view.
 type model struct {
 	mu   sync.RWMutex // guards the rest
 	now  contents
-	view *view // view of now and overrides; nil once a change made it stale
+	view *view // view of now with overrides; nil if something changed since
 
 	overrides map[fleet.ModeScope]override // modes that are in force and not stored yet
 	turn      int64
@@ -88,7 +90,8 @@ func (m *model) apply(changes []func(*contents)) {
 	m.view = nil
 }
 
-// replace replaces the contents, and returns which parts may differ.
+// replace replaces the contents by fresh. The result names the devices that differ, and says that everything else may
+// differ.
 func (m *model) replace(fresh contents) fleet.Committed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,7 +109,8 @@ func (m *model) replace(fresh contents) fleet.Committed {
 	return changed
 }
 
-// look calls read with the contents, without making a view. read must not keep or change them.
+// look calls read with the contents, without making a view. read must neither change the contents nor use them after
+// it has returned.
 func (m *model) look(read func(*contents)) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	resealLength = 32                    // Cells that one transaction seals. Other writes wait for it.
+	resealLength = 32                    // cells in one transaction; there are few, because other writes wait for it
 	resealPause  = 10 * time.Millisecond // pause between transactions, so that others can use the disk
 )
 
@@ -15,8 +15,9 @@ const (
 // is $1.
 func (c sealedColumn) otherKey() string { return `substr(` + c.column + `, 2, 8) <> $1` }
 
-// ReplaceSeal runs replace, which replaces the key that seals, between two batches of writes. When it returns, every
-// value that was sealed with the former key is committed.
+// ReplaceSeal calls replace, which gives the Sealer a new key. The call is a write in the writer's queue, so no other
+// write is in progress then. When ReplaceSeal returns, every value that a write sealed with the former key is
+// committed, and Reseal finds it.
 func (s *Store) ReplaceSeal(ctx context.Context, replace func()) error {
 	_, err := write(ctx, s, "replace seal key", func(t *tx) (none struct{}, err error) {
 		before := s.seal.ID()
@@ -27,9 +28,9 @@ func (s *Store) ReplaceSeal(ctx context.Context, replace func()) error {
 	return err
 }
 
-// Reseal seals every value again that was sealed with another key than the present one, in small writes with a pause
-// after each. When it returns, no row has a value that was sealed with another key, and no file of SQLite contains
-// one. step is called after each write, for tests.
+// Reseal opens every value that was sealed with another key than the present one, and seals it with the present one.
+// It does so in small writes with a pause after each. When it returns without an error, no row has a value that was
+// sealed with another key, and SQLite's files do not contain one either. step is called after each write, for tests.
 func (s *Store) Reseal(ctx context.Context, step func()) error {
 	for {
 		for _, column := range sealedColumns {

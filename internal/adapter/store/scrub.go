@@ -15,14 +15,14 @@ import (
 
 const (
 	scrubAgain = 200 * time.Millisecond // pause between attempts, while a reader still needs the log
-	scrubWaits = "50"                   // milliseconds for which scrub waits for readers, and all writes with it
+	scrubWaits = "50"                   // milliseconds that scrub waits for readers; all writes wait meanwhile
 	usualWaits = "5000"
 )
 
-// forget records that the write deletes or replaces something that must not stay in the database's files.
+// forget notes that the write deletes or replaces something that must not stay in the database's files.
 func (t *tx) forget() { t.effects.forgets = true }
 
-// Scrub waits until no file of the database contains anything that was deleted or replaced before the call.
+// Scrub returns when no file of the database contains anything that was deleted or replaced before the call.
 func (s *Store) Scrub(ctx context.Context) error {
 	for {
 		answer := make(chan error, 1)
@@ -47,7 +47,8 @@ func (s *Store) Scrub(ctx context.Context) error {
 var errLogInUse = &fleet.Error{Code: fleet.CodeUnavailable, Message: "a reader still needs the write-ahead log",
 	Hint: tryAgain}
 
-// scrub copies the write-ahead log into the database and empties it.
+// scrub copies SQLite's write-ahead log into the database and empties the log. It returns errLogInUse if a reader
+// still needs the log. On PostgreSQL it does nothing.
 func (w *writer) scrub() error {
 	text := w.store.dialect.scrub()
 	if text == "" {
@@ -78,8 +79,8 @@ func (w *writer) scrub() error {
 	return nil
 }
 
-// scrubSoon scrubs if a write has called forget since the last scrub. The writer calls it each second, so a failed
-// attempt is repeated.
+// scrubSoon calls scrub if a write has called forget since the last scrub. The writer calls scrubSoon each second, so
+// a failed attempt is repeated.
 func (w *writer) scrubSoon() {
 	if !w.unscrubbed {
 		return

@@ -8,9 +8,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// checkSeal checks that the seal key fits the database, before anything is read or written with it. If there is no
-// key, a database in which nothing is sealed yet gets one from makeKey. Any other database without its key is a
-// conflict error.
+// checkSeal checks that the seal key fits the database, before anything is read or written with it. If there is no key
+// and nothing in the database is sealed yet, makeKey makes one. If there is no key and something is sealed, or makeKey
+// is nil, checkSeal returns a conflict error. A database without a seal check gets one (see beginProofs).
 func (w *writer) checkSeal(ctx context.Context, makeKey func() (Sealer, error)) error {
 	sealed, err := w.sealedBefore(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func (w *writer) fitsSeal(ctx context.Context) error {
 	return err
 }
 
-// sealedCheck returns the seal check: a text sealed with the database's key, which no other key opens.
+// sealedCheck returns a new seal check: a text sealed with the present key, which no other key opens.
 func (s *Store) sealedCheck() string {
 	return hex.EncodeToString(s.seal.Seal("meta", "seal_check", "value", []byte("muster")))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // sealedColumn is a column with sealed values. A value is sealed for one place: the table, the row's key and the
-// column. In a key of several columns a slash separates them.
+// column. If the key has several columns, the place has their values with slashes between them.
 type sealedColumn struct {
 	table  string
 	key    []string
@@ -60,8 +60,8 @@ func (cell sealedCell) row() string {
 	return strings.Join(names, "/")
 }
 
-// cells reads at most limit cells of a column, in the order of their keys. It begins after the key in after, or at
-// the first cell if after is nil. condition is SQL that may use $1, which is arg.
+// cells reads at most limit cells of a column, in the order of their keys. It begins after the key in after, or at the
+// first cell if after is nil. condition is an SQL condition that may use arg as $1.
 func (c sealedColumn) cells(ctx context.Context, q querier, after []any, limit int, condition string,
 	arg any) ([]sealedCell, error) {
 	args := []any{arg, limit}
@@ -71,7 +71,8 @@ func (c sealedColumn) cells(ctx context.Context, q querier, after []any, limit i
 		args = append(args, key)
 	}
 	keys := strings.Join(c.key, ", ")
-	text := `SELECT ` + keys + `, ` + c.column + ` FROM ` + c.table + ` WHERE ` + c.column + ` IS NOT NULL AND ` + condition
+	text := `SELECT ` + keys + `, ` + c.column + ` FROM ` + c.table + ` WHERE ` + c.column + ` IS NOT NULL AND ` +
+		condition
 	if after != nil {
 		text += ` AND (` + keys + `) > (` + beyond.String() + `)`
 	}
@@ -86,7 +87,8 @@ func (c sealedColumn) cells(ctx context.Context, q querier, after []any, limit i
 	}, text+` ORDER BY `+keys+` LIMIT $2`, args...)
 }
 
-// put returns the statement that replaces the value of a cell, unless the cell has been changed since it was read.
+// put returns the statement that gives a cell a new value. The statement changes nothing if the cell was changed since
+// it was read.
 func (c sealedColumn) put(cell sealedCell, value []byte) (text string, args []any) {
 	args = []any{value, cell.sealed}
 	text = `UPDATE ` + c.table + ` SET ` + c.column + ` = $1 WHERE ` + c.column + ` = $2`
@@ -97,14 +99,14 @@ func (c sealedColumn) put(cell sealedCell, value []byte) (text string, args []an
 	return text, args
 }
 
-// openText opens a sealed value of a column text.
+// openText opens a sealed value of a column that is named text.
 func (s *Store) openText(table, row string, sealed []byte) (string, error) {
 	text, err := s.seal.Open(table, row, "text", sealed)
 	return string(text), err
 }
 
-// OwnKey returns Muster's own key of 32 bytes for one purpose. The key is made when it is first asked for, and stored
-// sealed. It stays the same when the seal key is replaced, so that digests made with it remain valid.
+// OwnKey returns Muster's own key of 32 bytes for one purpose. The first call for a purpose makes the key and stores
+// it sealed. The key stays the same when the seal key is replaced, so that digests made with it remain valid.
 func (s *Store) OwnKey(ctx context.Context, purpose string) ([]byte, error) {
 	return write(ctx, s, "keep own key", func(t *tx) ([]byte, error) { return t.ownKey(purpose) })
 }
@@ -120,7 +122,7 @@ func (t *tx) ownKey(purpose string) ([]byte, error) {
 	return key, t.putOwnKey(purpose, key)
 }
 
-// storedKey returns a stored own key, or sql.ErrNoRows.
+// storedKey returns Muster's own key for a purpose, opened. It returns sql.ErrNoRows if no such key is stored.
 func (s *Store) storedKey(ctx context.Context, q querier, purpose string) ([]byte, error) {
 	sealed, err := collect(ctx, q, func(row scanner) (one []byte, err error) { return one, row.Scan(&one) },
 		`SELECT value FROM own_keys WHERE name = $1`, purpose)

@@ -20,8 +20,8 @@ const (
 
 const selectSecrets = `SELECT name, for_keys, for_tags, value FROM secrets`
 
-// Secrets returns all secrets sorted by name, without their values. Altered is set in secrets that Muster did not
-// write.
+// Secrets returns all secrets sorted by name, without their values. Secrets that Muster did not write have Altered
+// set.
 func (s *Store) Secrets(ctx context.Context) ([]fleet.StoredSecret, error) {
 	kept, in, err := readWithRoster(ctx, s, secretRows, func() ([]secretRow, error) {
 		return collect(ctx, pool{s.reads}, s.scanSecret, selectSecrets)
@@ -34,8 +34,8 @@ func (s *Store) Secrets(ctx context.Context) ([]fleet.StoredSecret, error) {
 	return secrets, failure("read secrets", err)
 }
 
-// Secret returns one secret with its value. It returns an invalid error for a secret that Muster did not write: its
-// row may allow it to go where no administrator wanted it to go.
+// Secret returns one secret with its value. It returns a not-found error for an unknown name. It returns an invalid
+// error for a secret that Muster did not write, because the row may name keys or tags that no administrator allowed.
 func (s *Store) Secret(ctx context.Context, name string) (fleet.StoredSecret, error) {
 	if !storable(name, maxSecretNameBytes) {
 		return fleet.StoredSecret{}, noSecret(name)
@@ -68,8 +68,8 @@ type secretRow struct {
 	keys, tags string // the lists of keys and tags as JSON
 }
 
-// sum returns the row's digest for the roster. It covers the value, so that an earlier value that is put back does
-// not fit.
+// sum returns the row's digest for the roster. The digest covers the value, so a row with an earlier value does not
+// fit the roster.
 func (r secretRow) sum() string { return sumOf(secretRows, r.Name, r.keys, r.tags, r.Value.Reveal()) }
 
 func (s *Store) scanSecret(row scanner) (r secretRow, err error) {
@@ -96,8 +96,8 @@ func readScope(keys, tags string) (scope fleet.SecretScope, err error) {
 	return scope, err
 }
 
-// PutSecret creates or changes a secret. A new secret needs a value. PutSecret returns the secret without its value,
-// and whether it is new.
+// PutSecret creates or changes a secret. Fields of put that are nil or zero leave the stored ones as they are, but a
+// new secret needs a value. PutSecret returns the secret without its value; created reports whether it is new.
 func (s *Store) PutSecret(ctx context.Context, put fleet.PutSecret) (secret fleet.StoredSecret, created bool,
 	err error) {
 	switch {
@@ -131,7 +131,8 @@ func (s *Store) PutSecret(ctx context.Context, put fleet.PutSecret) (secret flee
 	return secret, created, err
 }
 
-// secret reads a secret that is about to be written. It returns a conflict error if Muster did not write the row.
+// secret reads a secret that is about to be changed. It returns sql.ErrNoRows for an unknown name, and a conflict
+// error if Muster did not write the row.
 func (t *tx) secret(name string) (secretRow, error) {
 	is, err := t.store.scanSecret(t.row(selectSecrets+` WHERE name = $1`, name))
 	if err != nil {
@@ -148,7 +149,8 @@ func sortedSet[T cmp.Ordered](list []T) []T {
 	return slices.Compact(slices.Sorted(slices.Values(list)))
 }
 
-// putSecret writes a secret and its entry in the roster. otherValue says that the value is new.
+// putSecret writes a secret and its entry in the roster. otherValue is true if the secret got a value, which may
+// replace an earlier one.
 func (t *tx) putSecret(secret secretRow, otherValue bool) error {
 	keys, tags := textOf(secret.Scope.Keys), textOf(secret.Scope.Tags)
 	t.record("secret.put", secret.Name, "keys "+keys+", tags "+tags)
@@ -167,7 +169,7 @@ func (t *tx) putSecret(secret secretRow, otherValue bool) error {
 		t.store.seal.Seal("secrets", secret.Name, "value", []byte(secret.Value.Reveal())), keys, tags, millis(t.now))
 }
 
-// verifySecrets describes the secrets that Muster did not write, and those that are missing.
+// verifySecrets describes the secrets that Muster did not write, and the secrets that are missing.
 func (s *Store) verifySecrets(ctx context.Context) ([]string, error) {
 	return verifyRoster(ctx, s, rosterOf[secretRow]{secretRows, "secret", "it is given out no more",
 		func() ([]secretRow, error) { return collect(ctx, pool{s.reads}, s.scanSecret, selectSecrets) },

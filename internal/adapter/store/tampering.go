@@ -9,12 +9,13 @@ import (
 	"muster/internal/logkey"
 )
 
-// tampering collects findings of this process: things in the database that Muster did not write.
+// tampering collects what this process found in the database that Muster did not write. A finding is a text for
+// people.
 type tampering struct {
 	mu    sync.Mutex // guards the rest
 	first string     // the first finding, as a text for people
 	count int
-	once  map[string]bool // findings of addOnce
+	once  map[string]bool // the findings that addOnce got
 }
 
 // addOnce adds a finding unless it was added before, and reports whether it is new.
@@ -50,8 +51,8 @@ func (f *tampering) replace(found []string) {
 	f.add(found...)
 }
 
-// Tampering returns the findings of this process, or the loss that is not accepted, as an impairment. It returns nil
-// if nothing was found. It does not search: `muster audit verify` does.
+// Tampering returns, as an impairment, the loss that is not accepted, or else what this process found in the database
+// that Muster did not write. It returns nil if there is neither. It does not search; `muster audit verify` does.
 func (s *Store) Tampering() *fleet.Impairment {
 	if loss := s.Loss(); loss != nil {
 		return loss
@@ -71,8 +72,9 @@ func (s *Store) Tampering() *fleet.Impairment {
 			"accept-loss ENTRY`, where ENTRY is the last one that `muster audit list` shows."}
 }
 
-// checkProofs describes what does not fit its proof among the rows that give a role, the rows that decide where API
-// keys and secrets go, and the end of the audit. Doubts about marks come from the contents, which were loaded before.
+// checkProofs describes what is not as Muster wrote it: tokens, users, secrets, altered devices, the end of the audit,
+// and rows or tables in doubt. It verifies the first three and the audit now. It takes altered devices and doubts from
+// the contents in memory, which were loaded before.
 func (s *Store) checkProofs(ctx context.Context) (all []string, err error) {
 	for _, verify := range []func(context.Context) ([]string, error){s.verifyTokens, s.verifyUsers,
 		s.verifySecrets, s.verifyEnd} {
@@ -93,7 +95,7 @@ func (s *Store) checkProofs(ctx context.Context) (all []string, err error) {
 	return all, nil
 }
 
-// verifyEnd compares the last entry of the audit with the audit's ends.
+// verifyEnd compares the last entry of the audit with the audit's ends. It returns at most one finding.
 func (s *Store) verifyEnd(ctx context.Context) ([]string, error) {
 	sealed, err := s.sealedProof(ctx, auditEnds)
 	if err != nil {

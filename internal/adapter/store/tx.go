@@ -11,8 +11,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// tx is one write inside the transaction of its batch: its session and context, and in effects everything that will
-// follow from its commit.
+// tx is one write inside the transaction of its batch. It reads and writes through session. effects collects what
+// follows from the write.
 type tx struct {
 	store   *Store
 	session *session
@@ -21,11 +21,12 @@ type tx struct {
 	who     string
 	role    fleet.Role // role of the person who writes; "": Muster writes by itself
 	effects effects
-	pending effects // Effects of earlier writes in the batch, which the ends of the audit lack so far.
+	pending effects // effects of earlier writes in the batch, which the ends of the audit do not contain yet
 }
 
-// effects are what follows from the commit of a write or batch. If the write or its batch fails, they are dropped,
-// and only undo runs.
+// effects are what a write or a batch causes besides its own SQL. The audit entries, marks and tallies are written
+// before the commit; everything else happens after it, in memory. If the write or its batch fails, all effects are
+// dropped, and only the functions in undo run.
 type effects struct {
 	model     []func(*contents)
 	committed fleet.Committed
@@ -33,7 +34,7 @@ type effects struct {
 	after     []func()
 	undo      []func()
 	forgets   bool    // The write deleted or replaced something sealed.
-	marks     marks   // marks of proofs that the write added or removed
+	marks     marks   // marks of row proofs that the write added or removed, by table
 	tallies   tallies // changes to the tallies of marked tables
 }
 
@@ -65,8 +66,8 @@ func (e *effects) empty() bool {
 	return len(e.model)+len(e.after) == 0 && e.committed.Empty()
 }
 
-// savepoint runs one write in a savepoint, and puts the write's own error into a. It returns an error only if the
-// whole transaction failed.
+// savepoint runs one write in a savepoint, and stores the write's own error in a.err. savepoint returns an error only
+// if the whole transaction failed.
 func (t *tx) savepoint(a *attempt) error {
 	if err := t.exec("SAVEPOINT one_write"); err != nil {
 		return err
@@ -80,8 +81,8 @@ func (t *tx) savepoint(a *attempt) error {
 	return t.exec("RELEASE SAVEPOINT one_write")
 }
 
-// protect runs a write and turns a panic into an error. A write calls its caller's conditions, and a panic in one of
-// them must not end the server.
+// protect runs a write and turns a panic into an error. A write calls conditions that its caller gave, and a panic in
+// one of them must not end the server.
 func (t *tx) protect(do func(*tx) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -99,31 +100,32 @@ func (t *tx) affect(text string, args ...any) (int64, error) {
 
 func (t *tx) row(text string, args ...any) scanner { return t.session.row(t.ctx, text, args...) }
 
-// register plans a change of the contents in memory for after the commit.
+// register notes a change of the contents in memory, which is made after the commit.
 func (t *tx) register(change func(*contents)) {
 	t.effects.model = append(t.effects.model, change)
 	t.effects.committed.Registry = true
 }
 
-// committed plans run for after the commit, when the contents in memory are changed.
+// committed notes that run is to be called after the commit, once the contents in memory are changed.
 func (t *tx) committed(run func()) { t.effects.after = append(t.effects.after, run) }
 
-// undone plans run for the case that the write or its batch fails. It is for state in the writer's memory that the
-// write changes at once, because the next write of the same batch needs it.
+// undone notes that run is to be called if the write or its batch fails. It is for state in the writer's memory that
+// the write changes before the commit, because the next write of the same batch needs it.
 func (t *tx) undone(run func()) { t.effects.undo = append(t.effects.undo, run) }
 
-// touch adds to the commit's notice that a device was stored, deleted, or got other settings.
+// touch notes, for Options.Committed, that a device was stored or deleted or got other settings.
 func (t *tx) touch(id fleet.DeviceID) {
 	t.effects.committed.Merge(fleet.Committed{Devices: map[fleet.DeviceID]bool{id: true}})
 }
 
-// record adds an entry to the audit, in the same transaction.
+// record adds an entry to the audit. The entry is written in the same transaction.
 func (t *tx) record(what, subject, detail string) {
 	t.effects.audit = append(t.effects.audit, fleet.AuditEntry{At: t.now, Who: t.who, What: what, Subject: subject,
 		Detail: detail})
 }
 
-// after returns the present time, or one millisecond after earlier if the present time is not later than earlier.
+// after returns the present time, but at least one millisecond after earlier, so that a stored time always moves
+// forward.
 func (t *tx) after(earlier time.Time) time.Time {
 	if next := earlier.Add(time.Millisecond); t.now.Before(next) {
 		return next
@@ -142,7 +144,7 @@ func millis(t time.Time) any {
 	return t.UnixMilli()
 }
 
-// fromMillis converts a time that millis wrote.
+// fromMillis converts a time that millis wrote. NULL becomes the zero time.
 func fromMillis(ms sql.NullInt64) time.Time {
 	if !ms.Valid {
 		return time.Time{}

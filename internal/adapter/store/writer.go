@@ -22,9 +22,8 @@ const (
 )
 
 // writer is the one goroutine that writes. It takes all waiting writes and runs each in a savepoint of one
-// transaction. It commits, updates the contents in memory, calls Options.Committed, and only then answers the
-// callers. When one write fails, only its savepoint is rolled back. When the whole transaction fails, nothing was
-// written, and every caller gets that error.
+// transaction. It commits, updates the contents in memory, calls Options.Committed, and only then answers the callers.
+// If one write fails, only its savepoint is rolled back. If the whole transaction fails, every caller gets that error.
 type writer struct {
 	store     *Store
 	committed func(fleet.Committed)
@@ -35,7 +34,7 @@ type writer struct {
 	done    chan struct{} // closed when run has ended
 
 	scrubs     chan chan error
-	unscrubbed bool // SQLite's log still has deleted content. Only run uses this field.
+	unscrubbed bool // SQLite's log may still have deleted content. Only run uses this field.
 
 	session  *session // connection for writing; nil without one. Open uses it before run starts, then only run.
 	instance string   // random text that claim wrote into the database; see checkClaim
@@ -183,8 +182,8 @@ type attempt struct {
 	err     error
 }
 
-// gather returns first and all writes that wait now, up to batchLength. It does not wait for more: the next batch
-// gathers while this one is being written to disk.
+// gather returns first and the writes that wait now, at most batchLength in all. It leaves out requests whose callers
+// gave up. It does not wait for more: the next batch gathers while this one is being written to disk.
 func (w *writer) gather(first *request) []*attempt {
 	var batch []*attempt
 	add := func(r *request) {
@@ -207,7 +206,8 @@ func (w *writer) gather(first *request) []*attempt {
 	return batch
 }
 
-// commit runs a batch. It returns the error of the batch as a whole; errors of single writes are in the attempts.
+// commit runs a batch and commits it. It returns the error of the batch as a whole. The error of a single write is in
+// its attempt.
 func (w *writer) commit(batch []*attempt) error {
 	ctx := context.Background()
 	if limit := w.store.dialect.batchLimit(); limit > 0 {
@@ -267,7 +267,7 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 func (w *writer) begin(ctx context.Context) error { return w.first(ctx, w.store.dialect.begin()) }
 
 // first checks the lock, and executes the first statement of a batch. If the connection was cut while it was idle,
-// first makes a new one: nothing was written yet that could be lost.
+// first connects again. That is safe because the transaction has written nothing yet.
 func (w *writer) first(ctx context.Context, statement string) error {
 	if err := w.store.lock.takenAway(); err != nil {
 		return err
@@ -297,8 +297,8 @@ func (w *writer) tell(committed fleet.Committed) {
 	}
 }
 
-// startOver makes a new connection after a failed transaction, and reads the contents again, because nobody knows
-// whether the commit reached the disk.
+// startOver connects again after a failed transaction, and reads the contents again, because nobody knows whether the
+// commit reached the disk.
 func (w *writer) startOver() {
 	if w.session == nil {
 		return // The connection could not be made before.
@@ -328,8 +328,8 @@ func (w *writer) reconnect(ctx context.Context) error {
 	return nil
 }
 
-// connectAgain makes a new connection, takes the lock and reads the contents. changed is what other processes changed
-// meanwhile.
+// connectAgain makes a new connection, takes the lock and reads the contents. changed says which parts of the contents
+// may differ from what was in memory.
 func (w *writer) connectAgain(ctx context.Context) (changed fleet.Committed, err error) {
 	if err := w.connect(ctx); err != nil {
 		return changed, err

@@ -6,14 +6,14 @@ import (
 	"muster/internal/fleet"
 )
 
-// Admission returns the generation to which each device is admitted, as of the last commit. Callers share the value:
-// it is never changed, each commit makes a new one.
+// Admission returns the generation to which each device is admitted, as of the last commit. Callers share the value.
+// It never changes: a commit that changes the admission makes a new value.
 func (s *Store) Admission(context.Context) (*fleet.Admission, error) {
 	return s.admission.Load(), nil
 }
 
-// loadAdmission reads the admission from the database. The caller loads the contents before, and lets no commit run
-// meanwhile.
+// loadAdmission reads the admission from the database. The caller has loaded the contents before, and lets no commit
+// happen meanwhile.
 func (s *Store) loadAdmission(ctx context.Context) error {
 	settled, err := s.settled(ctx)
 	if err != nil {
@@ -36,8 +36,8 @@ func (s *Store) loadAdmission(ctx context.Context) error {
 	return nil
 }
 
-// pastsOf returns the registries of the generations that holds name. Registries that the present admission has are
-// taken from there, the others are read from the database.
+// pastsOf returns the registry of each generation that holds refer to, by generation. It reads a registry from the
+// database only if the present admission does not have it.
 func (s *Store) pastsOf(ctx context.Context, holds []fleet.Hold) (map[int64]*fleet.Registry, error) {
 	return s.pastsAfter(ctx, s.admission.Load(), holds)
 }
@@ -61,7 +61,7 @@ func (s *Store) pastsAfter(ctx context.Context, a *fleet.Admission, holds []flee
 	return pasts, nil
 }
 
-// admit puts the changed admission in force once the transaction is committed.
+// admit notes that the change of the admission takes effect after the commit.
 func (t *tx) admit(c fleet.AdmissionChange) {
 	t.committed(func() {
 		s := t.store

@@ -8,8 +8,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// PutAuthorKeys replaces the author keys of a tag, or those of the fleet if tag is "". check may refuse the change;
-// it gets the present keys and may be nil. The keys stay when the tag is deleted: only an admin removes them.
+// PutAuthorKeys replaces the author keys of a tag, or those of the fleet if tag is "". If check is not nil, it gets
+// the present keys, and an error from it refuses the change. Deleting the tag does not delete its keys: only an admin
+// removes them.
 func (s *Store) PutAuthorKeys(ctx context.Context, tag fleet.Tag, keys []string,
 	check func(current *[]string) error) ([]string, error) {
 	if tag != "" {

@@ -10,8 +10,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// maxBaseKeyBytes bounds the key of a base entry, because an index of PostgreSQL takes no longer values. A key that
-// names a folder and a device has a few hundred bytes.
+// maxBaseKeyBytes bounds the key of a base entry, because PostgreSQL cannot put longer values into an index. A key
+// that names a folder and a device has a few hundred bytes.
 const maxBaseKeyBytes = 2 << 10
 
 const selectBase = `
@@ -50,8 +50,9 @@ func (s *Store) BaseEntriesAt(ctx context.Context, id fleet.DeviceID, keys []str
 	return entries, failure("read base", err)
 }
 
-// PutBaseEntries replaces the base entries of a device, for a change of the base that Muster did not make: a person
-// edited the configuration. Muster's own writes replace the entries together with their intent.
+// PutBaseEntries replaces the base entries of a device, for a change of the base that does not come with a write to
+// the daemon: a person edited the configuration, or answered that the daemon's value shall stay. Muster's own writes
+// replace the entries together with their intent.
 func (s *Store) PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries []fleet.BaseEntry) error {
 	_, err := write(ctx, s, "put base", func(t *tx) (none struct{}, err error) {
 		if there, err := t.exists(id); err != nil || !there {
@@ -62,8 +63,8 @@ func (s *Store) PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries [
 	return err
 }
 
-// replaceBase replaces all base entries of a device by entries. It writes only rows that differ, because a device may
-// have thousands of entries and an intent changes few.
+// replaceBase replaces all base entries of a device by entries. It writes only the entries that differ, because a
+// device may have thousands of them and an intent changes few. Two entries with one key are a conflict error.
 func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
 	if len(entries) <= fewEntries { // Writing so few entries costs less than reading the present ones.
 		return t.rewriteBase(id, entries)

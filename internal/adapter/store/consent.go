@@ -7,9 +7,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// PutConsents stores a person's answers to held changes in one transaction, and returns them with their IDs. It
-// leaves out the answers for devices that are not registered any more, and the answer of a group if the device has
-// already used an answer of that group to the same key.
+// PutConsents stores a person's answers to held changes in one transaction, and returns the stored ones with their
+// IDs. It leaves out two kinds of answers: those for devices that are not registered any more, and those whose group
+// already has an answer that the device used for the same key.
 func (s *Store) PutConsents(ctx context.Context, consents []fleet.Consent) ([]fleet.Consent, error) {
 	return write(ctx, s, "put consents", func(t *tx) ([]fleet.Consent, error) { return t.putConsents(consents) })
 }
@@ -27,10 +27,10 @@ func (t *tx) putConsents(consents []fleet.Consent) ([]fleet.Consent, error) {
 	return kept, nil
 }
 
-// putConsent stores one answer and sets c.ID. It returns sql.ErrNoRows if the device is not registered, or has already
-// used an answer of the same group to the key. Until then a newer answer of the group replaces the older one. The new
-// answer names the change as it is now, because within a group changes count as equal that differ only in the
-// registered devices they name.
+// putConsent stores one answer and sets c.ID. An answer of a group replaces the earlier answer of that group for the
+// same device and key, as long as the device has not used the earlier one. After that, or if the device is not
+// registered, putConsent returns sql.ErrNoRows. The row also gets the new c.Change: within a group, changes count as
+// equal that differ only in the registered devices they name.
 func (t *tx) putConsent(c *fleet.Consent) error {
 	if there, err := t.exists(c.Device); err != nil || !there {
 		return orElse(err, sql.ErrNoRows)
@@ -58,7 +58,8 @@ func (t *tx) putConsent(c *fleet.Consent) error {
 	return t.mark(consentRows, c.ID)
 }
 
-// OpenConsents returns the answers of all devices that were neither used nor ended, oldest first.
+// OpenConsents returns the open answers of all devices, oldest first. An answer is open while it was neither used nor
+// ended. Rows that are not believed are left out.
 func (s *Store) OpenConsents(ctx context.Context) ([]fleet.Consent, error) {
 	return s.openConsents(ctx, "")
 }
@@ -80,8 +81,8 @@ func (s *Store) openConsents(ctx context.Context, where string, args ...any) ([]
 	return onlyBelieved(consents), failure("read consents", err)
 }
 
-// PutConsentTimes stores, for open answers, the time until which each may be used and the time since which its device
-// cannot be reached.
+// PutConsentTimes stores two times of each open answer: until when it may be used, and since when its device cannot be
+// reached (zero: the device can be reached).
 func (s *Store) PutConsentTimes(ctx context.Context, consents []fleet.Consent) error {
 	_, err := write(ctx, s, "put times of consents", func(t *tx) (none struct{}, err error) {
 		for _, c := range consents {
@@ -97,18 +98,18 @@ func (s *Store) PutConsentTimes(ctx context.Context, consents []fleet.Consent) e
 	return err
 }
 
-// amendConsent changes columns of a consent, whose ID is $1.
+// amendConsent runs an UPDATE of some columns of one consent. In text, $1 is the consent's ID; args follow from $2 on.
 func (t *tx) amendConsent(id int64, text string, args ...any) error {
 	return t.amending(consentRows, func() error { return t.exec(text, append([]any{id}, args...)...) }, id)
 }
 
-// CloseConsents records that answers were used by an intent. intent is 0 if nothing had to be sent. An answer that is
-// closed already stays as it is.
+// CloseConsents records that an intent used these answers. intent is its ID, or 0 if nothing had to be sent. Answers
+// that were closed before stay as they are.
 func (s *Store) CloseConsents(ctx context.Context, ids []int64, intent int64) error {
 	return s.closeConsents(ctx, ids, sql.NullInt64{Int64: intent, Valid: true})
 }
 
-// EndConsents records that answers ended unused.
+// EndConsents records that these answers ended without being used.
 func (s *Store) EndConsents(ctx context.Context, ids []int64) error {
 	return s.closeConsents(ctx, ids, sql.NullInt64{})
 }
@@ -127,7 +128,8 @@ func (s *Store) closeConsents(ctx context.Context, ids []int64, used sql.NullInt
 	return err
 }
 
-// ReopenConsents makes answers usable again that an intent had used, because the intent's write was not sent.
+// ReopenConsents makes those of the answers usable again that this intent had used. It is for an intent whose write
+// was not sent.
 func (s *Store) ReopenConsents(ctx context.Context, ids []int64, intent int64) error {
 	_, err := write(ctx, s, "reopen consents", func(t *tx) (none struct{}, err error) {
 		for _, id := range ids {

@@ -23,8 +23,8 @@ func (s *Store) registered(id fleet.DeviceID) (*fleet.Registered, error) {
 func noDevice(id fleet.DeviceID) error { return fleet.NotFoundf("device %s is not registered", id) }
 
 // putDevices creates or replaces the devices of an edit. If the API key in the edit is blank or masked, the device
-// keeps its present key; a new device needs a key. createdAt, tags and settings stay as they are, and updatedAt
-// always moves forward. A pin in the edit replaces the present pin; without one the present pin stays.
+// keeps its present key; a new device needs a key. A pin in the edit replaces the present pin; without one the present
+// pin stays. createdAt, tags and other settings stay, and updatedAt always moves forward.
 func (e *editing) putDevices() error {
 	for _, put := range e.Put {
 		if err := e.putDevice(put); err != nil {
@@ -57,7 +57,7 @@ func (e *editing) putDevice(put fleet.DevicePut) error {
 	return err
 }
 
-// foundDevice returns the device in the form in which a caller's check gets it. Device is nil if current is nil.
+// foundDevice returns the device in the form that the check of an edit gets. Its Device is nil if current is nil.
 func foundDevice(current *deviceRow) (found fleet.Found) {
 	if current != nil {
 		found.Device = &current.Device
@@ -72,22 +72,23 @@ func ask[T any](check func(*T) error, current *T) error {
 	return check(current)
 }
 
-// ReplaceAccess gives a device another API key or port, and leaves the rest of its record as it is. It returns a
-// conflict error if the present access is neither before nor after.
+// ReplaceAccess gives a device the API key and port in after, and leaves the rest of its record as it is. If the
+// device has them already, nothing changes. It returns a conflict error if the device has other ones than those in
+// before, or if it is altered.
 func (s *Store) ReplaceAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error {
 	return s.replaceAccess(ctx, id, before, after, func(*tx) {})
 }
 
-// LearnAccess is ReplaceAccess for an access that the device's own agent found. It records the change in the audit in
-// the agent's words.
+// LearnAccess is ReplaceAccess for an access that the device's own agent found. If the access changes, it also writes
+// an audit entry device.agent that says whether the API key, the port or both are new.
 func (s *Store) LearnAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error {
 	return s.replaceAccess(ctx, id, before, after, func(t *tx) {
 		t.record("device.agent", string(id), "its daemon has "+describeAccess(before, after))
 	})
 }
 
-// describeAccess returns the audit's text about a change of access: whether the API key or the port differs between
-// before and after. The text contains no key.
+// describeAccess returns the audit's text about a change of access: whether the API key differs between before and
+// after, and whether the port does. The text does not contain the key.
 func describeAccess(before, after fleet.Access) string {
 	var what []string
 	switch {
@@ -137,7 +138,8 @@ func (t *tx) createDevice(d fleet.Device) (fleet.Device, error) {
 	return t.insertDevice(d)
 }
 
-// insertDevice stores a new device, whose fields the caller has checked, and deletes the decision about it.
+// insertDevice stores a new device and deletes the decision about it, if there is one. The caller has checked the
+// device's fields.
 func (t *tx) insertDevice(d fleet.Device) (fleet.Device, error) {
 	if err := t.forgetDecision(d.ID); err != nil {
 		return d, err
@@ -167,8 +169,9 @@ func (t *tx) insertDevice(d fleet.Device) (fleet.Device, error) {
 	return d, nil
 }
 
-// replaceDevice stores a device in place of its present row and keeps its settings. An altered row (see deviceRows)
-// loses its pin and its permission for plain HTTP: the caller then pins a certificate.
+// replaceDevice stores d in place of the device's present row, with the present settings. If d has no API key or the
+// masked one, the present key stays. An altered row (see deviceRows) loses its pin and its permission for plain HTTP;
+// the caller then pins a certificate.
 func (t *tx) replaceDevice(current *deviceRow, d fleet.Device) (fleet.Device, error) {
 	if key := d.APIKey.Reveal(); key == "" || key == fleet.MaskedAPIKey {
 		d.APIKey = current.APIKey
@@ -206,9 +209,9 @@ func (t *tx) updateDevice(current *deviceRow, is fleet.Registered) error {
 	return t.markingMode(current, settings, func() error { return t.rewriteDevice(is, proof) })
 }
 
-// markingMode runs write, which rewrites the row of a device with settings. The row gets a new mark only if the mode
-// or the permission to restart changes, because the mark covers these two. A mode that is not believed therefore
-// stays so until a person sets it.
+// markingMode calls write, which changes the row of a device to these settings. The mark of the row covers only the
+// mode and the permission to restart, so the row gets a new mark only if one of them changes. A mode that is not
+// believed therefore stays so until a person sets another.
 func (t *tx) markingMode(current *deviceRow, settings fleet.DeviceSettings, write func() error) error {
 	is := current.Settings
 	if is.Mode == settings.Mode && is.Restart == settings.Restart {
@@ -221,7 +224,8 @@ func (t *tx) rewriteDevice(is fleet.Registered, proof []byte) error {
 	d, settings := is.Device, is.Settings
 	return t.exec(
 		`UPDATE devices SET label = $2, api_key = $3, api_address = $4, api_port = $5, updated_at = $6, mode = $7,
-		allow_plain = $8, pin = $9, pin_origin = $10, may_restart = $11, way = $12, quiet_after = $13, proof = $14 WHERE id = $1`,
+		allow_plain = $8, pin = $9, pin_origin = $10, may_restart = $11, way = $12, quiet_after = $13, proof = $14
+		WHERE id = $1`,
 		string(d.ID),
 		d.Label,
 		t.store.sealAPIKey(d),
@@ -283,8 +287,8 @@ func (e *editing) removeDevice(id fleet.DeviceID) error {
 	return e.inGeneration(func(int64) error { return nil }) // The device's tags are gone, which makes a new generation.
 }
 
-// unmarkDevice removes the marks of a device's row, and of the rows in other tables that the database deletes with
-// it. It is called before the device is deleted.
+// unmarkDevice takes the mark of a device's row out of its table's tally, and the marks of the rows in other tables
+// that the database deletes together with it. The caller calls it before it deletes the device.
 func (t *tx) unmarkDevice(id fleet.DeviceID) error {
 	errs := []error{t.unmark(deviceModeRows, `id = $1`, string(id))}
 	for _, table := range markedTables {
@@ -295,7 +299,7 @@ func (t *tx) unmarkDevice(id fleet.DeviceID) error {
 	return errors.Join(errs...)
 }
 
-// device returns a device as the transaction sees it, nil when it is not registered.
+// device returns a device as the transaction sees it. It returns nil if the device is not registered.
 func (t *tx) device(id fleet.DeviceID) (*deviceRow, error) {
 	row, err := t.store.scanDevice(t.row(selectDevices+` WHERE id = $1`, string(id)))
 	if absent(err) {
@@ -317,8 +321,8 @@ func (t *tx) exists(id fleet.DeviceID) (bool, error) {
 var selectDevices = `SELECT id, label, api_key, api_address, api_port, mode, allow_plain, pin, pin_origin,
 	may_restart, way, quiet_after, created_at, updated_at, proof, ` + deviceModeRows.columns("") + ` FROM devices`
 
-// scanDevice reads the row of a device. The API key stays empty if its seal does not open. A row that does not fit
-// its mark counts as at most in mode observe, without permission to restart.
+// scanDevice reads the row of a device. If the seal of the API key does not open, the key stays empty. A row that does
+// not fit its mark gets mode observe, unless its mode is stricter, and no permission to restart.
 func (s *Store) scanDevice(row scanner) (*deviceRow, error) {
 	r := &deviceRow{Registered: fleet.Registered{Tags: []fleet.Tag{}}}
 	var id, mode string

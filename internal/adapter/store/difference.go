@@ -9,9 +9,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// Difference returns what these generations changed together: each template, tag assignment and vars as it was before
-// the first of the generations that changed it, and as it was after the last. A template of which only tags changed
-// has the same Before and After.
+// Difference returns what these generations changed together. For each template, tag assignment and vars, Before is
+// the state before the first of the generations that changed it, and After is the state after the last. A template of
+// which only tags changed has the same Before and After.
 func (s *Store) Difference(ctx context.Context, generations []int64) (d fleet.Difference, err error) {
 	templates, tags := map[int64]*fleet.TemplateDifference{}, map[fleet.TagDifference]bool{}
 	vars := map[fleet.VarsOwner]*fleet.VarsDifference{}
@@ -100,7 +100,8 @@ func (s *Store) addVars(ctx context.Context, all map[fleet.VarsOwner]*fleet.Vars
 	return nil
 }
 
-// sortedVars returns the differences sorted, without vars whose value is again what it was before.
+// sortedVars returns the differences in all, sorted by tag and device. It leaves out vars that are again what they
+// were before.
 func sortedVars(all map[fleet.VarsOwner]*fleet.VarsDifference) (sorted []fleet.VarsDifference) {
 	for _, d := range all {
 		if d.Before != d.After {
@@ -124,7 +125,7 @@ func (s *Store) addTagged(ctx context.Context, all map[int64]*fleet.TemplateDiff
 	return err
 }
 
-// templateAt returns a template as it was in a generation, nil when it did not exist then.
+// templateAt returns a template as it was in a generation, or nil if it did not exist then.
 func (s *Store) templateAt(ctx context.Context, id, generation int64) (*fleet.Template, error) {
 	found, err := collect(ctx, pool{s.reads}, s.scanPastTemplate, selectPastTemplates+`
 		WHERE template_id = $1 AND NOT deleted AND generation = (

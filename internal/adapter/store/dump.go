@@ -13,8 +13,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// dumpedTables lists all tables except goose's own, which a restore makes again. A table comes after the tables that
-// it refers to. A test compares the list with the database.
+// dumpedTables lists all tables except that of goose, the migration library, which a restore makes again. A table
+// comes after the tables that its rows refer to. A test compares the list with the database.
 var dumpedTables = []string{
 	"meta", "own_keys", "devices", "templates", "device_tags", "template_tags", "tag_modes", "tag_quiet", "generations",
 	"template_history", "device_tag_history", "template_tag_history", "tokens", "secrets", "audit", "sightings",
@@ -30,8 +30,8 @@ var dumpedTables = []string{
 }
 
 // Sink receives the content of a database: first the version of its tables, then each table with its rows, then the
-// last ID that each table gave out. A value in a row is nil, bool, int64, string or []byte, and is valid only until
-// Row returns.
+// last ID that each table gave out. Each value in a row is nil, a bool, int64, string or []byte. It is valid only
+// until Row returns.
 type Sink interface {
 	Schema(version int64) error
 	Table(name string, columns []string) error
@@ -40,7 +40,7 @@ type Sink interface {
 }
 
 // Dump passes the content of the database, as of one moment, to a Sink. It reads in one transaction, so a server may
-// use the database meanwhile. Of options it uses only Home and DSN.
+// use the database at the same time. It uses only Home and DSN of options.
 func Dump(ctx context.Context, options Options, to Sink) error {
 	return failure("read the whole database", dump(ctx, options, to))
 }
@@ -104,7 +104,8 @@ func dumpAll(ctx context.Context, d dialect, conn *sql.Conn, to Sink) error {
 	return nil
 }
 
-// versionIn returns the version of the tables. It returns a conflict error if this program needs another version.
+// versionIn returns the version of the tables. If that is not the version that this program needs, it returns a
+// conflict error.
 func versionIn(ctx context.Context, conn *sql.Conn) (version int64, err error) {
 	err = conn.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&version)
 	if err != nil {
@@ -159,7 +160,8 @@ func dumpTable(ctx context.Context, conn *sql.Conn, table string, to Sink) error
 	return rows.Err()
 }
 
-// booleansOf returns the indexes of the columns that hold booleans, which SQLite stores as numbers.
+// booleansOf returns the indexes of the columns that hold booleans. SQLite returns the values of such columns as
+// numbers.
 func booleansOf(rows *sql.Rows) (columns []int, err error) {
 	types, err := rows.ColumnTypes()
 	for i, one := range types {
@@ -170,7 +172,8 @@ func booleansOf(rows *sql.Rows) (columns []int, err error) {
 	return columns, err
 }
 
-// there returns a not-found error if the database file does not exist: opening it would create it.
+// there returns a not-found error if the database file does not exist. Opening a database without this check would
+// create the file.
 func (d sqliteDialect) there() error {
 	_, err := os.Stat(filepath.Join(d.home, sqliteFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -182,7 +185,7 @@ func (d sqliteDialect) there() error {
 
 func (postgresDialect) there() error { return nil }
 
-// The first query after BEGIN fixes the moment that all queries see.
+// On both databases, the first query after BEGIN fixes the moment whose state all queries see.
 func (sqliteDialect) beginRead() string   { return "BEGIN" }
 func (postgresDialect) beginRead() string { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" }
 
@@ -203,7 +206,7 @@ func (d postgresDialect) sequences(ctx context.Context, conn *sql.Conn) (map[str
 	return lastIDs(ctx, conn, strings.Join(parts, " UNION ALL "))
 }
 
-// identities returns the sequence that makes the IDs of each table, by table.
+// identities returns, for each table that makes IDs, the name of the sequence that makes them.
 func identities(ctx context.Context, conn *sql.Conn) (map[string]string, error) {
 	rows, err := conn.QueryContext(ctx, `
 		SELECT table_name, pg_get_serial_sequence(quote_ident(table_name), column_name) FROM information_schema.columns

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// NewChecker returns a Sink that checks that keys open every sealed value of a database in its place. It stores
-// nothing.
+// NewChecker returns a Sink that stores nothing and checks the sealed values of a database: its Row returns an error
+// if keys cannot open a value in its place.
 func NewChecker(keys Sealer) Sink { return &checker{store: &Store{seal: keys}} }
 
 type checker struct {

@@ -7,10 +7,11 @@ import (
 	"muster/internal/fleet"
 )
 
-// ApplyEdit writes an edit, all of it or nothing, in one transaction that makes at most one generation. It is the
-// only write that makes generations. The caller has checked what the edit does to the fleet. basis names the
-// generation and the rules that this check was based on: if others are in force now, ApplyEdit returns a precondition
-// error with the cause fleet.ErrAnotherGeneration.
+// ApplyEdit writes an edit, all of it or nothing, in one transaction that makes at most one generation. It is the only
+// write that makes generations. The caller has checked what the edit would do to the fleet. basis names the generation
+// and the rules that this check was based on. If others are in force now, ApplyEdit returns a precondition error with
+// the cause fleet.ErrAnotherGeneration. With basis.Trial it writes nothing, and returns in Applied.Then the registry
+// that the edit would make.
 func (s *Store) ApplyEdit(ctx context.Context, edit fleet.Edit, basis fleet.Basis) (fleet.Applied, error) {
 	if err := edit.Check(); err != nil {
 		return fleet.Applied{}, err
@@ -42,8 +43,8 @@ func (s *Store) ApplyEdit(ctx context.Context, edit fleet.Edit, basis fleet.Basi
 // errTrial ends the transaction of a trial, which rolls back everything that the edit wrote.
 var errTrial error = &fleet.Error{Code: fleet.CodePrecondition, Message: "it was a trial"}
 
-// preview returns the registry as it would be after a commit of the transaction. It returns nil if another write to
-// the registry is being committed just now.
+// preview returns the registry as it would be after a commit of the transaction. generation is the one that the
+// transaction makes. preview returns nil if the contents in memory are not from the generation before.
 func (s *Store) preview(t *tx, generation int64) (then *fleet.Registry) {
 	s.model.look(func(now *contents) {
 		if now.generation+1 == generation {
@@ -57,7 +58,7 @@ func (s *Store) preview(t *tx, generation int64) (then *fleet.Registry) {
 	return then
 }
 
-// editing is an edit while its transaction runs, with the data that its parts share.
+// editing is an edit while its transaction runs, together with the data that the parts of the edit share.
 type editing struct {
 	*tx
 	fleet.Edit
@@ -110,7 +111,7 @@ func (e *editing) checkBasis() error {
 	return err
 }
 
-// check calls the caller's condition, which may refuse the edit.
+// check calls basis.Check, if it is set, with what was found in the database. An error refuses the edit.
 func (e *editing) check(found fleet.Found) error {
 	if e.basis.Check == nil {
 		return nil
@@ -118,7 +119,7 @@ func (e *editing) check(found fleet.Found) error {
 	return e.basis.Check(found)
 }
 
-// inGeneration runs a write that belongs to the edit's generation. It makes the generation when it is first called.
+// inGeneration calls do, a write that belongs to the generation of this edit. The first call makes the generation.
 func (e *editing) inGeneration(do func(generation int64) error) (err error) {
 	if e.generation == 0 {
 		if e.generation, err = e.makeGeneration(e.Cause(e.done.New)); err != nil {

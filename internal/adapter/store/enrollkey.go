@@ -22,8 +22,8 @@ const (
 	selectEnrollKeys = `SELECT ` + enrollKeyColumns + ` FROM enroll_keys`
 )
 
-// enrollKeySum returns the digest of everything that an enrol key allows, and of how often it was used: setting the
-// count back in the database makes the key invalid.
+// enrollKeySum returns the digest of everything that an enrol key allows, and of how often it was used. So the key
+// becomes invalid if somebody lowers the count in the database.
 func enrollKeySum(key fleet.EnrollKey) string {
 	return sumOf(enrollKeyRows, key.ID, key.Hash, textOf(key.Tags), strconv.Itoa(key.Uses), strconv.Itoa(key.Used),
 		unixMilli(key.CreatedAt), unixMilli(key.ExpiresAt))
@@ -40,7 +40,7 @@ func scanEnrollKey(row scanner) (key fleet.EnrollKey, err error) {
 	return key, err
 }
 
-// EnrollKeys returns all enrol keys in the order of creation. Keys that Muster did not write are included and have
+// EnrollKeys returns all enrol keys in the order of creation. Keys that Muster did not write are among them, with
 // Altered set.
 func (s *Store) EnrollKeys(ctx context.Context) ([]fleet.EnrollKey, error) {
 	keys, in, err := readWithRoster(ctx, s, enrollKeyRows, func() ([]fleet.EnrollKey, error) {
@@ -122,8 +122,8 @@ func (s *Store) DeleteEnrollKey(ctx context.Context, id string) error {
 		if err := t.dropFromRoster(enrollKeyRows, id); err != nil {
 			return none, err
 		}
-		// The decision that a device was deleted matters only for keys that are older. Without such keys it is not
-		// needed.
+		// A decision that a device was deleted matters only for enrol keys that were made before it. If there is no such key
+		// any more, the decision is deleted too.
 		return none, t.deleteDecisions(`decision = $1 AND NOT EXISTS
 			(SELECT 1 FROM enroll_keys WHERE created_at <= decided_at)`, deletedDecision)
 	})
@@ -134,9 +134,9 @@ const maxEnrollKeyID = 64 // bytes; the IDs of keys are shorter
 
 func noEnrollKey(id string) error { return fleet.NotFoundf("there is no enrol key %q", id) }
 
-// useEnrollKey counts one use of the enrol key with this hash, for a device that is not registered. decision is the
-// decision about that device. useEnrollKey locks the key's row, so that the second of two simultaneous uses sees the
-// first.
+// useEnrollKey counts one use of the enrol key with this hash, to register a device. decision is the decision about
+// that device. It returns an error if the key is not valid or may not register the device. It locks the key's row, so
+// that the second of two simultaneous uses sees the count of the first.
 func (t *tx) useEnrollKey(hash string, decision fleet.EnrollmentDecision) (fleet.EnrollKey, error) {
 	key, err := scanEnrollKey(t.row(`UPDATE enroll_keys SET used = used WHERE hash = $1 RETURNING `+enrollKeyColumns,
 		hash))

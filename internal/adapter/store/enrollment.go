@@ -11,9 +11,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// enroll registers the device of an enrolment with its tags, and counts one use of its enrol key. It returns a
-// conflict error if the device is registered already. It returns a forbidden error if an administrator rejected the
-// device, unless an administrator enrols it now.
+// enroll registers the device of an enrolment with its tags. If the enrolment has an enrol key, it counts one use of
+// the key, and returns a forbidden error if an administrator rejected the device. Without a key, an administrator
+// enrols the device. enroll returns an error if the device is registered already or is revoked.
 func (e *editing) enroll() error {
 	if e.Enroll == nil {
 		return nil
@@ -62,8 +62,8 @@ func (e *editing) enroll() error {
 	return nil
 }
 
-// freeLabel returns label, or a variant of it, that no device has. Only one transaction writes at a time, so nobody
-// else takes the label meanwhile.
+// freeLabel returns label if no device has it, and otherwise a variant of label that no device has. Only one
+// transaction writes at a time, so no other device gets the label meanwhile.
 func (t *tx) freeLabel(label string) (string, error) {
 	taken, err := collect(t.ctx, t.session, func(row scanner) (taken string, err error) {
 		return taken, row.Scan(&taken)
@@ -71,8 +71,8 @@ func (t *tx) freeLabel(label string) (string, error) {
 	return fleet.FreeLabel(label, taken), err
 }
 
-// enrollByKey checks that the enrol key may register this device with these tags. From then on the edit is recorded
-// in the name of the key, because the administrator who made the key chose the tags.
+// enrollByKey checks that the enrol key may register this device with these tags, and counts the use. The audit
+// entries that follow name the key as the actor, because the administrator who made the key chose the tags.
 func (e *editing) enrollByKey() error {
 	decision, err := e.enrollmentDecision(e.Enroll.Device.ID)
 	if err != nil {
@@ -140,7 +140,8 @@ func (v decisionRow) meaning() (d fleet.EnrollmentDecision) {
 	return d
 }
 
-// EnrollmentDecision returns the decision about a device that is not registered, or the zero value.
+// EnrollmentDecision returns the decision about a device that is not registered. It returns the zero value if there is
+// none.
 func (s *Store) EnrollmentDecision(ctx context.Context, id fleet.DeviceID) (fleet.EnrollmentDecision, error) {
 	rows, err := collect(ctx, pool{s.reads}, s.scanDecision, selectDecisions+` WHERE device_id = $1`, string(id))
 	if err != nil || len(rows) == 0 {
@@ -171,7 +172,8 @@ func (s *Store) RejectedEnrollments(ctx context.Context) ([]fleet.EnrollmentRequ
 	return rejected, failure("read rejected enrolments", err)
 }
 
-// RejectEnrollment stores that an administrator rejected a device that asks to be registered.
+// RejectEnrollment stores that an administrator rejected a device that asked to be registered. It returns a conflict
+// error if the device is registered.
 func (s *Store) RejectEnrollment(ctx context.Context, asks fleet.EnrollmentRequest) error {
 	_, err := write(ctx, s, "reject enrolment", func(t *tx) (none struct{}, err error) {
 		there, err := t.exists(asks.Device)
@@ -207,8 +209,8 @@ func (t *tx) putDecision(of fleet.EnrollmentRequest, decision string) error {
 		millis(v.LastAt), v.DecidedBy, millis(v.DecidedAt), v.decision, proof)
 }
 
-// ForgetRejection removes the rejection of a device, which may then ask again. It returns a not-found error for a
-// device that was not rejected.
+// ForgetRejection removes the rejection of a device, which may then ask again. It also removes a decision that another
+// program changed. It returns a not-found error for a device that was not rejected.
 func (s *Store) ForgetRejection(ctx context.Context, id fleet.DeviceID) error {
 	_, err := write(ctx, s, "forget rejection", func(t *tx) (none struct{}, err error) {
 		decision, err := t.enrollmentDecision(id)
@@ -226,7 +228,7 @@ func (s *Store) ForgetRejection(ctx context.Context, id fleet.DeviceID) error {
 }
 
 // rememberRemoved stores that a device was deleted or that its rejection was removed, so that existing enrol keys do
-// not register it again. Without enrol keys there is nothing to store.
+// not register it again. If there are no enrol keys, it stores nothing and deletes the decision about the device.
 func (t *tx) rememberRemoved(id fleet.DeviceID) error {
 	var keys int
 	if err := t.row(`SELECT COUNT(*) FROM enroll_keys`).Scan(&keys); err != nil {
@@ -252,13 +254,14 @@ func (t *tx) deleteDecisions(where string, args ...any) error {
 	return err
 }
 
-// decided adds to the commit's notice that there is a new decision about a device that is not registered.
+// decided notes, for Options.Committed, that there is a new decision about a device that is not registered.
 func (t *tx) decided(id fleet.DeviceID) {
 	t.effects.committed.Merge(fleet.Committed{Decided: map[fleet.DeviceID]bool{id: true}})
 }
 
-// RenewDevice stores the port and the API key that a registered device reported about itself. The device proved its
-// identity with its own key. Label, tags and settings stay.
+// RenewDevice stores what a registered device reported about itself: port and API key, and the address and pin if they
+// are given. The device proved its identity with its own key. Label, tags and other settings stay. An altered device
+// is a conflict error.
 func (s *Store) RenewDevice(ctx context.Context, r fleet.Renewal) (fleet.Device, error) {
 	return write(ctx, s, "renew device", func(t *tx) (fleet.Device, error) {
 		current, err := t.device(r.Device)

@@ -12,8 +12,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// logRows lists how many entries of the event log one statement may write, largest first. Each number is one prepared
-// statement, so there are few.
+// logRows lists how many entries of the event log one statement writes, largest first. Each number needs a prepared
+// statement of its own, so the list is short.
 var logRows = []int{64, 8, 1}
 
 const (
@@ -26,7 +26,8 @@ const (
 	maxLogReason = 1 << 10 // bytes
 )
 
-// PutLogEntries stores events in one transaction. No stored event has one of their numbers.
+// PutLogEntries stores entries of the event log in one transaction. The caller has given each a number that no stored
+// entry has.
 func (s *Store) PutLogEntries(ctx context.Context, entries []fleet.LogEntry) error {
 	_, err := write(ctx, s, "keep events", func(t *tx) (none struct{}, err error) {
 		for _, rows := range logRows {
@@ -68,7 +69,8 @@ func places(rows, columns int) string {
 	return text.String() + ")"
 }
 
-// cut returns at most the first most bytes of a text, with "…" after them if something is left out.
+// cut shortens a text that has more than most bytes: it keeps the first most bytes, without a character that is cut in
+// two, and adds "…".
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -76,15 +78,15 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// LogEntries returns the entries of the event log that a query picks.
+// LogEntries returns the entries of the event log that q selects, the newest first unless q.Oldest is set.
 func (s *Store) LogEntries(ctx context.Context, q fleet.LogQuery) ([]fleet.LogEntry, error) {
 	text, args := logText(q)
 	entries, err := collect(ctx, unprepared{s.reads}, scanLogEntry, text, args...)
 	return entries, failure("read the event log", err)
 }
 
-// logText returns the SQL text for a query and its arguments. The text contains only conditions that the query has,
-// so that the database can use the index of each.
+// logText returns the SQL text for q and its arguments. The text has a condition only for each field of q that is set,
+// so that the database can use the index of that column.
 func logText(q fleet.LogQuery) (text string, args []any) {
 	var where []string
 	asks := func(condition string, values ...any) {
@@ -139,8 +141,8 @@ func logText(q fleet.LogQuery) (text string, args []any) {
 	return text, args
 }
 
-// holes returns a SQL list with one %s for each value, to be filled with the number of its parameter. For no values
-// it returns (NULL), which no row matches.
+// holes returns a SQL list with one %s per value. The caller fills each %s with the parameter of the value, such as
+// $3. For 0 values it returns (NULL), which no row matches.
 func holes(values int) string {
 	return `(` + cmp.Or(strings.Join(slices.Repeat([]string{`CAST(%s AS TEXT)`}, values), `, `), `NULL`) + `)`
 }
@@ -184,7 +186,8 @@ func (s *Store) LogCounts(ctx context.Context) (map[fleet.DeviceID]int, error) {
 	return counts, failure("read the event log", err)
 }
 
-// LastLogged returns the last entry of each device, folder and kind, for the kinds of entry that record a state.
+// LastLogged returns the last entry of each device, folder and kind. It covers only the kinds of entries that record a
+// state.
 func (s *Store) LastLogged(ctx context.Context) ([]fleet.LogEntry, error) {
 	entries, err := collect(ctx, pool{s.reads}, scanLogEntry, selectLog+` WHERE e.number IN (
 		SELECT MAX(number) FROM event_log WHERE kind IN ('connection', 'configuration', 'folder', 'peers')
@@ -192,7 +195,8 @@ func (s *Store) LastLogged(ctx context.Context) ([]fleet.LogEntry, error) {
 	return entries, failure("read the event log", err)
 }
 
-// ForgetLogEntries deletes the many oldest entries of a device, and returns how many there were.
+// ForgetLogEntries deletes the oldest entries of a device, and returns how many it deleted. many is how many it
+// deletes at most.
 func (s *Store) ForgetLogEntries(ctx context.Context, device fleet.DeviceID, many int) (int64, error) {
 	return write(ctx, s, "forget old events", func(t *tx) (int64, error) {
 		return t.affect(`DELETE FROM event_log WHERE number IN (
@@ -200,13 +204,14 @@ func (s *Store) ForgetLogEntries(ctx context.Context, device fleet.DeviceID, man
 	})
 }
 
-// ForgetOldLogEntries deletes entries from before a time, at most many of them. It returns the device of each.
-func (s *Store) ForgetOldLogEntries(ctx context.Context, before time.Time, many int) ([]fleet.DeviceID, error) {
+// ForgetOldLogEntries deletes entries that were made before cutoff, the oldest first, and returns the device of each.
+// many is how many it deletes at most.
+func (s *Store) ForgetOldLogEntries(ctx context.Context, cutoff time.Time, many int) ([]fleet.DeviceID, error) {
 	return write(ctx, s, "forget old events", func(t *tx) ([]fleet.DeviceID, error) {
 		return collect(t.ctx, t.session, func(row scanner) (id fleet.DeviceID, err error) {
 			return id, row.Scan((*string)(&id))
 		}, `DELETE FROM event_log WHERE number IN (
 			SELECT number FROM event_log WHERE at < $1 ORDER BY at LIMIT CAST($2 AS BIGINT)) RETURNING device_id`,
-			before.UnixMilli(), many)
+			cutoff.UnixMilli(), many)
 	})
 }

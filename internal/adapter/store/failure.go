@@ -16,8 +16,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// failure converts an error of a database driver to a fleet.Error with the code that fits. A fleet.Error stays as it
-// is. Any other error is wrapped, and counts as internal.
+// failure converts an error of a database driver to a fleet.Error with the code that fits. If err contains a
+// fleet.Error, failure returns it unchanged. It wraps any other error, which then counts as internal. during says what
+// was being done.
 func failure(during string, err error) error {
 	if err == nil {
 		return nil
@@ -83,7 +84,8 @@ func diagnoseSQLite(extended int) (code fleet.Code, message, hint string) {
 	return "", "", ""
 }
 
-// diagnosePostgres converts a SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html
+// diagnosePostgres returns code, message and hint for a SQLSTATE; see
+// https://www.postgresql.org/docs/current/errcodes-appendix.html. For an unknown state it returns empty texts.
 func diagnosePostgres(state string) (code fleet.Code, message, hint string) {
 	switch {
 	case state == "23505":
@@ -107,8 +109,8 @@ func diagnosePostgres(state string) (code fleet.Code, message, hint string) {
 	return "", "", ""
 }
 
-// unavailable returns the error for a connection that could not be made again. Its code is always unavailable,
-// whatever err is.
+// unavailable returns the error for a connection that could not be made again. Its code is always unavailable. Message
+// and hint are those that failure finds for err, if any.
 func unavailable(err error) error {
 	result := &fleet.Error{Code: fleet.CodeUnavailable, Message: "the database cannot be reached", Hint: tryAgain,
 		Err: err}

@@ -8,10 +8,11 @@ import (
 	"muster/internal/fleet"
 )
 
-// The parts of an edit in this file make no generation. They come from the fleet as files. Each names the value that
-// it expects to replace (From): if another value is stored now, the edit fails with a precondition error.
+// The parts of an edit in this file make no generation. They come from files that describe the fleet. Most of them
+// name the value that they expect to replace (From); if another value is stored now, the edit fails with a
+// precondition error.
 
-// turnsOf takes a turn for each mode that an edit sets. Turns order the decisions about modes; see override.
+// turnsOf returns a new turn for each mode that an edit may set. Turns order the decisions about modes; see override.
 func (s *Store) turnsOf(edit fleet.Edit) map[fleet.ModeScope]int64 {
 	turns := map[fleet.ModeScope]int64{}
 	for _, c := range edit.Modes {
@@ -23,7 +24,7 @@ func (s *Store) turnsOf(edit fleet.Edit) map[fleet.ModeScope]int64 {
 	return turns
 }
 
-// changeFiles stores which files templates came from, and the state of the source of the files.
+// changeFiles stores which file each template of the edit came from, and the state of the source of the files.
 func (e *editing) changeFiles() error {
 	origins := map[int64]fleet.Origin{}
 	maps.Copy(origins, e.Files.Origins)
@@ -84,7 +85,8 @@ func (e *editing) changeSettings() error {
 	return nil
 }
 
-// decideFor records, once the edit is committed, who decided a mode and when.
+// decideFor notes the decision about a mode: the edit's turn counts for it (see decide), and after the commit the
+// store knows who decided it and when.
 func (e *editing) decideFor(scope fleet.ModeScope, mode fleet.Mode) {
 	e.decide(scope, e.turns[scope])
 	decision := modeDecision{mode: mode, at: e.now, who: e.who}

@@ -10,9 +10,9 @@ import (
 
 const (
 	figureColumns = `f.began_at, f.devices, f.up_to_date, f.need_bytes, f.global_bytes, f.written`
-	// written counts the rows of a folder in the order of writing. The row of an hour that has not ended is written
-	// again, and keeps its number while it is the last. A row of a time that was written before the clock was set back
-	// gets the next number.
+	// written counts the rows of a folder in the order of writing. The row of the present hour is written again and
+	// again, and keeps its number while it is the last row. If the clock was set back, a row of an earlier time is
+	// written again, and gets the next number.
 	putFigures = `
 		INSERT INTO folder_figures (number, step, began_at, devices, up_to_date, need_bytes, global_bytes, written)
 		VALUES ($1, $2, $3, $4, $5, $6, $7,
@@ -21,16 +21,16 @@ const (
 			up_to_date = excluded.up_to_date, need_bytes = excluded.need_bytes, global_bytes = excluded.global_bytes,
 			written = CASE WHEN folder_figures.written = excluded.written - 1 THEN folder_figures.written
 				ELSE excluded.written END`
-	// As in the history of the fleet, written decides which rows are too many, so that a clock that was set back
-	// deletes no new rows.
+	// written decides which rows are too many, as in the history of the fleet. A clock that was set back therefore does
+	// not make new rows look old.
 	pruneFigures = `
 		DELETE FROM folder_figures WHERE number = $1 AND step = $2 AND written <= (SELECT MAX(written)
 			FROM folder_figures WHERE number = $1 AND step = $2) - CAST($3 AS BIGINT)`
 	selectFigures = `
 		SELECT h.folder, ` + figureColumns + ` FROM folder_figures f JOIN folder_histories h ON h.number = f.number
 		WHERE h.folder = $1 AND f.step = $2 AND f.began_at > $3 AND f.began_at <= $4 ORDER BY f.began_at`
-	// The last figures at or before the beginning of the time that a query asks about. The last row in the order of
-	// writing has them, because a clock that ran ahead wrote its rows before.
+	// This selects the last figures at or before the beginning of the queried time. Of the rows up to that time, the one
+	// that was written last has them: rows with later times may have been written before it, while the clock ran ahead.
 	selectFiguresAt = `
 		SELECT h.folder, ` + figureColumns + ` FROM folder_figures f JOIN folder_histories h ON h.number = f.number
 		WHERE h.folder = $1 AND f.step = $2 AND f.began_at <= $3 ORDER BY f.written DESC LIMIT 1`
@@ -39,7 +39,8 @@ const (
 		AND f.step = $1 AND f.written = (SELECT MAX(written) FROM folder_figures WHERE number = h.number AND step = $1)`
 )
 
-// figuresAtOnce is the largest number of points or folders in one transaction. Other writes wait for it.
+// figuresAtOnce is the largest number of points or folders in one transaction. It is bounded because other writes wait
+// for the transaction.
 const figuresAtOnce = 200
 
 // PutFolderFigures deletes the figures of the folders in edit.Forget, and stores the points in edit.Minutes and
@@ -58,7 +59,7 @@ func (s *Store) PutFolderFigures(ctx context.Context, edit fleet.FolderHistoryEd
 	})
 }
 
-// inParts calls do for parts of many, each in a transaction of its own.
+// inParts splits many into parts of at most figuresAtOnce elements, and calls do for each in a transaction of its own.
 func inParts[T any](ctx context.Context, s *Store, many []T, do func(*tx, []T) error) error {
 	for some := range slices.Chunk(many, figuresAtOnce) {
 		if _, err := write(ctx, s, "keep figures of folders", func(t *tx) (none struct{}, err error) {
@@ -89,8 +90,8 @@ func (t *tx) putAllFigures(step time.Duration, points []fleet.FolderPoint) error
 	return err
 }
 
-// folderHistories returns the number of each folder that has figures. The rows of its figures name the number instead
-// of the folder.
+// folderHistories returns the number of each folder that has figures, by the folder's ID. The rows of the figures
+// contain the number instead of the ID.
 func (t *tx) folderHistories() (map[string]int64, error) {
 	type numbered struct {
 		folder string
@@ -106,7 +107,8 @@ func (t *tx) folderHistories() (map[string]int64, error) {
 	return numbers, err
 }
 
-// putFigures stores a point. A folder without points gets the lowest free number.
+// putFigures stores a point and deletes points that are too many. numbers are those that folderHistories returned. A
+// folder without points gets the lowest free number, and putFigures adds it to numbers.
 func (t *tx) putFigures(numbers map[string]int64, step time.Duration, p fleet.FolderPoint) error {
 	number, known := numbers[p.Folder]
 	if !known {
@@ -141,9 +143,9 @@ func freeNumber(numbers map[string]int64) int64 {
 	return 0
 }
 
-// FolderHistory returns the points of a folder, oldest first: of the last day if step is a minute, of the last month
-// if it is an hour. The first point has the figures that held when that time began. Points of a clock that ran ahead
-// are left out once it is set back.
+// FolderHistory returns the points of a folder, oldest first. step is a minute, for the last day, or an hour, for the
+// last month. The first point has the figures that were valid when that day or month began. Points from the time when
+// the clock ran ahead are left out once the clock is right again.
 func (s *Store) FolderHistory(ctx context.Context, folder string, step time.Duration) ([]fleet.FolderPoint, error) {
 	many, known := historySteps[step]
 	if !known {
@@ -170,8 +172,8 @@ type writtenPoint struct {
 	written int64
 }
 
-// thatHeld returns the points that held. One that was written before a point of an earlier time never held: the clock
-// ran ahead when it was written.
+// thatHeld returns the points that were valid at their time. points are sorted by time. A point that was written
+// before a point of an earlier time was not: the clock ran ahead when it was written.
 func thatHeld(points []writtenPoint) (held []fleet.FolderPoint) {
 	last := int64(0)
 	for _, p := range points {
@@ -182,7 +184,7 @@ func thatHeld(points []writtenPoint) (held []fleet.FolderPoint) {
 	return held
 }
 
-// FolderHistoryEnds returns the last point by minutes and by hours of each folder.
+// FolderHistoryEnds returns, for each folder with points, its last point by minutes and its last point by hours.
 func (s *Store) FolderHistoryEnds(ctx context.Context) ([]fleet.FolderHistoryEnd, error) {
 	minutes, err := collect(ctx, pool{s.reads}, scanFigures, selectLastFigures, seconds(time.Minute))
 	if err != nil {

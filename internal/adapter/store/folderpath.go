@@ -7,17 +7,19 @@ import (
 	"muster/internal/fleet"
 )
 
-// maxFolderPathBytes bounds a path, because an index of PostgreSQL takes no longer values.
+// maxFolderPathBytes bounds a path, because PostgreSQL cannot put longer values into an index. Longer paths are not
+// stored.
 const maxFolderPathBytes = 2 << 10
 
-// maxFolderPaths bounds how many paths a daemon can make Muster remember. If a device reaches it, the paths of its
-// folders count as unknown.
+// maxFolderPaths bounds how many paths Muster stores for a device. A device with so many paths counts as one whose
+// paths are not known.
 const maxFolderPaths = 4096
 
 const selectFolderPaths = `SELECT path FROM folder_paths WHERE device_id = $1 ORDER BY path`
 
-// FolderPaths returns all paths at which folders of a device were ever seen, as the daemon wrote them. It returns an
-// error with CodeTooLarge for a device that had maxFolderPaths or more.
+// FolderPaths returns all paths at which folders of a device were ever observed, as the daemon wrote them. For a
+// device with maxFolderPaths paths it returns an error with CodeTooLarge, because there may be further ones that are
+// not stored.
 func (s *Store) FolderPaths(ctx context.Context, id fleet.DeviceID) ([]string, error) {
 	paths, err := collect(ctx, pool{s.reads}, scanFolderPath, selectFolderPaths, string(id))
 	if err == nil && len(paths) >= maxFolderPaths {
@@ -38,7 +40,8 @@ func (t *tx) folderPaths(id fleet.DeviceID) (map[string]bool, error) {
 	return kept, err
 }
 
-// rememberPaths stores paths of a device's folders that are not stored yet, up to maxFolderPaths.
+// rememberPaths stores the paths that are not stored yet, until the device has maxFolderPaths. It leaves out paths
+// that the databases cannot store.
 func (t *tx) rememberPaths(id fleet.DeviceID, paths []string) error {
 	kept, err := t.folderPaths(id)
 	if err != nil {
@@ -59,8 +62,8 @@ func (t *tx) rememberPaths(id fleet.DeviceID, paths []string) error {
 	return nil
 }
 
-// pathsIn returns the paths of the folders in a configuration. It returns none if the document cannot be read;
-// nothing is planned from such a document either.
+// pathsIn returns the paths of the folders in a configuration. It returns none if the document cannot be read. That
+// does no harm, because nothing is planned from such a document.
 func pathsIn(document []byte) (paths []string) {
 	var config struct {
 		Folders []struct {

@@ -9,9 +9,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// PutFolderRoots replaces the folder roots of a tag, or those of the fleet if tag is "". check may refuse the change;
-// it gets the present roots and may be nil. No device needs to carry the tag yet. The roots stay when the tag is
-// deleted: only an admin removes them.
+// PutFolderRoots replaces the folder roots of a tag, or those of the fleet if tag is "". If check is not nil, it gets
+// the present roots, and an error from it refuses the change. A tag that no device has can have roots too. Deleting
+// the tag does not delete its roots: only an admin removes them.
 func (s *Store) PutFolderRoots(ctx context.Context, tag fleet.Tag, roots []string,
 	check func(current *[]string) error) ([]string, error) {
 	if tag != "" {
@@ -35,7 +35,7 @@ func (s *Store) PutFolderRoots(ctx context.Context, tag fleet.Tag, roots []strin
 	})
 }
 
-// putFolderRoots replaces the folder roots of a tag. roots are parsed and sorted.
+// putFolderRoots replaces the folder roots of a tag. The caller has parsed and sorted roots.
 func (t *tx) putFolderRoots(tag fleet.Tag, roots []string) error {
 	if err := t.replaceOf(rootRows, tag, roots); err != nil {
 		return err
@@ -54,7 +54,8 @@ func (t *tx) putFolderRoots(tag fleet.Tag, roots []string) error {
 	return nil
 }
 
-// replaceOf replaces the rows of a tag in a table whose key columns are a tag and a text, and marks the new rows.
+// replaceOf replaces all rows of a tag in a table whose key columns are a tag and a text, and marks the new rows.
+// texts are the second key columns of the new rows.
 func (t *tx) replaceOf(table *markedTable, tag fleet.Tag, texts []string) error {
 	if err := t.unmark(table, `tag = $1`, string(tag)); err != nil {
 		return err

@@ -28,7 +28,7 @@ func (t *tx) makeGeneration(cause string) (number int64, err error) {
 	return number, nil
 }
 
-// GenerationChanges returns what each generation after the given one changed, in ascending order.
+// GenerationChanges returns the generations with numbers above after, in ascending order, each with what it changed.
 func (s *Store) GenerationChanges(ctx context.Context, after int64) ([]fleet.GenerationChange, error) {
 	changes, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.GenerationChange, err error) {
 		var at sql.NullInt64
@@ -97,8 +97,9 @@ func (s *Store) changedTags(ctx context.Context, after, last int64, at func(int6
 	return err
 }
 
-// RegistryAt returns the registry with the templates, tags and vars of a past generation. Everything else in it, such
-// as devices, settings, modes, folder roots and revocations, is the present state.
+// RegistryAt returns a registry with the templates, tags and vars of a past generation. Everything else in it, such as
+// devices, settings, modes, folder roots and revocations, is as it is now. It returns a not-found error for a
+// generation that does not exist.
 func (s *Store) RegistryAt(ctx context.Context, generation int64) (*fleet.Registry, error) {
 	now := s.model.current().registry
 	if generation < 0 || generation > now.Generation {
@@ -135,7 +136,8 @@ func (s *Store) RegistryAt(ctx context.Context, generation int64) (*fleet.Regist
 func (s *Store) pastTemplates(ctx context.Context, past *contents) error {
 	templates, err := collect(ctx, pool{s.reads}, s.scanPastTemplate, selectPastTemplates+`
 		WHERE NOT deleted AND generation = (
-			SELECT MAX(generation) FROM template_history WHERE template_id = h.template_id AND generation <= $1)`, past.generation)
+			SELECT MAX(generation) FROM template_history WHERE template_id = h.template_id AND generation <= $1)`,
+		past.generation)
 	for _, v := range templates {
 		past.templates[v.ID] = &fleet.TaggedTemplate{Template: v.Template, Tags: []fleet.Tag{}}
 	}

@@ -11,9 +11,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// PutGroupConsents stores a person's answers for all members of a rollout. In the same transaction it stores the
-// consents in each answer's Now: those of the members whose changes wait at present. It returns everything with its
-// IDs, and in Now the consents that it stored: those of devices that are not registered any more are left out.
+// PutGroupConsents stores, in one transaction, a person's answers that hold for all members of a rollout, and the
+// single consents (GroupConsent.Now) of those members whose changes wait already. It returns both with their IDs. The
+// returned Now lacks the consents that were not stored (see PutConsents).
 func (s *Store) PutGroupConsents(ctx context.Context, given []fleet.GroupConsent) ([]fleet.GroupConsent, error) {
 	return write(ctx, s, "put group consents", func(t *tx) ([]fleet.GroupConsent, error) {
 		kept := slices.Clone(given)
@@ -56,9 +56,9 @@ func (t *tx) putGroupConsent(g fleet.GroupConsent) (id int64, err error) {
 	return id, t.mark(groupConsentRows, id)
 }
 
-// consentToRemovals stores a person's consent to the removals and re-creations of an undo. Each member of the undone
-// rollout also gets a consent with an empty key, which holds the time within which the answer is valid for that
-// member.
+// consentToRemovals stores g, a person's consent to the removals and re-creations of an undo. It also stores one
+// consent with an empty key for each member of g.Rollout. The field Until of that consent is the time until which g is
+// valid for the member.
 func (t *tx) consentToRemovals(g fleet.GroupConsent) error {
 	id, err := t.putGroupConsent(g)
 	if err != nil {
@@ -79,10 +79,10 @@ func (t *tx) consentToRemovals(g fleet.GroupConsent) error {
 	return err
 }
 
-// GroupConsents returns the answers for all members of a rollout that are valid for this device now, newest first.
+// GroupConsents returns the answers for a whole rollout that are valid for this device now, newest first.
 func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fleet.GroupConsent, error) {
 	now := s.now()
-	// An answer counts only if every row that it depends on is believed: the group consent, the rollout, the member
+	// An answer is valid only if every row that it depends on is believed: the group consent, the rollout, the member
 	// and, for removals, the device's own consent.
 	timed := func(row scanner) (g fleet.GroupConsent, err error) {
 		var status fleet.RolloutStatus
@@ -118,8 +118,8 @@ func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fle
 	}
 	read, err := collect(ctx, pool{s.reads}, believing(s, groupConsentRows, scan), `
 		SELECT g.id, g.rollout_id, g.key, g.change, g.answer, g.removals, g.given_by, g.given_at, r.status, r.body, m.held,
-			c.until, c.unreachable_since, `+consentRows.columns("c")+`, `+rolloutRows.columns("r")+`, `+memberRows.columns("m")+`,
-			`+groupConsentRows.columns("g")+`
+			c.until, c.unreachable_since, `+consentRows.columns("c")+`, `+rolloutRows.columns("r")+`,
+			`+memberRows.columns("m")+`, `+groupConsentRows.columns("g")+`
 		FROM group_consents g JOIN rollouts r ON r.id = g.rollout_id
 		JOIN rollout_members m ON m.rollout_id = g.rollout_id AND m.device_id = $1
 		LEFT JOIN consents c ON c.group_id = g.id AND c.device_id = $1 AND c.key = '' AND c.closed_at IS NULL
@@ -128,8 +128,8 @@ func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fle
 		failure("read group consents", err)
 }
 
-// speaksFor selects the rollout whose answers are valid for device $1: the newest rollout with the device as a
-// member. A later change of the device supersedes the membership and ends this.
+// speaksFor is SQL for the rollout whose answers are valid for device $1: the newest rollout of which the device is a
+// member. A later change that affects the device supersedes its memberships; then there is no such rollout.
 const speaksFor = `SELECT MAX(rollout_id) FROM rollout_members WHERE device_id = $1 AND NOT superseded`
 
 // RolloutsOfDevices returns, for each device, the rollout whose answers are valid for it (see speaksFor).
@@ -148,7 +148,7 @@ func (s *Store) RolloutsOfDevices(ctx context.Context) (map[fleet.DeviceID]int64
 	return rollouts, failure("read rollouts of devices", err)
 }
 
-// GivenConsents returns the newest answers, used or not, at most `most` of them.
+// GivenConsents returns the newest answers, whether they were used or not. most is how many it returns at most.
 func (s *Store) GivenConsents(ctx context.Context, most int) ([]fleet.GivenConsent, error) {
 	given, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.GivenConsent, err error) {
 		var at, until, closed, intent, group, rollout sql.NullInt64

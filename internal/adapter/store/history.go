@@ -7,15 +7,15 @@ import (
 	"muster/internal/fleet"
 )
 
-// historySteps maps each step of the history to the number of points that are kept of it: a day of minutes and a
-// month of hours.
+// historySteps maps each step of the history to the number of points that are kept. Points of a minute are kept for a
+// day, points of an hour for a month.
 var historySteps = map[time.Duration]int64{time.Minute: 24 * 60, time.Hour: 31 * 24}
 
 const (
 	historyColumns = `began_at, devices, online, in_sync, waiting, need_bytes, problems,
 		folders, up_to_date, troubled`
-	// written counts the rows in the order of writing. A row that is written again, because the clock was set back,
-	// keeps its number.
+	// written counts the rows in the order of writing. A row keeps its number when it is written again, for example after
+	// the clock was set back.
 	putHistory = `
 		INSERT INTO history (step, ` + historyColumns + `, written)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
@@ -24,8 +24,8 @@ const (
 			in_sync = excluded.in_sync, waiting = excluded.waiting, need_bytes = excluded.need_bytes,
 			problems = excluded.problems, folders = excluded.folders, up_to_date = excluded.up_to_date,
 			troubled = excluded.troubled`
-	// The oldest rows in the order of writing are deleted, whatever their times: a clock that was wrong for a while
-	// must not delete everything.
+	// This deletes the rows that were written first, whatever their times are: a clock that was wrong for a while must
+	// not delete everything.
 	pruneHistory = `
 		DELETE FROM history WHERE step = $1
 			AND written <= (SELECT MAX(written) FROM history WHERE step = $1) - CAST($2 AS BIGINT)`
@@ -33,7 +33,8 @@ const (
 		SELECT ` + historyColumns + ` FROM history WHERE step = $1 AND began_at > $2 AND began_at <= $3 ORDER BY began_at`
 )
 
-// PutHistoryPoint stores the fleet's numbers of one minute, and computes those of its hour again.
+// PutHistoryPoint stores the fleet's numbers of one minute, and computes the numbers of that hour again from its
+// minutes.
 func (s *Store) PutHistoryPoint(ctx context.Context, p fleet.HistoryPoint) error {
 	_, err := write(ctx, s, "keep the history", func(t *tx) (none struct{}, err error) {
 		p.At = p.At.UTC().Truncate(time.Minute)
@@ -59,8 +60,8 @@ func (t *tx) putHistory(step time.Duration, p fleet.HistoryPoint) error {
 	return t.exec(pruneHistory, seconds(step), historySteps[step])
 }
 
-// summedUp returns the point of an hour from those of its minutes. Waiting, Problems and Troubled are the maximum,
-// all other numbers the mean.
+// summedUp returns the point of an hour from the points of its minutes. Waiting, Problems and Troubled are the maximum
+// of the minutes; all other numbers are the mean.
 func summedUp(hour time.Time, minutes []fleet.HistoryPoint) fleet.HistoryPoint {
 	out := fleet.HistoryPoint{At: hour}
 	mean := func(of func(fleet.HistoryPoint) int64) int64 {
@@ -83,8 +84,8 @@ func summedUp(hour time.Time, minutes []fleet.HistoryPoint) fleet.HistoryPoint {
 	return out
 }
 
-// History returns the points of the last day by minutes, or of the last month by hours, oldest first. It leaves out
-// points in the future, which were written before the clock was set back.
+// History returns points, oldest first. step is a minute, for the last day, or an hour, for the last month. It leaves
+// out points in the future, which were written before the clock was set back.
 func (s *Store) History(ctx context.Context, step time.Duration) ([]fleet.HistoryPoint, error) {
 	many, known := historySteps[step]
 	if !known {

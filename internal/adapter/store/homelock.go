@@ -10,7 +10,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// homeLock keeps other servers out of a home directory: it holds the lock of a file there until the process ends.
+// homeLock keeps other servers out of a home directory: it holds the lock of a file there until release is called or
+// the process ends.
 type homeLock struct {
 	home string
 	file *os.File
@@ -49,15 +50,16 @@ func (h *homeLock) take() error {
 	return nil
 }
 
-// opened records which file is the database, by os.Stat: opening and closing the file would drop SQLite's own locks.
+// opened records which file is the database. It uses os.Stat, because opening and closing the file would drop SQLite's
+// own locks.
 func (h *homeLock) opened() (err error) {
 	h.db, err = os.Stat(filepath.Join(h.home, sqliteFile))
 	return err
 }
 
 // check checks that the database file is still the one that was opened, and that the lock file is still the one that
-// is locked. If the lock file was removed, check creates and locks a new one and returns again = true: another server
-// may have run in between.
+// is locked. If somebody removed the lock file, check creates and locks a new one. again is then true, because another
+// server may have run in between.
 func (h *homeLock) check() (again bool, err error) {
 	now, err := os.Stat(filepath.Join(h.home, sqliteFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

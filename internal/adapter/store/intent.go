@@ -9,11 +9,11 @@ import (
 	"muster/internal/fleet"
 )
 
-// BeginIntent stores an intent before any of its writes is sent to the daemon, and replaces the base entries of the
-// device by base. When it returns, both are on disk; after an error, neither is.
+// BeginIntent stores an intent before any of its writes is sent to the daemon, and replaces the device's base entries
+// by base. When it returns without an error, both are on disk; after an error, neither is.
 func (s *Store) BeginIntent(ctx context.Context, intent fleet.Intent, base []fleet.BaseEntry) (id int64, err error) {
 	return write(ctx, s, "begin intent", func(t *tx) (id int64, err error) {
-		// The seal of writes names the row's ID, which exists only after the INSERT.
+		// The column writes is sealed for the row's ID, which exists only after the INSERT.
 		err = t.row(`
 			INSERT INTO intents (device_id, generation, plan_digest, observed, cause, writes, outcome, detail, created_at)
 			SELECT id, CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), $6, '', CAST($7 AS TEXT),
@@ -36,8 +36,9 @@ func (s *Store) BeginIntent(ctx context.Context, intent fleet.Intent, base []fle
 	})
 }
 
-// FinishIntent stores the outcome of an intent. The configuration that was read back gets the intent's cause as its
-// own. FinishIntent returns a not-found error if the intent is not open, or if its device was deleted.
+// FinishIntent stores the outcome of an intent and the base entries in e. If another configuration was read back than
+// the intent started from, that configuration gets the intent's cause. FinishIntent returns a not-found error if the
+// intent is not open, or if its device was deleted.
 func (s *Store) FinishIntent(ctx context.Context, id int64, e fleet.Ending) error {
 	_, err := write(ctx, s, "finish intent", func(t *tx) (none struct{}, err error) {
 		if e.Outcome == fleet.OutcomeOpen {

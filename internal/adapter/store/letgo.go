@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// past is one change in the history of a template, or of the tags of a template or device.
+// past is one change in the history of a template, of a template's tags or of a device's tags.
 type past struct {
 	generation int64
 	tag        string // "" for a change of the template itself
@@ -17,9 +17,10 @@ type past struct {
 	there      bool // The tag or template is present from this generation on.
 }
 
-// LetGoBy returns the role of the person whose change made a template stop applying to a device: the person who
-// deleted the template, or who removed the last tag that template and device shared. Changes after generation at do
-// not count. LetGoBy returns "" if the template still applies, or if the role is not known.
+// LetGoBy returns the role of the person whose change made a template stop applying to a device: that person deleted
+// the template, or removed the last tag that template and device shared. Changes after the generation at do not count.
+// LetGoBy returns "" if the template still applies, or if the role is not known, for example because a row is not
+// believed.
 func (s *Store) LetGoBy(ctx context.Context, device fleet.DeviceID, template, at int64) (fleet.Role, error) {
 	var all []past
 	for _, from := range []struct {
@@ -62,8 +63,8 @@ func (s *Store) LetGoBy(ctx context.Context, device fleet.DeviceID, template, at
 	return "", failure("read generations", err)
 }
 
-// lastLetGo returns the generation with which the template last stopped applying to the device; 0 if it applies now
-// or never did. all are the changes of the template and of the tags of both.
+// lastLetGo returns the generation with which the template last stopped applying to the device; 0 if it applies now or
+// never did. all are the changes of the template, of its tags and of the device's tags.
 func lastLetGo(all []past) (ended int64) {
 	slices.SortStableFunc(all, func(a, b past) int { return cmp.Compare(a.generation, b.generation) })
 	template, tags, devices := false, map[string]bool{}, map[string]bool{}

@@ -19,19 +19,20 @@ const (
 )
 
 // lock records whether this server holds the lock of its database. A server without the lock does not write to
-// daemons, because another server may. A server takes a lost lock again as soon as it can. But once another server
-// has had the lock, this one can never go on: its memory no longer has what is in the database.
+// daemons, because another server may. It takes a lost lock again as soon as it can. But if another server has had the
+// lock meanwhile, this server must end: its memory is not what the database contains.
 type lock struct {
 	mu    sync.Mutex // guards the rest
 	lost  error      // why this server does not hold the lock; nil while it does
 	taken bool       // Another server has the lock, or had it since this server lost it.
 }
 
-// errTaken is the reason why this server has to end: another server has the database, or had it since this one lost
-// the lock.
+// errTaken is the reason why this server must end: another server has the database, or has had it since this server
+// lost the lock.
 var errTaken = errors.New("another server has taken the database")
 
-// CheckLock asks the database whether this server holds the lock at this moment. It returns an error if not.
+// CheckLock asks the database whether this server holds the lock at this moment. It returns an error if the server
+// does not.
 func (s *Store) CheckLock(ctx context.Context) error {
 	return s.writer.submit(ctx, &request{during: "check lock", answer: make(chan error, 1)})
 }
@@ -44,7 +45,7 @@ func (s *Store) LockLost() error {
 	return s.lock.lost
 }
 
-// takenAway returns the error that makes this server end, or nil while it may go on.
+// takenAway returns the error that makes this server end, or nil if it need not end.
 func (l *lock) takenAway() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,8 +55,8 @@ func (l *lock) takenAway() error {
 	return l.lost
 }
 
-// note records whether the lock is held: err is nil if it is, else the reason why not. news reports whether this
-// differs from before.
+// note records whether the lock is held. err is nil if it is held, else the reason why not. news reports whether this
+// differs from what was recorded before.
 func (l *lock) note(err error) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,8 +72,8 @@ func (l *lock) note(err error) (news bool) {
 	return news
 }
 
-// noteLock records whether the lock is held. If this differs from before, it logs the change and notifies the rest of
-// the server.
+// noteLock records whether the lock is held: err is nil if it is, else the reason why not. If this differs from
+// before, noteLock logs the change and notifies the rest of the server.
 func (w *writer) noteLock(err error) {
 	if err != nil && !errors.Is(err, errTaken) {
 		err = &fleet.Error{
@@ -97,8 +98,8 @@ func (w *writer) noteLock(err error) {
 	}
 }
 
-// verify checks that the lock is held, and takes it again if it was lost. The writer calls it while there is nothing
-// to write.
+// verify checks that the lock is held, and takes a lost lock again. The writer calls it every second in which it has
+// time.
 func (w *writer) verify() {
 	ctx, cancel := context.WithTimeout(context.Background(), verifyLimit)
 	defer cancel()
@@ -119,8 +120,8 @@ func (w *writer) verify() {
 	_ = w.reconnect(ctx) // reconnect notes the result.
 }
 
-// checkHome checks whether the lock of the home directory is held, and records the result. On PostgreSQL the session
-// has the lock, so checkHome does nothing.
+// checkHome checks whether the lock of the home directory is held, and records a change. It returns the reason if the
+// lock is not held. On PostgreSQL it does nothing, because there the session holds the lock.
 func (w *writer) checkHome(ctx context.Context) error {
 	if w.store.home == nil {
 		return nil
@@ -135,7 +136,7 @@ func (w *writer) checkHome(ctx context.Context) error {
 	return err
 }
 
-// claim writes into the database that this process is the one that opened it last; see checkClaim.
+// claim writes into the database that this process is the last one that opened it. See checkClaim.
 func (w *writer) claim(ctx context.Context) error {
 	w.instance = rand.Text()
 	return w.session.exec(ctx, `

@@ -8,7 +8,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// keptLink is the row of a log-in link, with its proof.
+// keptLink is a stored log-in link with its proof.
 type keptLink struct {
 	fleet.LoginLink
 	proof []byte
@@ -30,8 +30,8 @@ func (s *Store) usable(v keptLink, now time.Time) bool {
 	return now.Before(v.ExpiresAt) && s.proven("login_links", v.Hash, linkSum(v.LoginLink), v.proof)
 }
 
-// CreateLoginLink stores a log-in link. At most one link exists per user, and at most one without a user, which lets
-// the next new administrator in. A new link replaces the old one of its kind.
+// CreateLoginLink stores a log-in link. There is at most one link per user, and at most one without a user, with which
+// a new administrator is created. A new link replaces the old one of its user, or the old one without a user.
 func (s *Store) CreateLoginLink(ctx context.Context, link fleet.LoginLink) error {
 	if !storable(link.User, fleet.MaxUserNameBytes) {
 		return noUser(link.User)
@@ -63,8 +63,8 @@ const (
 	selectLinks    = selectAllLinks + ` WHERE hash = $1`
 )
 
-// LoginLink returns the log-in link with this hash of its text. It returns a not-found error if the link was used,
-// replaced or has expired.
+// LoginLink returns the log-in link whose secret text has this hash. It returns a not-found error if the link was used
+// or replaced, has expired or was not written by Muster.
 func (s *Store) LoginLink(ctx context.Context, hash string) (fleet.LoginLink, error) {
 	links, err := collect(ctx, pool{s.reads}, scanLink, selectLinks, hash)
 	switch {
@@ -80,13 +80,14 @@ func noLink() error {
 	return &fleet.Error{
 		Code:    fleet.CodeNotFound,
 		Message: "this log-in link was used before, was replaced by a newer one, or is older than 15 minutes",
-		Hint:    "`muster login-link` on the server's machine prints a new one, and so does a start without an administrator.",
+		Hint: "`muster login-link` on the server's machine prints a new one, and so does a start without an " +
+			"administrator.",
 	}
 }
 
-// UseLoginLink uses a log-in link: it creates the new administrator or sets the user's password, and starts a
-// session. It returns a not-found error if the link was used, replaced or has expired. After an error the link can
-// still be used.
+// UseLoginLink uses up a log-in link: it creates the new administrator or sets the user's password, and starts a
+// session. It returns the not-found error of LoginLink. After an error the link can still be used, if it was usable
+// before.
 func (s *Store) UseLoginLink(ctx context.Context, use fleet.UseLink) error {
 	_, err := write(ctx, s, "use log-in link", func(t *tx) (none struct{}, err error) {
 		link, err := scanLink(t.row(selectLinks, use.Hash))

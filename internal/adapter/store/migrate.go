@@ -23,9 +23,9 @@ var migrations embed.FS
 // from 1 on.
 const firstVersion = 100
 
-// migrate brings the tables up to date. It returns a conflict error for a database that is newer than this program,
-// or older than the first release. It also refuses a database that was sealed with another key, because it gives
-// marks to rows that a migration changes.
+// migrate brings the tables up to date. It returns a conflict error for a database that is newer than this program, or
+// older than the first release. It also returns an error for a database that was sealed with another key: it gives new
+// marks to rows that a migration changes, and needs the key for that.
 func (s *Store) migrate(ctx context.Context, files fs.FS) (err error) {
 	db, err := s.dialect.openWrites()
 	if err != nil {
@@ -85,11 +85,11 @@ func latestVersion() (version int64, err error) {
 	return version, nil
 }
 
-// around wraps a migration: it runs change, which migrates from one version to the next, in the migration's
-// transaction.
+// around is a function that runs a migration. change does the migration; around calls it in the migration's
+// transaction and may do further work there. from and to are the versions of the tables before and after.
 type around func(ctx context.Context, tx *sql.Tx, from, to int64, change func() error) error
 
-// withoutRows is the around for tables without rows: there are no marks to keep.
+// withoutRows is the around for tables without rows. There are no marks to keep, so it only calls change.
 func withoutRows(_ context.Context, _ *sql.Tx, _, _ int64, change func() error) error {
 	return change()
 }

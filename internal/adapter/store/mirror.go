@@ -92,8 +92,8 @@ func scanFolder(row scanner) (a about[fleet.FolderLabel], err error) {
 	return a, err
 }
 
-// Folders returns the folders in the current configurations of all devices, sorted by ID. A folder gets the label
-// that most devices use; among equally frequent labels, the first in alphabetical order.
+// Folders returns the folders in the current configurations of all devices, sorted by ID. A folder gets the label that
+// most devices use for it. If several labels are equally frequent, it gets the first of them in alphabetical order.
 func (s *Store) Folders(ctx context.Context) ([]fleet.FolderLabel, error) {
 	type used struct {
 		fleet.FolderLabel
@@ -118,8 +118,8 @@ func (s *Store) Folders(ctx context.Context) ([]fleet.FolderLabel, error) {
 	return folders, nil
 }
 
-// FolderSummaries returns the summaries of one folder from the devices whose current configuration has it, sorted by
-// device ID. It returns a not-found error if no device has the folder.
+// FolderSummaries returns what the devices reported about one folder, sorted by device ID. It covers only devices
+// whose current configuration has the folder, and returns a not-found error if there is no such device.
 func (s *Store) FolderSummaries(ctx context.Context, folder string) ([]fleet.FolderSummary, error) {
 	none := fleet.NotFoundf("no device has a folder %q", folder)
 	if !storableFolder(folder) {
@@ -138,8 +138,8 @@ func (s *Store) FolderSummaries(ctx context.Context, folder string) ([]fleet.Fol
 	return summaries, failure("read folder summaries", err)
 }
 
-// Known returns the last known snapshot of every registered device, so that a server that was restarted can show it
-// before it reaches the device.
+// Known returns the last known snapshot of every registered device. With it, a server that was restarted can show a
+// device before it has reached the device.
 func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.Snapshot, error) {
 	devices := s.model.current().registry.Devices
 	all := make(map[fleet.DeviceID]*fleet.Snapshot, len(devices))
@@ -185,7 +185,8 @@ func scanSighting(row scanner) (a about[sighting], err error) {
 	return a, err
 }
 
-// each runs a query and passes every row to put, with the snapshot of the row's device.
+// each runs a query and calls put for every row, with the row's value and the snapshot of the row's device from all.
+// It skips devices that are not in all.
 func each[T any](ctx context.Context, q querier, all map[fleet.DeviceID]*fleet.Snapshot,
 	scan func(scanner) (about[T], error), put func(*fleet.Snapshot, T), text string) error {
 	rows, err := collect(ctx, q, scan, text)

@@ -13,9 +13,9 @@ import (
 	"muster/internal/logkey"
 )
 
-// A person must be able to stop Muster while the database cannot be written. So a mode takes effect as soon as it is
-// set, and is stored as soon as that is possible. Until it is stored it is an override, which counts instead of the
-// mode in the contents.
+// A person must be able to stop Muster while the database cannot be written. So a mode takes effect as soon as a
+// person sets it, and is stored as soon as that is possible. Until it is stored it is an override, which counts
+// instead of the mode in the contents.
 
 const (
 	keepTime  = time.Second     // how long a request that sets a mode waits for the database
@@ -29,8 +29,8 @@ type override struct {
 }
 
 // SwitchMode sets the mode of the fleet, a tag or a device, with immediate effect. kept reports whether the mode is
-// stored, so that it survives a restart. If the database cannot be written, the mode is in force all the same, and is
-// stored later.
+// stored, so that it survives a restart. If the database cannot be written, kept is false and err is nil: the mode is
+// in force all the same, and is stored later. After an error the mode is as before.
 func (s *Store) SwitchMode(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode) (kept bool, err error) {
 	if err := s.lock.takenAway(); err != nil {
 		return false, err
@@ -57,8 +57,8 @@ func (s *Store) SwitchMode(ctx context.Context, scope fleet.ModeScope, mode flee
 	return false, nil
 }
 
-// modeOf returns the mode that was set for exactly this scope (the fleet, a tag or a device), or "" if none was ever
-// set.
+// modeOf returns the mode in force for exactly this scope: the fleet, a tag or a device. It returns "" for a tag
+// without a mode and for a device that is not registered.
 func (s *Store) modeOf(scope fleet.ModeScope) fleet.Mode {
 	registry := s.model.current().registry
 	switch {
@@ -96,8 +96,8 @@ func (s *Store) checkSwitch(scope fleet.ModeScope, mode fleet.Mode) error {
 	return nil
 }
 
-// keepSoon stores a mode that is in force. It returns an unavailable error if that takes longer than keepTime. The
-// write goes on in the background then, and ends at the latest when the store is closed.
+// keepSoon stores a mode that is in force. If that takes longer than keepTime, it returns an unavailable error; the
+// write then goes on in the background, and ends at the latest when the store is closed.
 func (s *Store) keepSoon(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode, turn int64) error {
 	done := make(chan error, 1)
 	go func() { done <- s.keepMode(context.WithoutCancel(ctx), scope, mode, turn) }()
@@ -111,8 +111,8 @@ func (s *Store) keepSoon(ctx context.Context, scope fleet.ModeScope, mode fleet.
 	}
 }
 
-// notKept converts the result of SwitchMode for a caller that needs the mode on disk: it returns an error if the mode
-// was not stored.
+// notKept converts the results of SwitchMode for a caller that needs the mode on disk: it returns an error with the
+// cause fleet.ErrNotKept if the mode is in force but not stored.
 func (s *Store) notKept(kept bool, err error) error {
 	if err != nil || kept {
 		return err
@@ -166,8 +166,9 @@ func (s *Store) keepMode(ctx context.Context, scope fleet.ModeScope, mode fleet.
 	return err
 }
 
-// decide reports whether the mode of this turn is to be written: false if the mode of this turn or of a newer one was
-// written already. In both cases the overrides of the scope up to this turn end once the transaction is committed.
+// decide is called in a transaction that may write the mode of a scope. turn is the turn of the decision (see
+// override). decide returns false if the mode of this or a newer turn was written already; the caller then does not
+// write the mode. In any case the override of the scope ends after the commit, unless it has a newer turn.
 func (t *tx) decide(scope fleet.ModeScope, turn int64) bool {
 	t.committed(func() { t.store.model.yield(scope, turn) })
 	decided := t.store.writer.decided
@@ -180,7 +181,8 @@ func (t *tx) decide(scope fleet.ModeScope, turn int64) bool {
 	return true
 }
 
-// keepLater tries every keepAgain to store the overrides, until all are stored. who is the actor for the audit.
+// keepLater tries to store all overrides in the background. It tries again every keepAgain until all are stored. who
+// is the actor for the audit.
 func (s *Store) keepLater(who string) {
 	s.keeping.Lock()
 	defer s.keeping.Unlock()
@@ -258,7 +260,7 @@ func (m *model) forced() map[fleet.ModeScope]override {
 	return maps.Clone(m.overrides)
 }
 
-// inForce returns the contents with overrides in place of the stored modes.
+// inForce returns the contents with the modes in overrides in place of the stored ones.
 func (c contents) inForce(overrides map[fleet.ModeScope]override) contents {
 	if len(overrides) == 0 {
 		return c
@@ -284,8 +286,8 @@ type modeDecision struct {
 	who  string
 }
 
-// modeDecisions caches the decisions that this process made or found in the audit. The audit has the lasting record.
-// The decision about a mode that could not be stored is only here.
+// modeDecisions caches the decisions that this process made or found in the audit. The lasting record is in the audit,
+// but a decision about a mode that is not stored yet is only here.
 type modeDecisions struct {
 	mu      sync.Mutex // guards byScope
 	byScope map[fleet.ModeScope]modeDecision
@@ -307,7 +309,8 @@ func (d *modeDecisions) of(scope fleet.ModeScope, mode fleet.Mode) (modeDecision
 	return decision, known && decision.mode == mode
 }
 
-// DatedStop returns stop with the person who set it and the time. Both stay empty if the audit cannot be read.
+// DatedStop returns stop with Since and By filled in: when its mode was set, and by whom. They stay empty if the audit
+// does not say it or cannot be read.
 func (s *Store) DatedStop(ctx context.Context, stop fleet.ModeStop) fleet.ModeStop {
 	decision, known := s.decisions.of(stop.Scope, stop.Mode)
 	if !known {
@@ -322,11 +325,11 @@ func (s *Store) DatedStop(ctx context.Context, stop fleet.ModeStop) fleet.ModeSt
 	return stop
 }
 
-// maxModeEntries bounds how many entries of the audit are read to date one stop.
+// maxModeEntries is how many entries of the audit are read at most to date one stop.
 const maxModeEntries = 100
 
-// auditedDecision returns who set the present mode of a scope and when. It reads the entries about the scope from the
-// newest back: the oldest entry before one with another mode is the decision.
+// auditedDecision returns who set the present mode of a scope and when. It reads the audit entries about the scope
+// from the newest to the oldest, as long as they set this mode. The oldest of these is the decision.
 func (s *Store) auditedDecision(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode) (modeDecision, error) {
 	what, subject := "fleet.mode", ""
 	switch {

@@ -13,7 +13,7 @@ import (
 // maxReceiverBytes bounds the name of a receiver, which is a host or a mail address.
 const maxReceiverBytes = 1 << 10
 
-// problemBody is the JSON that is stored about a problem beside its columns.
+// problemBody is the part of a problem that has no column of its own, as it is stored in JSON.
 type problemBody struct {
 	Label  string    `json:"label"`
 	Reason string    `json:"reason"`
@@ -21,7 +21,7 @@ type problemBody struct {
 	Since  time.Time `json:"since"`
 }
 
-// Problems returns the problems that were announced to people and are not over.
+// Problems returns the problems that were announced to people and still exist.
 func (s *Store) Problems(ctx context.Context) ([]fleet.Problem, error) {
 	problems, err := collect(ctx, pool{s.reads}, func(row scanner) (p fleet.Problem, err error) {
 		var text string
@@ -36,12 +36,13 @@ func (s *Store) Problems(ctx context.Context) ([]fleet.Problem, error) {
 		p.Label, p.Reason, p.Next, p.Since = body.Label, body.Reason, body.Next, body.Since
 		p.AnnouncedAt = fromMillis(announced)
 		return p, nil
-	}, `SELECT device_id, folder, kind, notice_id, body, announced_at FROM problems ORDER BY announced_at, device_id, folder, kind`)
+	}, `SELECT device_id, folder, kind, notice_id, body, announced_at FROM problems
+		ORDER BY announced_at, device_id, folder, kind`)
 	return problems, failure("read problems", err)
 }
 
-// Announce stores an announcement: it deletes the problems that are over, stores the new ones, and puts the notices
-// into the outbox of every receiver.
+// Announce stores an announcement in one transaction: it deletes the problems in Close, stores those in Open, and puts
+// the notices into the outbox of every receiver.
 func (s *Store) Announce(ctx context.Context, a fleet.Announcement) error {
 	_, err := write(ctx, s, "announce problems", func(t *tx) (none struct{}, err error) {
 		for _, key := range a.Close {
@@ -76,8 +77,8 @@ func (t *tx) openProblem(p fleet.Problem) error {
 		string(p.Device), p.Folder, string(p.Kind), p.ID, string(body), millis(p.AnnouncedAt))
 }
 
-// post puts notices into the outbox of every receiver. There is one writer, so notices that are committed later have
-// larger sequence numbers.
+// post puts notices into the outbox of every receiver. Notices that are committed later have larger sequence numbers,
+// because there is only one writer.
 func (t *tx) post(notices []fleet.Notice, receivers []string) error {
 	for _, receiver := range receivers {
 		if !storable(receiver, maxReceiverBytes) {
@@ -98,8 +99,8 @@ func (t *tx) post(notices []fleet.Notice, receivers []string) error {
 	return nil
 }
 
-// Outbox returns the notices that wait for a receiver and have a larger sequence number than after, in order, at most
-// limit.
+// Outbox returns the notices that wait for a receiver and have sequence numbers above after, in the order of these
+// numbers. limit is how many it returns at most.
 func (s *Store) Outbox(ctx context.Context, receiver string, after int64, limit int) ([]fleet.Waiting, error) {
 	waiting, err := collect(ctx, pool{s.reads}, func(row scanner) (w fleet.Waiting, err error) {
 		var text string

@@ -9,8 +9,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// SaveObservations stores what watchers observed, all or nothing. It leaves out observations of devices that are no
-// longer registered, whose watchers do not know that yet.
+// SaveObservations stores what watchers observed, all or nothing. It leaves out devices that are no longer registered;
+// their watchers may not know that yet.
 func (s *Store) SaveObservations(ctx context.Context, observations []fleet.Observation) error {
 	prepared := make([]preparedObservation, 0, len(observations))
 	for _, o := range observations {
@@ -81,7 +81,8 @@ func (t *tx) observe(p preparedObservation) error {
 	return nil
 }
 
-// putDocument stores a device's newest document of one kind. created_at stays that of the first one.
+// putDocument stores the newest document of one kind about a device. The column created_at keeps the time of the
+// device's first document.
 func (t *tx) putDocument(table string, id fleet.DeviceID, body any, created, updated time.Time) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -119,7 +120,8 @@ func (t *tx) putSummary(id fleet.DeviceID, summary fleet.FolderSummary) error {
 		string(id), summary.Folder, string(text), millis(created), millis(updated))
 }
 
-// observeSighting stores when and how a device was reached. there reports whether the device is still registered.
+// observeSighting stores when a device was reached and how its address was found, unless o.LastSeen is zero. there
+// reports whether the device is still registered.
 func (t *tx) observeSighting(o fleet.Observation) (there bool, err error) {
 	if o.LastSeen.IsZero() {
 		return t.exists(o.Device)
@@ -134,13 +136,15 @@ func (t *tx) observeSighting(o fleet.Observation) (there bool, err error) {
 	return n > 0, err
 }
 
-// maxFolderBytes bounds a folder ID. Real IDs are short; a longer ID comes from a daemon that lies, and is left out.
+// maxFolderBytes bounds a folder ID. Real IDs are short. A daemon that reports a longer one lies, and the folder is
+// left out.
 const maxFolderBytes = 1 << 10
 
 func storableFolder(folder string) bool { return folder != "" && storable(folder, maxFolderBytes) }
 
-// replaceFolders stores the folders of a device's current configuration, and deletes the summaries of folders that
-// are not in it. It writes nothing if the folders are the same as before, as in most new configurations.
+// replaceFolders stores the folders of a device's current configuration, and deletes the summaries of all other
+// folders of the device. It writes nothing if the folders are the same as before, which is so for most new
+// configurations.
 func (t *tx) replaceFolders(id fleet.DeviceID, folders []fleet.FolderLabel) error {
 	before, err := collect(t.ctx, t.session, scanFolder, selectFolders+` WHERE device_id = $1`, string(id))
 	if err != nil {

@@ -10,15 +10,16 @@ import (
 	"muster/internal/fleet"
 )
 
-// keptOrders is how many orders are kept: the newest of all, and the newest that pause or resume. Older ones are kept
-// while they run.
+// keptOrders is the number of newest orders that are kept. As many of the newest orders that pause or resume are kept
+// too. Older orders are kept while they run.
 const keptOrders = 500
 
 const selectOrders = `
 	SELECT id, type, folder, major, tag, devices, done, skipped, status, reason, made_by, began_at, ended_at
 	FROM orders`
 
-// BeginOrder stores a new order, and returns it with its ID, its author and its time.
+// BeginOrder stores a new order, and returns it with its ID, its author and its time. It also deletes orders that are
+// too many (see keptOrders).
 func (s *Store) BeginOrder(ctx context.Context, order fleet.Order) (fleet.Order, error) {
 	return write(ctx, s, "keep an order", func(t *tx) (fleet.Order, error) {
 		if !storable(order.Folder, maxFolderBytes) {
@@ -59,7 +60,8 @@ func (t *tx) recordOrder(order fleet.Order) {
 	t.record("tag."+string(order.Type), string(order.Tag), fmt.Sprintf("%s, %d devices", detail, len(order.Devices)))
 }
 
-// PutOrder stores the progress of an order. If the order has ended, it also adds an entry to the audit.
+// PutOrder stores the progress of an order. If the order has ended, PutOrder also sets its end time and adds an entry
+// to the audit.
 func (s *Store) PutOrder(ctx context.Context, order fleet.Order) error {
 	_, err := write(ctx, s, "keep how far an order is", func(t *tx) (none struct{}, err error) {
 		skipped, err := json.Marshal(append([]fleet.DeviceID{}, order.Skipped...))
@@ -76,7 +78,8 @@ func (s *Store) PutOrder(ctx context.Context, order fleet.Order) error {
 			t.record("order.ended", subject, fmt.Sprintf("order %d %s: %s", order.ID, order.Status, order.Reason))
 		}
 		return none, t.exec(`UPDATE orders SET done = $1, skipped = $2, status = $3, reason = $4, ended_at = $5
-			WHERE id = $6`, order.Done, string(skipped), string(order.Status), plainText(order.Reason), millis(order.EndedAt), order.ID)
+			WHERE id = $6`, order.Done, string(skipped), string(order.Status), plainText(order.Reason),
+			millis(order.EndedAt), order.ID)
 	})
 	return err
 }
@@ -87,8 +90,9 @@ func (s *Store) Orders(ctx context.Context) ([]fleet.Order, error) {
 	return orders, failure("read orders", err)
 }
 
-// LastPausing returns the newest order to pause or resume that was carried out on a device, or nil if none is stored.
-// complete tells whether all such orders that were ever given are stored, so that nil means that there was none.
+// LastPausing returns the newest order to pause or resume that was carried out on a device. It returns nil if no such
+// order is stored. complete is false if such an order may have been deleted, so that nil does not prove that there was
+// none.
 func (s *Store) LastPausing(ctx context.Context, id fleet.DeviceID) (order *fleet.Order, complete bool, err error) {
 	orders, err := collect(ctx, pool{s.reads}, scanOrder, selectOrders+` WHERE type IN ($1, $2) ORDER BY id DESC`,
 		string(fleet.OrderPause), string(fleet.OrderResume))

@@ -14,9 +14,9 @@ func (s *Store) TrustDevice(ctx context.Context, id fleet.DeviceID, pin string) 
 	})
 }
 
-// givePin pins a certificate that a person named, or that `muster enroll` read on the daemon's machine. The pin also
-// makes an altered row trusted again, and forbids plain HTTP for it: the API key then goes only to the daemon with
-// this certificate, whatever address the row has.
+// givePin pins a certificate that a person named, or that `muster enroll` read on the daemon's machine. If the row is
+// altered, the pin makes it trusted again, and givePin forbids plain HTTP: the API key then goes only to the daemon
+// with this certificate, whatever address the row has.
 func (t *tx) givePin(id fleet.DeviceID, pin string) (fleet.DeviceSettings, error) {
 	row, err := t.registered(id)
 	if err != nil {
@@ -44,8 +44,8 @@ func (t *tx) givePin(id fleet.DeviceID, pin string) (fleet.DeviceSettings, error
 	return settings, t.updateDevice(row, is)
 }
 
-// RecordAgent stores what a device's agent reported about its daemon. The agent has proven itself with the device's
-// own key.
+// RecordAgent stores the settings that follow from the report of a device's agent about its daemon. The agent has
+// proven its identity with the device's own key.
 func (s *Store) RecordAgent(ctx context.Context, id fleet.DeviceID, word fleet.AgentWord) error {
 	_, err := write(ctx, s, "record agent", func(t *tx) (none struct{}, err error) {
 		row, err := t.registered(id)
@@ -65,9 +65,9 @@ func (s *Store) RecordAgent(ctx context.Context, id fleet.DeviceID, word fleet.A
 	return err
 }
 
-// observeProven stores the certificate with which a device answered. If firstUse is set and there is no pin, the
-// certificate becomes the pin. An observation never replaces a pin, and never restores one that a person removed
-// meanwhile.
+// observeProven stores the certificate with which a device answered, if it is the device's pin. If the device has no
+// pin and firstUse is true, the certificate becomes the pin. An observation changes nothing if a person has set
+// another pin or removed the pin meanwhile, or if the row is altered.
 func (t *tx) observeProven(id fleet.DeviceID, proven fleet.Certificate, firstUse bool) error {
 	row, err := t.registered(id)
 	if err != nil || row.Altered {

@@ -6,8 +6,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// ProviderGrant returns the grant with which a session can ask the provider of single sign-on about its person again.
-// It is blank if the session has none.
+// ProviderGrant returns the grant of a session: the secret with which Muster can ask the provider of single sign-on
+// about the person again. It returns a blank secret if the session has no grant, or none that Muster wrote.
 func (s *Store) ProviderGrant(ctx context.Context, session string) (fleet.Secret, error) {
 	found, err := collect(ctx, pool{s.reads}, func(row scanner) (sealed []byte, err error) {
 		return sealed, row.Scan(&sealed)
@@ -22,7 +22,8 @@ func (s *Store) ProviderGrant(ctx context.Context, session string) (fleet.Secret
 	return fleet.NewSecret(string(plain)), nil
 }
 
-// PutProviderGrant stores the newest grant of the provider. It does nothing if the session has ended.
+// PutProviderGrant stores the newest grant of a session. It does nothing if the session has ended or the grant is
+// blank.
 func (s *Store) PutProviderGrant(ctx context.Context, session string, grant fleet.Secret) error {
 	_, err := write(ctx, s, "keep what a provider gave", func(t *tx) (none struct{}, err error) {
 		return none, t.putProviderGrant(session, grant)

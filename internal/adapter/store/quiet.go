@@ -7,8 +7,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// PutTagQuiet sets how long the devices with a tag may be away before that counts as trouble; 0 restores the usual
-// time. No device needs to carry the tag yet.
+// PutTagQuiet sets how long the devices with a tag may be away before that counts as trouble. 0 restores the usual
+// time. A tag that no device has can have such a time too.
 func (s *Store) PutTagQuiet(ctx context.Context, tag fleet.Tag, quiet time.Duration) error {
 	if _, err := fleet.ParseTag(string(tag)); err != nil {
 		return err

@@ -13,9 +13,10 @@ import (
 	"muster/internal/fleet"
 )
 
-// Load fills an empty database from a backup, all or nothing. It calls give with the Sink that stores the content.
-// The fleet's mode becomes observe unless it is stricter, because the daemons may have newer configurations than the
-// templates describe. Load returns a conflict error if the database is not empty, and leaves it as it is.
+// Load fills an empty database from a backup, all or nothing. It calls give with a Sink; give passes the content of
+// the backup to it. of says when the backup was made and restored. The fleet's mode becomes observe, unless it is
+// paused, because the daemons may have newer configurations than the templates describe. Load returns a conflict error
+// if the database is not empty, and leaves it as it is.
 func Load(ctx context.Context, options Options, of fleet.Restored, give func(Sink) error) error {
 	return failure("fill the database", load(ctx, options, of, give))
 }
@@ -56,7 +57,8 @@ func load(ctx context.Context, options Options, of fleet.Restored, give func(Sin
 	return l.finish() //nolint:contextcheck // likewise
 }
 
-// wantEmpty returns a conflict error if the database may contain sealed values, or is not Muster's.
+// wantEmpty returns a conflict error if the database has a seal check, and so may contain sealed values, or if it has
+// tables but not those of Muster.
 func wantEmpty(ctx context.Context, d dialect, conn *sql.Conn) error {
 	tables, err := tablesIn(ctx, d, conn)
 	if err != nil || len(tables) == 0 {
@@ -88,7 +90,7 @@ type loader struct {
 	filled []string
 }
 
-// Schema creates the tables of this version, and deletes the rows that migrations wrote into them.
+// Schema creates the tables of this version, and deletes the rows that the migrations wrote into them.
 func (l *loader) Schema(version int64) error {
 	latest, err := latestVersion()
 	if err != nil {
@@ -130,7 +132,8 @@ func (l *loader) Schema(version int64) error {
 	return nil
 }
 
-// Table starts a table: the rows that follow belong to it.
+// Table starts a table: the calls of Row that follow are for it. It returns an error if the tables of the backup's
+// version do not include this one, or if the columns are not the same.
 func (l *loader) Table(name string, columns []string) error {
 	tables, err := tablesIn(l.ctx, l.dialect, l.conn)
 	if err != nil {
@@ -160,8 +163,8 @@ func (l *loader) Table(name string, columns []string) error {
 	return err
 }
 
-// columns returns the columns of a table. The caller has checked that the table is one of Muster's, because its name
-// becomes part of the SQL.
+// columns returns the columns of a table. The table's name becomes part of the SQL, so the caller has checked that it
+// is one of Muster's.
 func (l *loader) columns(table string) ([]string, error) {
 	rows, err := l.conn.QueryContext(l.ctx, `SELECT * FROM `+table+` LIMIT 0`)
 	if err != nil {
@@ -185,7 +188,7 @@ func (l *loader) Row(values []any) error {
 	return nil
 }
 
-// Sequence sets the last ID that a table gave out, so that no ID is used twice.
+// Sequence sets the last ID that a table gave out, so that the restored database gives out no ID twice.
 func (l *loader) Sequence(table string, last int64) error {
 	if !slices.Contains(l.filled, table) {
 		return notOurs("it has no table " + table)
@@ -202,7 +205,7 @@ func (l *loader) endTable() error {
 	return err
 }
 
-// finish checks that no table is missing, sets the fleet's mode (see observe), and commits.
+// finish checks that the backup contained every table, sets the fleet's mode (see observe), and commits.
 func (l *loader) finish() error {
 	err := l.endTable()
 	if err == nil {
@@ -230,12 +233,13 @@ func (l *loader) complete() error {
 	return nil
 }
 
-// endingWithARestore lists the tables that a restore leaves empty: a session or link that ended after the backup must
-// not become valid again.
+// endingWithARestore lists the tables that a restore empties. A session or link that ended after the backup was made
+// must not become valid again.
 var endingWithARestore = []string{"sessions", "login_links", "used_sign_ons"}
 
-// observe puts the fleet into mode observe unless it is paused, so that the restored server does not write to daemons
-// until a person resumes. It also empties the tables in endingWithARestore.
+// observe sets the fleet's mode to observe unless it is paused, so that the restored server does not write to daemons
+// until a person resumes. It also stores the note that the database was restored, and empties the tables in
+// endingWithARestore.
 func (l *loader) observe() error {
 	for _, table := range endingWithARestore {
 		if err := l.exec(`DELETE FROM ` + table); err != nil {
@@ -332,8 +336,8 @@ func parseRestored(text string) (*fleet.Restored, error) {
 	return new(fleet.Restored(body)), nil
 }
 
-// finishRestore marks the rows that a restore wrote: the note that the database was restored, and the mode observe.
-// Load could not mark them, because it has no key for marks.
+// finishRestore gives marks to the rows that a restore wrote: the note that the database was restored, and the mode.
+// Load could not do that, because it has no key for marks. A mode less strict than observe becomes observe here.
 func (t *tx) finishRestore() error {
 	rows, err := t.store.markedRows(t.ctx, t.session, metaRows, `name = 'restored'`)
 	if err != nil || len(rows) == 0 || rows[0].believed {
@@ -349,7 +353,7 @@ func (t *tx) finishRestore() error {
 	return errors.Join(t.putMeta("restored", body), t.putMeta("fleet_mode", string(strict)))
 }
 
-// endRestored deletes the note that the database was restored, because a person has resumed.
+// endRestored deletes the note that the database was restored. It is called when a person lets Muster write again.
 func (t *tx) endRestored() error {
 	t.register(func(c *contents) { c.restored = nil })
 	return t.dropMeta("restored")

@@ -9,11 +9,11 @@ import (
 	"muster/internal/fleet"
 )
 
-// Retention says how many revisions of a device are kept and how long, and how long entries of the audit are kept.
-// The newest revision always stays.
+// Retention says how many revisions of a device are kept and for how long, and how long entries of the audit are kept.
+// The newest revision of a device always stays, and so does the newest entry of the audit.
 type Retention struct {
 	Revisions int           // per device; 0: any number
-	Age       time.Duration // time since the next revision replaced it; 0: any age
+	Age       time.Duration // longest time since a newer revision replaced it; 0: any age
 	Audit     time.Duration // age after which entries of the audit are deleted; 0: never
 }
 
@@ -22,7 +22,7 @@ var DefaultRetention = Retention{Revisions: 100, Age: 365 * 24 * time.Hour}
 
 const (
 	janitorEvery = time.Hour
-	pruneLength  = 100                   // Revisions that one transaction deletes. Other writes wait for it.
+	pruneLength  = 100                   // most revisions that one transaction deletes, because other writes wait for it
 	prunePause   = 20 * time.Millisecond // pause between transactions, so that others can use the disk
 )
 
@@ -49,8 +49,9 @@ func (s *Store) RunJanitor(ctx context.Context, r Retention) error {
 	}
 }
 
-// PruneRevisions deletes revisions beyond the number or age of r, and the documents that no revision uses any more.
-// The pool of readers finds them, so that the one writer only deletes.
+// PruneRevisions deletes the revisions that r does not keep, and the documents that no revision uses any more. It
+// returns how many revisions it deleted. It finds them with the pool of readers, so that the one writer has only to
+// delete.
 func (s *Store) PruneRevisions(ctx context.Context, r Retention) (forgotten int64, err error) {
 	if r.Revisions <= 0 && r.Age <= 0 {
 		return 0, nil
@@ -78,7 +79,8 @@ func (s *Store) PruneRevisions(ctx context.Context, r Retention) (forgotten int6
 	return forgotten, nil
 }
 
-// forgetDue deletes due revisions of these devices in small writes. After each it pauses, so that others can write.
+// forgetDue deletes old revisions of these devices in small writes, and pauses after each so that others can write.
+// due is the number of old revisions that were counted before.
 func (s *Store) forgetDue(ctx context.Context, devices []fleet.DeviceID, due int64, r Retention) (forgotten int64,
 	err error) {
 	for forgotten < due {
@@ -97,11 +99,13 @@ func (s *Store) forgetDue(ctx context.Context, devices []fleet.DeviceID, due int
 }
 
 const (
-	// whereOld selects the revisions of device $1 to be deleted. Its conditions use indexes only.
+	// whereOld selects the revisions of device $1 that are to be deleted. $2 is the number of revisions to keep, $3 the
+	// time before which an old revision was replaced. Its conditions use indexes only.
 	whereOld = `
 		WHERE r.device_id = $1 AND (
 			r.number <= (SELECT MAX(number) FROM revisions WHERE device_id = $1) - CAST($2 AS BIGINT)
-			OR EXISTS (SELECT 1 FROM revisions n WHERE n.device_id = $1 AND n.number = r.number + 1 AND n.seen_at < CAST($3 AS BIGINT)))`
+			OR EXISTS (SELECT 1 FROM revisions n WHERE n.device_id = $1 AND n.number = r.number + 1
+				AND n.seen_at < CAST($3 AS BIGINT)))`
 	countOld  = `SELECT COUNT(*) FROM revisions r` + whereOld
 	deleteOld = `
 		DELETE FROM revisions WHERE device_id = $1 AND number IN (
@@ -112,7 +116,7 @@ const (
 			AND NOT EXISTS (SELECT 1 FROM revisions WHERE device_id = $1 AND digest = $2)`
 )
 
-// old returns the arguments of whereOld, followed by more.
+// old returns the arguments of whereOld, and after them those in more.
 func (r Retention) old(id fleet.DeviceID, now time.Time, more ...any) []any {
 	many, before := int64(r.Revisions), int64(0)
 	if many <= 0 {
@@ -129,7 +133,8 @@ func (s *Store) countOld(ctx context.Context, id fleet.DeviceID, r Retention) (n
 	return n, err
 }
 
-// forgetOld deletes revisions of these devices, at most pruneLength in all, and returns how many.
+// forgetOld deletes revisions of these devices that r does not keep, at most pruneLength in all, and returns how many
+// it deleted.
 func (t *tx) forgetOld(devices []fleet.DeviceID, r Retention) (forgotten int64, err error) {
 	for _, id := range devices {
 		digests, err := collect(t.ctx, t.session, func(row scanner) (digest string, err error) {

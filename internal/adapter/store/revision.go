@@ -58,8 +58,8 @@ func (t *tx) observeConfig(p preparedObservation) error {
 	return t.replaceFolders(p.Device, config.Folders)
 }
 
-// ObservedConfig returns the newest observed configuration of a device, including its secrets. The field Folders
-// stays empty.
+// ObservedConfig returns the newest observed configuration of a device, including its secrets. Its field Folders stays
+// empty.
 func (s *Store) ObservedConfig(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
 	if _, err := s.registered(id); err != nil {
 		return fleet.ObservedConfig{}, err
@@ -78,8 +78,8 @@ func (s *Store) Revisions(ctx context.Context, id fleet.DeviceID) ([]fleet.Revis
 	return revisions, failure("read revisions", err)
 }
 
-// RevisionCause returns the cause of a revision, as far as it is known now, or "". The cause may become known after
-// the revision is stored.
+// RevisionCause returns the cause of a revision, or "" if it is not known or the revision does not exist. The cause
+// may become known only after the revision was stored.
 func (s *Store) RevisionCause(ctx context.Context, id fleet.DeviceID, number int64) (cause string, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT cause FROM revisions WHERE device_id = $1 AND number = $2`, string(id),
 		number).Scan(&cause)
@@ -89,7 +89,7 @@ func (s *Store) RevisionCause(ctx context.Context, id fleet.DeviceID, number int
 	return cause, failure("read revision", err)
 }
 
-// Revision returns the revision of a device with this number, with its document.
+// Revision returns one revision of a device, by its number, with its document.
 func (s *Store) Revision(ctx context.Context, id fleet.DeviceID, number int64) (fleet.Revision, error) {
 	if _, err := s.registered(id); err != nil {
 		return fleet.Revision{}, err
@@ -97,10 +97,11 @@ func (s *Store) Revision(ctx context.Context, id fleet.DeviceID, number int64) (
 	return s.revision(ctx, id, selectDocuments+` AND r.number = $2`, string(id), number)
 }
 
-// explanation is the known cause of a configuration that is not stored yet.
+// explanation is the known cause of a configuration that is not stored yet. digest identifies the configuration.
 type explanation struct{ digest, cause string }
 
-// explain sets the cause of a device's next configuration; nil removes it.
+// explain stores, in the writer's memory, the cause that the device's next revision gets if it is the configuration in
+// e. If e is nil, explain removes a stored cause.
 func (t *tx) explain(id fleet.DeviceID, e *explanation) {
 	explained := t.store.writer.explained
 	before, ok := explained[id]
@@ -117,8 +118,8 @@ func (t *tx) explain(id fleet.DeviceID, e *explanation) {
 	}
 }
 
-// causeOf returns the cause of a new configuration: the cause that explainRevision left for it, which is used once,
-// or else an edit at the daemon. The cause of a device's first configuration is not known: "".
+// causeOf returns the cause of a new configuration. If explainRevision stored a cause for it, causeOf returns that and
+// removes it. Otherwise the cause is an edit at the daemon, or "" (not known) for the device's first configuration.
 func (t *tx) causeOf(id fleet.DeviceID, digest string, first bool) string {
 	e, ok := t.store.writer.explained[id]
 	switch {
@@ -131,9 +132,9 @@ func (t *tx) causeOf(id fleet.DeviceID, digest string, first bool) string {
 	return fleet.CauseDaemon
 }
 
-// explainRevision sets the cause of a configuration. If it is the device's newest revision, that revision gets the
-// cause; otherwise the next revision with this digest does. Both orders occur: the watcher that observes a
-// configuration and the caller that knows its cause do not wait for each other.
+// explainRevision sets the cause of a configuration. If the device's newest revision has this digest, that revision
+// gets the cause. Otherwise the device's next revision gets it, if that has this digest. Both cases occur: the watcher
+// that observes a configuration and the caller that knows its cause do not wait for each other.
 func (t *tx) explainRevision(id fleet.DeviceID, digest, cause string) error {
 	n, err := t.affect(`UPDATE revisions SET cause = $3 WHERE device_id = $1 AND digest = $2
 		AND number = (SELECT MAX(number) FROM revisions WHERE device_id = $1)`, string(id), digest, plainText(cause))
@@ -202,7 +203,8 @@ func (s *Store) document(
 	return r, document, err
 }
 
-// packers are reused, because making one costs more than packing a configuration of usual size.
+// packers holds writers that compress, for reuse. Making one costs more than compressing a configuration of usual
+// size.
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil { // impossible: the level exists
@@ -266,7 +268,7 @@ func (s *Store) NewestDocument(ctx context.Context, id fleet.DeviceID) (fleet.Re
 	return s.document(ctx, id, selectDocuments+` ORDER BY r.number DESC LIMIT 1`, string(id))
 }
 
-// RevisionDocument is Revision with the configuration as a Document instead of the text, which may be large.
+// RevisionDocument is Revision, but returns the configuration as a Document instead of its text, which may be large.
 func (s *Store) RevisionDocument(
 	ctx context.Context, id fleet.DeviceID, number int64,
 ) (fleet.Revision, Document, error) {
@@ -279,7 +281,7 @@ func (s *Store) RevisionDocument(
 // smallDocument is the largest configuration, in bytes, that needs no reservation from Store.memory.
 const smallDocument = 64 << 10
 
-// take reserves memory for the work of ctx. It returns an error if there is not enough.
+// take reserves memory for the work of ctx. It returns an error if there is not enough; the work must then end.
 func (s *Store) take(ctx context.Context, bytes int64) error {
 	if s.memory == nil {
 		return nil
@@ -287,11 +289,12 @@ func (s *Store) take(ctx context.Context, bytes int64) error {
 	return s.memory.Take(ctx, bytes)
 }
 
-// unpackers are reused, because making one costs more than unpacking a configuration of usual size.
+// unpackers holds readers that decompress, for reuse. Making one costs more than decompressing a configuration of
+// usual size.
 var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
-// read returns the whole text. It calls take to reserve memory for a large text. It unpacks such a text twice,
-// because the size must be known before.
+// read returns the whole text. If the text is larger than smallDocument, read calls take with its size to reserve
+// memory. To know the size before, it decompresses such a text twice.
 func (d Document) read(take func(bytes int64) error) ([]byte, error) {
 	r := unpackers.Get().(io.Reader)
 	defer unpackers.Put(r)
@@ -317,7 +320,7 @@ func (d Document) read(take func(bytes int64) error) ([]byte, error) {
 	return whole, nil
 }
 
-// unpack returns the beginning of the text, at most most bytes.
+// unpack returns the beginning of the text. most is how many bytes it returns at most.
 func (d Document) unpack(r io.Reader, most int64) ([]byte, error) {
 	if err := d.reset(r); err != nil {
 		return nil, err

@@ -55,8 +55,8 @@ func (e *editing) readmit(id fleet.DeviceID) error {
 	return e.inRevocation(id, write, func(all map[fleet.DeviceID]fleet.Revocation) { delete(all, id) })
 }
 
-// inRevocation runs a write of one row of the revocations in the edit's generation. After the commit, change makes
-// the same change in the registry.
+// inRevocation calls write, which changes the row of one revocation, in the edit's generation. After the commit it
+// calls change to make the same change in the revocations in memory.
 func (e *editing) inRevocation(id fleet.DeviceID, write func() error,
 	change func(map[fleet.DeviceID]fleet.Revocation)) error {
 	return e.inGeneration(func(int64) error {
@@ -68,7 +68,8 @@ func (e *editing) inRevocation(id fleet.DeviceID, write func() error,
 	})
 }
 
-// putRevocations replaces the revocations by a copy on which change was called. The map becomes nil if it is empty.
+// putRevocations copies the revocations, calls change with the copy, and stores it in c. The map becomes nil if it is
+// empty.
 func (c *contents) putRevocations(change func(map[fleet.DeviceID]fleet.Revocation)) {
 	all := map[fleet.DeviceID]fleet.Revocation{}
 	maps.Copy(all, c.revocations)
@@ -99,8 +100,8 @@ func (s *Store) loadRevocations(ctx context.Context, q querier, c *contents) err
 	return err
 }
 
-// refuseRevoked returns an error if the device is revoked. Neither an enrol key nor an administrator can enrol such a
-// device.
+// refuseRevoked returns an error if the device is revoked. A revoked device cannot be enrolled, neither with an enrol
+// key nor by an administrator.
 func (t *tx) refuseRevoked(id fleet.DeviceID) error {
 	one, err := t.revocation(id)
 	if absent(err) {
@@ -112,7 +113,8 @@ func (t *tx) refuseRevoked(id fleet.DeviceID) error {
 	return one.Refusal()
 }
 
-// lostRevocations names the devices that are revoked by the audit and have no row: somebody removed it.
+// lostRevocations describes the revocations that the audit records as not ended and that have no row. Somebody removed
+// their rows.
 func (t *tx) lostRevocations() (lost []string, err error) {
 	entries, err := collect(t.ctx, t.session, scanAudit, selectAudit+`
 		WHERE what IN ('device.revoke', 'revocation.delete') ORDER BY id`)

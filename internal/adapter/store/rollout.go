@@ -10,7 +10,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// rolloutBody is the JSON that is stored of a rollout beside its columns.
+// rolloutBody is the part of a rollout that has no column of its own, as it is stored in JSON.
 type rolloutBody struct {
 	Before       int64            `json:"before"`
 	Carries      []int64          `json:"carries"`
@@ -121,8 +121,8 @@ func (s *Store) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
 	return rollouts, failure("read rollouts", err)
 }
 
-// OpenRollouts returns the rollouts that are not over, oldest first, with their members. The writer's goroutine reads
-// them, after every write that was queued before, so that Admission has these rollouts too.
+// OpenRollouts returns the rollouts that are not over, oldest first, with their members. It reads them in the writer's
+// goroutine, after every write that was queued before. So Admission already has what the returned rollouts decided.
 func (s *Store) OpenRollouts(ctx context.Context) ([]fleet.Rollout, error) {
 	return write(ctx, s, "read rollouts", func(t *tx) ([]fleet.Rollout, error) {
 		rollouts, err := collect(t.ctx, t.session, s.scanRollout, selectRollouts+openOnly+` ORDER BY id`)
@@ -147,14 +147,14 @@ func (s *Store) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
 	return r, failure("read rollout", err)
 }
 
-// settled returns the newest generation for which the rollout engine has decided which devices are admitted to it.
+// settled returns the settled generation: the newest one for which rollouts have decided which devices are admitted.
 func (s *Store) settled(ctx context.Context) (generation int64, err error) {
 	err = s.reads.QueryRowContext(ctx,
 		`SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'settled_generation'`).Scan(&generation)
 	return generation, failure("read the settled generation", err)
 }
 
-// holds returns the devices that a rollout keeps at an older generation.
+// holds returns the devices that rollouts keep at an older generation, with that generation.
 func (s *Store) holds(ctx context.Context) ([]fleet.Hold, error) {
 	holds, err := collect(ctx, pool{s.reads}, func(row scanner) (h fleet.Hold, err error) {
 		return h, row.Scan((*string)(&h.Device), &h.Generation, &h.Rollout)
@@ -162,7 +162,7 @@ func (s *Store) holds(ctx context.Context) ([]fleet.Hold, error) {
 	return holds, failure("read holds", err)
 }
 
-// Touched reports whether something was sent to a device for this generation or a later one, or may have been sent.
+// Touched reports whether Muster sent, or may have sent, something to a device for this generation or a later one.
 func (s *Store) Touched(ctx context.Context, id fleet.DeviceID, generation int64) (touched bool, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT EXISTS (
 		SELECT 1 FROM intents WHERE device_id = $1 AND generation >= $2 AND outcome <> $3)`,
@@ -170,8 +170,8 @@ func (s *Store) Touched(ctx context.Context, id fleet.DeviceID, generation int64
 	return touched, failure("read intents", err)
 }
 
-// PutRollouts stores everything that one step of the rollout engine changed, or nothing. It returns the IDs of the
-// new rollouts, in their order in w. When it returns, the admission that follows from the step is in force.
+// PutRollouts stores everything that one step of a rollout changed, or nothing. created has the IDs of the new
+// rollouts, in the order of w.Rollouts. When PutRollouts returns, the admission that follows from w is in force.
 func (s *Store) PutRollouts(ctx context.Context, w fleet.RolloutWrite) (created []int64, err error) {
 	pasts, err := s.pastsOf(ctx, w.Hold)
 	if err != nil {
@@ -224,9 +224,9 @@ func (t *tx) settle(registry *fleet.Registry) error {
 	return t.putMeta("settled_generation", strconv.FormatInt(registry.Generation, 10))
 }
 
-// hold stores holds, and returns those that were stored. It leaves out devices that are no longer members of their
-// rollout: they were deleted, and the rollout engine may not know that yet. A hold with Rollout 0 belongs to the last
-// rollout in created.
+// hold stores holds, and returns the stored ones. A hold with Rollout 0 belongs to the last rollout in created. hold
+// leaves out devices that are not members of their rollout: they were deleted, and the rollout engine may not know
+// that yet.
 func (t *tx) hold(holds []fleet.Hold, created []int64) (held []fleet.Hold, err error) {
 	for _, h := range holds {
 		if h.Rollout == 0 && len(created) > 0 {

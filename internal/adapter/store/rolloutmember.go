@@ -29,15 +29,15 @@ func members(ctx context.Context, q querier, rollout int64) ([]fleet.RolloutMemb
 }
 
 const (
-	// insertMember inserts a member, unless the device was deleted after the rollout was planned. A device that was
-	// deleted and registered again has another created_at, and is not inserted either.
+	// insertMember inserts a member, unless the device was deleted after the rollout was planned. If the device was
+	// deleted and registered again, its created_at ($10) differs, and it is not inserted either.
 	insertMember = `INSERT INTO rollout_members
 			(rollout_id, device_id, position, wave, was, errors, held, from_generation, waived, superseded)
 		SELECT CAST($1 AS BIGINT), id, CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT), CAST($6 AS TEXT),
 			CAST($7 AS TEXT), CAST($8 AS BIGINT), CAST($9 AS BOOLEAN), FALSE
 		FROM devices WHERE id = $2 AND created_at = CAST($10 AS BIGINT)`
-	// updateMember changes all columns of a member except superseded. A device that was deleted and registered again
-	// is no longer a member.
+	// updateMember changes all columns of a member except superseded. It changes nothing if the device was deleted and
+	// registered again, because the device is then no longer a member.
 	updateMember = `UPDATE rollout_members
 		SET position = $3, wave = $4, was = $5, errors = $6, held = $7, from_generation = $8, waived = $9, mark = $11
 		WHERE rollout_id = $1 AND device_id = $2
@@ -58,7 +58,8 @@ func memberArgs(rollout int64, position int, m fleet.RolloutMember) ([]any, erro
 		plainText(string(held)), m.From, m.Waived, millis(m.Registered)}, nil
 }
 
-// memberMark returns the mark of a member that is written with these arguments (see memberArgs).
+// memberMark returns the mark of a member whose columns have these values. args are from memberArgs; superseded is
+// isSuperseded or isNotSuperseded.
 func (t *tx) memberMark(args []any, superseded string) []byte {
 	content := make([]sql.NullString, 0, len(memberRows.content))
 	for _, value := range append(slices.Clone(args[2:9]), superseded) {
@@ -88,8 +89,8 @@ func (t *tx) insertMembers(rollout int64, members []fleet.RolloutMember) error {
 	return nil
 }
 
-// updateMembers writes only members that differ from their rows, because a step of a rollout changes few. A member
-// that is not believed stays so.
+// updateMembers stores the members of a rollout. It changes only the rows that differ, because a step of a rollout
+// changes few. A member that is not believed stays so, and a member without a row is skipped.
 func (t *tx) updateMembers(rollout int64, members []fleet.RolloutMember) error {
 	rows, err := t.store.markedRows(t.ctx, t.session, memberRows, `rollout_id = $1`, rollout)
 	if err != nil {
@@ -125,8 +126,8 @@ func (t *tx) updateMembers(rollout int64, members []fleet.RolloutMember) error {
 
 const isSuperseded, isNotSuperseded = "1", "0"
 
-// supersede marks all memberships of a device as superseded: answers for these rollouts no longer hold for the device
-// (see speaksFor).
+// supersede sets superseded in all memberships of a device. Answers for these rollouts are then no longer valid for
+// the device (see speaksFor).
 func (t *tx) supersede(id fleet.DeviceID) error {
 	rows, err := t.store.markedRows(t.ctx, t.session, memberRows, `device_id = $1 AND NOT superseded`, string(id))
 	if err != nil {

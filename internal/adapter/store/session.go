@@ -21,15 +21,15 @@ const selectSessions = `
 		s.expires_at, s.address, s.client, s.provider_session, u.password, u.issuer, u.subject, s.proof
 	FROM sessions s JOIN users u ON u.name = s.user_name`
 
-// sessionRow is the row of a session, with its proof and the hash of its user's password. The sum covers the
-// password: a session that was ended by a change of password lets no one in when its row is put back.
+// sessionRow is the row of a session, with its proof and the hash of its user's password. The sum covers this hash. So
+// a session that ended with a change of password lets no one in if somebody puts its row back.
 type sessionRow struct {
 	fleet.Session
 	password string
 	proof    []byte
 }
 
-// sum returns the digest of the row for its proof. It leaves out columns that change with every use.
+// sum returns the digest of the row for its proof. It leaves out the columns that change with every use.
 func (v sessionRow) sum() string {
 	return sumOf("sessions", v.ID, v.User, v.Hash, v.Half, v.PreviousHash, unixMilli(v.RotatedAt), unixMilli(v.ExpiresAt),
 		v.password, v.Identity.Issuer, v.Identity.Subject, v.ProviderSession)
@@ -64,8 +64,8 @@ func scanSession(row scanner) (v sessionRow, err error) {
 	return v, err
 }
 
-// Sessions returns the sessions of a user, or of all users if user is "", newest first. It includes sessions that
-// have expired and are not deleted yet.
+// Sessions returns the sessions of a user, or of all users if user is "", newest first. It includes sessions that have
+// expired and are not deleted yet, and does not check proofs.
 func (s *Store) Sessions(ctx context.Context, user string) ([]fleet.Session, error) {
 	if !storable(user, fleet.MaxUserNameBytes) {
 		return nil, nil
@@ -77,8 +77,8 @@ func (s *Store) Sessions(ctx context.Context, user string) ([]fleet.Session, err
 	return sessions, failure("read sessions", err)
 }
 
-// SessionByHash returns the session whose token has this hash, or had it before the last rotation. It returns a
-// not-found error if no session has it.
+// SessionByHash returns the session of which the present token, or the token before the last rotation, has this hash.
+// It returns a not-found error if there is no such session that Muster wrote, or if its user was deleted or disabled.
 func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, error) {
 	if hash == "" {
 		return fleet.Session{}, noSession()
@@ -104,8 +104,8 @@ func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, 
 
 func noSession() error { return fleet.NotFoundf("there is no such session") }
 
-// StartSession starts a session after a log-in. It returns a conflict error if the user was deleted, or got another
-// password, after the caller compared the password.
+// StartSession starts a session after a log-in. If the user was deleted or got another password since the caller
+// compared the password, it returns a conflict error. A disabled user is a conflict error too.
 func (s *Store) StartSession(ctx context.Context, in fleet.LogIn) error {
 	_, err := write(ctx, s, "start session", func(t *tx) (none struct{}, err error) {
 		user, err := t.user(in.Session.User)
@@ -136,8 +136,8 @@ func (s *Store) StartSession(ctx context.Context, in fleet.LogIn) error {
 	return err
 }
 
-// startSession adds a session. It also deletes expired sessions, and the longest unused ones of a user who has too
-// many.
+// startSession adds a session. It also deletes expired sessions. If the user then has more than sessionsPerUser, it
+// deletes those that have been unused longest. password is the hash of the user's password.
 func (t *tx) startSession(v fleet.Session, password string) error {
 	if err := t.exec(`DELETE FROM sessions WHERE expires_at <= $1`, millis(t.now)); err != nil {
 		return err
@@ -155,13 +155,13 @@ func (t *tx) startSession(v fleet.Session, password string) error {
 	return t.exec(`INSERT INTO sessions
 		(id, user_name, hash, previous_hash, created_at, rotated_at, last_used_at, expires_at, address, client,
 			provider_session, proof, half)
-		VALUES ($1, $2, $3, '', $4, $4, $4, $5, $6, $7, $8, $9, $10)`, v.ID, v.User, v.Hash, millis(v.CreatedAt), millis(v.ExpiresAt),
-		plainText(v.Address), strings.ToValidUTF8(client[:min(len(client), maxClientBytes)], ""),
+		VALUES ($1, $2, $3, '', $4, $4, $4, $5, $6, $7, $8, $9, $10)`, v.ID, v.User, v.Hash, millis(v.CreatedAt),
+		millis(v.ExpiresAt), plainText(v.Address), strings.ToValidUTF8(client[:min(len(client), maxClientBytes)], ""),
 		v.ProviderSession, t.store.sealedSum("sessions", v.ID, sessionRow{Session: v, password: password}.sum()), v.Half)
 }
 
-// resealSessions makes new proofs for a user's sessions, so that they stay valid after the same password was hashed
-// with other parameters.
+// resealSessions makes new proofs for a user's sessions. It is called when the same password was hashed with other
+// parameters, and keeps the sessions valid. rehashed is the new hash.
 func (t *tx) resealSessions(user, rehashed string) error {
 	sessions, err := collect(t.ctx, t.session, scanSession, selectSessions+` WHERE s.user_name = $1`, user)
 	if err != nil {
@@ -180,7 +180,8 @@ func (t *tx) resealSessions(user, rehashed string) error {
 	return nil
 }
 
-// SessionUsed stores that a session was used at the time at.
+// SessionUsed stores that a session was used. at is the time of the use; an earlier time than the stored one changes
+// nothing.
 func (s *Store) SessionUsed(ctx context.Context, id string, at time.Time) error {
 	_, err := write(ctx, s, "note the use of a session", func(t *tx) (none struct{}, err error) {
 		return none, t.exec(`UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, id, millis(at))
@@ -188,7 +189,8 @@ func (s *Store) SessionUsed(ctx context.Context, id string, at time.Time) error 
 	return err
 }
 
-// RotateSession replaces the token of a session. rotated is false if another request did so first.
+// RotateSession replaces the token of a session. rotated is false if another request did so first, or if there is no
+// such session that Muster wrote.
 func (s *Store) RotateSession(ctx context.Context, r fleet.Rotation) (rotated bool, err error) {
 	return write(ctx, s, "rotate session", func(t *tx) (bool, error) {
 		kept, err := scanSession(t.row(selectSessions+` WHERE s.id = $1`, r.Session))
@@ -206,8 +208,8 @@ func (s *Store) RotateSession(ctx context.Context, r fleet.Rotation) (rotated bo
 	})
 }
 
-// EndSession ends a session of a user, or of any user if user is "". It returns a not-found error if there is no such
-// session.
+// EndSession ends a session of this user; if user is "", the session may belong to any user. It returns a not-found
+// error if there is no such session.
 func (s *Store) EndSession(ctx context.Context, id, user string) error {
 	if !storable(id, maxSessionIDBytes) {
 		return noSession()

@@ -15,9 +15,10 @@ func (s *Store) DeviceSettings(_ context.Context, id fleet.DeviceID) (fleet.Devi
 	return registered.Settings, nil
 }
 
-// PutDeviceSettings replaces the settings of a device. check may refuse that; it gets the present settings and may be
-// nil. The device's updatedAt stays, because settings are not part of its record. If only the mode changes, the new
-// mode is in force at once, even while the database cannot be written; the error then has the cause fleet.ErrNotKept.
+// PutDeviceSettings replaces the settings of a device. If check is not nil, it gets the present settings, and an error
+// from it refuses the change. The device's updatedAt stays, because settings are not part of its record. If only the
+// mode changes, the new mode is in force at once, even if the database cannot be written; the error then has the cause
+// fleet.ErrNotKept.
 func (s *Store) PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings,
 	check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
 	current, err := s.DeviceSettings(ctx, id)
@@ -64,7 +65,7 @@ func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settin
 	})
 }
 
-// settingsMode begins the audit's text about a device's settings. The mode follows it.
+// settingsMode is the beginning of the audit's text about a device's settings. The mode follows it.
 const settingsMode = "mode "
 
 func describe(settings fleet.DeviceSettings) string {
@@ -101,9 +102,9 @@ func (t *tx) putSettings(row *deviceRow, settings fleet.DeviceSettings) error {
 	return t.keepSettings(row, settings)
 }
 
-// keepSettings stores settings that Muster learnt by itself. A person did not decide them, so the commit announces no
-// change of the device. In an altered row only settings that the proof does not cover may change, so that the row
-// stays altered.
+// keepSettings stores settings without announcing a change of the device. On its own it is for settings that Muster
+// learnt by itself. In an altered row only settings that the proof does not cover may change, so that the row stays
+// altered; other changes are a conflict error.
 func (t *tx) keepSettings(row *deviceRow, settings fleet.DeviceSettings) error {
 	unproven := row.Settings
 	unproven.Mode, unproven.Restart, unproven.QuietAfter = settings.Mode, settings.Restart, settings.QuietAfter
@@ -124,8 +125,8 @@ func (t *tx) keepSettings(row *deviceRow, settings fleet.DeviceSettings) error {
 	})
 }
 
-// PutFleetMode sets the mode of the whole fleet. If the mode could not be stored, it is in force all the same, and
-// the error has the cause fleet.ErrNotKept.
+// PutFleetMode sets the mode of the whole fleet. If the mode cannot be stored, it is in force all the same, and the
+// error has the cause fleet.ErrNotKept.
 func (s *Store) PutFleetMode(ctx context.Context, mode fleet.Mode) error {
 	return s.notKept(s.SwitchMode(ctx, fleet.ModeScope{}, mode))
 }
@@ -142,7 +143,7 @@ func (t *tx) putFleetMode(mode fleet.Mode) error {
 	return t.putMeta("fleet_mode", string(mode))
 }
 
-// putMeta stores a value of the table meta that has a mark, because it gives power.
+// putMeta stores a value of the table meta in one of the rows that have marks (see metaRows).
 func (t *tx) putMeta(name, value string) error {
 	return t.marking(metaRows, func() error {
 		return t.exec(`INSERT INTO meta (name, value) VALUES ($1, $2)
@@ -154,7 +155,7 @@ func (t *tx) dropMeta(name string) error {
 	return t.marking(metaRows, func() error { return t.exec(`DELETE FROM meta WHERE name = $1`, name) }, name)
 }
 
-// TagMode returns the mode of the devices that carry the tag. It is "on" unless a person has set another.
+// TagMode returns the mode that a person set for the devices with a tag. It returns "on" if nobody has set one.
 func (s *Store) TagMode(_ context.Context, tag fleet.Tag) (fleet.Mode, error) {
 	if mode, ok := s.model.current().registry.TagModes[tag]; ok {
 		return mode, nil
@@ -162,8 +163,8 @@ func (s *Store) TagMode(_ context.Context, tag fleet.Tag) (fleet.Mode, error) {
 	return fleet.ModeOn, nil
 }
 
-// PutTagMode sets the mode of all devices that carry the tag, now or later. No device needs to carry it yet. If the
-// mode could not be stored, it is in force all the same, and the error has the cause fleet.ErrNotKept.
+// PutTagMode sets the mode of all devices that have the tag now or get it later. No device needs to have it yet. If
+// the mode cannot be stored, it is in force all the same, and the error has the cause fleet.ErrNotKept.
 func (s *Store) PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) error {
 	if _, err := fleet.ParseTag(string(tag)); err != nil {
 		return err

@@ -8,9 +8,10 @@ import (
 	"muster/internal/fleet"
 )
 
-// SignOn starts a session of a person whose identity a provider of single sign-on has proven. It creates the user if
-// the identity has none. The user gets the role and scope that follow from the provider's present groups; if one of
-// them changes, the user's earlier sessions end. SignOn returns a conflict error if the attempt was used before.
+// SignOn starts a session of a person whose identity a provider of single sign-on has proven. It creates a user if no
+// user has the identity. The user gets the role and scope that follow from the person's present groups at the
+// provider. If role or scope changes, the user's earlier sessions end. SignOn returns a conflict error if the same
+// log-in attempt was used before, or if the user is disabled.
 func (s *Store) SignOn(ctx context.Context, in fleet.SignOn) (fleet.User, error) {
 	return write(ctx, s, "sign on", func(t *tx) (fleet.User, error) {
 		if err := t.useOnce(in.Attempt, in.AttemptUntil); err != nil {
@@ -29,8 +30,8 @@ func (s *Store) SignOn(ctx context.Context, in fleet.SignOn) (fleet.User, error)
 	})
 }
 
-// UseOnce records the hash of a one-time secret as used. until is when the secret expires and the record may be
-// deleted. UseOnce returns a conflict error if the secret was used before.
+// UseOnce records that a one-time secret was used. hash is its hash. until is when the secret expires; after that the
+// record may be deleted. UseOnce returns a conflict error if the secret was used before.
 func (s *Store) UseOnce(ctx context.Context, hash string, until time.Time) error {
 	_, err := write(ctx, s, "use a one-time secret", func(t *tx) (none struct{}, err error) {
 		return none, t.useOnce(hash, until)
@@ -38,7 +39,7 @@ func (s *Store) UseOnce(ctx context.Context, hash string, until time.Time) error
 	return err
 }
 
-// useOnce records as used the attempt of a log-in, or a provider's message about a log-out; see UseOnce.
+// useOnce is UseOnce in a transaction. The secret is the attempt of a log-in, or a provider's message about a log-out.
 func (t *tx) useOnce(hash string, until time.Time) error {
 	if err := t.exec(`DELETE FROM used_sign_ons WHERE expires_at <= $1`, millis(t.now)); err != nil {
 		return err
@@ -52,8 +53,8 @@ func (t *tx) useOnce(hash string, until time.Time) error {
 	return err
 }
 
-// signedOn returns the user of an identity, with the role and scope of this log-in. It creates the user if necessary.
-// From then on the write is recorded in the user's name.
+// signedOn returns the user of an identity, after giving the user the role and scope of this log-in. It creates the
+// user if necessary. The audit entries that follow name this user as the actor.
 func (t *tx) signedOn(in fleet.SignOn) (fleet.User, error) {
 	names, err := t.namesOf(in.Identity)
 	if err != nil {
@@ -76,7 +77,8 @@ func (t *tx) signedOn(in fleet.SignOn) (fleet.User, error) {
 		Hint:    "An administrator deletes the one that is not used any more."}
 }
 
-// namesOf returns the name of the user with this identity, or an empty list.
+// namesOf returns the name of the user with this identity, or an empty list. An identity without
+// issuer or subject is an invalid error.
 func (t *tx) namesOf(of fleet.Identity) ([]string, error) {
 	if of.Issuer == "" || of.Subject == "" || !storable(of.Subject, fleet.MaxSubjectBytes) {
 		return nil, fleet.Invalidf("subject", "the provider names nobody")
@@ -86,8 +88,8 @@ func (t *tx) namesOf(of fleet.Identity) ([]string, error) {
 	}, `SELECT name FROM users WHERE issuer = $1 AND subject = $2`, of.Issuer, of.Subject)
 }
 
-// PutSignedOn sets the role and scope of the user with an identity, from the provider's present groups. If one of
-// them changes, the user's sessions end.
+// PutSignedOn gives the user with this identity the role and scope that follow from the person's present groups at the
+// provider. If one of them changes, the user's sessions end. Without such a user it does nothing.
 func (s *Store) PutSignedOn(ctx context.Context, of fleet.Identity, role fleet.Role, scope fleet.Scope) error {
 	_, err := write(ctx, s, "change the role of a user", func(t *tx) (none struct{}, err error) {
 		names, err := t.namesOf(of)
@@ -102,9 +104,9 @@ func (s *Store) PutSignedOn(ctx context.Context, of fleet.Identity, role fleet.R
 	return err
 }
 
-// EndSignedOn deletes the user of an identity whose groups no longer give any role, with all sessions. If there is no
-// such user, it does nothing. A disabled user is kept, so that the person is still disabled if a group gives a role
-// again.
+// EndSignedOn deletes the user with this identity, and all sessions of the user, because no group of the person gives
+// a role any more. A disabled user only loses the sessions: the person must still be disabled if a group gives a role
+// again. Without such a user EndSignedOn does nothing.
 func (s *Store) EndSignedOn(ctx context.Context, of fleet.Identity) error {
 	_, err := write(ctx, s, "end the access of a user", func(t *tx) (none struct{}, err error) {
 		names, err := t.namesOf(of)
@@ -139,9 +141,9 @@ func (t *tx) deleteSignedOn(names []string, why string) error {
 	return nil
 }
 
-// SignOut ends the sessions that a provider reported as over, and returns them. A session that does not know its
-// session at the provider ends with every log-out of its person. SignOut returns a conflict error if the provider has
-// sent the same message before.
+// SignOut ends the sessions that a provider reported as over, and returns them. If a stored session does not say to
+// which session at the provider it belongs, every log-out of its person ends it. SignOut returns a conflict error if
+// the provider has sent the same message before.
 func (s *Store) SignOut(ctx context.Context, out fleet.SignedOut) ([]fleet.Session, error) {
 	if !storable(out.Person.Subject, fleet.MaxSubjectBytes) {
 		return nil, nil
@@ -174,19 +176,19 @@ func (t *tx) sessionsOf(out fleet.SignedOut) ([]fleet.Session, error) {
 	}, selectSessions+` WHERE u.issuer = $1 AND `+condition, out.Person.Issuer, out.Person.Subject, out.Session)
 }
 
-// signOnSwitch names the row of the table meta that disables single sign-on, whatever options the server is started
-// with.
+// signOnSwitch is the name of the row of the table meta that disables single sign-on, whatever the server's options
+// say.
 const signOnSwitch = "single_sign_on"
 
-// SignOnDisabled reports whether single sign-on was disabled on the host. It also returns true while the stored
-// switch cannot be trusted, because the table meta does not fit its marks.
+// SignOnDisabled reports whether single sign-on was disabled on the server's machine. It also returns true while the
+// stored switch cannot be trusted, because the table meta as a whole is in doubt.
 func (s *Store) SignOnDisabled(ctx context.Context) (off bool, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM meta WHERE name = $1`, signOnSwitch).Scan(&off)
 	return off || s.doubted(metaRows), failure("read whether single sign-on is off", err)
 }
 
-// SwitchSignOn disables single sign-on, or enables it again. Disabling also ends the sessions of its users. detail is
-// for the audit.
+// SwitchSignOn disables single sign-on if off is true, else it enables it. Disabling also ends the sessions of all
+// users of single sign-on. detail is for the audit.
 func (s *Store) SwitchSignOn(ctx context.Context, off bool, detail string) error {
 	_, err := write(ctx, s, "switch single sign-on", func(t *tx) (none struct{}, err error) {
 		if !off {

@@ -11,8 +11,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// forgetSource deletes the source of files that the edit names in Forget. Its templates stay, and belong to no source
-// from then on.
+// forgetSource deletes the source of files that the edit names in Forget. The templates of the source stay, and belong
+// to no source from then on. An unknown source is a not-found error.
 func (e *editing) forgetSource() error {
 	name := e.Forget
 	if name == "" {

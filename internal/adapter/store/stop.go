@@ -7,7 +7,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Stops returns, for each device, the keys of its configuration that are not written for now.
+// Stops returns, for each device that has some, the keys of its configuration to which Muster does not write for now.
 func (s *Store) Stops(ctx context.Context) (map[fleet.DeviceID][]fleet.Stop, error) {
 	stops := map[fleet.DeviceID][]fleet.Stop{}
 	_, err := collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// storable reports whether both databases can store a text of at most limit bytes. PostgreSQL takes only valid UTF-8
-// without NUL, and its indexes take about 2,700 bytes.
+// storable reports whether both databases can store and index a text, and whether it has at most limit bytes.
+// PostgreSQL takes only valid UTF-8 without NUL, and puts at most about 2,700 bytes into an index.
 func storable(text string, limit int) bool {
 	return len(text) <= limit && utf8.ValidString(text) && !strings.Contains(text, "\x00")
 }

@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// carriers names the tables that hold the tags of devices, or those of templates.
+// carriers names the tables that hold the tags of devices, or those that hold the tags of templates.
 type carriers struct {
 	noun    string
 	table   string // table of the present tags
@@ -38,8 +38,7 @@ var (
 	}
 )
 
-// changeTags puts tags on devices and templates, and takes them off. An edit that changes nothing makes no
-// generation.
+// changeTags puts tags on devices and templates, and takes them off. If that changes nothing, it makes no generation.
 func (e *editing) changeTags() error {
 	for i, one := range slices.Concat(e.Tag, e.Untag) {
 		if err := e.changeTag(one, i < len(e.Tag)); err != nil {
@@ -69,7 +68,7 @@ func orElse(err, otherwise error) error {
 	return otherwise
 }
 
-// tagging says that a device or template is to carry a tag, or, if carried is false, to carry it no longer.
+// tagging says that a device or template is to have a tag or, if carried is false, is to lose it.
 type tagging struct {
 	of      carriers
 	id      any    // ID of the device (a string) or the template (an int64)
@@ -93,7 +92,8 @@ func (c tagging) verb() string {
 	return "untag"
 }
 
-// setTag carries out a tagging, after the caller's check. The caller makes sure that the device or template exists.
+// setTag carries out a tagging that the edit's check allows. The caller has made sure that the device or template
+// exists. The new tags are in e.done.Tags.
 func (e *editing) setTag(c tagging) error {
 	if _, err := fleet.ParseTag(string(c.tag)); err != nil {
 		return err
@@ -114,7 +114,8 @@ func (e *editing) setTag(c tagging) error {
 	})
 }
 
-// putTag writes a tagging that changes something, and returns the new set of tags. before is the present set.
+// putTag writes a tagging that changes something, in this generation. before is the present set of tags. putTag
+// returns the new set.
 func (t *tx) putTag(c tagging, before []fleet.Tag, generation int64) ([]fleet.Tag, error) {
 	text, after := `INSERT INTO `+c.of.table+` (`+c.of.column+`, tag) VALUES ($1, $2)`, addTag(before, c.tag)
 	if !c.carried {
@@ -154,9 +155,9 @@ func scanTag(row scanner) (fleet.Tag, error) {
 	return fleet.Tag(tag), err
 }
 
-// dropTags removes tags from all devices and templates. It returns a not-found error for a tag that nothing carries.
-// The modes of the tags stay: the person who stopped Muster for a tag did not say that it may go on, and an undo may
-// bring the tag back.
+// dropTags removes tags from all devices and templates. It returns a not-found error for a tag that nothing has. The
+// mode of a deleted tag stays: the person who stopped Muster for the tag did not say that it may go on, and an undo
+// may bring the tag back.
 func (e *editing) dropTags() error {
 	for _, tag := range e.Drop {
 		all, err := e.allTags()

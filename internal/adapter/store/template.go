@@ -48,7 +48,7 @@ func (t *tx) insertTemplate(v fleet.Template) (fleet.Template, error) {
 	if err != nil {
 		return v, err
 	}
-	// The seal of the text names the row's ID, which exists only after the INSERT.
+	// The text is sealed for the row's ID, which exists only after the INSERT.
 	if err := t.exec(`UPDATE templates SET text = $2 WHERE id = $1`, v.ID, t.store.sealTemplate(v)); err != nil {
 		return v, err
 	}
@@ -62,8 +62,8 @@ func (t *tx) insertTemplate(v fleet.Template) (fleet.Template, error) {
 	return v, nil
 }
 
-// replaceTemplates replaces templates. createdAt and tags stay, updatedAt always moves forward. A template whose
-// content does not change makes no generation. SavedBy stays as long as op, key and text stay.
+// replaceTemplates replaces templates. createdAt and tags stay, and updatedAt always moves forward. A template whose
+// content does not change makes no generation. SavedBy stays if op, key and text stay.
 func (e *editing) replaceTemplates() error {
 	for _, changed := range e.Changed {
 		current, err := e.checkedTemplate(changed.ID)
@@ -120,10 +120,11 @@ func (s *Store) sealTemplate(v fleet.Template) []byte {
 	return s.seal.Seal("templates", strconv.FormatInt(v.ID, 10), "text", []byte(v.Text))
 }
 
-// pastRow returns the key of the row that holds a template as it was from a generation on.
+// pastRow returns the text that identifies a row of the template history when its text is sealed.
 func pastRow(id, generation int64) string { return fmt.Sprintf("%d/%d", id, generation) }
 
-// sameTemplate reports whether two templates have the same content, leaving aside UpdatedAt and the computed Reads.
+// sameTemplate reports whether two templates are equal except for UpdatedAt and Reads. Reads is computed from the
+// text.
 func sameTemplate(a, b fleet.Template) bool {
 	a.UpdatedAt, a.Reads = b.UpdatedAt, b.Reads
 	return a == b
@@ -171,7 +172,8 @@ func (t *tx) dropTemplate(current fleet.Template, now int64) error {
 	return nil
 }
 
-// template returns a template as the transaction sees it. SavedBy and SavedRole are empty if the row is not believed.
+// template returns a template as the transaction sees it. SavedBy and SavedRole are empty if the row is not believed:
+// its mark does not fit, or the whole table is in doubt (see believing).
 func (t *tx) template(id int64) (fleet.Template, error) {
 	current, err := believing(t.store, templateRows, t.store.scanTemplate)(t.row(`SELECT id, `+templateColumns+`, `+
 		templateRows.columns("")+` FROM templates WHERE id = $1`, id))
@@ -184,7 +186,8 @@ func (t *tx) template(id int64) (fleet.Template, error) {
 	return current.value, err
 }
 
-// checkedTemplate returns a template as the transaction sees it, after the caller's check allowed to change it.
+// checkedTemplate returns a template as the transaction sees it. It returns an error if the edit's check refuses to
+// change the template.
 func (e *editing) checkedTemplate(id int64) (fleet.Template, error) {
 	current, err := e.template(id)
 	if err != nil {
@@ -222,8 +225,8 @@ func (s *Store) scanTemplate(row scanner) (fleet.Template, error) {
 	return v, err
 }
 
-// pastTemplate is a template as it was from a generation on. SavedBy and SavedRole are empty if its row is not
-// believed.
+// pastTemplate is a template as it was from a generation on. SavedBy and SavedRole are empty if the row is not
+// believed (see believing).
 type pastTemplate struct {
 	generation int64
 	deleted    bool
@@ -247,8 +250,8 @@ func (s *Store) scanPastTemplate(row scanner) (past pastTemplate, err error) {
 	return past, err
 }
 
-// scanSealedTemplate reads a row that has some columns first (read into before), then the template's ID, then
-// templateColumns. It returns the template's text sealed.
+// scanSealedTemplate reads a row with three groups of columns: first those that are read into before, then the
+// template's ID, then templateColumns. It returns the template without its text, and the sealed text.
 func scanSealedTemplate(row scanner, before ...any) (v fleet.Template, sealed []byte, err error) {
 	var op, reads, role string
 	var created, updated sql.NullInt64

@@ -7,8 +7,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// selectTemplateVersions selects the versions of templates. A version begins with a generation; made_by is the person
-// who made that generation.
+// selectTemplateVersions selects the versions of templates. Each change of a template begins a version, which has the
+// number of the generation with the change. made_by is the person who made that generation.
 const selectTemplateVersions = `
 	SELECT h.generation, h.label, h.priority, h.op, h.key, g.cause, g.made_by, g.created_at, h.saved_by, h.saved_role
 	FROM template_history h JOIN generations g ON g.number = h.generation`
@@ -20,8 +20,8 @@ func (s *Store) TemplateHistory(ctx context.Context, id int64) ([]fleet.Template
 	return versions, failure("read history of template", err)
 }
 
-// TemplateVersion returns the version of a template that began with this generation, with its text. It returns a
-// not-found error if the generation did not change the template.
+// TemplateVersion returns the version of a template that this generation began, with its text. It returns a not-found
+// error if the generation did not change the template.
 func (s *Store) TemplateVersion(ctx context.Context, id, generation int64) (fleet.TemplateVersion, error) {
 	q := pool{s.reads}
 	const which = ` WHERE h.template_id = $1 AND h.generation = $2 AND NOT h.deleted`

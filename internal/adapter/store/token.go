@@ -40,7 +40,7 @@ func scanToken(row scanner) (v fleet.Token, err error) {
 	return v, nil
 }
 
-// readTagScope reads a scope from its column. NULL is the whole fleet. A column that cannot be read yields a scope
+// readTagScope reads a scope from its column. NULL is the whole fleet. A value that cannot be read becomes the scope
 // without devices, never the whole fleet.
 func readTagScope(text sql.NullString) fleet.Scope {
 	if !text.Valid {
@@ -79,8 +79,8 @@ func scopeText(scope fleet.Scope) (any, error) {
 	return string(text), err
 }
 
-// CreateToken stores a new token. It returns a conflict error for a name that is taken, and an invalid error for a
-// text that cannot be a name. The tags of the token's scope become protected (see putScope).
+// CreateToken stores a new token. It returns a conflict error if a token or user has the name, and an invalid error if
+// the text cannot be a name. The tags of the token's scope become protected (see putScope).
 func (s *Store) CreateToken(ctx context.Context, token fleet.Token) error {
 	if err := token.Validate(); err != nil {
 		return err
@@ -127,8 +127,8 @@ func textOrNull(text string) any {
 	return text
 }
 
-// RotateToken gives a token the hash of a new text. The old text is accepted until token.OldUntil. RotateToken
-// returns a not-found error if the token was deleted or rotated meanwhile.
+// RotateToken stores the hash of a token's new secret text, and when it expires. The old text is accepted until
+// token.OldUntil. RotateToken returns a not-found error if the token was deleted or rotated meanwhile.
 func (s *Store) RotateToken(ctx context.Context, token fleet.Token) error {
 	if !storable(token.Name, fleet.MaxTokenNameBytes) {
 		return noToken(token.Name)
@@ -155,8 +155,8 @@ func (s *Store) RotateToken(ctx context.Context, token fleet.Token) error {
 	return err
 }
 
-// tokenAsWritten returns a token that a write is about to change. It returns a conflict error if Muster did not write
-// it.
+// tokenAsWritten returns a token that is about to be changed. It returns a conflict error if Muster did not write the
+// row.
 func (t *tx) tokenAsWritten(name string) (fleet.Token, error) {
 	token, err := scanToken(t.row(selectTokens+` WHERE name = $1`, name))
 	if absent(err) {
@@ -189,7 +189,8 @@ func (s *Store) DeleteToken(ctx context.Context, name string) error {
 
 func noToken(name string) error { return fleet.NotFoundf("there is no token %q", name) }
 
-// TokensUsed stores when and from where tokens were used last, by name. It skips tokens that were deleted.
+// TokensUsed stores the last use of tokens: when it was and from where. The key of uses is the token's name. Deleted
+// tokens are skipped, and uses that are older than the stored one.
 func (s *Store) TokensUsed(ctx context.Context, uses map[string]fleet.TokenUse) error {
 	_, err := write(ctx, s, "note the use of tokens", func(t *tx) (none struct{}, err error) {
 		for _, name := range slices.Sorted(maps.Keys(uses)) {

@@ -9,9 +9,10 @@ import (
 	"muster/internal/fleet"
 )
 
-// undo undoes the generations that a rollout carries: every template, tag and vars that they changed becomes what it
-// was before the first of them. Other changes stay. The resulting writes of rollouts are part of the same
-// transaction. undo returns a precondition error if they were computed for another generation.
+// undo undoes the generations that a rollout carries. Each template, tag and set of vars that they changed becomes
+// what it was before the first of these generations; other changes stay. If the rollout has ended and a later
+// generation changed one of them again, that is a conflict error. The writes of the rollout engine that belong to the
+// undo are in the same transaction. If they were computed for another generation, undo returns a precondition error.
 func (e *editing) undo() error {
 	if e.Undo == nil {
 		return nil
@@ -33,7 +34,7 @@ func (e *editing) undo() error {
 	return err
 }
 
-// MadeBy returns the names of the people who made these generations, as far as they are known.
+// MadeBy returns the names of the people who made these generations, each once. A name that is not known is left out.
 func (s *Store) MadeBy(ctx context.Context, generations []int64) (makers []string, err error) {
 	for _, g := range generations {
 		var by string
@@ -48,7 +49,8 @@ func (s *Store) MadeBy(ctx context.Context, generations []int64) (makers []strin
 	return makers, nil
 }
 
-// checkUnchanged returns a conflict error if a later generation changed something that these generations changed too.
+// checkUnchanged returns a conflict error if something that these generations changed was changed again by a later
+// generation.
 func (t *tx) checkUnchanged(generations []int64) error {
 	for _, of := range []struct{ noun, table, columns, where string }{
 		{"template", `template_history`, `CAST(template_id AS TEXT), ''`, `CAST(template_id AS TEXT) = $1 AND $2 = ''`},
@@ -125,8 +127,8 @@ func (t *tx) takeBack(generations []int64, now int64) error {
 	return nil
 }
 
-// firstChange names the first of some generations that changed a thing, or a tag on it. tag is "" for the thing
-// itself.
+// firstChange says which of several generations was the first to change something. id is the ID or name of the
+// template, device or tag. tag is the tag on it that changed, or "" if the thing itself or its vars changed.
 type firstChange struct {
 	id, tag    string
 	generation int64
@@ -157,12 +159,11 @@ func (t *tx) firstChanges(table, columns string, generations []int64) ([]firstCh
 	return firsts, nil
 }
 
-// templateBack restores the content that a template had just before a generation, which is the argument before. stays
-// is false if the template did not exist then: the caller has to delete it. now is the generation that the undo
-// makes.
-func (t *tx) templateBack(id, before, now int64) (stays bool, err error) {
+// templateBack gives a template the content that it had just before generation first. If the template did not exist
+// then, stays is false, and the caller deletes the template. now is the generation that the undo makes.
+func (t *tx) templateBack(id, first, now int64) (stays bool, err error) {
 	const latest = ` WHERE template_id = $1 AND generation < $2 ORDER BY generation DESC LIMIT 1`
-	past, err := t.store.scanPastTemplate(t.row(selectPastTemplates+latest, id, before))
+	past, err := t.store.scanPastTemplate(t.row(selectPastTemplates+latest, id, first))
 	if absent(err) || err == nil && past.deleted {
 		return false, nil
 	}
@@ -203,7 +204,7 @@ func (t *tx) templateBack(id, before, now int64) (stays bool, err error) {
 	return true, t.rememberAt(now, was, false)
 }
 
-// tagsBack restores the tags that devices or templates had before these generations, except on the templates in gone.
+// tagsBack gives devices or templates the tags that they had before these generations. It skips the templates in gone.
 func (t *tx) tagsBack(of carriers, generations []int64, now int64, gone []int64) error {
 	firsts, err := t.firstChanges(of.history, `CAST(`+of.column+` AS TEXT), tag`, generations)
 	if err != nil {

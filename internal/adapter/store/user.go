@@ -29,7 +29,7 @@ func (s *Store) Users(ctx context.Context) ([]fleet.User, error) {
 	return s.users(ctx, selectUsers+` ORDER BY name`)
 }
 
-// users reads users with the given query, and sets Altered in those that Muster did not write.
+// users reads users with the given query, and sets Altered in those whose row Muster did not write.
 func (s *Store) users(ctx context.Context, text string, args ...any) ([]fleet.User, error) {
 	users, in, err := readWithRoster(ctx, s, userRows, func() ([]fleet.User, error) {
 		return collect(ctx, pool{s.reads}, scanUser, text, args...)
@@ -61,7 +61,7 @@ func (s *Store) User(ctx context.Context, name string) (fleet.User, error) {
 
 func noUser(name string) error { return fleet.NotFoundf("there is no user %q", name) }
 
-// user returns a user that a write is about to change. It returns a conflict error if Muster did not write the row.
+// user returns a user that is about to be changed. It returns a conflict error if Muster did not write the row.
 func (t *tx) user(name string) (fleet.User, error) {
 	user, err := t.userAsIs(name)
 	if err != nil {
@@ -84,8 +84,8 @@ func (t *tx) userAsIs(name string) (fleet.User, error) {
 	return user, err
 }
 
-// CreateUser stores a new user. It returns a conflict error for a name that a user or a token has: users and tokens
-// share their names, because the audit shows one name for who acted.
+// CreateUser stores a new user. It returns a conflict error if a user or a token has the name. Users and tokens must
+// not have the same name, because the audit names only one of them as the actor.
 func (s *Store) CreateUser(ctx context.Context, user fleet.User) (fleet.User, error) {
 	return write(ctx, s, "create user", func(t *tx) (fleet.User, error) {
 		return t.createUser(user)
@@ -133,8 +133,9 @@ func (t *tx) nameFree(name string) error {
 		Hint:    "Choose another name: histories show one name for who acted."}
 }
 
-// PutUser changes a user and ends all sessions and log-in links of the user. It returns a conflict error for a user
-// of single sign-on, and if no administrator would be left who can log in with a password.
+// PutUser changes a user. If something changes, all sessions and log-in links of the user end. PutUser returns a
+// conflict error for a user of single sign-on or a disabled user, and if no administrator who can log in with a
+// password would be left.
 func (s *Store) PutUser(ctx context.Context, put fleet.PutUser) (fleet.User, error) {
 	return write(ctx, s, "put user", func(t *tx) (fleet.User, error) {
 		user, err := t.ownUser(put.Name)
@@ -145,8 +146,8 @@ func (s *Store) PutUser(ctx context.Context, put fleet.PutUser) (fleet.User, err
 	})
 }
 
-// ownUser returns a user whose role and password Muster keeps. It returns a conflict error for a user of single
-// sign-on.
+// ownUser returns a user whose role and password are kept by Muster and not by a provider. It returns a conflict error
+// for a user of single sign-on.
 func (t *tx) ownUser(name string) (fleet.User, error) {
 	if !storable(name, fleet.MaxUserNameBytes) {
 		return fleet.User{}, noUser(name)
@@ -227,7 +228,8 @@ func administers(u fleet.User) bool {
 	return u.Role == fleet.RoleAdmin && u.Password != "" && !u.Altered && !u.Disabled()
 }
 
-// oneAdministratorLeft returns a conflict error if nobody except the user without administers.
+// oneAdministratorLeft returns a conflict error if no other user than the one named without can log in with a password
+// as an administrator.
 func (t *tx) oneAdministratorLeft(without string) error {
 	users, err := collect(t.ctx, t.session, scanUser, selectUsers+` WHERE name <> $1`, without)
 	if err != nil {
@@ -246,7 +248,7 @@ func (t *tx) oneAdministratorLeft(without string) error {
 	}
 }
 
-// DeleteUser deletes a user with all sessions and log-in links. It returns a conflict error for the last
+// DeleteUser deletes a user with all sessions and log-in links. It returns a conflict error if this is the last
 // administrator who can log in with a password.
 func (s *Store) DeleteUser(ctx context.Context, name string) error {
 	if !storable(name, fleet.MaxUserNameBytes) {
@@ -275,7 +277,7 @@ func (s *Store) DeleteUser(ctx context.Context, name string) error {
 }
 
 // DisableUser keeps a user from logging in, also by single sign-on, and ends all sessions and log-in links of the
-// user. It returns a conflict error for the last administrator who can log in with a password.
+// user. It returns a conflict error if this is the last administrator who can log in with a password.
 func (s *Store) DisableUser(ctx context.Context, name string) (fleet.User, error) {
 	return s.switchUser(ctx, name, func(t *tx, user fleet.User) (fleet.User, error) {
 		if user.Disabled() {
@@ -298,7 +300,7 @@ func (s *Store) DisableUser(ctx context.Context, name string) (fleet.User, error
 	})
 }
 
-// EnableUser lets a disabled user log in again, with the role and password from before.
+// EnableUser lets a disabled user log in again. Role and password are those from before.
 func (s *Store) EnableUser(ctx context.Context, name string) (fleet.User, error) {
 	return s.switchUser(ctx, name, func(t *tx, user fleet.User) (fleet.User, error) {
 		if !user.Disabled() {
@@ -327,7 +329,7 @@ func (s *Store) switchUser(ctx context.Context, name string,
 	})
 }
 
-// disabledUser returns the error for an attempt of a disabled user to log in, or of anybody to change that user.
+// disabledUser returns the error for a log-in of a disabled user, and for a change of such a user.
 func disabledUser(name string) error {
 	return &fleet.Error{Code: fleet.CodeConflict, Message: "the user " + name + " is disabled",
 		Hint: "An administrator enables the user with `muster user enable " + name + "`."}

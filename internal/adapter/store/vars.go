@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// varsTables names the tables that hold the vars of devices, or those of tags.
+// varsTables names the tables that hold the vars of devices, or those that hold the vars of tags.
 type varsTables struct {
 	table   string // table of the present vars
 	history string
@@ -38,8 +38,8 @@ func (v varsTables) owner(name string) fleet.VarsOwner {
 	return fleet.VarsOwner{Device: fleet.DeviceID(name)}
 }
 
-// changeVars replaces the vars of devices and tags. No device needs to carry the tag yet. Vars that do not change
-// make no generation and keep their SavedBy.
+// changeVars replaces the vars of devices and tags. A tag that no device has can have vars too. Vars that stay the
+// same make no generation and keep their SavedBy, unless they have no SavedRole and the edit gives them one.
 func (e *editing) changeVars() error {
 	for _, c := range e.Vars {
 		was, err := e.varsOf(c.VarsOwner)
@@ -59,8 +59,8 @@ func (e *editing) changeVars() error {
 	return nil
 }
 
-// varsOf returns the vars of an owner as the transaction sees them. A device that is not registered is a not-found
-// error.
+// varsOf returns the vars of an owner as the transaction sees them, or the zero value if the owner has none. A device
+// that is not registered is a not-found error. SavedBy and SavedRole are empty if the row is not believed.
 func (t *tx) varsOf(of fleet.VarsOwner) (saved fleet.SavedVars, err error) {
 	if of.Device == "" {
 		if _, err := fleet.ParseTag(string(of.Tag)); err != nil {
@@ -95,7 +95,8 @@ func (s *Store) scanVars(row scanner, table, name string) (saved fleet.SavedVars
 	return saved, err
 }
 
-// setVars replaces the vars of an owner and adds them to the history of a generation. was are the present vars.
+// setVars replaces the vars of an owner, and adds the new vars to the history of a generation. Empty vars delete the
+// row. was are the present vars, for the audit.
 func (t *tx) setVars(c fleet.VarsChange, was fleet.Vars, generation int64) error {
 	if c.Device == "" {
 		if err := t.roomForTagVars(c); err != nil {
@@ -132,7 +133,7 @@ func (t *tx) setVars(c fleet.VarsChange, was fleet.Vars, generation int64) error
 	return errors.Join(err, t.mark(tables.past, name, generation))
 }
 
-// pastVarsRow returns the key of the row that holds an owner's vars as they were from a generation on.
+// pastVarsRow returns the text that identifies a row of the history of vars when its vars are sealed.
 func pastVarsRow(name string, generation int64) string { return fmt.Sprintf("%s/%d", name, generation) }
 
 // roomForTagVars returns an error if the change would make the vars of all tags together too large.
@@ -155,7 +156,7 @@ func (t *tx) roomForTagVars(c fleet.VarsChange) error {
 		Hint:    "Take out vars of other tags, or keep these values in a template."}
 }
 
-// putVars replaces the vars of an owner in memory. Empty vars remove them.
+// putVars replaces the vars of an owner in memory, or removes them if they are empty.
 func (c *contents) putVars(change fleet.VarsChange) {
 	saved := change.SavedVars
 	if saved.Vars == "" {
@@ -205,7 +206,7 @@ func (s *Store) loadVars(ctx context.Context, q querier, c *contents) error {
 	return nil
 }
 
-// pastVarsChange is one row of a history of vars: the vars that an owner got with a generation.
+// pastVarsChange is one row of the history of vars: the vars that an owner got in a generation.
 type pastVarsChange struct {
 	generation int64
 	fleet.VarsChange
@@ -238,7 +239,7 @@ func (v varsTables) selectPast() string {
 	) + ` FROM ` + v.history + ` h `
 }
 
-// pastVars replaces the vars in past by those that were in force at past.generation.
+// pastVars replaces the vars in past by those of the generation past.generation.
 func (s *Store) pastVars(ctx context.Context, past *contents) error {
 	past.tagVars = nil
 	for _, of := range []varsTables{deviceVars, tagVars} {
@@ -255,8 +256,8 @@ func (s *Store) pastVars(ctx context.Context, past *contents) error {
 	return nil
 }
 
-// changedVars adds to the changes of each generation after `after`, up to last, the vars that it changed. at returns
-// the change of a generation.
+// changedVars adds the changes of vars to the generations that made them. It covers the generations with numbers above
+// after, up to and including last. at returns the place for the changes of one generation.
 func (s *Store) changedVars(ctx context.Context, after, last int64, at func(int64) *fleet.GenerationChange) error {
 	for _, of := range []varsTables{deviceVars, tagVars} {
 		changes, err := collect(ctx, pool{s.reads}, s.scanPastVars(of), of.selectPast()+`
@@ -271,8 +272,8 @@ func (s *Store) changedVars(ctx context.Context, after, last int64, at func(int6
 	return nil
 }
 
-// varsBack restores the vars as they were before the first of these generations. now is the generation that the undo
-// makes.
+// varsBack gives owners the vars that they had before the first of these generations. now is the generation that the
+// undo makes.
 func (t *tx) varsBack(of varsTables, generations []int64, now int64) error {
 	firsts, err := t.firstChanges(of.history, of.column+`, ''`, generations)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// Admission returns the generation to which each device is admitted, as of the last commit. Callers share the value.
-// It never changes: a commit that changes the admission makes a new value.
+// Admission returns the generation to which each device is admitted, as of the last commit. Callers share the value,
+// and nobody changes it: a commit that changes the admission makes a new value.
 func (s *Store) Admission(context.Context) (*fleet.Admission, error) {
 	return s.admission.Load(), nil
 }

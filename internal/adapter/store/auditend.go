@@ -197,7 +197,7 @@ func (w *writer) checkEnd(ctx context.Context, restoring bool) error {
 // else it is that one entry. Nothing is lost if the home folder remembers no entry, or if the audit was cut beyond it.
 func (w *writer) findLoss(ctx context.Context, remembered, ends fleet.AuditEnds, opened bool) error {
 	if remembered.LastID == 0 || opened && remembered.LastID < ends.FirstID {
-		return nil // There was no entry then, or the audit has been cut beyond it since.
+		return nil // The file names no entry, or the audit has been cut beyond it since.
 	}
 	older := !opened || putBack(remembered, ends)
 	entries, err := collect(ctx, w.session, scanAudit, selectAudit+` WHERE id = $1`, remembered.LastID)
@@ -216,7 +216,8 @@ func (w *writer) findLoss(ctx context.Context, remembered, ends fleet.AuditEnds,
 }
 
 // recordLoss records the loss in the audit. The new entry follows the last lost one, so that no number is used twice.
-// A marked table that the ends do not list yet is listed as empty, so none of its rows is believed.
+// A marked table that the ends do not list yet is listed as empty, so none of its rows is believed. The parameters are
+// those of findLoss.
 func (t *tx) recordLoss(remembered, ends fleet.AuditEnds, opened bool) (err error) {
 	if !opened {
 		if ends, err = t.endsOfTable(); err != nil {
@@ -379,8 +380,8 @@ func acceptable(loss *Loss, doubts bool, entry, last int64) error {
 
 // believeAgain gives the rows in doubt of one table new marks for their present content, after table.accept has
 // removed their power. A row with a sealed value that does not open gets no mark and stays in doubt. want is the tally
-// of the table that the ends expect. In the transaction's effects, the table gets the difference between want and its
-// tally after the new marks, so that the ends then expect the rows that are there.
+// of the table that the ends expect. The transaction's effects get the difference between want and the tally of the
+// rows with their new marks, so that the ends then expect these rows.
 func (t *tx) believeAgain(d doubt, want tally) error {
 	table := d.table
 	for _, row := range d.rows {

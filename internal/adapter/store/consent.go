@@ -128,8 +128,8 @@ func (s *Store) closeConsents(ctx context.Context, ids []int64, used sql.NullInt
 	return err
 }
 
-// ReopenConsents makes those of the answers usable again that this intent had used. It is for an intent whose write
-// was not sent.
+// ReopenConsents makes answers usable again that this intent had used. It leaves other answers in ids as they are. It
+// is for an intent whose write was not sent.
 func (s *Store) ReopenConsents(ctx context.Context, ids []int64, intent int64) error {
 	_, err := write(ctx, s, "reopen consents", func(t *tx) (none struct{}, err error) {
 		for _, id := range ids {

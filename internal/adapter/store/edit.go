@@ -44,7 +44,7 @@ func (s *Store) ApplyEdit(ctx context.Context, edit fleet.Edit, basis fleet.Basi
 var errTrial error = &fleet.Error{Code: fleet.CodePrecondition, Message: "it was a trial"}
 
 // preview returns the registry as it would be after a commit of the transaction. generation is the one that the
-// transaction makes. preview returns nil if the contents in memory are not from the generation before.
+// transaction makes. preview returns nil if the contents in memory are not those of the generation just before it.
 func (s *Store) preview(t *tx, generation int64) (then *fleet.Registry) {
 	s.model.look(func(now *contents) {
 		if now.generation+1 == generation {

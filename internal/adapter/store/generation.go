@@ -28,7 +28,7 @@ func (t *tx) makeGeneration(cause string) (number int64, err error) {
 	return number, nil
 }
 
-// GenerationChanges returns the generations with numbers above after, in ascending order, each with what it changed.
+// GenerationChanges returns the generations from number after+1 on, in ascending order, each with what it changed.
 func (s *Store) GenerationChanges(ctx context.Context, after int64) ([]fleet.GenerationChange, error) {
 	changes, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.GenerationChange, err error) {
 		var at sql.NullInt64

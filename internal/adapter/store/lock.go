@@ -136,7 +136,8 @@ func (w *writer) checkHome(ctx context.Context) error {
 	return err
 }
 
-// claim writes into the database that this process is the last one that opened it. See checkClaim.
+// claim makes a random text for this process and writes it into the database. The text that the database has is
+// therefore that of the process that opened it last; see checkClaim.
 func (w *writer) claim(ctx context.Context) error {
 	w.instance = rand.Text()
 	return w.session.exec(ctx, `

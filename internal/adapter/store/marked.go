@@ -28,7 +28,7 @@ type markedTable struct {
 	noun    string           // the word for a row in texts for people
 	key     []string         // columns of the primary key
 	content []string         // further columns that the mark covers; a "?" after the name says that the column is boolean
-	later   map[string]int64 // version of the tables that added a column, by column; original columns are missing
+	later   map[string]int64 // version of the tables that added a column, by column; the first columns are not in it
 	only    string           // SQL condition for the rows that have marks; "": all rows
 	goes    string           // column with the ID of a device: deleting the device also deletes the row; "": none
 	follows string           // text for people: the consequence for a row that is not believed
@@ -370,7 +370,7 @@ func (t *tx) amending(table *markedTable, write func() error, key ...any) error 
 	return t.marking(table, write, key...)
 }
 
-// count notes in the transaction's effects that a table gets rows more rows (fewer if rows is negative), and that m is
+// count notes in the transaction's effects how the tally of a table changes. rows is added to its number of rows. m is
 // combined into the sum of its marks by exclusive or.
 func (t *tx) count(table *markedTable, rows int64, m mark) {
 	if t.effects.tallies == nil {
@@ -379,14 +379,14 @@ func (t *tx) count(table *markedTable, rows int64, m mark) {
 	t.effects.tallies.add(table.name, tally{rows, m})
 }
 
-// countChange notes in the transaction's effects that the mark of a row changes. was is the old mark, is the new one;
-// nil means that the row has no mark.
-func (t *tx) countChange(table *markedTable, was, is []byte) {
-	if was != nil {
-		t.count(table, -1, t.store.counted(was))
+// countChange notes in the transaction's effects that the mark of a row changes. before is the old mark, after is the
+// new one. nil means that the row has no mark.
+func (t *tx) countChange(table *markedTable, before, after []byte) {
+	if before != nil {
+		t.count(table, -1, t.store.counted(before))
 	}
-	if is != nil {
-		t.count(table, 1, t.store.counted(is))
+	if after != nil {
+		t.count(table, 1, t.store.counted(after))
 	}
 }
 

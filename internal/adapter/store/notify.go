@@ -99,7 +99,7 @@ func (t *tx) post(notices []fleet.Notice, receivers []string) error {
 	return nil
 }
 
-// Outbox returns the notices that wait for a receiver and have sequence numbers above after, in the order of these
+// Outbox returns the notices that wait for a receiver and have sequence numbers from after+1 on, in the order of these
 // numbers. limit is how many it returns at most.
 func (s *Store) Outbox(ctx context.Context, receiver string, after int64, limit int) ([]fleet.Waiting, error) {
 	waiting, err := collect(ctx, pool{s.reads}, func(row scanner) (w fleet.Waiting, err error) {

@@ -7,7 +7,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// TrustDevice pins a certificate for a device, in place of the present pin.
+// TrustDevice sets the pin of a device: the fingerprint of the certificate that its daemon must have. If pin is "",
+// the device has no pin afterwards; for an altered device that is a conflict error.
 func (s *Store) TrustDevice(ctx context.Context, id fleet.DeviceID, pin string) (fleet.DeviceSettings, error) {
 	return write(ctx, s, "trust device", func(t *tx) (fleet.DeviceSettings, error) {
 		return t.givePin(id, pin)

@@ -87,8 +87,8 @@ func (s *Store) sealedSum(table, row, sum string) []byte {
 	return s.seal.Seal(table, row, "proof", []byte(sum))
 }
 
-// proven reports whether proof is the one that sealedSum makes for this row and this digest of its content. If not,
-// proven logs it.
+// proven reports whether proof opens for this row and contains sum, the digest of the row's present content. If not,
+// proven logs that.
 func (s *Store) proven(table, row, sum string, proof []byte) bool {
 	plain, err := s.seal.Open(table, row, "proof", proof)
 	if err == nil && string(plain) == sum {
@@ -107,8 +107,8 @@ func unixMilli(at time.Time) string {
 }
 
 // beginProofs writes the seal check, and empty proofs if the database has none. It runs on a database without a seal
-// check: a new one, or one that lost it. Without proofs it does not trust rows that are already there: tokens and
-// users then get no role, and nothing in the audit is proven.
+// check: a new one, or one that lost it. If there were no proofs, Muster does not trust rows that are already there:
+// tokens and users get no role, and nothing in the audit is proven.
 func (t *tx) beginProofs() error {
 	if err := t.loadMarkKey(); err != nil {
 		return err

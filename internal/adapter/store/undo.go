@@ -204,7 +204,8 @@ func (t *tx) templateBack(id, first, now int64) (stays bool, err error) {
 	return true, t.rememberAt(now, was, false)
 }
 
-// tagsBack gives devices or templates the tags that they had before these generations. It skips the templates in gone.
+// tagsBack gives devices or templates the tags that they had before these generations. gone are templates that the
+// caller deletes; tagsBack leaves them alone. now is the generation that the undo makes.
 func (t *tx) tagsBack(of carriers, generations []int64, now int64, gone []int64) error {
 	firsts, err := t.firstChanges(of.history, `CAST(`+of.column+` AS TEXT), tag`, generations)
 	if err != nil {

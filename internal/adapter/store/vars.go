@@ -256,8 +256,8 @@ func (s *Store) pastVars(ctx context.Context, past *contents) error {
 	return nil
 }
 
-// changedVars adds the changes of vars to the generations that made them. It covers the generations with numbers above
-// after, up to and including last. at returns the place for the changes of one generation.
+// changedVars adds the changes of vars to the generations that made them. It covers the generations from number
+// after+1 to last. at returns the place for the changes of one generation.
 func (s *Store) changedVars(ctx context.Context, after, last int64, at func(int64) *fleet.GenerationChange) error {
 	for _, of := range []varsTables{deviceVars, tagVars} {
 		changes, err := collect(ctx, pool{s.reads}, s.scanPastVars(of), of.selectPast()+`

@@ -41,8 +41,8 @@ type writer struct {
 
 	headBeyond int64 // ID of the last head that findHeadsBeyond recorded; only run uses it
 
-	explained map[fleet.DeviceID]explanation // causes of configurations that are not stored yet; only run uses it
-	decided   map[fleet.ModeScope]int64      // turn of the mode that was written last; only run uses it
+	explained map[fleet.DeviceID]explanation // see explain; only run uses it
+	decided   map[fleet.ModeScope]int64      // turn (see override) of the mode written last, by scope; only run uses it
 
 	telling sync.Mutex // held while Options.Committed is called
 }

@@ -7,13 +7,14 @@ import (
 	"muster/internal/fleet"
 )
 
-// A revoked device is away: no daemon has it, and no folder is shared with it, whatever templates, people and
-// introducers say. The fold takes it out of the base, so nothing of it comes back by itself when the revocation ends,
-// and out of what each template makes, so later templates do not see it in `config`.
+// The word away means revoked in the whole fleet. No daemon may have such a device or share a folder with it, whatever
+// templates, people and introducers say. The fold takes the device out of the base, so nothing brings it back when the
+// revocation ends. It also takes the device out of what each template makes, so later templates do not see it in
+// `config`.
 
-// FoldAway computes the desired configuration of a device whose templates make none: the observed document without
-// the revoked devices. A template that fails must not keep them. All other ownership records stay as they are, because
-// nobody knows what the templates would ask for.
+// FoldAway computes the desired configuration of a device whose templates fail: the observed document without the
+// revoked devices. A failing template must not keep a revoked device on the daemon. Ownership records stay, except for
+// what the document shows about them, because nobody knows what the templates would ask for.
 func FoldAway(in Input) (Result, error) {
 	in.Templates = nil
 	records, err := in.records()
@@ -27,9 +28,9 @@ func FoldAway(in Input) (Result, error) {
 	return r, nil
 }
 
-// forgetAway returns the records without those that would bring a revoked device back: records of members that
-// Muster removed earlier, and of shares that others added to folders which Muster made. Records of what the daemon
-// still has stay.
+// forgetAway changes the records that would bring a revoked device back. The record of a device or share that Muster
+// removed loses its base value. The record of a folder that Muster made loses the shares with a revoked device that
+// others added, if the document doc no longer has them.
 func forgetAway(records []record, doc stconfig.Value, away map[fleet.DeviceID]string) []record {
 	if len(away) == 0 {
 		return records
@@ -46,8 +47,8 @@ func forgetAway(records []record, doc stconfig.Value, away map[fleet.DeviceID]st
 	return records
 }
 
-// takeAway takes the revoked devices, and the shares with them, out of the document. Those that the template just
-// folded names are reported as skipped.
+// takeAway takes the revoked devices, and the shares with them, out of the document. It reports as skipped each of
+// them that the value of the template folded last names.
 func (f *fold) takeAway() {
 	left, taken := without(f.doc, f.Away)
 	f.doc = left
@@ -64,8 +65,8 @@ func (f *fold) takeAway() {
 	}
 }
 
-// Cleared returns the daemon's document without the revoked devices and the shares with them; Absent where it has
-// none of them.
+// Cleared returns the daemon's document without the revoked devices and the shares with them. It returns Absent if the
+// document has no such device or share.
 func (r Result) Cleared() stconfig.Value {
 	cleared, taken := without(r.observed, r.away)
 	if len(taken) == 0 {
@@ -121,7 +122,8 @@ func deviceOf(key stconfig.Key) fleet.DeviceID {
 	return ""
 }
 
-// whyAway returns since when and by whom the device of this key, or of this share, is revoked; "" for another key.
+// whyAway returns the text that says since when and by whom the device at this key, or the device of the share at this
+// key, is revoked. It returns "" if no revocation concerns the key.
 func (r Result) whyAway(key stconfig.Key) string { return r.away[deviceOf(key)] }
 
 // explainAway returns Why for a change that takes a revoked device away.
@@ -149,9 +151,9 @@ func (r Result) RevokedByTemplates() map[fleet.DeviceID][]int64 {
 	return revoked
 }
 
-// takingAway records that a change takes a revoked device away. The device gets a record, by which Muster recognises
-// later that somebody brought it back. A share in a folder that Muster did not make gets none, because nothing would
-// put it back.
+// takingAway records that the change s, which is about to be sent, removes a revoked device or a share with one. The
+// device gets a record, by which Muster recognises later that somebody brought the device back. A share without a
+// record gets none, because nothing would put the share back.
 func (b *intentRecorder) takingAway(s Sent) {
 	if r := b.recordAround(s.Key); r != nil {
 		r.sending(s, b)
@@ -172,8 +174,8 @@ func (b *intentRecorder) takingAway(s Sent) {
 	r.State, r.Run, r.Away = fleet.BaseSending, "", isDevice(s.Key)
 }
 
-// recordAround returns the record of the member made by Muster that is the place of this key, or contains it; nil
-// without one.
+// recordAround returns the record of the member, made by Muster, that is at this key or contains it; nil if there is
+// none.
 func (b *intentRecorder) recordAround(key stconfig.Key) *record {
 	for i := range b.records {
 		if r := &b.records[i]; r.Kind == fleet.BaseMade && key.HasPrefix(r.key) {

@@ -22,8 +22,8 @@ func rewind(observed stconfig.Value, records []record) stconfig.Value {
 	return stconfig.Patch(observed, back)
 }
 
-// outOfBase reports whether the value at the record's place differs from the one that the place would have without
-// Muster. The record is one of a leaf, or of a member that Muster removed.
+// outOfBase reports whether rewind must put the base value at the record's place, because the observed value there is
+// not the one without Muster. The record is of a leaf, or of a member that Muster removed.
 func (r record) outOfBase(observed stconfig.Value) bool {
 	if r.Kind == fleet.BaseRemoved && r.State == fleet.BaseSending {
 		return !stconfig.Lookup(observed, r.key).Exists()
@@ -31,9 +31,9 @@ func (r record) outOfBase(observed stconfig.Value) bool {
 	return r.State != fleet.BaseTheirs && r.State != fleet.BaseReturned
 }
 
-// start returns the value over which templates build a member that the base does not have: the daemon's defaults, and
-// over them what people or the daemon set in the member if Muster made it in an earlier pass. A new device also gets
-// its label as name.
+// start returns the value from which templates build a member. It returns defaults, the daemon's default value, as it
+// is if the base has the member. A new device gets its label as name. If Muster made the member in an earlier pass,
+// the values that people or the daemon have set in the member since replace the defaults.
 func (f *fold) start(member stconfig.Key, defaults stconfig.Value) stconfig.Value {
 	if stconfig.Lookup(f.base, member).Exists() {
 		return defaults
@@ -44,7 +44,7 @@ func (f *fold) start(member stconfig.Key, defaults stconfig.Value) stconfig.Valu
 		}
 	}
 	for _, r := range f.records {
-		gone := !stconfig.Lookup(f.Observed, r.key).Exists() // What others had set in it went with it.
+		gone := !stconfig.Lookup(f.Observed, r.key).Exists() // The values that others set in it are gone, too.
 		if r.Kind != fleet.BaseMade || len(r.inner) == 0 || !member.HasPrefix(r.key) || gone {
 			continue
 		}
@@ -73,8 +73,8 @@ func (f *fold) nameOf(id fleet.DeviceID) string {
 	return stconfig.Lookup(f.Observed, devices.Child(string(id))).Get("name").Str()
 }
 
-// prune drops records that no longer decide anything. A place for which no template asks any more keeps its record,
-// in state returned, as long as the record remembers values that Muster wrote there: when somebody puts such a value
+// prune drops records that no longer decide anything. If no template asks for a place any more, but its record
+// remembers values that Muster wrote there, the record stays in state BaseReturned: when somebody puts such a value
 // back, the next reading recognises it.
 func (r Result) prune(records []record) []record {
 	var kept []record
@@ -105,9 +105,9 @@ func (r record) forgettable() bool {
 	return !r.Revoked && !r.Away && (neverThere || r.State == fleet.BaseReturned && len(r.Earlier) == 0)
 }
 
-// endRevocations forgets that templates revoked a device when the templates now want the device, or when none of the
-// templates that a person consented to removes it any more. Another template that removes the device needs another
-// consent. It also forgets revocations of the whole fleet that have ended.
+// endRevocations ends the note in a record that templates revoked a device when the templates now want the device, or
+// when none of the templates that a person consented to removes it any more. Another template that removes the device
+// needs another consent. endRevocations also clears the note of a revocation in the whole fleet that has ended.
 func (r *Result) endRevocations(records []record) {
 	for i := range records {
 		rec := &records[i]
@@ -122,7 +122,7 @@ func (r *Result) endRevocations(records []record) {
 }
 
 // reclaim makes Muster the owner again of members that templates ask for now and that somebody restored from an old
-// document.
+// document (state BaseEarlier). It leaves out members that an introducer added.
 func (r *Result) reclaim(records []record) {
 	for i := range records {
 		rec := &records[i]
@@ -147,8 +147,8 @@ func (r *Result) markImplied(records []record) {
 	}
 }
 
-// Keep returns the device's entries as they are once a person chose to keep what the document doc holds at these keys.
-// The kept values become the base.
+// Keep returns the device's ownership entries after a person chose to keep, at these keys, the values that the
+// document doc holds. These values become the base.
 func Keep(stored []fleet.BaseEntry, keys []stconfig.Key, doc stconfig.Value) ([]fleet.BaseEntry, error) {
 	records, err := load(stored, doc)
 	if err != nil {

@@ -95,8 +95,9 @@ type Mistake struct {
 // String returns the mistake as a text that also names the template.
 func (d Mistake) String() string { return named(d.Template) + ": " + d.Text }
 
-// noteMistakes records what is most probably a mistake in a template. A field that Muster does not know is no mistake
-// when this daemon has it: then the daemon is newer than our table of fields.
+// noteMistakes records the probable mistakes of a template. skips are the places that the application of the template
+// left out. An unknown field is not a mistake if it was not skipped: this daemon's configuration has the field, so the
+// daemon is newer than our table of fields.
 func (f *fold) noteMistakes(t fleet.Template, all []stconfig.Mistake, skips []stconfig.Skip) {
 	for _, d := range all {
 		left := func(s stconfig.Skip) bool { return d.Key.HasPrefix(s.Key) || lastName(s.Key) == lastName(d.Key) }

@@ -10,8 +10,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// A program may read the tags and vars of its device, and the tags of the whole fleet. When they change, evaluating
-// the program before and after reports whether its value changes.
+// A program may read the tags and vars of its device, and the tags of the whole fleet. When tags or vars change, a
+// Comparison evaluates the program with the old and with the new ones to find out whether its value changes.
 
 // Comparison compares what templates make of devices in two registries, a and b, regardless of the daemons'
 // configurations. It remembers the results of programs.
@@ -19,7 +19,7 @@ type Comparison struct {
 	a, b     Fleet
 	evaluate Program
 	same     map[string]bool  // results by text, for programs that do not read their device
-	peers    []fleet.DeviceID // devices with which folders are shared in another way in b
+	peers    []fleet.DeviceID // devices that only one of a and b has, or whose label differs
 }
 
 // Program returns the value of a template's program.
@@ -31,8 +31,8 @@ type Fleet struct {
 	registry *fleet.Registry
 }
 
-// FleetOf returns the fleet of a registry as templates see it. version gives the version of a daemon; zero where it is
-// not known.
+// FleetOf returns the fleet of a registry as templates see it. version returns the version of a daemon, or zero if it
+// is not known.
 func FleetOf(registry *fleet.Registry, version func(fleet.DeviceID) fleet.Version) Fleet {
 	all := make([]template.Facts, 0, len(registry.Devices))
 	for id, d := range registry.Devices {
@@ -53,21 +53,23 @@ func Compare(a, b Fleet, evaluate Program) *Comparison {
 	return &Comparison{a: a, b: b, evaluate: evaluate, same: map[string]bool{}, peers: otherPeers(a.registry, b.registry)}
 }
 
-// Alters reports whether the templates give a device other values in b than in a. The device must be registered in
+// Alters reports whether a device's templates may give it another configuration in b than in a: other templates apply,
+// a template may give another value, or may share a folder with one of the peers. The device must be registered in
 // both.
 func (c *Comparison) Alters(id fleet.DeviceID) bool {
 	apply := c.b.registry.TemplatesOf(id)
 	return !SameTemplates(c.a.registry.TemplatesOf(id), apply) || c.Differs(id, apply) || c.sharesWithPeers(id, apply)
 }
 
-// Differs reports whether a device's templates give other values in b than in a. The same templates apply in both.
+// Differs reports whether these templates, which apply to the device in both a and b, may give it another value in b
+// than in a.
 func (c *Comparison) Differs(id fleet.DeviceID, templates []fleet.Template) bool {
 	return slices.ContainsFunc(templates, func(t fleet.Template) bool {
 		switch reads := t.Reads.OrAll(); {
 		case !c.inputsDiffer(id, reads):
 			return false
 		case reads.Config:
-			return true // each device has vars of its own
+			return true // The device's configuration is not at hand here.
 		case reads.Device.Any():
 			return !c.givesTheSame(id, t.Text)
 		}
@@ -86,8 +88,8 @@ func (c *Comparison) inputsDiffer(id fleet.DeviceID, reads fleet.Inputs) bool {
 		!bytes.Equal(c.a.Of(id).AppendDigest(nil, reads.Device), c.b.Of(id).AppendDigest(nil, reads.Device))
 }
 
-// givesTheSame reports whether a program gives the same value in a and b. A program that cannot be evaluated counts as
-// different.
+// givesTheSame reports whether a program gives the same value in a and b, or fails in both with the same error of
+// CodeInvalid. Any other failure counts as a different value.
 func (c *Comparison) givesTheSame(id fleet.DeviceID, text string) bool {
 	was, wasErr := c.valueIn(c.a, id, text)
 	is, isErr := c.valueIn(c.b, id, text)
@@ -122,8 +124,8 @@ func otherPeers(a, b *fleet.Registry) []fleet.DeviceID {
 	return slices.Collect(maps.Keys(peers))
 }
 
-// sharesWithPeers reports whether one of the templates may share a folder with one of the peers. Any template whose
-// value depends on the device's configuration may.
+// sharesWithPeers reports whether one of the templates may share a folder with one of the peers. It also returns true
+// if a template that may share folders cannot be evaluated in b, or depends on the device's configuration.
 func (c *Comparison) sharesWithPeers(id fleet.DeviceID, templates []fleet.Template) bool {
 	if len(c.peers) == 0 {
 		return false

@@ -102,7 +102,8 @@ func sameName(a, b stconfig.Part) bool {
 	return a.Every || b.Every || strings.EqualFold(a.Name, b.Name)
 }
 
-// names reports whether the template's own value contains the key.
+// names reports whether the template itself sets the key: its value contains the key, and nothing at, above or below
+// the key was skipped.
 func (l applied) names(key stconfig.Key) bool {
 	skipped := func(s stconfig.Skip) bool { return related(s.Key, key) }
 	if !Meet(l.target.key, key) || slices.ContainsFunc(l.skips, skipped) {

@@ -17,7 +17,8 @@ type Input struct {
 	// Observed is the daemon's document. Its section `ignores` holds the patterns of the folders that were read.
 	Observed stconfig.Value
 	Run      string // run of the daemon that showed Observed; see Reading.Run
-	// Unread gives, by folder, the reason why its ignore patterns were not read, where the reason is known.
+	// Unread has, by folder ID, the reason why the folder's ignore patterns were not read. A folder whose reason is not
+	// known has no entry.
 	Unread     map[string]string
 	Entries    []fleet.BaseEntry                                    // ownership records: what Muster wrote on this device
 	Templates  []fleet.Template                                     // the device's templates, in the order of the fold
@@ -27,12 +28,15 @@ type Input struct {
 
 	// Secret reports whether the secret with this name exists, and at which keys and devices it may be used. Nil: every
 	// secret exists and may be used anywhere.
-	Secret      func(name string) (fleet.SecretScope, bool)
-	Take        func(bytes int64) error   // called before so much memory is used; nil: memory is not bounded
-	SecretBytes func(name string) int     // gives the length of a secret by name; nil: the length of the name counts
+	Secret func(name string) (fleet.SecretScope, bool)
+	// Take is called before that many bytes of memory are used. An error of Take ends the fold. Nil: memory is not
+	// bounded.
+	Take func(bytes int64) error
+	// SecretBytes returns the length of the secret with this name. Nil: the length of the secret's handle counts instead.
+	SecretBytes func(name string) int
 	Tags        []fleet.Tag               // tags of the device
-	AdminSaved  func(fleet.Template) bool // tells whether an admin saved the template last; nil: no admin saved any
-	// Away has the devices that are revoked, but for Device, each with a text that says since when and by whom.
+	AdminSaved  func(fleet.Template) bool // reports whether an admin saved the template last; nil: no admin saved any
+	// Away has the revoked devices other than Device, each with a text that says since when and by whom it is revoked.
 	Away map[fleet.DeviceID]string
 
 	folded func(t fleet.Template, before, after stconfig.Value) // called after each template; may be nil
@@ -64,15 +68,16 @@ type Result struct {
 	applied  []applied
 }
 
-// Skipped is a change that a template asks for and that this device has no place for.
+// Skipped is a change that a template asks for and that the desired configuration leaves out: the device has no place
+// for it, or something overrules the template there.
 type Skipped struct {
 	Template int64
 	Key      stconfig.Key
 	Reason   string // sentence for a person
 }
 
-// Fold computes the desired configuration. An error stops the whole device. Where a template is to blame, the error
-// has CodeInvalid and names the template.
+// Fold computes the desired configuration. After an error the device has no desired configuration at all. If a
+// template is to blame, the error has CodeInvalid and names the template.
 func Fold(in Input) (Result, error) {
 	records, err := in.records()
 	if err != nil {
@@ -105,7 +110,7 @@ func Fold(in Input) (Result, error) {
 	return r, nil
 }
 
-// records returns the device's ownership records as they are after the reading of the input.
+// records returns the device's ownership records, updated by what the observed document shows.
 func (in Input) records() ([]record, error) {
 	records, err := load(in.Entries, in.Observed)
 	if err != nil {

@@ -108,8 +108,9 @@ func (f *fold) apply(doc stconfig.Value, t target, value stconfig.Value) (stconf
 		Budget: t.budget}.To(doc)
 }
 
-// checkIdempotent refuses a program that reads the configuration and gives another value when its own result is in
-// the configuration that it reads. A program that adds 1 to what it finds would make Muster write for ever.
+// checkIdempotent refuses a program that reads the configuration and gives another value once its own result is in
+// that configuration. For example, a program that adds 1 to a value that it reads would make Muster write for ever.
+// after is the document with the program's result.
 func (f *fold) checkIdempotent(t fleet.Template, to target, after stconfig.Value) error {
 	again, err := f.Evaluate(t, after)
 	if err != nil {
@@ -191,7 +192,8 @@ func (f *fold) secretText(handle string) int {
 	return f.SecretBytes(name)
 }
 
-// count adds to the changes and skips of all templates so far. It returns an error when there are too many of them.
+// count returns an error if so many changes and skips of one more template are too many, together with those of the
+// templates before it, or need more memory than Input.Take allows.
 func (f *fold) count(changes, skips int) error {
 	what, most := "change more than %d keys", MaxChanges
 	switch {

@@ -8,9 +8,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// force puts into the document the values that the daemon forces there (stconfig.Forces), so that they do not differ
-// later. It reports each value that a template asks for and does not get. It leaves alone a desired value that the
-// daemon shows now, although the table says that the daemon would override it.
+// force puts into the document the values that the daemon forces there (stconfig.Forces), because the read-back would
+// otherwise always differ. It reports as skipped each value of a template that is overridden in this way. If the
+// daemon now shows the desired value although our table says that it would override it, force leaves the value alone.
 func (f *fold) force() {
 	for _, forced := range stconfig.Forces(f.doc) {
 		stays := f.daemonKeeps(forced.By)
@@ -37,8 +37,8 @@ func (f *fold) daemonKeeps(key stconfig.Key) bool {
 	return now.Exists() && now.Equal(stconfig.Lookup(f.doc, key))
 }
 
-// skipOverridden reports as skipped a value that the daemon does not keep, in the name of the last template that
-// asks for it.
+// skipOverridden reports as skipped a value that the daemon does not keep. The report names the last template that
+// asks for the value. A value for which no template asks is not reported.
 func (f *fold) skipOverridden(forced stconfig.Forced) {
 	alone := forced.By.Equal(forced.Key)
 	for i := len(f.requests) - 1; i >= 0; i-- {
@@ -62,7 +62,9 @@ const (
 	sharedIgnored  = "the folder is shared with the device: a daemon ignores only folders that are not"
 )
 
-// unshare leaves out shares without encryption with devices that are marked untrusted.
+// unshare takes unencrypted shares with untrusted devices out of the document. A share that a template made is
+// reported as skipped; of the other shares only those are taken out that the daemon itself drops (see
+// unshareUntrusted). Folders of type receiveencrypted stay as they are.
 func (f *fold) unshare() {
 	untrusted := f.untrusted()
 	if len(untrusted) == 0 {
@@ -75,8 +77,9 @@ func (f *fold) unshare() {
 	}
 }
 
-// unignore leaves out ignore entries for devices and folders that are present, also for implied devices. When a
-// template's device or share goes away, what a person had ignored is ignored again.
+// unignore takes out an entry that ignores a device or folder if the document has the ignored device, or shares the
+// ignored folder, and a template made the entry or the base lacks the device or share. The base keeps an entry that a
+// person made, so the entry returns when a template's device or share goes away.
 func (f *fold) unignore() {
 	for _, c := range contradictions(f.doc) {
 		if f.leaveOut(c.entry, c.reason) || !stconfig.Lookup(f.base, c.member).Exists() {
@@ -123,8 +126,9 @@ func (f *fold) comesWith(member stconfig.Key) stconfig.Key {
 	return member
 }
 
-// withoutForgottenIgnores drops the records of ignore entries that a template had removed, where the base has the
-// device or share: without Muster too, the daemon would have dropped the entry.
+// withoutForgottenIgnores drops the record of an ignore entry that Muster removed, if the base has the ignored device,
+// or shares the ignored folder with that device. Without Muster the daemon would have dropped the entry, too, so
+// Muster must not put it back.
 func withoutForgottenIgnores(records []record, base stconfig.Value) []record {
 	gone := map[string]bool{}
 	for _, c := range contradictions(base) {
@@ -144,9 +148,10 @@ func (f *fold) untrusted() map[string]bool {
 	return marked
 }
 
-// unshareUntrusted leaves out the shares of one folder that are not encrypted although their device is untrusted.
-// Where the daemon itself drops such shares, a share that is there goes in the write that sets the template's mark,
-// and a share that is not there stays away until the mark is removed.
+// unshareUntrusted takes out those unencrypted shares of one folder whose device is marked untrusted. A share that a
+// template made is reported as skipped. Any other share is taken out only if daemons of this version drop such shares
+// by themselves: together with the mark if a template sets the mark, else only if the daemon does not have the share
+// now.
 func (f *fold) unshareUntrusted(folder stconfig.Value, untrusted map[string]bool) {
 	shares := folders.Child(folder.Get("id").Str()).Child("devices")
 	for share := range folder.Get("devices").Values() {

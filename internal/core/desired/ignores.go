@@ -9,7 +9,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// WithIgnores returns the document with the ignore patterns that were read, by folder, in the section `ignores`.
+// WithIgnores returns the document with a section `ignores` that holds the ignore patterns of its folders. patterns
+// has them by folder ID; folders that are not in it are not in the section, either. Without any patterns the document
+// has no such section.
 func WithIgnores(doc stconfig.Value, patterns map[string][]string) stconfig.Value {
 	if len(patterns) == 0 {
 		return doc
@@ -41,8 +43,8 @@ func IgnoresIn(entries []fleet.BaseEntry) (folders []string) {
 	return folders
 }
 
-// nameIgnores records the folders whose ignore patterns a template names. It returns true when the template names
-// those of every folder.
+// nameIgnores records the folders whose ignore patterns a template names. every is true if the template's key names
+// those of every folder (`ignores.*`); everyIgnores handles such a template later.
 func (f *fold) nameIgnores(key stconfig.Key, value stconfig.Value) (every bool) {
 	if folder, ok := ignoresOf(key); ok {
 		if key.At(1).Every {
@@ -86,8 +88,8 @@ func ignoresOf(key stconfig.Key) (folder string, ok bool) {
 	return key.At(1).Name, true
 }
 
-// reason returns why ignore patterns are skipped, as a sentence for a person. For other keys it returns the reason
-// of stconfig.
+// reason returns, as a sentence for a person, why a place was skipped. For ignore patterns that the observed document
+// lacks it says what is missing; otherwise it is the reason of stconfig. after is the document after the template.
 func (f *fold) reason(s stconfig.Skip, after stconfig.Value) string {
 	folder, ok := ignoresOf(s.Key)
 	if !ok || f.Observed.Get("ignores").Get(folder).Exists() {
@@ -110,8 +112,8 @@ func folderOf(doc stconfig.Value, id string) stconfig.Value {
 	return stconfig.Lookup(doc, folders.Child(id))
 }
 
-// readable refuses ignore patterns that the daemon cannot read, because they would stop the folder. A program may pass
-// on unreadable lines that the daemon already has.
+// readable returns an error for ignore patterns that the daemon cannot read, because they would stop the folder. A
+// template that reads the configuration may repeat unreadable lines that a folder of the daemon already has.
 func (f *fold) readable(op fleet.Op, key stconfig.Key, fragment Fragment) error {
 	if op == fleet.OpRemove {
 		return nil

@@ -12,14 +12,14 @@ type Sent struct {
 	Key    stconfig.Key
 	To     stconfig.Value // the new value, secrets in clear; Absent: the change removes the place
 	Digest []byte         // keyed digest of the password when Key is gui.password
-	// Consented tells that a person consented to the change.
+	// Consented reports whether a person consented to the change.
 	Consented bool
-	// Chosen tells that a person chose the new value in the place of the base. It becomes the base.
+	// Chosen reports whether a person chose the new value (To) instead of the base value. To then becomes the base.
 	Chosen bool
 }
 
-// Begin returns the device's ownership records as they must be stored before these changes are sent. They cover the
-// changes and, by rule 3, the values that the daemon will change by itself because of them.
+// Begin returns the device's ownership records as the store must have them before the changes `sent` are sent. They
+// cover these changes and, by rule 3 of DESIGN.md, the values that the daemon changes by itself as a consequence.
 func (r Result) Begin(sent []Sent) []fleet.BaseEntry {
 	changes := make([]stconfig.Change, len(sent))
 	for i, s := range sent {
@@ -42,12 +42,13 @@ type intentRecorder struct {
 	Result
 	after   stconfig.Value
 	records []record
-	causes  []Sent // The changes being recorded are consequences of these.
+	// causes are the changes whose consequences are being recorded; nil while the changes themselves are recorded.
+	causes []Sent
 }
 
-// ask records which templates ask for a change at a key. A consequence is asked for by the templates that ask for
-// its causes. Where no template asks any more, the record keeps those that asked before, because the change takes
-// their value away.
+// ask sets in the record r which templates ask for the change at a key. For a consequence these are the templates that
+// ask for one of its causes. If no template asks for the change, r keeps its templates: the change takes their value
+// away.
 func (b *intentRecorder) ask(r *record, key stconfig.Key) {
 	templates := requestedBy(b.requests, key)
 	for _, cause := range b.causes {
@@ -119,7 +120,8 @@ func kindOf(s Sent, base stconfig.Value) fleet.BaseKind {
 	return fleet.BaseRemoved
 }
 
-// sending records that s is about to be sent: a change of the member that Muster made, or of a value inside it.
+// sending records in r, the record of a member that Muster made, that the change s is about to be sent: a change of
+// the whole member, or of a value inside it.
 func (r *record) sending(s Sent, b *intentRecorder) {
 	now := stconfig.Lookup(b.observed, s.Key)
 	if r.State != fleet.BaseSending || r.Run != "" {
@@ -140,8 +142,8 @@ func (r *record) sending(s Sent, b *intentRecorder) {
 	}
 }
 
-// revoke records that a change removes a device because templates say `remove`, with a person's consent. The consent
-// is for these templates.
+// revoke records that the change s removes a device because templates have the op `remove` for it and a person
+// consented. The consent covers only these templates.
 func (b *intentRecorder) revoke(r *record, s Sent) {
 	if !s.Consented || s.To.Exists() || !isDevice(s.Key) {
 		return
@@ -151,9 +153,9 @@ func (b *intentRecorder) revoke(r *record, s Sent) {
 	}
 }
 
-// going notes the contents of a member whose removal is about to be sent. Values that a person or the daemon set
-// inside stay theirs. theirs is true when somebody else added the member again: then every value that Muster never
-// wrote is theirs.
+// going records who set the values of a member whose removal is about to be sent. now is the member before the
+// removal. Values that a person or the daemon set inside it stay theirs. theirs is true if somebody else added the
+// member again: then every value that Muster never wrote is theirs.
 func (r *record) going(now stconfig.Value, theirs bool) {
 	eachLeaf(r.key, now, func(at stconfig.Key, leaf stconfig.Value) {
 		switch others := r.innerAt(at); {
@@ -182,8 +184,9 @@ func (b *intentRecorder) cameBack(member stconfig.Key) bool {
 	})
 }
 
-// sendingInside remembers the value that is about to be sent as one of Muster's. It also remembers the present value
-// as one of Muster's, unless that value belongs to a person, or (theirs) the member to somebody who added it again.
+// sendingInside remembers that Muster wrote the value that is about to be sent inside the member. It remembers now,
+// the present value, in the same way, unless that value belongs to a person or theirs is true. theirs means that
+// somebody else added the member again.
 func (r *record) sendingInside(s Sent, now stconfig.Value, theirs bool) {
 	for i := range r.inner {
 		if e := &r.inner[i]; related(e.key, s.Key) {

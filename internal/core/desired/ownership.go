@@ -17,7 +17,8 @@ type observation struct {
 	version int64 // version of the configuration's format, as the document says
 }
 
-// observe returns the records as they are once a document was read. It applies rules 1 to 4 of DESIGN.md.
+// observe returns the records, updated by a reading of the daemon's configuration. It applies rules 1 to 4 of
+// DESIGN.md.
 func observe(records []record, read Reading) []record {
 	s := observation{Reading: read, version: versionOf(read.Document)}
 	var observed []record
@@ -153,8 +154,8 @@ func (s observation) leaf(e entry, now stconfig.Value) entry {
 	return e
 }
 
-// notOurs returns the state of a leaf that does not hold a value of Muster's: returned where Muster had put the base
-// value back before, otherwise theirs (a person's or the daemon's).
+// notOurs returns the state of a leaf whose present value is not Muster's: BaseReturned if Muster had put the base
+// value back before, otherwise BaseTheirs (the value belongs to a person or the daemon).
 func (e *entry) notOurs() fleet.BaseState {
 	if e.State == fleet.BaseReturned || e.State == fleet.BaseEarlier {
 		return fleet.BaseReturned
@@ -273,14 +274,15 @@ func (s observation) made(r record, now stconfig.Value) (record, bool) {
 	return r, true
 }
 
-// addedAgain returns the record of a revoked device that somebody made anew: it is theirs, and templates remove it.
+// addedAgain returns a new record for a revoked device that somebody added again: the device is theirs, as if Muster
+// had removed it once. The next plan removes it again.
 func (r *record) addedAgain(now stconfig.Value) record {
 	return record{entry: entry{key: r.key, base: now, BaseEntry: fleet.BaseEntry{Kind: fleet.BaseRemoved,
 		State: fleet.BaseTheirs, Revoked: r.Revoked, Away: r.Away, Version: r.Version, Templates: r.Templates}}}
 }
 
-// held reports whether a member contains only values that Muster wrote, and those that it contained when Muster
-// removed it.
+// held reports whether every value of the member now is one that Muster wrote, or one that others had in the member
+// when Muster removed it. It returns false if the record remembers no value that Muster wrote.
 func (r *record) held(now stconfig.Value) bool {
 	all := len(r.Earlier) > 0
 	eachLeaf(r.key, now, func(at stconfig.Key, leaf stconfig.Value) {
@@ -333,8 +335,9 @@ func (r *record) adopt(key stconfig.Key, value stconfig.Value) {
 	r.inner = append(r.inner, entry{key: key, base: value, BaseEntry: theirs})
 }
 
-// innerLeaf applies rule 2 to a value that a person had set inside a member that Muster made. A person who sets the
-// value back to Muster's undoes that edit.
+// innerLeaf applies rule 2 to e, the entry of a value that a person had set inside a member that Muster made. now is
+// the present value. If the person set it back to Muster's value, that edit is undone: stays is false, and the entry
+// is dropped.
 func (r *record) innerLeaf(e entry, now stconfig.Value) (_ entry, stays bool) {
 	switch {
 	case same(now, e.base):
@@ -349,8 +352,9 @@ func (r *record) innerLeaf(e entry, now stconfig.Value) (_ entry, stays bool) {
 	return e, true
 }
 
-// takeOver records a member that was sent as the daemon shows it now: the daemon fills in fields that it was not
-// sent.
+// takeOver updates r.written, the member as Muster wrote it, after a write. now is the member as the daemon shows it.
+// Fields of a new member that were not sent count as written, because the daemon fills them in. A value that differs
+// from the sent one counts only if the daemon acknowledged the write.
 func (r *record) takeOver(s observation, now stconfig.Value) {
 	if !r.written.Exists() {
 		r.written = now
@@ -378,8 +382,8 @@ func isOwnShare(key stconfig.Key, own fleet.DeviceID) bool {
 	return key.Len() == 4 && key.HasPrefix(folders) && key.At(2).Name == "devices" && key.At(3).Name == string(own)
 }
 
-// isLearnt reports whether the change is that the daemon learnt the name of another device by itself. It is the only
-// difference that is no edit although the configuration version did not change (ADR 19).
+// isLearnt reports whether the change is that the daemon learnt the name of another device by itself. No other
+// difference without a new configuration version is anything but an edit (ADR 19).
 func isLearnt(c stconfig.Change) bool {
 	return c.Key.Len() == 3 && c.Key.HasPrefix(devices) && c.Key.At(2).Name == "name" && c.From.Str() == ""
 }

@@ -24,7 +24,8 @@ type record struct {
 	inner []entry // for a made member: the values inside it that people or the daemon set, by key
 }
 
-// load parses stored entries and sorts them by key. A value that the document has, too, shares the document's memory.
+// load parses stored entries and sorts them by key. A value that equals the value of the document doc at the same key
+// shares its memory.
 func load(stored []fleet.BaseEntry, doc stconfig.Value) ([]record, error) {
 	read := entryReader{doc: doc}
 	entries := make([]entry, 0, len(stored))
@@ -50,18 +51,19 @@ func load(stored []fleet.BaseEntry, doc stconfig.Value) ([]record, error) {
 	return gather(entries), nil
 }
 
-// largeValue is the size in bytes from which on the document is searched for a stored value. To parse a smaller one
-// takes less.
+// largeValue is the size in bytes from which load compares a stored value with the document, to share its memory.
+// Parsing a smaller value anew takes less.
 const largeValue = 128
 
-// entryReader reads the values of stored entries. Most folders that Muster made are in the document as they are in
-// their entry: parsed once more they would take as much memory as the document.
+// entryReader reads the values of stored entries. Most folders that Muster made have the same value in the document
+// and in their entry. Parsed a second time, these values would take as much memory as the document.
 type entryReader struct {
 	doc  stconfig.Value
 	text []byte // JSON of the value compared last; only its memory is used again
 }
 
-// value returns the value of a stored text that belongs at a key.
+// value parses text, the JSON of an entry's value at key, or returns the document's value there if it has the same
+// JSON.
 func (r *entryReader) value(key stconfig.Key, text []byte) (stconfig.Value, error) {
 	if len(text) >= largeValue {
 		if there := stconfig.Lookup(r.doc, key); there.Exists() {
@@ -134,7 +136,8 @@ type entryWriter struct {
 	text []byte // JSON of the value written last; only its memory is used again
 }
 
-// bytes returns the JSON of a value, nil where it is absent. Where the JSON equals the text before, it is that text.
+// bytes returns the JSON of v, nil if v is Absent. If that JSON equals before, it returns before itself, which saves
+// memory.
 func (w *entryWriter) bytes(v stconfig.Value, before []byte) []byte {
 	if !v.Exists() {
 		return nil
@@ -177,7 +180,8 @@ func (e *entry) forget(key stconfig.Key, v stconfig.Value) {
 	e.Earlier = kept
 }
 
-// wrote reports whether Muster wrote each leaf of value v at the place where v has it.
+// wrote reports whether Muster wrote, at some time, every leaf of v at its place. v is a value at key. wrote returns
+// false if the entry remembers nothing.
 func (e *entry) wrote(key stconfig.Key, v stconfig.Value) bool {
 	if len(e.Earlier) == 0 {
 		return false
@@ -205,8 +209,8 @@ func holds(digests, digest []byte) bool {
 	return false
 }
 
-// digestOf returns a digest of one value at a key. It is not keyed, so it can reveal a guessed secret: the store seals
-// it like the value itself.
+// digestOf returns a digest of one value at a key. The digest is not keyed, so somebody who has it can check a guess
+// of a secret. Therefore the store seals the digest like the value itself.
 func digestOf(key stconfig.Key, v stconfig.Value) []byte {
 	text := append([]byte(key.String()), 0)
 	if v.Exists() {

@@ -9,8 +9,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// resolved puts the daemon's own secrets in clear into a template's value, in the place of their handles. It refuses
-// handles outside of fields for secrets, and handles of unknown secrets.
+// resolved replaces, in a template's value, the handles that name secrets of the daemon's own configuration by these
+// secrets in clear. Handles of Muster's secrets stay. It returns an error for a handle outside of fields for secrets,
+// and for one of an unknown secret.
 func (f *fold) resolved(doc stconfig.Value, t target, value stconfig.Value) (stconfig.Value, error) {
 	if !stconfig.HasHandle(value) {
 		return value, nil
@@ -32,8 +33,9 @@ func (f *fold) resolved(doc stconfig.Value, t target, value stconfig.Value) (stc
 	return stconfig.ResolveConfig(value, doc)
 }
 
-// refuseMoved refuses a template that copies a secret of the daemon's configuration to another place of it, unless an
-// admin saved the template. For a secret of the configuration, unlike Muster's own, no list tells where it may stand.
+// refuseMoved refuses a template that copies a secret of the daemon's configuration to another place in it, unless an
+// admin saved the template. Muster's own secrets have a list of keys where they may stand; secrets of the
+// configuration have none.
 func (f *fold) refuseMoved(doc stconfig.Value, t target, value stconfig.Value) error {
 	if t.adminSaved || f.Secret == nil {
 		return nil
@@ -56,8 +58,8 @@ func (f *fold) refuseMoved(doc stconfig.Value, t target, value stconfig.Value) e
 	return nil
 }
 
-// mayUse refuses changes that put one of Muster's own secrets at a place that the secret's lists of keys and tags do
-// not allow.
+// mayUse returns an error if the changes put one of Muster's own secrets at a place that the secret's lists of keys
+// and tags do not allow.
 func (f *fold) mayUse(t target, changes []stconfig.Change) error {
 	if f.Secret == nil {
 		return nil
@@ -77,7 +79,8 @@ func (f *fold) mayUse(t target, changes []stconfig.Change) error {
 	return nil
 }
 
-// inScope tells why a secret may not stand at key `at` of this device; nil when it may. scope has the secret's lists.
+// inScope returns an error that says why the secret with this name may not stand at key `at` of this device, or nil if
+// it may. scope has the secret's lists of keys and tags.
 func (f *fold) inScope(t target, name string, at stconfig.Key, scope fleet.SecretScope) error {
 	allow := "As an admin, type: muster secret allow " + quoted(name)
 	switch {
@@ -107,8 +110,8 @@ func names(pattern string, at stconfig.Key) bool {
 	return err == nil && at.Matches(key)
 }
 
-// everywhere returns the key that an error suggests for a secret's list. A key inside a share names the folder and any
-// device.
+// everywhere returns the key that an error suggests for a secret's list of keys: `at` itself or, for a field of a
+// share, the field in the shares of that folder with any device.
 func everywhere(at stconfig.Key) string {
 	if at.Len() == 5 && at.HasPrefix(folders) {
 		return fmt.Sprintf("%s.devices.*.%s", folders.Child(at.At(1).Name), at.At(4).Name)

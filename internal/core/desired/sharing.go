@@ -18,8 +18,9 @@ var (
 	ignoredDevices = stconfig.Key{}.Child("remoteIgnoredDevices")
 )
 
-// nameDevices records the changes of the template just folded in the list of devices. A device that the template
-// names is no longer implied. A device that it removes is not added again for the folders of earlier templates.
+// nameDevices records which devices the template folded last names. changes are what that template changed. A device
+// that the template names is no longer implied. A device that the template removes is not added again because an
+// earlier template shares a folder with it.
 func (f *fold) nameDevices(changes []stconfig.Change) {
 	last := len(f.applied) - 1
 	l := f.applied[last]
@@ -70,8 +71,9 @@ func (f *fold) unknownShares() []shareOf {
 	return found
 }
 
-// addImplied adds, after each template, the registered devices that folders are shared with, so that later templates
-// see them in `config`. It adds no device that a template removed.
+// addImplied runs after each template and adds devices that folders are shared with and that the document lacks, so
+// that later templates see them in `config`. It adds a registered device unless the share is part of the base, and any
+// device whose share isPersons reports. It adds no device that a template removed.
 func (f *fold) addImplied() error {
 	var along []stconfig.Value
 	for _, s := range f.unknownShares() {
@@ -88,8 +90,8 @@ func (f *fold) addImplied() error {
 // isBase reports whether the base has the share: without Muster, too, the folder would be shared with the device.
 func (f *fold) isBase(s shareOf) bool { return stconfig.Lookup(f.base, s.key).Exists() }
 
-// isPersons reports whether a person or the daemon made the share, while its device is there only because Muster made
-// it.
+// isPersons reports whether a person or the daemon made the share, and the base does not have the share's device: the
+// device was there only because Muster made it.
 func (f *fold) isPersons(s shareOf) bool {
 	if stconfig.Lookup(f.base, devices.Child(string(s.id))).Exists() {
 		return false
@@ -100,9 +102,9 @@ func (f *fold) isPersons(s shareOf) bool {
 	})
 }
 
-// unshareRemoved takes out a share because the template at position removed of the fold removed its device. When a
-// later template shares the folder with that device, the two contradict each other, and the share is reported as
-// skipped.
+// unshareRemoved takes out a share whose device was removed by the template at position removed of the fold. If a
+// later template shares the folder with that device, the two templates contradict each other: then the share is
+// reported as skipped, in the name of the later one.
 func (f *fold) unshareRemoved(s shareOf, removed int) {
 	for _, l := range slices.Backward(f.applied[removed+1:]) {
 		if l.target.op == fleet.OpRemove || !l.names(s.key) {

@@ -18,8 +18,8 @@ type Reading struct {
 	Saved        bool           // The daemon answered a write of its configuration with success, so it saved all of it.
 }
 
-// Finish returns the device's entries after a read-back. Entries that were being sent are decided by what the document
-// holds now.
+// Finish returns the device's ownership entries after a read-back. What the document holds decides whether a change
+// that was being sent arrived.
 func Finish(stored []fleet.BaseEntry, read Reading) ([]fleet.BaseEntry, error) {
 	records, err := load(stored, read.Document)
 	if err != nil {
@@ -28,8 +28,8 @@ func Finish(stored []fleet.BaseEntry, read Reading) ([]fleet.BaseEntry, error) {
 	return store(observe(records, read)), nil
 }
 
-// AwaitSave reports whether any entry belongs to a write that the daemon may not have saved. Such entries can be
-// compared only with a document of which it is known in which run of the daemon it was read.
+// AwaitSave reports whether any entry belongs to a write that the daemon may not have saved. Such an entry can be
+// judged only with a document whose Reading.Run is known.
 func AwaitSave(entries []fleet.BaseEntry) bool {
 	for _, e := range entries {
 		if e.Run != "" {

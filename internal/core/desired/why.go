@@ -12,14 +12,14 @@ type Why struct {
 	Templates  []int64 // templates that ask for the change, in the order of the fold; empty: the place returns to base
 	Authors    []int64 // templates among Templates that were not last saved by an admin
 	Before     []int64 // templates that asked for what Muster wrote last at the key, as far as that is known
-	Implied    bool    // The key is about a device that is there only because a folder is shared with it, or was.
+	Implied    bool    // The key is about a device that is or was there only because a folder is shared with it.
 	Returns    bool    // No template asks for the place any more: the base value comes back.
 	Recreates  bool    // A member that Muster removed comes back.
 	Drift      bool    // Somebody changed a value of Muster that templates still ask for.
 	Earlier    bool    // The daemon has a value that Muster wrote earlier, and no template names the place.
 	Revoked    bool    // The device, or the share with it, came back after it was revoked.
 	Away       string  // The device is revoked everywhere, or the share is one with it: since when, and by whom.
-	Introducer string  // the device that adds again and again what templates revoked
+	Introducer string  // the device that, as an introducer, keeps adding what templates revoked
 	With       string  // key of the change that causes this one; "" when the change stands alone
 }
 
@@ -159,7 +159,8 @@ func (r Result) impliedBy(key stconfig.Key) bool {
 }
 
 // ByAdmins folds only the templates that admins saved, and returns the desired document. all is the fold of all
-// templates. Where an admin's template needs an author's, that fold fails: ByAdmins returns its error.
+// templates. If an admin's template works only together with an author's, the fold fails and ByAdmins returns its
+// error.
 func ByAdmins(in Input, all Result) (stconfig.Value, error) {
 	var saved []fleet.Template
 	for _, t := range in.Templates {
@@ -178,9 +179,9 @@ func ByAdmins(in Input, all Result) (stconfig.Value, error) {
 	return alone.Desired, err
 }
 
-// MadeByAdmins reports whether a template that an admin saved makes a member now, or was the first to make it. The
-// member stays the admins' when an author later saves that template, removes its tag, or names the member in an own
-// template.
+// MadeByAdmins reports whether a template that an admin saved makes the member now, or was the first to make it. The
+// member still counts as made by admins if an author later saves that template, removes its tag, or names the member
+// in a template of the author's own.
 func (r Result) MadeByAdmins(member stconfig.Key) bool {
 	marked := func(rec record) bool { return rec.ByAdmin && rec.key.Equal(member) }
 	return slices.ContainsFunc(r.records, marked) || r.adminsMake(member)

@@ -5,9 +5,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// Accept adds a pending device to the configuration doc, or shares a pending folder with the device that offers it.
-// Where name is blank, the device or folder gets the name that the other device gave. path is needed where the daemon
-// does not have the folder yet.
+// Accept returns the configuration doc with a pending device added, or with a pending folder shared with the device
+// that offers it. asks is what is pending. If name is "", the device or folder gets the name that the other device
+// gave. path is where a folder that the daemon does not have yet is to be; it must not be "" then.
 func Accept(doc stconfig.Value, asks fleet.Pending, name, path string) (stconfig.Value, error) {
 	if asks.Folder != "" {
 		return shareFolder(doc, asks, name, path)

@@ -36,8 +36,8 @@ func SetsAccess(key stconfig.Key, value stconfig.Value) bool {
 	return slices.ContainsFunc(accessKeys, func(name string) bool { return value.Get(name).Exists() })
 }
 
-// whyUnreachable tells why Muster could not reach the daemon's API at the address that the change sets; "" when it
-// could.
+// whyUnreachable returns why Muster could not reach the daemon's API at the address to which p, a change of
+// gui.address, sets it; "" if Muster could reach it.
 func whyUnreachable(g guard, p place) string {
 	if g.facts.AddressFixed {
 		return "the address of the daemon's API is set on its command line: the configuration cannot move it"

@@ -22,7 +22,7 @@ type Answers struct {
 // NewAnswers makes an empty set.
 func NewAnswers() *Answers { return &Answers{open: map[string]fleet.Consent{}} }
 
-// Put adds answers that are open in the store. Each replaces the earlier answer to its key.
+// Put adds answers that the store has as open. Each replaces the earlier answer to its key.
 func (a *Answers) Put(consents ...fleet.Consent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -31,7 +31,7 @@ func (a *Answers) Put(consents ...fleet.Consent) {
 	}
 }
 
-// Arm adds an answer for later plans to use. An earlier answer to the same key ends.
+// Arm adds an answer for later plans to use. An earlier answer to the same key ends, so Ended returns it.
 func (a *Answers) Arm(c fleet.Consent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -96,7 +96,7 @@ func (a *Answers) Retimed(reachable bool, now time.Time) (changed []fleet.Consen
 	return changed
 }
 
-// PutTimes takes over the time limits of the answers that are still open.
+// PutTimes sets the time limits in retimed, the answers that Retimed returned, for those that are still open.
 func (a *Answers) PutTimes(retimed []fleet.Consent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -147,14 +147,14 @@ func (a *Answers) Ended() []int64 {
 	return over
 }
 
-// NotEnded takes back IDs that Ended returned and that the store could not end. Ended returns them again.
+// NotEnded is for IDs that Ended returned and that the store could not end: the next call of Ended returns them again.
 func (a *Answers) NotEnded(ids []int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.over = append(a.over, ids...)
 }
 
-// SetUnread notes whether the store has answers that were not read yet. was is what was noted before.
+// SetUnread sets whether the store has answers that were not read yet, and returns what was set before.
 func (a *Answers) SetUnread(unread bool) (was bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -38,7 +38,7 @@ func (a *Asks) Texts(approval string) []string {
 }
 
 // TakesAway reports whether a change removes a folder or a device from the daemon. An operator may consent to such a
-// change. A change whose large value a report left out has no value either, but removes nothing.
+// change. To is also absent in a change whose large value was left out of a report; such a change removes nothing.
 func (c Change) TakesAway() bool {
 	if c.Key.Len() != 2 || c.To.Exists() || c.ToLeftOut {
 		return false

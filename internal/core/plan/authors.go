@@ -9,9 +9,9 @@ import (
 	"muster/internal/core/stconfig"
 )
 
-// Who asks for a change decides whether the table of authortable.go applies. Admins ask for what the templates that
-// admins saved make by themselves. Nobody asks for the values with which a new member starts. Everything else is
-// asked for by people below admin.
+// The table of authortable.go limits what people below admin ask for. Admins ask for what the templates that admins
+// saved make without any other template. Nobody asks for the values with which a new member starts. People below admin
+// ask for everything else.
 
 // part is one place of a change, with what the judgement of the place needs.
 type part struct {
@@ -21,9 +21,9 @@ type part struct {
 	defaults []stconfig.Value // the values with which a new member may start here
 }
 
-// whyAuthors returns why a change waits for an admin; "" when it does not. It waits where somebody below admin asks
-// for one of the places that the change affects, and authorTable does not let them. after is the document with the
-// whole plan applied.
+// whyAuthors returns why a change waits for an admin; "" if it does not. The change waits if somebody below admin asks
+// for a place that the change affects, and authorTable does not let them set it. after is the document with the whole
+// plan applied.
 func (g guard) whyAuthors(c *Change, after stconfig.Value) string {
 	member := c.Key.Len() == 2 && (section(c.Key) == "folders" || section(c.Key) == "devices")
 	if c.implied || member && !c.send.Exists() { // guardTable decides about the removal of folders and devices.
@@ -116,8 +116,8 @@ func (p part) parts() (inside []part) {
 	return inside
 }
 
-// hasNames reports whether keys can name each part of a value: it is an object, or a list whose members all have
-// different IDs. Absent, which has no parts, counts too.
+// hasNames reports whether a key can name each part of a value: the value is an object, or a list whose members all
+// have different IDs. It is also true for Absent, which has no parts.
 func hasNames(v stconfig.Value) bool {
 	switch v.Kind() {
 	case stconfig.Object:
@@ -164,8 +164,8 @@ func (g guard) startOf(key stconfig.Key, after stconfig.Value) (starts []stconfi
 	return append(starts, forced)
 }
 
-// adminsDecide reports whether admins are responsible for the value at a place: the templates that admins saved make it
-// by themselves, or it is the value without Muster and admins let it go.
+// adminsDecide reports whether admins are responsible for the value at a place: the templates that admins saved make
+// the value without other templates, or the place returns to its base value because of admins alone (adminsLetGo).
 func (g guard) adminsDecide(p part) bool {
 	doc := g.admins()
 	if !doc.Exists() || !same(p.want, p.in(doc)) {
@@ -174,7 +174,8 @@ func (g guard) adminsDecide(p part) bool {
 	return !same(p.want, p.in(g.base)) || g.adminsLetGo(p)
 }
 
-// adminsDecidePresence is adminsDecide for the presence of a member, whatever is in it.
+// adminsDecidePresence is adminsDecide for the question whether a member is there. What the member contains does not
+// matter.
 func (g guard) adminsDecidePresence(p part) bool {
 	doc := g.admins()
 	if !doc.Exists() || p.want.Exists() != p.in(doc).Exists() {
@@ -192,8 +193,9 @@ func (p part) in(doc stconfig.Value) stconfig.Value {
 	return v
 }
 
-// adminsLetGo reports whether the place returns to its value without Muster because of admins alone: every template
-// that asks for the place, or asked before, is an admin's, or an admin took it away.
+// adminsLetGo reports whether an admin is responsible (Facts.ByAdmin) for each template that asks for the place or
+// asked for it before. It returns false if no template does or did. The place then returns to its base value because
+// of admins alone.
 func (g guard) adminsLetGo(p part) bool {
 	why := g.why(keyOf(p.names))
 	for _, id := range slices.Concat(why.Templates, why.Before) {

@@ -12,15 +12,16 @@ import (
 // reach is one row of authorTable. In the pattern `at`, `*` stands in for any one name of a key.
 type reach struct {
 	at string
-	// why tells why the value at a place, or the presence of a member, waits for an admin; "" when it is free. Nil:
-	// every value is free.
+	// why returns why the value at a place, or the presence of a member, waits for an admin; "" if authors may set it.
+	// Nil: authors may set every value.
 	why    func(g guard, p place) string
 	inside bool   // The row is about presence only: what is inside is judged by rows of its own.
 	reason string // why the row harms nobody, for readers of the table
 }
 
-// authorTable is everything that a template may do which somebody below admin saved. A key without a row waits for an
-// admin, and so does a value that its row does not let through. The rules of guardTable hold besides.
+// authorTable lists everything that a template may do if somebody below admin saved it. A change of a key without a
+// row waits for an admin, and so does a value that the key's row does not allow. The rules of guardTable apply as
+// well.
 var authorTable = []reach{
 	{"options.maxSendKbps", rate, false, "a slow link still syncs at 64 KiB/s"},
 	{"options.maxRecvKbps", rate, false, "a slow link still syncs at 64 KiB/s"},
@@ -165,7 +166,8 @@ func number(least, most int64) func(guard, place) string {
 	}
 }
 
-// orOff is number, and besides 0 or -1, with which daemons switch the thing off or choose by themselves.
+// orOff allows what number allows. It also allows 0 and -1, with which daemons switch a thing off or choose a value
+// themselves.
 func orOff(least, most int64) func(guard, place) string {
 	inRange, isOff := number(least, most), number(-1, 0)
 	return func(g guard, p place) string {
@@ -184,7 +186,8 @@ func rate(g guard, p place) string {
 	return number(64, 1<<31)(g, p)
 }
 
-// ofAuthors lets a grammar hold for folders that templates of authors made. Without a grammar every value is free.
+// ofAuthors returns a function for reach.why: in a folder that templates of authors made, grammar judges the value,
+// and if grammar is nil every value is allowed. In any other folder every value waits for an admin.
 func ofAuthors(grammar func(guard, place) string) func(guard, place) string {
 	return func(g guard, p place) string {
 		switch {
@@ -199,7 +202,8 @@ func ofAuthors(grammar func(guard, place) string) func(guard, place) string {
 
 const notAuthors = "templates of authors did not make this folder"
 
-// isAuthors reports whether templates of authors made a folder, and no person and no template of an admin ever did.
+// isAuthors reports whether a folder is the authors': no template of an admin makes it or was the first to make it,
+// and the base, which has what people made, lacks it. It returns false if what admins ask for is not known.
 func (g guard) isAuthors(folder stconfig.Key) bool {
 	if g.made(folder) || stconfig.Lookup(g.base, folder).Exists() {
 		return false
@@ -248,7 +252,8 @@ func ofNewShare(g guard, p place) string {
 	return freeWhere(!was.Exists() && p.to.Kind() == stconfig.String && g.isAuthors(keyOf(p.names[:2])))
 }
 
-// addresses lets authors set the addresses that Muster has of a device.
+// addresses lets authors set, as addresses of a device, `dynamic` and addresses with the host that devices() gives for
+// this device.
 func addresses(g guard, p place) string {
 	id, err := fleet.ParseDeviceID(p.names[1])
 	known := ""
@@ -266,7 +271,8 @@ func addresses(g guard, p place) string {
 	return ""
 }
 
-// isAddressOf reports whether an address of a device leads to a host.
+// isAddressOf reports whether text, an address as in a daemon's list of devices, names this host, with a valid port or
+// without a port. It returns false if host is "".
 func isAddressOf(text, host string) bool {
 	for _, scheme := range []string{"tcp://", "tcp4://", "tcp6://", "quic://", "quic4://", "quic6://"} {
 		rest, is := strings.CutPrefix(text, scheme)
@@ -305,8 +311,9 @@ func firstVersioning(g guard, p place) string {
 	return oneOf("simple", "trashcan", "staggered")(g, p)
 }
 
-// keepsAtLeast lets authors set how many or how old versions are kept, within a range and not less than before. usual
-// is what a daemon takes where the parameter is missing. Where forever is true, "0" is no limit.
+// keepsAtLeast lets authors set a limit on how many or how old versions are kept, within a range and not below the
+// limit before. usual is the limit that a daemon uses if the parameter is missing. forever says whether "0", which is
+// no limit, is allowed.
 func keepsAtLeast(usual string, least, most int64, forever bool) func(guard, place) string {
 	return func(g guard, p place) string {
 		was := stconfig.Lookup(g.observed, keyOf(p.names[:2])).Get("versioning")
@@ -330,7 +337,7 @@ func keepsAtLeast(usual string, least, most int64, forever bool) func(guard, pla
 
 const noLimit = 1 << 62
 
-// limit reads a parameter of versioning.
+// limit parses a limit of versioning; 0 becomes noLimit. ok is false if text is no number, or a negative one.
 func limit(text string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if n == 0 {
@@ -339,7 +346,8 @@ func limit(text string) (n int64, ok bool) {
 	return n, err == nil && n > 0
 }
 
-// authorsPatterns lets authors set ignore patterns of their folders, without files that are included.
+// authorsPatterns lets authors set the ignore patterns of folders that their templates made, except patterns that
+// include a file.
 func authorsPatterns(g guard, p place) string {
 	switch files := includedFiles(p.to); {
 	case len(files) > 0:

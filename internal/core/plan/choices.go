@@ -9,8 +9,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// choice is a value that a person may choose by name, where no template asks for a place any more and its base is not
-// what the person wants there.
+// choice is a value that Muster offers to a person by name. It is offered for a place that would return to its base
+// value, because no template asks for it any more, in case the person does not want the base value there.
 type choice struct {
 	fleet.Choice
 	key     string
@@ -18,8 +18,9 @@ type choice struct {
 	offered func(Change) bool
 }
 
-// choices are all choices. A new one needs a row here and a case in testdata. A daemon hashes an empty password, too
-// (1.19.2 and 2.x), so that its hash stands where there was none; with it everybody gets in, as without a password.
+// choices are all choices. A new one needs a row here and a case in testdata. A daemon (1.19.2 and 2.x) stores an
+// empty password as a hash, too. So after "no password" the configuration has a hash, but everybody gets in, as
+// without a password.
 var choices = []choice{
 	{
 		Choice: fleet.Choice{Name: "no password", Does: "the password becomes empty: everybody who reaches the daemon's " +
@@ -40,7 +41,7 @@ func (c Change) Choices() []fleet.Choice {
 	return all
 }
 
-// Answers names what a person may answer to the change, beside the values of Choices.
+// Answers returns the names of the answers that a person may give to the change, other than the values of Choices.
 func (c Change) Answers() []string {
 	var all []string
 	if c.Class == Held && !c.OnlyKeep {
@@ -61,8 +62,8 @@ func (o choice) isOfferedBy(c Change) bool {
 	return waits && c.Key.String() == o.key && o.offered(c)
 }
 
-// Choosing returns the change as it is once a person chose the value with this name. ok is false where the change does
-// not offer the value.
+// Choosing returns the change as it is once a person chose the value with this name. ok is false if the change does
+// not offer the value; the change is then returned as it is.
 func (c Change) Choosing(name string) (chosen Change, ok bool) {
 	for _, one := range choices {
 		if one.Name == name && one.isOfferedBy(c) {
@@ -86,8 +87,8 @@ func (c Change) WithoutChoice() Change {
 	return *c.instead
 }
 
-// Answered returns the change to which an answer is given: the change itself or, for a chosen value, the change with
-// that value. ok is false where the change does not offer the value.
+// Answered returns the change that an answer is about: c itself or, if the answer names a value of Choices, c with
+// that value. ok is false if c does not offer the value.
 func (c Change) Answered(answer fleet.Answer) (change Change, ok bool) {
 	name := answer.Choice()
 	if name == c.chosen {
@@ -119,8 +120,9 @@ func NotOffered(key, name string, offered []fleet.Choice) error {
 		strings.Join(names, ", "))
 }
 
-// CannotKeep is the error for keeping what is at a key. c is the plan's change of the key, blank where it has none. A
-// template that names the key decides about it, so the error names the template and the ways to have it decide so.
+// CannotKeep is the error for a wish to keep what is at a key. c is the plan's change of the key, the zero Change if
+// there is none. The error names the templates that ask for another value, and how to make templates ask for the
+// present one.
 func CannotKeep(key string, c Change) error {
 	if len(c.Templates) == 0 {
 		return fleet.Invalidf("keep", "nothing at %q is to return to what it was", key)

@@ -38,9 +38,9 @@ func (p *Plan) leaveOutDependents(in Input) {
 	}
 }
 
-// overrides returns why the daemon would replace the value that change c writes: a change that would prevent this is
-// left out of the plan. The class is that of the left-out change. overridden are the values that the daemon forces
-// in the document which all sendable changes make.
+// overrides returns the reason why the daemon would replace the value that change c writes: another change, which
+// would prevent this, is left out of the plan. It also returns the class of that other change; both are "" if c keeps
+// its value. overridden are the values that the daemon forces in the document which all sendable changes make.
 func (p *Plan) overrides(c Change, overridden []stconfig.Forced) (Class, string) {
 	for _, forced := range overridden {
 		if stconfig.IsNotices(forced.Key) && forced.Key.Equal(c.Key) {
@@ -53,8 +53,8 @@ func (p *Plan) overrides(c Change, overridden []stconfig.Forced) (Class, string)
 	return "", ""
 }
 
-// freeConsequences frees a held change that the daemon makes by itself together with another change, its cause: the
-// person consents to the cause only. Where the consequence is stopped, the cause is held too.
+// freeConsequences makes a held change free if the daemon makes it by itself as a consequence of another change, its
+// cause: the person consents to the cause only. If the consequence is stopped, its cause becomes held instead.
 func (p *Plan) freeConsequences(observed stconfig.Value) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -100,8 +100,9 @@ func (p *Plan) sending() []stconfig.Change {
 	return out
 }
 
-// blocked returns why change c cannot be sent although nothing holds c itself. The class is that of the change which
-// blocks it. after is the document that all sendable changes make; own is the daemon's own device ID.
+// blocked returns why change c cannot be sent although nothing holds c itself, and the class of the change that blocks
+// c. Both are "" if nothing blocks c. after is the document that all sendable changes make; own is the daemon's own
+// device ID.
 func (p *Plan) blocked(c Change, after stconfig.Value, own string) (Class, string) {
 	if c.with != "" {
 		if cause, reason := p.goesWith(c.with); cause != "" {
@@ -163,8 +164,9 @@ func (p *Plan) goesWith(other string) (Class, string) {
 	return "", ""
 }
 
-// lacksDevice blocks a change that shares a folder with a device which the document after lacks, or which it still
-// has marked untrusted. A daemon drops such a share.
+// lacksDevice blocks a change that shares a folder with a device if the document after lacks the device. It also
+// blocks the change if the device is still marked untrusted because the change of that mark is left out. A daemon
+// drops such shares.
 func (p *Plan) lacksDevice(c Change, after stconfig.Value, own string) (Class, string) {
 	for _, id := range sharesOf(c) {
 		device := devices.Child(id)
@@ -262,8 +264,8 @@ func (p *Plan) startLater(skipped []Change) {
 	}
 }
 
-// lacksIgnores tells why a folder cannot be resumed yet: the plan leaves out the change of its ignore patterns, or
-// has no such change because the patterns could not be read.
+// lacksIgnores returns why a folder cannot be resumed yet: the plan leaves out the change of its ignore patterns, or
+// has no such change because the patterns could not be read. It returns "" if the patterns are sent.
 func (p *Plan) lacksIgnores(folder string) (Class, string) {
 	for _, c := range p.Changes {
 		if isKey(c.Key, "ignores", folder) {

@@ -23,8 +23,8 @@ func ValueDigest(v stconfig.Value) string {
 	return string(sum.Sum(nil))
 }
 
-// Wish identifies what a change asks for: its key and the value after it. Two changes of one device with the same
-// Wish ask for the same, whatever holds them back.
+// Wish identifies what a change asks for: its key and the value after it. If two changes of one device have the same
+// Wish, they ask for the same, even if different reasons hold them back.
 type Wish [sha256.Size]byte
 
 // Wish returns the Wish of the change.

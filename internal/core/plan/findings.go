@@ -115,8 +115,8 @@ func NeedsRestart(key stconfig.Key) bool {
 // maxWaiting bounds how many waiting changes of a device are remembered between two passes.
 const maxWaiting = 1000
 
-// Pass returns what rollouts need to know of this plan until the next pass. key keys the digests of the waiting
-// changes.
+// Pass returns what rollouts need to know of this plan until the next pass. observed is the digest of the document
+// that the plan was made from. key makes the digests of the waiting changes unguessable.
 func (p Plan) Pass(generation int64, observed string, key []byte) fleet.Pass {
 	pass := fleet.Pass{Generation: generation, Observed: observed}
 	for _, c := range p.Changes {

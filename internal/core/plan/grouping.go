@@ -13,7 +13,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// anyPeer is put in the place of registered devices where changes of several devices are compared.
+// anyPeer replaces registered devices in values when changes of several devices are compared.
 var anyPeer = stconfig.Text("*")
 
 // Grouping tells which held changes of different devices are equal, so that a person can answer them together.
@@ -23,8 +23,8 @@ type Grouping struct {
 	Templates  []fleet.Template // templates of the device whose changes are grouped
 }
 
-// Held describes a held change for people, with its group. mayConsent reports whether a person may consent to the
-// change here.
+// Held returns a held change in the form for people and for HeldChanges.Put, with its group. mayConsent reports
+// whether a person may consent to the change in an answer to the group.
 func (g Grouping) Held(id fleet.DeviceID, c Change, mayConsent bool) NewlyHeld {
 	n := NewlyHeld{
 		Group: fleet.HeldGroup{Digest: g.digest(c, mayConsent), Key: g.KeyOf(c.Key).String(), Templates: c.Templates,
@@ -43,7 +43,8 @@ func (g Grouping) Held(id fleet.DeviceID, c Change, mayConsent bool) NewlyHeld {
 	return n
 }
 
-// choicesOf gives, by the name of each value that a person may choose, the digest of the change with that value.
+// choicesOf returns, by the name of each value that a person may choose, the consent digest of the change with that
+// value; nil if the change offers none.
 func (g Grouping) choicesOf(id fleet.DeviceID, c Change) map[string]string {
 	var digests map[string]string
 	for _, choice := range c.Choices() {
@@ -144,8 +145,8 @@ func (g Grouping) registered(name string) bool {
 	return err == nil && g.Registered(id)
 }
 
-// value returns v, the value at key, with anyPeer in the place of registered devices in device entries and share lists.
-// Fields of objects are sorted by name, because daemons of two versions may order them differently.
+// value returns v, the value at key, with anyPeer instead of registered devices in device entries and share lists. It
+// sorts the fields of objects by name, because daemons of two versions may order them differently.
 func (g Grouping) value(key stconfig.Key, v stconfig.Value) stconfig.Value {
 	switch v.Kind() {
 	case stconfig.Object:
@@ -178,8 +179,8 @@ func asSet(values []stconfig.Value) []stconfig.Value {
 	return slices.CompactFunc(values, stconfig.Value.Equal)
 }
 
-// entry returns a device's entry or a share without what differs between registered devices: its ID, its name and its
-// introducer.
+// entry returns v, a device's entry or a share, with anyPeer instead of what differs between registered devices: the
+// ID and name of a registered device, and an introducer that is registered.
 func (g Grouping) entry(v stconfig.Value) stconfig.Value {
 	known := g.registered(v.Get("deviceID").Str())
 	for i := range v.Len() {

@@ -13,8 +13,8 @@ import (
 type guard struct {
 	own   string
 	facts Facts
-	// The document before the plan. A change that is left out of the plan keeps its value here. So a rule for one key
-	// that depends on another key looks at that other key both here and in place.after.
+	// observed is the document before the plan. If a change is left out of the plan, its key keeps this value. So a rule
+	// for one key that depends on another key looks at the other key both in observed and in place.after.
 	observed stconfig.Value
 	base     stconfig.Value        // see Input.Base
 	desired  stconfig.Value        // see Input.Desired
@@ -70,8 +70,9 @@ type place struct {
 func (p place) removed() bool { return !p.to.Exists() }
 func (p place) changed() bool { return p.from.Exists() } // true also for removals
 
-// guardTable decides the class of a change. Of all rows that match any place of the change, those of the strictest
-// class decide. Each of these gives its reason, because a person consents to all of them.
+// guardTable decides the class of a change. Of all rows that match any place of the change, the rows of the strictest
+// class count. The change gets the reasons of all these rows, because a person consents to all of them. The conditions
+// of the rows are in conditions.go, access.go and paths.go.
 var guardTable = []rule{
 	{at: "version", class: Refused, reason: "the version of the configuration belongs to the daemon"},
 	{at: "*", class: Refused, when: sectionGoes,
@@ -279,7 +280,7 @@ func (c *Change) bringer() string {
 	return "somebody at the daemon"
 }
 
-// namesOf returns a text that names the templates which remove something.
+// namesOf returns the beginning of a sentence: which templates remove something. An object must follow.
 func namesOf(templates []int64) string {
 	switch len(templates) {
 	case 0:
@@ -312,8 +313,8 @@ var patterns = func() [][]string {
 	return split
 }()
 
-// inOtherSection reports whether a row is about another section of the configuration than these names. The check saves
-// time.
+// inOtherSection reports whether a row's pattern belongs to another top-level section of the configuration than a key
+// with these names. It is a quick check before the full match.
 func inOtherSection(pattern, names []string) bool {
 	return len(names) > 0 && pattern[0] != "*" && pattern[0] != "**" && !strings.EqualFold(pattern[0], names[0])
 }
@@ -398,5 +399,3 @@ func identityOf(m stconfig.Value) string {
 	}
 	return m.Get("id").Str()
 }
-
-// Conditions of guardTable. Others are in access.go and paths.go.

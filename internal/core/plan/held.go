@@ -89,8 +89,8 @@ func (h *HeldChanges) Put(device fleet.DeviceID, held []NewlyHeld) {
 	}
 }
 
-// group finds or makes the group that shown describes. It gives nil when there are too many groups. The caller holds
-// mu.
+// group returns the group that shown describes, and makes it if it is new. It returns nil if there are too many groups
+// already. The caller holds mu.
 func (h *HeldChanges) group(shown fleet.HeldGroup) *heldGroup {
 	g := h.groups[shown.Digest]
 	if g == nil && len(h.groups) < maxHeldGroups {
@@ -100,8 +100,8 @@ func (h *HeldChanges) group(shown fleet.HeldGroup) *heldGroup {
 	return g
 }
 
-// share returns the change with values that it shares with equal changes. Where new values have no room, a note takes
-// their place and no answer here covers the change. The caller holds mu.
+// share returns the change c with its values replaced by the copy that all equal changes share. If there is no room
+// for new values, it returns unshown(c). The caller holds mu.
 func (h *HeldChanges) share(c fleet.HeldChange) fleet.HeldChange {
 	if c.Digest == "" {
 		return c
@@ -140,15 +140,16 @@ func valueID(c fleet.HeldChange) [sha256.Size]byte {
 	return sha256.Sum256(slices.Concat([]byte(c.Key), []byte{0}, c.From, []byte{0}, c.To))
 }
 
-// unshown returns the change without values and without the digest that an answer would have to name.
+// unshown returns the change with a note in place of its values. It also removes the digest and the choices, so that
+// no answer to a group can name the change.
 func unshown(c fleet.HeldChange) fleet.HeldChange {
 	note := stconfig.Text(tooLarge).JSON()
 	c.From, c.To, c.Names, c.Digest, c.Choices = note, note, fleet.Names{}, "", nil
 	return c
 }
 
-// Groups returns the held changes that wait for an answer, ordered by key. A group has equal changes of devices in one
-// rollout, or in no rollout. rollouts tells which rollout each device belongs to now.
+// Groups returns the held changes that wait for an answer, ordered by key. A group has equal changes of devices that
+// are in the same rollout, or in none. rollouts has the rollout of each device.
 func (h *HeldChanges) Groups(rollouts map[fleet.DeviceID]int64) []fleet.HeldGroup {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -287,14 +288,14 @@ func (c *Covered) Changes() (all []fleet.HeldChange) {
 	return all
 }
 
-// NothingWaits is the conflict of an answer to changes that wait no more.
+// NothingWaits is the conflict that an answer gets if none of its changes waits any more.
 func NothingWaits(message string) error {
 	return &fleet.Error{Code: fleet.CodeConflict, Message: message,
 		Hint: "GET consents, or `muster consent list`, lists what waits now: answer that."}
 }
 
 // RemovesOrCreatesAgain reports whether the change removes a folder or device, or makes it again, because no template
-// asks for what is there any more. The undo of a rollout wants just such changes.
+// asks any more for what is there. The undo of a rollout may make such changes without asking anew.
 func (c Change) RemovesOrCreatesAgain() bool {
 	return c.Returns && c.ofMember() && c.From.Exists() != c.To.Exists()
 }

@@ -14,18 +14,19 @@ const (
 	addressKey = "gui.address"
 )
 
-// Record is the part of an intent that tells what is written for its plan. It may hold secrets, so the store seals
-// it.
+// Record is the part of an intent that says which requests carry out its plan and how the daemon is reached
+// afterwards. It may hold secrets, so the store seals it.
 type Record struct {
 	Writes  []RecordedWrite `json:"writes"`
 	NewKey  string          `json:"newKey,omitempty"`  // new API key of the daemon; "": unchanged
 	NewPort int             `json:"newPort,omitempty"` // new port of the daemon's API; 0: unchanged
 	Access  *AccessMove     `json:"access,omitempty"`
-	// MayBreak are the folders that are written to and were without error before: an error of theirs is a new one.
+	// MayBreak has the folders that are written to and that were without error before. If such a folder is in error
+	// later, the write is to blame.
 	MayBreak []string `json:"mayBreak,omitempty"`
 }
 
-// RecordedWrite is a Write in the form in which an intent keeps it.
+// RecordedWrite is a Write in the form that an intent stores.
 type RecordedWrite struct {
 	Method string          `json:"method"`
 	Path   string          `json:"path"`
@@ -33,13 +34,14 @@ type RecordedWrite struct {
 	Keys   []string        `json:"keys"`
 }
 
-// AccessMove tells a person how the daemon's API is reached before and after a change. It does not contain API keys.
+// AccessMove describes, for a person, how the daemon's API is reached before and after a change. It does not contain
+// API keys.
 type AccessMove struct {
 	Old string `json:"old"`
 	New string `json:"new"`
 }
 
-// RecordOf makes the record of a plan and its writes. observed is the document that the plan was made from.
+// RecordOf returns the record of a plan and its writes. observed is the document from which the plan was made.
 func RecordOf(p Plan, observed stconfig.Value, writes []Write) Record {
 	r := Record{Writes: []RecordedWrite{}, Access: accessMoveOf(p, observed)}
 	for _, c := range p.Sendable() {
@@ -58,7 +60,7 @@ func RecordOf(p Plan, observed stconfig.Value, writes []Write) Record {
 	return r
 }
 
-// NoteFolders notes the folders that the writes may break.
+// NoteFolders adds to r.MayBreak those folders that the writes change and for which mayBreak is true.
 func (r *Record) NoteFolders(writes []Write, mayBreak func(folder string) bool) {
 	for _, w := range writes {
 		for _, key := range w.Keys {
@@ -99,7 +101,8 @@ func (c Change) MovesAccess(observed stconfig.Value) bool {
 	return r.Moves()
 }
 
-// newAccess notes the API key or port that Muster needs to reach the daemon after change c.
+// newAccess sets in r the new API key or port with which Muster must reach the daemon after change c. It does nothing
+// for a change of another key.
 func (r *Record) newAccess(c Change, observed stconfig.Value) {
 	switch c.Key.String() {
 	case apiKeyKey:
@@ -124,7 +127,8 @@ func (r Record) Keys() []stconfig.Key {
 	return keys
 }
 
-// accessMoveOf tells how a plan changes the way to the daemon's API, nil when it does not.
+// accessMoveOf returns the address of the daemon's API before and after a plan, and says whether the API key changes.
+// It returns nil if the plan sends no change of the daemon's access.
 func accessMoveOf(p Plan, observed stconfig.Value) *AccessMove {
 	gui := observed.Get("gui")
 	move := AccessMove{Old: accessOf(gui)}
@@ -153,8 +157,8 @@ func accessOf(gui stconfig.Value) string {
 	return "http://" + gui.Get("address").Str()
 }
 
-// Lost returns the error for a daemon that answers neither with the old nor with the new way to its API. why is the
-// error of the last attempt.
+// Lost returns the error for a daemon that answers neither at its new nor at its old access. why is the error of the
+// last attempt.
 func (m AccessMove) Lost(why error) *fleet.Error {
 	return &fleet.Error{Code: fleet.CodeUnavailable, During: "change how the daemon is reached", Err: why,
 		Message: fmt.Sprintf("access lost: the daemon answers neither at %s nor at %s: %s", m.New, m.Old, fleet.Reason(why)),

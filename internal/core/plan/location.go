@@ -19,9 +19,8 @@ type location struct {
 	upward bool     // The text contained `..`, and a symbolic link before it may lead elsewhere.
 }
 
-// within reports whether location l is the other location or lies in it. Letter case is ignored, and so are dots and
-// blanks at the end of a name (as on Windows): with another spelling somebody could otherwise reach a protected
-// directory.
+// within reports whether location l is the other location or lies in it. It ignores letter case, and dots and blanks
+// at the end of a name, as Windows does. Otherwise somebody could reach a protected directory by another spelling.
 func (l location) within(other location) bool { return l.below(other, equalNames) }
 
 func (l location) below(other location, same func(a, b string) bool) bool {
@@ -33,8 +32,7 @@ func equalNames(a, b string) bool {
 	return strings.EqualFold(strings.TrimRight(a, ". "), strings.TrimRight(b, ". "))
 }
 
-// hasName reports whether one of the directories on the way to l has a name for which is gives true. The first `after`
-// names are not looked at.
+// hasName reports whether is returns true for any name in l after the first `after` names.
 func (l location) hasName(after int, is func(name string) bool) bool {
 	return len(l.names) > after && slices.ContainsFunc(l.names[after:], is)
 }
@@ -42,7 +40,7 @@ func (l location) hasName(after int, is func(name string) bool) bool {
 // system holds how the machine of a daemon writes paths, and which directories there need protection.
 type system struct {
 	windows   bool
-	letters   bool // The file system may take names for the same that differ only in letter case.
+	letters   bool // The file system may ignore letter case in names.
 	home      location
 	sensitive []location // directories of the daemon and of the operating system
 }
@@ -50,8 +48,8 @@ type system struct {
 var unixes = []string{"linux", "darwin", "ios", "freebsd", "openbsd", "netbsd", "dragonfly", "solaris", "illumos",
 	"android", "aix"}
 
-// newSystem makes a system from what the daemon reported about its machine. Where the daemon reported too little, s
-// is nil and why says what is missing.
+// newSystem returns the system that the daemon reported. If the daemon reported too little, s is nil and why says what
+// is missing.
 func newSystem(known fleet.System) (s *system, why string) {
 	s = &system{windows: known.OS == "windows", letters: slices.Contains([]string{"windows", "darwin", "ios"}, known.OS)}
 	separator := "/"
@@ -72,8 +70,8 @@ func newSystem(known fleet.System) (s *system, why string) {
 	return s, ""
 }
 
-// MayBeTheDaemons reports whether a folder at this path may contain the daemon's own files: the daemon has not named
-// the directory of its files, and the path is in the home directory of the daemon's user.
+// MayBeTheDaemons reports whether a folder at this path may contain the daemon's own files. That is possible if the
+// daemon has not named the directory of its files and the path is in the home directory of the daemon's user.
 func MayBeTheDaemons(known fleet.System, path string) bool {
 	s, unknown := newSystem(known)
 	if unknown != "" || len(known.Directories) > 0 {
@@ -83,7 +81,8 @@ func MayBeTheDaemons(known fleet.System, path string) bool {
 	return unclear == "" && at.within(s.home)
 }
 
-// locate reads a path as the daemon does. unclear tells why the text does not show to which directory it leads.
+// locate returns the directory to which a path leads on the daemon's machine. unclear says why this cannot be known;
+// "" if it is known.
 func (s *system) locate(text string) (at location, unclear string) {
 	rest, home := strings.CutPrefix(text, "~")
 	if home && (rest == "" || s.isSeparator(rest[0])) {
@@ -142,7 +141,7 @@ var (
 	variable  = regexp.MustCompile(`%[^%/\\]+%|\$[({A-Za-z_]`)
 )
 
-// readable tells why a text may mean another path than a person reads in it, "" when it may not.
+// readable returns why a text may mean another path than a person sees in it; "" if it cannot.
 func (s *system) readable(text string) (unclear string) {
 	switch {
 	case strings.ContainsFunc(text, invisible):
@@ -163,9 +162,9 @@ func invisible(r rune) bool {
 		unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || r != ' ' && unicode.Is(unicode.Zs, r)
 }
 
-// A folder that is, contains or lies in one of these directories waits for consent: a device that gets its files
-// controls the daemon or the machine. In daemonDirectories Syncthing and its packages keep configuration, keys and
-// database by default. The map's key reports whether the system is Windows.
+// A folder waits for consent if it is one of these directories, contains one or lies in one: a device that receives
+// such a folder's files controls the daemon or the machine. In daemonDirectories Syncthing and its packages keep
+// configuration, keys and database by default. The map's key is true for Windows.
 var daemonDirectories = map[bool][]string{
 	false: {"~/.config/syncthing", "~/.local/state/syncthing", "~/.local/share/syncthing",
 		"~/Library/Application Support/Syncthing",
@@ -201,7 +200,7 @@ func (s *system) sensitiveDirectories(known fleet.System) []location {
 	return all
 }
 
-// sensitivity tells why a folder at a location needs consent even when admins ask for it, "" when it does not.
+// sensitivity returns why a folder at a location needs consent even if admins ask for it; "" if it does not.
 func (s *system) sensitivity(at location) string {
 	inHome := at.within(s.home)
 	switch {
@@ -222,8 +221,8 @@ func (s *system) sensitivity(at location) string {
 	return ""
 }
 
-// namesOfHome counts the names at the start of a location that are those of the home directory. No person chose these
-// names.
+// namesOfHome returns how many names at the start of `at` are those of the home directory; 0 if `at` lies elsewhere.
+// No person chose these names, so rules about names leave them out.
 func (s *system) namesOfHome(at location) int {
 	if at.within(s.home) {
 		return len(s.home.names)

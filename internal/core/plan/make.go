@@ -66,7 +66,7 @@ func cut(reason string) string {
 	return strings.ToValidUTF8(reason[:most], "") + "…"
 }
 
-// explain copies into a change what the fold (package desired) knows about its cause.
+// explain sets in a change what the fold (package desired) knows about the reason for it.
 func (in Input) explain(c *Change) {
 	if in.Why == nil {
 		return
@@ -78,9 +78,9 @@ func (in Input) explain(c *Change) {
 	c.Returns = (why.Returns || why.Recreates) && why.Away == ""
 }
 
-// hold applies the decisions that come from outside of the guard table: the change's key is stopped, or a person
-// consented or chose a value. Of the stops, only the daemon's own refusal stops the removal of a revoked device: a
-// person who put its share back three times before must not have it stay.
+// hold applies the decisions that do not come from the guard table: the change's key is stopped, or a person consented
+// or chose a value. A change that removes a revoked device is held only by a stop with which the daemon itself refuses
+// it (StopRejected). It is not held because a person put the device back three times.
 func (in Input) hold(c *Change) {
 	if in.Stopped != nil && c.Class != Refused {
 		stop := in.Stopped(c.Key)

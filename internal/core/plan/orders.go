@@ -11,8 +11,9 @@ import (
 
 const scanPath = "/rest/db/scan"
 
-// Scans returns the paths of the requests that scan one folder or, where folder is "", all folders that are not paused.
-// A daemon with a paused folder fails a scan of everything, so its other folders are then named one by one.
+// Scans returns the paths of the requests that scan one folder or, if folder is "", all folders that are not paused.
+// If some folders are paused, each other folder gets a request, because a daemon answers a request to scan all folders
+// with an error then.
 func Scans(doc stconfig.Value, folder string) (paths []string, err error) {
 	all, paused := 0, 0
 	for f := range doc.Get("folders").Values() {

@@ -9,8 +9,8 @@ import (
 	"muster/internal/core/stconfig"
 )
 
-// Rules of guardTable about where data may go. Some paths and shares always wait for consent. Others wait only when
-// the templates of admins alone do not ask for them.
+// These rules of guardTable are about where data may go. Some paths and shares always wait for consent. Others wait
+// only if the templates of admins alone do not ask for them.
 
 func folderWithoutPath(_ guard, p place) bool {
 	return !p.removed() && isHome(p.to.Get("path"))
@@ -28,9 +28,9 @@ func isHome(at stconfig.Value) bool {
 	return clean == "~" || above(clean)
 }
 
-// keepsVersionsAmongFiles reports whether a folder's old versions would be kept among other files: in the folder
-// itself, above it, or in the home directory. The daemon's cleaning of versions deletes all old files there
-// (lib/versioner of Syncthing 1.12 to 2.1).
+// keepsVersionsAmongFiles reports whether old versions of a folder's files would be kept among other files: in the
+// folder itself, in a directory above it, or in the home directory. When the daemon cleans up versions, it deletes all
+// old files in their directory (lib/versioner of Syncthing 1.12 to 2.1).
 func keepsVersionsAmongFiles(g guard, p place) bool {
 	key := folders.Child(p.names[1])
 	was, is := stconfig.Lookup(g.observed, key), stconfig.Lookup(p.after, key)
@@ -46,8 +46,8 @@ func keepsVersionsAmongFiles(g guard, p place) bool {
 	return false
 }
 
-// versionPaths returns the directories for a folder's old versions that are not the default one, from all the fields
-// that daemons of any version have for them.
+// versionPaths returns the directories that a folder's versioning names for old versions, without the default one.
+// Daemons of different versions have different fields for the directory; versionPaths reads all of them.
 func versionPaths(versioning stconfig.Value) []string {
 	params := versioning.Get("params")
 	var all []string
@@ -84,7 +84,7 @@ func cleaned(text string) string {
 	return path.Clean(strings.ReplaceAll(strings.TrimSpace(text), `\`, "/"))
 }
 
-// whyPathHeld tells why a folder's path waits for consent, "" when it does not.
+// whyPathHeld returns why a folder's path waits for consent; "" if it does not.
 func whyPathHeld(g guard, p place) string {
 	if p.removed() {
 		return ""
@@ -92,8 +92,8 @@ func whyPathHeld(g guard, p place) string {
 	return g.whyPlaceHeld("its path", p, func(s *system) (location, string) { return s.locate(p.to.Str()) })
 }
 
-// whyVersionsHeld tells why the directory of a folder's old versions waits for consent, "" when it does not. A
-// relative path starts in the folder.
+// whyVersionsHeld returns why the directory of a folder's old versions waits for consent; "" if it does not. A
+// relative directory is one inside the folder.
 func whyVersionsHeld(g guard, p place) string {
 	name := strings.ToLower(p.names[len(p.names)-1])
 	text := p.to.Str()
@@ -117,7 +117,8 @@ func whyVersionsHeld(g guard, p place) string {
 	})
 }
 
-// versionsOutside returns the directories of a folder's old versions that may not be inside the folder.
+// versionsOutside returns those directories of a folder's old versions that may lie outside of the folder; none
+// without versioning.
 func (s *system) versionsOutside(folder stconfig.Value) []string {
 	if folder.Get("versioning").Get("type").Str() == "" {
 		return nil
@@ -126,7 +127,7 @@ func (s *system) versionsOutside(folder stconfig.Value) []string {
 	return slices.DeleteFunc(versionPaths(folder.Get("versioning")), inside)
 }
 
-// isAbsolute reports whether a path does not start in the folder, so that it may lie outside of it.
+// isAbsolute reports whether a path is not relative to its folder, so that it may lead out of the folder.
 func (s *system) isAbsolute(text string) bool {
 	return text[0] == '~' || s.isSeparator(text[0]) || s.windows && strings.ContainsRune(text, ':')
 }
@@ -142,7 +143,7 @@ func (g guard) whyPlaceHeld(what string, p place, locate func(*system) (location
 		return what + " " + unclear
 	case s.sensitivity(at) != "":
 		return what + " " + s.sensitivity(at)
-	case at.upward: // Also for admins: their program may build the path from a tag, and operators set tags.
+	case at.upward: // This holds for admins, too: their program may build the path from a tag, and operators set tags.
 		return what + " leads upwards with .."
 	}
 	return ""
@@ -175,8 +176,8 @@ const outsideRoots = "is outside the folder roots"
 // systems together.
 var programDirectories = []string{"AppData", "Library", "bin", "ProgramData"}
 
-// whyNotForAuthors returns why a folder at location `at` waits for consent when an author's template asks for it; ""
-// when it does not.
+// whyNotForAuthors returns why a folder at location `at` waits for consent if a template of an author asks for it; ""
+// if it does not.
 func (g guard) whyNotForAuthors(s *system, at location, p place) string {
 	isProgram := func(name string) bool {
 		return slices.ContainsFunc(programDirectories, func(program string) bool { return equalNames(name, program) })
@@ -206,8 +207,8 @@ func (g guard) whyNotForAuthors(s *system, at location, p place) string {
 	return ""
 }
 
-// wasSynced reports whether location `at` lies in a folder that the device has or ever had: the files of a removed
-// folder stay.
+// wasSynced reports whether location `at` lies inside a folder that the device has or ever had, because the files of a
+// removed folder stay. If the paths of these folders cannot be read, it returns true.
 func (g guard) wasSynced(s *system, at location) bool {
 	if g.facts.FolderPaths == nil {
 		return false

@@ -1,5 +1,5 @@
 // Package plan compares what a daemon has with what it should have. A plan is an ordered list of changes, each with
-// its class from the guard table, and gives the narrow writes that carry them out. The package opens no connection.
+// its class from the guard table. Writes turns a plan into narrow requests. The package opens no connection.
 package plan
 
 import (
@@ -14,8 +14,8 @@ type Class string
 
 const (
 	Free Class = "free" // sent: no rule of the guard holds it
-	// Implied changes are sent: one adds a device because a folder is shared with it, or removes one because no folder
-	// is shared with it any more.
+	// Implied changes are sent. Such a change adds a device because a folder is shared with it, or removes a device
+	// because no folder is shared with it any more.
 	Implied Class = "implied"
 	Skipped Class = "skipped" // left out: the device has no place for it
 	Held    Class = "held"    // left out until a person consents
@@ -68,14 +68,15 @@ type Change struct {
 // paused.
 func (c Change) Sending() stconfig.Value { return c.send }
 
-// Introducer returns the device that keeps adding the device which templates revoked; "" without one.
+// Introducer returns the device that, as an introducer, keeps adding the device that templates revoked; "" if there is
+// none.
 func (c Change) Introducer() string { return c.introducer }
 
 // Revoked reports whether the change takes away, once more, a device that was revoked.
 func (c Change) Revoked() bool { return c.revoked }
 
-// Away returns since when and by whom a device is revoked, for a change that takes this device, or a share with it,
-// away; "" for other changes.
+// Away returns, for a change that removes a revoked device or a share with one, since when and by whom the device is
+// revoked. It returns "" for other changes.
 func (c Change) Away() string { return c.away }
 
 // Shown returns From and To with secrets masked.
@@ -89,8 +90,8 @@ func (c Change) ShownSize(most int) int {
 	return members + len(c.Reason) + c.From.JSONSize(most) + c.To.JSONSize(most)
 }
 
-// Reported returns the change in a form for reports, which may wait in memory for their readers. It shares no memory
-// with the documents. With room set it contains the values; otherwise it contains a text that says where to see them.
+// Reported returns the change for a report. It shares no memory with the documents, because a report may wait long for
+// its reader. If room is true, it contains the values; otherwise its reason says where to see them.
 func (c Change) Reported(room bool) Change {
 	const left = "its values are not shown, because all of them together are too large: `muster apply DEVICE`, " +
 		"or GET devices/{deviceID}/plan, shows the plan"
@@ -142,33 +143,33 @@ type Input struct {
 	Device     fleet.DeviceID
 	Generation int64
 	Observed   stconfig.Value
-	Digest     string // digest of Observed without its `ignores`; where it is "", Make computes it
+	Digest     string // digest of Observed without its `ignores`; if it is "", Make computes it
 	Desired    stconfig.Value
 	Base       stconfig.Value // the document as it would be without Muster; Absent: as Observed
-	// Cleared is Observed without the devices that are revoked and the shares with them, Absent where it has none. They go
-	// before anything else, also out of a folder that stays because its removal waits for an answer.
+	// Cleared is Observed without the revoked devices and the shares with them; Absent if Observed has none. These are
+	// removed before anything else. A share goes even if its folder is to be removed and the removal waits for an answer.
 	Cleared stconfig.Value
-	// ByAdmins returns the document that the templates of admins alone make of Base, Absent where they make none. Where
-	// ByAdmins is nil, that is Base. Make asks once, where it needs to know, and returns an error.
+	// ByAdmins returns the document that the templates of admins, without any others, make of Base; Absent if they make
+	// none. Nil: that document is Base. Make calls ByAdmins at most once, only if it needs to, and returns its error.
 	ByAdmins func() (stconfig.Value, error)
-	// MadeByAdmins reports whether a template of an admin makes a member, or was the one that first made it. Where
-	// MadeByAdmins is nil, that is said of no member.
+	// MadeByAdmins reports whether a template of an admin makes a member, or was the first to make it. Nil: admins made
+	// no member.
 	MadeByAdmins func(member stconfig.Key) bool
 	Why          func(stconfig.Key) Why
 	Skipped      []Change // changes that the fold skipped, with Key, Templates and Reason
 	Facts        Facts
-	Secret       func(name string) (string, bool) // gives the text of one of Muster's own secrets
-	SamePhrase   func(text, hash string) bool     // tells whether the daemon made this hash of this gui.password
-	Consent      func(Change) bool                // tells whether a person consented to a held change
+	Secret       func(name string) (string, bool) // returns the text of one of Muster's own secrets
+	SamePhrase   func(text, hash string) bool     // reports whether hash is the daemon's hash of this gui.password
+	Consent      func(Change) bool                // reports whether a person consented to a held change
 	Chosen       func(Change) (name string)       // names the value that a person chose for a held change; may be nil
-	Stopped      func(stconfig.Key) fleet.Stop    // gives the stop of a key that must not be written now
+	Stopped      func(stconfig.Key) fleet.Stop    // returns the stop of a key that must not be written now
 }
 
 // Facts are what the guard knows about the daemon, its machine and the fleet.
 type Facts struct {
 	APIPort      int    // port of the daemon's API, from the device's record
 	APIAddress   string // host name or IP address at which Muster reaches the daemon, or ""
-	ByAgent      bool   // Muster reaches the daemon by the agent on its machine, which follows where the API listens
+	ByAgent      bool   // the agent on the machine connects Muster with the daemon, and follows a move of its API
 	AddressFixed bool   // the daemon reports guiAddressOverridden
 	System       fleet.System
 	Roots        []string                  // folder roots that hold for the device
@@ -177,8 +178,8 @@ type Facts struct {
 	// OthersVars names the vars that a template of an admin reads and that authors saved last. Such a template counts as
 	// an author's.
 	OthersVars func(template int64) []string
-	// ByAdmin reports whether an admin is responsible for what a template does on the device: one that applies was last
-	// saved by an admin, and one that applied earlier was taken away by one. Nil: nobody is known to.
+	// ByAdmin reports whether an admin is responsible for what a template does on the device. If the template applies, an
+	// admin saved it last; if it applied earlier, an admin took it away. Nil: no admin is known to be responsible.
 	ByAdmin    func(template int64) bool
 	AuthorKeys []string                    // keys that admins let authors set, besides those of authorTable
 	AddressOf  func(fleet.DeviceID) string // the address of a registered device that `devices()` gives; may be nil
@@ -204,8 +205,8 @@ type Why struct {
 // reader.
 const MaxReported = 256 << 10
 
-// ForReport returns the changes for a report: they share no memory with the documents, and have their values as long as
-// room lasts. room is how many bytes of values still fit; ForReport lowers it.
+// ForReport returns the changes for a report. They share no memory with the documents, and each has its values if
+// these fit into what is left of room. room is how many bytes of values still fit; ForReport subtracts what it uses.
 func ForReport(changes []Change, room *int) []Change {
 	out := make([]Change, len(changes))
 	for i, c := range changes {

@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// RestoreRequest tells which part of a revision to restore.
+// RestoreRequest says which part of a revision to restore.
 type RestoreRequest struct {
 	Section string   // key of the part, like "options" or "folders.photos"; "" is the whole configuration
 	Digest  string   // digest of the plan that the person saw; needed where Consent is set
@@ -30,8 +30,8 @@ func ParseSection(text string) (stconfig.Key, error) {
 	return section, nil
 }
 
-// SplitForRestore compares two documents in one section. It gives the changes to make, and the changes that a restore
-// leaves out, each with its reason. entries are the device's ownership records.
+// SplitForRestore compares two documents in one section. wanted are the changes that a restore makes; left are those
+// that it leaves out, each with its reason. entries are the device's ownership records.
 func SplitForRestore(section stconfig.Key, from, to stconfig.Value, entries []fleet.BaseEntry,
 ) (wanted []stconfig.Change, left []Change) {
 	for _, d := range stconfig.Diff(from, to) {
@@ -47,8 +47,8 @@ func SplitForRestore(section stconfig.Key, from, to stconfig.Value, entries []fl
 	return wanted, left
 }
 
-// exempt decides about one key of a restore. within reports whether the key is in the section to restore. why is the
-// reason where the restore leaves out a key of the section; "" for a key that is restored.
+// exempt decides about one key of a restore. within reports whether the restore concerns the key. why says why the
+// restore leaves the key out nevertheless; "" if the key is restored.
 func exempt(section, key stconfig.Key, entries []fleet.BaseEntry) (why string, within bool) {
 	if !key.HasPrefix(section) {
 		if section.HasPrefix(key) {
@@ -73,8 +73,8 @@ func exempt(section, key stconfig.Key, entries []fleet.BaseEntry) (why string, w
 	return "", true
 }
 
-// CheckConsent checks the consent that a person gives with a restore. It returns conflict when the person saw
-// another plan than this one, and invalid for a key of which no change waits for consent.
+// CheckConsent checks the consent that a person gives with a restore. It returns conflict if the person saw another
+// plan than this one, and invalid if no change waits for consent at one of the keys.
 func (p Plan) CheckConsent(digest string, consent []string) error {
 	if len(consent) == 0 && digest == "" {
 		return nil
@@ -104,7 +104,7 @@ func (p Plan) CheckRemovals(keys []string) error {
 
 // Restored is the result of a restore.
 type Restored struct {
-	Plan   Plan     // The whole restore waits as long as one of its changes waits for consent.
+	Plan   Plan     // If one of its changes waits for consent, nothing is sent.
 	Done   bool     // Every change was sent, and found when the configuration was read back.
 	Left   []Change // changes that the restore leaves out, each with its reason
 	Reason string   // sentence for a person

@@ -10,8 +10,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// resolve replaces the handles in v of Muster's own secrets by the secrets' texts. Secret texts that stand in
-// templates stay concealed in their handles.
+// resolve replaces the handles of Muster's own secrets in v by the secrets themselves. A handle that conceals a secret
+// text of a template stays (see inClear). An unknown secret is an error.
 func (in Input) resolve(v stconfig.Value) (stconfig.Value, error) {
 	return eachHandle(v, func(handle stconfig.Value) (stconfig.Value, error) {
 		if _, literal := stconfig.ConcealedLiteral(handle); literal {
@@ -63,8 +63,9 @@ func eachHandle(v stconfig.Value, replace func(stconfig.Value) (stconfig.Value, 
 	return stconfig.Obj(members...), nil
 }
 
-// refuseLiterals refuses a change whose secret stands in clear in a template that was not last saved by an admin.
-// Such a secret is never compared with the daemon's: its author could otherwise test guesses.
+// refuseLiterals refuses a change that sets a secret which stands in clear in a template, unless an admin saved that
+// template last. Muster never compares such a secret with the daemon's, because its author could test guesses in this
+// way.
 func (g guard) refuseLiterals(c *Change) {
 	if !stconfig.HasConcealedLiteral(c.To) {
 		return
@@ -90,8 +91,8 @@ func (in Input) samePassword(c Change) bool {
 
 const passwordKey = "gui.password"
 
-// PhraseDigest returns a digest of the gui.password that the change sends, nil for other changes. Muster keeps it to
-// recognise the password later, because the daemon shows only its own hash.
+// PhraseDigest returns a digest of the gui.password that the change sends; nil if the change sends none. The daemon
+// shows only its own hash of a password, so Muster keeps this digest to recognise the password later.
 func (c Change) PhraseDigest(id fleet.DeviceID, key []byte) []byte {
 	if c.Key.String() != passwordKey {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"muster/internal/core/stconfig"
 )
 
-// The ranks give the sequence in which changes are sent. A device or folder is made before other entries name it, and
-// removed when no entry names it any more. `gui` comes last because the daemon then restarts its API.
+// The ranks are the order in which changes are sent. A device or folder is made before other entries name it, and
+// removed after the last entry that names it. `gui` comes last because the daemon then restarts its API.
 const (
 	rankDevices = iota
 	rankOptions
@@ -76,9 +76,9 @@ func compareChanges(a, b Change) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.Key.Compare(b.Key))
 }
 
-// BuildsOn reports whether a write needs one of the keys that the daemon refused to write: folders need their devices,
-// ignore patterns need their folder, and the resume of a folder needs its patterns. Nothing is removed when something
-// could not be added.
+// BuildsOn reports whether the write must not be sent because the daemon refused to write one of these keys. Folders
+// need their devices, ignore patterns need their folder, and the resume of a folder needs its patterns. A removal
+// waits if anything was refused.
 func (w Write) BuildsOn(refused []stconfig.Key) bool {
 	for _, key := range w.Keys {
 		for _, other := range refused {

@@ -17,17 +17,18 @@ import (
 )
 
 const (
-	contendedAfter  = 3         // A person changed a managed key back so many times.
-	contendedWithin = time.Hour // This time also counts for alternating values of our own.
+	contendedAfter  = 3         // changes of a managed key by a person, after which the key is stopped
+	contendedWithin = time.Hour // the time within which they are counted; also for values of Muster's that alternate
 	maxTracked      = 1000      // keys of one device for which such counts are kept
-	unmovedAfter    = 2         // A daemon accepted a write and showed another value so many times.
+	unmovedAfter    = 2         // writes that a daemon accepted without showing the value, after which the key is stopped
 
 	unsavedKey  = "unsaved configuration" // not a key of the configuration, so it keeps nothing from being written
-	failedAfter = 5                       // equal answers in a row
+	failedAfter = 5                       // equal answers in a row, after which the daemon counts as unable to save
 )
 
-// Stops are the keys of one device that must not be written now, and the counts that lead to a stop: how often a
-// person changed a key back, what was sent, what the daemon answered. It is safe for concurrent use.
+// Stops has the keys of one device that must not be written now, and the counts that lead to a stop: how often a
+// person changed a key back, what was sent, what the daemon answered. Some stops are only reported and stop no key. A
+// Stops is safe for concurrent use.
 type Stops struct {
 	mu sync.Mutex // guards the rest
 
@@ -57,7 +58,7 @@ func NewStops() *Stops {
 	}
 }
 
-// Load takes over the stops that the store has.
+// Load adds the stops that the store has.
 func (s *Stops) Load(kept []fleet.Stop) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,8 +67,8 @@ func (s *Stops) Load(kept []fleet.Stop) {
 	}
 }
 
-// Unstored returns all stops by key, and whether the store has different ones. templates are those of the device now.
-// MarkStored confirms that the stops were stored.
+// Unstored returns all stops, ordered by key. changed reports whether the store has others. templates are the device's
+// present templates; a stop without a digest of them gets one. After storing the stops, the caller calls MarkStored.
 func (s *Stops) Unstored(templates []fleet.Template) (stops []fleet.Stop, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +94,8 @@ func (s *Stops) MarkStored(stops []fleet.Stop) {
 	}
 }
 
-// templatesDigest identifies those of a device's templates that may change a key, also across restarts of the server.
+// templatesDigest returns a digest of those templates that may change a key. It is the same after a restart of the
+// server.
 func templatesDigest(templates []fleet.Template, key string) string {
 	h := sha256.New()
 	for _, t := range templates {
@@ -160,7 +162,7 @@ func (s *Stops) Clear() {
 	clear(s.unmoved)
 }
 
-// Inputs are the inputs of a device's plan, and which of them changed since the pass before.
+// Inputs says from what a device's plan is made, and what of this changed since the pass before.
 type Inputs struct {
 	Templates      []fleet.Template
 	Observed       string // digest of the document
@@ -170,9 +172,9 @@ type Inputs struct {
 	Moved          bool // Anything but the document changed.
 }
 
-// Release forgets stops that no longer hold. A stop because of a daemon's answer ends when somebody else changes the
-// document. A stop because of alternating values ends when any input of the templates changes. Every stop of a key
-// ends when the templates change.
+// Release forgets stops that no longer hold. A stop because of a daemon's answer ends if somebody else changed the
+// document. A stop because of alternating values ends if any input of the templates changed. Every stop of a key ends
+// if the templates that may change the key changed.
 func (s *Stops) Release(is Inputs) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +205,8 @@ func (s *Stops) Release(is Inputs) {
 	}
 }
 
-// CountDrift counts, once for each document, that a person changed these keys back, and stops keys that are contended.
+// CountDrift counts, once for each document (observed is its digest), that a person changed these keys back. It stops
+// a key at the third time within an hour; contended reports whether it stopped any.
 func (s *Stops) CountDrift(changes []Change, observed string, now time.Time) (contended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +219,7 @@ func (s *Stops) CountDrift(changes []Change, observed string, now time.Time) (co
 		recent := slices.DeleteFunc(s.drifts[key], func(t time.Time) bool { return now.Sub(t) >= contendedWithin })
 		s.drifts[key] = append(recent, now)
 		switch {
-		case c.revoked && c.Key.Len() > 2: // a share with such a device
+		case c.revoked && c.Key.Len() > 2: // The device's own change counts, not those of its shares.
 		case c.revoked:
 			s.stop(c.broughtBack(len(s.drifts[key]), now))
 		case len(s.drifts[key]) < contendedAfter:
@@ -232,13 +235,14 @@ func (s *Stops) CountDrift(changes []Change, observed string, now time.Time) (co
 	return contended
 }
 
-// A revoked device that comes back is removed each time, without end: a person at the daemon must not win with the
-// third try. That it came back is told until an hour has passed without; from the third time on the device is failed.
+// A revoked device that comes back is removed every time, however often: nobody at the daemon may win by repeating.
+// Its return is reported until an hour has passed without another. From the third return on, the device that it came
+// back to is failed.
 
 const backMark = "return of " // stands before the device's key, so that the key itself is not stopped
 
-// broughtBack returns the stop that tells that the change takes away a revoked device which came back, so many times
-// within an hour.
+// broughtBack returns the stop that reports the return of a revoked device, which change c removes. times is how often
+// the device came back within an hour.
 func (c *Change) broughtBack(times int, now time.Time) fleet.Stop {
 	how := "brought it back: Muster takes it off"
 	if times >= contendedAfter {
@@ -267,7 +271,7 @@ func (s *Stops) BroughtBack() (all []fleet.Stop) {
 	return all
 }
 
-// BroughtBackUntil returns when the first stop about a revoked device that came back ends; zero without such a stop.
+// BroughtBackUntil returns when the first of the stops of BroughtBack ends; the zero time if there are none.
 func (s *Stops) BroughtBackUntil() (until time.Time) {
 	for _, stop := range s.BroughtBack() {
 		if end := stop.Since.Add(contendedWithin); until.IsZero() || end.Before(until) {
@@ -277,7 +281,8 @@ func (s *Stops) BroughtBackUntil() (until time.Time) {
 	return until
 }
 
-// CountSent notes the values that are about to be sent, and stops keys whose values alternate.
+// CountSent records the values that are about to be sent, and stops a key if its values alternate. unstable reports
+// whether it stopped any.
 func (s *Stops) CountSent(changes []Change, now time.Time) (unstable bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -311,8 +316,9 @@ func (s *Stops) Rejected(keys []stconfig.Key, reason, observed string, now time.
 	}
 }
 
-// CountUnmoved compares the plan that was sent with the plan made from the read-back. It stops keys that the daemon
-// accepted several times and still shows with another value.
+// CountUnmoved compares sent, the plan that was sent, with left, the plan made from the read-back. It stops a key if
+// the daemon accepted writes of it twice and still shows another value. acknowledged are the keys of the writes that
+// the daemon answered with success.
 func (s *Stops) CountUnmoved(sent, left Plan, acknowledged []stconfig.Key, now time.Time) (stopped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -348,11 +354,12 @@ func (p Plan) changesLogIn() bool {
 	})
 }
 
-// A daemon with a full disk answers a write with 500. It shows the new value, and after a restart the old one. So after
-// an answer of 5xx a write counts as not done until the daemon answers a write of its configuration with 2xx: then it
-// has saved everything. The stop for this counts the equal answers.
+// A daemon with a full disk answers a write with 500. It shows the new value and, after a restart, the old one again.
+// So after a 5xx answer a write counts as not done, until the daemon answers a later write of its configuration with
+// 2xx: by then it has saved everything. The stop under unsavedKey counts equal answers in a row.
 
-// Answered notes how the daemon answered a write of its configuration or of ignore patterns.
+// Answered records how the daemon answered a write of its configuration or of ignore patterns; err is nil for success.
+// changed reports whether the stop for unsaved changes is a different one now.
 func (s *Stops) Answered(err error, now time.Time) (changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -397,9 +404,9 @@ func (s *Stops) Unsaved() (answer *fleet.Stop, cannotSave bool) {
 	return nil, false
 }
 
-// A daemon answers 200 to ignore patterns that it cannot read and to a path that it cannot make, and stops the
-// folder a moment later. After a write of Muster's this makes the device failed until the folder runs again. The
-// stop for this is stored, and keeps no key from being written: a write is what repairs the folder.
+// A daemon answers 200 to ignore patterns that it cannot read and to a path that it cannot make, and stops the folder
+// a moment later. If that follows a write of Muster's, the device is failed until the folder runs again. The stop that
+// says so is stored, but does not keep any key from being written: a write is what repairs the folder.
 
 // blamedFor is the time after a write during which an error of the folder is blamed on the write.
 const blamedFor = 2 * time.Minute
@@ -446,8 +453,8 @@ func (s *Stops) faults() []fleet.Stop {
 	return faults
 }
 
-// WritesFolders notes the folders that are about to be written to and that the write may break. One that was in error
-// already, or was not read before the write, is not blamed on it.
+// WritesFolders records the folders that are about to be written to and for which mayBreak is true. It is false for a
+// folder that is in error already, or that was not read before the write: the write is not to blame for such an error.
 func (s *Stops) WritesFolders(keys []stconfig.Key, mayBreak func(folder string) bool, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -471,8 +478,9 @@ func (s *Stops) FolderErrors(inError map[string]string) string {
 	return text.String()
 }
 
-// JudgeFolders blames writes for the present errors of folders, and forgets errors that are over. runs reports
-// whether a folder was seen without error after a time, or is gone.
+// JudgeFolders makes stops for the folders in inError (error texts by folder) that were written to shortly before, and
+// ends the stops of folders that run again. runs reports whether a folder was without error at some time after since,
+// or is gone.
 func (s *Stops) JudgeFolders(inError map[string]string, runs func(folder string, since time.Time) bool, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -497,7 +505,8 @@ func (s *Stops) JudgeFolders(inError map[string]string, runs func(folder string,
 	}
 }
 
-// Unmended returns the folders in error that the plan does not change. A change may repair its folder.
+// Unmended returns the stops about folders in error, without folders that the plan changes: a change may repair its
+// folder.
 func (s *Stops) Unmended(p Plan) []fleet.Stop {
 	s.mu.Lock()
 	defer s.mu.Unlock()

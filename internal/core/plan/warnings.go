@@ -9,8 +9,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// Warnings tell the author of a template which of the template's changes the guard would hold or refuse. asked are
-// the changes that this template makes in the fold; other changes of the plan are not reported.
+// Warnings returns, for the author of a template, the changes of the template that the guard would hold or refuse, as
+// sentences. asked are the changes that the template makes in the fold; other changes of the plan are left out.
 func (p Plan) Warnings(template int64, asked []stconfig.Change, known fleet.System) (warnings []string) {
 	for _, c := range p.Changes {
 		about := func(a stconfig.Change) bool { return a.Key.HasPrefix(c.Key) || c.Key.HasPrefix(a.Key) }

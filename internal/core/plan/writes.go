@@ -17,21 +17,23 @@ type Write struct {
 	Path   string         // escaped, below the daemon's root
 	Body   stconfig.Value // Absent: no body, or not made yet; secrets are in clear
 	Keys   []stconfig.Key // keys of the changes that it carries
-	Folder string         // if not "": the request sets this folder's ignore patterns, and Body is the list of lines
-	Whole  bool           // replaces the whole document; the body comes from Again
-	// The body also holds values that are not to change: make it with Again right before the request.
+	// Folder is "" unless the request sets this folder's ignore patterns. Body is then the list of lines.
+	Folder string
+	Whole  bool // replaces the whole document; the body comes from Again
+	// Wide says that the body also holds values that are not to change: call Again for the body right before the request.
 	Wide bool
 
 	changes []stconfig.Change
 	body    func(after stconfig.Value) stconfig.Value
 }
 
-// ErrMoved tells that the place of a change is not as it was when the plan was made.
+// ErrMoved is the conflict for a change whose place in the document is no longer as it was when the plan was made.
 var ErrMoved = &fleet.Error{Code: fleet.CodeConflict,
 	Message: "the configuration changed while it was being written: it is planned again"}
 
-// Again makes the body of a Wide write from the document as read right before the request, so that values that a
-// person changed meanwhile are kept.
+// Again returns the body of a Wide write. It makes the body from read, the document as it was read right before the
+// request, so that values that a person changed meanwhile stay. It returns ErrMoved if a place that the write changes
+// is not as planned.
 func (w Write) Again(read stconfig.Value, own fleet.DeviceID) (stconfig.Value, error) {
 	if err := stconfig.Usable(read, own); err != nil {
 		return stconfig.Value{}, err
@@ -48,16 +50,16 @@ func (w Write) Again(read stconfig.Value, own fleet.DeviceID) (stconfig.Value, e
 	return w.body(after), nil
 }
 
-// Save makes the daemon save its configuration without changing anything. It uses the section that is edited least: a
-// daemon merges a PATCH into the state of a moment ago, so another client's simultaneous write to the same section
-// could be lost.
+// Save returns a request that makes the daemon save its configuration and changes nothing. The request is for the
+// section that is edited least: a daemon merges a PATCH into the section as it was a moment ago, and would lose
+// another client's simultaneous write to that section.
 func Save() Write {
 	return Write{Method: http.MethodPatch, Path: "/rest/config/ldap", Body: stconfig.Obj()}
 }
 
-// Writes returns the narrowest and fewest requests for a plan's sendable changes, in a safe order. fresh is the
-// document that was just read and that the plan was made from. Whatever a request replaces as a whole is taken from
-// fresh, with the changes.
+// Writes returns requests for a plan's sendable changes, in a safe order. They are as few and as narrow as the
+// daemon's API allows. fresh is the document that was just read and that the plan was made from. A request that
+// replaces a whole object sends that object as it is in fresh, with the plan's changes made in it.
 func Writes(p Plan, fresh stconfig.Value) []Write {
 	w := writer{after: wholeShares(stconfig.Patch(fresh, p.sending()), fresh), bySection: map[int][]Change{}}
 	for _, c := range p.Sendable() {
@@ -218,9 +220,9 @@ func (w *writer) whole(rank int) {
 	}
 }
 
-// sparse returns the body of a merging request: only the changed fields of the object at key. A merge replaces lists as
-// a whole; wide tells that the body has a list of which only some members change. ok is false for a new object and for
-// a removed entry: a merge can express neither.
+// sparse returns the body of a PATCH: only the changed fields of the object at key. whole is that object after the
+// changes. A PATCH replaces lists as a whole, so wide reports whether the body has a list of which only some members
+// change. ok is false for a new object and for a removed entry, which a PATCH cannot express.
 func sparse(changes []Change, key stconfig.Key, whole stconfig.Value) (body stconfig.Value, wide, ok bool) {
 	body = stconfig.Obj()
 	for _, c := range changes {
@@ -236,7 +238,8 @@ func sparse(changes []Change, key stconfig.Key, whole stconfig.Value) (body stco
 	return body, wide, true
 }
 
-// put adds one changed field to a sparse object.
+// put adds the field that change c changes to body, a body of sparse. whole is the object after the changes, and depth
+// the number of names in its key. wide and ok are as for sparse.
 func put(body, whole stconfig.Value, c Change, depth int) (_ stconfig.Value, wide, ok bool) {
 	name := c.Key.At(depth).Name
 	value := whole.Get(name)
@@ -286,9 +289,10 @@ func keysOf(changes []Change) []stconfig.Key {
 	return keys
 }
 
-// wholeShares completes the shares of all folders in after: each gets all text fields that shares have in the document
-// fresh, blank where it has none. A PATCH with a list decodes each member over the old member at the same position: a
-// bare {deviceID} would inherit the encryption password of the device that was there before (seen on 1.19.2).
+// wholeShares returns the document after with complete shares: each share gets all text fields that shares have in the
+// document fresh, with "" for those that it lacks. A PATCH with a list decodes each member over the old member at the
+// same position. So a bare {deviceID} would inherit the encryption password of the device that was at this position
+// before (seen on 1.19.2).
 func wholeShares(after, fresh stconfig.Value) stconfig.Value {
 	names := shareFields(fresh)
 	list := after.Get("folders")

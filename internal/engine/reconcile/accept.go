@@ -9,9 +9,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// Accept lets in a device or folder that waits at a daemon (see plan.Accept). It returns once the daemon's
-// configuration was read back. It returns conflict where templates would undo what Accept writes, and for a device
-// that is revoked.
+// Accept accepts a device or folder that is pending at a daemon (see plan.Accept). It returns after the daemon's
+// configuration was read back. It returns conflict if templates would undo what Accept writes, or if the pending
+// device is revoked.
 func (e *Engine) Accept(ctx context.Context, asks fleet.Pending, name, path string) error {
 	if why := e.WhyRevoked(ctx, asks.Device, asks.From); why != "" {
 		return conflict(asks.From.Short()+" is not let in: "+why, "Dismiss it: the daemon forgets that it asked.")
@@ -25,8 +25,8 @@ func (e *Engine) Accept(ctx context.Context, asks fleet.Pending, name, path stri
 	})
 }
 
-// WhyRevoked returns why device must not come back to the daemon of `on`, and how to end that; "" where it may come
-// back. Where the registry cannot be read, it returns "" too.
+// WhyRevoked returns why device must not come back to the daemon of the device `on`, and how to end that. It returns
+// "" if device may come back, and also if the registry cannot be read.
 func (e *Engine) WhyRevoked(ctx context.Context, on, device fleet.DeviceID) string {
 	registry, err := e.o.Store.Registry(ctx)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// applyApproved records the answers that come with a person's apply, and plans again with them. It returns conflict
-// when the plan differs from the one that the person saw.
+// applyApproved records the answers that come with a person's apply, and then makes the plan again. It returns
+// conflict if the present plan is not the one that the person saw, or if a write was allowed and nothing can be
+// written now.
 func (p *pass) applyApproved(ctx context.Context, now planned) (planned, error) {
 	r := p.request
 	if r.digest != now.plan.Digest {
@@ -26,7 +27,7 @@ func (p *pass) applyApproved(ctx context.Context, now planned) (planned, error) 
 	if err := p.recordAnswers(ctx, now); err != nil {
 		return now, err
 	}
-	p.o.Memory.LiftLimit(ctx) // what follows is done once
+	p.o.Memory.LiftLimit(ctx) // What follows must not be repeated.
 	p.history.stops.Clear()
 	now, _, err := p.keepAnswered(ctx, now)
 	if err != nil {
@@ -35,8 +36,8 @@ func (p *pass) applyApproved(ctx context.Context, now planned) (planned, error) 
 	return p.planOrReport(ctx, now.input, now.known.Online)
 }
 
-// recordAnswers checks the answers of an apply against the plan (see mayAnswer) and stores them. Where one of them
-// is invalid, none is stored.
+// recordAnswers checks the answers of an apply against the plan (see mayAnswer) and stores them. If one answer is
+// invalid, none is stored.
 func (p *pass) recordAnswers(ctx context.Context, now planned) error {
 	r, at := p.request, time.Now()
 	answered := map[string]string{} // key as the person gave it, by key of the plan
@@ -66,8 +67,7 @@ func (p *pass) recordAnswers(ctx context.Context, now planned) error {
 	return err
 }
 
-// mayAnswer returns the plan's change of a key. It returns invalid where a person cannot give this answer to the
-// change.
+// mayAnswer returns the plan's change of a key. It returns invalid if this answer cannot be given to that change.
 func (p *pass) mayAnswer(now planned, key string, answer fleet.Answer) (plan.Change, error) {
 	c, found := now.plan.At(key)
 	c = c.WithoutChoice()
@@ -109,8 +109,8 @@ func (r *request) hasWrites() bool {
 	return false
 }
 
-// answerWaiting finds answers to the held changes of the plan: those recorded for the device, and those that a person
-// gave to equal changes of all members of the device's rollout. Where it finds any, it plans again.
+// answerWaiting finds answers to the held changes of the plan: answers recorded for this device, and answers that a
+// person gave for all members of the device's rollout. If it finds any, it plans again.
 func (p *pass) answerWaiting(ctx context.Context, now planned) (planned, error) {
 	answered, err := p.findAnswers(ctx, now)
 	if err != nil {
@@ -128,8 +128,8 @@ func (p *pass) answerWaiting(ctx context.Context, now planned) (planned, error) 
 	return p.planOrReport(ctx, now.input, false)
 }
 
-// findAnswers loads the answers to the plan's held changes, for the plans that follow. An answer for all members of
-// a rollout becomes a consent of this device, once for each key, and only where the consent can be used now. found
+// findAnswers loads the answers to the plan's held changes, for the plans that follow. An answer for all members of a
+// rollout becomes a consent of this device, once for each key, and only if Muster can write to the device now. found
 // reports whether there is an answer that the present plan did not know.
 func (p *pass) findAnswers(ctx context.Context, now planned) (found bool, err error) {
 	if !slices.ContainsFunc(now.plan.Changes, p.waitsForAnswer) {
@@ -153,7 +153,8 @@ func (p *pass) findAnswers(ctx context.Context, now planned) (found bool, err er
 	return found || len(made) > 0, err
 }
 
-// fromGroups returns the consents that the device gets from groups, the answers for all members of its rollout.
+// fromGroups returns the consents that this device gets from groups, the answers for all members of its rollout: at
+// most one for each held change of the plan.
 func (p *pass) fromGroups(now planned, groups []fleet.GroupConsent) []fleet.Consent {
 	var consents []fleet.Consent
 	grouping := p.grouping(now)
@@ -200,7 +201,7 @@ func (p *pass) keepAnswered(ctx context.Context, now planned) (_ planned, kept b
 	if len(keep) == 0 {
 		return now, false, nil
 	}
-	p.o.Memory.LiftLimit(ctx) // what follows is done once
+	p.o.Memory.LiftLimit(ctx) // What follows must not be repeated.
 	if now.input, err = p.read(ctx, now.input); err != nil {
 		return now, false, err
 	}
@@ -215,7 +216,8 @@ func (p *pass) keepAnswered(ctx context.Context, now planned) (_ planned, kept b
 	return now, true, nil
 }
 
-// waitsForAnswer reports whether c is a held change to which a person can answer and has not.
+// waitsForAnswer reports whether c is held and waits for a person who has not answered yet. A stopped change and one
+// that depends on another change do not wait for an answer.
 func (p *pass) waitsForAnswer(c plan.Change) bool {
 	if c.Class != plan.Held || c.Stopped || c.Consented || c.Dependent {
 		return false
@@ -224,13 +226,13 @@ func (p *pass) waitsForAnswer(c plan.Change) bool {
 	return !answered
 }
 
-// givenTo returns the open answer to this change, if its key, its values and its device are those that the person
-// saw.
+// givenTo returns the open answer to change c. The answer counts only if key, values and device are those that the
+// person saw.
 func (p *pass) givenTo(c plan.Change) (fleet.Consent, bool) {
 	return p.history.answers.To(c, p.id, p.o.DigestKey)
 }
 
-// isConsented reports whether a person consented to this change as it is planned now, or chose a value for it.
+// isConsented reports whether a person consented to change c as it is planned now, or chose a value for it.
 func (p *pass) isConsented(c plan.Change) bool {
 	given, ok := p.givenTo(c)
 	return ok && given.Answer != fleet.AnswerKeep
@@ -250,7 +252,7 @@ func (p *pass) mayBeConsentedTo(now planned, c plan.Change) bool {
 	return !c.OnlyKeep && (p.o.Access != nil || !c.MovesAccess(now.result.Observed()))
 }
 
-// rememberHeld notes which changes of the plan wait for a person's answer.
+// rememberHeld stores in Engine.held the changes of the plan that wait for a person's answer, at most plan.MaxHeld.
 func (p *pass) rememberHeld(now planned) {
 	var held []plan.NewlyHeld
 	grouping := p.grouping(now)

@@ -11,11 +11,11 @@ import (
 	"muster/internal/fleet"
 )
 
-// A person's own change of one device's configuration, for which no template asks, goes through the same queue and
-// the same stages as the plans of templates: read, plan, guard, intent, fresh read, narrow writes, read back,
-// outcome.
+// A person may change the configuration of one device without a template: by a restore or an amendment. Such a change
+// goes through the same queue and the same stages as the plans of templates: read, plan, guard, intent, fresh read,
+// narrow writes, read back, outcome.
 
-const changeTries = 3 // tries to send one change while a person edits at the daemon
+const changeTries = 3 // attempts to send one change if a person edits at the daemon meanwhile
 
 // change is a restore or an amendment (a change that a person makes with Amend) on its way to the daemon.
 type change struct {
@@ -23,7 +23,7 @@ type change struct {
 	cause   string // the cause of the revision that the change makes
 	done    string // the result for the person when the change was sent
 	nothing string // the result for the person when there is nothing to send
-	amends  bool   // an amendment: the whole change is made, or nothing is sent
+	amends  bool   // This is an amendment: the whole change is made, or nothing is sent.
 
 	section stconfig.Key
 	// target returns the document that the change makes of doc.
@@ -71,8 +71,8 @@ func (e *Engine) mayRestore(ctx context.Context, id fleet.DeviceID, number int64
 	})
 }
 
-// restorable returns change.target for a restore: the function gives the document with the revision restored into it.
-// It reads the revision only once, because the revision may be deleted before the daemon is read back.
+// restorable returns the function for change.target of a restore. The function returns doc with the revision restored
+// into it. It reads the revision only once, because the store may delete the revision before the daemon is read back.
 func (e *Engine) restorable(
 	id fleet.DeviceID,
 	number int64,
@@ -90,10 +90,10 @@ func (e *Engine) restorable(
 	}
 }
 
-// Amend makes a person's change to a device's configuration. `to` computes the new document from the present one,
-// and what names the change for people. A change that the daemon has already is not an error. Amend returns conflict
-// where the change would have to wait for consent, where Muster does not write to the device, and where templates
-// would undo the change.
+// Amend makes a person's change to a device's configuration. `to` computes the new document from the present one; what
+// names the change for people. If the daemon has the change already, Amend does nothing. It returns conflict if the
+// change would have to wait for consent, if Muster does not write to the device, or if templates would undo the
+// change.
 func (e *Engine) Amend(ctx context.Context, id fleet.DeviceID, what string,
 	to func(stconfig.Value) (stconfig.Value, error)) error {
 	_, err := e.await(ctx, id, &request{change: &change{
@@ -103,9 +103,9 @@ func (e *Engine) Amend(ctx context.Context, id fleet.DeviceID, what string,
 	return err
 }
 
-// carryOut plans a person's change, decides whether it may be sent, and sends it. Where the daemon's document changed
-// before the first write, carryOut begins anew with the new document, so that it does not overwrite what a person
-// wrote there meanwhile.
+// carryOut plans a person's change, decides whether it may be sent, and sends it. If the daemon's document changed
+// before the first write, carryOut starts again with the new document: it must not overwrite what a person wrote there
+// meanwhile.
 func (p *pass) carryOut(ctx context.Context, in input) error {
 	c := in.change
 	defer p.close()
@@ -141,8 +141,8 @@ func (c *change) shorten() {
 	c.out.Plan.Changes, c.out.Left = plan.ForReport(c.out.Plan.Changes, &room), plan.ForReport(c.out.Left, &room)
 }
 
-// withoutConsent returns a copy of the change without its consent, to plan what is left after the change was sent:
-// the consent covered that one attempt.
+// withoutConsent returns a copy of the change without the person's consent. It is for planning what is still left to
+// write after the change was sent, because the consent covered only that one attempt.
 func (c *change) withoutConsent() *change {
 	sent := *c
 	sent.digest, sent.consent = "", nil
@@ -174,7 +174,7 @@ func (e *Engine) planChange(ctx context.Context, in input) (planned, error) {
 	now.wanted = slices.DeleteFunc(now.wanted, func(d stconfig.Change) bool { return desired.IsAway(d.Key, away) })
 	for _, key := range revoked {
 		if stconfig.Lookup(in.doc, key).Exists() {
-			continue // It is about to be taken away, and the change has nothing to do with it.
+			continue // The device is there now; Muster removes it, and the change is not about it.
 		}
 		now.left = append(now.left, plan.Change{Key: key, Class: plan.Skipped,
 			Reason: "the device is revoked: `muster revocation list` shows since when"})
@@ -190,8 +190,8 @@ func (e *Engine) planChange(ctx context.Context, in input) (planned, error) {
 	return now, now.plan.CheckConsent(c.digest, c.consent)
 }
 
-// changeInput returns the input for the plan of a person's change; wanted lists the differences that the change
-// makes. They count as asked for by admins only where the person is an admin.
+// changeInput returns the input for the plan of a person's change. wanted lists the differences that the change makes.
+// They count as asked for by admins only if the person is an admin.
 func (e *Engine) changeInput(ctx context.Context, in input, wanted []stconfig.Change) plan.Input {
 	c := in.change
 	desired := stconfig.Patch(in.doc, wanted)
@@ -206,10 +206,10 @@ func (e *Engine) changeInput(ctx context.Context, in input, wanted []stconfig.Ch
 	}
 }
 
-// baseOfPerson returns the device's ownership records for an intent to send a person's change. The person owns each
-// key that the plan sends, even where Muster wrote the same value earlier. The records are stored with the intent,
-// so the part of an interrupted change that arrived is the person's too. The result is never nil, because nil would
-// leave the stored records as they are.
+// baseOfPerson returns the device's ownership records for the intent of a person's change. Each key that the plan
+// sends belongs to the person, even if Muster wrote the same value earlier. The records are stored with the intent, so
+// if the change is interrupted, the part that arrived belongs to the person, too. The result is never nil, because nil
+// would leave the stored records as they are.
 func (p planned) baseOfPerson() ([]fleet.BaseEntry, error) {
 	var keys []stconfig.Key
 	for _, c := range p.plan.Sendable() {
@@ -218,8 +218,8 @@ func (p planned) baseOfPerson() ([]fleet.BaseEntry, error) {
 	return desired.Keep(p.base, keys, p.doc)
 }
 
-// maySend reports whether the plan of a person's change is sent now. Where a restore has to wait, its result says
-// why. Where an amendment has to wait, maySend returns conflict.
+// maySend reports whether the plan of a person's change is sent now. If a restore has to wait, its result says why and
+// maySend returns false. If an amendment has to wait, maySend returns conflict.
 func (p *pass) maySend(ctx context.Context, now planned) (bool, error) {
 	c := now.change
 	if c.amends {
@@ -251,8 +251,8 @@ func (p *pass) maySend(ctx context.Context, now planned) (bool, error) {
 	return false, conflict(why, "Put it into the template, or take the template's tag off the device.")
 }
 
-// waits reports whether the change is not sent now: nothing can be sent, the mode forbids it, or a change needs a
-// consent. It puts the reason and the next step into the result.
+// waits reports whether the change is not sent now: nothing can be sent, the device's mode forbids it, or a change
+// needs a consent. waits sets the reason and the next step in the result.
 func (c *change) waits(in input) bool {
 	held := slices.DeleteFunc(slices.Clone(c.out.Plan.Changes), func(p plan.Change) bool {
 		return p.Class != plan.Held || p.Consented
@@ -273,8 +273,8 @@ func (c *change) waits(in input) bool {
 	return true
 }
 
-// concludeChange fills in the result of a change that was sent and read back. sent is the plan that was sent. next
-// is the plan of the same change made from the document read back: what it can still send did not arrive.
+// concludeChange fills in the result of a change that was sent. sent is the plan that was sent. next is the plan of
+// the same change, made from the document that was read back: what next would still send did not arrive.
 func (p *pass) concludeChange(ctx context.Context, c *change, sent plan.Plan, next planned) error {
 	left := next.plan.Sendable()
 	c.out.Plan = sent
@@ -301,9 +301,9 @@ func (p *pass) concludeChange(ctx context.Context, c *change, sent plan.Plan, ne
 	return nil
 }
 
-// takenBack returns why the device's templates would undo changes to the document of in; "" when they would not. It
-// does not ask the daemon. The caller decides with differs, for one change and the value that the templates make of
-// its key, whether that value undoes the change.
+// takenBack returns why the device's templates would undo these changes to the document of in; "" if they would not.
+// It does not ask the daemon. differs decides for one change, and for the value that the templates make of its key,
+// whether that value undoes the change.
 func (e *Engine) takenBack(ctx context.Context, in input, changes []stconfig.Change,
 	differs func(stconfig.Change, stconfig.Value) bool) (string, error) {
 	asked, conn, err := e.inputOfReader(ctx, in.id)
@@ -324,7 +324,8 @@ func (e *Engine) takenBack(ctx context.Context, in input, changes []stconfig.Cha
 	return "", nil
 }
 
-// whoTakesBack returns a sentence with the template that sets key to another value, as far as the plan shows it.
+// whoTakesBack returns a sentence that names the last template that sets key to another value. If the plan shows no
+// such template, it says "the templates".
 func (p planned) whoTakesBack(key stconfig.Key) string {
 	for _, c := range p.plan.Changes {
 		if len(c.Templates) > 0 && (c.Key.HasPrefix(key) || key.HasPrefix(c.Key)) {

@@ -14,11 +14,11 @@ import (
 const (
 	ignoresEvery = time.Minute // how often ignore patterns are read: no event announces a change of them
 
-	maxRunReads = 3 // how often a document is read when the daemon restarts meanwhile
+	maxRunReads = 3 // how often read tries to read a document in one run of the daemon
 )
 
-// connection reads the daemon of one device, for one pass or for one question of a person. It notes what it reads in
-// the device's history.
+// connection reads the daemon of one device, for one pass or for one question of a person. It records in the device's
+// history what it reads.
 type connection struct {
 	*Engine
 	id      fleet.DeviceID
@@ -27,7 +27,7 @@ type connection struct {
 	unsure  bool    // The daemon may not have saved what was sent, so read also finds out its run.
 }
 
-// open opens a session. From then on the connection reads through it.
+// open opens a session, unless one is open. From then on the connection reads through the session.
 func (c *connection) open(ctx context.Context) (err error) {
 	if c.session == nil {
 		c.session, err = c.o.Daemon.Session(ctx, c.id)
@@ -43,9 +43,9 @@ func (c *connection) close() {
 	}
 }
 
-// newest returns the input with the newest known document. The mirror writes documents to the store with a delay;
-// where it knows of a newer one than the store has, newest reads the daemon. handed is the configuration that the
-// store was given a moment ago, or nil.
+// newest returns the input with the newest known document. handed is the configuration that the mirror gave to the
+// store a moment ago, or nil. newest reads the daemon if the mirror knows of a newer document than the store has,
+// because the mirror stores documents with a delay, and if the daemon may not have saved what was sent.
 func (c *connection) newest(ctx context.Context, in input, handed *fleet.ObservedConfig) (input, error) {
 	if c.unsure = c.unsure || desired.AwaitSave(in.base); c.unsure && in.known.Online {
 		return c.read(ctx, in)
@@ -65,7 +65,7 @@ func (c *connection) newest(ctx context.Context, in input, handed *fleet.Observe
 	return c.read(ctx, in)
 }
 
-// stored returns handed, where that is not nil, else the configuration in the store.
+// stored returns handed if it is not nil, otherwise the configuration in the store.
 func (c *connection) stored(ctx context.Context, handed *fleet.ObservedConfig) (fleet.ObservedConfig, error) {
 	if handed != nil {
 		return *handed, nil
@@ -73,15 +73,15 @@ func (c *connection) stored(ctx context.Context, handed *fleet.ObservedConfig) (
 	return c.o.Store.ObservedConfig(ctx, c.id)
 }
 
-// isOvertaken reports whether the mirror or this engine has read a newer configuration than the one in the
+// isOvertaken reports whether the mirror or this engine has read a newer configuration than stored, the one in the
 // store.
 func (c *connection) isOvertaken(in input, stored fleet.ObservedConfig) bool {
 	return in.known.Unstored && stored.Digest != in.known.Digest || c.history.overtakes(stored)
 }
 
-// read returns the input with the document that the daemon has now. Where the daemon may not have saved what was
-// sent (unsure), read also notes in which run of the daemon it read the document: a daemon that did not save shows
-// the old document in its next run. It reads again where the daemon restarted meanwhile.
+// read returns the input with the document that the daemon has now. If the daemon may not have saved what was sent
+// (unsure), read also finds out in which run of the daemon it read the document: a daemon that did not save shows the
+// old document in its next run. If the daemon restarted meanwhile, read tries again, up to maxRunReads times.
 func (c *connection) read(ctx context.Context, in input) (input, error) {
 	if !c.unsure {
 		return c.readDocument(ctx, in)
@@ -134,8 +134,8 @@ func (c *connection) readDocument(ctx context.Context, in input) (input, error) 
 	return in, nil
 }
 
-// plan makes the plan of an input, with the device's present stops, answers and ignore patterns. Where fresh is
-// true, it first reads the ignore patterns of the folders for which templates set patterns.
+// plan makes the plan of an input, with the device's present stops, answers and ignore patterns. If fresh is true,
+// plan first reads the ignore patterns of the folders for which templates set patterns.
 func (c *connection) plan(ctx context.Context, in input, fresh bool) (planned, error) {
 	in = in.remembering(c.history)
 	if in.change != nil {
@@ -152,8 +152,9 @@ func (c *connection) plan(ctx context.Context, in input, fresh bool) (planned, e
 	return c.planFolded(ctx, f)
 }
 
-// readIgnores reads the ignore patterns of those folders that the device has. A folder whose patterns could not be
-// read is missing in the result. All are read again after ignoresEvery.
+// readIgnores reads the ignore patterns of those of these folders that the device has. A folder whose patterns cannot
+// be read is not in the result. The history keeps the result; after ignoresEvery the patterns are due to be read
+// again.
 func (c *connection) readIgnores(ctx context.Context, in input, folders []string) map[string][]string {
 	patterns, lack := map[string][]string{}, false
 	for _, folder := range in.foldersPresent(folders) {
@@ -169,8 +170,8 @@ func (c *connection) readIgnores(ctx context.Context, in input, folders []string
 	return patterns
 }
 
-// compareIgnores reads the ignore patterns of the last pass again, where nothing else is due. Where the daemon still
-// has the same patterns, the result of the last pass stays valid and no new plan is needed.
+// compareIgnores reads the ignore patterns of the last pass again, if that is the only thing that is due. If the
+// daemon still has the same patterns, the result of the last pass stays valid and no new plan is needed.
 func (p *pass) compareIgnores(ctx context.Context, in input, digest string) {
 	known := p.history.ignoresToCompare(digest, p.print, in.admitted.registry.Generation)
 	if known == nil || !in.known.Online {

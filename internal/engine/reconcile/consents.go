@@ -9,37 +9,37 @@ import (
 	"muster/internal/logkey"
 )
 
-// A consent is a record. It is durable before it is acted on, is for one change of one key, and is used once. A
-// consent that was not used because Muster ended is used after the next start. A consent ends when the change
-// differs, when the person was told that their apply failed, or after a day in which the device could be reached.
-// While Muster does not run, the device counts as reachable if it was reachable before: that is recorded with the
-// consent.
+// A consent is a record in the store. It is stored before Muster acts on it. It is for one change of one key, and is
+// used once. If Muster ends before it used a consent, the consent is used after the next start. A consent ends if the
+// change differs, if the person was told that their apply failed, or after a day in which the device could be reached.
+// While Muster does not run, the device counts as reachable if it was reachable before: the consent says since when it
+// was not.
 //
-// An intent uses a consent right before the write that carries the change. Where a crash, a lost answer or a failed
-// read back follows, the next read back decides whether the change was made. A change that it does not show may have
-// been made and undone by a person, so the person is asked again. A write that was answered with 5xx was not done, so
-// its consent stays open.
+// An intent uses a consent right before the write that carries the change. After a crash, a lost answer or a failed
+// read-back, the next read-back decides whether the change was made. If the daemon does not show the change, a person
+// may have undone it, so the person is asked again. A write that was answered with 5xx was not done, so its consent
+// stays open.
 
 // ConsentStore keeps people's answers.
 type ConsentStore interface {
 	PutConsents(ctx context.Context, consents []fleet.Consent) ([]fleet.Consent, error)
 	OpenConsents(ctx context.Context) ([]fleet.Consent, error)
 	OpenConsentsOf(ctx context.Context, device fleet.DeviceID) ([]fleet.Consent, error)
-	// PutConsentTimes keeps Until and UnreachableSince of open consents.
+	// PutConsentTimes stores Until and UnreachableSince of open consents.
 	PutConsentTimes(ctx context.Context, consents []fleet.Consent) error
-	// CloseConsents records that these consents were used: by this intent, or, where intent is 0, without anything to
-	// send.
+	// CloseConsents records that the intent with this ID used these consents. intent is 0 if they were used without
+	// anything to send.
 	CloseConsents(ctx context.Context, ids []int64, intent int64) error
 	// EndConsents records that these consents ended unused. A consent that was used stays recorded as used.
 	EndConsents(ctx context.Context, ids []int64) error
-	// ReopenConsents opens consents again that this intent had used, because its write was not done.
+	// ReopenConsents opens consents again that this intent used. It is for a write that the daemon did not do.
 	ReopenConsents(ctx context.Context, ids []int64, intent int64) error
-	// PutGroupConsents records, in one transaction, answers for all members of a rollout and the consents of the members
-	// whose changes wait now.
+	// PutGroupConsents stores, in one transaction, a person's answers that hold for all members of a rollout, and the
+	// single consents (GroupConsent.Now) of those members whose changes wait already. It returns both with their IDs.
 	PutGroupConsents(ctx context.Context, given []fleet.GroupConsent) ([]fleet.GroupConsent, error)
-	// GroupConsents gives the answers for all members of a rollout that hold for this device now, newest first.
+	// GroupConsents returns the answers for all members of a rollout that hold for this device now, newest first.
 	GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fleet.GroupConsent, error)
-	// RolloutsOfDevices gives, for each device, the rollout whose answers hold for the device.
+	// RolloutsOfDevices returns, for each device, the rollout whose answers hold for the device.
 	RolloutsOfDevices(ctx context.Context) (map[fleet.DeviceID]int64, error)
 }
 
@@ -55,8 +55,8 @@ func (e *Engine) loadConsents(ctx context.Context) error {
 	return nil
 }
 
-// timeConsents records in the device's consents since when the device can, or cannot, be reached: their time runs
-// only while it can. When the store fails, the consents stay as they are and the next pass tries again.
+// timeConsents records in the device's consents since when the device can, or cannot, be reached. Their time runs only
+// while it can be reached. If the store fails, the consents stay as they are and the next pass tries again.
 func (p *pass) timeConsents(ctx context.Context, reachable bool) {
 	changed := p.history.answers.Retimed(reachable, time.Now())
 	if len(changed) == 0 {
@@ -69,7 +69,8 @@ func (p *pass) timeConsents(ctx context.Context, reachable bool) {
 	p.history.answers.PutTimes(changed)
 }
 
-// readConsents loads the consents that the undo of a rollout gave the device. Their time begins to run only then.
+// readConsents loads the consents that the undo of a rollout gave the device, if there are any (ConsentsGiven). Their
+// time starts to run only then.
 func (p *pass) readConsents(ctx context.Context) error {
 	if !p.history.answers.SetUnread(false) {
 		return nil
@@ -81,7 +82,8 @@ func (p *pass) readConsents(ctx context.Context) error {
 	return err
 }
 
-// armRecorded loads the open answers of the device that the store has and that this process does not know.
+// armRecorded loads those open answers of the device from the store that this process does not know. found reports
+// whether there was one.
 func (p *pass) armRecorded(ctx context.Context) (found bool, err error) {
 	recorded, err := p.o.Store.OpenConsentsOf(ctx, p.id)
 	for _, c := range recorded {
@@ -93,8 +95,8 @@ func (p *pass) armRecorded(ctx context.Context) (found bool, err error) {
 	return found, err
 }
 
-// useConsents records in the store that this attempt's intent uses the consents to changes of these keys. It returns
-// those consents, for giveBack.
+// useConsents records in the store that this attempt's intent uses the consents to the changes of these keys. It
+// returns these consents, so that giveBack can open them again.
 func (a *attempt) useConsents(ctx context.Context, keys []stconfig.Key) (used []fleet.Consent, err error) {
 	if used = a.history.answers.At(keys); len(used) == 0 {
 		return nil, nil
@@ -106,8 +108,8 @@ func (a *attempt) useConsents(ctx context.Context, keys []stconfig.Key) (used []
 	return used, nil
 }
 
-// giveBack opens again the consents of a write that the daemon did not do. When the store fails, the consents stay
-// used, so the person is asked again.
+// giveBack opens the consents of a write again that the daemon did not do. If the store fails, the consents stay used,
+// so the person is asked again.
 func (a *attempt) giveBack(ctx context.Context, used []fleet.Consent) {
 	if len(used) == 0 {
 		return
@@ -127,7 +129,7 @@ func idsOf(consents []fleet.Consent) []int64 {
 	return ids
 }
 
-// closeConsents records in the store which consents ended in memory. When the store fails, the next pass tries
+// closeConsents records in the store the consents that have ended in memory. If the store fails, the next pass tries
 // again.
 func (p *pass) closeConsents(ctx context.Context) {
 	over := p.history.answers.Ended()

@@ -10,8 +10,8 @@ import (
 	"muster/internal/logkey"
 )
 
-// Contradictions returns a sentence for each key for which template t and another template ask for different values,
-// with the template that wins. It folds the templates of only one device that carries a tag of t, as an example.
+// Contradictions returns a sentence for each key for which template t and another template ask for different values.
+// The sentence names the template that wins. As an example, only one device that carries a tag of t is examined.
 func (e *Engine) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []string {
 	registry, err := e.o.Store.Registry(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (e *Engine) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []s
 		texts = r.ConflictsOf(t.ID)
 		return err
 	})
-	if err != nil { // The error may be a template's. The state of the device to which that template applies tells it.
+	if err != nil { // If a template is to blame, the state of its devices says so.
 		e.log.Info("not known whether templates contradict each other", logkey.Device, device, logkey.Err(err))
 		return nil
 	}

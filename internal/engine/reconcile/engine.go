@@ -58,11 +58,11 @@ func New(o Options) *Engine {
 	return e
 }
 
-// MemoryFreed queues the devices that wait for memory. The caller calls it each time memory was given back.
+// MemoryFreed queues the devices that wait for memory. The server calls it each time memory was given back.
 func (e *Engine) MemoryFreed() { e.queue.memoryFreed() }
 
-// Run works on devices until ctx ends, then waits for those that are being worked on. It begins with the intents that
-// a crash left open.
+// Run works on devices until ctx ends, then waits for the passes that are running. It starts with the intents that a
+// crash left open.
 func (e *Engine) Run(ctx context.Context) error {
 	registry, err := e.o.Store.Registry(ctx)
 	if err != nil {
@@ -116,7 +116,7 @@ func (e *Engine) setRunning(running bool) {
 // ConfigObserved queues the device, because its configuration changed.
 func (e *Engine) ConfigObserved(id fleet.DeviceID) { e.queue.add(id) }
 
-// AdmissionChanged queues devices that are now admitted to another generation.
+// AdmissionChanged queues devices that are admitted to another generation now.
 func (e *Engine) AdmissionChanged(devices []fleet.DeviceID) {
 	e.queue.addAll(devices, func(*history) {})
 }
@@ -126,11 +126,11 @@ func (e *Engine) ConsentsGiven(devices []fleet.DeviceID) {
 	e.queue.addAll(devices, func(h *history) { h.answers.SetUnread(true) })
 }
 
-// Wake queues devices for a change that neither their daemons nor the registry show, and makes the next pass plan
-// again.
+// Wake queues devices and makes their next pass plan again. It is for changes that neither the daemons nor the
+// registry show.
 func (e *Engine) Wake(devices []fleet.DeviceID) { e.queue.addAll(devices, (*history).forgetInputs) }
 
-// Online queues the device: its daemon can be reached again, or more is known about the daemon.
+// Online queues the device, because its daemon can be reached again or more is known about it.
 func (e *Engine) Online(id fleet.DeviceID) {
 	version := e.o.Daemon.Known(id).Version
 	if e.queue.addFresh(id).versionChanged(version) {
@@ -138,13 +138,14 @@ func (e *Engine) Online(id fleet.DeviceID) {
 	}
 }
 
-// Offline queues a device with open consents whose daemon cannot be reached any more. The pass stops the time of
+// Offline queues a device whose daemon cannot be reached any more, if it has open consents. The pass stops the time of
 // these consents.
 func (e *Engine) Offline(id fleet.DeviceID) {
 	e.queue.addIf(id, func(h *history) bool { return h.answers.Any() })
 }
 
-// factsChanged queues all devices soon, because their templates may read facts of other devices.
+// factsChanged queues all devices after a pause (see factsPause), because their templates may read facts of other
+// devices.
 func (e *Engine) factsChanged() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -160,15 +161,15 @@ func (e *Engine) factsChanged() {
 			e.RegistryChanged()
 		})
 	case time.Since(e.factsSince) < factsLongest-factsPause:
-		if e.factsDue.Stop() { // Otherwise the timer's function runs already, and finds this change too.
+		if e.factsDue.Stop() { // If Stop returns false, the timer's function runs already and includes this change.
 			e.factsDue.Reset(factsPause)
 		}
 	}
 }
 
-// RegistryChanged queues all devices, because devices, templates, tags or modes changed. A pass over a device that
-// the change does not concern costs little. Between two such calls there is a pause in large fleets, so that
-// thousands of changes in a row do not queue thousands of devices each time.
+// RegistryChanged queues all devices, because devices, templates, tags or modes changed. A pass over a device that the
+// change does not concern costs little. In a large fleet RegistryChanged waits before it queues all devices again, so
+// that thousands of changes in a row do not each queue thousands of devices.
 func (e *Engine) RegistryChanged() {
 	registry, err := e.o.Store.Registry(context.Background())
 	if err != nil {

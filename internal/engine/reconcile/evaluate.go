@@ -14,10 +14,10 @@ import (
 	"muster/internal/fleet"
 )
 
-// Evaluate runs a template for an example device, over the configuration that the templates before it make. Where
-// device is "", the example is a device that carries a tag of the template, else the first online device, else the
-// first device, else a sample. An error means that the template's text failed; what is wrong with its result becomes
-// warnings. Secrets are masked.
+// Evaluate runs a template for an example device, over the configuration that the templates before it make. If device
+// is "", the example is a device that carries a tag of the template, else the first online device, else the first
+// device, else a sample. Evaluate returns an error if the template's text cannot be run; problems with its result
+// become warnings. Secrets are masked.
 func (e *Engine) Evaluate(ctx context.Context, t fleet.TaggedTemplate, device fleet.DeviceID,
 ) (template.Evaluation, error) {
 	registry, err := e.o.Store.Registry(ctx)
@@ -47,7 +47,7 @@ func (e *Engine) Evaluate(ctx context.Context, t fleet.TaggedTemplate, device fl
 	return x.out.Masked(t.Key), nil
 }
 
-// example picks the device for which a template is evaluated; "" where no device is registered.
+// example returns the device for which a template is evaluated; "" if no device is registered.
 func (e *Engine) example(r *fleet.Registry, tags []fleet.Tag) (best fleet.DeviceID) {
 	rank := func(d *fleet.Registered) (n int) {
 		if e.o.Daemon.Known(d.ID).Online {
@@ -87,12 +87,13 @@ type evaluating struct {
 	tooLong   error         // t's program ran for too long
 }
 
-// longestEvaluation bounds the time of all runs of one program together. A program runs up to three times: to find
-// the folders whose ignore patterns it sets, to compute its value, and to find out whether that value changes once
-// it is applied.
+// longestEvaluation limits the time of all runs of one program together. A program runs up to three times: to find the
+// folders whose ignore patterns it sets, to compute its value, and to check that the value stays the same once it is
+// applied.
 const longestEvaluation = 1900 * time.Millisecond
 
-// run runs the program of t. The sandbox limits the first run. A program that ran for too long is not run again.
+// run runs the program of t. Only the sandbox limits the first run; later runs have what is left of longestEvaluation.
+// After a run that took too long the program is not run again.
 func (x *evaluating) run(ctx context.Context, in template.Input) (template.Result, error) {
 	if x.tooLong != nil {
 		return template.Result{}, x.tooLong
@@ -134,8 +135,8 @@ func (x *evaluating) input(config stconfig.Value) template.Input {
 	return template.Input{Device: x.facts, Config: config, Fleet: x.fleet}
 }
 
-// over prepares x for the device: its facts, its templates, and the document that the templates before t make. Where
-// device is "" or was never read, it prepares x for the sample.
+// over prepares x for the device: its facts, its templates, and the document that the templates before t make. If
+// device is "" or its configuration was never read, over prepares x for the sample.
 func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 	x.config, x.facts = stconfig.Sample(), template.SampleFacts
 	if device == "" {
@@ -189,8 +190,8 @@ func (x *evaluating) folding(ctx context.Context, templates []fleet.Template) (i
 	return in
 }
 
-// readPatterns reads the ignore patterns of the folders for which this template and those before it set patterns. It
-// ignores the error of a template, which shows when the templates are folded.
+// readPatterns reads the ignore patterns of the folders for which this template and those before it set patterns. If a
+// template fails, readPatterns reads nothing; soFar and lay report the error.
 func (x *evaluating) readPatterns(ctx context.Context) {
 	r, err := desired.Fold(x.folding(ctx, x.all[:x.before+1]))
 	if err != nil || len(r.Ignores) == 0 {
@@ -218,8 +219,8 @@ func (x *evaluating) soFar(ctx context.Context) error {
 	return nil
 }
 
-// lay applies the template's value at the template's key, and records the changes that would follow. Each mistake in
-// the value becomes a warning.
+// lay applies the template's value at the template's key, and records in x.out the changes that the value makes. Each
+// mistake in the value becomes a warning.
 func (x *evaluating) lay(ctx context.Context, evaluated template.Result) error {
 	if key, err := stconfig.ParseKey(x.t.Key); err == nil {
 		for _, clear := range desired.ClearSecrets(key, evaluated.Value) {
@@ -254,8 +255,8 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) error {
 }
 
 // judge warns about changes of the template that the device's plan would hold or refuse, and about templates that
-// contradict it. It plans with all templates of the device. Where another template fails, or the sample is used, it
-// plans with this template alone: alone is the fold's input for that, and r its result.
+// contradict it. It plans with all templates of the device. If another template fails, or for the sample, it plans
+// with this template alone: alone is the input of that fold and r its result.
 func (x *evaluating) judge(ctx context.Context, alone desired.Input, r desired.Result) error {
 	in := alone
 	if x.hasDevice {
@@ -291,7 +292,8 @@ func (x *evaluating) judge(ctx context.Context, alone desired.Input, r desired.R
 	return nil
 }
 
-// warnOf turns an error that is the template's or the device's into a warning. It returns any other error.
+// warnOf turns an error that the template or the device causes into a warning and returns nil. It returns any other
+// error.
 func (x *evaluating) warnOf(err error) error {
 	if !belongsToDevice(err) {
 		return err

@@ -11,17 +11,17 @@ import (
 	"muster/internal/fleet"
 )
 
-// This file decides what follows from the failure of a pass, of a write, or of a call that may be repeated.
+// This file decides what happens after a failure of a pass, of a write, or of a call that may be repeated.
 
 const (
-	firstPause   = time.Second // pause after a first pass that failed and may succeed later
+	firstPause   = time.Second // pause after one failed pass; each further failure doubles it
 	longestPause = time.Minute
 
 	firstRetry   = 100 * time.Millisecond // pause between two tries of a call within one pass
 	longestRetry = 2 * time.Second
 )
 
-// passEnd tells when a device is due again after a pass.
+// passEnd says when a device is due again after a pass.
 type passEnd int
 
 const (
@@ -31,8 +31,8 @@ const (
 )
 
 // endOf returns when a device is due again after a pass that ended with err. r is the person's request of that pass,
-// or nil. A change, and a request that ended with conflict or not_found, is not repeated: the person got the error
-// and may ask again. An error that is the fault of a template lasts until something changes.
+// or nil. A person's own change is never repeated, nor is an apply that ended with conflict or not_found: the person
+// got the error and may ask again. An error that is the fault of a template lasts until something changes.
 func endOf(r *request, err error) passEnd {
 	code := fleet.CodeOf(err)
 	switch {
@@ -53,8 +53,8 @@ func isLasting(err error) bool {
 	return code == fleet.CodeInvalid || code == fleet.CodeTooLarge || code == fleet.CodeMalformed
 }
 
-// backoff returns the pause after this many failures in a row. It grows from firstPause to longestPause, with jitter
-// so that devices that failed together do not come back together.
+// backoff returns the pause after so many failures in a row (at least one). It grows from firstPause to longestPause.
+// Jitter shortens it by up to a half, so that devices that failed together are not due together.
 func backoff(failures int) time.Duration {
 	pause := longestPause
 	if failures < 7 {
@@ -69,8 +69,8 @@ type writeAnswer int
 const (
 	writeDone     writeAnswer = iota
 	writeRejected             // The daemon refused the write: other writes that need it are left out.
-	writeMoved                // The daemon's document has changed: the rest is planned again from what is read back.
-	writeUnknown              // The daemon may have done the write: the attempt ends, and the intent is verified.
+	writeMoved                // The document has changed: nothing more is sent, and the read-back is planned again.
+	writeUnknown              // It may have done the write: nothing more is sent, and the read-back shows whether it did.
 )
 
 // answerOf returns the writeAnswer for the error of a write.
@@ -86,13 +86,14 @@ func answerOf(err error) writeAnswer {
 	return writeUnknown
 }
 
-// isDefinite reports whether an error means that the daemon did not do what it was told to. After any other error the
-// daemon may have done it: when it restarts, it may close the connection before it answers.
+// isDefinite reports whether err means that the daemon did not do what it was told. After any other error the daemon
+// may have done it: for example, a daemon that restarts may close the connection before it answers.
 func isDefinite(err error) bool {
 	return err != nil && (fleet.CodeOf(err) != fleet.CodeUnavailable || errors.Is(err, fleet.ErrNotSaved))
 }
 
-// retrying repeats a call until it succeeds, the time in patience is over, or ctx ended. It returns the last error.
+// retrying repeats a call until it succeeds, no time is left for another one within patience, or ctx ends. It returns
+// the error of the last call.
 func retrying(ctx context.Context, patience time.Duration, call func() error) error {
 	until := time.Now().Add(patience)
 	for pause := firstRetry; ; pause = min(2*pause, longestRetry) {
@@ -109,7 +110,8 @@ func retrying(ctx context.Context, patience time.Duration, call func() error) er
 	}
 }
 
-// belongsToDevice reports whether an error is about one device only, so that a question about many devices goes on.
+// belongsToDevice reports whether an error concerns one device only. Work on many devices then goes on with the
+// others.
 func belongsToDevice(err error) bool {
 	if errors.Is(err, errNeverRead) {
 		return true
@@ -121,8 +123,8 @@ func belongsToDevice(err error) bool {
 	return false
 }
 
-// refuse returns the error for a person whose apply r cannot be done because of why; nil where r is nil, because
-// then nobody waits for the pass.
+// refuse returns the error for a person whose request r cannot be carried out because of why. It returns nil if r is
+// nil: then no person waits for the pass.
 func refuse(r *request, why string) error {
 	if r == nil {
 		return nil

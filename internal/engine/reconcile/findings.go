@@ -26,8 +26,8 @@ func (e *Engine) report(id fleet.DeviceID, f plan.Findings) {
 	}
 }
 
-// conclude reports the last plan of the pass, unless the pass has reported its end already. failure is the error
-// that ended the pass and that may pass by itself; nil where there was no error.
+// conclude reports the last plan of the pass, unless the pass already reported that access is lost or that no plan can
+// be made. failure is the error that ended the pass and that may pass by itself; nil without an error.
 func (p *pass) conclude(now planned, failure error) {
 	if p.lost || p.unplanned != nil {
 		return
@@ -41,7 +41,7 @@ func (p *pass) conclude(now planned, failure error) {
 	}
 }
 
-// finish ends a pass that made a plan and sends nothing: the device is not due before something changes.
+// finish ends a pass that sends nothing although it may have a plan. The device is not due until something changes.
 func (p *pass) finish(now planned) {
 	p.history.done(now.digest, p.print, p.forgotten, now.letGo)
 	p.history.putRevoked(now.result.RevokedByTemplates())
@@ -53,7 +53,8 @@ func (p *pass) passOf(now planned) fleet.Pass {
 	return now.plan.Pass(now.admitted.registry.Generation, now.digest, p.o.DigestKey)
 }
 
-// keepPass keeps the result of the pass, and calls Options.Passed when it differs from the last one.
+// keepPass stores the result of the pass in the history. It calls Options.Passed if the result differs from the last
+// one.
 func (p *pass) keepPass(result fleet.Pass) {
 	if p.history.putPass(result) && p.o.Passed != nil {
 		p.o.Passed(p.id)
@@ -94,8 +95,8 @@ func (p *pass) findings(now planned, failure error) plan.Findings {
 	return f
 }
 
-// answerRequest fills in the result of a person's apply: the changes that were done and those that still wait. A sent
-// change that the plan of the read-back no longer has was done.
+// answerRequest fills in the result of a person's apply: the changes that were made, and those that still wait. A
+// change counts as made if it was sent and the plan from the read-back does not have it any more.
 func (p *pass) answerRequest(now planned) {
 	r := p.request
 	if r == nil {

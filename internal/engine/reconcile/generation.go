@@ -12,8 +12,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// generation is a registry as templates see it, made once for all devices. The parts that need a walk through the
-// whole fleet are made when a template first asks for them.
+// generation is a registry in the form that templates see. One is made for all devices admitted to that registry. The
+// parts that need a walk through the whole fleet are made when a template first needs them.
 type generation struct {
 	registry  *fleet.Registry
 	known     func(fleet.DeviceID) Known
@@ -29,16 +29,17 @@ type templateSum struct {
 	mayShare   bool
 }
 
-// fingerprint identifies what a device is planned from, beside its document. Two passes with equal fingerprints have
-// the same inputs.
+// fingerprint identifies everything from which a device is planned, except its document. Two passes with equal
+// fingerprints have the same inputs.
 type fingerprint struct {
 	templates uint64 // digest of the templates that apply
 	inputs    uint64 // digest of all inputs except the observed document
 	revoked   uint64 // digest of the devices that are revoked
-	folders   string // errors of folders to which Muster wrote
+	folders   string // errors of the folders that Muster wrote to
 }
 
-// generationOf returns the generation to which a device is admitted. current is the present registry.
+// generationOf returns the generation to which a device is admitted. current is the present registry; a device that it
+// lacks has the generation of current.
 func (e *Engine) generationOf(ctx context.Context, id fleet.DeviceID, current *fleet.Registry) (*generation, error) {
 	registry := current
 	if current.Devices[id] != nil {
@@ -77,15 +78,15 @@ func (e *Engine) newGeneration(r *fleet.Registry) *generation {
 	})
 	g.labels = sync.OnceValue(func() (sum uint64) {
 		for id, d := range r.Devices {
-			sum += e.sum(string(id), d.Label, d.APIAddress) // an addition, because the order of the map must not count
+			sum += e.sum(string(id), d.Label, d.APIAddress) // The digests are added up, because the order of a map is random.
 		}
 		return sum
 	})
 	return g
 }
 
-// facts returns the facts that templates may read of one registered device, empty for another device. known is the
-// state of its daemon.
+// facts returns the facts of one registered device that templates may read. known is the state of its daemon. The
+// facts of a device that is not registered are empty.
 func (g *generation) facts(id fleet.DeviceID, known Known) template.Facts {
 	d := g.registry.Devices[id]
 	if d == nil {
@@ -105,7 +106,7 @@ func (g *generation) label(id fleet.DeviceID) (label string, registered bool) {
 	return d.Label, true
 }
 
-// fleetFor returns what a template may see of other devices, nil for a template that does not read them.
+// fleetFor returns what template t may read of other devices; nil if t does not read them.
 func (g *generation) fleetFor(t fleet.Template) *template.Fleet {
 	if t.Reads.OrAll().ReadsFleet() {
 		return g.fleet()
@@ -159,8 +160,8 @@ func (e *Engine) sum(parts ...any) uint64 {
 	return h.Sum64()
 }
 
-// reachOf returns, as one text to compare, the settings of a device that apply at once, whatever generation the
-// device is admitted to: its folder roots, the keys that authors may set, and the revoked devices.
+// reachOf returns, as one text to compare, the settings of a device that apply at once, no matter to which generation
+// the device is admitted: its folder roots, the keys that authors may set, and the revoked devices.
 func reachOf(r *fleet.Registry, id fleet.DeviceID) string {
 	reach := texts(r.RootsOf(id)) + "\x00\x00" + texts(r.AuthorKeysOf(id))
 	if len(r.Revocations) == 0 {

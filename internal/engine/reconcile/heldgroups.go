@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// grouping tells which held changes of the planned device are equal to those of other devices.
+// grouping returns the plan.Grouping for the planned device, which finds equal held changes of other devices.
 func (p *pass) grouping(now planned) plan.Grouping {
 	return plan.Grouping{Key: p.o.DigestKey, Templates: now.templates,
 		Registered: func(id fleet.DeviceID) bool { return now.current.Devices[id] != nil }}
@@ -25,10 +25,10 @@ func (e *Engine) HeldGroups(ctx context.Context) ([]fleet.HeldGroup, error) {
 	return e.held.Groups(rollouts), nil
 }
 
-// AnswerGroup records a person's answer for the changes that the person was shown and that still wait. With
-// WholeRollout it also records the answer for equal changes of all members of the rollout, now and later. The passes
-// over these devices begin at once and use the answer. Devices that were deleted are named in the result, and do not
-// stop the answer for the others. AnswerGroup is conflict when nothing of what was shown waits.
+// AnswerGroup records a person's answer to a group of equal held changes: those that the person was shown and that
+// still wait. With WholeRollout the answer also covers equal changes of all members of the rollout, now and later. The
+// passes over these devices start at once. The result names devices that were deleted; the answer for the others is
+// recorded nevertheless. AnswerGroup returns conflict if none of the shown changes waits any more.
 func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) (fleet.GroupAnswered, error) {
 	rollouts, err := e.o.Store.RolloutsOfDevices(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) (fleet.Gr
 	}
 	wake := fleet.DevicesOf(answered.Changes)
 	if a.WholeRollout != 0 {
-		wake = nil // all members, as a pass under way may have read the answers before this one
+		wake = nil // all members, because a running pass may have read the answers before this one was stored
 		for id, rollout := range rollouts {
 			if rollout != a.WholeRollout {
 				continue
@@ -68,9 +68,9 @@ func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) (fleet.Gr
 	return answered, nil
 }
 
-// recordGroup records an answer in one transaction, so that a crash leaves all of it or nothing: one consent for each
-// covered change, and for a whole rollout one group consent for each different change that was shown. It returns the
-// devices for which the store recorded nothing, because they are not registered any more.
+// recordGroup stores an answer in one transaction, so that a crash leaves all of it or nothing: one consent for each
+// covered change and, for a whole rollout, one group consent for each different change that was shown. skipped has the
+// devices for which nothing was stored, because they are not registered any more.
 func (e *Engine) recordGroup(ctx context.Context, a fleet.GroupAnswer, covered plan.Covered,
 ) (skipped map[fleet.DeviceID]bool, err error) {
 	by, now := fleet.ActorOf(ctx), time.Now()
@@ -79,7 +79,7 @@ func (e *Engine) recordGroup(ctx context.Context, a fleet.GroupAnswer, covered p
 	for _, part := range covered.Parts {
 		var given []fleet.Consent
 		for _, c := range part.Changes {
-			if c.Digest != "" { // One that has no digest uses the group consent.
+			if c.Digest != "" { // Without a digest the change gets its consent from the group consent.
 				given = append(given, fleet.Consent{Device: c.Device, Key: c.Key, Answer: a.Answer,
 					Change: c.DigestFor(a.Answer), By: by, At: now, Until: now.Add(fleet.ConsentTime)})
 			}
@@ -108,8 +108,8 @@ func (e *Engine) recordGroup(ctx context.Context, a fleet.GroupAnswer, covered p
 	return skipped, err
 }
 
-// leaveOutGone removes the changes of the devices that are gone from what was answered and from what waits, and names
-// those of them that were shown.
+// leaveOutGone removes the changes of deleted devices from answered. It names, in answered.Gone, those of these
+// devices whose changes were shown. gone reports whether a device was deleted.
 func leaveOutGone(answered *fleet.GroupAnswered, shown []fleet.ShownChange, gone func(fleet.DeviceID) bool) {
 	ofGone := func(c fleet.HeldChange) bool { return gone(c.Device) }
 	answered.Changes = slices.DeleteFunc(answered.Changes, ofGone)

@@ -8,22 +8,22 @@ import (
 	"muster/internal/fleet"
 )
 
-// history is what is remembered of a device between two passes. It is lost with the process, except for the stops and
-// the consents, which the store has too.
+// history is what the engine remembers of a device between two passes. It is lost when the process ends, except for
+// the stops and the consents, which are also in the store.
 type history struct {
 	stops   *plan.Stops
 	answers *plan.Answers
 
-	// Only the worker that has the device writes these two. Before workers run, Run writes them.
+	// Only the worker that has the device writes restart and unfinished. Before any workers run, Run writes them.
 	restart    restarting
 	unfinished []fleet.Intent // intents that a crash or a lost connection left open
 
 	mu sync.Mutex // guards the rest
 
-	print     fingerprint // fingerprint of what the last plan was made from
+	print     fingerprint // fingerprint of the inputs of the last plan
 	observed  string      // digest of the document that the last plan was made from; "": plan again
 	forgotten int         // how often forgetInputs was called
-	letGo     int64       // generation as of which the last plan depends on who let templates go; 0: it does not
+	letGo     int64       // see planned.letGo of the last plan
 	version   [3]string   // operating system, architecture and version of the daemon when Online was last called
 
 	readAt time.Time // when this engine last read the daemon
@@ -31,16 +31,16 @@ type history struct {
 
 	ignores      map[string][]string // the ignore patterns by folder, as last read
 	ignoresUntil time.Time           // when ignores are read again
-	ignoresLack  bool                // Some could not be read.
+	ignoresLack  bool                // The patterns of some folders could not be read.
 
 	revoked map[fleet.DeviceID][]int64 // desired.Result.RevokedByTemplates of the last plan
 
-	pass fleet.Pass // result of the last finished pass; its slices are not to be changed
+	pass fleet.Pass // result of the last finished pass; do not change its slices
 }
 
 func newHistory() history { return history{stops: plan.NewStops(), answers: plan.NewAnswers()} }
 
-// forgetInputs has the next pass plan, even if nothing else changed.
+// forgetInputs makes the next pass plan, even if no input has changed.
 func (h *history) forgetInputs() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -71,23 +71,23 @@ func (h *history) neverPlanned() bool {
 	return h.print == fingerprint{}
 }
 
-// isDone reports whether the device needs no work: the document and the inputs are those of the last pass, which
-// left nothing to do, and nothing else is due. generation is the one to which the device is admitted now. It counts
-// only where the last plan depended on who let templates go, because that may differ in each generation.
+// isDone reports whether the device needs no work: document and inputs are those of the last pass, which left nothing
+// to do, and nothing else is due. generation is the one to which the device is admitted now. It matters only if the
+// last plan depended on who took templates away from the device, because the answer may differ between generations.
 func (h *history) isDone(digest string, print fingerprint, generation int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.isDoneBut(digest, print, generation) && !h.areIgnoresDue()
 }
 
-// isDoneBut is isDone without the age of the ignore patterns. The caller holds mu.
+// isDoneBut is isDone without the check of the ignore patterns' age. The caller holds mu.
 func (h *history) isDoneBut(digest string, print fingerprint, generation int64) bool {
 	return (h.letGo == 0 || h.letGo == generation) && h.observed == digest && h.print == print &&
 		!h.restart.required && !h.isUnsaved() && !h.isBroughtBackOver()
 }
 
-// isBroughtBackOver reports whether the stop for a revoked device that came back has run out, so that the pass can
-// end it.
+// isBroughtBackOver reports whether the time is over for which the return of a revoked device is reported. A pass then
+// ends that stop.
 func (h *history) isBroughtBackOver() bool {
 	until := h.stops.BroughtBackUntil()
 	return !until.IsZero() && !time.Now().Before(until)
@@ -96,8 +96,8 @@ func (h *history) isBroughtBackOver() bool {
 // areIgnoresDue reports whether the ignore patterns have to be read again. The caller holds mu.
 func (h *history) areIgnoresDue() bool { return h.ignores != nil && !time.Now().Before(h.ignoresUntil) }
 
-// ignoresToCompare returns the ignore patterns of the last pass, where to read them again is all that is to do. It
-// gives nil where some could not be read then.
+// ignoresToCompare returns the ignore patterns of the last pass if nothing is due but to read them again. It returns
+// nil otherwise, and also if some of them could not be read in the last pass.
 func (h *history) ignoresToCompare(digest string, print fingerprint, generation int64) map[string][]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,8 +113,9 @@ func (h *history) isUnsaved() bool {
 	return answer != nil
 }
 
-// done notes that nothing is left to do for a document and its inputs, unless forgetInputs was called since the pass
-// began: forgotten is the count of timesForgotten at that moment. letGo is planned.letGo of the plan.
+// done records that nothing is left to do for a document and its inputs. forgotten is what timesForgotten returned
+// when the pass began: if forgetInputs was called since, the next pass plans nevertheless. letGo is planned.letGo of
+// the plan.
 func (h *history) done(digest string, print fingerprint, forgotten int, letGo int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,8 +125,8 @@ func (h *history) done(digest string, print fingerprint, forgotten int, letGo in
 	}
 }
 
-// release is called when a pass begins to plan. The result of the last pass does not count any more, and stops end
-// whose inputs have changed.
+// release is called when a pass starts to plan. It forgets the result of the last pass, and ends stops whose inputs
+// have changed.
 func (h *history) release(in input, print fingerprint) {
 	h.mu.Lock()
 	known := h.print != fingerprint{}
@@ -142,7 +143,7 @@ func (h *history) release(in input, print fingerprint) {
 	h.stops.Release(is)
 }
 
-// wasRead notes when a document was read from the daemon, and its digest.
+// wasRead records when this engine read a document from the daemon, and the document's digest.
 func (h *history) wasRead(at time.Time, digest string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -156,15 +157,15 @@ func (h *history) lastRead() string {
 	return h.read
 }
 
-// overtakes reports whether this engine has read a newer configuration than kept, the one in the store.
+// overtakes reports whether this engine has read a newer configuration than kept, which is the one in the store.
 func (h *history) overtakes(kept fleet.ObservedConfig) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return kept.SeenAt.Before(h.readAt) && kept.Digest != h.read
 }
 
-// putIgnores notes ignore patterns by folder. until is when they are read again; lack says that some could not be
-// read.
+// putIgnores stores ignore patterns by folder. until is when they are to be read again. lack reports whether the
+// patterns of some folders could not be read.
 func (h *history) putIgnores(patterns map[string][]string, until time.Time, lack bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -190,7 +191,7 @@ func (h *history) lastPass() fleet.Pass {
 	return h.pass
 }
 
-// putPass keeps the result of a pass, and reports whether it differs from that of the pass before.
+// putPass stores the result of a pass, and reports whether it differs from the result of the pass before.
 func (h *history) putPass(p fleet.Pass) (differs bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -199,7 +200,7 @@ func (h *history) putPass(p fleet.Pass) (differs bool) {
 	return differs
 }
 
-// putRevoked notes, for each device that templates removed with a person's consent, the IDs of these templates.
+// putRevoked stores, for each device that templates removed with a person's consent, the IDs of these templates.
 func (h *history) putRevoked(revoked map[fleet.DeviceID][]int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,23 +11,23 @@ import (
 	"muster/internal/fleet"
 )
 
-// Bounds on the ignore patterns that are read from daemons to answer one question of a person.
+// These limits are for the ignore patterns that are read from daemons to answer one question of a person.
 const (
 	maxPatternsRead = 200
-	patternsTime    = 20 * time.Second // time limit of all readings together
+	patternsTime    = 20 * time.Second // once the readings took so long together, no further one begins
 	patternTime     = 5 * time.Second  // time limit of one reading
 )
 
-// asking reads ignore patterns for one question of a person about what templates would do. It remembers nothing in
-// the devices' histories.
+// asking reads ignore patterns for one question of a person about what templates would do. It stores nothing in the
+// devices' histories.
 type asking struct {
 	*Engine
 	read  atomic.Int64 // folders that were read
 	spent atomic.Int64 // time that the readings took, in nanoseconds
 }
 
-// patterns returns known with the ignore patterns of further folders, as far as the device has them. unread tells why
-// the patterns of a folder stay unknown.
+// patterns returns known, the ignore patterns by folder, extended by those of the given folders that the device has.
+// unread has, by folder, why its patterns could not be read.
 func (a *asking) patterns(ctx context.Context, in input, folders []string,
 	known map[string][]string) (_ map[string][]string, unread map[string]string) {
 	patterns := maps.Clone(known)
@@ -49,7 +49,7 @@ func (a *asking) patterns(ctx context.Context, in input, folders []string,
 	return patterns, unread
 }
 
-// one reads the ignore patterns of one folder. why is the reason where they could not be read, else "".
+// one reads the ignore patterns of one folder. why is the reason if they could not be read, else "".
 func (a *asking) one(ctx context.Context, in input, folder string) (lines []string, why string) {
 	switch {
 	case in.mode == fleet.ModePaused:

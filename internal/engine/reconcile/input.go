@@ -8,14 +8,14 @@ import (
 	"muster/internal/fleet"
 )
 
-// input is everything from which the plan of one device is made. It is a value: a stage that finds out more makes
-// another input. An input from which a plan was made is never changed.
+// input is everything from which the plan of one device is made. It is a value: a stage that finds out more makes a
+// new input. An input is not changed once a plan was made from it.
 type input struct {
 	id        fleet.DeviceID
 	device    *fleet.Registered // nil: the device is not registered
 	current   *fleet.Registry   // the present registry
 	admitted  *generation       // the generation to which the device is admitted
-	replaced  *fleet.Registry   // the registry that a foretold change replaces; nil: the plan is that of now
+	replaced  *fleet.Registry   // the registry before a change that is only tried out; nil: the plan is for now
 	mode      fleet.Mode
 	known     Known
 	templates []fleet.Template // that apply to the device at the admitted generation
@@ -32,11 +32,11 @@ type input struct {
 	answers map[string]fleet.Consent // the open answers of people, by key
 
 	change *change // a person's own change; nil: the plan is that of the templates
-	failed bool    // The templates make no plan: the plan only takes away what is revoked.
+	failed bool    // The templates make no plan: the plan only removes revoked devices.
 }
 
-// inputOf returns the input of a device that is admitted to this generation. It has no document yet, and no stops,
-// answers or ignore patterns (see remembering).
+// inputOf returns the input of a device that is admitted to this generation. current is the present registry. The
+// input has no document yet, and no stops, answers or ignore patterns (see remembering).
 func (e *Engine) inputOf(id fleet.DeviceID, current *fleet.Registry, admitted *generation) input {
 	return input{id: id, current: current, admitted: admitted, mode: current.ModeAt(admitted.registry, id),
 		device: current.Devices[id], known: e.o.Daemon.Known(id), templates: admitted.registry.TemplatesOf(id)}
@@ -61,7 +61,8 @@ func (in input) remembering(h *history) input {
 	return in
 }
 
-// reregistered returns the input with the device's present record. It returns not_found when the device was deleted.
+// reregistered returns the input with the device's present record. It returns not_found if the device was deleted,
+// even if it was registered again.
 func (e *Engine) reregistered(ctx context.Context, in input) (input, error) {
 	current, err := e.o.Store.Registry(ctx)
 	if err != nil {
@@ -78,14 +79,14 @@ func (e *Engine) reregistered(ctx context.Context, in input) (input, error) {
 	return in, nil
 }
 
-// isOf reports whether the registry still has the device in the registration for which the input was made. A device
-// that was deleted and registered again is another registration.
+// isOf reports whether the registry still has the device in the registration for which the input was made. Deleting a
+// device and registering it again makes another registration.
 func (in input) isOf(registry *fleet.Registry) bool {
 	is := registry.Devices[in.id]
 	return is != nil && is.CreatedAt.Equal(in.device.CreatedAt)
 }
 
-// blocked returns why nothing can be sent to the daemon now; "" when something can.
+// blocked returns why nothing can be sent to the daemon now; "" if writes can be sent.
 func (in input) blocked() string {
 	switch {
 	case in.mode != fleet.ModeOn:
@@ -101,9 +102,9 @@ func (in input) blocked() string {
 // smallDocument is the size in bytes up to which a document is parsed without taking memory from Memory.Take.
 const smallDocument = 64 << 10
 
-// withDocument returns the input with another document, if that document is usable. A document with the digest of the
-// present one is not parsed again. parsed is the document, if it was parsed already, else Absent. take gets memory
-// for a large document.
+// withDocument returns the input with another document, observed. It returns an error if that document is not usable.
+// If observed has the digest of the input's document, nothing is parsed. parsed is observed as a parsed document, or
+// Absent if it was not parsed yet. take reserves memory for parsing a large document.
 func (in input) withDocument(take func(bytes int64) error, observed fleet.ObservedConfig, parsed stconfig.Value,
 ) (input, error) {
 	if observed.Digest != "" && observed.Digest == in.digest && in.doc.Exists() {

@@ -2,14 +2,15 @@ package reconcile
 
 import "context"
 
-// Memory shares out the memory that plans and templates may take of the server. Work that needs more than there is
-// ends with an error of Take, and is called again.
+// Memory shares out the server's memory among plans and templates. If work needs more than there is, Take returns an
+// error, the work must end with it, and Do calls the work again.
 type Memory interface {
 	Do(ctx context.Context, work func(context.Context) error) error
-	// TryDo is Do for callers that have other work: instead of waiting for memory it ends with fleet.ErrNoMemory.
+	// TryDo is Do for callers that have other work: it returns fleet.ErrNoMemory instead of waiting for memory.
 	TryDo(ctx context.Context, work func(context.Context) error) error
 	Take(ctx context.Context, bytes int64) error
-	// LiftLimit removes the limit for the rest of the work of this context, which from now on must not be repeated.
+	// LiftLimit removes the limit for the rest of the work in ctx. The work is not called again after that, because what
+	// it does from now on must not be repeated.
 	LiftLimit(ctx context.Context)
 }
 

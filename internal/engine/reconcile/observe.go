@@ -9,7 +9,7 @@ import (
 )
 
 // observe is the first stage of a pass: it makes the input. Before that it verifies intents that a crash left open.
-// ended is true when the pass is over, because there is nothing to plan.
+// ended is true if the pass is over, because there is nothing to plan from or nothing to do.
 func (p *pass) observe(ctx context.Context) (in input, ended bool, err error) {
 	p.forgotten = p.history.timesForgotten()
 	if in, err = p.inputNow(ctx, p.id); err != nil {
@@ -36,8 +36,8 @@ func (p *pass) observe(ctx context.Context) (in input, ended bool, err error) {
 	return p.observeDocument(ctx, in)
 }
 
-// observeDocument completes the input with the device's entries and its document. It looks at what the mirror knows
-// before it reads the store, because daemons tell their status every minute and most of them have no news.
+// observeDocument adds to the input the device's ownership entries and its document. It first checks what the mirror
+// knows, without the store: daemons report their status every minute, and for most of them nothing has changed.
 func (p *pass) observeDocument(ctx context.Context, in input) (_ input, ended bool, err error) {
 	if p.request == nil &&
 		(in.known.Digest != "" && p.endWhereDone(ctx, in, in.known.Digest) || p.endWhereNotRead(in)) {
@@ -63,8 +63,8 @@ func (p *pass) observeDocument(ctx context.Context, in input) (_ input, ended bo
 	return in, p.request == nil && p.endWhereDone(ctx, in, in.digest), nil
 }
 
-// observeNewest returns the input with the newest document. ended is true when there is no document to plan from;
-// observeNewest has then reported that.
+// observeNewest returns the input with the newest document. ended is true if there is no document to plan from;
+// observeNewest has reported that already.
 func (p *pass) observeNewest(ctx context.Context, in input) (_ input, ended bool, err error) {
 	in, err = p.newest(ctx, in, p.handed)
 	switch {
@@ -78,8 +78,8 @@ func (p *pass) observeNewest(ctx context.Context, in input) (_ input, ended bool
 	return in, false, err
 }
 
-// endWhereDone ends the pass when the last one left nothing to do for the document with this digest and for the
-// present inputs. The result of the last pass then counts for the present generation, too.
+// endWhereDone ends the pass if the last pass left nothing to do for the document with this digest and for the present
+// inputs. The result of the last pass then also counts for the present generation.
 func (p *pass) endWhereDone(ctx context.Context, in input, digest string) (ended bool) {
 	p.compareIgnores(ctx, in, digest)
 	if !p.history.isDone(digest, p.print, in.admitted.registry.Generation) {
@@ -92,8 +92,8 @@ func (p *pass) endWhereDone(ctx context.Context, in input, digest string) (ended
 	return true
 }
 
-// endWhereNotRead ends the pass, before it reads the store, when there is no document to plan from yet. While a fleet
-// is contacted for the first time, most devices are queued more than once.
+// endWhereNotRead ends the pass if there is no document to plan from yet. It does not read the store: while a fleet is
+// contacted for the first time, most devices are queued more than once.
 func (p *pass) endWhereNotRead(in input) (ended bool) {
 	if in.known.NeverRead {
 		result := plan.NeverRead
@@ -106,8 +106,9 @@ func (p *pass) endWhereNotRead(in input) (ended bool) {
 	return in.known.Unstored && p.history.neverPlanned()
 }
 
-// endWhereNoTemplates ends the pass, and reports that, when no template applies to the device, nothing that Muster
-// wrote is left on it, and no device is revoked.
+// endWhereNoTemplates ends the pass with the result NoTemplates if there is nothing that Muster may have to write: no
+// template applies, nothing that Muster wrote is left on the device, no device is revoked, nothing waits to be saved,
+// and no restart is due.
 func (p *pass) endWhereNoTemplates(in input) (ended bool) {
 	if len(in.templates)+len(in.base)+len(in.current.Revocations) > 0 || in.known.Digest == "" ||
 		p.history.isUnsaved() || p.history.restart.required {
@@ -121,8 +122,8 @@ func (p *pass) endWhereNoTemplates(in input) (ended bool) {
 	return true
 }
 
-// forget drops the queue's item of a device that was deleted. A device that was registered again gets a new item,
-// which is due. The error is for the person who waits for the pass; nil without one.
+// forget drops the queue's item of a device that was deleted. If the device was registered again, it gets a new item,
+// which is due. forget returns an error for the person who waits for the pass, or nil if nobody waits.
 func (p *pass) forget(in input) error {
 	var gone error = fleet.NotFoundf("there is no device %s", p.id)
 	if in.device != nil {

@@ -11,19 +11,19 @@ import (
 	"muster/internal/fleet"
 )
 
-// An order is what a person tells a daemon to do once. No order writes the configuration. Pause and resume change it,
-// but the daemon writes that change itself; docs/adr/0034-orders-to-daemons.md has the reasons.
+// An order is something that a person tells a daemon to do once. No order writes the configuration. The orders pause
+// and resume change it, but the daemon itself writes that change; docs/adr/0034-orders-to-daemons.md has the reasons.
 
 const (
 	restartLimit = 2 * time.Minute  // time for a daemon to come back
 	upgradeLimit = 10 * time.Minute // time for an upgrade, with the download
 	returnEvery  = 200 * time.Millisecond
-	scanWait     = 10 * time.Second // time for a scan of everything, as daemons answer when it is over
-	scanWaitEach = 2 * time.Second  // time for each folder, when folders are scanned one by one
+	scanWait     = 10 * time.Second // how long to wait for a scan of all folders; a daemon answers when the scan is over
+	scanWaitEach = 2 * time.Second  // the same for each folder, if folders are scanned one by one
 )
 
-// MayOrder returns an error when no order can be given to a daemon now: conflict where Muster does not write to the
-// device, unavailable where the daemon cannot be reached.
+// MayOrder returns an error if no order can be given to the daemon now: conflict if Muster does not write to the
+// device, unavailable if the daemon cannot be reached.
 func (e *Engine) MayOrder(ctx context.Context, id fleet.DeviceID) error {
 	_, _, err := e.inputForOrder(ctx, id)
 	return err
@@ -44,7 +44,7 @@ func (e *Engine) inputForOrder(ctx context.Context, id fleet.DeviceID) (input, *
 	return in, conn, nil
 }
 
-// notWritten tells why nothing is written to the device, which the mode forbids, and what ends that.
+// notWritten returns why the mode of the device forbids Muster to write to it, and what ends that.
 func (in input) notWritten() (why, next string) {
 	if revoked, is := in.current.Revocations[in.id]; is {
 		return "it is " + revoked.Why(), revoked.HowToEnd()
@@ -61,8 +61,8 @@ func (e *Engine) connectionForOrder(ctx context.Context, id fleet.DeviceID) (*co
 	return conn, in, err
 }
 
-// tell makes call, which tells the daemon to do something. Right before the call it checks the mode, so that a stop
-// of Muster takes effect at once.
+// tell calls call, which gives an order to the daemon. Right before that it checks whether Muster may still write to
+// the device, so that a stop takes effect at once. It returns conflict if Muster may not.
 func (c *connection) tell(ctx context.Context, in input, call func() error) error {
 	if !c.mayWrite(ctx, in) {
 		return conflict("Muster was stopped meanwhile: the daemon was told nothing more", plan.HowToResume)
@@ -70,8 +70,8 @@ func (c *connection) tell(ctx context.Context, in input, call func() error) erro
 	return call()
 }
 
-// CarryOut carries out an order on one daemon. It returns once the daemon has done it, with a text about the result.
-// A restart or an upgrade is done when the daemon answers again.
+// CarryOut carries out an order on one daemon. It returns a text about the result once the daemon has done it, or has
+// started a scan that takes long. A restart or an upgrade is done when the daemon answers again.
 func (e *Engine) CarryOut(ctx context.Context, id fleet.DeviceID, o fleet.OrderSpec) (string, error) {
 	conn, in, err := e.connectionForOrder(ctx, id)
 	if err != nil {
@@ -109,7 +109,8 @@ func (c *connection) orderRestart(ctx context.Context, in input) (string, error)
 	return "restarted, and back", nil
 }
 
-// started returns when the daemon started, as the daemon reports it. A later restart is recognised by another time.
+// started returns when the daemon started, as the daemon reports it; unavailable if that is not known yet. After a
+// restart it is another time.
 func (in input) started() (string, error) {
 	if in.known.Started == "" {
 		return "", &fleet.Error{Code: fleet.CodeUnavailable, Message: "it is not known since when the daemon runs",
@@ -118,7 +119,7 @@ func (in input) started() (string, error) {
 	return in.known.Started, nil
 }
 
-// awaitReturn waits until a daemon that was told to restart answers again. before is its start time from before the
+// awaitReturn waits until a daemon that was told to restart answers again. before is its start time before that
 // restart.
 func (e *Engine) awaitReturn(ctx context.Context, id fleet.DeviceID, before string, limit time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, limit)
@@ -144,7 +145,7 @@ func (e *Engine) awaitReturn(ctx context.Context, id fleet.DeviceID, before stri
 	}
 }
 
-// orderRescan has one folder scanned or, where folder is "", all of them; see plan.Scans.
+// orderRescan makes the daemon scan one folder or, if folder is "", all of them; see plan.Scans.
 func (c *connection) orderRescan(ctx context.Context, in input, folder string) (string, error) {
 	in, err := c.newest(ctx, in, nil)
 	if err != nil {
@@ -177,7 +178,8 @@ func (c *connection) orderRescan(ctx context.Context, in input, folder string) (
 	return "scanned", nil
 }
 
-// scan sends one request for a scan. answered is false when the daemon has not answered within wait.
+// scan sends one request for a scan. answered is false if the daemon has not answered within wait; that is not an
+// error.
 func scan(ctx context.Context, to Session, path string, wait time.Duration) (answered bool, err error) {
 	bounded, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -188,8 +190,8 @@ func scan(ctx context.Context, to Session, path string, wait time.Duration) (ans
 	return err == nil, err
 }
 
-// orderPause has the daemon pause or resume the connections to all other devices. The daemon writes that into its
-// configuration, where it counts as an edit by a person. It is conflict when templates would undo that edit.
+// orderPause makes the daemon pause or resume the connections to all other devices. The daemon writes that into its
+// configuration, where it counts as a person's edit. orderPause returns conflict if templates would undo that edit.
 func (c *connection) orderPause(ctx context.Context, in input, paused bool) (string, error) {
 	in, err := c.read(ctx, in)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // maxOrders is how many orders are carried out at a time.
 const maxOrders = 8
 
-// OrderStore keeps the orders. Its calls are durable when they return, and are recorded in the audit.
+// OrderStore stores the orders. What a call stored is durable when it returns, and is recorded in the audit.
 type OrderStore interface {
 	// BeginOrder stores a new order and returns it with its ID.
 	BeginOrder(ctx context.Context, order fleet.Order) (fleet.Order, error)
@@ -29,13 +29,13 @@ type OrderStore interface {
 
 // orderTaker carries out orders on daemons. The Engine is one.
 type orderTaker interface {
-	// MayOrder is conflict where Muster does not write to the device, and unavailable where it cannot be reached.
+	// MayOrder returns conflict if Muster does not write to the device, and unavailable if its daemon cannot be reached.
 	MayOrder(ctx context.Context, id fleet.DeviceID) error
 	CarryOut(ctx context.Context, id fleet.DeviceID, spec fleet.OrderSpec) (result string, err error)
 }
 
 // OrderRunner carries out orders. An order for a tag is carried out on one device after the other, and ends at the
-// first device where it fails.
+// first device on which it fails.
 type OrderRunner struct {
 	store   OrderStore
 	daemons orderTaker
@@ -48,7 +48,7 @@ type OrderRunner struct {
 	open   bool                        // Run accepts new orders.
 }
 
-// givenOrder is an order with the rights of the person who gave it.
+// givenOrder is an order with the role and the part of the fleet (scope) of the person who gave it.
 type givenOrder struct {
 	fleet.Order
 	role  fleet.Role
@@ -61,8 +61,8 @@ func NewOrderRunner(store OrderStore, daemons orderTaker, log *slog.Logger) *Ord
 		given: make(chan givenOrder, maxOrders), busy: map[fleet.DeviceID]struct{}{}}
 }
 
-// Run carries out orders until ctx ends. Orders that another process left unfinished are marked as interrupted first.
-// They are not repeated, because a daemon that was told to restart may have done so.
+// Run carries out orders until ctx ends. First it marks orders as interrupted that an earlier process left unfinished.
+// It does not repeat them, because a daemon that was told to restart may have restarted.
 func (r *OrderRunner) Run(ctx context.Context) error {
 	left, err := r.store.Orders(ctx)
 	if err != nil {
@@ -114,16 +114,16 @@ func (r *OrderRunner) interrupt(ctx context.Context, order fleet.Order) {
 	r.keep(ctx, order)
 }
 
-// keep records how far an order has come, in the name of the person who gave it.
+// keep stores how far an order has come. The audit names the person who gave the order.
 func (r *OrderRunner) keep(ctx context.Context, order fleet.Order) {
 	if err := r.store.PutOrder(fleet.WithActor(ctx, order.By), order); err != nil {
 		r.log.Warn("how far an order is was not kept", logkey.Err(err))
 	}
 }
 
-// Begin records an order to these devices, and returns; Run carries it out. tag is the tag for which the order is, or
-// "". Begin is conflict when Muster does not write to one of the devices, or when another order is carried out on one
-// of them.
+// Begin stores an order to these devices and returns; Run carries it out. tag is the tag that the order is for, or "".
+// Begin returns conflict if Muster does not write to one of the devices, or if another order is running on one of
+// them. It returns unavailable if none of them can be reached.
 func (r *OrderRunner) Begin(ctx context.Context, spec fleet.OrderSpec, tag fleet.Tag, devices []fleet.DeviceID,
 ) (fleet.Order, error) {
 	if err := r.mayBegin(ctx, devices); err != nil {
@@ -144,7 +144,7 @@ func (r *OrderRunner) Begin(ctx context.Context, spec fleet.OrderSpec, tag fleet
 	return order, nil
 }
 
-// mayBegin checks each device. It accepts an order when at least one device can be reached: the others are skipped.
+// mayBegin checks each device. An order needs at least one device that can be reached; the others are skipped.
 func (r *OrderRunner) mayBegin(ctx context.Context, devices []fleet.DeviceID) error {
 	var unreachable error
 	reachable := 0
@@ -172,7 +172,7 @@ func errorAbout(id fleet.DeviceID, err error) error {
 		Hint: hintOf(err), Err: err}
 }
 
-// reserve marks the devices as part of an order. A device is part of one order at a time.
+// reserve marks the devices as part of an order. A device can be part of only one order at a time.
 func (r *OrderRunner) reserve(devices []fleet.DeviceID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -240,7 +240,8 @@ func (r *OrderRunner) carryOut(ctx context.Context, given givenOrder) {
 	r.keep(ctx, order)
 }
 
-// carryOutOn carries out an order on one device. An order for a tag skips devices that cannot be reached or are gone.
+// carryOutOn carries out an order on one device. An order for a tag skips devices that cannot be reached, were
+// deleted, or are not in the part of the fleet of the person who gave the order.
 func (r *OrderRunner) carryOutOn(ctx context.Context, order givenOrder, id fleet.DeviceID,
 ) (result string, skipped bool, err error) {
 	if order.Tag == "" {
@@ -269,7 +270,7 @@ func (r *OrderRunner) carryOutOn(ctx context.Context, order givenOrder, id fleet
 	return result, false, err
 }
 
-// whyFailed tells a person why an order ended at this device, and what to do.
+// whyFailed returns, for a person, why an order ended at this device and what to do.
 func whyFailed(order fleet.Order, id fleet.DeviceID, err error) string {
 	reason := fleet.Reason(err) + "."
 	if order.Tag != "" {

@@ -9,8 +9,8 @@ import (
 	"muster/internal/logkey"
 )
 
-// pass is the work of one worker on one item, in four stages: observe makes the input, makePlan makes a plan of it,
-// send writes the plan to the daemon, verify reads the daemon back and makes the next input.
+// pass is the work of one worker on one item, in four stages: observe makes the input, makePlan makes a plan from it,
+// send writes the plan to the daemon, and verify reads the daemon back and makes the next input.
 type pass struct {
 	connection
 	item      *item
@@ -20,10 +20,12 @@ type pass struct {
 	forgotten int                   // how often forgetInputs had been called when the pass began
 
 	sent   []plan.Change // changes that all attempts of the pass sent
-	halted bool          // A person stopped Muster, or revoked a device, during the pass.
-	lost   bool          // The daemon does not answer since its access was changed. That is reported already.
+	halted bool          // During the pass a person stopped Muster, or revoked a device.
+	lost   bool          // The daemon has not answered since its access was changed. That is reported already.
 
-	unplanned *input // The templates make no plan of this input, read last. That is reported already. Nil: they make one.
+	// unplanned is the input, read last, for which the templates make no plan; that is reported already. Nil: they make
+	// one.
+	unplanned *input
 
 	outcome fleet.Outcome // outcome of the last attempt
 	detail  string        // detail of that outcome
@@ -34,7 +36,7 @@ type request struct {
 	change *change // the person's own change; nil: an apply
 
 	by      string                  // the person who asks
-	digest  string                  // of the plan that the person saw; this and answers are for an apply
+	digest  string                  // digest of the plan that the person saw; digest and answers are for an apply
 	answers map[string]fleet.Answer // answers by key
 	done    chan error              // gets the answer; of capacity 1
 
@@ -43,7 +45,7 @@ type request struct {
 	sent, waiting []plan.Change // changes that were done, and changes that still wait; to be read after done
 }
 
-// work makes one pass over an item. The end of the pass decides when the queue has the item due again.
+// work makes one pass over an item. The way in which the pass ends decides when the item is due again.
 func (e *Engine) work(ctx context.Context, m *item) {
 	bounded, cancel := context.WithTimeout(ctx, workTime)
 	defer cancel()
@@ -57,9 +59,9 @@ func (e *Engine) work(ctx context.Context, m *item) {
 	}
 }
 
-// workWithin works on an item within the memory for all plans together, and answers the request. A request waits for
-// memory; an item without a request ends with fleet.ErrNoMemory and is due again once memory was freed. Memory may
-// call the work up to three times, and each call is a pass of its own.
+// workWithin makes a pass over an item within the memory for all plans together, and answers the request. A request
+// waits for memory. Without a request the work ends with fleet.ErrNoMemory, and the item is due again once memory was
+// freed. Memory may call run up to three times; each call is a pass of its own.
 func (e *Engine) workWithin(ctx context.Context, m *item, r *request) error {
 	handed := e.o.Daemon.TakeConfig(m.id)
 	run := func(ctx context.Context) error { return e.newPass(m, r, handed).run(ctx) }
@@ -72,7 +74,7 @@ func (e *Engine) workWithin(ctx context.Context, m *item, r *request) error {
 	}
 	r.done <- err
 	if r.change != nil {
-		e.queue.add(m.id) // the plan of the templates has to follow, from the document as it is now
+		e.queue.add(m.id) // The templates' plan follows, from the document as it is now.
 	}
 	return err
 }
@@ -81,8 +83,8 @@ func (e *Engine) newPass(m *item, r *request, handed *fleet.ObservedConfig) *pas
 	return &pass{connection: connection{Engine: e, id: m.id, history: &m.history}, item: m, request: r, handed: handed}
 }
 
-// takeBackConsents ends the consents that came with a failed apply: they must not be used at some later time, when
-// nobody expects it. It queues the item again, for the work that was due besides the apply.
+// takeBackConsents ends the consents that came with a failed apply, so that they are not used later, when the person
+// does not expect it. It queues the item again, because the failed pass may have left other work undone.
 func (p *pass) takeBackConsents(ctx context.Context) {
 	p.history.answers.EndAll(p.request.armed)
 	p.closeConsents(context.WithoutCancel(ctx))
@@ -115,8 +117,9 @@ func (p *pass) run(ctx context.Context) error {
 	return err
 }
 
-// planAnswered makes the plan. It loads people's answers, makes the base what a person chose to keep, and stops keys
-// that a person sets back again and again; after each of these steps that changed something it plans again.
+// planAnswered makes the plan with people's answers. It loads the answers, makes the values that a person chose to
+// keep the base, and stops keys that a person sets back again and again. After each of these steps it plans again if
+// the step changed something.
 func (p *pass) planAnswered(ctx context.Context, in input) (planned, error) {
 	now, err := p.planOrReport(ctx, in, in.known.Online)
 	if err == nil && p.request != nil {
@@ -131,7 +134,7 @@ func (p *pass) planAnswered(ctx context.Context, in input) (planned, error) {
 	return now, err
 }
 
-// planOrReport makes the plan of an input. Where that fails, it reports the failure.
+// planOrReport makes the plan of an input. If that fails because of the templates, it also reports the failure.
 func (p *pass) planOrReport(ctx context.Context, in input, fresh bool) (planned, error) {
 	now, err := p.plan(ctx, in, fresh)
 	if err != nil {
@@ -140,8 +143,9 @@ func (p *pass) planOrReport(ctx context.Context, in input, fresh bool) (planned,
 	return now, nil
 }
 
-// planFailed reports that the templates make no plan of the document that was read. The pass then does not report
-// its earlier plan, which is of an older document. Errors that may pass by themselves are only returned.
+// planFailed reports that the templates make no plan of the document that was read, and returns err. From then on the
+// pass does not report its earlier plan, which is for an older document. An error that may pass by itself is returned
+// without a report.
 func (p *pass) planFailed(in input, err error) error {
 	if in.change != nil || in.failed || !isLasting(err) {
 		return err
@@ -154,7 +158,7 @@ func (p *pass) planFailed(in input, err error) error {
 	return err
 }
 
-// act sends the plan, where that is allowed and possible, and reports the result of the pass.
+// act sends the plan if that is allowed and possible, and reports the result of the pass.
 func (p *pass) act(ctx context.Context, now planned) error {
 	var err error
 	switch sendable := len(now.plan.Sendable()) > 0; {
@@ -182,7 +186,7 @@ func (p *pass) act(ctx context.Context, now planned) error {
 	}
 	p.answerRequest(now)
 	if p.halted {
-		p.history.forgetInputs() // the next pass plans anew when Muster goes on
+		p.history.forgetInputs() // When Muster may write again, the next pass makes a new plan.
 		return nil
 	}
 	p.history.done(now.digest, p.print, p.forgotten, now.letGo)
@@ -195,8 +199,8 @@ func (p *pass) act(ctx context.Context, now planned) error {
 	return nil
 }
 
-// keepBase stores the device's ownership records when nothing is to be sent and a person's edits changed the base.
-// It reads the daemon first, because only a document of this moment may change the base of a key.
+// keepBase stores the device's ownership records if a person's edits changed the base and nothing is to be sent. It
+// first reads the daemon, because only a document read just now may change the base of a key.
 func (p *pass) keepBase(ctx context.Context, now planned) (planned, error) {
 	if fleet.SameEntries(now.base, now.result.Entries) || !now.known.Online {
 		return now, nil
@@ -229,19 +233,19 @@ func (p *pass) putBase(ctx context.Context, in input, base []fleet.BaseEntry) (i
 	return in, p.o.Store.PutBaseEntries(ctx, p.id, base)
 }
 
-// maySave reports whether the daemon may have changes that it has not saved and can be written to. The pass then
-// makes it save, with a write that changes nothing.
+// maySave reports whether the daemon can be written to and may have changes that it has not saved. The pass then sends
+// a write that changes nothing, which makes the daemon save.
 func (p *pass) maySave(in input) bool { return p.history.isUnsaved() && in.blocked() == "" }
 
-// mayWrite reports whether Muster may write to the device at this moment. A person may have stopped Muster, or
-// deleted the device, since the input was made.
+// mayWrite reports whether Muster may write to the device at this moment. Since the input was made, a person may have
+// stopped Muster or deleted the device.
 func (e *Engine) mayWrite(ctx context.Context, in input) bool {
 	registry, err := e.o.Store.Registry(ctx)
 	return err == nil && in.isOf(registry) && registry.ModeAt(in.admitted.registry, in.id) == fleet.ModeOn
 }
 
-// stillRegistered returns not_found where the device was deleted since the input was made, even when it was
-// registered again. The results of the pass are then not stored.
+// stillRegistered returns not_found if the device was deleted since the input was made, even if it was registered
+// again. The results of the pass must not be stored then.
 func (e *Engine) stillRegistered(ctx context.Context, in input) error {
 	registry, err := e.o.Store.Registry(ctx)
 	if err == nil && !in.isOf(registry) {

@@ -19,12 +19,14 @@ type planned struct {
 	left   []plan.Change     // changes that a person's change leaves out, with the reason
 	wanted []stconfig.Change // the differences that a person's change is to make
 	plan   plan.Plan
-	letGo  int64 // generation as of which the plan depends on who let templates go; 0: it does not
+	// letGo is the generation as of which the store was asked who took templates away from the device, because the plan
+	// depends on the answer; 0 if it was not asked.
+	letGo int64
 }
 
-// makePlan makes the plan of an input. It neither reads the daemon nor changes anything. Programs of templates run in
-// the sandbox and see what the input has. Beside the input, a plan depends on the secrets (each has one value for the
-// time of a plan), on the folder paths that the store has of the device, and on the clock, by which consents end.
+// makePlan makes the plan of an input. It does not read the daemon and changes nothing. Programs of templates run in
+// the sandbox and see only what the input has. Besides the input a plan depends on the secrets (each has one value
+// during a plan), on the folder paths that the store has of the device, and on the clock, because consents end.
 func (e *Engine) makePlan(ctx context.Context, in input) (planned, error) {
 	if in.change != nil {
 		return e.planChange(ctx, in)
@@ -44,8 +46,8 @@ type folded struct {
 	result  desired.Result
 }
 
-// fold applies the templates of an input to its document. Where they are known to fail, it only takes away what is
-// revoked.
+// fold applies the templates of an input to its document. If the templates are known to fail (input.failed), it only
+// removes the revoked devices.
 func (e *Engine) fold(ctx context.Context, in input) (folded, error) {
 	f := folded{input: in, secrets: e.newSecrets(ctx)}
 	f.from = e.foldInput(ctx, in, f.secrets)
@@ -67,8 +69,8 @@ func (e *Engine) planFolded(ctx context.Context, f folded) (planned, error) {
 	return now, cmp.Or(f.secrets.err, admins.err, err)
 }
 
-// observed returns the document that the plan was made from, with the ignore patterns of folders for which templates
-// set patterns.
+// observed returns the document from which the plan was made. For a plan of templates it includes the ignore patterns
+// of the folders for which templates set patterns.
 func (p planned) observed() stconfig.Value {
 	if p.change != nil {
 		return p.doc
@@ -90,7 +92,8 @@ func (e *Engine) foldInput(ctx context.Context, in input, secrets *secretCache) 
 	return out
 }
 
-// awayOf returns the revoked devices that this device's daemon may not have, each with a text that says since when.
+// awayOf returns the revoked devices that this device's daemon may not have, each with a text that says since when and
+// by whom it is revoked; nil without revocations.
 func awayOf(r *fleet.Registry, id fleet.DeviceID) map[fleet.DeviceID]string {
 	if len(r.Revocations) == 0 {
 		return nil
@@ -113,9 +116,9 @@ func foldedInput(fold desired.Input, r desired.Result, secrets *secretCache) pla
 	}
 }
 
-// byAdmins returns the document that the templates of admins make without the others. Where these templates fail
-// alone, it returns Absent: no change then counts as asked for by admins. An error that is not the templates' fault
-// is returned, and the pass is repeated.
+// byAdmins returns the document that the templates of admins make without the others. If these templates fail without
+// the others, it returns Absent: no change then counts as asked for by admins. It returns an error that is not the
+// templates' fault; the pass is then repeated.
 func byAdmins(fold desired.Input, r desired.Result) (stconfig.Value, error) {
 	alone, err := desired.ByAdmins(fold, r)
 	if isLasting(err) {
@@ -139,7 +142,7 @@ func (e *Engine) planInput(ctx context.Context, f folded, admins *responsible) p
 	return in
 }
 
-// answered gives a person's answer to this change as it is planned now, "" without one.
+// answered returns a person's open answer to change c as it is planned now; "" without one.
 func (in input) answered(c plan.Change, digestKey []byte) fleet.Answer {
 	given, ok := in.answers[c.Key.String()]
 	if !ok || given.Over(time.Now()) || !c.IsAnsweredBy(given, in.id, digestKey) {
@@ -169,8 +172,8 @@ func addressOf(r *fleet.Registry, id fleet.DeviceID) string {
 	return ""
 }
 
-// othersVars returns the names of the vars of a device that somebody below admin saved, where an admin's template
-// reads vars. Such a template does not count as an admin's on this device.
+// othersVars returns the names of the device's vars that somebody below admin saved, if the template reads vars and an
+// admin saved it. On this device such a template does not count as an admin's. For other templates the result is nil.
 func othersVars(r *fleet.Registry, id fleet.DeviceID, template int64) []string {
 	for t := range r.Applying(id) {
 		if t.ID == template && t.SavedByAdmin() && t.Reads.OrAll().ReadsVars() {

@@ -8,8 +8,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// queue holds one item for each device and hands out the items that are due. An item is worked on by one worker at a
-// time. The queue knows nothing about daemons, plans or the store.
+// queue holds one item for each device and hands out the items that are due. Only one worker at a time works on an
+// item. The queue knows nothing about daemons, plans or the store.
 type queue struct {
 	mu               sync.Mutex // guards the rest, and the fields of items that say so
 	changed          *sync.Cond
@@ -19,7 +19,7 @@ type queue struct {
 	open             bool // The queue accepts requests.
 }
 
-// item is one device, in one registration, in the queue.
+// item is one registration of a device in the queue. A device that is deleted and registered again gets a new item.
 type item struct {
 	id fleet.DeviceID
 
@@ -41,7 +41,7 @@ func newQueue() *queue {
 
 func newItem(id fleet.DeviceID) *item { return &item{id: id, history: newHistory()} }
 
-// start has the queue accept requests. Items that were loaded before belong to the present registrations of their
+// start makes the queue accept requests. Items that were loaded before belong to the present registrations of their
 // devices.
 func (q *queue) start(registry *fleet.Registry) {
 	q.mu.Lock()
@@ -65,7 +65,7 @@ func (q *queue) stop(why error) {
 	}
 }
 
-// next waits for an item that is due and gives it, nil when ctx ended.
+// next waits for an item that is due and returns it. It returns nil once ctx ended.
 func (q *queue) next(ctx context.Context) *item {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -81,15 +81,15 @@ func (q *queue) next(ctx context.Context) *item {
 	return nil
 }
 
-// wakeAll wakes the callers of next, so that they look whether their context ended.
+// wakeAll wakes the callers of next, which then check whether their context ended.
 func (q *queue) wakeAll() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.changed.Broadcast()
 }
 
-// finish ends the work on an item. end says when the item is due again. pause is how long a failed item waits until
-// then, else 0.
+// finish ends the work on an item. end says when the item is due again. pause is the time until then if the pass
+// failed, otherwise 0.
 func (q *queue) finish(m *item, end passEnd) (pause time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -99,8 +99,8 @@ func (q *queue) finish(m *item, end passEnd) (pause time.Duration) {
 	}
 	switch end {
 	case outOfMemory:
-		// The memory may have been freed a moment ago, and memoryFreed is not called again when nobody else uses memory. So
-		// the item also has a timer.
+		// The memory may have been freed a moment ago, and memoryFreed is called only when memory is freed. So the item also
+		// gets a timer.
 		q.waitingForMemory = append(q.waitingForMemory, m)
 		q.startTimer(m, firstPause)
 	case failed:
@@ -163,7 +163,7 @@ func (q *queue) addAll(devices []fleet.DeviceID, note func(*history)) {
 	}
 }
 
-// addIf makes a device due when it has an item and has is true for the item's history.
+// addIf makes a device due if it has an item and has returns true for the item's history.
 func (q *queue) addIf(id fleet.DeviceID, has func(*history) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -193,7 +193,7 @@ func (q *queue) later(m *item, after time.Duration) {
 	q.startTimer(m, after)
 }
 
-// again has an item due once more that is being worked on.
+// again makes an item due once more after the present work on it.
 func (q *queue) again(m *item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -202,7 +202,8 @@ func (q *queue) again(m *item) {
 	}
 }
 
-// addRequest makes a device due for a request. It is unavailable while the queue accepts no requests.
+// addRequest adds a request to a device's item and makes it due. It returns unavailable while the queue accepts no
+// requests.
 func (q *queue) addRequest(id fleet.DeviceID, r *request) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -215,7 +216,7 @@ func (q *queue) addRequest(id fleet.DeviceID, r *request) error {
 	return nil
 }
 
-// takeRequest takes the oldest request of an item; nil when there is none.
+// takeRequest removes the oldest request of an item and returns it; nil if there is none.
 func (q *queue) takeRequest(m *item) *request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -228,8 +229,8 @@ func (q *queue) takeRequest(m *item) *request {
 	return r
 }
 
-// isOf reports whether an item belongs to the registration of this time. An item that no pass has worked on yet is
-// given to this registration.
+// isOf reports whether an item belongs to the registration of its device at this time. An item that no pass has worked
+// on yet is assigned to this registration.
 func (q *queue) isOf(m *item, registered time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -239,8 +240,8 @@ func (q *queue) isOf(m *item, registered time.Time) bool {
 	return m.registered.Equal(registered)
 }
 
-// forget drops an item whose device was deleted, and answers its requests with why. Where anew is true, the device
-// was registered again: it gets a new item, which is due.
+// forget drops an item whose device was deleted, and answers its requests with why. If anew is true, the device was
+// registered again and gets a new item, which is due.
 func (q *queue) forget(m *item, why error, anew bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -287,7 +288,7 @@ func (q *queue) push(m *item) {
 	}
 }
 
-// item returns the item of a device and makes it when it is first needed. The caller holds mu.
+// item returns the item of a device, and makes it if there is none. The caller holds mu.
 func (q *queue) item(id fleet.DeviceID) *item {
 	m := q.items[id]
 	if m == nil {
@@ -297,7 +298,8 @@ func (q *queue) item(id fleet.DeviceID) *item {
 	return m
 }
 
-// startTimer makes an item due after this time, and replaces an earlier timer of the item. The caller holds mu.
+// startTimer makes an item due when the time `after` has passed. It replaces an earlier timer of the item. The caller
+// holds mu.
 func (q *queue) startTimer(m *item, after time.Duration) {
 	m.stopTimer()
 	m.timer = time.AfterFunc(after, func() { q.add(m.id) })

@@ -12,8 +12,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// Plan returns what would be changed on a device now. It sends nothing, but reads the ignore patterns of folders for
-// which templates set patterns.
+// Plan returns what Muster would change on a device now. It sends nothing, but reads the ignore patterns of the
+// folders for which templates set patterns.
 func (e *Engine) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error) {
 	now, err := e.planForReader(ctx, id)
 	if err != nil {
@@ -22,8 +22,8 @@ func (e *Engine) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error)
 	return now.plan, nil
 }
 
-// Why tells where the value of a key on a device comes from, at the generation to which the device is admitted. It
-// sends nothing, but may read ignore patterns as Plan does. It is not_found for a device whose configuration was
+// Why explains where the value of a key on a device comes from, at the generation to which the device is admitted. It
+// sends nothing, but may read ignore patterns as Plan does. It returns not_found if the device's configuration was
 // never read.
 func (e *Engine) Why(ctx context.Context, id fleet.DeviceID, key stconfig.Key) (desired.Explanation, error) {
 	now, err := e.planForReader(ctx, id)
@@ -54,9 +54,9 @@ func (e *Engine) TemplatesOf(ctx context.Context, id fleet.DeviceID) ([]fleet.Ta
 	return in.admitted.registry.TaggedTemplatesOf(id), device.Tags, nil
 }
 
-// planForReader plans a device for a question of a person, and stores nothing. The mirror does not announce documents
-// that it reads on demand. So planForReader queues the device when its configuration or its ignore patterns differ
-// from what was read last.
+// planForReader makes the plan that answers a person's question, and stores nothing. It queues the device if it finds
+// another configuration or other ignore patterns than were read last: the mirror does not announce a document that was
+// read only for a question.
 func (e *Engine) planForReader(ctx context.Context, id fleet.DeviceID) (planned, error) {
 	in, conn, err := e.inputOfReader(ctx, id)
 	if err != nil {
@@ -84,8 +84,8 @@ func (e *Engine) planForReader(ctx context.Context, id fleet.DeviceID) (planned,
 	return now, err
 }
 
-// inputOfReader returns an input without a document, and a connection to read the document. It is not_found for a
-// device that is not registered.
+// inputOfReader returns an input without a document, and a connection to read the document with. It returns not_found
+// if the device is not registered.
 func (e *Engine) inputOfReader(ctx context.Context, id fleet.DeviceID) (input, *connection, error) {
 	in, err := e.inputNow(ctx, id)
 	if err != nil {
@@ -95,7 +95,7 @@ func (e *Engine) inputOfReader(ctx context.Context, id fleet.DeviceID) (input, *
 		return in, nil, fleet.NotFoundf("there is no device %s", id)
 	}
 	m := e.queue.find(id)
-	if m == nil || !e.queue.isOf(m, in.device.CreatedAt) { // or the item is that of an earlier registration
+	if m == nil || !e.queue.isOf(m, in.device.CreatedAt) { // no item, or one of an earlier registration
 		m = newItem(id)
 	}
 	in.base, err = e.o.Store.BaseEntries(ctx, id)

@@ -1,7 +1,7 @@
-// Package reconcile brings one device after another to what its templates ask for. A pass goes from registry and
-// observed configuration to the desired one, to a plan, to a recorded intent, to a fresh read, to narrow writes, to a
-// read back, to an outcome. The package never writes what a plan does not say, and knows nothing about HTTP, SQL or
-// how a daemon is reached.
+// Package reconcile brings the configuration of each device to what its templates ask for. A pass over a device goes
+// from the registry and the observed configuration to the desired configuration, a plan, a stored intent, a fresh
+// read, narrow writes, a read-back and an outcome. The package writes only what a plan says. It knows nothing about
+// HTTP, SQL or how a daemon is reached.
 package reconcile
 
 import (
@@ -15,18 +15,18 @@ import (
 	"muster/internal/fleet"
 )
 
-// Store is the part of the database that the engine needs. What a call wrote is durable when it returns.
+// Store is the part of the database that the engine needs. What a call wrote is durable when the call returns.
 type Store interface {
 	Registry(ctx context.Context) (*fleet.Registry, error)
-	// Admission tells to which generation each device is admitted.
+	// Admission returns to which generation each device is admitted.
 	Admission(ctx context.Context) (*fleet.Admission, error)
 	// ObservedConfig returns the newest configuration that was stored; not_found before the first.
 	ObservedConfig(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error)
 	BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.BaseEntry, error)
 	// FolderPaths returns all paths at which folders of a device were ever seen.
 	FolderPaths(ctx context.Context, id fleet.DeviceID) ([]string, error)
-	// LetGoBy returns the role of the person whose change had a template apply to a device no longer, as of a
-	// generation. It is "" where that is not known.
+	// LetGoBy returns the role of the person whose change ended that a template applies to a device, as known at a
+	// generation. It returns "" if that is not known.
 	LetGoBy(ctx context.Context, device fleet.DeviceID, template, generation int64) (fleet.Role, error)
 	// PutBaseEntries replaces the ownership records of a device.
 	PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries []fleet.BaseEntry) error
@@ -36,12 +36,12 @@ type Store interface {
 	RevisionStore
 }
 
-// IntentStore keeps intents: what is about to be written to a daemon, and what became of it.
+// IntentStore stores intents. An intent says what is about to be written to a daemon and, later, what became of it.
 type IntentStore interface {
-	// BeginIntent records an intent and replaces the device's ownership records, in one transaction. It gives the
+	// BeginIntent stores an intent and replaces the device's ownership records, in one transaction. It returns the
 	// intent's ID.
 	BeginIntent(ctx context.Context, intent fleet.Intent, entries []fleet.BaseEntry) (int64, error)
-	// FinishIntent records what became of an intent, and all that follows from it, in one transaction.
+	// FinishIntent stores the outcome of an intent, and what follows from it, in one transaction.
 	FinishIntent(ctx context.Context, id int64, e fleet.Ending) error
 	// OpenIntents returns the intents without an outcome, oldest first.
 	OpenIntents(ctx context.Context) ([]fleet.Intent, error)
@@ -53,31 +53,33 @@ type Daemon interface {
 	// Config reads the configuration now. What it returns becomes the device's observed configuration.
 	Config(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error)
 	Ignores(ctx context.Context, id fleet.DeviceID, folder string) ([]string, error)
-	// Session opens a session, for several calls in a row. Other callers wait until it is closed. So close it soon, and
-	// make no call of Daemon meanwhile.
+	// Session opens a session, for several calls in a row. Until it is closed, other callers wait for the daemon. So the
+	// caller closes it soon, and does not call Daemon meanwhile.
 	Session(ctx context.Context, id fleet.DeviceID) (Session, error)
 	// Known returns what is known of the daemon without asking it.
 	Known(id fleet.DeviceID) Known
-	// TakeConfig gives, once, the configuration that the store was given a moment ago. It is nil when the caller has to
-	// read the store.
+	// TakeConfig returns, once, the configuration that the mirror gave to the store a moment ago. It returns nil if there
+	// is none; the caller then reads the store.
 	TakeConfig(id fleet.DeviceID) *fleet.ObservedConfig
 }
 
 // Session is one connection to the daemon of a device. It is for one goroutine.
 type Session interface {
-	// Config is like Daemon.Config. It also gives the document parsed, where the document is small and was parsed
-	// already.
+	// Config is like Daemon.Config. It also returns the parsed document if the document is small and was parsed already;
+	// otherwise Absent.
 	Config(ctx context.Context) (fleet.ObservedConfig, stconfig.Value, error)
-	// Run identifies the run of the daemon (the time from one start to the next); "" where the daemon does not tell it.
+	// Run returns a text that identifies the run of the daemon (the time from one start to the next); "" if the daemon
+	// does not report it.
 	Run(ctx context.Context) (string, error)
 	Ignores(ctx context.Context, folder string) ([]string, error)
 	SetIgnores(ctx context.Context, folder string, lines []string) error
 	// Write sends one write, without repeating it. path begins with /rest/ and is escaped.
 	Write(ctx context.Context, method, path string, body []byte) error
-	// RestartRequired reports whether a change takes effect only after a restart of the daemon. Restart restarts it.
+	// RestartRequired reports whether a change waits for a restart of the daemon to take effect. Restart restarts the
+	// daemon.
 	RestartRequired(ctx context.Context) (bool, error)
 	Restart(ctx context.Context) error
-	// Release has the daemon find out its newest release.
+	// Release makes the daemon look up its newest release, and returns it.
 	Release(ctx context.Context) (fleet.Release, error)
 	DismissPending(ctx context.Context, asks fleet.Pending) error
 	Close() // may be called twice
@@ -97,33 +99,34 @@ type Known struct {
 	NeverRead    bool                                      // No configuration was ever read.
 	FolderErrors map[string]string                         // errors of the folders that cannot work, by folder
 	FolderRuns   func(folder string, since time.Time) bool // whether a folder was seen without error since, or is gone
-	// FolderMayBreak reports whether an error of a folder would be a new one; nil: that is not known of any.
+	// FolderMayBreak reports whether an error of a folder would be a new one, because the folder works now; nil: this is
+	// not known of any folder.
 	FolderMayBreak func(folder string) bool
-	// The newest configuration is not in the store yet. ConfigObserved is called once it is.
+	// Unstored is true while the newest configuration is not in the store yet. ConfigObserved is called once it is.
 	Unstored bool
 }
 
 // Access changes how a daemon is reached. Without an Access, no change of gui.apiKey or of the API's port is sent.
 type Access interface {
-	// TryAccess reports whether the daemon answers at this port to this API key, without adopting them. It gives
-	// nil, or an error: key_refused when the daemon answers and refuses the key.
+	// TryAccess checks whether the daemon answers at this port with this API key. It does not store them. It returns nil
+	// if the daemon answers, and key_refused if the daemon refuses the key.
 	TryAccess(ctx context.Context, id fleet.DeviceID, access fleet.Access) error
-	// AdoptAccess replaces the port and API key in the device's record. That is durable when it returns.
+	// AdoptAccess replaces the port and API key in the device's record. The change is durable when it returns.
 	AdoptAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error
 }
 
-// Evaluator runs a template's program. An error with code invalid is the template's fault; any other may pass by
+// Evaluator runs a template's program. An error with code invalid is the template's fault. Any other error may pass by
 // itself.
 type Evaluator interface {
 	Evaluate(ctx context.Context, text string, in template.Input) (template.Result, error)
 }
 
-// Secrets returns Muster's own secret of a name; not_found when there is no such secret.
+// Secrets returns one of Muster's own secrets by its name; not_found if there is none.
 type Secrets interface {
 	Secret(ctx context.Context, name string) (fleet.StoredSecret, error)
 }
 
-// Options make an Engine.
+// Options are the parts and settings of an Engine, for New.
 type Options struct {
 	Store     Store
 	Daemon    Daemon
@@ -135,12 +138,13 @@ type Options struct {
 	DigestKey []byte // keys the digests of passwords that were sent
 	Memory    Memory // memory for all plans together; nil: not bounded
 
-	// Found is called with what each pass over a device found out. It must not block. Nil: nothing is reported.
+	// Found is called with the findings of each pass over a device. It must not block. Nil: nothing is reported.
 	Found func(id fleet.DeviceID, f plan.Findings)
-	// Passed is called when a pass over a device had another result than the pass before (see LastPass). It must not
-	// block.
+	// Passed is called if a pass over a device had another result than the pass before (see LastPass). It must not block.
+	// It may be nil.
 	Passed func(id fleet.DeviceID)
-	// Step is called at each step of an apply with the step's name, for tests that stop the process there.
+	// Step is called at each step of an apply with the step's name, so that tests can stop the process there. It may be
+	// nil.
 	Step func(name string)
 }
 

@@ -12,11 +12,11 @@ import (
 	"muster/internal/logkey"
 )
 
-// accessRetry is how often Muster tries to reach a daemon at its new port or with its new API key, when it answers at
-// neither.
+// accessRetry is the pause between two attempts to reach a daemon that answers neither with its new nor with its old
+// port and API key.
 const accessRetry = 10 * time.Second
 
-// findUnfinished loads the intents that a crash left open. They are verified before anything is planned for their
+// findUnfinished loads the intents that a crash left open. They are verified before a new plan is made for their
 // devices.
 func (e *Engine) findUnfinished(ctx context.Context) error {
 	open, err := e.o.Store.OpenIntents(ctx)
@@ -30,9 +30,9 @@ func (e *Engine) findUnfinished(ctx context.Context) error {
 	return nil
 }
 
-// verifyUnfinished reads the daemon to find out what became of open intents, and records that. It sends nothing:
-// changes that are missing are in the next plan. waiting is true when the intents stay open for now, because the
-// daemon cannot be read.
+// verifyUnfinished reads the daemon to find out what became of open intents, and stores their outcome. It sends
+// nothing: changes that did not arrive are in the next plan. waiting is true if the intents stay open for now, because
+// the daemon cannot be read.
 func (p *pass) verifyUnfinished(ctx context.Context, in input) (_ input, waiting bool, err error) {
 	open := p.history.unfinished
 	if len(open) == 0 {
@@ -63,9 +63,9 @@ func (p *pass) verifyUnfinished(ctx context.Context, in input) (_ input, waiting
 	return in, false, nil
 }
 
-// judgeUnfinished returns the outcome of open intents of templates: it plans again from the document that was read,
-// and looks for changes that are left. It returns the input with the ownership records that follow from that
-// document.
+// judgeUnfinished returns the outcome, and its detail, of open intents of templates. It plans again from the document
+// of in, which was read just now: a change that the new plan would still send did not arrive. The returned input has
+// the ownership records that follow from that document.
 func (p *pass) judgeUnfinished(ctx context.Context, in input) (input, fleet.Outcome, string, error) {
 	stored, err := p.o.Store.BaseEntries(ctx, p.id)
 	if err != nil {
@@ -82,7 +82,7 @@ func (p *pass) judgeUnfinished(ctx context.Context, in input) (input, fleet.Outc
 	return in, fleet.OutcomePartial, "verified after an interruption: something is still missing", nil
 }
 
-// finishUnfinished records what became of an open intent.
+// finishUnfinished stores the outcome of an open intent.
 func (p *pass) finishUnfinished(ctx context.Context, in input, intent fleet.Intent, outcome fleet.Outcome,
 	detail string) error {
 	record := plan.ReadRecord(intent)
@@ -105,7 +105,7 @@ func (p *pass) finishUnfinished(ctx context.Context, in input, intent fleet.Inte
 	return nil
 }
 
-// outcomeOfChange tells what became of the intent of a person's own change.
+// outcomeOfChange returns the outcome, and its detail, for the interrupted intent of a person's own change.
 func outcomeOfChange(in input, intent fleet.Intent) (fleet.Outcome, string) {
 	if in.digest == intent.Observed {
 		return fleet.OutcomeAbandoned, "nothing of the " + intent.Detail +
@@ -115,9 +115,9 @@ func outcomeOfChange(in input, intent fleet.Intent) (fleet.Outcome, string) {
 		" was interrupted: look at the configuration, and do again what is missing"
 }
 
-// reportUnverified reports that the outcome of intent last is not known, because the daemon does not answer; why is
-// that error. Where the intent was to change how the daemon is reached and the API had time to restart, it reports
-// that access is lost.
+// reportUnverified reports that the outcome of the intent last is not known, because the daemon cannot be read; why is
+// that error. If the intent was to change how the daemon is reached, and its API had time to restart, it reports that
+// access is lost.
 func (p *pass) reportUnverified(last fleet.Intent, why error) {
 	move := plan.ReadRecord(last).Access
 	restarting := restartTime - time.Since(last.CreatedAt)
@@ -134,7 +134,8 @@ func (p *pass) reportUnverified(last fleet.Intent, why error) {
 	}
 }
 
-// recoverAccess finds out how the daemon is reached now, where an open intent was to change that.
+// recoverAccess finds out how the daemon is reached now, if an open intent was to change that. It returns the input
+// with the device's present record.
 func (p *pass) recoverAccess(ctx context.Context, in input, intent fleet.Intent) (input, error) {
 	now := in.device.Access()
 	next := plan.ReadRecord(intent).Next(now)

@@ -7,13 +7,13 @@ import (
 	"muster/internal/fleet"
 )
 
-// responsible finds out for one plan whether an admin is responsible for what a template does on the device, or for
-// its end there. It asks the store once for each template that no longer applies.
+// responsible finds out, for one plan, whether an admin is responsible for what a template does on the device, or for
+// the fact that it does not apply any more. It asks the store once for each template that no longer applies.
 type responsible struct {
 	*Engine
 	in    input
 	known map[int64]bool
-	asOf  int64 // generation as of which the store was asked who let a template go; 0: it was not
+	asOf  int64 // generation as of which the store was asked; 0 if it was not asked
 	err   error // the first error of the store
 }
 
@@ -21,8 +21,9 @@ func (e *Engine) newResponsible(in input) *responsible {
 	return &responsible{Engine: e, in: in, known: map[int64]bool{}}
 }
 
-// byAdmin reports whether an admin is responsible for what a template does, or no longer does, on the device. For a
-// template that only a planned change of the registry takes away, the role of the person who asks decides.
+// byAdmin reports whether an admin is responsible for what a template does on the device, or for its end there. If the
+// template ends only by the planned change of the registry whose effect is computed, the role of the person who asks
+// decides.
 func (r *responsible) byAdmin(ctx context.Context, template int64) bool {
 	if is, known := r.known[template]; known {
 		return is
@@ -50,7 +51,7 @@ func (r *responsible) ask(ctx context.Context, template int64) bool {
 	return role == fleet.RoleAdmin
 }
 
-// applying returns a template where it applies to the device.
+// applying returns the template with this ID, if it applies to the device.
 func applying(r *fleet.Registry, id fleet.DeviceID, template int64) (t fleet.Template, applies bool) {
 	all := r.TemplatesOf(id)
 	at := slices.IndexFunc(all, func(t fleet.Template) bool { return t.ID == template })

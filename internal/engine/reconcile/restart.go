@@ -21,9 +21,9 @@ type restarting struct {
 	toldAt   time.Time // when Muster told the daemon to restart
 }
 
-// restart finds out whether the daemon has to restart for what Muster wrote, and restarts it where the device's
-// settings allow that. The daemon is asked after a change that may need a restart, and from then on until it has
-// restarted. It is also asked once in each process where Muster has ever written such a key.
+// restart finds out whether the daemon has to restart for what Muster wrote, and restarts it if the device's settings
+// allow that. The daemon is asked after a change that may need a restart, and from then on until it has restarted. It
+// is also asked once in each process if Muster has ever written a key that may need a restart.
 func (p *pass) restart(ctx context.Context, now planned) {
 	if !now.known.Online || len(now.plan.Sendable()) > 0 || !p.mayNeedRestart(now.input) {
 		return

@@ -7,7 +7,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// RevisionStore keeps the configurations that daemons had.
+// RevisionStore has the revisions: the configurations that daemons had.
 type RevisionStore interface {
 	// Revision returns the revision with this number; not_found when it is not kept any more.
 	Revision(ctx context.Context, id fleet.DeviceID, number int64) (fleet.Revision, error)
@@ -34,7 +34,8 @@ func (e *Engine) Compare(ctx context.Context, id fleet.DeviceID, from, to int64)
 // maxCompared bounds the bytes of memory that the revisions of one call take.
 const maxCompared = 24 << 20
 
-// revision returns the document of a revision, if it is usable and takes no more memory than left. It lowers left.
+// revision returns the document of a revision if the document is usable. It returns an error if the document takes
+// more than left bytes of memory; otherwise it subtracts what the document takes from left.
 func (e *Engine) revision(ctx context.Context, id fleet.DeviceID, number int64, left *int64) (stconfig.Value, error) {
 	revision, err := e.o.Store.Revision(ctx, id, number)
 	if err != nil {

@@ -23,7 +23,7 @@ func (e *Engine) newSecrets(ctx context.Context) *secretCache {
 	}}
 }
 
-// stored returns a secret, nil for one that does not exist and after an error of the store.
+// stored returns a secret; nil if it does not exist, and after an error of the store (see err).
 func (s *secretCache) stored(name string) *fleet.StoredSecret {
 	if known, ok := s.seen[name]; ok {
 		return known
@@ -52,8 +52,8 @@ func (s *secretCache) bytes(name string) int {
 	return len(text)
 }
 
-// scope returns where a secret may be used. After an error of the store, which ends the work, no secret counts as
-// missing.
+// scope returns where a secret may be used, and whether the secret exists. After an error of the store every secret
+// counts as existing: that error ends the work anyway.
 func (s *secretCache) scope(name string) (fleet.SecretScope, bool) {
 	secret := s.stored(name)
 	if secret == nil {

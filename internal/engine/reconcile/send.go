@@ -17,8 +17,8 @@ import (
 	"muster/internal/logkey"
 )
 
-// maxAttempts bounds the attempts of one pass. Some changes can only be sent once others are there, and a person may
-// edit at the daemon meanwhile.
+// maxAttempts is the most attempts of one pass. Some changes can be sent only once others have arrived, and a person
+// may edit at the daemon meanwhile.
 const maxAttempts = 6
 
 // sendAll sends the plan and the plans that follow from it, until nothing is left to send and the daemon has saved
@@ -74,7 +74,7 @@ type attempt struct {
 	rejected     []rejection
 	restarts     bool // The daemon's API restarts because of a write.
 	saved        bool // The daemon accepted a write of its configuration, so it saved all of it.
-	replanned    bool // now was planned after the fresh read, which takes a while.
+	replanned    bool // now was planned after the fresh read, so that read is some time ago.
 }
 
 // rejection is a write that the daemon answered with 4xx.
@@ -83,9 +83,9 @@ type rejection struct {
 	reason string
 }
 
-// send is the third stage of a pass: it takes one plan through intent, fresh read and writes, and hands it to verify.
-// It gives the plan made from what was read back. Where the daemon had another document than the plan was made from,
-// send writes nothing and gives the plan made from that other document.
+// send is the third stage of a pass: it stores the intent of one plan, reads the daemon afresh, sends the writes, and
+// calls verify. It returns the plan made from what was read back. If the fresh document differs from the one of the
+// plan, and a different plan follows from it, send writes nothing and returns that plan.
 func (p *pass) send(ctx context.Context, intended planned) (planned, error) {
 	a, err := p.begin(ctx, intended)
 	if err != nil {
@@ -107,7 +107,7 @@ func (p *pass) send(ctx context.Context, intended planned) (planned, error) {
 	return a.now, errors.Join(failure, err)
 }
 
-// begin records the intent of a plan. Nothing is sent before that.
+// begin stores the intent of a plan. Nothing is sent before that.
 func (p *pass) begin(ctx context.Context, intended planned) (*attempt, error) {
 	p.o.Memory.LiftLimit(ctx)
 	a := &attempt{pass: p, intended: intended, now: intended}
@@ -143,8 +143,8 @@ func (p *pass) begin(ctx context.Context, intended planned) (*attempt, error) {
 	return a, during("record intent", err)
 }
 
-// makeWrites returns the writes of the plan. For a plan without changes it gives one write that changes nothing: the
-// daemon may not have saved what it has, and saves with each write.
+// makeWrites returns the writes of the plan. For a plan without changes it returns one write that changes nothing: the
+// daemon may not have saved its configuration, and saves it with each write.
 func (a *attempt) makeWrites() []plan.Write {
 	if len(a.intended.plan.Sendable()) == 0 {
 		return []plan.Write{plan.Save()}
@@ -161,8 +161,8 @@ func (a *attempt) readFresh(ctx context.Context) (err error) {
 	return err
 }
 
-// moved plans again where the daemon has another document than the plan was made from, or may have other ignore
-// patterns. It returns true when the new plan differs, or when there is none; the attempt is abandoned then.
+// moved plans again if the fresh document differs from the one of the plan, or if the daemon may have other ignore
+// patterns. It returns true if the new plan differs or cannot be made; the intent is then recorded as abandoned.
 func (a *attempt) moved(ctx context.Context) (bool, error) {
 	if a.intended.plan.Observed == a.now.digest && len(a.now.result.Ignores) == 0 {
 		return false, nil
@@ -179,16 +179,16 @@ func (a *attempt) moved(ctx context.Context) (bool, error) {
 	return true, a.abandon(ctx, "the configuration changed meanwhile: planned again")
 }
 
-// abandon records, as the outcome of the intent, that nothing was sent.
+// abandon stores the outcome that nothing was sent, with the reason why.
 func (a *attempt) abandon(ctx context.Context, why string) error {
 	return a.finish(ctx, fleet.OutcomeAbandoned, why, a.intended.base)
 }
 
-// write sends the narrow writes in order, until a person stops Muster or revokes a device. Writes that need a refused
-// write are left out. After a failure that may pass, write sends nothing more, because the daemon may or may not have
-// done the write.
+// write sends the writes in order, until a person stops Muster or revokes a device. It leaves out a write that needs a
+// refused one. After a failure that may pass it sends nothing more, because nobody knows whether the daemon did that
+// write.
 func (a *attempt) write(ctx context.Context) error {
-	if a.replanned { // The plan was made from another document than the intent.
+	if a.replanned { // The fresh document differs from the one that the intent was made from.
 		a.writes = a.makeWrites()
 	}
 	for i, w := range a.writes {
@@ -196,12 +196,12 @@ func (a *attempt) write(ctx context.Context) error {
 			continue
 		}
 		if !a.mayWrite(ctx, a.now.input) || a.revokedMeanwhile(ctx, a.now.input) {
-			return nil // What was written is read back, and the rest waits.
+			return nil // verify reads back what was written; the rest waits.
 		}
 		a.history.stops.WritesFolders(w.Keys, a.o.Daemon.Known(a.id).folderMayBreak, time.Now())
 		a.step(fmt.Sprint(StepBeforeWrite, i+1))
 		err := a.call(ctx, w, i == 0 && !a.replanned)
-		if err != nil || w.Folder == "" { // That ignore patterns were saved tells nothing about the configuration.
+		if err != nil || w.Folder == "" { // That patterns were saved does not show that the configuration was.
 			a.noteAnswer(ctx, err)
 		}
 		a.step(fmt.Sprint(StepAfterWrite, i+1))
@@ -222,9 +222,9 @@ func (a *attempt) write(ctx context.Context) error {
 	return nil
 }
 
-// call sends one write. Before that it records that the write uses the consents to its changes. A write that was
-// answered with 5xx was not done, so call opens these consents again. justRead is true when the daemon's document
-// was read right before.
+// call sends one write. Before that it records that the write uses the consents to its changes. If the daemon answers
+// with 5xx, the write was not done, so call opens these consents again. justRead is true if the daemon's document was
+// read right before the call.
 func (a *attempt) call(ctx context.Context, w plan.Write, justRead bool) error {
 	body, err := a.body(ctx, w, justRead)
 	if err != nil {
@@ -240,9 +240,10 @@ func (a *attempt) call(ctx context.Context, w plan.Write, justRead bool) error {
 	return err
 }
 
-// body returns the body of a write. A body may also hold values that the write does not change: these must be the
-// daemon's present ones, so unless they were just read, body reads the daemon again. A person's edit that arrives
-// between that read and the write is lost, because daemons have no ETag; nothing else is lost.
+// body returns the body of a write. A body that also holds values that the write does not change must have the
+// daemon's present ones. So body reads the daemon again for it, unless justRead is true and the write does not replace
+// the whole document. Only an edit that a person makes between that read and the write is lost, because daemons have
+// no ETag.
 func (a *attempt) body(ctx context.Context, w plan.Write, justRead bool) (stconfig.Value, error) {
 	if !w.Whole && (!w.Wide || justRead) {
 		return w.Body, nil
@@ -272,8 +273,8 @@ func (a *attempt) transmit(ctx context.Context, w plan.Write, body stconfig.Valu
 	return a.session.Write(ctx, w.Method, w.Path, bytes)
 }
 
-// noteAnswer notes the daemon's answer to a write (nil: success), which may show that the daemon could not save, and
-// stores the stop that follows.
+// noteAnswer counts the daemon's answer to a write (nil: success), which may show that the daemon could not save. If
+// the stop for that changed, noteAnswer stores it.
 func (a *attempt) noteAnswer(ctx context.Context, err error) {
 	if a.history.stops.Answered(err, time.Now()) {
 		a.keepStops(context.WithoutCancel(ctx), a.now.input)

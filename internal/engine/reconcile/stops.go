@@ -8,8 +8,8 @@ import (
 	"muster/internal/logkey"
 )
 
-// Stops are stored, so that they outlive this process: a person who sets a key back again and again, or a daemon that
-// refuses a key, must not begin anew with every start of Muster.
+// Stops are stored, so that they outlast this process. Otherwise a dispute with a person who sets a key back again and
+// again, or with a daemon that refuses a key, would begin anew with every start of Muster.
 
 // StopStore keeps the stops of devices.
 type StopStore interface {
@@ -30,7 +30,7 @@ func (e *Engine) loadStops(ctx context.Context) error {
 	return nil
 }
 
-// keepStops stores the stops of the device when they differ from those in the store. Where that fails they hold in
+// keepStops stores the stops of the device if they differ from those in the store. If that fails, the stops hold in
 // this process, and the next pass tries again.
 func (p *pass) keepStops(ctx context.Context, in input) {
 	stops, changed := p.history.stops.Unstored(in.templates)
@@ -46,14 +46,14 @@ func (p *pass) keepStops(ctx context.Context, in input) {
 	p.history.stops.MarkStored(stops)
 }
 
-// FoldersSeen queues a device whose folders changed their state, where Muster waits for errors of folders that it
-// wrote to.
+// FoldersSeen queues a device whose folders changed their state, if Muster watches folders of the device for errors
+// after a write.
 func (e *Engine) FoldersSeen(id fleet.DeviceID) {
 	e.queue.addIf(id, func(h *history) bool { return h.stops.WatchesFolders() })
 }
 
-// judgeFolders finds folders that went into error after Muster wrote to them. It stores what it finds before anything
-// is reported.
+// judgeFolders finds folders that went into error after Muster wrote to them, and stores the stops about them. It runs
+// before the pass reports its findings.
 func (p *pass) judgeFolders(ctx context.Context, in input) {
 	if known := p.o.Daemon.Known(p.id); known.Online {
 		p.history.stops.JudgeFolders(known.FolderErrors, known.FolderRuns, time.Now())

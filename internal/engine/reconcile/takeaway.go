@@ -10,8 +10,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// takeAway takes the revoked devices off a daemon for which the templates make no plan: a template that fails must not
-// keep them there. why is that failure. It stays the result of the pass, and is what the pass reports.
+// takeAway removes the revoked devices from a daemon for which the templates make no plan: a template that fails must
+// not keep them there. why is the error of the templates. It stays the result of the pass: takeAway reports and
+// returns it, unless another error comes first.
 func (p *pass) takeAway(ctx context.Context, in input, why error) error {
 	if in.failed = true; in.blocked() != "" || len(awayOf(in.current, in.id)) == 0 {
 		return why
@@ -23,7 +24,7 @@ func (p *pass) takeAway(ctx context.Context, in input, why error) error {
 	p.history.stops.CountDrift(now.plan.Sendable(), now.digest, time.Now())
 	_, err = p.sendAll(ctx, now)
 	p.report(p.id, unplannable(why)) // sendAll reported that it writes.
-	p.history.forgetInputs()         // The templates may make a plan of the document without these devices.
+	p.history.forgetInputs()         // Without these devices the templates may make a plan.
 	p.queue.again(p.item)
 	return cmp.Or(err, why)
 }
@@ -38,8 +39,9 @@ func unplannable(why error) plan.Findings {
 	return f
 }
 
-// revokedMeanwhile reports whether a device was revoked, or a revocation ended, since the input was made. The plan of
-// the input may give the daemon what it must not have, so nothing more of it is sent.
+// revokedMeanwhile reports whether a device was revoked, or a revocation ended, since the input was made. Then nothing
+// more of the plan is sent, because it may give the daemon a revoked device. If the registry cannot be read, the
+// answer is true.
 func (e *Engine) revokedMeanwhile(ctx context.Context, in input) bool {
 	registry, err := e.o.Store.Registry(ctx)
 	return err != nil || e.sumOfRevoked(registry, in.id) != e.sumOfRevoked(in.current, in.id)

@@ -20,7 +20,7 @@ const (
 	restartTime  = time.Minute      // the same when its API restarts because `gui` changed
 )
 
-// verify is the fourth stage of a pass: it reads the daemon back, makes the plan of what it reads, and records the
+// verify is the fourth stage of a pass: it reads the daemon back, makes a plan from the document, and stores the
 // outcome. After an error the intent stays open, and a later pass verifies it.
 func (a *attempt) verify(ctx context.Context) error {
 	if a.record.Moves() {
@@ -51,8 +51,8 @@ func (a *attempt) verify(ctx context.Context) error {
 	return a.verifyPlan(ctx, in, len(patterns) > 0)
 }
 
-// verifyPlan records the outcome of a plan of templates. It plans again from the document that was read back:
-// changes that are left did not arrive. Where fresh is true, that plan reads the ignore patterns again.
+// verifyPlan stores the outcome of a plan of templates. It plans again from the document that was read back: a change
+// that the new plan would still send did not arrive. If fresh is true, it reads the ignore patterns again.
 func (a *attempt) verifyPlan(ctx context.Context, in input, fresh bool) error {
 	next, err := a.plan(ctx, in, fresh)
 	if err != nil {
@@ -75,8 +75,8 @@ func (a *attempt) verifyPlan(ctx context.Context, in input, fresh bool) error {
 	return err
 }
 
-// verifyChange records the outcome of a person's own change, by what was read back. The person's consent was for this
-// once: it does not count for what is still to be done.
+// verifyChange compares a person's own change with the configuration that was read back from the daemon, and stores
+// the outcome. The person's consent covered this one attempt; what is still left to write needs a new consent.
 func (a *attempt) verifyChange(ctx context.Context, in input) error {
 	in.base, in.change = a.begun, in.change.withoutConsent()
 	next, err := a.plan(ctx, in, false)
@@ -89,7 +89,7 @@ func (a *attempt) verifyChange(ctx context.Context, in input) error {
 	return a.finish(ctx, outcome, detail, a.begun)
 }
 
-// judge tells the outcome of the attempt.
+// judge returns the outcome of the attempt, and a text with its detail.
 func (a *attempt) judge() (fleet.Outcome, string) {
 	follows := func(c plan.Change) bool { return a.intended.plan.Follows(c) }
 	switch left := slices.DeleteFunc(a.now.plan.Sendable(), follows); {
@@ -105,7 +105,7 @@ func (a *attempt) judge() (fleet.Outcome, string) {
 	return fleet.OutcomeApplied, plan.Names(a.intended.plan.Sendable())
 }
 
-// finish records the outcome of the intent.
+// finish stores the outcome of the intent. If the store fails, the intent stays open.
 func (a *attempt) finish(ctx context.Context, outcome fleet.Outcome, detail string, base []fleet.BaseEntry) error {
 	a.outcome, a.detail = outcome, detail
 	ending := fleet.Ending{Outcome: outcome, Detail: detail, Read: a.now.digest, Base: base}
@@ -119,7 +119,7 @@ func (a *attempt) finish(ctx context.Context, outcome fleet.Outcome, detail stri
 	return nil
 }
 
-// leaveOpen remembers an intent whose outcome is not known. It returns err.
+// leaveOpen keeps the intent, whose outcome is not known, for a later pass to verify. It returns err.
 func (a *attempt) leaveOpen(err error) error {
 	a.history.unfinished = append(a.history.unfinished, a.intent)
 	return err
@@ -135,7 +135,8 @@ func (a *attempt) stopUseless() (stopped bool) {
 	return stops.CountUnmoved(a.intended.plan, a.now.plan, a.acknowledged, now) || len(a.rejected) > 0
 }
 
-// readBack reads the daemon after the writes. It waits for the API where that restarts.
+// readBack reads the daemon after the writes. It retries for readBackTime, or for restartTime if the writes make the
+// API restart.
 func (a *attempt) readBack(ctx context.Context, in input) (input, error) {
 	patience := readBackTime
 	if a.restarts {
@@ -154,7 +155,7 @@ func (in input) reading(patterns map[string][]string) desired.Reading {
 }
 
 // resolveAccess finds out how the daemon is reached after its port or API key was changed, and stores that. For a
-// minute it tries the new way and then the old, because the API restarts.
+// minute it alternates between the new access and the old one, because the API restarts.
 func (a *attempt) resolveAccess(ctx context.Context, in input) (input, error) {
 	if !a.record.Moves() {
 		return in, nil
@@ -170,8 +171,8 @@ func (a *attempt) resolveAccess(ctx context.Context, in input) (input, error) {
 	return in, err
 }
 
-// orLost returns the error for a daemon that does not answer: err, or the error that access is lost where the
-// attempt was to change how the daemon is reached. It reports the latter.
+// orLost returns err, the error of a daemon that does not answer. If the attempt was to change how the daemon is
+// reached, it instead reports and returns that access is lost.
 func (a *attempt) orLost(ctx context.Context, err error) error {
 	if a.record.Access == nil || ctx.Err() != nil {
 		return err
@@ -180,7 +181,8 @@ func (a *attempt) orLost(ctx context.Context, err error) error {
 	return a.reportLost(a.id, a.record.Access, err)
 }
 
-// reportLost reports that a daemon does not answer since Muster changed how it is reached.
+// reportLost reports that a daemon has not answered since Muster changed how it is reached, and returns this as an
+// error.
 func (e *Engine) reportLost(id fleet.DeviceID, move *plan.AccessMove, why error) error {
 	lost := move.Lost(why)
 	e.report(id, plan.Findings{Result: plan.AccessLost, Reason: lost.Message, Next: lost.Hint})
@@ -192,8 +194,8 @@ func (e *Engine) reportLost(id fleet.DeviceID, move *plan.AccessMove, why error)
 var errAboutToMove = &fleet.Error{Code: fleet.CodeUnavailable,
 	Message: "the daemon still answers at its old port, and is to answer at a new one"}
 
-// tryAccess finds out whether the daemon answers with the new access, next, or with the old one, and adopts the new
-// one if so. It gives the input with the device's present record.
+// tryAccess finds out whether the daemon answers with next, the new access, or with the old one. If it answers with
+// next, tryAccess stores that and returns the input with the device's present record.
 func (e *Engine) tryAccess(ctx context.Context, in input, next fleet.Access) (input, error) {
 	if e.o.Access == nil {
 		return in, nil
@@ -220,8 +222,8 @@ func (e *Engine) tryAccess(ctx context.Context, in input, next fleet.Access) (in
 	return in, fmt.Errorf("try access: new: %w; old: %w", newErr, oldErr)
 }
 
-// checkStays decides about a daemon that answers at its old port. It returns errAboutToMove where the daemon's
-// configuration already has the new port, and nil where the API stays at the old one.
+// checkStays is for a daemon that answers at its old port. It returns errAboutToMove if the daemon's configuration
+// already has the new port, and nil if the API stays at the old one.
 func (e *Engine) checkStays(ctx context.Context, id fleet.DeviceID, port int) error {
 	observed, err := e.o.Daemon.Config(ctx, id)
 	if err != nil {

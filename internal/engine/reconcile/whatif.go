@@ -19,14 +19,14 @@ import (
 	"muster/internal/fleet"
 )
 
-// whatIfChunk is how many devices are planned under the present registry before they are planned under the other one.
-// The sandbox's workers keep the facts of only one fleet at a time.
+// whatIfChunk is how many devices are planned under the present registry before the same devices are planned under the
+// other one. It makes changes between the two rare: the sandbox's workers keep the facts of only one fleet at a time.
 const whatIfChunk = 256
 
-// WhatIf compares what would be changed on devices under registry then with what is to be changed under registry now.
-// It plans from what was last read of the daemons, asks them for nothing but ignore patterns that were not read yet,
-// and stores nothing. It calls each for every device whose plans differ or cannot be compared, in any order and from
-// one goroutine at a time.
+// WhatIf compares the plans of devices under the registry then, which a change would make, with their plans under the
+// present registry now. It plans from what was last read of the daemons. It asks daemons only for ignore patterns that
+// were not read yet, and stores nothing. It calls each for every device whose plans differ or cannot be compared, in
+// any order, and from one goroutine at a time.
 func (e *Engine) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(plan.Effect)) error {
 	w := whatIf{Engine: e, now: e.newGeneration(now), then: e.newGeneration(then), asking: &asking{Engine: e}, each: each}
 	concerned := w.concerned()
@@ -50,16 +50,16 @@ type whatIf struct {
 	each func(plan.Effect)
 }
 
-// Concerned returns the devices that have other inputs for their plans under registry then than under registry now,
-// sorted. It plans nothing.
+// Concerned returns the devices whose plans have other inputs under the registry then than under now, sorted. It plans
+// nothing.
 func (e *Engine) Concerned(now, then *fleet.Registry) []fleet.DeviceID {
 	w := whatIf{Engine: e, now: e.newGeneration(now), then: e.newGeneration(then)}
 	return w.concerned()
 }
 
-// Altered returns the devices for which the templates give other values under registry then than under registry now.
-// It asks no daemon and does not depend on the daemons' configurations. Only devices that are registered in both
-// count.
+// Altered returns the devices to which the templates may give other values under the registry then than under now. It
+// asks no daemon and does not depend on the daemons' configurations. Devices that are registered in only one of the
+// two are left out.
 func (e *Engine) Altered(ctx context.Context, now, then *fleet.Registry) (altered []fleet.DeviceID, err error) {
 	version := func(id fleet.DeviceID) fleet.Version { return e.o.Daemon.Known(id).Version }
 	compared := desired.Compare(desired.FleetOf(now, version), desired.FleetOf(then, version),
@@ -86,7 +86,8 @@ func (w *whatIf) concerned() (ids []fleet.DeviceID) {
 	return ids
 }
 
-// concerns reports whether a device has other inputs for its plan under the other registry.
+// concerns reports whether the plan of a device has other inputs under the other registry. It is true for a device
+// that only the other registry has.
 func (w *whatIf) concerns(id fleet.DeviceID) bool {
 	if w.now.registry.Devices[id] == nil {
 		return true
@@ -101,8 +102,8 @@ func (w *whatIf) concerns(id fleet.DeviceID) bool {
 // maxKept bounds the bytes of plans under the present registry that wait to be compared.
 const maxKept = 2 << 20
 
-// compare plans these devices under both registries. left are devices whose plans found no room; they are to be
-// compared later.
+// compare plans these devices under both registries. left are those devices for whose plans there was no memory; the
+// caller compares them later.
 func (w *whatIf) compare(ctx context.Context, ids []fleet.DeviceID) (left []fleet.DeviceID, err error) {
 	planned, done, fails := make([][]plan.Change, len(ids)), make([]bool, len(ids)), make([]bool, len(ids))
 	var kept atomic.Int64
@@ -139,8 +140,8 @@ func (w *whatIf) compare(ctx context.Context, ids []fleet.DeviceID) (left []flee
 	return left, err
 }
 
-// effect plans a device under the other registry, and calls each where the plans differ. planned are the device's
-// changes under the present registry; failsNow is true where no plan could be made under it.
+// effect plans a device under the other registry, and calls each if the plans differ. planned are the device's changes
+// under the present registry. failsNow is true if no plan can be made under the present registry.
 func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.Change, failsNow bool) error {
 	effect := plan.Effect{Device: id, FailsNow: failsNow}
 	out, err := w.plan(ctx, w.then, id)
@@ -154,8 +155,8 @@ func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.C
 	default:
 		effect.Brings = plan.Without(out.plan.Changes, planned)
 		effect.Drops = plan.Without(planned, out.plan.Changes)
-		// A key that goes on being changed, in another way, is not dropped. What waited for an answer is told, because its
-		// answer does not count for the other change.
+		// A free change of a key is not dropped if Brings has another change of the same key. A dropped change that waited
+		// for an answer is reported even so, because its answer does not count for the other change.
 		effect.Drops = slices.DeleteFunc(effect.Drops, func(dropped plan.Change) bool {
 			return dropped.Class == plan.Free &&
 				slices.ContainsFunc(effect.Brings, func(c plan.Change) bool { return c.Key.Equal(dropped.Key) })
@@ -178,7 +179,8 @@ func sizeOf(changes []plan.Change) (n int64) {
 	return n
 }
 
-// forAll calls do for every number below n, a few at a time. The first error ends it.
+// forAll calls do for every number below n, a few at a time. After the first error it starts no more and returns that
+// error.
 func forAll(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	work, working := errgroup.WithContext(ctx)
 	work.SetLimit(2 * runtime.GOMAXPROCS(0)) // twice as many, because some wait for the sandbox while others fold
@@ -238,9 +240,9 @@ func (w *whatIf) keptDocument(ctx context.Context, in input) (input, error) {
 	return in.withDocument(w.takeMemory(ctx), observed, stconfig.Value{})
 }
 
-// Desired computes the configurations that devices would have under a registry, from what was last read of the
-// daemons. It calls each for every device, with the configuration or with the reason why the device would have none
-// (failed). Devices that were never read are left out. each is called from one goroutine at a time.
+// Desired computes the configurations that devices would have under the registry then, from what was last read of the
+// daemons. It calls each for every device with the configuration, or with the reason (failed) why the device would
+// have none. Devices that were never read are left out. each is called from one goroutine at a time.
 func (e *Engine) Desired(ctx context.Context, then *fleet.Registry, devices []fleet.DeviceID,
 	each func(id fleet.DeviceID, desired stconfig.Value, failed error)) error {
 	return e.planEach(ctx, then, devices, func(id fleet.DeviceID, out planned, failed error) {
@@ -248,9 +250,9 @@ func (e *Engine) Desired(ctx context.Context, then *fleet.Registry, devices []fl
 	})
 }
 
-// Planned computes the changes that are to be made on devices now, from what was last read of the daemons. It calls
-// each for every device, with the changes or with the reason why the device has no plan (failed). Devices that were
-// never read are left out. each is called from one goroutine at a time, in any order.
+// Planned computes the changes that are to be made on devices under the registry now, from what was last read of the
+// daemons. It calls each for every device with the changes, or with the reason (failed) why the device has no plan.
+// Devices that were never read are left out. each is called from one goroutine at a time, in any order.
 func (e *Engine) Planned(ctx context.Context, now *fleet.Registry, devices []fleet.DeviceID,
 	each func(id fleet.DeviceID, changes []plan.Change, failed error)) error {
 	return e.planEach(ctx, now, devices, func(id fleet.DeviceID, out planned, failed error) {

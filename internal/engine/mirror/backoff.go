@@ -8,12 +8,12 @@ import (
 const (
 	firstPause = time.Second
 	lastPause  = 40 * time.Second // jitter makes it a minute at most
-	// A device that was online for steadyFor begins with firstPause again when its connection is lost.
+	// If a device was online for at least steadyFor, the pauses after its connection is lost begin with firstPause again.
 	steadyFor = time.Minute
 )
 
-// backoff is the pause between two attempts to connect. It doubles from 1 s to 1 min. It is jittered, so that a
-// thousand daemons behind one line do not all connect at the same moment.
+// backoff computes the pause between two attempts to connect. The pause doubles from one second to 40 s. Jitter makes
+// it longer by up to a half, so that a thousand daemons behind one line do not all connect at the same moment.
 type backoff struct{ base time.Duration }
 
 func (b *backoff) reset() { b.base = 0 }

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// maxFolderBytes bounds a folder ID. Real ones are short: the mirror leaves out a folder with a longer ID, as the
-	// store does.
+	// maxFolderBytes is the longest folder ID. A folder with a longer ID is left out, in the store as well. Real ones are
+	// short.
 	maxFolderBytes = 1 << 10
 	// smallDocument is the size in bytes up to which a Reading keeps the parsed document.
 	smallDocument = 64 << 10
-	// maxLabelBytes bounds a folder's label: memory holds one label for each folder of every watched device.
+	// maxLabelBytes is the longest label of a folder. Memory holds one label for each folder of every watched device.
 	maxLabelBytes = 512
 )
 
@@ -24,13 +24,14 @@ type Reading struct {
 	Folders []fleet.FolderLabel
 	Paths   []string // the paths of all folders, in the order of the document
 	Shares  []fleet.SharedFolder
-	// ConfiguredPeers are the devices in the configuration, with the device itself. It is empty when there are too many.
+	// ConfiguredPeers are the devices in the configuration and the device itself. It is empty if they take too much
+	// memory.
 	ConfiguredPeers fleet.Peers
 	// PausedPeers are the devices that the configuration pauses.
 	PausedPeers fleet.Peers
 	Access      fleet.Access // the API key and the port of the API; a field is zero when the document lacks it
-	// Document is the parsed configuration, from which reconcile makes its plan. It is absent when the text is larger
-	// than smallDocument.
+	// Document is the parsed configuration, from which reconcile makes its plan. It is Absent if the text is larger than
+	// smallDocument.
 	Document stconfig.Value
 }
 
@@ -77,7 +78,7 @@ const (
 	maxShareBytes = 1 << 20 // memory for the paths and peers of all folders of one device
 )
 
-// shareReader collects how folders are shared. It ignores further folders once the collection exceeds maxShareBytes.
+// shareReader collects how folders are shared. Once the collection exceeds maxShareBytes, it ignores further folders.
 type shareReader struct {
 	all   []fleet.SharedFolder
 	known map[fleet.Peers]bool
@@ -104,8 +105,8 @@ func (r *shareReader) add(id, path string, folder stconfig.Value) {
 	}
 }
 
-// configuredPeers returns the devices in a configuration and the device that has it, unless they need more memory than
-// the shares may.
+// configuredPeers returns the devices in a configuration, and own, the device that has the configuration. It returns
+// no peers if they need more memory than maxShareBytes.
 func configuredPeers(own fleet.DeviceID, doc stconfig.Value) fleet.Peers {
 	all, bytes := []fleet.DeviceID{own}, 0
 	for device := range doc.Get("devices").Values() {

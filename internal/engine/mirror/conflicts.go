@@ -11,17 +11,17 @@ import (
 	"muster/internal/logkey"
 )
 
-// A daemon remembers its last 1,000 changes of files since its start. The watcher finds conflict files among these
+// A daemon remembers the last 1,000 changes of files since its start. The watcher finds conflict files among these
 // changes; it does not find older ones. It reads the changes together with the next status after first contact, and
-// after the sequence of a folder has changed. It reads them at once while somebody views the folder. It does not ask
+// after the sequence of a folder has changed. While somebody views the folder it reads them at once. It does not ask
 // an idle daemon.
 const (
 	maxConflicts     = 100      // conflict files that are listed for each folder
 	maxConflictBytes = 16 << 10 // memory for the conflict files of one device
 )
 
-// readConflicts reads which conflict files appeared and disappeared. The watcher goes on following a daemon that does
-// not answer this.
+// readConflicts reads which conflict files appeared and disappeared since the last reading. If the daemon does not
+// answer this, the watcher goes on following it.
 func (w *watcher) readConflicts(ctx context.Context, d Daemon) error {
 	changes, last, err := d.Conflicts(ctx, w.conflictsSince)
 	if ctx.Err() != nil {
@@ -51,8 +51,8 @@ func (w *watcher) readConflicts(ctx context.Context, d Daemon) error {
 	return nil
 }
 
-// readConflictCounts reads how many conflicts the daemon counted since its start. It is called together with a reading
-// of the status, so once a minute at most. Daemons before 2.0 have no such count, and older agents do not pass it on.
+// readConflictCounts reads how many conflicts the daemon has counted since its start. It is called after a reading of
+// the status, so at most once a minute. Daemons before 2.0 have no such count, and older agents do not pass it on.
 func (w *watcher) readConflictCounts(ctx context.Context, d Daemon) error {
 	s := w.snapshot.Load()
 	if s.Version == nil || !countsConflicts(s.Version.Version) {
@@ -80,17 +80,18 @@ func (w *watcher) readConflictCounts(ctx context.Context, d Daemon) error {
 	return nil
 }
 
-// countsConflicts reports whether a daemon of this version counts conflicts. Syncthing does since 2.0.
+// countsConflicts reports whether a daemon of this version counts conflicts. Daemons do so since 2.0.
 func countsConflicts(version string) bool {
 	major, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	number, err := strconv.Atoi(major)
 	return err == nil && number >= 2
 }
 
-// afterChanges applies changes of conflict files to the known conflicts of each folder and returns them, the newest
-// first. leftOut is roughly how many more conflicts a folder has than are listed. fromStart says that changes are all
-// that the daemon remembers, so that they include conflicts that were left out before. again asks the caller to read
-// all changes from the start: all listed conflicts of a folder are gone, so there may be room for others.
+// afterChanges applies changes of conflict files to the known conflicts of each folder. It returns all, the conflicts
+// by folder, newest first, and leftOut, by folder roughly how many more conflicts there are than are listed. fromStart
+// says that changes has everything that the daemon remembers, so it includes conflicts that were left out before.
+// again asks the caller to read all changes from the start: all listed conflicts of a folder are gone, so there may be
+// room for those that were left out.
 func afterChanges(known map[string][]fleet.Conflict, knownLeftOut map[string]int, changes []fleet.ConflictChange,
 	fromStart bool) (all map[string][]fleet.Conflict, leftOut map[string]int, again bool) {
 	all, leftOut = cloned(known), cloned(knownLeftOut)
@@ -136,8 +137,9 @@ func afterChanges(known map[string][]fleet.Conflict, knownLeftOut map[string]int
 	return all, leftOut, again
 }
 
-// bound removes conflicts until they fit into maxConflictBytes. It first reserves room for the newest conflict of each
-// folder, then fills the rest. A folder whose newest conflict does not fit is left out entirely.
+// bound removes conflicts until they fit into maxConflictBytes, and counts them in leftOut. It first reserves room for
+// the newest conflict of each folder, then fills the rest. A folder whose newest conflict does not fit is left out
+// entirely.
 func bound(all map[string][]fleet.Conflict, leftOut map[string]int) {
 	room, folders := maxConflictBytes, slices.Sorted(maps.Keys(all))
 	for _, folder := range folders {
@@ -161,7 +163,7 @@ func bound(all map[string][]fleet.Conflict, leftOut map[string]int) {
 	}
 }
 
-// noteSequence schedules a reading of the conflicts when the sequence of a folder shows that its files changed.
+// noteSequence makes the conflicts due to be read if the folder's sequence shows that its files changed.
 func (w *watcher) noteSequence(before, after fleet.FolderSummary) {
 	if before.Sequence != after.Sequence {
 		w.conflictsDue, w.countsDue = true, true

@@ -8,12 +8,12 @@ import (
 	"muster/internal/logkey"
 )
 
-// The watcher reads the peers to which a daemon is connected at first contact, and follows them by events from then
-// on. It reads them again together with the next status when events are missing, and after each disconnection: since
-// Syncthing 2.0, two daemons may have several connections, and the event does not say whether the last one ended.
+// At first contact the watcher reads to which peers a daemon is connected. From then on it follows events. It reads
+// the peers again, together with the next status, if events are missing, and after each disconnection: since Syncthing
+// 2.0 two daemons may have several connections, and the event does not say whether the last one ended.
 
-// readConnected reads the peers to which the daemon is connected. The watcher goes on following a daemon that does not
-// answer this.
+// readConnected reads to which peers the daemon is connected. If the daemon does not answer this, the watcher goes on
+// following it.
 func (w *watcher) readConnected(ctx context.Context, d Daemon) error {
 	connected, err := d.ConnectedPeers(ctx)
 	if ctx.Err() != nil {

@@ -18,9 +18,9 @@ const (
 	maxItemReads = 10               // folders whose failed items are read between two polls
 )
 
-// readFailedItems reads the items that could not be synced, for folders that have failed items. It reads those that
-// are not known yet, because the event that names them may have happened before the watcher connected. It reads those
-// of viewed folders again and again.
+// readFailedItems reads the failed items, those that could not be synced, of folders that have some. It reads the
+// items that are not known yet, because the event that names them may have happened before the watcher connected. For
+// a folder that somebody views it reads them again every itemsViewed.
 func (w *watcher) readFailedItems(ctx context.Context, d Daemon) error {
 	s, now, reads := w.snapshot.Load(), time.Now(), 0
 	if len(w.itemsAsked) > len(s.Summaries) {
@@ -69,7 +69,8 @@ func (w *watcher) readFailedItems(ctx context.Context, d Daemon) error {
 	return nil
 }
 
-// setFailedItems replaces the failed items of a folder. It cuts the list at maxItemBytes for the whole device.
+// setFailedItems replaces the failed items of a folder. It cuts the list so that the items of all folders of the
+// device take at most maxItemBytes.
 func setFailedItems(s *Snapshot, folder string, items []fleet.FailedItem) {
 	if len(items) == 0 && len(s.FailedItems[folder]) == 0 {
 		return

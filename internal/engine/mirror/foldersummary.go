@@ -10,9 +10,9 @@ import (
 	"muster/internal/logkey"
 )
 
-// readSummaries reads the summaries of folders one by one. When the daemon fails to answer for one folder, its last
-// summary stays; when it fails for two in a row, readSummaries returns the error. A summary that cannot be true makes
-// the folder unknown.
+// readSummaries reads the summaries of folders one by one. If the daemon does not answer for one folder, the folder's
+// last summary stays; if it does not answer for two in a row, readSummaries returns the error. A summary that cannot
+// be true is dropped, so that the folder's state is unknown.
 func (w *watcher) readSummaries(ctx context.Context, d Daemon, folders []string) error {
 	defer w.forgetFolders()
 	var read []fleet.FolderSummary
@@ -43,7 +43,7 @@ func (w *watcher) readSummaries(ctx context.Context, d Daemon, folders []string)
 	return nil
 }
 
-// keepSummaries puts summaries into the snapshot and into the outbox to the store.
+// keepSummaries puts summaries that were read into the snapshot, and into the outbox for the store.
 func (w *watcher) keepSummaries(read []fleet.FolderSummary) {
 	if len(read) == 0 {
 		return
@@ -132,7 +132,7 @@ func afterEvent(known fleet.FolderSummary, e fleet.DaemonEvent) (next fleet.Fold
 	return next, true
 }
 
-// disbelieve records that the summary of a folder cannot be true. It logs only the first of consecutive ones.
+// disbelieve records that the summary of a folder cannot be true. It logs only the first one in a row.
 func (w *watcher) disbelieve(folder, reason string) {
 	if !w.disbelieved[folder] {
 		w.log.Warn("folder summary not believed", slog.String(logkey.Folder, folder), slog.String(logkey.Reason, reason))
@@ -185,8 +185,9 @@ func (w *watcher) folders() []string {
 	return ids
 }
 
-// unreadFolders returns the folders without a summary from the present connection: the daemon did not answer, or its
-// answer could not be true. Events never fill such a gap, so these folders have to be read again.
+// unreadFolders returns the folders without a summary from the present connection, at most maxUnreported: the daemon
+// did not answer, or its answer could not be true. Events never fill such a gap, so these folders have to be read
+// again.
 func (w *watcher) unreadFolders() (ids []string) {
 	s := w.snapshot.Load()
 	for _, f := range s.Folders {
@@ -197,8 +198,8 @@ func (w *watcher) unreadFolders() (ids []string) {
 	return ids
 }
 
-// changedFolders returns the folders that have no summary yet, or were paused or resumed since it was read. A paused
-// folder makes no events.
+// changedFolders returns the folders that have no summary, or that were paused or resumed since their summary was
+// read. A paused folder makes no events.
 func (w *watcher) changedFolders() []string {
 	s := w.snapshot.Load()
 	var ids []string

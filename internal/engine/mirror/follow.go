@@ -10,11 +10,12 @@ import (
 )
 
 const (
-	// eventLimit is how many events one poll returns. When more have happened, reading the state again is cheaper.
+	// eventLimit is the most events that one poll returns. If more have happened, reading the whole state again is
+	// cheaper.
 	eventLimit = 250
-	// gatherTime is the pause between an answer with events and the next poll: one change makes several events.
+	// gatherTime is the pause after an answer with events before the next poll, because one change makes several events.
 	gatherTime = 500 * time.Millisecond
-	// summaryTime is how long after the end of a scan the event FolderSummary may come. An idle daemon takes about 2 s.
+	// summaryTime is how long the event FolderSummary may take after a scan has ended. An idle daemon takes about 2 s.
 	summaryTime = 5 * time.Second
 	gapCost     = 5         // cost of reading everything again, counted in readings of a configuration
 	bigDocument = 256 << 10 // bytes; larger configurations are parsed one at a time
@@ -50,9 +51,10 @@ func (w *watcher) attend(ctx context.Context, d Daemon) error {
 
 var errRestarted = errors.New("the daemon has restarted")
 
-// firstContact reads everything once and returns the number of the last event before that. It reads the status first,
-// which proves who answers; no event reports anything that is in the status. It asks for events before it reads the
-// rest: a daemon buffers events from the first request with a mask on, so that no change is missed in between.
+// firstContact reads everything once. It returns the number of the newest event at its beginning, so that no later
+// event is missed. It reads the status first, which proves who answers; no event reports anything that is in the
+// status. It asks for events before it reads the rest, because a daemon buffers events only after the first request
+// with their mask.
 func (w *watcher) firstContact(ctx context.Context, d Daemon) (int64, error) {
 	if _, err := w.readStatus(ctx, d, nil); err != nil {
 		return 0, err
@@ -81,7 +83,8 @@ func (w *watcher) firstContact(ctx context.Context, d Daemon) (int64, error) {
 	return since, w.readPending(ctx, d)
 }
 
-// prime makes the daemon buffer the events of our mask and returns the number of the newest one, 0 when it has none.
+// prime makes the daemon buffer the events of our mask. It returns the number of the newest event, or 0 if there is
+// none.
 func (w *watcher) prime(ctx context.Context, d Daemon) (int64, error) {
 	events, err := w.events(ctx, d, 0, 1, 0)
 	if err != nil || len(events) == 0 {
@@ -126,8 +129,8 @@ func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
 	}
 }
 
-// poll asks for the events after since, handles them, and returns the number of the last one. It ends without events
-// when somebody begins to view a folder of the device.
+// poll asks for the events after since, handles them, and returns the number of the last one. If somebody starts to
+// view a folder of the device, it ends early and returns since.
 func (w *watcher) poll(ctx context.Context, d Daemon, since int64, wait time.Duration) (int64, error) {
 	polling, done := w.pollable(ctx, wait)
 	events, err := w.events(polling, d, since, eventLimit, wait)
@@ -143,8 +146,7 @@ func (w *watcher) poll(ctx context.Context, d Daemon, since int64, wait time.Dur
 	return w.handleEvents(ctx, d, since, events)
 }
 
-// events asks for events. When the connection is a new one, it first reads the status, which tells whether the daemon
-// has restarted.
+// events asks for events. On a new connection it first reads the status, to find out whether the daemon has restarted.
 func (w *watcher) events(ctx context.Context, d Daemon, since int64, limit int, wait time.Duration,
 ) ([]fleet.DaemonEvent, error) {
 	events, err := d.Events(ctx, since, limit, wait)
@@ -160,12 +162,13 @@ func (w *watcher) events(ctx context.Context, d Daemon, since int64, limit int, 
 	return events, err
 }
 
-// statusTries is how often one poll reads the status. The readings that follow a status may lose the connection again,
-// because an answer that is too large ends it. None of them is repeated within a poll, so a few tries are enough.
+// statusTries is how often one poll reads the status. The readings after a status may lose the connection again,
+// because an answer that is too large ends it. None of these readings is repeated within a poll, so a few tries are
+// enough.
 const statusTries = 3
 
-// awaitMoreEvents waits for gatherTime after an event, so that the next poll returns the other events of the same
-// change together. An answer with one event costs both sides as much as an answer with all of them.
+// awaitMoreEvents waits for gatherTime after an event, so that the next poll returns all further events of the same
+// change at once. An answer with one event costs both sides as much as an answer with many.
 func awaitMoreEvents(ctx context.Context) {
 	timer := time.NewTimer(gatherTime)
 	defer timer.Stop()
@@ -221,9 +224,9 @@ func (w *watcher) handleEvents(ctx context.Context, d Daemon, since int64, event
 	return since, w.readSummaries(ctx, d, reread)
 }
 
-// untilReread waits until the configuration that the daemon announced may be read. It limits the rate, because a
-// daemon may announce changes without end, and waits while the outbox is full. If it has to wait, it marks the known
-// configuration as outdated.
+// untilReread waits until the configuration that the daemon announced may be read. It limits how often that is,
+// because a daemon may announce changes without end; cost is how many readings this one counts as. It also waits while
+// the outbox is full. If it has to wait, it marks the known configuration as outdated.
 func (w *watcher) untilReread(ctx context.Context, cost int) error {
 	if w.reread.Tokens() < float64(cost) || w.m.outbox.full() {
 		w.update(func(s *Snapshot) Aspect {

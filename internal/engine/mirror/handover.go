@@ -9,7 +9,8 @@ import (
 const maxHandedBytes = 4 << 20 // memory for the configurations in the handover
 
 // handover holds configurations that the sink has just stored, until reconcile takes them: reading one back from the
-// store would cost as much as storing it did. When a configuration does not fit, reconcile reads it from the store.
+// store would cost as much as storing it did. A configuration that does not fit is not held, and reconcile reads it
+// from the store.
 type handover struct {
 	mu      sync.Mutex // guards the rest
 	configs map[fleet.DeviceID]*fleet.ObservedConfig
@@ -37,7 +38,7 @@ func (h *handover) take(id fleet.DeviceID) *fleet.ObservedConfig {
 	return config
 }
 
-// TakeConfig returns the configuration that ConfigObserved announced last and forgets it. It returns nil when the
+// TakeConfig returns the configuration that ConfigObserved announced last, and forgets it. It returns nil if the
 // caller has to read the configuration from the store.
 func (m *Mirror) TakeConfig(id fleet.DeviceID) *fleet.ObservedConfig { return m.handover.take(id) }
 

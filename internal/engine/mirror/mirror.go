@@ -37,11 +37,11 @@ type Options struct {
 	Changed func(fleet.DeviceID, Aspect)
 	// ConfigStored is called after the sink has stored a configuration that differs from the device's last one.
 	ConfigStored func(fleet.DeviceID, fleet.ObservedConfig)
-	// ConfigObserved is called after ConfigStored when a watcher read the configuration, which TakeConfig then returns.
-	// It is not called for ReadNow and a Session, whose callers have the configuration.
+	// ConfigObserved is called after ConfigStored if a watcher read the configuration; TakeConfig then returns it. It is
+	// not called for ReadNow and for a Session, whose callers have the configuration already.
 	ConfigObserved func(fleet.DeviceID)
-	// MayWrite is called before every write of a Session. An error forbids the write: another server may write to the
-	// same daemons. Nil permits every write.
+	// MayWrite is called before every write of a Session. Its error forbids the write, because another server may be
+	// writing to the same daemons. Nil permits every write.
 	MayWrite func(context.Context) error
 	// Read parses a configuration. Nil means ReadConfig.
 	Read func(own fleet.DeviceID, document []byte) (Reading, error)
@@ -69,14 +69,15 @@ type Mirror struct {
 	watchers    sync.WaitGroup
 	visited     atomic.Int64 // watchers that visit their daemon instead of following it
 
-	// someArePaused is what the last ModesChanged found: the mode of the fleet or of a tag pauses devices. It is true
-	// before the first call.
+	// someArePaused is whether the mode of the fleet or of any tag pauses devices, as the last call of ModesChanged
+	// found. It is true before the first call.
 	someArePaused atomic.Bool
 
 	mu      sync.RWMutex             // guards what follows
 	launch  func(w, before *watcher) // set while Run runs: starts a watcher after its predecessor has ended
 	devices map[fleet.DeviceID]*watcher
-	seed    map[fleet.DeviceID]Snapshot // snapshots of devices that have no watcher yet; nil when it is used up
+	// seed has the snapshots for devices that have no watcher yet; nil once all of them were used.
+	seed map[fleet.DeviceID]Snapshot
 }
 
 // New makes a Mirror that watches nothing yet.
@@ -125,7 +126,7 @@ func (m *Mirror) observationStored(o fleet.Observation) {
 	}
 }
 
-// Run watches until ctx ends. Then it waits until every watcher has ended and the outbox has written what it holds.
+// Run watches until ctx ends. Then it waits until every watcher has ended and the outbox has written what is left.
 func (m *Mirror) Run(ctx context.Context) error {
 	m.mu.Lock()
 	m.launch = m.launcher(ctx)
@@ -149,8 +150,8 @@ func (m *Mirror) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Put begins to watch a device, or replaces its watcher when anything that matters for the connection has changed. It
-// takes effect at once: the running watcher ends, and the new one starts without a pause.
+// Put starts to watch a device. If the device has a watcher, Put replaces it, but only if something that matters for
+// the connection has changed: the running watcher ends at once, and the new one starts without a pause.
 func (m *Mirror) Put(d fleet.Registered, paused bool) {
 	if m.put(d, paused) && m.o.Changed != nil {
 		m.o.Changed(d.ID, ConnectionChanged)
@@ -175,8 +176,8 @@ func (m *Mirror) put(d fleet.Registered, paused bool) bool {
 	return true
 }
 
-// ModesChanged pauses or resumes watching where the mode of the fleet or of a tag has changed. When a device's own
-// mode changes, the caller calls Put.
+// ModesChanged pauses or resumes watching for devices whose mode follows from a changed mode of the fleet or of a tag.
+// If a device's own mode changes, the caller calls Put.
 func (m *Mirror) ModesChanged(r *fleet.Registry) {
 	pausing := r.Mode == fleet.ModePaused || slices.Contains(slices.Collect(maps.Values(r.TagModes)), fleet.ModePaused)
 	if was := m.someArePaused.Swap(pausing); !was && !pausing {
@@ -195,8 +196,8 @@ func (m *Mirror) Paused(id fleet.DeviceID) bool {
 	return w != nil && w.paused
 }
 
-// Certificates returns the certificate behind which the device itself answered last, and the one that was shown last,
-// which may belong to a different daemon.
+// Certificates returns two certificates of a device: proven, behind which the device itself answered last, and shown,
+// the one that was shown last. A different daemon may have shown the latter.
 func (m *Mirror) Certificates(id fleet.DeviceID) (proven fleet.Certificate, shown fleet.Shown) {
 	if s := m.Snapshot(id); s != nil {
 		return s.Proven, s.Shown
@@ -228,7 +229,7 @@ func (m *Mirror) Retry(id fleet.DeviceID) {
 	}
 }
 
-// Snapshot returns what is known of a device, nil when the device is not registered.
+// Snapshot returns what is known of a device; nil if the device is not registered.
 func (m *Mirror) Snapshot(id fleet.DeviceID) *Snapshot {
 	if w := m.watcher(id); w != nil {
 		return w.snapshot.Load()
@@ -236,8 +237,8 @@ func (m *Mirror) Snapshot(id fleet.DeviceID) *Snapshot {
 	return nil
 }
 
-// Configuring returns, for each daemon whose configuration was read since the server's start, whether the newest one
-// has a device. A daemon is left out when that is not known.
+// Configuring reports, for each daemon, whether its newest configuration has peer. Daemons whose configuration was not
+// read since the server's start, or has too many devices, are left out.
 func (m *Mirror) Configuring(peer fleet.DeviceID) map[fleet.DeviceID]bool {
 	known := map[fleet.DeviceID]bool{}
 	for _, s := range m.Snapshots() {
@@ -260,8 +261,8 @@ func (m *Mirror) Snapshots() []*Snapshot {
 	return all
 }
 
-// Daemon returns the connection to a device's daemon, which the caller shares with the watcher. It returns an error
-// while the daemon is not online.
+// Daemon returns the client of a device's daemon, which the caller shares with the watcher. It returns an error while
+// the daemon is not online.
 func (m *Mirror) Daemon(id fleet.DeviceID) (Daemon, error) {
 	_, d, err := m.online(id)
 	return d, err
@@ -301,7 +302,7 @@ func (m *Mirror) launcher(ctx context.Context) func(w, before *watcher) {
 			defer close(w.done)
 			defer cancel()
 			if before != nil && before.cancel != nil {
-				<-before.done // does not take long, because the former watcher was cancelled
+				<-before.done // This does not take long, because the former watcher was cancelled.
 			}
 			w.run(ctx)
 		})

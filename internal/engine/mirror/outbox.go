@@ -14,8 +14,8 @@ import (
 
 const (
 	gatherFor     = 200 * time.Millisecond // how long observations wait for others
-	urgentFor     = 40 * time.Millisecond  // how long configurations wait: a write costs the same for one as for twenty
-	fewConfigs    = 8                      // above so many configurations, gatherFor counts: more are coming
+	urgentFor     = 40 * time.Millisecond  // how long configurations wait: writing one costs as much as writing twenty
+	fewConfigs    = 8                      // after a write of so many, gatherFor counts: more are coming
 	groupSize     = 500                    // observations in one call of the sink
 	maxWaiting    = 16 << 20               // bytes that wait before watchers have to
 	summaryBytes  = 256
@@ -28,10 +28,10 @@ const (
 	noConfigBytes = 512
 )
 
-// outbox writes observations to the sink in the background. Observations of one device are merged while they wait, and
-// those of many devices are written in groups. Configurations wait only for urgentFor and are never merged, because
-// each is a revision. The number of devices and the bytes of configurations bound the outbox: watchers wait in room
-// while it is full.
+// outbox writes observations to the sink in the background. While observations of one device wait, they are merged;
+// those of many devices are written in groups. Configurations wait only for urgentFor and are never merged with each
+// other, because each is a revision. The outbox is full when more than maxWaiting bytes wait: then watchers wait in
+// room.
 type outbox struct {
 	sink     Sink
 	log      *slog.Logger
@@ -46,7 +46,7 @@ type outbox struct {
 	waiting map[fleet.DeviceID][]waiting
 	bytes   int
 	drained chan struct{}           // closed, and replaced, when bytes fell
-	dropped map[fleet.DeviceID]bool // devices that were removed while a write runs
+	dropped map[fleet.DeviceID]bool // devices that were removed while their observations are being written
 }
 
 type waiting struct {
@@ -71,8 +71,8 @@ func newOutbox(sink Sink, log *slog.Logger, announce func(fleet.DeviceID, fleet.
 	}
 }
 
-// add queues an observation. It never waits. tell asks for a call of announce after the sink has stored the
-// configuration.
+// add queues an observation. It never waits. If tell is true, announce is called after the sink has stored the
+// observation's configuration.
 func (b *outbox) add(o fleet.Observation, tell bool) {
 	b.mu.Lock()
 	b.put(waiting{Observation: o, tell: tell})
@@ -101,7 +101,7 @@ func (b *outbox) put(w waiting) {
 	b.bytes += w.size()
 }
 
-// merge returns one observation in which the later one's values win. At most one of the two has a configuration.
+// merge returns one observation in which the values of later win. At most one of the two has a configuration.
 func merge(earlier, later fleet.Observation) fleet.Observation {
 	merged := earlier
 	if later.Status != nil {
@@ -125,7 +125,7 @@ func merge(earlier, later fleet.Observation) fleet.Observation {
 	return merged
 }
 
-// inConfig returns the summaries of the given folders, those that the later configuration still has.
+// inConfig returns those summaries whose folders are among these, the folders of a later configuration.
 func inConfig(summaries []fleet.FolderSummary, folders []fleet.FolderLabel) []fleet.FolderSummary {
 	var kept []fleet.FolderSummary
 	for _, s := range summaries {
@@ -171,7 +171,7 @@ func (b *outbox) full() bool {
 	return b.bytes > maxWaiting
 }
 
-// room waits until the outbox is no longer full, or until ctx ends, whose error it then returns.
+// room waits until the outbox is not full. It returns the error of ctx if ctx ends first.
 func (b *outbox) room(ctx context.Context) error {
 	for {
 		b.mu.Lock()
@@ -221,10 +221,10 @@ func (b *outbox) run(ctx context.Context) {
 	}
 }
 
-// awaitMoreEvents waits so that observations are written together. It waits for gatherFor, but only for urgentFor
-// after a configuration arrived. manyConfigs says that more configurations are likely, for which it waits the full
-// gatherFor. It returns at once when observations of manyDevices wait. After a failed write it waits for retry in
-// every case.
+// awaitMoreEvents waits so that several observations are written together. It waits for gatherFor, or only for
+// urgentFor after a configuration arrived. manyConfigs says that more configurations are likely; then a configuration
+// does not shorten the wait. It returns at once if observations of manyDevices wait. After a failed write it waits for
+// retry in any case.
 func (b *outbox) awaitMoreEvents(ctx context.Context, retry time.Duration, manyConfigs bool) {
 	soon, now := b.soon, b.now
 	if manyConfigs {
@@ -249,8 +249,8 @@ func (b *outbox) awaitMoreEvents(ctx context.Context, retry time.Duration, manyC
 	}
 }
 
-// flush writes all waiting observations in groups and counts the configurations among them. Observations that the sink
-// refused wait again.
+// flush writes all waiting observations in groups. It returns how many configurations it wrote. Observations that the
+// sink refused wait again.
 func (b *outbox) flush(ctx context.Context) (configs int, err error) {
 	for {
 		group := b.takeGroup()
@@ -288,9 +288,9 @@ func (b *outbox) write(ctx context.Context, group []waiting) error {
 	return nil
 }
 
-// writeSingly writes the observations of a failed group one by one. It finds out whether the sink itself fails or
-// refuses single observations: the data of one daemon must not prevent that the data of others is stored. It drops an
-// observation that the sink has refused maxFailures times.
+// writeSingly writes the observations of a failed group one by one, to find out whether the sink itself fails or
+// refuses single observations: data of one daemon must not prevent the data of others from being stored. err is the
+// error of the group. An observation that the sink refused maxFailures times is dropped.
 func (b *outbox) writeSingly(ctx context.Context, group []waiting, err error) error {
 	var refused []waiting
 	for i, w := range group {
@@ -345,7 +345,7 @@ func (b *outbox) release(group []waiting) {
 	b.drained = make(chan struct{})
 }
 
-// putBack queues a failed group again, before the observations that arrived meanwhile, and merges them.
+// putBack queues a failed group again, before the observations that arrived in the meantime, and merges both.
 func (b *outbox) putBack(group []waiting) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 	"muster/internal/logkey"
 )
 
-// The watcher reads what is pending at a daemon at first contact. Afterwards it applies the daemon's events (Syncthing
-// 1.14 and later: lib/events, lib/model/indexhandler.go and model.go). It asks for events before it reads, so an event
-// may be applied twice, which changes nothing. Pending devices and folders are never stored, because the daemons do
-// so.
+// The watcher reads at first contact which devices and folders are pending at a daemon. Afterwards it applies the
+// daemon's events (Syncthing 1.14 and later: lib/events, lib/model/indexhandler.go and model.go). It asks for events
+// before it reads, so an event may be applied twice, which changes nothing. Pending devices and folders are not
+// stored, because the daemons store them.
 const (
 	devicesChanged = "PendingDevicesChanged"
 	foldersChanged = "PendingFoldersChanged"
@@ -67,9 +67,10 @@ func (m *Mirror) PendingAnswered(p fleet.Pending) {
 	}
 }
 
-// readPending reads all pending devices and folders. When the daemon answers with an error, the watcher goes on
-// following it and reads them again together with the next status. A daemon that does not answer in time may stand
-// still: the error ends the contact, so that the daemon is not shown as online for as long as further requests wait.
+// readPending reads all pending devices and folders. If the daemon answers with an error, the watcher goes on
+// following it, and reads them again together with the next status. If the daemon does not answer in time, readPending
+// returns the error, which ends the contact: the daemon may stand still, and must not be shown as online while further
+// requests wait.
 func (w *watcher) readPending(ctx context.Context, d Daemon) error {
 	all, err := d.Pending(ctx)
 	if ctx.Err() != nil {
@@ -96,8 +97,8 @@ func (w *watcher) readPending(ctx context.Context, d Daemon) error {
 	return nil
 }
 
-// applyPendingEvents applies the events about pending devices and folders. When events are missing, or an event was
-// too large to be kept, it schedules a reading of all of them.
+// applyPendingEvents applies the events about pending devices and folders. If events are missing (gap), or the data of
+// an event was too large to be read, it makes all of them due to be read.
 func (w *watcher) applyPendingEvents(events []fleet.DaemonEvent, gap bool) {
 	w.pendingDue = w.pendingDue || gap
 	for _, e := range events {

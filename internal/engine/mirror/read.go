@@ -9,8 +9,8 @@ import (
 	"muster/internal/logkey"
 )
 
-// readStatus reads the status, which proves who answers. Given the previous status, it returns errRestarted when the
-// daemon has restarted since.
+// readStatus reads the status, which proves who answers. before is the previous status, or nil; readStatus returns
+// errRestarted if the daemon has restarted since then.
 func (w *watcher) readStatus(ctx context.Context, d Daemon, before *fleet.Status) (fleet.Status, error) {
 	status, err := d.Status(ctx)
 	if err != nil {
@@ -63,8 +63,8 @@ func (w *watcher) readStatusAgain(ctx context.Context, d Daemon) error {
 	return nil
 }
 
-// newlyProven returns the certificate behind which the device has just answered, nil when it is the known one.
-// firstUse reports that the device had no pin: this certificate becomes its pin.
+// newlyProven returns the certificate behind which the device has just answered; nil if that is the known one.
+// firstUse reports that the device had no pin: then this certificate becomes its pin.
 func (w *watcher) newlyProven(d Daemon) (certificate *fleet.Certificate, firstUse bool) {
 	shown, proven := d.Shown()
 	if !proven {
@@ -104,7 +104,7 @@ func (w *watcher) readVersion(ctx context.Context, d Daemon) error {
 }
 
 // directories returns the directories of the daemon's own files. A daemon before 2.0 names them only for a short time
-// after its start, so directories that are known stay known until the daemon names different ones.
+// after its start, so known directories are kept until the daemon names different ones.
 func (w *watcher) directories(ctx context.Context, d Daemon) ([]string, error) {
 	named, err := d.Directories(ctx)
 	if err != nil || len(named) > 0 {
@@ -136,8 +136,9 @@ func (w *watcher) directories(ctx context.Context, d Daemon) ([]string, error) {
 }
 
 // readConfig reads the configuration into the snapshot. A configuration that equals the last one changes nothing,
-// because daemons announce every change twice. When two readings overlap, the one whose request began later wins. tell
-// asks for ConfigObserved once the configuration is stored.
+// because daemons announce every change twice. If two readings overlap, the one whose request started later wins. If
+// tell is true, ConfigObserved is called once the configuration is stored. document is the parsed configuration, or
+// Absent (see Reading.Document).
 func (w *watcher) readConfig(
 	ctx context.Context, d ConfigReader, tell bool,
 ) (seen fleet.ObservedConfig, document stconfig.Value, err error) {
@@ -204,9 +205,9 @@ func config(ctx context.Context, d ConfigReader) (read configRead, err error) {
 	return read, err
 }
 
-// configInTurn reads a configuration. A parsed document takes ten times the size of its text, so only one watcher at a
-// time has a large one, until it calls release. When the texts that wait for their turn already fill maxUnread, this
-// text is dropped and read again when its turn comes.
+// configInTurn reads a configuration. A parsed document takes ten times the memory of its text. So for a large one,
+// configInTurn waits until no other watcher has a large one; the turn lasts until the caller calls release. If the
+// texts that wait for their turn already fill maxUnread, this text is dropped, and read again when its turn comes.
 func (w *watcher) configInTurn(ctx context.Context, d ConfigReader) (read configRead, release func(), err error) {
 	read, err = config(ctx, d)
 	size := int64(len(read.document))
@@ -234,8 +235,8 @@ func (w *watcher) configInTurn(ctx context.Context, d ConfigReader) (read config
 	return read, release, err
 }
 
-// reading returns the current configuration as a Reading, and whether its text has this sum. It saves parsing the same
-// text again: reconcile reads the configuration right before each write.
+// reading returns the current configuration as a Reading, and reports whether sum is the sum of its text. So the same
+// text need not be parsed again: reconcile reads the configuration right before each write.
 func (w *watcher) reading(sum stconfig.TextSum) (Reading, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,8 +7,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// Resolver finds the daemon of a device. It returns CodeNotFound when no address is known. pinned says that the device
-// has a pin. Without a pin, only an address that a person or a discovery server named leads to the device.
+// Resolver finds the daemon of a device. It returns CodeNotFound if no address is known. pinned says whether the
+// device has a pin. Without a pin only an address from a person or a discovery server is trusted to lead to the
+// device.
 type Resolver interface {
 	Resolve(ctx context.Context, device fleet.Device, pinned bool) (Found, error)
 }
@@ -28,10 +29,10 @@ func (Explicit) Resolve(_ context.Context, device fleet.Device, _ bool) (Found, 
 
 // Agents knows the connected agents.
 type Agents interface {
-	// Agent returns the address from which a device's agent is connected, and which requests the agent is too old for.
-	// The error says why no agent is connected.
+	// Agent returns the address from which a device's agent is connected. tooOldFor names the requests for which the
+	// agent is too old. The error says why no agent is connected.
 	Agent(id fleet.DeviceID) (address, tooOldFor string, err error)
-	// CutOff returns why the server ended the last connection of a device's agent, "" when the server did not end it.
+	// CutOff returns why the server ended the last connection of a device's agent; "" if the server did not end it.
 	CutOff(id fleet.DeviceID) string
 }
 
@@ -40,12 +41,12 @@ type AgentFirstOptions struct {
 	Registry func(ctx context.Context) (*fleet.Registry, error)
 	Agents   Agents
 	Direct   Resolver // finds a device by the address in its record, or by discovery
-	// Last returns the last snapshot of a device, nil when the device is not registered.
+	// Last returns the last snapshot of a device; nil if the device is not registered.
 	Last func(id fleet.DeviceID) *Snapshot
 }
 
-// AgentFirst is the Resolver that reaches a device as its settings say. Where they leave it open, it prefers the
-// device's agent, which proves the device and needs no open port.
+// AgentFirst is a Resolver that follows the way in a device's settings (agent or direct). If the settings leave it
+// open, it prefers the device's agent, which proves the device and needs no open port.
 type AgentFirst struct{ AgentFirstOptions }
 
 // Resolve finds the daemon of a device by its agent or directly.
@@ -73,7 +74,7 @@ func (a AgentFirst) Resolve(ctx context.Context, device fleet.Device, pinned boo
 		return Found{}, awaitedAfter(a.Agents.CutOff(device.ID))
 	}
 	if !pinned && last != nil && last.FoundBy == fleet.FoundByAgent {
-		return Found{}, err // The agent proved the device. Without a pin, no address is trusted in place of the agent.
+		return Found{}, err // The agent proved the device. Without a pin, nothing proves what answers at an address.
 	}
 	found, notFound := a.Direct.Resolve(ctx, device, pinned)
 	if fleet.CodeOf(notFound) == fleet.CodeNotFound && last != nil && last.FoundBy == fleet.FoundByAgent {
@@ -90,8 +91,8 @@ var errAgentAwaited = &fleet.Error{Code: fleet.CodeUnavailable,
 	Message: "the device's agent has not connected again yet",
 	Hint:    "Muster waits a minute and a half for the agent, and then looks for the device by discovery."}
 
-// awaitedAfter returns errAgentAwaited with the reason why the agent's last connection was cut off. cutOff is "" when
-// it was not cut off.
+// awaitedAfter returns errAgentAwaited, with cutOff in its message: the reason why the server ended the agent's last
+// connection. cutOff is "" if the server did not end it.
 func awaitedAfter(cutOff string) error {
 	if cutOff == "" {
 		return errAgentAwaited
@@ -101,8 +102,8 @@ func awaitedAfter(cutOff string) error {
 	return &e
 }
 
-// awaitsAgent reports whether the agent of a device without an address in its record is expected to reconnect soon.
-// The resolver asks no discovery server meanwhile.
+// awaitsAgent reports whether the agent of a device is expected to connect again soon. It is false for a device with
+// an address in its record. While it is true, the resolver asks no discovery server.
 func awaitsAgent(device fleet.Device, last *Snapshot, now time.Time) bool {
 	if device.APIAddress != "" || last == nil || last.FoundBy != fleet.FoundByAgent {
 		return false

@@ -7,10 +7,11 @@ import (
 )
 
 const (
-	// restartBegins is how long after Muster's write the API may go away. The daemon first answers the open polls with
-	// two events, the second one after 5 s.
+	// restartBegins is how long after Muster's write the API may start to be away. The daemon first answers the open
+	// polls with two events, the second one after 5 s.
 	restartBegins = 15 * time.Second
-	// restartWindow is how long the API may stay away. The back-off of a supervisor takes up to 18 s of it.
+	// restartWindow is how long after the write the API may still be away. The back-off of a supervisor takes up to 18 s
+	// of it.
 	restartWindow     = time.Minute
 	firstRestartPause = 250 * time.Millisecond
 	lastRestartPause  = 2 * time.Second
@@ -21,8 +22,8 @@ const (
 	nextRestarting   = "It is followed again as soon as it answers."
 )
 
-// expectRestart records that a write is about to restart the API of the device. The device counts as online while its
-// API is away, for restartWindow at most. The caller calls cancel when the daemon rejected the write.
+// expectRestart records that a write is about to restart the API of the device. While the API is away, for at most
+// restartWindow, the device counts as online. The caller calls cancel if the daemon rejected the write.
 func (w *watcher) expectRestart() (cancel func()) {
 	now := time.Now()
 	w.mu.Lock()
@@ -44,8 +45,8 @@ type expectation struct {
 	otherKey bool      // the API may have a new key that is not in the device's record yet
 }
 
-// covers reports whether the present absence of the API is within the expected time. restarting says that the API has
-// already been found to be away.
+// covers reports whether an absence of the API at this moment is expected. restarting says whether the API was found
+// to be away already.
 func (e expectation) covers(restarting bool) bool {
 	within := restartBegins
 	if restarting {
@@ -54,9 +55,9 @@ func (e expectation) covers(restarting bool) bool {
 	return time.Since(e.at) < within
 }
 
-// awaitsRestart reports whether the error is the expected effect of a restart, and then marks the device as
-// restarting. An answer of a different device, or behind a different certificate, is never expected. wait is the pause
-// before the next attempt.
+// awaitsRestart reports whether err is the expected effect of a restart. If so, it marks the device as restarting. An
+// answer of a different device, or behind a different certificate, is never expected. wait is the pause before the
+// next attempt.
 func (w *watcher) awaitsRestart(err error, wait time.Duration) (expected bool) {
 	state, _, _ := explain(err)
 	w.update(func(s *Snapshot) Aspect {
@@ -72,8 +73,9 @@ func (w *watcher) awaitsRestart(err error, wait time.Duration) (expected bool) {
 	return expected
 }
 
-// inheritRestart takes over the expectation of the device's former watcher, which was replaced because the record got
-// the new API key. It takes over nothing when the address or port changed, because that leads to a different API.
+// inheritRestart copies the expectation from old, the device's former watcher, which was replaced because the record
+// got the new API key. s is the new watcher's first snapshot. If the address or port changed, it copies nothing,
+// because they lead to a different API.
 func (w *watcher) inheritRestart(old *watcher, s *Snapshot) {
 	if w.device.APIAddress != old.device.APIAddress || w.device.APIPort != old.device.APIPort {
 		return
@@ -86,8 +88,8 @@ func (w *watcher) inheritRestart(old *watcher, s *Snapshot) {
 	}
 }
 
-// answeredAgain records that the API is back. It does nothing when this contact began before the last write that
-// restarts the API, because the restart may still be ahead. The caller holds mu.
+// answeredAgain records that the API is back. It does nothing if this contact started before the last write that
+// restarts the API, because the restart may still follow. The caller holds mu.
 func (w *watcher) answeredAgain(s *Snapshot) Aspect {
 	if !w.contactBegan.After(w.restart.at) {
 		return 0
@@ -101,7 +103,8 @@ func (w *watcher) answeredAgain(s *Snapshot) Aspect {
 	return ConnectionChanged
 }
 
-// restartPause returns the pause before the next attempt to reach an API that is restarting.
+// restartPause returns the pause before the next attempt to reach an API that is restarting. attempts is how many
+// there were.
 func restartPause(attempts int) time.Duration {
 	return min(firstRestartPause<<min(attempts, 10), lastRestartPause)
 }

@@ -7,11 +7,12 @@ import (
 	"muster/internal/fleet"
 )
 
-// errRouteChanged ends a visit because the daemon must be reached by a different route.
+// errRouteChanged ends a visit because the daemon must be reached by a different route: by its agent instead of
+// directly, or the reverse.
 var errRouteChanged = errors.New("the daemon is reached by another route now")
 
-// RouteChanged makes a watcher reconnect to its daemon without a pause. When a session writes to the daemon, the route
-// changes after the session.
+// RouteChanged makes a watcher connect to its daemon anew without a pause. While a session is open, it waits for the
+// end of the session.
 func (m *Mirror) RouteChanged(id fleet.DeviceID) {
 	if w := m.watcher(id); w != nil {
 		w.changeRoute()
@@ -45,8 +46,8 @@ func (w *watcher) endVisit() {
 	w.visiting = nil
 }
 
-// beforeOtherRoute waits until no session writes to the daemon when the route is about to change between the agent and
-// a direct connection.
+// beforeOtherRoute waits for the end of an open session if found leads to the daemon by another route (agent or
+// direct) than the present one.
 func (w *watcher) beforeOtherRoute(ctx context.Context, found Found) error {
 	w.mu.Lock()
 	held, byAgent, isOther := w.held, found.Agent != "", false
@@ -65,7 +66,7 @@ func (w *watcher) beforeOtherRoute(ctx context.Context, found Found) error {
 	}
 }
 
-// agent returns the address of the agent by which the daemon is reached, "" when it is reached directly.
+// agent returns the address of the agent by which the daemon is reached; "" if it is reached directly.
 func (w *watcher) agent() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -26,15 +26,15 @@ type Channel interface {
 }
 
 // Session is a Channel for a caller that changes the daemon. A configuration that the caller reads also goes into the
-// watcher's snapshot. The watcher postpones the readings that events announce until the session is closed.
+// watcher's snapshot. Until the session is closed, the watcher postpones the readings that events announce.
 type Session struct {
 	Channel
 	w       *watcher
 	release func()
 }
 
-// Session opens a session. A device has one session at a time, and its watcher waits for the session for longestHold
-// at most. So the caller must wait for nothing but the daemon during a session, and must close it soon.
+// Session opens a session. A device has one session at a time, and its watcher waits at most longestHold for its end.
+// So during a session the caller waits for nothing but the daemon, and closes the session soon.
 func (m *Mirror) Session(ctx context.Context, id fleet.DeviceID) (*Session, error) {
 	w, d, err := m.online(id)
 	if err != nil {
@@ -58,13 +58,13 @@ func (s *Session) Close() {
 	s.release()
 }
 
-// Config reads the configuration, which becomes the device's observed one. It also returns the parsed document, unless
-// the document is large or its text is the one that was read last.
+// Config reads the configuration, which becomes the device's observed one. It also returns the parsed document; Absent
+// if the document is large, or if its text is the one that was read last.
 func (s *Session) Config(ctx context.Context) (fleet.ObservedConfig, stconfig.Value, error) {
 	return s.w.readConfig(ctx, s.Channel, false)
 }
 
-// Run returns the start time of the daemon as an identifier of its present run, "" when the daemon does not tell it.
+// Run returns the start time of the daemon, which identifies its present run; "" if the daemon does not report it.
 func (s *Session) Run(ctx context.Context) (string, error) {
 	status, err := s.Status(ctx)
 	return status.StartTime, err
@@ -123,7 +123,7 @@ func (s *Session) mayWrite(ctx context.Context) error {
 	return s.w.m.o.MayWrite(ctx)
 }
 
-// TryAccess checks whether the daemon of a device answers to this API key and port, over a separate connection. The
+// TryAccess checks over a separate connection whether the daemon of a device answers with this API key and port. The
 // key is sent only to the certificate behind which the device answered last, or to the address in its record. A daemon
 // with an agent is asked through the agent, which reads key and port from the daemon's own settings.
 func (m *Mirror) TryAccess(ctx context.Context, device *fleet.Registered, access fleet.Access) error {

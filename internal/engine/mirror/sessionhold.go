@@ -11,9 +11,9 @@ import (
 // longestHold is how long a watcher waits for a session that changes the configuration.
 const longestHold = 5 * time.Second
 
-// hold marks the watcher as held by a Session that changes the configuration and reads it back. While it is held, the
-// watcher postpones the readings that events announce, and skips them when the session has read a newer configuration.
-// hold returns an error when the watcher has reconnected since the session was opened.
+// hold marks the watcher as held by a Session, which changes the configuration and reads it back. While it is held,
+// the watcher postpones the readings that events announce; it skips them if the session has read a newer
+// configuration. hold returns an error if the watcher has another Daemon than d by now.
 func (w *watcher) hold(d Daemon) (release func(), err error) {
 	held := make(chan struct{})
 	w.mu.Lock()
@@ -47,9 +47,10 @@ func (m *Mirror) Held(id fleet.DeviceID) bool {
 	return w.held != nil
 }
 
-// isRead reports whether the configuration that the daemon saved was already read: its text was read last, or a
-// session read the daemon after since. It waits for an open session, for longestHold at most. It saves readings,
-// because daemons announce every change twice, and a session reads back what it changed.
+// isRead reports whether the configuration that the daemon announced as saved was read already: its text was read
+// last, or a session that was open has read the daemon after since. It first waits, at most longestHold, for the end
+// of an open session. This saves readings, because daemons announce every change twice, and a session reads back what
+// it changed.
 func (w *watcher) isRead(ctx context.Context, saved stconfig.TextSum, since time.Time) bool {
 	w.mu.Lock()
 	held := w.held

@@ -12,7 +12,7 @@ type (
 	Aspect   = fleet.Aspect
 )
 
-// SetDisks puts what a device's agent reports about its disks into the snapshot.
+// SetDisks puts into the snapshot what a device's agent reported about its disks.
 func (m *Mirror) SetDisks(id fleet.DeviceID, facts *fleet.DiskFacts) {
 	w := m.watcher(id)
 	if w == nil || w.snapshot.Load().Disks == facts {
@@ -25,7 +25,7 @@ func (m *Mirror) SetDisks(id fleet.DeviceID, facts *fleet.DiskFacts) {
 }
 
 // Disks returns what a device's agent reported about its disks, and the last time at which that was known to be true.
-// It returns nil when the agent reported nothing.
+// It returns nil if the agent reported nothing.
 func (m *Mirror) Disks(id fleet.DeviceID) (*fleet.DiskFacts, time.Time) {
 	s := m.Snapshot(id)
 	if s == nil {

@@ -7,15 +7,16 @@ import (
 	"muster/internal/fleet"
 )
 
-// A daemon reports the summary of a folder by an event when the folder's index has changed. Other fields of
+// If the index of a folder has changed, a daemon reports the folder's summary by an event. Other fields of
 // `/rest/db/status` change without an event, such as ignorePatterns after patterns were set (2.1.3, 1.19.2). Every
-// such change ends with a scan, after which the folder becomes idle. So the watcher reads the summary of a folder that
-// has become idle when no event reports it soon after.
+// such change ends with a scan, after which the folder becomes idle. So if a folder has become idle and no event
+// reports its summary soon after, the watcher reads the summary.
 
 // maxUnreported bounds how many summaries are read at a time, because each costs the daemon work.
 const maxUnreported = 50
 
-// noteScan adds a folder that became idle to rested, and removes a folder whose summary was reported.
+// noteScan notes in rested when a folder came to rest (idle or error), and removes a folder whose summary was
+// reported.
 func (w *watcher) noteScan(e fleet.DaemonEvent) {
 	switch {
 	case e.Type == "FolderSummary":
@@ -27,8 +28,9 @@ func (w *watcher) noteScan(e fleet.DaemonEvent) {
 	}
 }
 
-// unreported returns the folders that became idle at least since ago and were not reported afterwards. next is the
-// time until further folders may be due.
+// unreported returns folders that came to rest (idle or error) long enough ago, and whose summary no event has
+// reported since: at most maxUnreported of them. since is the time that must have passed. next is how long the caller
+// may wait before it asks again; 0 if there are more folders now.
 func (w *watcher) unreported(since time.Duration) (folders []string, next time.Duration) {
 	next = pollWait
 	for folder, at := range w.rested {

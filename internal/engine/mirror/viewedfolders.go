@@ -9,10 +9,10 @@ import (
 	"muster/internal/fleet"
 )
 
-// While somebody views a folder in the console, its figures are at most three seconds old. Events are not enough for
-// that, because a busy daemon sends them late. The watcher ends its present poll. From then on its polls are short,
-// and it reads the folder's summary between them. Everything uses the one reserved connection, and many viewers cost
-// as much as one. The watcher does not do this for a daemon that is visited in turn.
+// While somebody views a folder in the console, its figures are at most three seconds old. Events alone are too late
+// for that, because a busy daemon delays them. When the viewing starts, the watcher ends its present poll. From then
+// on its polls are short, and between them it reads the folder's summary. All this uses the one reserved connection,
+// and many viewers cost as much as one. The watcher does not do it for a daemon that is visited in turn.
 const (
 	// viewedFor is how long a folder counts as viewed after a call of View. Pages call it every 30 s.
 	viewedFor       = 40 * time.Second
@@ -22,7 +22,7 @@ const (
 	viewedPerSecond = 200             // limit for additional readings and ended polls, of all daemons together
 )
 
-// View records that somebody views folders of a device. It returns at once; the new figures arrive in the snapshot.
+// View records that somebody views folders of a device. It returns at once; the new figures follow in the snapshot.
 func (m *Mirror) View(id fleet.DeviceID, folders ...string) {
 	if w := m.watcher(id); w != nil {
 		w.view(folders)
@@ -78,8 +78,8 @@ func hasFolder(s *Snapshot, folder string) bool {
 	return slices.ContainsFunc(s.Folders, func(f fleet.FolderLabel) bool { return f.Folder == folder })
 }
 
-// readViewedFolders reads the summaries of viewed folders that are older than viewedInterval. wait is how long the next
-// poll may last.
+// readViewedFolders reads the summaries of viewed folders that are at least viewedInterval old. wait is how long the
+// next poll may last.
 func (w *watcher) readViewedFolders(ctx context.Context, d Daemon) (wait time.Duration, err error) {
 	viewed := w.viewedFolders()
 	if len(viewed) == 0 {
@@ -103,7 +103,8 @@ func (w *watcher) readViewedFolders(ctx context.Context, d Daemon) (wait time.Du
 	return max(viewedInterval, (viewedMaxAge - oldest).Truncate(time.Second)), err
 }
 
-// pollable returns a context for a poll. It ends when somebody begins to view a folder of the device.
+// pollable returns the context for a poll that lasts up to wait. The context ends early if somebody starts to view a
+// folder of the device. The caller calls done after the poll.
 func (w *watcher) pollable(ctx context.Context, wait time.Duration) (poll context.Context, done func()) {
 	poll, cancel := context.WithCancel(ctx)
 	w.mu.Lock()

@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// visitEvery is the time between two visits. It leaves 20 s of a minute in which the watcher may wait for a
-// connection.
+// visitEvery is the time between two visits. It leaves 20 s of a minute for waiting until a connection is free.
 const visitEvery = 40 * time.Second
 
-// visitInTurn visits a daemon again and again, because there are not enough connections to follow it. Each visit opens
-// a connection, reads the status and the new events, and closes the connection. It returns the number of the last
-// event when the daemon can be followed. Daemons keep their last 1,000 events: after more than that, the numbers have
-// a gap, and the watcher reads everything again.
+// visitInTurn visits a daemon again and again, because there are not enough connections to follow it all the time.
+// Each visit opens a connection, reads the status and the new events, and closes the connection. Once the daemon can
+// be followed, visitInTurn returns the number of the last event. Daemons keep their last 1,000 events: if there were
+// more between two visits, the numbers have a gap, and the watcher reads everything again.
 func (w *watcher) visitInTurn(ctx context.Context, d Daemon, since int64) (int64, error) {
 	w.m.visited.Add(1)
 	defer w.m.visited.Add(-1)

@@ -17,7 +17,7 @@ import (
 	"muster/internal/logkey"
 )
 
-// watcher follows one device with the settings that Put gave. When Put gives different settings, a new watcher
+// watcher follows one device with the settings that Put was given. If Put is given different settings, a new watcher
 // replaces this one.
 type watcher struct {
 	m       *Mirror
@@ -44,14 +44,14 @@ type watcher struct {
 	contactBegan time.Time            // the start of the present visit
 	homeAsked    string               // the start time of the daemon when its home was read last
 
-	// The next reading of the status also reads what is due.
+	// The next reading of the status also reads what these fields say.
 
 	pendingDue   bool // pending devices and folders
 	connectedDue bool // connected peers
 	conflictsDue bool // conflict files
 	countsDue    bool // the daemon's own count of conflicts
 
-	conflictsSince int64 // the number of the newest change of a file whose conflicts are known
+	conflictsSince int64 // the number of the newest change of a file that was searched for conflicts
 
 	snapshot atomic.Pointer[Snapshot] // stored under mu
 
@@ -59,7 +59,7 @@ type watcher struct {
 	ended        bool
 	daemon       Daemon
 	target       Target
-	pin          string                  // the pin in use: the given one, or the certificate of the first use
+	pin          string                  // the pin in use: given, or the certificate of the first use
 	given        string                  // the pin in the registry; a pin of the first use gets there when it is stored
 	configBegan  time.Time               // the time of the request that read the current configuration
 	configSum    stconfig.TextSum        // sum of the text of the current configuration; zero when unknown
@@ -72,8 +72,8 @@ type watcher struct {
 	readdressed  bool                    // the daemon's address changed, and Changed was not called for it yet
 }
 
-// newWatcher makes a watcher that starts with the snapshot of the device's former watcher, or with its seed. The
-// caller holds Mirror.mu.
+// newWatcher makes a watcher that starts with the snapshot of old, the device's former watcher, or if there is none
+// with its seed. The caller holds Mirror.mu.
 func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watcher {
 	w := &watcher{
 		m: m, log: m.log.With(logkey.Device, d.ID), device: d.Device, plain: d.Settings.AllowPlain,
@@ -117,8 +117,8 @@ func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watc
 	return w
 }
 
-// same reports whether the running watcher already has these settings. A pin of the first use is not a change, whether
-// the registry already has it or not.
+// same reports whether the running watcher already has these settings. That the registry now has the pin of the first
+// use, or does not have it yet, is no difference.
 func (w *watcher) same(d fleet.Registered, paused bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,8 +131,8 @@ func (w *watcher) same(d fleet.Registered, paused bool) bool {
 	return true
 }
 
-// pinStored records that the pin of the first use is now in the registry. From then on a person decided it when the
-// registry has a different pin or no pin.
+// pinStored records that the pin of the first use is now in the registry. If the registry has another pin or none
+// after that, a person decided so.
 func (w *watcher) pinStored(pin string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,8 +147,8 @@ func (w *watcher) pins() (given, used string) {
 	return w.given, w.pin
 }
 
-// end stops the watcher. Later observations of the watcher are discarded. The caller holds Mirror.mu or is the
-// watcher's last user.
+// end stops the watcher. Its later observations are discarded. The caller holds Mirror.mu, or is the last to use the
+// watcher.
 func (w *watcher) end() {
 	w.mu.Lock()
 	w.ended = true
@@ -257,7 +257,7 @@ func alteredDevice(id fleet.DeviceID) error {
 		Hint: fleet.AlteredNext(id)}
 }
 
-// dial makes the client of the daemon, or returns the present one when its target has not changed. It returns nil when
+// dial makes the client of the daemon. If the target has not changed, it returns the present client. It returns nil if
 // the watcher has ended.
 func (w *watcher) dial(found Found) Daemon {
 	address := cmp.Or(found.Agent, hostPort(found.Host, w.device.APIPort))
@@ -285,8 +285,8 @@ func (w *watcher) dial(found Found) Daemon {
 	return w.daemon
 }
 
-// introduction returns who named the address of the device. After a person has removed the pin, the address of a
-// discovery server is not trusted enough to learn a new pin from it.
+// introduction returns who named the address in found. If a person has removed the device's pin, an address from a
+// discovery server counts as named by anybody, so no new pin is learnt from it.
 func (w *watcher) introduction(found Found) fleet.Introduction {
 	if found.Introduced == fleet.ByServer && w.origin == fleet.PinForgotten {
 		return fleet.ByAnybody
@@ -294,8 +294,8 @@ func (w *watcher) introduction(found Found) fleet.Introduction {
 	return found.Introduced
 }
 
-// sameTarget compares all fields but the pin. A client learns the pin of the first use by itself, and a device whose
-// pin changes gets a new watcher.
+// sameTarget reports whether two targets are equal apart from the pin. A client learns the pin of the first use by
+// itself, and a device whose pin is changed gets a new watcher.
 func sameTarget(a, b Target) bool {
 	return a.APIKey == b.APIKey && a.Address == b.Address && a.Introduced == b.Introduced &&
 		a.AllowPlain == b.AllowPlain &&
@@ -313,8 +313,8 @@ func (w *watcher) online() (Daemon, error) {
 	return nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the device is not online: " + s.Reason, Hint: s.Next}
 }
 
-// update changes the snapshot and calls Changed. Only dial does not use it: it changes the address, which connected
-// reports later.
+// update changes the snapshot, and calls Changed unless change returns 0. Only dial changes the snapshot without
+// update: it sets the address, which connected reports later.
 func (w *watcher) update(change func(*Snapshot) Aspect) {
 	w.mu.Lock()
 	if w.ended {
@@ -356,7 +356,7 @@ func (w *watcher) connected(s *Snapshot) Aspect {
 	return ConnectionChanged
 }
 
-// lost records why the daemon is not followed. It logs the reason when it differs from the last one. wait is the pause
+// lost records why the daemon is not followed. It logs the reason if it differs from the last one. wait is the pause
 // before the next attempt.
 func (w *watcher) lost(err error, wait time.Duration) {
 	state, reason, hint := explain(err)
@@ -379,7 +379,7 @@ func (w *watcher) lost(err error, wait time.Duration) {
 	})
 }
 
-// trustable holds the states in which the certificate that was shown may belong to the device. Muster never offers a
+// trustable has the states in which the certificate that was shown may belong to the device. Muster never asks a
 // person to trust a certificate that is known to belong to a different daemon.
 var trustable = map[fleet.Connection]bool{fleet.PinMismatch: true, fleet.Unconfirmed: true, fleet.KeyRefused: true}
 

@@ -7,8 +7,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// accountQueues orders the log-ins to each account: only one at a time may have its password hashed, so that attempts
-// on one account cannot keep other users waiting. The throttle bounds how many attempts wait for their turn.
+// accountQueues lets only one log-in at a time to each account compute a password hash, so that many attempts on one
+// account do not keep other users waiting. The throttle limits how many attempts wait for their turn.
 type accountQueues struct {
 	mu sync.Mutex
 	of map[string]*accountQueue // by account, while it has attempts; guarded by mu

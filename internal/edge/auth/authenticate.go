@@ -24,7 +24,7 @@ type Authenticator struct {
 	keys   EnrollKeys // nil if enrol keys are not recognised
 }
 
-// EnrollKeys recognises enrol keys. RecogniseFrom returns a forbidden error for a key that is not known or no longer
+// EnrollKeys recognises enrol keys. RecogniseFrom returns a forbidden error for a key that is unknown or no longer
 // registers devices. It returns a too_many error if too many unknown keys came from the address.
 type EnrollKeys interface {
 	RecogniseFrom(ctx context.Context, text, address string) (fleet.EnrollKey, error)
@@ -34,7 +34,7 @@ type EnrollKeys interface {
 // database.
 var ErrAltered = errors.New("the row of the token was not written by Muster")
 
-// NewAuthenticator returns an Authenticator that recognises these tokens and the sessions of these people.
+// NewAuthenticator returns an Authenticator that recognises the tokens of tokens and the sessions of people.
 func NewAuthenticator(tokens *Tokens, people *People) *Authenticator {
 	return &Authenticator{tokens: tokens, people: people}
 }
@@ -46,10 +46,10 @@ func (a *Authenticator) WithEnrollKeys(keys EnrollKeys) *Authenticator {
 }
 
 // Authenticate returns the principal that sent a request. It returns an unauthorized error if the request has no
-// credential or an unknown one. A token in a header takes precedence over a ticket, and a ticket over a cookie. A
-// cookie is valid only together with the other half of its session (see complete). Unknown enrol keys are counted and
-// limited. Unknown tokens are not: a token has 256 random bits, and many programs behind one address may use the same
-// outdated one. If the cause of the error is ErrAltered, the principal has the token's name and no role.
+// credential or an unknown one. A ticket counts only if no header has a token, and a cookie only if there is neither.
+// A cookie is valid only together with the other half of its session (see complete). Unknown enrol keys are counted
+// and limited. Unknown tokens are not: a token has 256 random bits, and many programs behind one address may use the
+// same outdated one. If the cause of the error is ErrAltered, the principal has the token's name and no role.
 func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	if sent, ok := ticketOf(r); ok {
 		return a.ticket(r.Context(), sent)
@@ -78,8 +78,8 @@ func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	return Principal{}, unauthorized("this token is not known: it is mistyped, or it was deleted")
 }
 
-// enrollKey returns the principal of an enrol key. A key that no longer registers devices is unauthorized, like an
-// unknown one.
+// enrollKey returns the principal of an enrol key. For a key that is unknown or no longer registers devices it returns
+// an unauthorized error.
 func (a *Authenticator) enrollKey(r *http.Request, text string) (Principal, error) {
 	address, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -122,8 +122,8 @@ func principalOf(s fleet.Session, kind Credential) Principal {
 		ExpiresAt: s.ExpiresAt, SignedOn: s.Identity != (fleet.Identity{}), issued: s.Hash, issuedAt: s.RotatedAt}
 }
 
-// credential returns the secret in a request and how it was sent. kind assumes that the secret is a session's token;
-// the caller checks whether it is.
+// credential returns the secret in a request and how it was sent. Without checking it, credential assumes that the
+// secret is a session's token: kind is CredentialSession for a header and CredentialCookie for a cookie.
 func credential(r *http.Request) (secret string, kind Credential, err error) {
 	if key := r.Header.Get("X-API-Key"); key != "" {
 		return key, CredentialSession, nil

@@ -24,8 +24,8 @@ func (logOutTry) refusal(wait time.Duration) error {
 	return tooMany("too many logout tokens were not valid", "or look in the log for the reason", wait)
 }
 
-// LogOut ends the sessions that a logout token of the provider names. It returns a malformed error for a token that
-// proves nothing or was used before: the standard expects status 400 then.
+// LogOut ends the sessions that a logout token of the provider names. It returns a malformed error for a token that is
+// not valid or was used before, because the standard expects status 400 then.
 func (s *SignOn) LogOut(ctx context.Context, token string, from Client) error {
 	try := logOutTry(from.Address)
 	if err := s.People.throttle.begin(try, s.People.Uptime()); err != nil {
@@ -53,7 +53,8 @@ func (s *SignOn) LogOut(ctx context.Context, token string, from Client) error {
 	return refusedLogOut(err)
 }
 
-// refusedLogOut converts an error to malformed (status 400, as the standard requires) if the token is its reason.
+// refusedLogOut converts err to a malformed error (status 400, as the standard requires) if the token is to blame. It
+// returns any other error unchanged.
 func refusedLogOut(err error) error {
 	switch fleet.CodeOf(err) {
 	case fleet.CodeUnauthorized:

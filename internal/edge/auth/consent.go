@@ -15,8 +15,8 @@ func ToConsent(g fleet.HeldGroup) Permission {
 	return Consent
 }
 
-// MayConsent returns an error when the caller may not consent to a held change at one of the keys. It accepts a key
-// without a held change, because the engine refuses such a consent.
+// MayConsent returns a forbidden error if the caller may not consent to one of these changes that is held and has one
+// of the keys. It accepts a key without a held change, because the engine refuses that consent later.
 func (p Principal) MayConsent(changes []plan.Change, keys []string) error {
 	if p.May(Consent) {
 		return nil

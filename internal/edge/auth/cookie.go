@@ -31,9 +31,10 @@ func CookieOf(r *http.Request, name string) string {
 	return ""
 }
 
-// PlainCookies reports whether cookies have their names without the prefix __Host-: the request is plain HTTP on this
-// machine. Every other request is treated as coming over TLS, perhaps through a proxy; if it does not, the browser
-// drops the cookie. A request that has the session cookie with the prefix keeps it, whatever else the request has.
+// PlainCookies reports whether the cookies of a request have names without the prefix __Host-. That is so for plain
+// HTTP on this machine. Every other request counts as coming over TLS, perhaps through a proxy; if it does not, the
+// browser drops the cookie. It is false for every request that has the session cookie with the prefix, so that the
+// cookie stays in use.
 func PlainCookies(r *http.Request) bool {
 	if r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https:") || Forwarded(r) {
 		return false
@@ -57,8 +58,8 @@ func ClientOf(r *http.Request) Client {
 // earlier.
 const deviceLife = 365 * 24 * time.Hour
 
-// CookiesOf returns the cookies of a new session. For a program there is no session cookie: it gets the token in the
-// answer.
+// CookiesOf returns the cookies for a session that was just started. A program gets no session cookie, because it gets
+// the token in the answer.
 func CookiesOf(r *http.Request, started Started) (all []*http.Cookie) {
 	if started.Half != "" {
 		all = append(all, NewSessionCookie(r, started.Token))

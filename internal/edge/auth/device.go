@@ -10,8 +10,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// DeviceLogIn is the begun log-in of a person in a program without a browser (OAuth 2.0 Device Authorization Grant).
-// The person types UserCode at the provider.
+// DeviceLogIn is the log-in, begun but not finished, of a person in a program that has no browser (OAuth 2.0 Device
+// Authorization Grant). The person types UserCode at the provider.
 type DeviceLogIn struct {
 	Handle   string // secret that the program passes to FinishDevice
 	UserCode string
@@ -31,10 +31,11 @@ type deviceAttempt struct {
 
 const byDevice = "single sign-on of a program"
 
-// slowDown is added to the interval between two questions when the provider answers that a program asked too often.
+// slowDown is added to the interval between two questions if the provider answers that a program asks too often.
 const slowDown = 5 * time.Second
 
-// HasDevices reports whether the provider lets people log in to programs without a browser.
+// HasDevices reports whether the provider supports the Device Authorization Grant, with which a person logs in to a
+// program that has no browser. It has nothing to do with Syncthing devices.
 func (s *SignOn) HasDevices(ctx context.Context) bool { return s.Provider.HasDevices(ctx) }
 
 // BeginDevice begins the log-in of a person in a program.
@@ -57,8 +58,8 @@ func (s *SignOn) BeginDevice(ctx context.Context, from Client) (DeviceLogIn, err
 		Until: d.Until}, err
 }
 
-// FinishDevice asks the provider whether the person has answered, and then starts the session. While the person has
-// not answered, it returns no session, and how long the program has to wait before it asks again.
+// FinishDevice asks the provider whether the person has finished the log-in, and if so starts the session. If not, it
+// returns a zero Started, and how long the program has to wait before it asks again. handle is that of BeginDevice.
 func (s *SignOn) FinishDevice(ctx context.Context, handle string, from Client) (Started, time.Duration, error) {
 	var begun deviceAttempt
 	if !openAttempt(s.Key, byDevice, handle, &begun) || !s.People.Now().Before(begun.Until) {

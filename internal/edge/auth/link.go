@@ -20,7 +20,7 @@ type LoginLinkStore interface {
 // linkLife is how long a log-in link can be used.
 const linkLife = 15 * time.Minute
 
-// LoginPath is the address of a log-in link without its code, which comes after it.
+// LoginPath is the path of a log-in link up to its code, which has to be appended.
 const LoginPath = "/ui/login?code="
 
 // CallbackPath is the path to which the provider of single sign-on redirects the browser after a log-in.
@@ -32,8 +32,8 @@ const SignOnPage = LogInPage + "/single-sign-on"
 // LogInPage is the page on which people log in.
 const LogInPage = "/ui/login"
 
-// NewLink creates a log-in link. It sets the password of a user or, if user is "", creates a new administrator. code
-// is the secret in the link.
+// NewLink creates a log-in link. With the link the user with this name sets a new password or, if user is "", somebody
+// becomes a new administrator. code is the secret in the link.
 func (p *People) NewLink(ctx context.Context, user string) (code string, link fleet.LoginLink, err error) {
 	code = strings.ToLower(rand.Text() + rand.Text())
 	link = fleet.LoginLink{Hash: hashOf(code), User: strings.ToLower(user),
@@ -41,8 +41,8 @@ func (p *People) NewLink(ctx context.Context, user string) (code string, link fl
 	return code, link, p.Store.CreateLoginLink(ctx, link)
 }
 
-// FirstLink creates a log-in link for a new administrator, unless there is an administrator who can log in with a
-// password: then code is "".
+// FirstLink creates a log-in link for a new administrator. If there is an administrator already who can log in with a
+// password, it creates none, and code is "".
 func (p *People) FirstLink(ctx context.Context) (code string, err error) {
 	users, err := p.Store.Users(ctx)
 	if err != nil || slices.ContainsFunc(users, func(u fleet.User) bool {
@@ -54,16 +54,16 @@ func (p *People) FirstLink(ctx context.Context) (code string, err error) {
 	return code, err
 }
 
-// Link returns the log-in link with this code. It returns a not-found error for a link that was used, replaced or has
-// expired.
+// Link returns the log-in link with this code. It returns a not-found error for a link that was used or replaced, or
+// has expired.
 func (p *People) Link(ctx context.Context, code string) (fleet.LoginLink, error) {
 	return p.Store.LoginLink(ctx, hashOf(code))
 }
 
-// UseLink uses a log-in link: it sets the password of the link's user, or creates an administrator with this name,
-// and starts a session.
+// UseLink uses a log-in link and starts a session. It sets the password of the link's user or, if the link has none,
+// creates an administrator with this name and password.
 func (p *People) UseLink(ctx context.Context, code, name, password string, from Client) (Started, error) {
-	link, err := p.Link(ctx, code) // before a hash is made, because a wrong code must cost nothing
+	link, err := p.Link(ctx, code) // This comes before the hash, because a wrong code must cost nothing.
 	if err != nil {
 		return Started{}, err
 	}

@@ -15,8 +15,8 @@ const (
 	ticketLife = 30 * time.Second // how long a browser may take to begin a download
 )
 
-// pageLogIn is the content of a code: a log-in by a form on a page that the server rendered. The page exchanges the
-// code for the two halves of the session.
+// pageLogIn is the content of a code. A code stands for a log-in by a form on a page that the server rendered. The
+// page exchanges the code for the two halves of the session.
 type pageLogIn struct {
 	ID, Token, Half, Device, User string
 	ExpiresAt, Until              time.Time
@@ -40,7 +40,7 @@ func (p *People) oneTimeKey() []byte {
 	return key[:]
 }
 
-// Code returns the code that a page exchanges for the session that was just started for it.
+// Code returns a code for the session that was just started for a page. The page exchanges the code for the session.
 func (p *People) Code(started Started) (string, error) {
 	return sealAttempt(p.oneTimeKey(), byPage, pageLogIn{ID: rand.Text(), Token: started.Token, Half: started.Half,
 		Device: started.Device, User: started.Session.User, ExpiresAt: started.Session.ExpiresAt,
@@ -61,8 +61,8 @@ func (p *People) Exchange(ctx context.Context, code string) (Started, error) {
 		Session: fleet.Session{User: in.User, ExpiresAt: in.ExpiresAt}}, nil
 }
 
-// Ticket returns a ticket with which a browser can read a path once, without a header, in the name of who. It is
-// valid until the returned time.
+// Ticket returns a ticket with which a browser can read a path once, without sending a header. The request then counts
+// as one of who. The ticket is valid until the returned time.
 func (p *People) Ticket(who Principal, path string) (ticket string, until time.Time, err error) {
 	if who.Credential != CredentialCookie {
 		return "", until, &fleet.Error{Code: fleet.CodeConflict, Message: "tickets are for downloads of browsers",
@@ -79,8 +79,7 @@ type sentTicket struct{ text, path string }
 
 type ticketKey struct{}
 
-// WithTicket returns the context of a request that brings a ticket. path is what the request asks for, without the
-// ticket.
+// WithTicket returns the context of a request that has a ticket. path is the requested path, without the ticket.
 func WithTicket(ctx context.Context, text, path string) context.Context {
 	return context.WithValue(ctx, ticketKey{}, sentTicket{text, path})
 }

@@ -26,7 +26,7 @@ const (
 	saltBytes = 16
 	hashBytes = 32
 
-	hashWaiters = 16               // log-ins that wait for a hash; further ones are refused
+	hashWaiters = 16               // the most log-ins that wait for a hash; further ones are refused
 	hashWait    = 10 * time.Second // how long a log-in waits at most
 )
 
@@ -40,7 +40,8 @@ type PasswordCost struct {
 // DefaultPasswordCost is the second recommended option of RFC 9106, for machines with little memory.
 var DefaultPasswordCost = PasswordCost{MemoryKiB: 64 << 10, Passes: 3, Lanes: 4}
 
-// maxPasswordCost bounds the cost in a stored hash: somebody may have edited the database to exhaust the server.
+// maxPasswordCost limits the cost that a stored hash may name: somebody may have edited the database to exhaust the
+// server.
 var maxPasswordCost = PasswordCost{MemoryKiB: 256 << 10, Passes: 16, Lanes: 16}
 
 func (c PasswordCost) within(limit PasswordCost) bool {
@@ -74,9 +75,9 @@ func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 	return h.String(), err
 }
 
-// compare reports whether a password matches a hash in PHC form. outdated reports whether the hash has another cost
-// than new hashes get. If hash is "", no password matches, and compare takes as long as otherwise, so that the time
-// does not reveal which users exist.
+// compare reports whether a password matches a hash in PHC form. outdated reports whether the hash has another cost,
+// or a salt of another length, than new hashes get. If hash is "", no password matches; compare then takes as long as
+// otherwise, so that the time does not reveal which users exist.
 func (p *passwords) compare(ctx context.Context, password, hash string) (matches, outdated bool, err error) {
 	h := phc{cost: p.cost, salt: make([]byte, saltBytes)}
 	if hash != "" {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// recordLimit bounds the work after a password was compared. This work goes on when the request ends: a client
-	// that hangs up must not learn whether the password was right without an entry in the audit.
+	// recordLimit is the time limit of the work after a password was compared. This work goes on if the request ends:
+	// otherwise a client that hangs up could learn whether the password was right without an entry in the audit.
 	recordLimit = 20 * time.Second
-	// failureTime is the shortest time that recording a failure takes. Some failures are only counted, which is
-	// faster; without this time a client could measure whether a user exists.
+	// failureTime is the shortest time that recordFailure takes. Some failures are only counted, which is faster. Without
+	// this minimum a client could find out by the time whether a user exists.
 	failureTime = 50 * time.Millisecond
 )
 
@@ -31,8 +31,9 @@ type claim struct {
 	refusal  error // the error when the password is wrong
 }
 
-// proven calls do if the claimed password is right. It waits for the account's turn and keeps the limits of log-ins.
-// do gets a context that outlasts the request, and whether the stored hash is outdated.
+// proven calls do if the claimed password is right, otherwise it returns c.refusal. Before that it waits for the
+// account's turn and checks the limits of log-ins. do gets a context that outlasts the request; outdated reports
+// whether the stored hash is outdated.
 func (p *People) proven(ctx context.Context, c claim, do func(ctx context.Context, outdated bool) error) error {
 	try, right := attempt{c.account, c.from.Address, p.knows(c.user, c.from.Device)}, success(c.account)
 	if err := p.throttle.begin(try, p.Uptime()); err != nil {
@@ -67,9 +68,9 @@ func (p *People) proven(ctx context.Context, c claim, do func(ctx context.Contex
 	return do(ctx, outdated)
 }
 
-// recordFailure records a failed log-in in the audit. If one account has many failures, further ones are only
-// counted. It never records a name that is not a user's, because people sometimes type a password there; all such
-// names count together.
+// recordFailure records a failed log-in in the audit. If one account has many failures, further ones are only counted.
+// user is "" if no user has the name that was typed: such a name is never recorded, because people sometimes type a
+// password there. All such failures count together.
 func (p *People) recordFailure(ctx context.Context, user string, from Client) {
 	took := time.NewTimer(failureTime)
 	detail := "wrong password, from " + from.Address

@@ -56,7 +56,7 @@ type People struct {
 
 	mu    sync.Mutex
 	known map[string]fleet.Session // sessions as they were last read, by hash of the token; guarded by mu; see session
-	used  map[string]time.Time     // uses of sessions, by ID, that the store does not know yet; guarded by mu
+	used  map[string]time.Time     // times at which sessions were used, by ID, not stored yet; guarded by mu
 }
 
 // NewPeople returns a People. It reads nothing from the store.
@@ -147,8 +147,8 @@ func (p *People) LogIn(ctx context.Context, name, password string, from Client) 
 	return started, nil
 }
 
-// noteRefused records in the audit that a person proved who they are and was still not let in, for example because
-// the user is disabled. err is the reason; only a conflict is recorded.
+// noteRefused records in the audit that a person proved who they are and still could not log in, for example because
+// the user is disabled. err is the error of the log-in; only a conflict is recorded.
 func (p *People) noteRefused(ctx context.Context, err error, user string, from Client) {
 	if fleet.CodeOf(err) != fleet.CodeConflict {
 		return
@@ -193,8 +193,8 @@ func (p *People) newSession(user fleet.User, from Client) Started {
 	return started
 }
 
-// device returns the device cookie of a user. It proves that a client logged in since the password was last changed,
-// and gives no access. It is "" for a user without a password.
+// device returns the value of a user's device cookie; "" for a user without a password. The cookie proves that its
+// client logged in since the password was last changed. It gives no access.
 func (p *People) device(user fleet.User) string {
 	if user.Password == "" {
 		return ""

@@ -36,7 +36,7 @@ const (
 	Enroll           Permission = "enroll"            // the one permission of an enrol key
 )
 
-// needs maps each permission to the lowest role that has it. No role has a permission that is missing here.
+// needs has, for each permission, the lowest role that has it. A permission that is missing here belongs to no role.
 var needs = map[Permission]fleet.Role{
 	Self:             fleet.RoleViewer,
 	Read:             fleet.RoleViewer,

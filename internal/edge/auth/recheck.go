@@ -18,13 +18,13 @@ const (
 	maxDue       = 100              // largest number of sessions that wait for Run
 )
 
-// lastCheck says when this process last asked the provider for the groups of a session's person.
+// lastCheck says when this process last asked the provider for the groups of the person who has a session.
 type lastCheck struct {
 	at    time.Time // time of the provider's last answer
 	tried time.Time // time of the last question
 }
 
-// keptGrant is the JSON that the store has for a session of single sign-on (see SignOnStore.ProviderGrant).
+// keptGrant is stored as JSON for a session of single sign-on (see SignOnStore.ProviderGrant).
 type keptGrant struct {
 	At    time.Time // time of the provider's last answer
 	Grant string    // opaque text of signon.Provider
@@ -42,9 +42,9 @@ func (s *SignOn) Run(ctx context.Context) error {
 	}
 }
 
-// isFresh reports whether a session of single sign-on is still valid. Once the person's groups are older than
-// recheckAfter, Run asks the provider for them again. Once they are older than recheckLimit, isFresh itself asks and
-// waits for the answer. While the provider does not answer, the session stays valid.
+// isFresh reports whether a session of single sign-on is still valid. If the person's groups were read longer ago than
+// recheckAfter, it has Run ask the provider for them. If they were read longer ago than recheckLimit, it asks and
+// waits for the answer itself. While the provider does not answer, the session stays valid.
 func (s *SignOn) isFresh(ctx context.Context, session fleet.Session) bool {
 	now := s.People.Now()
 	s.mu.Lock()
@@ -64,8 +64,8 @@ func (s *SignOn) isFresh(ctx context.Context, session fleet.Session) bool {
 	return s.checkOnce(context.WithoutCancel(ctx), session)
 }
 
-// checkOnce checks a session, and reports whether it is still valid. Requests that come meanwhile wait for the same
-// answer.
+// checkOnce checks a session, and reports whether it is still valid. If a check of the session is running already, the
+// caller waits for its answer.
 func (s *SignOn) checkOnce(ctx context.Context, session fleet.Session) bool {
 	counts, _, _ := s.checking.Do(session.ID, func() (any, error) { return s.check(ctx, session), nil })
 	return counts == true
@@ -85,7 +85,8 @@ func (s *SignOn) check(ctx context.Context, session fleet.Session) (counts bool)
 	return s.ask(ctx, session, kept)
 }
 
-// ask asks the provider with a grant, and reports whether the session is still valid.
+// ask asks the provider for the person's groups with the session's grant, and reports whether the session is still
+// valid.
 func (s *SignOn) ask(ctx context.Context, session fleet.Session, kept keptGrant) (counts bool) {
 	now := s.People.Now()
 	person, err := s.Provider.Recheck(ctx, fleet.NewSecret(kept.Grant), session.Identity, func(grant fleet.Secret) {
@@ -110,7 +111,8 @@ func (s *SignOn) ask(ctx context.Context, session fleet.Session, kept keptGrant)
 	return s.apply(ctx, session, person)
 }
 
-// kept returns the grant that is stored for a session. For a session without one, the last check was its log-in.
+// kept returns the grant that is stored for a session. If none is stored, it returns one whose last answer of the
+// provider was the log-in.
 func (s *SignOn) kept(ctx context.Context, session fleet.Session) (kept keptGrant, err error) {
 	text, err := s.People.Store.ProviderGrant(ctx, session.ID)
 	if err == nil && json.Unmarshal([]byte(text.Reveal()), &kept) != nil {
@@ -133,15 +135,15 @@ func (k keptGrant) secret() fleet.Secret {
 	return fleet.NewSecret(string(text))
 }
 
-// put stores the grant of a session, also when the request or the process ends meanwhile.
+// put stores the grant of a session, even if the request ends meanwhile.
 func (s *SignOn) put(ctx context.Context, session fleet.Session, kept keptGrant) {
 	if err := s.People.Store.PutProviderGrant(context.WithoutCancel(ctx), session.ID, kept.secret()); err != nil {
 		s.People.log.Warn("what the provider gave is not kept", logkey.Err(err))
 	}
 }
 
-// apply sets the role and scope of a person from their present groups. If either changes, the person's earlier
-// sessions end, and apply returns false.
+// apply gives a person the role and scope that follow from their present groups. If either differs from the session's,
+// the person's sessions end, and apply returns false.
 func (s *SignOn) apply(ctx context.Context, session fleet.Session, person fleet.ProvenIdentity) (counts bool) {
 	role, scope, ok := roleOf(s.Rules, person.Groups)
 	if !ok {
@@ -174,8 +176,8 @@ func (s *SignOn) end(ctx context.Context, session fleet.Session, why string) boo
 	return false
 }
 
-// note records a check of a session. If there are too many records, all are dropped; check then reads the store
-// again.
+// note records a check of a session. If there are too many records, it first drops all of them; check then reads the
+// store again.
 func (s *SignOn) note(session string, last lastCheck) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

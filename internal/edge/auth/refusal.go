@@ -2,7 +2,7 @@ package auth
 
 import "muster/internal/fleet"
 
-// roleInWords names the caller's role as the beginning of a sentence.
+// roleInWords returns the beginning of a sentence about the caller's role.
 func (p Principal) roleInWords() string {
 	if p.Session != "" {
 		return "your role, " + string(p.Role) + ","
@@ -10,7 +10,7 @@ func (p Principal) roleInWords() string {
 	return "this token's role, " + string(p.Role) + ","
 }
 
-// howToGet begins a hint that ends with the name of a role.
+// howToGet returns the beginning of a hint. The name of a role must follow.
 func (p Principal) howToGet() string {
 	if p.Session != "" {
 		return "Ask an administrator for the role "
@@ -19,7 +19,7 @@ func (p Principal) howToGet() string {
 }
 
 // MayChangeSetting returns a forbidden error if the principal may not change a setting. stops says that the change
-// only makes a mode stricter, which an operator may do too.
+// only makes a mode stricter: the permission Stop is enough for that, so the result is nil.
 func (p Principal) MayChangeSetting(stops bool) error {
 	if stops || p.May(WriteSettings) {
 		return nil
@@ -31,8 +31,8 @@ func (p Principal) MayChangeSetting(stops bool) error {
 	}
 }
 
-// Lacks returns the error for a caller whose role lacks a permission. what ends the sentence about the role, such as
-// "may not do that".
+// Lacks returns the error for a caller whose role lacks a permission. what is the end of the sentence about the role,
+// such as "may not do that".
 func (p Principal) Lacks(permission Permission, what string) error {
 	switch {
 	case p.Credential == CredentialEnrollKey:

@@ -23,8 +23,8 @@ type Rotation struct {
 	Lifetime time.Duration // how long the new text is valid; 0: as long as the old text was
 }
 
-// Rotate gives a token a new text. The present text is accepted until the overlap ends, or until it would have
-// expired. A text from before an earlier rotation becomes invalid at once.
+// Rotate gives a token a new text. The present text is still accepted for r.Overlap, but not longer than it would have
+// been valid anyway. A text from before an earlier rotation becomes invalid at once.
 func (t *Tokens) Rotate(ctx context.Context, name string, r Rotation) (secret string, token fleet.Token, err error) {
 	if r.Overlap < 0 || r.Overlap > MaxOverlap {
 		return "", fleet.Token{}, fleet.Invalidf("overlapS", "the overlap is at most %d days", MaxOverlap/(24*time.Hour))

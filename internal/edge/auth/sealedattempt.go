@@ -8,8 +8,8 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// sealAttempt returns the sealed text of a log-in attempt. The client that began the log-in keeps the text, so that
-// the server needs no memory of it. A text of one kind does not open as another kind.
+// sealAttempt returns an attempt to log in as a sealed text. The client that began the log-in keeps the text, so that
+// the server does not have to remember the attempt. A text can be opened only with the kind with which it was sealed.
 func sealAttempt(key []byte, kind string, attempt any) (string, error) {
 	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 
 	rotateEvery = time.Hour       // how often the token in a cookie is replaced
 	rotateGrace = 5 * time.Minute // how long the old token is still accepted, for requests under way
-	rotateAgain = time.Minute     // a client that still uses the old token after this time has missed the new one
+	rotateAgain = time.Minute     // a client that still uses the old token after this time did not get the new one
 	noteEvery   = time.Minute     // how often the store learns which sessions were used
 )
 
@@ -34,11 +34,11 @@ type SessionStore interface {
 
 func newSessionToken() string { return sessionPrefix + strings.ToLower(rand.Text()+rand.Text()) }
 
-// session returns the session of a token, given the hash of the token. ok is false if there is no such session or it
-// is over. The caller checks the other half, and then calls remember.
+// session returns the session whose token has this hash. ok is false if there is no such session or it has ended. The
+// caller then checks the other half, and after that calls remember.
 //
-// While the store cannot be read, or answers too late, session returns a session that it found before: a person must
-// be able to stop Muster while its database is away.
+// If the store cannot be read, or answers too late, session returns a session that it found before: a person must be
+// able to stop Muster while its database is away.
 func (p *People) session(ctx context.Context, hash string) (s fleet.Session, ok bool, err error) {
 	s, err = p.read(ctx, hash)
 	now := p.Now()
@@ -77,8 +77,8 @@ func (p *People) read(ctx context.Context, hash string) (fleet.Session, error) {
 // maxKnown bounds how many sessions are kept in memory for times when the store cannot be read.
 const maxKnown = 1000
 
-// remember keeps a session in memory as it was just read, and records that it was used. A session without an ID is
-// removed from memory.
+// remember stores a session in memory as it was just read, and records that it was used. A session without an ID means
+// that there is none: remember then removes the session with this hash.
 func (p *People) remember(hash string, s fleet.Session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,15 +138,16 @@ func (p *People) over(s fleet.Session, now time.Time) bool {
 	return !now.Before(s.ExpiresAt) || !within(now.Sub(s.LastUsedAt), p.Idle)
 }
 
-// clockSkew is how far in the future a stored time may be: it was written before the clock was set back. A time
-// further ahead was not written by Muster.
+// clockSkew is how far in the future a stored time may be, because the clock may have been set back since it was
+// stored. A time further ahead counts as not written by Muster.
 const clockSkew = 5 * time.Minute
 
-// within reports whether an age is less than limit and not negative, apart from clockSkew.
+// within reports whether an age is less than limit. An age below zero is accepted only down to -clockSkew.
 func within(age, limit time.Duration) bool { return -clockSkew <= age && age < limit }
 
-// Renew replaces the token in a cookie once every rotateEvery. It returns the new token, or "" if none is due. A
-// client that still sends the old token rotateAgain after a replacement has missed the new one, and gets another.
+// Renew replaces the token in a cookie once every rotateEvery, and returns the new token; "" if none is due. A client
+// that still sends the old token when rotateAgain has passed since a replacement did not get the new one, and gets
+// another.
 func (p *People) Renew(ctx context.Context, who Principal, cookie string) string {
 	now, bearer := p.Now(), hashOf(cookie)
 	after := rotateEvery
@@ -211,7 +212,7 @@ func (p *People) LogOut(ctx context.Context, who Principal) error {
 }
 
 // Leave ends the session of a cookie, and reports whether single sign-on began it. The cookie is enough without the
-// other half, because ending a session gives no power.
+// other half, because nobody gains power by ending a session.
 func (p *People) Leave(ctx context.Context, cookie string) (signedOn bool, err error) {
 	s, ok, err := p.session(ctx, hashOf(cookie))
 	if err != nil || !ok || s.Half == "" {

@@ -62,8 +62,8 @@ type SignOn struct {
 	checks   map[string]lastCheck // guarded by mu; by session
 }
 
-// NewSignOn returns a SignOn, and starts no goroutine. From then on the sessions that single sign-on began are valid
-// only as long as isFresh says so.
+// NewSignOn returns a SignOn, and starts no goroutine. From then on o.People asks isFresh whether a session that
+// single sign-on began is still valid.
 func NewSignOn(o SignOnOptions) *SignOn {
 	s := &SignOn{SignOnOptions: o, places: make(chan struct{}, maxSignOns), logOuts: make(chan struct{}, maxLogOuts),
 		due: make(chan fleet.Session, maxDue), checks: map[string]lastCheck{}}
@@ -74,10 +74,10 @@ func NewSignOn(o SignOnOptions) *SignOn {
 // ProviderName returns the name by which people know the provider.
 func (s *SignOn) ProviderName() string { return s.Name }
 
-// Away reports whether the provider failed to answer properly when it was last asked.
+// Away reports whether the provider did not answer, or not properly, when it was last asked.
 func (s *SignOn) Away() bool { return s.Provider.Impairment() != nil }
 
-// LogOutURL returns the page on which people log out of the provider too, or "" if it has none.
+// LogOutURL returns the page on which people log out at the provider as well; "" if the provider has none.
 func (s *SignOn) LogOutURL() string { return s.Provider.LogOutURL() }
 
 // browserAttempt is the content of a sign-on cookie: a log-in that a browser has begun.
@@ -134,13 +134,14 @@ func only(from url.Values, name string) string {
 	return ""
 }
 
-// attemptUse identifies an attempt, so that it starts only one session. until is when the attempt expires.
+// attemptUse identifies an attempt to log in, so that the store lets it start only one session. until is when the
+// attempt expires.
 type attemptUse struct {
 	hash  string
 	until time.Time
 }
 
-// proven starts a session for the person that prove returns, within the limits of log-ins.
+// proven starts a session for the person that prove returns. It checks the limits of log-ins first.
 func (s *SignOn) proven(ctx context.Context, from Client, used attemptUse,
 	prove func(context.Context) (fleet.ProvenIdentity, error)) (Started, error) {
 	try := signOnTry(from.Address)
@@ -174,8 +175,8 @@ func (s *SignOn) enter() (leave func(), err error) {
 	}
 }
 
-// noteFailure records in the audit that the provider's proof of a person was refused. It ignores errors other than
-// unauthorized.
+// noteFailure records in the audit that the provider did not prove who a person is. It records only an unauthorized
+// error.
 func (s *SignOn) noteFailure(ctx context.Context, err error, from Client) {
 	if fleet.CodeOf(err) == fleet.CodeUnauthorized {
 		s.recordFailure(ctx, fleet.Reason(err), from)
@@ -230,8 +231,8 @@ func (s *SignOn) recordFailure(ctx context.Context, why string, from Client) {
 	}
 }
 
-// namesFor returns the names that a new user can get, best first. The provider's name for a person may already be
-// another user's here, so the last names are unique to this identity.
+// namesFor returns names for a new user, best first. Another user here may already have the name that the provider has
+// for the person, so the last names are unique to this identity.
 func namesFor(person fleet.ProvenIdentity) (names []string) {
 	sum := sha256.Sum256([]byte(person.Issuer + "\x00" + person.Subject))
 	own := hex.EncodeToString(sum[:6])

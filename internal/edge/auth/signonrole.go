@@ -8,8 +8,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// RoleRule gives a role to the members of a group at the provider of single sign-on, for the whole fleet or for a
-// scope.
+// RoleRule gives the members of a group at the provider of single sign-on a role, for the whole fleet or for a scope.
 type RoleRule struct {
 	Group string
 	Role  fleet.Role
@@ -50,8 +49,9 @@ func wrongRule(text, why string) error {
 			"with one of these tags only."}
 }
 
-// roleOf returns what the rules give to a member of these groups: the highest role, with the tags of all rules that
-// give this role. If one of these rules is for the whole fleet, so is the result. ok is false if no rule applies.
+// roleOf returns what the rules give to a member of these groups: the highest role, for the tags of all rules that
+// give this role. If one of these rules is for the whole fleet, the scope is the whole fleet. ok is false if no rule
+// applies.
 func roleOf(rules []RoleRule, groups []string) (role fleet.Role, scope fleet.Scope, ok bool) {
 	var tags []fleet.Tag
 	whole := false

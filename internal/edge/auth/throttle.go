@@ -16,7 +16,7 @@ type rate struct {
 	interval time.Duration
 }
 
-// These are the limits of log-ins that fail, and of log-ins that succeed, because each costs a hash.
+// These are the limits of log-ins. Log-ins that succeed have one, too, because each costs a hash.
 var (
 	perAccount = rate{10, 30 * time.Second}
 	perAddress = rate{30, 5 * time.Second}
@@ -25,17 +25,16 @@ var (
 	perSuccess = rate{10, 10 * time.Second} // per account, for log-ins with the right password
 )
 
-// throttle limits the attempts to log in. It is only in the memory of this process, so a restart forgets all
+// throttle limits the attempts to log in. It exists only in the memory of this process, so a restart forgets all
 // attempts. It measures time by the uptime, which nobody can set: setting the clock back makes no client wait longer,
 // and setting it forward ends no limit early.
 //
 // A client that logged in to an account before proves that with its device cookie. It has a limit of its own, so that
-// the attempts of others do not keep it out.
+// the attempts of others do not lock it out.
 type throttle struct {
 	mu sync.Mutex
-	// counters maps each counter to the uptime from which on all its attempts are possible again. It is guarded by
-	// mu. A counter whose time has passed is deleted, and inAll bounds how many counters are added, so the map stays
-	// small.
+	// counters has, for each counter, the uptime at which all its attempts are possible again. It is guarded by mu. A
+	// counter whose time has passed is deleted, and inAll limits how many counters are added, so the map stays small.
 	counters map[counter]time.Duration
 }
 
@@ -66,9 +65,9 @@ func (a attempt) refusal(wait time.Duration) error {
 		"link: `muster login-link` on the server's machine prints one", wait)
 }
 
-// success counts log-ins with the right password to an account, which it names by the hash of the account's name. It
-// is counted before the password is compared, while the attempt has the account's turn (see accountQueues). A wrong
-// password takes the count back, so wrong passwords keep nobody out.
+// success counts log-ins with the right password to one account; it is the hash of the account's name. A log-in is
+// counted before the password is compared, while it has the account's turn (see accountQueues). If the password is
+// wrong, the count is taken back, so wrong passwords lock nobody out.
 type success string
 
 func (s success) counters() []counter { return []counter{{perSuccess, "success " + string(s)}} }
@@ -78,8 +77,8 @@ func (success) refusal(wait time.Duration) error {
 		"requests", wait)
 }
 
-// signOnTry is one attempt to log in by single sign-on, counted by the client's address. The provider limits how many
-// passwords are tried; this limit bounds the requests that Muster sends to the provider.
+// signOnTry is one attempt to log in by single sign-on; it is the client's address. The provider limits how many
+// passwords are tried. This limit is for the requests that Muster sends to the provider.
 type signOnTry string
 
 func (s signOnTry) counters() []counter {
@@ -90,7 +89,7 @@ func (signOnTry) refusal(wait time.Duration) error {
 	return tooMany("there were too many attempts to log in", "or log in with a password", wait)
 }
 
-// deviceBeginning is the start of one log-in in a program, counted by the client's address.
+// deviceBeginning is the start of one log-in in a program; it is the client's address.
 type deviceBeginning string
 
 func (b deviceBeginning) counters() []counter {
@@ -115,14 +114,15 @@ func (q deviceQuestion) refusal(wait time.Duration) error {
 	return tooMany("that was asked too often", "and every few seconds from then on", wait)
 }
 
-// limited is an act that the throttle counts. counters are its limits; refusal returns the error when one is reached,
-// and wait is the time until the act is possible again.
+// limited is an act that the throttle counts. counters returns its limits. refusal returns the error if one of them is
+// reached; wait is the time until the act is possible again.
 type limited interface {
 	counters() []counter
 	refusal(wait time.Duration) error
 }
 
-// begin counts an act. If a limit is reached, it counts nothing and returns a too_many error. now is the uptime.
+// begin counts the act a. If a limit is reached, it counts nothing and returns the refusal (too_many). now is the
+// uptime.
 func (t *throttle) begin(a limited, now time.Duration) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -144,7 +144,7 @@ func (t *throttle) begin(a limited, now time.Duration) error {
 // until returns the value of a counter, or now if that has passed. The caller holds mu.
 func (t *throttle) until(c counter, now time.Duration) time.Duration { return max(t.counters[c], now) }
 
-// forgive takes back the count of an act that begin counted.
+// forgive takes back what begin counted for an act.
 func (t *throttle) forgive(a limited) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,7 +155,7 @@ func (t *throttle) forgive(a limited) {
 	}
 }
 
-// forgetAbove is the number of counters from which on forget looks for those whose time has passed.
+// forgetAbove is the number of counters from which forget deletes those whose time has passed.
 const forgetAbove = 1000
 
 func (t *throttle) forget(now time.Duration) {
@@ -177,8 +177,8 @@ func tooMany(message, otherwise string, wait time.Duration) error {
 	}
 }
 
-// network returns the network of which one client may have all addresses: for IPv6 its 64-bit prefix. Other addresses
-// are returned unchanged.
+// network returns the part of an IP address that stands for one client: for IPv6 the 64-bit prefix, because a client
+// may have all addresses in it. Other addresses are returned unchanged.
 func network(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

@@ -33,11 +33,11 @@ type TokenStore interface {
 	TokensUsed(ctx context.Context, uses map[string]fleet.TokenUse) error
 }
 
-// Tokens issues, revokes and recognises tokens. It has all tokens in memory, so that recognising one costs a hash and
+// Tokens creates, revokes and recognises tokens. It has all tokens in memory, so recognising one costs only a hash and
 // a look-up, and works while the store cannot be read. Every change of tokens goes through Tokens.
 type Tokens struct {
 	store  TokenStore
-	writes sync.Mutex // held during a change: two at once could delete the last two administrators' tokens
+	writes sync.Mutex // held during a change: two changes at once could delete the last two administrators' tokens
 
 	mu      sync.Mutex
 	byHash  map[string]fleet.Token    // guarded by mu, never changed in place; nil until the tokens were read
@@ -61,8 +61,8 @@ func (t *Tokens) List(ctx context.Context) ([]fleet.Token, error) {
 	return tokens, nil
 }
 
-// Create creates a token with the name, role, scope and expiry of wanted. secret is its text, of which the store has
-// only the hash.
+// Create creates a token with the name, role, scope and expiry of wanted. secret is the token's text; the store has
+// only its hash.
 func (t *Tokens) Create(ctx context.Context, wanted fleet.Token) (secret string, token fleet.Token, err error) {
 	if err := wanted.Validate(); err != nil {
 		return "", fleet.Token{}, err
@@ -106,8 +106,8 @@ func (t *Tokens) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// stale makes the next use read the tokens again, if the store can be read. The token named deleted, unless it is "",
-// is removed from memory at once.
+// stale makes the next use read the tokens again, if the store can be read. It removes the token with the name deleted
+// from memory at once, unless deleted is "".
 func (t *Tokens) stale(deleted string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,7 +131,7 @@ func (t *Tokens) replace(token fleet.Token) {
 	}
 }
 
-// addToken adds a token under the hash of its text, and of its text from before the last rotation.
+// addToken adds a token under the hash of its text and, if the token was rotated, under the hash of the text before.
 func addToken(byHash map[string]fleet.Token, token fleet.Token) {
 	byHash[token.Hash] = token
 	if token.OldHash != "" {
@@ -139,16 +139,16 @@ func addToken(byHash map[string]fleet.Token, token fleet.Token) {
 	}
 }
 
-// Principal returns the principal of a token. ok is false for a token that does not exist. The error is unauthorized
-// for a token that has expired, and for an old text whose overlap is over.
+// Principal returns the principal of a token. ok is false if there is no such token. It returns an unauthorized error
+// for a token that has expired, for an old text whose overlap is over, and for an altered token (see ErrAltered).
 func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok bool, err error) {
 	hash := hashOf(secret)
 	byHash, err := t.all(ctx, hash)
 	if err != nil {
 		return Principal{}, false, err
 	}
-	// The look-up compares hashes, so its time reveals nothing about tokens. The comparison in constant time is for
-	// readers who do not want to rely on that.
+	// The look-up compares hashes, so the time that it takes reveals nothing about tokens. The comparison in constant
+	// time is for readers who do not want to rely on that.
 	token, found := byHash[hash]
 	present := subtle.ConstantTimeCompare([]byte(token.Hash), []byte(hash)) == 1
 	before := subtle.ConstantTimeCompare([]byte(token.OldHash), []byte(hash)) == 1
@@ -164,8 +164,8 @@ func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok 
 	return Principal{Name: token.Name, Role: token.Role, Scope: token.Scope, Credential: CredentialToken}, true, nil
 }
 
-// ended returns the error for a token that has expired. If before is true, the request sent the text from before the
-// last rotation, and ended also returns an error when the overlap is over.
+// ended returns the error for a token that has expired, else nil. If before is true, the request has the text from
+// before the last rotation; ended then also returns an error if the overlap is over.
 func ended(token fleet.Token, before bool) error {
 	now := time.Now()
 	switch {
@@ -190,9 +190,9 @@ func altered() error {
 // patience is how long a request with a known token or session waits for the store.
 const patience = 2 * time.Second
 
-// all returns the tokens by hash. hash is the one that the caller looks for. If the store cannot be read in time and
+// all returns all tokens, by hash. hash is the one that the caller looks for. If the store cannot be read in time and
 // memory has a token with this hash, all returns the tokens in memory: a person must be able to stop Muster while its
-// database is away. For an unknown hash it returns the store's error.
+// database is away. Otherwise it returns the store's error.
 func (t *Tokens) all(ctx context.Context, hash string) (map[string]fleet.Token, error) {
 	t.mu.Lock()
 	known, fresh, at := t.byHash, t.fresh, t.changes

@@ -13,7 +13,7 @@ import (
 const (
 	// useEvery is how often the uses of tokens are stored.
 	useEvery = time.Minute
-	// lastUseTime bounds the last such write, when the server stops.
+	// lastUseTime is the time limit of the last such write, when the server stops.
 	lastUseTime = 2 * time.Second
 )
 

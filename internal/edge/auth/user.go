@@ -7,7 +7,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// UserReader reads users. All code that recognises a person uses it.
+// UserReader reads users. All code that finds out who a person is uses it.
 type UserReader interface {
 	Users(ctx context.Context) ([]fleet.User, error)
 	User(ctx context.Context, name string) (fleet.User, error)
@@ -81,7 +81,7 @@ func (p *People) DeleteUser(ctx context.Context, name string) error {
 	return p.Store.DeleteUser(ctx, name)
 }
 
-// DisableUser ends all sessions of a user, and keeps the user from logging in until EnableUser.
+// DisableUser ends all sessions of a user. The user cannot log in again until EnableUser is called.
 func (p *People) DisableUser(ctx context.Context, name string) (fleet.User, error) {
 	name = strings.ToLower(name)
 	defer p.forget(func(s fleet.Session) bool { return s.User == name })

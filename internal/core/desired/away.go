@@ -174,8 +174,7 @@ func (b *intentRecorder) takingAway(s Sent) {
 	r.State, r.Run, r.Away = fleet.BaseSending, "", isDevice(s.Key)
 }
 
-// recordAround returns the record of the member, made by Muster, that is at this key or contains it; nil if there is
-// none.
+// recordAround returns the record of the member, made by Muster, that is at this key or contains it; nil without one.
 func (b *intentRecorder) recordAround(key stconfig.Key) *record {
 	for i := range b.records {
 		if r := &b.records[i]; r.Kind == fleet.BaseMade && key.HasPrefix(r.key) {

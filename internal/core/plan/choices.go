@@ -120,9 +120,9 @@ func NotOffered(key, name string, offered []fleet.Choice) error {
 		strings.Join(names, ", "))
 }
 
-// CannotKeep is the error for a wish to keep what is at a key. c is the plan's change of the key, the zero Change if
-// there is none. The error names the templates that ask for another value, and how to make templates ask for the
-// present one.
+// CannotKeep is the error for a wish to keep what is at a key. c is the plan's change of the key, or the zero Change
+// if the plan does not change it. The error names the templates that ask for another value, and how to make templates
+// ask for the present one.
 func CannotKeep(key string, c Change) error {
 	if len(c.Templates) == 0 {
 		return fleet.Invalidf("keep", "nothing at %q is to return to what it was", key)

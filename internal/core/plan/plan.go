@@ -68,8 +68,8 @@ type Change struct {
 // paused.
 func (c Change) Sending() stconfig.Value { return c.send }
 
-// Introducer returns the device that, as an introducer, keeps adding the device that templates revoked; "" if there is
-// none.
+// Introducer returns the device that, as an introducer, keeps adding the device that templates revoked; "" without
+// one.
 func (c Change) Introducer() string { return c.introducer }
 
 // Revoked reports whether the change takes away, once more, a device that was revoked.

@@ -47,8 +47,8 @@ func SplitForRestore(section stconfig.Key, from, to stconfig.Value, entries []fl
 	return wanted, left
 }
 
-// exempt decides about one key of a restore. within reports whether the restore concerns the key. why says why the
-// restore leaves the key out nevertheless; "" if the key is restored.
+// exempt decides about one key of a restore. within reports whether the restore concerns the key. If it does, why is
+// the reason for leaving the key out, or "" if the key is restored.
 func exempt(section, key stconfig.Key, entries []fleet.BaseEntry) (why string, within bool) {
 	if !key.HasPrefix(section) {
 		if section.HasPrefix(key) {

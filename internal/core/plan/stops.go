@@ -271,7 +271,7 @@ func (s *Stops) BroughtBack() (all []fleet.Stop) {
 	return all
 }
 
-// BroughtBackUntil returns when the first of the stops of BroughtBack ends; the zero time if there are none.
+// BroughtBackUntil returns when the first of the stops of BroughtBack ends; the zero time without such a stop.
 func (s *Stops) BroughtBackUntil() (until time.Time) {
 	for _, stop := range s.BroughtBack() {
 		if end := stop.Since.Add(contendedWithin); until.IsZero() || end.Before(until) {

@@ -15,8 +15,8 @@ const (
 	ticketLife = 30 * time.Second // how long a browser may take to begin a download
 )
 
-// pageLogIn is the content of a code. A code stands for a log-in by a form on a page that the server rendered. The
-// page exchanges the code for the two halves of the session.
+// pageLogIn is the content of a code: a log-in by a form on a page that the server rendered. The page exchanges the
+// code for the two halves of the session.
 type pageLogIn struct {
 	ID, Token, Half, Device, User string
 	ExpiresAt, Until              time.Time

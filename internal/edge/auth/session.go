@@ -77,8 +77,8 @@ func (p *People) read(ctx context.Context, hash string) (fleet.Session, error) {
 // maxKnown bounds how many sessions are kept in memory for times when the store cannot be read.
 const maxKnown = 1000
 
-// remember stores a session in memory as it was just read, and records that it was used. A session without an ID means
-// that there is none: remember then removes the session with this hash.
+// remember stores a session in memory as it was just read, and records that it was used. If the session has no ID, the
+// token with this hash has no session any more, and remember removes it from memory.
 func (p *People) remember(hash string, s fleet.Session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

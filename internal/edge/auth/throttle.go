@@ -177,7 +177,7 @@ func tooMany(message, otherwise string, wait time.Duration) error {
 	}
 }
 
-// network returns the part of an IP address that stands for one client: for IPv6 the 64-bit prefix, because a client
+// network returns the part of an IP address that counts as one client: for IPv6 the 64-bit prefix, because a client
 // may have all addresses in it. Other addresses are returned unchanged.
 func network(address string) string {
 	ip, err := netip.ParseAddr(address)

@@ -83,8 +83,7 @@ func (w *watcher) firstContact(ctx context.Context, d Daemon) (int64, error) {
 	return since, w.readPending(ctx, d)
 }
 
-// prime makes the daemon buffer the events of our mask. It returns the number of the newest event, or 0 if there is
-// none.
+// prime makes the daemon buffer the events of our mask. It returns the number of the newest event, or 0 without one.
 func (w *watcher) prime(ctx context.Context, d Daemon) (int64, error) {
 	events, err := w.events(ctx, d, 0, 1, 0)
 	if err != nil || len(events) == 0 {

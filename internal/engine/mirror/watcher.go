@@ -72,8 +72,8 @@ type watcher struct {
 	readdressed  bool                    // the daemon's address changed, and Changed was not called for it yet
 }
 
-// newWatcher makes a watcher that starts with the snapshot of old, the device's former watcher, or if there is none
-// with its seed. The caller holds Mirror.mu.
+// newWatcher makes a watcher that starts with the snapshot of old, the device's former watcher. If old is nil, it
+// starts with the device's seed, or without any knowledge. The caller holds Mirror.mu.
 func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watcher {
 	w := &watcher{
 		m: m, log: m.log.With(logkey.Device, d.ID), device: d.Device, plain: d.Settings.AllowPlain,

@@ -92,8 +92,8 @@ func isDefinite(err error) bool {
 	return err != nil && (fleet.CodeOf(err) != fleet.CodeUnavailable || errors.Is(err, fleet.ErrNotSaved))
 }
 
-// retrying repeats a call until it succeeds, no time is left for another one within patience, or ctx ends. It returns
-// the error of the last call.
+// retrying repeats a call until it succeeds, ctx ends, or the next call would come later than patience after the
+// first. It returns the error of the last call.
 func retrying(ctx context.Context, patience time.Duration, call func() error) error {
 	until := time.Now().Add(patience)
 	for pause := firstRetry; ; pause = min(2*pause, longestRetry) {

@@ -27,8 +27,8 @@ func (e *Engine) HeldGroups(ctx context.Context) ([]fleet.HeldGroup, error) {
 
 // AnswerGroup records a person's answer to a group of equal held changes: those that the person was shown and that
 // still wait. With WholeRollout the answer also covers equal changes of all members of the rollout, now and later. The
-// passes over these devices start at once. The result names devices that were deleted; the answer for the others is
-// recorded nevertheless. AnswerGroup returns conflict if none of the shown changes waits any more.
+// passes over these devices start at once. Deleted devices are named in the result and do not stop the answer for the
+// others. AnswerGroup returns conflict if none of the shown changes waits any more.
 func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) (fleet.GroupAnswered, error) {
 	rollouts, err := e.o.Store.RolloutsOfDevices(ctx)
 	if err != nil {

@@ -114,8 +114,8 @@ func (h *history) isUnsaved() bool {
 }
 
 // done records that nothing is left to do for a document and its inputs. forgotten is what timesForgotten returned
-// when the pass began: if forgetInputs was called since, the next pass plans nevertheless. letGo is planned.letGo of
-// the plan.
+// when the pass began: if forgetInputs was called since, the next pass still plans. letGo is planned.letGo of the
+// plan.
 func (h *history) done(digest string, print fingerprint, forgotten int, letGo int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

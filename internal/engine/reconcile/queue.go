@@ -216,7 +216,7 @@ func (q *queue) addRequest(id fleet.DeviceID, r *request) error {
 	return nil
 }
 
-// takeRequest removes the oldest request of an item and returns it; nil if there is none.
+// takeRequest removes the oldest request of an item and returns it; nil if the item has no request.
 func (q *queue) takeRequest(m *item) *request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -288,7 +288,7 @@ func (q *queue) push(m *item) {
 	}
 }
 
-// item returns the item of a device, and makes it if there is none. The caller holds mu.
+// item returns the item of a device, and makes it first if the device has no item. The caller holds mu.
 func (q *queue) item(id fleet.DeviceID) *item {
 	m := q.items[id]
 	if m == nil {

@@ -58,8 +58,8 @@ type Daemon interface {
 	Session(ctx context.Context, id fleet.DeviceID) (Session, error)
 	// Known returns what is known of the daemon without asking it.
 	Known(id fleet.DeviceID) Known
-	// TakeConfig returns, once, the configuration that the mirror gave to the store a moment ago. It returns nil if there
-	// is none; the caller then reads the store.
+	// TakeConfig returns, once, the configuration that the mirror gave to the store a moment ago. If it returns nil, the
+	// caller reads the store.
 	TakeConfig(id fleet.DeviceID) *fleet.ObservedConfig
 }
 
@@ -121,7 +121,7 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, text string, in template.Input) (template.Result, error)
 }
 
-// Secrets returns one of Muster's own secrets by its name; not_found if there is none.
+// Secrets returns one of Muster's own secrets by its name; not_found if no secret has this name.
 type Secrets interface {
 	Secret(ctx context.Context, name string) (fleet.StoredSecret, error)
 }

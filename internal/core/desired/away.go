@@ -47,8 +47,8 @@ func forgetAway(records []record, doc stconfig.Value, away map[fleet.DeviceID]st
 	return records
 }
 
-// takeAway takes the revoked devices, and the shares with them, out of the document. It reports as skipped each of
-// them that the value of the template folded last names.
+// takeAway takes the revoked devices, and the shares with them, out of the document. If the template folded last names
+// one of them, takeAway reports that one as skipped.
 func (f *fold) takeAway() {
 	left, taken := without(f.doc, f.Away)
 	f.doc = left
@@ -126,7 +126,7 @@ func deviceOf(key stconfig.Key) fleet.DeviceID {
 // key, is revoked. It returns "" if no revocation concerns the key.
 func (r Result) whyAway(key stconfig.Key) string { return r.away[deviceOf(key)] }
 
-// explainAway returns Why for a change that takes a revoked device away.
+// explainAway returns the Why of a change that removes a revoked device, or a share with one.
 func (r Result) explainAway(key stconfig.Key) Why {
 	why := Why{Away: r.whyAway(key), Revoked: r.broughtBack(key)}
 	why.Drift = why.Revoked

@@ -98,16 +98,18 @@ func (r Result) prune(records []record) []record {
 	return kept
 }
 
-// forgettable reports whether a record decides nothing any more. That is so in state returned when it remembers no
-// value that Muster wrote, and for a member that Muster removed and that would not be there without Muster either.
+// forgettable reports whether a record decides nothing any more: it is in state BaseReturned and remembers no value
+// that Muster wrote, or it is of a member that Muster removed and that would not be there without Muster either. The
+// record of a revoked device always decides something.
 func (r record) forgettable() bool {
 	neverThere := r.Kind == fleet.BaseRemoved && r.State == fleet.BaseOurs && !r.base.Exists()
 	return !r.Revoked && !r.Away && (neverThere || r.State == fleet.BaseReturned && len(r.Earlier) == 0)
 }
 
-// endRevocations ends the note in a record that templates revoked a device when the templates now want the device, or
-// when none of the templates that a person consented to removes it any more. Another template that removes the device
-// needs another consent. endRevocations also clears the note of a revocation in the whole fleet that has ended.
+// endRevocations clears Revoked and Away in the records of devices whose revocation has ended. A revocation by
+// templates ends when the templates want the device, or when none of the templates that a person consented to removes
+// the device any more: another template that removes it needs another consent. Away ends with the revocation in the
+// whole fleet.
 func (r *Result) endRevocations(records []record) {
 	for i := range records {
 		rec := &records[i]

@@ -9,9 +9,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// CheckMade refuses a template, before it is saved, when no daemon accepts the value that it makes. made is the
-// template's result for a sample device. On a real device a program may give another result, so of a program only
-// misplaced secrets are refused.
+// CheckMade refuses a template, before it is saved, if no daemon accepts the value that it makes. made is the
+// template's result for a sample device. A program may give another result on a real device, so CheckMade refuses a
+// program only for misplaced secrets.
 func CheckMade(t fleet.Template, key stconfig.Key, made template.Result) error {
 	if err := stconfig.CheckHandles(key, made.Value); err != nil {
 		return err
@@ -34,8 +34,8 @@ func CheckStrictly(t fleet.Template, key stconfig.Key, made template.Result) err
 	return refused(stconfig.Mistakes(t.Op, key, made.Value), stconfig.WrongType)
 }
 
-// checkPatterns refuses ignore patterns that no daemon can read. The error tells where they stand in the template's
-// text.
+// checkPatterns returns an error for the first ignore pattern that no daemon can read, with its line and column in the
+// template's text.
 func checkPatterns(t fleet.Template, key stconfig.Key, value stconfig.Value) error {
 	if t.Op == fleet.OpRemove {
 		return nil

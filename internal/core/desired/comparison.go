@@ -13,8 +13,8 @@ import (
 // A program may read the tags and vars of its device, and the tags of the whole fleet. When tags or vars change, a
 // Comparison evaluates the program with the old and with the new ones to find out whether its value changes.
 
-// Comparison compares what templates make of devices in two registries, a and b, regardless of the daemons'
-// configurations. It remembers the results of programs.
+// Comparison compares the values that templates make for devices under two registries, a and b. The daemons'
+// configurations do not count. It remembers the results of programs that do not read their device.
 type Comparison struct {
 	a, b     Fleet
 	evaluate Program

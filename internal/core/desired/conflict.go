@@ -177,7 +177,8 @@ func AreIndependent(a, b fleet.Template) bool {
 	return !Meet(here, there) && (isApart(here) || isApart(there))
 }
 
-// isApart reports whether nothing outside the section of this key depends on that section in the fold.
+// isApart reports whether the fold uses the section of this key for no other section: a change in it affects nothing
+// outside.
 func isApart(key stconfig.Key) bool {
 	return !key.IsRoot() && slices.Contains([]string{"options", "gui", "ldap"}, strings.ToLower(key.At(0).Name))
 }

@@ -18,7 +18,7 @@ func (f *fold) force() {
 			continue
 		}
 		if stconfig.IsNotices(forced.Key) && len(f.requestedBy(forced.Key)) == 0 {
-			continue // The daemon changes them when the user or password changes: nobody asks for that.
+			continue // No template asks for notices: the daemon changes them with the user or password.
 		}
 		f.skipOverridden(forced)
 		f.doc = stconfig.Replace(f.doc, forced.Key, forced.Keep)
@@ -52,9 +52,9 @@ func (f *fold) skipOverridden(forced stconfig.Forced) {
 	}
 }
 
-// A daemon drops entries that contradict each other, without a word (Syncthing, lib/config, prepare). Where a
-// template makes such an entry, the fold leaves it out and reports it: sent, it would be missing in every read-back.
-// Where a person made it, the fold leaves it to the daemon.
+// A daemon silently drops entries that contradict each other (Syncthing, lib/config, prepare). If a template makes
+// such an entry, the fold leaves it out and reports it, because otherwise every read-back would lack it. If a person
+// made the entry, the fold leaves it to the daemon.
 
 const (
 	untrustedShare = "the device is marked untrusted: a folder is shared with it only with an encryptionPassword"
@@ -77,9 +77,10 @@ func (f *fold) unshare() {
 	}
 }
 
-// unignore takes out an entry that ignores a device or folder if the document has the ignored device, or shares the
-// ignored folder, and a template made the entry or the base lacks the device or share. The base keeps an entry that a
-// person made, so the entry returns when a template's device or share goes away.
+// unignore takes out entries that ignore a device or folder although the document has this device, or shares this
+// folder (see contradiction). It takes out an entry that a template made, and any entry if the device or share is
+// there only because of Muster. The base keeps an entry that a person made, so the entry returns when the device or
+// share of Muster goes away.
 func (f *fold) unignore() {
 	for _, c := range contradictions(f.doc) {
 		if f.leaveOut(c.entry, c.reason) || !stconfig.Lookup(f.base, c.member).Exists() {
@@ -217,7 +218,7 @@ func (f *fold) fill() {
 	}
 }
 
-// identity returns the field that has the ID of a list's members, by the name of the list.
+// identity has, by the name of a list, the name of the field with the ID of a member.
 var identity = map[string]string{"folders": "id", "devices": "deviceID"}
 
 func fillObject(v, now stconfig.Value) stconfig.Value {

@@ -55,8 +55,8 @@ func (s observation) personRemoved(id string, all []record) bool {
 	})
 }
 
-// withoutRemovedDevices takes the shares with devices that a person removed out of the record of a folder that Muster
-// made or removed.
+// withoutRemovedDevices returns the record of a folder, which Muster made or removed, without the shares with devices
+// that a person removed. It returns any other record as it is.
 func (s observation) withoutRemovedDevices(r record, all []record) record {
 	if r.key.Len() != 2 || !r.key.HasPrefix(folders) {
 		return r
@@ -85,8 +85,8 @@ func (s observation) inRemovedMember(key stconfig.Key, observed []record) bool {
 	})
 }
 
-// unread reports whether a key is that of a folder's ignore patterns, and this reading does not have them: the folder
-// is there, its patterns were not read.
+// unread reports whether this reading lacks the ignore patterns at a key although the document has their folder: the
+// patterns were not read.
 func (s observation) unread(key stconfig.Key) bool {
 	folder, ok := ignoresOf(key)
 	return ok && folderOf(s.Document, folder).Exists() && !s.Document.Get("ignores").Get(folder).Exists()
@@ -295,8 +295,8 @@ func (r *record) held(now stconfig.Value) bool {
 
 func introduced(member stconfig.Value) bool { return member.Get("introducedBy").Str() != "" }
 
-// observeInner separates the values inside a member that Muster made: those of Muster and the daemon, and those that
-// a person set.
+// observeInner finds out which values inside a member that Muster made were set by others since, and records them in
+// r.inner. now is the member in the document.
 func (r *record) observeInner(s observation, now stconfig.Value) {
 	if r.State == fleet.BaseSending {
 		r.takeOver(s, now)
@@ -382,8 +382,8 @@ func isOwnShare(key stconfig.Key, own fleet.DeviceID) bool {
 	return key.Len() == 4 && key.HasPrefix(folders) && key.At(2).Name == "devices" && key.At(3).Name == string(own)
 }
 
-// isLearnt reports whether the change is that the daemon learnt the name of another device by itself. No other
-// difference without a new configuration version is anything but an edit (ADR 19).
+// isLearnt reports whether the change is that the daemon learnt the name of another device by itself. Every other
+// difference counts as an edit, as long as the version of the configuration's format stays the same (ADR 19).
 func isLearnt(c stconfig.Change) bool {
 	return c.Key.Len() == 3 && c.Key.HasPrefix(devices) && c.Key.At(2).Name == "name" && c.From.Str() == ""
 }

@@ -87,7 +87,7 @@ func (f *fold) addImplied() error {
 	return f.add(along)
 }
 
-// isBase reports whether the base has the share: without Muster, too, the folder would be shared with the device.
+// isBase reports whether the base has the share: the folder would be shared with the device without Muster, too.
 func (f *fold) isBase(s shareOf) bool { return stconfig.Lookup(f.base, s.key).Exists() }
 
 // isPersons reports whether a person or the daemon made the share, and the base does not have the share's device: the
@@ -198,7 +198,7 @@ func (f *fold) unknownDevice(s shareOf) error {
 	return err
 }
 
-// implied returns the entry of an implied device for the list of devices. Its name comes from start.
+// implied returns the entry of an implied device for the list of devices. It has no name; start adds the name.
 func implied(id fleet.DeviceID) stconfig.Value {
 	return stconfig.Obj(
 		stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(id))},

@@ -94,8 +94,8 @@ func (s observation) changedSince(r record) (_ record, stays bool) {
 	return s.observeRecord(r)
 }
 
-// sentBeforeMigration judges an open record by a document of another configuration version, which must come from
-// another run of the daemon.
+// sentBeforeMigration judges an open record by a document with another version of the configuration's format. Such a
+// document comes from another run of the daemon.
 func (s observation) sentBeforeMigration(r record) (_ record, stays bool) {
 	now := stconfig.Lookup(s.Document, r.key)
 	arrived := r.hasArrived(now) || r.Kind == fleet.BaseLeaf && !same(now, r.base) && !r.wrote(r.key, now)
@@ -106,8 +106,9 @@ func (s observation) sentBeforeMigration(r record) (_ record, stays bool) {
 	return s.observeRecord(r)
 }
 
-// unsavedInner judges a value that a person or the daemon had set inside a member that Muster made, after Muster
-// wrote over that value or put it back and the daemon may not have saved the write.
+// unsavedInner judges e, the entry of a value that a person or the daemon set inside a member that Muster made. Muster
+// has written over that value or put it back since, and the daemon may not have saved this write. now is the present
+// value.
 func (s observation) unsavedInner(r *record, e entry, now stconfig.Value) (_ entry, stays bool) {
 	run, isBase := e.Run, same(now, e.base)
 	e.Run = ""

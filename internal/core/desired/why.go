@@ -7,7 +7,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Why tells where a difference between the observed and the desired configuration comes from.
+// Why says where a difference between the observed and the desired configuration comes from.
 type Why struct {
 	Templates  []int64 // templates that ask for the change, in the order of the fold; empty: the place returns to base
 	Authors    []int64 // templates among Templates that were not last saved by an admin
@@ -18,7 +18,7 @@ type Why struct {
 	Drift      bool    // Somebody changed a value of Muster that templates still ask for.
 	Earlier    bool    // The daemon has a value that Muster wrote earlier, and no template names the place.
 	Revoked    bool    // The device, or the share with it, came back after it was revoked.
-	Away       string  // The device is revoked everywhere, or the share is one with it: since when, and by whom.
+	Away       string  // since when and by whom the device, or that of the share, is revoked; "" if it is not
 	Introducer string  // the device that, as an introducer, keeps adding what templates revoked
 	With       string  // key of the change that causes this one; "" when the change stands alone
 }

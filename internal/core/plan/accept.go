@@ -6,8 +6,8 @@ import (
 )
 
 // Accept returns the configuration doc with a pending device added, or with a pending folder shared with the device
-// that offers it. asks is what is pending. If name is "", the device or folder gets the name that the other device
-// gave. path is where a folder that the daemon does not have yet is to be; it must not be "" then.
+// that offers it. asks is the pending entry. If name is "", the device or folder gets the name that the other device
+// gave. path is the place for a folder that the daemon does not have yet, and must not be "" then.
 func Accept(doc stconfig.Value, asks fleet.Pending, name, path string) (stconfig.Value, error) {
 	if asks.Folder != "" {
 		return shareFolder(doc, asks, name, path)

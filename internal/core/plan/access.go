@@ -23,8 +23,8 @@ func MayMoveAccess(key stconfig.Key) bool {
 	return names(0, "gui") && slices.ContainsFunc(accessKeys, func(name string) bool { return names(1, name) })
 }
 
-// SetsAccess reports whether a template with this key and this value changes how the daemon's API is reached. The
-// caller has found that MayMoveAccess is true for the key.
+// SetsAccess reports whether a template with this key and this value changes how the daemon's API is reached. It is
+// only for keys for which MayMoveAccess is true.
 func SetsAccess(key stconfig.Key, value stconfig.Value) bool {
 	switch key.Len() {
 	case 0:
@@ -92,8 +92,8 @@ func (g guard) reaches(host string) bool {
 }
 
 // takesAPIPort reports whether a value of listenAddresses makes the daemon listen for other devices at the port of its
-// API. As long as the daemon runs, the API keeps the port. At the next start the API comes second and fails, and the
-// daemon ends (seen on 1.19.2).
+// API. While the daemon runs, its API keeps the port. At its next start the daemon listens for devices first, so the
+// API fails and the daemon ends (seen on 1.19.2).
 func takesAPIPort(g guard, p place) bool {
 	for _, doc := range []stconfig.Value{g.observed, p.after} {
 		host, port, err := net.SplitHostPort(strings.TrimSpace(doc.Get("gui").Get("address").Str()))

@@ -230,7 +230,7 @@ func (g guard) isRegistered(text string) bool {
 	return err == nil && g.facts.Registered != nil && g.facts.Registered(id)
 }
 
-// share lets authors share a folder of theirs with registered devices, and stop doing so.
+// share lets authors share a folder of theirs with registered devices, and end such shares.
 func share(g guard, p place) string {
 	switch {
 	case strings.EqualFold(p.names[3], g.own) && !p.removed(): // Each daemon puts its own device there by itself.
@@ -252,8 +252,8 @@ func ofNewShare(g guard, p place) string {
 	return freeWhere(!was.Exists() && p.to.Kind() == stconfig.String && g.isAuthors(keyOf(p.names[:2])))
 }
 
-// addresses lets authors set, as addresses of a device, `dynamic` and addresses with the host that devices() gives for
-// this device.
+// addresses lets authors set two kinds of addresses for a device: `dynamic`, and addresses with the host that the
+// template function devices() gives for this device.
 func addresses(g guard, p place) string {
 	id, err := fleet.ParseDeviceID(p.names[1])
 	known := ""

@@ -44,8 +44,8 @@ func ownEntryGoes(g guard, p place) bool {
 	return p.removed() && strings.EqualFold(p.names[1], g.own)
 }
 
-// mostWorkers bounds the hashers and the copiers of a folder, with far more than a machine has processors. Each of
-// them is a goroutine with its own buffer: 1.19.2 with 2,147,483,647 of them dies when it scans.
+// mostWorkers is the most hashers, and the most copiers, that a folder may get: far more than a machine has
+// processors. Each of them is a goroutine with its own buffer: 1.19.2 with 2,147,483,647 of them dies when it scans.
 const mostWorkers = 1000
 
 func tooManyWorkers(_ guard, p place) bool {
@@ -90,7 +90,7 @@ func isAuditFile(name stconfig.Value) bool { return strings.Trim(name.Str(), "-"
 // already has.
 func getsIntroducer(_ guard, p place) bool { return p.changed() && p.to.Str() != "" }
 
-// passwordMoves reports whether a share that the daemon has already gets another encryption password. For a new share
+// passwordMoves reports whether a share that exists at the daemon gets another encryption password. For a new share
 // any password is free.
 func passwordMoves(_ guard, p place) bool {
 	return p.changed() && p.from.Str() != p.to.Str()
@@ -135,8 +135,9 @@ func passwordHash(_ guard, p place) bool { return isHash(p.to) }
 
 func isHash(v stconfig.Value) bool { return len(v.Str()) == 60 && strings.HasPrefix(v.Str(), "$2") }
 
-// whyIncludes tells why ignore patterns that include a file wait for consent, "" when they do not. The daemon follows
-// `..` out of the folder, and it quotes unreadable lines of the included file in the folder's error (1.19.2).
+// whyIncludes returns why ignore patterns that include a file wait for consent; "" if they do not. They wait if the
+// path of the file has `..`: the daemon follows it out of the folder, and quotes unreadable lines of the file in the
+// folder's error (1.19.2).
 func whyIncludes(_ guard, p place) string {
 	for _, file := range includedFiles(p.to) {
 		if slices.Contains(strings.FieldsFunc(file, isAnySeparator), "..") && !slices.Contains(includedFiles(p.from), file) {

@@ -145,8 +145,8 @@ func (p *Plan) blocked(c Change, after stconfig.Value, own string) (Class, strin
 	return "", ""
 }
 
-// lacksFolder blocks the change of a device that is needed only for shared folders, where none of these folders is
-// sent. It names the change that would bring one of them.
+// lacksFolder blocks the change that adds a device which only shared folders need, because none of these folders is
+// sent. It names the left-out change of such a folder.
 func (p *Plan) lacksFolder(device string) (Class, string) {
 	for _, c := range p.Changes {
 		if section(c.Key) == "folders" && !c.Sendable() && slices.Contains(sharesOf(c), device) {
@@ -239,8 +239,8 @@ func orHeld(c Class) Class {
 // A new folder with ignore patterns is made in three steps: it is made paused, gets its patterns, and is resumed.
 // Without the pause it would scan files that are to be ignored, and offer them to other devices.
 
-// startLater arranges that new folders with ignore patterns are made paused. It marks the changes that resume such
-// folders, once their patterns are there. skipped are the changes that the fold skipped.
+// startLater makes new folders with ignore patterns start paused. It also marks the changes that resume such folders,
+// which wait until the patterns are there. skipped are the changes that the fold skipped.
 func (p *Plan) startLater(skipped []Change) {
 	asked := map[string]bool{}
 	for _, changes := range [][]Change{p.Changes, skipped} {

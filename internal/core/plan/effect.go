@@ -2,7 +2,7 @@ package plan
 
 import "muster/internal/fleet"
 
-// Effect tells what a change of the registry (templates, tags, settings) would do to one device.
+// Effect says what a change of the registry (templates, tags, settings) would do to one device.
 type Effect struct {
 	Device fleet.DeviceID
 	Brings []Change // changes that would be planned and are not planned now

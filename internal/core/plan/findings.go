@@ -71,7 +71,7 @@ const (
 	RestartDue               // Muster is about to restart the daemon.
 )
 
-// HowToResume tells a person what to do where the device's mode keeps Muster from writing.
+// HowToResume is the next step for a person if the device's mode keeps Muster from writing.
 const HowToResume = "`muster status` lists the stops in force, with the command that ends each."
 
 // WhenSent tells a person when the unsent changes will be sent.

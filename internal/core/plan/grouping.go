@@ -16,7 +16,7 @@ import (
 // anyPeer replaces registered devices in values when changes of several devices are compared.
 var anyPeer = stconfig.Text("*")
 
-// Grouping tells which held changes of different devices are equal, so that a person can answer them together.
+// Grouping finds out which held changes of different devices are equal, so that a person can answer them together.
 type Grouping struct {
 	Key        []byte // keys the digests, because a value may be a secret
 	Registered func(fleet.DeviceID) bool

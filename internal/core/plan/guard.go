@@ -55,7 +55,7 @@ type rule struct {
 	class  Class
 	when   func(g guard, p place) bool // nil: the row applies always
 	reason string
-	why    func(g guard, p place) string // replaces when and reason: gives the reason, or "" when the row does not apply
+	why    func(g guard, p place) string // replaces when and reason: returns the reason; "" if the row does not apply
 }
 
 // place is one key that a change affects: the change's own key, or a key inside a member that the change adds,

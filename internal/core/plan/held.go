@@ -28,7 +28,7 @@ type HeldChanges struct {
 	mu       sync.Mutex // guards the rest
 	groups   map[string]*heldGroup
 	byDevice map[fleet.DeviceID][]*heldGroup
-	values   map[[sha256.Size]byte]*heldValue // valueID gives the key; equal values of several devices are kept once
+	values   map[[sha256.Size]byte]*heldValue // by valueID; equal values of several devices are kept once
 	bytes    int                              // size of values
 }
 
@@ -135,7 +135,7 @@ func (h *HeldChanges) release(c fleet.HeldChange) {
 	}
 }
 
-// valueID identifies the key and the values that are shown of a change.
+// valueID returns a digest of the key of a change and of its values as people see them.
 func valueID(c fleet.HeldChange) [sha256.Size]byte {
 	return sha256.Sum256(slices.Concat([]byte(c.Key), []byte{0}, c.From, []byte{0}, c.To))
 }
@@ -231,7 +231,7 @@ func (h *HeldChanges) Covers(a fleet.GroupAnswer, rollouts map[fleet.DeviceID]in
 	return covered, nil
 }
 
-// offers tells whether a person may choose the value with this name.
+// offers reports whether a person may choose the value with this name.
 func (g *heldGroup) offers(name string) bool {
 	return slices.ContainsFunc(g.shown.Choices, func(c fleet.Choice) bool { return c.Name == name })
 }

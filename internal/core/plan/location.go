@@ -32,9 +32,9 @@ func equalNames(a, b string) bool {
 	return strings.EqualFold(strings.TrimRight(a, ". "), strings.TrimRight(b, ". "))
 }
 
-// hasName reports whether is returns true for any name in l after the first `after` names.
-func (l location) hasName(after int, is func(name string) bool) bool {
-	return len(l.names) > after && slices.ContainsFunc(l.names[after:], is)
+// hasName reports whether found returns true for a name in l. It leaves out the first skip names.
+func (l location) hasName(skip int, found func(name string) bool) bool {
+	return len(l.names) > skip && slices.ContainsFunc(l.names[skip:], found)
 }
 
 // system holds how the machine of a daemon writes paths, and which directories there need protection.

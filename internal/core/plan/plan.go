@@ -46,7 +46,7 @@ type Change struct {
 	Stopped   bool   // held because repeated writes of the key had no lasting effect; see Stops
 	Consented bool   // held, and a person consented
 	Dependent bool   // held or refused only because another change is; a person need not answer it
-	ToLeftOut bool   // The change sets a value (To) that a report leaves out for its size.
+	ToLeftOut bool   // The change sets a value (To) that a report leaves out because of its size.
 	OnlyKeep  bool   // held, and the base cannot be written back: a person may keep the value or choose another
 
 	implied    bool           // No template names the device: it is or was there for a shared folder.
@@ -55,7 +55,7 @@ type Change struct {
 	introducer string         // see Introducer
 	revoked    bool           // see Revoked
 	away       string         // Away returns it
-	with       string         // key of another change, of which the daemon makes this one as a consequence
+	with       string         // key of another change, because of which the daemon makes this one by itself; or ""
 	chosen     string         // name of the value that a person chose; see Choosing
 	instead    *Change        // the change without that choice
 	send       stconfig.Value // To with its secrets in clear, as the first write sends it
@@ -127,7 +127,7 @@ func (c Change) Sendable() bool {
 	return c.Class == Free || c.Class == Implied || c.Class == Held && c.Consented
 }
 
-// Sendable returns the changes that are sent, in the order in which they are.
+// Sendable returns those changes that are sent, in the order of sending.
 func (p Plan) Sendable() []Change {
 	var out []Change
 	for _, c := range p.Changes {

@@ -152,7 +152,7 @@ func (s *Stops) Of(p Plan) (stopped []fleet.Stop) {
 	return stopped
 }
 
-// Clear forgets the stops of keys, because a person applies the plan.
+// Clear forgets the stops of keys, and the counts that lead to them, because a person applies the plan.
 func (s *Stops) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,8 +236,8 @@ func (s *Stops) CountDrift(changes []Change, observed string, now time.Time) (co
 }
 
 // A revoked device that comes back is removed every time, however often: nobody at the daemon may win by repeating.
-// Its return is reported until an hour has passed without another. From the third return on, the device that it came
-// back to is failed.
+// Its return is reported until an hour has passed without another. After the third return within an hour the daemon's
+// own device gets the state failed.
 
 const backMark = "return of " // stands before the device's key, so that the key itself is not stopped
 
@@ -380,7 +380,8 @@ func (s *Stops) Answered(err error, now time.Time) (changed bool) {
 	return is != was
 }
 
-// isSameAnswer compares two answers without their digits, in which the names of temporary files differ.
+// isSameAnswer reports whether two answers are equal apart from their digits, in which the names of temporary files
+// differ.
 func isSameAnswer(a, b string) bool {
 	withoutDigits := func(text string) string {
 		return strings.Map(func(r rune) rune {
@@ -465,7 +466,8 @@ func (s *Stops) WritesFolders(keys []stconfig.Key, mayBreak func(folder string) 
 	}
 }
 
-// FolderErrors returns the errors of the folders that were written to, as one text to compare.
+// FolderErrors returns the errors of those folders that Muster wrote to or has a stop for, as one text to compare.
+// inError has the errors by folder.
 func (s *Stops) FolderErrors(inError map[string]string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

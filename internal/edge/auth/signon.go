@@ -88,7 +88,8 @@ type browserAttempt struct {
 
 const byBrowser = "single sign-on of a browser"
 
-// Begin begins a log-in. The caller redirects the browser to the URL to, and sets the cookie that Finish needs.
+// Begin starts a log-in. to is the URL to which the caller redirects the browser. cookie is for the browser, and
+// Finish needs it.
 func (s *SignOn) Begin(ctx context.Context) (to, cookie string, err error) {
 	begun := browserAttempt{Until: s.People.Now().Add(SignOnLife), Challenge: signon.Challenge{
 		State: rand.Text() + rand.Text(), Nonce: rand.Text() + rand.Text(), Verifier: oauth2.GenerateVerifier()}}

@@ -10,7 +10,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// rate allows burst attempts at once, and one more after each interval.
+// rate is a limit: so many attempts as burst says are possible at once, and one more after each interval.
 type rate struct {
 	burst    int
 	interval time.Duration
@@ -38,7 +38,7 @@ type throttle struct {
 	counters map[counter]time.Duration
 }
 
-// counter is one limit for one account, address or other subject. of names the subject and its kind.
+// counter is one limit for one account, address or other subject. `of` names the subject and its kind.
 type counter struct {
 	rate rate
 	of   string

@@ -64,7 +64,7 @@ type Knowledge interface {
 
 	// File returns what the daemon knows about a file or directory of a folder; not_found if it knows nothing.
 	File(ctx context.Context, folder, path string) (fleet.File, error)
-	// Conflicts returns the conflict files that appeared or disappeared after the change numbered since. last is the
+	// Conflicts returns the conflict files that appeared or disappeared by changes with a number above since. last is the
 	// number of the newest change that the daemon remembers.
 	Conflicts(ctx context.Context, since int64) (changes []fleet.ConflictChange, last int64, err error)
 	// ConflictCounts returns how many conflicts the daemon resolved since its start, by folder ID.

@@ -177,7 +177,7 @@ func awaitMoreEvents(ctx context.Context) {
 	}
 }
 
-// wholeSeconds rounds up to seconds, the unit in which daemons take the time to wait.
+// wholeSeconds rounds a time up to whole seconds: a request to a daemon says in seconds how long to wait.
 func wholeSeconds(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)
 }

@@ -8,7 +8,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// longestHold is how long a watcher waits for a session that changes the configuration.
+// longestHold is the longest time that a watcher waits for the end of a session that changes the configuration.
 const longestHold = 5 * time.Second
 
 // hold marks the watcher as held by a Session, which changes the configuration and reads it back. While it is held,

@@ -117,8 +117,8 @@ func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watc
 	return w
 }
 
-// same reports whether the running watcher already has these settings. That the registry now has the pin of the first
-// use, or does not have it yet, is no difference.
+// same reports whether the running watcher already has these settings. It makes no difference whether the registry
+// already has the pin of the first use.
 func (w *watcher) same(d fleet.Registered, paused bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

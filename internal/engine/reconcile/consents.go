@@ -142,7 +142,7 @@ func (p *pass) closeConsents(ctx context.Context) {
 	}
 }
 
-// useUnsent records as used the consents that needed no write to the daemon, like the answer "keep".
+// useUnsent records that these consents are used although nothing was written for them, as for the answer "keep".
 func (p *pass) useUnsent(ctx context.Context, ids []int64) {
 	if err := p.o.Store.CloseConsents(ctx, ids, 0); err != nil {
 		p.log.Warn("used consents not closed", logkey.Device, p.id, logkey.Err(err))

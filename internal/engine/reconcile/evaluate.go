@@ -147,7 +147,7 @@ func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 	if err != nil {
 		return err
 	}
-	if in.device == nil { // The device is not in the generation that it is admitted to.
+	if in.device == nil { // The device was deleted meanwhile.
 		x.warn("evaluated over a sample configuration: its configuration was never read")
 		return nil
 	}

@@ -38,8 +38,8 @@ type fingerprint struct {
 	folders   string // errors of the folders that Muster wrote to
 }
 
-// generationOf returns the generation to which a device is admitted. current is the present registry; a device that it
-// lacks has the generation of current.
+// generationOf returns the generation to which a device is admitted. current is the present registry. A device that
+// current lacks gets the generation of current.
 func (e *Engine) generationOf(ctx context.Context, id fleet.DeviceID, current *fleet.Registry) (*generation, error) {
 	registry := current
 	if current.Devices[id] != nil {

@@ -19,7 +19,7 @@ const (
 	upgradeLimit = 10 * time.Minute // time for an upgrade, with the download
 	returnEvery  = 200 * time.Millisecond
 	scanWait     = 10 * time.Second // how long to wait for a scan of all folders; a daemon answers when the scan is over
-	scanWaitEach = 2 * time.Second  // the same for each folder, if folders are scanned one by one
+	scanWaitEach = 2 * time.Second  // how long to wait for one folder, if folders are scanned one by one
 )
 
 // MayOrder returns an error if no order can be given to the daemon now: conflict if Muster does not write to the

@@ -115,9 +115,9 @@ func outcomeOfChange(in input, intent fleet.Intent) (fleet.Outcome, string) {
 		" was interrupted: look at the configuration, and do again what is missing"
 }
 
-// reportUnverified reports that the outcome of the intent last is not known, because the daemon cannot be read; why is
-// that error. If the intent was to change how the daemon is reached, and its API had time to restart, it reports that
-// access is lost.
+// reportUnverified reports that the outcome of the intent `last` is not known, because the daemon cannot be read; why
+// is that error. If this intent was to change how the daemon is reached, and its API had time to restart, it reports
+// that access is lost.
 func (p *pass) reportUnverified(last fleet.Intent, why error) {
 	move := plan.ReadRecord(last).Access
 	restarting := restartTime - time.Since(last.CreatedAt)

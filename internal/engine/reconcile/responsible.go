@@ -22,7 +22,7 @@ func (e *Engine) newResponsible(in input) *responsible {
 }
 
 // byAdmin reports whether an admin is responsible for what a template does on the device, or for its end there. If the
-// template ends only by the planned change of the registry whose effect is computed, the role of the person who asks
+// template ends only by a change of the registry whose effect is computed in advance, the role of the person who asks
 // decides.
 func (r *responsible) byAdmin(ctx context.Context, template int64) bool {
 	if is, known := r.known[template]; known {

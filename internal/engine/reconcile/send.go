@@ -74,7 +74,7 @@ type attempt struct {
 	rejected     []rejection
 	restarts     bool // The daemon's API restarts because of a write.
 	saved        bool // The daemon accepted a write of its configuration, so it saved all of it.
-	replanned    bool // now was planned after the fresh read, so that read is some time ago.
+	replanned    bool // A new plan was made after the fresh read, which took a while.
 }
 
 // rejection is a write that the daemon answered with 4xx.

@@ -20,13 +20,14 @@ import (
 )
 
 // whatIfChunk is how many devices are planned under the present registry before the same devices are planned under the
-// other one. It makes changes between the two rare: the sandbox's workers keep the facts of only one fleet at a time.
+// other one. So the sandbox's workers, which keep the facts of only one fleet at a time, rarely have to load the other
+// fleet's.
 const whatIfChunk = 256
 
-// WhatIf compares the plans of devices under the registry then, which a change would make, with their plans under the
-// present registry now. It plans from what was last read of the daemons. It asks daemons only for ignore patterns that
-// were not read yet, and stores nothing. It calls each for every device whose plans differ or cannot be compared, in
-// any order, and from one goroutine at a time.
+// WhatIf compares the plans of devices under the registry `then`, which a change would make, with their plans under
+// the present registry `now`. It plans from what was last read of the daemons. It asks daemons only for ignore
+// patterns that were not read yet, and stores nothing. It calls each for every device whose plans differ or cannot be
+// compared, in any order, and from one goroutine at a time.
 func (e *Engine) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(plan.Effect)) error {
 	w := whatIf{Engine: e, now: e.newGeneration(now), then: e.newGeneration(then), asking: &asking{Engine: e}, each: each}
 	concerned := w.concerned()
@@ -50,15 +51,15 @@ type whatIf struct {
 	each func(plan.Effect)
 }
 
-// Concerned returns the devices whose plans have other inputs under the registry then than under now, sorted. It plans
-// nothing.
+// Concerned returns, sorted, the devices whose plans have other inputs under the registry `then` than under `now`. It
+// plans nothing.
 func (e *Engine) Concerned(now, then *fleet.Registry) []fleet.DeviceID {
 	w := whatIf{Engine: e, now: e.newGeneration(now), then: e.newGeneration(then)}
 	return w.concerned()
 }
 
-// Altered returns the devices to which the templates may give other values under the registry then than under now. It
-// asks no daemon and does not depend on the daemons' configurations. Devices that are registered in only one of the
+// Altered returns the devices to which the templates may give other values under the registry `then` than under `now`.
+// It asks no daemon and does not depend on the daemons' configurations. Devices that are registered in only one of the
 // two are left out.
 func (e *Engine) Altered(ctx context.Context, now, then *fleet.Registry) (altered []fleet.DeviceID, err error) {
 	version := func(id fleet.DeviceID) fleet.Version { return e.o.Daemon.Known(id).Version }
@@ -99,7 +100,7 @@ func (w *whatIf) concerns(id fleet.DeviceID) bool {
 	return print(w.now) != print(w.then)
 }
 
-// maxKept bounds the bytes of plans under the present registry that wait to be compared.
+// maxKept is the most bytes that plans under the present registry take while they wait to be compared.
 const maxKept = 2 << 20
 
 // compare plans these devices under both registries. left are those devices for whose plans there was no memory; the
@@ -240,8 +241,8 @@ func (w *whatIf) keptDocument(ctx context.Context, in input) (input, error) {
 	return in.withDocument(w.takeMemory(ctx), observed, stconfig.Value{})
 }
 
-// Desired computes the configurations that devices would have under the registry then, from what was last read of the
-// daemons. It calls each for every device with the configuration, or with the reason (failed) why the device would
+// Desired computes the configurations that devices would have under the registry `then`, from what was last read of
+// the daemons. It calls each for every device with the configuration, or with the reason (failed) why the device would
 // have none. Devices that were never read are left out. each is called from one goroutine at a time.
 func (e *Engine) Desired(ctx context.Context, then *fleet.Registry, devices []fleet.DeviceID,
 	each func(id fleet.DeviceID, desired stconfig.Value, failed error)) error {
@@ -250,7 +251,7 @@ func (e *Engine) Desired(ctx context.Context, then *fleet.Registry, devices []fl
 	})
 }
 
-// Planned computes the changes that are to be made on devices under the registry now, from what was last read of the
+// Planned computes the changes that are to be made on devices under the registry `now`, from what was last read of the
 // daemons. It calls each for every device with the changes, or with the reason (failed) why the device has no plan.
 // Devices that were never read are left out. each is called from one goroutine at a time, in any order.
 func (e *Engine) Planned(ctx context.Context, now *fleet.Registry, devices []fleet.DeviceID,

@@ -20,7 +20,8 @@ const (
 	maxHeldGroups = 5000     // groups of all devices together
 	maxShownBytes = 64 << 10 // bytes of one shown value
 	maxHeldBytes  = 32 << 20 // bytes of all shown values, equal ones counted once
-	tooLarge      = "too large to be shown and answered here: `muster apply DEVICE`, or GET devices/{deviceID}/plan, shows it"
+	tooLarge      = "too large to be shown and answered here: `muster apply DEVICE`, or GET devices/{deviceID}/plan, " +
+		"shows it"
 )
 
 // HeldChanges are the held changes of all devices, each from the last pass over its device.

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"muster/internal/adapter/store"
 	"muster/internal/adapter/syncthing"
@@ -66,6 +67,7 @@ func (d daemons) Known(id fleet.DeviceID) reconcile.Known {
 		known.Version = *snapshot.Version
 	}
 	known.FolderErrors, _ = snapshot.FolderErrors()
+	known.FolderChanged = func(folder string) time.Time { return snapshot.Summaries[folder].StateChanged }
 	known.FolderRuns, known.FolderMayBreak = snapshot.FolderRuns, snapshot.FolderMayBreak
 	known.System = fleet.SystemOf(snapshot.Status, snapshot.Version)
 	return known

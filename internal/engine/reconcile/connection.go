@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	ignoresEvery = time.Minute // how often ignore patterns are read: no event announces a change of them
+	ignoresEvery = time.Minute     // how often ignore patterns are read: no event announces a change of them
+	ignoresPause = 5 * time.Second // shortest time between two readings because a folder changed its state
 
 	maxRunReads = 3 // how often read tries to read a document in one run of the daemon
 )

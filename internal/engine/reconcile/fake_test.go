@@ -291,19 +291,20 @@ func (s *store) outcomes() []fleet.Outcome {
 
 // daemon is one Syncthing, as far as configurations go.
 type daemon struct {
-	mu        sync.Mutex
-	id        fleet.DeviceID
-	store     *store
-	doc       stconfig.Value
-	ignores   map[string][]string
-	noIgnores bool // they cannot be read
-	online    bool
-	known     reconcile.Known
-	calls     []string // writes that arrived
-	dismissed []fleet.Pending
-	busy      bool // a session is open
-	reads     int
-	run       int // how often it was started anew
+	mu          sync.Mutex
+	id          fleet.DeviceID
+	store       *store
+	doc         stconfig.Value
+	ignores     map[string][]string
+	noIgnores   bool // they cannot be read
+	ignoresRead int  // how often they were read
+	online      bool
+	known       reconcile.Known
+	calls       []string // writes that arrived
+	dismissed   []fleet.Pending
+	busy        bool // a session is open
+	reads       int
+	run         int // how often it was started anew
 
 	restarts         bool // it says that it has to start anew
 	asked, restarted int
@@ -377,6 +378,7 @@ func (d *daemon) readIgnores(folder string) ([]string, error) {
 	if !d.online || d.noIgnores {
 		return nil, unreachable()
 	}
+	d.ignoresRead++
 	return slices.Clone(d.ignores[folder]), nil
 }
 

@@ -32,6 +32,8 @@ type history struct {
 	ignores      map[string][]string // the ignore patterns by folder, as last read
 	ignoresUntil time.Time           // when ignores are read again
 	ignoresLack  bool                // The patterns of some folders could not be read.
+	ignoresAt    time.Time           // when ignores were read
+	ignoresMark  time.Time           // when a folder with ignores last changed its state, by the daemon's clock
 
 	revoked map[fleet.DeviceID][]int64 // desired.Result.RevokedByTemplates of the last plan
 
@@ -169,7 +171,37 @@ func (h *history) overtakes(kept fleet.ObservedConfig) bool {
 func (h *history) putIgnores(patterns map[string][]string, until time.Time, lack bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ignores, h.ignoresUntil, h.ignoresLack = patterns, until, lack
+	h.ignores, h.ignoresUntil, h.ignoresLack, h.ignoresAt = patterns, until, lack, time.Now()
+}
+
+// hintIgnores has the ignore patterns read earlier when one of their folders changed its state since the last call.
+// wait is the time until then, and at least ignoresPause after the last reading. hinted is false when nothing is read
+// earlier. changed is called only when there are patterns; its function gives when a folder changed its state.
+func (h *history) hintIgnores(changed func() func(folder string) time.Time, now time.Time) (wait time.Duration,
+	hinted bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.ignores) == 0 {
+		return 0, false
+	}
+	changedAt, mark := changed(), h.ignoresMark
+	if changedAt == nil {
+		return 0, false
+	}
+	for folder := range h.ignores {
+		if at := changedAt(folder); at.After(mark) {
+			mark = at
+		}
+	}
+	due := h.ignoresAt.Add(ignoresPause)
+	if due.Before(now) {
+		due = now
+	}
+	if mark.Equal(h.ignoresMark) || !due.Before(h.ignoresUntil) {
+		return 0, false
+	}
+	h.ignoresMark, h.ignoresUntil = mark, due
+	return due.Sub(now), true
 }
 
 func (h *history) lastIgnores() map[string][]string {

@@ -99,6 +99,8 @@ type Known struct {
 	NeverRead    bool                                      // No configuration was ever read.
 	FolderErrors map[string]string                         // errors of the folders that cannot work, by folder
 	FolderRuns   func(folder string, since time.Time) bool // whether a folder was seen without error since, or is gone
+	// FolderChanged returns when the state of a folder changed last, by the daemon's clock; zero when that is not known.
+	FolderChanged func(folder string) time.Time
 	// FolderMayBreak reports whether an error of a folder would be a new one, because the folder works now; nil: this is
 	// not known of any folder.
 	FolderMayBreak func(folder string) bool

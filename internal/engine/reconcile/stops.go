@@ -47,9 +47,16 @@ func (p *pass) keepStops(ctx context.Context, in input) {
 }
 
 // FoldersSeen queues a device whose folders changed their state, if Muster watches folders of the device for errors
-// after a write.
+// after a write, or if the ignore patterns of such a folder are to be read again: a daemon scans a folder when its
+// patterns change.
 func (e *Engine) FoldersSeen(id fleet.DeviceID) {
-	e.queue.addIf(id, func(h *history) bool { return h.stops.WatchesFolders() })
+	e.queue.addIf(id, func(h *history) bool {
+		wait, hinted := h.hintIgnores(func() func(string) time.Time { return e.o.Daemon.Known(id).FolderChanged }, time.Now())
+		if hinted && wait > 0 {
+			time.AfterFunc(wait, func() { e.queue.addIf(id, func(*history) bool { return true }) })
+		}
+		return hinted && wait <= 0 || h.stops.WatchesFolders()
+	})
 }
 
 // judgeFolders finds folders that went into error after Muster wrote to them, and stores the stops about them. It runs

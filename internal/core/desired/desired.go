@@ -121,7 +121,8 @@ func (in Input) records() ([]record, error) {
 	return withoutForgottenIgnores(records, rewind(in.Observed, records)), nil
 }
 
-// keep sets the records of the result. ignores has the folders whose ignore patterns templates name.
+// keep puts the records into the result. ignores has the folders whose ignore patterns templates name. keep adds the
+// folders whose patterns Muster wrote.
 func (r *Result) keep(records []record, ignores map[string]bool) {
 	for _, rec := range records {
 		if folder, ok := ignoresOf(rec.key); ok && rec.State != fleet.BaseReturned {

@@ -15,7 +15,7 @@ type reach struct {
 	// why returns why the value at a place, or the presence of a member, waits for an admin; "" if authors may set it.
 	// Nil: authors may set every value.
 	why    func(g guard, p place) string
-	inside bool   // The row is about presence only: what is inside is judged by rows of its own.
+	inside bool   // The row is about presence only; other rows are about the contents.
 	reason string // why the row harms nobody, for readers of the table
 }
 

@@ -13,9 +13,8 @@ var (
 	devices = stconfig.Key{}.Child("devices")
 )
 
-// leaveOutDependents leaves out every change that depends on a held or refused change. It repeats until the remaining
-// changes make a consistent document, because a daemon repairs an inconsistent one by dropping entries without a
-// word.
+// leaveOutDependents leaves out every change that depends on a held or refused change. It repeats this until the
+// remaining changes make a consistent document, because a daemon silently drops entries of an inconsistent one.
 func (p *Plan) leaveOutDependents(in Input) {
 	for again := p.anyLeftOut(); again; {
 		again = false

@@ -91,7 +91,7 @@ func readSecret(path string) (string, error) {
 	return secret, os.Chmod(path, 0o600)
 }
 
-// writeSecret replaces the whole file at once, or leaves it as it is.
+// writeSecret writes the token to the file at path. After an error the file is as it was before.
 func writeSecret(path, secret string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), AdminTokenFile+".*") // made with 0600
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 const halfPrefix = tokenPrefix + "half_"
 
 // complete returns an error unless a request proves its session fully. Browsers send a cookie to every port of a host,
-// so a cookie alone proves nothing. With it the page must send half, the other half of the session, which it keeps in
-// the storage of its origin. The session of a program has no halves, and its token is not accepted in a cookie.
+// so a cookie alone proves nothing. The page must also send the other half of the session, which it keeps in the
+// storage of its origin: that is the parameter half. The session of a program has no halves, and its token is not
+// accepted in a cookie.
 func complete(s fleet.Session, kind Credential, half string) error {
 	switch {
 	case s.Half == "" && kind == CredentialCookie:

@@ -65,8 +65,8 @@ func (a attempt) refusal(wait time.Duration) error {
 		"link: `muster login-link` on the server's machine prints one", wait)
 }
 
-// success counts log-ins with the right password to one account; it is the hash of the account's name. A log-in is
-// counted before the password is compared, while it has the account's turn (see accountQueues). If the password is
+// success is a log-in with the right password. Its text is the hash of the account's name. A log-in is counted as a
+// success before the password is compared, while it has the account's turn (see accountQueues). If the password is
 // wrong, the count is taken back, so wrong passwords lock nobody out.
 type success string
 
@@ -77,7 +77,7 @@ func (success) refusal(wait time.Duration) error {
 		"requests", wait)
 }
 
-// signOnTry is one attempt to log in by single sign-on; it is the client's address. The provider limits how many
+// signOnTry is one attempt to log in by single sign-on. Its text is the client's address. The provider limits how many
 // passwords are tried. This limit is for the requests that Muster sends to the provider.
 type signOnTry string
 
@@ -89,7 +89,7 @@ func (signOnTry) refusal(wait time.Duration) error {
 	return tooMany("there were too many attempts to log in", "or log in with a password", wait)
 }
 
-// deviceBeginning is the start of one log-in in a program; it is the client's address.
+// deviceBeginning is the start of one log-in in a program. Its text is the client's address.
 type deviceBeginning string
 
 func (b deviceBeginning) counters() []counter {

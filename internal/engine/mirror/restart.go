@@ -81,7 +81,7 @@ func (w *watcher) inheritRestart(old *watcher, s *Snapshot) {
 		return
 	}
 	old.mu.Lock()
-	w.restart = expectation{at: old.restart.at} // otherKey is false: the record has the new key, so a refusal is real.
+	w.restart = expectation{at: old.restart.at} // otherKey stays false: the record has the new key now.
 	old.mu.Unlock()
 	if last := old.snapshot.Load(); last.Connection == fleet.Online && w.restart.covers(last.Restarting) {
 		s.Connection, s.Restarting, s.Reason, s.Next = fleet.Online, true, reasonRestarting, nextRestarting

@@ -48,9 +48,9 @@ func (m *Mirror) Held(id fleet.DeviceID) bool {
 }
 
 // isRead reports whether the configuration that the daemon announced as saved was read already: its text was read
-// last, or a session that was open has read the daemon after since. It first waits, at most longestHold, for the end
-// of an open session. This saves readings, because daemons announce every change twice, and a session reads back what
-// it changed.
+// last, or the session that was open started to read the configuration after the time `since`. isRead first waits, at
+// most longestHold, for the end of an open session. This saves readings, because daemons announce every change twice,
+// and a session reads back what it changed.
 func (w *watcher) isRead(ctx context.Context, saved stconfig.TextSum, since time.Time) bool {
 	w.mu.Lock()
 	held := w.held

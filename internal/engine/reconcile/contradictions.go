@@ -11,7 +11,8 @@ import (
 )
 
 // Contradictions returns a sentence for each key for which template t and another template ask for different values.
-// The sentence names the template that wins. As an example, only one device that carries a tag of t is examined.
+// The sentence names the template that wins. Contradictions examines only one device, an example that carries a tag of
+// t.
 func (e *Engine) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []string {
 	registry, err := e.o.Store.Registry(ctx)
 	if err != nil {

@@ -82,7 +82,7 @@ func (e *endFile) keep(s *Store, ends fleet.AuditEnds) {
 // So each start finds the loss again, even if the database has got an entry with the right ID since.
 const lostHash = "lost"
 
-// hold writes to the file that the entries up to last are lost, and syncs the file to disk. The file is not written
+// hold writes a loss to the file and syncs the file to disk. last is the last lost entry. The file is not written
 // again before follow is called. An error is only logged.
 func (e *endFile) hold(s *Store, last int64) {
 	e.mu.Lock()

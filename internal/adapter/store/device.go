@@ -72,9 +72,9 @@ func ask[T any](check func(*T) error, current *T) error {
 	return check(current)
 }
 
-// ReplaceAccess gives a device the API key and port in after, and leaves the rest of its record as it is. If the
-// device has them already, nothing changes. It returns a conflict error if the device has other ones than those in
-// before, or if it is altered.
+// ReplaceAccess gives a device another API key or port, and leaves the rest of its record as it is. before is the
+// access that the device is expected to have, after is the new one. If the device has the new one already, nothing
+// changes. If it has neither of the two, or is altered, that is a conflict error.
 func (s *Store) ReplaceAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error {
 	return s.replaceAccess(ctx, id, before, after, func(*tx) {})
 }

@@ -9,9 +9,10 @@ import (
 	"muster/internal/fleet"
 )
 
-// Difference returns what these generations changed together. For each template, tag assignment and vars, Before is
-// the state before the first of the generations that changed it, and After is the state after the last. A template of
-// which only tags changed has the same Before and After.
+// Difference returns what these generations changed together. For templates and vars, Before is the content before the
+// first of the generations that changed it, and After is the content after the last. For tags, Carried reports whether
+// the device or template has the tag after the last. A template of which only tags changed has the same Before and
+// After.
 func (s *Store) Difference(ctx context.Context, generations []int64) (d fleet.Difference, err error) {
 	templates, tags := map[int64]*fleet.TemplateDifference{}, map[fleet.TagDifference]bool{}
 	vars := map[fleet.VarsOwner]*fleet.VarsDifference{}
@@ -100,8 +101,7 @@ func (s *Store) addVars(ctx context.Context, all map[fleet.VarsOwner]*fleet.Vars
 	return nil
 }
 
-// sortedVars returns the differences in all, sorted by tag and device. It leaves out vars that are again what they
-// were before.
+// sortedVars sorts the differences by tag and device. It leaves out vars that are again what they were before.
 func sortedVars(all map[fleet.VarsOwner]*fleet.VarsDifference) (sorted []fleet.VarsDifference) {
 	for _, d := range all {
 		if d.Before != d.After {

@@ -69,13 +69,13 @@ func places(rows, columns int) string {
 	return text.String() + ")"
 }
 
-// cut shortens a text that has more than most bytes: it keeps the first most bytes, without a character that is cut in
-// two, and adds "…".
-func cut(text string, most int) string {
-	if len(text) <= most {
+// cut shortens a text to its first limit bytes, leaves out a character that is cut in two, and adds "…". A text of at
+// most limit bytes stays as it is.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
 // LogEntries returns the entries of the event log that q selects, the newest first unless q.Oldest is set.

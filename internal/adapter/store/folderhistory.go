@@ -59,7 +59,8 @@ func (s *Store) PutFolderFigures(ctx context.Context, edit fleet.FolderHistoryEd
 	})
 }
 
-// inParts splits many into parts of at most figuresAtOnce elements, and calls do for each in a transaction of its own.
+// inParts calls do with the elements of a list, at most figuresAtOnce at a time, each time in a transaction of its
+// own. many is the list.
 func inParts[T any](ctx context.Context, s *Store, many []T, do func(*tx, []T) error) error {
 	for some := range slices.Chunk(many, figuresAtOnce) {
 		if _, err := write(ctx, s, "keep figures of folders", func(t *tx) (none struct{}, err error) {

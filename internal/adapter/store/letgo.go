@@ -18,9 +18,9 @@ type past struct {
 }
 
 // LetGoBy returns the role of the person whose change made a template stop applying to a device: that person deleted
-// the template, or removed the last tag that template and device shared. Changes after the generation at do not count.
-// LetGoBy returns "" if the template still applies, or if the role is not known, for example because a row is not
-// believed.
+// the template, or removed the last tag that template and device shared. at is a generation; later changes do not
+// count. LetGoBy returns "" if the template still applies, or if the role is not known, for example because a row is
+// not believed.
 func (s *Store) LetGoBy(ctx context.Context, device fleet.DeviceID, template, at int64) (fleet.Role, error) {
 	var all []past
 	for _, from := range []struct {

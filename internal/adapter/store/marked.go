@@ -418,7 +418,7 @@ func (all tallies) add(table string, change tally) {
 	all[table] = all[table].with(change)
 }
 
-// into adds the changes in all to the tallies in the ends of the audit.
+// into adds these changes of tallies to the tallies in the ends of the audit.
 func (all tallies) into(ends *fleet.AuditEnds) {
 	tables := make(map[string]fleet.TableMark, len(ends.Tables)+len(all))
 	for name, of := range ends.Tables {

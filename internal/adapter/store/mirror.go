@@ -185,8 +185,8 @@ func scanSighting(row scanner) (a about[sighting], err error) {
 	return a, err
 }
 
-// each runs a query and calls put for every row, with the row's value and the snapshot of the row's device from all.
-// It skips devices that are not in all.
+// each runs a query and calls put for every row, with the row's value and the snapshot of the row's device. all has
+// the snapshots; rows of other devices are skipped.
 func each[T any](ctx context.Context, q querier, all map[fleet.DeviceID]*fleet.Snapshot,
 	scan func(scanner) (about[T], error), put func(*fleet.Snapshot, T), text string) error {
 	rows, err := collect(ctx, q, scan, text)

@@ -166,9 +166,9 @@ func (s *Store) keepMode(ctx context.Context, scope fleet.ModeScope, mode fleet.
 	return err
 }
 
-// decide is called in a transaction that may write the mode of a scope. turn is the turn of the decision (see
-// override). decide returns false if the mode of this or a newer turn was written already; the caller then does not
-// write the mode. In any case the override of the scope ends after the commit, unless it has a newer turn.
+// decide reports whether a transaction shall write the mode of a scope. turn is the turn of the decision about that
+// mode (see override). decide returns false if the mode of this turn or of a newer one was written already. In both
+// cases the override of the scope ends after the commit, unless it has a newer turn.
 func (t *tx) decide(scope fleet.ModeScope, turn int64) bool {
 	t.committed(func() { t.store.model.yield(scope, turn) })
 	decided := t.store.writer.decided

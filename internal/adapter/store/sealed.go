@@ -60,8 +60,8 @@ func (cell sealedCell) row() string {
 	return strings.Join(names, "/")
 }
 
-// cells reads at most limit cells of a column, in the order of their keys. It begins after the key in after, or at the
-// first cell if after is nil. condition is an SQL condition that may use arg as $1.
+// cells reads at most limit cells of a column, in the order of their keys. after is the key after which it begins; nil
+// means at the first cell. condition is an SQL condition that may use arg as $1.
 func (c sealedColumn) cells(ctx context.Context, q querier, after []any, limit int, condition string,
 	arg any) ([]sealedCell, error) {
 	args := []any{arg, limit}

@@ -11,7 +11,8 @@ func storable(text string, limit int) bool {
 	return len(text) <= limit && utf8.ValidString(text) && !strings.Contains(text, "\x00")
 }
 
-// plainText replaces characters that the databases cannot store by U+FFFD. It is for texts that only people read.
+// plainText returns the text with U+FFFD in place of each character that the databases cannot store. It is for texts
+// that only people read.
 func plainText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

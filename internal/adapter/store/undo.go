@@ -159,8 +159,9 @@ func (t *tx) firstChanges(table, columns string, generations []int64) ([]firstCh
 	return firsts, nil
 }
 
-// templateBack gives a template the content that it had just before generation first. If the template did not exist
-// then, stays is false, and the caller deletes the template. now is the generation that the undo makes.
+// templateBack undoes the changes of a template. first is the first generation that is undone: the template gets the
+// content that it had just before. If it did not exist then, stays is false, and the caller deletes it. now is the
+// generation that the undo makes.
 func (t *tx) templateBack(id, first, now int64) (stays bool, err error) {
 	const latest = ` WHERE template_id = $1 AND generation < $2 ORDER BY generation DESC LIMIT 1`
 	past, err := t.store.scanPastTemplate(t.row(selectPastTemplates+latest, id, first))

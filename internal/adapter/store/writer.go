@@ -182,8 +182,9 @@ type attempt struct {
 	err     error
 }
 
-// gather returns first and the writes that wait now, at most batchLength in all. It leaves out requests whose callers
-// gave up. It does not wait for more: the next batch gathers while this one is being written to disk.
+// gather returns a batch: first, which the writer took from the queue already, and the writes that wait now, at most
+// batchLength in all. It leaves out requests whose callers gave up. It does not wait for more: the next batch gathers
+// while this one is being written to disk.
 func (w *writer) gather(first *request) []*attempt {
 	var batch []*attempt
 	add := func(r *request) {

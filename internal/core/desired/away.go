@@ -174,7 +174,8 @@ func (b *intentRecorder) takingAway(s Sent) {
 	r.State, r.Run, r.Away = fleet.BaseSending, "", isDevice(s.Key)
 }
 
-// recordAround returns the record of the member, made by Muster, that is at this key or contains it; nil without one.
+// recordAround returns the record of a member that Muster made, if the member is at this key or contains it; otherwise
+// nil.
 func (b *intentRecorder) recordAround(key stconfig.Key) *record {
 	for i := range b.records {
 		if r := &b.records[i]; r.Kind == fleet.BaseMade && key.HasPrefix(r.key) {

@@ -165,7 +165,7 @@ func (e *entry) remember(key stconfig.Key, v stconfig.Value) {
 	e.Earlier = earlier
 }
 
-// forget drops what remember noted about a value: from now on the value belongs to a person.
+// forget removes what remember noted about the value v at key, because the value belongs to a person from now on.
 func (e *entry) forget(key stconfig.Key, v stconfig.Value) {
 	var kept []byte
 	for digest := range slices.Chunk(e.Earlier, fleet.EarlierSize) {

@@ -112,7 +112,7 @@ func (r Result) savedByAdmin(template int64) bool {
 	return slices.ContainsFunc(r.applied, func(l applied) bool { return l.template.ID == template && l.target.adminSaved })
 }
 
-// explain adds to why what one ownership record tells about the change at a key.
+// explain sets the fields of why that follow from rec, one ownership record at, above or below the key of the change.
 func (r Result) explain(why *Why, rec record, key stconfig.Key) {
 	at := key
 	if rec.key.HasPrefix(key) {

@@ -69,8 +69,8 @@ func (p *pass) timeConsents(ctx context.Context, reachable bool) {
 	p.history.answers.PutTimes(changed)
 }
 
-// readConsents loads the consents that the undo of a rollout gave the device, if there are any (ConsentsGiven). Their
-// time starts to run only then.
+// readConsents loads the consents that the undo of a rollout gave the device, after ConsentsGiven announced them. The
+// time of a consent starts to run when it is loaded.
 func (p *pass) readConsents(ctx context.Context) error {
 	if !p.history.answers.SetUnread(false) {
 		return nil

@@ -51,8 +51,8 @@ func (s *Store) verifyChain(ctx context.Context, given []fleet.AuditHead) (repor
 		Hint: tryAgain}
 }
 
-// followChain compares the entries of the audit with its ends. sealed are the stored ends, nil if they are missing. If
-// they are older than known, the ends that this process knew before, followChain compares the entries with known.
+// followChain compares the entries of the audit with its ends. sealed are the stored ends, nil if they are missing.
+// known are the ends that this process knew before; they take the place of stored ends that are older.
 func (s *Store) followChain(ctx context.Context, sealed []byte, known fleet.AuditEnds,
 	given []fleet.AuditHead) (report fleet.AuditReport, err error) {
 	var ends fleet.AuditEnds

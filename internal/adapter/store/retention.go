@@ -116,7 +116,7 @@ const (
 			AND NOT EXISTS (SELECT 1 FROM revisions WHERE device_id = $1 AND digest = $2)`
 )
 
-// old returns the arguments of whereOld, and after them those in more.
+// old returns the arguments of whereOld. more are further arguments, which it appends.
 func (r Retention) old(id fleet.DeviceID, now time.Time, more ...any) []any {
 	many, before := int64(r.Revisions), int64(0)
 	if many <= 0 {

@@ -189,8 +189,8 @@ func (s *Store) DeleteToken(ctx context.Context, name string) error {
 
 func noToken(name string) error { return fleet.NotFoundf("there is no token %q", name) }
 
-// TokensUsed stores the last use of tokens: when it was and from where. The key of uses is the token's name. Deleted
-// tokens are skipped, and uses that are older than the stored one.
+// TokensUsed stores the last use of tokens: when it was and from where. uses maps the name of a token to its use.
+// TokensUsed skips deleted tokens, and uses that are older than the stored one.
 func (s *Store) TokensUsed(ctx context.Context, uses map[string]fleet.TokenUse) error {
 	_, err := write(ctx, s, "note the use of tokens", func(t *tx) (none struct{}, err error) {
 		for _, name := range slices.Sorted(maps.Keys(uses)) {

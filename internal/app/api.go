@@ -43,12 +43,19 @@ func (a *App) deviceNouns() []httpapi.Noun {
 	}
 }
 
+// checker checks templates before they are saved.
+type checker struct {
+	sandbox.Limited
+	*reconcile.Engine
+}
+
+func (c checker) Warnings(ctx context.Context, t fleet.Template) []string {
+	return c.Limited.Warnings(ctx, t, func(key stconfig.Key) bool { return c.HasField(ctx, key) })
+}
+
 // fleetNouns returns the handlers for what people decide about the fleet, and for what is shown of the whole fleet.
 func (a *App) fleetNouns(run sandbox.Limited) []httpapi.Noun {
-	checker := struct {
-		sandbox.Limited
-		*reconcile.Engine
-	}{run, a.engine}
+	checker := checker{run, a.engine}
 	foresight := struct {
 		*change.Changes
 		*reconcile.Engine

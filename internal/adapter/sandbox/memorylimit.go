@@ -70,20 +70,22 @@ func (l Limited) check(ctx context.Context, t fleet.Template,
 }
 
 // Warnings returns what is doubtful in the value that a template makes for a sample device. It gives nothing where the
-// template fails for the sample.
-func (l Limited) Warnings(ctx context.Context, t fleet.Template) (warnings []string) {
+// template fails for the sample. hasField reports whether a daemon of the fleet has a field that Muster does not know;
+// it is called without the memory of the evaluation.
+func (l Limited) Warnings(ctx context.Context, t fleet.Template, hasField func(stconfig.Key) bool) []string {
 	key, err := stconfig.ParseKey(t.Key)
 	if err != nil {
 		return nil
 	}
+	var result *template.Result
 	err = l.onSample(ctx, t, func(made template.Result) error {
-		warnings = desired.Warnings(t, key, made)
+		result = &made
 		return nil
 	})
-	if err != nil {
+	if err != nil || result == nil {
 		return nil
 	}
-	return warnings
+	return desired.Warnings(t, key, *result, hasField)
 }
 
 // onSample checks the value that a template makes for a sample device. A template that fails only for the sample is

@@ -67,11 +67,13 @@ func refused(mistakes []stconfig.Mistake, kind stconfig.MistakeKind) error {
 }
 
 // Warnings returns what the author of a template should look at: secrets in clear, and values that are most probably
-// mistakes.
-func Warnings(t fleet.Template, key stconfig.Key, made template.Result) []string {
+// mistakes. A field that Muster does not know is no mistake when a daemon of the fleet has it (hasField).
+func Warnings(t fleet.Template, key stconfig.Key, made template.Result, hasField func(stconfig.Key) bool) []string {
 	warnings := ClearSecrets(key, made.Value)
 	for _, d := range stconfig.Mistakes(t.Op, key, made.Value) {
-		warnings = append(warnings, d.Text)
+		if d.Kind != stconfig.UnknownField || !hasField(d.Key) {
+			warnings = append(warnings, d.Text)
+		}
 	}
 	return warnings
 }

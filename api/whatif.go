@@ -97,4 +97,5 @@ type DeviceEffect struct {
 	Dropped  []PlannedChange `json:"dropped" nullable:"false" doc:"What is planned now and would not be"`
 	Unread   bool            `json:"unread" doc:"The daemon's configuration was never read: nobody knows"`
 	Error    string          `json:"error" doc:"Why no plan could be made; blank otherwise"`
+	FailsNow bool            `json:"failsNow" doc:"No plan can be made without the change, either"`
 }

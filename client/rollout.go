@@ -38,9 +38,14 @@ func (c *Client) PlanUndo(ctx context.Context, id int64) (api.WhatIfPlan, error)
 	return get[api.WhatIfPlan](ctx, c, path("rollouts", number(id), "undo"))
 }
 
-// UndoRollout makes templates and tags what they were before, and takes the change back where it was sent.
-func (c *Client) UndoRollout(ctx context.Context, id int64) (api.RolloutDetail, error) {
-	return c.steerRollout(ctx, id, "undo")
+// UndoRollout makes templates and tags what they were before, and takes the change back where it was sent. generation
+// is that of the plan that PlanUndo returned; 0: any. 412: templates or tags were changed since that plan.
+func (c *Client) UndoRollout(ctx context.Context, id, generation int64) (api.RolloutDetail, error) {
+	to := path("rollouts", number(id), "undo")
+	if generation != 0 {
+		to += "?generation=" + number(generation)
+	}
+	return send[api.RolloutDetail](ctx, c, http.MethodPost, to, nil)
 }
 
 func (c *Client) steerRollout(ctx context.Context, id int64, verb string) (api.RolloutDetail, error) {

@@ -62,7 +62,7 @@ func TestAnUndoneRolloutIsUndoneAlthoughMusterWasKilled(t *testing.T) {
 			w := newWorld(t, 12, server.Options{KillAt: step})
 			w.template("folders.new", broken)
 			w.comesTo(fleet.RolloutHalted)
-			undo := func(id int64) (api.RolloutDetail, error) { return w.Client.UndoRollout(t.Context(), id) }
+			undo := func(id int64) (api.RolloutDetail, error) { return w.Client.UndoRollout(t.Context(), id, 0) }
 			if _, err := undo(1); err == nil {
 				t.Fatal("the server was to be killed")
 			}

@@ -43,6 +43,12 @@ func TestAnUndoListsWhatItRemovesBeforeItIsGiven(t *testing.T) {
 		t.Errorf("an undo without an answer ended with %d: %s", code, out)
 	}
 	everyOne(t, w.farm.Daemons(), "with the folder", func(d *stsim.Daemon) bool { return folderPath(d) == "~/new" })
+	w.Template("merge", "options.maxSendKbps", "1000")
+	var old *client.Error
+	if _, err := w.Client.UndoRollout(t.Context(), 1, plan.Generation); !errors.As(err, &old) ||
+		old.Status != http.StatusPreconditionFailed {
+		t.Errorf("an undo of an older plan than the one that was shown: got %v, want status 412", err)
+	}
 	w.says("Rollout 1 is undone", "rollout", "undo", "1", "--yes")
 	w.isUndone(1)
 	everyOne(t, w.farm.Daemons(), "without the folder", func(d *stsim.Daemon) bool { return folderPath(d) == "" })

@@ -180,7 +180,7 @@ func (f *thousand) breaking() {
 		f.t.Errorf("got %+v, want the gate, the device and what it saw", r.Halt)
 	}
 	began = time.Now()
-	if _, err := f.Client.UndoRollout(f.t.Context(), r.ID); err != nil {
+	if _, err := f.Client.UndoRollout(f.t.Context(), r.ID, 0); err != nil {
 		f.t.Fatal(err)
 	}
 	if back := f.comesTo(fleet.RolloutSucceeded); back.Undoes != r.ID {

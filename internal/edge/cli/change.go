@@ -67,12 +67,8 @@ func (c changing) make(ctx context.Context, env *environment, server *client.Cli
 	done, err := server.ApplyChanges(ctx, api.ApplyChanges{WhatIf: change, Generation: &planned.Generation,
 		AllowFailing: c.AllowFailing})
 	switch {
-	case fleet.CodeOf(err) == fleet.CodePrecondition:
-		return &fleet.Error{Code: fleet.CodePrecondition,
-			Message: "templates, tags or vars were changed after this plan was made: nothing was changed",
-			Hint:    "Type the command again, and answer the plan as it is then."}
 	case err != nil:
-		return err
+		return ofOldPlan(err)
 	case done.Generation == planned.Generation:
 		return c.done(env, strconv.FormatInt(done.Generation, 10), done, "It is so already: nothing was changed.")
 	}
@@ -86,4 +82,14 @@ func namesIn(planned api.WhatIfPlan) (names []string) {
 		names = append(names, cmp.Or(device.Label, device.DeviceID))
 	}
 	return names
+}
+
+// ofOldPlan says what to do where a change was refused because its plan is no longer the one that a person saw.
+func ofOldPlan(err error) error {
+	if fleet.CodeOf(err) != fleet.CodePrecondition {
+		return err
+	}
+	return &fleet.Error{Code: fleet.CodePrecondition,
+		Message: "templates, tags or vars were changed after this plan was made: nothing was changed",
+		Hint:    "Type the command again, and answer the plan as it is then."}
 }

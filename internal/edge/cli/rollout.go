@@ -116,7 +116,10 @@ func (c *rolloutUndoCommand) Run(ctx context.Context, env *environment, server *
 	if err := c.consented(env, undoing(now)); err != nil {
 		return err
 	}
-	return c.steer(ctx, env, server, (*client.Client).UndoRollout)
+	return ofOldPlan(c.steer(ctx, env, server, func(server *client.Client, ctx context.Context, id int64) (
+		api.RolloutDetail, error) {
+		return server.UndoRollout(ctx, id, planned.Generation)
+	}))
 }
 
 // undoing is the question before an undo. It names what the undo touches.

@@ -48,7 +48,7 @@ func (f *rollouts) Resume(ctx context.Context, id int64) (fleet.Rollout, error) 
 func (f *rollouts) Halt(ctx context.Context, id int64) (fleet.Rollout, error) {
 	return f.steer(ctx, id, "halt")
 }
-func (f *rollouts) Undo(ctx context.Context, id int64) (fleet.Rollout, error) {
+func (f *rollouts) Undo(ctx context.Context, id int64, _ *int64) (fleet.Rollout, error) {
 	return f.steer(ctx, id, "undo")
 }
 func (f *rollouts) UndoEdit(ctx context.Context, id int64) (fleet.Edit, error) {

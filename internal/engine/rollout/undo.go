@@ -15,13 +15,14 @@ const undoTries = 3 // tries of an undo while other changes are accepted
 
 // Undo takes the changes of a rollout back in a new generation, like any other change. The rollout that brings the
 // devices back has one wave and begins at once. In the same transaction Undo consents to removals for which that
-// rollout would otherwise need a person's answer.
-func (r *Runner) Undo(ctx context.Context, id int64) (fleet.Rollout, error) {
+// rollout would otherwise need a person's answer. basis is the generation whose plan the person saw: when templates or
+// tags were changed since, Undo returns precondition. A nil basis accepts any.
+func (r *Runner) Undo(ctx context.Context, id int64, basis *int64) (fleet.Rollout, error) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
 	var err error
 	for range undoTries {
-		if err = r.undo(ctx, id); fleet.CodeOf(err) != fleet.CodePrecondition {
+		if err = r.undo(ctx, id, basis); fleet.CodeOf(err) != fleet.CodePrecondition || basis != nil {
 			break
 		}
 	}
@@ -43,7 +44,7 @@ func (r *Runner) UndoEdit(ctx context.Context, id int64) (fleet.Edit, error) {
 }
 
 // undo is one try of Undo. It returns precondition when another change was accepted meanwhile.
-func (r *Runner) undo(ctx context.Context, id int64) error {
+func (r *Runner) undo(ctx context.Context, id int64, basis *int64) error {
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (r *Runner) undo(ctx context.Context, id int64) error {
 		return err
 	}
 	rollout := edit.Undo.Rollout
-	tried, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{Trial: true})
+	tried, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{Generation: basis, Trial: true})
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (r *Runner) undo(ctx context.Context, id int64) error {
 	write := r.undoWrite(ctx, u, now)
 	r.stepHook(StepBeforeUndo)
 	edit.Undo.Write = write
-	done, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{})
+	done, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{Generation: basis})
 	if err != nil {
 		r.uncertain = true
 		return err

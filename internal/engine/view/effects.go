@@ -50,6 +50,8 @@ type DeviceEffect struct {
 	Dropped []PlannedChange // Changes that the edit takes out of the plan.
 	Unread  bool            // The configuration was never read.
 	Failure string          // why no plan could be made
+	// FailsNow reports that no plan can be made for the device without the edit, either.
+	FailsNow bool
 }
 
 // Course is what would become of an edit on its way to the devices.
@@ -105,7 +107,7 @@ func (sum *EffectSum) Add(then *fleet.Registry, effect plan.Effect) {
 		sum.out.Touched.Unread++
 	case effect.Err != nil:
 		sum.out.Touched.Failed++
-		device.Failure = fleet.ShortReason(effect.Err)
+		device.Failure, device.FailsNow = fleet.ShortReason(effect.Err), effect.FailsNow
 	default:
 		sum.count(effect.Brings)
 		sum.show(&device, effect)

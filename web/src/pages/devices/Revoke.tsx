@@ -77,25 +77,33 @@ function WhatGoes({ id }: { id: string }) {
   const plan = useQuery(queries.revocationPlan(id));
   return (
     <Loads query={plan} rows={2}>
-      {({ devices, touched, folders }) =>
-        devices.length === 0 ? (
-          <Text>No daemon that was read has it. It is kept off all of them from now on.</Text>
-        ) : (
+      {({ devices, touched, folders }) => {
+        const having = devices.filter((one) => one.changes.length > 0);
+        return (
           <Stack tight>
-            <Strong>
-              It goes from {plural(touched.devices, "device")}
-              {folders.length > 0 && `, and out of ${plural(folders.length, "folder")}`}, at once:
-            </Strong>
+            {touched.devices === 0 ? (
+              <Text>No daemon that was read has it. It is kept off all of them from now on.</Text>
+            ) : (
+              <Strong>
+                It goes from {plural(touched.devices, "device")}
+                {folders.length > 0 && `, and out of ${plural(folders.length, "folder")}`}, at once:
+              </Strong>
+            )}
             <Row>
-              {devices.slice(0, shown).map((one) => (
+              {having.slice(0, shown).map((one) => (
                 <Chip key={one.deviceID}>{one.label || shortID(one.deviceID)}</Chip>
               ))}
-              {devices.length > shown && <Muted>and {devices.length - shown} more</Muted>}
+              {having.length > shown && <Muted>and {having.length - shown} more</Muted>}
             </Row>
+            {touched.failed > 0 && (
+              <Muted>
+                No plan can be made for {plural(touched.failed, "device")}: it goes from there, too, if it is there.
+              </Muted>
+            )}
             {touched.unread > 0 && <Muted>Never read, so not known: {plural(touched.unread, "device")}.</Muted>}
           </Stack>
-        )
-      }
+        );
+      }}
     </Loads>
   );
 }

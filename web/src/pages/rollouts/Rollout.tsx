@@ -1,4 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { api, ask, type Schemas } from "../../api/client";
 import { useLabels, useTemplateNames } from "../../api/labels";
 import { queries } from "../../api/queries";
@@ -10,7 +11,7 @@ import { Loads, Page } from "../../ui/page";
 import { badgeOf, formerMembers, members, rollouts, State } from "../../ui/state";
 import { TextDifference } from "../../ui/textdiff";
 import { Ago, Chip, Faint, Mono, Muted, Prose, Strong, Text, To } from "../../ui/text";
-import { Effect } from "../whatif/Effect";
+import { UndoEffect, undo } from "./UndoEffect";
 
 type Detail = Schemas["RolloutDetail"];
 type Member = Detail["members"][number];
@@ -86,6 +87,7 @@ const isOver = (status: string) => ["undone", "succeeded", "superseded"].include
 function Steering({ rollout }: { rollout: Detail }) {
   const client = useQueryClient();
   const { id, status } = rollout;
+  const [undoOf, setUndoOf] = useState<number>();
   const steer = (verb: Verb) => async () => {
     const params = { params: { path: { rolloutID: id } } };
     switch (verb) {
@@ -102,7 +104,7 @@ function Steering({ rollout }: { rollout: Detail }) {
         await ask(api.POST("/api/v1/rollouts/{rolloutID}/halt", params));
         break;
       case "undo":
-        await ask(api.POST("/api/v1/rollouts/{rolloutID}/undo", params));
+        await undo(id, undoOf);
         break;
     }
     void client.invalidateQueries();
@@ -159,7 +161,7 @@ function Steering({ rollout }: { rollout: Detail }) {
                   go back at once, without waves. What waits below because no template asks for it any more is answered
                   with the undo.
                 </Text>
-                <UndoEffect id={id} />
+                <UndoEffect id={id} shows={setUndoOf} />
               </Stack>
             ),
           }}
@@ -169,16 +171,6 @@ function Steering({ rollout }: { rollout: Detail }) {
       ) : null}
     </>
   );
-}
-
-/** UndoEffect lists what an undo would change and remove, and on which devices. */
-function UndoEffect({ id }: { id: number }) {
-  const plan = useQuery({
-    queryKey: ["undo", id],
-    queryFn: () => ask(api.GET("/api/v1/rollouts/{rolloutID}/undo", { params: { path: { rolloutID: id } } })),
-    gcTime: 0,
-  });
-  return <Loads query={plan}>{(data) => <Effect plan={data} idle="The undo leaves every daemon as it is." />}</Loads>;
 }
 
 const badgesOf = (rollout: Detail) => (isOver(rollout.status) ? formerMembers : members);

@@ -11,6 +11,7 @@ import { brief, plural, sentence, shortID } from "../../ui/format";
 import { Panel, Row, Stack } from "../../ui/layout";
 import type { Tone } from "../../ui/state";
 import { Ago, Chip, Command, Faint, Muted, Prose, Strong, Text, To } from "../../ui/text";
+import { UndoEffect, undo } from "../rollouts/UndoEffect";
 import { Answering, HeldChanges } from "./Held";
 import { afterAnswer, commandOf, requestsOf, titles, verbOf } from "./waiting";
 import { wholeGroup } from "./whole";
@@ -157,6 +158,14 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
     asked.map((name) => [name, given[name] ?? (name === "path" ? group.devices[0]?.values.path : undefined) ?? ""]),
   );
   const verb = verbOf(action);
+  const [undoOf, setUndoOf] = useState<number>();
+  const undoes = action.name === "undo";
+
+  const takeBack = async () => {
+    await undo(group.rollout, undoOf);
+    void client.invalidateQueries();
+    done("It is taken back");
+  };
 
   const answer = async () => {
     if (!shown) throw new Error("what the answer is for is not loaded yet");
@@ -193,7 +202,8 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
       {...(action.removes && first ? { color: "red" } : {})}
       run={async () => {
         if (missing) throw new Error("fill in what is asked for");
-        await (action.shown ? answer() : solve());
+        if (undoes) await takeBack();
+        else await (action.shown ? answer() : solve());
       }}
       confirm={{
         title: `${titles[group.cause] ?? group.cause}: ${verb.toLowerCase()}?`,
@@ -214,7 +224,7 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
             ) : (
               <>
                 <What group={group} labels={labels} names={names} />
-                <Devices group={group} />
+                {undoes ? <UndoEffect id={group.rollout} shows={setUndoOf} /> : <Devices group={group} />}
               </>
             )}
             {asked.map((name) => (

@@ -2,7 +2,10 @@ import { Checkbox } from "@mantine/core";
 import type { Schemas } from "../../api/client";
 import { plural } from "../../ui/format";
 
-/** AllowFailing asks before something is stored with which no plan could be made for devices any more. */
+/**
+ * AllowFailing asks before something is stored with which no plan could be made for devices any more. A device for which
+ * none can be made without it is not asked about.
+ */
 export function AllowFailing({
   plan,
   allowed,
@@ -12,7 +15,7 @@ export function AllowFailing({
   allowed: boolean;
   allow: (allowed: boolean) => void;
 }) {
-  const failed = plan?.touched.failed ?? 0;
+  const failed = plan?.devices.filter((one) => one.error !== "" && !one.failsNow).length ?? 0;
   if (failed === 0) return null;
   return (
     <Checkbox

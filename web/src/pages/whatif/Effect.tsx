@@ -32,8 +32,12 @@ export function Named({ devices }: { devices: { deviceID: string; label: string 
   );
 }
 
-/** Effect says what a change of templates or tags would do to the fleet: how much, to whom, and what would wait. */
-export function Effect({ plan, idle }: { plan: Schemas["WhatIfPlan"]; idle?: string | undefined }) {
+/**
+ * Effect says what a change of templates or tags would do to the fleet: how much, to whom, and what would wait. It shows
+ * the first changes, or the whole plan where a person answers all of it.
+ */
+export function Effect({ plan, idle, whole }: { plan: Schemas["WhatIfPlan"]; idle?: string | undefined; whole?: boolean }) {
+  const most = whole ? Number.POSITIVE_INFINITY : mostGroups;
   const labels = useLabels();
   const { touched } = plan;
   const changes = grouped(plan.devices.map((one) => ({ ...one, changes: one.changes })));
@@ -72,14 +76,14 @@ export function Effect({ plan, idle }: { plan: Schemas["WhatIfPlan"]; idle?: str
         </Note>
       )}
       <Rows>
-        {changes.slice(0, mostGroups).map(({ change, devices }, i) => (
+        {changes.slice(0, most).map(({ change, devices }, i) => (
           <li key={i}>
             <Change change={change} labels={labels}>
               <Named devices={devices} />
             </Change>
           </li>
         ))}
-        {dropped.slice(0, mostGroups).map(({ change, devices }, i) => (
+        {dropped.slice(0, most).map(({ change, devices }, i) => (
           <li key={`dropped-${i}`}>
             <Stack tight>
               <Text>
@@ -90,7 +94,7 @@ export function Effect({ plan, idle }: { plan: Schemas["WhatIfPlan"]; idle?: str
           </li>
         ))}
       </Rows>
-      {(changes.length > mostGroups || plan.truncated) && (
+      {(changes.length > most || plan.truncated) && (
         <Faint>There are more changes than are shown here; the numbers count all of them.</Faint>
       )}
       <Grow />

@@ -18,7 +18,7 @@ type FolderStanding struct {
 	// Last is the last known state while State is FolderUnknown; nil when there was none.
 	Last *FolderState
 
-	// PausedBy says who paused the folder, while State is FolderPaused; nil when unknown. view.View.Explained sets it.
+	// PausedBy says who paused the folder, while State is FolderPaused; nil when unknown. view.View.Explain sets it.
 	PausedBy *PausedBy
 
 	Type   string // "sendreceive", "sendonly", "receiveonly" or "receiveencrypted"; "" while unknown

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,10 +15,20 @@ import (
 // that names a folder and a device has a few hundred bytes.
 const maxBaseKeyBytes = 2 << 10
 
-const selectBase = `
-	SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, run, implied, by_admin,
-			revoked
-	FROM base_entries WHERE device_id = $1`
+const (
+	baseColumns = `key, kind, base, written, intended, earlier, sent, version, templates, state, run, implied, by_admin,
+		revoked`
+	selectBase = `SELECT ` + baseColumns + ` FROM base_entries WHERE device_id = $1`
+)
+
+// maxBaseKeys is how many keys one query reads. Each takes two parameters, and a database allows some ten thousand.
+const maxBaseKeys = 1000
+
+// BaseKey is the key of a base entry of a device.
+type BaseKey struct {
+	Device fleet.DeviceID
+	Key    string
+}
 
 // BaseEntries returns the base entries of a device, sorted by key. A base entry records what Muster wrote at one key
 // of the configuration and which value was there before.
@@ -35,19 +46,27 @@ func (s *Store) baseEntries(ctx context.Context, q querier, id fleet.DeviceID) (
 		string(id))
 }
 
-// BaseEntriesAt returns the base entries of a device at these keys, in any order.
-func (s *Store) BaseEntriesAt(ctx context.Context, id fleet.DeviceID, keys []string) ([]fleet.BaseEntry, error) {
-	if len(keys) == 0 {
-		return nil, nil
+// BaseEntriesAt returns the base entries that exist at these keys of some devices.
+func (s *Store) BaseEntriesAt(ctx context.Context, keys []BaseKey) (map[BaseKey]fleet.BaseEntry, error) {
+	found := map[BaseKey]fleet.BaseEntry{}
+	for some := range slices.Chunk(keys, maxBaseKeys) {
+		pairs, args := make([]string, len(some)), make([]any, 0, 2*len(some))
+		for i, key := range some {
+			pairs[i] = fmt.Sprintf("($%d, $%d)", 2*i+1, 2*i+2)
+			args = append(args, string(key.Device), key.Key)
+		}
+		_, err := collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {
+			var id fleet.DeviceID
+			entry, err := s.scanBaseOf(&id, row, (*string)(&id))
+			found[BaseKey{id, entry.Key}] = entry
+			return none, err
+		}, `SELECT device_id, `+baseColumns+` FROM base_entries WHERE (device_id, key) IN (VALUES `+
+			strings.Join(pairs, ", ")+`)`, args...)
+		if err != nil {
+			return nil, failure("read base", err)
+		}
 	}
-	args := []any{string(id)}
-	for _, key := range keys {
-		args = append(args, key)
-	}
-	entries, err := collect(ctx, pool{s.reads},
-		func(row scanner) (fleet.BaseEntry, error) { return s.scanBase(id, row) }, selectBase+
-			` AND key IN `+placeholders(2, len(keys)), args...)
-	return entries, failure("read base", err)
+	return found, nil
 }
 
 // PutBaseEntries replaces the base entries of a device, for a change of the base that does not come with a write to
@@ -165,11 +184,16 @@ const (
 	everywhere                   // BaseEntry.Away
 )
 
-func (s *Store) scanBase(id fleet.DeviceID, row scanner) (e fleet.BaseEntry, err error) {
+func (s *Store) scanBase(id fleet.DeviceID, row scanner) (fleet.BaseEntry, error) {
+	return s.scanBaseOf(&id, row)
+}
+
+// scanBaseOf reads a base entry from a row that has other columns first. id is that of the device once these are read.
+func (s *Store) scanBaseOf(id *fleet.DeviceID, row scanner, first ...any) (e fleet.BaseEntry, err error) {
 	var base, written, intended, earlier, sent, sealedRevoked, revoked []byte
 	var templates string
-	err = row.Scan(&e.Key, (*string)(&e.Kind), &base, &written, &intended, &earlier, &sent, &e.Version, &templates,
-		(*string)(&e.State), &e.Run, &e.Implied, &e.ByAdmin, &sealedRevoked)
+	err = row.Scan(append(first, &e.Key, (*string)(&e.Kind), &base, &written, &intended, &earlier, &sent, &e.Version,
+		&templates, (*string)(&e.State), &e.Run, &e.Implied, &e.ByAdmin, &sealedRevoked)...)
 	if err != nil {
 		return e, err
 	}
@@ -182,7 +206,7 @@ func (s *Store) scanBase(id fleet.DeviceID, row scanner) (e fleet.BaseEntry, err
 		if column.sealed == nil {
 			continue
 		}
-		if *column.into, err = s.seal.Open("base_entries", baseRow(id, e.Key), column.name, column.sealed); err != nil {
+		if *column.into, err = s.seal.Open("base_entries", baseRow(*id, e.Key), column.name, column.sealed); err != nil {
 			return e, err
 		}
 	}

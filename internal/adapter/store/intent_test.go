@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -109,6 +110,35 @@ func TestEntriesThatStayAreNotWrittenAgain(t *testing.T) {
 		}
 		_, err := s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID}, append(now, entry("stays", "7")))
 		wantCode(t, err, fleet.CodeConflict)
+	})
+}
+
+// The entries of many devices are read together, and none of a device or key that nobody asked for.
+func TestEntriesOfSomeDevicesAreReadTogether(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		var keys []BaseKey
+		for i := range 3 {
+			d := put(t, s, deviceN(i+1))
+			written := []byte(fmt.Sprint(i))
+			if err := s.PutBaseEntries(t.Context(), d.ID, []fleet.BaseEntry{{Key: "a", Written: written, Templates: []int64{1}},
+				{Key: "b", Written: written, Templates: []int64{1}}}); err != nil {
+				t.Fatal(err)
+			}
+			for missing := range maxBaseKeys { // More than one query reads.
+				keys = append(keys, BaseKey{d.ID, fmt.Sprint("no", missing)})
+			}
+		}
+		first, second := deviceN(1).ID, deviceN(2).ID
+		keys = append(keys, BaseKey{first, "a"}, BaseKey{second, "b"})
+		got := must(s.BaseEntriesAt(t.Context(), keys))(t)
+		if len(got) != 2 || string(got[BaseKey{first, "a"}].Written) != "0" ||
+			string(got[BaseKey{second, "b"}].Written) != "1" {
+			t.Errorf("got %+v", got)
+		}
+		if got := must(s.BaseEntriesAt(t.Context(), nil))(t); len(got) != 0 {
+			t.Errorf("for no key: got %+v", got)
+		}
 	})
 }
 

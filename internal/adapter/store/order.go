@@ -90,21 +90,12 @@ func (s *Store) Orders(ctx context.Context) ([]fleet.Order, error) {
 	return orders, failure("read orders", err)
 }
 
-// LastPausing returns the newest order to pause or resume that was carried out on a device. It returns nil if no such
-// order is stored. complete is false if such an order may have been deleted, so that nil does not prove that there was
-// none.
-func (s *Store) LastPausing(ctx context.Context, id fleet.DeviceID) (order *fleet.Order, complete bool, err error) {
-	orders, err := collect(ctx, pool{s.reads}, scanOrder, selectOrders+` WHERE type IN ($1, $2) ORDER BY id DESC`,
+// PausingOrders returns the stored orders to pause or resume, newest first. complete is false if such an order may have
+// been deleted, so that a device without an order here may have had one.
+func (s *Store) PausingOrders(ctx context.Context) (orders []fleet.Order, complete bool, err error) {
+	orders, err = collect(ctx, pool{s.reads}, scanOrder, selectOrders+` WHERE type IN ($1, $2) ORDER BY id DESC`,
 		string(fleet.OrderPause), string(fleet.OrderResume))
-	if err != nil {
-		return nil, false, failure("read orders", err)
-	}
-	for i := range orders {
-		if orders[i].HasOrdered(id) {
-			return &orders[i], true, nil
-		}
-	}
-	return nil, len(orders) < keptOrders, nil
+	return orders, len(orders) < keptOrders, failure("read orders", err)
 }
 
 // Order returns the order with this ID, or a not-found error.

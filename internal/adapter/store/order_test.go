@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -37,7 +36,9 @@ func TestAnOrderIsKeptWithHowFarItIs(t *testing.T) {
 		if _, err := s.Order(ctx, 99); fleet.CodeOf(err) != fleet.CodeNotFound {
 			t.Errorf("got %v", err)
 		}
-		testLastPausing(ctx, t, s, order.Devices)
+		if got, complete, err := s.PausingOrders(ctx); len(got) != 0 || !complete || err != nil {
+			t.Errorf("before any order to pause: got %+v, %v, %v", got, complete, err)
+		}
 		var what []string
 		for _, e := range must(s.Audit(ctx, fleet.AuditQuery{Limit: 10}))(t) {
 			what = append(what, e.What)
@@ -48,29 +49,6 @@ func TestAnOrderIsKeptWithHowFarItIs(t *testing.T) {
 			}
 		}
 	})
-}
-
-// testLastPausing has the order count that was carried out last, and no order to another device.
-func testLastPausing(ctx context.Context, t *testing.T, s *Store, devices []fleet.DeviceID) {
-	t.Helper()
-	give := func(kind fleet.OrderType, done int) fleet.Order {
-		order := must(s.BeginOrder(ctx, fleet.Order{Status: fleet.OrderRunning, OrderSpec: fleet.OrderSpec{Type: kind},
-			Tag: "all", Devices: devices}))(t)
-		order.Done = done
-		if err := s.PutOrder(ctx, order); err != nil {
-			t.Fatal(err)
-		}
-		return order
-	}
-	if got, complete, err := s.LastPausing(ctx, devices[0]); got != nil || !complete || err != nil {
-		t.Errorf("before any order: got %+v, %v, %v", got, complete, err)
-	}
-	both, one := give(fleet.OrderPause, 2), give(fleet.OrderResume, 1)
-	for i, want := range []fleet.Order{one, both} {
-		if got, complete, err := s.LastPausing(ctx, devices[i]); got == nil || got.ID != want.ID || !complete || err != nil {
-			t.Errorf("device %d: got %+v, %v, %v, want %+v", i, got, complete, err, want)
-		}
-	}
 }
 
 // A device that an order had paused was said to be paused by a person, once 500 other orders had come.
@@ -91,14 +69,17 @@ func TestWhoPausedIsKnownAfterManyOrders(t *testing.T) {
 		for range keptOrders {
 			give(fleet.OrderRescan, idB)
 		}
-		if got, _, err := s.LastPausing(ctx, idA); err != nil || got == nil || got.ID != paused.ID {
-			t.Errorf("got %+v, %v, want order %d", got, err, paused.ID)
+		resumed := give(fleet.OrderResume, idB)
+		got, complete, err := s.PausingOrders(ctx)
+		if err != nil || len(got) != 2 || got[0].ID != resumed.ID || got[1].ID != paused.ID || !complete {
+			t.Errorf("got %+v, complete %v, %v", got, complete, err)
 		}
 		for range keptOrders {
 			give(fleet.OrderResume, idB)
 		}
-		if got, complete, err := s.LastPausing(ctx, idA); err != nil || got != nil || complete {
-			t.Errorf("the order is not stored any more: got %+v, complete %v, %v", got, complete, err)
+		got, complete, err = s.PausingOrders(ctx)
+		if err != nil || len(got) != keptOrders || got[len(got)-1].ID == paused.ID || complete {
+			t.Errorf("got %d orders, complete %v, %v", len(got), complete, err)
 		}
 		if got := must(s.Orders(ctx))(t); len(got) != keptOrders {
 			t.Errorf("%d orders are stored", len(got))

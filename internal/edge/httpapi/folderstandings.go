@@ -18,7 +18,7 @@ type Standings interface {
 	DeviceStandings(ctx context.Context, id fleet.DeviceID) []fleet.FolderStanding
 	FolderStandings(ctx context.Context, registry *fleet.Registry, folder string) []view.StandingOn
 	FleetFolder(ctx context.Context, registry *fleet.Registry, folder string) (view.FleetFolder, error)
-	Explained(ctx context.Context, standing fleet.FolderStanding) fleet.FolderStanding
+	Explain(ctx context.Context, standings ...*fleet.FolderStanding)
 	Holders(ctx context.Context, id fleet.DeviceID, folder string) []fleet.DeviceID
 	ViewFolder(id fleet.DeviceID, folder string)
 }
@@ -67,11 +67,15 @@ func parseStandingSort(text string) (view.StandingOrder, error) {
 }
 
 func (s StandingHandlers) listDeviceFolders(r *request, device *fleet.Registered) (reply, error) {
-	out := []api.FolderStanding{}
-	for _, standing := range s.Standings.DeviceStandings(r.Context(), device.ID) {
-		out = append(out, s.wireStanding(r.Context(), standing))
+	standings := s.Standings.DeviceStandings(r.Context(), device.ID)
+	all := make([]*fleet.FolderStanding, len(standings))
+	for i := range standings {
+		all[i] = &standings[i]
 	}
-	return show(out)
+	s.Standings.Explain(r.Context(), all...)
+	return show(mapped(standings, func(f fleet.FolderStanding) api.FolderStanding {
+		return s.wireStanding(r.Context(), f)
+	}))
 }
 
 func (s StandingHandlers) listFolderDevices(r *request) (reply, error) {
@@ -102,6 +106,13 @@ func (s StandingHandlers) listFolderDevices(r *request) (reply, error) {
 		},
 		cursor: order.Cursor,
 		beyond: order.Beyond,
+		complete: func(page []view.StandingOn) {
+			all := make([]*fleet.FolderStanding, len(page))
+			for i := range page {
+				all[i] = &page[i].FolderStanding
+			}
+			s.Standings.Explain(r.Context(), all...)
+		},
 		wire: func(one view.StandingOn) api.FolderStanding {
 			s.Standings.ViewFolder(one.Device.ID, folder)
 			return s.wireStanding(r.Context(), one.FolderStanding)
@@ -130,8 +141,8 @@ func noFolder(err error) error {
 		Hint: "GET " + Prefix + "/folders lists all. A folder's ID is not its label.", Err: err}
 }
 
+// wireStanding converts a standing, to which Explain has added what it knows.
 func (s StandingHandlers) wireStanding(ctx context.Context, f fleet.FolderStanding) api.FolderStanding {
-	f = s.Standings.Explained(ctx, f)
 	wire := api.FolderStanding{
 		DeviceID:    string(f.Device),
 		Folder:      f.Folder,
@@ -183,7 +194,7 @@ func wirePausedBy(by *fleet.PausedBy) *api.PausedBy {
 }
 
 func (s StandingHandlers) wireFleetFolder(ctx context.Context, f view.FleetFolder) api.FleetFolder {
-	f.Worst.FolderStanding = s.Standings.Explained(ctx, f.Worst.FolderStanding)
+	s.Standings.Explain(ctx, &f.Worst.FolderStanding)
 	wire := api.FleetFolder{
 		Folder: f.Folder, Label: f.Label, State: f.Worst.State.String(), Reason: f.Worst.Reason,
 		Next: f.Worst.Next, Since: moment(f.Worst.Since), Devices: wireFolderCounts(f.Devices), GlobalBytes: f.GlobalBytes,

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"muster/api"
@@ -118,6 +119,39 @@ func TestWhoHasWhatADeviceLacksOfAFolder(t *testing.T) {
 		text := w.get(Prefix + path)
 		if strings.Count(text, `"heldBy":["`+string(idB)+`"]`) != 1 || !strings.Contains(text, `"heldBy":[]`) {
 			t.Errorf("%s: got %s", path, text)
+		}
+	}
+}
+
+// A list of folders read the database for each folder that is paused.
+func TestWhoPausedTheFoldersOfAListIsReadOnce(t *testing.T) {
+	w := threeDevices(t)
+	var asked, folders atomic.Int64
+	w.lookAt(func(id fleet.DeviceID) *fleet.Snapshot { return w.snapshots[id] }, func(o *view.Options) {
+		o.FolderStanding = func(_ context.Context, s *fleet.Snapshot, folder string) fleet.FolderStanding {
+			return fleet.FolderStanding{Device: s.Device, Folder: folder, State: fleet.FolderPaused}
+		}
+		o.PausedBy = func(_ context.Context, paused []*fleet.FolderStanding) {
+			asked.Add(1)
+			folders.Add(int64(len(paused)))
+			for _, f := range paused {
+				f.PausedBy = &fleet.PausedBy{Cause: fleet.PausedByPerson}
+			}
+		}
+	})
+	for path, want := range map[string]int64{
+		"/devices/" + string(idA) + "/folders": 4, "/folders/b/devices": 2, "/folders/b/devices?limit=1": 1,
+	} {
+		asked.Store(0)
+		folders.Store(0)
+		got := read[[]api.FolderStanding](w.world, Prefix+path)
+		if int64(len(got)) != want || folders.Load() != want || asked.Load() != 1 {
+			t.Errorf("%s: %d folders, %d of %d asked for at once", path, len(got), folders.Load(), asked.Load())
+		}
+		for _, one := range got {
+			if one.PausedBy == nil || one.PausedBy.Cause != "person" {
+				t.Errorf("%s: got %+v", path, one.PausedBy)
+			}
 		}
 	}
 }

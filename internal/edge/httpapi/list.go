@@ -80,12 +80,13 @@ type listing[T, Wire any] struct {
 	cursor  func(T) string                              // names a member's place, also when it is gone
 	beyond  func(cursor string, member T) (bool, error) // whether the member comes after that place
 	wire    func(T) Wire
+	// complete adds to the members of a page what is read for all of them together; nil: nothing.
+	complete func(page []T)
 }
 
 // showList encodes the part of a list that a client asked for.
 func showList[T, Wire any](r *request, q listQuery, members []T, as listing[T, Wire]) (reply, error) {
-	page := []Wire{}
-	var last T
+	page, more := []T{}, false
 	for _, member := range members {
 		if !as.matches(member) {
 			continue
@@ -100,15 +101,19 @@ func showList[T, Wire any](r *request, q listQuery, members []T, as listing[T, W
 				continue
 			}
 		}
-		if q.limit > 0 && len(page) == q.limit {
-			out, err := showPage(page)
-			out.link = r.next(as.cursor(last))
-			return out, err
+		if more = q.limit > 0 && len(page) == q.limit; more {
+			break
 		}
-		page = append(page, as.wire(member))
-		last = member
+		page = append(page, member)
 	}
-	return showPage(page)
+	if as.complete != nil {
+		as.complete(page)
+	}
+	out, err := showPage(mapped(page, as.wire))
+	if more {
+		out.link = r.next(as.cursor(page[len(page)-1]))
+	}
+	return out, err
 }
 
 // mapped is a list on the wire: empty, and not null, where there is nothing.

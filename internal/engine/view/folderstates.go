@@ -43,15 +43,13 @@ func (v *View) Standing(ctx context.Context, id fleet.DeviceID, folder string) f
 	return fleet.FolderStanding{}
 }
 
-// Explained adds who paused the folder, which it reads from the database.
-func (v *View) Explained(ctx context.Context, standing fleet.FolderStanding) fleet.FolderStanding {
-	if standing.State != fleet.FolderPaused || v.PausedBy == nil {
-		return standing
+// Explain adds to paused folders who paused them, which it reads from the database, once for all.
+func (v *View) Explain(ctx context.Context, standings ...*fleet.FolderStanding) {
+	paused := slices.DeleteFunc(slices.Clone(standings),
+		func(one *fleet.FolderStanding) bool { return one.State != fleet.FolderPaused })
+	if len(paused) > 0 && v.PausedBy != nil {
+		v.PausedBy(ctx, paused)
 	}
-	if snapshot := v.Snapshot(standing.Device); snapshot != nil {
-		return v.PausedBy(ctx, snapshot, standing)
-	}
-	return standing
 }
 
 // Holders returns the devices that are connected to a device and have what it lacks of a folder.

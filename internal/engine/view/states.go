@@ -77,8 +77,8 @@ func (v *View) WorstFolder(ctx context.Context, id fleet.DeviceID) fleet.WorstFo
 		}
 	})
 	if standing != nil {
-		explained := v.Explained(ctx, *standing)
-		worst.Reason, worst.Next = explained.Reason, explained.Next
+		v.Explain(ctx, standing)
+		worst.Reason, worst.Next = standing.Reason, standing.Next
 	}
 	return worst
 }

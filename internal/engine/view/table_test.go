@@ -336,10 +336,11 @@ func TestTheListOfStatesAskedByWhomEachFolderIsPaused(t *testing.T) {
 		judged++
 		return fleet.FolderStanding{Device: idA, Folder: "p", State: fleet.FolderPaused, Reason: "paused"}
 	}
-	v.PausedBy = func(_ context.Context, _ *fleet.Snapshot, f fleet.FolderStanding) fleet.FolderStanding {
+	v.PausedBy = func(_ context.Context, paused []*fleet.FolderStanding) {
 		asked++
-		f.Reason = "paused by a person"
-		return f
+		for _, f := range paused {
+			f.Reason = "paused by a person"
+		}
 	}
 	states, err := v.States(t.Context(), registry)
 	if err != nil || len(states) != 1 || states[0].Worst.Reason != "paused" || asked != 0 {

@@ -36,8 +36,8 @@ type Options struct {
 	// FolderStanding returns the state of a folder with its reason and numbers. The reason names only devices of the
 	// context's scope.
 	FolderStanding func(ctx context.Context, s *fleet.Snapshot, folder string) fleet.FolderStanding
-	// PausedBy adds to a paused folder who paused it. It reads the database.
-	PausedBy func(ctx context.Context, s *fleet.Snapshot, standing fleet.FolderStanding) fleet.FolderStanding
+	// PausedBy adds to paused folders who paused them. It reads the database, once for all.
+	PausedBy func(ctx context.Context, paused []*fleet.FolderStanding)
 	// FolderHolders returns at most `most` devices that are connected to the device of a snapshot and have what it lacks
 	// of a folder.
 	FolderHolders func(ctx context.Context, s *fleet.Snapshot, folder string, most int) []fleet.DeviceID

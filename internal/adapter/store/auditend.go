@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -78,20 +79,31 @@ func (e *endFile) keep(s *Store, ends fleet.AuditEnds) {
 	}
 }
 
-// lostHash is written to the file in place of the entry's hash while a loss is not accepted. No entry has this hash.
-// So each start finds the loss again, even if the database has got an entry with the right ID since.
-const lostHash = "lost"
+// lostHash is written to the file in place of the entry's hash while a loss is not accepted, followed by the first lost
+// entry. No entry has this hash. So each start finds the loss again, even if the database has got an entry with the
+// right ID since.
+const lostHash = "lost-"
 
-// hold writes a loss to the file and syncs the file to disk. last is the last lost entry. The file is not written
-// again before follow is called. An error is only logged.
-func (e *endFile) hold(s *Store, last int64) {
+// firstLost returns the first lost entry that the file names, if it names one before from. Otherwise it returns from.
+func firstLost(remembered fleet.AuditEnds, from int64) int64 {
+	text, lost := strings.CutPrefix(remembered.LastHash, lostHash)
+	if first, err := strconv.ParseInt(text, 10, 64); lost && err == nil {
+		return min(first, from)
+	}
+	return from
+}
+
+// hold writes a loss to the file and syncs the file to disk. The file is not written again before follow is called. An
+// error is only logged.
+func (e *endFile) hold(s *Store, loss Loss) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.kept = true
 	if e.file == nil {
 		return
 	}
-	_, err := e.file.WriteAt([]byte(s.endText(fleet.AuditEnds{LastID: last, LastHash: lostHash})), 0)
+	ends := fleet.AuditEnds{LastID: loss.To, LastHash: lostHash + strconv.FormatInt(loss.From, 10)}
+	_, err := e.file.WriteAt([]byte(s.endText(ends)), 0)
 	if err = errors.Join(err, e.file.Sync()); err != nil {
 		s.log.Error("the loss is not kept in the home folder", logkey.Err(err))
 	}
@@ -208,7 +220,7 @@ func (w *writer) findLoss(ctx context.Context, remembered, ends fleet.AuditEnds,
 	if opened && ends.LastID < remembered.LastID {
 		from = ends.LastID + 1
 	}
-	w.store.lose(Loss{From: from, To: remembered.LastID})
+	w.store.lose(Loss{From: firstLost(remembered, from), To: remembered.LastID})
 	if !older {
 		return nil // An earlier start has recorded it.
 	}
@@ -233,7 +245,7 @@ func (t *tx) recordLoss(remembered, ends fleet.AuditEnds, opened bool) (err erro
 
 // lose puts a loss in force: from then on nothing is written to daemons, until an admin accepts the loss.
 func (s *Store) lose(loss Loss) {
-	s.end.hold(s, loss.To)
+	s.end.hold(s, loss)
 	s.loss.set(&loss)
 	s.log.Error("the database is older than it was: nothing is written to daemons", "lost", loss.String(),
 		logkey.Next, fmt.Sprintf("type `muster audit accept-loss %d` once you know why", loss.To))
@@ -244,14 +256,15 @@ func (s *Store) lose(loss Loss) {
 // nothing wrong in the database: the entries of this transaction follow the known ends. ends are those that were put
 // back.
 func (t *tx) loseWhileRunning(known, ends fleet.AuditEnds) {
+	loss := Loss{From: min(ends.LastID+1, known.LastID), To: known.LastID}
 	if t.store.loss.now() == nil {
-		t.store.end.hold(t.store, known.LastID)
+		t.store.end.hold(t.store, loss)
 	}
 	t.committed(func() {
 		if t.store.loss.now() != nil {
 			return
 		}
-		t.store.lose(Loss{From: min(ends.LastID+1, known.LastID), To: known.LastID})
+		t.store.lose(loss)
 		t.store.model.apply([]func(*contents){func(c *contents) { c.observed = true }})
 		go t.store.writer.tell(fleet.Committed{Registry: true, Modes: true})
 	})
@@ -288,12 +301,15 @@ func (s *Store) onlyObserved() (err error) {
 // error if there is nothing to accept or entry is the wrong one (see acceptable). code is the content of
 // fleet.AcceptFile; a wrong code is a forbidden error.
 //
-// Nobody knows who wrote the rows in doubt. So the rows of a table that has markedTable.accept first lose the power
-// that they give: folder roots and author keys, for example, are deleted. Then the rows get new marks, except those
-// with a sealed value that does not open.
+// Nobody knows who wrote the rows in doubt. So they first lose the power that they give (see takePower): folder roots
+// and author keys, for example, are deleted. Then the rows get new marks, except those with a sealed value that does
+// not open.
 func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accepted []string, err error) {
 	return write(ctx, s, "accept the loss", func(t *tx) (accepted []string, err error) {
 		loss := s.loss.now()
+		if err := t.freezeMarked(); err != nil {
+			return nil, err
+		}
 		doubts, err := s.doubtsIn(t.ctx, t.session, markedTables, t.pending.tallies)
 		if err != nil {
 			return nil, err
@@ -320,6 +336,10 @@ func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accep
 		}
 		for _, d := range doubts {
 			accepted = append(accepted, d.tells()...)
+			if d.every() && (d.table.accept != "" || d.table == rolloutRows) {
+				accepted = append(accepted, fmt.Sprintf("no row of the table %s keeps its power: add, approve or save again "+
+					"what shall count", d.table.name))
+			}
 			if d.table == revocationRows {
 				lost, err := t.lostRevocations()
 				if err != nil {
@@ -347,7 +367,7 @@ func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accep
 // are dropped, except those that this reading finds again. If the reading fails, the contents in memory stay as they
 // were, and the next start reads them.
 func (s *Store) readAccepted(ctx context.Context) {
-	changed, err := s.writer.reload(ctx)
+	changed, err := s.writer.reload(ctx, markedTables)
 	var found []string
 	if err == nil {
 		found, err = s.checkProofs(ctx)
@@ -378,29 +398,39 @@ func acceptable(loss *Loss, doubts bool, entry, last int64) error {
 	return nil
 }
 
-// believeAgain gives the rows in doubt of one table new marks for their present content, after table.accept has
+// believeAgain gives the rows in doubt of one table new marks for their present content, after takePower has
 // removed their power. A row with a sealed value that does not open gets no mark and stays in doubt. want is the tally
 // of the table that the ends expect. The transaction's effects get the difference between want and the tally of the
 // rows with their new marks, so that the ends then expect these rows.
 func (t *tx) believeAgain(d doubt, want tally) error {
-	table := d.table
-	for _, row := range d.rows {
-		key := row.keyArgs()
-		if table.accept != "" {
-			if err := t.exec(table.accept+` WHERE `+table.byKey(), key...); err != nil {
-				return err
-			}
-		}
-		if err := t.mark(table, key...); err != nil && !errors.Is(err, errNotOpened) {
-			return err
-		}
+	if err := t.takePower(d); err != nil {
+		return err
 	}
-	rows, err := t.store.markedRows(t.ctx, t.session, table, "")
+	is, err := t.markMisfits(d.table)
 	if err != nil {
 		return err
 	}
-	is := t.store.tallyIn(rows)
-	delete(t.effects.tallies, table.name)
-	t.count(table, is.rows-want.rows, is.sum.with(want.sum))
+	delete(t.effects.tallies, d.table.name)
+	t.count(d.table, is.rows-want.rows, is.sum.with(want.sum))
+	return nil
+}
+
+// takePower takes the power from rows in doubt, or from every row of the table: a row that was put back as it was
+// earlier fits its mark, and cannot be told from the others.
+func (t *tx) takePower(d doubt) error {
+	table := d.table
+	switch {
+	case table == rolloutRows:
+		return t.pauseUnproven(d)
+	case table.accept == "":
+		return nil
+	case d.every():
+		return t.exec(table.accept + table.where(""))
+	}
+	for _, row := range d.rows {
+		if err := t.exec(table.accept+` WHERE `+table.byKey(), row.keyArgs()...); err != nil {
+			return err
+		}
+	}
 	return nil
 }

@@ -436,5 +436,8 @@ func TestAcceptLossNamesTheRevocationsThatAreLost(t *testing.T) {
 				t.Errorf("accepted is %s, although the row of %s is as it was", text, id)
 			}
 		}
+		if strings.Contains(text, "the audit begins on") {
+			t.Errorf("accepted is %s, although the audit is whole", text)
+		}
 	})
 }

@@ -51,13 +51,13 @@ func (w *writer) disconnect() error {
 	return errors.Join(append(errs, s.db.Close())...)
 }
 
-// reload reads the contents and the admission from the database again. The result says which parts may differ from
-// what was in memory before.
-func (w *writer) reload(ctx context.Context) (fleet.Committed, error) {
+// reload reads the contents and the admission from the database again. It compares the tables in compared with their
+// marks (see loadBy). The result says which parts may differ from what was in memory before.
+func (w *writer) reload(ctx context.Context, compared []*markedTable) (fleet.Committed, error) {
 	if err := w.session.exec(ctx, w.store.dialect.beginRead()); err != nil {
 		return fleet.Committed{}, err
 	}
-	fresh, err := w.store.load(ctx, w.session)
+	fresh, err := w.store.loadBy(ctx, w.session, compared)
 	if err := errors.Join(err, w.session.exec(context.WithoutCancel(ctx), "ROLLBACK")); err != nil {
 		return fleet.Committed{}, err
 	}
@@ -142,18 +142,29 @@ func (p pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, e
 // not nil.
 func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) ([]T,
 	error) {
-	rows, err := q.query(ctx, text, args...)
+	all := []T{}
+	err := eachRow(ctx, q, func(row scanner) error {
+		one, err := scan(row)
+		all = append(all, one)
+		return err
+	}, text, args...)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // The error that matters is in rows.Err.
-	all := []T{}
-	for rows.Next() {
-		one, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one)
+	return all, nil
+}
+
+// eachRow runs a query and calls read with every row. It keeps no row in memory.
+func eachRow(ctx context.Context, q querier, read func(scanner) error, text string, args ...any) error {
+	rows, err := q.query(ctx, text, args...)
+	if err != nil {
+		return err
 	}
-	return all, rows.Err()
+	defer func() { _ = rows.Close() }() // The error that matters is in rows.Err.
+	for rows.Next() {
+		if err := read(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

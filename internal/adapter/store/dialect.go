@@ -49,6 +49,8 @@ type dialect interface {
 	givenID() string           // SQL words for an INSERT that sets the ID column itself
 	scrub() string             // statement that empties the write-ahead log; "" if there is none
 	batchLimit() time.Duration // time limit of a batch; 0: none
+
+	freeze(tables string) string // statement that lets no other program write to tables until the commit; "": begin does
 }
 
 func dialectOf(options Options) (dialect, error) {
@@ -102,6 +104,8 @@ func (sqliteDialect) scrub() string { return "PRAGMA wal_checkpoint(TRUNCATE)" }
 
 // batchLimit returns 0, because a system call to a disk cannot be cut short.
 func (sqliteDialect) batchLimit() time.Duration { return 0 }
+
+func (sqliteDialect) freeze(string) string { return "" }
 
 func (d sqliteDialect) openWrites() (*sql.DB, error) {
 	// SQLite would create the file readable for everybody, and give its other files the same mode. So the file is created
@@ -171,6 +175,10 @@ func (postgresDialect) begin() string             { return "BEGIN" }
 func (postgresDialect) givenID() string           { return "OVERRIDING SYSTEM VALUE" }
 func (postgresDialect) scrub() string             { return "" }
 func (postgresDialect) batchLimit() time.Duration { return 30 * time.Second }
+
+func (postgresDialect) freeze(tables string) string {
+	return "LOCK TABLE " + tables + " IN SHARE ROW EXCLUSIVE MODE"
+}
 
 var (
 	postgresTypes = strings.NewReplacer(

@@ -4,22 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 )
 
+// maxDoubtRows is how many rows in doubt are named for each table.
+const maxDoubtRows = 1000
+
 // doubt describes how one marked table differs from what Muster wrote. See markedTable for marks.
 type doubt struct {
 	table *markedTable
-	rows  []markedRow // the rows that do not fit their marks
+	rows  []markedRow // keys of the first maxDoubtRows rows that do not fit their marks
+	more  int         // number of further rows that do not fit their marks
 	whole bool        // The rows together are not those that the ends expect; see doubtsIn.
 	lost  int64       // number of missing rows; negative: number of surplus rows
+}
+
+// every reports whether no row of the table is believed, because nobody knows which rows the doubt is about, or because
+// they are too many to name.
+func (d doubt) every() bool { return d.whole || d.more > 0 }
+
+// names reports whether the row with this key is one of those that do not fit their marks.
+func (d doubt) names(key ...string) bool {
+	return slices.ContainsFunc(d.rows, func(row markedRow) bool { return slices.Equal(row.key, key) })
 }
 
 func (d doubt) tells() (told []string) {
 	for _, row := range d.rows {
 		told = append(told, notAsWritten(d.table, row))
+	}
+	if d.more > 0 {
+		told = append(told, fmt.Sprintf("further rows of the table %s were changed or added (%d): none of its rows is "+
+			"believed, and %s", d.table.name, d.more, d.table.follows))
 	}
 	if d.whole {
 		what := "a row was put back as it was earlier"
@@ -59,15 +78,13 @@ func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable, 
 		return nil, err
 	}
 	for _, table := range tables {
-		rows, err := s.markedRows(ctx, q, table, "")
+		d, is := doubt{table: table}, tally{}
+		err := s.eachMarkedRow(ctx, q, table, "", func(row markedRow) {
+			is = is.withRow(s, row)
+			d.add(row)
+		})
 		if err != nil {
 			return nil, err
-		}
-		d, is := doubt{table: table}, s.tallyIn(rows)
-		for _, row := range rows {
-			if !row.believed {
-				d.rows = append(d.rows, row)
-			}
 		}
 		want := tallyOf(ends.Tables[table.name]).with(pending[table.name])
 		d.whole, d.lost = !opened || is.sum != want.sum, want.rows-is.rows
@@ -78,28 +95,51 @@ func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable, 
 	return doubts, nil
 }
 
+// add adds a row to the doubt, unless it fits its mark.
+func (d *doubt) add(row markedRow) {
+	switch {
+	case row.believed:
+	case len(d.rows) < maxDoubtRows:
+		d.rows = append(d.rows, markedRow{key: row.key})
+	default:
+		d.more++
+	}
+}
+
+// doubtsBefore returns the doubts of the last comparison about tables that are not in compared.
+func (s *Store) doubtsBefore(compared []*markedTable) (doubts []doubt) {
+	s.model.look(func(c *contents) {
+		for _, d := range c.doubts {
+			if !slices.Contains(compared, d.table) {
+				doubts = append(doubts, d)
+			}
+		}
+	})
+	return doubts
+}
+
 // disbelieve removes the power of rows and tables in doubt from the contents in memory. The doubt function of each
 // table says how.
 func (c *contents) disbelieve(doubts []doubt) {
-	c.doubted = map[string]bool{}
+	c.doubts = doubts
 	for _, d := range doubts {
-		c.doubted[d.table.name] = d.whole
-		c.inDoubt = append(c.inDoubt, d.tells()...)
 		if d.table.doubt == nil {
 			continue
 		}
 		for _, row := range d.rows {
 			d.table.doubt(c, row.key)
 		}
-		if d.whole {
+		if d.every() {
 			d.table.doubt(c, nil)
 		}
 	}
 }
 
-// doubted reports whether a table as a whole was in doubt when the contents were last read.
+// doubted reports whether no row of a table was believed when it was last compared.
 func (s *Store) doubted(table *markedTable) (doubted bool) {
-	s.model.look(func(c *contents) { doubted = c.doubted[table.name] })
+	s.model.look(func(c *contents) {
+		doubted = slices.ContainsFunc(c.doubts, func(d doubt) bool { return d.table == table && d.every() })
+	})
 	return doubted
 }
 
@@ -153,23 +193,48 @@ func (w *writer) markFirst(ctx context.Context) error {
 
 // markAll marks all rows of a table. A row with a sealed value that does not open gets no mark.
 func (t *tx) markAll(table *markedTable) error {
-	rows, err := t.store.markedRows(t.ctx, t.session, table, "")
+	is, err := t.markMisfits(table)
 	if err != nil {
 		return err
 	}
-	t.count(table, 0, mark{})
-	marked := 0
-	for _, row := range rows {
-		err := t.mark(table, row.keyArgs()...)
-		if err != nil && !errors.Is(err, errNotOpened) {
-			return err
+	t.count(table, is.rows, is.sum)
+	t.record("audit.marks", table.name, fmt.Sprintf("its rows have marks from here on: %d", is.rows))
+	return nil
+}
+
+// freezeMarked keeps other programs from writing to marked tables until the transaction ends. What is written between
+// the comparison and the new marks would be believed.
+func (t *tx) freezeMarked() error {
+	names := make([]string, len(markedTables))
+	for i, table := range markedTables {
+		names[i] = table.name
+	}
+	if text := t.store.dialect.freeze(strings.Join(names, ", ")); text != "" {
+		return t.exec(text)
+	}
+	return nil
+}
+
+// markMisfits gives the rows of a table that do not fit their marks new ones, and returns the tally that the table has
+// then. The caller counts the difference. A row with a sealed value that does not open stays as it is.
+func (t *tx) markMisfits(table *markedTable) (is tally, err error) {
+	var misfits []markedRow
+	err = t.store.eachMarkedRow(t.ctx, t.session, table, "", func(row markedRow) {
+		if !row.believed && row.fits != nil {
+			row.mark = row.fits
+			misfits = append(misfits, markedRow{key: row.key, mark: row.fits})
 		}
-		if err == nil {
-			marked++
+		is = is.withRow(t.store, row)
+	})
+	if err != nil {
+		return is, err
+	}
+	for _, row := range misfits {
+		if err := t.exec(table.putMark(), append(row.keyArgs(), row.mark)...); err != nil {
+			return is, err
 		}
 	}
-	t.record("audit.marks", table.name, fmt.Sprintf("its rows have marks from here on: %d", marked))
-	return nil
+	return is, nil
 }
 
 func (r markedRow) keyArgs() (args []any) {

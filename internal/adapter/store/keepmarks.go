@@ -71,37 +71,38 @@ type believedRows struct {
 
 func (k keptMarks) believed(ctx context.Context, q querier, table *markedTable, want fleet.TableMark) (believedRows,
 	error) {
-	rows, err := k.store.markedRows(ctx, q, table, "")
-	if err != nil || k.store.tallyIn(rows) != tallyOf(want) {
-		return believedRows{}, err
-	}
-	was := believedRows{rows: map[string]bool{}, all: true}
-	for _, row := range rows {
+	was, is := believedRows{rows: map[string]bool{}, all: true}, tally{}
+	err := k.store.eachMarkedRow(ctx, q, table, "", func(row markedRow) {
 		was.rows[row.name()] = row.believed
 		was.all = was.all && row.believed
+		is = is.withRow(k.store, row)
+	})
+	if err != nil || is != tallyOf(want) {
+		return believedRows{}, err
 	}
 	return was, nil
 }
 
 func (k keptMarks) markAgain(ctx context.Context, tx *sql.Tx, table *markedTable, was believedRows,
 	ends *fleet.AuditEnds) error {
-	rows, err := k.store.markedRows(ctx, inTx{tx}, table, "")
+	var changed []markedRow
+	var is tally
+	err := k.store.eachMarkedRow(ctx, inTx{tx}, table, "", func(row markedRow) {
+		believed, known := was.rows[row.name()]
+		if !row.believed && row.fits != nil && (believed || !known && was.all) {
+			row.mark = row.fits
+			changed = append(changed, markedRow{key: row.key, mark: row.fits})
+		}
+		is = is.withRow(k.store, row)
+	})
 	if err != nil {
 		return err
 	}
-	for i, row := range rows {
-		believed, known := was.rows[row.name()]
-		if row.believed || row.fits == nil || !believed && (known || !was.all) {
-			continue
-		}
-		_, err := tx.ExecContext(ctx, `UPDATE `+table.name+` SET mark = $`+table.after()+` WHERE `+table.byKey(),
-			append(row.keyArgs(), row.fits)...)
-		if err != nil {
+	for _, row := range changed {
+		if _, err := tx.ExecContext(ctx, table.putMark(), append(row.keyArgs(), row.mark)...); err != nil {
 			return err
 		}
-		rows[i].mark = row.fits
 	}
-	is := k.store.tallyIn(rows)
 	ends.Tables[table.name] = fleet.TableMark{Rows: is.rows, Sum: is.sum.String(), Entry: ends.Tables[table.name].Entry}
 	return nil
 }

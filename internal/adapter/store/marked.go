@@ -33,8 +33,9 @@ type markedTable struct {
 	goes    string           // column with the ID of a device: deleting the device also deletes the row; "": none
 	follows string           // text for people: the consequence for a row that is not believed
 
-	// accept is SQL, without a WHERE clause, that removes the power of a row. It runs on rows in doubt when a person
-	// accepts them, before they get new marks. If it is "", such a row stays as it is.
+	// accept is SQL, without a WHERE clause, that removes the power of a row. When a person accepts a doubt, it runs on
+	// the rows in doubt before they get new marks. If the table as a whole is in doubt, it runs on all rows: a row that
+	// was put back fits its mark. If it is "", rows stay as they are.
 	accept string
 
 	// doubt changes the contents in memory so that the row with this key gives no power. key is nil if the table as a
@@ -155,6 +156,11 @@ func (m *markedTable) byKey() string {
 	return strings.Join(parts, " AND ")
 }
 
+// putMark returns the statement that sets the mark of one row. Its parameters are those of byKey, and the mark.
+func (m *markedTable) putMark() string {
+	return `UPDATE ` + m.name + ` SET mark = $` + m.after() + ` WHERE ` + m.byKey()
+}
+
 // after returns the number of the first parameter that byKey does not use.
 func (m *markedTable) after() string { return strconv.Itoa(len(m.key) + 1) }
 
@@ -259,12 +265,25 @@ func (r *markReader) sealedKey(column string) (key []string) {
 // condition. If condition is "", it reads all rows that have marks.
 func (s *Store) markedRows(ctx context.Context, q querier, table *markedTable, condition string,
 	args ...any) ([]markedRow, error) {
+	all := []markedRow{}
+	err := s.eachMarkedRow(ctx, q, table, condition, func(row markedRow) { all = append(all, row) }, args...)
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// eachMarkedRow calls do with the rows that markedRows returns. A table may have a million rows, so it keeps none of
+// them in memory.
+func (s *Store) eachMarkedRow(ctx context.Context, q querier, table *markedTable, condition string,
+	do func(markedRow), args ...any) error {
 	reader := s.newMarkReader(table)
-	return collect(ctx, q, func(row scanner) (markedRow, error) {
+	return eachRow(ctx, q, func(row scanner) error {
 		if err := row.Scan(reader.into()...); err != nil {
-			return markedRow{}, err
+			return err
 		}
-		return reader.row(), nil
+		do(reader.row())
+		return nil
 	}, `SELECT `+table.columns("")+` FROM `+table.name+table.where(condition), args...)
 }
 
@@ -331,7 +350,7 @@ func (t *tx) mark(table *markedTable, key ...any) error {
 		return fmt.Errorf("mark a row of %s: %w", table.name, errNotOpened)
 	}
 	t.count(table, 1, t.store.counted(made))
-	return t.exec(`UPDATE `+table.name+` SET mark = $`+table.after()+` WHERE `+table.byKey(), append(key, made)...)
+	return t.exec(table.putMark(), append(key, made)...)
 }
 
 // unmark takes the marks of the rows that meet condition out of the table's tally. The caller calls it before these
@@ -401,14 +420,12 @@ func (one tally) with(other tally) tally {
 	return tally{one.rows + other.rows, one.sum.with(other.sum)}
 }
 
-// tallyIn returns the tally of rows.
-func (s *Store) tallyIn(rows []markedRow) (is tally) {
-	for _, row := range rows {
-		if row.mark != nil {
-			is = is.with(tally{1, s.counted(row.mark)})
-		}
+// withRow returns the tally with a further row, which counts if it has a mark.
+func (one tally) withRow(s *Store, row markedRow) tally {
+	if row.mark == nil {
+		return one
 	}
-	return is
+	return one.with(tally{1, s.counted(row.mark)})
 }
 
 // tallies maps the name of a table to its tally.

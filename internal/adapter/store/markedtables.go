@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strconv"
 
 	"muster/internal/fleet"
@@ -160,6 +161,19 @@ var markedTables = []*markedTable{
 	generationRows, templateHistoryRows, templateTagHistoryRows, deviceTagHistoryRows, deviceVarsHistoryRows,
 	tagVarsHistoryRows, memberRows, holdRows, originRows, revocationRows,
 }
+
+// growingTables lists the marked tables that get rows with each change or rollout. They are compared as a whole when
+// the store is opened, and by `muster audit verify`. Readers compare each row that they read.
+var growingTables = []*markedTable{
+	consentRows, groupConsentRows, rolloutRows, memberRows, generationRows, templateHistoryRows, templateTagHistoryRows,
+	deviceTagHistoryRows, deviceVarsHistoryRows, tagVarsHistoryRows,
+}
+
+// loadedTables lists the other marked tables. A new connection compares them, in a time that does not depend on how
+// many changes and rollouts there have been.
+var loadedTables = slices.DeleteFunc(slices.Clone(markedTables), func(table *markedTable) bool {
+	return slices.Contains(growingTables, table)
+})
 
 // unmarkedTables lists the tables whose rows have no mark, each with the reason.
 var unmarkedTables = map[string]string{

@@ -29,9 +29,8 @@ type contents struct {
 	sources    map[string]fleet.Source
 	// The map is replaced as a whole.
 	revocations map[fleet.DeviceID]fleet.Revocation
-	observed    bool            // Nothing is written to daemons until an admin accepts what is lost or in doubt.
-	inDoubt     []string        // texts for people, one for each row or table that did not fit its marks
-	doubted     map[string]bool // names of marked tables that are in doubt as a whole (see doubt)
+	observed    bool    // Nothing is written to daemons until an admin accepts what is lost or in doubt.
+	doubts      []doubt // how marked tables differ from what Muster wrote
 }
 
 // cloned returns a copy of c. In the copy, the maps of devices, templates, modes, quiet times, folder roots, author
@@ -175,13 +174,9 @@ func (s *Store) Registry(context.Context) (*fleet.Registry, error) {
 	return s.model.current().registry, nil
 }
 
-// load reads the contents from the database.
-func (s *Store) load(ctx context.Context, q querier) (contents, error) {
-	return s.loadBy(ctx, q, markedTables)
-}
-
-// loadBy is load with the check of marks limited to the tables in marked.
-func (s *Store) loadBy(ctx context.Context, q querier, marked []*markedTable) (contents, error) {
+// loadBy reads the contents from the database, and compares the tables in compared with their marks. For all other
+// tables the doubts of the last comparison stay.
+func (s *Store) loadBy(ctx context.Context, q querier, compared []*markedTable) (contents, error) {
 	c := contents{
 		mode:       fleet.ModeOn,
 		tagModes:   map[fleet.Tag]fleet.Mode{},
@@ -203,11 +198,11 @@ func (s *Store) loadBy(ctx context.Context, q querier, marked []*markedTable) (c
 			return contents{}, err
 		}
 	}
-	doubts, err := s.doubtsIn(ctx, q, marked, nil)
+	doubts, err := s.doubtsIn(ctx, q, compared, nil)
 	if err != nil {
 		return contents{}, err
 	}
-	c.disbelieve(doubts)
+	c.disbelieve(append(doubts, s.doubtsBefore(compared)...))
 	c.observed = c.observed || s.loss.now() != nil
 	return c, nil
 }

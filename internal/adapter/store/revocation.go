@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"muster/internal/fleet"
 )
@@ -114,7 +115,7 @@ func (t *tx) refuseRevoked(id fleet.DeviceID) error {
 }
 
 // lostRevocations describes the revocations that the audit records as not ended and that have no row. Somebody removed
-// their rows.
+// their rows. If old entries of the audit were deleted, the last sentence says when the audit begins.
 func (t *tx) lostRevocations() (lost []string, err error) {
 	entries, err := collect(t.ctx, t.session, scanAudit, selectAudit+`
 		WHERE what IN ('device.revoke', 'revocation.delete') ORDER BY id`)
@@ -137,5 +138,13 @@ func (t *tx) lostRevocations() (lost []string, err error) {
 			return nil, err
 		}
 	}
-	return lost, nil
+	begins, err := scanAudit(t.row(selectAudit + ` ORDER BY id LIMIT 1`))
+	if err == nil && begins.ID > 1 {
+		lost = append(lost, fmt.Sprintf("the audit begins on %s: revocations that are older and lost are not named here; "+
+			"`muster revocation list` shows those that are left", begins.At.UTC().Format(time.DateOnly)))
+	}
+	if absent(err) {
+		err = nil
+	}
+	return lost, err
 }

@@ -93,13 +93,41 @@ func (s *Store) scanRollout(row scanner) (fleet.Rollout, error) {
 	read, err := believing(s, rolloutRows, scanRolloutRow)(row)
 	r := read.value
 	if err == nil && !read.believed && !r.Status.Over() {
-		r.Status, r.Reason = fleet.RolloutPaused, "its row in the database was not written by Muster"
-		r.Next = "Type `muster audit verify`, look at what the rollout changes, and resume it or undo it."
-		if r.Approval != nil {
-			r.Approval = &fleet.Approval{Reason: r.Approval.Reason}
-		}
+		r = unproven(r)
 	}
 	return r, err
+}
+
+// unproven returns an open rollout as it counts while its row is not believed.
+func unproven(r fleet.Rollout) fleet.Rollout {
+	r.Status, r.Reason = fleet.RolloutPaused, "its row in the database was not written by Muster"
+	r.Next = "Type `muster audit verify`, look at what the rollout changes, and resume it or undo it."
+	if r.Approval != nil {
+		r.Approval = &fleet.Approval{Reason: r.Approval.Reason}
+	}
+	return r
+}
+
+// pauseUnproven stores the open rollouts in doubt as they count while their rows are not believed.
+func (t *tx) pauseUnproven(d doubt) error {
+	open, err := collect(t.ctx, t.session, t.store.scanRollout, selectRollouts+openOnly)
+	if err != nil {
+		return err
+	}
+	for _, r := range open {
+		if !d.every() && !d.names(strconv.FormatInt(r.ID, 10)) {
+			continue
+		}
+		body, err := json.Marshal(bodyOf(unproven(r)))
+		if err != nil {
+			return err
+		}
+		if err := t.exec(`UPDATE rollouts SET status = $2, body = $3 WHERE id = $1`, r.ID, string(fleet.RolloutPaused),
+			string(body)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func scanRolloutRow(row scanner) (r fleet.Rollout, err error) {

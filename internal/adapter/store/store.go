@@ -204,7 +204,7 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 	if err := s.writer.checkDecisions(ctx); err != nil {
 		return err
 	}
-	if _, err = s.writer.reload(ctx); err != nil {
+	if _, err = s.writer.reload(ctx, markedTables); err != nil {
 		return err
 	}
 	s.accept.renew(s)

@@ -85,7 +85,9 @@ func (s *Store) checkProofs(ctx context.Context) (all []string, err error) {
 		all = append(all, found...)
 	}
 	s.model.look(func(c *contents) {
-		all = append(all, c.inDoubt...)
+		for _, d := range c.doubts {
+			all = append(all, d.tells()...)
+		}
 		for id, device := range c.devices {
 			if device.Altered {
 				all = append(all, fmt.Sprintf("device %q (%s): %s", device.Label, id.Short(), fleet.AlteredReason))

@@ -330,7 +330,8 @@ func (w *writer) reconnect(ctx context.Context) error {
 }
 
 // connectAgain makes a new connection, takes the lock and reads the contents. changed says which parts of the contents
-// may differ from what was in memory.
+// may differ from what was in memory. The tables in growingTables are not compared with their marks, because that may
+// take longer than reconnectLimit.
 func (w *writer) connectAgain(ctx context.Context) (changed fleet.Committed, err error) {
 	if err := w.connect(ctx); err != nil {
 		return changed, err
@@ -338,5 +339,5 @@ func (w *writer) connectAgain(ctx context.Context) (changed fleet.Committed, err
 	if err := w.checkClaim(ctx); err != nil {
 		return changed, err
 	}
-	return w.reload(ctx)
+	return w.reload(ctx, loadedTables)
 }

@@ -49,7 +49,7 @@ type AnswerConsents struct {
 	Value        string        `json:"value,omitempty" doc:"With the answer value: one of the names in choices"`
 	Shown        []ShownChange `json:"shown" nullable:"false" doc:"The changes that the person was shown: the answer is recorded for each that still waits as it was shown"`
 	WholeRollout bool          `json:"wholeRollout,omitempty" doc:"Also for equal changes of all other members of the rollout, which were not shown; needs rollout"`
-	Rollout      int64         `json:"rollout,omitempty" doc:"Whose members wholeRollout means"`
+	Rollout      int64         `json:"rollout,omitempty" doc:"Rollout that wholeRollout is about"`
 }
 
 // ShownChange is a change that a person was shown.
@@ -66,9 +66,9 @@ type AnsweredConsents struct {
 	Value    string        `json:"value,omitempty" doc:"With the answer value: its name"`
 	Rollout  int64         `json:"rollout" doc:"Whose other members use the answer for equal changes; 0: only what was shown is answered"`
 	NotShown int           `json:"notShown" doc:"Members of that rollout of which no change was shown"`
-	Devices  []NamedDevice `json:"devices" nullable:"false" doc:"That have an answered change"`
-	Changes  []AnsweredKey `json:"changes" nullable:"false" doc:"That are answered"`
-	Waiting  []AnsweredKey `json:"waiting" nullable:"false" doc:"Of the group, and not answered: they came later, or are others by now"`
+	Devices  []NamedDevice `json:"devices" nullable:"false" doc:"Devices for which a change is answered"`
+	Changes  []AnsweredKey `json:"changes" nullable:"false" doc:"Changes that are answered"`
+	Waiting  []AnsweredKey `json:"waiting" nullable:"false" doc:"Changes of the group that still wait: they came after the list was read, or have changed since"`
 	Gone     []string      `json:"gone" nullable:"false" doc:"IDs of devices that were shown and were deleted meanwhile: nothing is recorded for them"`
 	Next     string        `json:"next" doc:"What happens next, for a person"`
 }

@@ -26,7 +26,7 @@ type Ticket struct {
 // LoginMethods say how people log in to a server.
 type LoginMethods struct {
 	Password     bool          `json:"password" doc:"POST login takes a name and a password"`
-	SingleSignOn *SingleSignOn `json:"singleSignOn,omitempty" doc:"Only there where the server has it"`
+	SingleSignOn *SingleSignOn `json:"singleSignOn,omitempty" doc:"Missing where the server has no single sign-on"`
 }
 
 // SingleSignOn is how people log in who have an account at the provider.
@@ -41,10 +41,10 @@ type SingleSignOn struct {
 // DeviceLogin is the one answer that shows the handle of a log-in that a program began.
 type DeviceLogin struct {
 	Handle    string `json:"handle" doc:"Ends the log-in; keep it secret"`
-	UserCode  string `json:"userCode" doc:"To be typed by a person"`
-	URL       string `json:"url" doc:"Where the person types it"`
-	DirectURL string `json:"directURL" doc:"Where it is typed already; blank: there is no such place"`
-	IntervalS int    `json:"intervalS" doc:"Seconds between two questions"`
+	UserCode  string `json:"userCode" doc:"Code that a person types at url"`
+	URL       string `json:"url" doc:"Page on which the person types userCode"`
+	DirectURL string `json:"directURL" doc:"Page on which userCode is filled in already; blank: the provider has no such page"`
+	IntervalS int    `json:"intervalS" doc:"Seconds to wait between two polls"`
 	ExpiresAt Time   `json:"expiresAt" format:"date-time"`
 }
 
@@ -56,27 +56,27 @@ type EndDeviceLogin struct {
 // DeviceSession is the session of a program, once a person has answered.
 type DeviceSession struct {
 	User      string      `json:"user" doc:"Blank until a person has logged in with the code"`
-	Session   *NewSession `json:"session,omitempty" doc:"Only there once the person has answered"`
-	IntervalS int         `json:"intervalS" doc:"Seconds until the next question; 0: there is no need of one"`
+	Session   *NewSession `json:"session,omitempty" doc:"Missing until the person has answered"`
+	IntervalS int         `json:"intervalS" doc:"Seconds to wait before the next poll; 0: the log-in is over"`
 }
 
 // NewSession is the one answer that shows the token of a program's session, or the half of a browser's.
 type NewSession struct {
 	Token     string `json:"token" doc:"Shown once; send it as Authorization: Bearer or X-API-Key. Blank for a browser"`
 	Half      string `json:"half" doc:"Shown once; send it as Muster-Session beside the cookie. Blank for a program"`
-	ExpiresAt Time   `json:"expiresAt" format:"date-time" doc:"The latest end; a session that is not used ends earlier"`
+	ExpiresAt Time   `json:"expiresAt" format:"date-time" doc:"When the session ends at the latest; a session that is not used ends earlier"`
 }
 
 // Session is a log-in of a user that has not ended.
 type Session struct {
 	ID         string `json:"id"`
 	User       string `json:"user"`
-	CreatedAt  Time   `json:"createdAt" format:"date-time" doc:"The log-in"`
+	CreatedAt  Time   `json:"createdAt" format:"date-time" doc:"When the person logged in"`
 	LastUsedAt Time   `json:"lastUsedAt" format:"date-time" doc:"Exact to a minute"`
-	ExpiresAt  Time   `json:"expiresAt" format:"date-time" doc:"The latest end"`
+	ExpiresAt  Time   `json:"expiresAt" format:"date-time" doc:"When the session ends at the latest"`
 	Address    string `json:"address" doc:"Of the client that logged in"`
 	Client     string `json:"client" doc:"What that client calls itself"`
-	Current    bool   `json:"current" doc:"It is the session that asks"`
+	Current    bool   `json:"current" doc:"This request uses the session"`
 }
 
 // Whoami says whose credential a request carries.

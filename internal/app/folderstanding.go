@@ -77,7 +77,8 @@ func (a *App) folderHolders(ctx context.Context, s *fleet.Snapshot, folder strin
 	if registry == nil {
 		return nil
 	}
-	return a.folders.Holders(s, folder, most, func(id fleet.DeviceID) bool { return registry.Devices[id] != nil })
+	return a.folders.Holders(s, folder, time.Now(), most,
+		func(id fleet.DeviceID) bool { return registry.Devices[id] != nil })
 }
 
 // causes returns the causes for which a device waits for a person.

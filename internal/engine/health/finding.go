@@ -38,8 +38,8 @@ func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding)
 		cause fleet.WaitCause
 		holds bool
 	}{
-		{fleet.WaitDriveMissing, f.knowsDisks(s, facts.Now) && s.Disks.Folder(r.folder).DriveMissing()},
-		{fleet.WaitDiskNearlyFull, f.knowsDisks(s, facts.Now) &&
+		{fleet.WaitDriveMissing, f.windows.knowsDisks(s, facts.Now) && s.Disks.Folder(r.folder).DriveMissing()},
+		{fleet.WaitDiskNearlyFull, f.windows.knowsDisks(s, facts.Now) &&
 			(s.Disks.Folder(r.folder).NearlyFull() || tellsOfHome(s, r.folder))},
 		{fleet.WaitDisagree, r.group.disagrees(s)},
 		{fleet.WaitConflicts, len(s.Conflicts[r.folder])+s.ConflictsLeftOut[r.folder] > 0},
@@ -72,8 +72,8 @@ func tellsOfHome(s *fleet.Snapshot, folder string) bool {
 }
 
 // knowsDisks reports whether the agent's last report about disks is still valid.
-func (f *Folders) knowsDisks(s *fleet.Snapshot, now time.Time) bool {
-	until := f.windows.disksUntil(s)
+func (w Windows) knowsDisks(s *fleet.Snapshot, now time.Time) bool {
+	until := w.disksUntil(s)
 	return s.Disks != nil && (until.IsZero() || now.Before(until))
 }
 

@@ -284,7 +284,7 @@ func TestADeviceWithAMissingDriveWasAHolder(t *testing.T) {
 	b := online(deviceB, deviceA)
 	f := newFleet(a, b)
 	everybody := func(fleet.DeviceID) bool { return true }
-	if got := f.Holders(a, "f", 10, everybody); len(got) != 1 {
+	if got := f.Holders(a, "f", f.now, 10, everybody); len(got) != 1 {
 		t.Errorf("the holders are %v", got)
 	}
 	f.is(t, "while the drive is there", deviceA, fleet.FolderSyncing, false)
@@ -293,10 +293,34 @@ func TestADeviceWithAMissingDriveWasAHolder(t *testing.T) {
 		gone.Folder = "f"
 		s.Disks = &fleet.DiskFacts{At: noon, Folders: []fleet.FolderDisk{gone}}
 	}))
-	if got := f.Holders(a, "f", 10, everybody); len(got) != 0 {
+	if got := f.Holders(a, "f", f.now, 10, everybody); len(got) != 0 {
 		t.Errorf("without its drive, the holders are %v", got)
 	}
 	f.is(t, "while the drive is missing", deviceA, fleet.FolderBehind, false)
 	f.now = noon.Add(10 * time.Minute)
 	f.is(t, "when the agent's word is old", deviceA, fleet.FolderStalled, false)
+	if got := f.Holders(a, "f", f.now, 10, everybody); len(got) != 1 {
+		t.Errorf("when the agent's word is old, the holders are %v", got)
+	}
+}
+
+// The word of an agent that is connected is never too old, and was not heard at all.
+func TestAConnectedAgentsMissingDriveMadeItsDeviceAHolder(t *testing.T) {
+	gone := driveGone
+	gone.Folder = "f"
+	a := lacking(online(deviceA, deviceB))
+	b := changed(online(deviceB, deviceA), func(s *fleet.Snapshot) {
+		s.FoundBy, s.Disks = fleet.FoundByAgent, &fleet.DiskFacts{At: noon, Folders: []fleet.FolderDisk{gone}}
+	})
+	f := newFleet(a, b)
+	f.wait(time.Hour)
+	f.is(t, "while the agent is connected", deviceA, fleet.FolderBehind, false)
+	everybody := func(fleet.DeviceID) bool { return true }
+	if got := f.Holders(a, "f", f.now, 10, everybody); len(got) != 0 {
+		t.Errorf("the holders are %v", got)
+	}
+	byAddress := *b
+	byAddress.FoundBy = ""
+	f.put(&byAddress)
+	f.is(t, "when it was reached another way, and the agent's word is old", deviceA, fleet.FolderStalled, false)
 }

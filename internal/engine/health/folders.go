@@ -216,7 +216,7 @@ func (f *Folders) look(id fleet.DeviceID, s *fleet.Snapshot, now time.Time, depe
 		case was != is || hadBefore != has:
 			f.addSharers(before, record.folder, dependent, anyState)
 			f.addSharers(s, record.folder, dependent, anyState)
-		case hasAll != record.hasAll || before.Connection != s.Connection:
+		case hasAll != record.hasAll || before.Connection != s.Connection || before.FoundBy != s.FoundBy:
 			f.addSharers(s, record.folder, dependent, dependsOnSharers)
 		}
 		record.hasAll = hasAll

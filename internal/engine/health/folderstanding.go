@@ -208,7 +208,7 @@ func (f *FolderFacts) isOffered() bool {
 func (f *FolderFacts) holds(peer fleet.DeviceID) bool {
 	other := f.Peer(peer)
 	return f.isReached(peer) && HasAll(other, f.Folder) &&
-		!(other.Disks.Folder(f.Folder).DriveMissing() && f.Now.Before(f.Windows.disksUntil(other)))
+		!(other.Disks.Folder(f.Folder).DriveMissing() && f.Windows.knowsDisks(other, f.Now))
 }
 
 // HasAll reports whether a device is known to have all of a folder: it is managed, idle and needs nothing itself.

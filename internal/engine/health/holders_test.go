@@ -17,16 +17,16 @@ func TestHoldersAreConnectedDevicesThatHaveAllOfAFolder(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", when, got, want)
 		}
 	}
-	want("one has it", f.Holders(a, "f", 10, everybody), deviceB)
-	want("nobody that the reader may know of", f.Holders(a, "f", 10, func(fleet.DeviceID) bool { return false }))
-	want("nothing is missing", f.Holders(f.snapshots[deviceB], "f", 10, everybody))
-	want("no such folder", f.Holders(a, "g", 10, everybody))
+	want("one has it", f.Holders(a, "f", f.now, 10, everybody), deviceB)
+	want("nobody that the reader may know of", f.Holders(a, "f", f.now, 10, func(fleet.DeviceID) bool { return false }))
+	want("nothing is missing", f.Holders(f.snapshots[deviceB], "f", f.now, 10, everybody))
+	want("no such folder", f.Holders(a, "g", f.now, 10, everybody))
 	f.put(online(deviceC, deviceA, deviceB))
-	want("two have it", f.Holders(a, "f", 10, everybody), deviceC, deviceB) // by ID
-	want("too many have it", f.Holders(a, "f", 1, everybody), deviceC)
+	want("two have it", f.Holders(a, "f", f.now, 10, everybody), deviceC, deviceB) // by ID
+	want("too many have it", f.Holders(a, "f", f.now, 1, everybody), deviceC)
 	f.put(with(online(deviceB, deviceA, deviceC), stoppedFolder))
-	want("one is stopped", f.Holders(a, "f", 10, everybody), deviceC)
+	want("one is stopped", f.Holders(a, "f", f.now, 10, everybody), deviceC)
 	away := *a
 	away.Connection = fleet.Unreachable
-	want("the device is away", f.Holders(&away, "f", 10, everybody))
+	want("the device is away", f.Holders(&away, "f", f.now, 10, everybody))
 }

@@ -40,7 +40,7 @@ func (f *Folders) homeStanding(s *fleet.Snapshot) (standing fleet.FolderStanding
 
 // findsHomeFull reports whether the disk of the daemon's home is nearly full, as far as that is known and wanted.
 func (f *Folders) findsHomeFull(s *fleet.Snapshot, now time.Time) bool {
-	return !f.off[fleet.WaitDiskNearlyFull] && f.knowsDisks(s, now) && s.Disks.HomeNearlyFull()
+	return !f.off[fleet.WaitDiskNearlyFull] && f.windows.knowsDisks(s, now) && s.Disks.HomeNearlyFull()
 }
 
 // HomeText says in the state of a device without folders that the disk of its daemon's home is nearly full, because no

@@ -190,7 +190,7 @@ func (s *Store) LogCounts(ctx context.Context) (map[fleet.DeviceID]int, error) {
 // state.
 func (s *Store) LastLogged(ctx context.Context) ([]fleet.LogEntry, error) {
 	entries, err := collect(ctx, pool{s.reads}, scanLogEntry, selectLog+` WHERE e.number IN (
-		SELECT MAX(number) FROM event_log WHERE kind IN ('connection', 'configuration', 'folder', 'peers')
+		SELECT MAX(number) FROM event_log WHERE kind IN ('connection', 'configuration', 'folder', 'peers', 'conflict')
 		GROUP BY device_id, folder, kind)`)
 	return entries, failure("read the event log", err)
 }

@@ -39,22 +39,26 @@ func (f *Feed) isUnlogged(id fleet.DeviceID) bool {
 		return false
 	}
 	is := comparedOf(s)
-	return is.peers != was.peers || !maps.Equal(is.conflicts, was.conflicts)
+	return is.peers != was.peers || is.conflictsRead != was.conflictsRead || !maps.Equal(is.conflicts, was.conflicts)
 }
 
 // compared holds what isUnlogged compares, so that no snapshot has to stay in memory.
 type compared struct {
-	peers     string
-	conflicts map[string]int
+	peers         string
+	conflictsRead bool
+	conflicts     map[string]string // states of the folders with conflicts
 }
 
 func comparedOf(s *fleet.Snapshot) compared {
-	is := compared{peers: peersStanding(s).State}
-	for folder, conflicts := range s.Conflicts {
-		if is.conflicts == nil {
-			is.conflicts = make(map[string]int, len(s.Conflicts))
-		}
-		is.conflicts[folder] = len(conflicts)
+	is := compared{peers: peersStanding(s).State, conflictsRead: s.ConflictsRead}
+	if n := len(s.Conflicts) + len(s.ConflictsLeftOut); n > 0 {
+		is.conflicts = make(map[string]string, n)
+	}
+	for folder := range s.Conflicts {
+		is.conflicts[folder] = conflictStanding(s, folder).State
+	}
+	for folder := range s.ConflictsLeftOut {
+		is.conflicts[folder] = conflictStanding(s, folder).State
 	}
 	return is
 }
@@ -96,7 +100,7 @@ func shares(s *fleet.Snapshot) bool {
 }
 
 // conflictStanding returns how many files of a folder are in conflict, and the newest. The state is "" (unknown) until
-// the first conflict file appeared or disappeared since the start.
+// the conflicts were read since the start, and where there was no room for the name of any.
 func conflictStanding(s *fleet.Snapshot, folder string) fleet.LogStanding {
 	is := fleet.LogStanding{Kind: fleet.LogConflict, Folder: folder}
 	on := s.ConflictsOn(folder)
@@ -108,7 +112,7 @@ func conflictStanding(s *fleet.Snapshot, folder string) fleet.LogStanding {
 			count = "more than " + count
 		}
 		is.Reason = fleet.Bounded(fmt.Sprintf("%s, the newest is %q", count, on.Newest.Path))
-	case s.Conflicts != nil && !on.More:
+	case s.ConflictsRead && !on.More:
 		is.State = fleet.NoConflicts
 	}
 	return is

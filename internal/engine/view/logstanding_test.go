@@ -99,27 +99,29 @@ func TestTheEventLogWasNotToldOfConflictsAndPeers(t *testing.T) {
 		want("at first", 1, " ", "alone ")
 		tell(func(s *fleet.Snapshot) { s.LastSeen = time.Unix(9, 0) })
 		want("when nothing happened", 1, " ", "alone ")
+		tell(func(s *fleet.Snapshot) { s.ConflictsRead = true })
+		want("when there were none", 2, "0 ", "alone ")
 		tell(func(s *fleet.Snapshot) { s.Connected = fleet.PeersOf([]fleet.DeviceID{far}) })
-		want("connected", 2, " ", "connected "+far.Short())
+		want("connected", 3, "0 ", "connected "+far.Short())
 		tell(func(s *fleet.Snapshot) { s.Connected = fleet.PeersOf([]fleet.DeviceID{far, near}) })
-		want("connected to one more, which is no other state", 2, " ", "connected "+far.Short())
+		want("connected to one more, which is no other state", 3, "0 ", "connected "+far.Short())
 		tell(func(s *fleet.Snapshot) {
 			s.Conflicts = map[string][]fleet.Conflict{"p": {{Path: "b.sync-conflict-2"}, {Path: "a.sync-conflict-1"}}}
 		})
 		both := far.Short() + ", " + near.Short()
-		want("in conflict", 3, `2 2, the newest is "b.sync-conflict-2"`, "connected "+both)
+		want("in conflict", 4, `2 2, the newest is "b.sync-conflict-2"`, "connected "+both)
+		tell(func(s *fleet.Snapshot) { s.Conflicts, s.ConflictsLeftOut = nil, map[string]int{"p": 2} })
+		want("without room for names", 5, " ", "connected "+both)
+		tell(func(s *fleet.Snapshot) { s.ConflictsLeftOut = nil })
+		want("resolved without a name", 6, "0 ", "connected "+both)
 		tell(func(s *fleet.Snapshot) {
-			s.Conflicts, s.ConflictsLeftOut = map[string][]fleet.Conflict{}, map[string]int{"p": 2}
+			s.Conflicts = map[string][]fleet.Conflict{"p": {{Path: "a.sync-conflict-1"}}}
 		})
-		want("without room for names", 4, " ", "connected "+both)
-		tell(func(s *fleet.Snapshot) {
-			s.Conflicts, s.ConflictsLeftOut = map[string][]fleet.Conflict{"p": {{Path: "a.sync-conflict-1"}}}, nil
-		})
-		want("with one left", 5, `1 1, the newest is "a.sync-conflict-1"`, "connected "+both)
-		tell(func(s *fleet.Snapshot) { s.Conflicts = map[string][]fleet.Conflict{} })
-		want("resolved", 6, "0 ", "connected "+both)
+		want("with one left", 7, `1 1, the newest is "a.sync-conflict-1"`, "connected "+both)
+		tell(func(s *fleet.Snapshot) { s.Conflicts = nil })
+		want("resolved", 8, "0 ", "connected "+both)
 		tell(func(s *fleet.Snapshot) { s.ConnectedAt = time.Time{} })
-		want("not known", 7, "0 ", " ")
+		want("not known", 9, "0 ", " ")
 		registry = registryOf(idB)
 		f.Registry = func(context.Context) (*fleet.Registry, error) { return registry, nil }
 		f.compare(t.Context(), map[fleet.DeviceID]bool{})

@@ -28,7 +28,8 @@ type Findings struct {
 	Conflicts []string     // contradictions between templates, for a person
 	Stopped   []fleet.Stop // stops of keys in the plan that are not written now
 	Faults    []fleet.Stop // folders in error since Muster wrote to them, without folders that Plan changes
-	// BroughtBack are about revoked devices that came back within the last hour.
+	// BroughtBack are about revoked devices that came back within the last hour, also where Result is Applying or
+	// Unplannable.
 	BroughtBack []fleet.Stop
 	Unsaved     *fleet.Stop // set when the daemon answered the last write with 5xx
 	Restart     Restart

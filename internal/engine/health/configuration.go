@@ -23,10 +23,11 @@ var notPlanned = fleet.State{
 }
 
 // Configuration returns the state of a device's configuration that follows from the findings of a pass. It sets
-// Configuration, Reason and Next of the state; the other fields come from the connection.
+// Configuration, Reason, Next and BroughtBack of the state; the other fields come from the connection.
 func Configuration(id fleet.DeviceID, f plan.Findings) fleet.State {
 	state := func(c fleet.Configuration, reason, next string) fleet.State {
-		return fleet.State{Configuration: c, Reason: fleet.Bounded(reason), Next: fleet.Bounded(next)}
+		return fleet.State{Configuration: c, Reason: fleet.Bounded(reason), Next: fleet.Bounded(next),
+			BroughtBack: broughtBack(f.BroughtBack)}
 	}
 	switch f.Result {
 	case plan.Applying:

@@ -186,3 +186,14 @@ func TestADeviceStandsDifferentlyOnlyWhenSomethingChanged(t *testing.T) {
 		t.Errorf("a deleted device is remembered: got %+v", got)
 	}
 }
+
+// Where the templates failed, nobody was told that a revoked device had been brought back; nor while Muster wrote.
+func TestABroughtBackDeviceIsToldWhateverAPassFound(t *testing.T) {
+	back := []fleet.Stop{{Kind: fleet.StopBroughtBack, Reason: "N is revoked, and somebody brought it back"}}
+	for _, result := range []plan.Result{plan.Planned, plan.Applying, plan.Unplannable} {
+		got := Configuration("A", plan.Findings{Result: result, Reason: "line 3", BroughtBack: back, Templates: 1})
+		if got.BroughtBack != back[0].Reason {
+			t.Errorf("result %d: got %q", result, got.BroughtBack)
+		}
+	}
+}

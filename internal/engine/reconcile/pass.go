@@ -152,8 +152,9 @@ func (p *pass) planFailed(in input, err error) error {
 	}
 	p.unplanned = &in
 	p.held.Put(p.id, nil)
-	p.report(p.id, unplannable(err))
+	p.report(p.id, p.unplannable(err))
 	p.history.done(in.digest, p.print, p.forgotten, 0)
+	p.endBroughtBackLater()
 	p.keepPass(fleet.Pass{Generation: in.admitted.registry.Generation, Observed: in.digest, Failed: fleet.Reason(err)})
 	return err
 }
@@ -190,9 +191,7 @@ func (p *pass) act(ctx context.Context, now planned) error {
 		return nil
 	}
 	p.history.done(now.digest, p.print, p.forgotten, now.letGo)
-	if until := p.history.stops.BroughtBackUntil(); !until.IsZero() {
-		p.queue.later(p.item, time.Until(until))
-	}
+	p.endBroughtBackLater()
 	if len(now.result.Ignores) > 0 && now.known.Online {
 		p.queue.later(p.item, p.history.untilIgnores())
 	}

@@ -160,6 +160,14 @@ func TestATemplateThatFailsKeepsNoRevokedDevice(t *testing.T) {
 				b.seen()
 				b.wantNoNora()
 				b.wantState(fleet.ConfigFailed, fails.why)
+				if told := b.state().BroughtBack; !strings.Contains(told, "somebody at the daemon brought it back") {
+					t.Errorf("that it came back is told as %q", told)
+				}
+				b.later(time.Hour)
+				b.wantState(fleet.ConfigFailed, fails.why)
+				if told := b.state().BroughtBack; told != "" {
+					t.Errorf("an hour later it is told that %s", told)
+				}
 				b.changed()
 				b.want("options.natEnabled", "true")
 				b.wantNoNora()

@@ -44,7 +44,7 @@ func (p *pass) sendAll(ctx context.Context, now planned) (planned, error) {
 		}
 		switch {
 		case len(now.plan.Sendable()) > 0:
-			p.report(p.id, plan.Findings{Result: plan.Applying, Plan: now.plan})
+			p.report(p.id, plan.Findings{Result: plan.Applying, Plan: now.plan, BroughtBack: stops.BroughtBack()})
 		case !p.history.isUnsaved():
 			return now, nil
 		}

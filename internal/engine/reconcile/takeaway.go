@@ -23,15 +23,23 @@ func (p *pass) takeAway(ctx context.Context, in input, why error) error {
 	}
 	p.history.stops.CountDrift(now.plan.Sendable(), now.digest, time.Now())
 	_, err = p.sendAll(ctx, now)
-	p.report(p.id, unplannable(why)) // sendAll reported that it writes.
-	p.history.forgetInputs()         // Without these devices the templates may make a plan.
+	p.report(p.id, p.unplannable(why)) // sendAll reported that it writes.
+	p.history.forgetInputs()           // Without these devices the templates may make a plan.
 	p.queue.again(p.item)
 	return cmp.Or(err, why)
 }
 
+// endBroughtBackLater has the device due when a stop about a revoked device that came back ends.
+func (p *pass) endBroughtBackLater() {
+	if until := p.history.stops.BroughtBackUntil(); !until.IsZero() {
+		p.queue.later(p.item, time.Until(until))
+	}
+}
+
 // unplannable returns the findings of a pass whose templates make no plan.
-func unplannable(why error) plan.Findings {
-	f := plan.Findings{Result: plan.Unplannable, Reason: fleet.Reason(why)}
+func (p *pass) unplannable(why error) plan.Findings {
+	f := plan.Findings{Result: plan.Unplannable, Reason: fleet.Reason(why),
+		BroughtBack: p.history.stops.BroughtBack()}
 	var known *fleet.Error
 	if errors.As(why, &known) {
 		f.Next = known.Hint

@@ -205,36 +205,6 @@ func (s *Stops) Release(is Inputs) {
 	}
 }
 
-// CountDrift counts, once for each document (observed is its digest), that a person changed these keys back. It stops
-// a key at the third time within an hour; contended reports whether it stopped any.
-func (s *Stops) CountDrift(changes []Change, observed string, now time.Time) (contended bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range changes {
-		key := c.Key.String()
-		if !c.Drift || s.drifted[key] == observed || s.drifted[key] == "" && len(s.drifted) >= maxTracked {
-			continue
-		}
-		s.drifted[key] = observed
-		recent := slices.DeleteFunc(s.drifts[key], func(t time.Time) bool { return now.Sub(t) >= contendedWithin })
-		s.drifts[key] = append(recent, now)
-		switch {
-		case c.revoked && c.Key.Len() > 2: // The device's own change counts, not those of its shares.
-		case c.revoked:
-			s.stop(c.broughtBack(len(s.drifts[key]), now))
-		case len(s.drifts[key]) < contendedAfter:
-		default:
-			reason := "a person at the daemon set it back three times within an hour"
-			if by := c.Introducer(); by != "" {
-				reason = "the introducer " + by + " added it again three times within an hour, and templates have revoked it"
-			}
-			s.stop(fleet.Stop{Key: key, Kind: fleet.StopContended, Since: now, Reason: reason})
-			contended = true
-		}
-	}
-	return contended
-}
-
 // A revoked device that comes back is removed every time, however often: nobody at the daemon may win by repeating.
 // Its return is reported until an hour has passed without another. After the third return within an hour the daemon's
 // own device gets the state failed.

@@ -131,8 +131,8 @@ func (h *FolderHistorian) add(edit *fleet.FolderHistoryEdit, folder string, kept
 	}
 }
 
-// forgetOldest forgets the folder that did not change for the longest time. It reports false when all changed in this
-// minute.
+// forgetOldest forgets the folder that did not change for the longest time, with its points of this minute: the store
+// would give it a number again that another folder needs. It reports false when all changed in this minute.
 func (h *FolderHistorian) forgetOldest(edit *fleet.FolderHistoryEdit) bool {
 	oldest, changed := "", h.minute
 	for folder, kept := range h.kept {
@@ -146,5 +146,8 @@ func (h *FolderHistorian) forgetOldest(edit *fleet.FolderHistoryEdit) bool {
 	}
 	delete(h.kept, oldest)
 	edit.Forget = append(edit.Forget, oldest)
+	isOldest := func(p fleet.FolderPoint) bool { return p.Folder == oldest }
+	edit.Minutes = slices.DeleteFunc(edit.Minutes, isOldest)
+	edit.Hours = slices.DeleteFunc(edit.Hours, isOldest)
 	return true
 }

@@ -55,6 +55,11 @@ func (b *figureBook) put(_ context.Context, edit fleet.FolderHistoryEdit) error 
 		delete(b.minutes, folder)
 		delete(b.hours, folder)
 	}
+	for _, p := range append(slices.Clone(edit.Minutes), edit.Hours...) {
+		if slices.Contains(edit.Forget, p.Folder) {
+			b.t.Errorf("%s is forgotten, and written in the same edit: %s", p.Folder, shown([]fleet.FolderPoint{p}))
+		}
+	}
 	for _, p := range edit.Minutes {
 		b.minutes[p.Folder] = append(b.minutes[p.Folder], p)
 	}
@@ -269,4 +274,32 @@ func TestAFolderThatChangedInAFailedWriteHadNoHistory(t *testing.T) {
 	b.fails = nil
 	b.pass(2)
 	b.want("photos", "10:01 0 2, 10:02 700 1", "09:00 0 2, 10:00 700 1")
+}
+
+// The folder that was forgotten had a point in the same minute. It took the number that it had just given back, and the
+// folder in whose favour it was forgotten found none: with it up to 200 points were lost.
+func TestAForgottenFolderWasWrittenAgain(t *testing.T) {
+	b := newFigureBook(t)
+	folder := func(i int) string { return fmt.Sprintf("folder %04d", i) }
+	for bytes := range int64(3) {
+		for i := range fleet.MaxFolderHistories {
+			if i > 0 || bytes < 2 {
+				b.lacks(folder(i), bytes)
+			}
+		}
+		b.lacks("new", 0)
+		b.pass(1)
+	}
+	b.pass(60) // The figures of the next hour are written, too.
+	contact := b.now[folder(0)]
+	contact.UpToDate = 0
+	b.now[folder(0)] = contact
+	b.lacks("new", 9)
+	b.pass(1)
+	if b.minutes[folder(0)] != nil || b.hours[folder(0)] != nil {
+		t.Errorf("the forgotten folder has the points %s", shown(b.minutes[folder(0)]))
+	}
+	if len(b.minutes["new"]) != 2 || len(b.minutes) != fleet.MaxFolderHistories {
+		t.Errorf("the new folder has the points %s, of %d folders", shown(b.minutes["new"]), len(b.minutes))
+	}
 }

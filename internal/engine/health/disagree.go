@@ -23,6 +23,7 @@ type shareGroup struct {
 	ignoring int       // How many devices ignore some of the files.
 	moved    int64     // Unix milliseconds: When a device counted otherwise last, or a sequence moved
 	since    int64     // Unix milliseconds: when it began to disagree; 0: it does not
+	differed int64     // Unix milliseconds: when it first differed since the start, or since it disagreed; 0: not yet
 }
 
 // tally is what a device counts in a folder of which it says that nothing is missing.
@@ -191,9 +192,15 @@ func (f *Folders) compare(now time.Time, stale map[fleet.DeviceID]bool) {
 func (f *Folders) updateDisagreement(g *shareGroup, now time.Time, stale map[fleet.DeviceID]bool) {
 	c := &f.groups
 	was := g.since
+	if g.differs() && g.differed == 0 {
+		g.differed = now.UnixMilli()
+	}
 	begins := time.UnixMilli(g.moved).Add(f.windows.Disagree)
 	switch {
 	case !g.differs():
+		if g.since != 0 {
+			g.differed = 0
+		}
 		g.since = 0
 		delete(c.differing, g)
 	case g.since != 0: // The group disagrees until its devices count the same.
@@ -246,7 +253,7 @@ func (f *Folders) regroup(folder string, now time.Time) {
 		}
 		if old := record.group; old != nil {
 			g.moved = max(g.moved, old.moved)
-			g.since = earliest(g.since, old.since)
+			g.since, g.differed = earliest(g.since, old.since), earliest(g.differed, old.differed)
 			delete(f.groups.differing, old)
 			delete(f.groups.touched, old)
 		} else {

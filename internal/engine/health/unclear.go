@@ -58,7 +58,7 @@ func (f *Folders) mayDisagree(s *fleet.Snapshot, record *folderRecord, now time.
 	}
 	if g.differs() {
 		most, only := g.most()
-		return !only || is != most
+		return (!only || is != most) && now.Before(f.disagreesBy(g))
 	}
 	counts := 0
 	for _, one := range g.tallies {
@@ -67,6 +67,12 @@ func (f *Folders) mayDisagree(s *fleet.Snapshot, record *folderRecord, now time.
 	return slices.ContainsFunc(f.groups.folders[g.folder].books, func(other *folderBook) bool {
 		return (counts == 1 || other.seen.Connection == fleet.Online) && f.isAboutToCount(other, s, g, now)
 	})
+}
+
+// disagreesBy returns until when a group that differs may still begin to disagree. It never does while a sequence moves
+// all the time, and who was notified is not to wait for that. The caller holds mu.
+func (f *Folders) disagreesBy(g *shareGroup) time.Time {
+	return time.UnixMilli(g.differed).Add(f.windows.Disagree + f.windows.Trouble)
 }
 
 // isAboutToCount reports whether the figures of a device are missing in the comparison of a group, but not for long

@@ -153,3 +153,26 @@ func TestADisagreementWasResolvedBeforeTheOtherDeviceWasRead(t *testing.T) {
 	f.wait(time.Minute)
 	f.isUnclear(t, "while a device with another folder is away", "f", fleet.WaitDisagree, false)
 }
+
+// After a restart a disagreement was open for who was notified of it, and nothing waited, for as long as people went on
+// working in the folder.
+func TestADisagreementAboutABusyFolderWasOpenForEver(t *testing.T) {
+	f := newFleet(having(9, deviceA, deviceB), having(8, deviceB, deviceA))
+	f.wait(10 * time.Second)
+	for n := range int64(3) {
+		f.wait(4 * time.Minute)
+		f.put(lacking(having(8, deviceB, deviceA)))
+		f.put(having(8, deviceB, deviceA))
+		f.put(having(10+n, deviceA, deviceB, deviceC)) // The groups are found anew once.
+		f.isUnclear(t, "while it may begin to disagree", "f", fleet.WaitDisagree, true)
+	}
+	f.wait(4 * time.Minute)
+	f.put(having(20, deviceA, deviceB, deviceC))
+	f.isUnclear(t, "when it moved all the time", "f", fleet.WaitDisagree, false)
+	f.wait(DefaultWindows.Disagree)
+	f.isUnclear(t, "when it disagrees", "f", fleet.WaitDisagree, true)
+	f.put(awayAt(f.now, having(8, deviceB, deviceA)))
+	f.isUnclear(t, "when the other goes away", "f", fleet.WaitDisagree, true)
+	f.put(having(8, deviceB, deviceA))
+	f.isUnclear(t, "when the other is back", "f", fleet.WaitDisagree, true)
+}

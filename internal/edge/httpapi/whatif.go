@@ -177,8 +177,15 @@ func (s PlanningHandlers) foresee(
 
 func wireEffects(e view.Effects) api.WhatIfPlan {
 	device := func(d view.DeviceEffect) api.DeviceEffect {
-		return api.DeviceEffect{DeviceID: string(d.Device), Label: d.Label, Unread: d.Unread, Error: d.Failure, FailsNow: d.FailsNow,
-			Changes: mapped(d.Changes, wireShown), Dropped: mapped(d.Dropped, wireShown)}
+		return api.DeviceEffect{
+			DeviceID: string(d.Device),
+			Label:    d.Label,
+			Unread:   d.Unread,
+			Error:    d.Failure,
+			FailsNow: d.FailsNow,
+			Changes:  mapped(d.Changes, wireShown),
+			Dropped:  mapped(d.Dropped, wireShown),
+		}
 	}
 	return api.WhatIfPlan{
 		Devices:   mapped(e.Devices, device),

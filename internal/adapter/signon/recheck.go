@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -94,19 +97,25 @@ func ended(err error) error {
 	return err
 }
 
-// byAccess asks with an access token. A provider that refuses the token, although it can be read, does not know the
-// log-in any more.
+// byAccess asks with an access token. A provider that refuses the token does not know the log-in any more. Every other
+// failure may pass.
 func (p *Provider) byAccess(ctx context.Context, k *known, g grant, of fleet.Identity) (fleet.ProvenIdentity, error) {
 	proven, err := p.byUserInfo(ctx, k, &oauth2.Token{AccessToken: g.Access, Expiry: g.Until}, of)
-	if fleet.CodeOf(err) != fleet.CodeUnavailable || ctx.Err() != nil {
-		return proven, err
-	}
-	// Impairment reports an error of this reading: a provider that cannot be read now refuses nothing.
-	_, _ = p.readBy(ctx, func() (reading, bool) { return reading{}, false })
-	if p.Impairment() == nil {
-		return proven, errors.Join(ErrGrantEnded, err)
+	if refusesToken(err) {
+		err = errors.Join(ErrGrantEnded, err)
 	}
 	return proven, err
+}
+
+// refusesToken reports whether userinfo refused the access token. go-oidc tells the status only as the first word of
+// its text.
+func refusesToken(err error) bool {
+	var why cause
+	if !errors.As(err, &why) {
+		return false
+	}
+	status, _, _ := strings.Cut(why.text, " ")
+	return status == strconv.Itoa(http.StatusUnauthorized) || status == strconv.Itoa(http.StatusForbidden)
 }
 
 func (p *Provider) byUserInfo(ctx context.Context, k *known, token *oauth2.Token, of fleet.Identity) (

@@ -150,17 +150,50 @@ func TestAnAccessTokenIsAskedWithUntilItsEnd(t *testing.T) {
 	if again, err := p.Recheck(t.Context(), first.Grant, first.Identity, keepsNone(t)); !errors.Is(err, ErrNoGrant) {
 		t.Errorf("groups that only ID tokens have counted as taken away: got %+v, %v", again, err)
 	}
-	l.userInfo = nil // 404
-	if _, err := p.Recheck(t.Context(), first.Grant, first.Identity, keepsNone(t)); !errors.Is(err, ErrGrantEnded) {
-		t.Errorf("refused: got %v", err)
-	}
-	l.Close()
-	_, err = p.Recheck(t.Context(), first.Grant, first.Identity, keepsNone(t))
-	if fleet.CodeOf(err) != fleet.CodeUnavailable || errors.Is(err, ErrGrantEnded) {
-		t.Errorf("a provider that went away a moment ago ended the log-in: got %v", err)
-	}
 	now = now.Add(11 * time.Minute)
 	if _, err := p.Recheck(t.Context(), first.Grant, first.Identity, keepsNone(t)); !errors.Is(err, ErrNoGrant) {
 		t.Errorf("after its end: got %v", err)
 	}
+}
+
+// A provider without refresh tokens whose userinfo failed for a moment logged everybody out.
+func TestOnlyARefusedAccessTokenEndsTheGrant(t *testing.T) {
+	t.Parallel()
+	l := newLiar(t)
+	l.answering(map[string]any{"expires_in": 600})
+	p := l.provider(t)
+	first, err := p.redeemed(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := func(status int) func(http.ResponseWriter, *http.Request) bool {
+		return func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == "/me" {
+				http.Error(w, "401 403", status)
+			}
+			return r.URL.Path == "/me"
+		}
+	}
+	hangsUp := func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/me" {
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	}
+	wants := func(what string, handle func(http.ResponseWriter, *http.Request) bool, ends bool) {
+		l.handle = handle
+		_, err := p.Recheck(t.Context(), first.Grant, first.Identity, keepsNone(t))
+		if fleet.CodeOf(err) != fleet.CodeUnavailable || errors.Is(err, ErrGrantEnded) != ends {
+			t.Errorf("%s: got %v, want an end: %t", what, err, ends)
+		}
+	}
+	for _, status := range []int{http.StatusBadRequest, http.StatusNotFound, http.StatusTooManyRequests,
+		http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable} {
+		wants(http.StatusText(status), answers(status), false)
+	}
+	wants("hung up", hangsUp, false)
+	wants("unauthorized", answers(http.StatusUnauthorized), true)
+	wants("forbidden", answers(http.StatusForbidden), true)
+	l.Close()
+	wants("gone", nil, false)
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"reflect"
 	"time"
@@ -96,7 +97,8 @@ func (s SettingHandlers) getTagSettings(r *request, tag fleet.Tag, registry *fle
 	})
 }
 
-// putTagSettings checks everything that the body asks for before it changes anything.
+// putTagSettings checks everything that the body asks for before it changes anything. The mode is the first that it
+// changes: it is in force even while the database cannot be written.
 func (s SettingHandlers) putTagSettings(r *request) (reply, error) {
 	tag, err := r.tag()
 	if err != nil {
@@ -106,42 +108,22 @@ func (s SettingHandlers) putTagSettings(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if err := missing(
-		map[string]bool{"mode": body.Mode == nil && body.FolderRoots == nil && body.AuthorKeys == nil &&
-			body.QuietAfter == nil},
-	); err != nil {
+	rest := body.FolderRoots != nil || body.AuthorKeys != nil || body.QuietAfter != nil
+	if err := missing(map[string]bool{"mode": body.Mode == nil && !rest}); err != nil {
 		return reply{}, err
 	}
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
 	}
-	if err := r.who.MayChangeSetting(
-		body.FolderRoots == nil && body.AuthorKeys == nil && body.QuietAfter == nil,
-	); err != nil {
+	if err := r.who.MayChangeSetting(!rest); err != nil {
+		return reply{}, err
+	}
+	if err := checkTagSettings(body); err != nil {
 		return reply{}, err
 	}
 	out := api.TagSettingsStored{FolderRoots: wireRoots(registry.Roots[tag]),
-		AuthorKeys: wireKeys(registry.AuthorKeys[tag])}
-	if err := checkAuthorKeys(body.AuthorKeys); err != nil {
-		return reply{}, err
-	}
-	if body.FolderRoots != nil {
-		if _, err := fleet.ParseFolderRoots(body.FolderRoots); err != nil {
-			return reply{}, err
-		}
-	}
-	out.QuietAfter = int64(registry.TagQuiet[tag] / time.Second)
-	if body.QuietAfter != nil {
-		quiet, err := quietFrom(*body.QuietAfter)
-		if err != nil {
-			return reply{}, err
-		}
-		if err := s.Settings.PutTagQuiet(r.Context(), tag, quiet); err != nil {
-			return reply{}, err
-		}
-		out.QuietAfter = *body.QuietAfter
-	}
+		AuthorKeys: wireKeys(registry.AuthorKeys[tag]), QuietAfter: int64(registry.TagQuiet[tag] / time.Second)}
 	out.Mode = string(registry.TagModes[tag].OrOn())
 	if body.Mode != nil {
 		out.ModeSwitched, err = s.switchMode(r, *body.Mode, registry.TagModes[tag], func(mode fleet.Mode) error {
@@ -151,21 +133,56 @@ func (s SettingHandlers) putTagSettings(r *request) (reply, error) {
 			return reply{}, err
 		}
 	}
-	if body.FolderRoots != nil {
-		stored, err := s.Limits.PutFolderRoots(r.Context(), tag, body.FolderRoots, nil)
-		if err != nil {
+	if body.QuietAfter != nil {
+		quiet := time.Duration(*body.QuietAfter) * time.Second
+		if err := s.Settings.PutTagQuiet(r.Context(), tag, quiet); err != nil {
 			return reply{}, err
+		}
+		out.QuietAfter = *body.QuietAfter
+	}
+	if err := s.putTagLimits(r.Context(), tag, body, &out); err != nil {
+		return reply{}, err
+	}
+	return show(out)
+}
+
+// checkTagSettings refuses a body with any value that cannot be stored.
+func checkTagSettings(body api.PutTagSettings) error {
+	if body.Mode != nil {
+		if _, err := fleet.ParseMode(*body.Mode); err != nil {
+			return err
+		}
+	}
+	if body.QuietAfter != nil {
+		if _, err := quietFrom(*body.QuietAfter); err != nil {
+			return err
+		}
+	}
+	if _, err := fleet.ParseFolderRoots(body.FolderRoots); err != nil {
+		return err
+	}
+	return checkAuthorKeys(body.AuthorKeys)
+}
+
+// putTagLimits stores folder roots and author keys, where the body has them.
+func (s SettingHandlers) putTagLimits(
+	ctx context.Context, tag fleet.Tag, body api.PutTagSettings, out *api.TagSettingsStored,
+) error {
+	if body.FolderRoots != nil {
+		stored, err := s.Limits.PutFolderRoots(ctx, tag, body.FolderRoots, nil)
+		if err != nil {
+			return err
 		}
 		out.FolderRoots = wireRoots(stored)
 	}
 	if body.AuthorKeys != nil {
-		stored, err := s.Limits.PutAuthorKeys(r.Context(), tag, body.AuthorKeys, nil)
+		stored, err := s.Limits.PutAuthorKeys(ctx, tag, body.AuthorKeys, nil)
 		if err != nil {
-			return reply{}, err
+			return err
 		}
 		out.AuthorKeys = wireKeys(stored)
 	}
-	return show(out)
+	return nil
 }
 
 func (s SettingHandlers) getTagProtection(r *request, tag fleet.Tag, registry *fleet.Registry) (reply, error) {

@@ -107,3 +107,26 @@ func TestAuthorKeysOfFleetAndTags(t *testing.T) {
 		}
 	}
 }
+
+// The quiet time of a body was stored although its mode was refused.
+func TestARefusedBodyOfTagSettingsStoresNothing(t *testing.T) {
+	w := newWorld(t)
+	path := Prefix + "/tags/site/settings"
+	good := map[string]string{"mode": `"observe"`, "quietAfter": `172800`, "folderRoots": `["/srv"]`,
+		"authorKeys": `["options.x"]`}
+	bad := map[string]string{"mode": `"bogus"`, "quietAfter": `-1`, "folderRoots": `["srv"]`, "authorKeys": `["*"]`}
+	for field := range good {
+		var all []string
+		for name, value := range good {
+			if name == field {
+				value = bad[name]
+			}
+			all = append(all, `"`+name+`":`+value)
+		}
+		body := "{" + strings.Join(all, ",") + "}"
+		w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPut, path: path, body: body})
+		if got := w.get(path); got != `{"mode":"on","folderRoots":[],"authorKeys":[],"quietAfter":0}` {
+			t.Errorf("after %s: got %s", body, got)
+		}
+	}
+}

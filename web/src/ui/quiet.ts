@@ -21,9 +21,9 @@ export function quietText(seconds: number): string {
 /** quietSeconds reads what a person typed; undefined: it is no such time. */
 export function quietSeconds(text: string): number | undefined {
   if (text.trim() === "") return 0;
-  const parts = /^(\d{1,9})\s*(d|h|m|s)[a-z]*$/i.exec(text.trim());
+  const parts = /^(\d{1,9})\s*(d|days?|h|hours?|m|min|minutes?|s|seconds?)$/i.exec(text.trim());
   if (!parts) return undefined;
-  const length = units.find(([name]) => name === parts[2]?.toLowerCase())?.[1] ?? 1;
+  const length = units.find(([name]) => name === parts[2]?.charAt(0).toLowerCase())?.[1] ?? 1;
   const seconds = Number(parts[1]) * length;
   return seconds <= longestQuiet ? seconds : undefined;
 }

@@ -12,7 +12,7 @@ func (c *Client) Revocations(ctx context.Context) ([]api.Revocation, error) {
 	return get[[]api.Revocation](ctx, c, path("revocations"))
 }
 
-// RevokeDevice takes a device off every managed daemon, for good. A device that is revoked already stays as it is.
+// RevokeDevice takes a device off every managed daemon, for good. 409: it is revoked already, and stays as it is.
 func (c *Client) RevokeDevice(ctx context.Context, id string, how api.RevokeDevice) (api.Revocation, error) {
 	return send[api.Revocation](ctx, c, http.MethodPost, path("devices", id, "revoke"), how)
 }

@@ -42,6 +42,7 @@ func TestACauseIsInNoReply(t *testing.T) {
 				{method: http.MethodGet, path: template + "/evaluate"},
 				{method: http.MethodPost, path: Prefix + "/plan", body: `{"templates":{"deleted":[1]}}`},
 			} {
+				c.invented = true
 				resp := w.do(c)
 				body, err := io.ReadAll(resp.Body)
 				if err != nil {

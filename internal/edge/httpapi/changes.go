@@ -38,6 +38,7 @@ func (s PlanningHandlers) changeRoutes() []route {
 			reply:      reflect.TypeFor[api.AppliedChanges](),
 			volatile:   true,
 			based:      true,
+			conflicts:  true,
 			handle:     s.applyChanges,
 		},
 	}

@@ -33,7 +33,7 @@ func (s DeviceHandlers) routes(b *base) []route {
 		{method: http.MethodPut, path: one, name: "putDevice", summary: "Create or replace a device",
 			permission: auth.WriteDevices,
 			body:       reflect.TypeFor[api.PutDevice](), reply: device, creates: true, conditional: true, pins: true,
-			warns:  true,
+			warns: true, conflicts: true,
 			handle: s.putDevice},
 		{method: http.MethodDelete, path: one, name: "deleteDevice", summary: "Forget a device; its daemon stays as it is",
 			permission:  auth.WriteDevices,
@@ -42,10 +42,10 @@ func (s DeviceHandlers) routes(b *base) []route {
 			reply: names, handle: s.ofDevice(s.getDeviceTags)},
 		{method: http.MethodPut, path: tag, name: "tagDevice", summary: "Attach a tag to a device; gives its tags",
 			permission: auth.WriteTags,
-			reply:      names, conditional: true, warns: true, handle: s.tagDevice},
+			reply:      names, conditional: true, warns: true, conflicts: true, handle: s.tagDevice},
 		{method: http.MethodDelete, path: tag, name: "untagDevice", summary: "Take a tag off a device; gives its tags",
 			permission: auth.WriteTags,
-			reply:      names, conditional: true, handle: s.untagDevice},
+			reply:      names, conditional: true, conflicts: true, handle: s.untagDevice},
 	}
 }
 

@@ -45,7 +45,7 @@ func (s StopHandlers) routes(b *base) []route {
 		method: http.MethodGet, path: Prefix + "/stops", name: "listStops", permission: auth.Read,
 		summary: "Everything that keeps Muster from writing: of the server, the fleet, tags and devices; the strictest wins",
 		query:   []parameter{stoppedDevice, stoppedTag, limitParam, afterParam},
-		reply:   reflect.TypeFor[[]api.ModeStop](), handle: s.ofRegistry(s.listStops),
+		reply:   reflect.TypeFor[[]api.ModeStop](), looksUp: true, handle: s.ofRegistry(s.listStops),
 	}}
 }
 

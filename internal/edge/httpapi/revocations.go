@@ -32,7 +32,7 @@ func (s RevocationHandlers) routes(b *base) []route {
 			summary: "Take a device off every managed daemon, for good; it need not be registered. POST plan, with " +
 				"revocations, shows what that changes",
 			permission: auth.WriteDevices, body: reflect.TypeFor[api.RevokeDevice](), reply: reflect.TypeFor[api.Revocation](),
-			based: true, handle: s.revokeDevice},
+			based: true, conflicts: true, handle: s.revokeDevice},
 		{method: http.MethodGet, path: all, name: "listRevocations",
 			summary: "Revoked devices, the newest revocation first", permission: auth.Read,
 			reply: reflect.TypeFor[[]api.Revocation](), handle: s.listRevocations},

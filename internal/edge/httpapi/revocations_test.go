@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// TestADeviceIsRevokedListedAndLetGo: registered or not, twice as once, and by an admin only.
+// TestADeviceIsRevokedListedAndLetGo: registered or not, by an admin only, and the second time is a conflict.
 func TestADeviceIsRevokedListedAndLetGo(t *testing.T) {
 	w := newWorld(t)
 	w.put(devicePath(idA), `{"apiKey":"k","label":"laptop"}`)

@@ -66,7 +66,7 @@ func (s SettingHandlers) settingRoutes() []route {
 		{method: http.MethodPut, path: device, name: "putDeviceSettings",
 			summary: "Change settings of a device; what is left out stays", permission: auth.Stop,
 			body: reflect.TypeFor[api.PutDeviceSettings](), reply: reflect.TypeFor[api.DeviceSettingsStored](),
-			conditional: true, handle: s.putDeviceSettings},
+			conditional: true, conflicts: true, handle: s.putDeviceSettings},
 		{method: http.MethodGet, path: all, name: "getConfigurator", summary: "Whether Muster writes to devices at all",
 			permission: auth.Read,
 			reply:      switched, handle: s.ofRegistry(s.getConfigurator)},

@@ -27,7 +27,7 @@ func (s TagHandlers) routes(b *base) []route {
 			query: []parameter{searchParam, limitParam, afterParam}, reply: names, handle: s.ofList(s.listTags)},
 		{method: http.MethodDelete, path: one, name: "deleteTag",
 			summary: "Take a tag off everything; gives the remaining tags", permission: auth.WriteTags,
-			reply: names, conditional: true, handle: s.deleteTag},
+			reply: names, conditional: true, conflicts: true, handle: s.deleteTag},
 		{method: http.MethodGet, path: one + "/devices", name: "listTagDevices", summary: "Devices that carry a tag",
 			permission: auth.Read,
 			query:      params, reply: reflect.TypeFor[[]api.Device](), handle: s.listTagDevices},

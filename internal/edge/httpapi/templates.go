@@ -63,10 +63,10 @@ func (s TemplateHandlers) templateRoutes() []route {
 			reply: template, handle: s.getTemplate},
 		{method: http.MethodPut, path: one, name: "putTemplate", summary: "Replace a template",
 			permission: auth.WriteTemplates,
-			body:       body, reply: template, conditional: true, warns: true, handle: s.putTemplate},
+			body:       body, reply: template, conditional: true, warns: true, conflicts: true, handle: s.putTemplate},
 		{method: http.MethodDelete, path: one, name: "deleteTemplate", summary: "Delete a template",
 			permission:  auth.WriteTemplates,
-			conditional: true, handle: s.deleteTemplate},
+			conditional: true, conflicts: true, handle: s.deleteTemplate},
 		{method: http.MethodGet, path: one + "/saver", name: "getTemplateSaver",
 			summary: "Who last saved op, key and text of a template, with what role", permission: auth.Read,
 			reply: reflect.TypeFor[api.TemplateSaver](), handle: s.getTemplateSaver},
@@ -74,10 +74,10 @@ func (s TemplateHandlers) templateRoutes() []route {
 			reply: names, handle: s.getTemplateTags},
 		{method: http.MethodPut, path: tag, name: "tagTemplate", summary: "Attach a tag to a template; gives its tags",
 			permission: auth.WriteTags,
-			reply:      names, conditional: true, warns: true, handle: s.tagTemplate},
+			reply:      names, conditional: true, warns: true, conflicts: true, handle: s.tagTemplate},
 		{method: http.MethodDelete, path: tag, name: "untagTemplate", summary: "Take a tag off a template; gives its tags",
 			permission: auth.WriteTags,
-			reply:      names, conditional: true, handle: s.untagTemplate},
+			reply:      names, conditional: true, conflicts: true, handle: s.untagTemplate},
 	}
 }
 

@@ -65,6 +65,7 @@ func (s PlanningHandlers) whatIfRoutes() []route {
 			body:       reflect.TypeFor[api.WhatIf](),
 			reply:      reflect.TypeFor[api.WhatIfPlan](),
 			volatile:   true,
+			conflicts:  true,
 			off:        s.WhatIf == nil,
 			handle:     s.planWhatIf,
 		},

@@ -105,7 +105,7 @@ func nothingThere(e desired.Explanation) error {
 		message = mistakes[0].Text
 	}
 	return &fleet.Error{Code: fleet.CodeNotFound, Message: message,
-		Hint: "`muster device config` shows the names that the device has."}
+		Hint: "`muster device config DEVICE` shows the names that the device has."}
 }
 
 // keyToExplain is a key that names one place.

@@ -137,8 +137,10 @@ type call struct {
 	token        string     // instead of a role's; "-": none
 	header       http.Header
 	host         string
+	invented     bool // its error is one that the route cannot have
 }
 
+// do sends a call. A failure that the OpenAPI document does not have fails the test.
 func (w *world) do(c call) *http.Response {
 	w.t.Helper()
 	var body io.Reader
@@ -164,7 +166,24 @@ func (w *world) do(c call) *http.Response {
 	}
 	rec := httptest.NewRecorder()
 	w.api.ServeHTTP(rec, r)
+	fails := !c.invented && rec.Code >= http.StatusBadRequest && rec.Code != http.StatusMethodNotAllowed
+	if rt := w.routeOf(r); rt != nil && fails && !slices.Contains(rt.failures(), rec.Code) {
+		w.t.Errorf("%s %s is not documented to answer %d", rt.method, rt.path, rec.Code)
+	}
 	return rec.Result()
+}
+
+// routeOf is the route that answers a request, if there is one.
+func (w *world) routeOf(r *http.Request) *route {
+	if unclean(r.URL.EscapedPath()) {
+		return nil
+	}
+	_, pattern := w.api.mux.Handler(markLoneSlashes(r))
+	at := slices.IndexFunc(w.api.routes, func(rt route) bool { return rt.method+" "+rt.path == pattern })
+	if at < 0 {
+		return nil
+	}
+	return &w.api.routes[at]
 }
 
 // want does a call, checks its status and gives the body.

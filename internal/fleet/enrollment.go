@@ -110,20 +110,20 @@ func UnknownEnrollKey() error {
 // ErrRemovedSince is the error for a key that was made before the device was deleted.
 var ErrRemovedSince error = &Error{Code: CodeForbidden,
 	Message: "this device was deleted from Muster after the enrol key was made: the key does not register it again",
-	Hint:    "Ask an administrator to accept the device: `muster enrollment accept`."}
+	Hint:    "Ask an administrator to accept the device: `muster enrollment accept DEVICE`."}
 
 // ErrDecisionsAltered is the error for a key while the list of rejected and deleted devices cannot be trusted.
 var ErrDecisionsAltered error = &Error{
 	Code:    CodeForbidden,
 	Message: "what was decided about devices was changed in Muster's database: no enrol key registers this device now",
-	Hint: "Ask an administrator to accept the device (`muster enrollment accept`), and to look at `muster audit verify`. " +
-		"After a restart of the server, keys that are made then register devices again.",
+	Hint: "Ask an administrator to accept the device (`muster enrollment accept DEVICE`), and to look at `muster audit " +
+		"verify`. After a restart of the server, keys that are made then register devices again.",
 }
 
 // RejectedEnrollment returns the error for a device that an administrator has rejected.
 func RejectedEnrollment() error {
 	return &Error{Code: CodeForbidden, Message: "an administrator rejected this device",
-		Hint: "If that was a mistake, ask an administrator to accept it: `muster enrollment accept`."}
+		Hint: "If that was a mistake, ask an administrator to accept it: `muster enrollment accept DEVICE`."}
 }
 
 // EnrollmentStatus is the answer to a device that asks to be registered.

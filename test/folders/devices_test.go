@@ -99,7 +99,8 @@ func (w *world) testPausedByOrder(t *testing.T) {
 	w.order(t, w.b, fleet.OrderPause)
 	got := w.waitPausedBy(t, fleet.PausedByOrder, "pauses its connections")
 	if got.PausedBy.Order == 0 || got.PausedBy.By == "" || got.PausedBy.At == nil ||
-		!strings.Contains(got.Reason, "by "+got.PausedBy.By) || !strings.Contains(got.Next, "muster device resume") {
+		!strings.Contains(got.Reason, "by "+got.PausedBy.By) ||
+		!strings.Contains(got.Next, "`muster device resume "+w.b.ID.Short()+"`") {
 		t.Errorf("got %+v", got)
 	}
 	w.waitTrouble(t, w.a, fleet.FolderAlone, w.b.ID.Short())

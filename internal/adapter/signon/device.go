@@ -63,7 +63,8 @@ func (p *Provider) BeginDevice(ctx context.Context) (Device, error) {
 		return Device{}, &fleet.Error{
 			Code:    fleet.CodeConflict,
 			Message: "the provider of single sign-on logs people in by browser only",
-			Hint:    "Use a token of an administrator: `muster token create`. Users with a password: `muster login --user NAME`.",
+			Hint: "Use a token of an administrator: `muster token create --role operator --name NAME`. Users " +
+				"with a password: `muster login --user NAME`.",
 		}
 	}
 	ctx, options := p.withSecret(ctx, k)

@@ -58,7 +58,7 @@ func (s *Store) Secret(ctx context.Context, name string) (fleet.StoredSecret, er
 func alteredSecret(name string) error {
 	return &fleet.Error{Code: fleet.CodeInvalid,
 		Message: fmt.Sprintf("the secret %q was changed in the database: it is given out no more", name),
-		Hint: "As an admin, delete it (`muster secret delete`) and store it again (`muster secret put`); " +
+		Hint: "As an admin, delete it (`muster secret delete NAME`) and store it again (`muster secret put NAME`); " +
 			"`muster audit verify` shows what else was changed."}
 }
 

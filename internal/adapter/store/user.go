@@ -156,7 +156,7 @@ func (t *tx) ownUser(name string) (fleet.User, error) {
 	if err == nil && user.Identity != (fleet.Identity{}) {
 		err = &fleet.Error{Code: fleet.CodeConflict, Message: name + " logs in by single sign-on only",
 			Hint: "Change the user's groups at the provider, or what --oidc-role makes of them. The next log-in heeds it; " +
-				"`muster user disable` ends the sessions of now."}
+				"`muster user disable NAME` ends the sessions of now."}
 	}
 	return user, err
 }

@@ -172,7 +172,7 @@ func ended(token fleet.Token, before bool) error {
 	case token.Expired(now):
 		return &fleet.Error{Code: fleet.CodeUnauthorized,
 			Message: "this token expired on " + token.ExpiresAt.Format(time.RFC3339),
-			Hint:    "Ask an administrator to rotate it: `muster token rotate`."}
+			Hint:    "Ask an administrator to rotate it: `muster token rotate NAME`."}
 	case before && !now.Before(token.OldUntil):
 		return &fleet.Error{Code: fleet.CodeUnauthorized,
 			Message: "this token was rotated, and its text of before ended on " + token.OldUntil.Format(time.RFC3339),

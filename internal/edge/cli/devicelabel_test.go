@@ -52,6 +52,23 @@ func TestAnExactLabelWinsOverTheFirstLettersOfAnID(t *testing.T) {
 	}
 }
 
+// `muster revocation delete vm` named no device while the ID of another revoked one began with VM. A whole ID is never
+// a label: who enrols a device chooses its label.
+func TestAnExactLabelOfARevokedDeviceWinsOverTheFirstLettersOfAnID(t *testing.T) {
+	all := []api.Revocation{{DeviceID: "VMABCDE-1", Label: "nas"}, {DeviceID: "ZZZ", Label: "vm"}, {DeviceID: idNAS},
+		{DeviceID: "YYY", Label: idNAS}, {DeviceID: "TWO-1", Label: "two"}, {DeviceID: "TWO-2", Label: "two"}}
+	for name, want := range map[string]string{"vm": "ZZZ", "VM": "VMABCDE-1", "vma": "VMABCDE-1", idNAS: idNAS,
+		idLaptop: "", "": "", "two": "TWO-1 TWO-2", "two-2": "TWO-2"} {
+		var got []string
+		for _, r := range revocationsNamed(all, name) {
+			got = append(got, r.DeviceID)
+		}
+		if ids := strings.Join(got, " "); ids != want {
+			t.Errorf("%q: got %q, want %q", name, ids, want)
+		}
+	}
+}
+
 // A second device got the label of the first without a word, and no command could name either by it.
 func TestASecondEqualLabelIsAskedAbout(t *testing.T) {
 	nas := api.Device{DeviceID: idNAS, Label: "nas"}

@@ -144,8 +144,8 @@ func ofDisk(home string) []finding {
 func ofFree(home string, free uint64) finding {
 	text := fmt.Sprintf("%d MiB are free below %s", free>>20, home)
 	if free < leastDisk {
-		return finding{"disk", false, text, "Make room: a server that cannot write stops changing daemons. `muster backup` " +
-			"to another disk, and remove old backups."}
+		return finding{"disk", false, text, "Make room: a server that cannot write stops changing daemons. `muster backup " +
+			"FILE` to another disk, and remove old backups."}
 	}
 	return finding{"disk", true, text, ""}
 }
@@ -246,8 +246,8 @@ func ofDiscovery(connections map[string]int) finding {
 		return finding{"discovery", true, "every device that is looked for was found", ""}
 	}
 	return finding{"discovery", false, counted(lost, "device") + " not found, or not confirmed", "`muster device list " +
-		"--state notFound --state unconfirmed` lists them. Give them an address with `muster device edit`, or see whether " +
-		"the discovery servers can be reached from the server."}
+		"--state notFound --state unconfirmed` lists them. Give them an address with `muster device edit DEVICE`, or see " +
+		"whether the discovery servers can be reached from the server."}
 }
 
 func ofCertificate(c api.OverviewOfCertificate) finding {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"muster/api"
@@ -14,7 +13,7 @@ import (
 
 type revocationCommand struct {
 	List   listCommand[api.Revocation] `cmd:"" help:"List revoked devices, the newest revocation first."`
-	Delete revocationDeleteCommand     `cmd:"" help:"End a revocation; first the plan is shown. Nothing comes back by itself but what templates ask for."`
+	Delete revocationDeleteCommand     `cmd:"" help:"End a revocation; first the plan is shown."`
 }
 
 var revocationNoun = noun[api.Revocation]{
@@ -79,7 +78,12 @@ func (c *deviceRevokeCommand) Run(ctx context.Context, env *environment, server 
 type revocationDeleteCommand struct {
 	connection
 	changing
-	Device string `arg:"" help:"Label or ID of a revoked device, or the first letters of its ID, as muster revocation list shows it."`
+	Device string `arg:"" help:"Label or ID of a revoked device, or the first letters of its ID."`
+}
+
+// Help says what becomes of the device.
+func (revocationDeleteCommand) Help() string {
+	return "Nothing comes back by itself but what templates ask for."
 }
 
 // Run shows what the end of the revocation would change, and ends it.
@@ -99,13 +103,7 @@ func revocationNamed(ctx context.Context, server *client.Client, name string) (a
 	if err != nil {
 		return api.Revocation{}, err
 	}
-	begins := strings.ToUpper(name)
-	if id, err := fleet.ParseDeviceID(name); err == nil {
-		begins = string(id)
-	}
-	found := slices.DeleteFunc(all, func(r api.Revocation) bool {
-		return name == "" || r.Label != name && !strings.HasPrefix(r.DeviceID, begins)
-	})
+	found := revocationsNamed(all, name)
 	switch len(found) {
 	case 1:
 		return found[0], nil
@@ -117,4 +115,28 @@ func revocationNamed(ctx context.Context, server *client.Client, name string) (a
 	return api.Revocation{}, &fleet.Error{Code: fleet.CodeInvalid,
 		Message: fmt.Sprintf("%d revoked devices have the label %q, or an ID that begins so", len(found), name),
 		Hint:    "Give the whole ID: `muster revocation list` shows it."}
+}
+
+// revocationsNamed are those that a name may mean: the one with this ID, else the only one with this label, else all
+// with this label or an ID that begins so.
+func revocationsNamed(all []api.Revocation, name string) []api.Revocation {
+	those := func(are func(api.Revocation) bool) (found []api.Revocation) {
+		for _, r := range all {
+			if are(r) {
+				found = append(found, r)
+			}
+		}
+		return found
+	}
+	if id, err := fleet.ParseDeviceID(name); err == nil {
+		return those(func(r api.Revocation) bool { return r.DeviceID == string(id) })
+	}
+	if name == "" {
+		return nil
+	}
+	if found := those(func(r api.Revocation) bool { return r.Label == name }); len(found) == 1 {
+		return found
+	}
+	begins := strings.ToUpper(name)
+	return those(func(r api.Revocation) bool { return r.Label == name || strings.HasPrefix(r.DeviceID, begins) })
 }

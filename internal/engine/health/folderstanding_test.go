@@ -161,3 +161,14 @@ func TestALostFolderIsNeverMendedByAnEmptyOne(t *testing.T) {
 		}
 	}
 }
+
+// The next step was an order to resume, without the device that takes it.
+func TestTheNextStepOfAPausedFolderNamesTheDevice(t *testing.T) {
+	for _, cause := range []fleet.PauseCause{fleet.PausedByOrder, fleet.PausedByPerson} {
+		standing := fleet.FolderStanding{Device: deviceA, Folder: "f", State: fleet.FolderPaused}
+		_, next := PausedByText(standing, fleet.PausedBy{Cause: cause}, nil)
+		if want := "`muster device resume " + deviceA.Short() + "`."; !strings.HasSuffix(next, want) {
+			t.Errorf("%v: got %q, want %q at its end", cause, next, want)
+		}
+	}
+}

@@ -177,15 +177,19 @@ func PausedByText(
 				who,
 				by.At.UTC().Format("2006-01-02 15:04 MST"),
 			),
-			"Order resume when it may go on: `muster device resume`."
+			"Order resume when it may go on: " + resumeOrder(standing.Device)
 	case fleet.PausedByPerson:
 	}
 	if standing.Paused {
 		return reason + ": a person at the daemon paused it", "Resume it there: nothing is synced or scanned until then."
 	}
 	return reason + ": a person at the daemon paused them",
-		"Resume one of them there, or all by an order: `muster device resume`."
+		"Resume one of them there, or all by an order: " + resumeOrder(standing.Device)
 }
+
+// resumeOrder is the command that resumes all connections of a device. It has the short ID, because texts for people
+// have names in the place of whole IDs.
+func resumeOrder(id fleet.DeviceID) string { return "`muster device resume " + id.Short() + "`." }
 
 // aloneText says why no sharer is reached.
 func aloneText(f *FolderFacts) (reason, next string) {

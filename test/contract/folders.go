@@ -68,8 +68,11 @@ var folders = []Check{
 		p.Is(all[0].Data, "from", `"idle"`)
 	}},
 	{"another label restarts nothing, another anything else does", Writes, func(p *Probe) {
+		begun := p.Watch("StateChanged") // The state is idle before the first scan, too.
 		p.MustDo("PUT", path("folders", "f"), fmt.Sprintf(`{"id":"f","path":%q}`, p.Folder("label")))
-		p.state("/rest/db/status?folder=f", "idle")
+		begun("the folder was scanned", func(e []Event) bool {
+			return len(e) > 1 && e[len(e)-1].Data.Get("to").Str() == "idle"
+		})
 		more := p.Watch("StateChanged,LoginAttempt")
 		p.MustDo("PATCH", path("folders", "f"), `{"label":"new"}`)
 		p.MustDo("PATCH", path("folders", "f"), `{"rescanIntervalS":70}`)

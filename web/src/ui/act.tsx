@@ -48,7 +48,7 @@ export function Act({
   needs: Role;
   run: () => Promise<unknown>;
   says?: string;
-  confirm?: { title: string; body: ReactNode; verb: string };
+  confirm?: { title: string; body: ReactNode; verb: string; loads?: boolean }; // loads: what is asked for is not shown yet
   children: ReactNode;
   why?: string; // it is disabled
 } & Omit<ButtonProps, "onClick">) {
@@ -110,6 +110,7 @@ export function Act({
               <Button
                 color={button.color ?? "iris"}
                 loading={act.isPending}
+                disabled={confirm.loads}
                 onClick={() => act.mutate()}
                 data-autofocus
               >

@@ -154,6 +154,7 @@ function Steering({ rollout }: { rollout: Detail }) {
           confirm={{
             title: `Undo rollout ${id}?`,
             verb: "Undo",
+            loads: undoOf === undefined,
             body: (
               <Stack>
                 <Text>

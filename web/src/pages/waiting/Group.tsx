@@ -208,6 +208,7 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
       confirm={{
         title: `${titles[group.cause] ?? group.cause}: ${verb.toLowerCase()}?`,
         verb,
+        loads: undoes ? undoOf === undefined : action.shown && !shown,
         body: (
           <Stack>
             {action.shown ? (

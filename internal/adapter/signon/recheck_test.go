@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -161,6 +162,10 @@ func TestOnlyARefusedAccessTokenEndsTheGrant(t *testing.T) {
 	t.Parallel()
 	l := newLiar(t)
 	l.answering(map[string]any{"expires_in": 600})
+	var answer atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
+	tokens := l.handle
+	answer.Store(&tokens)
+	l.handle = func(w http.ResponseWriter, r *http.Request) bool { return (*answer.Load())(w, r) }
 	p := l.provider(t)
 	first, err := p.redeemed(t)
 	if err != nil {
@@ -181,7 +186,7 @@ func TestOnlyARefusedAccessTokenEndsTheGrant(t *testing.T) {
 		return false
 	}
 	wants := func(what string, handle func(http.ResponseWriter, *http.Request) bool, ends bool) {
-		l.handle = handle
+		answer.Store(&handle)
 		_, err := p.Recheck(t.Context(), first.Grant, first.Identity, keepsNone(t))
 		if fleet.CodeOf(err) != fleet.CodeUnavailable || errors.Is(err, ErrGrantEnded) != ends {
 			t.Errorf("%s: got %v, want an end: %t", what, err, ends)
@@ -195,5 +200,5 @@ func TestOnlyARefusedAccessTokenEndsTheGrant(t *testing.T) {
 	wants("unauthorized", answers(http.StatusUnauthorized), true)
 	wants("forbidden", answers(http.StatusForbidden), true)
 	l.Close()
-	wants("gone", nil, false)
+	wants("gone", hangsUp, false)
 }

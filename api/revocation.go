@@ -10,13 +10,13 @@ type Revocation struct {
 	Registered bool   `json:"registered" doc:"The device is still registered here; nothing is written to it"`
 
 	StillOn []NamedDevice `json:"stillOn" nullable:"false" doc:"Devices whose daemons had it in the configuration that was read last"`
-	Unknown int           `json:"unknown" doc:"Devices whose configuration was not read since the server's start, so that nobody knows whether they have it"`
+	Unknown int           `json:"unknown" doc:"How many devices were not read since the server's start: whether they have it is not known"`
 }
 
 // RevokeDevice is the body of a POST that revokes a device.
 type RevokeDevice struct {
 	Reason     *string `json:"reason,omitempty" doc:"Why, in one line of at most 1 KiB, for other people"`
-	Generation *int64  `json:"generation,omitempty" doc:"That the plan of the revocation was compared with; when templates or tags were changed since, the answer is 412"`
+	Generation *int64  `json:"generation,omitempty" doc:"That the plan of the revocation was compared with; when templates, tags, vars or revocations were changed since, the answer is 412"`
 }
 
 // WhatIfRevocations are devices that might be revoked, and revocations that might end.

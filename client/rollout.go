@@ -39,7 +39,8 @@ func (c *Client) PlanUndo(ctx context.Context, id int64) (api.WhatIfPlan, error)
 }
 
 // UndoRollout makes templates and tags what they were before, and takes the change back where it was sent. generation
-// is that of the plan that PlanUndo returned; 0: any. 412: templates or tags were changed since that plan.
+// is that of the plan that PlanUndo returned; 0: any. 412: templates, tags, vars or
+// revocations were changed since that plan.
 func (c *Client) UndoRollout(ctx context.Context, id, generation int64) (api.RolloutDetail, error) {
 	to := path("rollouts", number(id), "undo")
 	if generation != 0 {

@@ -154,7 +154,7 @@ func (s summaries) Waiting(ctx context.Context) (view.Waiting, error) {
 func (a *App) newSummaries(rollouts *view.Rollouts, consents *view.Consents) summaries {
 	return summaries{view.NewSummaries(view.SummaryOptions{
 		Registry: a.scoped().Registry, View: a.view, Rollouts: rollouts, Held: consents.Held,
-		Pending: a.mirror.Pending, Enrollments: a.enrolled.Requests, DatedStop: a.store.DatedStop,
+		Pending: inbox{a.mirror, a.engine}.Pending, Enrollments: a.enrolled.Requests, DatedStop: a.store.DatedStop,
 		Shown: func(id fleet.DeviceID) fleet.Shown {
 			_, shown := a.mirror.Certificates(id)
 			return shown

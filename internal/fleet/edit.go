@@ -141,14 +141,14 @@ var ErrAnotherGeneration = errors.New("another generation is in force")
 // Overtaken returns the error for an edit that names another generation than the current one.
 func Overtaken(inForce int64) error {
 	return &Error{Code: CodePrecondition, Err: ErrAnotherGeneration, Hint: "Plan again, and apply that plan.",
-		Message: fmt.Sprintf("templates, tags or vars were changed since the plan was made: it is generation %d now",
-			inForce)}
+		Message: fmt.Sprintf("templates, tags, vars or revocations were changed since the plan was made: "+
+			"it is generation %d now", inForce)}
 }
 
 // ChangedMeanwhile returns the error for an edit without a generation, when other changes were made at the same time.
 func ChangedMeanwhile(cause error) error {
 	return &Error{Code: CodePrecondition, Err: cause,
-		Message: "templates, tags or vars were changed at the same moment", Hint: "Ask again."}
+		Message: "templates, tags, vars or revocations were changed at the same moment", Hint: "Ask again."}
 }
 
 // Cause describes the edit for the history of generations. made are the new templates with their IDs.

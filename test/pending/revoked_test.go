@@ -117,6 +117,15 @@ func TestARevokedDeviceIsOutOfRealDaemons(t *testing.T) {
 		!strings.Contains(asks.Revoked, "muster revocation delete "+laptop.ID.Short()) {
 		t.Errorf("the knock is %+v", asks)
 	}
+	if waiting, err = s.Client.Waiting(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(waiting.Groups, func(g api.WaitingGroup) bool {
+		return g.Cause == string(fleet.WaitPendingDevice) && strings.Contains(g.Reason, "is not let in") &&
+			len(g.Actions) == 1 && g.Actions[0].Name == "dismiss"
+	}) {
+		t.Errorf("a revoked device is offered to be let in: %+v", waiting.Groups)
+	}
 	var problem *client.Error
 	err = s.Client.AcceptPending(t.Context(), asks.ID, api.AcceptPending{})
 	if !errors.As(err, &problem) || problem.Status != http.StatusConflict {

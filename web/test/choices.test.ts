@@ -69,7 +69,6 @@ test("a plan is answered key by key: a removal by its name, and a withdrawn pass
   const dialog = page.getByRole("dialog", { name: "Apply with these answers?" });
   await dialog.getByText("folders.gone: Remove it").waitFor();
   await dialog.getByText("gui.password: no password").waitFor();
-  if (process.env.CHOICE_SHOT) await page.screenshot({ path: process.env.CHOICE_SHOT });
   await dialog.getByRole("button", { name: "Apply", exact: true }).click();
   await page.getByText("Nothing to change").waitFor();
   const given = await muster.call<{ key: string; answer: string; value?: string }[]>("GET", "/consents/given");

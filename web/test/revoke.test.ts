@@ -45,17 +45,14 @@ test("a device is revoked after the dialog said what goes, and the list ends it"
   await dialog.getByText(new RegExp(`It goes from ${having.length} devices?`)).waitFor();
   for (const one of having) await dialog.getByText(one, { exact: true }).waitFor();
   await dialog.getByLabel("Reason").fill("stolen on Monday");
-  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/revoke-dialog.png` });
   await dialog.getByRole("button", { name: "Revoke", exact: true }).click();
   await page.getByText("The device was revoked by anna").waitFor();
   await page.getByText(/nothing is written to it/).first().waitFor();
-  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/revoke-device.png` });
 
   await page.goto(`${muster.url}/ui/settings?tab=enrolment`);
   const row = page.getByRole("row").filter({ hasText: label });
   await row.getByText("stolen on Monday").waitFor();
   expect(await serious(page)).toEqual([]);
-  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/revoke-list.png`, fullPage: true });
   await row.getByRole("button", { name: "End the revocation…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "End it" }).click();
   await page.getByText("No device is revoked").waitFor();

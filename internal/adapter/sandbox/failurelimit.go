@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"muster/internal/fleet"
@@ -49,7 +50,7 @@ func (p *Pool) blockedFor(d digest) error {
 		return nil
 	}
 	blocked := *s.err
-	blocked.Hint = fmt.Sprintf("%s It failed so %d times, and is not run again for %v.", blocked.Hint, s.count,
-		failurePause)
+	blocked.Hint = strings.TrimSpace(fmt.Sprintf("%s It failed so %d times, and is not run again for %v.", blocked.Hint,
+		s.count, failurePause))
 	return &blocked
 }

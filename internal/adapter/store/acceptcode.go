@@ -82,7 +82,7 @@ func replaceFile(path, content string) error {
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // The file is gone already after a rename that succeeded.
 	_, err = f.WriteString(content)
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

@@ -16,13 +16,12 @@ import (
 // revoked devices. A failing template must not keep a revoked device on the daemon. Ownership records stay, except for
 // what the document shows about them, because nobody knows what the templates would ask for.
 func FoldAway(in Input) (Result, error) {
-	in.Templates = nil
 	records, err := in.records()
 	if err != nil {
 		return Result{}, err
 	}
 	f := newFold(in, records)
-	cleared, _ := without(in.Observed, in.Away)
+	cleared, _ := WithoutAway(in.Observed, in.Away)
 	r := Result{Desired: cleared, Base: f.base, device: in.Device, away: in.Away, observed: in.Observed}
 	r.keep(records, f.ignores)
 	return r, nil
@@ -50,7 +49,7 @@ func forgetAway(records []record, doc stconfig.Value, away map[fleet.DeviceID]st
 // takeAway takes the revoked devices, and the shares with them, out of the document. If the template folded last names
 // one of them, takeAway reports that one as skipped.
 func (f *fold) takeAway() {
-	left, taken := without(f.doc, f.Away)
+	left, taken := WithoutAway(f.doc, f.Away)
 	f.doc = left
 	if len(f.applied) == 0 {
 		return
@@ -68,24 +67,19 @@ func (f *fold) takeAway() {
 // Cleared returns the daemon's document without the revoked devices and the shares with them. It returns Absent if the
 // document has no such device or share.
 func (r Result) Cleared() stconfig.Value {
-	cleared, taken := without(r.observed, r.away)
+	cleared, taken := WithoutAway(r.observed, r.away)
 	if len(taken) == 0 {
 		return stconfig.Value{}
 	}
 	return cleared
 }
 
-// WithoutAway returns a document without the revoked devices (the keys of away) and the shares with them. It also
-// returns the keys that it took out.
-func WithoutAway(doc stconfig.Value, away map[fleet.DeviceID]string) (stconfig.Value, []stconfig.Key) {
-	return without(doc, away)
-}
-
 // IsAway reports whether a key is that of a revoked device, or of a share with one.
 func IsAway(key stconfig.Key, away map[fleet.DeviceID]string) bool { return away[deviceOf(key)] != "" }
 
-// without returns a document without some devices and the shares with them, and the keys that it took out.
-func without(doc stconfig.Value, away map[fleet.DeviceID]string) (left stconfig.Value, taken []stconfig.Key) {
+// WithoutAway returns a document without the revoked devices (the keys of away) and the shares with them. It also
+// returns the keys that it took out.
+func WithoutAway(doc stconfig.Value, away map[fleet.DeviceID]string) (left stconfig.Value, taken []stconfig.Key) {
 	if len(away) == 0 {
 		return doc, nil
 	}
@@ -122,8 +116,8 @@ func deviceOf(key stconfig.Key) fleet.DeviceID {
 	return ""
 }
 
-// whyAway returns the text that says since when and by whom the device at this key, or the device of the share at this
-// key, is revoked. It returns "" if no revocation concerns the key.
+// whyAway returns the text that says since when the device at this key, or the device of the share at this key, is
+// revoked. It returns "" if no revocation concerns the key.
 func (r Result) whyAway(key stconfig.Key) string { return r.away[deviceOf(key)] }
 
 // explainAway returns the Why of a change that removes a revoked device, or a share with one.

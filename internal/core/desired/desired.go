@@ -36,7 +36,7 @@ type Input struct {
 	SecretBytes func(name string) int
 	Tags        []fleet.Tag               // tags of the device
 	AdminSaved  func(fleet.Template) bool // reports whether an admin saved the template last; nil: no admin saved any
-	// Away has the revoked devices other than Device, each with a text that says since when and by whom it is revoked.
+	// Away has the revoked devices other than Device, each with a text that says since when it is revoked.
 	Away map[fleet.DeviceID]string
 
 	folded func(t fleet.Template, before, after stconfig.Value) // called after each template; may be nil

@@ -30,7 +30,7 @@ type fold struct {
 
 func newFold(in Input, records []record) *fold {
 	base := stconfig.Refit(rewind(in.Observed, records), in.Observed) // Records may be of an earlier version.
-	base, _ = without(base, in.Away)
+	base, _ = WithoutAway(base, in.Away)
 	f := &fold{Input: in, records: records, base: base, doc: base,
 		ignores: map[string]bool{}, implied: map[fleet.DeviceID]bool{}, revoked: map[fleet.DeviceID]int{}}
 	f.budget = *f.newBudget()

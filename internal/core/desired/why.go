@@ -18,7 +18,7 @@ type Why struct {
 	Drift      bool    // Somebody changed a value of Muster that templates still ask for.
 	Earlier    bool    // The daemon has a value that Muster wrote earlier, and no template names the place.
 	Revoked    bool    // The device, or the share with it, came back after it was revoked.
-	Away       string  // since when and by whom the device, or that of the share, is revoked; "" if it is not
+	Away       string  // since when the device, or that of the share, is revoked; "" if it is not
 	Introducer string  // the device that, as an introducer, keeps adding what templates revoked
 	With       string  // key of the change that causes this one; "" when the change stands alone
 }

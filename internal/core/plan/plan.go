@@ -75,8 +75,8 @@ func (c Change) Introducer() string { return c.introducer }
 // Revoked reports whether the change takes away, once more, a device that was revoked.
 func (c Change) Revoked() bool { return c.revoked }
 
-// Away returns, for a change that removes a revoked device or a share with one, since when and by whom the device is
-// revoked. It returns "" for other changes.
+// Away returns, for a change that removes a revoked device or a share with one, since when the device is revoked. It
+// returns "" for other changes.
 func (c Change) Away() string { return c.away }
 
 // Shown returns From and To with secrets masked.

@@ -90,6 +90,6 @@ func ofOldPlan(err error) error {
 		return err
 	}
 	return &fleet.Error{Code: fleet.CodePrecondition,
-		Message: "templates, tags or vars were changed after this plan was made: nothing was changed",
+		Message: "templates, tags, vars or revocations were changed after this plan was made: nothing was changed",
 		Hint:    "Type the command again, and answer the plan as it is then."}
 }

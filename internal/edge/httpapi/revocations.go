@@ -9,6 +9,7 @@ import (
 
 	"muster/api"
 	"muster/internal/edge/auth"
+	"muster/internal/engine/view"
 	"muster/internal/fleet"
 )
 
@@ -109,21 +110,7 @@ func (s RevocationHandlers) wireRevocation(registry *fleet.Registry, one fleet.R
 	if s.Mirror != nil {
 		known = s.Mirror.Configuring(one.Device)
 	}
-	var on []fleet.DeviceID
-	unknown := 0
-	for id := range registry.Devices {
-		if id == one.Device || !inside(id) {
-			continue
-		}
-		if has, read := known[id]; !read {
-			unknown++
-		} else if has {
-			on = append(on, id)
-		}
-	}
-	slices.SortFunc(on, func(a, b fleet.DeviceID) int {
-		return cmp.Or(cmp.Compare(registry.Label(a), registry.Label(b)), cmp.Compare(a, b))
-	})
+	on, unknown := view.StillOn(registry, one.Device, known, inside)
 	return api.Revocation{DeviceID: string(one.Device), Label: one.Label, Reason: one.Reason, RevokedBy: one.By,
 		RevokedAt: api.Time{Time: one.At}, Registered: registry.Devices[one.Device] != nil,
 		StillOn: namedDevices(on, registry), Unknown: unknown}

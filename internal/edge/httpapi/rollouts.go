@@ -131,8 +131,8 @@ func (s RolloutHandlers) steer(r *request, verb string, do func(RolloutRunner, c
 }
 
 // undoBasisParam binds an undo to the plan that was shown, because the undo answers what is held in it.
-var undoBasisParam = numberParam("generation", "That the plan of the undo was compared with; when templates or tags "+
-	"were changed since, the answer is 412. Without it, the present one", 1, 0)
+var undoBasisParam = numberParam("generation", "That the plan of the undo was compared with; when templates, "+
+	"tags, vars or revocations were changed since, the answer is 412. Without it, the present one", 1, 0)
 
 func (s RolloutHandlers) undoRollout(r *request) (reply, error) {
 	generation, err := undoBasisParam.of(r)

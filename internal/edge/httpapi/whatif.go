@@ -99,7 +99,6 @@ func (s PlanningHandlers) planUndo(r *request) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		out.Approval, out.Waves = "", []int{} // An undo needs no approval, and has one wave.
 		return show(out)
 	})
 }
@@ -166,8 +165,11 @@ func (s PlanningHandlers) foresee(
 	}
 	out := wireEffects(sum.Effects())
 	out.Generation, out.NewTemplates = f.Now.Generation, append([]int64{}, f.New...)
-	course := sum.Course(view.Course{Broken: f.Broken, Approval: s.WhatIf.NeedsApproval(ctx, f.Now, f.Then),
-		Waves: s.WhatIf.Waves(ctx, f.Now, f.Then)})
+	course := view.Course{Broken: f.Broken}
+	if edit.Undo == nil { // An undo needs no approval, and has one wave.
+		course.Approval, course.Waves = s.WhatIf.NeedsApproval(ctx, f.Now, f.Then), s.WhatIf.Waves(ctx, f.Now, f.Then)
+	}
+	course = sum.Course(course)
 	out.Warnings, out.Approval = s.warningsOf(ctx, edit), course.Approval
 	if edit.OnlyRevokes() {
 		out.Warnings, course.Broken = append(out.Warnings, brokenWarnings(course.Broken, f.Then)...), nil

@@ -126,26 +126,24 @@ func TestAFolderHasAPointWhenItsFiguresChange(t *testing.T) {
 	b.want("music", "", "")
 }
 
-func TestWhatWasMissingForMinutesStoodInTheHistoryForHours(t *testing.T) {
-	b := newFigureBook(t)
-	b.lacks("photos", 0)
-	b.pass(10)
-	b.lacks("photos", 700)
-	b.pass(10)
-	b.lacks("photos", 0)
-	b.pass(180)
-	b.want("photos", "10:09 0 2, 10:10 700 1, 10:20 0 2", "09:00 0 2, 10:00 700 1, 11:00 0 2")
-}
-
-func TestAFolderThatLacksSomethingOverAnHourHasItInBoth(t *testing.T) {
-	b := newFigureBook(t)
-	b.lacks("photos", 0)
-	b.pass(50)
-	b.lacks("photos", 700)
-	b.pass(30)
-	b.lacks("photos", 0)
-	b.pass(60)
-	b.want("photos", "10:49 0 2, 10:50 700 1, 11:20 0 2", "09:00 0 2, 10:00 700 1, 12:00 0 2")
+// What was missing for ten minutes stood in the figures of hours for three of them.
+func TestWhatWasMissingStandsInTheMinutesAndHoursInWhichItWasMissing(t *testing.T) {
+	for _, c := range []struct {
+		before, lacks, after int // minutes
+		minutes, hours       string
+	}{
+		{10, 10, 180, "10:09 0 2, 10:10 700 1, 10:20 0 2", "09:00 0 2, 10:00 700 1, 11:00 0 2"},
+		{50, 30, 60, "10:49 0 2, 10:50 700 1, 11:20 0 2", "09:00 0 2, 10:00 700 1, 12:00 0 2"},
+	} {
+		b := newFigureBook(t)
+		b.lacks("photos", 0)
+		b.pass(c.before)
+		b.lacks("photos", 700)
+		b.pass(c.lacks)
+		b.lacks("photos", 0)
+		b.pass(c.after)
+		b.want("photos", c.minutes, c.hours)
+	}
 }
 
 func TestFiguresOfFoldersGoOnAfterARestart(t *testing.T) {

@@ -35,8 +35,10 @@ func (h *Health) State(id fleet.DeviceID, f Facts) (fleet.State, error) {
 	if rival != "" && f.Snapshot.Connection == fleet.Online && f.Snapshot.FoundBy == fleet.FoundByAgent {
 		state = cloned(state, rival)
 	}
-	if f.Registry != nil && f.Registry.IsRevoked(id) {
-		state = revoked(state, f.Registry.Revocations[id])
+	if f.Registry != nil {
+		if revocation, is := f.Registry.Revocations[id]; is {
+			state = revoked(state, revocation)
+		}
 	}
 	state.Reason, state.Next = f.named(state.Reason), f.named(state.Next)
 	state.BroughtBack = f.named(state.BroughtBack)

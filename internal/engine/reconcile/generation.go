@@ -164,21 +164,20 @@ func (e *Engine) sum(parts ...any) uint64 {
 // the device is admitted: its folder roots, the keys that authors may set, and the revoked devices.
 func reachOf(r *fleet.Registry, id fleet.DeviceID) string {
 	reach := texts(r.RootsOf(id)) + "\x00\x00" + texts(r.AuthorKeysOf(id))
-	if len(r.Revocations) == 0 {
-		return reach
-	}
+	all := []string{reach}
 	for _, other := range r.RevokedOn(id) {
-		reach += "\x00" + string(other) + " " + r.Revocations[other].Since()
+		all = append(all, string(other)+" "+r.Revocations[other].Since())
 	}
-	return reach
+	return texts(all)
 }
 
 // sumOfRevoked returns a digest of the devices that a device's daemon may not have.
 func (e *Engine) sumOfRevoked(r *fleet.Registry, id fleet.DeviceID) uint64 {
-	if len(r.Revocations) == 0 {
+	revoked := r.RevokedOn(id)
+	if len(revoked) == 0 {
 		return 0
 	}
-	return e.sum(fmt.Sprint(r.RevokedOn(id)))
+	return e.sum(fmt.Sprint(revoked))
 }
 
 // texts makes one text of several, which do not contain NUL.

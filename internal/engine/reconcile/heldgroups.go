@@ -85,8 +85,10 @@ func (e *Engine) recordGroup(ctx context.Context, a fleet.GroupAnswer, covered p
 			}
 		}
 		consents = append(consents, given...)
-		groups = append(groups, fleet.GroupConsent{Rollout: a.WholeRollout, Key: covered.Key, Change: part.Equal,
-			Answer: a.Answer, By: by, At: now, Now: given})
+		if a.WholeRollout != 0 {
+			groups = append(groups, fleet.GroupConsent{Rollout: a.WholeRollout, Key: covered.Key, Change: part.Equal,
+				Answer: a.Answer, By: by, At: now, Now: given})
+		}
 	}
 	skipped = map[fleet.DeviceID]bool{}
 	for _, c := range consents {

@@ -92,8 +92,8 @@ func (e *Engine) foldInput(ctx context.Context, in input, secrets *secretCache) 
 	return out
 }
 
-// awayOf returns the revoked devices that this device's daemon may not have, each with a text that says since when and
-// by whom it is revoked; nil without revocations.
+// awayOf returns the revoked devices that this device's daemon may not have, each with a text that says since when
+// it is revoked; nil without revocations.
 func awayOf(r *fleet.Registry, id fleet.DeviceID) map[fleet.DeviceID]string {
 	if len(r.Revocations) == 0 {
 		return nil

@@ -11,12 +11,17 @@ import (
 	"muster/internal/fleet"
 )
 
+// addsNora has somebody at the daemon add the device nora by a name.
+func (b *bench) addsNora(name string) {
+	b.daemon.edit("devices."+string(nora), `{"deviceID": "`+string(nora)+`", "name": "`+name+`"}`)
+}
+
 // TestARevokedDeviceIsRemovedHoweverOftenItComesBack covers a person who adds a revoked device again and again: after
 // the third time it was contended, and stayed.
 func TestARevokedDeviceIsRemovedHoweverOftenItComesBack(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := newBench(t)
-		b.daemon.edit("devices."+string(nora), `{"deviceID": "`+string(nora)+`", "name": "hers"}`)
+		b.addsNora("hers")
 		b.start()
 		defer b.stop()
 		b.seen()
@@ -27,7 +32,7 @@ func TestARevokedDeviceIsRemovedHoweverOftenItComesBack(t *testing.T) {
 		}
 		b.want("devices."+string(nora), "absent")
 		for range 6 {
-			b.daemon.edit("devices."+string(nora), `{"deviceID": "`+string(nora)+`", "name": "again"}`)
+			b.addsNora("again")
 			b.seen()
 			b.later(time.Minute)
 			b.want("devices."+string(nora), "absent")
@@ -63,7 +68,7 @@ func (b *bench) storeRevocation(id fleet.DeviceID, revoked bool) {
 func TestADeviceWithoutTemplatesDropsWhatIsRevoked(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := newBench(t)
-		b.daemon.edit("devices."+string(nora), `{"deviceID": "`+string(nora)+`", "name": "hers"}`)
+		b.addsNora("hers")
 		b.start()
 		defer b.stop()
 		b.seen()
@@ -73,7 +78,7 @@ func TestADeviceWithoutTemplatesDropsWhatIsRevoked(t *testing.T) {
 		if s := b.state(); s.BroughtBack != "" {
 			t.Errorf("the first time it is told as brought back: %s", s.BroughtBack)
 		}
-		b.daemon.edit("devices."+string(nora), `{"deviceID": "`+string(nora)+`", "name": "again"}`)
+		b.addsNora("again")
 		b.seen()
 		b.want("devices."+string(nora), "absent")
 		if s := b.state(); s.Configuration == fleet.ConfigFailed ||
@@ -88,7 +93,7 @@ func TestADeviceWithoutTemplatesDropsWhatIsRevoked(t *testing.T) {
 		if s := b.state(); s.BroughtBack != "" {
 			t.Errorf("the revocation is over, and told is %q", s.BroughtBack)
 		}
-		b.daemon.edit("devices."+string(nora), `{"deviceID": "`+string(nora)+`", "name": "again"}`)
+		b.addsNora("again")
 		b.seen()
 		b.want("devices."+string(nora)+".name", `"again"`)
 	})
@@ -112,7 +117,7 @@ const readsNora = `def template(config):
 
 // hasNora adds nora at the daemon, with a share.
 func (b *bench) hasNora() {
-	b.daemon.edit("devices."+string(nora), `{"deviceID": "`+string(nora)+`", "name": "hers"}`)
+	b.addsNora("hers")
 	b.daemon.edit(noraShare, `{"deviceID": "`+string(nora)+`"}`)
 }
 

@@ -58,6 +58,9 @@ func comparedOf(s *fleet.Snapshot) compared {
 		is.conflicts[folder] = conflictStanding(s, folder).State
 	}
 	for folder := range s.ConflictsLeftOut {
+		if _, known := is.conflicts[folder]; known {
+			continue
+		}
 		is.conflicts[folder] = conflictStanding(s, folder).State
 	}
 	return is

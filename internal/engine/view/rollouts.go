@@ -101,7 +101,7 @@ func (s *Rollouts) Difference(ctx context.Context, generations []int64) (fleet.D
 
 // waiting returns the rollouts that wait for a person, with the members that the caller sees.
 func (s *Rollouts) waiting(ctx context.Context) (waiting []WaitingRollout, err error) {
-	all, err := s.Rollouts(ctx)
+	all, err := s.Source.Rollouts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (s *Rollouts) waiting(ctx context.Context) (waiting []WaitingRollout, err e
 			continue
 		}
 		whole, part, err := s.wholeAndPart(ctx, listed.ID)
-		if fleet.CodeOf(err) == fleet.CodeNotFound { // no member is in the scope any more
+		if fleet.CodeOf(err) == fleet.CodeNotFound { // no member is in the scope
 			continue
 		}
 		if err != nil {

@@ -7,7 +7,7 @@ export interface EventText {
   href: string;
 }
 
-/** told gives a sentence about an event. For an event of a type that this console does not know it gives the type. */
+/** eventText gives a sentence about an event. For an event of a type that this console does not know it gives the type. */
 export function eventText(event: LiveEvent): EventText {
   switch (event.type) {
     case "device":

@@ -48,7 +48,12 @@ export function Act({
   needs: Role;
   run: () => Promise<unknown>;
   says?: string;
-  confirm?: { title: string; body: ReactNode; verb: string; loads?: boolean }; // loads: what is asked for is not shown yet
+  confirm?: {
+    title: string;
+    body: ReactNode;
+    verb: string;
+    loads?: boolean; // the body does not show yet what the act does: the button waits
+  };
   children: ReactNode;
   why?: string; // it is disabled
 } & Omit<ButtonProps, "onClick">) {

@@ -25,7 +25,7 @@ export function UndoEffect({ id, shows }: { id: number; shows: (generation: numb
   );
 }
 
-/** undo takes a rollout back as it was shown: when templates or tags were changed since, the server refuses it. */
+/** undo takes a rollout back as it was shown: when the fleet's templates changed since, the server refuses it. */
 export async function undo(id: number, shown: number | undefined) {
   if (shown === undefined) throw new Error("what the undo changes is not loaded yet");
   await ask(

@@ -17,7 +17,6 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -89,9 +88,8 @@ func run(name string, m mode, pattern string, list bool) error {
 		return fmt.Errorf("interrupted after %v", took)
 	}
 	if len(r.failed) > 0 {
-		slices.Sort(r.failed)
-		return fmt.Errorf("%d of %d runs failed after %v on %d cores:\n  %s", len(r.failed), r.ran, took,
-			runtime.NumCPU(), strings.Join(r.failed, "\n  "))
+		return fmt.Errorf("%d of %d runs failed after %v on %d cores:\n%s", len(r.failed), r.ran, took,
+			runtime.NumCPU(), reasons(r.failed))
 	}
 	fmt.Printf("%d runs passed in %v on %d cores\n", r.ran, took, runtime.NumCPU())
 	return nil

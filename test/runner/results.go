@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,4 +73,29 @@ func (w *results) end(err error) {
 	if w.task.npm != "" || rest.failed {
 		w.report(rest)
 	}
+}
+
+// says finds the lines in which go test and vitest tell which test failed, and why.
+var says = regexp.MustCompile(`^\s*(--- FAIL|FAIL  |\S+_test\.go:\d+:|panic:|WARNING: DATA RACE|\w*Error: |- waiting for|❯ test/|.*: it took longer than)`)
+
+// colours are those of a terminal.
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// reasons names the runs that failed, each with the first lines that tell why: who sees the end of the output only
+// needs no other.
+func reasons(failed []result) string {
+	const most = 12
+	slices.SortFunc(failed, func(a, b result) int { return cmp.Compare(a.name, b.name) })
+	var b strings.Builder
+	for _, one := range failed {
+		fmt.Fprintf(&b, "  %s\n", one.name)
+		left := most
+		for line := range bytes.Lines(colours.ReplaceAll(one.text, nil)) {
+			if left > 0 && says.Match(line) {
+				fmt.Fprintf(&b, "    %.200s\n", bytes.TrimSpace(line))
+				left--
+			}
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }

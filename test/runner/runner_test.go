@@ -96,12 +96,24 @@ func TestWhatFailedIsPrintedAndNamed(t *testing.T) {
 		}
 	}
 	w.end(context.Canceled)
-	if !slices.Equal(r.failed, []string{"test b -n=2"}) || r.ran != 2 || r.times["test a -n=2"] != 1.5 {
-		t.Errorf("failed %q of %d, times %v", r.failed, r.ran, r.times)
+	const why = "  test b -n=2\n    --- FAIL: TestX (0.00s)\n    x_test.go:1: wrong"
+	if reasons(r.failed) != why || r.ran != 2 || r.times["test a -n=2"] != 1.5 {
+		t.Errorf("failed %s of %d, times %v", reasons(r.failed), r.ran, r.times)
 	}
 	if got := out.String(); !strings.Contains(got, "ok  \ta\t1.5s\t-n=2\n") ||
 		!strings.Contains(got, "x_test.go:1: wrong\nFAIL\nFAIL\tb\t0.250s\t-n=2\n") {
 		t.Errorf("printed:\n%s", got)
+	}
+}
+
+// Of a failure in CI only the end of the output may be left, and it named no test.
+func TestTheReasonsOfTheConsolesTestsAreAtTheEnd(t *testing.T) {
+	const printed = " \x1b[31m❯\x1b[39m test/a.test.ts (2 tests | 1 failed) 9ms\n   ✓ one 4ms\n\n FAIL  test/a.test.ts > two\n" +
+		"TimeoutError: locator.waitFor: Timeout 110000ms exceeded.\nCall log:\n  - waiting for getByText('Undone')\n"
+	const want = "  npm run test:browser\n    ❯ test/a.test.ts (2 tests | 1 failed) 9ms\n    FAIL  test/a.test.ts > two\n" +
+		"    TimeoutError: locator.waitFor: Timeout 110000ms exceeded.\n    - waiting for getByText('Undone')"
+	if got := reasons([]result{{name: "npm run test:browser", text: []byte(printed)}}); got != want {
+		t.Errorf("the reasons are\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -118,8 +130,8 @@ func TestASuiteThatHangsIsNamedAndShowsWhereItWaits(t *testing.T) {
 	var out bytes.Buffer
 	r := &runner{out: &out, times: times{}, mode: mode{flags: []string{"-C", dir, "-vet=off", "-timeout=2s"}}}
 	r.do(t.Context(), task{mode: "test", packages: []string{"hangs"}}, false)
-	if !slices.Equal(r.failed, []string{"test hangs"}) {
-		t.Errorf("failed %q", r.failed)
+	if got := reasons(r.failed); !strings.HasPrefix(got, "  test hangs\n    panic: test timed out") {
+		t.Errorf("failed %s", got)
 	}
 	for _, want := range []string{"test timed out", "TestHangs", "hangs.waitForever"} {
 		if !strings.Contains(out.String(), want) {
@@ -138,8 +150,8 @@ func TestTestsOfTheConsoleThatHangAreNamed(t *testing.T) {
 	var out bytes.Buffer
 	r := &runner{out: &out, times: times{}, mode: mode{limit: time.Second}}
 	r.do(t.Context(), task{npm: "test:browser"}, false)
-	if !slices.Equal(r.failed, []string{"npm run test:browser"}) {
-		t.Errorf("failed %q", r.failed)
+	if got := reasons(r.failed); got != "  npm run test:browser\n    npm run test:browser: it took longer than 1s: signal: interrupt" {
+		t.Errorf("failed %s", got)
 	}
 	if !strings.Contains(out.String(), "npm run test:browser: it took longer than 1s") {
 		t.Errorf("printed:\n%s", &out)

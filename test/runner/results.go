@@ -76,7 +76,9 @@ func (w *results) end(err error) {
 }
 
 // says finds the lines in which go test and vitest tell which test failed, and why.
-var says = regexp.MustCompile(`^\s*(--- FAIL|FAIL  |\S+_test\.go:\d+:|panic:|WARNING: DATA RACE|\w*Error: |- waiting for|❯ test/|.*: it took longer than)`)
+var says = regexp.MustCompile(
+	`^\s*(--- FAIL|FAIL  |\S+_test\.go:\d+:|panic:|WARNING: DATA RACE|\w*Error: |- waiting for|❯ test/|.*: it took longer than)`,
+)
 
 // colours are those of a terminal.
 var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")

@@ -108,10 +108,10 @@ func TestWhatFailedIsPrintedAndNamed(t *testing.T) {
 
 // Of a failure in CI only the end of the output may be left, and it named no test.
 func TestTheReasonsOfTheConsolesTestsAreAtTheEnd(t *testing.T) {
-	const printed = " \x1b[31m❯\x1b[39m test/a.test.ts (2 tests | 1 failed) 9ms\n   ✓ one 4ms\n\n FAIL  test/a.test.ts > two\n" +
-		"TimeoutError: locator.waitFor: Timeout 110000ms exceeded.\nCall log:\n  - waiting for getByText('Undone')\n"
-	const want = "  npm run test:browser\n    ❯ test/a.test.ts (2 tests | 1 failed) 9ms\n    FAIL  test/a.test.ts > two\n" +
-		"    TimeoutError: locator.waitFor: Timeout 110000ms exceeded.\n    - waiting for getByText('Undone')"
+	const printed = " \x1b[31m❯\x1b[39m test/a.test.ts (2 tests | 1 failed) 9ms\n   ✓ one 4ms\n\n" +
+		" FAIL  test/a.test.ts > two\nTimeoutError: waitFor: 110000ms exceeded.\nCall log:\n  - waiting for getByText('a')\n"
+	const want = "  npm run test:browser\n    ❯ test/a.test.ts (2 tests | 1 failed) 9ms\n" +
+		"    FAIL  test/a.test.ts > two\n    TimeoutError: waitFor: 110000ms exceeded.\n    - waiting for getByText('a')"
 	if got := reasons([]result{{name: "npm run test:browser", text: []byte(printed)}}); got != want {
 		t.Errorf("the reasons are\n%s\nwant\n%s", got, want)
 	}
@@ -150,7 +150,9 @@ func TestTestsOfTheConsoleThatHangAreNamed(t *testing.T) {
 	var out bytes.Buffer
 	r := &runner{out: &out, times: times{}, mode: mode{limit: time.Second}}
 	r.do(t.Context(), task{npm: "test:browser"}, false)
-	if got := reasons(r.failed); got != "  npm run test:browser\n    npm run test:browser: it took longer than 1s: signal: interrupt" {
+	if got := reasons(
+		r.failed,
+	); got != "  npm run test:browser\n    npm run test:browser: it took longer than 1s: signal: interrupt" {
 		t.Errorf("failed %s", got)
 	}
 	if !strings.Contains(out.String(), "npm run test:browser: it took longer than 1s") {

@@ -20,7 +20,7 @@ export function launch(): Promise<Browser> {
   });
 }
 
-const patience = 110_000; // ms: a busy machine is slow, and a wait ends as soon as what it waits for is there
+const patience = 200_000; // ms: a busy machine is slow, and a wait ends as soon as what it waits for is there
 
 /** newContext is a browser of its own, whose waits are long enough for a busy machine. */
 export async function newContext(browser: Browser, options?: BrowserContextOptions): Promise<BrowserContext> {
@@ -47,6 +47,11 @@ export async function logIn(page: Page, muster: Muster, name: string, path = "",
 export async function settle(page: Page): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);
+}
+
+/** widthOf is how wide a page is, in pixels. Parts that measure the window follow a new size a little later. */
+export function widthOf(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth);
 }
 
 /** serious are the faults of accessibility that people stumble over; of colours alone where only those can differ. */

@@ -1,6 +1,6 @@
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newPage, serious, settle } from "./browser";
+import { launch, logIn, newPage, serious, settle, widthOf } from "./browser";
 import { Muster } from "./muster";
 import { until } from "./until";
 
@@ -61,7 +61,7 @@ async function byFive(path: string): Promise<void> {
 async function noFaults(): Promise<void> {
   expect(await serious(page)).toEqual([]);
   await page.setViewportSize({ width: 390, height: 844 });
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await until("the page is no wider than its window", async () => (await widthOf(page)) <= 390);
   await page.setViewportSize({ width: 1440, height: 900 });
 }
 
@@ -69,8 +69,7 @@ test("the first page says what is wrong now, worst first, and each line opens th
   await show("");
   const lines = region("Wrong now").getByRole("listitem");
   await lines.first().getByText("Critical").waitFor();
-  const { trouble } = await overview();
-  expect(await lines.count()).toBe(trouble.length);
+  await until("each trouble has its line", async () => (await lines.count()) === (await overview()).trouble.length);
   expect(await page.getByText("Nothing waits for you").count()).toBe(0);
   await lines.first().getByText("Do NOT put an empty folder in its place").waitFor();
   await noFaults();
@@ -101,9 +100,9 @@ test("a fleet of laptops that are closed is calm, and a fleet in trouble is not"
 
 test("a folder that stopped has its reason and age, and no bar, percentage or green beside it", async () => {
   await show("folders?state=stopped");
-  const [first] = await page.locator("tbody tr").all();
-  await first?.getByText("Stopped", { exact: true }).waitFor();
-  await first?.getByRole("link").click();
+  const first = page.locator("tbody tr").first();
+  await first.getByText("Stopped", { exact: true }).waitFor();
+  await first.getByRole("link").click();
   const devices = region("Devices, those with the worst state first");
   const row = rowsOf(devices).first();
   await row.getByText("Stopped", { exact: true }).waitFor();
@@ -123,12 +122,13 @@ test("a folder says who is behind, since when, and who has what is missing; its 
   await behind.first().getByRole("link", { name: "harbor-edge-014" }).waitFor();
   const devices = region("Devices, those with the worst state first");
   const names = () => rowsOf(devices).locator("td:first-child a").allTextContents();
-  expect((await names())[0]).toBe("iris-server-012"); // Its daemon stopped the folder.
+  await until("the device whose daemon stopped the folder is first", async () => (await names())[0] === "iris-server-012");
   const heading = devices.getByRole("columnheader", { name: "Device" });
   await heading.getByRole("button").click();
   await heading.getByRole("button").click();
   expect(await heading.getAttribute("aria-sort")).toBe("descending");
-  expect(await names()).toEqual(["iris-server-012", "harbor-edge-014", "delta-nas-013"]);
+  const backwards = ["iris-server-012", "harbor-edge-014", "delta-nas-013"];
+  await until("the names go backwards", async () => (await names()).join() === backwards.join());
 });
 
 test("all items that failed are shown, a part at a time, and lead to the page of the file", async () => {

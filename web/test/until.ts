@@ -1,5 +1,5 @@
 /** until waits for a condition that is asked again and again. A question that fails is asked again, too. */
-export async function until(what: string, holds: () => Promise<boolean>, limit = 110_000): Promise<void> {
+export async function until(what: string, holds: () => Promise<boolean>, limit = 200_000): Promise<void> {
   const end = Date.now() + limit;
   for (;;) {
     let cause: unknown;

@@ -76,7 +76,7 @@ func rowsInEveryTable(t *testing.T, options Options) {
 	upgradeRows(t, options, nil)
 	s := must(Open(t.Context(), options))(t)
 	device := fillSealed(t, s, 30)
-	err := errors.Join(s.PutTagMode(t.Context(), "office", fleet.ModeObserve),
+	err := errors.Join(stored(s, s.PutTagMode(t.Context(), "office", fleet.ModeObserve)),
 		s.CreateToken(t.Context(), fleet.Token{Name: "t", Role: fleet.RoleAdmin, Hash: "h", CreatedAt: time.Unix(3, 0)}),
 		s.SaveObservations(t.Context(), []fleet.Observation{{Device: device.ID, LastSeen: time.Unix(4, 0),
 			Status: &fleet.Status{MyID: device.ID}, Version: &fleet.Version{}, Summaries: []fleet.FolderSummary{{Folder: "f"}},
@@ -151,7 +151,7 @@ func TestADatabaseMovesToTheOtherKindRowByRow(t *testing.T) {
 		if next := create(t, s, "next"); next.ID <= was.sequences["templates"] {
 			t.Errorf("ID %d was used before", next.ID)
 		}
-		if err := s.PutFleetMode(t.Context(), fleet.ModeOn); err != nil {
+		if err := stored(s, s.PutFleetMode(t.Context(), fleet.ModeOn)); err != nil {
 			t.Fatal(err)
 		}
 		if again := must(s.Registry(t.Context()))(t); again.Restored != nil {
@@ -164,7 +164,11 @@ func TestADatabaseMovesToTheOtherKindRowByRow(t *testing.T) {
 func TestARestoreLeavesAFleetPausedThatWas(t *testing.T) {
 	onBothWays(t, func(t *testing.T, from, to Options) {
 		s := must(Open(t.Context(), from))(t)
-		if err := errors.Join(s.PutFleetMode(t.Context(), fleet.ModePaused), s.Close(), moveTo(t, from, to)); err != nil {
+		if err := errors.Join(
+			stored(s, s.PutFleetMode(t.Context(), fleet.ModePaused)),
+			s.Close(),
+			moveTo(t, from, to),
+		); err != nil {
 			t.Fatal(err)
 		}
 		if got := must(open(t, to).Registry(t.Context()))(t); got.Mode != fleet.ModePaused || got.Restored == nil {

@@ -58,7 +58,7 @@ func fillMarked(ctx context.Context, t *testing.T, s *Store) {
 			must(s.PutVars(ctx, of, fleet.Vars(fmt.Sprintf(`{"x":%d}`, n)), nil))(t)
 		}
 		ok(s.ProtectTag(ctx, tag, true))
-		ok(s.PutTagMode(ctx, tag+"-quiet", fleet.ModePaused))
+		ok(stored(s, s.PutTagMode(ctx, tag+"-quiet", fleet.ModePaused)))
 		must(s.PutFolderRoots(ctx, tag, []string{"~/Sync", "~/Work"}, nil))(t)
 		must(s.PutAuthorKeys(ctx, tag, []string{"options.maxSendKbps"}, nil))(t)
 		ok(s.putSourceNamed(ctx, fmt.Sprint("source ", n), v.ID))
@@ -66,8 +66,8 @@ func fillMarked(ctx context.Context, t *testing.T, s *Store) {
 	for n := range 2 {
 		must(s.ApplyEdit(ctx, fleet.Edit{Revoke: []fleet.Revocation{{Device: deviceN(60 + n).ID}}}, fleet.Basis{}))(t)
 	}
-	ok(s.PutFleetMode(ctx, fleet.ModePaused))
-	ok(s.PutFleetMode(ctx, fleet.ModeOn))
+	ok(stored(s, s.PutFleetMode(ctx, fleet.ModePaused)))
+	ok(stored(s, s.PutFleetMode(ctx, fleet.ModeOn)))
 	ok(s.SwitchSignOn(ctx, true, "test"))
 	for n := range 2 {
 		id := deviceN(n + 1).ID

@@ -115,7 +115,7 @@ func TestAnOlderSwitchDoesNotComeBack(t *testing.T) {
 		t.Fatal(kept, err)
 	}
 	end()
-	if err := s.PutFleetMode(t.Context(), fleet.ModeOn); err != nil {
+	if err := stored(s, s.PutFleetMode(t.Context(), fleet.ModeOn)); err != nil {
 		t.Fatal(err)
 	}
 	s.keepNow(t.Context())

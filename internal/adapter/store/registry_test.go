@@ -108,9 +108,9 @@ func (r *registryRun) wipe(t *rapid.T) {
 		r.ok(t, r.store.DeleteTemplate(r.ctx, v.ID, nil))
 	}
 	for tag := range registry.TagModes {
-		r.ok(t, r.store.PutTagMode(r.ctx, tag, fleet.ModeOn))
+		r.ok(t, stored(r.store, r.store.PutTagMode(r.ctx, tag, fleet.ModeOn)))
 	}
-	r.ok(t, r.store.PutFleetMode(r.ctx, fleet.ModeOn))
+	r.ok(t, stored(r.store, r.store.PutFleetMode(r.ctx, fleet.ModeOn)))
 	for tag := range registry.Roots {
 		_, err := r.store.PutFolderRoots(r.ctx, tag, nil, nil)
 		r.ok(t, err)
@@ -413,12 +413,12 @@ func (r *registryRun) protect(t *rapid.T) {
 func (r *registryRun) putMode(t *rapid.T) {
 	mode := rapid.SampledFrom([]fleet.Mode{fleet.ModeOn, fleet.ModeObserve, fleet.ModePaused}).Draw(t, "mode")
 	if rapid.Bool().Draw(t, "fleet") {
-		r.ok(t, r.store.PutFleetMode(r.ctx, mode))
+		r.ok(t, stored(r.store, r.store.PutFleetMode(r.ctx, mode)))
 		r.want.mode = mode
 		return
 	}
 	tag := rapid.SampledFrom(someTags).Draw(t, "tag")
-	r.ok(t, r.store.PutTagMode(r.ctx, tag, mode))
+	r.ok(t, stored(r.store, r.store.PutTagMode(r.ctx, tag, mode)))
 	delete(r.want.tagModes, tag)
 	if mode != fleet.ModeOn {
 		r.want.tagModes[tag] = mode

@@ -124,7 +124,7 @@ func TestFilesDoNotUndoWhatWasChangedSinceTheirPlan(t *testing.T) {
 				must2(s.PutDevice(t.Context(), other, nil))(t)
 			}},
 			"the mode of a tag": {fleet.Declared{Tags: []fleet.DeclaredTag{{Tag: "u", Mode: &mode}}}, func(t *testing.T) {
-				if err := s.PutTagMode(t.Context(), "u", fleet.ModePaused); err != nil {
+				if err := stored(s, s.PutTagMode(t.Context(), "u", fleet.ModePaused)); err != nil {
 					t.Fatal(err)
 				}
 			}},

@@ -56,7 +56,7 @@ func TestDeleteTagTakesItOffEverything(t *testing.T) {
 		must(s.TagDevice(t.Context(), e.ID, "x", nil))(t)
 		must(s.TagDevice(t.Context(), e.ID, "stays", nil))(t)
 		must(s.TagTemplate(t.Context(), v.ID, "x", nil))(t)
-		if err := s.PutTagMode(t.Context(), "x", fleet.ModeObserve); err != nil {
+		if err := stored(s, s.PutTagMode(t.Context(), "x", fleet.ModeObserve)); err != nil {
 			t.Fatal(err)
 		}
 		if left := must(s.DeleteTag(t.Context(), "x", nil))(t); !slices.Equal(left, []fleet.Tag{"stays"}) {
@@ -88,10 +88,10 @@ func TestModesAreKept(t *testing.T) {
 		if got := registry().ModeOf(d.ID); got != fleet.ModeOn {
 			t.Errorf("got %s at first", got)
 		}
-		if err := s.PutTagMode(t.Context(), "x", fleet.ModePaused); err != nil {
+		if err := stored(s, s.PutTagMode(t.Context(), "x", fleet.ModePaused)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.PutFleetMode(t.Context(), fleet.ModeObserve); err != nil {
+		if err := stored(s, s.PutFleetMode(t.Context(), fleet.ModeObserve)); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {
@@ -101,7 +101,7 @@ func TestModesAreKept(t *testing.T) {
 		if got := registry(); got.Mode != fleet.ModeObserve || got.ModeOf(d.ID) != fleet.ModePaused {
 			t.Errorf("got %s, %s after a restart", got.Mode, got.ModeOf(d.ID))
 		}
-		if err := s.PutTagMode(t.Context(), "x", fleet.ModeOn); err != nil {
+		if err := stored(s, s.PutTagMode(t.Context(), "x", fleet.ModeOn)); err != nil {
 			t.Fatal(err)
 		}
 		if got := registry().ModeOf(d.ID); got != fleet.ModeObserve {

@@ -105,7 +105,7 @@ func TestOnlyAcceptedChangesMakeGenerations(t *testing.T) {
 				0},
 			{"template tagged", func() error { _, err := s.TagTemplate(t.Context(), v.ID, "x", nil); return err }, 1},
 			{"device put", func() error { put(t, s, d); return nil }, 0},
-			{"mode of the fleet", func() error { return s.PutFleetMode(t.Context(), fleet.ModeObserve) }, 0},
+			{"mode of the fleet", func() error { return stored(s, s.PutFleetMode(t.Context(), fleet.ModeObserve)) }, 0},
 			{"tag deleted from both", func() error { _, err := s.DeleteTag(t.Context(), "x", nil); return err }, 1},
 			{"untagged device deleted", func() error { return s.DeleteDevice(t.Context(), d.ID, nil) }, 0},
 			{"template deleted", func() error { return s.DeleteTemplate(t.Context(), v.ID, nil) }, 1},

@@ -243,7 +243,7 @@ func (r *registryRun) putSettings(t *rapid.T) {
 	}
 	_, err := r.store.PutDeviceSettings(r.ctx, id, settings, nil)
 	_, there := r.want.devices[id]
-	r.answered(t, err, there)
+	r.answered(t, stored(r.store, err), there)
 	if there {
 		r.want.settings[id] = settings
 	}

@@ -120,7 +120,7 @@ func (r *runner) do(ctx context.Context, t task, givesWay bool) {
 	if t.npm != "" {
 		words = []string{"npm", "--prefix", "web", "run", "--silent", t.npm}
 	}
-	if givesWay && t.npm == "" { // A browser has waits of its own that a person would not have.
+	if givesWay && t.npm == "" { // A browser beside other tests is slow enough without that.
 		words = slices.Concat([]string{"nice", "-n", "5"}, words)
 	}
 	if t.npm != "" && r.mode.limit > 0 {

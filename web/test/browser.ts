@@ -1,6 +1,7 @@
 import axe from "axe-core";
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from "playwright-core";
 import { type Muster, password } from "./muster";
+import { patience } from "./until";
 
 /** launch starts Debian's Chromium. Nothing of it leaves the machine. */
 export function launch(): Promise<Browser> {
@@ -19,8 +20,6 @@ export function launch(): Promise<Browser> {
     ],
   });
 }
-
-const patience = 200_000; // ms: a busy machine is slow, and a wait ends as soon as what it waits for is there
 
 /** newContext is a browser of its own, whose waits are long enough for a busy machine. */
 export async function newContext(browser: Browser, options?: BrowserContextOptions): Promise<BrowserContext> {
@@ -55,11 +54,19 @@ export function widthOf(page: Page): Promise<number> {
 }
 
 /** serious are the faults of accessibility that people stumble over; of colours alone where only those can differ. */
-export async function serious(page: Page, only: "all" | "colours" = "all"): Promise<string[]> {
-  let found = await faults(page, only);
+export function serious(page: Page, only: "all" | "colours" = "all"): Promise<string[]> {
+  return lasting(() => faults(page, only));
+}
+
+/**
+ * lasting are the faults that stay. Some go within a moment: what is being faded in has less contrast, and parts that
+ * measure the window follow its new size a little later.
+ */
+export async function lasting(find: () => Promise<string[]>): Promise<string[]> {
+  let found = await find();
   for (let again = 0; found.length > 0 && again < 10; again++) {
-    await page.waitForTimeout(300); // what is still being faded in has less contrast
-    found = await faults(page, only);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    found = await find();
   }
   return found;
 }

@@ -1,22 +1,23 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newContext, newPage, serious, settle, widthOf } from "./browser";
+import { lasting, launch, logIn, newContext, newPage, serious, settle, widthOf } from "./browser";
 import { crawl } from "./crawl";
 import { Daemon } from "./daemon";
+import { asks, broken, hostile, stranger } from "./hostile";
 import { Muster } from "./muster";
 import { until } from "./until";
+import { visits } from "./visits";
 
 // One server with thirty simulated daemons, a real one and a browser are for all of these, in their order. Waves of a
 // rollout are far enough apart for one to be paused between two of them.
 let muster: Muster;
 let daemon: Daemon;
 let browser: Browser;
+const { open, blocked } = visits(() => ({ browser, muster }));
 
 beforeAll(async () => {
-  [muster, daemon, browser] = await Promise.all([Muster.start("--demo", "30", "--soak", "5s"), Daemon.start(), launch()]);
+  const server = Muster.start("--demo", "30", "--soak", "5s");
+  [muster, daemon, browser] = await Promise.all([server, Daemon.start(), launch()]);
   await Promise.all([muster.user("anna", "admin"), muster.user("vera", "viewer")]);
   await until("all demo devices are in sync", async () => {
     const { configurations } = await muster.call<{ configurations: Record<string, number> }>("GET", "/overview");
@@ -27,39 +28,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser.close();
   await Promise.all([muster.stop(), daemon.remove()]);
-});
-
-/**
- * open is a page of a browser of its own, that fails where the policy of the page blocks something. A person logs in
- * once: the server slows down who does so ten times in a row.
- */
-async function open(name: string, path = ""): Promise<Page> {
-  const kept = sessions.get(name);
-  const context = await newContext(browser, kept ? { storageState: kept } : {});
-  const page = await context.newPage();
-  page.on("console", (message) => {
-    if (/Content Security Policy/.test(message.text())) blocked.push(message.text());
-  });
-  if (kept) {
-    await page.goto(`${muster.url}/ui/${path}`);
-    await page.locator("#main").waitFor();
-    return page;
-  }
-  await logIn(page, muster, name, path);
-  sessions.set(name, await context.storageState());
-  return page;
-}
-const sessions = new Map<string, Awaited<ReturnType<BrowserContext["storageState"]>>>();
-const blocked: string[] = [];
-
-test("the first view loads less than 350 KiB of script", () => {
-  const assets = new URL("../dist/console/assets/", import.meta.url).pathname;
-  const index = readFileSync(`${assets}../index.html`, "utf8");
-  const loaded = [...index.matchAll(/(?:src|href)="\.\/assets\/([^"]+\.js)"/g)].map((match) => `${match[1] ?? ""}.gz`);
-  expect(loaded.length).toBeGreaterThan(0);
-  const bytes = loaded.reduce((sum, file) => sum + statSync(assets + file).size, 0);
-  expect(bytes).toBeLessThan(350 * 1024);
-  expect(readdirSync(assets).some((file) => file.startsWith("Editor-"))).toBe(true); // apart, loaded when it is needed
 });
 
 test("a wrong password is refused, the right one leads to the page that was asked for", async () => {
@@ -151,7 +119,9 @@ test("a table scrolls without being drawn anew, and each row is drawn alone", as
   expect(await row.evaluate((element) => getComputedStyle(element).contain)).toBe("strict");
   const cdp = await page.context().newCDPSession(page);
   let tallest = 0;
-  cdp.on("LayerTree.layerTreeDidChange", ({ layers = [] }) => (tallest = Math.max(...layers.map(({ height }) => height))));
+  cdp.on("LayerTree.layerTreeDidChange", ({ layers = [] }) => {
+    tallest = Math.max(...layers.map(({ height }) => height));
+  });
   await cdp.send("DOM.enable");
   await cdp.send("LayerTree.enable");
   const body = await page.locator(".u-vbody").evaluate((element) => element.clientHeight);
@@ -329,21 +299,19 @@ test("vars of a device show what they do before they are stored", async () => {
 });
 
 test("a rollout is halted, and undone on the devices that it had reached", async () => {
+  const newest = async () => (await muster.call<{ id: number }[]>("GET", "/rollouts"))[0]?.id ?? 0;
+  const before = await newest();
   const { newTemplates } = await muster.call<{ newTemplates: number[] }>("POST", "/changes", {
     templates: {
       new: [{ label: "Keep longer", op: "set", key: "options.keepTemporariesH", template: "48", tags: ["demo"] }],
     },
   });
   expect(newTemplates.length).toBe(1);
-  const newest = async () => {
-    const [rollout] = await muster.call<{ id: number; wave: number; status: string }[]>("GET", "/rollouts");
-    return rollout ?? { id: 0, wave: 0, status: "" };
-  };
-  let id = 0;
-  await until("the first wave is admitted", async () => {
-    const rollout = await newest();
-    id = rollout.id;
-    return id > 1 && rollout.wave > 0;
+  await until("the change has a rollout", async () => (await newest()) > before);
+  const id = await newest();
+  await until("the first wave has it", async () => {
+    const { members } = await muster.call<{ members: { state: string }[] }>("GET", `/rollouts/${id}`);
+    return members.some((one) => one.state === "good");
   });
   await muster.call("POST", `/rollouts/${id}/pause`);
   const page = await open("anna", `rollouts/${id}`);
@@ -392,7 +360,6 @@ test("the fleet's numbers have the curve of a day", async () => {
   await logIn(page, muster, "anna");
   const curve = page.getByRole("img", { name: "The last day: devices online" });
   await curve.locator("canvas").waitFor();
-  if (process.env.CURVE_SHOT) await page.screenshot({ path: process.env.CURVE_SHOT });
   await context.close();
 });
 
@@ -477,109 +444,6 @@ test("a device that knocks at a daemon is let in from the first page", async () 
   }
 });
 
-test("a session that ends asks for the log-in in place, and what was sent goes out then", async () => {
-  const page = await open("anna", "templates/new");
-  await settle(page);
-  await page.getByLabel("Label").fill("Not lost");
-  await page.context().clearCookies();
-  const editor = page.getByRole("textbox", { name: "Template text" });
-  await editor.click();
-  await page.keyboard.type("5");
-  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
-  await dialog.waitFor();
-  await dialog.locator("input[name=password]").fill("correct horse battery");
-  const sentAgain = page.waitForResponse((one) => one.url().endsWith("/api/v1/plan") && one.status() === 422);
-  await dialog.getByRole("button", { name: "Log in", exact: true }).click();
-  await sentAgain;
-  await dialog.waitFor({ state: "hidden" });
-  expect(await page.getByLabel("Label").inputValue()).toBe("Not lost");
-  await page.context().close();
-});
-
-test("a log-in in another tab opens the page that waits for one", async () => {
-  const page = await open("anna", "settings");
-  const other = await page.context().newPage();
-  await page.context().clearCookies();
-  await page.evaluate(() => localStorage.removeItem("muster-session"));
-  await page.reload();
-  await page.locator("input[name=password]").waitFor();
-  await logIn(other, muster, "anna");
-  await page.locator("#main").waitFor();
-  await page.context().close();
-});
-
-test("a program on another port gets the cookie and no access, and its page has no half", async () => {
-  let stolen = "";
-  const thief = createServer((request, answer) => {
-    stolen = /muster-session=([^;]+)/.exec(request.headers.cookie ?? "")?.[1] ?? stolen;
-    answer.setHeader("Content-Type", "text/html").end("<h1>thief</h1>");
-  });
-  await new Promise<void>((resolve) => thief.listen(0, "127.0.0.1", resolve));
-  const page = await open("anna");
-  await page.goto(`http://127.0.0.1:${(thief.address() as AddressInfo).port}/`);
-  expect(stolen).toMatch(/^muster_session_/); // or this test would find nothing
-  expect(await page.evaluate(() => localStorage.length)).toBe(0);
-  const tries: Record<string, string>[] = [
-    { Cookie: `muster-session=${stolen}` },
-    { Authorization: `Bearer ${stolen}` },
-    { "X-API-Key": stolen },
-    { Cookie: `muster-session=${stolen}`, "Muster-Session": stolen },
-  ];
-  for (const headers of tries) {
-    for (const path of ["/whoami", "/devices", "/events", "/openapi.json?ticket=x"]) {
-      expect((await fetch(`${muster.url}/api/v1${path}`, { headers })).status).toBe(401);
-    }
-  }
-  await page.goto(`${muster.url}/ui/`);
-  await page.locator("#main").waitFor();
-  await page.context().close();
-  await new Promise((resolve) => thief.close(resolve));
-});
-
-test("the OpenAPI document opens with a ticket", async () => {
-  const page = await open("vera", "settings?tab=server");
-  await page.getByRole("button", { name: "OpenAPI document" }).click();
-  await page.waitForURL(/openapi\.json\?ticket=/);
-  expect(await page.locator("body").innerText()).toContain('"openapi":"3.1.0"');
-  await page.context().close();
-});
-
-const hostile = `<img src=x onerror="window.owned=1"><script>window.owned=1</script>\u202Egnp.exe\u200B🙂`;
-
-const stranger = "MFZWI3D-BONSGYC-YLTMRWG-C43ENR5-QXGZDMM-FZWI3DP-BONSGYY-LTMRWAD";
-
-/** asks is what waits when a device with a name of 10 KB asks to be let in, as a server without bounds would tell it. */
-const asks = () => ({
-  ...{ id: "hostile", cause: "pendingDevice", severity: "warning", subject: hostile + "p".repeat(10 << 10) },
-  ...{ reason: hostile + "q".repeat(10 << 10), next: "Let it in, or dismiss it.", since: null, from: null, to: null },
-  ...{ rollout: 0, templates: [], deviceCount: 1, actions: [] },
-  devices: [{ deviceID: daemon.id, label: hostile + "r".repeat(10 << 10), detail: hostile + "s".repeat(10 << 10), values: {} }],
-});
-
-/** broken tells where a page is wider than its window, or a text is not cut: the highest ones may scroll. */
-function broken(page: Page): Promise<string[]> {
-  return page.evaluate(() => {
-    const found: string[] = [];
-    if (document.documentElement.scrollWidth > window.innerWidth) found.push("the page is wider than its window");
-    for (const element of document.querySelectorAll("main :not(:has(*)):not(.cm-editor *)")) {
-      const { height } = element.getBoundingClientRect();
-      const isText = element.textContent.length > 1000 && !(element instanceof HTMLTextAreaElement);
-      if (isText && height > 330) found.push(`${element.outerHTML.slice(0, 60)} is ${height} high`);
-    }
-    return found;
-  });
-}
-
-/** stillBroken is what is broken once parts that measure the window have followed its new size. */
-async function stillBroken(page: Page): Promise<string[]> {
-  let found = await broken(page);
-  for (let again = 0; found.length > 0 && again < 20; again++) {
-    await page.waitForTimeout(250);
-    found = await broken(page);
-  }
-  return found;
-}
-
 test("strings of hostile daemons are text on every page, break no layout and pass the check of accessibility", async () => {
   const device = await muster.call<Record<string, unknown>>("GET", `/devices/${daemon.id}`);
   await muster.call("PUT", `/devices/${daemon.id}`, { ...device, label: hostile + "A".repeat(3900) });
@@ -603,7 +467,7 @@ test("strings of hostile daemons are text on every page, break no layout and pas
   await page.route("**/api/v1/waiting", async (route) => {
     const answer = await route.fetch();
     const waiting = (await answer.json()) as { groups: unknown[] };
-    await route.fulfill({ response: answer, json: { ...waiting, groups: [...waiting.groups, asks()] } });
+    await route.fulfill({ response: answer, json: { ...waiting, groups: [...waiting.groups, asks(daemon.id)] } });
   });
   await page.goto(`${muster.url}/ui/devices/${daemon.id}/history`);
   await page.getByText("dddddddd").first().waitFor();
@@ -612,7 +476,7 @@ test("strings of hostile daemons are text on every page, break no layout and pas
     if (await page.evaluate(() => "owned" in window)) wrong.push(`${name}: a script ran`);
     for (const width of [390, 1280]) {
       await page.setViewportSize({ width, height: 720 });
-      wrong.push(...(await stillBroken(page)).map((fault) => `${name}, ${width} wide: ${fault}`));
+      wrong.push(...(await lasting(() => broken(page))).map((fault) => `${name}, ${width} wide: ${fault}`));
     }
     wrong.push(...(await serious(page)).map((fault) => `${name}: ${fault}`));
     await page.emulateMedia({ colorScheme: "dark" });

@@ -122,12 +122,13 @@ test("a folder says who is behind, since when, and who has what is missing; its 
   await behind.first().getByRole("link", { name: "harbor-edge-014" }).waitFor();
   const devices = region("Devices, those with the worst state first");
   const names = () => rowsOf(devices).locator("td:first-child a").allTextContents();
-  await until("the device whose daemon stopped the folder is first", async () => (await names())[0] === "iris-server-012");
+  const stopped = "iris-server-012"; // its daemon stopped the folder
+  await until("the stopped one is first", async () => (await names())[0] === stopped);
   const heading = devices.getByRole("columnheader", { name: "Device" });
   await heading.getByRole("button").click();
   await heading.getByRole("button").click();
   expect(await heading.getAttribute("aria-sort")).toBe("descending");
-  const backwards = ["iris-server-012", "harbor-edge-014", "delta-nas-013"];
+  const backwards = [stopped, "harbor-edge-014", "delta-nas-013"];
   await until("the names go backwards", async () => (await names()).join() === backwards.join());
 });
 

@@ -13,10 +13,17 @@ import (
 func Run[T any](ctx context.Context, action chromedp.Action[T]) (T, error) {
 	for {
 		value, err := chromedp.Run(ctx, action)
-		if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "No node with given id found") {
+		if err == nil || ctx.Err() != nil || !isReplaced(err) {
 			return value, err
 		}
 	}
+}
+
+// isReplaced tells whether an element is of a page that was replaced. Chromium has a sentence for an element that a
+// command names, and another for one below which it searches, with one code for all its errors.
+func isReplaced(err error) bool {
+	return strings.Contains(err.Error(), "No node with given id found") ||
+		strings.Contains(err.Error(), "Could not find node with given id")
 }
 
 // Do runs actions one after the other.

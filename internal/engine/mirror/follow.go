@@ -119,7 +119,8 @@ func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
 			return err
 		}
 		before := since
-		if since, err = w.poll(ctx, d, since, min(pollWait, wholeSeconds(min(left, next, viewed)))); err != nil {
+		wait := wholeSeconds(min(left, next, viewed, w.untilRestartEnds()))
+		if since, err = w.poll(ctx, d, since, min(pollWait, wait)); err != nil {
 			return err
 		}
 		if since != before {

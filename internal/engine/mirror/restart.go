@@ -55,6 +55,20 @@ func (e expectation) covers(restarting bool) bool {
 	return time.Since(e.at) < within
 }
 
+// mayBegin returns for how long the expected restart may still begin. It is 0 or less when no restart can follow.
+func (e expectation) mayBegin() time.Duration { return restartBegins - time.Since(e.at) }
+
+// untilRestartEnds returns how long the next poll may last. While the API is shown as restarting, the answer that shows
+// that it is back must not take as long as a quiet daemon's answer.
+func (w *watcher) untilRestartEnds() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.snapshot.Load().Restarting {
+		return pollWait
+	}
+	return max(time.Second, w.restart.mayBegin())
+}
+
 // awaitsRestart reports whether err is the expected effect of a restart. If so, it marks the device as restarting. An
 // answer of a different device, or behind a different certificate, is never expected. wait is the pause before the
 // next attempt.
@@ -88,10 +102,10 @@ func (w *watcher) inheritRestart(old *watcher, s *Snapshot) {
 	}
 }
 
-// answeredAgain records that the API is back. It does nothing if this contact started before the last write that
-// restarts the API, because the restart may still follow. The caller holds mu.
+// answeredAgain records that the API is back. If this contact started before the last write that restarts the API,
+// answeredAgain does nothing while that restart may still begin. The caller holds mu.
 func (w *watcher) answeredAgain(s *Snapshot) Aspect {
-	if !w.contactBegan.After(w.restart.at) {
+	if !w.contactBegan.After(w.restart.at) && w.restart.mayBegin() > 0 {
 		return 0
 	}
 	w.restart = expectation{}

@@ -106,6 +106,39 @@ func TestARestartAfterARestartIsExpected(t *testing.T) {
 	})
 }
 
+// The contact that is under way at a write may outlast the restart, because a poll is sent again over a new connection.
+// Nothing begins anew then, and the answers of this contact say that the API is back.
+func TestAContactThatOutlastsARestartEndsIt(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1)
+		d := w.put(1, f)
+		w.m.watcher(d).expectRestart()
+		f.breakConnection()
+		synctest.Wait()
+		gate := make(chan struct{})
+		f.mu.Lock()
+		f.gate["status"] = gate
+		f.mu.Unlock()
+		pass(firstRestartPause)
+		w.m.watcher(d).expectRestart() // after the contact began, before the API answers it
+		f.mu.Lock()
+		delete(f.gate, "status")
+		f.mu.Unlock()
+		close(gate)
+		pass(restartBegins - time.Second)
+		if s := w.wantConnection(d, fleet.Online); !s.Restarting {
+			t.Fatalf("the restart may still begin, got %+v", s)
+		}
+		pass(3 * time.Second)
+		if s := w.wantConnection(d, fleet.Online); s.Restarting || s.Reason != reasonConnected {
+			t.Fatalf("it answers, and no restart can follow, but got %+v", s)
+		}
+		f.breakConnection() // this one nobody expects
+		synctest.Wait()
+		w.wantConnection(d, fleet.Unreachable)
+	})
+}
+
 // Muster gives the record another key when it changed that of the daemon: the new watcher goes on waiting.
 func TestAnotherKeyDuringARestartKeepsTheDeviceOnline(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {

@@ -406,10 +406,10 @@ func explain(err error) (fleet.Connection, string, string) {
 	return fleet.Unreachable, reason, hint
 }
 
-// noteAnswer records the time of the daemon's last answer. It does not call Changed.
+// noteAnswer records the time of the daemon's last answer. It calls Changed only if the answer ends a restart.
 func (w *watcher) noteAnswer() {
 	w.update(func(s *Snapshot) Aspect {
 		s.LastSeen = time.Now()
-		return 0
+		return w.answeredAgain(s)
 	})
 }

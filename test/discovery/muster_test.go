@@ -60,9 +60,7 @@ func TestADeviceWithoutAnAddressIsFoundMirroredAndConfigured(t *testing.T) {
 	t.Run("a Muster that does not allow local addresses stays away", func(t *testing.T) {
 		strict := server.Start(t, server.Options{DiscoveryServers: []string{s.url()}})
 		strict.Register(real.ID, real.APIKey, "", real.Port)
-		if state := strict.WaitConnection(real.ID, fleet.NotFound); !strings.Contains(state.Reason, "loopback") {
-			t.Errorf("the reason is %q", state.Reason)
-		}
+		strict.WaitReason(real.ID, string(fleet.NotFound), "loopback")
 	})
 }
 

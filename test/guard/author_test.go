@@ -155,10 +155,7 @@ func TestAnAuthorTakesNoPatternsOffAPersonsFolder(t *testing.T) {
 	s.Register(d.ID, d.APIKey, d.Address, d.Port, "office")
 	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
 	as(t, s, fleet.RoleAuthor).Template("set", "ignores.photos", `[]`, "office")
-	state := s.WaitConfiguration(d.ID, fleet.ConfigHeld)
-	if !strings.Contains(state.Reason, "muster author-keys add ignores.photos") {
-		t.Errorf("the reason is %s", state.Reason)
-	}
+	s.WaitReason(d.ID, string(fleet.ConfigHeld), "muster author-keys add ignores.photos")
 	if ignores := string(d.Get("/rest/db/ignores?folder=photos")); !strings.Contains(ignores, "/private") {
 		t.Errorf("the daemon has the patterns %s", ignores)
 	}
@@ -243,10 +240,7 @@ func TestAnAdminLetsAnAuthorsFolderOut(t *testing.T) {
 	author := as(t, s, fleet.RoleAuthor)
 	outside := t.TempDir()
 	author.Template("merge", "folders.one", fmt.Sprintf(`{"path": %q}`, outside+"/one"), "office")
-	state := s.WaitConfiguration(d.ID, fleet.ConfigHeld)
-	if !strings.Contains(state.Reason, "muster folder-roots add") {
-		t.Errorf("the reason is %s", state.Reason)
-	}
+	s.WaitReason(d.ID, string(fleet.ConfigHeld), "muster folder-roots add")
 	consented(t, author, d.ID, fleet.CodeForbidden)
 	consented(t, s, d.ID, "")
 	s.WaitConfiguration(d.ID, fleet.ConfigInSync)

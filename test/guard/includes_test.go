@@ -41,10 +41,7 @@ func TestAnAuthorReadsNoFileByAnInclude(t *testing.T) {
 	author := as(t, s, fleet.RoleAuthor)
 	for _, include := range []string{"#include link", "#include " + upward, "#include " + outside} {
 		id := author.Template("set", "ignores.photos", `["*.tmp", "`+include+`"]`, "office")
-		state := s.WaitConfiguration(d.ID, fleet.ConfigHeld)
-		if !strings.Contains(state.Reason, "includes the file") {
-			t.Errorf("%s: the reason is %s", include, state.Reason)
-		}
+		s.WaitReason(d.ID, string(fleet.ConfigHeld), "includes the file")
 		if ignores := string(d.Get("/rest/db/ignores?folder=photos")); strings.Contains(ignores, "#include") {
 			t.Errorf("%s: the daemon has the patterns %s", include, ignores)
 		}

@@ -3,7 +3,6 @@ package guard_test
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 
 	"muster/internal/fleet"
@@ -34,10 +33,7 @@ func TestAnAuthorReachedFurtherByVarsThanByATemplate(t *testing.T) {
     return [{"id": name, "path": device.vars[name]} for name in device.vars]`, "office")
 	s.WaitConfiguration(d.ID, fleet.ConfigInSync)
 	vars(author, "one", "two")
-	state := s.WaitConfiguration(d.ID, fleet.ConfigHeld)
-	if !strings.Contains(state.Reason, "folders.two") {
-		t.Errorf("the reason is %s", state.Reason)
-	}
+	s.WaitReason(d.ID, string(fleet.ConfigHeld), "folders.two")
 	consented(t, author, d.ID, fleet.CodeForbidden)
 	vars(s, "one", "two", "three")
 	s.WaitConfiguration(d.ID, fleet.ConfigInSync)

@@ -2,6 +2,8 @@ package server
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"muster/api"
 	"muster/client"
@@ -38,6 +40,16 @@ func (s *Server) WaitConfiguration(id fleet.DeviceID, want fleet.Configuration) 
 	s.t.Helper()
 	return s.WaitState(id, "online and "+string(want), func(state api.DeviceState) bool {
 		return state.Connection == string(fleet.Online) && state.Configuration == string(want)
+	})
+}
+
+// WaitReason waits until the device's connection or its configuration is in a state, for a reason with all these words.
+// A state may be shown for another reason first.
+func (s *Server) WaitReason(id fleet.DeviceID, want string, words ...string) api.DeviceState {
+	s.t.Helper()
+	return s.WaitState(id, fmt.Sprintf("%s because of %q", want, words), func(state api.DeviceState) bool {
+		return (state.Connection == want || state.Configuration == want) &&
+			!slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(state.Reason, word) })
 	})
 }
 

@@ -43,10 +43,10 @@ func moveAPI(t *testing.T, s *server.Server, d *daemon.Daemon, port int) api.App
 func waitMoved(t *testing.T, s *server.Server, d *daemon.Daemon, port int) {
 	t.Helper()
 	s.WaitConfiguration(d.ID, fleet.ConfigInSync)
-	state := s.WaitConnection(d.ID, fleet.Online)
-	if want := fmt.Sprintf("%s:%d", d.Address, port); state.Address != want {
-		t.Errorf("it is online at %s, want %s", state.Address, want)
-	}
+	address := fmt.Sprintf("%s:%d", d.Address, port)
+	s.WaitState(d.ID, "online at "+address, func(state api.DeviceState) bool {
+		return state.Connection == string(fleet.Online) && state.Address == address
+	})
 	if got := recordedPort(t, s, d); got != port {
 		t.Errorf("the record has the port %d, want %d", got, port)
 	}

@@ -77,8 +77,5 @@ func TestSecretsReachARealDaemon(t *testing.T) {
 	if _, _, err := s.Client.PutSecret(t.Context(), "gui", api.PutSecret{Tags: []string{"another"}}); err != nil {
 		t.Fatal(err)
 	}
-	state := s.WaitConfiguration(d.ID, fleet.ConfigFailed)
-	if !strings.Contains(state.Reason, "gui") || !strings.Contains(state.Reason, "another") {
-		t.Errorf("the state says %+v", state)
-	}
+	s.WaitReason(d.ID, string(fleet.ConfigFailed), "gui", "another")
 }

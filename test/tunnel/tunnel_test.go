@@ -128,10 +128,7 @@ func TestADeviceChangesItsWay(t *testing.T) {
 	w.setWay(fleet.WayAgent)
 	w.waitFoundBy(fleet.FoundByAgent)
 	w.stop()
-	state := w.WaitConnection(w.daemon.ID, fleet.Unreachable)
-	if !strings.Contains(state.Reason, "agent is not connected") {
-		t.Errorf("got the reason %q", state.Reason)
-	}
+	w.WaitReason(w.daemon.ID, string(fleet.Unreachable), "agent is not connected")
 	w.setWay(fleet.WayAuto)
 	w.waitFoundBy("record")
 	w.daemon.Patch("/rest/config/options", map[string]any{"maxRecvKbps": 78})
@@ -146,10 +143,7 @@ func TestAnAgentThatObservesIsExplained(t *testing.T) {
 	w.startAgent(true)
 	w.waitFoundBy(fleet.FoundByAgent)
 	w.Template("set", "options.maxSendKbps", "1234", "office")
-	state := w.WaitConfiguration(w.daemon.ID, fleet.ConfigFailed)
-	if !strings.Contains(state.Reason, "--observe") {
-		t.Errorf("got the reason %q", state.Reason)
-	}
+	w.WaitReason(w.daemon.ID, string(fleet.ConfigFailed), "--observe")
 	order, err := w.Client.OrderToDevice(t.Context(), string(w.daemon.ID), fleet.OrderSpec{Type: fleet.OrderRestart})
 	if err != nil {
 		t.Fatal(err)

@@ -104,6 +104,8 @@ type Options struct {
 	Log     *slog.Logger
 	Out     io.Writer         // output for the line with the server's address
 	Step    func(name string) // see reconcile.Options; for tests only
+	// RetryPause is described at mirror.Options; for tests only.
+	RetryPause time.Duration
 }
 
 // App is one server.
@@ -279,6 +281,7 @@ func (a *App) wire(ctx context.Context) error {
 		},
 		Resolver: a.newResolver(), Sink: a.store, MayWrite: a.store.CheckLock, Log: a.log, Seed: seed,
 		Changed: a.deviceChanged, ConfigStored: a.configStored, ConfigObserved: a.changes.configStored,
+		RetryPause: a.o.RetryPause,
 	})
 	daemons := daemons{a.mirror, a.store}
 	a.engine = reconcile.New(reconcile.Options{

@@ -69,12 +69,18 @@ func newWorld(t *testing.T) *world {
 
 func newWorldIn(t *testing.T, namespace *daemon.Namespace) *world {
 	t.Helper()
-	w := &world{T: t, host: "127.0.0.1", namespace: namespace, runtime: t.TempDir(),
+	return newWorldWith(t, namespace, server.Options{})
+}
+
+// newWorldWith is newWorldIn with options of the server. Its home and its port for agents are made here.
+func newWorldWith(t *testing.T, namespace *daemon.Namespace, o server.Options) *world {
+	t.Helper()
+	w := &world{T: t, options: o, host: "127.0.0.1", namespace: namespace, runtime: t.TempDir(),
 		log: filepath.Join(t.TempDir(), "agent.log")}
 	if namespace != nil {
 		w.host = namespace.Host
 	}
-	w.options = server.Options{Home: t.TempDir(), AgentListen: fmt.Sprintf("%s:%d", w.host, daemon.FreePort(t))}
+	w.options.Home, w.options.AgentListen = t.TempDir(), fmt.Sprintf("%s:%d", w.host, daemon.FreePort(t))
 	w.server = server.Start(t, w.options)
 	w.daemon = daemon.Start(t, daemon.Options{Namespace: w.namespace})
 	t.Cleanup(func() {

@@ -97,6 +97,7 @@ func serve() error {
 		},
 		Windows:    health.Windows{Trouble: o.TroubleAfter, Stalled: o.StalledAfter, Disagree: o.DisagreeAfter},
 		TroubleOff: o.TroubleOff,
+		RetryPause: o.RetryPause,
 		TLSCert:    o.TLSCert,
 		TLSKey:     o.TLSKey,
 		AllowHosts: o.AllowHosts,
@@ -188,6 +189,8 @@ type Options struct {
 	Waves             string
 	Soak              time.Duration // of rollouts; 0: as for real daemons
 	Patience          time.Duration // likewise
+
+	RetryPause time.Duration // see mirror.Options
 
 	DiscoveryServers    []string // none: discovery is off
 	DiscoveryAllowLocal bool

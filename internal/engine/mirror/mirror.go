@@ -46,6 +46,9 @@ type Options struct {
 	// Read parses a configuration. Nil means ReadConfig.
 	Read func(own fleet.DeviceID, document []byte) (Reading, error)
 
+	// RetryPause is the pause after each failed contact. Zero means that pauses grow from a second to a minute.
+	RetryPause time.Duration
+
 	// Seed holds the last known snapshots from before the start. A device may be missing.
 	Seed map[fleet.DeviceID]Snapshot
 }

@@ -167,7 +167,7 @@ func (w *watcher) run(ctx context.Context) {
 	if w.paused {
 		return
 	}
-	var pause backoff
+	pause := backoff{fixed: w.m.o.RetryPause}
 	restarting := 0 // the number of attempts to reach an API that is restarting
 	for ctx.Err() == nil {
 		w.contactBegan = time.Now()

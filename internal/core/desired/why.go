@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"muster/internal/core/stconfig"
+	"muster/internal/core/template"
 	"muster/internal/fleet"
 )
 
@@ -216,10 +217,29 @@ type Explanation struct {
 	Conflicts []Conflict
 }
 
+// IsEmpty reports whether there is nothing to explain: the key is mistyped, or the device has no such folder or device
+// and no template names one.
+func (e Explanation) IsEmpty() bool {
+	return !e.Desired.Exists() && !e.Observed.Exists() && !e.Base.Exists() && len(e.Steps)+len(e.Skipped) == 0
+}
+
 // Step is one template that changes a key, with the values before and after.
 type Step struct {
 	Template fleet.Template
 	From, To stconfig.Value
+}
+
+// Line returns the line of the template's text that names the key, or 0 when that is not known.
+func (s Step) Line(key stconfig.Key) int {
+	at, err := stconfig.ParseKey(s.Template.Key)
+	if err != nil || at.Len() > key.Len() {
+		return 0
+	}
+	var names []string
+	for i := at.Len(); i < key.Len(); i++ {
+		names = append(names, key.At(i).Name)
+	}
+	return template.LocateName(s.Template.Text, names)
 }
 
 // Explain folds the templates and returns, for one key without `*`, how each template changes its value.

@@ -1,13 +1,9 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"reflect"
-	"slices"
-	"strings"
 
 	"muster/api"
 	"muster/internal/edge/auth"
@@ -63,40 +59,10 @@ func (s StopHandlers) listStops(r *request, registry *fleet.Registry) (reply, er
 			return (device == "" || stop.Concerns(registry.Devices[device])) &&
 				(q.tag == "" || stop.ConcernsTag(q.tag, registry))
 		},
-		cursor: func(stop view.Stop) string { return cursorOfStop(stop, registry) },
-		beyond: func(cursor string, stop view.Stop) (bool, error) { return beyondStop(cursor, stop, registry) },
+		cursor: func(stop view.Stop) string { return stop.Cursor(registry) },
+		beyond: func(cursor string, stop view.Stop) (bool, error) { return stop.Beyond(cursor, registry) },
 		wire:   func(stop view.Stop) api.ModeStop { return wireStop(s.Stops.Dated(r.Context(), stop), registry) },
 	})
-}
-
-// cursorOfStop names the place of the stop in the list.
-func cursorOfStop(stop view.Stop, registry *fleet.Registry) string {
-	switch stop.Kind {
-	case view.StopOfTag:
-		return "tag." + string(stop.Scope.Tag)
-	case view.StopOfDevice:
-		return "device." + view.DeviceCursor(registry.Devices[stop.Scope.Device])
-	}
-	return string(stop.Kind) + "."
-}
-
-// beyondStop tells whether a stop comes after a place in the list.
-func beyondStop(cursor string, stop view.Stop, registry *fleet.Registry) (bool, error) {
-	kind, place, found := strings.Cut(cursor, ".")
-	at := slices.Index(view.StopKinds, view.StopKind(kind))
-	if at < 0 || !found {
-		return false, errors.New("no cursor of a stop")
-	}
-	order := cmp.Compare(slices.Index(view.StopKinds, stop.Kind), at)
-	switch {
-	case order != 0:
-		return order > 0, nil
-	case stop.Kind == view.StopOfTag:
-		return string(stop.Scope.Tag) > place, nil
-	case stop.Kind == view.StopOfDevice:
-		return view.BeyondDevice(place, registry.Devices[stop.Scope.Device])
-	}
-	return false, nil
 }
 
 func wireStop(stop view.Stop, registry *fleet.Registry) api.ModeStop {

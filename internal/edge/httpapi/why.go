@@ -11,7 +11,6 @@ import (
 	"muster/api"
 	"muster/internal/core/desired"
 	"muster/internal/core/stconfig"
-	"muster/internal/core/template"
 	"muster/internal/edge/auth"
 	"muster/internal/fleet"
 )
@@ -94,10 +93,9 @@ func (s WhyHandlers) getWhy(r *request, device *fleet.Registered) (reply, error)
 	})
 }
 
-// nothingThere is an error about a key at which there is nothing to explain: it is mistyped, or the device has no such
-// folder or device, and no template of it names one.
+// nothingThere returns the error about a key at which there is nothing to explain.
 func nothingThere(e desired.Explanation) error {
-	if e.Desired.Exists() || e.Observed.Exists() || e.Base.Exists() || len(e.Steps)+len(e.Skipped) > 0 {
+	if !e.IsEmpty() {
 		return nil
 	}
 	message := fmt.Sprintf("the device has nothing at %s, and none of its templates names it", e.Key)
@@ -155,7 +153,7 @@ func wireWhy(e desired.Explanation, applied func(fleet.Template) api.WhyTemplate
 	}
 	for _, step := range e.Steps {
 		wire := api.WhyStep{WhyTemplate: applied(step.Template), From: shown(step.From), To: shown(step.To)}
-		wire.Line = lineOf(step.Template, e.Key)
+		wire.Line = step.Line(e.Key)
 		out.Steps = append(out.Steps, wire)
 	}
 	for _, s := range e.Skipped {
@@ -166,17 +164,4 @@ func wireWhy(e desired.Explanation, applied func(fleet.Template) api.WhyTemplate
 		out.Conflicts = append(out.Conflicts, named(registry, c.String()))
 	}
 	return out
-}
-
-// lineOf is the line of a template's text where it names a key; 0 where that is not known.
-func lineOf(t fleet.Template, key stconfig.Key) int {
-	at, err := stconfig.ParseKey(t.Key)
-	if err != nil || at.Len() > key.Len() {
-		return 0
-	}
-	var names []string
-	for i := at.Len(); i < key.Len(); i++ {
-		names = append(names, key.At(i).Name)
-	}
-	return template.LocateName(t.Text, names)
 }

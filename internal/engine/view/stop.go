@@ -1,8 +1,11 @@
 package view
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
+	"strings"
 
 	"muster/internal/fleet"
 )
@@ -107,4 +110,34 @@ func (s Stop) ConcernsTag(tag fleet.Tag, registry *fleet.Registry) bool {
 		}
 	}
 	return false
+}
+
+// Cursor returns the position of the stop in the list of Stops.
+func (s Stop) Cursor(registry *fleet.Registry) string {
+	switch s.Kind {
+	case StopOfTag:
+		return "tag." + string(s.Scope.Tag)
+	case StopOfDevice:
+		return "device." + DeviceCursor(registry.Devices[s.Scope.Device])
+	}
+	return string(s.Kind) + "."
+}
+
+// Beyond reports whether the stop comes after the position of a cursor.
+func (s Stop) Beyond(cursor string, registry *fleet.Registry) (bool, error) {
+	kind, position, found := strings.Cut(cursor, ".")
+	at := slices.Index(StopKinds, StopKind(kind))
+	if at < 0 || !found {
+		return false, errors.New("no cursor of a stop")
+	}
+	order := cmp.Compare(slices.Index(StopKinds, s.Kind), at)
+	switch {
+	case order != 0:
+		return order > 0, nil
+	case s.Kind == StopOfTag:
+		return string(s.Scope.Tag) > position, nil
+	case s.Kind == StopOfDevice:
+		return BeyondDevice(position, registry.Devices[s.Scope.Device])
+	}
+	return false, nil
 }

@@ -159,7 +159,7 @@ func (e *endpoint) letIn(w http.ResponseWriter, r *http.Request) bool {
 }
 
 func (e *endpoint) knows(user, password string) bool {
-	return user == e.gui.Get("user").Str() && CheckPassword(e.gui.Get("password").Str(), password)
+	return user == e.gui.Get("user").Str() && checkPassword(e.gui.Get("password").Str(), password)
 }
 
 // isOpen reports whether a path needs neither user nor key. Only v2 has such paths.

@@ -397,15 +397,15 @@ func TestAFarmInMemoryKeepsSimulatedTime(t *testing.T) {
 func TestPasswordsAreHashedSoThatTheyCanBeChecked(t *testing.T) {
 	a, err := hashPassword("secret")
 	b, errB := hashPassword("secret")
-	if err != nil || errB != nil || a == b || len(a) != 60 || !bcryptLike.MatchString(a) || !CheckPassword(a, "secret") ||
-		!CheckPassword(b, "secret") {
+	if err != nil || errB != nil || a == b || len(a) != 60 || !bcryptLike.MatchString(a) || !checkPassword(a, "secret") ||
+		!checkPassword(b, "secret") {
 		t.Errorf("%q and %q are no hashes of one password", a, b)
 	}
-	if CheckPassword(a, "Secret") || CheckPassword("secret", "secret") {
+	if checkPassword(a, "Secret") || checkPassword("secret", "secret") {
 		t.Error("a wrong password passes")
 	}
 	long := strings.Repeat("é", 40)
-	if hash, err := hashPassword(long); err != nil || !CheckPassword(hash, long) {
+	if hash, err := hashPassword(long); err != nil || !checkPassword(hash, long) {
 		t.Errorf("a long password does not pass: %v", err)
 	}
 }

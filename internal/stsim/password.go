@@ -19,7 +19,7 @@ func hashPassword(password string) (string, error) {
 	return string(hash), err
 }
 
-// CheckPassword reports whether a hash in a simulated daemon's gui.password was made of this password.
-func CheckPassword(hash, password string) bool {
+// checkPassword reports whether a hash in gui.password was made of this password.
+func checkPassword(hash, password string) bool {
 	return bcrypt.CompareHashAndPassword([]byte(hash), []byte(password[:min(len(password), bcryptLimit)])) == nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	"golang.org/x/crypto/bcrypt"
 	"pgregory.net/rapid"
 
 	"muster/internal/core/stconfig"
@@ -100,7 +101,7 @@ func (s *sequence) project(doc stconfig.Value) flat {
 	f := project(doc, s.person.daemon.ID())
 	hash := doc.Get("gui").Get("password").Str()
 	for _, phrase := range slices.Backward(s.phrases) {
-		if s.hashed[hash] == "" && stsim.CheckPassword(hash, phrase) {
+		if s.hashed[hash] == "" && bcrypt.CompareHashAndPassword([]byte(hash), []byte(phrase)) == nil {
 			s.hashed[hash] = phrase
 		}
 	}

@@ -26,6 +26,7 @@ var homeFiles = []string{
 	seal.FileName,
 	auth.AdminTokenFile,
 	store.EndFile,
+	store.SumsFile,
 	fleet.AcceptFile,
 	listen.CertificateFile,
 	GivenCertificateFile,

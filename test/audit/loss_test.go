@@ -43,6 +43,16 @@ func TestAnOlderDatabaseFileIsOnlyObservedUntilAnAdminAcceptsTheLoss(t *testing.
 		}
 	}
 	s = server.Start(t, server.Options{Home: s.Home})
+	thief := s.As(stolen.Secret)
+	var refused *client.Error
+	if _, err := thief.Whoami(t.Context()); !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized {
+		t.Errorf("the token came back with the database: %v", err)
+	}
+	s.Stop()
+	if out, code := run(t, "admin", "reset", "--home", s.Home); code != 0 {
+		t.Fatalf("reset ended with %d: %s", code, out)
+	}
+	s = server.Start(t, server.Options{Home: s.Home})
 	status, code := muster(t, s, "status")
 	found := acceptLoss.FindStringSubmatch(status)
 	if code != 3 || found == nil || !strings.Contains(status, "Nothing is written to daemons") {
@@ -54,18 +64,19 @@ func TestAnOlderDatabaseFileIsOnlyObservedUntilAnAdminAcceptsTheLoss(t *testing.
 	if out, code := muster(t, s, "audit", "verify"); code != 3 || !strings.Contains(out, "missing") {
 		t.Errorf("verify ended with %d: %s", code, out)
 	}
-	thief := s.As(stolen.Secret)
-	if who, err := thief.Whoami(t.Context()); err != nil || who.Name != "stolen" {
-		t.Errorf("the token came back with the database as %+v: %v", who, err)
-	}
 	entry, _ := strconv.ParseInt(strings.Fields(found[1])[2], 10, 64)
-	_, err = thief.AcceptLoss(t.Context(), api.AcceptLoss{Entry: entry})
-	if refused := new(client.Error); !errors.As(err, &refused) || refused.Status != http.StatusForbidden {
-		t.Errorf("the loss is accepted by what came back with it: %v", err)
+	if _, err := s.Client.AcceptLoss(t.Context(), api.AcceptLoss{Entry: entry}); !errors.As(err, &refused) ||
+		refused.Status != http.StatusForbidden {
+		t.Errorf("the loss is accepted without the code of the home: %v", err)
 	}
 	if out, code := muster(t, s, strings.Fields(found[1])...); code != 0 || !strings.Contains(out, "Accepted: ") {
 		t.Errorf("accept-loss ended with %d: %s", code, out)
 	}
+	if out, code := muster(t, s, "token", "delete", "stolen", "--yes"); code != 0 {
+		t.Errorf("delete ended with %d: %s", code, out)
+	}
+	s.Stop()
+	s = server.Start(t, server.Options{Home: s.Home})
 	wait.Until(t, func() string {
 		if out, _ := muster(t, s, "status"); strings.Contains(out, "accept-loss") {
 			return "once the loss is accepted status says " + out

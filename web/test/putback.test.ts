@@ -13,7 +13,7 @@ beforeAll(async () => {
   await muster.halt();
   const earlier = muster.database();
   await muster.again();
-  await muster.user("bert", "viewer");
+  await muster.call("PUT", "/tags/later/protection", { protected: true });
   await muster.halt();
   muster.putBack(earlier);
   await muster.again();

@@ -30,6 +30,7 @@ const endSyncEvery = time.Second // shortest time between two syncs of the file 
 type endFile struct {
 	mu     sync.Mutex // guards the rest
 	file   *os.File   // nil when the store keeps no such file
+	sums   *os.File   // see SumsFile; nil with file
 	path   string
 	synced time.Time
 	kept   bool // The file stays as it is, because it names a loss that is not accepted yet.
@@ -63,16 +64,21 @@ func (e *endFile) read(s *Store) (ends fleet.AuditEnds, known bool, err error) {
 	return ends, s.lostKey || hmac.Equal(content, []byte(s.endText(ends))), nil
 }
 
-// keep stores ends.LastID and its hash in the file, as the newest entry. Between hold and follow it does nothing.
+// keep stores the ends in the file of sums, and ends.LastID and its hash in the end file, as the newest entry. Between
+// hold and follow the end file stays as it is.
 func (e *endFile) keep(s *Store, ends fleet.AuditEnds) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.file == nil || e.kept {
+	if e.file == nil {
 		return
 	}
-	_, err := e.file.WriteAt([]byte(s.endText(ends)), 0)
+	// The sums are first, because sums that are older than the end file do not count.
+	err := e.keepSums(s, ends)
+	if err == nil && !e.kept {
+		_, err = e.file.WriteAt([]byte(s.endText(ends)), 0)
+	}
 	if now := time.Now(); err == nil && now.Sub(e.synced) >= endSyncEvery {
-		e.synced, err = now, e.file.Sync()
+		e.synced, err = now, errors.Join(e.sums.Sync(), e.file.Sync())
 	}
 	if err != nil {
 		s.log.Warn("how the audit ends is not kept in the home folder", logkey.Err(err))
@@ -84,13 +90,11 @@ func (e *endFile) keep(s *Store, ends fleet.AuditEnds) {
 // right ID since.
 const lostHash = "lost-"
 
-// firstLost returns the first lost entry that the file names, if it names one before from. Otherwise it returns from.
-func firstLost(remembered fleet.AuditEnds, from int64) int64 {
+// openLoss returns the loss that the end file names, if it names one.
+func openLoss(remembered fleet.AuditEnds) (loss Loss, open bool) {
 	text, lost := strings.CutPrefix(remembered.LastHash, lostHash)
-	if first, err := strconv.ParseInt(text, 10, 64); lost && err == nil {
-		return min(first, from)
-	}
-	return from
+	first, err := strconv.ParseInt(text, 10, 64)
+	return Loss{From: first, To: remembered.LastID}, lost && err == nil
 }
 
 // hold writes a loss to the file and syncs the file to disk. The file is not written again before follow is called. An
@@ -122,8 +126,8 @@ func (e *endFile) close() error {
 	if e.file == nil {
 		return nil
 	}
-	err := errors.Join(e.file.Sync(), e.file.Close())
-	e.file = nil
+	err := errors.Join(e.sums.Sync(), e.sums.Close(), e.file.Sync(), e.file.Close())
+	e.file, e.sums = nil, nil
 	return err
 }
 
@@ -174,12 +178,13 @@ func (w *writer) checkEnd(ctx context.Context, restoring bool) error {
 	if err != nil {
 		return err
 	}
-	if s.end.file, err = os.OpenFile(s.end.path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+	sums, err := s.end.open(s)
+	if err != nil {
 		return err
 	}
 	switch {
 	case known:
-		if err := w.findLoss(ctx, remembered, ends, opened); err != nil {
+		if err := w.findLoss(ctx, homeEnds{remembered, sums.notBefore(remembered)}, ends, opened); err != nil {
 			return err
 		}
 	case ends.LastID > 0 && !restoring:
@@ -200,47 +205,68 @@ func (w *writer) checkEnd(ctx context.Context, restoring bool) error {
 	return err
 }
 
-// findLoss puts a loss in force if the audit table lacks the entry that the home folder remembers or has it with
-// another hash, or if the sealed ends do not open, end before that entry, or have another hash for it. The table alone
-// proves nothing, because anybody who can write to the database can add rows to it. opened says whether the ends could
-// be opened.
+// findLoss puts a loss in force in three cases. The end file names one that nobody has accepted. The sealed ends do not
+// open, or are older than those that the home folder remembers. Or the audit table lacks the entry that the home folder
+// remembers, or has it with another hash. The table alone proves nothing, because anybody who can write to the database
+// can add rows to it. opened says whether the ends could be opened.
 //
 // The loss ends with the remembered entry. It begins after the last entry of the ends if they opened and end earlier;
 // else it is that one entry. Nothing is lost if the home folder remembers no entry, or if the audit was cut beyond it.
-func (w *writer) findLoss(ctx context.Context, remembered, ends fleet.AuditEnds, opened bool) error {
-	if remembered.LastID == 0 || opened && remembered.LastID < ends.FirstID {
-		return nil // The file names no entry, or the audit has been cut beyond it since.
+func (w *writer) findLoss(ctx context.Context, home homeEnds, ends fleet.AuditEnds, opened bool) error {
+	newest := home.newest()
+	if newest.LastID == 0 || opened && newest.LastID < ends.FirstID {
+		return nil // The files name no entry, or the audit has been cut beyond it since.
 	}
-	older := !opened || putBack(remembered, ends)
-	entries, err := collect(ctx, w.session, scanAudit, selectAudit+` WHERE id = $1`, remembered.LastID)
-	if err != nil || !older && len(entries) == 1 && entries[0].Hash == remembered.LastHash {
+	loss, open := openLoss(home.remembered)
+	if older := !opened || putBack(newest, ends); older {
+		from := newest.LastID
+		if opened && ends.LastID < newest.LastID {
+			from = ends.LastID + 1
+		}
+		if open {
+			from = min(from, loss.From)
+		}
+		w.store.lose(Loss{From: from, To: newest.LastID})
+		return w.alone(ctx, func(t *tx) error { return t.recordLoss(home, ends, opened) })
+	}
+	entries, err := collect(ctx, w.session, scanAudit, selectAudit+` WHERE id = $1`, newest.LastID)
+	switch {
+	case err != nil:
 		return err
+	case open:
+		w.store.lose(loss) // An earlier start has recorded it.
+	case len(entries) != 1 || entries[0].Hash != newest.LastHash:
+		// The sessions end first: the next start does not end them once the end file names the loss.
+		if err := w.alone(ctx, (*tx).endEverySession); err != nil {
+			return err
+		}
+		w.store.lose(Loss{From: newest.LastID, To: newest.LastID})
 	}
-	from := remembered.LastID
-	if opened && ends.LastID < remembered.LastID {
-		from = ends.LastID + 1
-	}
-	w.store.lose(Loss{From: firstLost(remembered, from), To: remembered.LastID})
-	if !older {
-		return nil // An earlier start has recorded it.
-	}
-	return w.alone(ctx, func(t *tx) error { return t.recordLoss(remembered, ends, opened) })
+	return nil
 }
 
-// recordLoss records the loss in the audit. The new entry follows the last lost one, so that no number is used twice.
-// A marked table that the ends do not list yet is listed as empty, so none of its rows is believed. The parameters are
-// those of findLoss.
-func (t *tx) recordLoss(remembered, ends fleet.AuditEnds, opened bool) (err error) {
-	if !opened {
+// recordLoss records the loss in the audit, and ends the access that came back with the older database (see
+// endEverySession). The new entry follows the last lost one, so that no number is used twice. From then on the ends
+// have the sums that the home folder remembers: the rows of a roster or table that differ from them are not believed.
+// If the home folder does not remember them, no row is believed. The parameters are those of findLoss.
+func (t *tx) recordLoss(home homeEnds, ends fleet.AuditEnds, opened bool) (err error) {
+	newest := home.newest()
+	switch {
+	case home.sums != nil:
+		ends = *home.sums
+	case !opened:
 		if ends, err = t.endsOfTable(); err != nil {
 			return err
 		}
+		fallthrough
+	default:
+		t.store.forgetSums(&ends)
 	}
 	beginTables(&ends)
-	ends.LastID, ends.LastHash = remembered.LastID, remembered.LastHash
+	ends.LastID, ends.LastHash = newest.LastID, newest.LastHash
 	t.store.known.know(ends)
 	t.record("audit.loss", "", t.store.loss.now().String())
-	return nil
+	return t.endEverySession()
 }
 
 // lose puts a loss in force: from then on nothing is written to daemons, until an admin accepts the loss.
@@ -248,14 +274,17 @@ func (s *Store) lose(loss Loss) {
 	s.end.hold(s, loss)
 	s.loss.set(&loss)
 	s.log.Error("the database is older than it was: nothing is written to daemons", "lost", loss.String(),
-		logkey.Next, fmt.Sprintf("type `muster audit accept-loss %d` once you know why", loss.To))
+		logkey.Next, fmt.Sprintf("type `muster audit accept-loss %d` once you know why; if all tokens are refused, stop the "+
+			"server and type `muster admin reset` first", loss.To))
 }
 
 // loseWhileRunning is lose for older ends that somebody put back while this process runs. The loss comes into force
 // after the commit, but the end file names it before. Otherwise, after a crash in between, the next start would find
 // nothing wrong in the database: the entries of this transaction follow the known ends. ends are those that were put
 // back.
-func (t *tx) loseWhileRunning(known, ends fleet.AuditEnds) {
+//
+// In the same transaction all sessions and log-in links end: those that are there came back with the older database.
+func (t *tx) loseWhileRunning(known, ends fleet.AuditEnds) error {
 	loss := Loss{From: min(ends.LastID+1, known.LastID), To: known.LastID}
 	if t.store.loss.now() == nil {
 		t.store.end.hold(t.store, loss)
@@ -268,6 +297,13 @@ func (t *tx) loseWhileRunning(known, ends fleet.AuditEnds) {
 		t.store.model.apply([]func(*contents){func(c *contents) { c.observed = true }})
 		go t.store.writer.tell(fleet.Committed{Registry: true, Modes: true})
 	})
+	return t.endEverySession()
+}
+
+// endEverySession ends all sessions and deletes all log-in links. A session or link that ended after an older database
+// was copied is there again once that database is put back.
+func (t *tx) endEverySession() error {
+	return errors.Join(t.exec(`DELETE FROM sessions`), t.exec(`DELETE FROM login_links`))
 }
 
 // Loss returns, as an impairment, the loss that nobody has accepted yet. It returns nil without such a loss.
@@ -280,8 +316,9 @@ func (s *Store) Loss() *fleet.Impairment {
 		Part: fleet.PartProofs,
 		Reason: "the database is older than it was when this server, or its " +
 			"home folder, knew it last: " + loss.String() + ". Nothing is written to daemons",
-		Next: fmt.Sprintf("Find out who put it back, look at `muster token list` and `muster user list`, then type `muster "+
-			"audit accept-loss %d` on the server's machine.", loss.To),
+		Next: fmt.Sprintf("Find out who put it back, look at `muster audit verify`, then type `muster audit accept-loss %d` "+
+			"on the server's machine. If all tokens are refused, stop the server and type `muster admin reset` first.",
+			loss.To),
 	}
 }
 
@@ -294,143 +331,4 @@ func (s *Store) onlyObserved() (err error) {
 		}
 	})
 	return err
-}
-
-// AcceptLoss accepts that the entries up to entry are lost, that rows of marked tables were changed, removed or put
-// back, and that the key of the marks was lost. It returns what was accepted, as sentences. It returns a conflict
-// error if there is nothing to accept or entry is the wrong one (see acceptable). code is the content of
-// fleet.AcceptFile; a wrong code is a forbidden error.
-//
-// Nobody knows who wrote the rows in doubt. So they first lose the power that they give (see takePower): folder roots
-// and author keys, for example, are deleted. Then the rows get new marks, except those with a sealed value that does
-// not open.
-func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accepted []string, err error) {
-	return write(ctx, s, "accept the loss", func(t *tx) (accepted []string, err error) {
-		loss := s.loss.now()
-		if err := t.freezeMarked(); err != nil {
-			return nil, err
-		}
-		doubts, err := s.doubtsIn(t.ctx, t.session, markedTables, t.pending.tallies)
-		if err != nil {
-			return nil, err
-		}
-		ends, _, err := t.auditEnds()
-		if err != nil {
-			return nil, err
-		}
-		if err := acceptable(loss, len(doubts) > 0 || s.lostKey, entry, ends.LastID); err != nil {
-			return nil, err
-		}
-		if err := s.accept.check(code); err != nil {
-			return nil, err
-		}
-		if loss != nil {
-			accepted = append(accepted, loss.String(), "revocations of devices that these entries record are lost, too: "+
-				"`muster revocation list` shows those that are left")
-		}
-		if s.lostKey {
-			accepted = append(accepted, lostMarkKey+": Muster keeps a new one")
-			if err := t.putOwnKey(markKeyPurpose, s.markKey); err != nil {
-				return nil, err
-			}
-		}
-		for _, d := range doubts {
-			accepted = append(accepted, d.tells()...)
-			if d.every() && (d.table.accept != "" || d.table == rolloutRows) {
-				accepted = append(accepted, fmt.Sprintf("no row of the table %s keeps its power: add, approve or save again "+
-					"what shall count", d.table.name))
-			}
-			if d.table == revocationRows {
-				lost, err := t.lostRevocations()
-				if err != nil {
-					return nil, err
-				}
-				accepted = append(accepted, lost...)
-			}
-			if err := t.believeAgain(d, tallyOf(ends.Tables[d.table.name]).with(t.pending.tallies[d.table.name])); err != nil {
-				return nil, err
-			}
-		}
-		t.record("audit.acceptLoss", fmt.Sprint(entry), strings.Join(accepted, "; "))
-		t.committed(func() {
-			s.loss.set(nil)
-			s.lostKey = false
-			s.end.follow()
-			s.accept.renew(s)
-			s.readAccepted(t.ctx)
-		})
-		return accepted, nil
-	})
-}
-
-// readAccepted reads the contents of the database again after a loss was accepted. The earlier findings of tampering
-// are dropped, except those that this reading finds again. If the reading fails, the contents in memory stay as they
-// were, and the next start reads them.
-func (s *Store) readAccepted(ctx context.Context) {
-	changed, err := s.writer.reload(ctx, markedTables)
-	var found []string
-	if err == nil {
-		found, err = s.checkProofs(ctx)
-	}
-	if err != nil {
-		s.log.Warn("what was accepted counts after the next start", logkey.Err(err))
-	} else {
-		s.tampering.replace(found)
-	}
-	s.writer.tell(changed)
-}
-
-// acceptable returns a conflict error if there is nothing to accept or entry is the wrong one. If there is a loss,
-// entry must be loss.To. Without a loss, entry may be any from 1 to last, the newest entry of the audit. doubts
-// reports whether there is something other than a loss to accept.
-func acceptable(loss *Loss, doubts bool, entry, last int64) error {
-	switch {
-	case loss == nil && !doubts:
-		return &fleet.Error{Code: fleet.CodeConflict, Message: "nothing is lost: the database is as Muster wrote it",
-			Hint: "`muster audit verify` compares it."}
-	case loss != nil && entry != loss.To:
-		return &fleet.Error{Code: fleet.CodeConflict, Message: "what is lost is another: " + loss.String(),
-			Hint: fmt.Sprintf("Name entry %d.", loss.To)}
-	case loss == nil && (entry > last || entry < 1):
-		return &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("the audit has no entry %d", entry),
-			Hint: "Name the last entry that `muster audit list` shows."}
-	}
-	return nil
-}
-
-// believeAgain gives the rows in doubt of one table new marks for their present content, after takePower has
-// removed their power. A row with a sealed value that does not open gets no mark and stays in doubt. want is the tally
-// of the table that the ends expect. The transaction's effects get the difference between want and the tally of the
-// rows with their new marks, so that the ends then expect these rows.
-func (t *tx) believeAgain(d doubt, want tally) error {
-	if err := t.takePower(d); err != nil {
-		return err
-	}
-	is, err := t.markMisfits(d.table)
-	if err != nil {
-		return err
-	}
-	delete(t.effects.tallies, d.table.name)
-	t.count(d.table, is.rows-want.rows, is.sum.with(want.sum))
-	return nil
-}
-
-// takePower takes the power from rows in doubt, or from every row of the table: a row that was put back as it was
-// earlier fits its mark, and cannot be told from the others.
-func (t *tx) takePower(d doubt) error {
-	table := d.table
-	switch {
-	case table == rolloutRows:
-		return t.pauseUnproven(d)
-	case table.accept == "":
-		return nil
-	case d.every():
-		return t.exec(table.accept + table.where(""))
-	}
-	for _, row := range d.rows {
-		if err := t.exec(table.accept+` WHERE `+table.byKey(), row.keyArgs()...); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -41,7 +41,9 @@ func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 	}
 	if known := t.store.known.now(); known.LastID > 0 && (!ok || putBack(known, ends)) {
 		if ok {
-			t.loseWhileRunning(known, ends)
+			if err := t.loseWhileRunning(known, ends); err != nil {
+				return ends, false, err
+			}
 		}
 		known.LastID = max(known.LastID, last.ID)
 		return known, false, nil // The next entry follows the known ends, so that verify shows which entries are missing.

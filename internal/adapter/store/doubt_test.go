@@ -103,6 +103,6 @@ func TestANewConnectionKeepsTheDoubtsAboutTablesThatGrow(t *testing.T) {
 			t.Errorf("accepted is %s", text)
 		}
 		m.connectAnew()
-		m.wantMode("once it is accepted", fleet.ModeOn)
+		m.wantResumed("once it is accepted")
 	})
 }

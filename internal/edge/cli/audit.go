@@ -187,7 +187,11 @@ func (c *acceptLossCommand) Run(ctx context.Context, env *environment, server *c
 	if err != nil {
 		return err
 	}
-	text := "Accepted: " + printable(strings.Join(done.Accepted, "; ")) + "."
+	lines := make([]string, len(done.Accepted))
+	for i, accepted := range done.Accepted {
+		lines[i] = printable(accepted)
+	}
+	text := "Accepted: " + strings.Join(lines, ";\n") + "."
 	return c.done(env, strconv.FormatInt(c.Entry, 10), done, text)
 }
 

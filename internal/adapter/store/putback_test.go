@@ -1,0 +1,253 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"muster/internal/fleet"
+)
+
+// wantNobodyIn checks that the session and the log-in link of a person that addPerson made let nobody in.
+func (m *meddled) wantNobodyIn(what, person string) {
+	m.t.Helper()
+	if _, err := m.SessionByHash(m.t.Context(), "token of "+person); fleet.CodeOf(err) != fleet.CodeNotFound {
+		m.t.Errorf("%s: the session lets in, or %v", what, err)
+	}
+	if _, err := m.LoginLink(m.t.Context(), "code of "+person); fleet.CodeOf(err) != fleet.CodeNotFound {
+		m.t.Errorf("%s: the log-in link lets in, or %v", what, err)
+	}
+}
+
+// endAccessOf ends the session of a person that addPerson made, and replaces the log-in link.
+func (m *meddled) endAccessOf(person string) {
+	m.t.Helper()
+	if err := m.EndSession(m.t.Context(), "session of "+person, person); err != nil {
+		m.t.Fatal(err)
+	}
+	link := fleet.LoginLink{Hash: "other code", User: person, ExpiresAt: seenAt.AddDate(100, 0, 0)}
+	if err := m.CreateLoginLink(m.t.Context(), link); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// A session that had ended, and a log-in link that was replaced, let in again once the whole database was put back,
+// until they expired. So did sessions that had not ended: who copied the database may have copied a browser, too.
+func TestNoSessionOfADatabaseThatIsPutBackLetsIn(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		for what, running := range map[string]bool{"before a start": false, "while the server runs": true} {
+			options := withEndFile(t, fresh(t, options))
+			m := newMeddled(t, options)
+			addPerson(t, m.Store, 0)
+			addPerson(t, m.Store, 1)
+			m.keep(tablesOf(t, m.Store)...)
+			m.endAccessOf("person0")
+			if running {
+				m.meddle(func() {}, func() {})
+				must(m.TagDevice(t.Context(), deviceN(1).ID, "later", nil))(t)
+			} else {
+				if err := m.Close(); err != nil {
+					t.Fatal(err)
+				}
+				m.meddle(func() {}, func() {})
+				m.Store = open(t, options)
+			}
+			if m.loss.now() == nil {
+				t.Fatal("no loss is found")
+			}
+			for _, person := range []string{"person0", "person1"} {
+				m.wantNobodyIn(what, person)
+			}
+			again := fleet.LogIn{Password: "hash of person0", Session: fleet.Session{ID: "again", User: "person0", Hash: "again",
+				CreatedAt: seenAt, ExpiresAt: seenAt.AddDate(100, 0, 0)}}
+			if err := m.StartSession(t.Context(), again); err != nil {
+				t.Fatal(err)
+			}
+			must(m.AcceptLoss(t.Context(), m.loss.now().To, m.accept.now()))(t)
+			m.restart(options)
+			for _, person := range []string{"person0", "person1"} {
+				m.wantNobodyIn(what+", accepted", person)
+			}
+			if _, err := m.SessionByHash(t.Context(), "again"); err != nil {
+				t.Errorf("%s: who logs in afterwards is not let in: %v", what, err)
+			}
+		}
+	})
+}
+
+// Sessions went on where somebody had deleted the newest entry of the audit, and left the sealed ends as they were.
+func TestALostEntryAloneEndsEverySession(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		options = withEndFile(t, options)
+		m := newMeddled(t, options)
+		addPerson(t, m.Store, 0)
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		m.exec(`DELETE FROM audit WHERE id = (SELECT MAX(id) FROM audit)`)
+		m.Store = open(t, options)
+		if m.loss.now() == nil {
+			t.Fatal("no loss is found")
+		}
+		m.wantNobodyIn("the newest entry was deleted", "person0")
+	})
+}
+
+// Tokens, users and secrets that were changed since came back with the whole database. Those of a table that is as it
+// was go on counting, or each failover would cost all tokens.
+func TestARosterThatIsPutBackCountsOnlyIfItIsTheOneThatTheHomeKnows(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		for name, of := range provenTables {
+			if name == decisionRows {
+				continue // A decision only keeps a device out.
+			}
+			options := withEndFile(t, fresh(t, options))
+			m := newMeddled(t, options)
+			m.fillProven()
+			m.keep(tablesOf(t, m.Store)...)
+			if err := of.remove(m); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Close(); err != nil {
+				t.Fatal(err)
+			}
+			m.meddle(func() {}, func() {})
+			m.Store = open(t, options)
+			for table, verify := range map[string]func() ([]string, error){
+				tokenRows:     func() ([]string, error) { return m.verifyTokens(t.Context()) },
+				userRows:      func() ([]string, error) { return m.verifyUsers(t.Context()) },
+				secretRows:    func() ([]string, error) { return m.verifySecrets(t.Context()) },
+				enrollKeyRows: func() ([]string, error) { return m.verifyEnrollKeys(t.Context()) },
+			} {
+				wrong := must(verify())(t)
+				if (len(wrong) > 0) != (table == name) {
+					t.Errorf("%s was put back: of %s is found %q", name, table, wrong)
+				}
+			}
+		}
+	})
+}
+
+// Rows of every table with marks kept their power once the loss was accepted, although another row had been there
+// since.
+func TestATableThatIsPutBackWithTheWholeDatabaseGivesNoPowerUnseen(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		for _, table := range markedTables {
+			options := withEndFile(t, fresh(t, options))
+			m := newMeddled(t, options)
+			m.keep(tablesOf(t, m.Store)...)
+			if err := m.deleteMarked(table, m.firstOf(table)); err != nil {
+				t.Fatal(table.name, err)
+			}
+			if err := m.Record(t.Context(), "other", "", ""); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Close(); err != nil {
+				t.Fatal(err)
+			}
+			m.meddle(func() {}, func() {})
+			m.Store = open(t, options)
+			m.wantWholeDoubt(table)
+			accepted := must(m.AcceptLoss(t.Context(), m.loss.now().To, m.accept.now()))(t)
+			one := firstKey(table, m)
+			named := table.accept != "" || table == rolloutRows || table == revocationRows || slices.ContainsFunc(accepted,
+				func(text string) bool { return strings.HasPrefix(text, "counts again: "+table.noun+` "`+one) })
+			if !named {
+				t.Errorf("%s: accepted is %q, without %q", table.name, accepted, one)
+			}
+			if keeps := (doubt{table: table, whole: true}).keepsPower(); keeps {
+				m.wantResumed(table.name)
+			}
+			m.restart(options)
+			m.wantMode(table.name+" in the end", fleet.ModeOn)
+		}
+	})
+}
+
+func firstKey(table *markedTable, m *meddled) string {
+	rows := must(m.markedRows(m.t.Context(), pool{m.reads}, table, ""))(m.t)
+	if len(rows) == 0 {
+		return ""
+	}
+	return rows[0].name()
+}
+
+// wantWholeDoubt wants this table in doubt as a whole, and no other.
+func (m *meddled) wantWholeDoubt(table *markedTable) {
+	m.t.Helper()
+	m.model.look(func(c *contents) {
+		if len(c.doubts) != 1 || c.doubts[0].table != table || !c.doubts[0].every() {
+			m.t.Errorf("%s was put back: in doubt is %+v", table.name, c.doubts)
+		}
+	})
+}
+
+// Without the sums in the home nobody can tell which tables are as they were.
+func TestALossWithoutTheSumsOfTheHomeBelievesNoTable(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		options = withEndFile(t, options)
+		m := newMeddled(t, options)
+		m.fillProven()
+		m.exec(`DELETE FROM protected_tags`)
+		m.keep(tablesOf(t, m.Store)...)
+		must(m.TagDevice(t.Context(), deviceN(1).ID, "later", nil))(t)
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		m.meddle(func() {}, func() {})
+		file := filepath.Join(filepath.Dir(options.EndFile), SumsFile)
+		content := must(os.ReadFile(file))(t)
+		// After a crash of the machine, the file may be cut off.
+		if err := os.WriteFile(file, content[:len(content)/2], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m.Store = open(t, options)
+		m.model.look(func(c *contents) {
+			for _, table := range markedTables {
+				if !slices.ContainsFunc(c.doubts, func(d doubt) bool { return d.table == table && d.every() }) {
+					t.Errorf("%s is believed", table.name)
+				}
+			}
+		})
+		if wrong := must(m.verifyTokens(t.Context()))(t); len(wrong) == 0 {
+			t.Error("tokens count")
+		}
+		must(m.AcceptLoss(t.Context(), m.loss.now().To, m.accept.now()))(t)
+		r := must(m.Registry(t.Context()))(t)
+		for _, tag := range []fleet.Tag{"office", "lab"} {
+			if !r.Protected[tag] {
+				t.Errorf("the tag %s is not protected: protection that was lost is not known", tag)
+			}
+		}
+	})
+}
+
+// An older database that was put back a second time, before the first loss was accepted, gave the power that it had
+// before: the end file stays as it is while a loss is open.
+func TestADatabaseThatIsPutBackTwiceIsFoundTwice(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		options = withEndFile(t, options)
+		m, lost := putBackWhole(t, options)
+		m.token("later", fleet.RoleAdmin)
+		for _, table := range m.kept {
+			m.exec(`DROP TABLE kept_` + table)
+		}
+		m.keep(m.kept...)
+		if err := m.DeleteToken(t.Context(), "later"); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		m.meddle(func() {}, func() {})
+		m.Store = open(t, options)
+		if loss := m.loss.now(); loss == nil || loss.From > lost || loss.To <= lost {
+			t.Errorf("lost are %v, want entries beyond %d", loss, lost)
+		}
+		if wrong := strings.Join(must(m.verifyTokens(t.Context()))(t), "; "); !strings.Contains(wrong, `"later"`) {
+			t.Errorf("of tokens is found %q", wrong)
+		}
+	})
+}

@@ -91,11 +91,17 @@ func (s *Store) Orders(ctx context.Context) ([]fleet.Order, error) {
 }
 
 // PausingOrders returns the stored orders to pause or resume, newest first. complete is false if such an order may have
-// been deleted, so that a device without an order here may have had one.
+// been deleted, so that a device without an order here may have had one. The migration 0111 marks databases of earlier
+// versions that may lack such orders.
 func (s *Store) PausingOrders(ctx context.Context) (orders []fleet.Order, complete bool, err error) {
 	orders, err = collect(ctx, pool{s.reads}, scanOrder, selectOrders+` WHERE type IN ($1, $2) ORDER BY id DESC`,
 		string(fleet.OrderPause), string(fleet.OrderResume))
-	return orders, len(orders) < keptOrders, failure("read orders", err)
+	if err != nil {
+		return nil, false, failure("read orders", err)
+	}
+	var lost int
+	err = s.reads.QueryRowContext(ctx, `SELECT COUNT(*) FROM meta WHERE name = 'pausing_orders_lost'`).Scan(&lost)
+	return orders, lost == 0 && len(orders) < keptOrders, failure("read orders", err)
 }
 
 // Order returns the order with this ID, or a not-found error.

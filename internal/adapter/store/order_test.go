@@ -86,3 +86,28 @@ func TestWhoPausedIsKnownAfterManyOrders(t *testing.T) {
 		}
 	})
 }
+
+// An earlier version kept the newest 500 orders, whatever they did. Once the database was upgraded, a device that a
+// lost order had paused was paused by a person for Muster.
+func TestADatabaseThatMayLackPausingOrdersSaysSo(t *testing.T) {
+	onEmpty(t, func(t *testing.T, options Options) {
+		for number, want := range map[int]bool{keptOrders: true, keptOrders + 1: false} {
+			if options.Home = t.TempDir(); options.DSN != "" {
+				options.DSN = postgresDSN(t)
+			}
+			d := must(dialectOf(options))(t)
+			db := must(d.openWrites())(t)
+			provider := must(newProvider(d, db, migrations, withoutRows))(t)
+			must(provider.UpTo(t.Context(), 110))(t)
+			must(db.ExecContext(t.Context(), `INSERT INTO orders
+				(id, type, folder, major, tag, devices, done, skipped, status, reason, made_by, began_at) `+d.givenID()+`
+				VALUES ($1, 'rescan', '', FALSE, '', '["A"]', 1, '[]', 'done', '', 'ann', 0)`, number))(t)
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, complete, err := open(t, options).PausingOrders(t.Context()); complete != want || err != nil {
+				t.Errorf("after %d orders the list is complete: %v, %v", number, complete, err)
+			}
+		}
+	})
+}

@@ -93,8 +93,7 @@ func (s AuditHandlers) listAudit(r *request) (reply, error) {
 	}
 	if list.after != "" {
 		if q.After, err = strconv.ParseInt(list.after, 10, 64); err != nil || q.After < 1 {
-			return reply{}, fleet.Invalidf("query.after",
-				"after is no place in this list: take it from the Link header of the page before")
+			return reply{}, noSuchPlace()
 		}
 	}
 	if list.limit == 0 {
@@ -107,8 +106,7 @@ func (s AuditHandlers) listAudit(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return showList(r, listQuery{limit: list.limit}, entries, listing[fleet.AuditEntry, api.AuditEntry]{
-		matches: func(fleet.AuditEntry) bool { return true },
-		cursor:  func(e fleet.AuditEntry) string { return strconv.FormatInt(e.ID, 10) },
+		cursor: func(e fleet.AuditEntry) string { return strconv.FormatInt(e.ID, 10) },
 		wire: func(e fleet.AuditEntry) api.AuditEntry {
 			return api.AuditEntry{ID: e.ID, At: api.Time{Time: e.At}, Who: e.Who, What: e.What, Subject: e.Subject,
 				Detail: e.Detail, Previous: e.Previous, Hash: e.Hash}
@@ -118,29 +116,12 @@ func (s AuditHandlers) listAudit(r *request) (reply, error) {
 
 // auditQuery reads from the request which entries are selected.
 func (r *request) auditQuery() (q fleet.AuditQuery, err error) {
-	if q.Who, err = whoParam.of(r); err != nil {
-		return q, err
-	}
-	if q.What, err = whatParam.of(r); err != nil {
-		return q, err
-	}
-	if q.Subject, err = subjectParam.of(r); err != nil {
-		return q, err
-	}
-	device, err := auditDevice.of(r)
-	if err != nil {
-		return q, err
-	}
-	q.Subject = cmp.Or(string(device), q.Subject)
-	order, err := orderParam.of(r)
-	if err != nil {
-		return q, err
-	}
-	q.Oldest = order == "oldest"
-	if q.Since, err = sinceParam.of(r); err != nil {
-		return q, err
-	}
-	q.Until, err = untilParam.of(r)
+	var device fleet.DeviceID
+	var order string
+	err = cmp.Or(whoParam.read(r, &q.Who), whatParam.read(r, &q.What), subjectParam.read(r, &q.Subject),
+		auditDevice.read(r, &device), orderParam.read(r, &order), sinceParam.read(r, &q.Since),
+		untilParam.read(r, &q.Until))
+	q.Subject, q.Oldest = cmp.Or(string(device), q.Subject), order == "oldest"
 	return q, err
 }
 

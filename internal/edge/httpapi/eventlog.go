@@ -56,42 +56,19 @@ func (s *EventHandlers) listEventLog(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return showList(r, listQuery{limit: limit}, entries, listing[fleet.LogEntry, api.LogEntry]{
-		matches: func(fleet.LogEntry) bool { return true },
-		cursor:  func(e fleet.LogEntry) string { return strconv.FormatInt(e.Number, 10) },
-		wire:    func(e fleet.LogEntry) api.LogEntry { return wireLogEntry(e, registry) },
+		cursor: func(e fleet.LogEntry) string { return strconv.FormatInt(e.Number, 10) },
+		wire:   func(e fleet.LogEntry) api.LogEntry { return wireLogEntry(e, registry) },
 	})
 }
 
 // logQuery reads which entries are asked for.
 func (r *request) logQuery() (q fleet.LogQuery, err error) {
 	q.Scope = fleet.ScopeIn(r.Context())
-	if q.Devices, err = logDevices.of(r); err != nil {
-		return q, err
-	}
-	if q.Tags, err = logTags.of(r); err != nil {
-		return q, err
-	}
-	if q.Folder, err = logFolder.of(r); err != nil {
-		return q, err
-	}
-	if q.Kinds, err = logKinds.of(r); err != nil {
-		return q, err
-	}
-	if q.Since, err = sinceParam.of(r); err != nil {
-		return q, err
-	}
-	if q.Until, err = untilParam.of(r); err != nil {
-		return q, err
-	}
-	order, err := orderParam.of(r)
-	if err != nil {
-		return q, err
-	}
+	var order, after string
+	err = cmp.Or(logDevices.read(r, &q.Devices), logTags.read(r, &q.Tags), logFolder.read(r, &q.Folder),
+		logKinds.read(r, &q.Kinds), sinceParam.read(r, &q.Since), untilParam.read(r, &q.Until),
+		orderParam.read(r, &order), limitParam.read(r, &q.Limit), afterParam.read(r, &after))
 	q.Oldest = order == "oldest"
-	if q.Limit, err = limitParam.of(r); err != nil {
-		return q, err
-	}
-	after, err := afterParam.of(r)
 	if err != nil || after == "" {
 		return q, err
 	}

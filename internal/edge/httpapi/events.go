@@ -130,13 +130,8 @@ func tooManyStreams(most int) error {
 
 // eventQuery reads what a client wants to hear of. Without an ID to go on after that is what happens from now on.
 func (r *request) eventQuery() (filter event.Filter, after int64, err error) {
-	if filter.Types, err = eventTypes.of(r); err != nil {
-		return filter, 0, err
-	}
-	if filter.Devices, err = eventDevices.of(r); err != nil {
-		return filter, 0, err
-	}
-	if filter.Tags, err = eventTags.of(r); err != nil {
+	if err = cmp.Or(eventTypes.read(r, &filter.Types), eventDevices.read(r, &filter.Devices),
+		eventTags.read(r, &filter.Tags)); err != nil {
 		return filter, 0, err
 	}
 	id, err := lastEventID.of(r)

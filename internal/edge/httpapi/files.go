@@ -194,8 +194,7 @@ func (q listQuery) place() (first int, err error) {
 		return 0, nil
 	}
 	if first, err = strconv.Atoi(q.after); err != nil || first < 0 {
-		return 0, fleet.Invalidf("query.after",
-			"after is no place in this list: take it from the Link header of the page before")
+		return 0, noSuchPlace()
 	}
 	return first, nil
 }

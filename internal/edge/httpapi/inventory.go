@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/http"
 	"reflect"
@@ -163,50 +164,26 @@ func (r *request) inventoryQuery() (q view.Query, err error) {
 	if q, err = r.inventoryFilter(); err != nil {
 		return q, err
 	}
-	by, err := sortParam.of(r)
-	if err != nil {
-		return q, err
-	}
+	var by string
+	err = cmp.Or(sortParam.read(r, &by), limitParam.read(r, &q.Limit), offsetParam.read(r, &q.Offset))
 	q.Sort, q.Descending = strings.CutPrefix(by, "-")
-	if q.Limit, err = limitParam.of(r); err != nil {
-		return q, err
-	}
-	q.Offset, err = offsetParam.of(r)
 	return q, err
 }
 
 // inventoryFilter reads the parameters that pick devices.
 func (r *request) inventoryFilter() (q view.Query, err error) {
-	if q.Search, err = deviceSearch.of(r); err != nil {
+	var stale time.Duration
+	var states []string
+	if err = cmp.Or(deviceSearch.read(r, &q.Search), deviceTags.read(r, &q.Tags), deviceStale.read(r, &stale),
+		deviceDisk.read(r, &q.DiskBelow), deviceFolderStates.read(r, &q.FolderStates),
+		deviceVersions.read(r, &q.Versions), deviceSystems.read(r, &q.Systems), deviceWaits.read(r, &q.Waiting),
+		deviceStates.read(r, &states)); err != nil {
 		return q, err
 	}
 	q.Search = strings.ToLower(q.Search)
-	if q.Tags, err = deviceTags.of(r); err != nil {
-		return q, err
-	}
-	stale, err := deviceStale.of(r)
-	if err != nil {
-		return q, err
-	}
 	if stale > 0 { // whole minutes, so that an answer is good for a while
 		q.SeenBefore = time.Now().Add(-stale).Truncate(time.Minute)
 	}
-	if q.DiskBelow, err = deviceDisk.of(r); err != nil {
-		return q, err
-	}
-	if q.FolderStates, err = deviceFolderStates.of(r); err != nil {
-		return q, err
-	}
-	if q.Versions, err = deviceVersions.of(r); err != nil {
-		return q, err
-	}
-	if q.Systems, err = deviceSystems.of(r); err != nil {
-		return q, err
-	}
-	if q.Waiting, err = deviceWaits.of(r); err != nil {
-		return q, err
-	}
-	states, err := deviceStates.of(r)
 	for _, state := range states {
 		if slices.Contains(fleet.Connections(), fleet.Connection(state)) {
 			q.Connections = append(q.Connections, fleet.Connection(state))
@@ -214,7 +191,7 @@ func (r *request) inventoryFilter() (q view.Query, err error) {
 			q.Configurations = append(q.Configurations, fleet.Configuration(state))
 		}
 	}
-	return q, err
+	return q, nil
 }
 
 // Wire writes down what a view keeps as it is sent.

@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"muster/internal/engine/view"
@@ -32,17 +34,9 @@ type listQuery struct {
 
 // listQuery reads the query parameters that lists know and ignores all others.
 func (r *request) listQuery() (q listQuery, err error) {
-	if q.search, err = searchParam.of(r); err != nil {
-		return q, err
-	}
+	err = cmp.Or(searchParam.read(r, &q.search), tagParam.read(r, &q.tag), limitParam.read(r, &q.limit),
+		afterParam.read(r, &q.after))
 	q.search = strings.ToLower(q.search)
-	if q.tag, err = tagParam.of(r); err != nil {
-		return q, err
-	}
-	if q.limit, err = limitParam.of(r); err != nil {
-		return q, err
-	}
-	q.after, err = afterParam.of(r)
 	return q, err
 }
 
@@ -76,7 +70,7 @@ func (q listQuery) carries(tags []fleet.Tag) bool { return q.tag == "" || slices
 
 // listing is how the members of a list are picked, paged and shown. They come in the list's order.
 type listing[T, Wire any] struct {
-	matches func(T) bool
+	matches func(T) bool                                // nil: all are picked
 	cursor  func(T) string                              // names a member's place, also when it is gone
 	beyond  func(cursor string, member T) (bool, error) // whether the member comes after that place
 	wire    func(T) Wire
@@ -88,14 +82,13 @@ type listing[T, Wire any] struct {
 func showList[T, Wire any](r *request, q listQuery, members []T, as listing[T, Wire]) (reply, error) {
 	page, more := []T{}, false
 	for _, member := range members {
-		if !as.matches(member) {
+		if as.matches != nil && !as.matches(member) {
 			continue
 		}
 		if q.after != "" {
 			beyond, err := as.beyond(q.after, member)
 			if err != nil {
-				return reply{}, fleet.Invalidf("query.after",
-					"after is no place in this list: take it from the Link header of the page before")
+				return reply{}, noSuchPlace()
 			}
 			if !beyond {
 				continue
@@ -114,6 +107,23 @@ func showList[T, Wire any](r *request, q listQuery, members []T, as listing[T, W
 		out.link = r.next(as.cursor(page[len(page)-1]))
 	}
 	return out, err
+}
+
+// newestFirst is a listing of numbered members, the highest number first.
+func newestFirst[T, Wire any](number func(T) int64, wire func(T) Wire) listing[T, Wire] {
+	return listing[T, Wire]{
+		cursor: func(member T) string { return strconv.FormatInt(number(member), 10) },
+		beyond: func(cursor string, member T) (bool, error) {
+			last, err := strconv.ParseInt(cursor, 10, 64)
+			return number(member) < last, err
+		},
+		wire: wire,
+	}
+}
+
+func noSuchPlace() error {
+	return fleet.Invalidf("query.after",
+		"after is no place in this list: take it from the Link header of the page before")
 }
 
 // mapped is a list on the wire: empty, and not null, where there is nothing.

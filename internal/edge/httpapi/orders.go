@@ -187,17 +187,12 @@ func (s OrderHandlers) listOrders(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return showList(r, q, all, listing[fleet.Order, api.Order]{
-		matches: func(order fleet.Order) bool {
-			return q.holds(string(order.Type), string(order.Tag), order.By, string(order.Status))
-		},
-		cursor: func(order fleet.Order) string { return strconv.FormatInt(order.ID, 10) },
-		beyond: func(cursor string, order fleet.Order) (bool, error) {
-			last, err := strconv.ParseInt(cursor, 10, 64)
-			return order.ID < last, err
-		},
-		wire: func(order fleet.Order) api.Order { return wireOrder(order, registry) },
-	})
+	as := newestFirst(func(order fleet.Order) int64 { return order.ID },
+		func(order fleet.Order) api.Order { return wireOrder(order, registry) })
+	as.matches = func(order fleet.Order) bool {
+		return q.holds(string(order.Type), string(order.Tag), order.By, string(order.Status))
+	}
+	return showList(r, q, all, as)
 }
 
 func (s OrderHandlers) getOrder(r *request) (reply, error) {

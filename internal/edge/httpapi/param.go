@@ -41,6 +41,12 @@ func (p param[T]) of(r *request) (value T, err error) {
 	return value, at(p.in+"."+p.name, err)
 }
 
+// read stores the value of a request in value.
+func (p param[T]) read(r *request, value *T) (err error) {
+	*value, err = p.of(r)
+	return err
+}
+
 func (p param[T]) texts(r *request) ([]string, error) {
 	if p.in == inHeader {
 		return r.Header.Values(p.name), nil
@@ -65,6 +71,12 @@ func (p several[T]) of(r *request) ([]T, error) {
 		return nil, err
 	}
 	return each(texts, p.in+"."+p.name, p.parse)
+}
+
+// read stores the values of a request in values.
+func (p several[T]) read(r *request, values *[]T) (err error) {
+	*values, err = p.of(r)
+	return err
 }
 
 // each reads the texts of a parameter.

@@ -43,7 +43,7 @@ func (s RevisionHandlers) routes(b *base) []route {
 			method: http.MethodGet, path: all, name: "listRevisions", permission: auth.Read,
 			summary: "Configurations that the device was seen with, newest first",
 			query:   []parameter{limitParam, afterParam}, reply: reflect.TypeFor[[]api.Revision](),
-			off: off, handle: s.listRevisions,
+			off: off, handle: s.ofDevice(s.listRevisions),
 		},
 		{
 			method: http.MethodGet, path: one, name: "getRevision", permission: auth.Read,
@@ -64,11 +64,7 @@ func (s RevisionHandlers) routes(b *base) []route {
 	}
 }
 
-func (s RevisionHandlers) listRevisions(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s RevisionHandlers) listRevisions(r *request, device *fleet.Registered) (reply, error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -77,15 +73,7 @@ func (s RevisionHandlers) listRevisions(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return showList(r, q, revisions, listing[fleet.Revision, api.Revision]{
-		matches: func(fleet.Revision) bool { return true },
-		cursor:  func(one fleet.Revision) string { return strconv.FormatInt(one.Number, 10) },
-		beyond: func(cursor string, one fleet.Revision) (bool, error) {
-			number, err := strconv.ParseInt(cursor, 10, 64)
-			return one.Number < number, err
-		},
-		wire: wireRevision,
-	})
+	return showList(r, q, revisions, newestFirst(func(one fleet.Revision) int64 { return one.Number }, wireRevision))
 }
 
 func (s RevisionHandlers) getRevision(r *request) (reply, error) {

@@ -88,15 +88,10 @@ func (s RolloutHandlers) listRollouts(r *request, q listQuery, registry *fleet.R
 	if err != nil {
 		return reply{}, err
 	}
-	return showList(r, q, rollouts, listing[fleet.Rollout, api.Rollout]{
-		matches: func(one fleet.Rollout) bool { return q.holds(one.Cause, string(one.Status)) },
-		cursor:  func(one fleet.Rollout) string { return strconv.FormatInt(one.ID, 10) },
-		beyond: func(cursor string, one fleet.Rollout) (bool, error) {
-			id, err := strconv.ParseInt(cursor, 10, 64)
-			return one.ID < id, err
-		},
-		wire: func(rollout fleet.Rollout) api.Rollout { return wireRollout(rollout, registry) },
-	})
+	as := newestFirst(func(one fleet.Rollout) int64 { return one.ID },
+		func(rollout fleet.Rollout) api.Rollout { return wireRollout(rollout, registry) })
+	as.matches = func(one fleet.Rollout) bool { return q.holds(one.Cause, string(one.Status)) }
+	return showList(r, q, rollouts, as)
 }
 
 func (s RolloutHandlers) getRollout(r *request) (reply, error) {

@@ -88,8 +88,7 @@ func pageOfDevices(r *request, q listQuery, all []*fleet.Registered) ([]*fleet.R
 	if q.after != "" {
 		at := slices.IndexFunc(all, func(device *fleet.Registered) bool { return string(device.ID) == q.after })
 		if at < 0 {
-			return nil, "", fleet.Invalidf("query.after",
-				"after is no place in this list: take it from the Link header of the page before")
+			return nil, "", noSuchPlace()
 		}
 		first = at + 1
 	}

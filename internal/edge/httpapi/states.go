@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"reflect"
@@ -67,10 +68,7 @@ type stateQuery struct {
 }
 
 func (r *request) stateQuery() (q stateQuery, err error) {
-	if q.connections, err = connectionParam.of(r); err != nil {
-		return q, err
-	}
-	q.configurations, err = configurationParam.of(r)
+	err = cmp.Or(connectionParam.read(r, &q.connections), configurationParam.read(r, &q.configurations))
 	return q, err
 }
 

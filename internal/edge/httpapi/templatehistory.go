@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"reflect"
-	"strconv"
 
 	"muster/api"
 	"muster/internal/edge/auth"
@@ -47,15 +46,8 @@ func (s TemplateHandlers) listTemplateVersions(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return showList(r, q, versions, listing[fleet.TemplateVersion, api.TemplateVersion]{
-		matches: func(fleet.TemplateVersion) bool { return true },
-		cursor:  func(v fleet.TemplateVersion) string { return strconv.FormatInt(v.Generation, 10) },
-		beyond: func(cursor string, v fleet.TemplateVersion) (bool, error) {
-			generation, err := strconv.ParseInt(cursor, 10, 64)
-			return v.Generation < generation, err
-		},
-		wire: wireTemplateVersion,
-	})
+	return showList(r, q, versions, newestFirst(func(v fleet.TemplateVersion) int64 { return v.Generation },
+		wireTemplateVersion))
 }
 
 func (s TemplateHandlers) getTemplateVersion(r *request) (reply, error) {

@@ -88,11 +88,11 @@ func claimOf(r *request) (claim fleet.DeviceClaim, proof fleet.DeviceProof, err 
 	if err != nil {
 		return claim, proof, err
 	}
-	port := or(body.APIPort, int64(fleet.DefaultAPIPort))
-	if port < 1 || port > 65535 {
-		return claim, proof, fleet.Invalidf("apiPort", "apiPort is a port number from 1 to 65535, not %d", port)
+	port, err := portFrom(body.APIPort)
+	if err != nil {
+		return claim, proof, err
 	}
-	claim = fleet.DeviceClaim{Challenge: *body.Challenge, Label: or(body.Label, ""), APIPort: int(port),
+	claim = fleet.DeviceClaim{Challenge: *body.Challenge, Label: or(body.Label, ""), APIPort: port,
 		APIKey: fleet.NewSecret(*body.APIKey), Address: body.APIAddress, Pin: or(body.Pin, "")}
 	if claim.Pin != "" {
 		pin, err := fleet.ParsePin(claim.Pin)

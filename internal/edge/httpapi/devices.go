@@ -190,15 +190,12 @@ func deviceFrom(id fleet.DeviceID, body api.PutDevice) (fleet.Device, error) {
 			}
 		}
 	}
-	device := fleet.Device{
-		ID: id, Label: or(body.Label, ""), APIAddress: strings.TrimSpace(or(body.APIAddress, "")),
-		APIPort: fleet.DefaultAPIPort,
+	port, err := portFrom(body.APIPort)
+	if err != nil {
+		return fleet.Device{}, err
 	}
-	if body.APIPort != nil {
-		if *body.APIPort < 1 || *body.APIPort > 65535 {
-			return fleet.Device{}, fleet.Invalidf("apiPort", "apiPort is a port number from 1 to 65535, not %d", *body.APIPort)
-		}
-		device.APIPort = int(*body.APIPort)
+	device := fleet.Device{
+		ID: id, Label: or(body.Label, ""), APIAddress: strings.TrimSpace(or(body.APIAddress, "")), APIPort: port,
 	}
 	// HTTP removes blanks around the value of the header in which the key is sent.
 	key := strings.TrimSpace(or(body.APIKey, ""))
@@ -211,6 +208,15 @@ func deviceFrom(id fleet.DeviceID, body api.PutDevice) (fleet.Device, error) {
 		checked.APIKey = fleet.NewSecret("kept")
 	}
 	return device, checked.Validate()
+}
+
+// portFrom reads the port of a daemon's API; without one it is Syncthing's own.
+func portFrom(given *int64) (int, error) {
+	port := or(given, int64(fleet.DefaultAPIPort))
+	if port < 1 || port > 65535 {
+		return 0, fleet.Invalidf("apiPort", "apiPort is a port number from 1 to 65535, not %d", port)
+	}
+	return int(port), nil
 }
 
 func or[T any](value *T, otherwise T) T {

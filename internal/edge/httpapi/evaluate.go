@@ -32,7 +32,7 @@ func (s TemplateHandlers) evaluateRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/templates/{templateID}/evaluate", name: "evaluateTemplate",
 			summary:    "Evaluate a stored template for one device; changes nothing",
-			permission: auth.Read, query: query, reply: evaluation, volatile: true, handle: s.evaluateStored},
+			permission: auth.Read, query: query, reply: evaluation, volatile: true, handle: s.ofTemplate(s.evaluateStored)},
 		{method: http.MethodPost, path: Prefix + "/templates/evaluate", name: "evaluateNewTemplate",
 			summary:    "Evaluate a template that is not stored; changes nothing",
 			permission: auth.WriteTemplates, query: query, body: reflect.TypeFor[api.EvaluateTemplate](), reply: evaluation,
@@ -40,11 +40,7 @@ func (s TemplateHandlers) evaluateRoutes() []route {
 	}
 }
 
-func (s TemplateHandlers) evaluateStored(r *request) (reply, error) {
-	template, err := s.stored(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s TemplateHandlers) evaluateStored(r *request, template *fleet.TaggedTemplate) (reply, error) {
 	return s.evaluate(r, *template)
 }
 

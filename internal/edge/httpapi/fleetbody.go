@@ -68,12 +68,8 @@ func declaredTemplate(name string, body api.PlanFleetTemplate) (d fleet.Declared
 	if name == "" {
 		return d, fleet.Invalidf("", "a template has the name of its file, which is not blank")
 	}
-	if err := missing(map[string]bool{"op": body.Op == nil, "key": body.Key == nil,
-		"template": body.Template == nil}); err != nil {
-		return d, err
-	}
 	d.Name = name
-	if d.Template, err = templateFrom(api.PutTemplate{Label: body.Label, Priority: body.Priority, Op: body.Op,
+	if d.Template, err = completeTemplate(api.PutTemplate{Label: body.Label, Priority: body.Priority, Op: body.Op,
 		Key: body.Key, Template: body.Template}); err != nil {
 		return d, err
 	}
@@ -86,16 +82,12 @@ func parseTags(names []string) ([]fleet.Tag, error) {
 	if names == nil {
 		return nil, nil
 	}
-	tags := []fleet.Tag{}
-	for _, name := range names {
-		tag, err := fleet.ParseTag(name)
-		if err != nil {
-			return nil, at("tags", err)
-		}
-		tags = append(tags, tag)
+	tags, err := each(names, "tags", fleet.ParseTag)
+	if err != nil {
+		return nil, err
 	}
 	slices.Sort(tags)
-	return slices.Compact(tags), nil
+	return append([]fleet.Tag{}, slices.Compact(tags)...), nil
 }
 
 func declaredDevice(name string, body api.PlanFleetDevice) (d fleet.DeclaredDevice, err error) {

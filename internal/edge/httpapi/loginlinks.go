@@ -34,9 +34,9 @@ func (s LoginLinkHandlers) createLoginLink(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	code, link, err := s.LoginLinks.NewLink(r.Context(), orBlank(body.User))
+	code, link, err := s.LoginLinks.NewLink(r.Context(), or(body.User, ""))
 	if err != nil {
-		return reply{}, orNotFound(err, noUser(orBlank(body.User)))
+		return reply{}, orNotFound(err, noUser(or(body.User, "")))
 	}
 	return show(api.LoginLink{Path: auth.LoginPath + code, User: link.User, ExpiresAt: api.Time{Time: link.ExpiresAt}})
 }

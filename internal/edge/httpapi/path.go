@@ -105,6 +105,17 @@ func (s *base) registered(r *request) (*fleet.Registered, error) {
 	return device, nil
 }
 
+// ofTemplate is the handler of a route whose path names a template.
+func (s *base) ofTemplate(handle func(*request, *fleet.TaggedTemplate) (reply, error)) func(*request) (reply, error) {
+	return func(r *request) (reply, error) {
+		template, err := s.stored(r)
+		if err != nil {
+			return reply{}, err
+		}
+		return handle(r, template)
+	}
+}
+
 // stored is the template of the path.
 func (s *base) stored(r *request) (*fleet.TaggedTemplate, error) {
 	id, err := r.templateID()

@@ -37,7 +37,7 @@ func (s PlanHandlers) routes(b *base) []route {
 		{
 			method: http.MethodGet, path: Prefix + "/devices/{deviceID}/plan", name: "getDevicePlan", permission: auth.Read,
 			summary: "What would be changed on the device now, and why",
-			reply:   reflect.TypeFor[api.Plan](), handle: s.getPlan,
+			reply:   reflect.TypeFor[api.Plan](), handle: s.ofDevice(s.getPlan),
 		},
 		{
 			method: http.MethodPost, path: Prefix + "/devices/{deviceID}/apply", name: "applyDevicePlan",
@@ -49,11 +49,7 @@ func (s PlanHandlers) routes(b *base) []route {
 	}
 }
 
-func (s PlanHandlers) getPlan(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s PlanHandlers) getPlan(r *request, device *fleet.Registered) (reply, error) {
 	end, err := s.planInTurn(r.Context())
 	if err != nil {
 		return reply{}, err

@@ -129,10 +129,7 @@ func secretTags(names []string) (*[]fleet.Tag, error) {
 }
 
 func (s SecretHandlers) deleteSecret(r *request) (reply, error) {
-	err := s.Secrets.DeleteSecret(r.Context(), r.segment("secret"))
-	if fleet.CodeOf(err) == fleet.CodeNotFound {
-		return reply{}, &fleet.Error{Code: fleet.CodeNotFound, Message: "there is no secret of that name", Hint: "GET " +
-			Prefix + "/secrets lists all.", Err: err}
-	}
-	return nothing(err)
+	return nothing(orNotFound(s.Secrets.DeleteSecret(r.Context(), r.segment("secret")), &fleet.Error{
+		Code: fleet.CodeNotFound, Message: "there is no secret of that name", Hint: "GET " + Prefix + "/secrets lists all.",
+	}))
 }

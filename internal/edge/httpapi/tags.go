@@ -104,9 +104,5 @@ func shownTags(is fleet.Found) any { return wireTags(is.Tags) }
 
 // wireTags is never nil.
 func wireTags(tags []fleet.Tag) []string {
-	out := make([]string, len(tags))
-	for i, tag := range tags {
-		out[i] = string(tag)
-	}
-	return out
+	return textsOf(tags)
 }

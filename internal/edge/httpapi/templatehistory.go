@@ -26,18 +26,14 @@ func (s TemplateHandlers) templateHistoryRoutes() []route {
 		{method: http.MethodGet, path: all, name: "listTemplateVersions", permission: auth.Read, off: off,
 			summary: "What a template said, newest first, with who and when, without its texts",
 			query:   []parameter{limitParam, afterParam}, reply: reflect.TypeFor[[]api.TemplateVersion](),
-			handle: s.listTemplateVersions},
+			handle: s.ofTemplate(s.listTemplateVersions)},
 		{method: http.MethodGet, path: all + "/{generation}", name: "getTemplateVersion", permission: auth.Read, off: off,
 			summary: "What a template said from a generation on, with its text",
-			reply:   reflect.TypeFor[api.TemplateVersionText](), handle: s.getTemplateVersion},
+			reply:   reflect.TypeFor[api.TemplateVersionText](), handle: s.ofTemplate(s.getTemplateVersion)},
 	}
 }
 
-func (s TemplateHandlers) listTemplateVersions(r *request) (reply, error) {
-	template, err := s.stored(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s TemplateHandlers) listTemplateVersions(r *request, template *fleet.TaggedTemplate) (reply, error) {
 	q, err := r.listQuery()
 	if err != nil {
 		return reply{}, err
@@ -50,11 +46,7 @@ func (s TemplateHandlers) listTemplateVersions(r *request) (reply, error) {
 		wireTemplateVersion))
 }
 
-func (s TemplateHandlers) getTemplateVersion(r *request) (reply, error) {
-	template, err := s.stored(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s TemplateHandlers) getTemplateVersion(r *request, template *fleet.TaggedTemplate) (reply, error) {
 	generation, err := r.number("generation")
 	if err != nil {
 		return reply{}, err

@@ -60,7 +60,7 @@ func (s TemplateHandlers) templateRoutes() []route {
 			permission: auth.WriteTemplates,
 			body:       body, reply: template, creates: true, onlyCreates: true, warns: true, handle: s.createTemplate},
 		{method: http.MethodGet, path: one, name: "getTemplate", summary: "One template", permission: auth.Read,
-			reply: template, handle: s.getTemplate},
+			reply: template, handle: s.ofTemplate(s.getTemplate)},
 		{method: http.MethodPut, path: one, name: "putTemplate", summary: "Replace a template",
 			permission: auth.WriteTemplates,
 			body:       body, reply: template, conditional: true, warns: true, conflicts: true, handle: s.putTemplate},
@@ -69,9 +69,9 @@ func (s TemplateHandlers) templateRoutes() []route {
 			conditional: true, conflicts: true, handle: s.deleteTemplate},
 		{method: http.MethodGet, path: one + "/saver", name: "getTemplateSaver",
 			summary: "Who last saved op, key and text of a template, with what role", permission: auth.Read,
-			reply: reflect.TypeFor[api.TemplateSaver](), handle: s.getTemplateSaver},
+			reply: reflect.TypeFor[api.TemplateSaver](), handle: s.ofTemplate(s.getTemplateSaver)},
 		{method: http.MethodGet, path: tags, name: "getTemplateTags", summary: "Tags of a template", permission: auth.Read,
-			reply: names, handle: s.getTemplateTags},
+			reply: names, handle: s.ofTemplate(s.getTemplateTags)},
 		{method: http.MethodPut, path: tag, name: "tagTemplate", summary: "Attach a tag to a template; gives its tags",
 			permission: auth.WriteTags,
 			reply:      names, conditional: true, warns: true, conflicts: true, handle: s.tagTemplate},
@@ -124,11 +124,7 @@ func beyondTemplate(cursor string, t *fleet.TaggedTemplate) (bool, error) {
 	return fleet.CompareTemplates(t.Template, place) > 0, nil
 }
 
-func (s TemplateHandlers) getTemplate(r *request) (reply, error) {
-	template, err := s.stored(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s TemplateHandlers) getTemplate(r *request, template *fleet.TaggedTemplate) (reply, error) {
 	return show(wireTemplate(template.Template))
 }
 
@@ -185,16 +181,21 @@ func (s TemplateHandlers) readTemplate(r *request) (fleet.Template, error) {
 	if err != nil {
 		return fleet.Template{}, err
 	}
-	err = missing(map[string]bool{"op": body.Op == nil, "key": body.Key == nil, "template": body.Template == nil})
-	if err != nil {
-		return fleet.Template{}, err
-	}
-	template, err := templateFrom(body)
+	template, err := completeTemplate(body)
 	if err != nil {
 		return fleet.Template{}, err
 	}
 	template.Reads, err = s.Checker.CheckTemplate(r.Context(), template)
 	return template, err
+}
+
+// completeTemplate makes a template of a body that must say what it does.
+func completeTemplate(body api.PutTemplate) (fleet.Template, error) {
+	if err := missing(map[string]bool{"op": body.Op == nil, "key": body.Key == nil,
+		"template": body.Template == nil}); err != nil {
+		return fleet.Template{}, err
+	}
+	return templateFrom(body)
 }
 
 func templateFrom(body api.PutTemplate) (fleet.Template, error) {
@@ -218,19 +219,11 @@ func (s TemplateHandlers) deleteTemplate(r *request) (reply, error) {
 	return nothing(orNotFound(err, noTemplate(id)))
 }
 
-func (s TemplateHandlers) getTemplateSaver(r *request) (reply, error) {
-	template, err := s.stored(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s TemplateHandlers) getTemplateSaver(r *request, template *fleet.TaggedTemplate) (reply, error) {
 	return show(api.TemplateSaver{Name: template.SavedBy, Role: string(template.SavedRole)})
 }
 
-func (s TemplateHandlers) getTemplateTags(r *request) (reply, error) {
-	template, err := s.stored(r)
-	if err != nil {
-		return reply{}, err
-	}
+func (s TemplateHandlers) getTemplateTags(r *request, template *fleet.TaggedTemplate) (reply, error) {
 	return show(wireTags(template.Tags))
 }
 

@@ -84,18 +84,11 @@ func (s UserHandlers) createUser(r *request) (reply, error) {
 		return reply{}, err
 	}
 	user, err := s.Users.CreateUser(r.Context(), fleet.User{Name: *body.Name, Role: role, Scope: scope},
-		orBlank(body.Password))
+		or(body.Password, ""))
 	if err != nil {
 		return reply{}, err
 	}
 	return showCreated(wireUser(user), true, Prefix+"/users/"+url.PathEscape(user.Name))
-}
-
-func orBlank(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
 }
 
 func (s UserHandlers) getUser(r *request) (reply, error) {
@@ -125,7 +118,7 @@ func (s UserHandlers) putUser(r *request) (reply, error) {
 		}
 		put.Scope = &scope
 	}
-	user, err := s.Users.PutUser(r.Context(), put, orBlank(body.Password))
+	user, err := s.Users.PutUser(r.Context(), put, or(body.Password, ""))
 	if err != nil {
 		return reply{}, orNotFound(err, noUser(name))
 	}

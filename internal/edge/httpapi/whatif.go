@@ -287,24 +287,14 @@ func (s PlanningHandlers) readEdit(r *request, now *fleet.Registry, body api.Wha
 }
 
 func (s PlanningHandlers) newTemplate(ctx context.Context, body api.WhatIfNew) (made fleet.TaggedTemplate, err error) {
-	if err := missing(map[string]bool{"op": body.Op == nil, "key": body.Key == nil,
-		"template": body.Template == nil}); err != nil {
-		return made, err
-	}
-	made.Template, err = templateFrom(api.PutTemplate{Label: body.Label, Priority: body.Priority, Op: body.Op,
+	made.Template, err = completeTemplate(api.PutTemplate{Label: body.Label, Priority: body.Priority, Op: body.Op,
 		Key: body.Key, Template: body.Template})
 	if err != nil {
 		return made, err
 	}
-	for _, name := range body.Tags {
-		tag, err := fleet.ParseTag(name)
-		if err != nil {
-			return made, at("tags", err)
-		}
-		made.Tags = append(made.Tags, tag)
+	if made.Tags, err = parseTags(body.Tags); err != nil {
+		return made, err
 	}
-	slices.Sort(made.Tags)
-	made.Tags = slices.Compact(made.Tags)
 	made.Reads, err = s.Checker.CheckStrictly(ctx, made.Template)
 	return made, err
 }

@@ -273,7 +273,7 @@ func newFolderWith(field, value string) string {
 var eachDevice = regexp.MustCompile(`^devices\.[A-Z2-7-]{63}`)
 
 // isInLines checks that an author may bring a change about: each leaf of it that is not what the daemon starts with.
-func (c *scene) isInLines(t *rapid.T, made fleet.Template, change plan.Change) {
+func (c *scene) isInLines(t interface{ Fatalf(string, ...any) }, made fleet.Template, change plan.Change) {
 	start := c.observed.Get("defaults").Get("folder")
 	stconfig.Leaves(change.Key, change.Sending(), func(key stconfig.Key, value stconfig.Value) {
 		if was := stconfig.Lookup(c.person, key); was.Exists() && was.Equal(value) { // It returns.

@@ -1,6 +1,9 @@
 package fleet
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Pending is a device or folder that a managed daemon was asked to add. Syncthing calls it pending too.
 type Pending struct {
@@ -14,4 +17,9 @@ type Pending struct {
 	Since       time.Time
 	// Revoked tells why the device that asks is not let in, and what ends that; "": it may be.
 	Revoked string
+}
+
+// ComparePending orders by the device that was asked, then by who asks, then by folder.
+func ComparePending(a, b Pending) int {
+	return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.From, b.From), cmp.Compare(a.Folder, b.Folder))
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -54,32 +53,22 @@ func (s PendingHandlers) routes(b *base) []route {
 }
 
 func (s PendingHandlers) listPending(r *request, q listQuery, registry *fleet.Registry) (reply, error) {
-	var all []api.Pending
-	tags := map[string][]fleet.Tag{}
-	for _, asks := range s.Pending.Pending() {
-		if device := registry.Devices[asks.Device]; device != nil {
-			tags[string(asks.Device)] = device.Tags
-			all = append(all, wirePending(registry, asks))
-		}
-	}
-	slices.SortFunc(all, comparePending)
-	return showList(r, q, all, listing[api.Pending, api.Pending]{
-		matches: func(p api.Pending) bool {
-			return q.holds(p.Label, p.DeviceID, p.From, p.FromLabel, p.Name, p.Folder, p.FolderLabel) &&
-				q.carries(tags[p.DeviceID])
-		},
-		cursor: func(p api.Pending) string { return strings.Join([]string{p.DeviceID, p.From, p.Folder}, " ") },
-		beyond: func(cursor string, p api.Pending) (bool, error) {
-			device, rest, _ := strings.Cut(cursor, " ")
-			from, folder, _ := strings.Cut(rest, " ")
-			return comparePending(p, api.Pending{DeviceID: device, From: from, Folder: folder}) > 0, nil
-		},
-		wire: func(p api.Pending) api.Pending { return p },
-	})
-}
-
-func comparePending(a, b api.Pending) int {
-	return cmp.Or(cmp.Compare(a.DeviceID, b.DeviceID), cmp.Compare(a.From, b.From), cmp.Compare(a.Folder, b.Folder))
+	return showList(r, q, slices.SortedFunc(slices.Values(s.Pending.Pending()), fleet.ComparePending),
+		listing[fleet.Pending, api.Pending]{
+			matches: func(p fleet.Pending) bool {
+				device := registry.Devices[p.Device]
+				return device != nil && q.carries(device.Tags) && q.holds(device.Label, string(p.Device), string(p.From),
+					registry.Label(p.From), p.Name, p.Folder, p.FolderLabel)
+			},
+			cursor: func(p fleet.Pending) string { return nameOfPending(p) },
+			beyond: func(cursor string, p fleet.Pending) (bool, error) {
+				device, rest, _ := strings.Cut(cursor, " ")
+				from, folder, _ := strings.Cut(rest, " ")
+				place := fleet.Pending{Device: fleet.DeviceID(device), From: fleet.DeviceID(from), Folder: folder}
+				return fleet.ComparePending(p, place) > 0, nil
+			},
+			wire: func(p fleet.Pending) api.Pending { return wirePending(registry, p) },
+		})
 }
 
 func wirePending(registry *fleet.Registry, asks fleet.Pending) api.Pending {
@@ -92,16 +81,19 @@ func wirePending(registry *fleet.Registry, asks fleet.Pending) api.Pending {
 	if asks.Folder != "" {
 		out.Kind = "folder"
 	}
-	out.Label = registry.Devices[asks.Device].Label
-	if from := registry.Devices[asks.From]; from != nil {
-		out.FromLabel, out.Registered = from.Label, true
-	}
+	out.Label, out.FromLabel = registry.Label(asks.Device), registry.Label(asks.From)
+	out.Registered = registry.Devices[asks.From] != nil
 	return out
 }
 
-// pendingID names who asks whom for what, in a form that fits into a path.
+// nameOfPending says who asks whom for what.
+func nameOfPending(asks fleet.Pending) string {
+	return string(asks.Device) + " " + string(asks.From) + " " + asks.Folder
+}
+
+// pendingID is its name in a form that fits into a path.
 func pendingID(asks fleet.Pending) string {
-	sum := sha256.Sum256([]byte(string(asks.Device) + " " + string(asks.From) + " " + asks.Folder))
+	sum := sha256.Sum256([]byte(nameOfPending(asks)))
 	return hex.EncodeToString(sum[:12])
 }
 

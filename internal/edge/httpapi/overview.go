@@ -1,13 +1,10 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
-	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
-	"slices"
 
 	"muster/api"
 	"muster/internal/edge/auth"
@@ -66,7 +63,7 @@ func (s OverviewHandlers) getOverview(r *request) (reply, error) {
 		DevicesByFolders: wireFolderCounts(made.DevicesByFolders),
 		Pending:          api.OverviewOfPending{Devices: made.PendingDevices, Folders: made.PendingFolders},
 		Problems:         made.Problems,
-		Versions:         mostOf(made.Versions, maxOverviewVersions),
+		Versions:         counted(made.MostVersions(maxOverviewVersions), made.Versions),
 		Troubled:         made.Troubled,
 		Trouble:          mapped(made.Troubles, wireTrouble),
 		Rollouts:         mapped(made.Rollouts, func(one fleet.Rollout) api.Rollout { return wireRollout(one, registry) }),
@@ -127,19 +124,7 @@ func wireFolderCounts(counts fleet.FolderCounts) api.FolderCounts {
 	return out
 }
 
-// mostOf are the largest of some numbers, at most so many.
-func mostOf(counts map[string]int, most int) map[string]int {
-	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
-	})
-	out := make(map[string]int, min(len(names), most))
-	for _, name := range names[:min(len(names), most)] {
-		out[name] = counts[name]
-	}
-	return out
-}
-
-// counted has a number for every state, also for one that no device is in.
+// counted has the number of each, also where that is 0.
 func counted[K ~string](all []K, counts map[K]int) map[string]int {
 	out := make(map[string]int, len(all))
 	for _, k := range all {

@@ -61,23 +61,8 @@ func (s FolderHandlers) listFolderOverviews(r *request, q listQuery, registry *f
 
 func (s FolderHandlers) listTagOverviews(r *request, registry *fleet.Registry) (reply, error) {
 	return s.answered(r, view.OfRegistry(registry), "", func() (reply, error) {
-		tags := registry.Tags()
-		out := make([]api.TagOverview, len(tags))
-		at := make(map[fleet.Tag]*api.TagOverview, len(tags))
-		for i, tag := range tags {
-			out[i] = api.TagOverview{Tag: string(tag), Templates: []int64{}}
-			at[tag] = &out[i]
-		}
-		for _, device := range registry.Devices {
-			for _, tag := range device.Tags {
-				at[tag].Devices++
-			}
-		}
-		for _, template := range registry.Templates {
-			for _, tag := range template.Tags {
-				at[tag].Templates = append(at[tag].Templates, template.ID)
-			}
-		}
-		return show(out)
+		return show(mapped(view.TagOverviews(registry), func(t view.TagOverview) api.TagOverview {
+			return api.TagOverview{Tag: string(t.Tag), Devices: t.Devices, Templates: append([]int64{}, t.Templates...)}
+		}))
 	})
 }

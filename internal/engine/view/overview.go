@@ -37,6 +37,9 @@ type Overview struct {
 	Visited        int              // Devices that are visited in turn; 0 for a caller with a tag scope.
 }
 
+// MostVersions returns the versions that most of the devices run, at most as many as most says.
+func (o Overview) MostVersions(most int) []string { return mostOf(o.Versions, most) }
+
 // differing are the states of devices whose plans are not empty.
 var differing = []fleet.Configuration{
 	fleet.ConfigPending, fleet.ConfigApplying, fleet.ConfigHeld, fleet.ConfigContended, fleet.ConfigUnstable,

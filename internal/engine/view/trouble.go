@@ -127,8 +127,13 @@ func (t *Trouble) begin(row *Row, folder string, since time.Time) {
 
 // MostTags returns the tags that most of the devices have, at most as many as most says.
 func (t *Trouble) MostTags(most int) []fleet.Tag {
-	tags := slices.SortedFunc(maps.Keys(t.Tags), func(a, b fleet.Tag) int {
-		return cmp.Or(cmp.Compare(t.Tags[b], t.Tags[a]), cmp.Compare(a, b))
+	return mostOf(t.Tags, most)
+}
+
+// mostOf returns the names with the largest numbers, the largest first, at most as many as most says.
+func mostOf[K ~string](counts map[K]int, most int) []K {
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})
-	return tags[:min(len(tags), most)]
+	return names[:min(len(names), most)]
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -94,5 +95,12 @@ func TestAttentionIsSummedUpAgainOnlyWhenARowChanged(t *testing.T) {
 	w.mark(idA)
 	if now := attention(); now.Troubled != 0 || len(now.Waiting) != 1 {
 		t.Errorf("after it was over: got %+v", now)
+	}
+}
+
+func TestTheOverviewShowsTheVersionsOfMostDevices(t *testing.T) {
+	o := Overview{Versions: map[string]int{"a": 1, "b": 3, "c": 2, "d": 2}}
+	if got := o.MostVersions(2); !slices.Equal(got, []string{"b", "c"}) {
+		t.Errorf("the two largest are %v", got)
 	}
 }

@@ -61,6 +61,11 @@ type TaggedTemplate struct {
 	Tags []Tag // sorted
 }
 
+// AppliesTo reports whether the template shares a tag with a device.
+func (t *TaggedTemplate) AppliesTo(device *Registered) bool {
+	return slices.ContainsFunc(t.Tags, func(tag Tag) bool { return slices.Contains(device.Tags, tag) })
+}
+
 // DeviceSettings are the settings of one device that are not part of the contract.
 type DeviceSettings struct {
 	Mode       Mode
@@ -124,9 +129,7 @@ func (r *Registry) Applying(id DeviceID) iter.Seq[*TaggedTemplate] {
 			return
 		}
 		for i := range r.Templates {
-			t := &r.Templates[i]
-			shared := slices.ContainsFunc(t.Tags, func(tag Tag) bool { return slices.Contains(device.Tags, tag) })
-			if shared && !yield(t) {
+			if t := &r.Templates[i]; t.AppliesTo(device) && !yield(t) {
 				return
 			}
 		}

@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -27,4 +29,16 @@ func ParseTag(s string) (Tag, error) {
 		}
 	}
 	return Tag(s), nil
+}
+
+// Doubts warns of a tag that looks like another one.
+func (t Tag) Doubts() []string {
+	switch bare := strings.TrimSpace(string(t)); bare {
+	case string(t):
+		return nil
+	case "":
+		return []string{"the tag consists of blanks only"}
+	default:
+		return []string{fmt.Sprintf("the tag %q begins or ends with a blank: it is another one than %q", t, bare)}
+	}
 }

@@ -245,7 +245,7 @@ func (s DeviceHandlers) tagDevice(r *request) (reply, error) {
 		return reply{}, err
 	}
 	out, err := s.changeTag(r, fleet.Edit{Tag: []fleet.Tagging{tagging}}, noDevice(tagging.Device))
-	out.warning = headerText(doubtfulTag(tagging.Tag))
+	out.warning = headerText(tagging.Tag.Doubts())
 	return out, err
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
 
 	"muster/api"
 	"muster/internal/core/template"
@@ -95,8 +94,7 @@ func (s TemplateHandlers) exampleInside(
 		return "", err
 	}
 	for _, d := range view.SortedDevices(registry) {
-		applies := slices.ContainsFunc(t.Tags, func(tag fleet.Tag) bool { return slices.Contains(d.Tags, tag) })
-		if applies && (chosen == "" || chosen == d.ID) {
+		if t.AppliesTo(d) && (chosen == "" || chosen == d.ID) {
 			return d.ID, nil
 		}
 	}

@@ -240,24 +240,12 @@ func (s TemplateHandlers) tagTemplate(r *request) (reply, error) {
 	if err != nil {
 		return out, nil //nolint:nilerr // deleted meanwhile: the tag was attached all the same
 	}
-	warnings := doubtfulTag(tagging.Tag)
+	warnings := tagging.Tag.Doubts()
 	if r.who.Scope.Whole() { // a contradiction may be one with a template that the caller does not see
 		warnings = append(warnings, s.Checker.Contradictions(r.Context(), *tagged)...)
 	}
 	out.warning = headerText(warnings)
 	return out, nil
-}
-
-// doubtfulTag warns of a tag that looks like another one.
-func doubtfulTag(tag fleet.Tag) []string {
-	switch bare := strings.TrimSpace(string(tag)); bare {
-	case string(tag):
-		return nil
-	case "":
-		return []string{"the tag consists of blanks only"}
-	default:
-		return []string{fmt.Sprintf("the tag %q begins or ends with a blank: it is another one than %q", tag, bare)}
-	}
 }
 
 func (s TemplateHandlers) untagTemplate(r *request) (reply, error) {

@@ -87,14 +87,20 @@ func (s FolderHandlers) summariesFor(r *request, folder string) ([]fleet.FolderS
 	if err != nil {
 		return nil, err
 	}
-	folders, _, err := s.Folders.Folders(r.Context(), registry)
+	has, err := hasFolder(r.Context(), s.Folders, registry, folder)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(folders, func(f fleet.FolderLabel) bool { return f.Folder == folder }) {
+	if !has {
 		return nil, fleet.NotFoundf("no device has the folder")
 	}
 	return slices.DeleteFunc(summaries, func(f fleet.FolderSummary) bool { return registry.Devices[f.Device] == nil }), nil
+}
+
+// hasFolder reports whether a device of the registry has a folder.
+func hasFolder(ctx context.Context, of Folders, registry *fleet.Registry, folder string) (bool, error) {
+	folders, _, err := of.Folders(ctx, registry)
+	return slices.ContainsFunc(folders, func(f fleet.FolderLabel) bool { return f.Folder == folder }), err
 }
 
 func wireSummary(f fleet.FolderSummary) api.FolderSummary {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"reflect"
-	"slices"
 	"time"
 
 	"muster/api"
@@ -106,8 +105,8 @@ func (s HistoryHandlers) knows(r *request, folder string) error {
 	if err != nil {
 		return err
 	}
-	folders, _, err := s.Folders.Folders(r.Context(), registry)
-	if err == nil && !slices.ContainsFunc(folders, func(f fleet.FolderLabel) bool { return f.Folder == folder }) {
+	has, err := hasFolder(r.Context(), s.Folders, registry, folder)
+	if err == nil && !has {
 		return noFolder(nil)
 	}
 	return err

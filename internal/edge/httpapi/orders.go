@@ -11,6 +11,7 @@ import (
 
 	"muster/api"
 	"muster/internal/edge/auth"
+	"muster/internal/engine/view"
 	"muster/internal/fleet"
 )
 
@@ -113,20 +114,15 @@ func (s OrderHandlers) orderTag(order fleet.OrderType) func(*request) (reply, er
 		if err != nil {
 			return reply{}, err
 		}
-		var with []fleet.Device
-		for _, device := range registry.Devices {
+		var ids []fleet.DeviceID
+		for _, device := range view.SortedDevices(registry) {
 			if slices.Contains(device.Tags, tag) {
-				with = append(with, device.Device)
+				ids = append(ids, device.ID)
 			}
 		}
-		if len(with) == 0 {
+		if len(ids) == 0 {
 			return reply{}, &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("no device carries the tag %q", tag),
 				Hint: "GET " + Prefix + "/tags lists all. Tags are case-sensitive."}
-		}
-		slices.SortFunc(with, fleet.CompareDevices)
-		ids := make([]fleet.DeviceID, len(with))
-		for i, device := range with {
-			ids[i] = device.ID
 		}
 		return s.beginOrder(r, order, tag, ids)
 	}

@@ -1,6 +1,9 @@
 package fleet
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // OrderType is what a person tells a daemon to do once.
 type OrderType string
@@ -46,6 +49,11 @@ type Order struct {
 	By      string
 	BeganAt time.Time
 	EndedAt time.Time // zero while the order runs
+}
+
+// Within reports whether all devices of the order are inside. A caller with a scope sees only such orders.
+func (o Order) Within(inside func(DeviceID) bool) bool {
+	return !slices.ContainsFunc(o.Devices, func(id DeviceID) bool { return !inside(id) })
 }
 
 // OrderState is how far an order is with one device.

@@ -52,7 +52,7 @@ func (s OrderHandlers) routes(b *base) []route {
 		{method: http.MethodGet, path: all, name: "listOrders", permission: auth.Read,
 			summary: "Orders to daemons, newest first: what is carried out, and what came of the others",
 			query:   []parameter{searchParam, limitParam, afterParam},
-			reply:   reflect.TypeFor[[]api.Order](), off: off, handle: s.listOrders},
+			reply:   reflect.TypeFor[[]api.Order](), off: off, handle: s.ofList(s.listOrders)},
 		{method: http.MethodGet, path: one, name: "getOrder", permission: auth.Read, summary: "How far an order is",
 			reply: reflect.TypeFor[api.Order](), off: off, handle: s.getOrder},
 	}
@@ -94,13 +94,9 @@ func (r *request) orderSpec(order fleet.OrderType) (out fleet.OrderSpec, err err
 }
 
 func (s OrderHandlers) orderDevice(order fleet.OrderType) func(*request) (reply, error) {
-	return func(r *request) (reply, error) {
-		device, err := s.registered(r)
-		if err != nil {
-			return reply{}, err
-		}
+	return s.ofDevice(func(r *request, device *fleet.Registered) (reply, error) {
 		return s.beginOrder(r, order, "", []fleet.DeviceID{device.ID})
-	}
+	})
 }
 
 // orderTag reaches the devices with a tag that the caller sees.
@@ -162,25 +158,15 @@ func (s OrderHandlers) ordersFor(ctx context.Context, orders []fleet.Order) ([]f
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(orders, func(order fleet.Order) bool {
-		return slices.ContainsFunc(order.Devices, func(id fleet.DeviceID) bool { return !inside(id) })
-	}), nil
+	return slices.DeleteFunc(orders, func(order fleet.Order) bool { return !order.Within(inside) }), nil
 }
 
-func (s OrderHandlers) listOrders(r *request) (reply, error) {
-	q, err := r.listQuery()
-	if err != nil {
-		return reply{}, err
-	}
+func (s OrderHandlers) listOrders(r *request, q listQuery, registry *fleet.Registry) (reply, error) {
 	all, err := s.OrderRecords.Orders(r.Context())
 	if err != nil {
 		return reply{}, err
 	}
 	if all, err = s.ordersFor(r.Context(), all); err != nil {
-		return reply{}, err
-	}
-	registry, err := s.Registry.Registry(r.Context())
-	if err != nil {
 		return reply{}, err
 	}
 	as := newestFirst(func(order fleet.Order) int64 { return order.ID },
@@ -204,8 +190,7 @@ func (s OrderHandlers) getOrder(r *request) (reply, error) {
 		}
 	}
 	if err != nil {
-		return reply{}, orNotFound(err, &fleet.Error{Code: fleet.CodeNotFound,
-			Message: fmt.Sprintf("there is no order %d, or not any more", id), Hint: "GET " + Prefix + "/orders lists all."})
+		return reply{}, orNotFound(err, notThere("/orders", "there is no order %d, or not any more", id))
 	}
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {

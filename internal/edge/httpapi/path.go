@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"unicode/utf8"
 
@@ -67,6 +68,12 @@ func noTemplate(id int64) error {
 		Code: fleet.CodeNotFound, Message: "there is no template " + strconv.FormatInt(id, 10),
 		Hint: "GET " + Prefix + "/templates lists all; POST makes one.",
 	}
+}
+
+// notThere is the error about a thing that is not in the list below a path.
+func notThere(list, format string, args ...any) *fleet.Error {
+	return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf(format, args...),
+		Hint: "GET " + Prefix + list + " lists all."}
 }
 
 // orNotFound is err; where it says not_found, it is the one that tells the person where to look.

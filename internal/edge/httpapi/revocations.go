@@ -1,10 +1,8 @@
 package httpapi
 
 import (
-	"cmp"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 
 	"muster/api"
@@ -36,7 +34,7 @@ func (s RevocationHandlers) routes(b *base) []route {
 			based: true, conflicts: true, handle: s.revokeDevice},
 		{method: http.MethodGet, path: all, name: "listRevocations",
 			summary: "Revoked devices, the newest revocation first", permission: auth.Read,
-			reply: reflect.TypeFor[[]api.Revocation](), handle: s.listRevocations},
+			reply: reflect.TypeFor[[]api.Revocation](), handle: s.ofRegistry(s.listRevocations)},
 		{method: http.MethodDelete, path: one, name: "deleteRevocation",
 			summary:    "End a revocation: daemons may let the device in again; nothing comes back by itself but by templates",
 			permission: auth.WriteDevices, handle: s.deleteRevocation},
@@ -80,25 +78,12 @@ func revocationOf(registry *fleet.Registry, id fleet.DeviceID, reason *string) (
 	return one, one.Validate()
 }
 
-func (s RevocationHandlers) listRevocations(r *request) (reply, error) {
-	registry, err := s.Registry.Registry(r.Context())
-	if err != nil {
-		return reply{}, err
-	}
+func (s RevocationHandlers) listRevocations(r *request, registry *fleet.Registry) (reply, error) {
 	inside, err := s.insideOf(r.Context())
 	if err != nil {
 		return reply{}, err
 	}
-	all := make([]fleet.Revocation, 0, len(registry.Revocations))
-	for id, one := range registry.Revocations {
-		if inside(id) {
-			all = append(all, one)
-		}
-	}
-	slices.SortFunc(all, func(a, b fleet.Revocation) int {
-		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Device, b.Device))
-	})
-	return show(mapped(all, func(one fleet.Revocation) api.Revocation {
+	return show(mapped(view.Revocations(registry, inside), func(one fleet.Revocation) api.Revocation {
 		return s.wireRevocation(registry, one, inside)
 	}))
 }

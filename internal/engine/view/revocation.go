@@ -1,10 +1,25 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 
 	"muster/internal/fleet"
 )
+
+// Revocations returns the revocations of the devices that the caller sees, the newest first.
+func Revocations(registry *fleet.Registry, inside func(fleet.DeviceID) bool) []fleet.Revocation {
+	all := make([]fleet.Revocation, 0, len(registry.Revocations))
+	for id, one := range registry.Revocations {
+		if inside(id) {
+			all = append(all, one)
+		}
+	}
+	slices.SortFunc(all, func(a, b fleet.Revocation) int {
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Device, b.Device))
+	})
+	return all
+}
 
 // StillOn returns the devices whose daemons have a revoked device in their configuration, by label, and the number of
 // devices of which that is not known. known says of each device that was read whether its daemon has the revoked

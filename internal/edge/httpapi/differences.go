@@ -50,14 +50,12 @@ func (s PlanningHandlers) listDifferences(r *request) (reply, error) {
 }
 
 func wireDifferences(made view.Differences, generation int64) api.Differences {
-	out := api.Differences{Generation: generation, Compared: made.Compared, Left: made.Left, Unknown: made.Unknown,
-		Truncated: made.Truncated, Differences: make([]api.Difference, len(made.Groups)),
-		Failed: make([]api.FailedDifference, len(made.Failed))}
-	for i, group := range made.Groups {
-		out.Differences[i] = api.Difference{PlannedChange: wireShown(group.PlannedChange), Devices: textsOf(group.Devices)}
-	}
-	for i, failed := range made.Failed {
-		out.Failed[i] = api.FailedDifference{DeviceID: string(failed.Device), Error: failed.Reason}
-	}
-	return out
+	return api.Differences{Generation: generation, Compared: made.Compared, Left: made.Left, Unknown: made.Unknown,
+		Truncated: made.Truncated,
+		Differences: mapped(made.Groups, func(g view.Difference) api.Difference {
+			return api.Difference{PlannedChange: wireShown(g.PlannedChange), Devices: textsOf(g.Devices)}
+		}),
+		Failed: mapped(made.Failed, func(f view.FailedPlan) api.FailedDifference {
+			return api.FailedDifference{DeviceID: string(f.Device), Error: f.Reason}
+		})}
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"fmt"
 	"net/http"
 	"reflect"
 	"time"
@@ -73,8 +72,7 @@ func (s EnrollKeyHandlers) createEnrollKey(r *request) (reply, error) {
 
 func (s EnrollKeyHandlers) deleteEnrollKey(r *request) (reply, error) {
 	id := r.segment("enrollKey")
-	return nothing(orNotFound(s.Keys.RevokeKey(r.Context(), id), &fleet.Error{Code: fleet.CodeNotFound,
-		Message: fmt.Sprintf("there is no enrol key %q", id), Hint: "GET " + Prefix + "/enroll-keys lists all."}))
+	return nothing(orNotFound(s.Keys.RevokeKey(r.Context(), id), notThere("/enroll-keys", "there is no enrol key %q", id)))
 }
 
 func wireEnrollKey(key fleet.EnrollKey, now time.Time) api.EnrollKey {

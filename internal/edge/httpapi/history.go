@@ -64,13 +64,13 @@ func (s HistoryHandlers) getHistory(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := api.History{Step: int(step / time.Second), Points: make([]api.HistoryPoint, len(points))}
-	for i, p := range points {
-		out.Points[i] = api.HistoryPoint{At: api.Time{Time: p.At}, Devices: int(p.Devices), Online: int(p.Online),
-			InSync: int(p.InSync), Waiting: int(p.Waiting), NeedBytes: p.NeedBytes, Problems: int(p.Problems),
-			Folders: int(p.Folders), UpToDate: int(p.UpToDate), Troubled: int(p.Troubled)}
-	}
-	return show(out)
+	return show(api.History{Step: int(step / time.Second), Points: mapped(points, wirePoint)})
+}
+
+func wirePoint(p fleet.HistoryPoint) api.HistoryPoint {
+	return api.HistoryPoint{At: api.Time{Time: p.At}, Devices: int(p.Devices), Online: int(p.Online),
+		InSync: int(p.InSync), Waiting: int(p.Waiting), NeedBytes: p.NeedBytes, Problems: int(p.Problems),
+		Folders: int(p.Folders), UpToDate: int(p.UpToDate), Troubled: int(p.Troubled)}
 }
 
 func (s HistoryHandlers) getFolderHistory(r *request) (reply, error) {
@@ -91,12 +91,12 @@ func (s HistoryHandlers) getFolderHistory(r *request) (reply, error) {
 			return reply{}, err
 		}
 	}
-	out := api.FolderHistory{Step: int(step / time.Second), Points: make([]api.FolderHistoryPoint, len(points))}
-	for i, p := range points {
-		out.Points[i] = api.FolderHistoryPoint{At: api.Time{Time: p.At}, Devices: int(p.Devices),
-			UpToDate: int(p.UpToDate), NeedBytes: p.NeedBytes, GlobalBytes: p.GlobalBytes}
-	}
-	return show(out)
+	return show(api.FolderHistory{Step: int(step / time.Second), Points: mapped(points, wireFolderPoint)})
+}
+
+func wireFolderPoint(p fleet.FolderPoint) api.FolderHistoryPoint {
+	return api.FolderHistoryPoint{At: api.Time{Time: p.At}, Devices: int(p.Devices),
+		UpToDate: int(p.UpToDate), NeedBytes: p.NeedBytes, GlobalBytes: p.GlobalBytes}
 }
 
 // knows returns not_found for a folder that no device has.

@@ -129,7 +129,6 @@ func secretTags(names []string) (*[]fleet.Tag, error) {
 }
 
 func (s SecretHandlers) deleteSecret(r *request) (reply, error) {
-	return nothing(orNotFound(s.Secrets.DeleteSecret(r.Context(), r.segment("secret")), &fleet.Error{
-		Code: fleet.CodeNotFound, Message: "there is no secret of that name", Hint: "GET " + Prefix + "/secrets lists all.",
-	}))
+	return nothing(orNotFound(s.Secrets.DeleteSecret(r.Context(), r.segment("secret")),
+		notThere("/secrets", "there is no secret of that name")))
 }

@@ -182,20 +182,17 @@ func (s SessionHandlers) listSessions(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := make([]api.Session, len(sessions))
-	for i, v := range sessions {
-		out[i] = api.Session{
+	return show(mapped(sessions, func(v fleet.Session) api.Session {
+		return api.Session{
 			ID: v.ID, User: v.User, CreatedAt: api.Time{Time: v.CreatedAt}, LastUsedAt: api.Time{Time: v.LastUsedAt},
 			ExpiresAt: api.Time{Time: v.ExpiresAt}, Address: v.Address, Client: v.Client, Current: v.ID == r.who.Session,
 		}
-	}
-	return show(out)
+	}))
 }
 
 func (s SessionHandlers) endSession(r *request) (reply, error) {
-	return nothing(orNotFound(s.Sessions.EndSession(r.Context(), r.who, r.segment("session")), &fleet.Error{
-		Code: fleet.CodeNotFound, Message: "there is no such session", Hint: "GET " + Prefix + "/sessions lists all.",
-	}))
+	return nothing(orNotFound(s.Sessions.EndSession(r.Context(), r.who, r.segment("session")),
+		notThere("/sessions", "there is no such session")))
 }
 
 func (s SessionHandlers) changePassword(r *request) (reply, error) {

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -153,10 +152,7 @@ func (s TokenHandlers) deleteToken(r *request) (reply, error) {
 }
 
 func noToken(name string) error {
-	return &fleet.Error{
-		Code: fleet.CodeNotFound, Message: fmt.Sprintf("there is no token %q", name), Hint: "GET " + Prefix +
-			"/tokens lists all.",
-	}
+	return notThere("/tokens", "there is no token %q", name)
 }
 
 func wireToken(token fleet.Token) api.Token {

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -148,8 +147,7 @@ func switchedUser(r *request, to func(context.Context, string) (fleet.User, erro
 }
 
 func noUser(name string) *fleet.Error {
-	return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("there is no user %q", name),
-		Hint: "GET " + Prefix + "/users lists all."}
+	return notThere("/users", "there is no user %q", name)
 }
 
 func wireUser(user fleet.User) api.User {

@@ -45,4 +45,5 @@ type PlannedChange struct {
 	Returns   bool            `json:"returns,omitzero" doc:"No template asks any more: a person may keep what is there instead"`
 	Answers   []string        `json:"answers,omitempty" nullable:"false" enum:"consent,remove,keep" doc:"What a person may answer, beside the choices; absent where there is nothing to answer"`
 	Choices   []Choice        `json:"choices,omitempty" nullable:"false" doc:"Values that a person may choose by name instead; absent without any"`
+	Digest    string          `json:"digest,omitempty" doc:"Identifies the change in the answer of an undo; only in the plan of an undo, and only where that answer may cover the change"`
 }

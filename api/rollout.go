@@ -88,6 +88,18 @@ type RolloutDetail struct {
 	Members   []RolloutMember   `json:"members" nullable:"false" doc:"In the order of admission, those in no wave last"`
 }
 
+// UndoRollout is what a person was shown of an undo, and consents to.
+type UndoRollout struct {
+	Shown []ShownChange `json:"shown,omitempty" nullable:"false" doc:"Held changes of the plan that was shown, by the digests that it gives them. The undo consents to each that is still the same. What is not named waits for an answer. Needs generation"`
+}
+
+// UndoneRollout is a rollout that was undone, with what was answered.
+type UndoneRollout struct {
+	RolloutDetail
+	Answered []AnsweredKey `json:"answered" nullable:"false" doc:"Changes that were shown and are consented to"`
+	Waiting  []AnsweredKey `json:"waiting" nullable:"false" doc:"Held changes of the undo that the answer does not cover: they wait, and GET consents lists them. Empty without shown, because nothing was planned then"`
+}
+
 // RolloutMember is one device of a rollout.
 type RolloutMember struct {
 	DeviceID string   `json:"deviceID"`

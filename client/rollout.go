@@ -38,15 +38,23 @@ func (c *Client) PlanUndo(ctx context.Context, id int64) (api.WhatIfPlan, error)
 	return get[api.WhatIfPlan](ctx, c, path("rollouts", number(id), "undo"))
 }
 
-// UndoRollout makes templates and tags what they were before, and takes the change back where it was sent. generation
-// is that of the plan that PlanUndo returned; 0: any. 412: templates, tags, vars or
-// revocations were changed since that plan.
-func (c *Client) UndoRollout(ctx context.Context, id, generation int64) (api.RolloutDetail, error) {
+// UndoRollout makes templates and tags what they were before, and takes the change back where it was sent. It consents
+// to the held changes that planned, an answer of PlanUndo, gives a digest. A nil planned consents to nothing. 412:
+// templates, tags, vars or revocations were changed since planned was made.
+func (c *Client) UndoRollout(ctx context.Context, id int64, planned *api.WhatIfPlan) (api.UndoneRollout, error) {
 	to := path("rollouts", number(id), "undo")
-	if generation != 0 {
-		to += "?generation=" + number(generation)
+	if planned == nil {
+		return send[api.UndoneRollout](ctx, c, http.MethodPost, to, nil)
 	}
-	return send[api.RolloutDetail](ctx, c, http.MethodPost, to, nil)
+	var body api.UndoRollout
+	for _, device := range planned.Devices {
+		for _, change := range device.Changes {
+			if change.Digest != "" {
+				body.Shown = append(body.Shown, api.ShownChange{DeviceID: device.DeviceID, Digest: change.Digest})
+			}
+		}
+	}
+	return send[api.UndoneRollout](ctx, c, http.MethodPost, to+"?generation="+number(planned.Generation), body)
 }
 
 func (c *Client) steerRollout(ctx context.Context, id int64, verb string) (api.RolloutDetail, error) {

@@ -64,14 +64,17 @@ func (a *App) fleetNouns(run sandbox.Limited) []httpapi.Noun {
 	rollouts := view.NewRollouts(view.RolloutOptions{Source: rollouts{a.runner, a.store}, Registry: a.scoped().Registry})
 	consents := view.NewConsents(view.ConsentOptions{Source: consents{a.engine, a.store}, Registry: a.scoped().Registry})
 	summaries := a.newSummaries(rollouts, consents)
+	planning := httpapi.PlanningHandlers{Checker: checker, WhatIf: foresight, Rows: a.view}
+	steering := httpapi.RolloutHandlers{Rollouts: rollouts, Runner: a.runner}
 	return []httpapi.Noun{
 		httpapi.TemplateHandlers{Checker: checker, Evaluator: a.engine, Versions: a.store},
-		httpapi.PlanningHandlers{Checker: checker, WhatIf: foresight, Runner: a.runner, Rows: a.view},
+		planning,
 		httpapi.SettingHandlers{Settings: a.store, Limits: a.store, Stops: summaries},
 		httpapi.SecretHandlers{Secrets: a.store},
 		httpapi.RevocationHandlers{Mirror: a.mirror},
 		httpapi.ConsentHandlers{Consents: consents},
-		httpapi.RolloutHandlers{Rollouts: rollouts, Runner: a.runner},
+		steering,
+		httpapi.UndoHandlers{Planning: planning, Rollouts: steering},
 		&httpapi.EventHandlers{
 			Rollouts: rollouts, Events: a.events.Hub, EventLog: a.eventLog, States: states{a}, Rows: a.view,
 		},

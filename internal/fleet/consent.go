@@ -16,7 +16,7 @@ type Consent struct {
 	Device DeviceID
 	Key    string // key of the change; "": the entry only keeps the time for which a group consent with Removals is valid
 	Answer Answer
-	Change string // keyed digest of the change; a different change needs a new answer
+	Change string // keyed digest of the change; a different change needs a new answer. Key "": digests of all, see GroupConsent.Shown
 	By     string
 	At     time.Time
 	Until  time.Time // end of its validity
@@ -57,7 +57,7 @@ type GroupConsent struct {
 	Key      string // key with * for a registered device; "" with Removals
 	Change   string // group digest of the changes, see plan.Grouping; "" with Removals
 	Answer   Answer
-	Removals bool // It consents to everything that an undo removes or creates again.
+	Removals bool // It consents to what an undo removes or creates again, as Shown lists it.
 	By       string
 	At       time.Time
 
@@ -65,9 +65,14 @@ type GroupConsent struct {
 	// it, and not filled in where it is read.
 	Now []Consent
 
-	// Waited are keyed digests of the changes that waited on the member before the undo (RolloutMember.Held): Removals
-	// does not consent to these. It is filled in only when the group consents of one device are read.
-	Waited []string
+	// Shown are the changes that the person was shown before the undo. Removals consents to these only. Where the group
+	// consents of one device are read, it has the changes of that device.
+	Shown []ShownChange
+}
+
+// Shows reports whether Shown has the change of a device with this consent digest.
+func (g GroupConsent) Shows(device DeviceID, digest string) bool {
+	return slices.Contains(g.Shown, ShownChange{Device: device, Digest: digest})
 }
 
 // GroupConsentTime is how long a group consent is valid after the end of its rollout. A device that was unreachable

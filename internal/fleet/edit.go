@@ -65,6 +65,12 @@ type Undo struct {
 	Write   RolloutWrite // the resulting changes of rollouts; Settled is the registry for which they were computed
 }
 
+// UndoApproval is what a person saw of an undo before giving it.
+type UndoApproval struct {
+	Generation *int64        // generation of the plan that the person saw; nil: any
+	Shown      []ShownChange // held changes of that plan, to which the person consents
+}
+
 // Basis is the state that an edit was made for.
 type Basis struct {
 	Generation *int64 // generation that must be current; nil: any

@@ -84,16 +84,13 @@ type Approval struct {
 // Unapproved reports whether the rollout still waits for an approval.
 func (r *Rollout) Unapproved() bool { return r.Approval != nil && r.Approval.By == "" }
 
-// HeldAll as a member's only digest means that its waiting changes are unknown, so every change counts as waiting.
-const HeldAll = "*"
-
 // RolloutMember is one device of a rollout.
 type RolloutMember struct {
 	Device DeviceID
 	Wave   int           // number of its wave, from 1; 0: no wave, because it could not be reached or written to
 	Was    Configuration // state at the start of the rollout
 	Errors []string      // folders that had an error or no reading at the start, sorted
-	Held   []string      // keyed digests of the changes that waited for a person at the start, or HeldAll
+	Held   []string      // keyed digests of the changes that waited for a person at the start
 	From   int64         // generation to which it was admitted before
 	Waived bool          // the rollout does not wait for it: a person resumed in spite of it, or see Left
 

@@ -3,7 +3,6 @@ package rollout_test
 import (
 	"testing"
 
-	"muster/api"
 	"muster/internal/engine/rollout"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
@@ -62,15 +61,14 @@ func TestAnUndoneRolloutIsUndoneAlthoughMusterWasKilled(t *testing.T) {
 			w := newWorld(t, 12, server.Options{KillAt: step})
 			w.template("folders.new", broken)
 			w.comesTo(fleet.RolloutHalted)
-			undo := func(id int64) (api.RolloutDetail, error) { return w.Client.UndoRollout(t.Context(), id, 0) }
-			if _, err := undo(1); err == nil {
+			if _, err := w.undo(1); err == nil {
 				t.Fatal("the server was to be killed")
 			}
 			w.WaitEnd()
 			w.restart()
 			if step == rollout.StepBeforeUndo {
 				w.comesTo(fleet.RolloutHalted)
-				w.steer(undo, 1)
+				w.steer(w.undo, 1)
 			}
 			w.isUndone(1)
 			w.inSync(w.farm.Daemons()...)

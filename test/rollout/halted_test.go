@@ -40,7 +40,7 @@ func (w *world) plan(d *stsim.Daemon) api.Plan {
 func TestAHaltedRolloutIsUndone(t *testing.T) {
 	t.Parallel()
 	w, template, canary := halted(t)
-	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.UndoRollout(t.Context(), id, 0) }, 1)
+	w.steer(w.undo, 1)
 	w.isUndone(1)
 	w.inSync(w.farm.Daemons()...)
 	everyOne(t, w.farm.Daemons(), "without the folder", func(d *stsim.Daemon) bool { return folderPath(d) == "" })
@@ -123,7 +123,7 @@ func TestAnotherChangeDoesNotStartWhatWasHalted(t *testing.T) {
 		t.Errorf("%d daemons were written to", len(touched))
 	}
 	// Its undo takes back both.
-	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.UndoRollout(t.Context(), id, 0) }, r.ID)
+	w.steer(w.undo, r.ID)
 	w.isUndone(r.ID)
 	w.inSync(w.farm.Daemons()...)
 	everyOne(t, w.farm.Daemons(), "without the folder", func(d *stsim.Daemon) bool { return folderPath(d) == "" })

@@ -3,7 +3,6 @@ package rollout_test
 import (
 	"testing"
 
-	"muster/api"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
@@ -36,7 +35,7 @@ func TestARemovalOnThirtyDevicesAndItsUndoTakeOneAnswer(t *testing.T) {
 			away := w.farm.Daemon(3)
 			away.Stop()
 			w.WaitConnection(away.ID(), fleet.Unreachable)
-			w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.UndoRollout(t.Context(), id, 0) }, 2)
+			w.steer(w.undo, 2)
 			w.isUndone(2)
 			if err := away.Start(); err != nil {
 				t.Fatal(err)

@@ -46,7 +46,7 @@ func TestAGoodTemplateGoesOutInThreeWaves(t *testing.T) {
 		return option(d, "maxFolderConcurrency") == "3" && d.Counters().Writes == 1
 	})
 	// It can be taken back afterwards, too.
-	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.UndoRollout(t.Context(), id, 0) }, r.ID)
+	w.steer(w.undo, r.ID)
 	w.isUndone(r.ID)
 	w.inSync(w.farm.Daemons()...)
 	everyOne(t, w.farm.Daemons(), "as before",
@@ -271,7 +271,7 @@ func TestARolloutOverManyDevicesWaitsForOneApproval(t *testing.T) {
 	everyOne(t, w.farm.Daemons(), "configured",
 		func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "3" })
 	// Its undo needs none.
-	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.UndoRollout(t.Context(), id, 0) }, r.ID)
+	w.steer(w.undo, r.ID)
 	w.comesTo(fleet.RolloutSucceeded)
 	w.inSync(w.farm.Daemons()...)
 	everyOne(t, w.farm.Daemons(), "as before",

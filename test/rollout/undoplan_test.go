@@ -45,7 +45,7 @@ func TestAnUndoListsWhatItRemovesBeforeItIsGiven(t *testing.T) {
 	everyOne(t, w.farm.Daemons(), "with the folder", func(d *stsim.Daemon) bool { return folderPath(d) == "~/new" })
 	w.Template("merge", "options.maxSendKbps", "1000")
 	var old *client.Error
-	if _, err := w.Client.UndoRollout(t.Context(), 1, plan.Generation); !errors.As(err, &old) ||
+	if _, err := w.Client.UndoRollout(t.Context(), 1, &plan); !errors.As(err, &old) ||
 		old.Status != http.StatusPreconditionFailed {
 		t.Errorf("an undo of an older plan than the one that was shown: got %v, want status 412", err)
 	}

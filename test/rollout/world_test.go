@@ -205,6 +205,17 @@ func (w *world) steer(do func(id int64) (api.RolloutDetail, error), id int64) {
 	}
 }
 
+// undo takes a rollout back, and consents to everything that its plan shows and that an undo may answer.
+func (w *world) undo(id int64) (api.RolloutDetail, error) {
+	w.t.Helper()
+	planned, err := w.Client.PlanUndo(w.t.Context(), id)
+	if err != nil {
+		return api.RolloutDetail{}, err
+	}
+	undone, err := w.Client.UndoRollout(w.t.Context(), id, &planned)
+	return undone.RolloutDetail, err
+}
+
 // inSync waits until a device has what its templates ask for.
 func (w *world) inSync(daemons ...*stsim.Daemon) {
 	w.t.Helper()

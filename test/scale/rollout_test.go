@@ -180,7 +180,11 @@ func (f *thousand) breaking() {
 		f.t.Errorf("got %+v, want the gate, the device and what it saw", r.Halt)
 	}
 	began = time.Now()
-	if _, err := f.Client.UndoRollout(f.t.Context(), r.ID, 0); err != nil {
+	planned, err := f.Client.PlanUndo(f.t.Context(), r.ID)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if _, err := f.Client.UndoRollout(f.t.Context(), r.ID, &planned); err != nil {
 		f.t.Fatal(err)
 	}
 	if back := f.comesTo(fleet.RolloutSucceeded); back.Undoes != r.ID {

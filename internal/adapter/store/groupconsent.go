@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"muster/internal/fleet"
 )
@@ -56,27 +58,39 @@ func (t *tx) putGroupConsent(g fleet.GroupConsent) (id int64, err error) {
 	return id, t.mark(groupConsentRows, id)
 }
 
-// consentToRemovals stores g, a person's consent to the removals and re-creations of an undo. It also stores one
-// consent with an empty key for each member of g.Rollout. The field Until of that consent is the time until which g is
-// valid for the member.
+// consentToRemovals stores g, a person's consent to removals and re-creations of an undo. It also stores one consent
+// with an empty key for each member of g.Rollout in g.Shown: with the digests that g shows of the member, and the time
+// (Until) until which g is valid for it.
 func (t *tx) consentToRemovals(g fleet.GroupConsent) error {
 	id, err := t.putGroupConsent(g)
 	if err != nil {
 		return err
 	}
-	t.record("rollout.consent", strconv.FormatInt(g.Rollout, 10), "removals and re-creations")
-	given, err := collect(t.ctx, t.session, func(row scanner) (c fleet.Consent, err error) {
-		return c, row.Scan(&c.ID, (*string)(&c.Device))
-	}, `INSERT INTO consents (device_id, key, answer, change, given_by, given_at, until, group_id)
-		SELECT m.device_id, '', g.answer, '', g.given_by, g.given_at, CAST($2 AS BIGINT), g.id
-		FROM group_consents g JOIN rollout_members m ON m.rollout_id = g.rollout_id WHERE g.id = $1
-		RETURNING id, device_id`,
-		id, g.At.Add(fleet.ConsentTime).UnixMilli())
-	for _, c := range given {
-		t.effects.committed.Consented = append(t.effects.committed.Consented, c.Device)
-		err = errors.Join(err, t.mark(consentRows, c.ID))
+	t.record("rollout.consent", strconv.FormatInt(g.Rollout, 10),
+		fmt.Sprintf("%d removals and re-creations that were shown", len(g.Shown)))
+	digests := map[fleet.DeviceID][]string{}
+	for _, shown := range g.Shown {
+		digests[shown.Device] = append(digests[shown.Device], shown.Digest)
 	}
-	return err
+	for _, device := range slices.Sorted(maps.Keys(digests)) {
+		var consent int64
+		err := t.row(`INSERT INTO consents (device_id, key, answer, change, given_by, given_at, until, group_id)
+			SELECT m.device_id, '', g.answer, CAST($3 AS TEXT), g.given_by, g.given_at, CAST($2 AS BIGINT), g.id
+			FROM group_consents g JOIN rollout_members m ON m.rollout_id = g.rollout_id AND m.device_id = $4
+			WHERE g.id = $1 RETURNING id`, id, g.At.Add(fleet.ConsentTime).UnixMilli(),
+			strings.Join(digests[device], " "), string(device)).Scan(&consent)
+		if absent(err) {
+			continue // The device was deleted meanwhile.
+		}
+		if err == nil {
+			err = t.mark(consentRows, consent)
+		}
+		if err != nil {
+			return err
+		}
+		t.effects.committed.Consented = append(t.effects.committed.Consented, device)
+	}
+	return nil
 }
 
 // GroupConsents returns the answers for a whole rollout that are valid for this device now, newest first.
@@ -86,10 +100,11 @@ func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fle
 	// and, for removals, the device's own consent.
 	timed := func(row scanner) (g fleet.GroupConsent, err error) {
 		var status fleet.RolloutStatus
-		var body, held string
+		var body string
+		var shown sql.NullString
 		var at, until, away sql.NullInt64
 		if err := row.Scan(&g.ID, &g.Rollout, &g.Key, &g.Change, (*string)(&g.Answer), &g.Removals, &g.By, &at,
-			(*string)(&status), &body, &held, &until, &away); err != nil {
+			(*string)(&status), &body, &shown, &until, &away); err != nil {
 			return g, err
 		}
 		g.At = fromMillis(at)
@@ -97,7 +112,10 @@ func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fle
 			if (fleet.Consent{Until: fromMillis(until), UnreachableSince: fromMillis(away)}).Over(now) {
 				return fleet.GroupConsent{}, nil
 			}
-			return g, json.Unmarshal([]byte(held), &g.Waited)
+			for digest := range strings.FieldsSeq(shown.String) {
+				g.Shown = append(g.Shown, fleet.ShownChange{Device: device, Digest: digest})
+			}
+			return g, nil
 		}
 		var b rolloutBody
 		if err := json.Unmarshal([]byte(body), &b); err != nil {
@@ -106,7 +124,7 @@ func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fle
 		if status.Over() && !now.Before(timeOf(b.EndedAt).Add(fleet.GroupConsentTime)) {
 			return fleet.GroupConsent{}, nil
 		}
-		return g, json.Unmarshal([]byte(held), &g.Waited)
+		return g, nil
 	}
 	scan := func(row scanner) (fleet.GroupConsent, error) {
 		consent, rollout, member := s.newMarkReader(consentRows), s.newMarkReader(rolloutRows), s.newMarkReader(memberRows)
@@ -117,7 +135,7 @@ func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fle
 		return g, err
 	}
 	read, err := collect(ctx, pool{s.reads}, believing(s, groupConsentRows, scan), `
-		SELECT g.id, g.rollout_id, g.key, g.change, g.answer, g.removals, g.given_by, g.given_at, r.status, r.body, m.held,
+		SELECT g.id, g.rollout_id, g.key, g.change, g.answer, g.removals, g.given_by, g.given_at, r.status, r.body, c.change,
 			c.until, c.unreachable_since, `+consentRows.columns("c")+`, `+rolloutRows.columns("r")+`,
 			`+memberRows.columns("m")+`, `+groupConsentRows.columns("g")+`
 		FROM group_consents g JOIN rollouts r ON r.id = g.rollout_id

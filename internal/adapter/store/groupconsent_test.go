@@ -50,10 +50,8 @@ func TestAGroupConsentIsUsedOncePerDeviceAndKey(t *testing.T) {
 		}
 		for _, id := range []fleet.DeviceID{a, b} {
 			got := must(s.GroupConsents(t.Context(), id))(t)
-			want := g
-			want.Waited = []string{"c"}
-			if !reflect.DeepEqual(got, []fleet.GroupConsent{want}) {
-				t.Errorf("got %+v, want %+v", got, want)
+			if !reflect.DeepEqual(got, []fleet.GroupConsent{g}) {
+				t.Errorf("got %+v, want %+v", got, g)
 			}
 		}
 
@@ -119,7 +117,8 @@ func TestAGroupConsentCountsWhileItsRolloutSpeaksForTheDevice(t *testing.T) {
 		s := open(t, options)
 		a, b := put(t, s, deviceN(1)).ID, put(t, s, deviceN(2)).ID
 		r, g := groupOf(t, s, a, b)
-		removals := fleet.GroupConsent{Removals: true, Answer: fleet.AnswerConsent, By: "nora", At: seenAt, Rollout: r.ID}
+		removals := fleet.GroupConsent{Removals: true, Answer: fleet.AnswerConsent, By: "nora", At: seenAt, Rollout: r.ID,
+			Shown: []fleet.ShownChange{{Device: a, Digest: "1"}, {Device: b, Digest: "2"}}}
 		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Consents: []fleet.GroupConsent{removals}}))(t)
 		must(s.PutGroupConsents(t.Context(), []fleet.GroupConsent{g}))(t)
 		count := func(id fleet.DeviceID) int { return len(must(s.GroupConsents(t.Context(), id))(t)) }
@@ -166,7 +165,8 @@ func TestTheConsentOfAnUndoEndsAfterADayInWhichTheDeviceCouldBeReached(t *testin
 		options.Committed = func(c fleet.Committed) { told.Merge(c) }
 		s := open(t, options)
 		a, b := put(t, s, deviceN(1)).ID, put(t, s, deviceN(2)).ID
-		removals := fleet.GroupConsent{Removals: true, Answer: fleet.AnswerConsent, By: "nora", At: seenAt}
+		removals := fleet.GroupConsent{Removals: true, Answer: fleet.AnswerConsent, By: "nora", At: seenAt,
+			Shown: []fleet.ShownChange{{Device: a, Digest: "1"}, {Device: b, Digest: "2"}}}
 		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{running(fullRollout(s, 3, a, b))},
 			Consents: []fleet.GroupConsent{removals}}))(t)
 		if !slices.Contains(told.Consented, a) || !slices.Contains(told.Consented, b) {
@@ -214,14 +214,18 @@ func TestTheConsentOfAnUndoEndsAfterADayInWhichTheDeviceCouldBeReached(t *testin
 func TestARolloutAndItsGroupConsentAreOneWrite(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
-		a := put(t, s, deviceN(1)).ID
-		removals := fleet.GroupConsent{Removals: true, Answer: fleet.AnswerConsent, By: "nora", At: time.Now()}
+		a, other := put(t, s, deviceN(1)).ID, put(t, s, deviceN(2)).ID
+		shown := []fleet.ShownChange{{Device: a, Digest: "1"}, {Device: other, Digest: "2"}, {Device: a, Digest: "3"}}
+		removals := fleet.GroupConsent{Removals: true, Answer: fleet.AnswerConsent, By: "nora", At: time.Now(), Shown: shown}
 		id := only(s.PutRollouts(t.Context(), fleet.RolloutWrite{
 			Rollouts: []fleet.Rollout{fullRollout(s, 3, a)}, Consents: []fleet.GroupConsent{removals},
 		}))(t)
 		got := must(s.GroupConsents(t.Context(), a))(t)
-		if len(got) != 1 || got[0].Rollout != id || !slices.Equal(got[0].Waited, []string{"c"}) {
-			t.Errorf("got %+v", got)
+		if len(got) != 1 || got[0].Rollout != id || !slices.Equal(got[0].Shown, []fleet.ShownChange{shown[0], shown[2]}) {
+			t.Errorf("got %+v, want what was shown of this device", got)
+		}
+		if got := must(s.GroupConsents(t.Context(), other))(t); len(got) > 0 {
+			t.Errorf("got %+v of a device that is no member", got)
 		}
 		removals.Rollout = 99
 		_, err := s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{fullRollout(s, 3, a)},

@@ -7,8 +7,11 @@ type Effect struct {
 	Device fleet.DeviceID
 	Brings []Change // changes that would be planned and are not planned now
 	Drops  []Change // changes that are planned now and would not be planned any more
-	Unread bool     // The configuration was never read, so there is nothing to compare with.
-	Err    error    // why no plan could be made; the device's state would be failed
+	// Answerable has, by key, the consent digests of those changes in Brings that the answer of an undo may cover (see
+	// Change.UndoAnswers).
+	Answerable map[string]string
+	Unread     bool  // The configuration was never read, so there is nothing to compare with.
+	Err        error // why no plan could be made; the device's state would be failed
 	// FailsNow reports whether no plan can be made now, either.
 	FailsNow bool
 }

@@ -295,10 +295,10 @@ func NothingWaits(message string) error {
 		Hint: "GET consents, or `muster consent list`, lists what waits now: answer that."}
 }
 
-// RemovesOrCreatesAgain reports whether the change removes a folder or device, or makes it again, because no template
-// asks any more for what is there. The undo of a rollout may make such changes without asking anew.
-func (c Change) RemovesOrCreatesAgain() bool {
-	return c.Returns && c.ofMember() && c.From.Exists() != c.To.Exists()
+// UndoAnswers reports whether the answer of an undo may cover the change: it waits for a person because it removes a
+// folder or device, or makes it again, that no template asks for any more.
+func (c Change) UndoAnswers() bool {
+	return c.Class == Held && !c.Dependent && !c.OnlyKeep && c.Returns && c.ofMember() && c.From.Exists() != c.To.Exists()
 }
 
 // Removes reports whether the change removes a folder, or a device from the daemon's list of devices.

@@ -120,8 +120,10 @@ func TestEqualChangesOfTwoDevices(t *testing.T) {
 
 func TestWhatAnUndoConsentsTo(t *testing.T) {
 	removal := change(t, "folders.f", `{"id": "f"}`)
-	removal.Returns = true
-	back := plan.Change{Key: removal.Key, To: removal.From, Returns: true}
+	removal.Returns, removal.Class = true, plan.Held
+	back := plan.Change{Key: removal.Key, To: removal.From, Returns: true, Class: plan.Held}
+	free, dependent, stuck := removal, removal, removal
+	free.Class, dependent.Dependent, stuck.OnlyKeep = plan.Free, true, true
 	for _, tc := range []struct {
 		name          string
 		change        plan.Change
@@ -129,13 +131,16 @@ func TestWhatAnUndoConsentsTo(t *testing.T) {
 	}{
 		{"a folder that no template asks for", removal, true, true},
 		{"a folder that a template removed", back, true, false},
+		{"a folder that goes without an answer", free, false, true},
+		{"one that follows another change", dependent, false, true},
+		{"one that can only be kept", stuck, false, true},
 		{"a template removes it", change(t, "folders.f", `{"id": "f"}`), false, true},
 		{"a share", change(t, "folders.f.devices."+nora, `{}`), false, false},
 		{"a path", plan.Change{Key: parseKey(t, "folders.f.path"), From: stconfig.Text("a"), Returns: true}, false, false},
 		{"an option", plan.Change{Key: parseKey(t, "options.natEnabled"), From: stconfig.Text("a"), Returns: true}, false,
 			false},
 	} {
-		if got := tc.change.RemovesOrCreatesAgain(); got != tc.undo {
+		if got := tc.change.UndoAnswers(); got != tc.undo {
 			t.Errorf("%s: got %t, want %t", tc.name, got, tc.undo)
 		}
 		if got := tc.change.Removes(); got != tc.removes {

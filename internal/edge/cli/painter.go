@@ -26,11 +26,12 @@ const (
 
 // painter prints plans and changes for a person.
 type painter struct {
-	w      io.Writer
-	colour bool
-	all    bool                        // show the daemon's defaults, too
-	label  func(fleet.DeviceID) string // label of a device, "" if unknown; nil if all are unknown
-	err    error                       // the first error of w
+	w        io.Writer
+	colour   bool
+	all      bool                        // show the daemon's defaults, too
+	allNames bool                        // name every device of a group, because the person answers for all of them
+	label    func(fleet.DeviceID) string // label of a device, "" if unknown; nil if all are unknown
+	err      error                       // the first error of w
 }
 
 // newPainter writes to out. colour is auto, always or never.
@@ -157,7 +158,10 @@ func groupsOf(devices []api.DeviceEffect) []*group {
 	alike := map[string]*group{}
 	for _, device := range devices {
 		same := device
-		same.DeviceID, same.Label = "", ""
+		same.DeviceID, same.Label, same.Changes = "", "", slices.Clone(device.Changes)
+		for i := range same.Changes {
+			same.Changes[i].Digest = "" // It is of one device.
+		}
 		text, err := json.Marshal(same)
 		if err != nil {
 			text = []byte(device.DeviceID)
@@ -188,8 +192,12 @@ func nameOf(id, label string) string {
 }
 
 func (p *painter) group(g *group) {
-	title := strings.Join(g.names[:min(len(g.names), namedDevices)], ", ")
-	if more := len(g.names) - namedDevices; more > 0 {
+	named := namedDevices
+	if p.allNames {
+		named = len(g.names)
+	}
+	title := strings.Join(g.names[:min(len(g.names), named)], ", ")
+	if more := len(g.names) - named; more > 0 {
 		title += fmt.Sprintf(" and %d more", more)
 	}
 	if len(g.names) > 1 {

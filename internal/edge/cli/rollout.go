@@ -105,21 +105,51 @@ func (c *rolloutUndoCommand) Run(ctx context.Context, env *environment, server *
 		out = env.Err
 	}
 	p := newPainter(ctx, server, out, "auto")
-	p.all = true
+	p.all, p.allNames = true, true
 	if err := printWhatIf(p, planned); err != nil {
 		return err
 	}
-	if planned.Touched.Held > 0 {
-		p.line(plain, "The undo also answers what is held here because no template asks for it any more: that goes without "+
-			"another question.")
+	if answers := answeredByUndo(planned); answers > 0 {
+		p.line(plain, fmt.Sprintf("The undo also consents to %s that no template asks for any more and that the list shows as "+
+			"held: to these, and to nothing that changes until then.", counted(answers, "change")))
 	}
 	if err := c.consented(env, undoing(now)); err != nil {
 		return err
 	}
-	return ofOldPlan(c.steer(ctx, env, server, func(server *client.Client, ctx context.Context, id int64) (
-		api.RolloutDetail, error) {
-		return server.UndoRollout(ctx, id, planned.Generation)
-	}))
+	undone, err := server.UndoRollout(ctx, c.ID, &planned)
+	if err != nil {
+		return ofOldPlan(err)
+	}
+	if !c.forPeople() {
+		return c.print(env, undone, strconv.FormatInt(undone.ID, 10))
+	}
+	return printUndone(env.Out, undone)
+}
+
+// answeredByUndo counts the held changes that the undo consents to.
+func answeredByUndo(planned api.WhatIfPlan) (n int) {
+	for _, device := range planned.Devices {
+		for _, change := range device.Changes {
+			if change.Digest != "" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// printUndone writes a rollout that was undone, and what still waits for an answer.
+func printUndone(out io.Writer, undone api.UndoneRollout) error {
+	if err := printRollout(out, undone.RolloutDetail, false); err != nil || len(undone.Waiting) == 0 {
+		return err
+	}
+	fmt.Fprintln(out, "Not answered, because it came or changed after the list was shown, or another rollout holds the "+
+		"device; `muster consent list` shows what waits:")
+	table := newTable(out)
+	for _, held := range undone.Waiting {
+		fmt.Fprintf(table, "  %s\t%s\n", nameOf(held.DeviceID, held.Label), printable(held.Key))
+	}
+	return table.Flush()
 }
 
 // undoing is the question before an undo. It names what the undo touches.

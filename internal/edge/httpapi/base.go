@@ -17,6 +17,7 @@ type base struct {
 	Memory   Memory
 	Records  Recorder
 	plans    turns // Plans for readers wait for a turn.
+	whatIfs  turns // Plans of the whole fleet wait for a turn.
 }
 
 func newBase(o Options) *base {
@@ -29,6 +30,7 @@ func newBase(o Options) *base {
 		Memory:   o.Memory,
 		Records:  o.Audit,
 		plans:    newTurns(maxPlans),
+		whatIfs:  newTurns(maxWhatIfs),
 	}
 }
 

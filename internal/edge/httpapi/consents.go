@@ -198,17 +198,23 @@ func groupAnswer(r *request) (fleet.GroupAnswer, error) {
 		return answer, fleet.Invalidf("rollout", "only an answer with wholeRollout names a rollout: without it the answer "+
 			"is for what was shown")
 	}
-	for _, shown := range body.Shown {
-		id, err := fleet.ParseDeviceID(shown.DeviceID)
+	answer.Shown, err = shownChanges(body.Shown)
+	return answer, err
+}
+
+// shownChanges parses the changes that a person was shown.
+func shownChanges(body []api.ShownChange) (shown []fleet.ShownChange, err error) {
+	for _, one := range body {
+		id, err := fleet.ParseDeviceID(one.DeviceID)
 		if err != nil {
-			return answer, at("shown", err)
+			return nil, at("shown", err)
 		}
-		if shown.Digest == "" {
-			return answer, fleet.Invalidf("shown", "each change that was shown has a digest")
+		if one.Digest == "" {
+			return nil, fleet.Invalidf("shown", "each change that was shown has a digest")
 		}
-		answer.Shown = append(answer.Shown, fleet.ShownChange{Device: id, Digest: shown.Digest})
+		shown = append(shown, fleet.ShownChange{Device: id, Digest: one.Digest})
 	}
-	return answer, nil
+	return shown, nil
 }
 
 // answerValue is the word on the wire for an answer that chooses a value by name.

@@ -88,7 +88,7 @@ func operation(spec *huma.OpenAPI, rt route) *huma.Operation {
 	}
 	schemas := spec.Components.Schemas
 	if rt.body != nil {
-		op.RequestBody = &huma.RequestBody{Required: true,
+		op.RequestBody = &huma.RequestBody{Required: !rt.bodyOptional,
 			Content: jsonContent(schemas.Schema(rt.body, true, rt.name), exampler{schemas, true})}
 	}
 	headers := rt.headers(op)

@@ -30,9 +30,10 @@ type RolloutRunner interface {
 	Pause(ctx context.Context, id int64) (fleet.Rollout, error)
 	Resume(ctx context.Context, id int64) (fleet.Rollout, error)
 	Halt(ctx context.Context, id int64) (fleet.Rollout, error)
-	// Undo takes the changes of a rollout back. It returns precondition where basis is not nil and no longer the
-	// current generation.
-	Undo(ctx context.Context, id int64, basis *int64) (fleet.Rollout, error)
+	// Undo takes the changes of a rollout back, and consents to the changes that were shown. It returns those as answered
+	// whose devices go back at once. It returns precondition where the generation that was shown is no longer current.
+	Undo(ctx context.Context, id int64, approval fleet.UndoApproval) (undone fleet.Rollout, answered []fleet.ShownChange,
+		err error)
 	// UndoEdit is what Undo would change, to be foreseen.
 	UndoEdit(ctx context.Context, id int64) (fleet.Edit, error)
 	// Approve needs another person than made the change, with --four-eyes.
@@ -70,10 +71,6 @@ func (s RolloutHandlers) routes(b *base) []route {
 		steer("resume", "Go on with a paused rollout, or with a halted one in spite of what halted it", auth.Apply,
 			RolloutRunner.Resume),
 		steer("halt", "Admit nobody any more", auth.Apply, RolloutRunner.Halt),
-		{method: http.MethodPost, path: one + "/undo", name: "undoRollout",
-			summary:    "Take its changes of templates and tags back, on every device that got them",
-			permission: auth.WriteTemplates, query: []parameter{undoBasisParam}, reply: detail, volatile: true,
-			conflicts: true, based: true, off: off, handle: s.undoRollout},
 		steer("approve", "Let a rollout over many devices begin", auth.Approve, RolloutRunner.Approve),
 		{method: http.MethodPut, path: one + "/waves", name: "putRolloutWaves",
 			summary:    "Make the waves anew that are not admitted yet",
@@ -123,24 +120,6 @@ func (s RolloutHandlers) steer(r *request, verb string, do func(RolloutRunner, c
 		return reply{}, err
 	}
 	return s.showRollout(r, rollout)
-}
-
-// undoBasisParam binds an undo to the plan that was shown, because the undo answers what is held in it.
-var undoBasisParam = numberParam("generation", "That the plan of the undo was compared with; when templates, "+
-	"tags, vars or revocations were changed since, the answer is 412. Without it, the present one", 1, 0)
-
-func (s RolloutHandlers) undoRollout(r *request) (reply, error) {
-	generation, err := undoBasisParam.of(r)
-	if err != nil {
-		return reply{}, err
-	}
-	var basis *int64
-	if generation > 0 {
-		basis = new(int64(generation))
-	}
-	return s.steer(r, "undo", func(runner RolloutRunner, ctx context.Context, id int64) (fleet.Rollout, error) {
-		return runner.Undo(ctx, id, basis)
-	})
 }
 
 func (s RolloutHandlers) putRolloutWaves(r *request) (reply, error) {

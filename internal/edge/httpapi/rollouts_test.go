@@ -48,8 +48,10 @@ func (f *rollouts) Resume(ctx context.Context, id int64) (fleet.Rollout, error) 
 func (f *rollouts) Halt(ctx context.Context, id int64) (fleet.Rollout, error) {
 	return f.steer(ctx, id, "halt")
 }
-func (f *rollouts) Undo(ctx context.Context, id int64, _ *int64) (fleet.Rollout, error) {
-	return f.steer(ctx, id, "undo")
+func (f *rollouts) Undo(ctx context.Context, id int64, approval fleet.UndoApproval) (fleet.Rollout,
+	[]fleet.ShownChange, error) {
+	one, err := f.steer(ctx, id, "undo")
+	return one, approval.Shown, err
 }
 func (f *rollouts) UndoEdit(ctx context.Context, id int64) (fleet.Edit, error) {
 	one, err := f.Rollout(ctx, id)

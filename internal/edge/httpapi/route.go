@@ -24,6 +24,7 @@ type route struct {
 	permission   auth.Permission
 	query        []parameter
 	body         reflect.Type // The type of the JSON body; nil: it has no body.
+	bodyOptional bool         // A request without a body is fine.
 	reply        reflect.Type // The type of the JSON reply; nil: 204.
 	media        string       // The type of the reply; "": JSON.
 	creates      bool         // may answer 201 with Location

@@ -74,6 +74,7 @@ func everyNoun() []Noun {
 		ConsentHandlers{},
 		PlanningHandlers{},
 		RolloutHandlers{},
+		UndoHandlers{},
 		RevisionHandlers{},
 		SettingHandlers{},
 		VarsHandlers{},

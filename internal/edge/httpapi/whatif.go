@@ -42,14 +42,11 @@ type PlanningHandlers struct {
 	*base
 	Checker Checker
 	WhatIf  WhatIf
-	Runner  RolloutRunner // set where WhatIf is; knows what an undo would change
 	Rows    Rows
-	turns   turns // Plans of the whole fleet wait for a turn.
 }
 
 func (s PlanningHandlers) routes(b *base) []route {
 	s.base = b
-	s.turns = newTurns(maxWhatIfs)
 	return slices.Concat(s.whatIfRoutes(), s.differenceRoutes(), s.changeRoutes(), s.fleetRoutes())
 }
 
@@ -69,38 +66,7 @@ func (s PlanningHandlers) whatIfRoutes() []route {
 			off:        s.WhatIf == nil,
 			handle:     s.planWhatIf,
 		},
-		{
-			method: http.MethodGet,
-			path:   Prefix + "/rollouts/{rolloutID}/undo",
-			name:   "planUndo",
-			summary: "What the undo of a rollout would change and remove, on which devices; changes nothing. The " +
-				"POST answers those held changes in it that remove a folder or device because no template asks for it any more",
-			permission: auth.WriteTemplates,
-			reply:      reflect.TypeFor[api.WhatIfPlan](),
-			volatile:   true,
-			conflicts:  true,
-			off:        s.WhatIf == nil || s.Runner == nil,
-			handle:     s.planUndo,
-		},
 	}
-}
-
-func (s PlanningHandlers) planUndo(r *request) (reply, error) {
-	id, err := r.number("rolloutID")
-	if err != nil {
-		return reply{}, err
-	}
-	edit, err := s.Runner.UndoEdit(r.Context(), id)
-	if err != nil {
-		return reply{}, noRollout(id, err)
-	}
-	return s.planned(r, func(ctx context.Context) (reply, error) {
-		out, _, err := s.foresee(ctx, edit, func(plan.Effect) {})
-		if err != nil {
-			return reply{}, err
-		}
-		return show(out)
-	})
 }
 
 func (s PlanningHandlers) planWhatIf(r *request) (reply, error) {
@@ -130,7 +96,7 @@ func (s PlanningHandlers) planWhatIf(r *request) (reply, error) {
 func (s PlanningHandlers) planned(r *request, work func(context.Context) (reply, error)) (out reply, err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), whatIfTime)
 	defer cancel()
-	release, err := s.turns.take(ctx)
+	release, err := s.whatIfs.take(ctx)
 	if err != nil {
 		return reply{}, err
 	}
@@ -157,6 +123,9 @@ func (s PlanningHandlers) foresee(
 	}
 	sum := view.NewEffectSum(fleet.ScopeIn(ctx), inside)
 	f, err := s.WhatIf.Foresee(ctx, edit, func(then *fleet.Registry, effect plan.Effect) {
+		if edit.Undo == nil {
+			effect.Answerable = nil
+		}
 		sum.Add(then, effect)
 		each(effect)
 	})

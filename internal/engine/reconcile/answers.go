@@ -172,16 +172,14 @@ func (p *pass) fromGroups(now planned, groups []fleet.GroupConsent) []fleet.Cons
 	return consents
 }
 
-// answers reports whether g, an answer for all members of a rollout, answers the held change c. An answer to the
-// removals of an undo (g.Removals) answers each change that removes a member or creates it again, except those that
-// waited already before the rollout.
+// answers reports whether g, an answer for all members of a rollout, answers the held change c. The answer of an undo
+// (g.Removals) covers the changes that the person was shown before the undo, and no other.
 func (p *pass) answers(now planned, g fleet.GroupConsent, c plan.Change, grouping plan.Grouping) bool {
 	switch {
 	case g.Answer == fleet.AnswerConsent && !p.mayBeConsentedTo(now, c), g.Answer == fleet.AnswerKeep && !c.Returns:
 		return false
 	case g.Removals:
-		return c.RemovesOrCreatesAgain() && !slices.Contains(g.Waited, fleet.HeldAll) &&
-			!slices.Contains(g.Waited, c.Wish().Keyed(p.o.DigestKey))
+		return c.UndoAnswers() && g.Shows(p.id, c.ConsentDigest(p.id, p.o.DigestKey))
 	}
 	_, offered := c.Answered(g.Answer)
 	return offered && g.Change == grouping.Equal(c)

@@ -313,17 +313,24 @@ func TestADeviceThatIsOnlyObservedUsesNoGroupConsent(t *testing.T) {
 	})
 }
 
-// An undo's consent is for what it removes, and for nothing that waited before.
-func TestAnUndoConsentsToItsOwnRemovalsOnly(t *testing.T) {
-	for name, waited := range map[string]bool{"the undo's": false, "it waited before": true} {
+// An undo consented to every removal on its devices, by a rule, also to those that nobody had been shown.
+func TestAnUndoConsentsOnlyToWhatWasShown(t *testing.T) {
+	for name, of := range map[string]func(b *bench) fleet.ShownChange{
+		"shown":          func(b *bench) fleet.ShownChange { return allShown(b.group())[0] },
+		"another change": func(b *bench) fleet.ShownChange { return fleet.ShownChange{Device: b.id, Digest: "x"} },
+		"shown of another device": func(b *bench) fleet.ShownChange {
+			return fleet.ShownChange{Device: nora, Digest: allShown(b.group())[0].Digest}
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T) {
 				b := askedAboutFolder(t)
 				defer func() { b.stop() }()
-				undo := fleet.GroupConsent{ID: 1, Rollout: 7, Removals: true, Answer: fleet.AnswerConsent, By: "nora"}
-				want := "absent"
-				if waited {
-					undo.Waited, want = []string{b.plan().Changes[0].Wish().Keyed([]byte("k"))}, `"made"`
+				undo := fleet.GroupConsent{ID: 1, Rollout: 7, Removals: true, Answer: fleet.AnswerConsent, By: "nora",
+					Shown: []fleet.ShownChange{of(b)}}
+				want := `"made"`
+				if name == "shown" {
+					want = "absent"
 				}
 				b.store.groups, b.store.rollouts = []fleet.GroupConsent{undo}, map[fleet.DeviceID]int64{b.id: 7}
 				b.wake()
@@ -346,6 +353,9 @@ func TestAnUndoConsentsToNoRemovalOfATemplate(t *testing.T) {
 		b.changed(tmpl(1, fleet.OpRemove, "folders.own", "true"))
 		b.want("folders.own.path", `"/home/one/own"`)
 		b.wantState(fleet.ConfigHeld, "folders.own")
+		b.store.groups[0].Shown = allShown(b.group())
+		b.wake()
+		b.want("folders.own.path", `"/home/one/own"`)
 		if g := b.group(); g.Keep || !g.Removes {
 			t.Errorf("got %+v: what a template asks for is not kept by an answer", g)
 		}

@@ -156,6 +156,7 @@ func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.C
 	default:
 		effect.Brings = plan.Without(out.plan.Changes, planned)
 		effect.Drops = plan.Without(planned, out.plan.Changes)
+		effect.Answerable = w.answerable(id, effect.Brings)
 		// A free change of a key is not dropped if Brings has another change of the same key. A dropped change that waited
 		// for an answer is reported even so, because its answer does not count for the other change.
 		effect.Drops = slices.DeleteFunc(effect.Drops, func(dropped plan.Change) bool {
@@ -169,6 +170,17 @@ func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.C
 		w.each(effect)
 	}
 	return nil
+}
+
+// answerable returns, by key, the consent digests of those changes that the answer of an undo may cover.
+func (w *whatIf) answerable(id fleet.DeviceID, changes []plan.Change) map[string]string {
+	digests := map[string]string{}
+	for _, c := range changes {
+		if c.UndoAnswers() {
+			digests[c.Key.String()] = c.ConsentDigest(id, w.o.DigestKey)
+		}
+	}
+	return digests
 }
 
 // sizeOf returns about how many bytes of memory changes take.

@@ -153,7 +153,7 @@ func TestAChangeOfOneMemberTakesOverTheRest(t *testing.T) {
 				t.Errorf("%d devices have it", got)
 			}
 			// The undo takes back both, also on the device that the first rollout had reached.
-			if _, err := d.runner.Undo(t.Context(), r.ID, nil); err != nil {
+			if _, err := d.undo(t.Context(), r.ID); err != nil {
 				t.Fatal(err)
 			}
 			d.changed()
@@ -220,7 +220,7 @@ func TestAnUndoAdmitsNoDeviceToWhatAnotherRolloutBrings(t *testing.T) {
 	d.is(1, fleet.RolloutSucceeded)
 	d.store.tagTemplate(2, "all", true)
 	d.changed()
-	if _, err := d.runner.Undo(t.Context(), 1, nil); err != nil {
+	if _, err := d.undo(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	d.changed()
@@ -241,7 +241,7 @@ func TestAnUndoAdmitsNoDeviceToWhatAnotherRolloutBrings(t *testing.T) {
 func TestAnUndoHasNoWavesAndIsNotUndone(t *testing.T) {
 	d := rolling(t, 20)
 	d.set(d.first(), func(s *site) { s.stuck = true })
-	if _, err := d.runner.Undo(t.Context(), 1, nil); err != nil {
+	if _, err := d.undo(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	d.changed()
@@ -251,11 +251,14 @@ func TestAnUndoHasNoWavesAndIsNotUndone(t *testing.T) {
 	}
 	ctx := context.Background()
 	for _, do := range []func(context.Context, int64) (fleet.Rollout, error){d.runner.Pause, d.runner.Halt,
-		func(ctx context.Context, id int64) (fleet.Rollout, error) { return d.runner.Undo(ctx, id, nil) }} {
+		func(ctx context.Context, id int64) (fleet.Rollout, error) {
+			undone, _, err := d.runner.Undo(ctx, id, fleet.UndoApproval{})
+			return undone, err
+		}} {
 		_, err := do(ctx, 2)
 		wantCode(t, err, fleet.CodeConflict)
 	}
-	_, err := d.runner.Undo(ctx, 1, nil)
+	_, _, err := d.runner.Undo(ctx, 1, fleet.UndoApproval{})
 	wantCode(t, err, fleet.CodeConflict)
 	d.set(d.store.rollouts[1].Members[0].Device, func(s *site) { s.stuck = false })
 	d.is(2, fleet.RolloutSucceeded)

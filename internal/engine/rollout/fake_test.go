@@ -454,18 +454,33 @@ func (d *daemons) consented(id fleet.DeviceID, wish string, returns bool) bool {
 		return true
 	}
 	for i, g := range d.store.consents {
-		if g.Rollout != rollout || !returns {
+		if g.Rollout != rollout || !returns || !g.Shows(id, wish) {
 			continue
 		}
-		of := d.store.rollouts[g.Rollout-1]
-		m, _ := of.Member(id)
 		once := fmt.Sprint(i, id, wish)
-		if !slices.Contains(m.Held, wish) && !d.used[once] {
+		if !d.used[once] {
 			d.used[once] = true
 			return true
 		}
 	}
 	return false
+}
+
+// undo takes a rollout back. The person saw everything that comes back then, but for what waits already. A wish is its
+// own digest here.
+func (d *daemons) undo(ctx context.Context, id int64) (fleet.Rollout, error) {
+	var approval fleet.UndoApproval
+	for _, device := range d.all {
+		s := d.sites[device]
+		for key, was := range s.base {
+			wish := key + "=" + was
+			if !slices.ContainsFunc(s.pass.Waiting, func(w fleet.WaitingChange) bool { return w.Wish == wish }) {
+				approval.Shown = append(approval.Shown, fleet.ShownChange{Device: device, Digest: wish})
+			}
+		}
+	}
+	undone, _, err := d.runner.Undo(ctx, id, approval)
+	return undone, err
 }
 
 func (d *daemons) use(id fleet.DeviceID, wish string, a answer) bool {

@@ -78,7 +78,7 @@ func (g generated) step() {
 		g.store.tagTemplate(int64(template), "all", !carried)
 		g.changed()
 	case 4:
-		steer(func(ctx context.Context, id int64) (fleet.Rollout, error) { return g.runner.Undo(ctx, id, nil) })
+		steer(g.undo)
 	case 5:
 		steer(g.runner.Pause)
 	case 6, 7:
@@ -190,7 +190,7 @@ func TestAnUndoneRemovalComesBackWithoutAnotherAnswer(t *testing.T) {
 			d.after(time.Second)
 		}
 		d.after(3 * time.Second)
-		if _, err := d.runner.Undo(t.Context(), 1, nil); err != nil {
+		if _, err := d.undo(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
 		d.changed()

@@ -61,7 +61,7 @@ func TestAHaltAfterALostAnswerKeepsTheWaveThatWasAdmitted(t *testing.T) {
 func TestAnUndoWithALostAnswerIsDone(t *testing.T) {
 	d := rolling(t, 20)
 	d.store.lost = errLost
-	if _, err := d.runner.Undo(t.Context(), 1, nil); !errors.Is(err, errLost) {
+	if _, err := d.undo(t.Context(), 1); !errors.Is(err, errLost) {
 		t.Fatalf("got %v, want the error of the store", err)
 	}
 	d.set(d.store.rollouts[0].Members[0].Device, func(s *site) { s.errors = map[string]string{"x": "no space"} })
@@ -69,7 +69,7 @@ func TestAnUndoWithALostAnswerIsDone(t *testing.T) {
 	d.agrees()
 	d.is(1, fleet.RolloutUndone)
 	d.is(2, fleet.RolloutSucceeded)
-	_, err := d.runner.Undo(t.Context(), 1, nil)
+	_, err := d.undo(t.Context(), 1)
 	wantCode(t, err, fleet.CodeConflict)
 }
 

@@ -14,23 +14,25 @@ import (
 const undoTries = 3 // tries of an undo while other changes are accepted
 
 // Undo takes the changes of a rollout back in a new generation, like any other change. The rollout that brings the
-// devices back has one wave and begins at once. In the same transaction Undo consents to removals for which that
-// rollout would otherwise need a person's answer. basis is the generation whose plan the person saw: when templates or
-// tags were changed since, Undo returns precondition. A nil basis accepts any.
-func (r *Runner) Undo(ctx context.Context, id int64, basis *int64) (fleet.Rollout, error) {
+// devices back has one wave and begins at once. In the same transaction Undo consents to those changes in
+// approval.Shown whose devices that rollout brings back, and returns them as answered. When templates or tags were
+// changed since approval.Generation, Undo returns precondition.
+func (r *Runner) Undo(ctx context.Context, id int64, approval fleet.UndoApproval) (undone fleet.Rollout,
+	answered []fleet.ShownChange, err error) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
-	var err error
 	for range undoTries {
-		if err = r.undo(ctx, id, basis); fleet.CodeOf(err) != fleet.CodePrecondition || basis != nil {
+		answered, err = r.undo(ctx, id, approval)
+		if fleet.CodeOf(err) != fleet.CodePrecondition || approval.Generation != nil {
 			break
 		}
 	}
 	if err != nil {
-		return fleet.Rollout{}, err
+		return fleet.Rollout{}, nil, err
 	}
 	r.Wake()
-	return r.Rollout(ctx, id)
+	undone, err = r.Rollout(ctx, id)
+	return undone, answered, err
 }
 
 // UndoEdit returns the edit of an undo, to foresee what it would do. It is incomplete: Undo adds the writes of the
@@ -44,47 +46,52 @@ func (r *Runner) UndoEdit(ctx context.Context, id int64) (fleet.Edit, error) {
 }
 
 // undo is one try of Undo. It returns precondition when another change was accepted meanwhile.
-func (r *Runner) undo(ctx context.Context, id int64, basis *int64) error {
+func (r *Runner) undo(ctx context.Context, id int64, approval fleet.UndoApproval) ([]fleet.ShownChange, error) {
 	if err := r.settle(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	edit, err := r.UndoEdit(ctx, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	rollout := edit.Undo.Rollout
+	rollout, basis := edit.Undo.Rollout, approval.Generation
 	tried, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{Generation: basis, Trial: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	then := tried.Then
 	admission, err := r.o.Store.Admission(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	u := &undoing{settlement: newSettlement(then, admission, []fleet.GenerationChange{{Number: then.Generation,
 		Cause: fmt.Sprintf("rollout %d undone: %s", rollout.ID, rollout.Cause)}}), rollout: rollout}
 	r.findReached(ctx, u)
 	now := r.now()
+	u.answered = slices.DeleteFunc(slices.Clone(approval.Shown), func(c fleet.ShownChange) bool {
+		_, back := u.back[c.Device]
+		return !back
+	})
 	write := r.undoWrite(ctx, u, now)
 	r.stepHook(StepBeforeUndo)
 	edit.Undo.Write = write
 	done, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{Generation: basis})
 	if err != nil {
 		r.uncertain = true
-		return err
+		return nil, err
 	}
 	r.catalog = newCatalog(then)
 	r.adopt(write.Rollouts, done.Rollouts, now)
 	r.stepHook(StepAfterUndo)
-	return nil
+	return u.answered, nil
 }
 
 // undoing is the settlement of the generation that takes a rollout back.
 type undoing struct {
 	*settlement
-	rollout fleet.Rollout
-	back    map[fleet.DeviceID]int64 // devices that are brought back, with the generation to which they are admitted
+	rollout  fleet.Rollout
+	back     map[fleet.DeviceID]int64 // devices that are brought back, with the generation to which they are admitted
+	answered []fleet.ShownChange      // shown changes of devices that are brought back
 }
 
 // findReached finds the devices that the undo touches. Devices that no other rollout holds are brought back at once.
@@ -126,7 +133,10 @@ func (r *Runner) undoWrite(ctx context.Context, u *undoing, now time.Time) fleet
 	if len(u.back) > 0 {
 		back := r.backRollout(u, u.changes[0].Cause, now)
 		write.Rollouts = slices.Insert(write.Rollouts, len(u.over), back)
-		write.Consents = []fleet.GroupConsent{{Answer: fleet.AnswerConsent, Removals: true, By: who, At: now}}
+	}
+	if len(u.answered) > 0 {
+		write.Consents = []fleet.GroupConsent{{Answer: fleet.AnswerConsent, Removals: true, By: who, At: now,
+			Shown: u.answered}}
 	}
 	write.Rollouts = slices.Insert(write.Rollouts, 0, ended)
 	woken := u.woken()
@@ -157,16 +167,12 @@ func (r *Runner) backRollout(u *undoing, cause string, now time.Time) fleet.Roll
 }
 
 // waited returns the changes that waited for a person on a device before the undo, by its last pass and by the start of
-// the rollout. Where neither tells it, every change counts as one that waited: then the undo consents to nothing on
-// that device.
+// the rollout.
 func (u *undoing) waited(id fleet.DeviceID, s fleet.Standing) []string {
 	held := heldOf(s)
 	i := slices.IndexFunc(u.rollout.Members, func(m fleet.RolloutMember) bool { return m.Device == id })
 	if i >= 0 {
-		return append(held, u.rollout.Members[i].Held...)
-	}
-	if s.Pass.Observed == "" || s.Pass.Failed != "" {
-		return append(held, fleet.HeldAll)
+		held = append(held, u.rollout.Members[i].Held...)
 	}
 	return held
 }

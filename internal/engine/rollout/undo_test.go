@@ -19,7 +19,7 @@ func undone20(t *testing.T, prepare func(*site)) (d *daemons, special fleet.Devi
 	d.is(1, fleet.RolloutSucceeded)
 	special = d.all[4]
 	d.set(special, prepare)
-	if _, err := d.runner.Undo(t.Context(), 1, nil); err != nil {
+	if _, err := d.undo(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	d.changed()

@@ -161,6 +161,9 @@ func (sum *EffectSum) show(device *DeviceEffect, effect plan.Effect) {
 		return
 	}
 	device.Changes, device.Dropped = sum.shown(effect.Brings), sum.shown(effect.Drops)
+	for i, change := range device.Changes {
+		device.Changes[i].Digest = effect.Answerable[change.Key]
+	}
 }
 
 // shown returns as many of the changes as fit.

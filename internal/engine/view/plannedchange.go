@@ -16,6 +16,7 @@ type PlannedChange struct {
 	Returns   bool
 	Answers   []string
 	Choices   []fleet.Choice
+	Digest    string // consent digest, where the answer of an undo may cover the change; otherwise ""
 }
 
 // PlannedChangeOf converts a change. It replaces device IDs by the labels of a registry.

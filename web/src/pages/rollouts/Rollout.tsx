@@ -3,7 +3,7 @@ import { useState } from "react";
 import { api, ask, type Schemas } from "../../api/client";
 import { useLabels, useTemplateNames } from "../../api/labels";
 import { queries } from "../../api/queries";
-import { Act } from "../../ui/act";
+import { Act, done } from "../../ui/act";
 import { withTemplates } from "../../ui/difference";
 import { plural, sentence, shortID } from "../../ui/format";
 import { List, Panel, Row, Rows, Split, Stack } from "../../ui/layout";
@@ -87,7 +87,7 @@ const isOver = (status: string) => ["undone", "succeeded", "superseded"].include
 function Steering({ rollout }: { rollout: Detail }) {
   const client = useQueryClient();
   const { id, status } = rollout;
-  const [undoOf, setUndoOf] = useState<number>();
+  const [undoOf, setUndoOf] = useState<Schemas["WhatIfPlan"]>();
   const steer = (verb: Verb) => async () => {
     const params = { params: { path: { rolloutID: id } } };
     switch (verb) {
@@ -104,7 +104,7 @@ function Steering({ rollout }: { rollout: Detail }) {
         await ask(api.POST("/api/v1/rollouts/{rolloutID}/halt", params));
         break;
       case "undo":
-        await undo(id, undoOf);
+        done(await undo(id, undoOf));
         break;
     }
     void client.invalidateQueries();
@@ -150,7 +150,6 @@ function Steering({ rollout }: { rollout: Detail }) {
         <Act
           needs="author"
           run={steer("undo")}
-          says="It is taken back"
           confirm={{
             title: `Undo rollout ${id}?`,
             verb: "Undo",
@@ -159,8 +158,7 @@ function Steering({ rollout }: { rollout: Detail }) {
               <Stack>
                 <Text>
                   The templates and tags become what they were before, and {plural(reached, "device")} that got the change
-                  go back at once, without waves. What waits below because no template asks for it any more is answered
-                  with the undo.
+                  go back at once, without waves.
                 </Text>
                 <UndoEffect id={id} shows={setUndoOf} />
               </Stack>

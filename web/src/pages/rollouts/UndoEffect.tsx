@@ -1,36 +1,48 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { api, ask } from "../../api/client";
+import { api, ask, type Schemas } from "../../api/client";
+import { Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
+import { Text } from "../../ui/text";
 import { Effect } from "../whatif/Effect";
+import { afterUndo, answeredByUndo, consentOfUndo } from "./undo";
 
 /**
  * UndoEffect lists everything that the undo of a rollout would change and remove, and on which devices. shows is called
- * with the generation that the list was compared with.
+ * with the plan that is listed.
  */
-export function UndoEffect({ id, shows }: { id: number; shows: (generation: number) => void }) {
+export function UndoEffect({ id, shows }: { id: number; shows: (plan: Schemas["WhatIfPlan"]) => void }) {
   const plan = useQuery({
     queryKey: ["undo", id],
     queryFn: () => ask(api.GET("/api/v1/rollouts/{rolloutID}/undo", { params: { path: { rolloutID: id } } })),
     gcTime: 0,
   });
-  const generation = plan.data?.generation;
   useEffect(() => {
-    if (generation !== undefined) shows(generation);
-  }, [generation, shows]);
+    if (plan.data) shows(plan.data);
+  }, [plan.data, shows]);
   return (
     <Loads query={plan}>
-      {(data) => <Effect plan={data} whole idle="The undo leaves every daemon as it is." />}
+      {(data) => (
+        <Stack>
+          {answeredByUndo(data).length > 0 && <Text>{consentOfUndo(data)}</Text>}
+          <Effect plan={data} whole idle="The undo leaves every daemon as it is." />
+        </Stack>
+      )}
     </Loads>
   );
 }
 
-/** undo takes a rollout back as it was shown: when the fleet's templates changed since, the server refuses it. */
-export async function undo(id: number, shown: number | undefined) {
-  if (shown === undefined) throw new Error("what the undo changes is not loaded yet");
-  await ask(
+/**
+ * undo takes a rollout back as it was shown, and consents to the held changes that were listed. When the fleet's
+ * templates changed since, the server refuses it. undo returns what to tell the person.
+ */
+export async function undo(id: number, shown: Schemas["WhatIfPlan"] | undefined): Promise<string> {
+  if (!shown) throw new Error("what the undo changes is not loaded yet");
+  const undone = await ask(
     api.POST("/api/v1/rollouts/{rolloutID}/undo", {
-      params: { path: { rolloutID: id }, query: { generation: shown } },
+      params: { path: { rolloutID: id }, query: { generation: shown.generation } },
+      body: { shown: answeredByUndo(shown) },
     }),
   );
+  return afterUndo(undone);
 }

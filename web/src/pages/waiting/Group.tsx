@@ -158,13 +158,13 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
     asked.map((name) => [name, given[name] ?? (name === "path" ? group.devices[0]?.values.path : undefined) ?? ""]),
   );
   const verb = verbOf(action);
-  const [undoOf, setUndoOf] = useState<number>();
+  const [undoOf, setUndoOf] = useState<Schemas["WhatIfPlan"]>();
   const undoes = action.name === "undo";
 
   const takeBack = async () => {
-    await undo(group.rollout, undoOf);
+    const became = await undo(group.rollout, undoOf);
     void client.invalidateQueries();
-    done("It is taken back");
+    done(became);
   };
 
   const answer = async () => {

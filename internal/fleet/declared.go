@@ -162,6 +162,17 @@ type Adjustment struct {
 	PrunesMany    bool    // the edit deletes more than a tenth of the source's templates, as a partial checkout would
 }
 
+// CheckPruning refuses to delete many templates of the source unless the caller says that this is meant.
+func (a Adjustment) CheckPruning(many bool) error {
+	if !a.PrunesMany || many {
+		return nil
+	}
+	return &Error{Code: CodeConflict,
+		Message: fmt.Sprintf("%d templates have no file any more, more than a tenth of those of the source %q",
+			len(a.Edit.Deleted), a.Edit.Files.Source),
+		Hint: "Look whether the directory is complete. To delete them, type `muster apply -f DIR --prune --prune-many`."}
+}
+
 // Adjustment compares the registry with what files say. It returns an error for a device or template that does not
 // exist or belongs to another source.
 func (r *Registry) Adjustment(d Declared) (Adjustment, error) {

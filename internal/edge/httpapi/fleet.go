@@ -126,7 +126,7 @@ func (s PlanningHandlers) adjustmentFor(r *request, body api.PlanFleet) (x adjus
 		return x, err
 	}
 	x.edit = x.files.Edit
-	if err := r.mayAdjust(x.edit); err != nil {
+	if err := r.who.MayMake(x.edit); err != nil {
 		return x, err
 	}
 	if x.digest, err = digestOf(x.now.Generation, x.edit); err != nil {
@@ -149,27 +149,6 @@ func digestOf(generation int64, edit fleet.Edit) (string, error) {
 	}{generation, edit})
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err
-}
-
-// mayAdjust checks that the caller may make each kind of change in it.
-func (r *request) mayAdjust(e fleet.Edit) error {
-	for _, part := range []struct {
-		changes    bool
-		permission auth.Permission
-		what       string
-	}{
-		{len(e.New)+len(e.Changed)+len(e.Deleted) > 0 || e.Files.Adopts() || e.Files.Kept != nil, auth.WriteTemplates,
-			"may not change templates"},
-		{len(e.Vars) > 0, auth.WriteTemplates, "may not change vars"},
-		{len(e.Labels) > 0, auth.WriteDevices, "may not change the labels of devices"},
-		{len(e.Settings)+len(e.Modes)+len(e.Roots)+len(e.Protect) > 0, auth.WriteSettings,
-			"may not change settings of devices and tags"},
-	} {
-		if part.changes && !r.who.May(part.permission) {
-			return r.who.Lacks(part.permission, part.what)
-		}
-	}
-	return nil
 }
 
 // checkTemplates checks new and changed templates, and notes what they read.
@@ -239,7 +218,7 @@ func (s PlanningHandlers) applyFleet(r *request) (reply, error) {
 			Message: "the plan is another by now: files, templates, tags or settings were changed since it was made",
 			Hint:    "Plan again, look at that plan, and apply it."}
 	}
-	if err := x.mayPrune(body.PruneMany); err != nil {
+	if err := x.files.CheckPruning(body.PruneMany); err != nil {
 		return reply{}, err
 	}
 	done, err := s.Changes.Apply(r.Context(), x.edit, fleet.Basis{Generation: &x.now.Generation,

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -152,15 +151,4 @@ func (x adjusting) unfiled(ids []int64) []api.UnfiledTemplate {
 		out = append(out, api.UnfiledTemplate{ID: id, Name: names[id], Op: string(t.Op), Key: t.Key, Tags: wireTags(t.Tags)})
 	}
 	return out
-}
-
-// mayPrune refuses to delete many templates of the source unless the caller says that it means that.
-func (x adjusting) mayPrune(many bool) error {
-	if !x.files.PrunesMany || many {
-		return nil
-	}
-	return &fleet.Error{Code: fleet.CodeConflict,
-		Message: fmt.Sprintf("%d templates have no file any more, more than a tenth of those of the source %q",
-			len(x.edit.Deleted), x.edit.Files.Source),
-		Hint: "Look whether the directory is complete. To delete them, type `muster apply -f DIR --prune --prune-many`."}
 }

@@ -81,6 +81,29 @@ func (k EnrollKey) Validate(now time.Time) error {
 	return nil
 }
 
+// EnrollKeyState says whether a key registers devices, and if not, why.
+type EnrollKeyState string
+
+const (
+	EnrollKeyUsable  EnrollKeyState = "usable"
+	EnrollKeyAltered EnrollKeyState = "altered"
+	EnrollKeyUsedUp  EnrollKeyState = "usedUp"
+	EnrollKeyExpired EnrollKeyState = "expired"
+)
+
+// State returns the state of the key now. That of a key that is both used up and expired is EnrollKeyUsedUp.
+func (k EnrollKey) State(now time.Time) EnrollKeyState {
+	switch {
+	case k.Altered:
+		return EnrollKeyAltered
+	case k.Used >= k.Uses:
+		return EnrollKeyUsedUp
+	case !now.Before(k.ExpiresAt):
+		return EnrollKeyExpired
+	}
+	return EnrollKeyUsable
+}
+
 // Usable returns an error when the key cannot register a device now.
 func (k EnrollKey) Usable(now time.Time) error {
 	const another = "Ask an administrator for another key (`muster enroll-key create`), or leave --key out: the " +

@@ -76,16 +76,7 @@ func (s EnrollKeyHandlers) deleteEnrollKey(r *request) (reply, error) {
 }
 
 func wireEnrollKey(key fleet.EnrollKey, now time.Time) api.EnrollKey {
-	state := "usable"
-	switch {
-	case key.Altered:
-		state = "altered"
-	case key.Used >= key.Uses:
-		state = "usedUp"
-	case !now.Before(key.ExpiresAt):
-		state = "expired"
-	}
 	return api.EnrollKey{ID: key.ID, Tags: wireTags(key.Tags), Uses: int64(key.Uses), Used: int64(key.Used),
-		State: state, CreatedBy: key.CreatedBy, CreatedAt: api.Time{Time: key.CreatedAt},
+		State: string(key.State(now)), CreatedBy: key.CreatedBy, CreatedAt: api.Time{Time: key.CreatedAt},
 		ExpiresAt: api.Time{Time: key.ExpiresAt}, LastUsedAt: moment(key.LastUsedAt)}
 }

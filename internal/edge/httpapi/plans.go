@@ -103,11 +103,7 @@ func named(registry *fleet.Registry, text string) string {
 }
 
 func wireChanges(changes []plan.Change, registry *fleet.Registry) []api.PlannedChange {
-	out := make([]api.PlannedChange, len(changes))
-	for i, change := range changes {
-		out[i] = wireShown(view.PlannedChangeOf(change, registry))
-	}
-	return out
+	return mapped(changes, func(c plan.Change) api.PlannedChange { return wireShown(view.PlannedChangeOf(c, registry)) })
 }
 
 func wireShown(c view.PlannedChange) api.PlannedChange {
@@ -117,9 +113,5 @@ func wireShown(c view.PlannedChange) api.PlannedChange {
 }
 
 func wireChoices(choices []fleet.Choice) []api.Choice {
-	out := make([]api.Choice, len(choices))
-	for i, c := range choices {
-		out[i] = api.Choice{Name: c.Name, Does: c.Does}
-	}
-	return out
+	return mapped(choices, func(c fleet.Choice) api.Choice { return api.Choice{Name: c.Name, Does: c.Does} })
 }

@@ -12,6 +12,7 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/fleet"
 	"muster/test/server"
 	"muster/test/wait"
 )
@@ -32,16 +33,7 @@ func TestAnOlderDatabaseFileIsOnlyObservedUntilAnAdminAcceptsTheLoss(t *testing.
 		t.Fatalf("delete ended with %d: %s", code, out)
 	}
 	s.Stop()
-	for name := range files(t, s.Home) {
-		if err := os.Remove(name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, content := range older {
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	putBack(t, s.Home, older)
 	s = server.Start(t, server.Options{Home: s.Home})
 	thief := s.As(stolen.Secret)
 	var refused *client.Error
@@ -85,6 +77,64 @@ func TestAnOlderDatabaseFileIsOnlyObservedUntilAnAdminAcceptsTheLoss(t *testing.
 	})
 	if out, code := muster(t, s, "resume"); code != 0 {
 		t.Errorf("once the loss is accepted resume ends with %d: %s", code, out)
+	}
+}
+
+// A user was created after the copy was made. So nobody of the older database logs in, and the administrator's token,
+// whose table is as it was, leads back: the loss is accepted, and the user made again.
+func TestWhoIsLockedOutByAnOlderDatabaseIsLetInByTheTokenOfTheHome(t *testing.T) {
+	const password = "correct horse battery"
+	anna := api.CreateUser{Name: new("anna"), Role: new("admin"), Password: new(password)}
+	s := server.Start(t, server.Options{})
+	if _, err := s.Client.CreateUser(t.Context(), anna); err != nil {
+		t.Fatal(err)
+	}
+	s.Stop()
+	older := files(t, s.Home)
+	s = server.Start(t, server.Options{Home: s.Home})
+	if _, err := s.Client.CreateUser(t.Context(), api.CreateUser{Name: new("bert"), Role: new("viewer"),
+		Password: new(password)}); err != nil {
+		t.Fatal(err)
+	}
+	s.Stop()
+	putBack(t, s.Home, older)
+	s = server.Start(t, server.Options{Home: s.Home})
+	if _, _, err := s.As("").Login(t.Context(), "anna", password, ""); fleet.CodeOf(err) != fleet.CodeUnauthorized {
+		t.Errorf("anna of the older database logs in, or: %v", err)
+	}
+	status, _ := muster(t, s, "status")
+	found := acceptLoss.FindStringSubmatch(status)
+	if found == nil {
+		t.Fatalf("status says %s", status)
+	}
+	for _, command := range []string{found[1], "user delete anna --yes"} {
+		if out, code := muster(t, s, strings.Fields(command)...); code != 0 {
+			t.Fatalf("%s ended with %d: %s", command, code, out)
+		}
+	}
+	if _, err := s.Client.CreateUser(t.Context(), anna); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.As("").Login(t.Context(), "anna", password, ""); err != nil {
+		t.Errorf("anna was made again, and does not log in: %v", err)
+	}
+	if out, code := muster(t, s, "resume"); code != 0 {
+		t.Errorf("resume ends with %d: %s", code, out)
+	}
+}
+
+// putBack replaces the files of the database by those of an earlier moment.
+func putBack(t *testing.T, home string, older map[string][]byte) {
+	t.Helper()
+	for name := range files(t, home) {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, content := range older {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

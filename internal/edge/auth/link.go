@@ -46,7 +46,7 @@ func (p *People) NewLink(ctx context.Context, user string) (code string, link fl
 func (p *People) FirstLink(ctx context.Context) (code string, err error) {
 	users, err := p.Store.Users(ctx)
 	if err != nil || slices.ContainsFunc(users, func(u fleet.User) bool {
-		return u.Role == fleet.RoleAdmin && u.Password != "" && !u.Disabled()
+		return u.Role == fleet.RoleAdmin && u.Password != "" && !u.Disabled() && !u.Altered
 	}) {
 		return "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"muster/api"
 	"muster/client"
@@ -188,9 +189,22 @@ type endedUser struct {
 	Name string `arg:"" help:"Name of the user."`
 }
 
+// user finds the user in the list, which also has users that Muster did not write into its database.
+func (c *endedUser) user(ctx context.Context, server *client.Client) (api.User, error) {
+	users, err := server.Users(ctx)
+	if err != nil {
+		return api.User{}, err
+	}
+	at := slices.IndexFunc(users, func(u api.User) bool { return u.Name == strings.ToLower(c.Name) })
+	if at < 0 {
+		return server.User(ctx, c.Name) // The error says what to do.
+	}
+	return users[at], nil
+}
+
 // ask names what ends with the user's access.
 func (c *endedUser) ask(ctx context.Context, env *environment, server *client.Client, verb string) (api.User, error) {
-	user, err := server.User(ctx, c.Name)
+	user, err := c.user(ctx, server)
 	if err != nil {
 		return user, err
 	}

@@ -73,19 +73,21 @@ func (w *world) register() {
 	var group errgroup.Group
 	group.SetLimit(8)
 	for _, d := range w.farm.Daemons() {
-		group.Go(func() error {
-			key, address, port, label := d.APIKey(), d.Host(), int64(d.Port()), d.Name()
-			body := api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &port, Label: &label}
-			if _, _, err := w.Client.PutDevice(w.t.Context(), string(d.ID()), body); err != nil {
-				return err
-			}
-			_, err := w.Client.TagDevice(w.t.Context(), string(d.ID()), "all")
-			return err
-		})
+		group.Go(func() error { return w.registerOne(d) })
 	}
 	if err := group.Wait(); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+func (w *world) registerOne(d *stsim.Daemon) error {
+	key, address, port, label := d.APIKey(), d.Host(), int64(d.Port()), d.Name()
+	body := api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &port, Label: &label}
+	if _, _, err := w.Client.PutDevice(w.t.Context(), string(d.ID()), body); err != nil {
+		return err
+	}
+	_, err := w.Client.TagDevice(w.t.Context(), string(d.ID()), "all")
+	return err
 }
 
 // restart starts another server where one was killed.

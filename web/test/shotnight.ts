@@ -47,7 +47,6 @@ test("a bad night", async () => {
     ["night-device", `devices/${device}`],
     ["night-folders", "folders"],
     ["night-folder", `folders/${standing?.folder ?? ""}`],
-    ["night-waiting", "waiting"],
   ];
   await inEveryView(browser, async (page, shot) => {
     await logIn(page, muster, "anna");

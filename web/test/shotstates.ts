@@ -118,6 +118,8 @@ const ofAnna: State[] = [
   ["rollout-halted", "rollouts/{halted}"],
   ["rollout-superseded", "rollouts/{superseded}"],
   ["rollout-undo", "rollouts/{halted}", press("Undo")],
+  ["waiting-undo", "", press("Undo")],
+  ["revoke", "devices/{device}/settings", press("Revoke this device")],
   ["tag-delete", "tags", press(/^Delete/)],
   ["stop-all", "settings", press("Observe only")],
   ["user-delete", "settings?tab=people", pressLast("Delete")],

@@ -13,6 +13,20 @@ const iris: MantineColorsTuple = [
   "#2c3888",
 ];
 
+// Mantine's red is too light for white letters.
+const red: MantineColorsTuple = [
+  "#fdeae8",
+  "#fad3cf",
+  "#f4a7a0",
+  "#ec7a70",
+  "#dc4f44",
+  "#c93a2f",
+  "#b3261e",
+  "#9c2019",
+  "#841a14",
+  "#6b150f",
+];
+
 // The greys of fields and buttons in the dark, as cool as the surfaces of ui.css.
 const dark: MantineColorsTuple = [
   "#e7e9ee",
@@ -34,7 +48,7 @@ const small = { defaultProps: { size: "xs" } };
 export const theme = createTheme({
   primaryColor: "iris",
   primaryShade: { light: 6, dark: 6 },
-  colors: { iris, dark },
+  colors: { iris, red, dark },
   fontFamily: '"Inter Variable", system-ui, sans-serif',
   fontFamilyMonospace: 'ui-monospace, "JetBrains Mono", "SF Mono", "DejaVu Sans Mono", monospace',
   fontSizes: { xs: "12px", sm: "13px", md: "13px", lg: "15px", xl: "20px" },

@@ -55,20 +55,28 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	switch {
 	case !errors.As(err, &plain):
 		return cn, err
+	case c.takesPlain(plain.loopback):
+		return c.connectPlain(ctx)
+	case plain.closed:
+		return nil, closesAtOnce(c.target.Address, err)
 	case c.knownPin() != "":
 		return nil, plainButPinned(c.target, err)
 	case c.target.Introduced == fleet.ByAnybody:
 		return nil, plainUnconfirmed(c.target, err)
-	case !c.target.AllowPlain && !plain.loopback:
-		return nil, plainForbidden(c.target.Address, err)
 	}
-	return c.connectPlain(ctx)
+	return nil, plainForbidden(c.target.Address, err)
+}
+
+// takesPlain reports whether plain HTTP may be used.
+func (c *Client) takesPlain(loopback bool) bool {
+	return c.knownPin() == "" && c.target.Introduced != fleet.ByAnybody && (c.target.AllowPlain || loopback)
 }
 
 // notTLSError says that the peer answered a TLS handshake with something else, or closed the connection.
 type notTLSError struct {
 	error
 	loopback bool
+	closed   bool // The peer answered nothing: it may be ending, or a proxy whose daemon is away.
 }
 
 func (e *notTLSError) Unwrap() error { return e.error }
@@ -105,8 +113,10 @@ func (c *Client) tryTLS(ctx context.Context, shake handshake) (*conn, error) {
 		return nil, interrupted(ctx)
 	case errors.Is(err, errNotResumed):
 		return nil, err
-	case errors.As(err, &header), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		return nil, &notTLSError{err, isLoopback(tcp.RemoteAddr())}
+	case errors.As(err, &header):
+		return nil, &notTLSError{error: err, loopback: isLoopback(tcp.RemoteAddr())}
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		return nil, &notTLSError{error: err, loopback: isLoopback(tcp.RemoteAddr()), closed: true}
 	}
 	return nil, unreachable(c.target.Address, err)
 }

@@ -82,6 +82,13 @@ func isTimeout(err error) bool {
 	return errors.As(err, &network) && network.Timeout()
 }
 
+func closesAtOnce(address string, err error) error {
+	return &fleet.Error{Code: fleet.CodeUnavailable, During: "connect to the daemon", Err: err,
+		Message: fmt.Sprintf("what listens at %s closes each connection at once", address),
+		Hint: "The daemon is starting or ending, or a proxy, a forwarded port or a container listens in its place: check " +
+			"that the daemon itself runs."}
+}
+
 func plainForbidden(address string, err error) error {
 	return &fleet.Error{Code: fleet.CodeUnavailable, During: "connect to the daemon", Err: err,
 		Message: fmt.Sprintf("%s does not speak TLS, and the API key is not sent in clear", address),

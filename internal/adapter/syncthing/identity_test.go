@@ -3,6 +3,7 @@ package syncthing
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -289,6 +290,33 @@ func TestADiscoveredAddressIsCheckedByTheIPItLeadsTo(t *testing.T) {
 	_, err := New(target, Options{Discovered: refuse}).Status(t.Context())
 	if e := wantCode(t, err, fleet.CodeUnavailable); !contains(e.Message, "not ") || f.dialled() != before {
 		t.Fatalf("got %v after %d connections", err, f.dialled()-before)
+	}
+}
+
+// A daemon that was ending, or whose forwarded port was still open, was said to show another certificate, and a person
+// was asked to trust it.
+func TestAPeerThatClosesEachConnectionIsUnreachable(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	for name, closing := range map[string]func(net.Conn){
+		"at once": func(net.Conn) {},
+		"after the greeting": func(c net.Conn) {
+			_, _ = c.Read(make([]byte, 1))
+		},
+	} {
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := acceptAll(t, l, closing)
+		for _, introduced := range []fleet.Introduction{fleet.ByPerson, fleet.ByServer, fleet.ByAnybody} {
+			t.Run(fmt.Sprint(name, introduced), func(t *testing.T) {
+				target := f.target()
+				target.Address, target.Pin, target.Introduced = address, f.Pin, introduced
+				if e := wantCode(t, statusError(t, target), fleet.CodeUnavailable); !contains(e.Message, "closes each connection") {
+					t.Errorf("got %q", e.Message)
+				}
+			})
+		}
 	}
 }
 

@@ -364,8 +364,9 @@ func (w *watcher) lost(err error, wait time.Duration) {
 		s.NextTry = time.Now().Add(wait)
 		s.Restarting = false
 		if w.daemon != nil && trustable[state] {
-			shown, _ := w.daemon.Shown()
-			s.Shown = fleet.Shown{Certificate: shown, Address: s.Address, FoundBy: s.FoundBy, At: time.Now()}
+			if shown, _ := w.daemon.Shown(); state != fleet.PinMismatch || shown.Fingerprint != w.pin {
+				s.Shown = fleet.Shown{Certificate: shown, Address: s.Address, FoundBy: s.FoundBy, At: time.Now()}
+			}
 		}
 		if s.Connection == state && s.Reason == reason {
 			return 0

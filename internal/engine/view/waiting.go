@@ -273,7 +273,7 @@ func (r *Row) awaySince() time.Time {
 // shownBy returns the certificate that a device shows instead of the pinned one, and a text about it.
 func shownBy(device *fleet.Registered, shown fleet.Shown) (fingerprint, detail string) {
 	if shown.Fingerprint == "" {
-		return "", "no certificate was seen since the server started"
+		return "", "no other certificate was seen since the server started"
 	}
 	detail = "shows " + shown.Fingerprint + " at " + shown.Address
 	if pin := device.Settings.Pin; pin != "" {

@@ -65,6 +65,11 @@ func hintsIn(t *testing.T, folders ...string) (hints []string) {
 						hints = append(hints, textOf(field.Value))
 					}
 				}
+				if call, ok := n.(*ast.CallExpr); ok {
+					if name, ok := call.Fun.(*ast.Ident); ok && name.Name == "notThere" {
+						hints = append(hints, textOf(call.Args[0]))
+					}
+				}
 				return true
 			})
 		}

@@ -190,7 +190,8 @@ func (s OrderHandlers) getOrder(r *request) (reply, error) {
 		}
 	}
 	if err != nil {
-		return reply{}, orNotFound(err, notThere("/orders", "there is no order %d, or not any more", id))
+		return reply{}, orNotFound(err,
+			notThere("GET "+Prefix+"/orders lists all.", "there is no order %d, or not any more", id))
 	}
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {

@@ -70,10 +70,9 @@ func noTemplate(id int64) error {
 	}
 }
 
-// notThere is the error about a thing that is not in the list below a path.
-func notThere(list, format string, args ...any) *fleet.Error {
-	return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf(format, args...),
-		Hint: "GET " + Prefix + list + " lists all."}
+// notThere is the error about a thing that is in no list. The hint says where the list is.
+func notThere(hint, format string, args ...any) *fleet.Error {
+	return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
 // orNotFound is err; where it says not_found, it is the one that tells the person where to look.

@@ -61,8 +61,8 @@ func TestTheOverviewOfATagHadTheTroubleOfTheWholeFleet(t *testing.T) {
 		trouble          []string
 		versions         map[string]int
 	}{
-		"":            {3, 4, []string{"unreachable", "folderStopped"}, map[string]int{"v1.9.0": 1, "v1.10.0": 1}},
-		"?tag=lima":   {2, 4, []string{"unreachable", "folderStopped"}, map[string]int{"v1.9.0": 1, "v1.10.0": 1}},
+		"":            {3, 4, []string{"folderStopped", "unreachable"}, map[string]int{"v1.9.0": 1, "v1.10.0": 1}},
+		"?tag=lima":   {2, 4, []string{"folderStopped", "unreachable"}, map[string]int{"v1.9.0": 1, "v1.10.0": 1}},
 		"?tag=mobile": {1, 2, []string{"unreachable"}, map[string]int{"v1.10.0": 1}},
 		"?q=nas":      {1, 4, []string{"folderStopped"}, map[string]int{"v1.9.0": 1}},
 		"?q=office":   {1, 0, nil, map[string]int{}},

@@ -85,6 +85,8 @@ func TroublesOf(rows []*Row) (troubles []Trouble, devices int) {
 			troubles = append(troubles, *one)
 		}
 	}
+	severity := func(t Trouble) int { return slices.Index(fleet.Severities, fleet.WaitTexts[t.Cause].Severity) }
+	slices.SortStableFunc(troubles, func(a, b Trouble) int { return severity(a) - severity(b) })
 	return troubles, devices
 }
 

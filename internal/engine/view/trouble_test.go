@@ -25,11 +25,11 @@ func TestEachKindOfTroubleIsSummedUpAndWaitsForAPerson(t *testing.T) {
 		troubled("C", []fleet.WaitCause{fleet.WaitHeld}),
 	}
 	troubles, devices := TroublesOf(rows)
-	if devices != 2 || len(troubles) != 3 || troubles[0].Cause != fleet.WaitUnreachable ||
-		!troubles[0].Since.Equal(time.Unix(60, 0)) || troubles[2].Cause != alone {
+	if devices != 2 || len(troubles) != 3 || troubles[1].Cause != fleet.WaitUnreachable ||
+		!troubles[1].Since.Equal(time.Unix(60, 0)) || troubles[2].Cause != alone {
 		t.Fatalf("%d devices, %+v", devices, troubles)
 	}
-	if got := troubles[1]; got.Devices != 2 || got.Folders != 3 || got.First.ID != idA || got.FirstFolder != "q" ||
+	if got := troubles[0]; got.Cause != stopped || got.Devices != 2 || got.Folders != 3 || got.First.ID != idA || got.FirstFolder != "q" ||
 		!got.Since.Equal(early) || got.Tags["t"] != 2 {
 		t.Errorf("got %+v", got)
 	}

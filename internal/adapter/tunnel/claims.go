@@ -1,12 +1,10 @@
 package tunnel
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
+	"time"
 
 	"muster/internal/fleet"
 )
@@ -53,6 +51,103 @@ func (c *claims) claim(ctx context.Context, t *Tunnel) error {
 	}
 }
 
+// setRival records the address from which another agent connects with the same certificate. isNew is false when a
+// rival was already recorded.
+func (t *Tunnel) setRival(address string) (isNew bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	isNew = t.rival == ""
+	t.rival, t.rivalAt = address, time.Now()
+	return isNew
+}
+
+// freed is the status of a rival whose device has no other tunnel any more.
+var freed = Status{State: Freed, Message: "the other agent with this device certificate has ended"}
+
+// refuseRival tells an agent that its certificate has a tunnel already. It keeps the connection of the rival open
+// until one of the two ends, so that the end of the conflict is known within seconds. It keeps one rival for each
+// registered device; it closes the connections of further rivals at once.
+func (h *Hub) refuseRival(ctx context.Context, t *Tunnel) {
+	first := h.of(t.device)
+	if first == nil {
+		return
+	}
+	status := Status{State: Cloned, Message: "another agent is connected with the same device certificate",
+		Hint: fleet.ClonedNext(first.address, t.address)}
+	if t.tell(ctx, status) != nil {
+		h.rivalEnded(first, t)
+		return
+	}
+	h.reporter.event(t, EventCloned, status.Message)
+	if !h.options.Known(t.device) || !first.keepRival(t) {
+		return
+	}
+	t.leave() // The one kept connection of a device takes no place of those that come back.
+	defer h.rivalGone(first)
+	for {
+		pause := time.NewTimer(jittered(pingEvery))
+		select {
+		case <-first.gone:
+			pause.Stop()
+			_ = t.tell(ctx, freed) // One that is not told connects again later.
+			return
+		case <-ctx.Done():
+			pause.Stop()
+			return
+		case <-pause.C:
+			if t.ping(ctx, pingTimeout) != nil {
+				return
+			}
+		}
+	}
+}
+
+// keepRival records the rival whose connection stays open. It returns false when a different rival is recorded.
+func (t *Tunnel) keepRival(rival *Tunnel) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.keptRival != nil {
+		return false
+	}
+	t.keptRival, t.rival, t.rivalAt = rival, rival.address, time.Now()
+	return true
+}
+
+// rivalGone forgets the rival whose connection was kept.
+func (c *claims) rivalGone(t *Tunnel) {
+	t.mu.Lock()
+	t.keptRival, t.rival = nil, ""
+	t.mu.Unlock()
+	c.changed(t.device)
+}
+
+// rivalEnded forgets a rival whose connection ended before it could be told of the other tunnel. It leaves the record
+// of a different rival.
+func (c *claims) rivalEnded(t, rival *Tunnel) {
+	t.mu.Lock()
+	over := t.keptRival == nil && t.rival == rival.address
+	if over {
+		t.rival = ""
+	}
+	t.mu.Unlock()
+	if over {
+		c.changed(t.device)
+	}
+}
+
+// forgetRival removes a rival whose connection is not kept, once it has not connected for a while.
+func (c *claims) forgetRival(t *Tunnel) {
+	t.mu.Lock()
+	over := t.rival != "" && t.keptRival == nil && time.Since(t.rivalAt) > rivalMemory
+	if over {
+		t.rival = ""
+	}
+	t.mu.Unlock()
+	if over {
+		c.changed(t.device)
+	}
+}
+
 // release ends the claim of a tunnel, and records why the tunnel ended. It returns the last status of the device.
 func (c *claims) release(t *Tunnel, err error) Status {
 	c.mu.Lock()
@@ -95,70 +190,4 @@ func (c *claims) Tell(device fleet.DeviceID, status Status) {
 	if t := c.tunnels[device]; t != nil {
 		t.setStatus(status)
 	}
-}
-
-// Connected returns the tunnel over which a device is managed, or an error when it has none.
-func (c *claims) Connected(device fleet.DeviceID) (*Tunnel, error) {
-	if t := c.of(device); t != nil && t.currentStatus().State == Accepted {
-		return t, nil
-	}
-	e := &fleet.Error{Code: fleet.CodeUnavailable, Message: "the device's agent is not connected",
-		Hint: "Check that `muster agent` runs on the daemon's machine: `muster agent status`."}
-	if reason := c.CutOff(device); reason != "" {
-		e.Message += "; its last connection was cut off: " + reason
-	}
-	return nil, e
-}
-
-// CutOff returns why the last tunnel of a device was cut off, when its agent misbehaved or did not answer; else "".
-func (c *claims) CutOff(device fleet.DeviceID) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if reason := c.cutOff[device]; reason != nil {
-		return reason.Error()
-	}
-	return ""
-}
-
-// Info describes the tunnel of a device, accepted or not. It returns false when there is none.
-func (c *claims) Info(device fleet.DeviceID) (Info, bool) {
-	if t := c.of(device); t != nil {
-		return t.info(), true
-	}
-	return Info{}, false
-}
-
-// Waiting describes the tunnels of devices that wait to be accepted, ordered by device ID.
-func (c *claims) Waiting() []Info {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var waiting []Info
-	for _, id := range slices.SortedFunc(maps.Keys(c.tunnels), cmp.Compare[fleet.DeviceID]) {
-		if is := c.tunnels[id].info(); is.Status.State == Waiting {
-			waiting = append(waiting, is)
-		}
-	}
-	return waiting
-}
-
-// Disks returns what the agent of a connected and accepted device last reported of its disks; nil: it has reported
-// nothing.
-func (c *claims) Disks(device fleet.DeviceID) *fleet.DiskFacts {
-	if t, err := c.Connected(device); err == nil {
-		return t.facts()
-	}
-	return nil
-}
-
-// states counts the tunnels by the state of their devices.
-func (c *claims) states() map[State]int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	count := map[State]int{Waiting: 0, Accepted: 0}
-	for _, t := range c.tunnels {
-		if state := t.currentStatus().State; state != "" {
-			count[state]++
-		}
-	}
-	return count
 }

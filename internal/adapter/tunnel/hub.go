@@ -43,15 +43,6 @@ type Request struct {
 	Address string // HOST:PORT from which the agent connected
 }
 
-// Info describes one tunnel.
-type Info struct {
-	Request   // its Key is empty
-	Since     time.Time
-	Status    Status
-	RoundTrip time.Duration // round-trip time of the last PING; 0 before the first
-	Rival     string        // address from which another agent recently connected with the same certificate; "": none
-}
-
 // Hub serves the connections of agents, with one tunnel for each device. DESIGN.md describes its parts: admission,
 // claims and reporter.
 type Hub struct {
@@ -222,20 +213,4 @@ func (h *Hub) pass(ctx context.Context, t *Tunnel) error {
 		return errRefused
 	}
 	return nil
-}
-
-// Counts are the numbers of a hub for metrics.
-type Counts struct {
-	Tunnels        map[State]int    // open tunnels, by the state of their device
-	Ended          map[string]int64 // ended tunnels since the start of the server, by reason
-	Received, Sent int64            // bytes since the start of the server, without TLS overhead
-}
-
-// Counts returns the current numbers.
-func (h *Hub) Counts() Counts {
-	c := Counts{Tunnels: h.states(), Ended: map[string]int64{}, Received: h.received.Load(), Sent: h.sent.Load()}
-	for i, e := range endings {
-		c.Ended[e.name] = h.reporter.ended[i].Load()
-	}
-	return c
 }

@@ -9,23 +9,25 @@ import { afterUndo, answeredByUndo, consentOfUndo } from "./undo";
 
 /**
  * UndoEffect lists everything that the undo of a rollout would change and remove, and on which devices. shows is called
- * with the plan that is listed.
+ * with the plan that is on the screen, and with undefined when it leaves the screen.
  */
-export function UndoEffect({ id, shows }: { id: number; shows: (plan: Schemas["WhatIfPlan"]) => void }) {
+export function UndoEffect({ id, shows }: { id: number; shows: (plan: Schemas["WhatIfPlan"] | undefined) => void }) {
   const plan = useQuery({
     queryKey: ["undo", id],
     queryFn: () => ask(api.GET("/api/v1/rollouts/{rolloutID}/undo", { params: { path: { rolloutID: id } } })),
     gcTime: 0,
   });
+  const { data } = plan;
   useEffect(() => {
-    if (plan.data) shows(plan.data);
-  }, [plan.data, shows]);
+    shows(data);
+    return () => shows(undefined);
+  }, [data, shows]);
   return (
     <Loads query={plan}>
-      {(data) => (
+      {(listed) => (
         <Stack>
-          {answeredByUndo(data).length > 0 && <Text>{consentOfUndo(data)}</Text>}
-          <Effect plan={data} whole idle="The undo leaves every daemon as it is." />
+          {answeredByUndo(listed).length > 0 && <Text>{consentOfUndo(listed)}</Text>}
+          <Effect plan={listed} whole idle="The undo leaves every daemon as it is." />
         </Stack>
       )}
     </Loads>

@@ -33,8 +33,8 @@ const (
 )
 
 // TestWhatIsShownOfFoldersIsTrue lets daemons, people and Muster do what they may, and compares each answer of the API
-// with how the daemons are. The API never shows a folder as better than it is. After a few minutes it shows each folder
-// as it is. Trouble that lasts waits for a person, and does so no more when it is over.
+// and of the command line with how the daemons are. They never show a folder as better than it is. After a few minutes
+// they show each folder as it is. Trouble that lasts waits for a person, and does so no more when it is over.
 func TestWhatIsShownOfFoldersIsTrue(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -73,7 +73,7 @@ func drawAct(rt *rapid.T) act {
 			stsim.OtherProblem}).Draw(rt, "why"),
 		Wait: rapid.SampledFrom([]time.Duration{readTime, longTime, 0, time.Second, 6 * time.Second, 25 * time.Second}).
 			Draw(rt, "wait"),
-		Looks: rapid.Bool().Draw(rt, "looks"),
+		Looks: rapid.Bool().Draw(rt, "looks"), Prints: rapid.SampledFrom([]string{"", "table", "json"}).Draw(rt, "prints"),
 	}
 }
 
@@ -170,6 +170,9 @@ func (s *story) check(a act) (wrong []string) {
 			return append(wrong, err.Error())
 		}
 		c.compare()
+		if a.Prints != "" {
+			c.comparePrinted(a.Prints == "json", looks == 1)
+		}
 		wrong = append(wrong, c.wrong...)
 		if !a.Looks {
 			break
@@ -241,17 +244,28 @@ func (c *comparison) compare() {
 
 var green = []string{"upToDate", "scanning", "syncing"}
 
-// compareGood fails where a folder is shown as better than it is.
-func (c *comparison) compareGood(i, f int, shown string) {
+// past are the states in which what is known of a folder is about an earlier time.
+var past = []fleet.FolderState{fleet.FolderUnknown, fleet.FolderStopped, fleet.FolderPaused, fleet.FolderUnshared,
+	fleet.FolderAlone}
+
+// allows tells whether a folder may be shown as up to date, as one that only lacks something, and with figures of now.
+func (c *comparison) allows(i, f int) (upToDate, lack, now bool) {
 	limit := inTime
 	if c.daemons[i].silent {
 		limit = silentTime
 	}
-	upToDate, lack := c.may(i, f)
-	if c.since < limit || upToDate {
-		return
+	if c.since < limit {
+		return true, true, true
 	}
-	if !lack && slices.Contains(green, shown) || shown == "upToDate" {
+	upToDate, lack = c.may(i, f)
+	now = slices.ContainsFunc(c.states(i, f, false), func(s fleet.FolderState) bool { return !slices.Contains(past, s) })
+	return upToDate, lack, now
+}
+
+// compareGood fails where a folder is shown as better than it is.
+func (c *comparison) compareGood(i, f int, shown string) {
+	upToDate, lack, _ := c.allows(i, f)
+	if !upToDate && (!lack && slices.Contains(green, shown) || shown == "upToDate") {
 		c.failf("folder %d of daemon %d is shown as %s; it is %v", f, i, shown, c.states(i, f, false))
 	}
 }
@@ -394,15 +408,24 @@ type trouble struct {
 	folder string
 }
 
+// troublesIn are the troubles of folders, and the devices that are away, of what waits for a person.
+func troublesIn(waiting api.Waiting) map[trouble]bool {
+	all := map[trouble]bool{}
+	for _, group := range waiting.Groups {
+		if !slices.Contains(fleet.TroubleCauses, fleet.WaitCause(group.Cause)) {
+			continue
+		}
+		for _, one := range group.Devices {
+			all[trouble{group.Cause, fleet.DeviceID(one.DeviceID), group.Subject}] = true
+		}
+	}
+	return all
+}
+
 // compareWaiting compares what waits for a person with the folders that are in trouble, and with the devices that are
 // away.
 func (c *comparison) compareWaiting() {
-	waits, inOverview := map[trouble]bool{}, map[string]int{}
-	for _, group := range c.said.waiting.Groups {
-		for _, one := range group.Devices {
-			waits[trouble{group.Cause, fleet.DeviceID(one.DeviceID), group.Subject}] = true
-		}
-	}
+	waits, inOverview := troublesIn(c.said.waiting), map[string]int{}
 	for i, d := range c.farm.Daemons() {
 		away := waits[trouble{string(fleet.WaitUnreachable), d.ID(), ""}]
 		missed := !c.reachable(i) && !c.daemons[i].unwatched

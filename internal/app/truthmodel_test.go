@@ -245,12 +245,13 @@ type act struct {
 	Folder       int
 	Why          stsim.Problem
 	Wait         time.Duration
-	Looks        bool // somebody looks at the folders then
+	Looks        bool   // somebody looks at the folders then
+	Prints       string // how commands print then: table or json; "": none is run
 }
 
 func (a act) String() string {
 	return fmt.Sprintf(
-		"%s daemon %d peer %d folder %d %s, then %s, somebody looks: %t",
+		"%s daemon %d peer %d folder %d %s, then %s, somebody looks: %t, commands print: %q",
 		a.Kind,
 		a.Daemon,
 		a.Peer,
@@ -258,6 +259,7 @@ func (a act) String() string {
 		a.Why,
 		a.Wait,
 		a.Looks,
+		a.Prints,
 	)
 }
 

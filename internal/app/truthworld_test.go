@@ -19,6 +19,7 @@ import (
 	"muster/api"
 	"muster/internal/adapter/discovery"
 	"muster/internal/adapter/syncthing"
+	"muster/internal/core/plan"
 	"muster/internal/edge/auth"
 	"muster/internal/edge/httpapi"
 	"muster/internal/engine/budget"
@@ -79,6 +80,13 @@ func (everybody) Authenticate(*http.Request) (auth.Principal, error) {
 	return auth.Principal{Name: "test", Role: fleet.RoleAdmin, Credential: auth.CredentialToken}, nil
 }
 
+// unplanned has no plans: no template applies to any device.
+type unplanned struct{ httpapi.Plans }
+
+func (unplanned) Plan(context.Context, fleet.DeviceID) (plan.Plan, error) {
+	return plan.Plan{}, fleet.NotFoundf("nothing is planned")
+}
+
 // startWatcher starts on a home that may be of a watcher before. The daemons of the farm are registered where they are
 // not yet.
 func startWatcher(home string, farm *stsim.Farm, receiver *listener) (*watcher, error) {
@@ -101,6 +109,7 @@ func startWatcher(home string, farm *stsim.Farm, receiver *listener) (*watcher, 
 		return w, err
 	}
 	for id, device := range registry.Devices {
+		w.found(id, plan.Findings{Result: plan.Planned, Online: true, Mode: fleet.ModeOn})
 		w.mirror.Put(*device, registry.ModeOf(id) == fleet.ModePaused)
 	}
 	w.life.background("mirror", w.mirror.Run, w.fail)
@@ -167,6 +176,7 @@ func (w *watcher) join(ctx context.Context) (err error) {
 	w.handler = httpapi.New(httpapi.Options{
 		Log: w.log, Registry: w.scoped(), Audit: w.store, Auth: everybody{}, Answers: w.view,
 		Nouns: []httpapi.Noun{
+			httpapi.MirrorHandlers{Mirror: masked{w.store}}, httpapi.PlanHandlers{Plans: unplanned{}, States: states{w.App}},
 			httpapi.SettingHandlers{Settings: w.store, Limits: w.store, Stops: summaries},
 			httpapi.InventoryHandlers{Inventory: w.view}, httpapi.StateHandlers{States: states{w.App}, Listed: w.view},
 			httpapi.FolderHandlers{Folders: w.view}, httpapi.StandingHandlers{Standings: w.view},

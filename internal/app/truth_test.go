@@ -128,6 +128,7 @@ func tell(t *testing.T, versions []stsim.Version, history []act, receiver *liste
 
 func (s *story) play(history []act) string {
 	for n, a := range history {
+		s.blur()
 		if err := acts[a.Kind](s, a); err != nil {
 			return fmt.Sprintf("act %d, %s: %v", n, a, err)
 		}

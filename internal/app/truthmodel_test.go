@@ -27,6 +27,7 @@ type daemonTruth struct {
 	told      [truthFolders]folderTruth
 	toldWas   [truthFolders][]fleet.FolderState // the states that these may have been shown in; nil: not known
 	unsure    bool
+	left      time.Time           // when Muster began to lose it
 	maybeRead bool                // Muster may have read it since its start
 	files     [truthFolders]int64 // how many files it counts
 	figures   bool                // Muster was started since: it has the figures alone
@@ -217,10 +218,34 @@ func (t *truth) leave(i int) {
 	}
 	d.unsure = time.Since(t.changed) < inTime || !d.reached || d.lying
 	d.maybeRead = !d.reached
-	d.figures = false
+	d.figures, d.left = false, time.Now()
 	for folder := range truthFolders {
 		d.told[folder] = d.folders[folder]
 		d.toldWas[folder] = t.states(i, folder, time.Since(t.changed) >= longTime)
+	}
+	for other := range t.daemons {
+		if t.isGoing(other) {
+			d.toldWas = [truthFolders][]fleet.FolderState{}
+		}
+	}
+}
+
+// isGoing tells whether Muster may not miss a daemon yet that it cannot reach any more.
+func (t *truth) isGoing(i int) bool {
+	limit := inTime
+	if t.daemons[i].silent {
+		limit = silentTime
+	}
+	return !t.reachable(i) && time.Since(t.daemons[i].left) < limit
+}
+
+// blur notes that something is about to happen. It may still change how Muster shows the folders of daemons that it
+// does not miss yet.
+func (t *truth) blur() {
+	for i := range t.daemons {
+		if t.isGoing(i) {
+			t.daemons[i].toldWas = [truthFolders][]fleet.FolderState{}
+		}
 	}
 }
 

@@ -124,6 +124,7 @@ test("a folder says who is behind, since when, and who has what is missing; its 
   const names = () => rowsOf(devices).locator("td:first-child a").allTextContents();
   const stopped = "iris-server-012"; // its daemon stopped the folder
   await until("the stopped one is first", async () => (await names())[0] === stopped);
+  await page.locator("main section[data-tone=bad]").getByRole("link", { name: stopped }).waitFor();
   const heading = devices.getByRole("columnheader", { name: "Device" });
   await heading.getByRole("button").click();
   await heading.getByRole("button").click();

@@ -15,6 +15,7 @@ import { matches } from "../../ui/search";
 import { badgeOf, connections, State } from "../../ui/state";
 import { Ago, Chip, Faint, Muted, Prose, Stacked, Strong, To } from "../../ui/text";
 import { Kept } from "../events/Kept";
+import { Named } from "../whatif/Effect";
 import { Behind } from "./Behind";
 import { Conflicts } from "./Conflicts";
 import { Figures } from "./Figures";
@@ -45,7 +46,7 @@ export default function Folder({ id }: { id: string }) {
       }
     >
       <Loads query={fleet} rows={2}>
-        {(data) => <InFleet folder={data} />}
+        {(data) => <InFleet folder={data} standings={devices.data ?? []} labels={labels} />}
       </Loads>
       <FileSearch folder={folderID} />
       {fleet.data && devices.data && <Behind folder={fleet.data} standings={devices.data} />}
@@ -60,10 +61,20 @@ export default function Folder({ id }: { id: string }) {
 }
 
 /** InFleet is how the folder is on all devices together, and what a person can do. */
-function InFleet({ folder }: { folder: Schemas["FleetFolder"] }) {
+function InFleet({
+  folder,
+  standings,
+  labels,
+}: {
+  folder: Schemas["FleetFolder"];
+  standings: FolderStanding[];
+  labels: ReadonlyMap<string, string>;
+}) {
   const { state, reason, next, since, devices, needBytes, globalBytes } = folder;
+  const { tone } = badgeOf(folderStates, state);
+  const concerned = tone === "bad" || tone === "wait" ? standings.filter((one) => one.state === state) : [];
   return (
-    <Panel tone={badgeOf(folderStates, state).tone}>
+    <Panel tone={tone}>
       <Row spread>
         <Stack tight>
           <Strong>
@@ -73,6 +84,9 @@ function InFleet({ folder }: { folder: Schemas["FleetFolder"] }) {
             <Muted>
               <Prose>{brief(sentence(next), 500)}</Prose>
             </Muted>
+          )}
+          {concerned.length > 0 && (
+            <Named devices={concerned.map(({ deviceID }) => ({ deviceID, label: labels.get(deviceID) ?? "" }))} />
           )}
           <span>{`${plural(devices.all ?? 0, "device")}: ${tally(devices)}`}</span>
           <Faint>

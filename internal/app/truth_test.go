@@ -1,7 +1,7 @@
 // The histories of daemons in TestWhatIsShownOfFoldersIsTrue are other ones in each soak.
 //
 //muster:test -rapid.checks=8 -rapid.seed=1
-//muster:test -race=false -run=IsTrue -rapid.checks=60 -rapid.seed=1
+//muster:test -race=false -run=IsTrue -rapid.checks=50 -rapid.seed=1
 //muster:soak -rapid.checks=1000
 //muster:soak -race=false -rapid.checks=20000
 package app
@@ -231,6 +231,7 @@ func (c *comparison) compare() {
 			if c.since >= readTime {
 				c.compareState(i, f, shown)
 				c.compareFindings(i, f, shown)
+				c.compareHolders(i, f, shown)
 			}
 			if other := c.said.ofFolder[folder][d.ID()]; other.State != shown.State || other.Trouble != shown.Trouble ||
 				other.Last != shown.Last {

@@ -37,7 +37,7 @@ func (s *story) healFolder(a act) error {
 	if f == nil {
 		return nil
 	}
-	*f = folderTruth{paused: f.paused, unshared: f.unshared, conflicts: f.conflicts}
+	*f = folderTruth{paused: f.paused, unshared: f.unshared, conflicts: f.conflicts, disk: f.disk}
 	if err := s.editFolder(a, "type", stconfig.Text("sendreceive")); err != nil {
 		return err
 	}
@@ -162,6 +162,10 @@ func (s *story) restartMuster(act) error {
 		return err
 	}
 	next, err := startWatcher(s.home, s.farm, s.receiver)
-	s.watcher = next
+	if s.watcher = next; err == nil {
+		for i := range s.daemons {
+			s.tellDisks(i)
+		}
+	}
 	return err
 }

@@ -28,14 +28,17 @@ const (
 
 // findings are what may be wrong with a folder besides its state.
 func (t *truth) findings(i, folder int) map[fleet.WaitCause]certainty {
-	return map[fleet.WaitCause]certainty{fleet.WaitDisagree: t.disagrees(i, folder),
-		fleet.WaitConflicts: t.conflicts(i, folder)}
+	disk := t.daemons[i].folders[folder].disk
+	return map[fleet.WaitCause]certainty{
+		fleet.WaitDriveMissing: surely(disk.driveMissing), fleet.WaitDiskNearlyFull: surely(disk.nearlyFull),
+		fleet.WaitDisagree: t.disagrees(i, folder), fleet.WaitConflicts: t.conflicts(i, folder),
+	}
 }
 
 // counts tells whether a daemon says that it has all of a folder that it shares, so that its files are compared.
 func (t *truth) counts(i, folder int) bool {
 	f := &t.daemons[i].folders[folder]
-	return t.hasAll(i, folder) && !f.local
+	return t.saysAll(i, folder) && !f.local
 }
 
 // disagrees tells whether a daemon counts other files than most of those that share the folder. While a sequence moves

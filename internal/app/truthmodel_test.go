@@ -44,6 +44,7 @@ type folderTruth struct {
 	paused        bool
 	unshared      bool
 	conflicts     conflictTruth
+	disk          diskTruth
 }
 
 // truth is how all daemons are.
@@ -64,8 +65,13 @@ func (t *truth) linked(i, j int) bool {
 	return !a.stopped && !b.stopped && !t.cut[i][j] && !a.pausesPeer[j] && !b.pausesPeer[i]
 }
 
-// hasAll tells whether Muster knows that a daemon has all of a folder.
+// hasAll tells whether Muster knows that a daemon has all of a folder. Where the drive is missing, it has nothing.
 func (t *truth) hasAll(j, folder int) bool {
+	return t.saysAll(j, folder) && !t.daemons[j].folders[folder].disk.driveMissing
+}
+
+// saysAll tells whether a daemon says that it has all of a folder.
+func (t *truth) saysAll(j, folder int) bool {
 	f := &t.daemons[j].folders[folder]
 	return t.reachable(j) && !t.daemons[j].lying && !f.paused && f.problem == "" && f.failed == 0 && !f.lacks
 }
@@ -85,21 +91,34 @@ func (t *truth) accepts(j, folder int) (accepts, sure bool) {
 
 // states are those in which a folder of a daemon may be shown. What is wrong besides takes the place of up to date.
 func (t *truth) states(i, folder int, long bool) (all []fleet.FolderState) {
-	disagrees, conflicts := t.disagrees(i, folder), t.conflicts(i, folder)
 	for _, state := range t.judged(i, folder, long) {
-		if state != fleet.FolderUpToDate {
-			all = append(all, state)
-			continue
-		}
-		if disagrees != never {
-			all = append(all, fleet.FolderDisagree)
-		}
-		if conflicts != never && !(long && disagrees == always) {
-			all = append(all, fleet.FolderConflicts)
-		}
-		if !long || disagrees != always && conflicts != always {
+		if state == fleet.FolderUpToDate {
+			all = append(all, t.wrong(i, folder, long)...)
+		} else {
 			all = append(all, state)
 		}
+	}
+	return all
+}
+
+// wrong are the states of a folder that lacks nothing, the worst first: what is wrong besides, or up to date. What the
+// agent tells of disks is shown at once.
+func (t *truth) wrong(i, folder int, long bool) (all []fleet.FolderState) {
+	switch disk := &t.daemons[i].folders[folder].disk; {
+	case disk.driveMissing:
+		return []fleet.FolderState{fleet.FolderDriveMissing}
+	case disk.nearlyFull:
+		return []fleet.FolderState{fleet.FolderDiskNearlyFull}
+	}
+	disagrees, conflicts := t.disagrees(i, folder), t.conflicts(i, folder)
+	if disagrees != never {
+		all = append(all, fleet.FolderDisagree)
+	}
+	if conflicts != never && !(long && disagrees == always) {
+		all = append(all, fleet.FolderConflicts)
+	}
+	if !long || disagrees != always && conflicts != always {
+		all = append(all, fleet.FolderUpToDate)
 	}
 	return all
 }
@@ -316,6 +335,10 @@ var acts = map[string]func(s *story, a act) error{
 	"is edited":          (*story).editLocally,
 	"is overruled":       (*story).overrule,
 	"is in conflict":     (*story).conflict,
+	"drive goes":         func(s *story, a act) error { return s.tellOfDrive(a, true) },
+	"drive comes back":   func(s *story, a act) error { return s.tellOfDrive(a, false) },
+	"disk fills":         func(s *story, a act) error { return s.tellOfDisk(a, true) },
+	"disk is cleared":    func(s *story, a act) error { return s.tellOfDisk(a, false) },
 	"unshares":           func(s *story, a act) error { return s.unshare(a, true) },
 	"shares again":       func(s *story, a act) error { return s.unshare(a, false) },
 	"counts more":        (*story).countMore,

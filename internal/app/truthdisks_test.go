@@ -1,0 +1,85 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"muster/api"
+	"muster/internal/engine/mirror"
+	"muster/internal/fleet"
+	"muster/internal/stsim"
+)
+
+// diskTruth is what the agent of a device tells of the disk of a folder. The daemon did not notice it yet.
+type diskTruth struct{ driveMissing, nearlyFull bool }
+
+// byAgent finds each daemon by its agent. The agent is on this machine: the daemon is asked at its own address.
+type byAgent struct{}
+
+func (byAgent) Resolve(_ context.Context, device fleet.Device, _ bool) (mirror.Found, error) {
+	return mirror.Found{Host: device.APIAddress, By: fleet.FoundByAgent, Introduced: fleet.ByPerson}, nil
+}
+
+func surely(holds bool) certainty {
+	if holds {
+		return always
+	}
+	return never
+}
+
+func (s *story) tellOfDrive(a act, missing bool) error {
+	s.daemons[a.Daemon].folders[a.Folder].disk.driveMissing = missing
+	s.tellDisks(a.Daemon)
+	return nil
+}
+
+func (s *story) tellOfDisk(a act, full bool) error {
+	s.daemons[a.Daemon].folders[a.Folder].disk.nearlyFull = full
+	s.tellDisks(a.Daemon)
+	return nil
+}
+
+// tellDisks has the agent of a device tell of its disks, as agents do after a change and when they connect.
+func (s *story) tellDisks(i int) {
+	facts := &fleet.DiskFacts{At: time.Now(), Home: fleet.DiskSpace{Free: 1 << 39, Total: 1 << 40}}
+	for f, folder := range s.folders {
+		is := s.daemons[i].folders[f].disk
+		one := fleet.FolderDisk{Folder: folder, Space: fleet.DiskSpace{Free: 1 << 38, Total: 1 << 39},
+			Path: fleet.PresenceThere, Marker: fleet.PresenceThere}
+		if is.driveMissing {
+			one.Path = fleet.PresenceMissing
+		}
+		if is.nearlyFull {
+			one.Space.Free = 1 << 30
+		}
+		facts.Folders = append(facts.Folders, one)
+	}
+	slices.SortFunc(facts.Folders, func(a, b fleet.FolderDisk) int { return cmp.Compare(a.Folder, b.Folder) })
+	s.mirror.SetDisks(s.farm.Daemon(i).ID(), facts)
+}
+
+// A device whose drive is missing has nothing of what others lack, although its daemon says so until it looks.
+func TestAMissingDriveHoldsNothing(t *testing.T) {
+	t.Parallel()
+	for _, version := range []stsim.Version{stsim.V1, stsim.V2} {
+		if wrong := tell(t, []stsim.Version{version}, []act{
+			{Kind: "lags", Wait: readTime, Looks: true}, {Kind: "drive goes", Daemon: 1, Wait: readTime, Looks: true},
+			{Kind: "drive goes", Daemon: 2, Wait: longTime, Looks: true, Prints: "table"},
+			{Kind: "drive comes back", Daemon: 1, Wait: longTime, Looks: true, Prints: "json"},
+		}, nil); wrong != "" {
+			t.Error(wrong)
+		}
+	}
+}
+
+// compareHolders fails where a device is said to have what another lacks and does not, or is not connected to it.
+func (c *comparison) compareHolders(i, f int, shown api.FolderStanding) {
+	for _, id := range shown.HeldBy {
+		if j := c.daemonOf(id); j < 0 || !c.linked(i, j) || !c.hasAll(j, f) {
+			c.failf("daemon %d is said to have what daemon %d lacks of folder %d", j, i, f)
+		}
+	}
+}

@@ -10,14 +10,15 @@ import { queries } from "../../api/queries";
 import { Act } from "../../ui/act";
 import { FolderState } from "../../ui/folderstate";
 import { tally, worstFolder } from "../../ui/folderwords";
-import { brief, sentence, shortID } from "../../ui/format";
+import { sentence, shortID } from "../../ui/format";
 import { Grow, Panel, Row, Stack } from "../../ui/layout";
 import { Ghosts, Loads, Nothing, Page } from "../../ui/page";
-import { configurations, connections, badgeOf, modes, State } from "../../ui/state";
+import { configurations, connections, modes, State } from "../../ui/state";
 import { Ago, Chip, Faint, Muted, Prose, ShortID, Strong, Text, To } from "../../ui/text";
 import { isTrouble } from "../waiting/troubles";
 import { titles } from "../waiting/waiting";
 import { applyNow } from "./Bulk";
+import { standing } from "./standing";
 import { Overview } from "./tabs/Overview";
 
 const Plan = lazy(() => import("./tabs/Plan"));
@@ -105,7 +106,7 @@ export function Device({ id, tab }: { id: string; tab: string }) {
         </>
       }
     >
-      <Loads query={state}>{(data) => <Standing state={data} troubles={troubles} />}</Loads>
+      <Loads query={state}>{(data) => <Standing state={data} folder={worst} troubles={troubles} />}</Loads>
       <Tabs value={tab} onChange={(to) => navigate(`/devices/${id}${to === "overview" ? "" : `/${to ?? ""}`}`)}>
         <Tabs.List>
           {Object.entries(tabs).map(([value, title]) => (
@@ -150,29 +151,40 @@ function NoDevice({ id, error }: { id: string; error: unknown }) {
   );
 }
 
-/** Standing is how the device stands, in one sentence, and what to do. It is not green beside a trouble. */
-function Standing({ state, troubles }: { state: Schemas["DeviceState"]; troubles: string[] }) {
-  const isOnline = state.connection === "online";
-  const worst = badgeOf(isOnline ? configurations : connections, isOnline ? state.configuration : state.connection);
+/** Standing is how the device stands, the worst first, and what to do. It is not green beside a trouble. */
+function Standing({
+  state,
+  folder,
+  troubles,
+}: {
+  state: Schemas["DeviceState"];
+  folder: string | undefined;
+  troubles: string[];
+}) {
+  const { tone, lines } = standing(state, folder, troubles);
   return (
-    <Panel tone={worst.tone === "good" && troubles.length > 0 ? "wait" : worst.tone}>
+    <Panel tone={tone}>
       <Row spread>
         <Stack tight>
-          <Strong>
-            <Prose>{sentence(state.reason || worst.word)}</Prose>
-          </Strong>
-          {state.next && (
-            <Muted>
-              <Prose>{sentence(state.next)}</Prose>
-            </Muted>
-          )}
+          {lines.map(({ reason, next }, i) => (
+            <Stack key={i} tight>
+              {i === 0 ? (
+                <Strong>
+                  <Prose>{reason}</Prose>
+                </Strong>
+              ) : (
+                <Text>
+                  <Prose>{reason}</Prose>
+                </Text>
+              )}
+              {next && (
+                <Muted>
+                  <Prose>{next}</Prose>
+                </Muted>
+              )}
+            </Stack>
+          ))}
           {state.broughtBack && <Prose>{sentence(state.broughtBack)}</Prose>}
-          {state.folders?.reason && (
-            <Muted>
-              <Prose>{`Folder ${brief(state.folders.folder, 60)}: ${brief(sentence(state.folders.reason), 300)}`}</Prose>
-              {state.folders.next && <Prose>{` ${brief(sentence(state.folders.next), 300)}`}</Prose>}
-            </Muted>
-          )}
           {troubles.length > 0 && (
             <Row>
               <Faint>In trouble:</Faint>

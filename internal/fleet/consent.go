@@ -14,9 +14,9 @@ const ConsentTime = 24 * time.Hour
 type Consent struct {
 	ID     int64 // assigned by the store
 	Device DeviceID
-	Key    string // key of the change; "": the entry only keeps the time for which a group consent with Removals is valid
+	Key    string // key of the change; "": the entry belongs to a group consent with Removals, see GroupConsent.Shown
 	Answer Answer
-	Change string // keyed digest of the change; a different change needs a new answer. Key "": digests of all, see GroupConsent.Shown
+	Change string // keyed digest of the change; a different change needs a new answer
 	By     string
 	At     time.Time
 	Until  time.Time // end of its validity
@@ -65,8 +65,9 @@ type GroupConsent struct {
 	// it, and not filled in where it is read.
 	Now []Consent
 
-	// Shown are the changes that the person was shown before the undo. Removals consents to these only. Where the group
-	// consents of one device are read, it has the changes of that device.
+	// Shown are the changes that the person was shown before the undo. Removals consents to these only. They are stored as
+	// one Consent with a blank key for each device, whose Change has their digests. Where the group consents of one device
+	// are read, Shown has the changes of that device.
 	Shown []ShownChange
 }
 

@@ -182,10 +182,13 @@ func ended(token fleet.Token, before bool) error {
 }
 
 func altered() error {
-	return &fleet.Error{Code: fleet.CodeUnauthorized, Err: ErrAltered,
+	return &fleet.Error{
+		Code:    fleet.CodeUnauthorized,
+		Err:     ErrAltered,
 		Message: "this token is not as Muster wrote it into its database, so it is refused",
 		Hint: "Have an administrator look at `muster audit verify`, revoke this token and make another one. If all tokens are " +
-			"refused, stop the server and type `muster admin reset` on its machine."}
+			"refused, stop the server and type `muster admin reset` on its machine.",
+	}
 }
 
 // patience is how long a request with a known token or session waits for the store.

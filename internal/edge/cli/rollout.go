@@ -110,8 +110,8 @@ func (c *rolloutUndoCommand) Run(ctx context.Context, env *environment, server *
 		return err
 	}
 	if answers := answeredByUndo(planned); answers > 0 {
-		p.line(plain, fmt.Sprintf("The undo also consents to %s that no template asks for any more and that the list shows as "+
-			"held: to these, and to nothing that changes until then.", counted(answers, "change")))
+		p.line(plain, "The undo also consents to "+counted(answers, "held change")+" in this list that no template asks "+
+			"for any more. What is not in the list waits for an answer of its own.")
 	}
 	if err := c.consented(env, undoing(now)); err != nil {
 		return err

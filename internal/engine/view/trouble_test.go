@@ -29,8 +29,8 @@ func TestEachKindOfTroubleIsSummedUpAndWaitsForAPerson(t *testing.T) {
 		!troubles[1].Since.Equal(time.Unix(60, 0)) || troubles[2].Cause != alone {
 		t.Fatalf("%d devices, %+v", devices, troubles)
 	}
-	if got := troubles[0]; got.Cause != stopped || got.Devices != 2 || got.Folders != 3 || got.First.ID != idA || got.FirstFolder != "q" ||
-		!got.Since.Equal(early) || got.Tags["t"] != 2 {
+	if got := troubles[0]; got.Cause != stopped || got.Devices != 2 || got.Folders != 3 || got.First.ID != idA ||
+		got.FirstFolder != "q" || !got.Since.Equal(early) || got.Tags["t"] != 2 {
 		t.Errorf("got %+v", got)
 	}
 	registry := registryOf(idA, idB, "C")

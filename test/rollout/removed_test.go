@@ -32,6 +32,7 @@ func TestARemovalOnThirtyDevicesAndItsUndoTakeOneAnswer(t *testing.T) {
 			if undone == fleet.RolloutSucceeded {
 				w.comesTo(undone)
 			}
+			w.undoChanges(2, isFolder, w.farm.Daemons()...) // What is on its way while the undo is given waits for an answer.
 			away := w.farm.Daemon(3)
 			away.Stop()
 			w.WaitConnection(away.ID(), fleet.Unreachable)

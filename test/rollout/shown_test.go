@@ -33,7 +33,7 @@ func TestAnUndoReleasesNoRemovalThatWasNotShown(t *testing.T) {
 		t.Fatalf("the undo shows %v, want a removal on each device but %s", shown, fresh.Name())
 	}
 	w.must(fresh.Start())
-	w.undoChanges(isFolder, fresh)
+	w.undoChanges(1, isFolder, fresh)
 	observe, on := string(fleet.ModeObserve), string(fleet.ModeOn)
 	_, err = w.Client.PutDeviceSettings(t.Context(), string(known.ID()), api.PutDeviceSettings{Mode: &observe})
 	w.must(err)
@@ -72,11 +72,11 @@ func TestWhatAnUndoReleasesWasShown(t *testing.T) {
 			shown := shownOf(planned)
 			back := away[:random.IntN(len(away)+1)]
 			w.start(back...)
-			w.undoChanges(isFolder, w.running()...)
+			w.undoChanges(1, isFolder, w.running()...)
 			if random.IntN(2) == 0 {
 				edited := w.running()[random.IntN(len(w.running()))]
 				w.must(edited.Edit(rescanned))
-				w.undoChanges(isEdited, edited)
+				w.undoChanges(1, isEdited, edited)
 				delete(shown, removal{string(edited.ID()), "folders.new"})
 			}
 			var want []removal
@@ -87,15 +87,23 @@ func TestWhatAnUndoReleasesWasShown(t *testing.T) {
 			}
 			_, err = w.Client.UndoRollout(t.Context(), 1, &planned)
 			w.must(err)
-			if random.IntN(2) == 0 {
+			killed := random.IntN(2) == 0
+			if killed {
 				w.restart()
 			}
 			w.start(away[len(back):]...)
-			w.waits(want...)
 			w.isUndone(1)
+			if killed {
+				w.settles()
+			} else {
+				w.waits(want...)
+			}
 			for _, d := range w.farm.Daemons() {
 				kept := slices.Contains(want, removal{string(d.ID()), "folders.new"})
-				if has := folderPath(d) != ""; has != kept {
+				switch has := folderPath(d) != ""; {
+				case has && killed: // An order that was interrupted before it was sent has used the consent: the removal waits.
+					w.WaitReason(d.ID(), string(fleet.ConfigHeld), "folders.new")
+				case has != kept:
 					t.Errorf("seed %d: %s has the folder: %t, want %t", seed, d.Name(), has, kept)
 				}
 			}
@@ -147,6 +155,17 @@ func (w *world) waits(want ...removal) {
 	w.inSync(settled...)
 }
 
+// settles waits until each running daemon is in sync or waits for a person.
+func (w *world) settles() {
+	w.t.Helper()
+	for _, d := range w.running() {
+		w.WaitState(d.ID(), "in sync or held", func(s api.DeviceState) bool {
+			return s.Connection == string(fleet.Online) && (s.Configuration == string(fleet.ConfigInSync) ||
+				s.Configuration == string(fleet.ConfigUnmanaged) || s.Configuration == string(fleet.ConfigHeld))
+		})
+	}
+}
+
 // sees waits until the device's plan removes the folder as a person edited it.
 func (w *world) sees(d *stsim.Daemon) {
 	w.t.Helper()
@@ -162,11 +181,11 @@ func (w *world) sees(d *stsim.Daemon) {
 	})
 }
 
-// undoChanges waits until the undo of the first rollout would make such a change on each of the daemons.
-func (w *world) undoChanges(such func(api.PlannedChange) bool, daemons ...*stsim.Daemon) {
+// undoChanges waits until the undo of a rollout would make such a change on each of the daemons.
+func (w *world) undoChanges(rollout int64, such func(api.PlannedChange) bool, daemons ...*stsim.Daemon) {
 	w.t.Helper()
 	wait.Until(w.t, func() string {
-		planned, err := w.Client.PlanUndo(w.t.Context(), 1)
+		planned, err := w.Client.PlanUndo(w.t.Context(), rollout)
 		if err != nil {
 			return err.Error()
 		}

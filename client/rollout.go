@@ -46,15 +46,20 @@ func (c *Client) UndoRollout(ctx context.Context, id int64, planned *api.WhatIfP
 	if planned == nil {
 		return send[api.UndoneRollout](ctx, c, http.MethodPost, to, nil)
 	}
-	var body api.UndoRollout
+	body := api.UndoRollout{Shown: AnsweredByUndo(*planned)}
+	return send[api.UndoneRollout](ctx, c, http.MethodPost, to+"?generation="+number(planned.Generation), body)
+}
+
+// AnsweredByUndo lists the held changes of an answer of PlanUndo to which UndoRollout consents.
+func AnsweredByUndo(planned api.WhatIfPlan) (shown []api.ShownChange) {
 	for _, device := range planned.Devices {
 		for _, change := range device.Changes {
 			if change.Digest != "" {
-				body.Shown = append(body.Shown, api.ShownChange{DeviceID: device.DeviceID, Digest: change.Digest})
+				shown = append(shown, api.ShownChange{DeviceID: device.DeviceID, Digest: change.Digest})
 			}
 		}
 	}
-	return send[api.UndoneRollout](ctx, c, http.MethodPost, to+"?generation="+number(planned.Generation), body)
+	return shown
 }
 
 func (c *Client) steerRollout(ctx context.Context, id int64, verb string) (api.RolloutDetail, error) {

@@ -17,10 +17,11 @@ import (
 // error if there is nothing to accept or entry is the wrong one (see acceptable). code is the content of
 // fleet.AcceptFile; a wrong code is a forbidden error.
 //
-// Nobody knows who wrote the rows in doubt. So they first lose the power that they give (see takePower): folder roots
-// and author keys, for example, are deleted. Then the rows get new marks, except those with a sealed value that does
-// not open. Where rows keep their power in a table that is in doubt as a whole, the result names them, and the fleet
-// stays in mode observe: a person looks at them before anything is written to daemons.
+// Another program may have written the rows in doubt. So AcceptLoss first takes the power from them (see takePower):
+// it deletes folder roots and author keys, for example. Then it gives the rows new marks, except rows with a sealed
+// value that does not open. Some tables keep the power of their rows although the whole table is in doubt (see
+// keepsPower). The result names those rows, and the fleet stays in mode observe, so that a person looks at them before
+// Muster writes to a daemon.
 func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accepted []string, err error) {
 	return write(ctx, s, "accept the loss", func(t *tx) (accepted []string, err error) {
 		loss := s.loss.now()
@@ -180,8 +181,8 @@ func (t *tx) protectUsedTags() error {
 // accepts that.
 func (d doubt) keepsPower() bool { return d.every() && d.table.accept == "" && d.table != rolloutRows }
 
-const keepsObserving = "the fleet stays in mode observe, because rows count again of which nobody can tell whether " +
-	"they are the last ones: look at those that are named below, and at what would be written, then type `muster resume`"
+const keepsObserving = "the fleet stays in mode observe, because rows count again that may be older than the lost " +
+	"ones: look at the rows that are named below, and at what Muster would write, then type `muster resume`"
 
 // stayObserving sets the mode of the fleet to observe, unless it is stricter.
 func (t *tx) stayObserving() error {

@@ -186,8 +186,8 @@ func altered() error {
 		Code:    fleet.CodeUnauthorized,
 		Err:     ErrAltered,
 		Message: "this token is not as Muster wrote it into its database, so it is refused",
-		Hint: "Have an administrator look at `muster audit verify`, revoke this token and make another one. If all tokens are " +
-			"refused, stop the server and type `muster admin reset` on its machine.",
+		Hint: "Have an administrator look at `muster audit verify`, revoke this token and make another one. If all " +
+			"tokens are refused, stop the server and type `muster admin reset` on its machine.",
 	}
 }
 

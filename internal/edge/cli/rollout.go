@@ -109,7 +109,7 @@ func (c *rolloutUndoCommand) Run(ctx context.Context, env *environment, server *
 	if err := printWhatIf(p, planned); err != nil {
 		return err
 	}
-	if answers := answeredByUndo(planned); answers > 0 {
+	if answers := len(client.AnsweredByUndo(planned)); answers > 0 {
 		p.line(plain, "The undo also consents to "+counted(answers, "held change")+" in this list that no template asks "+
 			"for any more. What is not in the list waits for an answer of its own.")
 	}
@@ -124,18 +124,6 @@ func (c *rolloutUndoCommand) Run(ctx context.Context, env *environment, server *
 		return c.print(env, undone, strconv.FormatInt(undone.ID, 10))
 	}
 	return printUndone(env.Out, undone)
-}
-
-// answeredByUndo counts the held changes that the undo consents to.
-func answeredByUndo(planned api.WhatIfPlan) (n int) {
-	for _, device := range planned.Devices {
-		for _, change := range device.Changes {
-			if change.Digest != "" {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // printUndone writes a rollout that was undone, and what still waits for an answer.

@@ -70,7 +70,7 @@ func noTemplate(id int64) error {
 	}
 }
 
-// notThere is the error about a thing that is in no list. The hint says where the list is.
+// notThere returns the not_found error about a thing that no list has. The hint says where the list is.
 func notThere(hint, format string, args ...any) *fleet.Error {
 	return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf(format, args...), Hint: hint}
 }

@@ -24,7 +24,8 @@ const css = readFileSync(new URL("ui.css", import.meta.url), "utf8");
 function coloursOf(selector: string): Map<string, string> {
   const start = css.indexOf(`${selector} {`);
   const block = css.slice(start, css.indexOf("}", start));
-  return new Map([...block.matchAll(/--u-([\w-]+): (#[0-9a-f]{6});/g)].map(([, name = "", colour = ""]) => [name, colour]));
+  const variables = [...block.matchAll(/--u-([\w-]+): (#[0-9a-f]{6});/g)];
+  return new Map(variables.map(([, name = "", colour = ""]) => [name, colour]));
 }
 
 const surfaces = ["bg", "surface", "raised", "hover", "selected"];

@@ -157,8 +157,9 @@ function Steering({ rollout }: { rollout: Detail }) {
             body: (
               <Stack>
                 <Text>
-                  The templates and tags become what they were before, and {plural(reached, "device")} that got the change{" "}
-                  {reached === 1 ? "goes" : "go"} back at once, without waves.
+                  The templates and tags become what they were before, and{" "}
+                  {plural(reached, "device that got the change goes", "devices that got the change go")} back at once,
+                  without waves.
                 </Text>
                 <UndoEffect id={id} shows={setUndoOf} />
               </Stack>

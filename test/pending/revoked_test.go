@@ -74,7 +74,8 @@ func TestARevokedDeviceIsOutOfRealDaemons(t *testing.T) {
 		return strings.Contains(state.Reason, "revoked") && strings.Contains(state.Reason, "(stolen)")
 	})
 
-	// A person puts it back, by hand.
+	// A person puts it back, by hand. Before Muster has read that it is gone, a device that is there again was never out.
+	s.WaitConfiguration(nas.ID, fleet.ConfigUnmanaged)
 	nas.Put("/rest/config/devices", []any{map[string]any{"deviceID": laptop.ID, "name": "mine",
 		"addresses": []string{laptop.SyncAddress()}}})
 	s.WaitState(nas.ID, "named as brought back", func(state api.DeviceState) bool {

@@ -64,8 +64,14 @@ func ParseTemplate(text string) (Template, error) {
 			}
 		}
 	}
+	if t.Op == string(fleet.OpRemove) && strings.TrimSpace(t.Text) == "" {
+		t.Text = removal
+	}
 	return t, nil
 }
+
+// removal is the text of a template with the op remove whose file has none: it removes what its key names.
+const removal = "true\n"
 
 // split returns the header's lines, the text after the header, and whether "# ---" ended the header.
 func split(text string) (header []string, body string, hasEnd bool) {

@@ -33,6 +33,9 @@ func TestAHeaderGivesWhatTheServiceKeepsBesideTheText(t *testing.T) {
 		"a key with the word in it":   {"# key: options.label: x\n1", Template{Key: "options.label: x", Text: "1"}},
 		"a blank label":               {"# label:\n1", Template{Blank: true, Text: "1"}},
 		"an empty file":               {"", Template{}},
+		"a removal without a text":    {"# op: remove\n# key: a", Template{Op: "remove", Key: "a", Text: "true\n"}},
+		"a removal and blank lines":   {"# op: remove\n# ---\n\n \n", Template{Op: "remove", Text: "true\n"}},
+		"a removal with a text":       {"# op: remove\n[1]", Template{Op: "remove", Text: "[1]"}},
 		"a header that ends the file": {"# key: a", Template{Key: "a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,6 +81,9 @@ func TestAFileIsReadAsItWasWritten(t *testing.T) {
 			t.Fatalf("got %d lines of the header, want %d", got.HeaderLines, lines)
 		}
 		got.HeaderLines = 0
+		if want.Op == "remove" && strings.TrimSpace(want.Text) == "" {
+			want.Text = "true\n" // A removal needs no text.
+		}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %#v, %v, want %#v from\n%s", got, err, want, want)
 		}

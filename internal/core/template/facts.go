@@ -300,20 +300,21 @@ func (d *device) Attr(name string) (starlark.Value, error) {
 	if name == "vars" {
 		return nil, errors.New("the vars of another device cannot be read: write device.vars, for the template's own device")
 	}
-	return nil, nil
+	return nil, starlark.NoSuchAttrError(noField("a device", name, factsMeant[name], d.names))
 }
 
 // Get implements d["label"].
 func (d *device) Get(key starlark.Value) (starlark.Value, bool, error) {
 	name, ok := starlark.AsString(key)
+	if !ok {
+		return nil, false, fmt.Errorf("the fields of a device have names, not %s", key.Type())
+	}
 	v, err := d.Attr(name)
-	if err != nil {
-		return nil, false, err
+	if _, unknown := err.(starlark.NoSuchAttrError); unknown { //nolint:errorlint // The type is the interpreter's.
+		near := cmp.Or(factsMeant[name], fleet.Nearest(name, d.names))
+		err = errors.New(noField("a device", name, near, d.names))
 	}
-	if ok && v != nil {
-		return v, true, nil
-	}
-	return nil, false, fmt.Errorf("a device has no fact %s%s", key, didYouMean(name, d.names))
+	return v, err == nil, err
 }
 
 func (d *device) Items() []starlark.Tuple {

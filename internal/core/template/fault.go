@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
 	"muster/internal/fleet"
@@ -65,6 +66,9 @@ type spot struct{ line, column int }
 // likeliest returns the error for a text that is neither valid HJSON nor valid Starlark. It picks the error of the
 // reader that got further into the text, and the one of HJSON when both got to the same line.
 func likeliest(text string, hjson *fault, expression *fleet.Error) error {
+	if f := findYAML(text); f != nil {
+		return f.error(text)
+	}
 	file, err := dialect().Parse(fileName, text, 0)
 	if err == nil && !onlyExpressions(file) {
 		return noTemplate(file)
@@ -75,7 +79,7 @@ func likeliest(text string, hjson *fault, expression *fleet.Error) error {
 	}
 	others := []*fleet.Error{expression}
 	if err != nil {
-		others = append(others, syntaxError(err))
+		others = append(others, syntaxError(text, err))
 	}
 	for _, other := range others {
 		if line := other.Details[0].Line; line > reached {
@@ -125,6 +129,12 @@ func hasBareKey(expr syntax.Expr) bool {
 		}
 	}
 	return false
+}
+
+// isBareWord reports whether an expression is one name that templates do not know: a text without quotes.
+func isBareWord(expr syntax.Expr) bool {
+	id, ok := expr.(*syntax.Ident)
+	return ok && !surface[id.Name] && !starlark.Universe.Has(id.Name) && foreignNames[id.Name].message == ""
 }
 
 // didYouMean returns a clause that suggests the candidate nearest to name, or "" when none is near.

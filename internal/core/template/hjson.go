@@ -141,6 +141,15 @@ func (r *hjsonReader) value() (stconfig.Value, *fault) {
 	}
 }
 
+// indented refuses a value that begins on a later line than its name and reads like a member of YAML.
+func (r *hjsonReader) indented(colon int) {
+	value := strings.TrimLeft(r.text[colon:r.at], " \t\r\n")
+	gap := r.text[colon : r.at-len(value)]
+	if r.refusal == nil && strings.Contains(gap, "\n") && yamlMember.MatchString(value) {
+		r.refusal = &fault{at: r.at - len(value), reached: r.at, message: yamlMessage, hint: yamlHint, final: true}
+	}
+}
+
 // list reads a list after its opening bracket. Commas are optional, and one may follow the last member.
 func (r *hjsonReader) list(open int) (stconfig.Value, *fault) {
 	var members []stconfig.Value
@@ -201,9 +210,11 @@ func (r *hjsonReader) object(open int, braces bool) (stconfig.Value, *fault) {
 			return stconfig.Value{}, r.fault(fmt.Sprintf("a colon is missing after the name %q", shorten(name)), "")
 		}
 		r.at++
+		colon := r.at
 		leave := r.places.enter(namePart(name), start)
 		member, err := r.value()
 		leave()
+		r.indented(colon)
 		if err != nil {
 			return stconfig.Value{}, err
 		}

@@ -125,7 +125,7 @@ func (o *object) Attr(name string) (starlark.Value, error) {
 	if method, ok := objectMethods[name]; ok {
 		return method.BindReceiver(o), nil
 	}
-	return nil, starlark.NoSuchAttrError(fmt.Sprintf("%s has no field %s", o.path(), name))
+	return nil, starlark.NoSuchAttrError(noField(o.path(), name, "", o.names()))
 }
 
 func (o *object) AttrNames() []string {

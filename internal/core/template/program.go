@@ -62,6 +62,11 @@ func Compile(text string) (*Program, error) {
 		programFault = err
 	}
 	read, hjsonFault := readHJSON(text)
+	if programFault == nil || isNoProgram(programFault) {
+		if f := findJinja(text); f != nil {
+			return nil, f.error(text)
+		}
+	}
 	switch {
 	case hjsonFault == nil:
 		if err := checkAmbiguous(text); err != nil {
@@ -79,9 +84,9 @@ func Compile(text string) (*Program, error) {
 	}
 	expr, err := parseExpression(text)
 	if err != nil {
-		return nil, likeliest(text, hjsonFault, syntaxError(err))
+		return nil, likeliest(text, hjsonFault, syntaxError(text, err))
 	}
-	if hasBareKey(expr) {
+	if hasBareKey(expr) || isBareWord(expr) {
 		return nil, hjsonFault.error(text)
 	}
 	return compileExpression(text, expr)

@@ -3,7 +3,6 @@ package template
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync/atomic"
 
@@ -30,7 +29,7 @@ func (p *Program) run(in Input, limits Limits) (result Result, err error) {
 	}
 	v, failure := toValue(value, limits)
 	if failure != nil {
-		return Result{}, invalid(p.position, failure.Error(), "")
+		return Result{}, invalid(p.position, failure.Error(), explainEvaluation(failure.Error()))
 	}
 	return Result{Language: Starlark, Value: v, Output: e.output, Steps: e.thread.ExecutionSteps(),
 		ReadsConfig: p.reads.Config}, nil
@@ -86,20 +85,16 @@ func (e *evaluation) stop(message string) {
 	e.thread.Cancel(message)
 }
 
-// takesListForObject matches the interpreter's errors for config.folders.photos and config.folders["photos"]: the
-// program treats a list as an object.
-var takesListForObject = regexp.MustCompile(`^list has no \.|^list index: got string, want int`)
-
 // explain makes the error of a failed evaluation, with the place of the failure and the calls that led to it.
 func (e *evaluation) explain(failure error) error {
-	message, hint := failure.Error(), ""
+	message, hint := inReadersWords(failure.Error()), ""
 	switch stopped := e.stopped.Load(); {
 	case e.broken != "":
 		message, hint = e.broken, "Look for a loop that does more than it should."
 	case stopped != nil:
 		message, hint = *stopped, "Look for a loop that does more than it should."
-	case takesListForObject.MatchString(message):
-		hint = `Folders and devices are lists here. A member is found so: [f for f in config.folders if f.id == "photos"].`
+	default:
+		hint = explainEvaluation(message)
 	}
 	fault := invalid(e.program.position, message, hint)
 	var at *starlark.EvalError

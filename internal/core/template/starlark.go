@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -46,7 +47,7 @@ func compileProgram(text string) (*Program, error) {
 	}
 	file, err := dialect().Parse(fileName, text, 0)
 	if err != nil {
-		return nil, syntaxError(err)
+		return nil, syntaxError(text, err)
 	}
 	def := findTemplate(file)
 	if def == nil {
@@ -167,6 +168,7 @@ func (p *Program) compile(file *syntax.File, device, config *syntax.Ident) (*Pro
 // checkTree refuses constructs that the parser accepts but that no evaluation can run.
 func checkTree(file *syntax.File) error {
 	var details []fleet.Detail
+	hint := ""
 	wrong := func(at syntax.Position, message string) {
 		details = append(details, detail(spotOf(at), message))
 	}
@@ -174,6 +176,7 @@ func checkTree(file *syntax.File) error {
 		switch n := n.(type) {
 		case *syntax.LoadStmt:
 			wrong(n.Load, "a template cannot load other files")
+			hint = "Write the function into the template itself."
 		case *syntax.DictExpr:
 			seen := map[string]string{}
 			for _, entry := range n.List {
@@ -193,18 +196,10 @@ func checkTree(file *syntax.File) error {
 	if len(details) == 0 {
 		return nil
 	}
-	return withDetails(details, "")
+	return withDetails(details, hint)
 }
 
 func spotOf(at syntax.Position) spot { return spot{int(at.Line), int(at.Col)} }
-
-func syntaxError(err error) *fleet.Error {
-	var e syntax.Error
-	if !errors.As(err, &e) {
-		return invalid(spot{}, err.Error(), "")
-	}
-	return invalid(spotOf(e.Pos), e.Msg, "")
-}
 
 // resolveError reports every undefined name, each with the known name that is nearest to it.
 func resolveError(file *syntax.File, err error) error {
@@ -232,7 +227,12 @@ func resolveError(file *syntax.File, err error) error {
 		message := e.Msg
 		if name, ok := undefined[spotOf(e.Pos)]; ok {
 			message = fmt.Sprintf("%s is not defined%s", shorten(name), didYouMean(name, known))
-			hint = "A text stands in quotes; templates know " + surfaceList + "."
+			hint = cmp.Or(hint, "A text stands in quotes; templates know "+surfaceList+".")
+			if foreign, ok := foreignNames[name]; ok {
+				message, hint = foreign.message, foreign.hint
+			}
+		} else if strings.Contains(message, "while loops") {
+			message, hint = statementsOfPython["while"].message, statementsOfPython["while"].hint
 		}
 		details = append(details, detail(spotOf(e.Pos), message))
 	}

@@ -19,7 +19,7 @@ import { AllowFailing } from "../whatif/AllowFailing";
 import { useAllowed } from "../whatif/allowed";
 import { Effect } from "../whatif/Effect";
 import { completions, fieldsAt, keysOf } from "./complete";
-import { changesOf, draftOf, emptyDraft, isSame, mistakesOf, type Draft } from "./draft";
+import { changesOf, draftOf, emptyDraft, isSame, mistakesOf, withText, type Draft } from "./draft";
 import { History } from "./History";
 import { OneDevice } from "./OneDevice";
 import { recipes } from "./recipes";
@@ -62,7 +62,8 @@ function Edit({ stored, readAt }: { stored: Stored | undefined; readAt?: number 
   const mayPlan = includes(me.role, "operator");
   const [base, setBase] = useState(stored); // what the draft began with
   const [draft, setDraft] = useState<Draft>(base?.draft ?? emptyDraft);
-  const [late] = useDebouncedValue(draft, 500);
+  const [typed] = useDebouncedValue(draft, 500);
+  const late = useMemo(() => withText(typed), [typed]);
   const set = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
   const dirty = !isSame(draft, base?.draft ?? emptyDraft);
   const changedMeanwhile = stored !== undefined && base !== undefined && !isSame(stored.draft, base.draft);
@@ -78,19 +79,21 @@ function Edit({ stored, readAt }: { stored: Stored | undefined; readAt?: number 
   const hasText = late.template.trim() !== "";
   const plan = useQuery({ ...whatIf(changes), enabled: mayPlan && hasText && Object.keys(changes).length > 0 });
   const [allowFailing, setAllowFailing] = useAllowed(plan.data);
-  const settled = late === draft && !plan.isFetching;
+  const settled = typed === draft && !plan.isFetching;
   const problem = plan.error instanceof Problem && Object.keys(changes).length > 0 ? plan.error : undefined;
   const mistakes = useMemo(() => mistakesOf(problem), [problem]);
   const known = useKnown(draft.key);
 
   const save = async () => {
+    const sent = withText(draft);
     const applied = await ask(
       api.POST("/api/v1/changes", {
-        body: { ...changesOf(draft, base), allowFailing, ...(plan.data ? { generation: plan.data.generation } : {}) },
+        body: { ...changesOf(sent, base), allowFailing, ...(plan.data ? { generation: plan.data.generation } : {}) },
       }),
     );
     const id = base?.id ?? applied.newTemplates[0];
-    setBase(id === undefined ? undefined : { id, draft, updatedAt: new Date().toISOString() });
+    setDraft((now) => (now === draft ? sent : now)); // What was typed meanwhile stays.
+    setBase(id === undefined ? undefined : { id, draft: sent, updatedAt: new Date().toISOString() });
     // At once: a person who goes on to another page meanwhile is not brought back.
     if (base === undefined && id !== undefined) navigate(`/templates/${id}`, { replace: true });
     void client.invalidateQueries();

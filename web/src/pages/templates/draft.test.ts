@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Problem } from "../../api/problem";
-import { changesOf, emptyDraft, isSame, mistakesOf } from "./draft";
+import { changesOf, emptyDraft, isSame, mistakesOf, withText } from "./draft";
 
 const stored = { id: 7, draft: { ...emptyDraft, label: "a", template: "{}", tags: ["x", "y"] } };
 
@@ -18,6 +18,12 @@ test("only what differs is sent", () => {
   expect(changesOf({ ...stored.draft, tags: ["y", "z"] }, stored)).toEqual({
     tags: { added: [{ tag: "z", template: 7 }], removed: [{ tag: "x", template: 7 }] },
   });
+});
+
+test("a removal needs no text", () => {
+  expect(withText({ ...emptyDraft, op: "remove", template: " \n" }).template).toBe("true");
+  expect(withText({ ...emptyDraft, op: "remove", template: "[1]" }).template).toBe("[1]");
+  expect(withText(emptyDraft).template).toBe("");
 });
 
 test("the order of tags is no change", () => {

@@ -18,6 +18,11 @@ export function draftOf(template: Schemas["Template"], tags: string[]): Draft {
   return { label, priority, op, key, template: text, tags };
 }
 
+/** withText is the draft as it is sent: a removal without a text removes what its key names. */
+export function withText(draft: Draft): Draft {
+  return draft.op === "remove" && draft.template.trim() === "" ? { ...draft, template: "true" } : draft;
+}
+
 export function isSame(a: Draft, b: Draft): boolean {
   return JSON.stringify({ ...a, tags: [...a.tags].sort() }) === JSON.stringify({ ...b, tags: [...b.tags].sort() });
 }

@@ -1,0 +1,256 @@
+package template
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"go.starlark.net/syntax"
+
+	"muster/internal/fleet"
+)
+
+// explanation says in a reader's words what is wrong, and how to mend it.
+type explanation struct{ message, hint string }
+
+// The parser's messages name its tokens. syntaxError puts what a person did in their place where it is known.
+func syntaxError(text string, err error) *fleet.Error {
+	var e syntax.Error
+	if !errors.As(err, &e) {
+		return invalid(spot{}, err.Error(), placeHint)
+	}
+	at := spotOf(e.Pos)
+	if f := withoutColon(text, at, e.Msg); f != nil {
+		return f
+	}
+	line := lineOf(text, at.line)
+	if said := wordOfPython(line, e.Msg); said != nil {
+		return invalid(at, said.message, said.hint)
+	}
+	for _, c := range otherLanguages {
+		found := c.line.FindStringIndex(line)
+		if found == nil || !strings.Contains(e.Msg, c.parser) {
+			continue
+		}
+		if found[1] > 0 {
+			at.column = utf8.RuneCountInString(line[:found[0]]) + 1
+		}
+		return invalid(at, c.message, c.hint)
+	}
+	return invalid(at, e.Msg, placeHint)
+}
+
+const placeHint = "Look at this line and the one before it: brackets, quotes, colons and indentation."
+
+// lineOf returns a line of a text; lines start at 1.
+func lineOf(text string, line int) string {
+	lines := strings.Split(text, "\n")
+	if line < 1 || line > len(lines) {
+		return ""
+	}
+	return strings.TrimRight(lines[line-1], "\r")
+}
+
+// opensBlock matches a line that has to end with a colon.
+var opensBlock = regexp.MustCompile(`^\s*(def|if|elif|else|for)\b`)
+
+// withoutColon makes the error for a line that opens a block and does not end with a colon. The parser notices it at
+// the line after. It is nil for another fault.
+func withoutColon(text string, at spot, message string) *fleet.Error {
+	if message != "got newline, want ':'" {
+		return nil
+	}
+	for line := at.line; line >= max(at.line-1, 1); line-- {
+		written := strings.TrimRight(lineOf(text, line), " \t")
+		if opensBlock.MatchString(written) && !strings.HasSuffix(written, ":") {
+			return invalid(spot{line, utf8.RuneCountInString(written) + 1}, "a colon is missing at the end of this line",
+				fmt.Sprintf("Write `%s:`.", shorten(strings.TrimSpace(written))))
+		}
+	}
+	return nil
+}
+
+// firstWord matches the word at the beginning of a line.
+var firstWord = regexp.MustCompile(`^\s*([a-z]+)\b`)
+
+// wordOfPython explains a statement that Python has and Starlark has not.
+func wordOfPython(line, message string) *explanation {
+	found := firstWord.FindStringSubmatch(line)
+	if found == nil {
+		return nil
+	}
+	said, known := statementsOfPython[found[1]]
+	if !known || !strings.Contains(message, found[1]) {
+		return nil
+	}
+	return &said
+}
+
+const importMessage = "a template imports nothing: it has no modules, files, network or clock"
+
+var statementsOfPython = map[string]explanation{
+	"import": {importMessage, "Leave the line out. json and math are there without it."},
+	"from":   {importMessage, "Leave the line out. json and math are there without it."},
+	"class":  {"a template has no classes", `Write a dict: {"name": value}.`},
+	"try": {"a template cannot catch errors", `Ask first: device.vars.get("name", otherwise), or ` +
+		"`if x in list:`."},
+	"except": {"a template cannot catch errors", `Ask first: device.vars.get("name", otherwise).`},
+	"raise":  {"a template raises no exceptions", `Write fail("what is wrong").`},
+	"assert": {"a template has no assert", `Write: if not …: fail("what is wrong").`},
+	"while":  {"a template has no while", "Write a loop that ends: for i in range(10):"},
+	"with":   {"a template has no with: it opens nothing", "Leave the line out."},
+	"del":    {"a template has no del", "Write name.pop(key) for a dict or list of your own."},
+	"global": {"a template has no global", "Return the value from the function, or pass it on."},
+	"async":  {"a template has no async", "Write def."},
+	"yield":  {"a template has no yield", "Collect the values in a list and return it."},
+}
+
+// otherLanguages are what people bring along from other languages: how the line looks, and a part of what the parser
+// says of it.
+var otherLanguages = []struct {
+	line   *regexp.Regexp
+	parser string
+	explanation
+}{
+	{regexp.MustCompile(`\b([fF][rR]?|[rR][fF])["']`), "string literal", explanation{
+		"Starlark has no f-strings", `Write "Files of %s" % device.label, or "Files of " + device.label.`}},
+	{regexp.MustCompile(`&&`), "'&'", explanation{"&& is not Starlark", "Write `and`."}},
+	{regexp.MustCompile(`\|\|`), "'|'", explanation{"|| is not Starlark", "Write `or`."}},
+	{regexp.MustCompile(`!`), "'!'", explanation{"! is not Starlark", "Write `not`."}},
+	{regexp.MustCompile(`\?`), "'?'", explanation{"? is not Starlark", "Write `a if condition else b`."}},
+	{regexp.MustCompile(`\$`), "'$'", explanation{"$ is not Starlark: a variable has no sign before it",
+		"Write the name alone, as in device.label."}},
+	{regexp.MustCompile(`//`), "'//'", explanation{"// begins no comment in a program", "Write # before a comment."}},
+	{regexp.MustCompile(`^\s*/\*`), "'/'", explanation{"/* begins no comment in a program", "Write # before each line."}},
+	{regexp.MustCompile(`\+\+|--`), "primary expression", explanation{"Starlark has no ++ and no --", "Write n += 1."}},
+	{regexp.MustCompile(`^\s*else\s+if\b`), "", explanation{"Starlark has no else if", "Write `elif condition:`."}},
+	{regexp.MustCompile(`^\s*elseif\b`), "", explanation{"Starlark has no elseif", "Write `elif condition:`."}},
+	{regexp.MustCompile(`\bis\b`), "got is", explanation{"Starlark has no `is`", "Write == or !=."}},
+	{regexp.MustCompile(`\b[^=!<>]=([^=]|$)`), "got '='", explanation{"one = gives a value to a name",
+		"Write == to compare."}},
+	{regexp.MustCompile(`\{[^:{}]*,`), "got ',', want ':'", explanation{"a value between braces has no name, and there are no sets",
+		`Write ["a", "b"] for a list, or {"name": value}.`}},
+	{regexp.MustCompile(``), "want indent", explanation{"the lines below this colon are not indented",
+		"Put four blanks before each line of the block."}},
+	{regexp.MustCompile(``), "unindent does not match", explanation{
+		"this line is indented less than the line before it, and like no earlier line",
+		"Give all lines of a block the same blanks at the beginning."}},
+	{regexp.MustCompile(``), "unexpected newline in string", explanation{"a text ends with its line, and its quote is missing",
+		`Close the quote, or write """ around a text of several lines.`}},
+}
+
+// foreignNames are names of other languages that no template knows.
+var foreignNames = map[string]explanation{
+	"true":     {"true is written True in a program", "Write True."},
+	"false":    {"false is written False in a program", "Write False."},
+	"null":     {"null is written None in a program", "Write None."},
+	"none":     {"none is written None in a program", "Write None."},
+	"nil":      {"nil is written None in a program", "Write None."},
+	"open":     {"a template reads no files", "Put what differs into vars, and read device.vars."},
+	"os":       {"a template cannot read the system that it runs on", "Read device.os, device.arch or device.vars."},
+	"time":     {"a template knows no time: equal inputs give equal values", "Put the value into a var, and read device.vars."},
+	"datetime": {"a template knows no time: equal inputs give equal values", "Put the value into a var, and read device.vars."},
+	"random":   {"a template knows no chance: equal inputs give equal values", "Write hash(device.deviceID) % 60."},
+	"re": {"a template has no regular expressions",
+		`Write startswith, endswith, find, replace or split, as in device.label.startswith("a").`},
+	"vars":  {"vars belong to a device", `Write device.vars, as in device.vars.get("name", 0).`},
+	"item":  {"item is no name of Muster", "Write device for the template's device, or a loop: for d in devices()."},
+	"self":  {"self is not defined", "Write device for the template's own device."},
+	"input": {"a template asks nobody", "Put the value into a var, and read device.vars."},
+}
+
+// attribute matches what the interpreter says of x.name where x has no such name.
+var attribute = regexp.MustCompile(`(\w+) has no \.(\w+) field or method`)
+
+func inReadersWords(message string) string {
+	return attribute.ReplaceAllString(message, "a $1 has nothing named .$2")
+}
+
+// explainEvaluation gives a hint for what the interpreter says when a program fails.
+func explainEvaluation(message string) string {
+	for _, c := range failures {
+		if c.message.MatchString(message) {
+			return c.hint
+		}
+	}
+	return ""
+}
+
+var failures = []struct {
+	message *regexp.Regexp
+	hint    string
+}{
+	{regexp.MustCompile(`^a list has nothing named |^list index: got string, want int`),
+		`Folders and devices are lists here. A member is found so: [f for f in config.folders if f.id == "photos"].`},
+	{regexp.MustCompile(`vars has no field`), `Write .vars.get("name", otherwise) where a device may lack the var.`},
+	{regexp.MustCompile(`has no field|has nothing named`), "Write one of the names that it has."},
+	{regexp.MustCompile(`a key is a string`), `Write the key as a text: "1", or str(number).`},
+	{regexp.MustCompile(`^unknown binary op: (string \+ (int|float)|(int|float) \+ string)`),
+		`Write str(number), as in "port " + str(device.apiPort).`},
+	{regexp.MustCompile(`^unknown binary op: `), "Both sides must be of one kind: str(x), int(x) and list(x) convert."},
+	{regexp.MustCompile(`called recursively`), "A function cannot call itself: write a loop."},
+	{regexp.MustCompile(`^can't assign to|^cannot insert|frozen`),
+		"device, config and what they hold cannot be changed: return a new value, as in config.options | {\"natEnabled\": False}."},
+	{regexp.MustCompile(`index \S+ out of range`), "Ask first: list[0] if list else otherwise."},
+	{regexp.MustCompile(`not in dict|key .* not in`), `Write .get("name", otherwise).`},
+}
+
+// jinja matches a placeholder or a statement of Jinja, Ansible and Go templates.
+var jinja = regexp.MustCompile(`\{\{-?\s*[.$]?[A-Za-z_][\w.$]*(\[[^{}\[\]]*\]|\([^{}()]*\))?\s*(\|[^{}]*)?-?\}\}|` +
+	`\{%-?\s*[a-z]+\b[^{}]*%\}`)
+
+const jinjaHint = "Write a program, as in: def template(device): return \"/srv/\" + device.label."
+
+// findJinja makes the fault for the first placeholder of another template language in a text, or nil.
+func findJinja(text string) *fault {
+	at := jinja.FindStringIndex(text)
+	if at == nil {
+		return nil
+	}
+	return &fault{at: at[0], reached: at[1], final: true, hint: jinjaHint,
+		message: fmt.Sprintf("%s is a placeholder of another template language (Jinja, Ansible, Go), and nothing fills it in",
+			shorten(text[at[0]:at[1]]))}
+}
+
+// yaml matches what begins a line in YAML and in nothing that templates are written in.
+var yaml = regexp.MustCompile(`(?m)^(---[ \t\r]*$|[ \t]*- +\S|[ \t]*[A-Za-z_]\w*:[ \t]*[|>]-?[ \t\r]*$)`)
+
+const yamlMessage = "this is YAML, which Muster does not read"
+
+const yamlHint = "Write braces around the members of an object and brackets around those of a list: " +
+	"{ devices: [ { deviceID: … } ] }."
+
+// findYAML makes the fault for a text that cannot be read and looks like YAML, or nil.
+func findYAML(text string) *fault {
+	at := yaml.FindStringIndex(text)
+	if at == nil {
+		return nil
+	}
+	start := at[0] + len(text[at[0]:at[1]]) - len(strings.TrimLeft(text[at[0]:at[1]], " \t"))
+	return &fault{at: start, reached: at[1], final: true, message: yamlMessage, hint: yamlHint}
+}
+
+// yamlMember matches a member of YAML that HJSON takes for the text of the name above it.
+var yamlMember = regexp.MustCompile(`^[A-Za-z_]\w*:([ \t]|$)`)
+
+// factsMeant gives, for names that other tools use, the fact that has the value here.
+var factsMeant = map[string]string{"name": "label", "hostname": "label", "id": "deviceID", "device_id": "deviceID",
+	"address": "apiAddress", "host": "apiAddress", "port": "apiPort", "platform": "os", "system": "os", "tag": "tags",
+	"architecture": "arch", "variables": "vars"}
+
+// noField says that something has no field of a name, and which fields it has.
+func noField(what, name, meant string, names []string) string {
+	const most = 70
+	listed, more := names, ""
+	if len(listed) > most {
+		listed, more = listed[:most], fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	if meant != "" {
+		meant = " (did you mean " + meant + "?)"
+	}
+	return fmt.Sprintf("%s has no field %s%s; it has %s%s", what, shorten(name), meant,
+		cmp.Or(strings.Join(listed, ", "), "none"), more)
+}

@@ -80,7 +80,8 @@ type FleetFolder struct {
 	Since       *Time          `json:"since" format:"date-time" nullable:"true" doc:"When the first of the devices came into the state; null: not known"`
 	Devices     FolderCounts   `json:"devices" doc:"By the state of the folder on them"`
 	GlobalBytes int64          `json:"globalBytes" doc:"The most that one device knows of"`
-	NeedBytes   int64          `json:"needBytes" doc:"Missing bytes of all devices together"`
+	NeedBytes   int64          `json:"needBytes" doc:"Missing bytes of all devices together whose figures are of now: at least these are missing"`
+	NeedUnknown int            `json:"needUnknown" doc:"Devices whose figures are not of now: it is not known what they lack"`
 	Behind      []FolderBehind `json:"behind" nullable:"false" doc:"Devices on which something is missing, the most bytes first; at most 20"`
 	BehindCount int            `json:"behindCount" doc:"How many such devices there are"`
 }

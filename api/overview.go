@@ -104,7 +104,8 @@ type FolderOverview struct {
 	State       string       `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate" doc:"As in the folder's state"`
 	Devices     FolderCounts `json:"devices" doc:"By the state that the folder is in on each"`
 	GlobalBytes int64        `json:"globalBytes" doc:"The most that one device knows of"`
-	NeedBytes   int64        `json:"needBytes" doc:"What the devices lack, in all"`
+	NeedBytes   int64        `json:"needBytes" doc:"Missing bytes of all devices together whose figures are of now: at least these are missing"`
+	NeedUnknown int          `json:"needUnknown" doc:"Devices whose figures are not of now: it is not known what they lack"`
 }
 
 // TagOverview is one tag with what carries it.

@@ -64,7 +64,19 @@ func inAPI(words string) string {
 
 // isOfNow tells whether words about what is missing are about now.
 func isOfNow(lack string) bool {
-	return lack != "-" && !strings.HasPrefix(lack, "lacked ") && !strings.HasSuffix(lack, " as last told")
+	return lack != "-" && !strings.HasPrefix(lack, "lacked ") && !strings.Contains(lack, " as last told") &&
+		!strings.Contains(lack, "not known ")
+}
+
+// compareUnknown fails where the words for what is missing of a folder do not say on how many devices that is unknown.
+func (c *comparison) compareUnknown(f int, lack string) {
+	unknown := 0
+	if said := regexp.MustCompile(`not known on (\d+) devices?$`).FindStringSubmatch(lack); said != nil {
+		unknown, _ = strconv.Atoi(said[1])
+	}
+	if want := c.said.inFleet[c.folders[f]].NeedUnknown; unknown != want {
+		c.failf("folder %d lacks %q; want %d devices of which it is not known", f, lack, want)
+	}
 }
 
 // unnamed is how many of "12, 1 stopped, 3 behind" are in no state that is named: they read as up to date.
@@ -106,6 +118,7 @@ func (c *comparison) folderListText(out string, _ int) {
 		state, _ := stateOf(row["STATE"])
 		c.compareFolder(f, state)
 		c.compareClaim(claim{onDaemons(f), c.unnamed(row["DEVICES"]), isOfNow(row["TO GO"])})
+		c.compareUnknown(f, row["TO GO"])
 	}
 	last := lines[len(lines)-1]
 	sum := regexp.MustCompile(`^(\d+) folders?(.*)\. Size .*, to go (.*)\.$`).FindStringSubmatch(last)
@@ -154,6 +167,7 @@ func (c *comparison) folderGetText(f int, out string) {
 	state, _ := stateOf(whole[1])
 	c.compareFolder(f, state)
 	c.compareClaim(claim{onDaemons(f), c.unnamed(whole[2]), isOfNow(whole[3])})
+	c.compareUnknown(f, whole[3])
 	all := c.said.ofFolder[c.folders[f]]
 	table := rows(lines[1:], len(all))
 	if len(table) != len(all) {

@@ -291,7 +291,8 @@ func (w *watcher) unlooked(folders []string, s *said) {
 		snapshot := w.mirror.Snapshot(d.ID())
 		for _, f := range snapshot.Folders {
 			standing := w.view.Standing(context.Background(), d.ID(), f.Folder)
-			one := api.FolderStanding{State: standing.State.String(), Trouble: standing.Trouble, Reason: standing.Reason}
+			one := api.FolderStanding{State: standing.State.String(), Trouble: standing.Trouble, Reason: standing.Reason,
+				Paused: standing.Paused}
 			if standing.Last != nil {
 				one.Last = standing.Last.String()
 			}

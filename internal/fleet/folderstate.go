@@ -88,6 +88,16 @@ func (c FolderCounts) All() (sum int) {
 	return sum
 }
 
+// Unknown returns how many are in a state whose numbers do not describe the present; see IsCurrent.
+func (c FolderCounts) Unknown() (sum int) {
+	for state, count := range c {
+		if !FolderState(state).IsCurrent() { //nolint:gosec // they are few
+			sum += int(count)
+		}
+	}
+	return sum
+}
+
 // Worst returns the worst state with a count above 0, or FolderUpToDate when all are 0.
 func (c FolderCounts) Worst() FolderState {
 	for state := FolderStateCount - 1; state > 0; state-- {

@@ -29,7 +29,7 @@ var folderNoun = noun[api.FolderOverview]{
 	columns: columns[api.FolderOverview]{titles: []string{"FOLDER", "LABEL", "STATE", "DEVICES", "SIZE", "TO GO"},
 		row: func(f api.FolderOverview) []string {
 			return []string{f.Folder, f.Label, folderWords(f.State), foldersIn(f.Devices), fleet.ByteText(f.GlobalBytes),
-				lackOfAll(f.NeedBytes, f.Devices)}
+				lackOnDevices(f.NeedBytes, f.Devices["all"], f.NeedUnknown)}
 		},
 		name: func(f api.FolderOverview) string { return f.Folder }},
 	about: func(f api.FolderOverview) string { return f.Label },
@@ -94,18 +94,20 @@ func (c *folderListCommand) Run(ctx context.Context, env *environment, server *c
 	return err
 }
 
-// sumOfFolders is a line about all folders of a list: "3 folders, 1 stopped. Size 4.0 GiB, to go 1.0 GiB."
+// sumOfFolders is a line about all folders of a list: "3 folders, 1 stopped. Size 4.0 GiB, to go at least 1.0 GiB, not
+// known of 1 folder."
 func sumOfFolders(all []api.FolderOverview) string {
-	states, onDevices, size, lack := api.FolderCounts{"all": len(all)}, api.FolderCounts{}, int64(0), int64(0)
+	states, size, lack, unknown := api.FolderCounts{"all": len(all)}, int64(0), int64(0), 0
 	for _, f := range all {
 		states[f.State]++
-		for state, count := range f.Devices {
-			onDevices[state] += count
+		if f.NeedUnknown > 0 {
+			unknown++
 		}
 		size, lack = fleet.AddBytes(size, f.GlobalBytes), fleet.AddBytes(lack, f.NeedBytes)
 	}
 	text := counted(len(all), "folder") + strings.TrimPrefix(foldersIn(states), strconv.Itoa(len(all)))
-	return text + ". Size " + fleet.ByteText(size) + ", to go " + lackOfAll(lack, onDevices) + "."
+	return text + ". Size " + fleet.ByteText(size) + ", to go " +
+		lackOfAll(lack, unknown, "of "+counted(unknown, "folder")) + "."
 }
 
 // folderStatesOf are the states that flags ask for.

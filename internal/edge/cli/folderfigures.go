@@ -15,16 +15,6 @@ func isCurrent(f api.FolderStanding) bool {
 	return err == nil && state.IsCurrent() && !f.Paused
 }
 
-// areCurrent reports whether that holds of all folders that are counted.
-func areCurrent(counts api.FolderCounts) bool {
-	for _, state := range fleet.FolderStates() {
-		if !state.IsCurrent() && counts[state.String()] > 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // lackOf is what a device lacks of a folder. Numbers that are not about now have their age, and nothing is said where
 // they are zero.
 func lackOf(f api.FolderStanding) string {
@@ -38,23 +28,37 @@ func lackOf(f api.FolderStanding) string {
 	return "lacked " + lack + ", as of " + shortTime(f.AsOf)
 }
 
-// lackOfAll is what is missing of several folders, or on several devices. A zero is said of now alone.
-func lackOfAll(bytes int64, counts api.FolderCounts) string {
-	switch {
-	case counts["all"] > 0 && areCurrent(counts):
-		return fleet.ByteText(bytes)
-	case bytes > 0:
-		return fleet.ByteText(bytes) + " as last told"
+// lackOnDevices is what is missing on several devices together. unknown is on how many of them nobody knows.
+func lackOnDevices(bytes int64, devices, unknown int) string {
+	if devices == 0 {
+		return "-"
 	}
-	return "-"
+	return lackOfAll(bytes, unknown, "on "+counted(unknown, "device"))
+}
+
+// lackOfAll is what is missing in all. Where it is not known somewhere the number is the least, and a zero is not said.
+func lackOfAll(bytes int64, unknown int, where string) string {
+	switch {
+	case unknown == 0:
+		return fleet.ByteText(bytes)
+	case bytes == 0:
+		return "not known " + where
+	}
+	return "at least " + fleet.ByteText(bytes) + ", not known " + where
 }
 
 // lackOfDevice is what a device lacks, with the time at which it was heard of last while it is away.
 func lackOfDevice(d api.InventoryDevice) string {
-	if d.Connection == string(fleet.Online) || d.LastSeen == nil || d.NeedBytes == 0 {
-		return lackOfAll(d.NeedBytes, d.Folders)
+	isAway := d.Connection != string(fleet.Online) && d.LastSeen != nil
+	switch {
+	case d.NeedBytes > 0 && isAway:
+		return "lacked " + fleet.ByteText(d.NeedBytes) + ", as of " + shortTime(d.LastSeen)
+	case d.NeedBytes > 0 && d.NeedUnknown > 0:
+		return fleet.ByteText(d.NeedBytes) + " as last told, not known of " + counted(d.NeedUnknown, "folder")
+	case isAway || d.NeedUnknown > 0 || d.Folders["all"] == 0:
+		return "-"
 	}
-	return "lacked " + fleet.ByteText(d.NeedBytes) + ", as of " + shortTime(d.LastSeen)
+	return fleet.ByteText(d.NeedBytes)
 }
 
 // missingOf is what is missing: "1.5 GiB, 12 items, 3 to delete".

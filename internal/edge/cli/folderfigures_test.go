@@ -30,15 +30,28 @@ func TestAFolderOfWhichNothingIsKnownHadNothingToGo(t *testing.T) {
 			t.Errorf("%s and paused: got %q", state, got)
 		}
 	}
-	for want, counts := range map[string]api.FolderCounts{
-		"0 B": {"all": 2, "upToDate": 1, "syncing": 1}, "-": {"all": 2, "upToDate": 1, "stopped": 1},
+	for _, one := range []struct {
+		bytes            int64
+		devices, unknown int
+		want             string
+	}{
+		{0, 0, 0, "-"}, {0, 2, 0, "0 B"}, {2048, 2, 0, "2.0 KiB"}, {0, 2, 1, "not known on 1 device"},
+		{2048, 200, 40, "at least 2.0 KiB, not known on 40 devices"},
 	} {
-		if got := lackOfAll(0, counts); got != want {
-			t.Errorf("%v: got %q, want %q", counts, got, want)
+		if got := lackOnDevices(one.bytes, one.devices, one.unknown); got != one.want {
+			t.Errorf("%+v: got %q", one, got)
 		}
 	}
-	if got := lackOfAll(2048, api.FolderCounts{"all": 1, "unknown": 1}); got != "2.0 KiB as last told" {
-		t.Errorf("got %q", got)
+	for want, one := range map[string]api.InventoryDevice{
+		"0 B":     {Connection: "online", Folders: api.FolderCounts{"all": 1}},
+		"2.0 KiB": {Connection: "online", Folders: api.FolderCounts{"all": 1}, NeedBytes: 2048},
+		"2.0 KiB as last told, not known of 1 folder": {Connection: "online", NeedBytes: 2048, NeedUnknown: 1,
+			Folders: api.FolderCounts{"all": 2}},
+		"-": {Connection: "online", NeedUnknown: 1, Folders: api.FolderCounts{"all": 2}},
+	} {
+		if got := lackOfDevice(one); got != want {
+			t.Errorf("%+v: got %q, want %q", one, got, want)
+		}
 	}
 	away := api.InventoryDevice{Connection: "unreachable", LastSeen: &at, NeedBytes: 2048,
 		Folders: api.FolderCounts{"all": 1, "unknown": 1}}
@@ -46,11 +59,11 @@ func TestAFolderOfWhichNothingIsKnownHadNothingToGo(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if got := fleetFolderLine(
-		api.FleetFolder{State: "stopped", Devices: api.FolderCounts{"all": 1, "stopped": 1}},
+		api.FleetFolder{State: "stopped", Devices: api.FolderCounts{"all": 1, "stopped": 1}, NeedUnknown: 1},
 	); !strings.
 		HasSuffix(
 			got,
-			"to go -.",
+			"to go not known on 1 device.",
 		) {
 		t.Errorf("got %q", got)
 	}
@@ -59,7 +72,8 @@ func TestAFolderOfWhichNothingIsKnownHadNothingToGo(t *testing.T) {
 func TestFoldersAreListedInAnOrderAndSummedUp(t *testing.T) {
 	address, _ := serving(t, map[string]any{"overview/folders": []api.FolderOverview{
 		{Folder: "a", State: "upToDate", Devices: api.FolderCounts{"all": 2, "upToDate": 2}, GlobalBytes: 1 << 62},
-		{Folder: "b", State: "stopped", Devices: api.FolderCounts{"all": 1, "stopped": 1}, GlobalBytes: 1 << 62},
+		{Folder: "b", State: "stopped", Devices: api.FolderCounts{"all": 1, "stopped": 1}, GlobalBytes: 1 << 62,
+			NeedUnknown: 1},
 		{Folder: "c", State: "syncing", Devices: api.FolderCounts{"all": 3, "syncing": 3}, NeedBytes: 1 << 20},
 	}})
 	for order, want := range map[string]string{"folder": "a\nb\nc\n", "state": "b\nc\na\n", "needBytes": "c\na\nb\n",
@@ -71,7 +85,7 @@ func TestFoldersAreListedInAnOrderAndSummedUp(t *testing.T) {
 	}
 	code, out, errs := run(t, "folder", "list", "--server", address, "--token", "x")
 	if code != exitDone || errs != "" || !strings.HasSuffix(out, "\n3 folders, 1 stopped, 1 syncing. Size 8.0 EiB, to go "+
-		"1.0 MiB as last told.\n") {
+		"at least 1.0 MiB, not known of 1 folder.\n") {
 		t.Errorf("got %d and\n%s%s", code, out, errs)
 	}
 }

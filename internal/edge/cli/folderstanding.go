@@ -115,7 +115,7 @@ func fleetFolderLine(f api.FleetFolder) string {
 		text += " since " + shortTime(f.Since)
 	}
 	return text + ". On devices: " + foldersIn(f.Devices) + ". Size " + fleet.ByteText(f.GlobalBytes) + ", to go " +
-		lackOfAll(f.NeedBytes, f.Devices) + "."
+		lackOnDevices(f.NeedBytes, f.Devices["all"], f.NeedUnknown) + "."
 }
 
 // standingWords is the state of a folder on a device, with what was known last of one that is unknown now.

@@ -22,7 +22,7 @@ func folderServer(w http.ResponseWriter, r *http.Request) {
 			{"deviceID":"B","folder":"photos","state":"syncing","reason":"files come","needBytes":2048,"needItems":3,
 			"needDeletes":1,"rate":1024,"doneBetween":["2026-01-02T03:04:05Z","2026-01-02T03:05:05Z"],"peers":{"connected":2,"shared":2}}]`,
 		"/api/v1/folders/photos/state": `{"folder":"photos","label":"Photos","state":"stopped",
-			"devices":{"all":2,"stopped":1,"syncing":1},"globalBytes":4096,"needBytes":2048,"behind":[]}`,
+			"devices":{"all":2,"stopped":1,"syncing":1},"globalBytes":4096,"needBytes":2048,"needUnknown":1,"behind":[]}`,
 		"/api/v1/devices": `[{"deviceID":"A","label":"nas"},{"deviceID":"B","label":"laptop"}]`,
 	}
 	if strings.HasSuffix(r.URL.Path, "/events") {
@@ -58,7 +58,7 @@ func TestFolderWatchShowsWhyUntilCtrlC(t *testing.T) {
 	<-ended
 	text := string(shown[:n])
 	for _, want := range []string{
-		"photos (Photos): stopped. On devices: 2, 1 stopped, 1 syncing. Size 4.0 KiB, to go 2.0 KiB as last told.",
+		"photos (Photos): stopped. On devices: 2, 1 stopped, 1 syncing. Size 4.0 KiB, to go at least 2.0 KiB, not known on 1 device.",
 		"nas (A), stopped: folder marker missing", "  Mount the disk.", "2.0 KiB, 3 items, 1 to delete",
 		"1.0 KiB/s", "1 of 2",
 	} {

@@ -198,7 +198,7 @@ func (s StandingHandlers) wireFleetFolder(ctx context.Context, f view.FleetFolde
 	wire := api.FleetFolder{
 		Folder: f.Folder, Label: f.Label, State: f.Worst.State.String(), Reason: f.Worst.Reason,
 		Next: f.Worst.Next, Since: moment(f.Worst.Since), Devices: wireFolderCounts(f.Devices), GlobalBytes: f.GlobalBytes,
-		NeedBytes: f.NeedBytes, Behind: []api.FolderBehind{}, BehindCount: f.BehindCount,
+		NeedBytes: f.NeedBytes, NeedUnknown: f.Unknown, Behind: []api.FolderBehind{}, BehindCount: f.BehindCount,
 	}
 	if f.Disagree != nil {
 		wire.State, wire.Reason, wire.Next = string(fleet.WaitDisagree), f.Disagree.Reason, f.Disagree.Next

@@ -224,7 +224,7 @@ func wireRow(row *view.Row) api.InventoryDevice {
 		Reason: state.Reason, Next: state.Next, Since: moment(state.Since), LastSeen: moment(state.LastSeen),
 		Address: state.Address, FoundBy: state.FoundBy, Waits: textsOf(row.Waits),
 		Version: row.Version, OS: row.OS, Arch: row.Arch, NeedBytes: row.NeedBytes,
-		Folders: wireFolderCounts(row.Folders),
+		NeedUnknown: row.Folders.Unknown(), Folders: wireFolderCounts(row.Folders),
 	}
 	if row.DiskFree >= 0 {
 		wire.DiskFree = &row.DiskFree

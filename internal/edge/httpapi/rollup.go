@@ -54,7 +54,8 @@ func (s FolderHandlers) listFolderOverviews(r *request, q listQuery, registry *f
 		beyond: func(cursor string, f view.FolderOverview) (bool, error) { return f.Folder > cursor, nil },
 		wire: func(f view.FolderOverview) api.FolderOverview {
 			return api.FolderOverview{Folder: f.Folder, Label: f.Label, State: f.State.String(),
-				Devices: wireFolderCounts(f.Devices), GlobalBytes: f.GlobalBytes, NeedBytes: f.NeedBytes}
+				Devices: wireFolderCounts(f.Devices), GlobalBytes: f.GlobalBytes, NeedBytes: f.NeedBytes,
+				NeedUnknown: f.Unknown}
 		},
 	})
 }

@@ -19,7 +19,22 @@ type FolderOverview struct {
 	State       fleet.FolderState // The folder's state in the fleet.
 	Devices     fleet.FolderCounts
 	GlobalBytes int64 // largest size that a device reports
-	NeedBytes   int64
+	Lack
+}
+
+// Lack is what several devices lack of a folder together.
+type Lack struct {
+	NeedBytes int64 // missing bytes on the devices whose figures describe the present
+	Unknown   int   // devices whose figures do not: what they lack is not known
+}
+
+// add adds what one device lacks. isCurrent says that its figures describe the present.
+func (l *Lack) add(needBytes int64, isCurrent bool) {
+	if isCurrent {
+		l.NeedBytes = fleet.AddBytes(l.NeedBytes, needBytes)
+	} else {
+		l.Unknown++
+	}
 }
 
 // stateInFleet returns the state of a folder from its states on the devices: the worst of them, and at least
@@ -57,7 +72,7 @@ func (v *View) FolderOverviews(ctx context.Context, registry *fleet.Registry) ([
 					disagree[f.Folder] = true
 				}
 				o.GlobalBytes = max(o.GlobalBytes, summary.GlobalBytes)
-				o.NeedBytes = fleet.AddBytes(o.NeedBytes, summary.NeedBytes)
+				o.add(summary.NeedBytes, state.IsCurrent() && !snapshot.IsPaused(f.Folder))
 			}
 		}
 	}

@@ -90,7 +90,7 @@ type FleetFolder struct {
 	Disagree    *fleet.FolderFinding
 	Devices     fleet.FolderCounts
 	GlobalBytes int64
-	NeedBytes   int64
+	Lack
 	// Behind are at most maxShownBehind devices that lack something, those that lack the most bytes first.
 	Behind      []StandingOn
 	BehindCount int
@@ -121,7 +121,7 @@ func (v *View) FleetFolder(ctx context.Context, registry *fleet.Registry, folder
 		}
 		out.Devices.Add(one.State, 1)
 		out.GlobalBytes = max(out.GlobalBytes, one.Progress.GlobalBytes)
-		out.NeedBytes = fleet.AddBytes(out.NeedBytes, one.Progress.NeedBytes)
+		out.add(one.Progress.NeedBytes, one.State.IsCurrent() && !one.Paused)
 		if one.Progress.Lacks() {
 			out.Behind = append(out.Behind, one)
 		}

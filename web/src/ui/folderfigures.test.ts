@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { completion, ending, isCurrent, missing, pace } from "./folderfigures";
+import { completion, ending, isCurrent, lackOfAll, missing, pace, unknownOn } from "./folderfigures";
 import { folderStates } from "./folderwords";
 
 const figures = (state: string, part = {}) => ({
@@ -53,4 +53,13 @@ test("what is missing, how fast it comes and when it ends are told in words", ()
   expect(end("2025-12-31T23:00:00Z", "2026-01-01T00:09:00Z")).toBe("done within 9 min");
   expect(end("2025-12-31T23:00:00Z", "2025-12-31T23:09:00Z")).toBe("");
   expect(end()).toBe("");
+});
+
+test.each([
+  [0, 0, "0", ""],
+  [2048, 0, "2.00 KiB", ""],
+  [2048, 40, "at least 2.00 KiB", "not known on 40 devices"],
+  [0, 1, "", "not known on 1 device"],
+])("%d bytes missing on devices that are known, %d devices not known", (needBytes, needUnknown, lack, unknown) => {
+  expect([lackOfAll({ needBytes, needUnknown }), unknownOn({ needUnknown })]).toEqual([lack, unknown]);
 });

@@ -1,3 +1,4 @@
+import type { Schemas } from "../api/client";
 import type { FolderStanding } from "../api/folderstanding";
 import { count, plural, size, span } from "./format";
 
@@ -6,17 +7,14 @@ type Figures = Pick<
   "state" | "paused" | "globalBytes" | "needBytes" | "needItems" | "needDeletes" | "rate" | "doneBetween"
 >;
 
+type FolderOverview = Schemas["FolderOverview"];
+
 // In these states the figures are of the past, or of nobody but the device itself.
 const old = new Set(["unknown", "stopped", "paused", "unshared", "alone"]);
 
 /** isCurrent tells whether the figures say something about now: only then a percentage, a bar or a rate may show. */
 export function isCurrent({ state, paused }: Pick<FolderStanding, "state" | "paused">): boolean {
   return !paused && !old.has(state);
-}
-
-/** isCurrentOnAll tells whether that holds of every folder of a count by state. */
-export function isCurrentOnAll(counts: Readonly<Record<string, number>>): boolean {
-  return [...old].every((state) => (counts[state] ?? 0) === 0);
 }
 
 function lacks({ needBytes, needItems, needDeletes }: Figures): boolean {
@@ -43,6 +41,17 @@ export function missing(figures: Pick<Figures, "needBytes" | "needItems" | "need
   const bytes = needBytes > 0 ? size(needBytes) : "";
   const parts = [[bytes, items].filter(Boolean).join(" in "), needDeletes > 0 ? `${count(needDeletes)} to delete` : ""];
   return parts.filter(Boolean).join(", ");
+}
+
+/** lackOfAll is what devices lack together. Where it is not known of some, it is the least, and a zero is not said. */
+export function lackOfAll({ needBytes, needUnknown }: Pick<FolderOverview, "needBytes" | "needUnknown">): string {
+  if (needUnknown === 0) return needBytes > 0 ? size(needBytes) : "0";
+  return needBytes > 0 ? `at least ${size(needBytes)}` : "";
+}
+
+/** unknownOn says on how many devices it is not known what is missing; blank where it is known on all. */
+export function unknownOn({ needUnknown }: Pick<FolderOverview, "needUnknown">): string {
+  return needUnknown > 0 ? `not known on ${plural(needUnknown, "device")}` : "";
 }
 
 /** pace is how fast what is missing comes: 3.00 MiB a second. It is blank where nothing comes. */

@@ -6,7 +6,6 @@ import { useDeferredValue, useMemo, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { inventory, type InventoryDevice } from "../../api/inventory";
 import { useMay } from "../../session/me";
-import { isCurrentOnAll } from "../../ui/folderfigures";
 import { FolderState } from "../../ui/folderstate";
 import { folderStates, tally, worstFolder } from "../../ui/folderwords";
 import { count, plural, shortID, size } from "../../ui/format";
@@ -116,10 +115,15 @@ function FolderCount({ row: { folders } }: { row: InventoryDevice }) {
 }
 
 /** Need is what the device lacks. Figures that are not of now are of a quiet colour, and zero is said of now alone. */
-function Need({ row: { connection, folders, needBytes } }: { row: InventoryDevice }) {
-  const isNow = connection === "online" && isCurrentOnAll(folders);
-  if (isNow) return needBytes > 0 ? size(needBytes) : <Muted>0</Muted>;
-  return <Muted>{needBytes > 0 ? `${size(needBytes)} as last told` : "not known"}</Muted>;
+function Need({ row: { connection, needBytes, needUnknown } }: { row: InventoryDevice }) {
+  const lack = needBytes > 0 ? size(needBytes) : "0";
+  if (connection === "online" && needUnknown === 0) return needBytes > 0 ? lack : <Muted>{lack}</Muted>;
+  if (needBytes === 0) return <Muted>not known</Muted>;
+  return (
+    <span className="u-muted" title={connection === "online" ? `Not known of ${plural(needUnknown, "folder")}` : undefined}>
+      {`${lack} as last told`}
+    </span>
+  );
 }
 
 /** Devices is the whole fleet in one table. Search and filters are in the address, so that they can be sent to others. */

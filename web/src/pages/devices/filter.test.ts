@@ -21,6 +21,7 @@ function row(part: Partial<InventoryDevice>): InventoryDevice {
     foundBy: "record",
     folders: { all: 0 },
     needBytes: 0,
+    needUnknown: 0,
     diskFree: null,
     waits: [],
     ...part,

@@ -44,7 +44,7 @@ export function Figures({ folder }: { folder: string }) {
           <Figure label="devices up to date" now={count(last.upToDate)} points={points} over={upToDate} from={from}>
             {`of ${plural(last.devices, "device")}`}
           </Figure>
-          <Figure label="missing on all devices" now={size(last.needBytes)} points={points} over={needBytes} from={from}>
+          <Figure label="missing, as last told" now={size(last.needBytes)} points={points} over={needBytes} from={from}>
             {`${size(Math.max(...points.map(needBytes)))} at most`}
           </Figure>
           <Figure label="size" now={size(last.globalBytes)} points={points} over={globalBytes} from={from}>

@@ -7,6 +7,7 @@ import { useLabels } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { SearchField } from "../../ui/field";
 import { Connected, FolderFigures, FolderState, FolderWhy, Whole } from "../../ui/folderstate";
+import { lackOfAll, unknownOn } from "../../ui/folderfigures";
 import { folderStates, placeOf, tally } from "../../ui/folderwords";
 import { brief, count, decoded, plural, sentence, shortID, size } from "../../ui/format";
 import { List, Panel, Row, Stack } from "../../ui/layout";
@@ -90,8 +91,9 @@ function InFleet({
           )}
           <span>{`${plural(devices.all ?? 0, "device")}: ${tally(devices)}`}</span>
           <Faint>
-            {size(globalBytes)}
-            {needBytes > 0 && `, ${size(needBytes)} missing on all devices together`}
+            {[size(globalBytes), needBytes > 0 && `${lackOfAll(folder)} missing on all devices together`, unknownOn(folder)]
+              .filter(Boolean)
+              .join(", ")}
           </Faint>
         </Stack>
         {since && (

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useSearchParams } from "wouter";
 import type { Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
-import { isCurrentOnAll } from "../../ui/folderfigures";
+import { lackOfAll, unknownOn } from "../../ui/folderfigures";
 import { FolderState } from "../../ui/folderstate";
 import { folderStates, placeOf, tally } from "../../ui/folderwords";
 import { count, plural, size } from "../../ui/format";
@@ -108,7 +108,7 @@ export default function Folders() {
                   {
                     title: "Missing, in all",
                     right: true,
-                    cell: (folder) => <Missing {...folder} />,
+                    cell: (folder) => <Missing folder={folder} />,
                     by: ({ needBytes }) => needBytes,
                   },
                 ]}
@@ -123,8 +123,14 @@ export default function Folders() {
   );
 }
 
-/** Missing is what all devices lack together. While figures of some are not of now, nobody knows that it is nothing. */
-function Missing({ devices, needBytes }: Pick<Schemas["FolderOverview"], "devices" | "needBytes">) {
-  if (needBytes > 0) return <Strong>{size(needBytes)}</Strong>;
-  return <Muted>{isCurrentOnAll(devices) ? "0" : "not known"}</Muted>;
+/** Missing is what all devices lack together, and on how many of them that is not known. */
+function Missing({ folder }: { folder: Schemas["FolderOverview"] }) {
+  const lack = lackOfAll(folder);
+  const unknown = unknownOn(folder);
+  return (
+    <Stacked>
+      {lack && (folder.needBytes > 0 ? <Strong>{lack}</Strong> : <Muted>{lack}</Muted>)}
+      {unknown && <Faint>{unknown}</Faint>}
+    </Stacked>
+  );
 }

@@ -27,6 +27,7 @@ var mayAlsoImport = map[string][]string{
 	"internal/core/template":   {"internal/core/stconfig"},
 	"internal/core/plan":       {"internal/core/stconfig"},
 	"internal/core/desired":    {"internal/core/stconfig", "internal/core/template"},
+	"internal/core/form":       {"internal/core/stconfig"},
 	"internal/core/fleetfiles": {"internal/core/stconfig", "internal/core/template"},
 	"internal/adapter/agent":   {"internal/adapter/tunnel"}, // the two ends of one protocol
 	"internal/adapter/listen":  {"internal/adapter/seal", "internal/adapter/tunnel"},

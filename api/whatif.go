@@ -27,14 +27,14 @@ type WhatIfNew struct {
 	Tags     []string `json:"tags,omitempty" nullable:"false" doc:"Without a tag a template applies to nobody"`
 }
 
-// WhatIfChanged is a template that might be changed. What is left out stays.
+// WhatIfChanged is a template that might be changed. What is left out stays; a blank key is a key.
 type WhatIfChanged struct {
 	ID       *int64  `json:"id"`
-	Label    *string `json:"label,omitempty"`
-	Priority *int64  `json:"priority,omitempty"`
-	Op       *string `json:"op,omitempty"`
-	Key      *string `json:"key,omitempty"`
-	Template *string `json:"template,omitempty"`
+	Label    *string `json:"label,omitzero"`
+	Priority *int64  `json:"priority,omitzero"`
+	Op       *string `json:"op,omitzero"`
+	Key      *string `json:"key,omitzero"`
+	Template *string `json:"template,omitzero"`
 }
 
 // WhatIfTags are tags that might be attached or taken off.

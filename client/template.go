@@ -75,6 +75,16 @@ func (c *Client) EvaluateNewTemplate(ctx context.Context, template api.EvaluateT
 	)
 }
 
+// WriteForm turns what a person filled in into a template, and gives the change that stores it. Nothing is changed.
+func (c *Client) WriteForm(ctx context.Context, form api.WriteForm) (api.WrittenForm, error) {
+	return send[api.WrittenForm](ctx, c, http.MethodPost, path("templates", "form"), form)
+}
+
+// TemplateForm is the form that a template can be edited as. It has none where the text is not one that a form writes.
+func (c *Client) TemplateForm(ctx context.Context, id int64) (api.TemplateForm, error) {
+	return get[api.TemplateForm](ctx, c, path("templates", number(id), "form"))
+}
+
 // TemplateSaver is who last saved the op, key and text of a template.
 func (c *Client) TemplateSaver(ctx context.Context, id int64) (api.TemplateSaver, error) {
 	return get[api.TemplateSaver](ctx, c, path("templates", number(id), "saver"))

@@ -119,13 +119,13 @@ func (k *kitchen) at(label string) machine {
 	return k.machines[i]
 }
 
-// does types a command: on each machine with the folder where it is for the shell there.
+// does types a command: on each machine with the folder where a shell there finds it, if it is not one of Muster.
 func (k *kitchen) does(command string) {
 	k.Helper()
 	k.stdin = "y\n"
 	k.answered = nil
 	switch {
-	case strings.Contains(command, "~/"):
+	case strings.Contains(command, "~/") && !strings.HasPrefix(command, "muster "):
 		for _, label := range []string{"office", "laptop"} {
 			k.typed("HOME="+k.at(label).Home+"; "+command, 0)
 		}

@@ -14,6 +14,7 @@ import (
 )
 
 type folderCommand struct {
+	Share     folderShareCommand     `cmd:"" help:"Share a folder among devices with a tag: where, who, in which role; first the plan is shown."`
 	List      folderListCommand      `cmd:"" help:"List the folders of the fleet: how they stand, on how many devices, their size and what is missing."`
 	Get       folderGetCommand       `cmd:"" help:"Show how a folder stands in the fleet and on each device, and why."`
 	Watch     folderWatchCommand     `cmd:"" help:"Show how a folder stands again whenever that changes, until Ctrl-C."`

@@ -81,6 +81,8 @@ var commandFor = map[string]string{
 	"untagTemplate":       "template untag",
 	"evaluateTemplate":    "template evaluate",
 	"evaluateNewTemplate": "template evaluate",
+	"writeForm":           "folder share",
+	"getTemplateForm":     "folder share",
 	"listTags":            "tag list",
 	"deleteTag":           "tag delete",
 	"listTagDevices":      "tag delete",

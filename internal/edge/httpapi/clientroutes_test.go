@@ -156,6 +156,8 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"evaluateNewTemplate": func(c *client.Client, ctx context.Context) {
 		_, _ = c.EvaluateNewTemplate(ctx, api.EvaluateTemplate{}, "")
 	},
+	"writeForm":        func(c *client.Client, ctx context.Context) { _, _ = c.WriteForm(ctx, api.WriteForm{}) },
+	"getTemplateForm":  func(c *client.Client, ctx context.Context) { _, _ = c.TemplateForm(ctx, 1) },
 	"listTags":         func(c *client.Client, ctx context.Context) { _, _ = c.Tags(ctx, client.List{}) },
 	"deleteTag":        func(c *client.Client, ctx context.Context) { _, _ = c.DeleteTag(ctx, "t") },
 	"listTagDevices":   func(c *client.Client, ctx context.Context) { _, _ = c.TagDevices(ctx, "t", client.List{}) },

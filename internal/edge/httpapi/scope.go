@@ -59,7 +59,7 @@ var reaches = map[string]reach{
 	"listFolderShares": byView, "getFolderMatrix": byView, "listOneSidedShares": byView,
 
 	"listTemplates": shared, "getTemplate": shared, "getTemplateSaver": shared, "getTemplateTags": shared,
-	"listTemplateVersions": shared, "getTemplateVersion": shared,
+	"listTemplateVersions": shared, "getTemplateVersion": shared, "getTemplateForm": shared,
 	"listTagTemplates": shared,
 	"putTagSettings":   shared, "getConfigurator": shared, "putConfigurator": shared, "getFolderRoots": shared,
 	"getAuthorKeys": shared,

@@ -43,7 +43,7 @@ type TemplateHandlers struct {
 func (s TemplateHandlers) routes(b *base) []route {
 	s.base = b
 	s.evaluations = newTurns(maxEvaluations)
-	return slices.Concat(s.templateRoutes(), s.templateHistoryRoutes(), s.evaluateRoutes())
+	return slices.Concat(s.templateRoutes(), s.templateHistoryRoutes(), s.evaluateRoutes(), s.formRoutes())
 }
 
 func (s TemplateHandlers) templateRoutes() []route {

@@ -1,0 +1,137 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+
+	"muster/api"
+	"muster/internal/core/form"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+func (s TemplateHandlers) formRoutes() []route {
+	return []route{
+		{method: http.MethodPost, path: Prefix + "/templates/form", name: "writeForm",
+			summary:    "Turn what a person filled in into a template, and the change that stores it; changes nothing",
+			permission: auth.WriteTemplates, body: reflect.TypeFor[api.WriteForm](),
+			reply: reflect.TypeFor[api.WrittenForm](), volatile: true, looksUp: true, handle: s.writeForm},
+		{method: http.MethodGet, path: Prefix + "/templates/{templateID}/form", name: "getTemplateForm",
+			summary:    "The form that a template can be edited as, if its text is one that a form writes",
+			permission: auth.Read, reply: reflect.TypeFor[api.TemplateForm](), handle: s.ofTemplate(s.getTemplateForm)},
+	}
+}
+
+func (s TemplateHandlers) writeForm(r *request) (reply, error) {
+	body, err := decode[api.WriteForm](r)
+	if err != nil {
+		return reply{}, err
+	}
+	filled, label, err := formFrom(body)
+	if err != nil {
+		return reply{}, inside("form", err)
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	written, id := filled.Write(), or(body.Template, 0)
+	out := api.WrittenForm{Label: label, Op: string(written.Op), Key: written.Key, Template: written.Text,
+		Tags: wireTags(written.Tags), Warnings: append([]string{}, filled.Warnings(registry, id)...)}
+	if body.Template == nil {
+		out.Change = newFromForm(out)
+		return show(out)
+	}
+	stored := registry.Template(id)
+	if stored == nil {
+		return reply{}, noTemplate(id)
+	}
+	if body.Label == "" {
+		out.Label = stored.Label
+	}
+	out.Change = changedByForm(out, *stored)
+	return show(out)
+}
+
+func newFromForm(w api.WrittenForm) api.WhatIf {
+	return api.WhatIf{Templates: &api.WhatIfTemplates{New: []api.WhatIfNew{{Label: &w.Label, Op: &w.Op, Key: &w.Key,
+		Template: &w.Template, Tags: w.Tags}}}}
+}
+
+// changedByForm keeps the priority, and makes the tags those of the form.
+func changedByForm(w api.WrittenForm, stored fleet.TaggedTemplate) api.WhatIf {
+	change := api.WhatIf{Templates: &api.WhatIfTemplates{Changed: []api.WhatIfChanged{{ID: &stored.ID, Label: &w.Label,
+		Op: &w.Op, Key: &w.Key, Template: &w.Template}}}, Tags: &api.WhatIfTags{}}
+	had := wireTags(stored.Tags)
+	for _, tag := range w.Tags {
+		if !slices.Contains(had, tag) {
+			change.Tags.Added = append(change.Tags.Added, api.WhatIfTag{Tag: &tag, Template: &stored.ID})
+		}
+	}
+	for _, tag := range had {
+		if !slices.Contains(w.Tags, tag) {
+			change.Tags.Removed = append(change.Tags.Removed, api.WhatIfTag{Tag: &tag, Template: &stored.ID})
+		}
+	}
+	return change
+}
+
+func (s TemplateHandlers) getTemplateForm(r *request, template *fleet.TaggedTemplate) (reply, error) {
+	filled, isForm := form.Read(*template)
+	if !isForm {
+		return show(api.TemplateForm{})
+	}
+	return show(api.TemplateForm{Form: wireForm(filled)})
+}
+
+// formFrom is a valid form, and the label of its template.
+func formFrom(body api.WriteForm) (filled form.Form, label string, err error) {
+	switch given := or(body.Form, api.Form{}); {
+	case given.Share != nil:
+		filled, label = filledShare(*given.Share), given.Share.Label
+	default:
+		return nil, "", fleet.Invalidf("", "which form is it? Give one of its fields, for example share")
+	}
+	if body.Label != "" {
+		label = body.Label
+	}
+	return filled, label, filled.Validate()
+}
+
+func wireForm(filled form.Form) *api.Form {
+	switch filled := filled.(type) {
+	case form.Share:
+		return &api.Form{Share: shareForm(filled)}
+	default:
+		return nil
+	}
+}
+
+func filledShare(body api.ShareForm) form.Share {
+	share := form.Share{Folder: body.Folder, Label: body.Label, Paths: body.Paths, Encrypted: tagsOf(body.Encrypted),
+		ReceiveOnly: tagsOf(body.ReceiveOnly), SendOnly: tagsOf(body.SendOnly), SendReceive: tagsOf(body.SendReceive),
+		Hubs: tagsOf(body.Hubs), Secret: body.Secret, Ignores: body.Ignores, KeepFreePercent: body.KeepFreePercent}
+	if share.Folder == "" {
+		share.Folder = form.FolderID(body.Label)
+	}
+	if v := body.Versioning; v != nil {
+		share.Versioning = &form.Versioning{Type: v.Type, Params: v.Params}
+	}
+	return share
+}
+
+func shareForm(s form.Share) *api.ShareForm {
+	share := api.ShareForm{Folder: s.Folder, Label: s.Label, Paths: s.Paths, Encrypted: wireTags(s.Encrypted),
+		ReceiveOnly: wireTags(s.ReceiveOnly), SendOnly: wireTags(s.SendOnly), SendReceive: wireTags(s.SendReceive),
+		Hubs: wireTags(s.Hubs), Secret: s.Secret, Ignores: s.Ignores, KeepFreePercent: s.KeepFreePercent}
+	if v := s.Versioning; v != nil {
+		share.Versioning = &api.VersioningForm{Type: v.Type, Params: v.Params}
+	}
+	return &share
+}
+
+// tagsOf takes the tags of a form as they are: the form checks them.
+func tagsOf(texts []string) []fleet.Tag {
+	return mapped(texts, func(text string) fleet.Tag { return fleet.Tag(text) })
+}

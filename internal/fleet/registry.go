@@ -137,13 +137,15 @@ func (r *Registry) Applying(id DeviceID) iter.Seq[*TaggedTemplate] {
 }
 
 // TemplatesOf returns what Applying does, as a list without tags. A template saved by an admin counts as an author's
-// when it reads vars that were saved by somebody below admin, because those vars decide its value.
+// when it reads vars that were saved by somebody below admin, because those vars decide its value: those of the device,
+// or of any device where it reads peers.
 func (r *Registry) TemplatesOf(id DeviceID) []Template {
 	var apply []Template
 	byAdmins := r.VarsByAdmins(id)
 	for t := range r.Applying(id) {
 		one := t.Template
-		if !byAdmins && one.SavedRole == RoleAdmin && one.Reads.OrAll().ReadsVars() {
+		reads := one.Reads.OrAll()
+		if one.SavedRole == RoleAdmin && (!byAdmins && reads.ReadsVars() || reads.Peers && !r.AllVarsByAdmins()) {
 			one.SavedRole = RoleAuthor
 		}
 		apply = append(apply, one)

@@ -13,12 +13,14 @@ type Inputs struct {
 	Config  bool        `json:"config,omitempty"`  // the configuration after the templates before this one
 	Devices bool        `json:"devices,omitempty"` // the facts of all devices
 	Tags    bool        `json:"tags,omitempty"`    // the names of all tags
+	Peers   bool        `json:"peers,omitempty"`   // the vars and addresses of all devices
 	Secrets bool        `json:"secrets,omitempty"` // the names of the secrets that exist
 	// the value may name devices that a folder is shared with (a property of the value, not an input)
 	Sharing bool `json:"sharing,omitempty"`
 }
 
-// OrAll returns every input when the inputs of a program are unknown.
+// OrAll returns every input when the inputs of a program are unknown, without Peers: what a program reads of them is
+// given only to those that are known to read it.
 func (in Inputs) OrAll() Inputs {
 	if in.Known {
 		return in

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"muster/internal/core/template"
+	"muster/internal/fleet"
 )
 
 // telling is a worker that notes on its standard error each fleet and each evaluation that it is sent.
@@ -126,5 +127,25 @@ func TestFleetOutgrowsItsWorkers(t *testing.T) {
 	}
 	if got, want := p.allowance.Load(), int64(4096*fleetAllowance); got != want {
 		t.Errorf("workers to come may use %d bytes for the fleet, want %d", got, want)
+	}
+}
+
+// What a worker knows of other devices is replaced when a var changes, and never given to a program that was made
+// without it.
+func TestVarsOfPeersReachAWorkerOnlyWithTheirFleet(t *testing.T) {
+	p := running(t, Options{Warm: 1, Max: 1})
+	with := func(vars fleet.Vars) *template.Fleet {
+		return template.NewFleet([]template.Facts{{DeviceID: "A", Peer: &template.Peer{Vars: vars}}})
+	}
+	const text = `[d.vars.x for d in devices()]`
+	for _, want := range []string{"[1]", "[2]", "[1]"} {
+		vars := fleet.Vars(`{"x":` + strings.Trim(want, "[]") + `}`)
+		if got := evaluate(t, p, Request{Text: text, Fleet: with(vars)}); string(got.Value.JSON()) != want {
+			t.Errorf("got %s, want %s", got.Value.JSON(), want)
+		}
+		without := template.NewFleet([]template.Facts{{DeviceID: "A"}})
+		if got, err := p.Evaluate(t.Context(), Request{Text: text, Fleet: without}); err == nil {
+			t.Errorf("got %s without the vars of peers", got.Value.JSON())
+		}
 	}
 }

@@ -180,11 +180,14 @@ func (w *worker) compile(d digest, text string) (k kind, body string, err error)
 // errOutgrown means that a worker may not use as much memory as the fleet needs.
 var errOutgrown = errors.New("the fleet has outgrown the worker")
 
+// peerAllowance is the memory that a worker needs for each byte of the devices' vars: encoded, decoded and as values.
+const peerAllowance = 16
+
 // allowanceFor returns the memory that workers get for a fleet. It grows in steps, because workers are replaced when it
 // grows.
 func allowanceFor(f *template.Fleet) int64 {
 	step := int64(256 * fleetAllowance)
-	for step < int64(len(f.Devices()))*fleetAllowance {
+	for step < int64(len(f.Devices()))*fleetAllowance+peerAllowance*f.PeerBytes() {
 		step *= 2
 	}
 	return step

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"muster/internal/core/template"
 	"muster/internal/fleet"
@@ -29,16 +30,14 @@ type Program func(text string, in template.Input) (template.Result, error)
 type Fleet struct {
 	*template.Fleet
 	registry *fleet.Registry
+	peers    func() *template.Fleet // the devices as programs that read peers see them; made once
 }
 
 // FleetOf returns the fleet of a registry as templates see it. version returns the version of a daemon, or zero if it
 // is not known.
 func FleetOf(registry *fleet.Registry, version func(fleet.DeviceID) fleet.Version) Fleet {
-	all := make([]template.Facts, 0, len(registry.Devices))
-	for id, d := range registry.Devices {
-		all = append(all, template.FactsOf(d, version(id)))
-	}
-	return Fleet{template.NewFleet(all), registry}
+	return Fleet{template.FleetOf(registry, version, false), registry,
+		sync.OnceValue(func() *template.Fleet { return template.FleetOf(registry, version, true) })}
 }
 
 // Of returns the facts of one device, with its vars.
@@ -71,11 +70,11 @@ func (c *Comparison) Differs(id fleet.DeviceID, templates []fleet.Template) bool
 		case reads.Config:
 			return true // The device's configuration is not at hand here.
 		case reads.Device.Any():
-			return !c.givesTheSame(id, t.Text)
+			return !c.givesTheSame(id, t)
 		}
 		same, known := c.same[t.Text]
 		if !known {
-			same = c.givesTheSame(id, t.Text)
+			same = c.givesTheSame(id, t)
 			c.same[t.Text] = same
 		}
 		return !same
@@ -84,15 +83,16 @@ func (c *Comparison) Differs(id fleet.DeviceID, templates []fleet.Template) bool
 
 // inputsDiffer reports whether the inputs that a program reads, of its device and of the fleet, differ between a and b.
 func (c *Comparison) inputsDiffer(id fleet.DeviceID, reads fleet.Inputs) bool {
-	return reads.Devices && c.a.Digest() != c.b.Digest() || reads.Tags && c.a.TagsDigest() != c.b.TagsDigest() ||
+	return reads.Peers && c.a.peers().Digest() != c.b.peers().Digest() ||
+		reads.Devices && c.a.Digest() != c.b.Digest() || reads.Tags && c.a.TagsDigest() != c.b.TagsDigest() ||
 		!bytes.Equal(c.a.Of(id).AppendDigest(nil, reads.Device), c.b.Of(id).AppendDigest(nil, reads.Device))
 }
 
 // givesTheSame reports whether a program gives the same value in a and b, or fails in both with the same error of
 // CodeInvalid. Any other failure counts as a different value.
-func (c *Comparison) givesTheSame(id fleet.DeviceID, text string) bool {
-	was, wasErr := c.valueIn(c.a, id, text)
-	is, isErr := c.valueIn(c.b, id, text)
+func (c *Comparison) givesTheSame(id fleet.DeviceID, t fleet.Template) bool {
+	was, wasErr := c.valueIn(c.a, id, t)
+	is, isErr := c.valueIn(c.b, id, t)
 	if wasErr != nil || isErr != nil {
 		return fleet.CodeOf(wasErr) == fleet.CodeInvalid && fleet.CodeOf(isErr) == fleet.CodeInvalid &&
 			wasErr.Error() == isErr.Error()
@@ -100,8 +100,12 @@ func (c *Comparison) givesTheSame(id fleet.DeviceID, text string) bool {
 	return was.Value.Equal(is.Value)
 }
 
-func (c *Comparison) valueIn(of Fleet, id fleet.DeviceID, text string) (template.Result, error) {
-	return c.evaluate(text, template.Input{Device: of.Of(id), Fleet: of.Fleet})
+func (c *Comparison) valueIn(of Fleet, id fleet.DeviceID, t fleet.Template) (template.Result, error) {
+	others := of.Fleet
+	if t.Reads.Peers {
+		others = of.peers()
+	}
+	return c.evaluate(t.Text, template.Input{Device: of.Of(id), Fleet: others})
 }
 
 // ReadsFleet reports whether a change of tags or vars may change the value of a template.
@@ -134,7 +138,7 @@ func (c *Comparison) sharesWithPeers(id fleet.DeviceID, templates []fleet.Templa
 		if !MayShare(t) {
 			return false
 		}
-		value, err := c.valueIn(c.b, id, t.Text)
+		value, err := c.valueIn(c.b, id, t)
 		if err != nil || t.Reads.OrAll().Config {
 			return true
 		}

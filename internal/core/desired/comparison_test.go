@@ -55,3 +55,36 @@ func TestAPeerThatGoesAltersWhoSharesWithIt(t *testing.T) {
 		}
 	}
 }
+
+// A var of a hub decides what its spokes have: a change of it was no change of theirs.
+func TestVarsOfAPeerAlterTheDevicesThatReadThem(t *testing.T) {
+	nora, otto := fleet.DeviceIDOf([32]byte{1}), fleet.DeviceIDOf([32]byte{2})
+	compile := func(text string) *template.Program {
+		program, err := template.Compile(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return program
+	}
+	with := func(text, vars string) Fleet {
+		return FleetOf(&fleet.Registry{
+			Devices: map[fleet.DeviceID]*fleet.Registered{
+				nora: {Device: fleet.Device{ID: nora}, Tags: []fleet.Tag{"all"}},
+				otto: {Device: fleet.Device{ID: otto}, Vars: fleet.SavedVars{Vars: fleet.Vars(vars)}}},
+			Templates: []fleet.TaggedTemplate{{Template: fleet.Template{ID: 1, Op: fleet.OpMerge, Key: "devices", Text: text,
+				Reads: compile(text).Reads()}, Tags: []fleet.Tag{"all"}}},
+		}, func(fleet.DeviceID) fleet.Version { return fleet.Version{} })
+	}
+	for text, want := range map[string]bool{
+		`[{"deviceID": d.deviceID, "addresses": d.addresses} for d in devices()]`: true,
+		`[{"deviceID": d.deviceID} for d in devices()]`:                           false,
+	} {
+		c := Compare(with(text, `{"addresses":"tcp://a:1"}`), with(text, `{"addresses":"tcp://b:1"}`),
+			func(text string, in template.Input) (template.Result, error) {
+				return compile(text).Evaluate(in, template.Limits{})
+			})
+		if got := c.Alters(nora); got != want {
+			t.Errorf("%s: altered: %t, want %t", text, got, want)
+		}
+	}
+}

@@ -30,6 +30,8 @@ type Facts struct {
 	// Vars is set only for the device that the template is evaluated for. A template cannot read the vars of other
 	// devices.
 	Vars fleet.Vars `json:"vars,omitempty"`
+	// Peer is set only for the devices of a Fleet, and only for programs that read it.
+	Peer *Peer `json:"peer,omitempty"`
 }
 
 // FactsOf returns the facts of a registered device, without its vars. v is the version of its daemon, zero when it is
@@ -69,6 +71,9 @@ func (f Facts) AppendDigest(b []byte, read fleet.DeviceFacts) []byte {
 		default:
 			b = appendText(b, f.text(name))
 		}
+	}
+	if read == fleet.AllFacts {
+		b = f.Peer.appendDigest(b)
 	}
 	return b
 }
@@ -186,7 +191,11 @@ func (f *Fleet) makeValues() fleetValues {
 	all := make([]starlark.Value, len(f.devices))
 	byTag := map[string][]starlark.Value{}
 	for i, d := range f.devices {
-		all[i] = newDevice(d, factNames)
+		names := factNames
+		if d.Peer != nil {
+			names, d.Vars = peerNames, d.Peer.Vars
+		}
+		all[i] = newDevice(d, names)
 		for _, tag := range d.Tags {
 			byTag[string(tag)] = append(byTag[string(tag)], all[i])
 		}
@@ -269,6 +278,8 @@ func newDevice(f Facts, names []string) *device {
 			d.values[i] = varsOf(f.Vars)
 		case "tags":
 			d.values[i] = tagList(f.Tags)
+		case "addresses":
+			d.values[i] = addressList(f.Peer.Addresses)
 		case "apiPort":
 			d.values[i] = starlark.MakeInt(f.APIPort)
 		default:
@@ -297,8 +308,8 @@ func (d *device) Attr(name string) (starlark.Value, error) {
 	if i := slices.Index(d.names, name); i >= 0 {
 		return d.values[i], nil
 	}
-	if name == "vars" {
-		return nil, errors.New("the vars of another device cannot be read: write device.vars, for the template's own device")
+	if name == "vars" || name == "addresses" && !slices.Contains(d.names, "vars") {
+		return nil, errors.New(noPeers)
 	}
 	return nil, starlark.NoSuchAttrError(noField("a device", name, factsMeant[name], d.names))
 }

@@ -46,6 +46,13 @@ func TestDigestsTellFleetsApart(t *testing.T) {
 			}
 		}
 	}
+	for name, peer := range map[string]*Peer{"vars": {Vars: `{"x":1}`}, "addresses": {Addresses: []string{"tcp://a"}}, "peer": {}} {
+		changed := someDevices()
+		changed[0].Peer = peer
+		if NewFleet(changed).Digest() == first.Digest() {
+			t.Errorf("another %s of a peer does not change the digest", name)
+		}
+	}
 	if (*Fleet)(nil).Digest() == first.Digest() || (*Fleet)(nil).Devices() != nil {
 		t.Error("no fleet is some fleet")
 	}

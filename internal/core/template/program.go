@@ -136,7 +136,7 @@ func (p *Program) Evaluate(in Input, limits Limits) (Result, error) {
 func readsOf(file *syntax.File, device, config *syntax.Ident) fleet.Inputs {
 	// Only an evaluation shows whether the value names other devices.
 	in := fleet.Inputs{Known: true, Sharing: true}
-	fields, whole := map[string]bool{}, false
+	fields, whole, peers := map[string]bool{}, false, false
 	means := func(id *syntax.Ident, name string, parameter *syntax.Ident) bool {
 		binding, _ := id.Binding.(*resolve.Binding)
 		if binding == nil || id == parameter {
@@ -151,6 +151,9 @@ func readsOf(file *syntax.File, device, config *syntax.Ident) fleet.Inputs {
 				fields[n.Name.Name] = true
 				return false
 			}
+			peers = peers || namesPeer(n)
+		case *syntax.IndexExpr, *syntax.CallExpr:
+			peers = peers || namesPeer(n)
 		case *syntax.Ident:
 			whole = whole || means(n, "device", device)
 			in.Config = in.Config || means(n, "config", config)
@@ -160,6 +163,7 @@ func readsOf(file *syntax.File, device, config *syntax.Ident) fleet.Inputs {
 		}
 		return true
 	})
+	in.Peers = peers && in.Devices
 	in.Device = fleet.FactsNamed(slices.Sorted(maps.Keys(fields)))
 	if whole {
 		in.Device = fleet.AllFacts

@@ -41,9 +41,9 @@ func TestAProgramReadsTheVarsOfItsDevice(t *testing.T) {
 	for text, want := range map[string]string{
 		`device.vars.pth`:             "device.vars has no field pth",
 		`device.vars.sub.b`:           "device.vars.sub has no field b",
-		`devices()[1].vars`:           "the vars of another device cannot be read",
-		`devices()[1]["vars"]`:        "the vars of another device cannot be read",
-		`[d.vars for d in devices()]`: "the vars of another device cannot be read",
+		`devices()[1].vars`:           "the vars and addresses of another device cannot be read",
+		`devices()[1]["vars"]`:        "the vars and addresses of another device cannot be read",
+		`[d.vars for d in devices()]`: "the vars and addresses of another device cannot be read",
 	} {
 		if _, err := evaluateVars(t, text, vars); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)

@@ -238,11 +238,8 @@ func (t *trial) run(ctx context.Context) (broken []fleet.BrokenAssertion, err er
 	running.Go(func() { _ = pool.Run(ctx) })
 	defer running.Wait()
 	defer stop()
-	facts := make([]template.Facts, 0, len(all))
-	for id := range t.registry.Devices {
-		facts = append(facts, t.factsOf(id))
-	}
-	f := folding{t, pool, template.NewFleet(facts)}
+	version := func(id fleet.DeviceID) fleet.Version { return t.versions[id] }
+	f := folding{t, pool, template.FleetOf(t.registry, version, false), template.FleetOf(t.registry, version, true)}
 	slots := make(chan struct{}, 2*runtime.GOMAXPROCS(0))
 	var mu sync.Mutex
 	for id, tests := range asserted {
@@ -267,6 +264,7 @@ type folding struct {
 	*trial
 	pool  *sandbox.Pool
 	fleet *template.Fleet
+	peers *template.Fleet // the devices as templates that read peers see them
 }
 
 func (f folding) broken(ctx context.Context, of fleetfiles.Subject, tests []fleet.Assertion) (
@@ -288,6 +286,9 @@ func (f folding) broken(ctx context.Context, of fleetfiles.Subject, tests []flee
 			request := sandbox.Request{Text: t.Text, Device: own, Config: config}
 			if t.Reads.OrAll().ReadsFleet() {
 				request.Fleet = f.fleet
+			}
+			if t.Reads.Peers {
+				request.Fleet = f.peers
 			}
 			made, err := f.pool.Evaluate(ctx, request)
 			return desired.Fragment{Value: made.Value, ReadsConfig: made.ReadsConfig}, err

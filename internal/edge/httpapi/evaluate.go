@@ -53,10 +53,18 @@ func (s TemplateHandlers) evaluateNew(r *request) (reply, error) {
 		return reply{}, err
 	}
 	template.SavedBy, template.SavedRole = r.who.Name, r.who.Role
+	// What is wrong with the text is said by the evaluation.
+	if reads, err := s.Checker.CheckTemplate(r.Context(), template); err == nil {
+		template.Reads = reads
+	}
 	return s.evaluate(r, fleet.TaggedTemplate{Template: template})
 }
 
 func (s TemplateHandlers) evaluate(r *request, template fleet.TaggedTemplate) (reply, error) {
+	if template.Reads.Peers && !r.who.Scope.Whole() {
+		return reply{}, fleet.OutOfScope("the template reads the vars or addresses of all devices, also of those outside of " +
+			"the part: its plan shows what your devices get")
+	}
 	device, err := s.chosenDevice(r, evaluatedDevice)
 	if err == nil && !r.who.Scope.Whole() {
 		device, err = s.exampleInside(r.Context(), template, device)

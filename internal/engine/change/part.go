@@ -58,6 +58,9 @@ func (j *judgement) alteredInside(ctx context.Context) ([]fleet.DeviceID, error)
 	if err != nil {
 		return nil, err
 	}
+	if j.readsPeersAnew(then) {
+		return nil, errReadsPeers
+	}
 	ctx, cancel := context.WithTimeout(ctx, judgeTime)
 	defer cancel()
 	altered, err := j.o.Planner.Altered(ctx, j.now, then)

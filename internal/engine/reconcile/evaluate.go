@@ -151,7 +151,7 @@ func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 		x.warn("evaluated over a sample configuration: its configuration was never read")
 		return nil
 	}
-	x.facts, x.fleet, x.out.Device = in.admitted.facts(device, in.known), in.admitted.fleet(), device
+	x.facts, x.fleet, x.out.Device = in.admitted.facts(device, in.known), in.admitted.fleetOf(x.t), device
 	conn := connection{Engine: x.Engine, id: device, history: &newItem(device).history}
 	if in, err = conn.newest(ctx, in, nil); err != nil {
 		if !errors.Is(err, errNeverRead) {

@@ -19,6 +19,7 @@ type generation struct {
 	known     func(fleet.DeviceID) Known
 	templates map[int64]templateSum
 	fleet     func() *template.Fleet // the devices as templates see them; made once
+	peers     func() *template.Fleet // the same with vars and addresses, for the templates that read them; made once
 	labels    func() uint64          // digest of which devices are registered, with labels and addresses; made once
 }
 
@@ -26,6 +27,7 @@ type templateSum struct {
 	sum        uint64
 	readsFleet bool
 	readsVars  bool
+	readsPeers bool
 	mayShare   bool
 }
 
@@ -67,15 +69,11 @@ func (e *Engine) newGeneration(r *fleet.Registry) *generation {
 	g := &generation{registry: r, known: e.o.Daemon.Known, templates: make(map[int64]templateSum, len(r.Templates))}
 	for _, t := range r.Templates {
 		g.templates[t.ID] = templateSum{e.sum(t.ID, t.Priority, string(t.Op), t.Key, t.Text, string(t.SavedRole)),
-			t.Reads.OrAll().ReadsFleet(), t.Reads.OrAll().ReadsVars(), desired.MayShare(t.Template)}
+			t.Reads.OrAll().ReadsFleet(), t.Reads.OrAll().ReadsVars(), t.Reads.OrAll().Peers, desired.MayShare(t.Template)}
 	}
-	g.fleet = sync.OnceValue(func() *template.Fleet {
-		all := make([]template.Facts, 0, len(r.Devices))
-		for id, d := range r.Devices {
-			all = append(all, template.FactsOf(d, g.known(id).Version))
-		}
-		return template.NewFleet(all)
-	})
+	version := func(id fleet.DeviceID) fleet.Version { return g.known(id).Version }
+	g.fleet = sync.OnceValue(func() *template.Fleet { return template.FleetOf(r, version, false) })
+	g.peers = sync.OnceValue(func() *template.Fleet { return template.FleetOf(r, version, true) })
 	g.labels = sync.OnceValue(func() (sum uint64) {
 		for id, d := range r.Devices {
 			sum += e.sum(string(id), d.Label, d.APIAddress) // The digests are added up, because the order of a map is random.
@@ -108,10 +106,21 @@ func (g *generation) label(id fleet.DeviceID) (label string, registered bool) {
 
 // fleetFor returns what template t may read of other devices; nil if t does not read them.
 func (g *generation) fleetFor(t fleet.Template) *template.Fleet {
-	if t.Reads.OrAll().ReadsFleet() {
+	switch reads := t.Reads.OrAll(); {
+	case reads.Peers:
+		return g.peers()
+	case reads.ReadsFleet():
 		return g.fleet()
 	}
 	return nil
+}
+
+// fleetOf is fleetFor for a template whose inputs may be unknown.
+func (g *generation) fleetOf(t fleet.Template) *template.Fleet {
+	if t.Reads.Peers {
+		return g.peers()
+	}
+	return g.fleet()
 }
 
 // fingerprint returns the fingerprint of a device in a generation.
@@ -124,17 +133,20 @@ func (e *Engine) fingerprint(
 ) fingerprint {
 	var h maphash.Hash
 	h.SetSeed(e.seed)
-	readsFleet, readsVars, mayShare := false, false, false
+	readsFleet, readsVars, readsPeers, mayShare := false, false, false, false
 	for t := range g.registry.Applying(id) {
 		known := g.templates[t.ID]
 		maphash.WriteComparable(&h, known.sum)
 		readsFleet, mayShare = readsFleet || known.readsFleet, mayShare || known.mayShare
-		readsVars = readsVars || known.readsVars
+		readsVars, readsPeers = readsVars || known.readsVars, readsPeers || known.readsPeers
 	}
 	print := fingerprint{templates: h.Sum64()}
 	others, labels := "", uint64(0)
 	if readsFleet {
 		others = g.fleet().Digest()
+	}
+	if readsPeers {
+		others += fmt.Sprint(g.peers().Digest(), g.registry.AllVarsByAdmins())
 	}
 	if mayShare {
 		labels = g.labels()

@@ -172,11 +172,21 @@ func addressOf(r *fleet.Registry, id fleet.DeviceID) string {
 	return ""
 }
 
+// maxOthersNamed is how many owners of vars a reason names.
+const maxOthersNamed = 3
+
 // othersVars returns the names of the device's vars that somebody below admin saved, if the template reads vars and an
 // admin saved it. On this device such a template does not count as an admin's. For other templates the result is nil.
 func othersVars(r *fleet.Registry, id fleet.DeviceID, template int64) []string {
 	for t := range r.Applying(id) {
-		if t.ID == template && t.SavedByAdmin() && t.Reads.OrAll().ReadsVars() {
+		if t.ID != template || !t.SavedByAdmin() {
+			continue
+		}
+		reads := t.Reads.OrAll()
+		if reads.Peers {
+			return r.AllOthersVars(maxOthersNamed)
+		}
+		if reads.ReadsVars() {
 			return r.OthersVars(id)
 		}
 	}

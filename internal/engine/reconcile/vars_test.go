@@ -64,3 +64,38 @@ func TestVarsOfOthersAreNamedForTheTemplatesThatReadThem(t *testing.T) {
 		t.Errorf("got %q for templates that are an author's or read no vars", got)
 	}
 }
+
+// A change of another device's vars makes the inputs others only where a template reads them.
+func TestVarsOfPeersArePlannedAnewOnlyWhereATemplateReadsThem(t *testing.T) {
+	e := New(Options{Store: admitted{}, Daemon: unasked{}})
+	id, peer := fleet.DeviceIDOf([32]byte{1}), fleet.DeviceIDOf([32]byte{2})
+	with := func(text string, vars fleet.SavedVars, address string) fingerprint {
+		program, err := template.Compile(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := e.newGeneration(&fleet.Registry{
+			Devices: map[fleet.DeviceID]*fleet.Registered{id: {Device: fleet.Device{ID: id}, Tags: []fleet.Tag{"t"}},
+				peer: {Device: fleet.Device{ID: peer, APIAddress: address}, Vars: vars}},
+			Templates: []fleet.TaggedTemplate{{Template: fleet.Template{ID: 1, Key: "options.x", Text: text,
+				SavedRole: fleet.RoleAdmin, Reads: program.Reads()}, Tags: []fleet.Tag{"t"}}},
+		})
+		return e.fingerprint(v, id, fleet.ModeOn, Known{}, "")
+	}
+	const reading, other = `[d.vars.a for d in devices()]`, `[d.label for d in devices()]`
+	admins := fleet.SavedVars{Vars: `{"a":1}`, SavedRole: fleet.RoleAdmin}
+	for what, vars := range map[string]fleet.SavedVars{
+		"another value": {Vars: `{"a":2}`, SavedRole: fleet.RoleAdmin}, "none": {},
+		"an author's": {Vars: admins.Vars, SavedRole: fleet.RoleAuthor},
+	} {
+		if with(reading, admins, "") == with(reading, vars, "") {
+			t.Errorf("%s: what reads the vars of peers is not planned anew", what)
+		}
+		if with(other, admins, "") != with(other, vars, "") {
+			t.Errorf("%s: what does not read them is planned anew", what)
+		}
+	}
+	if with(reading, admins, "192.0.2.1") == with(reading, admins, "192.0.2.2") {
+		t.Error("another address: what reads peers is not planned anew")
+	}
+}

@@ -69,6 +69,9 @@ type GroupConsent struct {
 	// one Consent with a blank key for each device, whose Change has their digests. Where the group consents of one device
 	// are read, Shown has the changes of that device.
 	Shown []ShownChange
+
+	// Keys has the keys of Shown, for the audit. It is not filled in where the group consent is read.
+	Keys map[ShownChange]string
 }
 
 // Shows reports whether Shown has the change of a device with this consent digest.

@@ -67,8 +67,9 @@ type Undo struct {
 
 // UndoApproval is what a person saw of an undo before giving it.
 type UndoApproval struct {
-	Generation *int64        // generation of the plan that the person saw; nil: any
-	Shown      []ShownChange // held changes of that plan, to which the person consents
+	Generation *int64                 // generation of the plan that the person saw; nil: any
+	Shown      []ShownChange          // held changes of that plan, to which the person consents
+	Keys       map[ShownChange]string // keys of Shown, for the audit
 }
 
 // Basis is the state that an edit was made for.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -60,18 +59,17 @@ func (t *tx) putGroupConsent(g fleet.GroupConsent) (id int64, err error) {
 
 // consentToRemovals stores g, a person's consent to removals and re-creations of an undo. It also stores one consent
 // with an empty key for each member of g.Rollout in g.Shown: with the digests that g shows of the member, and the time
-// (Until) until which g is valid for it.
+// (Until) until which g is valid for it. The audit names the keys and these members.
 func (t *tx) consentToRemovals(g fleet.GroupConsent) error {
 	id, err := t.putGroupConsent(g)
 	if err != nil {
 		return err
 	}
-	t.record("rollout.consent", strconv.FormatInt(g.Rollout, 10),
-		fmt.Sprintf("%d removals and re-creations that were shown", len(g.Shown)))
 	digests := map[fleet.DeviceID][]string{}
 	for _, shown := range g.Shown {
 		digests[shown.Device] = append(digests[shown.Device], shown.Digest)
 	}
+	consented := map[fleet.DeviceID]bool{}
 	for _, device := range slices.Sorted(maps.Keys(digests)) {
 		var consent int64
 		err := t.row(`INSERT INTO consents (device_id, key, answer, change, given_by, given_at, until, group_id)
@@ -88,9 +86,28 @@ func (t *tx) consentToRemovals(g fleet.GroupConsent) error {
 		if err != nil {
 			return err
 		}
+		consented[device] = true
 		t.effects.committed.Consented = append(t.effects.committed.Consented, device)
 	}
+	t.recordConsent(g, consented)
 	return nil
+}
+
+// recordConsent adds entries to the audit that name each key to whose change an undo consents, and the devices.
+func (t *tx) recordConsent(g fleet.GroupConsent, consented map[fleet.DeviceID]bool) {
+	const devicesInEntry = 50
+	byKey := map[string][]string{}
+	for _, shown := range g.Shown {
+		if key := g.Keys[shown]; consented[shown.Device] {
+			byKey[key] = append(byKey[key], string(shown.Device))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		for devices := range slices.Chunk(slices.Sorted(slices.Values(byKey[key])), devicesInEntry) {
+			t.record("rollout.consent", strconv.FormatInt(g.Rollout, 10),
+				"consent to "+key+" on "+strings.Join(devices, ", "))
+		}
+	}
 }
 
 // GroupConsents returns the answers for a whole rollout that are valid for this device now, newest first.

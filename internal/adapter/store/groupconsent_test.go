@@ -1,8 +1,10 @@
 package store
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -233,6 +235,41 @@ func TestARolloutAndItsGroupConsentAreOneWrite(t *testing.T) {
 		wantCode(t, err, fleet.CodeNotFound)
 		if got := must(s.Rollouts(t.Context()))(t); len(got) != 1 {
 			t.Errorf("got %d rollouts: half of a write that failed was kept", len(got))
+		}
+	})
+}
+
+// The audit had the number of removals to which an undo consented, and named no device and no key.
+func TestTheAuditNamesWhatAnUndoConsentedTo(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		a, b, other := put(t, s, deviceN(1)).ID, put(t, s, deviceN(2)).ID, put(t, s, deviceN(3)).ID
+		g := fleet.GroupConsent{Removals: true, Answer: fleet.AnswerConsent, By: "nora", At: time.Now(),
+			Keys: map[fleet.ShownChange]string{}}
+		for i, one := range []struct {
+			device fleet.DeviceID
+			key    string
+		}{{a, "folders.p"}, {a, "folders.q"}, {b, "folders.p"}, {other, "folders.p"}} {
+			shown := fleet.ShownChange{Device: one.device, Digest: strconv.Itoa(i)}
+			g.Shown = append(g.Shown, shown)
+			g.Keys[shown] = one.key
+		}
+		id := only(s.PutRollouts(t.Context(), fleet.RolloutWrite{
+			Rollouts: []fleet.Rollout{fullRollout(s, 3, a, b)}, Consents: []fleet.GroupConsent{g},
+		}))(t)
+		both := []fleet.DeviceID{a, b}
+		slices.Sort(both)
+		var got []string
+		for _, e := range must(s.Audit(t.Context(), fleet.AuditQuery{Limit: 100}))(t) {
+			if e.What == "rollout.consent" && e.Subject == strconv.FormatInt(id, 10) {
+				got = append(got, e.Detail)
+			}
+		}
+		slices.Sort(got)
+		want := []string{fmt.Sprintf("consent to folders.p on %s, %s", both[0], both[1]),
+			fmt.Sprintf("consent to folders.q on %s", a)}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	})
 }

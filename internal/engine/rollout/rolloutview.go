@@ -34,10 +34,16 @@ func (r *Runner) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
 	}
 	r.mu.RUnlock()
 	stored, err := r.o.Store.Rollout(ctx, id)
-	for i, m := range stored.Members {
-		stored.Members[i].State = overState(stored, m)
+	return overRollout(stored), err
+}
+
+// overRollout returns a rollout that is over, with how far each member came.
+func overRollout(r fleet.Rollout) fleet.Rollout {
+	r.Members = slices.Clone(r.Members)
+	for i, m := range r.Members {
+		r.Members[i].State = overState(r, m)
 	}
-	return stored, err
+	return r
 }
 
 // overState returns how far a member came in a rollout that is over.

@@ -16,13 +16,14 @@ const undoTries = 3 // tries of an undo while other changes are accepted
 // Undo takes the changes of a rollout back in a new generation, like any other change. The rollout that brings the
 // devices back has one wave and begins at once. In the same transaction Undo consents to those changes in
 // approval.Shown whose devices that rollout brings back, and returns them as answered. When templates or tags were
-// changed since approval.Generation, Undo returns precondition.
+// changed since approval.Generation, Undo returns precondition. With any error but one of the commit itself, nothing is
+// undone: Undo reads nothing after the commit.
 func (r *Runner) Undo(ctx context.Context, id int64, approval fleet.UndoApproval) (undone fleet.Rollout,
 	answered []fleet.ShownChange, err error) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
 	for range undoTries {
-		answered, err = r.undo(ctx, id, approval)
+		undone, answered, err = r.undo(ctx, id, approval)
 		if fleet.CodeOf(err) != fleet.CodePrecondition || approval.Generation != nil {
 			break
 		}
@@ -31,8 +32,7 @@ func (r *Runner) Undo(ctx context.Context, id int64, approval fleet.UndoApproval
 		return fleet.Rollout{}, nil, err
 	}
 	r.Wake()
-	undone, err = r.Rollout(ctx, id)
-	return undone, answered, err
+	return undone, answered, nil
 }
 
 // UndoEdit returns the edit of an undo, to foresee what it would do. It is incomplete: Undo adds the writes of the
@@ -46,52 +46,62 @@ func (r *Runner) UndoEdit(ctx context.Context, id int64) (fleet.Edit, error) {
 }
 
 // undo is one try of Undo. It returns precondition when another change was accepted meanwhile.
-func (r *Runner) undo(ctx context.Context, id int64, approval fleet.UndoApproval) ([]fleet.ShownChange, error) {
+func (r *Runner) undo(ctx context.Context, id int64, approval fleet.UndoApproval) (ended fleet.Rollout,
+	answered []fleet.ShownChange, err error) {
 	if err := r.settle(ctx); err != nil {
-		return nil, err
+		return ended, nil, err
 	}
 	edit, err := r.UndoEdit(ctx, id)
 	if err != nil {
-		return nil, err
+		return ended, nil, err
 	}
 	rollout, basis := edit.Undo.Rollout, approval.Generation
 	tried, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{Generation: basis, Trial: true})
 	if err != nil {
-		return nil, err
+		return ended, nil, err
 	}
 	then := tried.Then
 	admission, err := r.o.Store.Admission(ctx)
 	if err != nil {
-		return nil, err
+		return ended, nil, err
 	}
 	u := &undoing{settlement: newSettlement(then, admission, []fleet.GenerationChange{{Number: then.Generation,
 		Cause: fmt.Sprintf("rollout %d undone: %s", rollout.ID, rollout.Cause)}}), rollout: rollout}
 	r.findReached(ctx, u)
 	now := r.now()
-	u.answered = slices.DeleteFunc(slices.Clone(approval.Shown), func(c fleet.ShownChange) bool {
-		_, back := u.back[c.Device]
-		return !back
-	})
-	write := r.undoWrite(ctx, u, now)
+	u.consent(ctx, approval, now)
+	ended = undone(rollout, fleet.ActorOf(ctx), then.Generation, now)
+	write := r.undoWrite(u, ended, now)
 	r.stepHook(StepBeforeUndo)
 	edit.Undo.Write = write
 	done, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{Generation: basis})
 	if err != nil {
 		r.uncertain = true
-		return nil, err
+		return ended, nil, err
 	}
 	r.catalog = newCatalog(then)
 	r.adopt(write.Rollouts, done.Rollouts, now)
 	r.stepHook(StepAfterUndo)
-	return u.answered, nil
+	return overRollout(ended), u.consented.Shown, nil
 }
 
 // undoing is the settlement of the generation that takes a rollout back.
 type undoing struct {
 	*settlement
-	rollout  fleet.Rollout
-	back     map[fleet.DeviceID]int64 // devices that are brought back, with the generation to which they are admitted
-	answered []fleet.ShownChange      // shown changes of devices that are brought back
+	rollout   fleet.Rollout
+	back      map[fleet.DeviceID]int64 // devices that are brought back, with the generation to which they are admitted
+	consented fleet.GroupConsent       // to the shown changes of devices that are brought back
+}
+
+// consent consents to the shown changes of the devices that are brought back.
+func (u *undoing) consent(ctx context.Context, approval fleet.UndoApproval, now time.Time) {
+	u.consented = fleet.GroupConsent{Answer: fleet.AnswerConsent, Removals: true, By: fleet.ActorOf(ctx), At: now,
+		Keys: approval.Keys}
+	for _, change := range approval.Shown {
+		if _, back := u.back[change.Device]; back {
+			u.consented.Shown = append(u.consented.Shown, change)
+		}
+	}
 }
 
 // findReached finds the devices that the undo touches. Devices that no other rollout holds are brought back at once.
@@ -125,18 +135,16 @@ func (r *Runner) findReached(ctx context.Context, u *undoing) {
 	}
 }
 
-func (r *Runner) undoWrite(ctx context.Context, u *undoing, now time.Time) fleet.RolloutWrite {
-	who := fleet.ActorOf(ctx)
-	ended := undone(u.rollout, who, u.registry.Generation, now)
-	ended.Members = nil
+// undoWrite returns the writes of rollouts that belong to an undo. ended is the rollout that is taken back.
+func (r *Runner) undoWrite(u *undoing, ended fleet.Rollout, now time.Time) fleet.RolloutWrite {
+	ended.Members = nil // They stay as they are stored.
 	write := r.writeOf(u.settlement, len(u.members) > 0, now)
 	if len(u.back) > 0 {
 		back := r.backRollout(u, u.changes[0].Cause, now)
 		write.Rollouts = slices.Insert(write.Rollouts, len(u.over), back)
 	}
-	if len(u.answered) > 0 {
-		write.Consents = []fleet.GroupConsent{{Answer: fleet.AnswerConsent, Removals: true, By: who, At: now,
-			Shown: u.answered}}
+	if len(u.consented.Shown) > 0 {
+		write.Consents = []fleet.GroupConsent{u.consented}
 	}
 	write.Rollouts = slices.Insert(write.Rollouts, 0, ended)
 	woken := u.woken()

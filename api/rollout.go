@@ -90,14 +90,15 @@ type RolloutDetail struct {
 
 // UndoRollout is what a person was shown of an undo, and consents to.
 type UndoRollout struct {
-	Shown []ShownChange `json:"shown,omitempty" nullable:"false" doc:"Held changes of the plan that was shown, by the digests that it gives them. The undo consents to each that is still the same. What is not named waits for an answer. Needs generation"`
+	Shown []ShownChange `json:"shown,omitzero" nullable:"false" doc:"Held changes of the plan that was shown, by the digests that it gives them. The undo consents to each that is still the same. What is not named waits for an answer, and the reply lists it, also where the list is empty. Needs generation where it names a change"`
 }
 
 // UndoneRollout is a rollout that was undone, with what was answered.
 type UndoneRollout struct {
 	RolloutDetail
 	Answered []AnsweredKey `json:"answered" nullable:"false" doc:"Changes that were shown and are consented to"`
-	Waiting  []AnsweredKey `json:"waiting" nullable:"false" doc:"Held changes of the undo that the answer does not cover: they wait, and GET consents lists them. Empty without shown, because nothing was planned then"`
+	Waiting  []AnsweredKey `json:"waiting" nullable:"false" doc:"Held changes of the undo that the answer does not cover, or that the caller may not answer: they wait, and GET consents lists them. Empty without shown, because nothing was planned then"`
+	Problems []string      `json:"problems" nullable:"false" doc:"What failed besides the undo, which is done, for a person"`
 }
 
 // RolloutMember is one device of a rollout.

@@ -50,8 +50,10 @@ func (c *Client) UndoRollout(ctx context.Context, id int64, planned *api.WhatIfP
 	return send[api.UndoneRollout](ctx, c, http.MethodPost, to+"?generation="+number(planned.Generation), body)
 }
 
-// AnsweredByUndo lists the held changes of an answer of PlanUndo to which UndoRollout consents.
-func AnsweredByUndo(planned api.WhatIfPlan) (shown []api.ShownChange) {
+// AnsweredByUndo lists the held changes of an answer of PlanUndo to which UndoRollout consents. It is not nil: an empty
+// list says that a plan was shown.
+func AnsweredByUndo(planned api.WhatIfPlan) []api.ShownChange {
+	shown := []api.ShownChange{}
 	for _, device := range planned.Devices {
 		for _, change := range device.Changes {
 			if change.Digest != "" {

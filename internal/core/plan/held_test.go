@@ -122,8 +122,8 @@ func TestWhatAnUndoConsentsTo(t *testing.T) {
 	removal := change(t, "folders.f", `{"id": "f"}`)
 	removal.Returns, removal.Class = true, plan.Held
 	back := plan.Change{Key: removal.Key, To: removal.From, Returns: true, Class: plan.Held}
-	free, dependent, stuck := removal, removal, removal
-	free.Class, dependent.Dependent, stuck.OnlyKeep = plan.Free, true, true
+	free, dependent, stuck, contended := removal, removal, removal, removal
+	free.Class, dependent.Dependent, stuck.OnlyKeep, contended.Stopped = plan.Free, true, true, true
 	for _, tc := range []struct {
 		name          string
 		change        plan.Change
@@ -134,6 +134,7 @@ func TestWhatAnUndoConsentsTo(t *testing.T) {
 		{"a folder that goes without an answer", free, false, true},
 		{"one that follows another change", dependent, false, true},
 		{"one that can only be kept", stuck, false, true},
+		{"one that a person takes back again and again", contended, false, true},
 		{"a template removes it", change(t, "folders.f", `{"id": "f"}`), false, true},
 		{"a share", change(t, "folders.f.devices."+nora, `{}`), false, false},
 		{"a path", plan.Change{Key: parseKey(t, "folders.f.path"), From: stconfig.Text("a"), Returns: true}, false, false},

@@ -189,20 +189,32 @@ func (s *Stops) Release(is Inputs) {
 		return
 	}
 	for key, stop := range s.now {
-		over := stop.Templates != "" && stop.Templates != templatesDigest(is.Templates, key) && stop.Kind.StopsKey()
-		switch stop.Kind {
-		case fleet.StopRejected, fleet.StopUnmoved:
-			over = over || stop.Observed != is.Observed
-		case fleet.StopUnstable:
-			over = over || is.Moved
-		case fleet.StopBroughtBack:
-			over = is.TemplatesMoved || is.RevokedMoved || is.Now.Sub(stop.Since) >= contendedWithin
-		}
-		if over {
+		if is.end(stop) {
 			delete(s.now, key)
 			delete(s.unmoved, key)
 		}
 	}
+}
+
+// After returns, by key, the stops that Release would keep. It forgets none.
+func (s *Stops) After(is Inputs) map[string]fleet.Stop {
+	left := s.Now()
+	maps.DeleteFunc(left, func(_ string, stop fleet.Stop) bool { return is.end(stop) })
+	return left
+}
+
+// end reports whether a stop no longer holds with these inputs.
+func (is Inputs) end(stop fleet.Stop) bool {
+	over := stop.Templates != "" && stop.Templates != templatesDigest(is.Templates, stop.Key) && stop.Kind.StopsKey()
+	switch stop.Kind {
+	case fleet.StopRejected, fleet.StopUnmoved:
+		return over || stop.Observed != is.Observed
+	case fleet.StopUnstable:
+		return over || is.Moved
+	case fleet.StopBroughtBack:
+		return is.TemplatesMoved || is.RevokedMoved || is.Now.Sub(stop.Since) >= contendedWithin
+	}
+	return over
 }
 
 // A revoked device that comes back is removed every time, however often: nobody at the daemon may win by repeating.

@@ -111,7 +111,7 @@ func (c *rolloutUndoCommand) Run(ctx context.Context, env *environment, server *
 	}
 	if answers := len(client.AnsweredByUndo(planned)); answers > 0 {
 		p.line(plain, "The undo also consents to "+counted(answers, "held change")+" in this list that no template asks "+
-			"for any more. What is not in the list waits for an answer of its own.")
+			"for any more. Every other held change waits for an answer of its own.")
 	}
 	if err := c.consented(env, undoing(now)); err != nil {
 		return err
@@ -126,13 +126,19 @@ func (c *rolloutUndoCommand) Run(ctx context.Context, env *environment, server *
 	return printUndone(env.Out, undone)
 }
 
-// printUndone writes a rollout that was undone, and what still waits for an answer.
+// printUndone writes a rollout that was undone, what failed besides, and what still waits for an answer.
 func printUndone(out io.Writer, undone api.UndoneRollout) error {
-	if err := printRollout(out, undone.RolloutDetail, false); err != nil || len(undone.Waiting) == 0 {
+	if err := printRollout(out, undone.RolloutDetail, false); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "Not answered, because it came or changed after the list was shown, or another rollout holds the "+
-		"device; `muster consent list` shows what waits:")
+	for _, problem := range undone.Problems {
+		fmt.Fprintf(out, "The undo is done, but %s.\n", printable(problem))
+	}
+	if len(undone.Waiting) == 0 {
+		return nil
+	}
+	fmt.Fprintln(out, "Not answered, because it came or changed after the list was shown, only an admin may answer it, or "+
+		"another rollout holds the device; `muster consent list` shows what waits:")
 	table := newTable(out)
 	for _, held := range undone.Waiting {
 		fmt.Fprintf(table, "  %s\t%s\n", nameOf(held.DeviceID, held.Label), printable(held.Key))

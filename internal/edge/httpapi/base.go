@@ -18,6 +18,10 @@ type base struct {
 	Records  Recorder
 	plans    turns // Plans for readers wait for a turn.
 	whatIfs  turns // Plans of the whole fleet wait for a turn.
+
+	// An undo waits for no what-if and for nobody who reads the list of an undo.
+	undoLists turns // Lists of what an undo would do wait for a turn.
+	undos     turns // Undos wait for a turn to plan what they answer.
 }
 
 func newBase(o Options) *base {
@@ -31,6 +35,9 @@ func newBase(o Options) *base {
 		Records:  o.Audit,
 		plans:    newTurns(maxPlans),
 		whatIfs:  newTurns(maxWhatIfs),
+
+		undoLists: newTurns(maxWhatIfs),
+		undos:     newTurns(maxWhatIfs),
 	}
 }
 

@@ -72,16 +72,40 @@ func unsupportedMedia(what, hint string) error {
 // and text after the document are CodeMalformed. A null counts as an absent field. Where one of the required fields is
 // absent the error names each of them.
 func decode[T any](r *request, required ...string) (T, error) {
-	var into T
+	data, err := readBody(r)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return decodeData[T](data, required...)
+}
+
+// decodeOptional is decode for a body that may be missing. An empty one is the same, also where no Content-Length says
+// so.
+func decodeOptional[T any](r *request) (T, error) {
+	var none T
+	data, err := readBody(r)
+	if err != nil || len(data) == 0 {
+		return none, err
+	}
+	return decodeData[T](data)
+}
+
+func readBody(r *request) ([]byte, error) {
 	data, err := io.ReadAll(r.Body)
 	var over *http.MaxBytesError
 	if errors.As(err, &over) {
-		return into, tooLarge(over.Limit)
+		return nil, tooLarge(over.Limit)
 	}
 	if err != nil {
-		return into, &fleet.Error{Code: fleet.CodeMalformed, Message: "the body broke off before its end",
+		return nil, &fleet.Error{Code: fleet.CodeMalformed, Message: "the body broke off before its end",
 			Hint: "Send the request again.", Err: err}
 	}
+	return data, nil
+}
+
+func decodeData[T any](data []byte, required ...string) (T, error) {
+	var into T
 	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '{' &&
 		json.Unmarshal(data, new(jsontext.Value)) == nil {
 		message := "the body is no JSON object"

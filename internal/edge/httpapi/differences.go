@@ -26,7 +26,7 @@ func (s PlanningHandlers) listDifferences(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return s.planned(r, func(ctx context.Context) (reply, error) {
+	return s.planned(r, s.whatIfs, func(ctx context.Context) (reply, error) {
 		seen, err := s.Registry.Registry(ctx)
 		if err != nil {
 			return reply{}, err

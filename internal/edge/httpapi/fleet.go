@@ -180,7 +180,7 @@ func (s PlanningHandlers) planFleet(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return s.planned(r, func(ctx context.Context) (reply, error) {
+	return s.planned(r, s.whatIfs, func(ctx context.Context) (reply, error) {
 		out, err := s.fleetPlan(ctx, x)
 		if err != nil {
 			return reply{}, unknownInBody(err) // a device may be gone by now
@@ -191,7 +191,7 @@ func (s PlanningHandlers) planFleet(r *request) (reply, error) {
 
 func (s PlanningHandlers) fleetPlan(ctx context.Context, x adjusting) (out api.FleetPlan, err error) {
 	asks := plan.Asks{}
-	planned, foreseen, err := s.foresee(ctx, x.edit, func(effect plan.Effect) { asks.Add(effect.Brings) })
+	planned, foreseen, err := s.foresee(ctx, x.edit, func(effect *plan.Effect) { asks.Add(effect.Brings) })
 	if err != nil {
 		return out, err
 	}

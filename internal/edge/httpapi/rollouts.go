@@ -160,10 +160,17 @@ func (s RolloutHandlers) wireRolloutDetail(r *request, rollout fleet.Rollout) (a
 	if err != nil {
 		return api.RolloutDetail{}, err
 	}
+	detail := wireMembers(rollout, registry)
+	detail.Templates, detail.Tags = wireTemplateDifferences(difference.Templates), wireTagDifferences(difference.Tags)
+	detail.Vars = wireVarsDifferences(difference.Vars)
+	return detail, nil
+}
+
+// wireMembers is a rollout with its members, and without what it changes.
+func wireMembers(rollout fleet.Rollout, registry *fleet.Registry) api.RolloutDetail {
 	detail := api.RolloutDetail{Rollout: wireRollout(rollout, registry),
 		Members:   make([]api.RolloutMember, len(rollout.Members)),
-		Templates: wireTemplateDifferences(difference.Templates), Tags: wireTagDifferences(difference.Tags),
-		Vars: wireVarsDifferences(difference.Vars)}
+		Templates: []api.RolloutTemplate{}, Tags: []api.RolloutTag{}, Vars: []api.RolloutVar{}}
 	for i, member := range rollout.Members {
 		detail.Members[i] = api.RolloutMember{
 			DeviceID: string(member.Device), Wave: member.Wave, State: string(member.State),
@@ -174,7 +181,7 @@ func (s RolloutHandlers) wireRolloutDetail(r *request, rollout fleet.Rollout) (a
 			detail.Members[i].Label = device.Label
 		}
 	}
-	return detail, nil
+	return detail
 }
 
 func wireTemplateDifferences(templates []fleet.TemplateDifference) []api.RolloutTemplate {

@@ -19,6 +19,8 @@ type rollouts struct {
 	all      []fleet.Rollout
 	calls    []string
 	conflict bool
+	approved fleet.UndoApproval // of the last undo
+	lost     error              // of reading what a rollout changed
 }
 
 func (f *rollouts) Rollouts(context.Context) ([]fleet.Rollout, error) { return f.all, nil }
@@ -50,6 +52,7 @@ func (f *rollouts) Halt(ctx context.Context, id int64) (fleet.Rollout, error) {
 }
 func (f *rollouts) Undo(ctx context.Context, id int64, approval fleet.UndoApproval) (fleet.Rollout,
 	[]fleet.ShownChange, error) {
+	f.approved = approval
 	one, err := f.steer(ctx, id, "undo")
 	return one, approval.Shown, err
 }
@@ -67,6 +70,9 @@ func (f *rollouts) SetWaves(ctx context.Context, id int64, waves []string) (flee
 	return f.steer(ctx, id, "waves "+strings.Join(waves, ","))
 }
 func (f *rollouts) Difference(context.Context, []int64) (fleet.Difference, error) {
+	if f.lost != nil {
+		return fleet.Difference{}, f.lost
+	}
 	before := fleet.Template{ID: 7, Op: fleet.OpSet, Key: "options.natEnabled", Text: "true"}
 	after := before
 	after.Text = "false"

@@ -1,17 +1,17 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 
 	"muster/api"
 	"muster/internal/core/plan"
 	"muster/internal/edge/auth"
 	"muster/internal/fleet"
+	"muster/internal/logkey"
 )
 
 // UndoHandlers show what the undo of a rollout would do, and undo it.
@@ -28,8 +28,8 @@ func (s UndoHandlers) routes(b *base) []route {
 	return []route{
 		{method: http.MethodGet, path: path, name: "planUndo",
 			summary: "What the undo of a rollout would change and remove, on which devices; changes nothing. A held change " +
-				"with a digest can be answered with the POST: it removes a folder or device, or makes it again, that no template " +
-				"asks for any more",
+				"with a digest can be answered with the POST: it removes a folder or device, or, where an admin asks, makes it " +
+				"again, that no template asks for any more",
 			permission: auth.WriteTemplates, reply: reflect.TypeFor[api.WhatIfPlan](), volatile: true, conflicts: true,
 			off: off, handle: s.planUndo},
 		{method: http.MethodPost, path: path, name: "undoRollout",
@@ -46,12 +46,14 @@ func (s UndoHandlers) planUndo(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	edit, err := s.Rollouts.Runner.UndoEdit(r.Context(), id)
+	edit, err := s.undoEdit(r, id)
 	if err != nil {
 		return reply{}, noRollout(id, err)
 	}
-	return s.Planning.planned(r, func(ctx context.Context) (reply, error) {
-		out, _, err := s.Planning.foresee(ctx, edit, func(plan.Effect) {})
+	return s.Planning.planned(r, s.undoLists, func(ctx context.Context) (reply, error) {
+		out, _, err := s.Planning.foresee(ctx, edit, func(effect *plan.Effect) {
+			effect.Answerable = answerableBy(r.who, effect.Answerable)
+		})
 		if err != nil {
 			return reply{}, err
 		}
@@ -59,10 +61,20 @@ func (s UndoHandlers) planUndo(r *request) (reply, error) {
 	})
 }
 
+// undoEdit returns the edit of an undo. A rollout that the caller cannot see is not_found, like one that is not there.
+func (s UndoHandlers) undoEdit(r *request, id int64) (fleet.Edit, error) {
+	if _, err := s.Rollouts.Rollouts.Rollout(r.Context(), id); err != nil {
+		return fleet.Edit{}, err
+	}
+	return s.Rollouts.Runner.UndoEdit(r.Context(), id)
+}
+
 // undoBasisParam binds an undo to the plan that was shown, because the undo answers what is held in it.
 var undoBasisParam = numberParam("generation", "That the plan of the undo was compared with; when templates, "+
 	"tags, vars or revocations were changed since, the answer is 412. Without it, the present one", 1, 0)
 
+// undoRollout undoes a rollout. Nothing that fails besides the undo itself stops it or hides that it is done: the reply
+// says what failed.
 func (s UndoHandlers) undoRollout(r *request) (reply, error) {
 	id, approval, err := undoApproval(r)
 	if err != nil {
@@ -71,29 +83,54 @@ func (s UndoHandlers) undoRollout(r *request) (reply, error) {
 	if err := s.Rollouts.Rollouts.MaySteer(r.Context(), id); err != nil {
 		return reply{}, noRollout(id, err)
 	}
-	held, err := s.answerable(r.Context(), id, approval)
+	edit, err := s.undoEdit(r, id)
 	if err != nil {
 		return reply{}, noRollout(id, err)
 	}
-	approval.Shown = held.stillThere(approval.Shown)
+	var problems problems
+	held, err := s.heldByUndo(r, edit, approval)
+	if err != nil {
+		s.note(&problems, r, err, "not all devices could be planned",
+			"what was shown of the others is not answered, and GET consents lists what waits")
+	}
+	approval.Shown, approval.Keys = held.answerable(approval.Shown), held.keys
 	rollout, answered, err := s.Rollouts.Runner.Undo(r.Context(), id, approval)
 	if err != nil {
 		return reply{}, noRollout(id, err)
 	}
-	if err := s.record(r, "rollout.undo", strconv.FormatInt(id, 10), rollout.Cause); err != nil {
-		return reply{}, err
-	}
-	detail, err := s.Rollouts.wireRolloutDetail(r, rollout)
-	if err != nil {
-		return reply{}, err
+	return show(s.undone(r, rollout, held.after(answered), problems))
+}
+
+// problems are what failed besides an undo, for a person.
+type problems []string
+
+// note adds a problem with what the person can do, and writes its cause to the log.
+func (s UndoHandlers) note(to *problems, r *request, err error, text, next string) {
+	s.log.Warn("something besides an undo failed", logkey.Path, r.URL.Path, logkey.Reason, text, logkey.Err(err))
+	*to = append(*to, fmt.Sprintf("%s (%s): %s", text, fleet.ShortReason(err), next))
+}
+
+// undone is the reply after an undo. Where something that it shows cannot be read, the reply lacks that.
+func (s UndoHandlers) undone(r *request, rollout fleet.Rollout, became heldAfterUndo, problems problems,
+) api.UndoneRollout {
+	if err := s.record(r, "rollout.undo", strconv.FormatInt(rollout.ID, 10), rollout.Cause); err != nil {
+		s.note(&problems, r, err, "the audit has no entry of the request",
+			"GET rollouts/{id} says who undid it")
 	}
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
-		return reply{}, err
+		s.note(&problems, r, err, "the labels of the devices could not be read",
+			"the reply has their IDs")
+		registry = &fleet.Registry{}
 	}
-	out := api.UndoneRollout{RolloutDetail: detail}
-	out.Answered, out.Waiting = held.split(answered, registry)
-	return show(out)
+	detail, err := s.Rollouts.wireRolloutDetail(r, rollout)
+	if err != nil {
+		s.note(&problems, r, err, "what the rollout changed could not be read",
+			"GET rollouts/{id} lists it")
+		detail = wireMembers(rollout, registry)
+	}
+	return api.UndoneRollout{RolloutDetail: detail, Answered: wireAnsweredKeys(became.answered, registry),
+		Waiting: wireAnsweredKeys(became.waiting, registry), Problems: append([]string{}, problems...)}
 }
 
 // undoApproval parses the request of an undo.
@@ -108,89 +145,19 @@ func undoApproval(r *request) (id int64, approval fleet.UndoApproval, err error)
 	if generation > 0 {
 		approval.Generation = new(int64(generation))
 	}
-	if r.ContentLength == 0 {
-		return id, approval, nil
-	}
-	body, err := decode[api.UndoRollout](r)
+	body, err := decodeOptional[api.UndoRollout](r)
 	if err != nil {
 		return id, approval, err
 	}
 	if approval.Shown, err = shownChanges(body.Shown); err != nil {
 		return id, approval, err
 	}
+	if body.Shown != nil && approval.Shown == nil {
+		approval.Shown = []fleet.ShownChange{} // A list was shown, and nothing in it can be answered.
+	}
 	if len(approval.Shown) > 0 && approval.Generation == nil {
 		return id, approval, fleet.Invalidf("generation", "an undo that answers what was shown names the generation of the "+
 			"plan that was shown: ?generation=")
 	}
 	return id, approval, nil
-}
-
-// heldByUndo are the held changes of an undo that its answer may cover, with their keys.
-type heldByUndo map[fleet.ShownChange]string
-
-// answerable plans the undo, as the caller may see it. It plans nothing for an undo that answers nothing, so that such
-// an undo takes no longer in a large fleet.
-func (s UndoHandlers) answerable(ctx context.Context, id int64, approval fleet.UndoApproval) (heldByUndo, error) {
-	held := heldByUndo{}
-	if len(approval.Shown) == 0 {
-		return held, nil
-	}
-	edit, err := s.Rollouts.Runner.UndoEdit(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	inside, err := s.insideOf(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, whatIfTime)
-	defer cancel()
-	end, err := s.whatIfs.take(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	_, err = s.Planning.WhatIf.Foresee(ctx, edit, func(_ *fleet.Registry, effect plan.Effect) {
-		if !inside(effect.Device) {
-			return
-		}
-		for key, digest := range effect.Answerable {
-			held[fleet.ShownChange{Device: effect.Device, Digest: digest}] = key
-		}
-	})
-	return held, err
-}
-
-// stillThere returns those of the shown changes that the undo still makes, each once.
-func (h heldByUndo) stillThere(shown []fleet.ShownChange) (still []fleet.ShownChange) {
-	asked := map[fleet.ShownChange]bool{}
-	for _, change := range shown {
-		if _, there := h[change]; there && !asked[change] {
-			asked[change], still = true, append(still, change)
-		}
-	}
-	return still
-}
-
-// split lists the changes that were answered, and the others.
-func (h heldByUndo) split(answered []fleet.ShownChange, registry *fleet.Registry) (done, waiting []api.AnsweredKey) {
-	done, waiting = []api.AnsweredKey{}, []api.AnsweredKey{}
-	covered := map[fleet.ShownChange]bool{}
-	for _, change := range answered {
-		covered[change] = true
-	}
-	for change, key := range h {
-		one := api.AnsweredKey{DeviceID: string(change.Device), Label: registry.Label(change.Device), Key: key}
-		if covered[change] {
-			done = append(done, one)
-		} else {
-			waiting = append(waiting, one)
-		}
-	}
-	for _, list := range [][]api.AnsweredKey{done, waiting} {
-		slices.SortFunc(list, func(a, b api.AnsweredKey) int {
-			return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.DeviceID, b.DeviceID), cmp.Compare(a.Key, b.Key))
-		})
-	}
-	return done, waiting
 }

@@ -82,8 +82,8 @@ func (s PlanningHandlers) planWhatIf(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return s.planned(r, func(ctx context.Context) (reply, error) {
-		out, _, err := s.foresee(ctx, edit, func(plan.Effect) {})
+	return s.planned(r, s.whatIfs, func(ctx context.Context) (reply, error) {
+		out, _, err := s.foresee(ctx, edit, func(*plan.Effect) {})
 		if err != nil {
 			return reply{}, unknownInBody(err)
 		}
@@ -93,10 +93,11 @@ func (s PlanningHandlers) planWhatIf(r *request) (reply, error) {
 
 // planned makes an answer for which the whole fleet is planned, when its turn comes. The turn ends when the answer is
 // written, or when the work panics.
-func (s PlanningHandlers) planned(r *request, work func(context.Context) (reply, error)) (out reply, err error) {
+func (s PlanningHandlers) planned(r *request, turn turns, work func(context.Context) (reply, error)) (out reply,
+	err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), whatIfTime)
 	defer cancel()
-	release, err := s.whatIfs.take(ctx)
+	release, err := turn.take(ctx)
 	if err != nil {
 		return reply{}, err
 	}
@@ -110,11 +111,12 @@ func (s PlanningHandlers) planned(r *request, work func(context.Context) (reply,
 	return out, err
 }
 
-// foresee is what an edit would do, as the caller sees it. each is told the effects on all devices.
+// foresee is what an edit would do, as the caller sees it. each is told the effects on all devices before they are
+// added up, and may take out of them what the caller may not answer.
 func (s PlanningHandlers) foresee(
 	ctx context.Context,
 	edit fleet.Edit,
-	each func(plan.Effect),
+	each func(*plan.Effect),
 ) (api.WhatIfPlan, change.Foreseen,
 	error) {
 	inside, err := s.insideOf(ctx)
@@ -126,8 +128,8 @@ func (s PlanningHandlers) foresee(
 		if edit.Undo == nil {
 			effect.Answerable = nil
 		}
+		each(&effect)
 		sum.Add(then, effect)
-		each(effect)
 	})
 	if err != nil {
 		return api.WhatIfPlan{}, f, err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -172,15 +173,15 @@ func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.C
 	return nil
 }
 
-// answerable returns, by key, the consent digests of those changes that the answer of an undo may cover.
-func (w *whatIf) answerable(id fleet.DeviceID, changes []plan.Change) map[string]string {
-	digests := map[string]string{}
+// answerable returns, by key, those changes that the answer of an undo may cover.
+func (w *whatIf) answerable(id fleet.DeviceID, changes []plan.Change) map[string]plan.Answerable {
+	all := map[string]plan.Answerable{}
 	for _, c := range changes {
 		if c.UndoAnswers() {
-			digests[c.Key.String()] = c.ConsentDigest(id, w.o.DigestKey)
+			all[c.Key.String()] = plan.Answerable{Digest: c.ConsentDigest(id, w.o.DigestKey), Removes: c.Removes()}
 		}
 	}
-	return digests
+	return all
 }
 
 // sizeOf returns about how many bytes of memory changes take.
@@ -206,8 +207,8 @@ func forAll(ctx context.Context, n int, do func(ctx context.Context, i int) erro
 	return cmp.Or(work.Wait(), ctx.Err())
 }
 
-// plan makes a device's plan under one of the two registries. Stops and answers count only under the present one,
-// because they end when templates change.
+// plan makes a device's plan under one of the two registries. Answers count only under the present one, because they
+// end when templates change. Stops count under the other one, too, unless the change ends them.
 func (w *whatIf) plan(ctx context.Context, g *generation, id fleet.DeviceID) (planned, error) {
 	in := w.inputOf(id, g.registry, g)
 	if in.device == nil {
@@ -224,6 +225,9 @@ func (w *whatIf) plan(ctx context.Context, g *generation, id fleet.DeviceID) (pl
 	in, err := w.keptDocument(ctx, in)
 	if err != nil {
 		return planned{input: in}, err
+	}
+	if m := w.queue.find(id); m != nil && g != w.now {
+		in.stopped = m.history.stops.After(plan.Inputs{Templates: in.templates, Observed: in.digest, Now: time.Now(), Moved: true})
 	}
 	out, err := w.makePlan(ctx, in)
 	if err != nil || g == w.now {

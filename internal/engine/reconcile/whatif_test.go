@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"muster/internal/core/plan"
 	"muster/internal/fleet"
@@ -133,4 +135,52 @@ func TestPlannedGivesTheChangesOfThePlan(t *testing.T) {
 			t.Error("the daemon was asked")
 		}
 	})
+}
+
+// An undo was told that it answers the removal of a folder that a person puts back again and again, and the folder
+// stayed: a stop that the change does not end counts after it, too.
+func TestWhatIfKnowsTheStopsThatAChangeDoesNotEnd(t *testing.T) {
+	made := tmpl(1, fleet.OpMerge, "folders", `def template(device):
+    return [{"id": "made", "path": "~/made"}] if device.label == "one" else []`)
+	for name, c := range map[string]struct {
+		stopped    bool
+		templates  []fleet.TaggedTemplate
+		answerable bool
+	}{
+		"stopped":                        {true, []fleet.TaggedTemplate{made}, false},
+		"not stopped":                    {false, []fleet.TaggedTemplate{made}, true},
+		"stopped, and the template goes": {true, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				b := newBench(t, made)
+				b.start()
+				defer func() { b.stop() }()
+				b.want("folders.made.path", `"~/made"`)
+				if c.stopped {
+					b.stop()
+					b.store.stops = map[fleet.DeviceID][]fleet.Stop{b.id: {{Key: "folders.made", Kind: fleet.StopContended,
+						Reason: "a person takes it back", Since: time.Now()}}}
+					b.start()
+				}
+				then := *b.store.registry
+				renamed := *then.Devices[b.id]
+				renamed.Label = "two"
+				then.Templates, then.Devices = c.templates, maps.Clone(then.Devices)
+				then.Devices[b.id] = &renamed
+				var got plan.Effect
+				if err := b.engine.WhatIf(t.Context(), b.store.registry, &then, func(e plan.Effect) {
+					got = e
+				}); err != nil {
+					t.Fatal(err)
+				}
+				if keys := keysOf(got.Brings); keys != "folders.made:held" {
+					t.Errorf("it brings %q", keys)
+				}
+				if _, answerable := got.Answerable["folders.made"]; answerable != c.answerable {
+					t.Errorf("answerable: %t, want %t", answerable, c.answerable)
+				}
+			})
+		})
+	}
 }

@@ -162,7 +162,7 @@ func (sum *EffectSum) show(device *DeviceEffect, effect plan.Effect) {
 	}
 	device.Changes, device.Dropped = sum.shown(effect.Brings), sum.shown(effect.Drops)
 	for i, change := range device.Changes {
-		device.Changes[i].Digest = effect.Answerable[change.Key]
+		device.Changes[i].Digest = effect.Answerable[change.Key].Digest
 	}
 }
 

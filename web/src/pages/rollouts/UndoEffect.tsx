@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { api, ask, type Schemas } from "../../api/client";
+import { warn } from "../../ui/act";
 import { Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { Text } from "../../ui/text";
 import { Effect } from "../whatif/Effect";
-import { afterUndo, answeredByUndo, consentOfUndo } from "./undo";
+import { afterUndo, answeredByUndo, consentOfUndo, shownOnce } from "./undo";
 
 /**
  * UndoEffect lists everything that the undo of a rollout would change and remove, and on which devices. shows is called
@@ -15,7 +16,7 @@ export function UndoEffect({ id, shows }: { id: number; shows: (plan: Schemas["W
   const plan = useQuery({
     queryKey: ["undo", id],
     queryFn: () => ask(api.GET("/api/v1/rollouts/{rolloutID}/undo", { params: { path: { rolloutID: id } } })),
-    gcTime: 0,
+    ...shownOnce,
   });
   const { data } = plan;
   useEffect(() => {
@@ -36,7 +37,7 @@ export function UndoEffect({ id, shows }: { id: number; shows: (plan: Schemas["W
 
 /**
  * undo takes a rollout back as it was shown, and consents to the held changes that were listed. When the fleet's
- * templates changed since, the server refuses it. undo returns what to tell the person.
+ * templates changed since, the server refuses it. undo warns of what failed besides, and returns what else to tell the person.
  */
 export async function undo(id: number, shown: Schemas["WhatIfPlan"] | undefined): Promise<string> {
   if (!shown) throw new Error("what the undo changes is not loaded yet");
@@ -46,5 +47,6 @@ export async function undo(id: number, shown: Schemas["WhatIfPlan"] | undefined)
       body: { shown: answeredByUndo(shown) },
     }),
   );
+  for (const problem of undone.problems) warn(`Rollout ${id} is undone, but ${problem}`);
   return afterUndo(undone);
 }

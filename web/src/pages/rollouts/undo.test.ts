@@ -1,5 +1,6 @@
+import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { expect, test } from "vitest";
-import { afterUndo, answeredByUndo, consentOfUndo } from "./undo";
+import { afterUndo, answeredByUndo, consentOfUndo, shownOnce } from "./undo";
 
 const listed = (deviceID: string, ...digests: (string | undefined)[]) => ({
   deviceID,
@@ -22,4 +23,25 @@ test("what was not in the list is told after the undo", () => {
   expect(afterUndo({ waiting: [waiting("A", "folders.f"), waiting("A", "folders.g")] })).toMatch(
     "2 changes wait on 1 device for an answer",
   );
+});
+
+// An event of the fleet replaced the list while the dialog was open, so that what was sent is not what the person read.
+test("the list of an undo is not replaced while it is on the screen", async () => {
+  const client = new QueryClient();
+  let reads = 0;
+  const options = { queryKey: ["undo", 1], queryFn: () => Promise.resolve(++reads) };
+  const open = () => {
+    const observer = new QueryObserver(client, { ...options, ...shownOnce });
+    return { observer, close: observer.subscribe(() => undefined) };
+  };
+  const dialog = open();
+  await expect.poll(() => dialog.observer.getCurrentResult().data).toBe(1);
+  await client.invalidateQueries({ type: "active" });
+  await client.invalidateQueries({ queryKey: ["undo", 1] });
+  expect(dialog.observer.getCurrentResult().data).toBe(1);
+  dialog.close();
+  await expect.poll(() => client.getQueryData(["undo", 1])).toBeUndefined();
+  const again = open();
+  await expect.poll(() => again.observer.getCurrentResult().data).toBe(2);
+  again.close();
 });

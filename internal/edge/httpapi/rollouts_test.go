@@ -19,8 +19,8 @@ type rollouts struct {
 	all      []fleet.Rollout
 	calls    []string
 	conflict bool
-	approved fleet.UndoApproval // of the last undo
-	lost     error              // of reading what a rollout changed
+	approved fleet.UndoApproval // what the last undo was given
+	lost     error              // the answer to reading what a rollout changed; nil: it can be read
 }
 
 func (f *rollouts) Rollouts(context.Context) ([]fleet.Rollout, error) { return f.all, nil }

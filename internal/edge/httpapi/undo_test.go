@@ -248,8 +248,8 @@ func TestAnEmptyBodyOfAnUndoMeansNone(t *testing.T) {
 	w.problem(http.StatusBadRequest, post("/rollouts/2/undo", "x"))
 }
 
-// The plan of an undo told a caller with a part of the fleet that a rollout of others exists. No author has a part: this
-// holds if one ever has.
+// The plan of an undo told a caller with a part of the fleet that a rollout of others exists. No author has a part;
+// this holds if one ever has.
 func TestTheUndoOfARolloutOfOthersIsNotThere(t *testing.T) {
 	w := newRoomy(t)
 	ask := func(id string) error {

@@ -24,8 +24,8 @@ type heldByUndo struct {
 // heldAfterUndo are the held changes of an undo that is done, with their keys.
 type heldAfterUndo struct{ answered, waiting map[fleet.ShownChange]string }
 
-// heldByUndo plans the undo, as the caller may see it. It plans nothing for an undo before which nothing was shown. When
-// planning fails or takes too long, heldByUndo returns the changes that it found until then, with the error.
+// heldByUndo plans the undo, as the caller may see it. It plans nothing for an undo before which nothing was shown.
+// When planning fails or takes too long, heldByUndo returns the changes that it found until then, with the error.
 func (s UndoHandlers) heldByUndo(r *request, edit fleet.Edit, approval fleet.UndoApproval) (heldByUndo, error) {
 	held := heldByUndo{keys: map[fleet.ShownChange]string{}, mine: map[fleet.ShownChange]bool{}}
 	if approval.Shown == nil {

@@ -227,7 +227,8 @@ func (w *whatIf) plan(ctx context.Context, g *generation, id fleet.DeviceID) (pl
 		return planned{input: in}, err
 	}
 	if m := w.queue.find(id); m != nil && g != w.now {
-		in.stopped = m.history.stops.After(plan.Inputs{Templates: in.templates, Observed: in.digest, Now: time.Now(), Moved: true})
+		in.stopped = m.history.stops.After(plan.Inputs{Templates: in.templates, Observed: in.digest, Now: time.Now(),
+			Moved: true})
 	}
 	out, err := w.makePlan(ctx, in)
 	if err != nil || g == w.now {

@@ -90,7 +90,7 @@ type undoing struct {
 	*settlement
 	rollout   fleet.Rollout
 	back      map[fleet.DeviceID]int64 // devices that are brought back, with the generation to which they are admitted
-	consented fleet.GroupConsent       // to the shown changes of devices that are brought back
+	consented fleet.GroupConsent       // consent to the shown changes of devices that are brought back
 }
 
 // consent consents to the shown changes of the devices that are brought back.

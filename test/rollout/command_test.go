@@ -30,7 +30,7 @@ func TestRolloutsAreShownAndSteeredFromTheCommandLine(t *testing.T) {
 	w.comesTo(fleet.RolloutHalted)
 	w.says("halted", "rollout", "list")
 	out := w.says("Rollout 1 is halted", "rollout", "show", "1")
-	if !strings.Contains(out, "1 failed, 11 later") || !strings.Contains(out, "Undo it") ||
+	if !strings.Contains(out, "1 failed, 11 later") || !strings.Contains(out, "`muster rollout undo 1` makes") ||
 		strings.Contains(out, "  later") {
 		t.Errorf("got %s", out)
 	}

@@ -168,12 +168,12 @@ func halt(r fleet.Rollout, h fleet.RolloutHalt) (fleet.Rollout, command) {
 	} else {
 		r.Reason = fmt.Sprintf("%s did not pass the gate %q: %s", h.Device, h.Gate, h.Saw)
 	}
-	r.Next = fmt.Sprintf("Undo it: `muster rollout undo %d` makes templates and tags what they were before, and takes "+
-		"it back where it was sent. Or mend or delete the template. Or go on in spite of this: "+
-		"`muster rollout resume %d`.", r.ID, r.ID)
+	r.Next = fmt.Sprintf("`muster rollout undo %d` makes templates and tags what they were before, and takes it back "+
+		"where it was sent. Or mend or delete the template. `muster rollout resume %d` goes on in spite of this.",
+		r.ID, r.ID)
 	if r.Undoes != 0 {
-		r.Next = fmt.Sprintf("Its devices are all admitted, so the others go on. It ends when this device is back, or "+
-			"without it: `muster rollout resume %d`.", r.ID)
+		r.Next = fmt.Sprintf("Its devices are all admitted, so the others go on. It ends when this device is back. "+
+			"`muster rollout resume %d` ends it without the device.", r.ID)
 	}
 	return r, command{write: true, before: []string{StepBeforeHalt}, after: []string{StepAfterHalt}}
 }

@@ -13,8 +13,11 @@ export function FolderState({ state, why = "", filled }: { state: string; why?: 
   return <State badges={folderStates} state={state} hint={hint} {...(filled ? { filled } : {})} />;
 }
 
-/** FolderWhy is the state with its reason, what the daemon says, what a person can do, and since when it is so. */
-export function FolderWhy({ standing }: { standing: FolderStanding }) {
+/**
+ * FolderWhy is the state with its reason, what the daemon says, what a person can do, and since when it is so. told is
+ * what to do as the page says it above already: it is not said twice.
+ */
+export function FolderWhy({ standing, told }: { standing: FolderStanding; told: string | undefined }) {
   const { state, last, reason, next, since, error, besides = [] } = standing;
   const said = error && !reason.includes(error.text) ? error.text : "";
   return (
@@ -26,7 +29,7 @@ export function FolderWhy({ standing }: { standing: FolderStanding }) {
         </Text>
       )}
       {said && <Faint>The daemon says: {brief(said, 500)}</Faint>}
-      {next && (
+      {next && next !== told && (
         <Muted>
           <Prose>{brief(sentence(next), 500)}</Prose>
         </Muted>

@@ -41,3 +41,10 @@ test("a folder that is only syncing does not come first", () => {
   const { tone, lines } = standing(inSync, "syncing", []);
   expect([tone, lines[0]?.reason]).toEqual(["good", "The daemon has what its templates ask for."]);
 });
+
+test("a stopped folder is red and comes before a device that waits for its wave, or for an answer", () => {
+  for (const configuration of ["pending", "held"] as const) {
+    const { tone, lines } = standing({ ...inSync, configuration }, "stopped", ["folderStopped"]);
+    expect([configuration, tone, lines[0]?.next]).toEqual([configuration, "bad", warning]);
+  }
+});

@@ -51,7 +51,7 @@ export default function Folder({ id }: { id: string }) {
       </Loads>
       <FileSearch folder={folderID} />
       {fleet.data && devices.data && <Behind folder={fleet.data} standings={devices.data} />}
-      <Loads query={devices}>{(all) => <Devices folder={folderID} all={all} />}</Loads>
+      <Loads query={devices}>{(all) => <Devices folder={folderID} all={all} told={fleet.data?.next} />}</Loads>
       {devices.data && <FailedItems folder={folderID} all={devices.data} labels={labels} />}
       {devices.data && <Conflicts folder={folderID} all={devices.data} labels={labels} />}
       {devices.data && devices.data.length > 0 && <Sharing folder={folderID} />}
@@ -106,7 +106,7 @@ function InFleet({
   );
 }
 
-function Devices({ folder, all }: { folder: string; all: FolderStanding[] }) {
+function Devices({ folder, all, told }: { folder: string; all: FolderStanding[]; told: string | undefined }) {
   const [search, setSearch] = useState("");
   const fleet = useQuery(inventory());
   const byID = new Map((fleet.data?.devices ?? []).map((row) => [row.deviceID, row]));
@@ -127,7 +127,7 @@ function Devices({ folder, all }: { folder: string; all: FolderStanding[] }) {
               cell: (one) => <Device standing={one} name={nameOf(one)} row={byID.get(one.deviceID)} />,
               by: nameOf,
             },
-            { title: "State", cell: (one) => <FolderWhy standing={one} />, by: ({ state }) => placeOf(state) },
+            { title: "State", cell: (one) => <FolderWhy standing={one} told={told} />, by: ({ state }) => placeOf(state) },
             {
               title: "How far",
               cell: (one) => <FolderFigures standing={one} name={`${folder} on ${nameOf(one)}`} />,

@@ -4,6 +4,7 @@ import { api, ask, type Schemas } from "../../api/client";
 import { useLabels, useTemplateNames } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { Act, done } from "../../ui/act";
+import { inButtons } from "../../ui/buttons";
 import { withTemplates } from "../../ui/difference";
 import { plural, sentence, shortID } from "../../ui/format";
 import { List, Panel, Row, Rows, Split, Stack } from "../../ui/layout";
@@ -49,14 +50,13 @@ export default function Rollout({ id }: { id: number }) {
                 </Strong>
                 {detail.next && (
                   <Muted>
-                    <Prose>{sentence(detail.next)}</Prose>
+                    <Prose>{sentence(inButtons(detail.next, buttonsOf(detail)))}</Prose>
                   </Muted>
                 )}
                 {detail.halt && (
-                  <Text>
-                    Halted by {detail.halt.by} <Ago at={detail.halt.at} />
-                    {detail.halt.saw && `: ${detail.halt.saw}`}
-                  </Text>
+                  <Faint>
+                    Halted <Ago at={detail.halt.at} />
+                  </Faint>
                 )}
                 {detail.approval && (
                   <Text>
@@ -81,6 +81,9 @@ export default function Rollout({ id }: { id: number }) {
     </Page>
   );
 }
+
+const buttonsOf = ({ id }: Detail) =>
+  ["Approve", "Pause", "Resume", "Undo"].map((verb) => ({ command: `muster rollout ${verb.toLowerCase()} ${id}`, verb }));
 
 const isOver = (status: string) => ["undone", "succeeded", "superseded"].includes(status);
 
@@ -125,7 +128,7 @@ function Steering({ rollout }: { rollout: Detail }) {
       {(status === "paused" || status === "halted") && (
         <Act
           needs="operator"
-          variant="filled"
+          {...(status === "paused" ? { variant: "filled" as const } : {})}
           run={steer("resume")}
           says="It goes on"
           {...(status === "halted"
@@ -149,6 +152,7 @@ function Steering({ rollout }: { rollout: Detail }) {
       {!isOver(status) || (status === "succeeded" && rollout.undoneBy === 0) ? (
         <Act
           needs="author"
+          {...(status === "halted" ? { variant: "filled" as const } : {})}
           run={steer("undo")}
           confirm={{
             title: `Undo rollout ${id}?`,

@@ -5,6 +5,7 @@ import { api, ask, request, type Schemas } from "../../api/client";
 import { each } from "../../api/each";
 import { useLabels, useTemplateNames } from "../../api/labels";
 import { Act, done } from "../../ui/act";
+import { inButtons } from "../../ui/buttons";
 import { Change } from "../../ui/change";
 import { withTemplates } from "../../ui/difference";
 import { brief, plural, sentence, shortID } from "../../ui/format";
@@ -43,7 +44,7 @@ export function Group({ group }: { group: WaitingGroup }) {
         <What group={group} labels={labels} names={names} />
         {group.next && (
           <Muted>
-            <Prose>{brief(sentence(group.next), 500)}</Prose>
+            <Prose>{brief(sentence(inButtons(group.next, buttonsOf(group))), 500)}</Prose>
           </Muted>
         )}
         {!isHeld(group) && <Devices group={group} />}
@@ -68,6 +69,8 @@ export function Group({ group }: { group: WaitingGroup }) {
     </Panel>
   );
 }
+
+const buttonsOf = ({ actions }: WaitingGroup) => actions.map((one) => ({ command: one.command, verb: verbOf(one) }));
 
 const isHeld = (group: WaitingGroup) => group.devices.some(({ held }) => held.length > 0);
 

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { queries } from "../../api/queries";
+import { count } from "../../ui/format";
 import { Row } from "../../ui/layout";
 import { Chip, Faint } from "../../ui/text";
 
@@ -14,7 +15,7 @@ export function Versions() {
     <Row>
       <Faint>Syncthing</Faint>
       {versions.slice(0, most).map(([version, n]) => (
-        <Chip key={version} href={`/devices?version=${encodeURIComponent(version)}`}>{`${version} on ${n}`}</Chip>
+        <Chip key={version} href={`/devices?version=${encodeURIComponent(version)}`}>{`${version} on ${count(n)}`}</Chip>
       ))}
       {versions.length > most && <Faint>and {versions.length - most} other versions</Faint>}
     </Row>

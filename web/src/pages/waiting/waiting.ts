@@ -106,7 +106,7 @@ const verbs: Record<string, string> = {
   dismiss: "Dismiss",
   apply: "Apply again",
   approve: "Approve",
-  resume: "Go on",
+  resume: "Resume",
   undo: "Undo",
   halt: "Halt",
   on: "Write again",

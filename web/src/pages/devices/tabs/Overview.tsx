@@ -43,6 +43,7 @@ function Folders({ id }: { id: string }) {
   const config = useQuery(queries.config(id));
   const folders = foldersOf(config.data).slice(0, mostFolders);
   const told = useQuery(queries.deviceFolders(id));
+  const state = useQuery(queries.device(id));
   const standings = new Map((told.data ?? []).map((one) => [one.folder, one]));
   const rows = sortedBy(
     folders.map((folder) => ({ folder, standing: standings.get(folder.id) })),
@@ -68,7 +69,7 @@ function Folders({ id }: { id: string }) {
                 },
                 {
                   title: "State",
-                  cell: ({ standing }) => (standing ? <FolderWhy standing={standing} /> : <Muted>Not known</Muted>),
+                  cell: ({ standing }) => standing ? <FolderWhy standing={standing} told={state.data?.folders?.next} /> : <Muted>Not known</Muted>,
                   by: ({ standing }) => placeOf(standing?.state ?? "unknown"),
                 },
                 {

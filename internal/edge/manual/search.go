@@ -60,7 +60,46 @@ func wordsOf(query string) []string {
 	words := strings.FieldsFunc(strings.ToLower(strings.ToValidUTF8(query, " ")), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)
 	})
+	said := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return questionWords[strings.Trim(word, "?.!,")] })
+	if len(said) > 0 {
+		words = said
+	}
+	for i, word := range words {
+		if trimmed := strings.TrimRight(word, "?!,:"); trimmed != "" {
+			words[i] = trimmed
+		}
+	}
 	return words[:min(len(words), maxWords)]
+}
+
+// questionWords are left out of a search that has other words.
+var questionWords = setOf("a an and are be by can do does for from has have how i in is it its many may me much my of on " +
+	"one our should than that the there they this to we what when where which who why will with you your")
+
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		set[word] = true
+	}
+	return set
+}
+
+// otherWords gives, for words that people use, those of the manual.
+var otherWords = map[string]string{"rollback": "undo", "alerts": "notification", "alert": "notification", "sso": "single sign-on",
+	"letsencrypt": "acme", "laptops": "laptop", "upgrading": "upgrade", "hardware": "sizing",
+	"requirements": "sizing", "ram": "memory", "ha": "high availability", "permissions": "role", "permission": "role",
+	"dry-run": "plan", "reverse-proxy": "reverse proxy", "gdpr": "audit"}
+
+// occurrences counts a word, its singular or what the manual says for it.
+func occurrences(text, word string) int {
+	n := strings.Count(text, word)
+	if n == 0 && len(word) > 4 {
+		n = strings.Count(text, strings.TrimSuffix(word, "s"))
+	}
+	if other := otherWords[word]; n == 0 && other != "" {
+		n = strings.Count(text, other)
+	}
+	return n
 }
 
 // search returns the sections that contain every word, the best first. A word in a title counts more.
@@ -81,8 +120,28 @@ func (b *book) search(query string) []hit {
 			hits = append(hits, found)
 		}
 	}
+	if len(hits) == 0 && len(words) > 2 {
+		return b.nearly(words)
+	}
 	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
 	return hits[:min(len(hits), maxHits)]
+}
+
+// nearly returns what is found when one word is left out, for a question of which no page has all words.
+func (b *book) nearly(words []string) []hit {
+	var best []hit
+	for i := range words {
+		found := b.search(strings.Join(slices.Delete(slices.Clone(words), i, i+1), " "))
+		best = append(best, found...)
+	}
+	slices.SortStableFunc(best, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	seen := map[string]bool{}
+	best = slices.DeleteFunc(best, func(h hit) bool {
+		was := seen[h.Link]
+		seen[h.Link] = true
+		return was
+	})
+	return best[:min(len(best), maxHits)]
 }
 
 // score is higher for a better hit, and 0 if a word is missing.
@@ -90,19 +149,20 @@ func (s *section) score(words []string) int {
 	title, heading := strings.ToLower(s.page.Title), strings.ToLower(s.heading)
 	score := 0
 	for _, word := range words {
-		times := strings.Count(s.folded, word)
-		if times == 0 && !strings.Contains(title, word) {
+		times := occurrences(s.folded, word)
+		if times == 0 && occurrences(title, word) == 0 {
 			return 0
 		}
 		score += 1 + min(times, 5)
-		if strings.Contains(heading, word) {
+		if occurrences(heading, word) > 0 {
 			score += 20
 		}
-		if strings.Contains(title, word) {
+		if occurrences(title, word) > 0 {
 			score += 10
 		}
 	}
-	if strings.HasPrefix(s.page.Path, "adr/") { // Decisions are listed after instructions.
+	// Decisions and the reference are listed after instructions.
+	if strings.HasPrefix(s.page.Path, "adr/") || strings.HasPrefix(s.page.Path, "api/") {
 		score = 1 + score/4
 	}
 	return score

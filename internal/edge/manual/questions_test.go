@@ -1,0 +1,78 @@
+package manual
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// questions are what a buyer, an operator and an auditor ask, and the page that has the answer.
+var questions = []struct{ ask, page string }{
+	// a buyer
+	{"high availability", "lasting"},
+	{"sizing", "sizing"},
+	{"how much memory does the server need?", "sizing"},
+	{"which database: sqlite or postgresql?", "sizing"},
+	{"ansible", "coming-from"},
+	{"single sign-on keycloak", "sign-on"},
+	{"what happens when the server is down?", "lasting"},
+	{"what does template mean, glossary", "glossary"},
+	{"does muster delete files?", "lasting"},
+	{"removing muster for good", "lasting"},
+	{"tag scope part of the fleet", "operating"},
+	{"install debian package", "install"},
+	{"container image", "install"},
+	{"prometheus grafana", "install"},
+	// an operator
+	{"rollback", "lasting"},
+	{"rolling back", "lasting"},
+	{"sleep", "lasting"},
+	{"laptop", "lasting"},
+	{"laptop stolen", "operating"},
+	{"moving a device to another server", "lasting"},
+	{"reverse proxy nginx", "proxies"},
+	{"haproxy", "proxies"},
+	{"acme certbot", "proxies"},
+	{"redirect from http", "proxies"},
+	{"unix sockets", "proxies"},
+	{"restore a backup", "backup"},
+	{"another machine or database", "backup"},
+	{"ignore patterns", "templates"},
+	{"hubs without discovery", "templates"},
+	{"how do I stop everything?", "operating"},
+	{"agent behind nat", "agent"},
+	{"webhook mail", "notifications"},
+	{"which files fail?", "where-are-my-files"},
+	{"upgrade syncthing", "upgrade"},
+	{"vars of a device", "templates"},
+	// an auditor
+	{"who did what", "audit"},
+	{"audit verify", "audit"},
+	{"out of scope", "security"},
+	{"secrets in a template", "templates"},
+	{"what may authors do", "templates"},
+	{"approval threshold", "operating"},
+	{"session ends", "sign-on"},
+}
+
+// Each question leads to the page with its answer: it is among the first three that the search finds.
+func TestFortyQuestionsFindTheirPage(t *testing.T) {
+	b, err := served.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(questions) < 40 {
+		t.Fatalf("got %d questions, want 40 or more", len(questions))
+	}
+	for _, question := range questions {
+		var first []string
+		for _, h := range b.search(question.ask) {
+			if page, _, _ := strings.Cut(h.Link, "#"); !slices.Contains(first, page) && len(first) < 3 {
+				first = append(first, page)
+			}
+		}
+		if !slices.Contains(first, question.page) {
+			t.Errorf("%q finds %q, want %s", question.ask, first, question.page)
+		}
+	}
+}

@@ -48,5 +48,6 @@ type WrittenForm struct {
 
 // TemplateForm is the form that a template can be edited as.
 type TemplateForm struct {
-	Form *Form `json:"form,omitempty" doc:"Left out where the template is not exactly the one that a form writes: it is edited as text"`
+	Form   *Form `json:"form,omitempty" doc:"Left out where the template is not exactly the one that a form writes: it is edited as text"`
+	Edited bool  `json:"edited" doc:"A form wrote the text, and somebody changed it by hand, or its key, op or tags"`
 }

@@ -88,3 +88,9 @@ func Read(t fleet.TaggedTemplate) (Form, bool) {
 	}
 	return nil, false
 }
+
+// Edited reports whether a form wrote a template that is not one any more, because somebody changed it by hand.
+func Edited(t fleet.TaggedTemplate) bool {
+	_, isForm := Read(t)
+	return !isForm && strings.HasPrefix(t.Text, shareHeader)
+}

@@ -80,7 +80,7 @@ func changedByForm(w api.WrittenForm, stored fleet.TaggedTemplate) api.WhatIf {
 func (s TemplateHandlers) getTemplateForm(r *request, template *fleet.TaggedTemplate) (reply, error) {
 	filled, isForm := form.Read(*template)
 	if !isForm {
-		return show(api.TemplateForm{})
+		return show(api.TemplateForm{Edited: form.Edited(*template)})
 	}
 	return show(api.TemplateForm{Form: wireForm(filled)})
 }

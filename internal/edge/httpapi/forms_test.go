@@ -43,8 +43,8 @@ func TestAFormIsStoredAndShownAgain(t *testing.T) {
 	}
 	w.put(path, `{"op":"merge","key":"folders.team-folder","template":`+
 		string(mustJSON(t, strings.Replace(written.Template, "sorted(members)", "list(members)", 1)))+`}`)
-	if got := read[api.TemplateForm](w, path+"/form"); got.Form != nil {
-		t.Errorf("a text that was edited by hand is shown as %+v", got.Form.Share)
+	if got := read[api.TemplateForm](w, path+"/form"); got.Form != nil || !got.Edited {
+		t.Errorf("a text that was edited by hand is shown as %+v", got)
 	}
 }
 

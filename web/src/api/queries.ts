@@ -108,6 +108,14 @@ export const queries = {
     question(["templates", templateID, "saver"], (signal) =>
       api.GET("/api/v1/templates/{templateID}/saver", at(signal, { templateID })),
     ),
+  templateForm: (templateID: number) =>
+    question(["templates", templateID, "form"], (signal) =>
+      api.GET("/api/v1/templates/{templateID}/form", at(signal, { templateID })),
+    ),
+  writtenForm: (body: Schemas["WriteForm"]) => ({
+    ...question(["written-form", body], (signal) => api.POST("/api/v1/templates/form", { signal, body })),
+    retry: false,
+  }),
   templateVersions: (templateID: number) =>
     question(["templates", templateID, "history"], (signal) =>
       api.GET("/api/v1/templates/{templateID}/history", at(signal, { templateID })),

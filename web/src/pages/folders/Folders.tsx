@@ -5,6 +5,7 @@ import { useState } from "react";
 import { useSearchParams } from "wouter";
 import type { Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
+import { useMay } from "../../session/me";
 import { lackOfAll, unknownOn } from "../../ui/folderfigures";
 import { FolderState } from "../../ui/folderstate";
 import { folderStates, placeOf, tally } from "../../ui/folderwords";
@@ -25,6 +26,7 @@ export default function Folders() {
   const [search, setSearch] = useState("");
   const states = params.getAll("state");
   const [comparing, setComparing] = useState(false);
+  const isAuthor = useMay("author");
   const folders = useQuery(queries.folderOverviews());
   const found = (folders.data ?? []).filter(
     ({ folder, label, state, devices }) =>
@@ -38,6 +40,7 @@ export default function Folders() {
       actions={
         <>
           <To href="/folder-matrix">By device</To>
+          {isAuthor && <To href="/templates/share">Share a folder</To>}
           <Button variant="default" aria-pressed={comparing} onClick={() => setComparing(!comparing)}>
             Shares with one side only
           </Button>

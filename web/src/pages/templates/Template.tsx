@@ -12,17 +12,19 @@ import { useMe } from "../../session/me";
 import { includes } from "../../session/roles";
 import { Act, done, warn } from "../../ui/act";
 import { plural } from "../../ui/format";
-import { Columns, Panel, Row, Split, Stack } from "../../ui/layout";
-import { Ghosts, Loads, Note, Nothing, Page, Wrong } from "../../ui/page";
-import { Ago, Muted, Text, To } from "../../ui/text";
+import { Columns, Panel, Split, Stack } from "../../ui/layout";
+import { Ghosts, Note, Nothing, Page, Wrong } from "../../ui/page";
+import { Ago, Muted, To } from "../../ui/text";
 import { AllowFailing } from "../whatif/AllowFailing";
 import { useAllowed } from "../whatif/allowed";
 import { Effect } from "../whatif/Effect";
 import { completions, fieldsAt, keysOf } from "./complete";
 import { changesOf, draftOf, emptyDraft, isSame, mistakesOf, withText, type Draft } from "./draft";
+import { Delete } from "./Delete";
 import { History } from "./History";
 import { OneDevice } from "./OneDevice";
 import { recipes } from "./recipes";
+import ShareFolder from "./Share";
 
 const Editor = lazy(() => import("../../ui/Editor"));
 
@@ -32,21 +34,30 @@ interface Stored {
   updatedAt: string;
 }
 
-/** Template is one template: its text, the value on a device that one picks, and the plan of the fleet beside it. */
+/** Template is one template: the form that wrote it, or its text, the value on a device that one picks, and the plan of the fleet beside it. */
 export default function Template({ id }: { id: string }) {
   if (id === "new") return <Edit stored={undefined} />;
   return <Existing id={Number(id)} />;
 }
 
+/** Existing shows a template as the form that wrote it, or as text. */
 function Existing({ id }: { id: number }) {
+  const [asText, setAsText] = useState(false);
+  const form = useQuery(queries.templateForm(id));
   const template = useQuery(queries.template(id));
   const tags = useQuery(queries.templateTags(id));
   const data =
     template.data && tags.data
       ? { id, draft: draftOf(template.data.data, tags.data), updatedAt: template.data.data.updatedAt }
       : undefined;
-  if (data) return <Edit stored={data} readAt={template.dataUpdatedAt} />;
-  const failure = [template, tags].find((one) => one.error);
+  const share = form.data?.form?.share;
+  if (data && share && !asText) {
+    return (
+      <ShareFolder stored={{ id, label: data.draft.label, share }} onText={() => setAsText(true)} />
+    );
+  }
+  if (data && form.data) return <Edit stored={data} readAt={template.dataUpdatedAt} edited={form.data.edited} />;
+  const failure = [template, tags, form].find((one) => one.error);
   return (
     <Page title={`Template ${id}`} crumb={{ href: "/templates", text: "Templates" }}>
       {failure ? <Wrong error={failure.error} retry={() => void failure.refetch()} /> : <Ghosts />}
@@ -54,7 +65,7 @@ function Existing({ id }: { id: number }) {
   );
 }
 
-function Edit({ stored, readAt }: { stored: Stored | undefined; readAt?: number }) {
+function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?: number; edited?: boolean }) {
   const me = useMe();
   const client = useQueryClient();
   const [, navigate] = useLocation();
@@ -144,6 +155,7 @@ function Edit({ stored, readAt }: { stored: Stored | undefined; readAt?: number 
           Your text stays.
         </Note>
       )}
+      {edited && <Note>A form wrote this template, and it was edited by hand since: it is shown as text.</Note>}
       <Split>
         <Stack>
           <Panel>
@@ -314,40 +326,4 @@ function useKnown(key: string) {
       secrets: (secrets.data ?? []).map((secret) => secret.name),
     }),
   };
-}
-
-function Delete({ id, label }: { id: number; label: string }) {
-  const client = useQueryClient();
-  const [, navigate] = useLocation();
-  return (
-    <Act
-      needs="author"
-      color="red"
-      says="The template is deleted"
-      run={async () => {
-        await ask(api.DELETE("/api/v1/templates/{templateID}", { params: { path: { templateID: id } } }));
-        navigate("/templates");
-        void client.invalidateQueries();
-      }}
-      confirm={{
-        title: `Delete ${label.slice(0, 60) || `template ${id}`}?`,
-        verb: "Delete",
-        body: <DeletePlan id={id} />,
-      }}
-    >
-      Delete
-    </Act>
-  );
-}
-
-function DeletePlan({ id }: { id: number }) {
-  const plan = useQuery(whatIf({ templates: { deleted: [id] } }));
-  return (
-    <Stack>
-      <Row>
-        <Text>What only this template says returns to what it was before:</Text>
-      </Row>
-      <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads>
-    </Stack>
-  );
 }

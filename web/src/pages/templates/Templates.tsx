@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { IconPlus, IconTemplate } from "@tabler/icons-react";
+import { IconFolder, IconPlus, IconTemplate } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLocation } from "wouter";
@@ -27,9 +27,14 @@ export default function Templates() {
     .map((template) => ({ template, tags: overviews.data && (tags.get(template.id) ?? []) }))
     .filter((row) => matches(search, [row.template.label, row.template.key, row.template.template, ...(row.tags ?? [])]));
   const create = includes(me.role, "author") && (
-    <Button leftSection={<IconPlus size={14} aria-hidden />} onClick={() => navigate("/templates/new")}>
-      New template
-    </Button>
+    <>
+      <Button variant="default" leftSection={<IconFolder size={14} aria-hidden />} onClick={() => navigate("/templates/share")}>
+        Share a folder
+      </Button>
+      <Button leftSection={<IconPlus size={14} aria-hidden />} onClick={() => navigate("/templates/new")}>
+        New template
+      </Button>
+    </>
   );
   return (
     <Page

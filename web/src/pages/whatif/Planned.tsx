@@ -21,7 +21,7 @@ export function Planned({
 }: {
   body: Schemas["WhatIf"];
   needs?: Role;
-  onDone: () => void;
+  onDone: (newTemplates: number[]) => void;
   onDiscard: () => void;
 }) {
   const may = useMay(needs);
@@ -45,7 +45,7 @@ export function Planned({
               }),
             );
             for (const warning of applied.warnings) warn(warning);
-            onDone();
+            onDone(applied.newTemplates);
           }}
         >
           {`Store for ${plural(plan.data?.touched.devices ?? 0, "device")}`}

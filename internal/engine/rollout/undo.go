@@ -55,34 +55,43 @@ func (r *Runner) undo(ctx context.Context, id int64, approval fleet.UndoApproval
 	if err != nil {
 		return ended, nil, err
 	}
-	rollout, basis := edit.Undo.Rollout, approval.Generation
-	tried, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{Generation: basis, Trial: true})
+	u, err := r.undoingOf(ctx, edit, approval)
 	if err != nil {
 		return ended, nil, err
 	}
-	then := tried.Then
-	admission, err := r.o.Store.Admission(ctx)
-	if err != nil {
-		return ended, nil, err
-	}
-	u := &undoing{settlement: newSettlement(then, admission, []fleet.GenerationChange{{Number: then.Generation,
-		Cause: fmt.Sprintf("rollout %d undone: %s", rollout.ID, rollout.Cause)}}), rollout: rollout}
-	r.findReached(ctx, u)
 	now := r.now()
 	u.consent(ctx, approval, now)
-	ended = undone(rollout, fleet.ActorOf(ctx), then.Generation, now)
+	ended = undone(u.rollout, fleet.ActorOf(ctx), u.registry.Generation, now)
 	write := r.undoWrite(u, ended, now)
 	r.stepHook(StepBeforeUndo)
 	edit.Undo.Write = write
-	done, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{Generation: basis})
+	done, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{Generation: approval.Generation})
 	if err != nil {
 		r.uncertain = true
 		return ended, nil, err
 	}
-	r.catalog = newCatalog(then)
+	r.catalog = newCatalog(u.registry)
 	r.adopt(write.Rollouts, done.Rollouts, now)
 	r.stepHook(StepAfterUndo)
 	return overRollout(ended), u.consented.Shown, nil
+}
+
+// undoingOf tries an undo without making it, and finds the devices that it touches.
+func (r *Runner) undoingOf(ctx context.Context, edit fleet.Edit, approval fleet.UndoApproval) (*undoing, error) {
+	tried, err := r.o.Changes.Apply(ctx, edit, fleet.Basis{Generation: approval.Generation, Trial: true})
+	if err != nil {
+		return nil, err
+	}
+	admission, err := r.o.Store.Admission(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rollout := edit.Undo.Rollout
+	change := fleet.GenerationChange{Number: tried.Then.Generation,
+		Cause: fmt.Sprintf("rollout %d undone: %s", rollout.ID, rollout.Cause)}
+	u := &undoing{settlement: newSettlement(tried.Then, admission, []fleet.GenerationChange{change}), rollout: rollout}
+	r.findReached(ctx, u)
+	return u, nil
 }
 
 // undoing is the settlement of the generation that takes a rollout back.

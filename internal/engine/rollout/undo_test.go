@@ -1,6 +1,9 @@
 package rollout
 
 import (
+	"context"
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -130,5 +133,38 @@ func TestAHaltedUndoKeepsNoLaterChangeWaiting(t *testing.T) {
 	d.is(3, fleet.RolloutSucceeded)
 	if err := d.arrived(); err != nil {
 		t.Error(err)
+	}
+}
+
+// lostStore is a store that cannot be read after an undo.
+type lostStore struct {
+	*memoryStore
+	lost bool
+}
+
+func (s *lostStore) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
+	if s.lost {
+		return fleet.Rollout{}, errors.New("the connection is lost")
+	}
+	return s.memoryStore.Rollout(ctx, id)
+}
+
+// The rollout was read again after the commit, and an error of that read was the answer of an undo that was done.
+func TestAnUndoReadsNothingAfterItsCommit(t *testing.T) {
+	d := newDaemons(t, 20, testTimes, generatedTemplates...)
+	d.store.tagTemplate(1, "all", true)
+	d.changed()
+	d.consent()
+	d.after(5 * time.Minute)
+	d.is(1, fleet.RolloutSucceeded)
+	store := &lostStore{memoryStore: d.store}
+	d.runner.o.Store, d.runner.o.Step = store, func(name string) { store.lost = store.lost || name == StepAfterUndo }
+	undone, err := d.undo(t.Context(), 1)
+	if err != nil || undone.Status != fleet.RolloutUndone || undone.UndoneBy == 0 || len(undone.Members) != 20 {
+		t.Fatalf("got %+v, %v", undone, err)
+	}
+	store.lost = false
+	if read, err := d.runner.Rollout(t.Context(), 1); err != nil || !reflect.DeepEqual(read, undone) {
+		t.Errorf("answered\n%+v, and it is\n%+v, %v", undone, read, err)
 	}
 }

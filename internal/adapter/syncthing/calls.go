@@ -22,8 +22,8 @@ const (
 )
 
 // call is one request and the limits of its answer. Calls and limits are passed by pointer because thousands of long
-// polls wait at the same time: the goroutine of each keeps the frames of all functions above it, and a stack of more
-// than 7 KiB never shrinks to 16 KiB.
+// polls wait at the same time, and the goroutine of each keeps the frames of all functions above it. They and what a
+// poll needs besides must fit into a stack of 8 KiB.
 type call struct {
 	method   string
 	path     string // path and query, escaped
@@ -125,23 +125,27 @@ var eventsPath = "/rest/events?events=" + url.QueryEscape(strings.Join(EventMask
 // waits up to wait (whole seconds) for the first. Events only uses the kept connection. When that connection was
 // replaced since the last call, the error is fleet.ErrReconnected until Status was called.
 func (c calls) Events(ctx context.Context, since int64, limit int, wait time.Duration) ([]fleet.DaemonEvent, error) {
-	path := eventsPath
-	if limit > 0 {
-		path += "&limit=" + strconv.Itoa(limit)
-	}
-	path += "&since=" + strconv.FormatInt(since, 10) + "&timeout=" + strconv.Itoa(int(wait/time.Second))
-	var stripper configStripper
-	body, err := c.do(ctx, &call{method: http.MethodGet, path: path,
-		during:   "follow the events",
-		maxBytes: c.limits.EventsBytes, wait: wait, stripper: &stripper, canWait: true})
+	k := c.poll(since, limit, wait)
+	body, err := c.do(ctx, k)
 	if err != nil {
 		return nil, err
 	}
 	events, err := parseEvents(body, c.limits)
 	if err == nil {
-		stripper.sumNewest(events)
+		k.stripper.sumNewest(events)
 	}
 	return events, err
+}
+
+// poll returns the call of Events.
+func (c calls) poll(since int64, limit int, wait time.Duration) *call {
+	path := eventsPath
+	if limit > 0 {
+		path += "&limit=" + strconv.Itoa(limit)
+	}
+	path += "&since=" + strconv.FormatInt(since, 10) + "&timeout=" + strconv.Itoa(int(wait/time.Second))
+	return &call{method: http.MethodGet, path: path, during: "follow the events",
+		maxBytes: c.limits.EventsBytes, wait: wait, stripper: &configStripper{}, canWait: true}
 }
 
 // Ignores reads the ignore patterns of a folder. When the daemon cannot read its file, Ignores returns an error, not

@@ -23,12 +23,8 @@ func (c *Client) exchange(ctx context.Context, cn *conn, k *call) ([]byte, error
 		}()
 	}
 	if !cn.identified && k.path != statusPath {
-		status := &call{method: http.MethodGet, path: statusPath, during: "ask who answers", maxBytes: c.limits.SmallBytes}
-		if _, err := c.exchange(ctx, cn, status); err != nil {
+		if err := c.askWhoAnswers(ctx, cn); err != nil {
 			return nil, err
-		}
-		if cn.broken {
-			return nil, unbelievable("it closes the connection after every answer")
 		}
 	}
 	answer, err := cn.roundTrip(ctx, k, c.target.APIKey, c.limits, c.big)
@@ -49,6 +45,18 @@ func (c *Client) exchange(ctx context.Context, cn *conn, k *call) ([]byte, error
 		}
 	}
 	return answer.body, nil
+}
+
+// askWhoAnswers reads the status, which identifies the daemon behind a connection.
+func (c *Client) askWhoAnswers(ctx context.Context, cn *conn) error {
+	status := &call{method: http.MethodGet, path: statusPath, during: "ask who answers", maxBytes: c.limits.SmallBytes}
+	if _, err := c.exchange(ctx, cn, status); err != nil {
+		return err
+	}
+	if cn.broken {
+		return unbelievable("it closes the connection after every answer")
+	}
+	return nil
 }
 
 // identify compares the ID in a status with the device's. If it is right, the certificate belongs to the device, and

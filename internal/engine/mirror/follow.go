@@ -39,7 +39,11 @@ func (w *watcher) attend(ctx context.Context, d Daemon) error {
 			return err
 		}
 	}
-	since, err := w.firstContact(ctx, d)
+	since := int64(0)
+	err := apart(func() (err error) {
+		since, err = w.firstContact(ctx, d)
+		return err
+	})
 	if err == nil && !d.Keep() {
 		since, err = w.visitInTurn(ctx, d, since)
 	}
@@ -47,6 +51,15 @@ func (w *watcher) attend(ctx context.Context, d Daemon) error {
 		return err
 	}
 	return w.stream(ctx, d, since)
+}
+
+// apart does work in a goroutine of its own, and waits for its end. The work may need a large stack, as a TLS handshake
+// and the parsing of a configuration do. The stack of a goroutine shrinks only while less than a quarter of it is used,
+// and a waiting poll uses 5 KiB. So the goroutine that polls does no such work, and its stack stays at 8 KiB.
+func apart(work func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	return <-done
 }
 
 var errRestarted = errors.New("the daemon has restarted")
@@ -99,14 +112,16 @@ func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
 	for {
 		left := statusEvery - time.Since(statusAt)
 		if left <= 0 {
-			if err := w.readStatusAgain(ctx, d); err != nil {
+			if err := apart(func() error { return w.readStatusAgain(ctx, d) }); err != nil {
 				return err
 			}
 			statusAt, left = time.Now(), statusEvery
 		}
 		scanned, next := w.unreported(summaryTime)
-		if err := w.readSummaries(ctx, d, scanned); err != nil {
-			return err
+		if len(scanned) > 0 {
+			if err := apart(func() error { return w.readSummaries(ctx, d, scanned) }); err != nil {
+				return err
+			}
 		}
 		viewed, err := w.readViewedFolders(ctx, d)
 		if err == nil {
@@ -143,7 +158,14 @@ func (w *watcher) poll(ctx context.Context, d Daemon, since int64, wait time.Dur
 		return 0, err
 	}
 	w.noteAnswer()
-	return w.handleEvents(ctx, d, since, events)
+	if len(events) == 0 {
+		return since, nil
+	}
+	err = apart(func() (err error) {
+		since, err = w.handleEvents(ctx, d, since, events)
+		return err
+	})
+	return since, err
 }
 
 // events asks for events. On a new connection it first reads the status, to find out whether the daemon has restarted.
@@ -154,7 +176,7 @@ func (w *watcher) events(ctx context.Context, d Daemon, since int64, limit int, 
 		if !errors.Is(err, fleet.ErrReconnected) {
 			return events, err
 		}
-		if err := w.readStatusAgain(ctx, d); err != nil {
+		if err := apart(func() error { return w.readStatusAgain(ctx, d) }); err != nil {
 			return nil, err
 		}
 		events, err = d.Events(ctx, since, limit, wait)

@@ -231,23 +231,32 @@ func (w *watcher) visit(ctx context.Context) error {
 
 // contact finds the daemon and follows it.
 func (w *watcher) contact(ctx context.Context) error {
-	_, pin := w.pins()
-	found, err := w.m.o.Resolver.Resolve(ctx, w.device, pin != "")
+	d, err := w.find(ctx)
 	if err != nil {
 		return err
 	}
+	defer d.CloseIdle()
+	return w.follow(ctx, d)
+}
+
+// find returns the client of the daemon at the address where the daemon is now.
+func (w *watcher) find(ctx context.Context) (Daemon, error) {
+	_, pin := w.pins()
+	found, err := w.m.o.Resolver.Resolve(ctx, w.device, pin != "")
+	if err != nil {
+		return nil, err
+	}
 	if err := w.m.connects.Wait(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := w.beforeOtherRoute(ctx, found); err != nil {
-		return err
+		return nil, err
 	}
 	d := w.dial(found)
 	if d == nil {
-		return context.Canceled
+		return nil, context.Canceled
 	}
-	defer d.CloseIdle()
-	return w.follow(ctx, d)
+	return d, nil
 }
 
 // alteredDevice returns the error for a device whose record was altered in the database. It is not contacted, because

@@ -101,7 +101,7 @@ func TestWhatAnUndoReleasesWasShown(t *testing.T) {
 			for _, d := range w.farm.Daemons() {
 				kept := slices.Contains(want, removal{string(d.ID()), "folders.new"})
 				switch has := folderPath(d) != ""; {
-				case has && killed: // An order that was interrupted before it was sent has used the consent: the removal waits.
+				case has && killed: // It is not known whether a write that the kill interrupted was sent: the removal waits.
 					w.WaitReason(d.ID(), string(fleet.ConfigHeld), "folders.new")
 				case has != kept:
 					t.Errorf("seed %d: %s has the folder: %t, want %t", seed, d.Name(), has, kept)

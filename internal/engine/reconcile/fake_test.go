@@ -245,6 +245,11 @@ func (s *store) EndConsents(_ context.Context, ids []int64) error {
 func (s *store) CloseConsents(_ context.Context, ids []int64, _ int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.fail != nil {
+		if err := s.fail("close consents"); err != nil {
+			return err
+		}
+	}
 	s.used = append(s.used, ids...)
 	s.closed = append(s.closed, ids...)
 	return nil
@@ -680,7 +685,8 @@ type bench struct {
 	stop   func()
 
 	secrets secrets
-	take    func() error // called before memory is taken; may be nil
+	take    func() error       // called before memory is taken; may be nil
+	cancel  context.CancelFunc // tells the engine to stop
 }
 
 func newBench(t *testing.T, templates ...fleet.TaggedTemplate) *bench {
@@ -743,6 +749,7 @@ func (m scantMemory) Take(ctx context.Context, bytes int64) error {
 // start runs an engine until stop, or until the test ends. It is called inside a synctest bubble.
 func (b *bench) start() {
 	ctx, cancel := context.WithCancel(b.t.Context())
+	b.cancel = cancel
 	b.health = health.New()
 	standing := b.health
 	memory := budget.NewWorkMemory()

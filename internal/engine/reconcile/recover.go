@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"muster/internal/core/desired"
 	"muster/internal/core/plan"
+	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 )
@@ -51,35 +53,88 @@ func (p *pass) verifyUnfinished(ctx context.Context, in input) (_ input, waiting
 	if in, err = p.read(ctx, in); err != nil {
 		return in, true, err
 	}
-	now, outcome, detail, err := p.judgeUnfinished(ctx, in)
+	now, unplannable, err := p.planUnfinished(ctx, in)
 	if err != nil {
 		return in, true, err
 	}
 	for _, intent := range open {
-		if err := p.finishUnfinished(ctx, now, intent, outcome, detail); err != nil {
+		outcome, detail := fleet.OutcomePartial, "interrupted: no plan can be made that shows whether something is missing"
+		if !unplannable {
+			outcome, detail = p.outcomeOfPlan(now, intent)
+		}
+		if err := p.finishUnfinished(ctx, now.input, intent, outcome, detail); err != nil {
 			return in, true, err
 		}
 	}
 	return in, false, nil
 }
 
-// judgeUnfinished returns the outcome, and its detail, of open intents of templates. It plans again from the document
-// of in, which was read just now: a change that the new plan would still send did not arrive. The returned input has
-// the ownership records that follow from that document.
-func (p *pass) judgeUnfinished(ctx context.Context, in input) (input, fleet.Outcome, string, error) {
+// planUnfinished plans again from the document of in, which was read just now. A change of an open intent that the new
+// plan still has did not arrive. The input of the returned plan has the ownership records that follow from that
+// document. unplannable is true if no plan can be made.
+func (p *pass) planUnfinished(ctx context.Context, in input) (now planned, unplannable bool, err error) {
+	now = planned{input: in}
 	stored, err := p.o.Store.BaseEntries(ctx, p.id)
 	if err != nil {
-		return in, "", "", err
+		return now, false, err
 	}
 	patterns := p.readIgnores(ctx, in, desired.IgnoresIn(stored))
 	if in.base, err = desired.Finish(stored, in.reading(patterns)); err != nil {
-		return in, "", "", err
+		return now, false, err
 	}
-	now, err := p.plan(ctx, in, true)
-	if err == nil && len(now.plan.Sendable()) == 0 && !p.history.isUnsaved() {
-		return in, fleet.OutcomeApplied, "verified after an interruption", nil
+	if now, err = p.plan(ctx, in, true); err != nil {
+		return planned{input: in}, true, nil
 	}
-	return in, fleet.OutcomePartial, "verified after an interruption: something is still missing", nil
+	now.input = in
+	return now, false, nil
+}
+
+// outcomeOfPlan returns the outcome, and its detail, for the interrupted intent of a plan of templates. now is the plan
+// that was made after the interruption.
+//
+// A change was not sent if a person consented to it before the intent began and this consent is open, because a write
+// uses the consents to its changes before it is sent. Only a write that was answered with 5xx gives them back: then
+// the daemon counts as unsaved. A held change whose consent is used may have been sent, and may
+// have been undone at the daemon since.
+func (p *pass) outcomeOfPlan(now planned, intent fleet.Intent) (fleet.Outcome, string) {
+	intended := plan.ReadRecord(intent).Keys()
+	var unsent, unknown, left []plan.Change
+	for _, c := range now.plan.Changes {
+		isIntended := slices.ContainsFunc(intended, c.Key.Equal)
+		switch isHeld := isIntended && c.Class == plan.Held; {
+		case isHeld && c.Consented && !p.history.isUnsaved() && p.wasConsentedBefore(c.Key, intent.CreatedAt):
+			unsent = append(unsent, c)
+		case isHeld && !c.Consented:
+			unknown = append(unknown, c)
+		case c.Sendable():
+			left = append(left, c)
+		}
+	}
+	var details []string
+	add := func(text string, changes []plan.Change) {
+		if len(changes) > 0 {
+			details = append(details, text+plan.Names(changes))
+		}
+	}
+	add("interrupted before it was sent, the consent stays valid: ", unsent)
+	add("interrupted, not known whether it was sent, a new consent is needed: ", unknown)
+	add("interrupted, still to be done: ", left)
+	switch {
+	case len(unsent) > 0 && len(unsent) == len(intended):
+		return fleet.OutcomeAbandoned, strings.Join(details, "; ")
+	case len(details) > 0:
+		return fleet.OutcomePartial, strings.Join(details, "; ")
+	case p.history.isUnsaved():
+		return fleet.OutcomePartial, "interrupted: the daemon may not have saved it"
+	}
+	return fleet.OutcomeApplied, "verified after an interruption"
+}
+
+// wasConsentedBefore reports whether the change of this key has an open answer that was given before t.
+func (p *pass) wasConsentedBefore(key stconfig.Key, t time.Time) bool {
+	return slices.ContainsFunc(p.history.answers.At([]stconfig.Key{key}), func(c fleet.Consent) bool {
+		return !c.At.After(t)
+	})
 }
 
 // finishUnfinished stores the outcome of an open intent.

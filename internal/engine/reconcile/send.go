@@ -222,8 +222,9 @@ func (a *attempt) write(ctx context.Context) error {
 	return nil
 }
 
-// call sends one write. Before that it records that the write uses the consents to its changes. If the daemon answers
-// with 5xx, the write was not done, so call opens these consents again. justRead is true if the daemon's document was
+// call sends one write. Before that it records that the write uses the consents to its changes. It opens these consents
+// again if Muster stops before the write is sent, or if the daemon answers with 5xx, because then the write was not
+// done. justRead is true if the daemon's document was
 // read right before the call.
 func (a *attempt) call(ctx context.Context, w plan.Write, justRead bool) error {
 	body, err := a.body(ctx, w, justRead)
@@ -231,7 +232,11 @@ func (a *attempt) call(ctx context.Context, w plan.Write, justRead bool) error {
 		return err
 	}
 	used, err := a.useConsents(ctx, w.Keys)
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
+		a.giveBack(ctx, used)
 		return err
 	}
 	if err = a.transmit(ctx, w, body); errors.Is(err, fleet.ErrNotSaved) {

@@ -14,7 +14,17 @@ import (
 )
 
 // diskTruth is what the agent of a device tells of the disk of a folder. The daemon did not notice it yet.
-type diskTruth struct{ driveMissing, nearlyFull bool }
+type diskTruth struct{ pathMissing, markerMissing, nearlyFull bool }
+
+func (d diskTruth) driveMissing() bool { return d.pathMissing || d.markerMissing }
+
+// diskIsFull tells whether the agent says of a folder that a disk is nearly full: its own, or that of the daemon's
+// home, of which the first folder tells.
+func (t *truth) diskIsFull(i, folder int) bool {
+	return t.daemons[i].folders[folder].disk.nearlyFull || t.tellsOfHome(i, folder)
+}
+
+func (t *truth) tellsOfHome(i, folder int) bool { return t.daemons[i].homeFull && folder == 0 }
 
 // byAgent finds each daemon by its agent. The agent is on this machine: the daemon is asked at its own address.
 type byAgent struct{}
@@ -30,27 +40,31 @@ func surely(holds bool) certainty {
 	return never
 }
 
-func (s *story) tellOfDrive(a act, missing bool) error {
-	s.daemons[a.Daemon].folders[a.Folder].disk.driveMissing = missing
-	s.tellDisks(a.Daemon)
-	return nil
-}
-
-func (s *story) tellOfDisk(a act, full bool) error {
-	s.daemons[a.Daemon].folders[a.Folder].disk.nearlyFull = full
-	s.tellDisks(a.Daemon)
-	return nil
+// tellOf has the agent of a device tell of a disk after it changed.
+func tellOf(change func(daemon *daemonTruth, disk *diskTruth)) func(s *story, a act) error {
+	return func(s *story, a act) error {
+		daemon := &s.daemons[a.Daemon]
+		change(daemon, &daemon.folders[a.Folder].disk)
+		s.tellDisks(a.Daemon)
+		return nil
+	}
 }
 
 // tellDisks has the agent of a device tell of its disks, as agents do after a change and when they connect.
 func (s *story) tellDisks(i int) {
 	facts := &fleet.DiskFacts{At: time.Now(), Home: fleet.DiskSpace{Free: 1 << 39, Total: 1 << 40}}
+	if s.daemons[i].homeFull {
+		facts.Home.Free = 1 << 30
+	}
 	for f, folder := range s.folders {
 		is := s.daemons[i].folders[f].disk
 		one := fleet.FolderDisk{Folder: folder, Space: fleet.DiskSpace{Free: 1 << 38, Total: 1 << 39},
 			Path: fleet.PresenceThere, Marker: fleet.PresenceThere}
-		if is.driveMissing {
+		if is.pathMissing {
 			one.Path = fleet.PresenceMissing
+		}
+		if is.markerMissing {
+			one.Marker = fleet.PresenceMissing
 		}
 		if is.nearlyFull {
 			one.Space.Free = 1 << 30

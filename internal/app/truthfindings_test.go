@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"muster/api"
@@ -30,8 +31,9 @@ const (
 func (t *truth) findings(i, folder int) map[fleet.WaitCause]certainty {
 	disk := t.daemons[i].folders[folder].disk
 	return map[fleet.WaitCause]certainty{
-		fleet.WaitDriveMissing: surely(disk.driveMissing), fleet.WaitDiskNearlyFull: surely(disk.nearlyFull),
-		fleet.WaitDisagree: t.disagrees(i, folder), fleet.WaitConflicts: t.conflicts(i, folder),
+		fleet.WaitDriveMissing:   surely(disk.driveMissing()),
+		fleet.WaitDiskNearlyFull: surely(t.diskIsFull(i, folder)),
+		fleet.WaitDisagree:       t.disagrees(i, folder), fleet.WaitConflicts: t.conflicts(i, folder),
 	}
 }
 
@@ -135,6 +137,7 @@ func (s *story) unshare(a act, unshares bool) error {
 // compareFindings compares what is shown to be wrong with a folder besides its state, or as its state.
 func (c *comparison) compareFindings(i, f int, shown api.FolderStanding) {
 	long := c.since >= longTime
+	c.compareDiskReasons(i, f, shown)
 	for cause, is := range c.findings(i, f) {
 		present, trouble := finding(shown, cause)
 		switch {
@@ -142,6 +145,27 @@ func (c *comparison) compareFindings(i, f int, shown api.FolderStanding) {
 			c.failf("folder %d of daemon %d is %s: %+v; it has no %s", f, i, shown.State, shown.Besides, cause)
 		case long && is == always && c.reachable(i) && !c.daemons[i].lying && (!present || !trouble):
 			c.failf("folder %d of daemon %d is %s: %+v; want trouble %s", f, i, shown.State, shown.Besides, cause)
+		}
+	}
+}
+
+// compareDiskReasons fails where the words about a disk name another thing than the one that is wrong.
+func (c *comparison) compareDiskReasons(i, f int, shown api.FolderStanding) {
+	disk := c.daemons[i].folders[f].disk
+	for _, found := range shown.Besides {
+		var words string
+		switch found.Cause {
+		case string(fleet.WaitDriveMissing):
+			if words = "the marker .stfolder is not in"; disk.pathMissing {
+				words = "the path of the folder is not there"
+			}
+		case string(fleet.WaitDiskNearlyFull):
+			if words = "the disk of the folder is nearly full"; c.tellsOfHome(i, f) {
+				words = "the disk of the daemon's home"
+			}
+		}
+		if found.Reason != "" && !strings.Contains(found.Reason, words) {
+			c.failf("folder %d of daemon %d has %s: %s; want %q", f, i, found.Cause, found.Reason, words)
 		}
 	}
 }

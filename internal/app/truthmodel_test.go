@@ -18,6 +18,7 @@ const (
 // daemonTruth is how a daemon is, whatever Muster takes it for.
 type daemonTruth struct {
 	stopped, silent, lying bool
+	homeFull               bool // the disk of its home, as its agent tells
 	unwatched              bool // Muster was told not to watch it
 	pausesPeer             [truthDaemons]bool
 	folders                [truthFolders]folderTruth
@@ -67,7 +68,7 @@ func (t *truth) linked(i, j int) bool {
 
 // hasAll tells whether Muster knows that a daemon has all of a folder. Where the drive is missing, it has nothing.
 func (t *truth) hasAll(j, folder int) bool {
-	return t.saysAll(j, folder) && !t.daemons[j].folders[folder].disk.driveMissing
+	return t.saysAll(j, folder) && !t.daemons[j].folders[folder].disk.driveMissing()
 }
 
 // saysAll tells whether a daemon says that it has all of a folder.
@@ -104,10 +105,10 @@ func (t *truth) states(i, folder int, long bool) (all []fleet.FolderState) {
 // wrong are the states of a folder that lacks nothing, the worst first: what is wrong besides, or up to date. What the
 // agent tells of disks is shown at once.
 func (t *truth) wrong(i, folder int, long bool) (all []fleet.FolderState) {
-	switch disk := &t.daemons[i].folders[folder].disk; {
-	case disk.driveMissing:
+	switch {
+	case t.daemons[i].folders[folder].disk.driveMissing():
 		return []fleet.FolderState{fleet.FolderDriveMissing}
-	case disk.nearlyFull:
+	case t.diskIsFull(i, folder):
 		return []fleet.FolderState{fleet.FolderDiskNearlyFull}
 	}
 	disagrees, conflicts := t.disagrees(i, folder), t.conflicts(i, folder)
@@ -335,10 +336,14 @@ var acts = map[string]func(s *story, a act) error{
 	"is edited":          (*story).editLocally,
 	"is overruled":       (*story).overrule,
 	"is in conflict":     (*story).conflict,
-	"drive goes":         func(s *story, a act) error { return s.tellOfDrive(a, true) },
-	"drive comes back":   func(s *story, a act) error { return s.tellOfDrive(a, false) },
-	"disk fills":         func(s *story, a act) error { return s.tellOfDisk(a, true) },
-	"disk is cleared":    func(s *story, a act) error { return s.tellOfDisk(a, false) },
+	"drive goes":         tellOf(func(_ *daemonTruth, disk *diskTruth) { disk.pathMissing = true }),
+	"drive comes back":   tellOf(func(_ *daemonTruth, disk *diskTruth) { disk.pathMissing = false }),
+	"marker goes":        tellOf(func(_ *daemonTruth, disk *diskTruth) { disk.markerMissing = true }),
+	"marker comes back":  tellOf(func(_ *daemonTruth, disk *diskTruth) { disk.markerMissing = false }),
+	"disk fills":         tellOf(func(_ *daemonTruth, disk *diskTruth) { disk.nearlyFull = true }),
+	"disk is cleared":    tellOf(func(_ *daemonTruth, disk *diskTruth) { disk.nearlyFull = false }),
+	"home fills":         tellOf(func(daemon *daemonTruth, _ *diskTruth) { daemon.homeFull = true }),
+	"home is cleared":    tellOf(func(daemon *daemonTruth, _ *diskTruth) { daemon.homeFull = false }),
 	"unshares":           func(s *story, a act) error { return s.unshare(a, true) },
 	"shares again":       func(s *story, a act) error { return s.unshare(a, false) },
 	"counts more":        (*story).countMore,

@@ -101,6 +101,7 @@ func (c *comparison) comparePrinted(asJSON, looks bool) {
 	run(c.deviceListText, c.deviceListJSON, "device", "list")
 	run(c.statusText, c.statusJSON, "status")
 	run(c.waitingText, c.waitingJSON, "waiting")
+	c.compareAsked(run, looks)
 	if !looks {
 		return
 	}

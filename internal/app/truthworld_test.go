@@ -182,7 +182,7 @@ func (w *watcher) join(ctx context.Context) (err error) {
 			httpapi.FolderHandlers{Folders: w.view}, httpapi.StandingHandlers{Standings: w.view},
 			httpapi.ShareHandlers{Shares: w.view}, httpapi.WaitingHandlers{Summaries: summaries},
 			httpapi.OverviewHandlers{Summaries: summaries, Stops: summaries}, httpapi.StopHandlers{Stops: summaries},
-			httpapi.MetricHandlers{Metrics: measured.Handler()},
+			httpapi.FileHandlers{Files: w.view, Shares: w.view}, httpapi.MetricHandlers{Metrics: measured.Handler()},
 		},
 	})
 	return nil

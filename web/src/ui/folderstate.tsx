@@ -13,6 +13,9 @@ export function FolderState({ state, why = "", filled }: { state: string; why?: 
   return <State badges={folderStates} state={state} hint={hint} {...(filled ? { filled } : {})} />;
 }
 
+/** quiet are the states whose reason is what the figures beside them say. */
+const quiet = new Set(["upToDate", "syncing"]);
+
 /**
  * FolderWhy is the state with its reason, what the daemon says, what a person can do, and since when it is so. told is
  * what to do as the page says it above already: it is not said twice.
@@ -23,7 +26,7 @@ export function FolderWhy({ standing, told }: { standing: FolderStanding; told: 
   return (
     <Stacked>
       <FolderState state={state} />
-      {state !== "upToDate" && (
+      {!quiet.has(state) && (
         <Text>
           <Prose>{brief(sentence(reason), 500)}</Prose>
         </Text>

@@ -1,8 +1,10 @@
-// Package reads enumerates what the API lets somebody read, for tests that look at every answer.
+// Package reads enumerates what the API lets somebody read or write, for tests that look at every answer.
 package reads
 
 import (
+	"cmp"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -63,6 +65,36 @@ func Paths(t testing.TB, values map[string][]string) []string {
 		}
 	}
 	slices.Sort(all)
+	return all
+}
+
+// Write is an operation of the API that is not a GET.
+type Write struct{ Method, Path string }
+
+// Writes are all operations that are not a GET, with each of the values in the place of a parameter of the path. A
+// parameter without values is an error of the test: a new operation has to be looked at, too.
+func Writes(t testing.TB, values map[string][]string) []Write {
+	t.Helper()
+	var document struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(httpapi.OpenAPIDocument(), &document); err != nil {
+		t.Fatal(err)
+	}
+	var all []Write
+	for path, operations := range document.Paths {
+		for method := range operations {
+			switch method = strings.ToUpper(method); method {
+			case http.MethodPut, http.MethodPost, http.MethodDelete, http.MethodPatch:
+				for _, one := range filled(t, path, values, map[string]bool{}) {
+					all = append(all, Write{method, one})
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Write) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Method, b.Method))
+	})
 	return all
 }
 

@@ -148,7 +148,7 @@ func (rt route) failures() []int {
 	if rt.body != nil {
 		all = append(all, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
-	if params || rt.body != nil || len(rt.query) > 0 {
+	if params || rt.body != nil || len(rt.query) > 0 || rt.refusesParameters() {
 		all = append(all, http.StatusUnprocessableEntity)
 	}
 	if rt.conditional || rt.based {

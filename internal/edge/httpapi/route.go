@@ -82,6 +82,10 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 		})
 		return
 	}
+	if err := req.knownQuery(rt); err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	if rt.body != nil {
 		if err := limitBody(w, req.Request, cmp.Or(rt.maxBody, maxBody)); err != nil {
 			s.fail(w, r, err)

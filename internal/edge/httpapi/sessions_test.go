@@ -117,12 +117,12 @@ func TestABrowserDownloadsWithATicket(t *testing.T) {
 	browser := w.enter("anna")
 	var ticket api.Ticket
 	text := w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/tickets", token: "-", header: browser,
-		body: `{"path":"` + Prefix + `/openapi.json?x=1"}`})
+		body: `{"path":"` + Prefix + `/states?q=x"}`})
 	if err := json.Unmarshal([]byte(text), &ticket); err != nil {
 		t.Fatal(err)
 	}
 	to, used, _ := strings.Cut(ticket.Path, "&ticket=")
-	if to != Prefix+"/openapi.json?x=1" {
+	if to != Prefix+"/states?q=x" {
 		t.Errorf("got %+v", ticket)
 	}
 	for _, wrong := range []string{Prefix + "/devices?ticket=" + used, Prefix + "/openapi.json?ticket=" + used,

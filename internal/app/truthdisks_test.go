@@ -97,3 +97,15 @@ func (c *comparison) compareHolders(i, f int, shown api.FolderStanding) {
 		}
 	}
 }
+
+// The first folder tells of the disk of the daemon's home, and any folder of a marker that is gone.
+func TestTheDiskOfTheHomeAndMissingMarkersAreShown(t *testing.T) {
+	t.Parallel()
+	if wrong := tell(t, []stsim.Version{stsim.V2}, []act{
+		{Kind: "home fills", Wait: longTime, Looks: true, Prints: "table"},
+		{Kind: "marker goes", Folder: 1, Wait: longTime, Looks: true, Prints: "json"},
+		{Kind: "home is cleared", Wait: readTime, Looks: true}, {Kind: "marker comes back", Folder: 1, Wait: readTime},
+	}, nil); wrong != "" {
+		t.Error(wrong)
+	}
+}

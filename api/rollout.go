@@ -7,7 +7,7 @@ type Rollout struct {
 	ID           int64            `json:"id"`
 	Generation   int64            `json:"generation" doc:"That its devices are brought to"`
 	Before       int64            `json:"before" doc:"The generation at which devices are that were not admitted yet"`
-	Cause        string           `json:"cause" doc:"What was changed, for a person"`
+	Cause        string           `json:"cause" doc:"Title of the change: what its maker wrote (Muster-Message), or what was changed"`
 	Status       string           `json:"status" enum:"waiting,running,paused,halted,undone,succeeded,superseded"`
 	Reason       string           `json:"reason" doc:"Why it stands so, for a person"`
 	Next         string           `json:"next" doc:"What happens next, or what the person can do"`

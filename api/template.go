@@ -66,7 +66,7 @@ type TemplateVersion struct {
 	Generation int64  `json:"generation"`
 	At         Time   `json:"at" format:"date-time" doc:"When it was changed so"`
 	By         string `json:"by" doc:"Who changed it; blank when that was not kept"`
-	Cause      string `json:"cause" doc:"For a person"`
+	Cause      string `json:"cause" doc:"Title of the change: what its maker wrote (Muster-Message), or what was changed"`
 	SavedBy    string `json:"savedBy" doc:"Who wrote op, key and text; blank when that was not kept"`
 	SavedRole  string `json:"savedRole" enum:",author,admin" doc:"With what role; blank when that was not kept"`
 	Label      string `json:"label"`

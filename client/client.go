@@ -47,10 +47,15 @@ type Client struct {
 	token     string
 	http      *http.Client
 	onWarning func(text string)
+	message   string
 }
 
 // OnWarning sets a function that is called with the warnings of answers to writes. Set it before the first call.
 func (c *Client) OnWarning(tell func(text string)) { c.onWarning = tell }
+
+// Message sets what the writes of this client are for. It becomes the title of what they change. Set it before the
+// first call.
+func (c *Client) Message(text string) { c.message = text }
 
 // New makes a client of the server at an address like "http://127.0.0.1:2525", which may have a path before /api. An
 // answer may take two minutes. A text that is not an address is an error; nothing is sent yet.
@@ -201,6 +206,9 @@ func (c *Client) call(ctx context.Context, method, at string, body, into any, co
 	}
 	if c.token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if c.message != "" && method != http.MethodGet {
+		r.Header.Set(api.MessageHeader, url.PathEscape(c.message))
 	}
 	for _, condition := range conditions {
 		condition(r.Header)

@@ -1,13 +1,10 @@
 package fleet
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Edit is one change to what people decide about the fleet. It is made as a whole, in at most one generation, or not
@@ -44,6 +41,9 @@ type Edit struct {
 	Forget string // source to delete; its templates stay; "": none
 
 	Undo *Undo // nil: nothing is undone
+
+	Message string // text that the person wrote about the edit, checked by CheckMessage; "": nothing
+	Title   string // text that the history shows; set by Titled
 }
 
 // DevicePut registers a device, or replaces its record.
@@ -158,42 +158,6 @@ func ChangedMeanwhile(cause error) error {
 		Message: "templates, tags, vars or revocations were changed at the same moment", Hint: "Ask again."}
 }
 
-// Cause describes the edit for the history of generations. made are the new templates with their IDs.
-func (e Edit) Cause(made []Template) string {
-	if e.Undo != nil {
-		return fmt.Sprintf("rollout %d undone: %s", e.Undo.Rollout.ID, e.Undo.Rollout.Cause)
-	}
-	if e.Enroll != nil {
-		tags, _ := json.Marshal(e.Enroll.Tags) // strings, which always encode
-		return fmt.Sprintf("device %s: enrolled with %s", e.Enroll.Device.ID, tags)
-	}
-	var parts []string
-	for _, part := range []struct {
-		n    int
-		what string
-		one  func() string // returns the cause when the edit changes only one thing of this kind
-	}{
-		{len(e.New), "templates created", func() string { return fmt.Sprintf("template %d created", made[0].ID) }},
-		{len(e.Changed), "templates changed", func() string { return fmt.Sprintf("template %d changed", e.Changed[0].ID) }},
-		{len(e.Deleted), "templates deleted", func() string { return fmt.Sprintf("template %d deleted", e.Deleted[0]) }},
-		{len(e.Tag), "tags added", func() string { return e.Tag[0].cause("tag") }},
-		{len(e.Untag), "tags removed", func() string { return e.Untag[0].cause("untag") }},
-		{len(e.Drop), "tags deleted", func() string { return fmt.Sprintf("tag deleted: %q", e.Drop[0]) }},
-		{len(e.Vars), "vars changed", func() string { return fmt.Sprintf("vars of %v changed", e.Vars[0].VarsOwner) }},
-		{len(e.Remove), "devices deleted", func() string { return "device deleted: " + string(e.Remove[0]) }},
-		{len(e.Revoke), "devices revoked", func() string { return "device revoked: " + string(e.Revoke[0].Device) }},
-		{len(e.Readmit), "revocations ended", func() string { return "revocation ended: " + string(e.Readmit[0]) }},
-	} {
-		if part.n == 1 && e.size() == 1 {
-			return part.one()
-		}
-		if part.n > 0 {
-			parts = append(parts, fmt.Sprintf("%s: %d", part.what, part.n))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
 // Empty reports whether the edit changes nothing. Recording names of files does not count.
 func (e Edit) Empty() bool {
 	return e.size()+len(e.Put)+len(e.Labels)+len(e.Settings)+len(e.Modes)+len(e.Roots)+len(e.Protect) == 0 &&
@@ -211,14 +175,6 @@ func (e Edit) OnlyRevokes() bool {
 func (e Edit) size() int {
 	return len(e.New) + len(e.Changed) + len(e.Deleted) + len(e.Tag) + len(e.Untag) + len(e.Drop) + len(e.Vars) +
 		len(e.Remove) + len(e.Revoke) + len(e.Readmit)
-}
-
-func (t Tagging) cause(verb string) string {
-	noun, name := "device", string(t.Device)
-	if t.Device == "" {
-		noun, name = "template", strconv.FormatInt(t.Template, 10)
-	}
-	return fmt.Sprintf("%s %s: %s %q", noun, name, verb, t.Tag)
 }
 
 // Check refuses an edit that changes one thing twice, because the result would depend on the order.

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"muster/internal/fleet"
 )
@@ -122,8 +124,11 @@ func (e *editing) check(found fleet.Found) error {
 // inGeneration calls do, a write that belongs to the generation of this edit. The first call makes the generation.
 func (e *editing) inGeneration(do func(generation int64) error) (err error) {
 	if e.generation == 0 {
-		if e.generation, err = e.makeGeneration(e.Cause(e.done.New)); err != nil {
+		if e.generation, err = e.makeGeneration(cmp.Or(e.Title, "the fleet was changed")); err != nil {
 			return err
+		}
+		if e.Message != "" {
+			e.record("fleet.change", "", fmt.Sprintf("generation %d: %s", e.generation, e.Message))
 		}
 	}
 	return do(e.generation)

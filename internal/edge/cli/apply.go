@@ -19,6 +19,7 @@ type applyCommand struct {
 	connection
 	fleetFlags
 	allowing
+	messaging
 	Device  string   `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID."`
 	Digest  string   `env:"-" help:"Digest of the plan to apply. Without it, the plan is shown, with the command that applies it." placeholder:"DIGEST"`
 	Consent []string `env:"-" sep:"none" help:"Key of a held change that may be made this once; may be repeated." placeholder:"KEY"`

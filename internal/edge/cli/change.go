@@ -20,6 +20,7 @@ type allowing struct {
 // templates and tags are those of the plan.
 type changing struct {
 	output
+	messaging
 	Yes bool `short:"y" env:"-" help:"Do not ask."`
 	allowing
 	DryRun bool   `name:"dry-run" env:"-" help:"Show the plan, and change nothing."`

@@ -1,6 +1,6 @@
-// Package cli is the command line: `serve` starts the server, `worker` and `sim` are its helpers. `backup`, `restore` and
-// `admin` work on the database of a server on this machine, `admin` while it is stopped; everything else is a client of
-// a running server over its REST API.
+// Package cli is the command line: `serve` starts the server, `worker` and `sim` are its helpers. `backup`, `restore`
+// and `admin` work on the database of a server on this machine, `admin` while it is stopped; everything else is a
+// client of a running server over its REST API.
 package cli
 
 import (
@@ -116,8 +116,9 @@ func grammar(word string) any {
 type environment struct {
 	Streams
 	build       fleet.Build
-	quiet       bool // the command prints only questions and errors
-	forPrograms bool // standard output is for values; questions go to standard error
+	quiet       bool   // the command prints only questions and errors
+	message     string // purpose of the command's changes; see messaging
+	forPrograms bool   // standard output is for values; questions go to standard error
 }
 
 // workerWord starts a worker of the sandbox. It is answered before kong builds the commands, which takes longer than
@@ -210,9 +211,14 @@ func (env *environment) run(ctx context.Context, parsed *kong.Context) error {
 		switch {
 		case flag.Name == quietFlag && flag.Target.Bool():
 			env.quiet, env.Out = true, io.Discard
+		case flag.Name == messageFlag:
+			env.message = flag.Target.String()
 		case flag.Name == outputFlag:
 			env.forPrograms = flag.Target.String() != "table"
 		}
+	}
+	if err := fleet.CheckMessage(env.message); err != nil {
+		return err
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	show := func() error { return parsed.Run() }

@@ -41,10 +41,12 @@ type connection struct {
 
 	fingerprint string    // set by commands with --fingerprint; see target
 	trace       io.Writer // nil: requests are not printed
+	message     *string   // purpose of the changes of the command; nil: not known yet
 }
 
 // AfterApply is called by kong before Run.
 func (c *connection) AfterApply(env *environment) error {
+	c.message = &env.message
 	if c.APIVerbose {
 		c.trace = env.Err
 	}
@@ -131,7 +133,11 @@ func (c *connection) client() (*client.Client, error) {
 			return nil, noToken(at.home, errors.New("it holds no token of Muster"))
 		}
 	}
-	return at.client(at.token)
+	server, err := at.client(at.token)
+	if err == nil && c.message != nil {
+		server.Message(*c.message)
+	}
+	return server, err
 }
 
 // onThisMachine reports whether the address is a loopback one.

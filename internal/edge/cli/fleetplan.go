@@ -336,6 +336,9 @@ func (c *applyCommand) runDir(ctx context.Context, env *environment) error {
 			return err
 		}
 	}
+	if env.message == "" {
+		server.Message(commitSubject(ctx, c.File))
+	}
 	bar := env.terminalProgress()
 	bar.at(0, 1, "Making "+counted(len(planned.Changes), "change"))
 	done, err := server.ApplyFleet(ctx, api.ApplyFleet{PlanFleet: body, Digest: &planned.Digest,

@@ -10,6 +10,7 @@ import (
 
 // asking is how a command asks before it takes something away.
 type asking struct {
+	messaging
 	Yes bool `short:"y" env:"-" help:"Do not ask."`
 }
 

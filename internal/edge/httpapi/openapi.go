@@ -26,6 +26,9 @@ func OpenAPIDocument() []byte {
 	return newServer(Options{Log: slog.New(slog.DiscardHandler)}).openAPI().body
 }
 
+// messageParam is the name of the declaration of api.MessageHeader, to which all writes refer.
+const messageParam = "message"
+
 // newSpec is the document without its routes.
 func newSpec() *huma.OpenAPI {
 	return &huma.OpenAPI{
@@ -40,6 +43,9 @@ func newSpec() *huma.OpenAPI {
 		Tags:    specTags(),
 		Components: &huma.Components{
 			Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+			Parameters: map[string]*huma.Param{messageParam: {Name: api.MessageHeader, In: "header",
+				Schema: &huma.Schema{Type: huma.TypeString}, Description: "What the change is for: one line of UTF-8 text of at " +
+					"most 200 characters, percent-encoded. It becomes the title of the change and of its rollout, and is in the audit"}},
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"bearer": {Type: "http", Scheme: "bearer"},
 				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key"},
@@ -187,6 +193,9 @@ func (rt route) headers(op *huma.Operation) map[int]map[string]*huma.Header {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: api.PinHeader, In: "header", Schema: text,
 			Description: "sha256:<hex> of the certificate that the daemon's API has to show, also on first contact. It " +
 				"replaces the pin that is there; without it that stays"})
+	}
+	if isWrite(rt.method) && rt.permission != auth.Public && rt.permission != auth.Enroll {
+		op.Parameters = append(op.Parameters, &huma.Param{Ref: "#/components/parameters/" + messageParam})
 	}
 	switch {
 	case rt.conditional:

@@ -222,7 +222,8 @@ func wireVarsDifferences(all []fleet.VarsDifference) []api.RolloutVar {
 // wireRollout names devices in its texts as the registry does; without one, by the first letters of their IDs.
 func wireRollout(rollout fleet.Rollout, registry *fleet.Registry) api.Rollout {
 	out := api.Rollout{
-		ID: rollout.ID, Generation: rollout.Generation, Before: rollout.Before, Cause: rollout.Cause,
+		ID: rollout.ID, Generation: rollout.Generation, Before: rollout.Before,
+		Cause:  named(registry, rollout.Cause),
 		Status: string(rollout.Status),
 		Reason: named(registry, rollout.Reason), Next: named(registry, rollout.Next), Waves: rollout.Waves,
 		Wave:     rollout.Wave,

@@ -70,7 +70,13 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 	s.renew(w, r, who)
 	req := &request{Request: r.WithContext(asCaller(r.Context(), who)), who: who}
-	if err := s.mayReach(req, rt); err != nil { //nolint:contextcheck // the request has the context of its caller
+	message, err := messageIn(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	req.Request = req.WithContext(fleet.WithMessage(req.Context(), message)) //nolint:contextcheck // it has the caller's
+	if err := s.mayReach(req, rt); err != nil {                              //nolint:contextcheck // the request has the context of its caller
 		s.traceRefusal(r, who, rt.name, err)
 		s.fail(w, r, err)
 		return

@@ -42,8 +42,12 @@ func (s TemplateHandlers) listTemplateVersions(r *request, template *fleet.Tagge
 	if err != nil {
 		return reply{}, err
 	}
+	titled, err := s.titles(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
 	return showList(r, q, versions, newestFirst(func(v fleet.TemplateVersion) int64 { return v.Generation },
-		wireTemplateVersion))
+		func(v fleet.TemplateVersion) api.TemplateVersion { return wireTemplateVersion(v, titled) }))
 }
 
 func (s TemplateHandlers) getTemplateVersion(r *request, template *fleet.TaggedTemplate) (reply, error) {
@@ -57,11 +61,15 @@ func (s TemplateHandlers) getTemplateVersion(r *request, template *fleet.TaggedT
 			Message: "this generation did not change the template",
 			Hint:    "GET " + templatePath(template.ID) + "/history lists those that did."})
 	}
-	return show(api.TemplateVersionText{TemplateVersion: wireTemplateVersion(version), Template: version.Text})
+	titled, err := s.titles(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return show(api.TemplateVersionText{TemplateVersion: wireTemplateVersion(version, titled), Template: version.Text})
 }
 
-func wireTemplateVersion(v fleet.TemplateVersion) api.TemplateVersion {
-	return api.TemplateVersion{Generation: v.Generation, At: api.Time{Time: v.At}, By: v.By, Cause: v.Cause,
+func wireTemplateVersion(v fleet.TemplateVersion, titled func(string) string) api.TemplateVersion {
+	return api.TemplateVersion{Generation: v.Generation, At: api.Time{Time: v.At}, By: v.By, Cause: titled(v.Cause),
 		SavedBy: v.SavedBy, SavedRole: string(v.SavedRole), Label: v.Label, Priority: v.Priority, Op: string(v.Op),
 		Key: v.Key}
 }

@@ -3,6 +3,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -65,6 +66,10 @@ const (
 // evaluated the templates and vars in the edit, because what they may read depends on the caller's role.
 func (c *Changes) Apply(ctx context.Context, edit fleet.Edit, basis fleet.Basis) (fleet.Applied, error) {
 	edit = edit.SavedBy(fleet.ActorOf(ctx), fleet.RoleOf(ctx))
+	edit.Message = cmp.Or(edit.Message, fleet.MessageOf(ctx))
+	if err := fleet.CheckMessage(edit.Message); err != nil {
+		return fleet.Applied{}, err
+	}
 	if basis.Trial {
 		return c.try(ctx, edit, basis)
 	}
@@ -79,7 +84,7 @@ func (c *Changes) Apply(ctx context.Context, edit fleet.Edit, basis fleet.Basis)
 		if edit.Empty() {
 			return fleet.Applied{Generation: j.now.Generation}, nil
 		}
-		done, err := c.o.Store.ApplyEdit(ctx, edit, j.basis)
+		done, err := c.o.Store.ApplyEdit(ctx, j.edit, j.basis)
 		switch {
 		case !errors.Is(err, fleet.ErrAnotherGeneration) || basis.Generation != nil:
 			return done, err
@@ -95,7 +100,7 @@ func (c *Changes) try(ctx context.Context, edit fleet.Edit, basis fleet.Basis) (
 	if err != nil {
 		return fleet.Applied{}, err
 	}
-	done, err := c.o.Store.ApplyEdit(ctx, edit, basis)
+	done, err := c.o.Store.ApplyEdit(ctx, j.edit, basis)
 	if err == nil {
 		j.then = done.Then
 		err = j.judge(ctx)
@@ -116,6 +121,9 @@ type judgement struct {
 
 func (c *Changes) begin(ctx context.Context, edit fleet.Edit, basis fleet.Basis) (*judgement, error) {
 	now, err := c.o.Store.Registry(ctx)
+	if err == nil {
+		edit = edit.Titled(now)
+	}
 	return &judgement{
 		Changes: c,
 		edit:    edit,

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -88,7 +89,7 @@ func (r *Runner) undoingOf(ctx context.Context, edit fleet.Edit, approval fleet.
 	}
 	rollout := edit.Undo.Rollout
 	change := fleet.GenerationChange{Number: tried.Then.Generation,
-		Cause: fmt.Sprintf("rollout %d undone: %s", rollout.ID, rollout.Cause)}
+		Cause: cmp.Or(fleet.MessageOf(ctx), fleet.TitleOfUndo(rollout))}
 	u := &undoing{settlement: newSettlement(tried.Then, admission, []fleet.GenerationChange{change}), rollout: rollout}
 	r.findReached(ctx, u)
 	return u, nil

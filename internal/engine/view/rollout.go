@@ -14,7 +14,7 @@ const ElsewhereToo = "it is also for devices outside the tags of this token, whi
 func PartOfRollout(whole fleet.Rollout, registry *fleet.Registry) fleet.Rollout {
 	inside := func(id fleet.DeviceID) bool { return registry.Devices[id] != nil }
 	part := whole
-	part.Cause = fleet.WithNames(whole.Cause, registry.Label)
+	part.Cause = PartOfTitle(whole.Cause, registry)
 	part.Members = slices.DeleteFunc(slices.Clone(whole.Members),
 		func(m fleet.RolloutMember) bool { return !inside(m.Device) })
 	if len(part.Members) == len(whole.Members) {
@@ -38,6 +38,20 @@ func PartOfRollout(whole fleet.Rollout, registry *fleet.Registry) fleet.Rollout 
 		part.Approval = &hidden
 	}
 	return part
+}
+
+// PartOfTitle returns the title of a change as a caller with a tag scope sees it: a title made by Muster that names a
+// device outside of the registry of that scope is replaced, because it may have the label of a deleted device.
+func PartOfTitle(title string, registry *fleet.Registry) string {
+	outside := false
+	named := fleet.WithNames(title, func(id fleet.DeviceID) string {
+		outside = outside || registry.Devices[id] == nil
+		return registry.Label(id)
+	})
+	if outside {
+		return "a change that is also about devices outside the tags of this token"
+	}
+	return named
 }
 
 // PartOfDifference returns a difference as a caller with a tag scope sees it: without tags and vars of devices outside

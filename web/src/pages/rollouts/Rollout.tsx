@@ -34,7 +34,7 @@ export default function Rollout({ id }: { id: number }) {
         data && (
           <>
             <State badges={rollouts} state={data.status} filled />
-            <span className="u-text">{sentence(withTemplates(data.cause, names))}</span>
+            <span className="u-text">{withTemplates(data.cause, names)}</span>
           </>
         )
       }

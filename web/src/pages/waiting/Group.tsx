@@ -107,7 +107,7 @@ function Difference({
   names: ReadonlyMap<number, string>;
 }) {
   if (group.from === null && group.to === null) {
-    return group.subject ? <Strong>{brief(sentence(withTemplates(group.subject, names)))}</Strong> : null;
+    return group.subject ? <Strong>{brief(withTemplates(group.subject, names))}</Strong> : null;
   }
   return <Change change={{ key: group.subject, from: group.from, to: group.to }} labels={labels} />;
 }

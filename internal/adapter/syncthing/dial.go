@@ -1,6 +1,7 @@
 package syncthing
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -58,8 +59,8 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	case c.takesPlain(plain.loopback):
 		return c.connectPlain(ctx)
 	case plain.closed:
-		return nil, closesAtOnce(c.target.Address, err)
-	case c.knownPin() != "":
+		return nil, closesAtOnce(c.target, c.knownCertificate() != "", err)
+	case c.knownCertificate() != "":
 		return nil, plainButPinned(c.target, err)
 	case c.target.Introduced == fleet.ByAnybody:
 		return nil, plainUnconfirmed(c.target, err)
@@ -69,7 +70,7 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 
 // takesPlain reports whether plain HTTP may be used.
 func (c *Client) takesPlain(loopback bool) bool {
-	return c.knownPin() == "" && c.target.Introduced != fleet.ByAnybody && (c.target.AllowPlain || loopback)
+	return c.knownCertificate() == "" && c.target.Introduced != fleet.ByAnybody && (c.target.AllowPlain || loopback)
 }
 
 // notTLSError says that the peer answered a TLS handshake with something else, or closed the connection.
@@ -240,6 +241,13 @@ func (c *Client) release(cn *conn) {
 	if c.claimed == cn.shown.Fingerprint {
 		c.claimed = ""
 	}
+}
+
+// knownCertificate returns the fingerprint of the pinned certificate, or of the one that claim recorded, or "".
+func (c *Client) knownCertificate() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return cmp.Or(c.pin, c.claimed)
 }
 
 func (c *Client) knownPin() string {

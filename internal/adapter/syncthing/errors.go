@@ -82,11 +82,16 @@ func isTimeout(err error) bool {
 	return errors.As(err, &network) && network.Timeout()
 }
 
-func closesAtOnce(address string, err error) error {
-	return &fleet.Error{Code: fleet.CodeUnavailable, During: "connect to the daemon", Err: err,
-		Message: fmt.Sprintf("what listens at %s closes each connection at once", address),
-		Hint: "The daemon is starting or ending, or a proxy, a forwarded port or a container listens in its place: check " +
-			"that the daemon itself runs."}
+// closesAtOnce is the error about a peer that closes each connection. certified says whether the device has shown a
+// certificate: then plain HTTP is no way to it.
+func closesAtOnce(t Target, certified bool, err error) error {
+	hint := "The daemon is starting or ending, or a proxy, a forwarded port or a container listens in its place: check " +
+		"that the daemon itself runs."
+	if !certified && !t.AllowPlain && t.Introduced != fleet.ByAnybody {
+		hint += " For a proxy without TLS set allowPlain for this device."
+	}
+	return &fleet.Error{Code: fleet.CodeUnavailable, During: "connect to the daemon", Err: err, Hint: hint,
+		Message: fmt.Sprintf("what listens at %s closes each connection at once", t.Address)}
 }
 
 func plainForbidden(address string, err error) error {

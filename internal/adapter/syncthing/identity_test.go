@@ -320,6 +320,38 @@ func TestAPeerThatClosesEachConnectionIsUnreachable(t *testing.T) {
 	}
 }
 
+// A proxy without TLS that closes each connection after TLS was tried was said to be ending, and nobody was told of
+// allowPlain. A device with a pinned certificate is not to be reached that way.
+func TestAPeerThatClosesEachConnectionMayNeedAllowPlain(t *testing.T) {
+	address := closingAddress(t)
+	for _, test := range []struct {
+		pinned, allowed bool
+		introduced      fleet.Introduction
+		named           bool
+	}{
+		{introduced: fleet.ByPerson, named: true},
+		{introduced: fleet.ByPerson, pinned: true},
+		{introduced: fleet.ByPerson, allowed: true},
+		{introduced: fleet.ByAnybody},
+	} {
+		target := Target{Address: address, AllowPlain: test.allowed, Introduced: test.introduced}
+		err := closesAtOnce(target, test.pinned, io.EOF)
+		if e := wantCode(t, err, fleet.CodeUnavailable); contains(e.Hint, "allowPlain") != test.named {
+			t.Errorf("%+v: the hint is %q", test, e.Hint)
+		}
+	}
+}
+
+// closingAddress is an address where each connection is closed at once.
+func closingAddress(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return acceptAll(t, l, func(net.Conn) {})
+}
+
 func TestPlainHTTP(t *testing.T) {
 	f := newFake(t, fakeOptions{plain: true})
 
@@ -333,6 +365,21 @@ func TestPlainHTTP(t *testing.T) {
 		}
 		if f.dialled() != 3 {
 			t.Fatalf("%d connections, want two attempts of TLS and a plain one", f.dialled())
+		}
+	})
+	t.Run("is not taken while a certificate is about to get the key", func(t *testing.T) {
+		for what, address := range map[string]string{"plain": f.Address, "closing": closingAddress(t)} {
+			target := f.target()
+			target.Address, target.AllowPlain = address, true
+			c := newClient(t, target, Limits{})
+			if err := c.claim(&conn{shown: fleet.Certificate{Fingerprint: "sha256:00"}}); err != nil {
+				t.Fatal(err)
+			}
+			before := len(f.requests())
+			_, err := c.Version(t.Context())
+			if got := f.requests()[before:]; err == nil || len(got) > 0 {
+				t.Errorf("%s: got %v, and sent %v", what, err, got)
+			}
 		}
 	})
 	t.Run("is not taken by a device that has shown a certificate", func(t *testing.T) {

@@ -31,6 +31,7 @@ var wired = map[string][]string{
 	"internal/engine/notify": {
 		"internal/engine/health", "internal/engine/mirror", "internal/engine/view", "internal/adapter/store",
 	},
+	"internal/engine/prover": {"internal/engine/mirror"},
 	"internal/engine/reconcile": {
 		"internal/engine/health",
 		"internal/engine/mirror",

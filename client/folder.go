@@ -40,6 +40,11 @@ func (c *Client) FileOnDevices(ctx context.Context, folder, file string, l List)
 	return list[api.FileOnDevice](ctx, c, path("folders", folder, "files"), l)
 }
 
+// FolderCopies asks the daemons that have a folder on which of them all its data is proven to be.
+func (c *Client) FolderCopies(ctx context.Context, folder string) (api.FolderCopies, error) {
+	return get[api.FolderCopies](ctx, c, path("folders", folder, "copies"))
+}
+
 // FailedItems are the items of a folder that daemons could not sync: all of List.Device, whose daemon is asked, or the
 // first of each device as last told.
 func (c *Client) FailedItems(ctx context.Context, folder string, l List) ([]api.FailedItem, error) {

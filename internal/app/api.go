@@ -14,6 +14,7 @@ import (
 	"muster/internal/engine/change"
 	"muster/internal/engine/metrics"
 	"muster/internal/engine/mirror"
+	"muster/internal/engine/prover"
 	"muster/internal/engine/reconcile"
 	"muster/internal/engine/rollout"
 	"muster/internal/engine/view"
@@ -40,6 +41,8 @@ func (a *App) deviceNouns() []httpapi.Noun {
 		httpapi.PendingHandlers{Pending: inbox{a.mirror, a.engine}},
 		httpapi.OrderHandlers{OrderRunner: a.orders, OrderRecords: a.store},
 		httpapi.FileHandlers{Files: a.view, Logs: asked{a}, Shares: a.view},
+		httpapi.CopyHandlers{Shares: a.view,
+			Copies: prover.New(prover.Options{Daemons: asked{a}, Snapshot: a.mirror.Snapshot})},
 	}
 }
 
@@ -280,6 +283,33 @@ func (q asked) FailedItems(ctx context.Context, id fleet.DeviceID, folder string
 	}
 	items, more, err := daemon.FailedItems(ctx, folder, page, size)
 	return items, more, asUnsupported(err)
+}
+
+func (q asked) Started(ctx context.Context, id fleet.DeviceID) (time.Time, error) {
+	daemon, err := q.app.mirror.Daemon(id)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return daemon.Started(ctx)
+}
+
+func (q asked) FolderIndexes(ctx context.Context, id fleet.DeviceID, folder string,
+) (fleet.FolderSummary, map[fleet.DeviceID]int64, error) {
+	daemon, err := q.app.mirror.Daemon(id)
+	if err != nil {
+		return fleet.FolderSummary{}, nil, err
+	}
+	return daemon.FolderIndexes(ctx, folder)
+}
+
+func (q asked) Completion(ctx context.Context, id fleet.DeviceID, folder string, peer fleet.DeviceID,
+) (fleet.Completion, error) {
+	daemon, err := q.app.mirror.Daemon(id)
+	if err != nil {
+		return fleet.Completion{}, err
+	}
+	completion, err := daemon.Completion(ctx, folder, peer)
+	return completion, asUnsupported(err)
 }
 
 func (q asked) Log(ctx context.Context, id fleet.DeviceID, since time.Time) ([]fleet.LogLine, error) {

@@ -22,6 +22,7 @@ type folderCommand struct {
 	Conflicts folderConflictsCommand `cmd:"" help:"List the files that were changed on two devices at once: how many, where, and the newest first."`
 	History   folderHistoryCommand   `cmd:"" help:"List the figures of a folder over the last day or month, where they changed."`
 	Who       folderWhoCommand       `cmd:"" help:"Show who has a folder, who is connected with whom, and who lacks what."`
+	Copies    folderCopiesCommand    `cmd:"" help:"Show on which devices all data of a folder is proven to be. The daemons are asked."`
 	OneSided  folderOneSidedCommand  `cmd:"" name:"one-sided" help:"List the shares that only one side has: nothing is exchanged by them."`
 }
 

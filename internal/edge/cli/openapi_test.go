@@ -92,7 +92,7 @@ var commandFor = map[string]string{
 	"getFolder":           "folder get",
 	"listDeviceFolders":   "device get",
 	"listFolderDevices":   "folder get",
-	"getFolderState":      "folder get", "listFileOnDevices": "file", "listFailedItems": "folder failed",
+	"getFolderState":      "folder get", "listFileOnDevices": "file", "getFolderCopies": "folder copies", "listFailedItems": "folder failed",
 	"listConflictFiles": "folder conflicts",
 	"getFolderHistory":  "folder history",
 	"getDeviceLog":      "device log", "listFolderShares": "folder who",

@@ -83,6 +83,7 @@ func everyNoun() []Noun {
 		FolderHandlers{},
 		StandingHandlers{},
 		FileHandlers{},
+		CopyHandlers{},
 		ShareHandlers{},
 		&EventHandlers{},
 		TokenHandlers{},

@@ -73,6 +73,13 @@ type Knowledge interface {
 	// FailedItems returns one page of the items that a folder could not sync; the first page is 1. more reports whether
 	// further pages follow.
 	FailedItems(ctx context.Context, folder string, page, size int) (items []fleet.FailedItem, more bool, err error)
+	// FolderIndexes returns the summary of a folder, with the numbers up to which the daemon knows the index of each
+	// sharer; nil where it does not report them.
+	FolderIndexes(ctx context.Context, folder string) (fleet.FolderSummary, map[fleet.DeviceID]int64, error)
+	// Started returns when the daemon was started.
+	Started(ctx context.Context) (time.Time, error)
+	// Completion returns what the daemon knows of a peer's copy of a folder.
+	Completion(ctx context.Context, folder string, peer fleet.DeviceID) (fleet.Completion, error)
 	// Log returns the newest lines of the daemon's own log, the oldest first.
 	Log(ctx context.Context, since time.Time) ([]fleet.LogLine, error)
 }

@@ -291,6 +291,16 @@ func (f *fake) Connections(context.Context) ([]byte, error)       { return nil, 
 func (f *fake) File(context.Context, string, string) (fleet.File, error) {
 	return fleet.File{}, nil
 }
+func (f *fake) FolderIndexes(context.Context, string) (fleet.FolderSummary, map[fleet.DeviceID]int64, error) {
+	return fleet.FolderSummary{}, nil, nil
+}
+
+func (f *fake) Started(context.Context) (time.Time, error) { return time.Time{}, nil }
+
+func (f *fake) Completion(context.Context, string, fleet.DeviceID) (fleet.Completion, error) {
+	return fleet.Completion{}, nil
+}
+
 func (f *fake) Log(context.Context, time.Time) ([]fleet.LogLine, error) { return nil, nil }
 func (f *fake) Open(context.Context) (Channel, error)                   { return channel{f}, nil }
 

@@ -1,0 +1,142 @@
+package prover
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"muster/internal/core/copies"
+	"muster/internal/fleet"
+)
+
+const (
+	a fleet.DeviceID = "AAAAAAA-AAAAAAA-AAAAAAA-AAAAAAA-AAAAAAA-AAAAAAA-AAAAAAA-AAAAAAA"
+	b fleet.DeviceID = "BBBBBBB-BBBBBBB-BBBBBBB-BBBBBBB-BBBBBBB-BBBBBBB-BBBBBBB-BBBBBBB"
+)
+
+// daemons are two that hold the same and have heard all of each other.
+type daemons struct {
+	mu       sync.Mutex // held over changes of now and asked by requests
+	now      time.Time
+	sequence int64
+	costs    time.Duration // of one request
+	asked    int
+	restarts bool // A daemon is started again between any two requests.
+	snapshot map[fleet.DeviceID]*fleet.Snapshot
+}
+
+func newDaemons() *daemons {
+	d := &daemons{now: time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC), sequence: 5,
+		snapshot: map[fleet.DeviceID]*fleet.Snapshot{}}
+	for id, peer := range map[fleet.DeviceID]fleet.DeviceID{a: b, b: a} {
+		d.snapshot[id] = &fleet.Snapshot{Device: id, Connection: fleet.Online, ConnectedAt: d.now,
+			Connected: fleet.PeersOf([]fleet.DeviceID{peer}),
+			Shares:    []fleet.SharedFolder{{Folder: "docs", With: fleet.PeersOf([]fleet.DeviceID{a, b})}}}
+	}
+	return d
+}
+
+// ask is one request. It returns how many there were.
+func (d *daemons) ask() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked++
+	d.now = d.now.Add(d.costs)
+	return d.asked
+}
+
+func (d *daemons) Started(context.Context, fleet.DeviceID) (time.Time, error) {
+	if asked := d.ask(); d.restarts {
+		return time.Unix(int64(asked), 0), nil
+	}
+	return time.Unix(1, 0), nil
+}
+
+func (d *daemons) FolderIndexes(_ context.Context, id fleet.DeviceID, folder string) (fleet.FolderSummary,
+	map[fleet.DeviceID]int64, error) {
+	d.ask()
+	return fleet.FolderSummary{Device: id, Folder: folder, State: "idle", Sequence: d.sequence},
+		map[fleet.DeviceID]int64{a: d.sequence, b: d.sequence}, nil
+}
+
+func (d *daemons) Completion(context.Context, fleet.DeviceID, string, fleet.DeviceID) (fleet.Completion, error) {
+	d.ask()
+	return fleet.Completion{RemoteState: "valid", Sequence: d.sequence}, nil
+}
+
+func (d *daemons) prover() *Prover {
+	return New(Options{Daemons: d, Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return d.snapshot[id] },
+		Now: func() time.Time {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return d.now
+		}})
+}
+
+func report(t *testing.T, p *Prover) Report {
+	t.Helper()
+	r, err := p.Copies(t.Context(), "docs", []fleet.DeviceID{a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestWhatIsProvenIsAskedAgainOnlyWhenSomethingChanged(t *testing.T) {
+	d := newDaemons()
+	p := d.prover()
+	for _, c := range report(t, p).Copies {
+		if !c.Current || c.Grade != copies.Proven {
+			t.Fatalf("nothing is proven: %+v", c)
+		}
+	}
+	asked := d.asked
+	d.now = d.now.Add(proofAge - time.Second)
+	if report(t, p); d.asked != asked {
+		t.Error("daemons at rest are asked again")
+	}
+	d.snapshot[a].Summaries = map[string]fleet.FolderSummary{"docs": {Sequence: 6}}
+	if report(t, p); d.asked == asked {
+		t.Error("a change is not a reason to ask")
+	}
+	asked = d.asked
+	d.now = d.now.Add(proofAge + time.Second)
+	if report(t, p); d.asked == asked {
+		t.Error("an old proof is not renewed")
+	}
+}
+
+func TestADaemonThatAnswersSlowlyIsLeftAlone(t *testing.T) {
+	d := newDaemons()
+	d.costs, d.restarts = 100*time.Millisecond, true
+	p := d.prover()
+	began := d.now
+	first := report(t, p)
+	if slices.ContainsFunc(first.Copies, func(c Copy) bool { return c.Grade != copies.Unproven || c.Reason == "" }) {
+		t.Fatalf("a daemon that is started again and again proves something: %+v", first.Copies)
+	}
+	busy, asked := d.now.Sub(began), d.asked
+	d.now = d.now.Add(doubtAge + time.Second)
+	if report(t, p); d.asked != asked {
+		t.Error("a daemon is asked again at once")
+	}
+	d.now = began.Add(busy * busyShare)
+	if report(t, p); d.asked == asked {
+		t.Error("a daemon is never asked again")
+	}
+}
+
+func TestADeviceThatIsNotConnectedProvesNothing(t *testing.T) {
+	d := newDaemons()
+	d.snapshot[b].Connected = fleet.Peers{}
+	for _, c := range report(t, d.prover()).Copies {
+		if c.Grade != copies.Unproven || c.Reason == "" {
+			t.Errorf("%+v", c)
+		}
+	}
+	if d.asked != 0 {
+		t.Errorf("%d requests prove nothing", d.asked)
+	}
+}

@@ -1,0 +1,211 @@
+package prover
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"muster/internal/core/copies"
+	"muster/internal/fleet"
+)
+
+// round is one round of proofs of a folder.
+type round struct {
+	*Prover
+	folder string
+	ledger *copies.Ledger
+	began  time.Time
+
+	sides map[fleet.DeviceID]*side
+}
+
+// side is a device in a round.
+type side struct {
+	encrypted bool
+	peers     []fleet.DeviceID // with which it is proven
+	last      copies.Reading   // zero: it was not read
+	reason    string           // why it could not be asked
+	doubt     copies.Doubt
+}
+
+// run makes the round. What cannot be asked or is not over in time has a reason in the report.
+func (r *round) run(ctx context.Context, devices []fleet.DeviceID) Report {
+	r.began = r.o.Now()
+	for _, id := range devices {
+		r.sides[id] = r.sideOf(id)
+	}
+	steps := r.steps(devices)
+	r.readAll(ctx, devices)
+	for _, step := range steps {
+		r.prove(ctx, step)
+	}
+	return r.report(devices)
+}
+
+// sideOf tells whether a device can be asked.
+func (r *round) sideOf(id fleet.DeviceID) *side {
+	snapshot := r.o.Snapshot(id)
+	if snapshot == nil || !snapshot.Answers() {
+		return &side{reason: "its daemon is not online"}
+	}
+	share, known := snapshot.Share(r.folder)
+	out := &side{encrypted: share.Type == fleet.ReceiveEncrypted}
+	switch {
+	case !known:
+		out.reason = "its configuration was not read"
+	case share.Paused:
+		out.reason = "the folder is paused"
+	}
+	return out
+}
+
+// steps orders the proofs. An encrypted copy has no data of its own: it is proven last, from one device.
+func (r *round) steps(devices []fleet.DeviceID) []copies.Step {
+	var plain, encrypted []fleet.DeviceID
+	for _, id := range devices {
+		switch side := r.sides[id]; {
+		case side.reason != "":
+		case side.encrypted:
+			encrypted = append(encrypted, id)
+		default:
+			plain = append(plain, id)
+		}
+	}
+	steps := copies.Steps(plain, r.linked)
+	for _, to := range encrypted {
+		if i := slices.IndexFunc(plain, func(of fleet.DeviceID) bool { return r.linked(of, to) }); i >= 0 {
+			steps = append(steps, copies.Step{Of: plain[i], To: to})
+		}
+	}
+	for _, step := range steps {
+		of, to := r.sides[step.Of], r.sides[step.To]
+		of.peers, to.peers = append(of.peers, step.To), append(to.peers, step.Of)
+	}
+	for _, id := range slices.Concat(plain, encrypted) {
+		if len(r.sides[id].peers) == 0 {
+			r.sides[id].reason = "it is not connected to another device that shares the folder with it"
+		}
+	}
+	return steps
+}
+
+// linked tells whether two devices share the folder with each other and are connected.
+func (r *round) linked(a, b fleet.DeviceID) bool {
+	one, other := r.o.Snapshot(a), r.o.Snapshot(b)
+	if one == nil || other == nil || !one.IsConnected(b) || !other.IsConnected(a) {
+		return false
+	}
+	of, _ := one.Share(r.folder)
+	with, _ := other.Share(r.folder)
+	return of.With.Has(b) && with.With.Has(a)
+}
+
+// readAll makes the first readings.
+func (r *round) readAll(ctx context.Context, devices []fleet.DeviceID) {
+	var reads errgroup.Group
+	reads.SetLimit(readsMost)
+	for _, id := range devices {
+		if side := r.sides[id]; side.reason == "" {
+			reads.Go(func() error {
+				side.last, side.reason = r.read(ctx, id, side.peers)
+				return nil
+			})
+		}
+	}
+	_ = reads.Wait() // What failed is in the sides.
+}
+
+// prove makes the second readings of a step, and keeps what follows.
+func (r *round) prove(ctx context.Context, step copies.Step) {
+	of, to := r.sides[step.Of], r.sides[step.To]
+	if of.reason != "" || to.reason != "" {
+		return
+	}
+	var says copies.Completion
+	var err error
+	says.Asked = r.o.Now()
+	says.Completion, err = r.o.Daemons.Completion(ctx, step.Of, r.folder, step.To)
+	says.Answered = r.o.Now()
+	r.rest(step.Of, says.Answered.Sub(says.Asked))
+	if err != nil {
+		of.reason = fleet.Reason(err)
+		return
+	}
+	a, b := copies.Side{Device: step.Of, First: of.last}, copies.Side{Device: step.To, First: to.last}
+	if a.Second, of.reason = r.read(ctx, step.Of, of.peers); of.reason != "" {
+		return
+	}
+	if b.Second, to.reason = r.read(ctx, step.To, to.peers); to.reason != "" {
+		return
+	}
+	of.last, to.last = a.Second, b.Second
+	if doubt := r.ledger.Prove(a, b, says); doubt != "" {
+		of.doubt, to.doubt = doubt, doubt
+	}
+}
+
+// read makes one reading. The start of the daemon is asked before and after the numbers of the folder, so that both are
+// of one life.
+func (r *round) read(ctx context.Context, id fleet.DeviceID, peers []fleet.DeviceID) (reading copies.Reading,
+	reason string) {
+	began := r.o.Now()
+	defer func() { r.rest(id, r.o.Now().Sub(began)) }()
+	before, err := r.o.Daemons.Started(ctx, id)
+	if err != nil {
+		return reading, fleet.Reason(err)
+	}
+	reading.Asked = r.o.Now()
+	if reading.Summary, reading.Heard, err = r.o.Daemons.FolderIndexes(ctx, id, r.folder); err != nil {
+		return reading, fleet.Reason(err)
+	}
+	if reading.Heard == nil {
+		reading.Heard = map[fleet.DeviceID]int64{}
+		for _, peer := range peers {
+			says, err := r.o.Daemons.Completion(ctx, id, r.folder, peer)
+			if err != nil {
+				return reading, fleet.Reason(err)
+			}
+			reading.Heard[peer] = says.Sequence
+		}
+	}
+	if reading.Started, err = r.o.Daemons.Started(ctx, id); err != nil {
+		return reading, fleet.Reason(err)
+	}
+	reading.Answered = r.o.Now()
+	if !before.Equal(reading.Started) {
+		return reading, "its daemon was started while it was asked"
+	}
+	return reading, ""
+}
+
+// rest leaves a daemon alone for many times as long as it took to answer.
+func (r *round) rest(id fleet.DeviceID, took time.Duration) {
+	r.Prover.mu.Lock()
+	defer r.Prover.mu.Unlock()
+	from := r.began
+	if until := r.rests[id]; until.After(from) {
+		from = until
+	}
+	r.rests[id] = from.Add(took * (busyShare - 1))
+}
+
+// report says what is proven of each device.
+func (r *round) report(devices []fleet.DeviceID) Report {
+	var read []fleet.DeviceID // devices with data of their own, of which something is known
+	for _, id := range devices {
+		if side := r.sides[id]; !side.encrypted && !side.last.Asked.IsZero() {
+			read = append(read, id)
+		}
+	}
+	out := Report{ReadAt: r.began}
+	for _, id := range devices {
+		side := r.sides[id]
+		c := Copy{Device: id, Encrypted: side.encrypted, Doubt: side.doubt, Reason: side.reason}
+		c.Holding, c.Lacks = r.ledger.Holding(id, read)
+		c.Current = c.Grade != copies.Unproven && len(c.Lacks) == 0 && !c.Until.Before(r.began)
+		out.Copies = append(out.Copies, c)
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+// Package copies_test compares what Muster says is proven of the copies of a folder with the files of real daemons.
+//
+//muster:needs daemons
+package copies_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"muster/api"
+	"muster/test/daemon"
+	"muster/test/server"
+	"muster/test/wait"
+)
+
+func TestMain(m *testing.M) {
+	server.Main()
+	os.Exit(m.Run())
+}
+
+// world is three real daemons that share a folder: c is connected with b only.
+type world struct {
+	*server.Server
+	a, b, c *daemon.Daemon
+	paths   map[*daemon.Daemon]string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{Server: server.Start(t, server.Options{}), a: daemon.Start(t, daemon.Options{}),
+		b: daemon.Start(t, daemon.Options{}), c: daemon.Start(t, daemon.Options{}), paths: map[*daemon.Daemon]string{}}
+	for _, d := range []*daemon.Daemon{w.a, w.b, w.c} {
+		d.Patch("/rest/config/options", `{"reconnectionIntervalS": 5}`)
+	}
+	w.a.AddPeer(w.b)
+	w.b.AddPeer(w.a)
+	w.b.AddPeer(w.c)
+	w.c.AddPeer(w.b)
+	w.paths[w.a], w.paths[w.b] = w.a.AddFolder("docs", w.b), w.b.AddFolder("docs", w.a, w.c)
+	w.paths[w.c] = w.c.AddFolder("docs", w.b)
+	for i := range 20 {
+		w.write(t, w.a, fmt.Sprint("file-", i), "first")
+	}
+	for name, d := range map[string]*daemon.Daemon{"a": w.a, "b": w.b, "c": w.c} {
+		w.Register(d.ID, d.APIKey, d.Address, d.Port, name)
+	}
+	return w
+}
+
+func (w *world) write(t *testing.T, d *daemon.Daemon, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(w.paths[d], name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.Do("POST", "/rest/db/scan?folder=docs", nil)
+}
+
+// waitCopies waits until the copies are in these states, by device, and returns the answer. Meanwhile no copy may be
+// called proven that is not.
+func (w *world) waitCopies(t *testing.T, states map[*daemon.Daemon]string) (got api.FolderCopies) {
+	t.Helper()
+	wait.Until(t, func() string {
+		var err error
+		if got, err = w.Client.FolderCopies(t.Context(), "docs"); err != nil {
+			return err.Error()
+		}
+		for d, want := range states {
+			if is := w.copyOn(t, got, d); is.State != want {
+				return fmt.Sprintf("%s: want %s, got %+v", d.ID.Short(), want, is)
+			}
+		}
+		return ""
+	})
+	return got
+}
+
+func (w *world) copyOn(t *testing.T, all api.FolderCopies, d *daemon.Daemon) api.FolderCopy {
+	t.Helper()
+	for _, one := range all.Devices {
+		if one.DeviceID == string(d.ID) {
+			return one
+		}
+	}
+	t.Fatalf("%s is not in %+v", d.ID.Short(), all)
+	return api.FolderCopy{}
+}
+
+func (w *world) has(t *testing.T, d *daemon.Daemon, name, text string) {
+	t.Helper()
+	got, err := os.ReadFile(filepath.Join(w.paths[d], name))
+	if err != nil || string(got) != text {
+		t.Errorf("%s of %s has %q, %v", name, d.ID.Short(), got, err)
+	}
+}
+
+// TestACopyIsProvenAcrossDevicesThatAreNotConnected proves the copies of three daemons in a line, loses the end of it
+// and finds it again. While it is away everything else is green there: it is idle and lacks nothing that it knows of.
+func TestACopyIsProvenAcrossDevicesThatAreNotConnected(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	all := map[*daemon.Daemon]string{w.a: "proven", w.b: "proven", w.c: "proven"}
+	if got := w.waitCopies(t, all); got.Copies != 3 {
+		t.Errorf("%d copies are counted: %+v", got.Copies, got)
+	}
+	for i := range 20 {
+		w.has(t, w.c, fmt.Sprint("file-", i), "first")
+	}
+
+	w.b.Patch("/rest/config/devices/"+string(w.c.ID), `{"paused": true}`)
+	w.write(t, w.a, "file-0", "second")
+	w.write(t, w.c, "file-1", "of the island")
+	got := w.waitCopies(t, map[*daemon.Daemon]string{w.a: "proven", w.b: "proven", w.c: "behind"})
+	if island := w.copyOn(t, got, w.c); island.Until == nil || island.Reason == "" || got.Copies != 2 {
+		t.Errorf("the island is %+v, of %d copies", island, got.Copies)
+	}
+	w.has(t, w.b, "file-0", "second")
+
+	w.b.Patch("/rest/config/devices/"+string(w.c.ID), `{"paused": false}`)
+	w.waitCopies(t, all)
+	for _, d := range []*daemon.Daemon{w.a, w.b, w.c} {
+		w.has(t, d, "file-0", "second")
+		w.has(t, d, "file-1", "of the island")
+	}
+}
+
+// TestACopyWithIgnorePatternsAgreesButIsNotProven has a device that ignores a file which the others have.
+func TestACopyWithIgnorePatternsAgreesButIsNotProven(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.c.Post("/rest/db/ignores?folder=docs", map[string][]string{"ignore": {"file-1"}})
+	got := w.waitCopies(t, map[*daemon.Daemon]string{w.a: "agrees", w.c: "agrees"})
+	if got.Copies != 0 {
+		t.Errorf("%d copies are called proven: %+v", got.Copies, got)
+	}
+}

@@ -1,7 +1,7 @@
 package api
 
-// FolderCopies is what is proven of the copies of a folder: Muster read the daemons in two rounds and compared what each
-// had heard of the other. Scanned data only, and nothing about bits on a disk.
+// FolderCopies is what is proven of the copies of a folder: Muster read the daemons in two rounds and compared what
+// each had heard of the other. Scanned data only, and nothing about bits on a disk.
 type FolderCopies struct {
 	Folder  string       `json:"folder"`
 	ReadAt  Time         `json:"readAt" format:"date-time" doc:"When the daemons were asked"`

@@ -94,7 +94,7 @@ func TestAFolderToldHowItStandsInTheFleet(t *testing.T) {
 	w := threeDevices(t)
 	got := read[api.FleetFolder](w.world, Prefix+"/folders/b/state")
 	if got.State != "behind" || got.Reason == "" || got.Devices["all"] != 2 || got.Devices["behind"] != 1 ||
-		got.NeedBytes != 1400 || got.BehindCount != 2 || len(got.Behind) != 2 {
+		got.NeedBytes != 700 || got.NeedUnknown != 1 || got.BehindCount != 2 || len(got.Behind) != 2 {
 		t.Errorf("got %+v", got)
 	}
 	if got := read[api.FleetFolder](w.world, Prefix+"/folders/a/state"); got.Label != "Photos" || got.State != "unknown" {

@@ -23,10 +23,12 @@ func TestOneAnswerHasTheNumbersOfEveryFolder(t *testing.T) {
 	w := threeDevices(t)
 	got := read[[]api.FolderOverview](w.world, Prefix+"/overview/folders")
 	want := []api.FolderOverview{
-		{Folder: "a", Label: "Photos", State: "unknown", Devices: api.FolderCounts{"all": 2, "upToDate": 1, "unknown": 1}},
-		{Folder: "b", State: "behind", Devices: api.FolderCounts{"all": 2, "behind": 1, "unknown": 1}, NeedBytes: 1400},
-		{Folder: "c", State: "stopped", Devices: api.FolderCounts{"all": 1, "stopped": 1}, NeedBytes: 5},
-		{Folder: "d", State: "unknown", Devices: api.FolderCounts{"all": 1, "unknown": 1}},
+		{Folder: "a", Label: "Photos", State: "unknown", Devices: api.FolderCounts{"all": 2, "upToDate": 1, "unknown": 1},
+			NeedUnknown: 1},
+		{Folder: "b", State: "behind", Devices: api.FolderCounts{"all": 2, "behind": 1, "unknown": 1}, NeedBytes: 700,
+			NeedUnknown: 1},
+		{Folder: "c", State: "stopped", Devices: api.FolderCounts{"all": 1, "stopped": 1}, NeedUnknown: 1},
+		{Folder: "d", State: "unknown", Devices: api.FolderCounts{"all": 1, "unknown": 1}, NeedUnknown: 1},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

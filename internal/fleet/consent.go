@@ -71,7 +71,7 @@ type GroupConsent struct {
 	Shown []ShownChange
 
 	// Keys has the keys of Shown, for the audit. It is not filled in where the group consent is read.
-	Keys map[ShownChange]string
+	Keys map[ShownChange]string `json:"-"`
 }
 
 // Shows reports whether Shown has the change of a device with this consent digest.

@@ -35,20 +35,32 @@ func TestAChangeIsCalledAfterWhatItChanges(t *testing.T) {
 		edit Edit
 		want string
 	}{
-		"a tag of a template":   {Edit{Tag: []Tagging{{Tag: "site:berlin", Template: 1}}}, "Team folder: site:berlin added"},
-		"a template is created": {Edit{New: []TaggedTemplate{{Template: Template{Label: "Limit"}, Tags: []Tag{"a", "b"}}}}, "Limit: created for a, b"},
-		"one without a label":   {Edit{New: []TaggedTemplate{{Template: Template{Key: "gui"}}}}, "a template at gui: created"},
-		"its text":              {Edit{Changed: with(func(t *Template) { t.Text = "{a: 1}" })}, "Team folder: text changed"},
-		"its name and priority": {Edit{Changed: with(func(t *Template) { t.Label, t.Priority = "Crew", 4 })}, "Team folder: priority changed, renamed to Crew"},
+		"a tag of a template": {Edit{Tag: []Tagging{{Tag: "site:berlin", Template: 1}}}, "Team folder: site:berlin added"},
+		"a template is created": {
+			Edit{New: []TaggedTemplate{{Template: Template{Label: "Limit"}, Tags: []Tag{"a", "b"}}}},
+			"Limit: created for a, b",
+		},
+		"one without a label": {
+			Edit{New: []TaggedTemplate{{Template: Template{Key: "gui"}}}},
+			"a template at gui: created",
+		},
+		"its text": {Edit{Changed: with(func(t *Template) { t.Text = "{a: 1}" })}, "Team folder: text changed"},
+		"its name and priority": {
+			Edit{Changed: with(func(t *Template) { t.Label, t.Priority = "Crew", 4 })},
+			"Team folder: priority changed, renamed to Crew",
+		},
 		"deleted, and named":    {Edit{Deleted: []int64{1}}, "Team folder: deleted"},
 		"deleted, not named":    {Edit{Deleted: []int64{2}}, "template 2: deleted"},
 		"a tag of one device":   {Edit{Untag: onDevices(1)}, string(laptop) + ": office removed"},
 		"a tag of 4000 devices": {Edit{Tag: onDevices(4000)}, "office: added to 4000 devices"},
 		"a deleted tag":         {Edit{Drop: []Tag{"office"}}, "tag office: deleted"},
-		"vars of a tag":         {Edit{Vars: []VarsChange{{VarsOwner: VarsOwner{Tag: "office"}}}}, "tag office: vars changed"},
-		"a deleted device":      {Edit{Remove: []DeviceID{laptop}}, "berlin-7 (" + string(laptop) + "): deleted"},
-		"an unnamed device":     {Edit{Remove: []DeviceID{tower}}, string(tower) + ": deleted"},
-		"a revoked device":      {Edit{Revoke: []Revocation{{Device: laptop}}}, string(laptop) + ": revoked"},
+		"vars of a tag": {
+			Edit{Vars: []VarsChange{{VarsOwner: VarsOwner{Tag: "office"}}}},
+			"tag office: vars changed",
+		},
+		"a deleted device":  {Edit{Remove: []DeviceID{laptop}}, "berlin-7 (" + string(laptop) + "): deleted"},
+		"an unnamed device": {Edit{Remove: []DeviceID{tower}}, string(tower) + ": deleted"},
+		"a revoked device":  {Edit{Revoke: []Revocation{{Device: laptop}}}, string(laptop) + ": revoked"},
 		"an enrolment": {Edit{Enroll: &Enrollment{Device: Device{ID: laptop}, Tags: []Tag{"new"}}},
 			string(laptop) + ": enrolled with new"},
 		"two things of a template": {Edit{Changed: with(func(t *Template) { t.Key = "gui" }),

@@ -128,8 +128,15 @@ func TestHubsAndLaptopsWithoutDiscoveryAreOneTemplate(t *testing.T) {
 		state := func() string {
 			state, err := s.Client.DeviceState(t.Context(), string(m.id))
 			rollouts, _ := s.Client.Rollouts(t.Context(), client.List{})
-			return fmt.Sprintf("laptop %d has %+v; state %s: %s, %v; rollouts %+v", i, m.devices(), state.Configuration, state.Reason, err,
-				rollouts)
+			return fmt.Sprintf(
+				"laptop %d has %+v; state %s: %s, %v; rollouts %+v",
+				i,
+				m.devices(),
+				state.Configuration,
+				state.Reason,
+				err,
+				rollouts,
+			)
 		}
 		wait.ForState(t, state, func() bool {
 			return slices.ContainsFunc(m.devices(), func(p peer) bool {

@@ -15,8 +15,10 @@ func TestAPortWithTLSAnswersPlainHTTPWithASentence(t *testing.T) {
 		"with agents": func() (func(), bool) { return func() {}, true }, "without": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			socket, err := Listen(Options{Home: t.TempDir(), Address: "0.0.0.0:0", Clients: 8, Log: slog.New(slog.DiscardHandler),
-				AgentPlace: agents})
+			socket, err := Listen(
+				Options{Home: t.TempDir(), Address: "0.0.0.0:0", Clients: 8, Log: slog.New(slog.DiscardHandler),
+					AgentPlace: agents},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,10 @@ import (
 
 // FolderIndexes reads /rest/db/status with the numbers up to which the daemon knows the index of each sharer. They are
 // nil from daemons that do not report them (1.19.2).
-func (c calls) FolderIndexes(ctx context.Context, folder string) (fleet.FolderSummary, map[fleet.DeviceID]int64, error) {
+func (c calls) FolderIndexes(
+	ctx context.Context,
+	folder string,
+) (fleet.FolderSummary, map[fleet.DeviceID]int64, error) {
 	body, err := c.get(ctx, "/rest/db/status?folder="+url.QueryEscape(folder), duringCopies)
 	if err != nil {
 		return fleet.FolderSummary{}, nil, err

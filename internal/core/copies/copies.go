@@ -13,7 +13,7 @@ import (
 
 // Reading is what a daemon said of a folder.
 type Reading struct {
-	Asked, Answered time.Time // when Muster sent the request, and when it had the answer
+	Asked, Answered time.Time // moments at which Muster sent the request and had the answer
 	Started         time.Time // start of the daemon
 	Summary         fleet.FolderSummary
 	// Heard has the sequence up to which the daemon knows the index of each sharer. A daemon that does not report it

@@ -10,7 +10,7 @@ import (
 type Holding struct {
 	Grade Grade
 	Until time.Time // The other device holds everything that the device had scanned by then.
-	Read  time.Time // when the last answer of the proof was there
+	Read  time.Time // moment at which the last answer of the proof was there
 }
 
 // Ledger has what is proven of a folder, for each pair of devices: the moment up to which the second holds everything

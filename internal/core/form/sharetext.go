@@ -3,7 +3,7 @@ package form
 import "strings"
 
 // shareHeader is the first line of each text of this form.
-const shareHeader = "# Written by the form \"Share a folder\". What is changed by hand is edited as text from then on.\n"
+const shareHeader = `# Written by the form "Share a folder". What is changed by hand is edited as text from then on.` + "\n"
 
 // text is the program: what was filled in, as constants, and below it only what these need.
 func (s Share) text() string {

@@ -37,7 +37,10 @@ func (s Share) Warnings(r *fleet.Registry, replaces int64) (warnings []string) {
 	}
 	for _, t := range r.Templates {
 		if t.ID != replaces && s.alsoIn(t) {
-			warnings = append(warnings, fmt.Sprintf("template %d, %q, also decides about the folder %q", t.ID, t.Label, s.Folder))
+			warnings = append(
+				warnings,
+				fmt.Sprintf("template %d, %q, also decides about the folder %q", t.ID, t.Label, s.Folder),
+			)
 		}
 	}
 	return warnings

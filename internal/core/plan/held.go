@@ -298,7 +298,8 @@ func NothingWaits(message string) error {
 // UndoAnswers reports whether the answer of an undo may cover the change: it waits for a person because it removes a
 // folder or device, or makes it again, that no template asks for any more. A stopped change waits for no answer.
 func (c Change) UndoAnswers() bool {
-	return c.Class == Held && !c.Stopped && !c.Dependent && !c.OnlyKeep && c.Returns && c.ofMember() && c.From.Exists() != c.To.Exists()
+	return c.Class == Held && !c.Stopped && !c.Dependent && !c.OnlyKeep && c.Returns && c.ofMember() &&
+		c.From.Exists() != c.To.Exists()
 }
 
 // Removes reports whether the change removes a folder, or a device from the daemon's list of devices.

@@ -131,29 +131,43 @@ var otherLanguages = []struct {
 	{regexp.MustCompile(`\bis\b`), "got is", explanation{"Starlark has no `is`", "Write == or !=."}},
 	{regexp.MustCompile(`\b[^=!<>]=([^=]|$)`), "got '='", explanation{"one = gives a value to a name",
 		"Write == to compare."}},
-	{regexp.MustCompile(`\{[^:{}]*,`), "got ',', want ':'", explanation{"a value between braces has no name, and there are no sets",
-		`Write ["a", "b"] for a list, or {"name": value}.`}},
+	{
+		regexp.MustCompile(`\{[^:{}]*,`),
+		"got ',', want ':'",
+		explanation{"a value between braces has no name, and there are no sets",
+			`Write ["a", "b"] for a list, or {"name": value}.`},
+	},
 	{regexp.MustCompile(``), "want indent", explanation{"the lines below this colon are not indented",
 		"Put four blanks before each line of the block."}},
 	{regexp.MustCompile(``), "unindent does not match", explanation{
 		"this line is indented less than the line before it, and like no earlier line",
 		"Give all lines of a block the same blanks at the beginning."}},
-	{regexp.MustCompile(``), "unexpected newline in string", explanation{"a text ends with its line, and its quote is missing",
-		`Close the quote, or write """ around a text of several lines.`}},
+	{
+		regexp.MustCompile(``),
+		"unexpected newline in string",
+		explanation{"a text ends with its line, and its quote is missing",
+			`Close the quote, or write """ around a text of several lines.`},
+	},
 }
 
 // foreignNames are names of other languages that no template knows.
 var foreignNames = map[string]explanation{
-	"true":     {"true is written True in a program", "Write True."},
-	"false":    {"false is written False in a program", "Write False."},
-	"null":     {"null is written None in a program", "Write None."},
-	"none":     {"none is written None in a program", "Write None."},
-	"nil":      {"nil is written None in a program", "Write None."},
-	"open":     {"a template reads no files", "Put what differs into vars, and read device.vars."},
-	"os":       {"a template cannot read the system that it runs on", "Read device.os, device.arch or device.vars."},
-	"time":     {"a template knows no time: equal inputs give equal values", "Put the value into a var, and read device.vars."},
-	"datetime": {"a template knows no time: equal inputs give equal values", "Put the value into a var, and read device.vars."},
-	"random":   {"a template knows no chance: equal inputs give equal values", "Write hash(device.deviceID) % 60."},
+	"true":  {"true is written True in a program", "Write True."},
+	"false": {"false is written False in a program", "Write False."},
+	"null":  {"null is written None in a program", "Write None."},
+	"none":  {"none is written None in a program", "Write None."},
+	"nil":   {"nil is written None in a program", "Write None."},
+	"open":  {"a template reads no files", "Put what differs into vars, and read device.vars."},
+	"os":    {"a template cannot read the system that it runs on", "Read device.os, device.arch or device.vars."},
+	"time": {
+		"a template knows no time: equal inputs give equal values",
+		"Put the value into a var, and read device.vars.",
+	},
+	"datetime": {
+		"a template knows no time: equal inputs give equal values",
+		"Put the value into a var, and read device.vars.",
+	},
+	"random": {"a template knows no chance: equal inputs give equal values", "Write hash(device.deviceID) % 60."},
 	"re": {"a template has no regular expressions",
 		`Write startswith, endswith, find, replace or split, as in device.label.startswith("a").`},
 	"vars":  {"vars belong to a device", `Write device.vars, as in device.vars.get("name", 0).`},
@@ -192,8 +206,11 @@ var failures = []struct {
 		`Write str(number), as in "port " + str(device.apiPort).`},
 	{regexp.MustCompile(`^unknown binary op: `), "Both sides must be of one kind: str(x), int(x) and list(x) convert."},
 	{regexp.MustCompile(`called recursively`), "A function cannot call itself: write a loop."},
-	{regexp.MustCompile(`^can't assign to|^cannot insert|frozen`),
-		"device, config and what they hold cannot be changed: return a new value, as in config.options | {\"natEnabled\": False}."},
+	{
+		regexp.MustCompile(`^can't assign to|^cannot insert|frozen`),
+		"device, config and what they hold cannot be changed: return a new value, " +
+			"as in config.options | {\"natEnabled\": False}.",
+	},
 	{regexp.MustCompile(`index \S+ out of range`), "Ask first: list[0] if list else otherwise."},
 	{regexp.MustCompile(`not in dict|key .* not in`), `Write .get("name", otherwise).`},
 }

@@ -58,7 +58,8 @@ func TestFolderWatchShowsWhyUntilCtrlC(t *testing.T) {
 	<-ended
 	text := string(shown[:n])
 	for _, want := range []string{
-		"photos (Photos): stopped. On devices: 2, 1 stopped, 1 syncing. Size 4.0 KiB, to go at least 2.0 KiB, not known on 1 device.",
+		"photos (Photos): stopped. On devices: 2, 1 stopped, 1 syncing. Size 4.0 KiB, to go at least 2.0 KiB, " +
+			"not known on 1 device.",
 		"nas (A), stopped: folder marker missing", "  Mount the disk.", "2.0 KiB, 3 items, 1 to delete",
 		"1.0 KiB/s", "1 of 2",
 	} {

@@ -137,8 +137,11 @@ func printUndone(out io.Writer, undone api.UndoneRollout) error {
 	if len(undone.Waiting) == 0 {
 		return nil
 	}
-	fmt.Fprintln(out, "Not answered, because it came or changed after the list was shown, only an admin may answer it, or "+
-		"another rollout holds the device; `muster consent list` shows what waits:")
+	fmt.Fprintln(
+		out,
+		"Not answered, because it came or changed after the list was shown, only an admin may answer it, or "+
+			"another rollout holds the device; `muster consent list` shows what waits:",
+	)
 	table := newTable(out)
 	for _, held := range undone.Waiting {
 		fmt.Fprintf(table, "  %s\t%s\n", nameOf(held.DeviceID, held.Label), printable(held.Key))

@@ -188,7 +188,12 @@ func TestAKeyAdmitsAtOnceAndNotADeletedDeviceAgain(t *testing.T) {
 	if tags := w.get(Prefix + "/devices/" + string(idA) + "/tags"); tags != `["b","office"]` {
 		t.Errorf("got %s", tags)
 	}
-	if audit := w.get(Prefix + "/audit?who=enroll-key%20" + key.ID); !strings.Contains(audit, `"who":"enroll-key `+key.ID) ||
+	if audit := w.get(
+		Prefix + "/audit?who=enroll-key%20" + key.ID,
+	); !strings.Contains(
+		audit,
+		`"who":"enroll-key `+key.ID,
+	) ||
 		!strings.Contains(audit, "enrollment.accept") {
 		t.Errorf("got %s", audit)
 	}

@@ -62,8 +62,10 @@ func (s TemplateHandlers) evaluateNew(r *request) (reply, error) {
 
 func (s TemplateHandlers) evaluate(r *request, template fleet.TaggedTemplate) (reply, error) {
 	if template.Reads.Peers && !r.who.Scope.Whole() {
-		return reply{}, fleet.OutOfScope("the template reads the vars or addresses of all devices, also of those outside of " +
-			"the part: its plan shows what your devices get")
+		return reply{}, fleet.OutOfScope(
+			"the template reads the vars or addresses of all devices, also of those outside of " +
+				"the part: its plan shows what your devices get",
+		)
 	}
 	device, err := s.chosenDevice(r, evaluatedDevice)
 	if err == nil && !r.who.Scope.Whole() {

@@ -38,7 +38,8 @@ func TestAFormIsStoredAndShownAgain(t *testing.T) {
 	}
 	shown.Form.Share.SendReceive = []string{"office"}
 	change := w.writeForm(string(mustJSON(t, api.WriteForm{Form: shown.Form, Template: new(int64(1))}))).Change
-	if *change.Tags.Added[0].Tag != "office" || *change.Tags.Removed[0].Tag != "team" || len(change.Templates.Changed) != 1 {
+	if *change.Tags.Added[0].Tag != "office" || *change.Tags.Removed[0].Tag != "team" ||
+		len(change.Templates.Changed) != 1 {
 		t.Errorf("got %+v and %+v", change.Tags, change.Templates)
 	}
 	w.put(path, `{"op":"merge","key":"folders.team-folder","template":`+

@@ -45,7 +45,8 @@ func newSpec() *huma.OpenAPI {
 			Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
 			Parameters: map[string]*huma.Param{messageParam: {Name: api.MessageHeader, In: "header",
 				Schema: &huma.Schema{Type: huma.TypeString}, Description: "What the change is for: one line of UTF-8 text of at " +
-					"most 200 characters, percent-encoded. It becomes the title of the change and of its rollout, and is in the audit"}},
+					"most 200 characters, percent-encoded. It becomes the title of the change and of its rollout, and is in the " +
+					"audit"}},
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"bearer": {Type: "http", Scheme: "bearer"},
 				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key"},

@@ -60,7 +60,10 @@ func wordsOf(query string) []string {
 	words := strings.FieldsFunc(strings.ToLower(strings.ToValidUTF8(query, " ")), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)
 	})
-	said := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return questionWords[strings.Trim(word, "?.!,")] })
+	said := slices.DeleteFunc(
+		slices.Clone(words),
+		func(word string) bool { return questionWords[strings.Trim(word, "?.!,")] },
+	)
 	if len(said) > 0 {
 		words = said
 	}
@@ -73,8 +76,10 @@ func wordsOf(query string) []string {
 }
 
 // questionWords are left out of a search that has other words.
-var questionWords = setOf("a an and are be by can do does for from has have how i in is it its many may me much my of on " +
-	"one our should than that the there they this to we what when where which who why will with you your")
+var questionWords = setOf(
+	"a an and are be by can do does for from has have how i in is it its many may me much my of on " +
+		"one our should than that the there they this to we what when where which who why will with you your",
+)
 
 func setOf(words string) map[string]bool {
 	set := map[string]bool{}
@@ -85,10 +90,24 @@ func setOf(words string) map[string]bool {
 }
 
 // otherWords gives, for words that people use, those of the manual.
-var otherWords = map[string]string{"rollback": "undo", "alerts": "notification", "alert": "notification", "sso": "single sign-on",
-	"letsencrypt": "acme", "laptops": "laptop", "upgrading": "upgrade", "hardware": "sizing",
-	"requirements": "sizing", "ram": "memory", "ha": "high availability", "permissions": "role", "permission": "role",
-	"dry-run": "plan", "reverse-proxy": "reverse proxy", "gdpr": "audit"}
+var otherWords = map[string]string{
+	"rollback":      "undo",
+	"alerts":        "notification",
+	"alert":         "notification",
+	"sso":           "single sign-on",
+	"letsencrypt":   "acme",
+	"laptops":       "laptop",
+	"upgrading":     "upgrade",
+	"hardware":      "sizing",
+	"requirements":  "sizing",
+	"ram":           "memory",
+	"ha":            "high availability",
+	"permissions":   "role",
+	"permission":    "role",
+	"dry-run":       "plan",
+	"reverse-proxy": "reverse proxy",
+	"gdpr":          "audit",
+}
 
 // occurrences counts a word, its singular or what the manual says for it.
 func occurrences(text, word string) int {

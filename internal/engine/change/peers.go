@@ -44,5 +44,7 @@ func (j *judgement) appliesInside(then *fleet.Registry, t fleet.TaggedTemplate) 
 	return false
 }
 
-var errReadsPeers = fleet.OutOfScope("the template reads the vars or addresses of all devices, also of those outside of " +
-	"the part: somebody with the whole fleet saves and tags it")
+var errReadsPeers = fleet.OutOfScope(
+	"the template reads the vars or addresses of all devices, also of those outside of " +
+		"the part: somebody with the whole fleet saves and tags it",
+)

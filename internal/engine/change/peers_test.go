@@ -23,14 +23,38 @@ func TestACallerOfAPartBringsNoProgramThatReadsDevicesOutside(t *testing.T) {
 		now, then *fleet.Registry
 		want      bool
 	}{
-		"a new one":                   {registry(part), registry(part, template(1, "a", reads, "mine")), true},
-		"a new one without a tag":     {registry(part), registry(part, template(1, "a", reads, "nobody")), true},
-		"another text":                {registry(part, template(1, "a", reads, "mine")), registry(part, template(1, "b", reads, "mine")), true},
-		"a tag of the others":         {registry(part, template(1, "a", reads, "hub")), registry([]fleet.Tag{"hub", "mine"}, template(1, "a", reads, "hub")), true},
-		"as it was":                   {registry(part, template(1, "a", reads, "mine")), registry(part, template(1, "a", reads, "mine")), false},
-		"one outside, as it was":      {registry(part, template(1, "a", reads, "hub")), registry(part, template(1, "a", reads, "hub")), false},
-		"one that reads facts alone":  {registry(part), registry(part, template(1, "a", fleet.Inputs{Known: true, Devices: true}, "mine")), false},
-		"a tag that changes no value": {registry(part, template(1, "a", reads, "hub")), registry([]fleet.Tag{"mine", "x"}, template(1, "a", reads, "hub")), false},
+		"a new one":               {registry(part), registry(part, template(1, "a", reads, "mine")), true},
+		"a new one without a tag": {registry(part), registry(part, template(1, "a", reads, "nobody")), true},
+		"another text": {
+			registry(part, template(1, "a", reads, "mine")),
+			registry(part, template(1, "b", reads, "mine")),
+			true,
+		},
+		"a tag of the others": {
+			registry(part, template(1, "a", reads, "hub")),
+			registry([]fleet.Tag{"hub", "mine"}, template(1, "a", reads, "hub")),
+			true,
+		},
+		"as it was": {
+			registry(part, template(1, "a", reads, "mine")),
+			registry(part, template(1, "a", reads, "mine")),
+			false,
+		},
+		"one outside, as it was": {
+			registry(part, template(1, "a", reads, "hub")),
+			registry(part, template(1, "a", reads, "hub")),
+			false,
+		},
+		"one that reads facts alone": {
+			registry(part),
+			registry(part, template(1, "a", fleet.Inputs{Known: true, Devices: true}, "mine")),
+			false,
+		},
+		"a tag that changes no value": {
+			registry(part, template(1, "a", reads, "hub")),
+			registry([]fleet.Tag{"mine", "x"}, template(1, "a", reads, "hub")),
+			false,
+		},
 	} {
 		j := judgement{now: test.now, then: test.then, scope: fleet.ScopeOf(part)}
 		if got := j.readsPeersAnew(test.then); got != test.want {

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	proofAge   = 5 * time.Minute // for which a round that proved everything is shown again
-	doubtAge   = 3 * time.Second // the same for a round that left a doubt
+	proofAge   = 5 * time.Minute // A round that proved everything is shown again for so long.
+	doubtAge   = 3 * time.Second // The same of a round that left a doubt.
 	roundTime  = 40 * time.Second
 	roundsMost = 2   // rounds at the same time
-	readsMost  = 8   // daemons that are asked at the same time
-	MaxDevices = 100 // of one folder
-	maxFolders = 20  // of which proofs are kept
+	readsMost  = 8   // daemons asked at the same time
+	MaxDevices = 100 // devices of one folder
+	maxFolders = 20  // folders with proofs in memory
 	busyShare  = 50  // A daemon answers rounds for at most one part in so many of its time.
 )
 
@@ -45,15 +45,15 @@ type Prover struct {
 
 	mu      sync.Mutex
 	folders map[string]*folder
-	rests   map[fleet.DeviceID]time.Time // until which a daemon is left alone
+	rests   map[fleet.DeviceID]time.Time // moment until which Muster leaves the daemon alone
 }
 
 // folder is what is proven of one folder.
 type folder struct {
-	turn   chan struct{} // is full while a round is made
+	turn   chan struct{} // It is full while a round runs.
 	ledger copies.Ledger
 	report Report
-	signs  []sign // by device, as of the beginning of the round
+	signs  []sign // signs of the devices at the beginning of the round
 }
 
 // New makes a Prover.
@@ -67,8 +67,8 @@ func New(o Options) *Prover {
 
 // Report is what is proven of the copies of a folder.
 type Report struct {
-	ReadAt time.Time // when the round began
-	Copies []Copy    // by device, in the order in which the devices were given
+	ReadAt time.Time // beginning of the round
+	Copies []Copy    // copies in the order in which the devices were given
 }
 
 // Copy is the copy of a folder on one device.

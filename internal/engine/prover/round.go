@@ -24,7 +24,7 @@ type round struct {
 // side is a device in a round.
 type side struct {
 	encrypted bool
-	peers     []fleet.DeviceID // with which it is proven
+	peers     []fleet.DeviceID // devices of the proofs in which it takes part
 	last      copies.Reading   // zero: it was not read
 	reason    string           // why it could not be asked
 	doubt     copies.Doubt

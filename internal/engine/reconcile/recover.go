@@ -83,7 +83,7 @@ func (p *pass) planUnfinished(ctx context.Context, in input) (now planned, unpla
 		return now, false, err
 	}
 	if now, err = p.plan(ctx, in, true); err != nil {
-		return planned{input: in}, true, nil
+		return planned{input: in}, true, nil //nolint:nilerr // the outcome says that no plan can be made
 	}
 	now.input = in
 	return now, false, nil

@@ -21,7 +21,10 @@ func pause(r fleet.Rollout, who string) (fleet.Rollout, command, error) {
 		return r, command{}, impossible(r, "paused")
 	}
 	r.Status = fleet.RolloutPaused
-	r.Reason, r.Next = "paused by "+who, fmt.Sprintf("No further wave is admitted. `muster rollout resume %d` goes on.", r.ID)
+	r.Reason, r.Next = "paused by "+who, fmt.Sprintf(
+		"No further wave is admitted. `muster rollout resume %d` goes on.",
+		r.ID,
+	)
 	return r, command{write: true}, nil
 }
 

@@ -76,7 +76,8 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 		return
 	}
 	req.Request = req.WithContext(fleet.WithMessage(req.Context(), message)) //nolint:contextcheck // it has the caller's
-	err = s.mayReach(req, rt)                                                //nolint:contextcheck // it has the context of its caller
+
+	err = s.mayReach(req, rt) //nolint:contextcheck // it has the context of its caller
 	if err != nil {
 		s.traceRefusal(r, who, rt.name, err)
 		s.fail(w, r, err)

@@ -22,7 +22,7 @@ func halted(t *testing.T) (w *world, template int64, canary *stsim.Daemon) {
 		t.Fatalf("%d daemons were written to, halted at %s", len(touched), r.Halt.Device)
 	}
 	if r.Halt.Gate != string(fleet.GateFolders) || !strings.Contains(r.Halt.Saw, "new") ||
-		!strings.Contains(r.Next, "Undo") {
+		!strings.Contains(r.Next, "`muster rollout undo 1`") {
 		t.Errorf("got %+v, next %q: want the gate, what it saw and the undo", r.Halt, r.Next)
 	}
 	return w, template, w.written()[0]

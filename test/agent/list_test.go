@@ -52,6 +52,9 @@ var calls = map[string]func(context.Context, *syncthing.Client){
 	"FailedItems": func(ctx context.Context, c *syncthing.Client) {
 		_, _, _ = c.FailedItems(ctx, "a b", 2, 100)
 	},
+	"FolderIndexes":   func(ctx context.Context, c *syncthing.Client) { _, _, _ = c.FolderIndexes(ctx, "a b") },
+	"Completion":      func(ctx context.Context, c *syncthing.Client) { _, _ = c.Completion(ctx, "a b", someone) },
+	"Started":         func(ctx context.Context, c *syncthing.Client) { _, _ = c.Started(ctx) },
 	"Log":             func(ctx context.Context, c *syncthing.Client) { _, _ = c.Log(ctx, time.Now()) },
 	"RestartRequired": func(ctx context.Context, c *syncthing.Client) { _, _ = c.RestartRequired(ctx) },
 	"Write":           nil, // writes have a test of their own

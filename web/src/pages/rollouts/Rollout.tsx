@@ -83,7 +83,10 @@ export default function Rollout({ id }: { id: number }) {
 }
 
 const buttonsOf = ({ id }: Detail) =>
-  ["Approve", "Pause", "Resume", "Undo"].map((verb) => ({ command: `muster rollout ${verb.toLowerCase()} ${id}`, verb }));
+  ["Approve", "Pause", "Resume", "Undo"].map((verb) => ({
+    command: ["muster", "rollout", verb.toLowerCase(), id].join(" "),
+    verb,
+  }));
 
 const isOver = (status: string) => ["undone", "succeeded", "superseded"].includes(status);
 

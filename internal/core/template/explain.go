@@ -180,11 +180,20 @@ var foreignNames = map[string]explanation{
 var attribute = regexp.MustCompile(`(\w+) has no \.(\w+) field or method`)
 
 func inReadersWords(message string) string {
+	if len(message) > maxExplained {
+		return message
+	}
 	return attribute.ReplaceAllString(message, "a $1 has nothing named .$2")
 }
 
+// maxExplained is the length of messages that are looked at, in bytes. A program may fail with megabytes.
+const maxExplained = 4 << 10
+
 // explainEvaluation gives a hint for what the interpreter says when a program fails.
 func explainEvaluation(message string) string {
+	if len(message) > maxExplained {
+		return ""
+	}
 	for _, c := range failures {
 		if c.message.MatchString(message) {
 			return c.hint

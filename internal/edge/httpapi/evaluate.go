@@ -53,9 +53,9 @@ func (s TemplateHandlers) evaluateNew(r *request) (reply, error) {
 		return reply{}, err
 	}
 	template.SavedBy, template.SavedRole = r.who.Name, r.who.Role
-	// What is wrong with the text is said by the evaluation.
-	if reads, err := s.Checker.CheckTemplate(r.Context(), template); err == nil {
-		template.Reads = reads
+	// What a text reads is found without running it.
+	if template.Reads, err = s.Checker.Describe(r.Context(), template.Text); err != nil {
+		return reply{}, err
 	}
 	return s.evaluate(r, fleet.TaggedTemplate{Template: template})
 }

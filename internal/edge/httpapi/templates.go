@@ -19,6 +19,8 @@ import (
 // Checker checks what a template says before it is kept: syntax of the text, grammar of the key, op and the key's
 // first name. Errors are invalid, with line and column.
 type Checker interface {
+	// Describe gives what a text reads, and runs nothing.
+	Describe(ctx context.Context, text string) (fleet.Inputs, error)
 	// It gives what the template reads.
 	CheckTemplate(ctx context.Context, template fleet.Template) (fleet.Inputs, error)
 	// CheckStrictly also refuses values of another type than their field's. A single write of a template is stored in

@@ -395,6 +395,8 @@ func (f *fakes) CheckStrictly(ctx context.Context, t fleet.Template) (fleet.Inpu
 	return f.CheckTemplate(ctx, t)
 }
 
+func (f *fakes) Describe(context.Context, string) (fleet.Inputs, error) { return fleet.Inputs{}, nil }
+
 func (f *fakes) CheckTemplate(_ context.Context, t fleet.Template) (fleet.Inputs, error) {
 	reads := fleet.Inputs{Known: true}
 	if strings.Contains(t.Text, "device.label") {

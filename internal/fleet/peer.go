@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -45,19 +46,35 @@ func textsOf(value json.RawMessage) []string {
 }
 
 // AllVarsByAdmins reports whether admins saved all vars of all devices and tags.
-func (r *Registry) AllVarsByAdmins() bool { return len(r.AllOthersVars(1)) == 0 }
+func (r *Registry) AllVarsByAdmins() bool {
+	for _, saved := range r.TagVars {
+		if saved.byOthers() {
+			return false
+		}
+	}
+	for _, d := range r.Devices {
+		if d.Vars.byOthers() {
+			return false
+		}
+	}
+	return true
+}
 
-// AllOthersVars names owners of vars, at most as many as asked for, that somebody below admin saved.
-func (r *Registry) AllOthersVars(most int) (named []string) {
+// AllOthersVars names the owners of vars that somebody below admin saved: the first ones, and how many more there are.
+func (r *Registry) AllOthersVars() (named []string) {
 	for tag, saved := range r.TagVars {
-		if saved.byOthers() && len(named) < most {
+		if saved.byOthers() {
 			named = append(named, fmt.Sprintf("those of %s", VarsOwner{Tag: tag}))
 		}
 	}
 	for id, d := range r.Devices {
-		if d.Vars.byOthers() && len(named) < most {
+		if d.Vars.byOthers() {
 			named = append(named, fmt.Sprintf("those of %s", VarsOwner{Device: id}))
 		}
+	}
+	slices.Sort(named) // The order of a map would make another reason of each plan.
+	if more := len(named) - maxVarsNamed; more > 0 {
+		named = append(named[:maxVarsNamed], fmt.Sprintf("%d more", more))
 	}
 	return named
 }

@@ -16,6 +16,9 @@ type link struct{ a, b int }
 // links are the connections that stand. Two daemons are connected while both run, know each other and neither has
 // paused the other, unless Disconnect cut them off.
 type links struct {
+	// updating is held over an update: of two at the same time, the one that looked first must not have the last word.
+	updating sync.Mutex
+
 	mu    sync.Mutex // guards everything below
 	since map[link]time.Time
 	until map[link]time.Time // ends of connections
@@ -43,6 +46,8 @@ func (l *links) update(x, y *Daemon) {
 	if x.number > y.number {
 		x, y = y, x
 	}
+	l.updating.Lock()
+	defer l.updating.Unlock()
 	stands := x.welcomes(y.id) && y.welcomes(x.id)
 	key := linkOf(x, y)
 	l.mu.Lock()

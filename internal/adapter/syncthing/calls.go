@@ -83,7 +83,7 @@ func (c calls) Directories(ctx context.Context) ([]string, error) {
 
 // Summary reads /rest/db/status, which is expensive for the daemon. An unknown folder is CodeNotFound.
 func (c calls) Summary(ctx context.Context, folder string) (fleet.FolderSummary, error) {
-	body, err := c.get(ctx, "/rest/db/status?folder="+url.QueryEscape(folder), "read the summary of a folder")
+	body, err := c.get(ctx, summaryPath(folder), "read the summary of a folder")
 	if err != nil {
 		return fleet.FolderSummary{}, err
 	}
@@ -169,6 +169,8 @@ func (c calls) SetIgnores(ctx context.Context, folder string, lines []string) er
 	}
 	return c.Write(ctx, http.MethodPost, ignoresPath(folder), body)
 }
+
+func summaryPath(folder string) string { return "/rest/db/status?folder=" + url.QueryEscape(folder) }
 
 func ignoresPath(folder string) string { return "/rest/db/ignores?folder=" + url.QueryEscape(folder) }
 

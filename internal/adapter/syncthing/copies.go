@@ -15,7 +15,7 @@ func (c calls) FolderIndexes(
 	ctx context.Context,
 	folder string,
 ) (fleet.FolderSummary, map[fleet.DeviceID]int64, error) {
-	body, err := c.get(ctx, "/rest/db/status?folder="+url.QueryEscape(folder), duringCopies)
+	body, err := c.get(ctx, summaryPath(folder), duringCopies)
 	if err != nil {
 		return fleet.FolderSummary{}, nil, err
 	}

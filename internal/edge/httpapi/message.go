@@ -35,7 +35,7 @@ func (s *base) titles(ctx context.Context) (func(title string) string, error) {
 		return nil, err
 	}
 	if fleet.ScopeIn(ctx).Whole() {
-		return func(title string) string { return fleet.WithNames(title, registry.Label) }, nil
+		return func(title string) string { return named(registry, title) }, nil
 	}
 	return func(title string) string { return view.PartOfTitle(title, registry) }, nil
 }

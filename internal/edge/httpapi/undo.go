@@ -46,7 +46,11 @@ func (s UndoHandlers) planUndo(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	edit, err := s.undoEdit(r, id)
+	// A rollout that the caller cannot see is not_found, like one that is not there.
+	if _, err := s.Rollouts.Rollouts.Rollout(r.Context(), id); err != nil {
+		return reply{}, noRollout(id, err)
+	}
+	edit, err := s.Rollouts.Runner.UndoEdit(r.Context(), id)
 	if err != nil {
 		return reply{}, noRollout(id, err)
 	}
@@ -59,14 +63,6 @@ func (s UndoHandlers) planUndo(r *request) (reply, error) {
 		}
 		return show(out)
 	})
-}
-
-// undoEdit returns the edit of an undo. A rollout that the caller cannot see is not_found, like one that is not there.
-func (s UndoHandlers) undoEdit(r *request, id int64) (fleet.Edit, error) {
-	if _, err := s.Rollouts.Rollouts.Rollout(r.Context(), id); err != nil {
-		return fleet.Edit{}, err
-	}
-	return s.Rollouts.Runner.UndoEdit(r.Context(), id)
 }
 
 // undoBasisParam binds an undo to the plan that was shown, because the undo answers what is held in it.
@@ -83,7 +79,7 @@ func (s UndoHandlers) undoRollout(r *request) (reply, error) {
 	if err := s.Rollouts.Rollouts.MaySteer(r.Context(), id); err != nil {
 		return reply{}, noRollout(id, err)
 	}
-	edit, err := s.undoEdit(r, id)
+	edit, err := s.Rollouts.Runner.UndoEdit(r.Context(), id)
 	if err != nil {
 		return reply{}, noRollout(id, err)
 	}

@@ -49,7 +49,9 @@ func (s *section) finished() section {
 type hit struct {
 	Link, Page, Heading   string
 	Before, Found, Behind string // the text around the first word
-	score                 int
+
+	section        *section
+	score, missing int
 }
 
 // wordsOf splits a search into words.
@@ -121,56 +123,46 @@ func occurrences(text, word string) int {
 	return n
 }
 
-// search returns the sections that contain every word, the best first. A word in a title counts more.
+// search returns the sections that contain the words, the best first. A word in a title counts more. Where no section
+// has all words of a question, it returns those with the fewest missing, and two words at least.
 func (b *book) search(query string) []hit {
 	words := wordsOf(query)
-	if len(words) == 0 {
-		return nil
-	}
+	fewest := max(len(words)-2, 0)
 	var hits []hit
 	for i := range b.sections {
 		s := &b.sections[i]
-		if score := s.score(words); score > 0 {
-			found := hit{Link: s.page.Path, Page: s.page.Title, Heading: s.heading, score: score}
-			if s.anchor != "" {
-				found.Link += "#" + s.anchor
-			}
-			found.Before, found.Found, found.Behind = s.excerpt(words)
-			hits = append(hits, found)
+		if score, missing := s.score(words); score > 0 && missing <= fewest {
+			fewest = missing
+			hits = append(hits, hit{section: s, score: score, missing: missing})
 		}
 	}
-	if len(hits) == 0 && len(words) > 2 {
-		return b.nearly(words)
-	}
+	hits = slices.DeleteFunc(hits, func(h hit) bool { return h.missing > fewest })
 	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
-	return hits[:min(len(hits), maxHits)]
-}
-
-// nearly returns what is found when one word is left out, for a question of which no page has all words.
-func (b *book) nearly(words []string) []hit {
-	var best []hit
-	for i := range words {
-		found := b.search(strings.Join(slices.Delete(slices.Clone(words), i, i+1), " "))
-		best = append(best, found...)
+	hits = hits[:min(len(hits), maxHits)]
+	for i := range hits {
+		hits[i].show(words)
 	}
-	slices.SortStableFunc(best, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
-	seen := map[string]bool{}
-	best = slices.DeleteFunc(best, func(h hit) bool {
-		was := seen[h.Link]
-		seen[h.Link] = true
-		return was
-	})
-	return best[:min(len(best), maxHits)]
+	return hits
 }
 
-// score is higher for a better hit, and 0 if a word is missing.
-func (s *section) score(words []string) int {
+// show fills in what the page shows of a hit.
+func (h *hit) show(words []string) {
+	s := h.section
+	h.Link, h.Page, h.Heading = s.page.Path, s.page.Title, s.heading
+	if s.anchor != "" {
+		h.Link += "#" + s.anchor
+	}
+	h.Before, h.Found, h.Behind = s.excerpt(words)
+}
+
+// score is higher for a better hit, and 0 if no word is there. missing is the number of words that are not there.
+func (s *section) score(words []string) (score, missing int) {
 	title, heading := strings.ToLower(s.page.Title), strings.ToLower(s.heading)
-	score := 0
 	for _, word := range words {
 		times := occurrences(s.folded, word)
 		if times == 0 && occurrences(title, word) == 0 {
-			return 0
+			missing++
+			continue
 		}
 		score += 1 + min(times, 5)
 		if occurrences(heading, word) > 0 {
@@ -182,9 +174,9 @@ func (s *section) score(words []string) int {
 	}
 	// Decisions and the reference are listed after instructions.
 	if strings.HasPrefix(s.page.Path, "adr/") || strings.HasPrefix(s.page.Path, "api/") {
-		score = 1 + score/4
+		score = min(score, 1+score/4)
 	}
-	return score
+	return score, missing
 }
 
 // excerpt returns the text around the first word that was found.

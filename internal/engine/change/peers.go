@@ -19,20 +19,11 @@ func (j *judgement) readsPeersAnew(then *fleet.Registry) bool {
 		if !t.Reads.Peers || before[t.ID] == t.Text {
 			continue
 		}
-		if old := j.templateNow(t.ID); old == nil || old.Text != t.Text || j.appliesInside(then, t) {
+		if old := j.now.Template(t.ID); old == nil || old.Text != t.Text || j.appliesInside(then, t) {
 			return true
 		}
 	}
 	return false
-}
-
-func (j *judgement) templateNow(id int64) *fleet.TaggedTemplate {
-	for i := range j.now.Templates {
-		if j.now.Templates[i].ID == id {
-			return &j.now.Templates[i]
-		}
-	}
-	return nil
 }
 
 func (j *judgement) appliesInside(then *fleet.Registry, t fleet.TaggedTemplate) bool {

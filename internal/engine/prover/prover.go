@@ -4,6 +4,7 @@ package prover
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -65,29 +66,12 @@ func New(o Options) *Prover {
 		rests: map[fleet.DeviceID]time.Time{}}
 }
 
-// Report is what is proven of the copies of a folder.
-type Report struct {
-	ReadAt time.Time // beginning of the round
-	Copies []Copy    // copies in the order in which the devices were given
-}
-
-// Copy is the copy of a folder on one device.
-type Copy struct {
-	Device    fleet.DeviceID
-	Encrypted bool
-	copies.Holding
-	Current bool             // The proof is of the last round.
-	Lacks   []fleet.DeviceID // devices that were read, and whose data is not proven to be here
-	Doubt   copies.Doubt     // why the last round did not prove it
-	Reason  string           // why the daemon could not be asked; "" where it was
-}
-
 // Copies returns what is proven of a folder on these devices, which all have it. It asks their daemons unless it did so
 // a short while ago. The error is that of the context, or says that there are too many devices.
 func (p *Prover) Copies(ctx context.Context, id string, devices []fleet.DeviceID) (Report, error) {
 	if len(devices) > MaxDevices {
 		return Report{}, &fleet.Error{Code: fleet.CodeUnsupported,
-			Message: "copies of a folder are proven on at most 100 devices, and more have this one",
+			Message: fmt.Sprintf("copies of a folder are proven on at most %d devices, and more have this one", MaxDevices),
 			Hint:    "`muster folder get FOLDER` shows how it stands on each of them."}
 	}
 	f := p.folder(id)
@@ -95,23 +79,36 @@ func (p *Prover) Copies(ctx context.Context, id string, devices []fleet.DeviceID
 		return Report{}, err
 	}
 	defer func() { <-f.turn }()
-	signs := p.signs(id, devices)
-	if f.report.isOf(devices) {
-		age := p.o.Now().Sub(f.report.ReadAt)
-		unchanged := f.report.isComplete() && slices.Equal(signs, f.signs)
-		if age < doubtAge || age < proofAge && unchanged || p.isResting(devices) {
+	signs, isOf := p.signs(id, devices), f.report.isOf(devices)
+	age, unchanged := p.o.Now().Sub(f.report.ReadAt), slices.Equal(signs, f.signs)
+	if isOf && (age < doubtAge || age < proofAge && unchanged && f.report.isComplete()) {
+		return f.report, nil
+	}
+	if rest := p.resting(devices); rest > 0 {
+		switch {
+		case !isOf:
+			return Report{}, &fleet.Error{Code: fleet.CodeUnavailable,
+				Message: "the daemons that have this folder were asked for copies a short while ago",
+				Hint: fmt.Sprintf("Ask again in %s: this takes only a small part of a daemon's time.",
+					max(rest.Round(time.Second), time.Second))}
+		case unchanged:
 			return f.report, nil
 		}
+		return f.report.outdated(), nil
 	}
 	if err := take(ctx, p.turns); err != nil {
 		return Report{}, err
 	}
 	defer func() { <-p.turns }()
-	ctx, cancel := context.WithTimeout(ctx, roundTime)
+	inTime, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()
 	r := &round{Prover: p, folder: id, ledger: &f.ledger, sides: map[fleet.DeviceID]*side{}}
-	f.report, f.signs = r.run(ctx, devices), signs
-	return f.report, nil
+	report := r.run(inTime, devices)
+	if err := ctx.Err(); err != nil {
+		return Report{}, err // Nobody waits for the round any more, and it is not over.
+	}
+	f.report, f.signs = report, signs
+	return report, nil
 }
 
 func take(ctx context.Context, turn chan struct{}) error {
@@ -170,20 +167,13 @@ func (p *Prover) signs(folder string, devices []fleet.DeviceID) []sign {
 	return signs
 }
 
-// isResting reports whether one of the daemons is to be left alone, so that rounds take little of its time.
-func (p *Prover) isResting(devices []fleet.DeviceID) bool {
+// resting returns how long one of the daemons is to be left alone, so that rounds take little of its time.
+func (p *Prover) resting(devices []fleet.DeviceID) (longest time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.o.Now()
-	return slices.ContainsFunc(devices, func(id fleet.DeviceID) bool { return p.rests[id].After(now) })
-}
-
-// isOf reports whether the report is about just these devices.
-func (r Report) isOf(devices []fleet.DeviceID) bool {
-	return slices.EqualFunc(r.Copies, devices, func(c Copy, id fleet.DeviceID) bool { return c.Device == id })
-}
-
-// isComplete reports whether everything was proven.
-func (r Report) isComplete() bool {
-	return !slices.ContainsFunc(r.Copies, func(c Copy) bool { return !c.Current })
+	for _, id := range devices {
+		longest = max(longest, p.rests[id].Sub(now))
+	}
+	return longest
 }

@@ -2,12 +2,12 @@ package prover
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"muster/internal/core/copies"
 	"muster/internal/fleet"
 )
 
@@ -23,7 +23,8 @@ type daemons struct {
 	sequence int64
 	costs    time.Duration // of one request
 	asked    int
-	restarts bool // A daemon is started again between any two requests.
+	each     func() // called with each request; may be nil
+	restarts bool   // A daemon is started again between any two requests.
 	snapshot map[fleet.DeviceID]*fleet.Snapshot
 }
 
@@ -42,7 +43,9 @@ func newDaemons() *daemons {
 func (d *daemons) ask() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.asked++
+	if d.asked++; d.each != nil {
+		d.each()
+	}
 	d.now = d.now.Add(d.costs)
 	return d.asked
 }
@@ -88,7 +91,7 @@ func TestWhatIsProvenIsAskedAgainOnlyWhenSomethingChanged(t *testing.T) {
 	d := newDaemons()
 	p := d.prover()
 	for _, c := range report(t, p).Copies {
-		if !c.Current || c.Grade != copies.Proven {
+		if c.State != Proven {
 			t.Fatalf("nothing is proven: %+v", c)
 		}
 	}
@@ -108,13 +111,51 @@ func TestWhatIsProvenIsAskedAgainOnlyWhenSomethingChanged(t *testing.T) {
 	}
 }
 
+// A change that is known of must not be shown as proven while the daemons are left alone.
+func TestWhatIsProvenIsNoLongerShownSoAfterAChange(t *testing.T) {
+	d := newDaemons()
+	d.costs = 100 * time.Millisecond
+	p := d.prover()
+	if first := report(t, p); first.Proven() != 2 {
+		t.Fatalf("nothing is proven: %+v", first)
+	}
+	asked := d.asked
+	d.now = d.now.Add(doubtAge + time.Second)
+	d.snapshot[a].Summaries = map[string]fleet.FolderSummary{"docs": {Sequence: 6}}
+	for _, c := range report(t, p).Copies {
+		if c.State != Behind || c.Until.IsZero() || c.Reason == "" {
+			t.Errorf("after a change: %+v", c)
+		}
+	}
+	if _, err := p.Copies(t.Context(), "docs", []fleet.DeviceID{a}); fleet.CodeOf(err) != fleet.CodeUnavailable {
+		t.Errorf("who asks for other devices has the daemons asked at once: %v", err)
+	}
+	if d.asked != asked {
+		t.Error("daemons that are to be left alone are asked")
+	}
+}
+
+// The next person would be shown that the daemons could not be asked.
+func TestARoundThatNobodyWaitsForIsNotKept(t *testing.T) {
+	d := newDaemons()
+	p := d.prover()
+	gone, leave := context.WithCancel(t.Context())
+	d.each = leave
+	if _, err := p.Copies(gone, "docs", []fleet.DeviceID{a, b}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	if next := report(t, p); next.Proven() != 2 {
+		t.Errorf("the next one is shown %+v", next)
+	}
+}
+
 func TestADaemonThatAnswersSlowlyIsLeftAlone(t *testing.T) {
 	d := newDaemons()
 	d.costs, d.restarts = 100*time.Millisecond, true
 	p := d.prover()
 	began := d.now
 	first := report(t, p)
-	if slices.ContainsFunc(first.Copies, func(c Copy) bool { return c.Grade != copies.Unproven || c.Reason == "" }) {
+	if slices.ContainsFunc(first.Copies, func(c Copy) bool { return c.State != Unproven || c.Reason == "" }) {
 		t.Fatalf("a daemon that is started again and again proves something: %+v", first.Copies)
 	}
 	busy, asked := d.now.Sub(began), d.asked
@@ -132,7 +173,7 @@ func TestADeviceThatIsNotConnectedProvesNothing(t *testing.T) {
 	d := newDaemons()
 	d.snapshot[b].Connected = fleet.Peers{}
 	for _, c := range report(t, d.prover()).Copies {
-		if c.Grade != copies.Unproven || c.Reason == "" {
+		if c.State != Unproven || c.Reason == "" {
 			t.Errorf("%+v", c)
 		}
 	}

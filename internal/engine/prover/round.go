@@ -190,22 +190,3 @@ func (r *round) rest(id fleet.DeviceID, took time.Duration) {
 	}
 	r.rests[id] = from.Add(took * (busyShare - 1))
 }
-
-// report says what is proven of each device.
-func (r *round) report(devices []fleet.DeviceID) Report {
-	var read []fleet.DeviceID // devices with data of their own, of which something is known
-	for _, id := range devices {
-		if side := r.sides[id]; !side.encrypted && !side.last.Asked.IsZero() {
-			read = append(read, id)
-		}
-	}
-	out := Report{ReadAt: r.began}
-	for _, id := range devices {
-		side := r.sides[id]
-		c := Copy{Device: id, Encrypted: side.encrypted, Doubt: side.doubt, Reason: side.reason}
-		c.Holding, c.Lacks = r.ledger.Holding(id, read)
-		c.Current = c.Grade != copies.Unproven && len(c.Lacks) == 0 && !c.Until.Before(r.began)
-		out.Copies = append(out.Copies, c)
-	}
-	return out
-}

@@ -20,6 +20,7 @@ type generation struct {
 	templates map[int64]templateSum
 	fleet     func() *template.Fleet // the devices as templates see them; made once
 	peers     func() *template.Fleet // the same with vars and addresses, for the templates that read them; made once
+	peersSum  func() string          // digest of peers and of whether admins saved all vars; made once
 	labels    func() uint64          // digest of which devices are registered, with labels and addresses; made once
 }
 
@@ -74,6 +75,7 @@ func (e *Engine) newGeneration(r *fleet.Registry) *generation {
 	version := func(id fleet.DeviceID) fleet.Version { return g.known(id).Version }
 	g.fleet = sync.OnceValue(func() *template.Fleet { return template.FleetOf(r, version, false) })
 	g.peers = sync.OnceValue(func() *template.Fleet { return template.FleetOf(r, version, true) })
+	g.peersSum = sync.OnceValue(func() string { return fmt.Sprint(g.peers().Digest(), r.AllVarsByAdmins()) })
 	g.labels = sync.OnceValue(func() (sum uint64) {
 		for id, d := range r.Devices {
 			sum += e.sum(string(id), d.Label, d.APIAddress) // The digests are added up, because the order of a map is random.
@@ -146,7 +148,7 @@ func (e *Engine) fingerprint(
 		others = g.fleet().Digest()
 	}
 	if readsPeers {
-		others += fmt.Sprint(g.peers().Digest(), g.registry.AllVarsByAdmins())
+		others += g.peersSum()
 	}
 	if mayShare {
 		labels = g.labels()

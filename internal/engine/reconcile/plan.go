@@ -172,9 +172,6 @@ func addressOf(r *fleet.Registry, id fleet.DeviceID) string {
 	return ""
 }
 
-// maxOthersNamed is how many owners of vars a reason names.
-const maxOthersNamed = 3
-
 // othersVars returns the names of the device's vars that somebody below admin saved, if the template reads vars and an
 // admin saved it. On this device such a template does not count as an admin's. For other templates the result is nil.
 func othersVars(r *fleet.Registry, id fleet.DeviceID, template int64) []string {
@@ -184,7 +181,7 @@ func othersVars(r *fleet.Registry, id fleet.DeviceID, template int64) []string {
 		}
 		reads := t.Reads.OrAll()
 		if reads.Peers {
-			return r.AllOthersVars(maxOthersNamed)
+			return r.AllOthersVars()
 		}
 		if reads.ReadsVars() {
 			return r.OthersVars(id)

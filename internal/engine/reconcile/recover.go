@@ -93,9 +93,9 @@ func (p *pass) planUnfinished(ctx context.Context, in input) (now planned, unpla
 // that was made after the interruption.
 //
 // A change was not sent if a person consented to it before the intent began and this consent is open, because a write
-// uses the consents to its changes before it is sent. Only a write that was answered with 5xx gives them back: then
-// the daemon counts as unsaved. A held change whose consent is used may have been sent, and may
-// have been undone at the daemon since.
+// uses the consents to its changes before it is sent. Only a write that was answered with 5xx gives them back: then the
+// daemon counts as unsaved. A held change whose consent is used may have been sent, and may have been undone at the
+// daemon since. Any other change of the intent that is still planned did not arrive, also where it cannot be sent now.
 func (p *pass) outcomeOfPlan(now planned, intent fleet.Intent) (fleet.Outcome, string) {
 	intended := plan.ReadRecord(intent).Keys()
 	var unsent, unknown, left []plan.Change
@@ -106,7 +106,7 @@ func (p *pass) outcomeOfPlan(now planned, intent fleet.Intent) (fleet.Outcome, s
 			unsent = append(unsent, c)
 		case isHeld && !c.Consented:
 			unknown = append(unknown, c)
-		case c.Sendable():
+		case isIntended || c.Sendable():
 			left = append(left, c)
 		}
 	}

@@ -224,8 +224,7 @@ func (a *attempt) write(ctx context.Context) error {
 
 // call sends one write. Before that it records that the write uses the consents to its changes. It opens these consents
 // again if Muster stops before the write is sent, or if the daemon answers with 5xx, because then the write was not
-// done. justRead is true if the daemon's document was
-// read right before the call.
+// done. justRead is true if the daemon's document was read right before the call.
 func (a *attempt) call(ctx context.Context, w plan.Write, justRead bool) error {
 	body, err := a.body(ctx, w, justRead)
 	if err != nil {

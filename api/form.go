@@ -43,11 +43,11 @@ type WrittenForm struct {
 	Template string   `json:"template" doc:"HJSON or Starlark"`
 	Tags     []string `json:"tags" nullable:"false"`
 	Change   WhatIf   `json:"change" doc:"The change that stores it: the body of POST /api/v1/plan, which says what it would do, and of POST /api/v1/changes, which makes it"`
-	Warnings []string `json:"warnings" nullable:"false" doc:"What is most probably a mistake: a folder that would be shared with nobody, a tag that no device has"`
+	Warnings []string `json:"warnings" nullable:"false" doc:"Probable mistakes: no other device would share the folder, or no device has a tag of the form"`
 }
 
 // TemplateForm is the form that a template can be edited as.
 type TemplateForm struct {
 	Form   *Form `json:"form,omitempty" doc:"Left out where the template is not exactly the one that a form writes: it is edited as text"`
-	Edited bool  `json:"edited" doc:"A form wrote the text, and somebody changed it by hand, or its key, op or tags"`
+	Edited bool  `json:"edited" doc:"true: a form wrote the template, and a person changed its text, key, op or tags since"`
 }

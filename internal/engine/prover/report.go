@@ -11,7 +11,7 @@ import (
 
 // Report is what is proven of the copies of a folder.
 type Report struct {
-	ReadAt time.Time // when the round began
+	ReadAt time.Time // beginning of the round
 	Copies []Copy    // copies in the order in which the devices were given
 }
 
@@ -22,8 +22,8 @@ type Copy struct {
 	State     State
 	Until     time.Time        // It holds what the other devices had scanned by then; zero: nothing is proven.
 	Lacks     []fleet.DeviceID // devices that were read, and whose data is not proven to be here
-	Doubt     copies.Doubt     // why the round did not prove it; "": it did, or the daemon could not be asked
-	Reason    string           // why it is not proven now, for a person; "" where it is
+	Doubt     copies.Doubt     // cause for which the round did not prove it; "": it did, or the daemon could not be asked
+	Reason    string           // text for a person that says why it is not proven now; "" where it is
 }
 
 // State says how well a copy is known.
@@ -32,7 +32,7 @@ type State string
 // States of a copy.
 const (
 	Proven   State = "proven"   // It holds everything that each other device that was asked had scanned.
-	Agrees   State = "agrees"   // likewise, but for what is ignored
+	Agrees   State = "agrees"   // The same holds, but for what is ignored.
 	Behind   State = "behind"   // That was proven earlier, and not now.
 	Unproven State = "unproven" // Nothing is proven.
 )

@@ -61,6 +61,7 @@ test("shots", async () => {
     ["template", `templates/${made.id}`],
     ["template-order", "templates/order"],
     ["template-new", "templates/new"],
+    ["share", "templates/share"],
     ["folders", "folders"],
     ["folder", "folders/price-list"],
     ["folder-stopped", "folders/invoices-0001-1"],

@@ -1,3 +1,7 @@
+// The histories are random: fewer than enough of them may be too tame to catch a weaker rule.
+//
+//muster:test -rapid.checks=10000 -rapid.seed=1
+//muster:soak -rapid.checks=200000
 package copies
 
 import (
@@ -197,11 +201,14 @@ func between(t *rapid.T, w *world) {
 }
 
 // TestWhatIsProvenIsTrue runs random histories in which anything happens between any two requests of a proof. What the
-// rule proves is compared with the files; each weaker rule must be found to lie, or the histories prove nothing.
+// rule proves is compared with the files; with enough histories each weaker rule must be found to lie, or they prove
+// nothing.
 func TestWhatIsProvenIsTrue(t *testing.T) {
-	proofs, lies := map[string]int{}, map[string]int{}
+	const enough = 10000
+	histories, proofs, lies := 0, map[string]int{}, map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(3)
+		histories++
 		unrest(t, w)
 		a, b := Side{Device: w.daemons[0].id}, Side{Device: w.daemons[1].id}
 		a.First = w.read(w.daemons[0])
@@ -228,7 +235,7 @@ func TestWhatIsProvenIsTrue(t *testing.T) {
 	})
 	t.Logf("proofs %v, false %v", proofs, lies)
 	for name := range rules {
-		if !t.Failed() && (proofs[name] == 0 || name != "the rule" && lies[name] == 0) {
+		if !t.Failed() && histories >= enough && (proofs[name] == 0 || name != "the rule" && lies[name] == 0) {
 			t.Errorf("%s: %d proofs, %d false ones: the histories are too tame", name, proofs[name], lies[name])
 		}
 	}

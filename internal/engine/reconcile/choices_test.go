@@ -173,9 +173,11 @@ func TestAChoiceOutlivesAKillBeforeTheWrite(t *testing.T) {
 					b.step = func(name string) {
 						if name == at {
 							b.store.mu.Lock()
-							defer b.store.mu.Unlock()
 							b.store.fail = func(string) error { return errors.New("killed") }
+							b.store.mu.Unlock()
+							b.daemon.mu.Lock()
 							b.daemon.online = false
+							b.daemon.mu.Unlock()
 						}
 					}
 					b.start()

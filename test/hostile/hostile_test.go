@@ -79,6 +79,7 @@ func (a answer) check(t *testing.T, s *server.Server, d *stsim.Daemon) {
 	}
 	if a.name == summaryOf10GB || a.name == summaryBelowZero {
 		waitUnknownFolders(t, s, d)
+		checkStaysOnline(t, s, d)
 	}
 	if wrote := d.Counters().Writes; wrote > 0 {
 		t.Errorf("%d writes to a daemon that is not believed", wrote)
@@ -103,6 +104,29 @@ func waitUnknownFolders(t *testing.T, s *server.Server, d *stsim.Daemon) {
 		}
 		return ""
 	})
+}
+
+// checkStaysOnline checks that the events of a daemon are followed although its folders cannot be read. Each event makes
+// Muster poll again, and a poll over a new connection reads the status first.
+func checkStaysOnline(t *testing.T, s *server.Server, d *stsim.Daemon) {
+	t.Helper()
+	for range 10 {
+		polls := d.Counters().ByRoute["GET /rest/events"]
+		d.Emit("StateChanged", stconfig.Obj(stconfig.Member{Name: "folder", Value: stconfig.Text("handbook")}))
+		wait.Until(t, func() string {
+			if d.Counters().ByRoute["GET /rest/events"] == polls {
+				return "Muster did not poll after an event"
+			}
+			return ""
+		})
+		state, err := s.Client.DeviceState(t.Context(), string(d.ID()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state.Connection != string(fleet.Online) {
+			t.Fatalf("the daemon is %s: %s", state.Connection, state.Reason)
+		}
+	}
 }
 
 // bother uses healthy daemons meanwhile, and gives what ends that: a template changes what they have, and what they

@@ -31,8 +31,9 @@ type fake struct {
 	hang          map[string]bool          // until the connection breaks
 	gate          map[string]chan struct{} // until it is closed
 	pin           string
-	crowded       bool // there are too many connections to keep one
-	redialled     bool // since the status was read: polls are not sent
+	crowded       bool   // there are too many connections to keep one
+	tooLarge      string // this folder's summary: reading it ends the connection
+	redialled     bool   // since the status was read: polls are not sent
 	redialsAlways bool
 	pending       []fleet.Pending
 	connected     []fleet.DeviceID
@@ -145,6 +146,10 @@ func (f *fake) Summary(ctx context.Context, folder string) (fleet.FolderSummary,
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if folder == f.tooLarge {
+		f.redialled = true
+		return fleet.FolderSummary{}, &fleet.Error{Code: fleet.CodeUnbelievable, Message: "larger than it may be"}
+	}
 	if summary, told := f.summaries[folder]; told {
 		return summary, nil
 	}

@@ -112,7 +112,7 @@ func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
 	for {
 		left := statusEvery - time.Since(statusAt)
 		if left <= 0 {
-			if err := apart(func() error { return w.readStatusAgain(ctx, d) }); err != nil {
+			if err := apart(func() error { return w.readStatusAndFolders(ctx, d) }); err != nil {
 				return err
 			}
 			statusAt, left = time.Now(), statusEvery

@@ -33,6 +33,15 @@ func (w *watcher) readStatus(ctx context.Context, d Daemon, before *fleet.Status
 	return status, nil
 }
 
+// readStatusAndFolders does what readStatusAgain does, then reads the folders that could not be read so far. A poll must
+// not do this: an answer that is too large ends the connection, and a poll over a new connection reads the status first.
+func (w *watcher) readStatusAndFolders(ctx context.Context, d Daemon) error {
+	if err := w.readStatusAgain(ctx, d); err != nil {
+		return err
+	}
+	return w.readSummaries(ctx, d, w.unreadFolders())
+}
+
 // readStatusAgain reads the status of a daemon that the watcher already follows, then everything that is due to be
 // read together with it.
 func (w *watcher) readStatusAgain(ctx context.Context, d Daemon) error {
@@ -53,9 +62,6 @@ func (w *watcher) readStatusAgain(ctx context.Context, d Daemon) error {
 		if err := w.readConflictCounts(ctx, d); err != nil {
 			return err
 		}
-	}
-	if err := w.readSummaries(ctx, d, w.unreadFolders()); err != nil {
-		return err
 	}
 	if w.pendingDue {
 		return w.readPending(ctx, d)

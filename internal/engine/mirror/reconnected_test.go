@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,6 +45,29 @@ func TestAnotherConnectionToADaemonThatWasStartedAgainBeginsAnew(t *testing.T) {
 		pass(time.Second)
 		if s := w.wantConnection(d, fleet.Online); s.Status.StartTime != "second" || s.Digest == before {
 			t.Errorf("after a second its start is %q", s.Status.StartTime)
+		}
+	})
+}
+
+// The answer about a folder ended each connection, and each new connection began with a request for the same answer: the
+// daemon was unreachable nearly all of the time.
+func TestADaemonWithAFolderThatCannotBeReadIsFollowed(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		f.tooLarge = "a"
+		d := w.put(1, f)
+		pass(10 * time.Second)
+		w.wantConnection(d, fleet.Online)
+		for range 4 {
+			f.take()
+			pass(statusEvery)
+			s := w.wantConnection(d, fleet.Online)
+			if calls := f.take(); slices.Contains(calls, "version") || !slices.Contains(calls, "summary a") {
+				t.Errorf("a minute asks %q, want the folder once more and no first contact", calls)
+			}
+			if len(s.Summaries) > 0 {
+				t.Errorf("a folder that cannot be read shows %v", s.Summaries)
+			}
 		}
 	})
 }

@@ -48,7 +48,7 @@ func (w *watcher) visitOnce(ctx context.Context, d Daemon, since int64) (int64, 
 	if err := d.Visit(ctx); err != nil {
 		return 0, err
 	}
-	if err := w.readStatusAgain(ctx, d); err != nil {
+	if err := w.readStatusAndFolders(ctx, d); err != nil {
 		return 0, err
 	}
 	since, err := w.poll(ctx, d, since, 0)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,25 @@ func TestImportsPointInward(t *testing.T) {
 			}
 			if within(to, neverImports[from]) || !allowed(from, to) {
 				t.Errorf("%s imports %s: imports point inward only", pkg.ImportPath, imported)
+			}
+		}
+	}
+}
+
+// The table of ADR 1 says where a change belongs. A room that it does not name is not found.
+func TestEveryRoomIsInThePlan(t *testing.T) {
+	plan, err := os.ReadFile("docs/adr/0001-four-rings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ring := range []string{"core", "adapter", "engine", "edge"} {
+		rooms, err := os.ReadDir(filepath.Join("internal", ring))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, room := range rooms {
+			if !strings.Contains(string(plan), "`"+room.Name()+"`") {
+				t.Errorf("internal/%s/%s is not in docs/adr/0001-four-rings.md", ring, room.Name())
 			}
 		}
 	}

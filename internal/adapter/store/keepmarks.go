@@ -17,9 +17,9 @@ type keptMarks struct {
 	tables []*markedTable
 }
 
-// over calls change, which migrates the tables, and keeps marks valid as keptMarks says. from and to are the versions
-// of the tables before and after. If no table has marks yet, if the ends do not open or if the key of the marks cannot
-// be read, over only calls change.
+// over calls change, which migrates the tables, and keeps the marks of rows valid. from and to are the versions of the
+// tables before and after. In three cases over only calls change: no table has marks yet, the seal of the ends of the
+// audit does not open, or the key of the marks cannot be read.
 func (k keptMarks) over(ctx context.Context, tx *sql.Tx, from, to int64, change func() error) error {
 	if from < firstVersion {
 		return change() // There are no tables yet.

@@ -34,8 +34,8 @@ type markedTable struct {
 	follows string           // text for people: the consequence for a row that is not believed
 
 	// accept is SQL, without a WHERE clause, that removes the power of a row. When a person accepts a doubt, it runs on
-	// the rows in doubt before they get new marks. If the table as a whole is in doubt, it runs on all rows: a row that
-	// was put back fits its mark. If it is "", rows stay as they are.
+	// the rows in doubt before they get new marks. If the table as a whole is in doubt, it runs on all rows, because a
+	// row that was put back fits its mark and cannot be told from the others. If accept is "", rows stay as they are.
 	accept string
 
 	// doubt changes the contents in memory so that the row with this key gives no power. key is nil if the table as a
@@ -248,8 +248,8 @@ func sealedKeyOf(table, column string) []string {
 	return nil
 }
 
-// sealedKey returns the values of the row's key for which a column is sealed. They are in the order of
-// sealedColumn.key, which may differ from the order in the table's key.
+// sealedKey returns the row's key as the seal of a column needs it. A sealed value opens only under the key of its own
+// row. The parts of the key are in the order of sealedColumn.key, which may differ from the order in the table's key.
 func (r *markReader) sealedKey(column string) (key []string) {
 	for _, part := range sealedKeyOf(r.table.name, column) {
 		for i, name := range r.table.key {

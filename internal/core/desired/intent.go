@@ -154,8 +154,8 @@ func (b *intentRecorder) revoke(r *record, s Sent) {
 }
 
 // going records who set the values of a member whose removal is about to be sent. now is the member before the
-// removal. Values that a person or the daemon set inside it stay theirs. theirs is true if somebody else added the
-// member again: then every value that Muster never wrote is theirs.
+// removal. Values that a person or the daemon set inside it stay theirs. If theirs is true, somebody else added the
+// member again, and every value that Muster never wrote counts as that person's.
 func (r *record) going(now stconfig.Value, theirs bool) {
 	eachLeaf(r.key, now, func(at stconfig.Key, leaf stconfig.Value) {
 		switch others := r.innerAt(at); {
@@ -168,7 +168,7 @@ func (r *record) going(now stconfig.Value, theirs bool) {
 	})
 }
 
-// innerAt returns the entry of the place inside the member that covers a key, nil where none does.
+// innerAt returns the member's entry for a key, or for a place above that key; nil if there is no such entry.
 func (r *record) innerAt(key stconfig.Key) *entry {
 	at := slices.IndexFunc(r.inner, func(e entry) bool { return key.HasPrefix(e.key) })
 	if at < 0 {
@@ -184,9 +184,9 @@ func (b *intentRecorder) cameBack(member stconfig.Key) bool {
 	})
 }
 
-// sendingInside remembers that Muster wrote the value that is about to be sent inside the member. It remembers now,
-// the present value, in the same way, unless that value belongs to a person or theirs is true. theirs means that
-// somebody else added the member again.
+// sendingInside records a change of a value inside the member, before the change is sent: the new value counts as
+// written by Muster. So does now, the present value, unless it belongs to a person. If theirs is true, somebody else
+// added the member again, and the present value belongs to that person.
 func (r *record) sendingInside(s Sent, now stconfig.Value, theirs bool) {
 	for i := range r.inner {
 		if e := &r.inner[i]; related(e.key, s.Key) {

@@ -9,9 +9,9 @@ import (
 	"muster/internal/core/stconfig"
 )
 
-// The table of authortable.go limits what people below admin ask for. Admins ask for what the templates that admins
-// saved make without any other template. Nobody asks for the values with which a new member starts. People below admin
-// ask for everything else.
+// The table of authortable.go limits what people below admin can ask for. Each value of a change has one of three
+// origins. Admins ask for the values that the templates of admins result in, without all other templates. Nobody asks
+// for the values with which a new member starts. People below admin ask for all other values.
 
 // part is one place of a change, with what the judgement of the place needs.
 type part struct {
@@ -140,8 +140,9 @@ func same(a, b stconfig.Value) bool {
 	return a.Exists() == b.Exists() && (!a.Exists() || a.Equal(b))
 }
 
-// startOf returns what a new folder or device may start with although nobody asks for it: the daemon's `defaults`, as
-// they are and as admins want them, and what the daemon forces in such a member.
+// startOf returns the values that a new folder or device may start with although nobody asks for them. These are the
+// daemon's present `defaults`, the `defaults` that admins want, and the values that the daemon forces in such a
+// member.
 func (g guard) startOf(key stconfig.Key, after stconfig.Value) (starts []stconfig.Value) {
 	kind := strings.TrimSuffix(section(key), "s")
 	add := func(doc stconfig.Value) {
@@ -164,8 +165,9 @@ func (g guard) startOf(key stconfig.Key, after stconfig.Value) (starts []stconfi
 	return append(starts, forced)
 }
 
-// adminsDecide reports whether admins are responsible for the value at a place: the templates that admins saved make
-// the value without other templates, or the place returns to its base value because of admins alone (adminsLetGo).
+// adminsDecide reports whether admins alone are responsible for the value at a place. There are two such cases. The
+// templates that admins saved result in this value also without all other templates. Or the place returns to its base
+// value, and only admins' templates ever asked for it (adminsLetGo).
 func (g guard) adminsDecide(p part) bool {
 	doc := g.admins()
 	if !doc.Exists() || !same(p.want, p.in(doc)) {
@@ -174,8 +176,8 @@ func (g guard) adminsDecide(p part) bool {
 	return !same(p.want, p.in(g.base)) || g.adminsLetGo(p)
 }
 
-// adminsDecidePresence is adminsDecide for the question whether a member is there. What the member contains does not
-// matter.
+// adminsDecidePresence reports, by the rules of adminsDecide, whether admins alone are responsible for the presence or
+// the absence of a member. The contents of the member do not matter.
 func (g guard) adminsDecidePresence(p part) bool {
 	doc := g.admins()
 	if !doc.Exists() || p.want.Exists() != p.in(doc).Exists() {
@@ -193,9 +195,8 @@ func (p part) in(doc stconfig.Value) stconfig.Value {
 	return v
 }
 
-// adminsLetGo reports whether an admin is responsible (Facts.ByAdmin) for each template that asks for the place or
-// asked for it before. It returns false if no template does or did. The place then returns to its base value because
-// of admins alone.
+// adminsLetGo reports whether only templates of admins (Facts.ByAdmin) ask for the place or asked for it before, and
+// at least one does or did. If so, a place that returns to its base value does so because of admins alone.
 func (g guard) adminsLetGo(p part) bool {
 	why := g.why(keyOf(p.names))
 	for _, id := range slices.Concat(why.Templates, why.Before) {

@@ -23,8 +23,8 @@ type Grouping struct {
 	Templates  []fleet.Template // templates of the device whose changes are grouped
 }
 
-// Held returns a held change in the form for people and for HeldChanges.Put, with its group. mayConsent reports
-// whether a person may consent to the change in an answer to the group.
+// Held returns the held change c of a device as people see it and as HeldChanges.Put takes it, with the group of equal
+// changes that it belongs to. mayConsent says whether one answer to the whole group may consent to this change.
 func (g Grouping) Held(id fleet.DeviceID, c Change, mayConsent bool) NewlyHeld {
 	n := NewlyHeld{
 		Group: fleet.HeldGroup{Digest: g.digest(c, mayConsent), Key: g.KeyOf(c.Key).String(), Templates: c.Templates,
@@ -43,8 +43,8 @@ func (g Grouping) Held(id fleet.DeviceID, c Change, mayConsent bool) NewlyHeld {
 	return n
 }
 
-// choicesOf returns, by the name of each value that a person may choose, the consent digest of the change with that
-// value; nil if the change offers none.
+// choicesOf returns the consent digest of the change for each value that a person may choose, by the name of the
+// value; nil if the change offers no choice.
 func (g Grouping) choicesOf(id fleet.DeviceID, c Change) map[string]string {
 	var digests map[string]string
 	for _, choice := range c.Choices() {

@@ -2,9 +2,11 @@ package httpapi
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"net/url"
 	"reflect"
+	"time"
 
 	"muster/api"
 	"muster/internal/edge/auth"
@@ -131,4 +133,19 @@ func counted[K ~string](all []K, counts map[K]int) map[string]int {
 		out[string(k)] = counts[k]
 	}
 	return out
+}
+
+// wireServed is the certificate with which the server itself is reached; nil over plain HTTP.
+func wireServed(certificate func() *fleet.Served) *api.OverviewOfCertificate {
+	if certificate == nil {
+		return nil
+	}
+	served := certificate()
+	if served == nil {
+		return nil
+	}
+	return &api.OverviewOfCertificate{
+		Fingerprint: served.Fingerprint, ExpiresAt: api.Time{Time: served.NotAfter}, Stale: served.Stale,
+		Days: int(math.Floor(time.Until(served.NotAfter).Hours() / 24)),
+	}
 }

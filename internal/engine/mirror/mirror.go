@@ -179,8 +179,8 @@ func (m *Mirror) put(d fleet.Registered, paused bool) bool {
 	return true
 }
 
-// ModesChanged pauses or resumes watching for devices whose mode follows from a changed mode of the fleet or of a tag.
-// If a device's own mode changes, the caller calls Put.
+// ModesChanged pauses or resumes watching for each device after the mode of the fleet or of a tag changed. After a
+// change of a device's own mode the caller calls Put instead.
 func (m *Mirror) ModesChanged(r *fleet.Registry) {
 	pausing := r.Mode == fleet.ModePaused || slices.Contains(slices.Collect(maps.Values(r.TagModes)), fleet.ModePaused)
 	if was := m.someArePaused.Swap(pausing); !was && !pausing {
@@ -199,8 +199,8 @@ func (m *Mirror) Paused(id fleet.DeviceID) bool {
 	return w != nil && w.paused
 }
 
-// Certificates returns two certificates of a device: proven, behind which the device itself answered last, and shown,
-// the one that was shown last. A different daemon may have shown the latter.
+// Certificates returns two certificates that were seen at the address of a device. proven is the one with which the
+// device itself answered last. shown is the newest one, which may be another daemon's.
 func (m *Mirror) Certificates(id fleet.DeviceID) (proven fleet.Certificate, shown fleet.Shown) {
 	if s := m.Snapshot(id); s != nil {
 		return s.Proven, s.Shown

@@ -119,6 +119,7 @@ type environment struct {
 	quiet       bool   // the command prints only questions and errors
 	message     string // purpose of the command's changes; see messaging
 	forPrograms bool   // standard output is for values; questions go to standard error
+	problems    bool   // errors are printed as JSON
 }
 
 // workerWord starts a worker of the sandbox. It is answered before kong builds the commands, which takes longer than
@@ -165,21 +166,21 @@ func Run(ctx context.Context, args []string, streams Streams, commit string) int
 	case first(args) == manWord && len(args) == 4:
 		return explain(streams.Err, writeManPages(parser.Model, args[1], args[2], args[3]))
 	}
-	parsed, err := parser.Parse(args)
+	env.problems = asksForJSON(args)
+	parsed, err := parser.Parse(joinedSorts(args))
 	if exited { // --help has been answered
 		return code
 	}
 	if err != nil {
-		fmt.Fprintf(streams.Err, "muster: %v\nTry `%s --help`.\n", err, commandIn(err))
-		return exitUsage
+		return explainUsage(streams.Err, env.problems, err)
 	}
 	if err := blankArgument(parsed); err != nil {
-		return explain(streams.Err, err)
+		return explainAs(streams.Err, env.problems, err)
 	}
 	if err := fillSecrets(parsed.Flags()); err != nil {
-		return explain(streams.Err, err)
+		return explainAs(streams.Err, env.problems, err)
 	}
-	return explain(streams.Err, env.run(ctx, parsed))
+	return explainAs(streams.Err, env.problems, env.run(ctx, parsed))
 }
 
 // commandIn is the command whose arguments are wrong, up to the last word that kong recognised.
@@ -241,8 +242,7 @@ const (
 // explain prints an error for a person and chooses the exit code.
 func explain(w io.Writer, err error) int {
 	code := codeFor(err)
-	var quiet exitCode
-	if code == exitDone || code == exitInterrupted || errors.As(err, &quiet) {
+	if !needsText(err) {
 		return code
 	}
 	fmt.Fprintln(w, "muster:", err)

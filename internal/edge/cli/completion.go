@@ -255,7 +255,7 @@ type lookup func(ctx context.Context, server *client.Client) ([]candidate, error
 
 // lookups are the kinds of values that the server knows.
 var lookups = map[string]lookup{
-	"DEVICE":     deviceNoun.candidates,
+	"DEVICE":     deviceCandidates,
 	"TAG":        tagNoun.candidates,
 	"TEMPLATE":   templateNoun.candidates,
 	"FOLDER":     folderNoun.candidates,

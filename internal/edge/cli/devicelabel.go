@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"muster/api"
 	"muster/client"
@@ -44,4 +45,36 @@ func freeLabel(ctx context.Context, server *client.Client, name string) (string,
 		taken[i] = d.Label
 	}
 	return fleet.FreeLabel(name, taken), err
+}
+
+// wordsFor makes the word by which commands take one of all devices: its label where that means no other device, else
+// its ID.
+func wordsFor(all []api.Device) func(label, id string) string {
+	carriers := map[string]int{}
+	for _, d := range all {
+		carriers[d.Label]++
+	}
+	return func(label, id string) string {
+		if carriers[label] == 1 && isWord(label) {
+			return label
+		}
+		return id
+	}
+}
+
+// isWord reports whether a command line takes a label as it is printed. A label that begins with a hyphen is taken for
+// a flag, and one that is the ID of another device means that device.
+func isWord(label string) bool {
+	_, noID := fleet.ParseDeviceID(label)
+	return noID != nil && strings.TrimSpace(label) != "" && !strings.HasPrefix(label, "-") && printable(label) == label
+}
+
+// deviceCandidates are all devices as completion offers them.
+func deviceCandidates(ctx context.Context, server *client.Client) (found []candidate, err error) {
+	all, err := server.Devices(ctx, client.List{})
+	word := wordsFor(all)
+	for _, d := range all {
+		found = append(found, candidate{word(d.Label, d.DeviceID), d.DeviceID})
+	}
+	return found, err
 }

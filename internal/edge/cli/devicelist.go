@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -30,7 +29,7 @@ type deviceListCommand struct {
 	Stopped bool     `env:"-" help:"Only devices that stopped a folder."`
 	Stale   string   `env:"-" help:"Only devices that are not online and were not seen for so long, as 36h or 7d." placeholder:"TIME"`
 	Disk    string   `env:"-" name:"disk-below" help:"Only devices with a disk of which less is free, as 10%; their agents tell it." placeholder:"PERCENT"`
-	Sort    string   `env:"-" help:"Order: label, since, lastSeen, version, folderState, needBytes, diskFree, configuration and others; with - the other way round." placeholder:"ORDER"`
+	Sort    string   `env:"-" help:"Order: label, since, lastSeen, version, folderState, needBytes, diskFree, configuration and others; with - the other way round, as --sort -needBytes." placeholder:"ORDER"`
 	Limit   int      `env:"-" help:"At most so many devices." placeholder:"N"`
 }
 
@@ -46,9 +45,11 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *c
 	if err != nil {
 		return err
 	}
-	if !c.forPeople() {
-		return printList(env, c.output, columns[api.InventoryDevice]{
-			name: func(d api.InventoryDevice) string { return cmp.Or(d.Label, d.DeviceID) }}, all.Devices)
+	switch c.Output {
+	case "json", "yaml":
+		return printValue(env, c.output, all.Devices)
+	case "name":
+		return printWords(ctx, env, server, all.Devices)
 	}
 	if err := printInventory(env.Out, all.Devices); err != nil {
 		return err
@@ -64,18 +65,42 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *c
 	return err
 }
 
+// printWords prints the word of each device that other commands take.
+func printWords(ctx context.Context, env *environment, server *client.Client, devices []api.InventoryDevice) error {
+	all, err := server.Devices(ctx, client.List{})
+	if err != nil {
+		return err
+	}
+	word := wordsFor(all)
+	for _, d := range devices {
+		if _, err := fmt.Fprintln(env.Out, word(d.Label, d.DeviceID)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func printInventory(out io.Writer, devices []api.InventoryDevice) error {
 	if len(devices) == 0 {
 		return nil
 	}
 	table := newTable(out)
-	fmt.Fprintln(table, "DEVICE\tCONNECTION\tCONFIGURATION\tVERSION\tSYSTEM\tFOLDERS\tTO GO\tTAGS")
+	fmt.Fprintln(table, "DEVICE\tCONNECTION\tCONFIGURATION\tFOLDERS\tTO GO\tTAGS\tVERSION\tSYSTEM\tDISK FREE\tSINCE")
 	for _, d := range devices {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", nameOf(d.DeviceID, d.Label),
-			d.Connection, d.Configuration, orDash(d.Version), orDash(d.OS), foldersIn(d.Folders), lackOfDevice(d),
-			orDash(strings.Join(d.Tags, ", ")))
+		cells := []string{nameOf(d.DeviceID, d.Label), d.Connection, d.Configuration, foldersIn(d.Folders),
+			lackOfDevice(d), orDash(strings.Join(d.Tags, ", ")), orDash(d.Version), orDash(d.OS), percentOf(d.DiskFree),
+			shortTime(d.Since)}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	return table.Flush()
+}
+
+// percentOf is how much of a disk is free, - where that is not known.
+func percentOf(free *int) string {
+	if free == nil {
+		return "-"
+	}
+	return strconv.Itoa(*free) + " %"
 }
 
 // orDash is a text for a cell of a table, - without one.

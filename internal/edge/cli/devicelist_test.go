@@ -30,17 +30,19 @@ func serving(t *testing.T, answers map[string]any) (address string, asked map[st
 }
 
 func TestDevicesAreListedAsTheFiltersAskFor(t *testing.T) {
+	free, since := 7, api.Time{Time: time.Date(2026, 11, 22, 12, 0, 0, 0, time.Local)}
 	address, asked := serving(t, map[string]any{"inventory": api.Inventory{Total: 9, Matched: 3,
 		Devices: []api.InventoryDevice{{DeviceID: idNAS, Label: "nas\x1b[31m", Connection: "online", Configuration: "held",
 			Version: "v2.1.3", OS: "linux", Folders: api.FolderCounts{"all": 4, "upToDate": 1, "failedItems": 1, "behind": 2},
-			NeedBytes: 3 << 29, Tags: []string{"home", "lima"}}, {DeviceID: idLaptop}}}})
+			NeedBytes: 3 << 29, Tags: []string{"home", "lima"}, DiskFree: &free, Since: &since}, {DeviceID: idLaptop}}}})
 	code, out, errs := run(t, "device", "list", "--server", address, "--token", "x", "--tag", "home", "--tag", "a,b",
-		"--state", "held", "--waiting", "any", "--sort=-needBytes", "-q", "n", "--limit", "2")
-	const want = "DEVICE              CONNECTION  CONFIGURATION  VERSION  SYSTEM  FOLDERS                      " +
-		"TO GO    TAGS\n" +
-		"nas�[31m (P56IOI7)  online      held           v2.1.3   linux   4, 1 failed items, 2 behind  " +
-		"1.5 GiB  home, lima\n" +
-		"AIR6LPZ                                        -        -       0                            -        -\n" +
+		"--state", "held", "--waiting", "any", "--sort", "-needBytes", "-q", "n", "--limit", "2")
+	const want = "DEVICE              CONNECTION  CONFIGURATION  FOLDERS                      TO GO    TAGS        " +
+		"VERSION  SYSTEM  DISK FREE  SINCE\n" +
+		"nas�[31m (P56IOI7)  online      held           4, 1 failed items, 2 behind  1.5 GiB  home, lima  " +
+		"v2.1.3   linux   7 %        2026-11-22 12:00:00\n" +
+		"AIR6LPZ                                        0                            -        -           " +
+		"-        -       -          -\n" +
 		"3 of 9 devices, the first 2 shown.\n"
 	if code != exitDone || errs != "" || out != want {
 		t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, want)
@@ -50,13 +52,28 @@ func TestDevicesAreListedAsTheFiltersAskFor(t *testing.T) {
 	}
 }
 
-func TestDevicesAreListedForScripts(t *testing.T) {
+// A label that two devices have was printed, and no command took it.
+func TestNamesOfDevicesCanBeGivenBack(t *testing.T) {
+	var rows []api.InventoryDevice
+	var devices []api.Device
+	for _, d := range []api.Device{{DeviceID: idNAS, Label: "nas"}, {DeviceID: idLaptop, Label: "twin"},
+		{DeviceID: "other", Label: "twin"}, {DeviceID: "hyphen", Label: "-x"}, {DeviceID: "bell", Label: "b\a"},
+		{DeviceID: "blank"}, {DeviceID: "disguised", Label: idNAS}} {
+		devices = append(devices, d)
+		if d.DeviceID != "other" { // the filter leaves this one out
+			rows = append(rows, api.InventoryDevice{DeviceID: d.DeviceID, Label: d.Label, Connection: "online"})
+		}
+	}
+	address, _ := serving(t, map[string]any{"inventory": api.Inventory{Devices: rows}, "devices": devices})
+	_, out, errs := run(t, "device", "list", "--server", address, "--token", "x", "-o", "name")
+	if want := "nas\n" + idLaptop + "\nhyphen\nbell\nblank\ndisguised\n"; out != want {
+		t.Errorf("got %s%s, want %s", out, errs, want)
+	}
+}
+
+func TestDevicesAreListedForPrograms(t *testing.T) {
 	address, _ := serving(t, map[string]any{"inventory": api.Inventory{Devices: []api.InventoryDevice{
 		{DeviceID: idNAS, Label: "nas", Connection: "online"}, {DeviceID: idLaptop}}}})
-	if _, out, _ := run(t, "device", "list", "--server", address, "--token", "x", "-o",
-		"name"); out != "nas\n"+idLaptop+"\n" {
-		t.Errorf("got %s", out)
-	}
 	_, out, _ := run(t, "device", "list", "--server", address, "--token", "x", "-o", "json")
 	var devices []api.InventoryDevice
 	if err := json.Unmarshal([]byte(out), &devices); err != nil || len(devices) != 2 || devices[0].Connection != "online" {

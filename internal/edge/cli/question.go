@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"strings"
 
 	"muster/internal/fleet"
@@ -31,6 +32,10 @@ func ask(env *environment, question, flags string) error {
 	if env.forPrograms || env.quiet {
 		out = env.Err
 	}
+	message := "nothing was changed"
+	if env.problems && !isTerminal(env.In) { // standard error is for one JSON object
+		out, message = io.Discard, "nothing was changed without an answer to: "+question
+	}
 	fmt.Fprint(out, question+" [y/N] ")
 	answer, err := bufio.NewReader(env.In).ReadString('\n')
 	if err != nil {
@@ -40,5 +45,5 @@ func ask(env *environment, question, flags string) error {
 	case "y", "yes":
 		return nil
 	}
-	return &fleet.Error{Code: fleet.CodeConflict, Message: "nothing was changed", Hint: "Answer y, or give " + flags + "."}
+	return &fleet.Error{Code: fleet.CodeConflict, Message: message, Hint: "Answer y, or give " + flags + "."}
 }

@@ -20,7 +20,8 @@ var (
 	flagsAfter     = regexp.MustCompile(`(\w)%s`) // Flags follow with their own blank.
 	otherVerb      = regexp.MustCompile(`%[+#]?[a-z]`)
 	bracedWord     = regexp.MustCompile(`\{\w+\}`)
-	incomplete     = regexp.MustCompile(`expected|missing flags`)
+	// incomplete are the errors about a command that ends too early, and no others.
+	incomplete = regexp.MustCompile(`^expected ("<|one of )|^missing flags: |^--\S+: expected \w+ value but got "EOL"`)
 )
 
 // explained are the commands that sentences name without their arguments to say what they are for, by the file. No
@@ -62,6 +63,23 @@ func TestEveryCommandThatMusterPrintsIsUnderstood(t *testing.T) {
 	}
 	for place := range unused {
 		t.Errorf("%s: no text names it", place)
+	}
+}
+
+// "unexpected argument" counted as "expected", so that a command with a wrong argument was taken for a short one.
+func TestAPrintedCommandWithAWrongArgumentIsNoShortOne(t *testing.T) {
+	var model commands
+	parser := modelOf(t, &model)
+	for typed, short := range map[string]bool{
+		"device add": true, "secret": true, "apply -f": true, "token create": true,
+		"device show X Y": false, "export --nonsense": false, "secret lists": false, "rollout list X": false,
+		"token create --name n --role king": false, "serve --keep-revisions many": false, "": true,
+	} {
+		unset(parser)
+		_, err := parser.Parse(strings.Fields(typed))
+		if err == nil || incomplete.MatchString(err.Error()) != short {
+			t.Errorf("muster %s: %v, want that it is taken for a short command: %t", typed, err, short)
+		}
 	}
 }
 

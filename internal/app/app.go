@@ -103,6 +103,7 @@ type Options struct {
 	Console fs.FS // files of the console, see pages.Options
 	Log     *slog.Logger
 	Out     io.Writer         // output for the line with the server's address
+	Watched bool              // Out is a terminal, which a person reads and nothing keeps.
 	Step    func(name string) // see reconcile.Options; for tests only
 	// RetryPause is described at mirror.Options; for tests only.
 	RetryPause time.Duration
@@ -116,6 +117,9 @@ type App struct {
 	failed chan error
 	budget budget.Descriptors
 	policy rolloutPolicy
+
+	newHome    bool // The home directory had no file of Muster before this start.
+	firstStart bool // Neither the home nor the database was there before this start.
 
 	changes     *changes
 	store       *store.Store
@@ -205,6 +209,7 @@ func (a *App) openStore(ctx context.Context) error {
 		return renewAdmin(ctx, opened, a.o.Home)
 	}
 	created, err := auth.EnsureAdminToken(ctx, opened, a.o.Home)
+	a.firstStart = a.newHome && created
 	if created {
 		a.log.Info("made the administrator's token", logkey.Path, filepath.Join(a.o.Home, auth.AdminTokenFile))
 	}
@@ -420,7 +425,7 @@ func (a *App) Run(ctx context.Context) error {
 		ready += " (administrator's token in " + token + ")"
 	}
 	fmt.Fprintln(a.o.Out, ready)
-	a.printFirstLink(ctx)
+	a.offerFirstLink(ctx)
 	a.printAgentLine()
 	var err error
 	select {

@@ -28,6 +28,7 @@ var homeFiles = []string{
 	store.EndFile,
 	store.SumsFile,
 	fleet.AcceptFile,
+	fleet.LoginLinkFile,
 	listen.CertificateFile,
 	GivenCertificateFile,
 	GivenKeyFile,
@@ -41,7 +42,7 @@ func (a *App) prepareHome() error {
 		if err != nil {
 			return fmt.Errorf("make a home for the demo: %w", err)
 		}
-		a.o.Home = home
+		a.o.Home, a.newHome = home, true
 		a.life.onStop("demo home", func(context.Context) error { return os.RemoveAll(home) })
 		return nil
 	}
@@ -60,6 +61,7 @@ func (a *App) closeHome() error {
 	if err != nil {
 		return fmt.Errorf("read the home folder: %w", err)
 	}
+	a.newHome = !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return isHomeFile(e.Name()) })
 	if len(entries) == 0 {
 		return a.closeFile(a.o.Home, 0o700)
 	}

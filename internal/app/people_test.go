@@ -25,14 +25,18 @@ func (p printed) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// running starts a server in a home, and stops it.
-func running(t *testing.T, home string) (a *App, lines printed, stop func()) {
+// running starts a server in a home, and stops it. Each change is made to its options.
+func running(t *testing.T, home string, changes ...func(*Options)) (a *App, lines printed, stop func()) {
 	t.Helper()
 	lines = make(printed, 10)
-	a, err := New(t.Context(), Options{
+	o := Options{
 		Home: home, Listen: "127.0.0.1:0", Configurator: fleet.ModeObserve, DiscoveryServers: []string{"none"},
 		Worker: []string{"/bin/cat"}, Log: slog.New(slog.DiscardHandler), Out: lines,
-	})
+	}
+	for _, change := range changes {
+		change(&o)
+	}
+	a, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +52,11 @@ func running(t *testing.T, home string) (a *App, lines printed, stop func()) {
 	}
 }
 
-// A first start prints a link alone on its line. By it a person becomes an administrator, whose session and password
-// outlive a restart; after that no link is printed.
+// A first start in a terminal prints a link alone on its line. By it a person becomes an administrator, whose session
+// and password outlive a restart; after that no link is made.
 func TestTheLinkOfAFirstStartMakesAnAdministratorWhoStays(t *testing.T) {
 	home := t.TempDir()
-	a, lines, stop := running(t, home)
+	a, lines, stop := running(t, home, watched)
 	<-lines
 	<-lines
 	link, ok := strings.CutSuffix(<-lines, "\n")
@@ -68,16 +72,18 @@ func TestTheLinkOfAFirstStartMakesAnAdministratorWhoStays(t *testing.T) {
 	const password = "correct horse battery"
 	browser.logIn(t, a, url.Values{"code": {code}, "userid": {"root"}, "password": {password}, "repeated": {password}})
 	browser.wantName(t, a, "root")
+	wantNoLinkFile(t, home, "the link was used")
 	stop()
 
-	a, lines, stop = running(t, home)
+	a, lines, stop = running(t, home, watched)
 	browser.wantName(t, a, "root") // Cookies do not know ports.
 	browser.logIn(t, a, url.Values{"userid": {"root"}, "password": {password}})
 	browser.wantName(t, a, "root")
+	wantNoLinkFile(t, home, "an administrator can log in")
 	stop()
 	close(lines)
 	for line := range lines {
-		if strings.Contains(line, auth.LoginPath) {
+		if strings.Contains(line, auth.LoginPath) || strings.Contains(line, fleet.LoginLinkFile) {
 			t.Errorf("got %q although an administrator can log in", line)
 		}
 	}

@@ -108,6 +108,9 @@ type LogIn struct {
 	Rehashed string // new hash of the same password that replaces it; "": no replacement
 }
 
+// LoginLinkFile is the name of the file in the server's home with the log-in link of a new administrator.
+const LoginLinkFile = "login-link"
+
 // UseLink uses a log-in link: it sets the user's password, or creates the user, and starts a session.
 type UseLink struct {
 	Hash     string // hash of the code

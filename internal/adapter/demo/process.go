@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -158,11 +159,11 @@ func (d *Demo) launch(ctx context.Context) (_ *process, first *url.URL, err erro
 	}
 }
 
-// readLink reads the output of a server to its end. It sends the first line that is a link to `to`.
+// readLink reads the output of a server to its end. It sends the link in the first file of a link that a line names.
 func readLink(from io.Reader, to chan<- *url.URL) {
 	lines := bufio.NewScanner(from)
 	for lines.Scan() {
-		if link, err := url.Parse(lines.Text()); err == nil && link.IsAbs() && link.Query().Has("code") {
+		if link, ok := linkIn(lines.Text()); ok {
 			select {
 			case to <- link:
 			default: // Only the first link counts.
@@ -171,4 +172,18 @@ func readLink(from io.Reader, to chan<- *url.URL) {
 	}
 	// A line was too long for the scanner; the process must still be able to write.
 	_, _ = io.Copy(io.Discard, from)
+}
+
+// linkIn returns the first line of the file at path, if that is the file of a log-in link.
+func linkIn(path string) (link *url.URL, ok bool) {
+	if !filepath.IsAbs(path) || filepath.Base(path) != fleet.LoginLinkFile {
+		return nil, false
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, false
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	link, err = url.Parse(first)
+	return link, err == nil && link.IsAbs() && link.Query().Has("code")
 }

@@ -17,13 +17,15 @@ func script(t *testing.T, text string) (d *Demo, ended string) {
 	t.Helper()
 	ended = filepath.Join(t.TempDir(), "ended")
 	text = strings.ReplaceAll(text, "ENDED", "'"+ended+"'")
+	text = strings.ReplaceAll(text, "LINK", "'"+filepath.Join(filepath.Dir(ended), fleet.LoginLinkFile)+"'")
 	d = New([]string{"/bin/sh", "-c", text}, slog.New(slog.DiscardHandler))
 	t.Cleanup(d.End)
 	return d, ended
 }
 
 const serves = `echo "Muster is ready: http://127.0.0.1:4711 (administrator's token in x)"
-echo "http://127.0.0.1:4711/ui/login?code=a$MUSTER_DATABASE"
+echo "http://127.0.0.1:4711/ui/login?code=a$MUSTER_DATABASE" >LINK
+echo LINK
 cat >/dev/null
 touch ENDED`
 
@@ -72,7 +74,8 @@ func TestADemoThatDoesNotStartIsAnError(t *testing.T) {
 
 func TestADemoThatEndedByItselfIsForgotten(t *testing.T) {
 	gate := filepath.Join(t.TempDir(), "gate")
-	d, _ := script(t, fmt.Sprintf(`echo "http://127.0.0.1:4711/ui/login?code=a"
+	d, _ := script(t, fmt.Sprintf(`echo "http://127.0.0.1:4711/ui/login?code=a" >LINK
+echo LINK
 until [ -e '%s' ]; do sleep 0.01; done`, gate))
 	if _, err := d.Start(t.Context()); err != nil {
 		t.Fatal(err)

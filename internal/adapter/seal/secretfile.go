@@ -68,7 +68,7 @@ func checkInfo(path string, info fs.FileInfo) error {
 	}
 	if info.Mode()&othersMayRead != 0 {
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: "every user of this machine may read " + path,
-			Hint: fmt.Sprintf("Type: chmod o= %s", quoted(path))}
+			Hint: fmt.Sprintf("Type: chmod o= %s", Quoted(path))}
 	}
 	return nil
 }
@@ -78,17 +78,17 @@ func CheckWritable(path string, info fs.FileInfo) error {
 	switch {
 	case info.Mode()&othersMayWrite != 0:
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: "other users may write to " + path,
-			Hint: fmt.Sprintf("Make sure that what it holds is yours, then type: chmod go-w %s", quoted(path))}
+			Hint: fmt.Sprintf("Make sure that what it holds is yours, then type: chmod go-w %s", Quoted(path))}
 	case ofAnother(info):
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: "another user owns " + path + " and may write to it",
 			Hint: fmt.Sprintf("Make sure that what it holds is yours, then type as root: chown %d %s", os.Geteuid(),
-				quoted(path))}
+				Quoted(path))}
 	}
 	return nil
 }
 
-// quoted returns a path in quotes for a shell.
-func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
+// Quoted returns a path in quotes for a shell.
+func Quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
 func unreadable(path string, err error) error {
 	return &fleet.Error{Code: fleet.CodeInvalid, Message: "the file with a secret cannot be read: " + err.Error(),

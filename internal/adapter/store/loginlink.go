@@ -80,8 +80,7 @@ func noLink() error {
 	return &fleet.Error{
 		Code:    fleet.CodeNotFound,
 		Message: "this log-in link was used before, was replaced by a newer one, or is older than 15 minutes",
-		Hint: "`muster login-link` on the server's machine prints a new one, and so does a start without an " +
-			"administrator.",
+		Hint:    "`muster login-link` on the server's machine prints a new one.",
 	}
 }
 

@@ -91,9 +91,10 @@ func readSecret(path string) (string, error) {
 	return secret, os.Chmod(path, 0o600)
 }
 
-// writeSecret writes the token to the file at path. After an error the file is as it was before.
+// writeSecret writes a secret to the file at path, readable only by the server's user. After an error the file is as it
+// was before.
 func writeSecret(path, secret string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), AdminTokenFile+".*") // made with 0600
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // made with 0600
 	if err != nil {
 		return err
 	}

@@ -38,16 +38,23 @@ func (p *People) NewLink(ctx context.Context, user string) (code string, link fl
 	code = strings.ToLower(rand.Text() + rand.Text())
 	link = fleet.LoginLink{Hash: hashOf(code), User: strings.ToLower(user),
 		ExpiresAt: p.Now().UTC().Truncate(time.Millisecond).Add(linkLife)}
-	return code, link, p.Store.CreateLoginLink(ctx, link)
+	if err := p.Store.CreateLoginLink(ctx, link); err != nil {
+		return "", fleet.LoginLink{}, err
+	}
+	if user == "" {
+		p.removeLinkFile() // The new link has replaced the one in the file.
+	}
+	return code, link, nil
 }
 
 // FirstLink creates a log-in link for a new administrator. If there is an administrator already who can log in with a
-// password, it creates none, and code is "".
+// password, it creates none, and code is "". In both cases it removes the file with an earlier link.
 func (p *People) FirstLink(ctx context.Context) (code string, err error) {
 	users, err := p.Store.Users(ctx)
 	if err != nil || slices.ContainsFunc(users, func(u fleet.User) bool {
 		return u.Role == fleet.RoleAdmin && u.Password != "" && !u.Disabled() && !u.Altered
 	}) {
+		p.removeLinkFile()
 		return "", err
 	}
 	code, _, err = p.NewLink(ctx, "")
@@ -81,6 +88,10 @@ func (p *People) UseLink(ctx context.Context, code, name, password string, from 
 	from.Browser = true
 	started := p.newSession(user, from)
 	defer p.forget(func(s fleet.Session) bool { return s.User == user.Name })
-	return started, p.Store.UseLoginLink(fleet.WithActor(ctx, user.Name),
+	err = p.Store.UseLoginLink(fleet.WithActor(ctx, user.Name),
 		fleet.UseLink{Hash: link.Hash, User: user.Name, Password: user.Password, Session: started.Session})
+	if err == nil && link.User == "" {
+		p.removeLinkFile()
+	}
+	return started, err
 }

@@ -42,6 +42,7 @@ type PeopleOptions struct {
 	Idle      time.Duration        // how long a session may be unused before it ends; 0: a day
 	Life      time.Duration        // how long a session lasts; 0: a week
 	Cost      PasswordCost         // cost of new password hashes; zero: DefaultPasswordCost
+	LinkFile  string               // path of the file with the link of a new administrator; see WriteLinkFile; "": none
 	Issuer    string               // issuer of single sign-on; "": it is off, and sessions that it began are refused
 }
 

@@ -56,7 +56,7 @@ func (c *adminSignOnCommand) Run(ctx context.Context, env *environment) error {
 	}
 	if off {
 		fmt.Fprintln(env.Out, "Single sign-on is off, and the sessions of its users have ended. Start the server and log "+
-			"in with a password, or by the log-in link that it prints.")
+			"in with a password, or by the log-in link in the file that it names.")
 		return nil
 	}
 	fmt.Fprintln(env.Out, "Single sign-on is as the server is started, with --oidc-issuer. Start the server.")

@@ -137,7 +137,7 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 		SealKey: fleet.NewSecret(c.SealKey), Demo: c.Demo,
 		Worker: []string{executable, "worker"}, DemoServer: append([]string{executable}, demo.Args...),
 		Build: env.build, Console: web.Console(),
-		Log: slog.New(handler), Out: env.Out,
+		Log: slog.New(handler), Out: env.Out, Watched: terminalOf(env.Out) != nil,
 	})
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // the server was stopped before it was ready

@@ -239,21 +239,35 @@ func (f *printedFleet) readText(where, text string) {
 	}
 }
 
-var commandOnPage = regexp.MustCompile("[>\"`](muster [a-z][^<>\"`]*)[<\"`]")
+var (
+	commandOnPage = regexp.MustCompile("[>\"`](muster [a-z][^<>\"`]*)[<\"`]")
+	programOnPage = regexp.MustCompile(`\bmuster ([a-z][a-z-]*)`)
+	// tabOfEnroll is the name of a tab, and the tab has the whole command.
+	tabOfEnroll = "By muster enroll<"
+)
 
 // readPages finds the commands in the texts of the console and of the pages that the server makes.
 func (f *printedFleet) readPages() {
 	f.Helper()
-	found := 0
+	found, isCommand := 0, map[string]bool{}
+	for _, line := range regexp.MustCompile(`(?m)^  ([a-z][a-z-]*)`).FindAllStringSubmatch(f.typed("muster --help", 0), -1) {
+		isCommand[line[1]] = true
+	}
 	for _, root := range []string{"../../web/src", "../../internal/edge/pages"} {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || strings.Contains(path, "test") || strings.HasSuffix(path, ".go") {
 				return err
 			}
-			text, err := os.ReadFile(path)
-			for _, match := range commandOnPage.FindAllStringSubmatch(string(text), -1) {
+			content, err := os.ReadFile(path)
+			text := strings.ReplaceAll(string(content), tabOfEnroll, "")
+			for _, match := range commandOnPage.FindAllStringSubmatch(text, -1) {
 				found++
 				f.add(path, strings.ReplaceAll(match[1], "${root}", f.url))
+			}
+			for _, match := range programOnPage.FindAllStringSubmatch(commandOnPage.ReplaceAllString(text, ""), -1) {
+				if isCommand[match[1]] {
+					f.Errorf("%s: %s stands outside quotes, where no test finds the whole command", path, match[0])
+				}
 			}
 			return err
 		})

@@ -233,7 +233,7 @@ function Fields({
             <Select
               size="xs"
               label="Secret with the password"
-              description="Store one with muster secret put. Without the password what the encrypted devices keep is of no use"
+              description="Store one with `muster secret put NAME`. Without the password what the encrypted devices keep is of no use"
               data={secret === "" || names.includes(secret) ? names : [...names, secret]}
               readOnly={readOnly}
               value={secret === "" ? null : secret}

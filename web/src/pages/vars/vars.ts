@@ -45,7 +45,9 @@ export function parseLines(text: string): { vars: Values } | { wrong: string } {
     const value = read(line.slice(at + 1).trim());
     if (losesDigits(value)) {
       return {
-        wrong: `${name} has a whole number of which a browser keeps 15 digits only: write it in quotes, as a text, or use the commands muster device vars and muster tag vars. The last digits here may be wrong`,
+        wrong:
+          `${name} has a whole number of which a browser keeps 15 digits only: write it in quotes, as a text, or type ` +
+          "`muster device vars DEVICE NAME=VALUE` or `muster tag vars TAG NAME=VALUE`. The last digits here may be wrong",
       };
     }
     vars[name] = value;

@@ -17,7 +17,7 @@ help: ## list the targets
 # log-in pages only.
 CONSOLE   := web/dist/console/index.html
 WEB_FILES := $(shell git ls-files -co --exclude-standard web ':!web/embed.go' ':!web/test' 2>/dev/null)
-API_FILES := $(shell git ls-files -co --exclude-standard api internal/edge/httpapi cmd/openapi ':!*_test.go' 2>/dev/null)
+API_FILES := $(shell git ls-files -co --exclude-standard api internal/edge/httpapi internal/edge/openapi cmd/openapi ':!*_test.go' 2>/dev/null)
 
 build: bin/muster ## build the console and bin/muster
 

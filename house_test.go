@@ -33,7 +33,8 @@ var mayAlsoImport = map[string][]string{
 	"internal/adapter/agent":   {"internal/adapter/tunnel"}, // the two ends of one protocol
 	"internal/adapter/listen":  {"internal/adapter/seal", "internal/adapter/tunnel"},
 	"client":                   {"api"},
-	"internal/edge/httpapi":    {"api", "internal/edge/auth"},
+	"internal/edge/httpapi":    {"api", "internal/edge/auth", "internal/edge/openapi"},
+	"internal/edge/openapi":    {"api", "internal/edge/auth"},
 	"internal/edge/pages":      {"internal/edge/auth"},
 	"test":                     {"test"},
 }
@@ -43,6 +44,7 @@ var neverImports = map[string][]string{
 	"api":                   {"internal/adapter", "internal/engine"},
 	"client":                {"internal/adapter", "internal/engine"},
 	"internal/edge/httpapi": {"internal/adapter"},
+	"internal/edge/openapi": {"internal/adapter"},
 	"internal/edge/pages":   {"internal/adapter", "internal/engine"},
 	"internal/stsim":        {"internal/adapter/store", "internal/adapter/sandbox", "internal/engine"},
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
-
-	"github.com/danielgtaylor/huma/v2"
 )
 
 // A client that is made from the document sends what its examples show.
@@ -56,18 +54,5 @@ func TestTheExamplesOfTheDocumentAreOfTheirTypes(t *testing.T) {
 	}
 	if checked < 120 {
 		t.Errorf("only %d examples", checked)
-	}
-}
-
-// An example of a type that holds itself would have no end.
-func TestAnExampleOfATypeThatHoldsItselfEnds(t *testing.T) {
-	type tree struct {
-		Label    string `json:"label"`
-		Children []tree `json:"children"`
-	}
-	types := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
-	schema := types.Schema(reflect.TypeFor[tree](), true, "")
-	if text, err := json.Marshal(exampler{types: types}.of("", schema, 0)); err != nil || len(text) > 1000 {
-		t.Errorf("%d bytes, %v", len(text), err)
 	}
 }

@@ -134,7 +134,7 @@ type server struct {
 	hosts       map[string]bool
 	crossOrigin *http.CrossOriginProtection
 	patience    time.Duration // See writePatience.
-	openAPI     func() reply  // It is encoded when it is asked for first.
+	openAPI     func() []byte // It is encoded when it is asked for first.
 }
 
 // New is the handler of every path of the API; it starts nothing.
@@ -165,7 +165,7 @@ func newServer(options Options) *server {
 			}
 		})
 	}
-	s.openAPI = sync.OnceValue(func() reply { return document(s.routes) })
+	s.openAPI = sync.OnceValue(func() []byte { return document(s.routes) })
 	return s
 }
 

@@ -167,7 +167,7 @@ func (w *world) do(c call) *http.Response {
 	rec := httptest.NewRecorder()
 	w.api.ServeHTTP(rec, r)
 	fails := !c.invented && rec.Code >= http.StatusBadRequest && rec.Code != http.StatusMethodNotAllowed
-	if rt := w.routeOf(r); rt != nil && fails && !slices.Contains(rt.failures(), rec.Code) {
+	if rt := w.routeOf(r); rt != nil && fails && !slices.Contains(rt.operation().Failures(), rec.Code) {
 		w.t.Errorf("%s %s is not documented to answer %d", rt.method, rt.path, rec.Code)
 	}
 	return rec.Result()

@@ -1,20 +1,19 @@
-package httpapi
+package openapi
 
 import (
 	"regexp"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// apiTag is a chapter of the OpenAPI document: what its operations are about, and whose they are.
-type apiTag struct {
+// chapter is a group of operations in the document, which is called a tag there.
+type chapter struct {
 	name, description string
-	paths             string // a regular expression of paths below Prefix
+	paths             string // a regular expression of paths below the prefix of the API
 }
 
-// apiTags are the chapters in the order in which a person reads. A path belongs to the first that has it.
-var apiTags = []apiTag{
+// chapters are the chapters in the order in which a person reads. A path belongs to the first that has it.
+var chapters = []chapter{
 	{"Orders to daemons", "Restart, rescan, pause, resume or upgrade daemons, one or those of a tag.",
 		`.*/orders/\w+|/orders.*`},
 	{"Revisions", "Every configuration that was seen of a device: compare and restore.",
@@ -40,28 +39,28 @@ var apiTags = []apiTag{
 		`/(version|configurator|stops|seal|demo)\b.*|/openapi\.json|/healthz|/readyz|/metrics`},
 }
 
-var apiTagPaths = func() []*regexp.Regexp {
+var chapterPaths = func() []*regexp.Regexp {
 	var all []*regexp.Regexp
-	for _, tag := range apiTags {
+	for _, tag := range chapters {
 		all = append(all, regexp.MustCompile("^("+tag.paths+")$"))
 	}
 	return all
 }()
 
-// tagOf is the chapter of a path, and nothing where no chapter has it: a test and the linters of the document say so.
-func tagOf(path string) []string {
-	path = strings.TrimPrefix(path, Prefix)
-	for i, has := range apiTagPaths {
+// chapterOf is the chapter of a path below the prefix, and nothing where no chapter has it: a test and the linters of the
+// document say so.
+func chapterOf(path string) []string {
+	for i, has := range chapterPaths {
 		if has.MatchString(path) {
-			return []string{apiTags[i].name}
+			return []string{chapters[i].name}
 		}
 	}
 	return nil
 }
 
-func specTags() []*huma.Tag {
+func tags() []*huma.Tag {
 	var all []*huma.Tag
-	for _, tag := range apiTags {
+	for _, tag := range chapters {
 		all = append(all, &huma.Tag{Name: tag.name, Description: tag.description})
 	}
 	return all

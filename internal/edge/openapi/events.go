@@ -1,4 +1,4 @@
-package httpapi
+package openapi
 
 import (
 	"reflect"
@@ -26,9 +26,9 @@ var eventData = map[event.Type]reflect.Type{
 	event.TypeMissed:    reflect.TypeFor[api.MissedEvent](),
 }
 
-// describeEvents gives the document's Event one alternative for each type of event, each with the schema of its data. A
+// describeEvents describes the stream of events at a path. It gives the document's Event one alternative for each type of event, each with the schema of its data. A
 // client that is generated from the document knows from `type` what `data` holds.
-func describeEvents(spec *huma.OpenAPI) {
+func describeEvents(spec *huma.OpenAPI, path string) {
 	schemas := spec.Components.Schemas
 	base := schemas.Map()["Event"]
 	if base == nil {
@@ -49,7 +49,7 @@ func describeEvents(spec *huma.OpenAPI) {
 	schemas.Map()["Event"] = &huma.Schema{OneOf: alternatives,
 		Description: "What happened. The type tells what data holds; missed: events are missing that can no longer be had, " +
 			"read the state anew"}
-	stream := spec.Paths[Prefix+"/events"].Get.Responses["200"].Content[api.EventStream]
+	stream := spec.Paths[path].Get.Responses["200"].Content[api.EventStream]
 	stream.Example = exampler{types: schemas}.of("", alternatives[0], 0)
 }
 

@@ -92,6 +92,27 @@ type GivenConsent struct {
 	Intent  int64     // ID of the intent that used it; 0: none, as where a value was kept and nothing was sent
 }
 
+// ConsentState is what became of a consent.
+type ConsentState string
+
+// States of consents.
+const (
+	ConsentOpen   ConsentState = "open"
+	ConsentUsed   ConsentState = "used"
+	ConsentClosed ConsentState = "closed" // It ended unused.
+)
+
+// State returns what became of the consent.
+func (c GivenConsent) State() ConsentState {
+	switch {
+	case c.Used:
+		return ConsentUsed
+	case !c.Closed.IsZero():
+		return ConsentClosed
+	}
+	return ConsentOpen
+}
+
 // Answer is what a person decides about a held change.
 type Answer string
 

@@ -26,3 +26,16 @@ func TestAConsentsTimeRunsWhileTheDeviceIsReached(t *testing.T) {
 		t.Error("one that was over came back")
 	}
 }
+
+func TestAConsentThatEndedUnusedIsClosedAndNotUsed(t *testing.T) {
+	ended := time.Unix(1_700_000_000, 0)
+	for want, c := range map[fleet.ConsentState]fleet.GivenConsent{
+		fleet.ConsentOpen:   {},
+		fleet.ConsentUsed:   {Closed: ended, Used: true},
+		fleet.ConsentClosed: {Closed: ended},
+	} {
+		if got := c.State(); got != want {
+			t.Errorf("%+v is %s, want %s", c, got, want)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package fleet
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -219,6 +222,16 @@ func (e Edit) Check() error {
 		}
 	}
 	return nil
+}
+
+// Digest names the edit and the generation of the registry for which it was made.
+func (e Edit) Digest(generation int64) (string, error) {
+	text, err := json.Marshal(struct {
+		Generation int64
+		Edit
+	}{generation, e})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
 }
 
 // SavedBy returns a copy of the edit in which one person or token has saved the templates and vars, and revokes.

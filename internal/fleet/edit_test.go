@@ -69,3 +69,25 @@ func TestEditedNamesWhatIsNotThere(t *testing.T) {
 		})
 	}
 }
+
+func TestADigestIsOfTheEditAndOfTheGenerationThatItWasMadeFor(t *testing.T) {
+	seen := map[string]string{}
+	for name, one := range map[string]struct {
+		generation int64
+		edit       Edit
+	}{
+		"an edit":                {7, Edit{Deleted: []int64{3}}},
+		"of a later generation":  {8, Edit{Deleted: []int64{3}}},
+		"of another template":    {7, Edit{Deleted: []int64{7}}},
+		"the same with a source": {7, Edit{Deleted: []int64{3}, Files: FilesChange{Source: "office"}}},
+	} {
+		digest, err := one.edit.Digest(one.generation)
+		if again, _ := one.edit.Digest(one.generation); err != nil || digest == "" || again != digest {
+			t.Errorf("%s: %q, then %q, %v", name, digest, again, err)
+		}
+		if other := seen[digest]; other != "" {
+			t.Errorf("%s and %s have one digest", name, other)
+		}
+		seen[digest] = name
+	}
+}

@@ -1,6 +1,12 @@
 package fleet
 
-import "time"
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+)
 
 // GenerationChange is what one generation changed.
 type GenerationChange struct {
@@ -60,6 +66,25 @@ type Difference struct {
 type VarsDifference struct {
 	VarsOwner
 	Before, After Vars
+}
+
+// VarDifference is one var before and after; nil where it does not exist.
+type VarDifference struct {
+	Name          string
+	Before, After json.RawMessage
+}
+
+// Each returns the vars that differ, sorted by name.
+func (d VarsDifference) Each() (all []VarDifference) {
+	before, after := d.Before.Values(), d.After.Values()
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if !bytes.Equal(before[name], after[name]) {
+			all = append(all, VarDifference{Name: name, Before: before[name], After: after[name]})
+		}
+	}
+	return all
 }
 
 // TemplateDifference is a template before and after.

@@ -67,3 +67,14 @@ func TestAnAuthorReachedFurtherByTheVarsOfAnAdminsTemplate(t *testing.T) {
 		}
 	}
 }
+
+func TestADifferenceNamesOnlyTheVarsThatDiffer(t *testing.T) {
+	d := VarsDifference{Before: `{"changed":1,"gone":true,"same":[]}`, After: `{"changed":2,"new":"x","same":[]}`}
+	var got []string
+	for _, v := range d.Each() {
+		got = append(got, fmt.Sprintf("%s %s>%s", v.Name, v.Before, v.After))
+	}
+	if want := "changed 1>2, gone true>, new >\"x\""; strings.Join(got, ", ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}

@@ -272,16 +272,9 @@ func (s ConsentHandlers) listGivenConsents(r *request) (reply, error) {
 }
 
 func wireGiven(c fleet.GivenConsent, registry *fleet.Registry) api.GivenConsent {
-	state := "open"
-	switch {
-	case c.Used:
-		state = "used"
-	case !c.Closed.IsZero():
-		state = "closed"
-	}
 	answer, value := wireAnswer(c.Answer)
 	return api.GivenConsent{ID: c.ID, DeviceID: string(c.Device), Label: registry.Label(c.Device), Key: c.Key,
-		Answer: answer, Value: value, State: state, Rollout: c.Rollout, By: c.By, At: api.Time{Time: c.At},
+		Answer: answer, Value: value, State: string(c.State()), Rollout: c.Rollout, By: c.By, At: api.Time{Time: c.At},
 		Until:    api.Time{Time: c.Until},
 		ClosedAt: moment(c.Closed), Intent: c.Intent}
 }

@@ -2,9 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"reflect"
@@ -129,7 +126,7 @@ func (s PlanningHandlers) adjustmentFor(r *request, body api.PlanFleet) (x adjus
 	if err := r.who.MayMake(x.edit); err != nil {
 		return x, err
 	}
-	if x.digest, err = digestOf(x.now.Generation, x.edit); err != nil {
+	if x.digest, err = x.edit.Digest(x.now.Generation); err != nil {
 		return x, err
 	}
 	for _, one := range body.Assertions {
@@ -139,16 +136,6 @@ func (s PlanningHandlers) adjustmentFor(r *request, body api.PlanFleet) (x adjus
 		return x, err
 	}
 	return x, x.edit.Check()
-}
-
-// digestOf names what is to be changed in Muster, and the generation that it was compared with.
-func digestOf(generation int64, edit fleet.Edit) (string, error) {
-	text, err := json.Marshal(struct {
-		Generation int64
-		fleet.Edit
-	}{generation, edit})
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), err
 }
 
 // checkTemplates checks new and changed templates, and notes what they read.

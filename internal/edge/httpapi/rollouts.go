@@ -1,12 +1,9 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
-	"maps"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 
 	"muster/api"
@@ -205,15 +202,10 @@ func wireTagDifferences(tags []fleet.TagDifference) []api.RolloutTag {
 // wireVarsDifferences has one entry for each var that is another one.
 func wireVarsDifferences(all []fleet.VarsDifference) []api.RolloutVar {
 	out := []api.RolloutVar{}
-	for _, d := range all {
-		before, after := d.Before.Values(), d.After.Values()
-		names := maps.Clone(before)
-		maps.Copy(names, after)
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			if !bytes.Equal(before[name], after[name]) {
-				out = append(out, api.RolloutVar{Name: name, Tag: string(d.Tag), DeviceID: string(d.Device),
-					Before: before[name], After: after[name]})
-			}
+	for _, of := range all {
+		for _, v := range of.Each() {
+			out = append(out, api.RolloutVar{Name: v.Name, Tag: string(of.Tag), DeviceID: string(of.Device),
+				Before: v.Before, After: v.After})
 		}
 	}
 	return out

@@ -89,12 +89,13 @@ func (s UndoHandlers) undoRollout(r *request) (reply, error) {
 		s.note(&problems, r, err, "not all devices could be planned",
 			"what was shown of the others is not answered, and GET consents lists what waits")
 	}
-	approval.Shown, approval.Keys = held.answerable(approval.Shown), held.keys
-	rollout, answered, err := s.Rollouts.Runner.Undo(r.Context(), id, approval)
+	approval.Shown, approval.Keys = held.Answerable(approval.Shown), held.Keys
+	rollout, given, err := s.Rollouts.Runner.Undo(r.Context(), id, approval)
 	if err != nil {
 		return reply{}, noRollout(id, err)
 	}
-	return show(s.undone(r, rollout, held.after(answered), problems))
+	answered, waiting := held.After(given)
+	return show(s.undone(r, rollout, answered, waiting, problems))
 }
 
 // problems are what failed besides an undo, for a person.
@@ -107,8 +108,8 @@ func (s UndoHandlers) note(to *problems, r *request, err error, text, next strin
 }
 
 // undone is the reply after an undo. Where something that it shows cannot be read, the reply lacks that.
-func (s UndoHandlers) undone(r *request, rollout fleet.Rollout, became heldAfterUndo, problems problems,
-) api.UndoneRollout {
+func (s UndoHandlers) undone(r *request, rollout fleet.Rollout, answered, waiting map[fleet.ShownChange]string,
+	problems problems) api.UndoneRollout {
 	if err := s.record(r, "rollout.undo", strconv.FormatInt(rollout.ID, 10), rollout.Cause); err != nil {
 		s.note(&problems, r, err, "the audit has no entry of the request",
 			"GET rollouts/{id} says who undid it")
@@ -125,8 +126,8 @@ func (s UndoHandlers) undone(r *request, rollout fleet.Rollout, became heldAfter
 			"GET rollouts/{id} lists it")
 		detail = wireMembers(rollout, registry)
 	}
-	return api.UndoneRollout{RolloutDetail: detail, Answered: wireAnsweredKeys(became.answered, registry),
-		Waiting: wireAnsweredKeys(became.waiting, registry), Problems: append([]string{}, problems...)}
+	return api.UndoneRollout{RolloutDetail: detail, Answered: wireAnsweredKeys(answered, registry),
+		Waiting: wireAnsweredKeys(waiting, registry), Problems: append([]string{}, problems...)}
 }
 
 // undoApproval parses the request of an undo.

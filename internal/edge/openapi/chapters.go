@@ -47,8 +47,8 @@ var chapterPaths = func() []*regexp.Regexp {
 	return all
 }()
 
-// chapterOf is the chapter of a path below the prefix, and nothing where no chapter has it: a test and the linters of the
-// document say so.
+// chapterOf is the chapter of a path below the prefix, and nothing where no chapter has it: a test and the linters of
+// the document say so.
 func chapterOf(path string) []string {
 	for i, has := range chapterPaths {
 		if has.MatchString(path) {

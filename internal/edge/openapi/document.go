@@ -19,8 +19,8 @@ import (
 // messageParam is the name of the declaration of api.MessageHeader, to which all writes refer.
 const messageParam = "message"
 
-// Document is the OpenAPI document of operations, as JSON. prefix is where the paths of the API begin. The stream at the
-// path /events below it is described by the types of events.
+// Document is the OpenAPI document of operations, as JSON. prefix is where the paths of the API begin. The types of
+// events describe the stream at the path /events below it.
 func Document(prefix string, operations []Operation) []byte {
 	spec := newSpec()
 	for _, o := range operations {

@@ -26,8 +26,9 @@ var eventData = map[event.Type]reflect.Type{
 	event.TypeMissed:    reflect.TypeFor[api.MissedEvent](),
 }
 
-// describeEvents describes the stream of events at a path. It gives the document's Event one alternative for each type of event, each with the schema of its data. A
-// client that is generated from the document knows from `type` what `data` holds.
+// describeEvents describes the stream of events at a path. It gives the document's Event one alternative for each type
+// of event, each with the schema of its data. A client that is generated from the document knows from `type` what
+// `data` holds.
 func describeEvents(spec *huma.OpenAPI, path string) {
 	schemas := spec.Components.Schemas
 	base := schemas.Map()["Event"]

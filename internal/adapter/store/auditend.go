@@ -184,7 +184,7 @@ func (w *writer) checkEnd(ctx context.Context, restoring bool) error {
 	}
 	switch {
 	case known:
-		if err := w.findLoss(ctx, homeEnds{remembered, sums.notBefore(remembered)}, ends, opened); err != nil {
+		if err := w.findLoss(ctx, homeEnds{remembered, notBefore(sums, remembered)}, ends, opened); err != nil {
 			return err
 		}
 	case ends.LastID > 0 && !restoring:
@@ -200,6 +200,7 @@ func (w *writer) checkEnd(ctx context.Context, restoring bool) error {
 		}
 	}
 	if ends, _, err = s.openEnds(ctx, w.session); err == nil {
+		s.known.know(ends) // What follows a commit does not happen at a start: the known ends may be those of the home.
 		s.end.keep(s, ends)
 	}
 	return err
@@ -207,46 +208,50 @@ func (w *writer) checkEnd(ctx context.Context, restoring bool) error {
 
 // findLoss puts a loss in force in three cases. The end file names one that nobody has accepted. The sealed ends do not
 // open, or are older than those that the home folder remembers. Or the audit table lacks the entry that the home folder
-// remembers, or has it with another hash. The table alone proves nothing, because anybody who can write to the database
-// can add rows to it. opened says whether the ends could be opened.
+// remembers, or has it with another hash: so has a copy that went on elsewhere, however long its audit is. The table
+// alone proves nothing, because anybody who can write to the database can add rows to it. opened says whether the ends
+// could be opened.
 //
 // The loss ends with the remembered entry. It begins after the last entry of the ends if they opened and end earlier;
-// else it is that one entry. Nothing is lost if the home folder remembers no entry, or if the audit was cut beyond it.
+// else it is that one entry. Nothing new is lost if the home folder remembers no entry, or if the audit was cut beyond
+// it.
 func (w *writer) findLoss(ctx context.Context, home homeEnds, ends fleet.AuditEnds, opened bool) error {
 	newest := home.newest()
-	if newest.LastID == 0 || opened && newest.LastID < ends.FirstID {
-		return nil // The files name no entry, or the audit has been cut beyond it since.
-	}
-	loss, open := openLoss(home.remembered)
-	if older := !opened || putBack(newest, ends); older {
-		from := newest.LastID
-		if opened && ends.LastID < newest.LastID {
-			from = ends.LastID + 1
-		}
-		if open {
-			from = min(from, loss.From)
-		}
-		w.store.lose(Loss{From: from, To: newest.LastID})
-		return w.alone(ctx, func(t *tx) error { return t.recordLoss(home, ends, opened) })
-	}
-	entries, err := collect(ctx, w.session, scanAudit, selectAudit+` WHERE id = $1`, newest.LastID)
-	switch {
-	case err != nil:
-		return err
-	case open:
-		w.store.lose(loss) // An earlier start has recorded it.
-	case len(entries) != 1 || entries[0].Hash != newest.LastHash:
-		// The sessions end first: the next start does not end them once the end file names the loss.
-		if err := w.alone(ctx, (*tx).endEverySession); err != nil {
+	found, open := openLoss(home.remembered)
+	isCut := newest.LastID == 0 || opened && newest.LastID < ends.FirstID
+	isLost := !isCut && (!opened || putBack(newest, ends))
+	if !isCut && !isLost {
+		var err error
+		if isLost, err = lacksLast(ctx, w.session, newest); err != nil {
 			return err
 		}
-		w.store.lose(Loss{From: newest.LastID, To: newest.LastID})
 	}
-	return nil
+	if !isLost {
+		if open {
+			w.store.lose(found) // An earlier start has recorded it.
+		}
+		return nil
+	}
+	loss := Loss{From: newest.LastID, To: newest.LastID}
+	if opened && ends.LastID < newest.LastID {
+		loss.From = ends.LastID + 1
+	}
+	if open {
+		loss.From = min(loss.From, found.From)
+	}
+	w.store.lose(loss)
+	return w.alone(ctx, func(t *tx) error { return t.recordLoss(home, ends, opened) })
+}
+
+// lacksLast reports whether the audit table lacks the last entry of known, or has it with another hash.
+func lacksLast(ctx context.Context, q querier, known fleet.AuditEnds) (bool, error) {
+	entries, err := collect(ctx, q, scanAudit, selectAudit+` WHERE id = $1`, known.LastID)
+	return len(entries) != 1 || entries[0].Hash != known.LastHash, err
 }
 
 // recordLoss records the loss in the audit, and ends the access that came back with the older database (see
-// endEverySession). The new entry follows the last lost one, so that no number is used twice. From then on the ends
+// endEverySession). The new entry follows the last lost one, and the last one in the table, so that no number is used
+// twice. From then on the ends
 // have the sums that the home folder remembers: the rows of a roster or table that differ from them are not believed.
 // If the home folder does not remember them, no row is believed. The parameters are those of findLoss.
 func (t *tx) recordLoss(home homeEnds, ends fleet.AuditEnds, opened bool) (err error) {

@@ -28,7 +28,8 @@ func (t *tx) lostEnds(ends fleet.AuditEnds) fleet.AuditEntry {
 // wrote last, and the audit has no entry after their last one. If ok is false, auditEnds returns other ends, so that
 // the next entry can be written:
 //
-//   - the known ends (see knownEnds), if there are any and the stored ones are missing, do not open or were put back;
+//   - the known ends (see knownEnds), if there are any and the stored ones are missing, do not open, were put back or
+//     are of a copy of the audit that went on elsewhere;
 //   - the stored ends with the ID of the newest entry in the table, if they open and another program added entries;
 //   - otherwise ends that are computed from the entries in the table.
 func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
@@ -39,7 +40,14 @@ func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 	if err != nil && !absent(err) {
 		return ends, false, err
 	}
-	if known := t.store.known.now(); known.LastID > 0 && (!ok || putBack(known, ends)) {
+	known := t.store.known.now()
+	isOther := ok && putBack(known, ends)
+	if ok && 0 < known.LastID && known.LastID < ends.LastID { // Another process wrote: to this audit or to a copy of it.
+		if isOther, err = lacksLast(t.ctx, t.session, known); err != nil {
+			return ends, false, err
+		}
+	}
+	if known.LastID > 0 && (!ok || isOther) {
 		if ok {
 			if err := t.loseWhileRunning(known, ends); err != nil {
 				return ends, false, err

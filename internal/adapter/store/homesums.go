@@ -38,24 +38,22 @@ func (h homeEnds) newest() fleet.AuditEnds {
 	return h.remembered
 }
 
-// homeSums is the content of the file of sums. ends is nil if the file is missing or Muster did not write it.
-type homeSums struct{ ends *fleet.AuditEnds }
-
-// notBefore returns the ends in the file of sums, or nil if they are older than remembered or of another audit. Then a
-// crash came between the two files, or somebody replaced one.
-func (h homeSums) notBefore(remembered fleet.AuditEnds) *fleet.AuditEnds {
-	if h.ends == nil || h.ends.LastID < remembered.LastID {
+// notBefore returns sums, or nil if they are older than remembered or of another audit. Then a crash came between the
+// two files, or somebody replaced one. sums may be nil.
+func notBefore(sums *fleet.AuditEnds, remembered fleet.AuditEnds) *fleet.AuditEnds {
+	if sums == nil || sums.LastID < remembered.LastID {
 		return nil
 	}
 	_, lost := openLoss(remembered)
-	if h.ends.LastID == remembered.LastID && h.ends.LastHash != remembered.LastHash && !lost {
+	if sums.LastID == remembered.LastID && sums.LastHash != remembered.LastHash && !lost {
 		return nil
 	}
-	return h.ends
+	return sums
 }
 
-// open opens both files for writing, and reads the file of sums.
-func (e *endFile) open(s *Store) (sums homeSums, err error) {
+// open opens both files for writing, and returns the ends in the file of sums. sums is nil if the file is missing or
+// Muster did not write it.
+func (e *endFile) open(s *Store) (sums *fleet.AuditEnds, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	path := filepath.Join(filepath.Dir(e.path), SumsFile)
@@ -74,7 +72,7 @@ func (e *endFile) open(s *Store) (sums homeSums, err error) {
 		s.log.Warn("the sums in the home folder are not as Muster wrote them", logkey.Err(err))
 		return sums, nil
 	}
-	return homeSums{&ends}, nil
+	return &ends, nil
 }
 
 // keepSums writes the ends to the file of sums. The length comes first, because what is written may be shorter than

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"muster/internal/fleet"
 )
@@ -248,6 +249,104 @@ func TestADatabaseThatIsPutBackTwiceIsFoundTwice(t *testing.T) {
 		}
 		if wrong := strings.Join(must(m.verifyTokens(t.Context()))(t), "; "); !strings.Contains(wrong, `"later"`) {
 			t.Errorf("of tokens is found %q", wrong)
+		}
+	})
+}
+
+// A copy of the database that went on elsewhere, with the same key, and has a longer audit: its sessions ended, but all
+// its rows counted, also the admin token that was made there.
+func TestTheRowsOfACopyThatWentOnElsewhereDoNotCount(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		for what, running := range map[string]bool{"before a start": false, "while the server runs": true} {
+			options := withEndFile(t, fresh(t, options))
+			m := newMeddled(t, options)
+			before := m.snapshot("before")
+			m.reopen(withoutEnd(options), nil)
+			m.token("forged", fleet.RoleAdmin)
+			for _, tag := range []fleet.Tag{"a", "b", "c", "d"} {
+				must(m.TagDevice(t.Context(), deviceN(1).ID, tag, nil))(t)
+			}
+			elsewhere := m.snapshot("elsewhere")
+			m.reopen(options, before)
+			if m.loss.now() != nil {
+				t.Fatal("the original is lost")
+			}
+			must(m.TagDevice(t.Context(), deviceN(1).ID, "original", nil))(t)
+			if running {
+				elsewhere()
+				must(m.TagDevice(t.Context(), deviceN(2).ID, "later", nil))(t)
+			} else {
+				m.reopen(options, elsewhere)
+			}
+			for _, started := range []string{"", ", and a start later"} {
+				m.wantMode(what+started, fleet.ModeObserve)
+				if wrong := strings.Join(must(m.verifyTokens(t.Context()))(t), "; "); !strings.Contains(wrong, `"forged"`) {
+					t.Errorf("%s%s: of tokens is found %q", what, started, wrong)
+				}
+				m.restart(options)
+				m.model.look(func(c *contents) {
+					if !slices.ContainsFunc(c.doubts, func(d doubt) bool { return d.table.name == "device_tags" && d.every() }) {
+						t.Errorf("%s%s: the tags of devices are believed", what, started)
+					}
+				})
+			}
+		}
+	})
+}
+
+// snapshot copies every table, and returns a function that puts the copies back.
+func (m *meddled) snapshot(name string) (putBack func()) {
+	m.t.Helper()
+	tables := tablesOf(m.t, m.Store)
+	tables = slices.DeleteFunc(tables, func(table string) bool { return strings.HasPrefix(table, "copy_") })
+	for _, table := range tables {
+		m.exec(`CREATE TABLE copy_` + name + `_` + table + ` AS SELECT * FROM ` + table)
+	}
+	return func() {
+		for _, table := range tables {
+			m.exec(`DELETE FROM ` + table)
+			m.exec(`INSERT INTO ` + table + ` ` + m.dialect.givenID() + ` SELECT * FROM copy_` + name + `_` + table)
+		}
+	}
+}
+
+// reopen closes the store, calls meanwhile if there is one, and opens the store again.
+func (m *meddled) reopen(options Options, meanwhile func()) {
+	m.t.Helper()
+	if err := m.Close(); err != nil {
+		m.t.Fatal(err)
+	}
+	if meanwhile != nil {
+		meanwhile()
+	}
+	m.Store = open(m.t, options)
+}
+
+// A loss that nobody had accepted was forgotten at a start whose file of sums was cut off, where a copy of the database
+// had gone on elsewhere and its retention had deleted the entry that the end file names.
+func TestALossOutlastsItsEntryAndTheSums(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		clock := &stoppedClock{at: time.Now()}
+		options = withEndFile(t, options)
+		options.Now = clock.now
+		m, lost := putBackWhole(t, options)
+		m.reopen(withoutEnd(options), func() { m.meddle(func() {}, func() {}) })
+		for _, tag := range []fleet.Tag{"a", "b", "c", "d", "e"} {
+			must(m.TagDevice(t.Context(), deviceN(1).ID, tag, nil))(t)
+		}
+		clock.move(48 * time.Hour)
+		must(m.TagDevice(t.Context(), deviceN(2).ID, "later", nil))(t)
+		if must(m.CutAudit(t.Context(), 24*time.Hour))(t) == 0 {
+			t.Fatal("nothing was cut")
+		}
+		m.reopen(options, func() {
+			if err := os.Truncate(filepath.Join(filepath.Dir(options.EndFile), SumsFile), 9); err != nil {
+				t.Fatal(err)
+			}
+		})
+		m.wantMode("after the start", fleet.ModeObserve)
+		if loss := m.loss.now(); loss == nil || loss.To != lost {
+			t.Errorf("lost is %v, want up to %d", loss, lost)
 		}
 	})
 }

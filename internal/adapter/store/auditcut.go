@@ -12,8 +12,10 @@ import (
 const cutLength = 1000 // most entries that one transaction deletes, because other writes wait for it
 
 // CutAudit deletes the oldest entries of the audit, up to the first that is not older than age, and returns how many
-// it deleted. It never deletes the newest entry. Before it deletes, it signs a head. It deletes nothing if age is 0,
-// while a loss is not accepted, or if the ends or the oldest entries are not as Muster wrote them.
+// it deleted. Before it deletes, it signs a head. It never deletes the newest entry, nor one that the home folder on
+// disk remembers as the newest: a start that does not find that entry takes the database for one that went on
+// elsewhere. It deletes nothing if age is 0, while a loss is not accepted, or if the ends or the oldest entries are not
+// as Muster wrote them.
 func (s *Store) CutAudit(ctx context.Context, age time.Duration) (deleted int64, err error) {
 	if age <= 0 {
 		return 0, nil
@@ -26,7 +28,11 @@ func (s *Store) CutAudit(ctx context.Context, age time.Duration) (deleted int64,
 		if _, _, err := s.SignHead(ctx); err != nil {
 			return deleted, err
 		}
-		n, err := write(ctx, s, "cut the audit", func(t *tx) (int64, error) { return t.cutAudit(due) })
+		remembered, err := s.end.synced()
+		if err != nil {
+			return deleted, err
+		}
+		n, err := write(ctx, s, "cut the audit", func(t *tx) (int64, error) { return t.cutAudit(due, remembered) })
 		if deleted += n; err != nil || n < cutLength {
 			return deleted, err
 		}
@@ -47,15 +53,16 @@ func (s *Store) dueEntries(ctx context.Context, cutoff time.Time) (n int64, err 
 	return n, failure("count old entries of the audit", err)
 }
 
-// cutAudit deletes the oldest entries and returns how many. due is how many are to be deleted. cutAudit deletes at
-// most cutLength, and never the newest entry. It records in the audit's ends that the audit begins after them. It
-// deletes nothing while a loss is not accepted, or if the ends or these entries are not as Muster wrote them.
-func (t *tx) cutAudit(due int64) (deleted int64, err error) {
+// cutAudit deletes the oldest entries and returns how many. due is how many are to be deleted, and remembered is the
+// newest entry that the home folder remembers. cutAudit deletes at most cutLength, and neither the newest entry nor the
+// remembered one. It records in the audit's ends that the audit begins after them. It deletes nothing while a loss is
+// not accepted, or if the ends or these entries are not as Muster wrote them.
+func (t *tx) cutAudit(due, remembered int64) (deleted int64, err error) {
 	ends, ok, err := t.auditEnds()
 	if err != nil || !ok || t.store.loss.now() != nil {
 		return 0, err
 	}
-	due = min(due, cutLength, ends.LastID-ends.FirstID)
+	due = min(due, cutLength, min(ends.LastID, remembered)-ends.FirstID)
 	oldest, err := collect(t.ctx, t.session, scanAudit, selectAudit+` ORDER BY id LIMIT $1`, due+1)
 	if err != nil || due < 1 {
 		return 0, err

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -62,5 +64,33 @@ func TestEntriesThatWereChangedAreNotCutOff(t *testing.T) {
 			t.Errorf("%d entries were cut", deleted)
 		}
 		s.wantFirst("the entry that was changed", 3)
+	})
+}
+
+// A home folder that could not be written to remembered an entry that was cut: the next start would have taken the
+// database for one that went on elsewhere.
+func TestTheEntryThatTheHomeRemembersIsNotCutOff(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		clock := &stoppedClock{at: time.Now()}
+		options = withEndFile(t, options)
+		options.Now = clock.now
+		s := filled(t, options)
+		remembered := must(s.end.synced())(t)
+		if err := s.end.close(); err != nil {
+			t.Fatal(err)
+		}
+		s.end.file = must(os.Open(options.EndFile))(t) // Nothing can be written to it.
+		s.end.sums = must(os.Open(filepath.Join(filepath.Dir(options.EndFile), SumsFile)))(t)
+		s.token("later", fleet.RoleViewer)
+		clock.move(48 * time.Hour)
+		s.token("young", fleet.RoleViewer)
+		deleted := must(s.CutAudit(t.Context(), 24*time.Hour))(t)
+		if first := s.entries()[0].ID; deleted == 0 || first != remembered {
+			t.Errorf("%d entries were cut, and the first is %d, want %d", deleted, first, remembered)
+		}
+		s.restart(options)
+		if loss := s.loss.now(); loss != nil {
+			t.Errorf("lost is %v", loss)
+		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -28,12 +29,13 @@ const endSyncEvery = time.Second // shortest time between two syncs of the file 
 // syncs it once more. After a crash of the machine, the file may therefore name an entry that was the newest at the
 // last sync. If the database then lacks only later entries, nobody notices; every older loss is found.
 type endFile struct {
-	mu     sync.Mutex // guards the rest
-	file   *os.File   // nil when the store keeps no such file
-	sums   *os.File   // see SumsFile; nil with file
-	path   string
-	synced time.Time
-	kept   bool // The file stays as it is, because it names a loss that is not accepted yet.
+	mu   sync.Mutex // guards the rest
+	file *os.File   // nil when the store keeps no such file
+	sums *os.File   // see SumsFile; nil with file
+	path string
+	last int64     // ID of the entry that both files name as the newest
+	at   time.Time // last sync of the files to disk
+	kept bool      // The file stays as it is, because it names a loss that is not accepted yet.
 }
 
 // endText returns the content of the end file: the last entry of ends, and a keyed hash. The content always has the
@@ -75,14 +77,30 @@ func (e *endFile) keep(s *Store, ends fleet.AuditEnds) {
 	// The sums are first, because sums that are older than the end file do not count.
 	err := e.keepSums(s, ends)
 	if err == nil && !e.kept {
-		_, err = e.file.WriteAt([]byte(s.endText(ends)), 0)
+		if _, err = e.file.WriteAt([]byte(s.endText(ends)), 0); err == nil {
+			e.last = ends.LastID
+		}
 	}
-	if now := time.Now(); err == nil && now.Sub(e.synced) >= endSyncEvery {
-		e.synced, err = now, errors.Join(e.sums.Sync(), e.file.Sync())
+	if now := time.Now(); err == nil && now.Sub(e.at) >= endSyncEvery {
+		e.at, err = now, errors.Join(e.sums.Sync(), e.file.Sync())
 	}
 	if err != nil {
 		s.log.Warn("how the audit ends is not kept in the home folder", logkey.Err(err))
 	}
+}
+
+// synced syncs both files to disk, and returns the entry that they name as the newest. It returns math.MaxInt64 if the
+// store keeps no such files.
+func (e *endFile) synced() (last int64, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.path == "":
+		return math.MaxInt64, nil
+	case e.file == nil:
+		return 0, nil // The store is closed.
+	}
+	return e.last, errors.Join(e.sums.Sync(), e.file.Sync())
 }
 
 // lostHash is written to the file in place of the entry's hash while a loss is not accepted, followed by the first lost
@@ -208,24 +226,28 @@ func (w *writer) checkEnd(ctx context.Context, restoring bool) error {
 
 // findLoss puts a loss in force in three cases. The end file names one that nobody has accepted. The sealed ends do not
 // open, or are older than those that the home folder remembers. Or the audit table lacks the entry that the home folder
-// remembers, or has it with another hash: so has a copy that went on elsewhere, however long its audit is. The table
+// remembers, or has it with another hash: so does a copy that went on elsewhere, however long its audit is. The table
 // alone proves nothing, because anybody who can write to the database can add rows to it. opened says whether the ends
 // could be opened.
 //
+// An entry that was cut because of its age is lost like any other: Muster cuts no entry before the home folder
+// remembers a later one (see CutAudit), so another server did.
+//
 // The loss ends with the remembered entry. It begins after the last entry of the ends if they opened and end earlier;
-// else it is that one entry. Nothing new is lost if the home folder remembers no entry, or if the audit was cut beyond
-// it.
+// else it is that one entry. Nothing is lost if the home folder remembers no entry.
 func (w *writer) findLoss(ctx context.Context, home homeEnds, ends fleet.AuditEnds, opened bool) error {
 	newest := home.newest()
-	found, open := openLoss(home.remembered)
-	isCut := newest.LastID == 0 || opened && newest.LastID < ends.FirstID
-	isLost := !isCut && (!opened || putBack(newest, ends))
-	if !isCut && !isLost {
+	if newest.LastID == 0 {
+		return nil
+	}
+	isLost := !opened || ends.LastID < newest.LastID
+	if !isLost {
 		var err error
 		if isLost, err = lacksLast(ctx, w.session, newest); err != nil {
 			return err
 		}
 	}
+	found, open := openLoss(home.remembered)
 	if !isLost {
 		if open {
 			w.store.lose(found) // An earlier start has recorded it.
@@ -243,19 +265,13 @@ func (w *writer) findLoss(ctx context.Context, home homeEnds, ends fleet.AuditEn
 	return w.alone(ctx, func(t *tx) error { return t.recordLoss(home, ends, opened) })
 }
 
-// lacksLast reports whether the audit table lacks the last entry of known, or has it with another hash.
-func lacksLast(ctx context.Context, q querier, known fleet.AuditEnds) (bool, error) {
-	entries, err := collect(ctx, q, scanAudit, selectAudit+` WHERE id = $1`, known.LastID)
-	return len(entries) != 1 || entries[0].Hash != known.LastHash, err
-}
-
-// recordLoss records the loss in the audit, and ends the access that came back with the older database (see
+// recordLoss records the loss in the audit, and ends the access that came back with the other database (see
 // endEverySession). The new entry follows the last lost one, and the last one in the table, so that no number is used
-// twice. From then on the ends
-// have the sums that the home folder remembers: the rows of a roster or table that differ from them are not believed.
-// If the home folder does not remember them, no row is believed. The parameters are those of findLoss.
-func (t *tx) recordLoss(home homeEnds, ends fleet.AuditEnds, opened bool) (err error) {
-	newest := home.newest()
+// twice. From then on the ends have the sums that the home folder remembers: the rows of a roster or table that differ
+// from them are not believed. If the home folder does not remember them, no row is believed. The parameters are those
+// of findLoss.
+func (t *tx) recordLoss(home homeEnds, stored fleet.AuditEnds, opened bool) (err error) {
+	newest, ends := home.newest(), stored
 	switch {
 	case home.sums != nil:
 		ends = *home.sums
@@ -269,7 +285,7 @@ func (t *tx) recordLoss(home homeEnds, ends fleet.AuditEnds, opened bool) (err e
 	}
 	beginTables(&ends)
 	ends.LastID, ends.LastHash = newest.LastID, newest.LastHash
-	t.store.known.know(ends)
+	t.store.known.replace(beginningAs(ends, stored))
 	t.record("audit.loss", "", t.store.loss.now().String())
 	return t.endEverySession()
 }
@@ -278,7 +294,7 @@ func (t *tx) recordLoss(home homeEnds, ends fleet.AuditEnds, opened bool) (err e
 func (s *Store) lose(loss Loss) {
 	s.end.hold(s, loss)
 	s.loss.set(&loss)
-	s.log.Error("the database is older than it was: nothing is written to daemons", "lost", loss.String(),
+	s.log.Error("the database is older than it was, or went on elsewhere: nothing is written to daemons", "lost", loss.String(),
 		logkey.Next, fmt.Sprintf("type `muster audit accept-loss %d` once you know why; if all tokens are refused, stop the "+
 			"server and type `muster admin reset` first", loss.To))
 }
@@ -319,8 +335,8 @@ func (s *Store) Loss() *fleet.Impairment {
 	}
 	return &fleet.Impairment{
 		Part: fleet.PartProofs,
-		Reason: "the database is older than it was when this server, or its " +
-			"home folder, knew it last: " + loss.String() + ". Nothing is written to daemons",
+		Reason: "the database is older than it was when this server, or its home folder, knew it last, or is a copy that " +
+			"went on elsewhere: " + loss.String() + ". Nothing is written to daemons",
 		Next: fmt.Sprintf("Find out who put it back, look at `muster audit verify`, then type `muster audit accept-loss %d` "+
 			"on the server's machine. If all tokens are refused, stop the server and type `muster admin reset` first.",
 			loss.To),

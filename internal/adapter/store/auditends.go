@@ -41,18 +41,19 @@ func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 		return ends, false, err
 	}
 	known := t.store.known.now()
-	isOther := ok && putBack(known, ends)
-	if ok && 0 < known.LastID && known.LastID < ends.LastID { // Another process wrote: to this audit or to a copy of it.
-		if isOther, err = lacksLast(t.ctx, t.session, known); err != nil {
+	lost := !ok && known.LastID > 0
+	if ok {
+		if lost, err = isOther(t.ctx, t.session, known, ends); err != nil {
 			return ends, false, err
 		}
 	}
-	if known.LastID > 0 && (!ok || isOther) {
+	if lost {
 		if ok {
 			if err := t.loseWhileRunning(known, ends); err != nil {
 				return ends, false, err
 			}
 		}
+		known = beginningAs(known, ends)
 		known.LastID = max(known.LastID, last.ID)
 		return known, false, nil // The next entry follows the known ends, so that verify shows which entries are missing.
 	}
@@ -111,6 +112,13 @@ func (k *knownEnds) know(ends fleet.AuditEnds) {
 	}
 }
 
+// replace makes ends the known ends, whatever they were. It is for a start that finds a loss.
+func (k *knownEnds) replace(ends fleet.AuditEnds) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ends = ends
+}
+
 // now returns the newest known ends.
 func (k *knownEnds) now() fleet.AuditEnds {
 	k.mu.Lock()
@@ -118,9 +126,31 @@ func (k *knownEnds) now() fleet.AuditEnds {
 	return k.ends
 }
 
-// putBack reports whether ends, which were read from the database, are older than known, or have another hash for the
-// same last entry. The caller takes known before it reads ends, or does both in the writer's goroutine: a write in
-// between would make right ends look old.
-func putBack(known, ends fleet.AuditEnds) bool {
-	return ends.LastID < known.LastID || ends.LastID == known.LastID && ends.LastHash != known.LastHash
+// beginningAs returns known. If stored are the ends of an audit that was cut beyond the last known entry, the result
+// begins where stored begins: no known entry is in the table.
+func beginningAs(known, stored fleet.AuditEnds) fleet.AuditEnds {
+	if stored.FirstID > known.LastID {
+		known.FirstID, known.Before = stored.FirstID, stored.Before
+	}
+	return known
+}
+
+// isOther reports whether ends, which were read from the database, are not those of the audit that has the last known
+// entry: they were put back, or are of a copy of the audit that went on elsewhere. The caller takes known before it
+// reads ends, or does both in the writer's goroutine: a write in between would make right ends look old. Without known
+// ends the result is false.
+func isOther(ctx context.Context, q querier, known, ends fleet.AuditEnds) (bool, error) {
+	switch {
+	case known.LastID == 0, known.LastID == ends.LastID && known.LastHash == ends.LastHash:
+		return false, nil
+	case ends.LastID <= known.LastID:
+		return true, nil
+	}
+	return lacksLast(ctx, q, known)
+}
+
+// lacksLast reports whether the audit table lacks the last known entry, or has it with another hash.
+func lacksLast(ctx context.Context, q querier, known fleet.AuditEnds) (bool, error) {
+	entries, err := collect(ctx, q, scanAudit, selectAudit+` WHERE id = $1`, known.LastID)
+	return len(entries) != 1 || entries[0].Hash != known.LastHash, err
 }

@@ -52,7 +52,8 @@ func (s *Store) verifyChain(ctx context.Context, given []fleet.AuditHead) (repor
 }
 
 // followChain compares the entries of the audit with its ends. sealed are the stored ends, nil if they are missing.
-// known are the ends that this process knew before; they take the place of stored ends that are older.
+// known are the ends that this process knew before; they take the place of stored ends that are not those of the same
+// audit.
 func (s *Store) followChain(ctx context.Context, sealed []byte, known fleet.AuditEnds,
 	given []fleet.AuditHead) (report fleet.AuditReport, err error) {
 	var ends fleet.AuditEnds
@@ -62,8 +63,12 @@ func (s *Store) followChain(ctx context.Context, sealed []byte, known fleet.Audi
 	if err := s.openProof(auditEnds, sealed, &ends); err != nil {
 		return lostEnds("was changed"), nil //nolint:nilerr // the report says it
 	}
-	if putBack(known, ends) {
-		ends = known
+	other, err := isOther(ctx, pool{s.reads}, known, ends)
+	if err != nil {
+		return report, err
+	}
+	if other {
+		ends = beginningAs(known, ends)
 	}
 	heads, unsigned, err := s.heads(ctx, given)
 	if err != nil {

@@ -254,44 +254,72 @@ func TestADatabaseThatIsPutBackTwiceIsFoundTwice(t *testing.T) {
 }
 
 // A copy of the database that went on elsewhere, with the same key, and has a longer audit: its sessions ended, but all
-// its rows counted, also the admin token that was made there.
+// its rows counted, also the admin token that was made there. A copy that went on until its retention had deleted the
+// entry that the home remembers was no loss at all.
 func TestTheRowsOfACopyThatWentOnElsewhereDoNotCount(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
-		for what, running := range map[string]bool{"before a start": false, "while the server runs": true} {
+		for _, c := range []struct {
+			what         string
+			running, cut bool
+		}{{"before a start", false, false}, {"while the server runs", true, false}, {"cut, before a start", false, true},
+			{"cut, while the server runs", true, true}} {
+			clock := &stoppedClock{at: time.Now()}
 			options := withEndFile(t, fresh(t, options))
+			options.Now = clock.now
 			m := newMeddled(t, options)
 			before := m.snapshot("before")
 			m.reopen(withoutEnd(options), nil)
-			m.token("forged", fleet.RoleAdmin)
-			for _, tag := range []fleet.Tag{"a", "b", "c", "d"} {
-				must(m.TagDevice(t.Context(), deviceN(1).ID, tag, nil))(t)
-			}
+			m.goOn(clock, c.cut)
 			elsewhere := m.snapshot("elsewhere")
 			m.reopen(options, before)
 			if m.loss.now() != nil {
 				t.Fatal("the original is lost")
 			}
 			must(m.TagDevice(t.Context(), deviceN(1).ID, "original", nil))(t)
-			if running {
+			if c.running {
 				elsewhere()
+				if wrong := strings.Join(must(m.verifyTokens(t.Context()))(t), "; "); !strings.Contains(wrong, `"forged"`) {
+					t.Errorf("%s, and nothing is written yet: of tokens is found %q", c.what, wrong)
+				}
 				must(m.TagDevice(t.Context(), deviceN(2).ID, "later", nil))(t)
 			} else {
 				m.reopen(options, elsewhere)
 			}
 			for _, started := range []string{"", ", and a start later"} {
-				m.wantMode(what+started, fleet.ModeObserve)
+				m.wantMode(c.what+started, fleet.ModeObserve)
 				if wrong := strings.Join(must(m.verifyTokens(t.Context()))(t), "; "); !strings.Contains(wrong, `"forged"`) {
-					t.Errorf("%s%s: of tokens is found %q", what, started, wrong)
+					t.Errorf("%s%s: of tokens is found %q", c.what, started, wrong)
+				}
+				if len(m.verify().Faults) == 0 {
+					t.Errorf("%s%s: the chain of the audit is whole", c.what, started)
 				}
 				m.restart(options)
-				m.model.look(func(c *contents) {
-					if !slices.ContainsFunc(c.doubts, func(d doubt) bool { return d.table.name == "device_tags" && d.every() }) {
-						t.Errorf("%s%s: the tags of devices are believed", what, started)
+				m.model.look(func(is *contents) {
+					if !slices.ContainsFunc(is.doubts, func(d doubt) bool { return d.table.name == "device_tags" && d.every() }) {
+						t.Errorf("%s%s: the tags of devices are believed", c.what, started)
 					}
 				})
 			}
 		}
 	})
+}
+
+// goOn makes a token and writes more to the audit than the original will. If cut is true, it deletes all of that but
+// the newest entries, because of their age.
+func (m *meddled) goOn(clock *stoppedClock, cut bool) {
+	m.t.Helper()
+	m.token("forged", fleet.RoleAdmin)
+	for _, tag := range []fleet.Tag{"a", "b", "c", "d"} {
+		must(m.TagDevice(m.t.Context(), deviceN(1).ID, tag, nil))(m.t)
+	}
+	if !cut {
+		return
+	}
+	clock.move(48 * time.Hour)
+	must(m.TagDevice(m.t.Context(), deviceN(1).ID, "e", nil))(m.t)
+	if must(m.CutAudit(m.t.Context(), 24*time.Hour))(m.t) == 0 {
+		m.t.Fatal("nothing was cut")
+	}
 }
 
 // snapshot copies every table, and returns a function that puts the copies back.

@@ -121,7 +121,8 @@ func readWithRoster[T any](ctx context.Context, s *Store, table string, read fun
 		if !bytes.Equal(before, after) {
 			continue // A write came between the two readings.
 		}
-		return rows, s.openRoster(table, after, ends, known), nil
+		made, err := s.openRoster(ctx, table, after, ends, known)
+		return rows, made, err
 	}
 	return nil, nil, &fleet.Error{Code: fleet.CodeUnavailable, During: "read " + table,
 		Message: "the rows change too often to be read", Hint: tryAgain}
@@ -137,16 +138,20 @@ func (s *Store) sealedRoster(ctx context.Context, table string) (rows, ends []by
 
 // openRoster opens the roster and the ends that sealedRoster returned. It returns an empty roster if the stored one is
 // not the roster that Muster wrote last. known are the ends that this process knew before the reading.
-func (s *Store) openRoster(table string, sealed, sealedEnds []byte, known fleet.AuditEnds) roster {
+func (s *Store) openRoster(ctx context.Context, table string, sealed, sealedEnds []byte, known fleet.AuditEnds) (roster,
+	error) {
 	var rows roster
 	var ends fleet.AuditEnds
-	err := errors.Join(s.openProof(auditEnds, sealedEnds, &ends), s.openProof(table, sealed, &rows))
-	if err == nil && !putBack(known, ends) && ends.Rosters[table] == rows.sum() {
-		return rows
+	wrong := errors.Join(s.openProof(auditEnds, sealedEnds, &ends), s.openProof(table, sealed, &rows))
+	if wrong == nil && ends.Rosters[table] == rows.sum() {
+		isOther, err := isOther(ctx, pool{s.reads}, known, ends)
+		if err != nil || !isOther {
+			return rows, err
+		}
 	}
 	s.log.Error("the roster of a table is not as Muster wrote it: its rows give nothing", logkey.Proof, table,
-		logkey.Err(err))
-	return roster{}
+		logkey.Err(wrong))
+	return roster{}, nil
 }
 
 // sumOf returns the sum of a row: the digest of the columns that decide which power the row gives, and to whom.

@@ -115,7 +115,7 @@ func (p *parted) mustDo(method, path, body string) {
 // showsPeers are the answers with what a device inside has in its own configuration, or gets from its templates: the
 // devices that it shares with are named there, wherever they are.
 var showsPeers = regexp.MustCompile(`/devices/[^/]+/(config|plan|why|folders|revisions/.*)(\?|$)|/folders/[^/]+/` +
-	`(shares|devices)$|/templates/\d+/evaluate$|/(differences|overview/one-sided-shares)$`)
+	`(shares|devices)(\?|$)|/templates/\d+/evaluate(\?|$)|/(differences|overview/one-sided-shares)(\?|$)`)
 
 // limited sends a request of the limited operator, and checks that the answer names nothing outside.
 func (p *parted) limited(method, path, body string) int {

@@ -4,6 +4,7 @@ package reads
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -32,6 +33,12 @@ var parameter = regexp.MustCompile(`\{(\w+)\}`)
 // Values without a parameter are an error as well.
 func Paths(t testing.TB, values map[string][]string) []string {
 	t.Helper()
+	return Queries(t, values, nil)
+}
+
+// Queries are Paths, and each of them again with each value of a query that it may have.
+func Queries(t testing.TB, values, queries map[string][]string) []string {
+	t.Helper()
 	var document struct {
 		Paths map[string]map[string]json.RawMessage
 	}
@@ -58,6 +65,14 @@ func Paths(t testing.TB, values map[string][]string) []string {
 			}
 		}
 		all = append(all, filled(t, path, values, used)...)
+		for _, p := range get.Parameters {
+			if p.In == "query" && !p.Required && queries[p.Name] != nil {
+				mark := map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")]
+				both := maps.Clone(values)
+				both["query"] = queries[p.Name]
+				all = append(all, filled(t, path+mark+p.Name+"={query}", both, used)...)
+			}
+		}
 	}
 	for name := range values {
 		if !used[name] {

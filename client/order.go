@@ -20,6 +20,14 @@ func (c *Client) OrderToTag(ctx context.Context, tag string, o fleet.OrderSpec) 
 	return send[api.Order](ctx, c, http.MethodPost, path("tags", tag, "orders", string(o.Type))+orderQuery(o), nil)
 }
 
+// OrderToDevices gives these devices an order, one after the other, and no other device. It ends at the first that
+// fails.
+func (c *Client) OrderToDevices(ctx context.Context, ids []string, o fleet.OrderSpec) (api.Order, error) {
+	kind := string(o.Type)
+	return send[api.Order](ctx, c, http.MethodPost, path("orders"),
+		api.NewOrder{Type: &kind, Devices: ids, Folder: o.Folder, Major: o.Major})
+}
+
 func orderQuery(o fleet.OrderSpec) string {
 	values := url.Values{"folder": {o.Folder}}
 	if o.Major {

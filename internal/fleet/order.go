@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -36,12 +37,12 @@ const (
 	OrderInterrupted OrderStatus = "interrupted" // the server stopped during the order, which is not continued
 )
 
-// Order is an order to one device, or to the devices with a tag, one after the other.
+// Order is an order to one device, or to the devices with a tag or to chosen ones, one after the other.
 type Order struct {
 	ID int64
 	OrderSpec
-	Tag     Tag        // "": the order is for one device
-	Devices []DeviceID // devices that had the tag when the order began, in the order in which they are processed
+	Tag     Tag        // "": the order is for one device, or for chosen ones
+	Devices []DeviceID // frozen when the order began, in the order in which they are processed
 	Done    int        // number of Devices that are finished, including skipped ones
 	Skipped []DeviceID // devices that could not be reached at their turn
 	Status  OrderStatus
@@ -49,6 +50,17 @@ type Order struct {
 	By      string
 	BeganAt time.Time
 	EndedAt time.Time // zero while the order runs
+}
+
+// IsForOne reports whether the order was given to one device, which then must be reachable.
+func (o Order) IsForOne() bool { return o.Tag == "" && len(o.Devices) == 1 }
+
+// Whom names the devices of an order to several.
+func (o Order) Whom() string {
+	if o.Tag == "" {
+		return fmt.Sprintf("for %d devices", len(o.Devices))
+	}
+	return fmt.Sprintf("for the tag %q", o.Tag)
 }
 
 // Within reports whether all devices of the order are inside. A caller with a scope sees only such orders.

@@ -276,6 +276,7 @@ var requests = []struct{ method, path, body string }{
 	{http.MethodPost, "rollouts/ROLLOUT/halt", ""},
 	{http.MethodPost, "rollouts/ROLLOUT/undo", ""},
 	{http.MethodPost, "devices/DEVICE/orders/rescan", ""},
+	{http.MethodPost, "orders", `{"type": "rescan", "devices": ["DEVICE"]}`},
 	{http.MethodPost, "tags/TAG/orders/rescan", ""},
 	{http.MethodPost, "plan", `{"tags":{"added":[{"tag":"TAG","device":"DEVICE"}]}}`},
 }

@@ -199,6 +199,45 @@ func TestATagIsReachedOneAfterTheOtherAndEndsAtTheFirstThatFails(t *testing.T) {
 	wantStates(t, order, "d0 done, d1 skipped, d2 done")
 }
 
+func TestChosenDevicesAreToldAndNoOther(t *testing.T) {
+	t.Parallel()
+	s := server.Start(t, server.Options{})
+	f := farm(t, s, stsim.Options{Count: 3, Group: 1, Network: 101})
+	ids := []string{string(f.Daemon(2).ID()), string(f.Daemon(0).ID()), string(f.Daemon(2).ID())}
+	order, err := s.Client.OrderToDevices(t.Context(), ids, fleet.OrderSpec{Type: fleet.OrderRescan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	order = waitEnd(t, s, order)
+	wantStatus(t, order, "done", "2 of 2")
+	wantStates(t, order, "d2 done, d0 done")
+
+	given, err := s.Client.Orders(t.Context(), client.List{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
+	for _, wrong := range []struct {
+		ids   []string
+		order fleet.OrderSpec
+		code  fleet.Code
+	}{
+		{append(ids, nobody), fleet.OrderSpec{Type: fleet.OrderRescan}, fleet.CodeNotFound},
+		{append(ids, "x"), fleet.OrderSpec{Type: fleet.OrderRescan}, fleet.CodeInvalid},
+		{[]string{}, fleet.OrderSpec{Type: fleet.OrderRescan}, fleet.CodeInvalid},
+		{ids, fleet.OrderSpec{Type: "format"}, fleet.CodeInvalid},
+		{ids, fleet.OrderSpec{Type: fleet.OrderRestart, Folder: "docs"}, fleet.CodeInvalid},
+		{ids, fleet.OrderSpec{Type: fleet.OrderPause, Major: true}, fleet.CodeInvalid},
+	} {
+		if _, err := s.Client.OrderToDevices(t.Context(), wrong.ids, wrong.order); fleet.CodeOf(err) != wrong.code {
+			t.Errorf("%v %+v: got %v, want %s", wrong.ids, wrong.order, err, wrong.code)
+		}
+	}
+	if now, err := s.Client.Orders(t.Context(), client.List{}); err != nil || len(now) != len(given) {
+		t.Errorf("there are %d orders, %v; want %d", len(now), err, len(given))
+	}
+}
+
 func TestAnUpgradeLeadsToAnotherMajorVersionOnlyWhereThatIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := server.Start(t, server.Options{})

@@ -53,11 +53,15 @@ func (t *tx) recordOrder(order fleet.Order) {
 	if order.Major {
 		detail += ", also to another major version"
 	}
-	if order.Tag == "" {
+	switch {
+	case order.IsForOne():
 		t.record("device."+string(order.Type), string(order.Devices[0]), detail)
-		return
+	case order.Tag == "":
+		t.record("devices."+string(order.Type), strconv.FormatInt(order.ID, 10),
+			fmt.Sprintf("%s, %d devices", detail, len(order.Devices)))
+	default:
+		t.record("tag."+string(order.Type), string(order.Tag), fmt.Sprintf("%s, %d devices", detail, len(order.Devices)))
 	}
-	t.record("tag."+string(order.Type), string(order.Tag), fmt.Sprintf("%s, %d devices", detail, len(order.Devices)))
 }
 
 // PutOrder stores the progress of an order. If the order has ended, PutOrder also sets its end time and adds an entry
@@ -72,7 +76,7 @@ func (s *Store) PutOrder(ctx context.Context, order fleet.Order) error {
 		if ended {
 			order.EndedAt = t.now
 			subject := strconv.FormatInt(order.ID, 10)
-			if order.Tag == "" {
+			if order.IsForOne() {
 				subject = string(order.Devices[0])
 			}
 			t.record("order.ended", subject, fmt.Sprintf("order %d %s: %s", order.ID, order.Status, order.Reason))

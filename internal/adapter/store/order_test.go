@@ -16,6 +16,11 @@ func TestAnOrderIsKeptWithHowFarItIs(t *testing.T) {
 			Devices:   []fleet.DeviceID{deviceN(1).ID, deviceN(2).ID}}))(t)
 		one := must(s.BeginOrder(ctx, fleet.Order{Status: fleet.OrderRunning, Devices: order.Devices[:1],
 			OrderSpec: fleet.OrderSpec{Type: fleet.OrderUpgrade, Major: true}}))(t)
+		chosen := must(s.BeginOrder(ctx, fleet.Order{Status: fleet.OrderDone, Devices: order.Devices,
+			OrderSpec: fleet.OrderSpec{Type: fleet.OrderPause}}))(t)
+		if err := s.PutOrder(ctx, chosen); err != nil {
+			t.Fatal(err)
+		}
 		order.Done, order.Skipped = 1, order.Devices[:1]
 		if err := s.PutOrder(ctx, order); err != nil {
 			t.Fatal(err)
@@ -25,7 +30,7 @@ func TestAnOrderIsKeptWithHowFarItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := must(s.Orders(ctx))(t)
-		if len(all) != 2 || all[0].ID != one.ID || !all[0].Major || all[0].EndedAt.IsZero() || all[0].By != "ann" {
+		if len(all) != 3 || all[0].ID != chosen.ID || all[1].ID != one.ID || !all[1].Major || all[1].EndedAt.IsZero() || all[1].By != "ann" {
 			t.Fatalf("got %+v", all)
 		}
 		got := must(s.Order(ctx, order.ID))(t)
@@ -36,14 +41,14 @@ func TestAnOrderIsKeptWithHowFarItIs(t *testing.T) {
 		if _, err := s.Order(ctx, 99); fleet.CodeOf(err) != fleet.CodeNotFound {
 			t.Errorf("got %v", err)
 		}
-		if got, complete, err := s.PausingOrders(ctx); len(got) != 0 || !complete || err != nil {
-			t.Errorf("before any order to pause: got %+v, %v, %v", got, complete, err)
+		if got, complete, err := s.PausingOrders(ctx); len(got) != 1 || !complete || err != nil {
+			t.Errorf("after one order to pause: got %+v, %v, %v", got, complete, err)
 		}
 		var what []string
 		for _, e := range must(s.Audit(ctx, fleet.AuditQuery{Limit: 10}))(t) {
 			what = append(what, e.What)
 		}
-		for _, want := range []string{"tag.rescan", "device.upgrade", "order.ended"} {
+		for _, want := range []string{"tag.rescan", "device.upgrade", "devices.pause", "order.ended"} {
 			if !slices.Contains(what, want) {
 				t.Errorf("the audit has %v, and not %s", what, want)
 			}

@@ -11,8 +11,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// blankArgument refuses an argument or tag that is given and blank, as by an unset variable of a script: a blank tag
-// would mean the whole fleet. A blank key is allowed, and means the whole configuration.
+// blankArgument refuses an argument, tag or filter that is given and blank, as by an unset variable of a script: a
+// blank tag would mean the whole fleet. A blank key is allowed, and means the whole configuration.
 func blankArgument(parsed *kong.Context) error {
 	for _, step := range parsed.Path {
 		var name string
@@ -20,8 +20,8 @@ func blankArgument(parsed *kong.Context) error {
 		switch {
 		case step.Positional != nil && step.Positional.Name != "key":
 			name, given = "<"+step.Positional.Name+">", step.Positional.Target
-		case step.Flag != nil && step.Flag.Name == "tag":
-			name, given = "--tag", step.Flag.Target
+		case step.Flag != nil && (step.Flag.Name == "tag" || step.Flag.Name == "filter"):
+			name, given = "--"+step.Flag.Name, step.Flag.Target
 		default:
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"muster/api"
@@ -19,11 +20,11 @@ type deviceCommand struct {
 	Get      deviceGetCommand      `cmd:"" help:"Show how a device is reached, since when, its software and its tags."`
 	Add      deviceAddCommand      `cmd:"" help:"Register a device by its ID and API key. On the device's own machine muster enroll finds both and registers the device."`
 	Edit     deviceEditCommand     `cmd:"" help:"Open label, address, tags, vars and settings of a device in $EDITOR, show what would change, and save it; or change fields by flags."`
-	Restart  deviceOrder           `cmd:"" help:"Restart the daemon, and wait until it is back."`
-	Rescan   deviceRescanCommand   `cmd:"" help:"Have the daemon compare its folders with the disk."`
-	Pause    deviceOrder           `cmd:"" help:"Pause the daemon's connections to all other devices."`
-	Resume   deviceOrder           `cmd:"" help:"Resume the daemon's connections to all other devices."`
-	Upgrade  deviceUpgradeCommand  `cmd:"" help:"Have the daemon install the newest release of Syncthing, and restart."`
+	Restart  deviceOrder           `cmd:"" help:"Restart daemons, and wait until they are back."`
+	Rescan   deviceRescanCommand   `cmd:"" help:"Have daemons compare their folders with the disk."`
+	Pause    deviceOrder           `cmd:"" help:"Pause the connections of daemons to all other devices."`
+	Resume   deviceOrder           `cmd:"" help:"Resume the connections of daemons to all other devices."`
+	Upgrade  deviceUpgradeCommand  `cmd:"" help:"Have daemons install the newest release of Syncthing, and restart."`
 	Tag      deviceTagging         `cmd:"" help:"Put a tag on devices, in one generation; first the plan is shown."`
 	Untag    deviceTagging         `cmd:"" help:"Take a tag off devices, in one generation; first the plan is shown."`
 	Config   deviceConfigCommand   `cmd:"" help:"Print the configuration that a daemon was last seen with, secrets masked."`
@@ -32,7 +33,7 @@ type deviceCommand struct {
 	Log      deviceLogCommand      `cmd:"" help:"Print the newest lines of a daemon's own log."`
 	Vars     deviceVarsCommand     `cmd:"" help:"Show the vars that templates read of a device, or change its own; first the plan is shown."`
 	Revoke   deviceRevokeCommand   `cmd:"" help:"Take a device off every managed daemon, for good; first the plan is shown."`
-	Delete   deviceDeleteCommand   `cmd:"" help:"Have Muster forget a device; its daemon stays as it is."`
+	Delete   deviceDeleteCommand   `cmd:"" help:"Have Muster forget devices; their daemons stay as they are."`
 	Trust    deviceTrustCommand    `cmd:"" help:"Show the certificate that a device's API shows beside the pinned one, and take it."`
 }
 
@@ -73,51 +74,100 @@ type deviceGetCommand struct {
 type deviceTagging struct {
 	connection
 	changing
-	Tag     string   `arg:"" help:"The tag."`
-	Devices []string `arg:"" name:"device" help:"Labels or IDs of devices, or the first letters of their IDs."`
+	Tag string `arg:"" help:"The tag."`
+	selecting
 	tagging
 }
 
 // Run shows what that would change, and makes it in one generation.
 func (c *deviceTagging) Run(ctx context.Context, env *environment, server *client.Client) error {
+	devices, err := c.selected(ctx, server)
+	if err != nil {
+		return err
+	}
+	if c.isUsed() {
+		c.show(env, c.output, devices)
+	}
 	var all []api.WhatIfTag
-	for _, name := range c.Devices {
-		device, err := deviceNamed(ctx, server, name)
-		if err != nil {
-			return err
-		}
+	for _, device := range devices {
 		all = append(all, api.WhatIfTag{Tag: &c.Tag, Device: &device.DeviceID})
 	}
-	which := fmt.Sprintf("%d devices", len(c.Devices))
-	if len(c.Devices) == 1 {
-		which = printable(c.Devices[0])
+	which := counted(len(devices), "device")
+	if len(devices) == 1 {
+		which = printable(cmp.Or(devices[0].Label, devices[0].DeviceID))
 	}
 	return c.make(ctx, env, server, c.change(all...), fmt.Sprintf(c.question, printable(c.Tag), which))
 }
 
 type deviceDeleteCommand struct {
-	namedDevice
+	connection
 	output
+	selecting
 	Yes bool `short:"y" env:"-" help:"Do not ask."`
 }
 
-// Run has Muster forget a device.
+// Run has Muster forget devices.
 func (c *deviceDeleteCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	device, err := c.find(ctx, server)
+	devices, err := c.selected(ctx, server)
 	if err != nil {
 		return err
 	}
+	if c.isUsed() {
+		c.show(env, c.output, devices)
+	}
+	which, what := named(devices[0]), "the device with its tags, revisions and certificate. Its daemon stays as it is; "+
+		"templates no longer name it to others."
+	if len(devices) > 1 {
+		which, what = counted(len(devices), "device"), "the devices with their tags, revisions and certificates. Their "+
+			"daemons stay as they are; templates no longer name them to others."
+	}
 	if !c.Yes {
-		fmt.Fprintln(env.Out, "Muster forgets the device with its tags, revisions and certificate. Its daemon stays as "+
-			"it is; templates no longer name it to others.")
-		if err := confirm(env, "Delete "+named(device)+"?"); err != nil {
+		fmt.Fprintln(c.texts(env), "Muster forgets "+what)
+		if err := confirm(env, "Delete "+which+"?"); err != nil {
 			return err
 		}
 	}
-	if err := server.DeleteDevice(ctx, device.DeviceID); err != nil {
+	return c.delete(ctx, env, server, devices)
+}
+
+// delete goes on after a failure, and ends with what failed.
+func (c *deviceDeleteCommand) delete(ctx context.Context, env *environment, server *client.Client,
+	devices []api.Device) error {
+	var failures, names []string
+	var deleted []changed
+	for _, device := range devices {
+		err := server.DeleteDevice(ctx, device.DeviceID)
+		switch {
+		case err != nil && (len(devices) == 1 || ctx.Err() != nil):
+			return err
+		case err != nil:
+			failures = append(failures, named(device)+": "+fleet.Reason(err))
+			continue
+		}
+		names, deleted = append(names, device.DeviceID), append(deleted, changed{device.DeviceID, "deleted"})
+		if c.forPeople() && len(devices) > 1 {
+			fmt.Fprintln(env.Out, "Deleted "+named(device)+".")
+		}
+	}
+	if err := c.tell(env, names, deleted, len(devices)); err != nil {
 		return err
 	}
-	return c.done(env, device.DeviceID, changed{device.DeviceID, "deleted"}, "Deleted.")
+	if len(failures) > 0 {
+		return fmt.Errorf("%d of %s were not deleted:\n  %s", len(failures), counted(len(devices), "device"),
+			strings.Join(failures, "\n  "))
+	}
+	return nil
+}
+
+// tell prints what was deleted: for programs one change where one device was to be deleted, and else a list.
+func (c *deviceDeleteCommand) tell(env *environment, names []string, deleted []changed, asked int) error {
+	switch {
+	case asked == 1:
+		return c.done(env, names[0], deleted[0], "Deleted.")
+	case c.forPeople():
+		return nil
+	}
+	return c.print(env, append([]changed{}, deleted...), names...)
 }
 
 type deviceConfigCommand struct {

@@ -30,18 +30,26 @@ type deviceListCommand struct {
 	Stale   string   `env:"-" help:"Only devices that are not online and were not seen for so long, as 36h or 7d." placeholder:"TIME"`
 	Disk    string   `env:"-" name:"disk-below" help:"Only devices with a disk of which less is free, as 10%; their agents tell it." placeholder:"PERCENT"`
 	Sort    string   `env:"-" help:"Order: label, since, lastSeen, version, folderState, needBytes, diskFree, configuration and others; with - the other way round, as --sort -needBytes." placeholder:"ORDER"`
+	Filter  []string `env:"-" sep:"none" help:"What the flags above pick, written as for commands that act on devices: state=held, version=<2 or behind; may be repeated." placeholder:"FIELD=VALUE"`
 	Limit   int      `env:"-" help:"At most so many devices." placeholder:"N"`
 }
 
 // Run prints one line for each device that the filters pick.
 func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	if percent, err := strconv.Atoi(strings.TrimSuffix(c.Disk, "%")); c.Disk != "" &&
-		(err != nil || percent < 1 || percent > 100) {
-		return fleet.Invalidf("disk-below", "--disk-below %q is no percentage from 1%% to 100%%", c.Disk)
+	query := client.InventoryQuery{Search: c.Search, Tags: c.Tag, States: c.State, Versions: c.Version, OS: c.OS,
+		Waiting: c.Waiting, Sort: c.Sort, Limit: c.Limit, Stale: c.Stale,
+		FolderStates: folderStatesOf(c.Folders, c.Behind, c.Stopped)}
+	if c.Disk != "" {
+		percent, err := percentIn(c.Disk)
+		if err != nil {
+			return err
+		}
+		query.DiskBelow = percent
 	}
-	all, err := server.Inventory(ctx, client.InventoryQuery{Search: c.Search, Tags: c.Tag, States: c.State,
-		Versions: c.Version, OS: c.OS, Waiting: c.Waiting, Sort: c.Sort, Limit: c.Limit, Stale: c.Stale,
-		FolderStates: folderStatesOf(c.Folders, c.Behind, c.Stopped), DiskBelow: strings.TrimSuffix(c.Disk, "%")})
+	if err := addFilters(&query, c.Filter); err != nil {
+		return err
+	}
+	all, err := server.Inventory(ctx, query)
 	if err != nil {
 		return err
 	}

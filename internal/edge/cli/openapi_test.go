@@ -161,6 +161,7 @@ var commandFor = map[string]string{
 	"pauseTag":            "tag pause",
 	"resumeTag":           "tag resume",
 	"upgradeTag":          "tag upgrade",
+	"createOrder":         "device restart",
 	"listOrders":          "order list",
 	"getOrder":            "order show",
 	"healthz":             "doctor",

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,11 +27,25 @@ var asks = map[fleet.OrderType]string{
 	fleet.OrderUpgrade: "Have %s install the newest Syncthing, and restart?",
 }
 
+// asksOfPicked are the questions about orders that need one only where the person did not type the devices.
+var asksOfPicked = map[fleet.OrderType]string{
+	fleet.OrderRescan: "Rescan the folders of %s?",
+	fleet.OrderResume: "Resume all connections of %s?",
+}
+
+// questionOf is the question about an order, "" if it needs none.
+func questionOf(questions map[fleet.OrderType]string, order fleet.OrderType, whom string) string {
+	if questions[order] == "" {
+		return ""
+	}
+	return fmt.Sprintf(questions[order], whom)
+}
+
 // begin asks, gives the order and follows it.
-func (c ordering) begin(ctx context.Context, env *environment, server *client.Client, whom string, o fleet.OrderSpec,
+func (c ordering) begin(ctx context.Context, env *environment, server *client.Client, question string,
 	give func() (api.Order, error)) error {
-	if question := asks[o.Type]; question != "" && !c.Yes {
-		if err := confirm(env, fmt.Sprintf(question, whom)); err != nil {
+	if question != "" && !c.Yes {
+		if err := confirm(env, question); err != nil {
 			return err
 		}
 	}
@@ -47,17 +62,19 @@ func (c ordering) begin(ctx context.Context, env *environment, server *client.Cl
 
 const orderEvery = 500 * time.Millisecond
 
-// follow prints each device as it is through, and ends with the order.
+// follow prints each device as it is through, and ends with the order. Of an order that failed it also lists the device
+// at which it ended and those that were not reached.
 func (c ordering) follow(ctx context.Context, env *environment, server *client.Client, order api.Order) error {
 	told := 0
 	tick := time.NewTicker(orderEvery)
 	defer tick.Stop()
 	for {
-		for ; told < order.Done && order.Tag != "" && c.forPeople(); told++ {
+		over := order.Status != string(fleet.OrderRunning)
+		for ; c.forPeople() && isForSeveral(order) && told < len(order.Devices) && (over || told < order.Done); told++ {
 			one := order.Devices[told]
 			fmt.Fprintf(env.Out, "%d/%d %s: %s\n", told+1, len(order.Devices), nameOfOrdered(one), one.State)
 		}
-		if order.Status != string(fleet.OrderRunning) {
+		if over {
 			break
 		}
 		select {
@@ -72,30 +89,47 @@ func (c ordering) follow(ctx context.Context, env *environment, server *client.C
 		}
 	}
 	if order.Status != string(fleet.OrderDone) {
+		if !c.forPeople() {
+			if err := c.print(env, order, strconv.FormatInt(order.ID, 10)); err != nil {
+				return err
+			}
+		}
 		return errors.New(printable(order.Reason))
 	}
 	return c.done(env, strconv.FormatInt(order.ID, 10), order, "Done: "+printable(order.Reason)+".")
 }
 
+// isForSeveral reports whether an order has more to tell than its own end.
+func isForSeveral(order api.Order) bool { return order.Tag != "" || len(order.Devices) > 1 }
+
 func nameOfOrdered(d api.OrderDevice) string {
 	return nameOf(d.DeviceID, d.Label)
 }
 
-// deviceOrder gives one daemon an order.
+// deviceOrder gives one daemon an order, or several, one after the other.
 type deviceOrder struct {
-	namedDevice
+	connection
 	ordering
+	selecting
 	spec fleet.OrderSpec
 }
 
-// Run sends the order.
+// Run sends the order to the devices that it has shown, and to no other.
 func (c *deviceOrder) Run(ctx context.Context, env *environment, server *client.Client) error {
-	device, err := c.find(ctx, server)
+	devices, err := c.selected(ctx, server)
 	if err != nil {
 		return err
 	}
-	return c.begin(ctx, env, server, named(device), c.spec, func() (api.Order, error) {
-		return server.OrderToDevice(ctx, device.DeviceID, c.spec)
+	question := questionOf(asks, c.spec.Type, whom(devices))
+	if c.isUsed() {
+		c.show(env, c.output, devices)
+		question = cmp.Or(question, questionOf(asksOfPicked, c.spec.Type, whom(devices)))
+	}
+	return c.begin(ctx, env, server, question, func() (api.Order, error) {
+		if len(devices) == 1 {
+			return server.OrderToDevice(ctx, devices[0].DeviceID, c.spec)
+		}
+		return server.OrderToDevices(ctx, idsOf(devices), c.spec)
 	})
 }
 
@@ -113,7 +147,7 @@ func (c *tagOrder) Run(ctx context.Context, env *environment, server *client.Cli
 		return err
 	}
 	whom := fmt.Sprintf("%s with the tag %q, one after the other", counted(len(devices), "device"), printable(c.Tag))
-	return c.begin(ctx, env, server, whom, c.spec, func() (api.Order, error) {
+	return c.begin(ctx, env, server, questionOf(asks, c.spec.Type, whom), func() (api.Order, error) {
 		return server.OrderToTag(ctx, c.Tag, c.spec)
 	})
 }
@@ -198,8 +232,11 @@ func (c *orderListCommand) Run(ctx context.Context, env *environment, server *cl
 
 func orderRow(r api.Order) []string {
 	whom := "tag " + r.Tag
-	if r.Tag == "" && len(r.Devices) > 0 {
+	switch {
+	case r.Tag == "" && len(r.Devices) == 1:
 		whom = nameOfOrdered(r.Devices[0])
+	case r.Tag == "":
+		whom = counted(len(r.Devices), "device")
 	}
 	return []string{strconv.FormatInt(r.ID, 10), r.Type, whom, r.Status, fmt.Sprintf("%d/%d", r.Done, len(r.Devices)),
 		r.By, r.Reason}

@@ -69,6 +69,9 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"upgradeTag": func(c *client.Client, ctx context.Context) {
 		_, _ = c.OrderToTag(ctx, "t", fleet.OrderSpec{Type: fleet.OrderUpgrade})
 	},
+	"createOrder": func(c *client.Client, ctx context.Context) {
+		_, _ = c.OrderToDevices(ctx, []string{"x"}, fleet.OrderSpec{Type: fleet.OrderRestart})
+	},
 	"listOrders":        func(c *client.Client, ctx context.Context) { _, _ = c.Orders(ctx, client.List{}) },
 	"getOrder":          func(c *client.Client, ctx context.Context) { _, _ = c.Order(ctx, 1) },
 	"applyDevicePlan":   func(c *client.Client, ctx context.Context) { _, _ = c.ApplyPlan(ctx, "x", api.ApplyPlan{}) },

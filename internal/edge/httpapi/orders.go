@@ -18,7 +18,8 @@ import (
 // OrderRunner has daemons do what people order.
 type OrderRunner interface {
 	// Begin keeps an order and answers; it is carried out by itself, one device after the other. A blank tag is of an
-	// order for one device. Conflict: Muster does not write to one of them, or another order is carried out on it.
+	// order for one device, or for chosen ones. Conflict: Muster does not write to one of them, or another order is
+	// carried out on it.
 	Begin(ctx context.Context, spec fleet.OrderSpec, tag fleet.Tag, devices []fleet.DeviceID) (fleet.Order, error)
 }
 
@@ -53,6 +54,11 @@ func (s OrderHandlers) routes(b *base) []route {
 			summary: "Orders to daemons, newest first: what is carried out, and what came of the others",
 			query:   []parameter{searchParam, limitParam, afterParam},
 			reply:   reflect.TypeFor[[]api.Order](), off: off, handle: s.ofList(s.listOrders)},
+		{method: http.MethodPost, path: all, name: "createOrder", permission: auth.Apply,
+			summary: "Give an order to the devices that the body lists and to no other, one after the other, ending at the " +
+				"first that fails",
+			body: reflect.TypeFor[api.NewOrder](), reply: reflect.TypeFor[api.Order](), creates: true, onlyCreates: true,
+			volatile: true, conflicts: true, looksUp: true, off: off, handle: s.ofRegistry(s.createOrder)},
 		{method: http.MethodGet, path: one, name: "getOrder", permission: auth.Read, summary: "How far an order is",
 			reply: reflect.TypeFor[api.Order](), off: off, handle: s.getOrder},
 	}
@@ -129,6 +135,55 @@ func (s OrderHandlers) beginOrder(r *request, of fleet.OrderType, tag fleet.Tag,
 	if err != nil {
 		return reply{}, err
 	}
+	return s.begin(r, spec, tag, ids)
+}
+
+// createOrder gives an order to the devices of the body. It gives none where the caller does not see one of them.
+func (s OrderHandlers) createOrder(r *request, registry *fleet.Registry) (reply, error) {
+	body, err := decode[api.NewOrder](r, "type", "devices")
+	if err != nil {
+		return reply{}, err
+	}
+	spec, err := specOf(body)
+	if err != nil {
+		return reply{}, err
+	}
+	if len(body.Devices) == 0 {
+		return reply{}, fleet.Invalidf("devices", "an order needs at least one device")
+	}
+	var ids []fleet.DeviceID
+	listed := map[fleet.DeviceID]bool{}
+	for i, text := range body.Devices {
+		id, err := fleet.ParseDeviceID(text)
+		if err != nil {
+			return reply{}, at(fmt.Sprintf("devices.%d", i), err)
+		}
+		if registry.Devices[id] == nil {
+			return reply{}, noDevice(id)
+		}
+		if !listed[id] {
+			ids, listed[id] = append(ids, id), true
+		}
+	}
+	return s.begin(r, spec, "", ids)
+}
+
+// specOf is what a body asks for.
+func specOf(body api.NewOrder) (fleet.OrderSpec, error) {
+	spec := fleet.OrderSpec{Type: fleet.OrderType(*body.Type), Folder: body.Folder, Major: body.Major}
+	switch {
+	case !slices.Contains(fleet.OrderTypes, spec.Type):
+		return spec, fleet.Invalidf("type", "there is no order %q", *body.Type)
+	case spec.Folder != "" && spec.Type != fleet.OrderRescan:
+		return spec, fleet.Invalidf("folder", "the order %s is not for one folder", spec.Type)
+	case spec.Major && spec.Type != fleet.OrderUpgrade:
+		return spec, fleet.Invalidf("major", "only an upgrade goes to another major version")
+	}
+	return spec, nil
+}
+
+// begin gives an order that was read.
+func (s OrderHandlers) begin(r *request, spec fleet.OrderSpec, tag fleet.Tag, ids []fleet.DeviceID) (reply, error) {
 	order, err := s.OrderRunner.Begin(r.Context(), spec, tag, ids)
 	if err != nil {
 		return reply{}, s.withNames(r, err)

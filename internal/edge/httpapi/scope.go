@@ -48,7 +48,7 @@ var reaches = map[string]reach{
 	"dismissPending": byView, "getOverview": byView, "getInventory": byView, "listDifferences": byView,
 	"applyChanges": byView, "listWaiting": byView, "restartTag": byView,
 	"rescanTag": byView, "pauseTag": byView, "resumeTag": byView, "upgradeTag": byView,
-	"listOrders": byView, "getOrder": byView,
+	"listOrders": byView, "createOrder": byView, "getOrder": byView,
 	"listFolderOverviews": byView, "listTagOverviews": byView,
 
 	"tagTemplate": byView, "untagTemplate": byView, "deleteTag": byView,

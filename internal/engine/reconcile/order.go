@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -148,6 +149,9 @@ func (e *Engine) awaitReturn(ctx context.Context, id fleet.DeviceID, before stri
 // orderRescan makes the daemon scan one folder or, if folder is "", all of them; see plan.Scans.
 func (c *connection) orderRescan(ctx context.Context, in input, folder string) (string, error) {
 	in, err := c.newest(ctx, in, nil)
+	if errors.Is(err, errNeverRead) { // The device is new, and its configuration is not in the store yet.
+		in, err = c.read(ctx, in)
+	}
 	if err != nil {
 		return "", err
 	}

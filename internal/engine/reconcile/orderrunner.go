@@ -34,8 +34,8 @@ type orderTaker interface {
 	CarryOut(ctx context.Context, id fleet.DeviceID, spec fleet.OrderSpec) (result string, err error)
 }
 
-// OrderRunner carries out orders. An order for a tag is carried out on one device after the other, and ends at the
-// first device on which it fails.
+// OrderRunner carries out orders. An order to several devices is carried out on one after the other, and ends at the
+// first on which it fails.
 type OrderRunner struct {
 	store   OrderStore
 	daemons orderTaker
@@ -233,18 +233,18 @@ func (r *OrderRunner) carryOut(ctx context.Context, given givenOrder) {
 		}
 	}
 	order.Status, order.Reason = fleet.OrderDone, lastResult
-	if order.Tag != "" {
+	if !order.IsForOne() {
 		order.Reason = fmt.Sprintf("%d of %d devices; %d were not reachable or are gone, and were left out",
 			order.Done-len(order.Skipped), len(order.Devices), len(order.Skipped))
 	}
 	r.keep(ctx, order)
 }
 
-// carryOutOn carries out an order on one device. An order for a tag skips devices that cannot be reached, were
+// carryOutOn carries out an order on one device. An order to several skips devices that cannot be reached, were
 // deleted, or are not in the part of the fleet of the person who gave the order.
 func (r *OrderRunner) carryOutOn(ctx context.Context, order givenOrder, id fleet.DeviceID,
 ) (result string, skipped bool, err error) {
-	if order.Tag == "" {
+	if order.IsForOne() {
 		result, err = r.daemons.CarryOut(ctx, id, order.OrderSpec)
 		return result, false, err
 	}
@@ -262,7 +262,7 @@ func (r *OrderRunner) carryOutOn(ctx context.Context, order givenOrder, id fleet
 	case err != nil:
 		return "", false, err
 	}
-	detail := fmt.Sprintf("order %d, for the tag %q", order.ID, order.Tag)
+	detail := fmt.Sprintf("order %d, %s", order.ID, order.Whom())
 	if err := r.store.Record(ctx, "device."+string(order.Type), string(id), detail); err != nil {
 		return "", false, err
 	}
@@ -273,7 +273,7 @@ func (r *OrderRunner) carryOutOn(ctx context.Context, order givenOrder, id fleet
 // whyFailed returns, for a person, why an order ended at this device and what to do.
 func whyFailed(order fleet.Order, id fleet.DeviceID, err error) string {
 	reason := fleet.Reason(err) + "."
-	if order.Tag != "" {
+	if !order.IsForOne() {
 		reason = fmt.Sprintf("ended at device %s after %d of %d: %s The devices after it were not touched.", id,
 			order.Done, len(order.Devices), reason)
 	}

@@ -168,6 +168,27 @@ func TestAnOrderIsKeptBeforeADaemonIsToldAndNamesWhoGaveIt(t *testing.T) {
 	}
 }
 
+func TestAnOrderForChosenDevicesIsForEachOfThem(t *testing.T) {
+	f := newFakes(t)
+	f.mayOrder[first] = &fleet.Error{Code: fleet.CodeUnavailable, Message: "it is away"}
+	f.acts = func(id fleet.DeviceID) error {
+		if id == third {
+			return &fleet.Error{Code: fleet.CodeConflict, Message: "it does not want to"}
+		}
+		return nil
+	}
+	r, _ := f.start()
+	f.begin(r, "", all...)
+	end := <-f.ended
+	if end.Status != fleet.OrderFailed || end.Done != 2 || !slices.Equal(end.Skipped, all[:1]) ||
+		!strings.Contains(end.Reason, string(third)) || !strings.Contains(end.Reason, "after 2 of 3") {
+		t.Errorf("got %+v", end)
+	}
+	if want := "record device.restart BAAAAAA by ann: order 1, for 3 devices"; !slices.Contains(f.events(), want) {
+		t.Errorf("got %q, want %s in it", f.events(), want)
+	}
+}
+
 func TestADeviceThatDoesNotComeBackEndsTheOrderOfItsTag(t *testing.T) {
 	f := newFakes(t)
 	f.acts = func(id fleet.DeviceID) error {

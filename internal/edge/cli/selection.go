@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+// selecting is how a command is told which devices it is for: by name, or by what they have in common.
+type selecting struct {
+	Devices []string `arg:"" optional:"" name:"device" help:"Labels or IDs of devices, or the first letters of their IDs."`
+	picking
+}
+
+// picking picks devices by what they have in common.
+type picking struct {
+	Tag    []string `env:"-" sep:"none" help:"All devices with this tag; may be repeated: with all of them." placeholder:"TAG"`
+	Filter []string `env:"-" sep:"none" help:"All devices that a flag of device list picks, as state=held, version=<2 or behind; may be repeated. device list --filter shows which." placeholder:"FIELD=VALUE"`
+}
+
+func (p picking) isUsed() bool { return len(p.Tag)+len(p.Filter) > 0 }
+
+// selected are the devices that the command line names or picks. Nothing else may be acted on.
+func (s selecting) selected(ctx context.Context, server *client.Client) (devices []api.Device, err error) {
+	switch {
+	case len(s.Devices) > 0 && s.isUsed():
+		return nil, &fleet.Error{Code: fleet.CodeInvalid, Message: "devices are named, and picked by flags as well",
+			Hint: "Name devices, or give --tag and --filter."}
+	case s.isUsed():
+		return s.picked(ctx, server)
+	case len(s.Devices) == 0:
+		return nil, &fleet.Error{Code: fleet.CodeInvalid, Message: "no device is named",
+			Hint: "Name devices by label or ID, or pick them by --tag TAG or --filter FIELD=VALUE."}
+	}
+	for _, name := range s.Devices {
+		device, err := deviceNamed(ctx, server, name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(devices, func(d api.Device) bool { return d.DeviceID == device.DeviceID }) {
+			devices = append(devices, device)
+		}
+	}
+	return devices, nil
+}
+
+// picked are the devices that the flags pick at this moment.
+func (p picking) picked(ctx context.Context, server *client.Client) ([]api.Device, error) {
+	query := client.InventoryQuery{Tags: p.Tag}
+	if err := addFilters(&query, p.Filter); err != nil {
+		return nil, err
+	}
+	found, err := server.Inventory(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if len(found.Devices) == 0 {
+		return nil, &fleet.Error{Code: fleet.CodeNotFound, Message: "no device is picked: " + p.words(),
+			Hint: "`muster device list` lists all devices with their tags and states."}
+	}
+	devices := make([]api.Device, len(found.Devices))
+	for i, d := range found.Devices {
+		devices[i] = api.Device{DeviceID: d.DeviceID, Label: d.Label}
+	}
+	return devices, nil
+}
+
+// words are the flags as they were given.
+func (p picking) words() string {
+	var words []string
+	for _, tag := range p.Tag {
+		words = append(words, "--tag "+quoted(tag))
+	}
+	for _, filter := range p.Filter {
+		words = append(words, "--filter "+quoted(filter))
+	}
+	return strings.Join(words, " ")
+}
+
+// selectionListed is how many devices a person reads before a question.
+const selectionListed = 100
+
+// show lists the devices that the command is about to act on.
+func (s selecting) show(env *environment, how output, devices []api.Device) {
+	out := how.texts(env)
+	for i, d := range devices {
+		if i == selectionListed {
+			fmt.Fprintf(out, "  and %s more: `muster device list%s` lists all.\n", counted(len(devices)-i, "device"), " "+s.words())
+			break
+		}
+		fmt.Fprintln(out, "  "+named(d))
+	}
+}
+
+// whom names the devices of a question.
+func whom(devices []api.Device) string {
+	if len(devices) == 1 {
+		return named(devices[0])
+	}
+	return counted(len(devices), "device") + ", one after the other"
+}
+
+func idsOf(devices []api.Device) (ids []string) {
+	for _, d := range devices {
+		ids = append(ids, d.DeviceID)
+	}
+	return ids
+}
+
+// filterFields set what the expressions of --filter ask for. Their names are those of the flags of device list.
+var filterFields = map[string]func(q *client.InventoryQuery, value string) error{
+	"search":       func(q *client.InventoryQuery, value string) error { return once("search", &q.Search, value) },
+	"tag":          appending(func(q *client.InventoryQuery) *[]string { return &q.Tags }),
+	"state":        appending(func(q *client.InventoryQuery) *[]string { return &q.States }),
+	"version":      appending(func(q *client.InventoryQuery) *[]string { return &q.Versions }),
+	"os":           appending(func(q *client.InventoryQuery) *[]string { return &q.OS }),
+	"waiting":      appending(func(q *client.InventoryQuery) *[]string { return &q.Waiting }),
+	"folder-state": appending(func(q *client.InventoryQuery) *[]string { return &q.FolderStates }),
+	"stale":        func(q *client.InventoryQuery, value string) error { return once("stale", &q.Stale, value) },
+	"disk-below": func(q *client.InventoryQuery, value string) error {
+		percent, err := percentIn(value)
+		if err != nil {
+			return err
+		}
+		return once("disk-below", &q.DiskBelow, percent)
+	},
+}
+
+func appending(field func(*client.InventoryQuery) *[]string) func(*client.InventoryQuery, string) error {
+	return func(q *client.InventoryQuery, value string) error {
+		*field(q) = append(*field(q), value)
+		return nil
+	}
+}
+
+// once sets what can be asked for once. A second value would widen what the first one picks.
+func once(name string, field *string, value string) error {
+	if *field != "" {
+		return fleet.Invalidf("filter", "--filter has %s twice", name)
+	}
+	*field = value
+	return nil
+}
+
+// addFilters adds the expressions of --filter to a query. A blank value is refused: it would pick every device.
+func addFilters(q *client.InventoryQuery, expressions []string) error {
+	for _, expression := range expressions {
+		name, value, hasValue := strings.Cut(expression, "=")
+		set := filterFields[name]
+		switch {
+		case expression == "behind" || expression == "stopped":
+			q.FolderStates = folderStatesOf(q.FolderStates, expression == "behind", expression == "stopped")
+		case set == nil || !hasValue:
+			return noFilter(expression, name)
+		case strings.TrimSpace(value) == "":
+			return fleet.Invalidf("filter", "--filter %s is blank", name)
+		default:
+			if err := set(q, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func noFilter(expression, name string) error {
+	names := slices.Sorted(maps.Keys(filterFields))
+	hint := "Write FIELD=VALUE, with one of: " + strings.Join(names, ", ") + "; or behind, or stopped."
+	if near := fleet.Nearest(name, names); near != "" && near != name {
+		hint = fmt.Sprintf("Did you mean %s=? %s", near, hint)
+	}
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("%q is no filter", expression), Hint: hint}
+}
+
+// percentIn reads a part of a disk, as 10%.
+func percentIn(text string) (string, error) {
+	digits := strings.TrimSuffix(text, "%")
+	if percent, err := strconv.Atoi(digits); err != nil || percent < 1 || percent > 100 {
+		return "", fleet.Invalidf("disk-below", "--disk-below %q is no percentage from 1%% to 100%%", text)
+	}
+	return digits, nil
+}

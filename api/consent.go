@@ -14,6 +14,7 @@ type HeldGroup struct {
 	Templates   []int64      `json:"templates" nullable:"false" doc:"The templates that ask for it; none where it returns to what it was"`
 	Rollout     int64        `json:"rollout" doc:"That speaks for the devices; 0 without one"`
 	DeviceCount int          `json:"deviceCount" doc:"How many devices it changes"`
+	Summary     Summary      `json:"summary" doc:"What an answer would let out, in sentences"`
 	Changes     []HeldChange `json:"changes" nullable:"false" doc:"All that the group changes now, by device and key"`
 }
 

@@ -7,6 +7,7 @@ type Plan struct {
 	Digest     string          `json:"digest"`
 	Generation int64           `json:"generation" doc:"Of the templates and tags that it was made from"`
 	Changes    []PlannedChange `json:"changes" nullable:"false"`
+	Summary    Summary         `json:"summary" doc:"What would change, in sentences"`
 }
 
 // ApplyPlan is the body of a POST of an apply: the digest of the plan that a person saw, and the answers to what is

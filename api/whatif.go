@@ -55,6 +55,7 @@ type WhatIfPlan struct {
 	Generation   int64             `json:"generation" doc:"Of the templates and tags that it was compared with"`
 	NewTemplates []int64           `json:"newTemplates" nullable:"false" doc:"The IDs that stand for the new templates here, in their order"`
 	Warnings     []string          `json:"warnings" nullable:"false" doc:"What is most probably a mistake in the new and changed templates, and the assertions that revocations would break"`
+	Summary      Summary           `json:"summary" doc:"What would change, in sentences"`
 	Touched      Touched           `json:"touched"`
 	Approval     string            `json:"approval" doc:"Why it would wait for an admin's approval: it touches more devices than --approval-threshold; blank when it would not"`
 	Waves        []int             `json:"waves" nullable:"false" doc:"Devices in each wave of the rollout that it would be, if all can be reached; empty when no rollout is needed, and for a token with a tag scope"`

@@ -24,7 +24,7 @@ type applyCommand struct {
 	Digest  string   `env:"-" help:"Digest of the plan to apply. Without it, the plan is shown, with the command that applies it." placeholder:"DIGEST"`
 	Consent []string `env:"-" sep:"none" help:"Key of a held change that may be made this once; may be repeated." placeholder:"KEY"`
 	Remove  []string `env:"-" sep:"none" help:"Key of a folder or device that may go; may be repeated." placeholder:"KEY"`
-	All     bool     `short:"v" env:"-" help:"In new folders and devices, also show fields with the daemon's default value."`
+	All     bool     `short:"v" env:"-" help:"Show the keys and values of a large plan too, and in new folders and devices the fields with the daemon's default value."`
 	File    string   `short:"f" env:"-" help:"Directory with the fleet as files: first the plan is shown, then the fleet becomes so, in one generation and one rollout." placeholder:"DIR"`
 	Plan    string   `env:"-" help:"Digest of the plan of the directory that you looked at: that one is applied without a question, and no other." placeholder:"DIGEST"`
 	Yes     bool     `short:"y" env:"-" help:"Apply a directory without a question."`
@@ -157,6 +157,7 @@ func showPlan(ctx context.Context, server *client.Client, device api.Device, sta
 	case !known:
 		p.line(plain, "By the configuration that was last read; what the daemon has now is not known:")
 	}
+	p.sentences(made.Summary, "they are below.")
 	for _, change := range made.Changes {
 		p.change(change)
 	}

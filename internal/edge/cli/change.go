@@ -24,7 +24,7 @@ type changing struct {
 	Yes bool `short:"y" env:"-" help:"Do not ask."`
 	allowing
 	DryRun bool   `name:"dry-run" env:"-" help:"Show the plan, and change nothing."`
-	All    bool   `short:"v" env:"-" help:"In new folders and devices, also show fields with the daemon's default value."`
+	All    bool   `short:"v" env:"-" help:"Show the keys and values of a large plan too, and in new folders and devices the fields with the daemon's default value."`
 	Colour string `help:"auto, always or never; auto: on a terminal. With NO_COLOR set there is never any." default:"auto" enum:"auto,always,never"`
 }
 

@@ -95,6 +95,7 @@ func (p *painter) held(g api.HeldGroup) {
 		where += fmt.Sprintf(" of rollout %d", g.Rollout)
 	}
 	p.line(bold, where+":")
+	p.sentences(g.Summary, "they are below.")
 	p.heldChanges(g.Changes, g.Templates)
 }
 

@@ -196,6 +196,7 @@ func printMarkdown(env *environment, p api.FleetPlan, label func(fleet.DeviceID)
 	if len(p.Waves) > 0 {
 		fmt.Fprintf(&b, "%s\n", wavesText(p.Waves))
 	}
+	markdownSentences(&b, p.Summary)
 	named := func(text string) string { return fleet.WithNames(text, label) }
 	groups := groupsOf(p.Devices)
 	for _, g := range groups[:min(len(groups), markdownDevices)] {
@@ -210,6 +211,25 @@ func printMarkdown(env *environment, p api.FleetPlan, label func(fleet.DeviceID)
 	fmt.Fprintf(&b, "\nApply it with `muster apply -f DIR --plan %s`.\n", p.Digest)
 	_, err := fmt.Fprint(env.Out, b.String())
 	return err
+}
+
+func markdownSentences(b *strings.Builder, s api.Summary) {
+	for i, one := range s.Sentences {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(b, "- %s", cell(one.Text))
+		if one.Devices > 1 {
+			fmt.Fprintf(b, " (%s)", cell(labelsText(one.Labels, one.Devices)))
+		}
+		b.WriteString("\n")
+	}
+	if s.MoreChanges > 0 {
+		fmt.Fprintf(b, "- and %s on %s\n", counted(s.MoreChanges, "more change"), counted(s.MoreDevices, "device"))
+	}
+	if s.Removal != "" {
+		fmt.Fprintf(b, "\n%s\n", s.Removal)
+	}
 }
 
 func markdownGroup(b *strings.Builder, g *group, named func(string) string) {

@@ -84,9 +84,15 @@ func (p *painter) line(style, text string) {
 	}
 }
 
-// printWhatIf writes a plan for a person. Devices for which the same would change are shown together.
+// printWhatIf writes a plan for a person: sentences, then the keys and values, of devices for which the same would
+// change together. Those of a large plan are shown only with -v.
 func printWhatIf(p *painter, made api.WhatIfPlan) error {
 	p.summary(made)
+	p.sentences(made.Summary, "-v shows each key.")
+	if !p.all && changesIn(made.Devices) > mostUnfolded && len(made.Summary.Sentences) > 0 {
+		p.line(faint, "-v shows the keys and values of each device.")
+		return p.err
+	}
 	for _, group := range groupsOf(made.Devices) {
 		p.line(plain, "")
 		p.group(group)

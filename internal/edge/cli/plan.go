@@ -28,7 +28,7 @@ type planCommand struct {
 	File   string `short:"f" help:"Directory with the fleet as files; or a JSON or HJSON file with what might change: templates {new, changed, deleted} and tags {added, removed}; - is standard input." required:"" placeholder:"FILE"`
 	Output string `short:"o" env:"-" help:"For a directory: text, json, or markdown for a merge request." default:"text" enum:"text,json,markdown"`
 	JSON   bool   `name:"json" help:"Print the server's answer instead of a text."`
-	All    bool   `short:"v" env:"-" help:"In new folders and devices, also show fields with the daemon's default value."`
+	All    bool   `short:"v" env:"-" help:"Show the keys and values of a large plan too, and in new folders and devices the fields with the daemon's default value."`
 	Colour string `help:"auto, always or never; auto: on a terminal. With NO_COLOR set there is never any." default:"auto" enum:"auto,always,never"`
 }
 

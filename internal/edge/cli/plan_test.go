@@ -131,6 +131,53 @@ func TestPlanIsPrintedForAPerson(t *testing.T) {
 	}
 }
 
+// TestALargePlanIsFoldedIntoSentences covers a plan of hundreds of keys, in which nobody found what they looked for.
+func TestALargePlanIsFoldedIntoSentences(t *testing.T) {
+	large := sample
+	large.Devices = nil
+	for range mostUnfolded + 1 {
+		large.Devices = append(large.Devices, sample.Devices[0])
+	}
+	large.Summary = api.Summary{Removals: 1, Removal: "1 change takes something away.", MoreChanges: 3, MoreDevices: 2,
+		Sentences: []api.Sentence{
+			{Text: "Old\x1b is removed from nas", Kind: "removed", Devices: 1, Changes: 1, Labels: []string{"nas"}},
+			{Text: "options.natEnabled becomes false on 7 devices", Kind: "changed", Devices: 7, Changes: 7,
+				Labels: []string{"a", "b", "c", "d", "e"}}}}
+	const sentences = `  - Old� is removed from nas
+  ~ options.natEnabled becomes false on 7 devices
+      a, b, c, d, e and 2 more
+  and 3 more changes on 2 devices: -v shows each key.
+1 change takes something away.
+`
+	const key = "  ~ options.natEnabled: true -> false\n"
+	for _, tc := range []struct {
+		name         string
+		plan         api.WhatIfPlan
+		all          bool
+		keys, folded bool
+	}{
+		{name: "large", plan: large, folded: true},
+		{name: "large with -v", plan: large, all: true, keys: true},
+		{name: "small", plan: func() api.WhatIfPlan { p := large; p.Devices = p.Devices[:1]; return p }(), keys: true},
+	} {
+		var out bytes.Buffer
+		if err := printWhatIf(&painter{w: &out, all: tc.all}, tc.plan); err != nil {
+			t.Fatal(err)
+		}
+		got := out.String()
+		if !strings.Contains(got, sentences) || strings.Contains(got, key) != tc.keys ||
+			strings.Contains(got, "-v shows the keys and values of each device.") != tc.folded {
+			t.Errorf("%s: got\n%s", tc.name, got)
+		}
+	}
+	var markdown strings.Builder
+	markdownSentences(&markdown, large.Summary)
+	if got := markdown.String(); !strings.Contains(got, "- options.natEnabled becomes false on 7 devices (a, b, c, d, e "+
+		"and 2 more)\n") || !strings.Contains(got, "- and 3 more changes on 2 devices\n\n1 change takes") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestALongLabelIsCut(t *testing.T) {
 	if got := nameOf("AAAAAAA-B", strings.Repeat("ü", 41)); got != strings.Repeat("ü",
 		39)+"… (AAAAAAA)" {

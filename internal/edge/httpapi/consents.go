@@ -9,6 +9,7 @@ import (
 
 	"muster/api"
 	"muster/internal/edge/auth"
+	"muster/internal/engine/view"
 	"muster/internal/fleet"
 )
 
@@ -87,6 +88,7 @@ func wireGroup(g fleet.HeldGroup, registry *fleet.Registry) api.HeldGroup {
 	out := api.HeldGroup{Digest: g.Digest, Key: g.Key, Alike: g.Alike(), Role: string(auth.ToConsent(g).Needs()),
 		Removes: g.Removes, Rollout: g.Rollout, Answers: []string{}, Choices: wireChoices(g.Choices),
 		Templates:   append([]int64{}, g.Templates...),
+		Summary:     wireSentences(view.SentencesOfHeld(g, registry.Label)),
 		DeviceCount: len(g.Devices()), Changes: make([]api.HeldChange, len(g.Changes))}
 	if g.Consent {
 		out.Answers = append(out.Answers, string(fleet.AnswerConsent))

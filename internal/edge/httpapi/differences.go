@@ -51,7 +51,7 @@ func (s PlanningHandlers) listDifferences(r *request) (reply, error) {
 
 func wireDifferences(made view.Differences, generation int64) api.Differences {
 	return api.Differences{Generation: generation, Compared: made.Compared, Left: made.Left, Unknown: made.Unknown,
-		Truncated: made.Truncated,
+		Truncated: made.Truncated, Summary: wireSentences(made.Summary),
 		Differences: mapped(made.Groups, func(g view.Difference) api.Difference {
 			return api.Difference{PlannedChange: wireShown(g.PlannedChange), Devices: textsOf(g.Devices)}
 		}),

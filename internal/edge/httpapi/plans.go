@@ -89,7 +89,18 @@ func (s *base) takeFor(ctx context.Context, changes []plan.Change) error {
 }
 
 func wirePlan(made plan.Plan, registry *fleet.Registry) api.Plan {
-	return api.Plan{Digest: made.Digest, Generation: made.Generation, Changes: wireChanges(made.Changes, registry)}
+	sentences := view.NewSentenceSum(registry.Label)
+	sentences.Add(made.Device, made.Changes, nil)
+	return api.Plan{Digest: made.Digest, Generation: made.Generation, Changes: wireChanges(made.Changes, registry),
+		Summary: wireSentences(sentences.Summary())}
+}
+
+func wireSentences(s view.Summary) api.Summary {
+	return api.Summary{MoreChanges: s.MoreChanges, MoreDevices: s.MoreDevices, Removals: s.Removals, Removal: s.Removal,
+		Sentences: mapped(s.Sentences, func(one view.Sentence) api.Sentence {
+			return api.Sentence{Text: one.Text, Subject: one.Subject, Kind: string(one.Kind), Class: string(one.Class),
+				Devices: one.Devices, Changes: one.Changes, Labels: one.Labels}
+		})}
 }
 
 // named is a text for a person in which devices have names instead of IDs.

@@ -164,6 +164,7 @@ func wireEffects(e view.Effects) api.WhatIfPlan {
 	return api.WhatIfPlan{
 		Devices:   mapped(e.Devices, device),
 		Touched:   api.Touched(e.Touched),
+		Summary:   wireSentences(e.Summary),
 		Truncated: e.Truncated,
 		Folders: mapped(e.Folders, func(c view.DeviceCount) api.TouchedFolder {
 			return api.TouchedFolder{Folder: c.Name, Devices: c.Devices}

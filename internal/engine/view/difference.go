@@ -27,6 +27,7 @@ type Differences struct {
 	Left      int // devices that were too many to compare
 	Unknown   int // devices of which it is not known whether they differ
 	Truncated bool
+	Summary   Summary
 }
 
 // Difference is a change that several plans have.
@@ -48,7 +49,8 @@ type EachPlan = func(id fleet.DeviceID, changes []plan.Change, failed error)
 // caller's scope. planned plans devices and calls its function for each.
 func DifferencesOf(registry *fleet.Registry, rows []*Row, q Query,
 	planned func(devices []fleet.DeviceID, each EachPlan) error) (Differences, error) {
-	l := differenceList{registry: registry, groups: map[[sha256.Size]byte]*Difference{}}
+	l := differenceList{registry: registry, groups: map[[sha256.Size]byte]*Difference{},
+		sentences: NewSentenceSum(registry.Label)}
 	devices := l.pick(rows, q)
 	if err := planned(devices, l.add); err != nil {
 		return Differences{}, err
@@ -61,6 +63,7 @@ type differenceList struct {
 	Differences
 	registry       *fleet.Registry
 	groups         map[[sha256.Size]byte]*Difference
+	sentences      *SentenceSum
 	changes, bytes int // shown so far
 }
 
@@ -85,9 +88,12 @@ func (l *differenceList) pick(rows []*Row, q Query) (devices []fleet.DeviceID) {
 
 func (l *differenceList) add(id fleet.DeviceID, changes []plan.Change, failed error) {
 	if failed != nil {
-		l.Failed = append(l.Failed, FailedPlan{id, fleet.WithNames(fleet.ShortReason(failed), l.registry.Label)})
+		reason := fleet.WithNames(fleet.ShortReason(failed), l.registry.Label)
+		l.Failed = append(l.Failed, FailedPlan{id, reason})
+		l.sentences.Fail(id, reason, false)
 		return
 	}
+	l.sentences.Add(id, changes, nil)
 	for _, change := range changes {
 		if l.changes > maxDifferenceChanges || l.bytes > maxDifferenceBytes {
 			l.Truncated = true
@@ -128,5 +134,6 @@ func (l *differenceList) sorted(devices []fleet.DeviceID) Differences {
 			cmp.Compare(a.Devices[0], b.Devices[0]), bytes.Compare(a.To, b.To), strings.Compare(a.Reason, b.Reason))
 	})
 	slices.SortFunc(l.Failed, func(a, b FailedPlan) int { return inOrder(a.Device, b.Device) })
+	l.Summary = l.sentences.Summary()
 	return l.Differences
 }

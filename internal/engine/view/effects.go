@@ -23,6 +23,7 @@ type Effects struct {
 	Folders   []DeviceCount
 	Keys      []DeviceCount
 	Truncated bool // some devices come without their changes; the numbers are of all
+	Summary   Summary
 }
 
 // Touched counts what would change, now or after a person consents. Skipped and refused changes do not count.
@@ -83,6 +84,7 @@ type EffectSum struct {
 	out            Effects
 	folders, keys  map[string]int // devices on which they would change
 	changes, bytes int            // shown so far
+	sentences      *SentenceSum   // nil until there is an effect
 }
 
 // NewEffectSum makes a sum for a caller. inside reports whether the caller sees a device.
@@ -97,6 +99,7 @@ func (sum *EffectSum) Add(then *fleet.Registry, effect plan.Effect) {
 	}
 	if sum.registry == nil {
 		sum.registry = then.Within(sum.scope)
+		sum.sentences = NewSentenceSum(sum.registry.Label)
 	}
 	device := DeviceEffect{Device: effect.Device, Unread: effect.Unread}
 	if registered := sum.registry.Devices[effect.Device]; registered != nil {
@@ -105,11 +108,14 @@ func (sum *EffectSum) Add(then *fleet.Registry, effect plan.Effect) {
 	switch {
 	case effect.Unread:
 		sum.out.Touched.Unread++
+		sum.sentences.Unread(effect.Device)
 	case effect.Err != nil:
 		sum.out.Touched.Failed++
 		device.Failure, device.FailsNow = fleet.ShortReason(effect.Err), effect.FailsNow
+		sum.sentences.Fail(effect.Device, device.Failure, effect.FailsNow)
 	default:
 		sum.count(effect.Brings)
+		sum.sentences.Add(effect.Device, effect.Brings, effect.Drops)
 		sum.show(&device, effect)
 	}
 	sum.out.Devices = append(sum.out.Devices, device)
@@ -184,6 +190,9 @@ func (sum *EffectSum) shown(changes []plan.Change) (shown []PlannedChange) {
 func (sum *EffectSum) Effects() Effects {
 	sum.out.Touched.Folders, sum.out.Touched.Keys = len(sum.folders), len(sum.keys)
 	sum.out.Folders, sum.out.Keys = mostDevices(sum.folders), mostDevices(sum.keys)
+	if sum.sentences != nil {
+		sum.out.Summary = sum.sentences.Summary()
+	}
 	slices.SortFunc(sum.out.Devices, func(a, b DeviceEffect) int {
 		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Device, b.Device))
 	})

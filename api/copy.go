@@ -7,6 +7,20 @@ type FolderCopies struct {
 	ReadAt  Time         `json:"readAt" format:"date-time" doc:"When the daemons were asked"`
 	Copies  int          `json:"copies" doc:"Devices that are proven to hold what every other device had scanned when it was asked; encrypted copies are not counted here"`
 	Devices []FolderCopy `json:"devices" nullable:"false" doc:"All devices that have the folder, by label"`
+
+	Islands []FolderIsland `json:"islands" nullable:"false" doc:"Groups of online devices that hear nothing of each other, largest first; empty when all hear of each other"`
+	Cuts    []MissingLink  `json:"cuts" nullable:"false" doc:"Pairs of devices in different groups that share the folder and are not connected; at most 20"`
+}
+
+// FolderIsland is a group of devices that hear of each other, and nothing of the other groups.
+type FolderIsland struct {
+	Devices []string `json:"devices" nullable:"false" doc:"Device IDs"`
+}
+
+// MissingLink is a connection that would let two groups of devices hear of each other.
+type MissingLink struct {
+	Between string `json:"between" doc:"Device ID"`
+	And     string `json:"and" doc:"Device ID"`
 }
 
 // FolderCopy is the copy of a folder on one device.
@@ -19,4 +33,22 @@ type FolderCopy struct {
 	Lacks     []string `json:"lacks" nullable:"false" doc:"IDs of the devices that were asked and whose data is not proven to be here"`
 	Doubt     string   `json:"doubt" enum:",notInTime,restarted,notIdle,lacks,localChanges,indexesDiffer,peerSaysLacks,peerNotValid,differsFromAll" doc:"Why it is not proven now; blank where it is, or where the daemon could not be asked"`
 	Reason    string   `json:"reason" doc:"Why it is not proven now, for a person"`
+}
+
+// DeviceAtRisk says what would be lost with a device: in which folders its data is proven to be on no other device.
+type DeviceAtRisk struct {
+	DeviceID string         `json:"deviceID"`
+	Label    string         `json:"label"`
+	Folders  []FolderAtRisk `json:"folders" nullable:"false" doc:"All folders of the device, by ID"`
+}
+
+// FolderAtRisk is what is proven elsewhere of a device's data in one folder.
+type FolderAtRisk struct {
+	Folder  string   `json:"folder"`
+	State   string   `json:"state" enum:"proven,agrees,behind,unproven,none" doc:"proven: another device is proven to hold everything that this one had scanned. agrees: likewise, but for what is ignored. behind: that was proven earlier, and what came later may be here only. unproven: no other device is proven to hold any of it. none: the device has no data of its own, because its copy is encrypted"`
+	Until   *Time    `json:"until" format:"date-time" nullable:"true" doc:"Other devices hold what this one had scanned by then; null: nothing is proven"`
+	HeldBy  []string `json:"heldBy" nullable:"false" doc:"IDs of the devices of which that is proven"`
+	Bytes   int64    `json:"bytes" doc:"Size of the files that the device has, as last read"`
+	Claimed *int64   `json:"claimed" nullable:"true" doc:"Bytes that the best other device lacks by the word of this device's daemon: a claim, no proof; null: it was not asked"`
+	Reason  string   `json:"reason" doc:"Why it is not proven now, for a person"`
 }

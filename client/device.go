@@ -54,6 +54,12 @@ func (c *Client) DeviceState(ctx context.Context, id string) (api.DeviceState, e
 	return get[api.DeviceState](ctx, c, path("devices", id, "state"))
 }
 
+// DeviceAtRisk asks what would be lost with a device: in which of its folders its data is proven to be on no other
+// device. It takes seconds for each folder.
+func (c *Client) DeviceAtRisk(ctx context.Context, id string) (api.DeviceAtRisk, error) {
+	return get[api.DeviceAtRisk](ctx, c, path("devices", id, "at-risk"))
+}
+
 // DeviceDisks are the disks that a daemon uses, as its agent tells; never nil, empty where no agent told of any.
 func (c *Client) DeviceDisks(ctx context.Context, id string) ([]api.DiskUse, error) {
 	return get[[]api.DiskUse](ctx, c, path("devices", id, "disks"))

@@ -93,6 +93,23 @@ func (w *world) has(t *testing.T, d *daemon.Daemon, name, text string) {
 	}
 }
 
+// waitRisk waits until the data of a device is in a state on the others.
+func (w *world) waitRisk(t *testing.T, d *daemon.Daemon, state string) (got api.FolderAtRisk) {
+	t.Helper()
+	wait.Until(t, func() string {
+		risk, err := w.Client.DeviceAtRisk(t.Context(), string(d.ID))
+		if err != nil {
+			return err.Error()
+		}
+		if len(risk.Folders) != 1 || risk.Folders[0].State != state {
+			return fmt.Sprintf("want %s, got %+v", state, risk)
+		}
+		got = risk.Folders[0]
+		return ""
+	})
+	return got
+}
+
 // TestACopyIsProvenAcrossDevicesThatAreNotConnected proves the copies of three daemons in a line, loses the end of it
 // and finds it again. While it is away everything else is green there: it is idle and lacks nothing that it knows of.
 func TestACopyIsProvenAcrossDevicesThatAreNotConnected(t *testing.T) {
@@ -114,9 +131,18 @@ func TestACopyIsProvenAcrossDevicesThatAreNotConnected(t *testing.T) {
 		t.Errorf("the island is %+v, of %d copies", island, got.Copies)
 	}
 	w.has(t, w.b, "file-0", "second")
+	if len(got.Islands) != 2 || len(got.Cuts) != 1 || got.Cuts[0].Between != string(w.b.ID) ||
+		got.Cuts[0].And != string(w.c.ID) {
+		t.Errorf("the groups are %v, cut by %v", got.Islands, got.Cuts)
+	}
+	w.waitRisk(t, w.c, "behind")
+	if risk := w.waitRisk(t, w.a, "proven"); len(risk.HeldBy) != 1 || risk.HeldBy[0] != string(w.b.ID) {
+		t.Errorf("the data of a is held by %v", risk.HeldBy)
+	}
 
 	w.b.Patch("/rest/config/devices/"+string(w.c.ID), `{"paused": false}`)
 	w.waitCopies(t, all)
+	w.waitRisk(t, w.c, "proven")
 	for _, d := range []*daemon.Daemon{w.a, w.b, w.c} {
 		w.has(t, d, "file-0", "second")
 		w.has(t, d, "file-1", "of the island")

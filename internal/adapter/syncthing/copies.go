@@ -77,5 +77,6 @@ func (c calls) Completion(ctx context.Context, folder string, peer fleet.DeviceI
 		return fleet.Completion{}, err
 	}
 	completion.RemoteState = shortText(completion.RemoteState, maxStateBytes)
-	return completion, counters(duringCopies, completion.NeedItems, completion.NeedDeletes, completion.Sequence)
+	return completion, counters(duringCopies, completion.NeedItems, completion.NeedDeletes,
+		completion.NeedBytes, completion.Sequence)
 }

@@ -1,6 +1,7 @@
 package copies
 
 import (
+	"cmp"
 	"time"
 
 	"muster/internal/fleet"
@@ -85,6 +86,41 @@ func (l *Ledger) keep(p pair, h Holding) {
 
 // Held returns what is proven of a device's data on another.
 func (l *Ledger) Held(of, on fleet.DeviceID) Holding { return l.held[pair{of, on}] }
+
+// Elsewhere is the best that is proven of a device's data on one of others, and those of them of which just that is
+// proven. A proof of the moment since is as good as a later one.
+func (l *Ledger) Elsewhere(of fleet.DeviceID, others []fleet.DeviceID, since time.Time) (best Holding,
+	on []fleet.DeviceID) {
+	for _, other := range others {
+		h := l.Held(of, other)
+		if other == of || h.Grade == Unproven {
+			continue
+		}
+		order := h.compare(best, since)
+		if order > 0 {
+			best, on = h, nil
+		}
+		if order >= 0 {
+			on = append(on, other)
+		}
+	}
+	return best, on
+}
+
+// compare orders two proofs of the same data: first those of the moment since or later, by grade, then earlier ones by
+// time.
+func (h Holding) compare(other Holding, since time.Time) int {
+	isNow, otherNow := !h.Until.Before(since), !other.Until.Before(since)
+	switch {
+	case isNow && !otherNow:
+		return 1
+	case !isNow && otherNow:
+		return -1
+	case isNow:
+		return cmp.Compare(h.Grade, other.Grade)
+	}
+	return cmp.Or(h.Until.Compare(other.Until), cmp.Compare(h.Grade, other.Grade))
+}
 
 // Holding is what a device holds of all of others: the least of what it holds of each.
 func (l *Ledger) Holding(on fleet.DeviceID, others []fleet.DeviceID) (least Holding, lacks []fleet.DeviceID) {

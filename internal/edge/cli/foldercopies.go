@@ -6,6 +6,7 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/fleet"
 )
 
 type folderCopiesCommand struct {
@@ -30,6 +31,9 @@ func (c *folderCopiesCommand) Run(ctx context.Context, env *environment, server 
 	fmt.Fprintf(env.Out, "Copies proven at %s: %d of %d devices hold everything that the others had scanned.\n",
 		shortTime(&all.ReadAt), all.Copies, len(all.Devices))
 	label := labels(ctx, server)
+	for _, line := range islandLines(all, label) {
+		fmt.Fprintln(env.Out, line)
+	}
 	return printList(env, c.output, columns[api.FolderCopy]{
 		titles: []string{"DEVICE", "COPY", "PROVEN UNTIL", "LACKS DATA OF", "WHY"},
 		row: func(f api.FolderCopy) []string {
@@ -42,4 +46,20 @@ func (c *folderCopiesCommand) Run(ctx context.Context, env *environment, server 
 		},
 		name: func(f api.FolderCopy) string { return nameOf(f.DeviceID, f.Label) },
 	}, all.Devices)
+}
+
+// islandLines says which groups of devices hear nothing of each other, and which connections are missing.
+func islandLines(all api.FolderCopies, label func(fleet.DeviceID) string) (lines []string) {
+	if len(all.Islands) == 0 {
+		return nil
+	}
+	lines = append(lines, fmt.Sprintf("The devices are in %d groups that hear nothing of each other:", len(all.Islands)))
+	for _, group := range all.Islands {
+		lines = append(lines, "  "+holdersOf(group.Devices, label))
+	}
+	for _, cut := range all.Cuts {
+		lines = append(lines, fmt.Sprintf("  not connected: %s and %s", holdersOf([]string{cut.Between}, label),
+			holdersOf([]string{cut.And}, label)))
+	}
+	return lines
 }

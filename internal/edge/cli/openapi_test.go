@@ -95,6 +95,7 @@ var commandFor = map[string]string{
 	"getFolderState":      "folder get",
 	"listFileOnDevices":   "file",
 	"getFolderCopies":     "folder copies",
+	"getDeviceAtRisk":     "device at-risk",
 	"listFailedItems":     "folder failed",
 	"listConflictFiles":   "folder conflicts",
 	"getFolderHistory":    "folder history",

@@ -83,6 +83,7 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"listConflictFiles": func(c *client.Client, ctx context.Context) { _, _ = c.ConflictFiles(ctx, "f", client.List{}) },
 	"listFailedItems":   func(c *client.Client, ctx context.Context) { _, _ = c.FailedItems(ctx, "f", client.List{}) },
 	"getFolderCopies":   func(c *client.Client, ctx context.Context) { _, _ = c.FolderCopies(ctx, "f") },
+	"getDeviceAtRisk":   func(c *client.Client, ctx context.Context) { _, _ = c.DeviceAtRisk(ctx, "x") },
 	"listDeviceDisks":   func(c *client.Client, ctx context.Context) { _, _ = c.DeviceDisks(ctx, "x") },
 	"getDeviceLog":      func(c *client.Client, ctx context.Context) { _, _ = c.DeviceLog(ctx, "x", time.Time{}) },
 	"listFolderDevices": func(c *client.Client, ctx context.Context) {

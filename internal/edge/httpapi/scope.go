@@ -54,7 +54,7 @@ var reaches = map[string]reach{
 	"tagTemplate": byView, "untagTemplate": byView, "deleteTag": byView,
 
 	"getDeviceLog": byDevice, "listDeviceDisks": byDevice, "listFileOnDevices": byView, "listFailedItems": byView,
-	"listConflictFiles": byView, "getFolderCopies": byView,
+	"listConflictFiles": byView, "getFolderCopies": byView, "getDeviceAtRisk": byDevice,
 	"listFolderDevices": byView, "getFolderState": byView,
 	"listFolderShares": byView, "getFolderMatrix": byView, "listOneSidedShares": byView,
 

@@ -16,6 +16,7 @@ import (
 // Shares is how devices share folders; see view.View.
 type Shares interface {
 	DevicesWith(registry *fleet.Registry, folder string) []*fleet.Registered
+	FoldersOn(device fleet.DeviceID) []string
 	SharesOf(ctx context.Context, registry *fleet.Registry, folder string, devices []*fleet.Registered) (
 		[]view.SharedFolder, error)
 	OneSidedShares(ctx context.Context, whole, seen *fleet.Registry,

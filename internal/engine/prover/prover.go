@@ -20,8 +20,12 @@ const (
 	roundsMost = 2   // rounds at the same time
 	readsMost  = 8   // daemons asked at the same time
 	MaxDevices = 100 // devices of one folder
-	maxFolders = 20  // folders with proofs in memory
+	maxFolders = 60  // folders with proofs in memory
 	busyShare  = 50  // A daemon answers rounds for at most one part in so many of its time.
+
+	// restBurst is the rest that a daemon may owe when it is asked, so that several folders can be asked one after the
+	// other.
+	restBurst = time.Minute
 )
 
 // Daemons asks daemons.
@@ -167,13 +171,14 @@ func (p *Prover) signs(folder string, devices []fleet.DeviceID) []sign {
 	return signs
 }
 
-// resting returns how long one of the daemons is to be left alone, so that rounds take little of its time.
+// resting returns how long one of the daemons is to be left alone, so that rounds take little of its time. It is 0 when
+// all may be asked.
 func (p *Prover) resting(devices []fleet.DeviceID) (longest time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.o.Now()
+	from := p.o.Now().Add(restBurst)
 	for _, id := range devices {
-		longest = max(longest, p.rests[id].Sub(now))
+		longest = max(longest, p.rests[id].Sub(from))
 	}
 	return longest
 }

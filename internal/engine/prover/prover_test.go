@@ -114,7 +114,7 @@ func TestWhatIsProvenIsAskedAgainOnlyWhenSomethingChanged(t *testing.T) {
 // A change that is known of must not be shown as proven while the daemons are left alone.
 func TestWhatIsProvenIsNoLongerShownSoAfterAChange(t *testing.T) {
 	d := newDaemons()
-	d.costs = 100 * time.Millisecond
+	d.costs = time.Second
 	p := d.prover()
 	if first := report(t, p); first.Proven() != 2 {
 		t.Fatalf("nothing is proven: %+v", first)
@@ -151,7 +151,7 @@ func TestARoundThatNobodyWaitsForIsNotKept(t *testing.T) {
 
 func TestADaemonThatAnswersSlowlyIsLeftAlone(t *testing.T) {
 	d := newDaemons()
-	d.costs, d.restarts = 100*time.Millisecond, true
+	d.costs, d.restarts = time.Second, true
 	p := d.prover()
 	began := d.now
 	first := report(t, p)
@@ -179,5 +179,86 @@ func TestADeviceThatIsNotConnectedProvesNothing(t *testing.T) {
 	}
 	if d.asked != 0 {
 		t.Errorf("%d requests prove nothing", d.asked)
+	}
+}
+
+func atRisk(t *testing.T, p *Prover, device fleet.DeviceID) Risk {
+	t.Helper()
+	risks, err := p.AtRisk(t.Context(), device, []Shared{{"docs", []fleet.DeviceID{a, b}}})
+	if err != nil || len(risks) != 1 {
+		t.Fatalf("%v, %v", risks, err)
+	}
+	return risks[0]
+}
+
+func TestWhatIsProvenElsewhereIsNotLostWithADevice(t *testing.T) {
+	d := newDaemons()
+	d.snapshot[a].Summaries = map[string]fleet.FolderSummary{"docs": {LocalBytes: 7}}
+	p := d.prover()
+	risk := atRisk(t, p, a)
+	if risk.State != Proven || !slices.Equal(risk.On, []fleet.DeviceID{b}) || risk.Bytes != 7 || risk.Claims == nil {
+		t.Errorf("%+v", risk)
+	}
+	d.snapshot[a].Connected = fleet.Peers{}
+	d.now = d.now.Add(doubtAge + time.Second)
+	if risk = atRisk(t, p, a); risk.State != Behind || risk.Until.IsZero() || risk.Reason == "" {
+		t.Errorf("what is written after the connection was lost counts as held elsewhere: %+v", risk)
+	}
+}
+
+func TestDevicesThatHearNothingOfEachOtherAreIslands(t *testing.T) {
+	d := newDaemons()
+	if r := report(t, d.prover()); r.Islands != nil || r.Cuts != nil {
+		t.Errorf("connected devices are in groups %v, cut by %v", r.Islands, r.Cuts)
+	}
+	d.snapshot[b].Connected = fleet.Peers{}
+	r := report(t, d.prover())
+	if len(r.Islands) != 2 || !slices.Equal(r.Cuts, [][2]fleet.DeviceID{{a, b}}) {
+		t.Errorf("groups %v, cut by %v", r.Islands, r.Cuts)
+	}
+	for _, c := range r.Copies {
+		if c.Elsewhere.State != Unproven || c.Elsewhere.Reason == "" {
+			t.Errorf("%+v", c)
+		}
+	}
+	d.snapshot[b].Connection = fleet.Unreachable
+	if r = report(t, d.prover()); r.Islands != nil {
+		t.Errorf("a device that is offline is in one of the groups %v", r.Islands)
+	}
+}
+
+// An encrypted copy has no data that could be lost with it, and nothing is proven of its own.
+func TestAnEncryptedCopyHasNoDataOfItsOwn(t *testing.T) {
+	d := newDaemons()
+	d.snapshot[b].Shares[0].Type = fleet.ReceiveEncrypted
+	p := d.prover()
+	if risk := atRisk(t, p, b); risk.State != NoData {
+		t.Errorf("%+v", risk)
+	}
+	if risk := atRisk(t, p, a); risk.State != Proven {
+		t.Errorf("%+v", risk)
+	}
+}
+
+// Several folders of one device can be asked about one after the other.
+func TestADaemonIsAskedAboutSeveralFoldersAtOnce(t *testing.T) {
+	d := newDaemons()
+	d.costs = 5 * time.Millisecond
+	var folders []Shared
+	for _, folder := range []string{"docs", "music", "photos", "videos"} {
+		folders = append(folders, Shared{folder, []fleet.DeviceID{a, b}})
+		for _, id := range []fleet.DeviceID{a, b} {
+			s := d.snapshot[id]
+			s.Shares = append(s.Shares, fleet.SharedFolder{Folder: folder, With: fleet.PeersOf([]fleet.DeviceID{a, b})})
+		}
+	}
+	risks, err := d.prover().AtRisk(t.Context(), a, folders)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, risk := range risks {
+		if risk.State != Proven {
+			t.Errorf("%s: %+v", risk.Folder, risk)
+		}
 	}
 }

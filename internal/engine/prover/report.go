@@ -13,6 +13,11 @@ import (
 type Report struct {
 	ReadAt time.Time // beginning of the round
 	Copies []Copy    // copies in the order in which the devices were given
+
+	// Islands are the groups of online devices that hear nothing of each other, largest first; nil when there is only
+	// one. Cuts are pairs of devices in different groups that share the folder and are not connected, at most maxCuts.
+	Islands [][]fleet.DeviceID
+	Cuts    [][2]fleet.DeviceID
 }
 
 // Copy is the copy of a folder on one device.
@@ -24,6 +29,16 @@ type Copy struct {
 	Lacks     []fleet.DeviceID // devices that were read, and whose data is not proven to be here
 	Doubt     copies.Doubt     // cause for which the round did not prove it; "": it did, or the daemon could not be asked
 	Reason    string           // text for a person that says why it is not proven now; "" where it is
+	Elsewhere Elsewhere
+}
+
+// Elsewhere is what is proven of the data of one device on the others, which would be left without it.
+type Elsewhere struct {
+	State  State
+	Until  time.Time        // The other devices hold what it had scanned by then; zero: nothing is proven.
+	On     []fleet.DeviceID // devices of which that is proven
+	Claims *int64           // bytes that some other device lacks, by the word of the daemon: a claim, no proof; nil: not asked
+	Reason string           // text for a person that says why it is not proven now; "" where it is
 }
 
 // State says how well a copy is known.
@@ -35,6 +50,7 @@ const (
 	Agrees   State = "agrees"   // The same holds, but for what is ignored.
 	Behind   State = "behind"   // That was proven earlier, and not now.
 	Unproven State = "unproven" // Nothing is proven.
+	NoData   State = "none"     // The device has no data of its own: only of data elsewhere, for an encrypted copy.
 )
 
 // Proven counts the copies that are proven and not encrypted.
@@ -59,12 +75,17 @@ func (r Report) isComplete() bool {
 
 func (s State) isCurrent() bool { return s == Proven || s == Agrees }
 
+const changedSince = "something changed since, and the daemons are asked again in a while"
+
 // outdated returns the report of an earlier round after an event told of a change: nothing of it is proven now.
 func (r Report) outdated() Report {
 	r.Copies = slices.Clone(r.Copies)
 	for i := range r.Copies {
 		if c := &r.Copies[i]; c.State.isCurrent() {
-			c.State, c.Reason = Behind, "something changed since, and the daemons are asked again in a while"
+			c.State, c.Reason = Behind, changedSince
+		}
+		if e := &r.Copies[i].Elsewhere; e.State.isCurrent() {
+			e.State, e.Reason = Behind, changedSince
 		}
 	}
 	return r
@@ -80,33 +101,62 @@ func (r *round) report(devices []fleet.DeviceID) Report {
 	}
 	out := Report{ReadAt: r.began}
 	for _, id := range devices {
-		out.Copies = append(out.Copies, r.copyOn(id, read))
+		c := r.copyOn(id, read)
+		c.Elsewhere = r.elsewhere(id, devices)
+		out.Copies = append(out.Copies, c)
 	}
+	out.Islands, out.Cuts = r.islands(devices)
 	return out
+}
+
+// elsewhere says what is proven of the data of one device on the others.
+func (r *round) elsewhere(id fleet.DeviceID, devices []fleet.DeviceID) Elsewhere {
+	side := r.sides[id]
+	if side.encrypted {
+		return Elsewhere{State: NoData}
+	}
+	best, on := r.ledger.Elsewhere(id, devices, r.began)
+	e := Elsewhere{State: stateOf(best, r.began), Until: best.Until, On: on, Claims: side.claims}
+	if !e.State.isCurrent() {
+		e.Reason = side.why()
+	}
+	return e
+}
+
+// stateOf says what a proof is worth in a round that began at a moment.
+func stateOf(h copies.Holding, began time.Time) State {
+	switch isNow := !h.Until.Before(began); {
+	case h.Grade == copies.Unproven:
+		return Unproven
+	case isNow && h.Grade == copies.Proven:
+		return Proven
+	case isNow:
+		return Agrees
+	}
+	return Behind
+}
+
+// why says for a person why something of the device is not proven now.
+func (s *side) why() string {
+	return cmp.Or(s.reason, doubts[s.doubt], "a device between this one and the others could not be asked")
 }
 
 // copyOn says what is proven of one device. read are the devices with data of their own that were read.
 func (r *round) copyOn(id fleet.DeviceID, read []fleet.DeviceID) Copy {
 	side := r.sides[id]
-	c := Copy{Device: id, Encrypted: side.encrypted}
-	var held copies.Holding
-	held, c.Lacks = r.ledger.Holding(id, read)
-	switch isNow := !held.Until.Before(r.began); {
-	case held.Grade == copies.Proven && isNow:
-		c.State, c.Until = Proven, held.Until
+	held, lacks := r.ledger.Holding(id, read)
+	c := Copy{Device: id, Encrypted: side.encrypted, State: stateOf(held, r.began), Until: held.Until, Lacks: lacks}
+	switch c.State {
+	case Proven:
 		return c
-	case held.Grade == copies.Agrees && isNow:
-		c.State, c.Until, c.Reason = Agrees, held.Until, "ignore patterns leave out what cannot be compared"
+	case Agrees:
+		c.Reason = "ignore patterns leave out what cannot be compared"
 		return c
-	case held.Grade != copies.Unproven:
-		c.State, c.Until = Behind, held.Until
-	default:
-		c.State = Unproven
 	}
 	if side.reason == "" {
 		c.Doubt = side.doubt
 	}
-	c.Reason = cmp.Or(side.reason, doubts[c.Doubt], "a device between this one and the others could not be asked")
+	c.Reason = side.why()
 	return c
 }
 

@@ -28,6 +28,7 @@ type side struct {
 	last      copies.Reading   // zero: it was not read
 	reason    string           // why it could not be asked
 	doubt     copies.Doubt
+	claims    *int64 // bytes that one peer lacks by the word of this daemon: the fewest of all peers; nil: not asked
 }
 
 // run makes the round. What cannot be asked or is not over in time has a reason in the report.
@@ -94,7 +95,13 @@ func (r *round) steps(devices []fleet.DeviceID) []copies.Step {
 // linked tells whether two devices share the folder with each other and are connected.
 func (r *round) linked(a, b fleet.DeviceID) bool {
 	one, other := r.o.Snapshot(a), r.o.Snapshot(b)
-	if one == nil || other == nil || !one.IsConnected(b) || !other.IsConnected(a) {
+	return one != nil && other != nil && one.IsConnected(b) && other.IsConnected(a) && r.shared(a, b)
+}
+
+// shared tells whether two devices share the folder with each other.
+func (r *round) shared(a, b fleet.DeviceID) bool {
+	one, other := r.o.Snapshot(a), r.o.Snapshot(b)
+	if one == nil || other == nil {
 		return false
 	}
 	of, _ := one.Share(r.folder)
@@ -132,6 +139,9 @@ func (r *round) prove(ctx context.Context, step copies.Step) {
 	if err != nil {
 		of.reason = fleet.Reason(err)
 		return
+	}
+	if of.claims == nil || says.NeedBytes < *of.claims {
+		of.claims = &says.NeedBytes
 	}
 	a, b := copies.Side{Device: step.Of, First: of.last}, copies.Side{Device: step.To, First: to.last}
 	if a.Second, of.reason = r.read(ctx, step.Of, of.peers); of.reason != "" {

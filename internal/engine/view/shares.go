@@ -222,6 +222,17 @@ func (v *View) DevicesWith(registry *fleet.Registry, folder string) []*fleet.Reg
 	return with
 }
 
+// FoldersOn returns the IDs of the folders of a device's current configuration, sorted; nil when it was not read.
+func (v *View) FoldersOn(device fleet.DeviceID) (ids []string) {
+	if snapshot := v.Snapshot(device); snapshot != nil {
+		for _, f := range snapshot.Folders {
+			ids = append(ids, f.Folder)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
 // SharesOf returns how some devices share a folder. It reads each configuration once, and at most maxShareReads of
 // them.
 func (v *View) SharesOf(ctx context.Context, registry *fleet.Registry, folder string, devices []*fleet.Registered,

@@ -3,6 +3,7 @@ package budget
 import (
 	"context"
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
@@ -58,4 +59,16 @@ func TestMemoryIsGivenBackAtRest(t *testing.T) {
 			t.Error("nothing was collected in a minute without work")
 		}
 	})
+}
+
+func TestTheTargetOfTheCollectorIsOursUnlessTheOperatorSetsOne(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	for gogc, want := range map[string]int{"": heapGrowth, "100": 100} {
+		t.Setenv("GOGC", gogc)
+		debug.SetGCPercent(100)
+		SetHeapGrowth()
+		if got := debug.SetGCPercent(100); got != want {
+			t.Errorf("GOGC=%q: the target is %d, want %d", gogc, got, want)
+		}
+	}
 }

@@ -168,8 +168,8 @@ func (a Adjustment) CheckPruning(many bool) error {
 		return nil
 	}
 	return &Error{Code: CodeConflict,
-		Message: fmt.Sprintf("%d templates have no file any more, more than a tenth of those of the source %q",
-			len(a.Edit.Deleted), a.Edit.Files.Source),
+		Message: fmt.Sprintf("%s templates have no file any more, more than a tenth of those of the source %q",
+			NumberText(len(a.Edit.Deleted)), a.Edit.Files.Source),
 		Hint: "Look whether the directory is complete. To delete them, type `muster apply -f DIR --prune --prune-many`."}
 }
 

@@ -113,7 +113,7 @@ func (t *title) tags(e Edit) {
 		}
 		for _, tag := range slices.Sorted(maps.Keys(devices)) {
 			if n := devices[tag]; n > 1 {
-				t.add(string(tag), "tags", fmt.Sprintf("%s %s %d devices", did, preposition, n))
+				t.add(string(tag), "tags", fmt.Sprintf("%s %s %s devices", did, preposition, NumberText(n)))
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func (t *title) text() string {
 		rest[t.kinds[i]]++
 	}
 	for _, kind := range kinds {
-		text := fmt.Sprintf("%d more %s", rest[kind], kind)
+		text := NumberText(rest[kind]) + " more " + kind
 		if rest[kind] == 1 {
 			text = "1 more " + strings.TrimSuffix(kind, "s")
 		}

@@ -52,7 +52,7 @@ func TestAChangeIsCalledAfterWhatItChanges(t *testing.T) {
 		"deleted, and named":    {Edit{Deleted: []int64{1}}, "Team folder: deleted"},
 		"deleted, not named":    {Edit{Deleted: []int64{2}}, "template 2: deleted"},
 		"a tag of one device":   {Edit{Untag: onDevices(1)}, string(laptop) + ": office removed"},
-		"a tag of 4000 devices": {Edit{Tag: onDevices(4000)}, "office: added to 4000 devices"},
+		"a tag of 4000 devices": {Edit{Tag: onDevices(4000)}, "office: added to 4,000 devices"},
 		"a deleted tag":         {Edit{Drop: []Tag{"office"}}, "tag office: deleted"},
 		"vars of a tag": {
 			Edit{Vars: []VarsChange{{VarsOwner: VarsOwner{Tag: "office"}}}},

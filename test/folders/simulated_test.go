@@ -180,7 +180,7 @@ var simulatedTroubles = []simulatedTrouble{
 	}},
 	{"syncing", func(s *simulation) error {
 		return s.first.Transfer(handbook, stsim.Transfer{Files: 1000, Bytes: 1 << 40, Rate: 1 << 20})
-	}, fleet.FolderSyncing, "", "1000 items", true, heal},
+	}, fleet.FolderSyncing, "", "1,000 items", true, heal},
 	{"switched off", func(s *simulation) error {
 		s.first.Stop()
 		return nil

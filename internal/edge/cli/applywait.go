@@ -26,7 +26,7 @@ func waitApplied(ctx context.Context, env *environment, server *client.Client, g
 		if now, err = countFinished(ctx, server, generation, devices); err != nil {
 			return false, err
 		}
-		bar.at(int64(now.finished), int64(len(devices)), fmt.Sprintf("%d of %s finished", now.finished,
+		bar.at(int64(now.finished), int64(len(devices)), fmt.Sprintf("%s of %s finished", fleet.NumberText(now.finished),
 			counted(len(devices), "device")))
 		return now.finished == len(devices), nil
 	})

@@ -64,10 +64,10 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *c
 	}
 	what := counted(all.Matched, "device")
 	if all.Matched < all.Total {
-		what = fmt.Sprintf("%d of %s", all.Matched, counted(all.Total, "device"))
+		what = fmt.Sprintf("%s of %s", fleet.NumberText(all.Matched), counted(all.Total, "device"))
 	}
 	if len(all.Devices) < all.Matched {
-		what += fmt.Sprintf(", the first %d shown", len(all.Devices))
+		what += fmt.Sprintf(", the first %s shown", fleet.NumberText(len(all.Devices)))
 	}
 	_, err = fmt.Fprintln(env.Out, what+".")
 	return err
@@ -121,10 +121,10 @@ func orDash(text string) string {
 
 // foldersIn sums up folders, the worst first: "12, 1 stopped, 3 behind".
 func foldersIn(f api.FolderCounts) string {
-	parts := []string{fmt.Sprint(f["all"])}
+	parts := []string{fleet.NumberText(f["all"])}
 	for _, state := range slices.Backward(fleet.FolderStates()) {
 		if count := f[state.String()]; count > 0 && state != fleet.FolderUpToDate {
-			parts = append(parts, fmt.Sprintf("%d %s", count, folderWords(state.String())))
+			parts = append(parts, fleet.NumberText(count)+" "+folderWords(state.String()))
 		}
 	}
 	return strings.Join(parts, ", ")

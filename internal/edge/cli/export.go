@@ -161,7 +161,7 @@ func (c *exportCommand) write(files map[string]string) (written, removed int, er
 	if lost := slices.Concat(stale, differing); len(lost) > 0 && !c.Force {
 		more := ""
 		if len(lost) > 5 {
-			more = fmt.Sprintf(" and %d more", len(lost)-5)
+			more = " and " + fleet.NumberText(len(lost)-5) + " more"
 		}
 		return 0, 0, &fleet.Error{Code: fleet.CodeConflict,
 			Message: fmt.Sprintf("files in %s are not as the server has them: %s%s", c.Dir,

@@ -235,7 +235,7 @@ func markdownSentences(b *strings.Builder, s api.Summary) {
 func markdownGroup(b *strings.Builder, g *group, named func(string) string) {
 	names := strings.Join(g.names[:min(len(g.names), namedDevices)], ", ")
 	if more := len(g.names) - namedDevices; more > 0 {
-		names += fmt.Sprintf(" and %d more", more)
+		names += " and " + fleet.NumberText(more) + " more"
 	}
 	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", cell(names))
 	switch {

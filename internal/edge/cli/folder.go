@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"muster/api"
@@ -107,7 +106,7 @@ func sumOfFolders(all []api.FolderOverview) string {
 		}
 		size, lack = fleet.AddBytes(size, f.GlobalBytes), fleet.AddBytes(lack, f.NeedBytes)
 	}
-	text := counted(len(all), "folder") + strings.TrimPrefix(foldersIn(states), strconv.Itoa(len(all)))
+	text := counted(len(all), "folder") + strings.TrimPrefix(foldersIn(states), fleet.NumberText(len(all)))
 	return text + ". Size " + fleet.ByteText(size) + ", to go " +
 		lackOfAll(lack, unknown, "of "+counted(unknown, "folder")) + "."
 }

@@ -78,12 +78,12 @@ func conflictCounts(c api.FolderConflicts) string {
 	var parts []string
 	switch {
 	case c.More:
-		parts = append(parts, fmt.Sprintf("more than %d conflict files", c.Files))
+		parts = append(parts, "more than "+fleet.NumberText(c.Files)+" conflict files")
 	case c.Files > 0:
 		parts = append(parts, counted(c.Files, "conflict file"))
 	}
 	if c.Counted > 0 {
-		parts = append(parts, fmt.Sprintf("its daemon counted %d since its start", c.Counted))
+		parts = append(parts, "its daemon counted "+fleet.NumberText(c.Counted)+" since its start")
 	}
 	return strings.Join(parts, "; ")
 }

@@ -28,8 +28,8 @@ func (c *folderCopiesCommand) Run(ctx context.Context, env *environment, server 
 	if !c.forPeople() {
 		return c.print(env, all, all.Folder)
 	}
-	fmt.Fprintf(env.Out, "Copies proven at %s: %d of %d devices hold everything that the others had scanned.\n",
-		shortTime(&all.ReadAt), all.Copies, len(all.Devices))
+	fmt.Fprintf(env.Out, "Copies proven at %s: %s of %s devices hold everything that the others had scanned.\n",
+		shortTime(&all.ReadAt), fleet.NumberText(all.Copies), fleet.NumberText(len(all.Devices)))
 	label := labels(ctx, server)
 	for _, line := range islandLines(all, label) {
 		fmt.Fprintln(env.Out, line)

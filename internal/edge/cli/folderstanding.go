@@ -91,7 +91,7 @@ func printReasons(env *environment, all []api.FolderStanding, label func(fleet.D
 	for _, key := range order {
 		names := devices[key]
 		if more := len(names) - namedDevices; more > 0 {
-			names = append(names[:namedDevices], fmt.Sprintf("%d more", more))
+			names = append(names[:namedDevices], fleet.NumberText(more)+" more")
 		}
 		text := fmt.Sprintf("%s, %s: %s", strings.Join(names, ", "), key.state, key.reason)
 		if key.next != "" {

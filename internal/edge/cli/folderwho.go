@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"muster/api"
@@ -76,7 +75,7 @@ func (m folderMember) row(label func(fleet.DeviceID) string) []string {
 
 func peerNames(names []string) string {
 	if more := len(names) - namedDevices; more > 0 {
-		names = append(names[:namedDevices:namedDevices], fmt.Sprintf("%d more", more))
+		names = append(names[:namedDevices:namedDevices], fleet.NumberText(more)+" more")
 	}
 	return orDash(strings.Join(names, ", "))
 }

@@ -147,10 +147,7 @@ func (p *painter) summary(made api.WhatIfPlan) {
 }
 
 func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
+	return fleet.Counted(n, what, what+"s")
 }
 
 // group is devices for which the same would change.
@@ -204,7 +201,7 @@ func (p *painter) group(g *group) {
 	}
 	title := strings.Join(g.names[:min(len(g.names), named)], ", ")
 	if more := len(g.names) - named; more > 0 {
-		title += fmt.Sprintf(" and %d more", more)
+		title += " and " + fleet.NumberText(more) + " more"
 	}
 	if len(g.names) > 1 {
 		title = counted(len(g.names), "device") + ": " + title

@@ -240,14 +240,7 @@ func (u secretUse) text() string {
 		return "No template names it."
 	}
 	return fmt.Sprintf("%s it, for %s: nothing more is sent to them until it is put again or the templates are changed.",
-		plural(u.templates, "template names", "templates name"), counted(u.devices, "device"))
-}
-
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
+		fleet.Counted(u.templates, "template names", "templates name"), counted(u.devices, "device"))
 }
 
 // narrowed is the question before the lists of a secret are replaced.

@@ -198,7 +198,7 @@ func printTrouble(out io.Writer, troubles []api.Trouble) {
 func byState(counts map[string]int) string {
 	parts := make([]string, 0, len(counts))
 	for _, state := range slices.Sorted(maps.Keys(counts)) {
-		parts = append(parts, fmt.Sprintf("%d %s", counts[state], state))
+		parts = append(parts, fleet.NumberText(counts[state])+" "+state)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -232,7 +232,7 @@ func printRestored(out io.Writer, r *api.OverviewOfRestore) {
 	}
 	unknown := ""
 	if r.Unknown > 0 {
-		unknown = fmt.Sprintf(", %d not read yet", r.Unknown)
+		unknown = ", " + fleet.NumberText(r.Unknown) + " not read yet"
 	}
 	fmt.Fprintf(
 		out,

@@ -379,7 +379,7 @@ func TestStatusOfManyStopsNamesHowManyAreLeft(t *testing.T) {
 	})
 	code, out, errs := run(t, "status", "--token", "x", "--server", server.URL)
 	if code != exitDone || errs != "" || strings.Count(out, "Stopped (paused)") != 100 ||
-		!strings.Contains(out, "\nand 1003 stops more: `muster status DEVICE` shows those of a device.\n") {
+		!strings.Contains(out, "\nand 1,003 stops more: `muster status DEVICE` shows those of a device.\n") {
 		t.Errorf("got %d and\n%s%s", code, out, errs)
 	}
 }

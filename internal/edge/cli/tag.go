@@ -126,7 +126,7 @@ func (c *tagDeleteCommand) Run(ctx context.Context, env *environment, server *cl
 	for _, template := range templates {
 		change.Removed = append(change.Removed, api.WhatIfTag{Tag: &c.Tag, Template: &template.ID})
 	}
-	question := fmt.Sprintf("Take the tag %q off %d devices and %d templates?", printable(c.Tag), len(devices),
-		len(templates))
+	question := fmt.Sprintf("Take the tag %q off %s and %s?", printable(c.Tag), counted(len(devices), "device"),
+		counted(len(templates), "template"))
 	return c.make(ctx, env, server, api.WhatIf{Tags: &change}, question)
 }

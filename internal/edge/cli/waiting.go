@@ -9,6 +9,7 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/fleet"
 )
 
 type waitingCommand struct {
@@ -115,7 +116,7 @@ func namesOf(g api.WaitingGroup) string {
 		names = append(names, nameOf(d.DeviceID, d.Label))
 	}
 	if more := g.DeviceCount - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
+		names = append(names, fleet.NumberText(more)+" more")
 	}
 	return " (" + strings.Join(names, ", ") + ")"
 }

@@ -41,8 +41,8 @@ func (j *judgement) failing(ctx context.Context) error {
 		refusal.Details = append(refusal.Details, fleet.Detail{Field: "devices", Message: fmt.Sprintf("%s: %s",
 			j.nameOf(e.Device), fleet.Reason(e.Err))})
 	}
-	refusal.Message = fmt.Sprintf("no plan could be made any more for %d of the devices: %s", len(failing),
-		refusal.Details[0].Message)
+	refusal.Message = fmt.Sprintf("no plan could be made any more for %s of the devices: %s",
+		fleet.NumberText(len(failing)), refusal.Details[0].Message)
 	return refusal
 }
 

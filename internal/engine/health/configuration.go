@@ -121,7 +121,7 @@ func more(n int) string {
 	if n <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (and %d more)", n)
+	return " (and " + fleet.NumberText(n) + " more)"
 }
 
 // skipped returns the changes that do not apply to the device, without those for which a mistake is reported.

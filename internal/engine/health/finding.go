@@ -145,11 +145,12 @@ func conflictText(c fleet.ConflictsOn) (text string) {
 	case c.Files == 0: // They are left out, or they went between two readings.
 		text = "files of the folder are in conflict"
 	case c.More:
-		text = fmt.Sprintf("more than %d files are in conflict, the newest is %q", c.Files, c.Newest.Path)
+		text = fmt.Sprintf("more than %s files are in conflict, the newest is %q", fleet.NumberText(c.Files),
+			c.Newest.Path)
 	case c.Files == 1:
 		text = fmt.Sprintf("one file is in conflict: %q", c.Newest.Path)
 	default:
-		text = fmt.Sprintf("%d files are in conflict, the newest is %q", c.Files, c.Newest.Path)
+		text = fmt.Sprintf("%s files are in conflict, the newest is %q", fleet.NumberText(c.Files), c.Newest.Path)
 	}
 	if c.Counted > 0 {
 		text += fmt.Sprintf("; the daemon counted %s since its start", plural(c.Counted, "conflict"))
@@ -177,7 +178,7 @@ func (f *Folders) disagreeText(s *fleet.Snapshot, r *folderRecord) string {
 
 // String returns the tally as people read it.
 func (t tally) String() string {
-	parts := []string{plural(t.files, "file"), countOf(t.directories, "directory", "directories")}
+	parts := []string{plural(t.files, "file"), fleet.Counted(t.directories, "directory", "directories")}
 	if t.symlinks > 0 {
 		parts = append(parts, plural(t.symlinks, "symlink"))
 	}

@@ -253,14 +253,7 @@ func unlessZero(n int64, text string) string {
 	return text
 }
 
-func plural(n int64, noun string) string { return countOf(n, noun, noun+"s") }
-
-func countOf(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
+func plural(n int64, noun string) string { return fleet.Counted(n, noun, noun+"s") }
 
 func wasWere(n int64) string {
 	if n == 1 {

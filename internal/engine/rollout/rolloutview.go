@@ -81,11 +81,11 @@ func (l *live) shown() fleet.Rollout {
 	counts := l.progress.counts
 	switch {
 	case shown.Undoes != 0 && shown.Status == fleet.RolloutRunning:
-		shown.Reason = fmt.Sprintf("%d of %s back", counts[factGood],
+		shown.Reason = fmt.Sprintf("%s of %s back", fleet.NumberText(counts[factGood]),
 			devicesAre(len(shown.Members)-countLeft(shown)))
 	case shown.Status == fleet.RolloutRunning:
-		shown.Reason = fmt.Sprintf("wave %d of %d: %d of %s passed the gates", shown.Wave, len(shown.Waves),
-			counts[factGood],
+		shown.Reason = fmt.Sprintf("wave %d of %d: %s of %s passed the gates", shown.Wave, len(shown.Waves),
+			fleet.NumberText(counts[factGood]),
 			devices(l.progress.expected))
 		if !l.progress.goodSince.IsZero() {
 			shown.Reason += ", soaking"

@@ -104,12 +104,7 @@ func nextWave(r fleet.Rollout, now time.Time) (fleet.Rollout, command) {
 
 const nextAfterGates = "The next wave follows when all gates are passed."
 
-func devices(n int) string {
-	if n == 1 {
-		return "1 device"
-	}
-	return fmt.Sprintf("%d devices", n)
-}
+func devices(n int) string { return fleet.Counted(n, "device", "devices") }
 
 // advance decides whether a running or paused rollout goes on, halts or waits, by how its admitted members stand.
 func advance(r fleet.Rollout, t *progress, rules rules, now time.Time) (fleet.Rollout, command) {
@@ -215,9 +210,4 @@ func succeed(r fleet.Rollout, now time.Time) (fleet.Rollout, command) {
 	return r, c
 }
 
-func devicesAre(n int) string {
-	if n == 1 {
-		return "1 device is"
-	}
-	return fmt.Sprintf("%d devices are", n)
-}
+func devicesAre(n int) string { return fleet.Counted(n, "device is", "devices are") }

@@ -82,7 +82,7 @@ func peersStanding(s *fleet.Snapshot) fleet.LogStanding {
 		var names []string
 		for peer := range s.Connected.All() {
 			if len(names) == mostNamed {
-				names = append(names, fmt.Sprintf("%d more", s.Connected.Len()-mostNamed))
+				names = append(names, fleet.NumberText(s.Connected.Len()-mostNamed)+" more")
 				break
 			}
 			names = append(names, peer.Short())

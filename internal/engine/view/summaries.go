@@ -54,7 +54,7 @@ func (s *Summaries) Overview(
 	out := OverviewOf(from)
 	out.Troubles = slices.Clone(out.Troubles) // all readers have the same
 	for i := range out.Troubles {
-		s.explain(ctx, &out.Troubles[i])
+		s.explain(ctx, from.Registry, &out.Troubles[i])
 	}
 	out.Tags = ofRegistry(ctx, s.View, from.Registry, "number of tags", func() int { return len(from.Registry.Tags()) })
 	if fleet.ScopeIn(ctx).Whole() {
@@ -109,14 +109,21 @@ func (s *Summaries) overviewSources(ctx context.Context, picks func(*fleet.Regis
 }
 
 // explain sets the reason and the next step of a kind of trouble, those of the device where the trouble has lasted
-// longest.
-func (s *Summaries) explain(ctx context.Context, t *Trouble) {
+// longest. The texts of the cause itself are about several devices.
+func (s *Summaries) explain(ctx context.Context, registry *fleet.Registry, t *Trouble) {
 	text := fleet.WaitTexts[t.Cause]
 	t.Reason, t.Next = text.Reason, text.Next
-	if t.First != nil && t.Cause.OfFolder() {
-		reason, next := s.View.Standing(ctx, t.First.ID, t.FirstFolder).Text(t.Cause)
-		t.Reason, t.Next = cmp.Or(reason, t.Reason), cmp.Or(next, t.Next)
+	if t.First == nil {
+		return
 	}
+	reason, next := "", ""
+	if t.Cause.OfFolder() {
+		reason, next = s.View.Standing(ctx, t.First.ID, t.FirstFolder).Text(t.Cause)
+	} else if row, err := s.View.Row(ctx, registry, t.First.ID); err == nil && row != nil &&
+		slices.Contains(row.Waits, t.Cause) { // The device may have come back since the troubles were summed up.
+		reason, next = row.State.Reason, row.State.Next
+	}
+	t.Reason, t.Next = cmp.Or(reason, t.Reason), cmp.Or(next, t.Next)
 }
 
 // Waiting groups what waits for a person, as the caller may know it.

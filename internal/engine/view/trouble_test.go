@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -96,6 +97,43 @@ func TestAttentionIsSummedUpAgainOnlyWhenARowChanged(t *testing.T) {
 	if now := attention(); now.Troubled != 0 || len(now.Waiting) != 1 {
 		t.Errorf("after it was over: got %+v", now)
 	}
+}
+
+// The console and the command line put the name of the device before the reason: "birch: their daemons do not answer"
+// is no sentence.
+func TestTheReasonOfATroubleIsThatOfTheDeviceThatItNames(t *testing.T) {
+	w, registry := newWorld(), registryOf(idA, idB)
+	away := func(id fleet.DeviceID, reason, next string, seen int64) {
+		w.put(id, fleet.State{Connection: fleet.Unreachable, Reason: reason, Next: next, LastSeen: time.Unix(seen, 0)},
+			fleet.Snapshot{})
+	}
+	away(idA, "nothing answers", "Start it.", 60)
+	away(idB, "no route", "", 120)
+	v := w.view()
+	v.Causes = func(state fleet.State, _ *fleet.Snapshot) []fleet.WaitCause {
+		if state.Connection == fleet.Unreachable {
+			return []fleet.WaitCause{fleet.WaitUnreachable}
+		}
+		return nil
+	}
+	s := NewSummaries(SummaryOptions{View: v,
+		Registry: func(context.Context) (*fleet.Registry, error) { return registry, nil }})
+	want := func(devices int, first fleet.DeviceID, reason, next string) {
+		t.Helper()
+		got, err := s.Overview(t.Context(), nil, Notifications{})
+		if err != nil || len(got.Troubles) != 1 {
+			t.Fatalf("got %+v, %v", got.Troubles, err)
+		}
+		if one := got.Troubles[0]; one.Devices != devices || one.First.ID != first || one.Reason != reason ||
+			one.Next != next {
+			t.Errorf("%d devices, %s: %q %q, want %d, %s: %q %q", one.Devices, one.First.ID, one.Reason, one.Next, devices,
+				first, reason, next)
+		}
+	}
+	want(2, idA, "nothing answers", "Start it.")
+	w.put(idA, fleet.State{Connection: fleet.Online}, fleet.Snapshot{})
+	w.mark(idA)
+	want(1, idB, "no route", fleet.WaitTexts[fleet.WaitUnreachable].Next)
 }
 
 func TestTheOverviewShowsTheVersionsOfMostDevices(t *testing.T) {

@@ -421,6 +421,6 @@ func (l *waitingList) addReceivers() {
 	for _, r := range l.Receivers {
 		g, _ := l.group(fleet.WaitReceiver, r.Name)
 		g.Subject, g.Since = r.Name, r.Since
-		g.Reason = fmt.Sprintf("%d messages wait: %s", r.Waiting, r.Trouble)
+		g.Reason = fleet.Counted(r.Waiting, "message waits", "messages wait") + ": " + r.Trouble
 	}
 }

@@ -48,6 +48,8 @@ type commands struct {
 	Apply       applyCommand       `cmd:"" help:"Apply a device's plan, with consent to what is held; without a digest, show it."`
 	Consent     consentCommand     `cmd:"" help:"Show what waits for an answer, and answer it on all devices that have the same change."`
 	Login       loginCommand       `cmd:"" help:"Log in to a server; later commands use its token."`
+	Context     contextCommand     `cmd:"" help:"List the servers that commands can use, and choose, add and remove them."`
+	Config      configCommand      `cmd:"" help:"Show the server, token and certificate that commands use, and where each comes from."`
 	Logout      logoutCommand      `cmd:"" help:"End the session that muster login started, and forget its token."`
 	Whoami      whoamiCommand      `cmd:"" help:"Show which user or token commands act as."`
 	LoginLink   loginLinkCommand   `cmd:"" help:"Print a link that sets a password, once, or makes a new administrator."`

@@ -191,7 +191,7 @@ func (t *typed) valuesOf(value *kong.Value, kind string, live func(kind string) 
 var kindsOfCommands = map[string]string{
 	"rollout ID": "ROLLOUT", "order ID": "ORDER", "pending ID": "PENDING", "session ID": "SESSION",
 	"secret NAME": "SECRET", "user NAME": "USER", "token NAME": "TOKEN", "enroll-key KEY": "ENROLL-KEY",
-	"enrollment DEVICE": "ENROLLMENT", "consent DIGEST": "HELD",
+	"context NAME": "CONTEXT", "enrollment DEVICE": "ENROLLMENT", "consent DIGEST": "HELD",
 }
 
 const (
@@ -211,6 +211,9 @@ func completionTime() time.Duration {
 // in the middle of the line.
 func liveValues(ctx context.Context, parser *kong.Kong, given map[string][]string) func(kind string) []candidate {
 	return func(kind string) []candidate {
+		if kind == "CONTEXT" { // The server is not asked: there may be none yet.
+			return contextCandidates()
+		}
 		ask := lookups[kind]
 		if ask == nil {
 			return nil
@@ -232,7 +235,7 @@ func liveValues(ctx context.Context, parser *kong.Kong, given map[string][]strin
 // clientFor calls the server that the flags of a command line and the environment name.
 func clientFor(parser *kong.Kong, given map[string][]string) (*client.Client, error) {
 	words := []string{"tag", "list"} // any command that calls the server
-	for _, name := range []string{"server", "token", "token-file", "muster-home", "ca"} {
+	for _, name := range []string{"context", "server", "token", "token-file", "muster-home", "ca"} {
 		for _, value := range given[name] {
 			words = append(words, "--"+name+"="+value)
 		}

@@ -14,8 +14,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"muster/client"
 	"muster/internal/adapter/listen"
+	"muster/internal/adapter/seal"
 	"muster/internal/edge/auth"
 	"muster/internal/fleet"
 )
@@ -31,6 +34,7 @@ const defaultServer = "http://127.0.0.1:2525"
 
 // connection is how client commands find the server and prove who asks.
 type connection struct {
+	Context    string `help:"Name of the context to use: a server with its token and certificate, as muster context list shows them. --server and --token count more." placeholder:"CONTEXT"`
 	Server     string `help:"Address of the server, or the name of one that you logged in to; without it, the one that you logged in to last, else http://127.0.0.1:2525." placeholder:"URL|NAME"`
 	Token      string `secret:"" help:"Token to use; without one, that of your log-in, else the administrator's in --muster-home. Better --token-file." placeholder:"TOKEN"`
 	TokenFile  string `help:"File with the token to use." type:"path" placeholder:"FILE"`
@@ -42,11 +46,19 @@ type connection struct {
 	fingerprint string    // set by commands with --fingerprint; see target
 	trace       io.Writer // nil: requests are not printed
 	message     *string   // purpose of the changes of the command; nil: not known yet
+
+	onCommandLine map[string]bool // names of the flags that were typed; the others come from the environment
 }
 
 // AfterApply is called by kong before Run.
-func (c *connection) AfterApply(env *environment) error {
+func (c *connection) AfterApply(env *environment, parsed *kong.Context) error {
 	c.message = &env.message
+	c.onCommandLine = map[string]bool{}
+	for _, step := range parsed.Path {
+		if step.Flag != nil {
+			c.onCommandLine[step.Flag.Name] = true
+		}
+	}
 	if c.APIVerbose {
 		c.trace = env.Err
 	}
@@ -64,11 +76,18 @@ type target struct {
 	fingerprint string
 	home        string
 	trace       io.Writer // nil: requests are not printed
+
+	context   string // name of the context that the person asked for; "": none
+	tokenFile string // file with the token of the context
+	user      string // user of the session whose token it is
 }
 
-// target finds the server. A token or home from the flags is sent to the server from the flags or to the one on this
-// machine, never to the server of an earlier log-in.
+// target finds the server. A token or home from the flags is sent to the server from the flags, to that of a context
+// which is asked for, or to the one on this machine, never to the server of an earlier log-in.
 func (c *connection) target(all logins) (target, error) {
+	if name, err := c.contextOf(all); name != "" || err != nil {
+		return c.targetOf(all, name, err)
+	}
 	at := target{address: strings.TrimRight(c.Server, "/"), token: c.Token, ca: c.CA,
 		fingerprint: c.fingerprint, trace: c.trace}
 	candidates := []string{c.MusterHome}
@@ -80,15 +99,15 @@ func (c *connection) target(all logins) (target, error) {
 		at.home = homeWithToken(candidates)
 	} else {
 		at.home, at.address = localServer(candidates, defaultServer)
-		if byLogin && all.Servers[all.Current].Token != "" {
-			at.address = all.Servers[all.Current].Address
+		if current := all.Servers[all.Current]; byLogin && current.canProve() {
+			return c.with(at, all.Current, current), nil
 		}
 	}
 	var kept login
 	if at.name, kept = all.find(at.address); at.name != "" {
 		at.address = kept.Address
 		if byLogin {
-			at.token = kept.Token
+			at.token, at.tokenFile, at.user = kept.Token, kept.TokenFile, kept.User
 		}
 		if at.ca == "" && at.fingerprint == "" {
 			at.ca, at.fingerprint = kept.CA, kept.Fingerprint
@@ -119,8 +138,15 @@ func (c *connection) client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if at.token == "" && at.tokenFile != "" {
+		secret, err := seal.ReadFile(at.tokenFile)
+		if err != nil {
+			return nil, err
+		}
+		at.token = secret.Reveal()
+	}
 	if at.token == "" {
-		if c.MusterHome == "" && !at.onThisMachine() {
+		if (c.MusterHome == "" || at.context != "") && !at.onThisMachine() {
 			return nil, notLoggedIn(at)
 		}
 		text, err := os.ReadFile(filepath.Join(at.home, auth.AdminTokenFile))

@@ -54,6 +54,7 @@ func (c *loginCommand) Run(ctx context.Context, env *environment) error {
 		}
 	}
 	started.Address, started.CA, started.Fingerprint = at.address, at.ca, at.fingerprint
+	started.TokenFile = all.Servers[name].TokenFile
 	all.Current = name
 	all.Servers[name] = started
 	if err := all.write(); err != nil {

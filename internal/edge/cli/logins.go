@@ -16,21 +16,25 @@ import (
 	"muster/internal/fleet"
 )
 
-// login is what `muster login` keeps of one server.
+// login is what is kept of one server, by `muster login` or `muster context add`. People call it a context.
 type login struct {
 	Address   string    `json:"address"`
 	User      string    `json:"user"`
 	Token     string    `json:"token,omitempty"` // token of the session; "": logged out
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
-	Device    string    `json:"device,omitempty"` // proves to the server that the user logged in here before
-	CA        string    `json:"ca,omitempty"`     // file with a certificate to trust
+	TokenFile string    `json:"tokenFile,omitempty"` // file with a token, for a context without a session
+	Device    string    `json:"device,omitempty"`    // proves to the server that the user logged in here before
+	CA        string    `json:"ca,omitempty"`        // file with a certificate to trust
 	// Fingerprint is that of the certificate or public key that the server has to show.
 	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
-// logins is the file of all servers that a person logged in to.
+// canProve reports whether there is a token for the server.
+func (l login) canProve() bool { return l.Token != "" || l.TokenFile != "" }
+
+// logins is the file of all servers that a person logged in to or added as contexts.
 type logins struct {
-	Current string           `json:"current"` // the name of the server that was logged in to last
+	Current string           `json:"current"` // the name of the server that commands use
 	Servers map[string]login `json:"servers"` // the key is the name
 }
 

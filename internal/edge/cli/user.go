@@ -148,7 +148,7 @@ func (c *userPasswordCommand) own(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	if kept, ok := all.Servers[at.name]; ok && kept.Token == at.token {
+	if kept, ok := all.Servers[at.name]; ok && at.token != "" && kept.Token == at.token {
 		kept.Token, kept.ExpiresAt, kept.Device = session.Token, session.ExpiresAt.Time, ""
 		all.Servers[at.name] = kept
 		if err := all.write(); err != nil {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, percent, plural, sentence, shortID, size, span, roomAfter } from "./format";
+import { ago, count, percent, plural, sentence, shortID, size, span, roomAfter } from "./format";
 
 test.each([
   [0, "0 B"],
@@ -38,6 +38,11 @@ test("99.9 % are not all of it", () => {
   expect([percent(999, 1000), percent(1000, 1000), percent(0, 0), percent(-1, 5), percent(9, 5)]).toEqual([
     99, 100, 100, 0, 100,
   ]);
+});
+
+test("a large number is written in groups, and so is one with a noun", () => {
+  expect([0, 999, 1000, 8860, 1_234_567, -12_345].map(count)).toEqual(["0", "999", "1,000", "8,860", "1,234,567", "-12,345"]);
+  expect(plural(8860, "item")).toBe("8,860 items");
 });
 
 test("words", () => {

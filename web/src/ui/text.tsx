@@ -2,7 +2,8 @@ import { CopyButton } from "@mantine/core";
 import { IconCheck, IconCopy } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { Link, useRouter } from "wouter";
-import { ago, clock, shortID } from "./format";
+import { linked } from "./buttons";
+import { ago, clock, count, shortID } from "./format";
 import { useNow } from "./now";
 
 /** Ago is a relative time; the exact one shows on hover and on focus. */
@@ -85,9 +86,18 @@ export function Text({ children }: { children: ReactNode }) {
   return <span className="u-text">{children}</span>;
 }
 
-/** Prose is a sentence of the server, in which commands stand between backticks. */
+/** Prose is a sentence of the server, in which commands stand between backticks. Where a page has the button, it links. */
 export function Prose({ children }: { children: string }) {
-  return children.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? <Mono key={i}>{part}</Mono> : part));
+  return children.split(/`([^`]+)`/).map((part, i) => {
+    if (i % 2 === 0) return part;
+    const page = linked(part);
+    if (!page) return <Mono key={i}>{part}</Mono>;
+    return (
+      <To key={i} href={page.href}>
+        {page.text}
+      </To>
+    );
+  });
 }
 
 export function Clip({ children }: { children: string }) {
@@ -129,6 +139,15 @@ export function CellChip({ children }: { children: string }) {
   return (
     <span className="u-chip u-clip" title={children}>
       {children}
+    </span>
+  );
+}
+
+/** CellRest counts what a cell has no room for. It stays beside the chips, which give way. */
+export function CellRest({ names }: { names: string[] }) {
+  return (
+    <span className="u-faint u-rest" title={names.join(", ").slice(0, 500)}>
+      +{count(names.length)}
     </span>
   );
 }

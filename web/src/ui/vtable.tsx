@@ -4,6 +4,7 @@ import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, useCallback, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactNode } from "react";
 import { useLocation } from "wouter";
+import { plural } from "./format";
 
 export interface VColumn<T> {
   id: string;
@@ -137,7 +138,7 @@ export function VirtualTable<T>({
           <div role="columnheader">
             <Checkbox
               size="xs"
-              aria-label={`Select all ${rows.length} rows`}
+              aria-label={`Select all ${plural(rows.length, "row")}`}
               checked={isAll}
               indeterminate={!isAll && marked.size > 0}
               onChange={() => onSelect(isAll ? new Set() : new Set(rows.map(id)))}

@@ -12,7 +12,7 @@ import { count, plural, shortID, size } from "../../ui/format";
 import { Panel } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
 import { configurations, connections, badgeOf, State } from "../../ui/state";
-import { Ago, CellChip, CellLink, Faint, Muted, ShortID } from "../../ui/text";
+import { Ago, CellChip, CellLink, CellRest, Faint, Muted, ShortID } from "../../ui/text";
 import { VirtualTable, type VColumn } from "../../ui/vtable";
 import { AddDevices } from "./AddDevices";
 import { Bulk } from "./Bulk";
@@ -75,14 +75,14 @@ const columns: VColumn<InventoryDevice>[] = [
   {
     id: "tags",
     title: "Tags",
-    min: 150,
+    min: 175,
     grow: 1.4,
     cell: (row) => (
       <>
         {row.tags.slice(0, 2).map((tag) => (
           <CellChip key={tag}>{tag}</CellChip>
         ))}
-        {row.tags.length > 2 && <Faint>{`+${row.tags.length - 2}`}</Faint>}
+        {row.tags.length > 2 && <CellRest names={row.tags.slice(2)} />}
       </>
     ),
   },

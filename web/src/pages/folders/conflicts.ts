@@ -1,5 +1,5 @@
 import type { Schemas } from "../../api/client";
-import { plural } from "../../ui/format";
+import { count, plural } from "../../ui/format";
 
 type Told = Schemas["FolderConflicts"];
 
@@ -11,7 +11,7 @@ export function conflictCounts(told: Told | undefined): string {
     : told.files > 0
       ? plural(told.files, "conflict file")
       : "";
-  const counted = told.counted > 0 ? `its daemon counted ${told.counted} since its start` : "";
+  const counted = told.counted > 0 ? `its daemon counted ${count(told.counted)} since its start` : "";
   return [files, counted].filter(Boolean).join("; ");
 }
 

@@ -109,6 +109,7 @@ function Delete({ tag, devices, templates }: { tag: string; devices: string[]; t
     <Act
       needs="operator"
       size="compact-xs"
+      color="red"
       says={`The tag ${tag} is gone`}
       run={async () => {
         await ask(api.DELETE("/api/v1/tags/{tag}", { params: { path: { tag } } }));

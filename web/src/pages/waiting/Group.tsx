@@ -8,7 +8,7 @@ import { Act, done } from "../../ui/act";
 import { inButtons } from "../../ui/buttons";
 import { Change } from "../../ui/change";
 import { withTemplates } from "../../ui/difference";
-import { brief, plural, sentence, shortID } from "../../ui/format";
+import { brief, count, plural, sentence, shortID } from "../../ui/format";
 import { Panel, Row, Stack } from "../../ui/layout";
 import type { Tone } from "../../ui/state";
 import { Ago, Chip, Command, Faint, Muted, Prose, Strong, Text, To } from "../../ui/text";
@@ -191,7 +191,7 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
     const refused = outcome.failed[0];
     if (refused) {
       const of = outcome.failed.length + outcome.done.length;
-      throw new Error(of > 1 ? `${outcome.failed.length} of ${of} failed: ${refused.reason}` : refused.reason);
+      throw new Error(of > 1 ? `${count(outcome.failed.length)} of ${count(of)} failed: ${refused.reason}` : refused.reason);
     }
     done(group.deviceCount > 0 ? `${verb}: ${plural(group.deviceCount, "device")}` : verb);
   };

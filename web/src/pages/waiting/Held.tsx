@@ -3,7 +3,7 @@ import type { Schemas } from "../../api/client";
 import { useLabels } from "../../api/labels";
 import { Change } from "../../ui/change";
 import { withLabels } from "../../ui/difference";
-import { brief, shortID } from "../../ui/format";
+import { brief, plural, shortID } from "../../ui/format";
 import { Row, Stack } from "../../ui/layout";
 import { Ghosts, Wrong } from "../../ui/page";
 import { Chip, Faint } from "../../ui/text";
@@ -34,7 +34,7 @@ function Same({ same, open }: { same: [HeldChange, ...HeldChange[]]; open: boole
   return (
     <details open={open}>
       <summary>
-        {same.length === 1 ? change.label || shortID(change.deviceID) : `${same.length} devices`}:{" "}
+        {same.length === 1 ? change.label || shortID(change.deviceID) : plural(same.length, "device")}:{" "}
         {brief(withLabels(change.key, labels), 200)}
       </summary>
       <Stack tight>

@@ -1,5 +1,5 @@
 import { IconAlertTriangle } from "@tabler/icons-react";
-import { brief, sentence, shortID } from "../../ui/format";
+import { brief, count, sentence, shortID } from "../../ui/format";
 import { Panel, Row, Rows, Stack } from "../../ui/layout";
 import { State, type Tone } from "../../ui/state";
 import { Ago, Chip, Faint, Muted, Prose, Text, To } from "../../ui/text";
@@ -41,7 +41,7 @@ function OneTrouble({ trouble }: { trouble: Trouble }) {
         {byCount(tags)
           .slice(0, mostTags)
           .map(([tag, n]) => (
-            <Chip key={tag} href={`/devices?${query}&tag=${encodeURIComponent(tag)}`}>{`${tag} ${n}`}</Chip>
+            <Chip key={tag} href={`/devices?${query}&tag=${encodeURIComponent(tag)}`}>{`${tag} ${count(n)}`}</Chip>
           ))}
       </Row>
       <Text>

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"crypto/hmac"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -17,7 +19,7 @@ const maxBaseKeyBytes = 2 << 10
 
 const (
 	baseColumns = `key, kind, base, written, intended, earlier, sent, version, templates, state, run, implied, by_admin,
-		revoked`
+		revoked, mark`
 	selectBase = `SELECT ` + baseColumns + ` FROM base_entries WHERE device_id = $1`
 )
 
@@ -31,22 +33,44 @@ type BaseKey struct {
 }
 
 // BaseEntries returns the base entries of a device, sorted by key. A base entry records what Muster wrote at one key
-// of the configuration and which value was there before.
+// of the configuration and which value was there before. It returns a conflict error if another program changed or
+// added one of them: a plan would take a person's folder for Muster's own, or another value for the one to go back to.
 func (s *Store) BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.BaseEntry, error) {
 	if _, err := s.registered(id); err != nil {
 		return nil, err
 	}
-	entries, err := s.baseEntries(ctx, pool{s.reads}, id)
+	kept, err := s.baseEntries(ctx, pool{s.reads}, id)
+	if err != nil {
+		return nil, failure("read base", err)
+	}
+	entries := make([]fleet.BaseEntry, 0, len(kept))
+	for _, e := range kept {
+		if !e.believed {
+			s.notBelieved(baseRows, markedRow{key: []string{string(id), e.Key}})
+			return nil, &fleet.Error{Code: fleet.CodeConflict, During: "read base",
+				Message: fmt.Sprintf("what Muster remembers of %s on the device was changed in the database", e.Key),
+				Hint: "Type `muster audit verify`, and find out what else writes to the database. An admin accepts it as it is " +
+					"with `muster audit accept-loss ENTRY`, where ENTRY is the last one that `muster audit list` shows."}
+		}
+		entries = append(entries, e.BaseEntry)
+	}
 	slices.SortFunc(entries, func(a, b fleet.BaseEntry) int { return strings.Compare(a.Key, b.Key) })
-	return entries, failure("read base", err)
+	return entries, nil
 }
 
-func (s *Store) baseEntries(ctx context.Context, q querier, id fleet.DeviceID) ([]fleet.BaseEntry, error) {
-	return collect(ctx, q, func(row scanner) (fleet.BaseEntry, error) { return s.scanBase(id, row) }, selectBase,
-		string(id))
+// keptBase is a base entry with the mark of its row.
+type keptBase struct {
+	fleet.BaseEntry
+	mark     []byte
+	believed bool // The row fits its mark.
 }
 
-// BaseEntriesAt returns the base entries that exist at these keys of some devices.
+func (s *Store) baseEntries(ctx context.Context, q querier, id fleet.DeviceID) ([]keptBase, error) {
+	return collect(ctx, q, func(row scanner) (keptBase, error) { return s.scanBase(&id, row) }, selectBase, string(id))
+}
+
+// BaseEntriesAt returns the base entries that exist at these keys of some devices. It leaves out those that another
+// program changed or added.
 func (s *Store) BaseEntriesAt(ctx context.Context, keys []BaseKey) (map[BaseKey]fleet.BaseEntry, error) {
 	found := map[BaseKey]fleet.BaseEntry{}
 	for some := range slices.Chunk(keys, maxBaseKeys) {
@@ -57,8 +81,10 @@ func (s *Store) BaseEntriesAt(ctx context.Context, keys []BaseKey) (map[BaseKey]
 		}
 		_, err := collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {
 			var id fleet.DeviceID
-			entry, err := s.scanBaseOf(&id, row, (*string)(&id))
-			found[BaseKey{id, entry.Key}] = entry
+			entry, err := s.scanBase(&id, row, (*string)(&id))
+			if entry.believed {
+				found[BaseKey{id, entry.Key}] = entry.BaseEntry
+			}
 			return none, err
 		}, `SELECT device_id, `+baseColumns+` FROM base_entries WHERE (device_id, key) IN (VALUES `+
 			strings.Join(pairs, ", ")+`)`, args...)
@@ -92,7 +118,7 @@ func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
 	if err != nil {
 		return err
 	}
-	before, now := make(map[string]fleet.BaseEntry, len(all)), make(map[string]bool, len(entries))
+	before, now := make(map[string]keptBase, len(all)), make(map[string]bool, len(entries))
 	for _, e := range all {
 		before[e.Key] = e
 	}
@@ -101,9 +127,11 @@ func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
 			return twiceInBase
 		}
 		now[e.Key] = true
-		if was, there := before[e.Key]; there && reflect.DeepEqual(was, e) {
+		was, there := before[e.Key]
+		if there && was.believed && reflect.DeepEqual(was.BaseEntry, e) {
 			continue
 		}
+		t.countChange(baseRows, was.mark, nil)
 		if err := t.putBase(id, e); err != nil {
 			return err
 		}
@@ -112,6 +140,7 @@ func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
 		if now[e.Key] {
 			continue
 		}
+		t.countChange(baseRows, e.mark, nil)
 		if err := t.exec(`DELETE FROM base_entries WHERE device_id = $1 AND key = $2`, string(id), e.Key); err != nil {
 			return err
 		}
@@ -122,6 +151,9 @@ func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
 const fewEntries = 2
 
 func (t *tx) rewriteBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
+	if err := t.unmark(baseRows, `device_id = $1`, string(id)); err != nil {
+		return err
+	}
 	if err := t.exec(`DELETE FROM base_entries WHERE device_id = $1`, string(id)); err != nil {
 		return err
 	}
@@ -139,6 +171,7 @@ func (t *tx) rewriteBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
 var twiceInBase = &fleet.Error{Code: fleet.CodeConflict, Message: "two base entries have the same key",
 	Hint: "This is a fault of Muster: report it."}
 
+// putBase stores a base entry with its mark. The caller takes the mark of the entry that was there out of the tally.
 func (t *tx) putBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 	if !storable(e.Key, maxBaseKeyBytes) {
 		return fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)
@@ -163,19 +196,38 @@ func (t *tx) putBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 	if e.Away {
 		revoked[0] |= everywhere
 	}
+	mark := t.store.markOf(baseRows, []string{string(id), e.Key}, baseContent(e, string(templates), revoked))
+	t.countChange(baseRows, nil, mark)
 	return t.exec(`
 		INSERT INTO base_entries
 			(device_id, key, kind, base, written, intended, earlier, sent, version, templates, state, run, implied,
-			by_admin, revoked)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+			by_admin, revoked, mark)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 		ON CONFLICT (device_id, key) DO UPDATE SET kind = excluded.kind, base = excluded.base, written = excluded.written,
 			intended = excluded.intended, earlier = excluded.earlier, sent = excluded.sent, version = excluded.version,
 			templates = excluded.templates, state = excluded.state, run = excluded.run,
-			implied = excluded.implied, by_admin = excluded.by_admin, revoked = excluded.revoked`,
+			implied = excluded.implied, by_admin = excluded.by_admin, revoked = excluded.revoked,
+			mark = excluded.mark`,
 		string(id), e.Key, string(e.Kind), sealed("base", e.Base), sealed("written", e.Written),
 		sealed("intended", e.Intended),
 		sealed("earlier", e.Earlier), sealed("sent", e.Sent), e.Version, string(templates), string(e.State), e.Run,
-		e.Implied, e.ByAdmin, sealed("revoked", revoked))
+		e.Implied, e.ByAdmin, sealed("revoked", revoked), mark)
+}
+
+// baseContent returns the content of a row that its mark covers, in the order of baseRows. templates and revoked are
+// the values of these columns, revoked not sealed.
+func baseContent(e fleet.BaseEntry, templates string, revoked []byte) (content []sql.NullString) {
+	for _, value := range []any{
+		string(e.Kind), e.Base, e.Written, e.Intended, e.Earlier, e.Sent, e.Version, templates, string(e.State), e.Run,
+		e.Implied, e.ByAdmin, revoked,
+	} {
+		if plain, is := value.([]byte); is {
+			content = append(content, sql.NullString{String: string(plain), Valid: plain != nil})
+		} else {
+			content = append(content, markedValue(value))
+		}
+	}
+	return content
 }
 
 // The column `revoked` holds one byte with these bits.
@@ -184,16 +236,13 @@ const (
 	everywhere                   // BaseEntry.Away
 )
 
-func (s *Store) scanBase(id fleet.DeviceID, row scanner) (fleet.BaseEntry, error) {
-	return s.scanBaseOf(&id, row)
-}
-
-// scanBaseOf reads a base entry from a row that has other columns first. id is that of the device once these are read.
-func (s *Store) scanBaseOf(id *fleet.DeviceID, row scanner, first ...any) (e fleet.BaseEntry, err error) {
+// scanBase reads a base entry from a row that may have other columns first. id is that of the device once these are
+// read.
+func (s *Store) scanBase(id *fleet.DeviceID, row scanner, first ...any) (e keptBase, err error) {
 	var base, written, intended, earlier, sent, sealedRevoked, revoked []byte
 	var templates string
 	err = row.Scan(append(first, &e.Key, (*string)(&e.Kind), &base, &written, &intended, &earlier, &sent, &e.Version,
-		&templates, (*string)(&e.State), &e.Run, &e.Implied, &e.ByAdmin, &sealedRevoked)...)
+		&templates, (*string)(&e.State), &e.Run, &e.Implied, &e.ByAdmin, &sealedRevoked, &e.mark)...)
 	if err != nil {
 		return e, err
 	}
@@ -212,6 +261,10 @@ func (s *Store) scanBaseOf(id *fleet.DeviceID, row scanner, first ...any) (e fle
 	}
 	if len(revoked) > 0 {
 		e.Revoked, e.Away = revoked[0]&byTemplates != 0, revoked[0]&everywhere != 0
+	}
+	fits := s.markOf(baseRows, []string{string(*id), e.Key}, baseContent(e.BaseEntry, templates, revoked))
+	if e.believed = hmac.Equal(e.mark, fits); !e.believed {
+		return e, nil
 	}
 	return e, json.Unmarshal([]byte(templates), &e.Templates)
 }

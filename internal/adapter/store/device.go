@@ -206,15 +206,16 @@ func (t *tx) updateDevice(current *deviceRow, is fleet.Registered) error {
 	t.register(func(c *contents) {
 		c.device(d.ID, func(r *fleet.Registered) { r.Device, r.Settings, r.Altered = d, settings, false })
 	})
-	return t.markingMode(current, settings, func() error { return t.rewriteDevice(is, proof) })
+	return t.markingDevice(current, is, func() error { return t.rewriteDevice(is, proof) })
 }
 
-// markingMode calls write, which changes the row of a device to these settings. The mark of the row covers only the
-// mode and the permission to restart, so the row gets a new mark only if one of them changes. A mode that is not
-// believed therefore stays so until a person sets another.
-func (t *tx) markingMode(current *deviceRow, settings fleet.DeviceSettings, write func() error) error {
-	is := current.Settings
-	if is.Mode == settings.Mode && is.Restart == settings.Restart {
+// markingDevice calls write, which changes the row of a device to what `is` has. The mark of the row covers only the
+// label, the mode and the permission to restart, so the row gets a new mark only if one of them changes. A row that is
+// not believed stays so until a person sets another mode.
+func (t *tx) markingDevice(current *deviceRow, is fleet.Registered, write func() error) error {
+	was := current.Settings
+	isSet := was.Mode != is.Settings.Mode || was.Restart != is.Settings.Restart
+	if !isSet && (current.Label == is.Label || !current.believed) {
 		return write()
 	}
 	return t.marking(deviceModeRows, write, string(current.ID))
@@ -360,7 +361,7 @@ func (s *Store) scanDevice(row scanner) (*deviceRow, error) {
 	r.Settings.QuietAfter = time.Duration(quiet) * time.Second
 	r.CreatedAt, r.UpdatedAt = fromMillis(created), fromMillis(updated)
 	s.readProof(r, proof)
-	if !marks.row().believed {
+	if r.believed = marks.row().believed; !r.believed {
 		r.Settings.Mode, r.Settings.Restart = fleet.Strictest(r.Settings.Mode, fleet.ModeObserve), false
 	}
 	return r, nil

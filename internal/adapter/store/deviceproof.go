@@ -22,9 +22,10 @@ func deviceSum(r *fleet.Registered) string {
 // deviceRow is the row of a device, with its proof opened.
 type deviceRow struct {
 	fleet.Registered
-	mark    mark // mark in the proof; zero where the proof does not open
-	proved  bool // The row has a proof, which may not fit it.
-	keyless bool // The row has an empty API key, because only the device's agent has the key.
+	mark     mark // mark in the proof; zero where the proof does not open
+	proved   bool // The row has a proof, which may not fit it.
+	believed bool // The row fits its mark (see deviceModeRows).
+	keyless  bool // The row has an empty API key, because only the device's agent has the key.
 }
 
 // readProof opens the sealed proof of a device's row, and sets mark, proved and Altered of r. Altered is true if the

@@ -19,8 +19,13 @@ const selectFolderPaths = `SELECT path FROM folder_paths WHERE device_id = $1 OR
 
 // FolderPaths returns all paths at which folders of a device were ever observed, as the daemon wrote them. For a
 // device with maxFolderPaths paths it returns an error with CodeTooLarge, because there may be further ones that are
-// not stored.
+// not stored. It returns a conflict error if another program removed paths. One that another program added counts: it
+// only keeps authors away.
 func (s *Store) FolderPaths(ctx context.Context, id fleet.DeviceID) ([]string, error) {
+	if s.doubted(folderPathRows) {
+		return nil, &fleet.Error{Code: fleet.CodeConflict, During: "read folder paths",
+			Message: "the paths of earlier folders are not as Muster wrote them"}
+	}
 	paths, err := collect(ctx, pool{s.reads}, scanFolderPath, selectFolderPaths, string(id))
 	if err == nil && len(paths) >= maxFolderPaths {
 		return nil, &fleet.Error{Code: fleet.CodeTooLarge, Message: "the device had folders in too many places to remember"}
@@ -55,7 +60,10 @@ func (t *tx) rememberPaths(id fleet.DeviceID, paths []string) error {
 			return nil
 		}
 		kept[path] = true
-		if err := t.exec(`INSERT INTO folder_paths (device_id, path) VALUES ($1, $2)`, string(id), path); err != nil {
+		mark := t.store.markOf(folderPathRows, []string{string(id), path}, nil)
+		t.countChange(folderPathRows, nil, mark)
+		if err := t.exec(`INSERT INTO folder_paths (device_id, path, mark) VALUES ($1, $2, $3)`, string(id), path,
+			mark); err != nil {
 			return err
 		}
 	}

@@ -136,6 +136,71 @@ func TestAColumnThatAMigrationAddsIsCovered(t *testing.T) {
 	})
 }
 
+// The mark of a device has covered its label only since version 112: what was forged before is not believed after the
+// upgrade, and all other devices are.
+func TestTheLabelOfADeviceIsCoveredAfterAnUpgrade(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		var ends fleet.AuditEnds
+		if err := m.openProof(auditEnds, m.proof(auditEnds), &ends); err != nil {
+			t.Fatal(err)
+		}
+		is, earlier := tally{}, deviceModeRows.asOf(111)
+		for _, row := range must(m.markedRows(t.Context(), inPool{m.db}, earlier, ""))(t) {
+			row.mark = row.fits
+			is = is.withRow(m.Store, row)
+			m.exec(`UPDATE devices SET mark = $1 WHERE id = $2`, row.mark, row.key[0])
+		}
+		ends.Tables[earlier.name] = fleet.TableMark{Rows: is.rows, Sum: is.sum.String()}
+		m.putBack(auditEnds, must(m.sealProof(auditEnds, ends))(t))
+		m.exec(`UPDATE devices SET mode = 'paused' WHERE id = $1`, string(deviceN(1).ID))
+		tx := must(m.db.BeginTx(t.Context(), nil))(t)
+		err := keptMarks{m.Store, []*markedTable{deviceModeRows}}.over(t.Context(), tx, 111, 112, func() error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		want := func(what string, ids ...fleet.DeviceID) {
+			t.Helper()
+			doubts := must(m.doubtsIn(t.Context(), inPool{m.db}, []*markedTable{deviceModeRows}, nil))(t)
+			if len(doubts) != 1 || doubts[0].whole || len(doubts[0].rows) != len(ids) {
+				t.Fatalf("%s: in doubt are %+v", what, doubts)
+			}
+			for _, id := range ids {
+				if !doubts[0].names(string(id)) {
+					t.Errorf("%s: the row of %s is believed", what, id)
+				}
+			}
+		}
+		want("after the upgrade", deviceN(1).ID)
+		m.exec(`UPDATE devices SET label = 'other' WHERE id = $1`, string(deviceN(2).ID))
+		want("another label", deviceN(1).ID, deviceN(2).ID)
+	})
+}
+
+// Another label that a person gives keeps a device believed, and makes no forged row one that is.
+func TestALabelThatAPersonGivesIsBelieved(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		relabel := func(n int, label string) {
+			t.Helper()
+			d := must(m.Registry(t.Context()))(t).Devices[deviceN(n).ID].Device
+			d.Label = label
+			if _, _, err := m.PutDevice(t.Context(), d, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		relabel(1, "given")
+		m.wantIntact()
+		m.exec(`UPDATE devices SET label = 'forged', mode = 'on', may_restart = TRUE WHERE id = $1`, string(deviceN(1).ID))
+		m.restart(options)
+		relabel(1, "given")
+		m.wantNamed("forged, and given another label", "devices")
+	})
+}
+
 // A key that is not the database's own could not tell which rows to believe: the migration would run without marks.
 func TestAMigrationWaitsForTheSealKeyOfTheDatabase(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {

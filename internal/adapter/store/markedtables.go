@@ -33,8 +33,9 @@ var (
 	metaRows = &markedTable{name: "meta", noun: "the setting", key: []string{"name"}, content: []string{"value"},
 		only:    "name IN ('fleet_mode', 'settled_generation', 'restored', 'rules', 'single_sign_on')",
 		follows: "nothing is written to daemons", doubt: doubtMeta}
-	deviceModeRows = &markedTable{name: "devices", noun: "the mode of the device", key: []string{"id"},
-		content: []string{"mode", "may_restart?"}, follows: "nothing is written to it", doubt: doubtDevice}
+	deviceModeRows = &markedTable{name: "devices", noun: "the label or the settings of the device", key: []string{"id"},
+		content: []string{"label", "mode", "may_restart?"}, later: map[string]int64{"label": 112}, // Templates read the label.
+		follows: "nothing is written to it", doubt: doubtDevice}
 	deviceTagRows = &markedTable{name: "device_tags", noun: "the tag of the device", key: []string{"device_id", "tag"},
 		goes: "device_id", follows: "nothing is written to the device", doubt: doubtDevice}
 	templateRows = &markedTable{name: "templates", accept: nobodySaved("templates"), noun: "template", key: []string{"id"},
@@ -102,6 +103,25 @@ var (
 	originRows = &markedTable{name: "template_origins", noun: "the file of the template", key: []string{"template_id"},
 		content: []string{"source", "name"}, follows: "the template counts as saved by an author", doubt: doubtTemplate}
 
+	// A forged base entry has a plan take a person's folder for the authors' own, another value for the one to go back to,
+	// or an author's member for an admin's. A missing path lets an author put a folder where links may lead elsewhere.
+	baseRows = &markedTable{
+		name: "base_entries",
+		noun: "what Muster remembers of the key of the device",
+		key:  []string{"device_id", "key"},
+		content: []string{"kind", "base", "written", "intended", "earlier", "sent", "version", "templates", "state", "run",
+			"implied?", "by_admin?", "revoked"}, // see baseContent
+		goes:    "device_id",
+		follows: "nothing is written to the device",
+		doubt:   doubtDevice,
+	}
+	folderPathRows = &markedTable{name: "folder_paths", noun: "the path of an earlier folder of the device",
+		key: []string{"device_id", "path"}, goes: "device_id", follows: "folders of authors wait for an admin"}
+
+	// A device that its agent proved gets no API key at an address without a pin.
+	sightingRows = &markedTable{name: "sightings", noun: "how Muster found the device", key: []string{"device_id"},
+		content: []string{"found_by"}, goes: "device_id", follows: "without a pin it is reached by its agent only"}
+
 	// The next tables hold what was registered at past generations. They have power because devices may be admitted to a
 	// past generation, and because they show who made a template stop applying (see LetGoBy).
 	generationRows = &markedTable{
@@ -159,14 +179,15 @@ var markedTables = []*markedTable{
 	protectedRows, rootRows, authorKeyRows, tagModeRows, metaRows, deviceModeRows, deviceTagRows, templateRows,
 	templateTagRows, deviceVarsRows, tagVarsRows, sourceRows, certificateRows, consentRows, groupConsentRows, rolloutRows,
 	generationRows, templateHistoryRows, templateTagHistoryRows, deviceTagHistoryRows, deviceVarsHistoryRows,
-	tagVarsHistoryRows, memberRows, holdRows, originRows, revocationRows,
+	tagVarsHistoryRows, memberRows, holdRows, originRows, revocationRows, baseRows, folderPathRows,
+	sightingRows,
 }
 
-// growingTables lists the marked tables that get rows with each change or rollout. They are compared as a whole when
-// the store is opened, and by `muster audit verify`. Readers compare each row that they read.
+// growingTables lists the marked tables that get rows with each change or rollout, or with what daemons have. They are
+// compared as a whole when the store is opened, and by `muster audit verify`. Readers compare each row that they read.
 var growingTables = []*markedTable{
 	consentRows, groupConsentRows, rolloutRows, memberRows, generationRows, templateHistoryRows, templateTagHistoryRows,
-	deviceTagHistoryRows, deviceVarsHistoryRows, tagVarsHistoryRows,
+	deviceTagHistoryRows, deviceVarsHistoryRows, tagVarsHistoryRows, baseRows, folderPathRows,
 }
 
 // loadedTables lists the other marked tables. A new connection compares them, in a time that does not depend on how
@@ -189,19 +210,16 @@ var unmarkedTables = map[string]string{
 	"audit":                "it is a chain",
 	"audit_heads":          "each is signed",
 	"tag_quiet":            "how long a device may be away gives no power",
-	"used_sign_ons":        "an attempt is too old after minutes",
-	"sightings":            "what daemons said gives no power",
-	"statuses":             "what daemons said gives no power",
-	"versions":             "what daemons said gives no power",
-	"folders":              "what daemons said gives no power",
-	"folder_paths":         "what daemons said gives no power",
-	"summaries":            "what daemons said gives no power",
-	"revisions":            "what daemons said gives no power",
+	"used_sign_ons":        "an attempt is too old after minutes, and a provider's answer counts once there, too",
+	"statuses":             "a daemon says it anew before anything is sent to it, so it gives no power",
+	"versions":             "a daemon says it anew before anything is sent to it, so it gives no power",
+	"folders":              "a daemon says it anew before anything is sent to it, so it gives no power",
+	"summaries":            "what daemons said of their folders is only shown and gives no power",
+	"revisions":            "the documents are sealed for their place; a restore is shown before it is done",
 	"revision_bodies":      "each is sealed for its place; a restore is shown before it is done",
-	"intents":              "what was sent is sealed for its place",
-	"base_entries":         "what was there before is sealed for its place",
+	"intents":              "what was sent is sealed for its place; who removes a row can only have a gate overlook it",
 	"stops":                "they only keep Muster from writing",
-	"orders":               "a record of what was done; none is done again after a start",
+	"orders":               "people are shown what was done and by whom; none is done again after a start",
 	"problems":             "what people were told gives no power",
 	"outbox":               "what people are told gives no power",
 	"history":              "numbers of the fleet give no power",

@@ -145,6 +145,9 @@ func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.Snapshot, e
 	all := make(map[fleet.DeviceID]*fleet.Snapshot, len(devices))
 	for id := range devices {
 		all[id] = &fleet.Snapshot{Device: id, Summaries: map[string]fleet.FolderSummary{}}
+		if s.doubted(sightingRows) {
+			all[id].FoundBy = fleet.FoundByAgent // See believedSighting.
+		}
 	}
 	q := pool{s.reads}
 	for _, err := range []error{
@@ -158,9 +161,9 @@ func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.Snapshot, e
 		}, func(k *fleet.Snapshot, v fleet.FolderSummary) { k.Summaries[v.Folder] = v }, selectSummaries),
 		each(ctx, q, all, s.scanProven, func(k *fleet.Snapshot, v fleet.Certificate) { k.Proven = v }, selectCertificates),
 		each(ctx, q, all, scanDigest, func(k *fleet.Snapshot, v string) { k.Digest = v }, selectNewestDigests),
-		each(ctx, q, all, scanSighting, func(k *fleet.Snapshot, v sighting) {
+		each(ctx, q, all, s.believedSighting(), func(k *fleet.Snapshot, v sighting) {
 			k.LastSeen, k.FoundBy = fromMillis(v.at), v.foundBy
-		}, `SELECT device_id, last_seen_at, found_by FROM sightings`),
+		}, `SELECT device_id, last_seen_at, found_by, `+sightingRows.columns("")+` FROM sightings`),
 	} {
 		if err != nil {
 			return nil, failure("read what is last known", err)
@@ -178,6 +181,19 @@ func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.Snapshot, e
 type sighting struct {
 	at      sql.NullInt64
 	foundBy string
+}
+
+// believedSighting returns a function that reads a sighting. If the row is not believed, the device counts as found by
+// its agent: then no API key goes to an address that nothing has proven.
+func (s *Store) believedSighting() func(scanner) (about[sighting], error) {
+	scan := believing(s, sightingRows, scanSighting)
+	return func(row scanner) (about[sighting], error) {
+		read, err := scan(row)
+		if !read.believed {
+			read.value.what.foundBy = fleet.FoundByAgent
+		}
+		return read.value, err
+	}
 }
 
 func scanSighting(row scanner) (a about[sighting], err error) {

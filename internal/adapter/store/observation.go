@@ -127,12 +127,24 @@ func (t *tx) observeSighting(o fleet.Observation) (there bool, err error) {
 		return t.exists(o.Device)
 	}
 	n, err := t.affect(`
+		UPDATE sightings SET last_seen_at = CASE WHEN $2 > last_seen_at THEN $2 ELSE last_seen_at END
+		WHERE device_id = $1 AND ($3 = '' OR found_by = $3)`, string(o.Device), millis(o.LastSeen), o.FoundBy)
+	if err != nil || n > 0 {
+		return n > 0, err // The mark covers only how the address was found, which is as it was.
+	}
+	if err := t.unmark(sightingRows, `device_id = $1`, string(o.Device)); err != nil {
+		return false, err
+	}
+	n, err = t.affect(`
 		INSERT INTO sightings (device_id, last_seen_at, found_by)
 			SELECT id, CAST($2 AS BIGINT), CAST($3 AS TEXT) FROM devices WHERE id = $1
 		ON CONFLICT (device_id) DO UPDATE SET last_seen_at =
 			CASE WHEN excluded.last_seen_at > sightings.last_seen_at THEN excluded.last_seen_at ELSE sightings.last_seen_at END,
 			found_by = CASE WHEN excluded.found_by <> '' THEN excluded.found_by ELSE sightings.found_by END`,
 		string(o.Device), millis(o.LastSeen), o.FoundBy)
+	if err == nil {
+		err = t.mark(sightingRows, string(o.Device))
+	}
 	return n > 0, err
 }
 

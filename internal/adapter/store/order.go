@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"muster/internal/fleet"
@@ -17,6 +18,8 @@ const keptOrders = 500
 const selectOrders = `
 	SELECT id, type, folder, major, tag, devices, done, skipped, status, reason, made_by, began_at, ended_at
 	FROM orders`
+
+const selectPausingOrders = selectOrders + ` WHERE type IN ($1, $2) ORDER BY id DESC`
 
 // BeginOrder stores a new order, and returns it with its ID, its author and its time. It also deletes orders that are
 // too many (see keptOrders).
@@ -81,11 +84,43 @@ func (s *Store) PutOrder(ctx context.Context, order fleet.Order) error {
 			}
 			t.record("order.ended", subject, fmt.Sprintf("order %d %s: %s", order.ID, order.Status, order.Reason))
 		}
-		return none, t.exec(`UPDATE orders SET done = $1, skipped = $2, status = $3, reason = $4, ended_at = $5
+		err = t.exec(`UPDATE orders SET done = $1, skipped = $2, status = $3, reason = $4, ended_at = $5
 			WHERE id = $6`, order.Done, string(skipped), string(order.Status), plainText(order.Reason),
 			millis(order.EndedAt), order.ID)
+		if err != nil || !ended || order.Type != fleet.OrderPause && order.Type != fleet.OrderResume {
+			return none, err
+		}
+		return none, t.forgetLostOrders()
 	})
 	return err
+}
+
+// lostOrders is the setting with which the migrations 0111 and 0112 mark a database that may lack orders to pause or
+// resume. Its value is when the last order was given that may be missing.
+const lostOrders = "pausing_orders_lost"
+
+// forgetLostOrders ends the uncertainty about missing orders once none of them tells anything any more: each device
+// that was registered then has been told to pause or resume by an order that is stored, or is not registered any more.
+func (t *tx) forgetLostOrders() error {
+	ids, err := collect(t.ctx, t.session, func(row scanner) (id fleet.DeviceID, err error) {
+		return id, row.Scan((*string)(&id))
+	}, `SELECT d.id FROM meta m JOIN devices d ON d.created_at <= CAST(m.value AS BIGINT) WHERE m.name = $1`, lostOrders)
+	if err != nil {
+		return err
+	}
+	if len(ids) > 0 {
+		orders, err := collect(t.ctx, t.session, scanOrder, selectPausingOrders, string(fleet.OrderPause),
+			string(fleet.OrderResume))
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if !slices.ContainsFunc(orders, func(o fleet.Order) bool { return o.HasOrdered(id) }) {
+				return nil
+			}
+		}
+	}
+	return t.exec(`DELETE FROM meta WHERE name = $1`, lostOrders)
 }
 
 // Orders returns all stored orders, newest first.
@@ -95,16 +130,15 @@ func (s *Store) Orders(ctx context.Context) ([]fleet.Order, error) {
 }
 
 // PausingOrders returns the stored orders to pause or resume, newest first. complete is false if such an order may have
-// been deleted, so that a device without an order here may have had one. The migration 0111 marks databases of earlier
-// versions that may lack such orders.
+// been deleted, so that a device without an order here may have had one (see lostOrders).
 func (s *Store) PausingOrders(ctx context.Context) (orders []fleet.Order, complete bool, err error) {
-	orders, err = collect(ctx, pool{s.reads}, scanOrder, selectOrders+` WHERE type IN ($1, $2) ORDER BY id DESC`,
-		string(fleet.OrderPause), string(fleet.OrderResume))
+	orders, err = collect(ctx, pool{s.reads}, scanOrder, selectPausingOrders, string(fleet.OrderPause),
+		string(fleet.OrderResume))
 	if err != nil {
 		return nil, false, failure("read orders", err)
 	}
 	var lost int
-	err = s.reads.QueryRowContext(ctx, `SELECT COUNT(*) FROM meta WHERE name = 'pausing_orders_lost'`).Scan(&lost)
+	err = s.reads.QueryRowContext(ctx, `SELECT COUNT(*) FROM meta WHERE name = $1`, lostOrders).Scan(&lost)
 	return orders, lost == 0 && len(orders) < keptOrders, failure("read orders", err)
 }
 

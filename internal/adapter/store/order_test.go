@@ -3,6 +3,7 @@ package store
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"muster/internal/fleet"
 )
@@ -93,7 +94,7 @@ func TestWhoPausedIsKnownAfterManyOrders(t *testing.T) {
 }
 
 // An earlier version kept the newest 500 orders, whatever they did. Once the database was upgraded, a device that a
-// lost order had paused was paused by a person for Muster.
+// lost order had paused was paused by a person for Muster. Later nobody was named any more for any device, for ever.
 func TestADatabaseThatMayLackPausingOrdersSaysSo(t *testing.T) {
 	onEmpty(t, func(t *testing.T, options Options) {
 		for number, want := range map[int]bool{keptOrders: true, keptOrders + 1: false} {
@@ -106,12 +107,35 @@ func TestADatabaseThatMayLackPausingOrdersSaysSo(t *testing.T) {
 			must(provider.UpTo(t.Context(), 110))(t)
 			must(db.ExecContext(t.Context(), `INSERT INTO orders
 				(id, type, folder, major, tag, devices, done, skipped, status, reason, made_by, began_at) `+d.givenID()+`
-				VALUES ($1, 'rescan', '', FALSE, '', '["A"]', 1, '[]', 'done', '', 'ann', 0)`, number))(t)
+				VALUES ($1, 'rescan', '', FALSE, '', '["A"]', 1, '[]', 'done', '', 'ann', 20000)`, number))(t)
 			if err := db.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if _, complete, err := open(t, options).PausingOrders(t.Context()); complete != want || err != nil {
+			clock := &stoppedClock{at: time.UnixMilli(10_000)}
+			options.Now = clock.now
+			s := open(t, options)
+			if _, complete, err := s.PausingOrders(t.Context()); complete != want || err != nil {
 				t.Errorf("after %d orders the list is complete: %v, %v", number, complete, err)
+			}
+			put(t, s, deviceN(1))
+			put(t, s, deviceN(2))
+			clock.move(time.Hour)
+			put(t, s, deviceN(3)) // It was registered after the orders that may be missing.
+			for _, c := range []struct {
+				done, complete bool
+				to             int
+			}{{true, want, 1}, {false, want, 2}, {true, true, 2}} {
+				order := must(s.BeginOrder(t.Context(), fleet.Order{Status: fleet.OrderRunning,
+					OrderSpec: fleet.OrderSpec{Type: fleet.OrderResume}, Devices: []fleet.DeviceID{deviceN(c.to).ID}}))(t)
+				if order.Status, order.Done = fleet.OrderDone, 1; !c.done {
+					order.Skipped = order.Devices
+				}
+				if err := s.PutOrder(t.Context(), order); err != nil {
+					t.Fatal(err)
+				}
+				if _, complete, err := s.PausingOrders(t.Context()); complete != c.complete || err != nil {
+					t.Errorf("after %d orders and %+v the list is complete: %v, %v", number, c, complete, err)
+				}
 			}
 		}
 	})

@@ -31,8 +31,8 @@ type sessionRow struct {
 
 // sum returns the digest of the row for its proof. It leaves out the columns that change with every use.
 func (v sessionRow) sum() string {
-	return sumOf("sessions", v.ID, v.User, v.Hash, v.Half, v.PreviousHash, unixMilli(v.RotatedAt), unixMilli(v.ExpiresAt),
-		v.password, v.Identity.Issuer, v.Identity.Subject, v.ProviderSession)
+	return sumOf("sessions", v.ID, v.User, v.Hash, v.Half, v.PreviousHash, unixMilli(v.CreatedAt), unixMilli(v.RotatedAt),
+		unixMilli(v.ExpiresAt), v.password, v.Identity.Issuer, v.Identity.Subject, v.ProviderSession)
 }
 
 func scanSession(row scanner) (v sessionRow, err error) {

@@ -108,18 +108,18 @@ func (t *tx) putSettings(row *deviceRow, settings fleet.DeviceSettings) error {
 func (t *tx) keepSettings(row *deviceRow, settings fleet.DeviceSettings) error {
 	unproven := row.Settings
 	unproven.Mode, unproven.Restart, unproven.QuietAfter = settings.Mode, settings.Restart, settings.QuietAfter
+	is := row.Registered
+	is.Settings = settings
 	if unproven != settings {
 		if row.Altered {
 			return alteredDevice(row.ID)
 		}
-		is := row.Registered
-		is.Settings = settings
 		return t.updateDevice(row, is)
 	}
 	t.register(func(c *contents) {
 		c.device(row.ID, func(r *fleet.Registered) { r.Settings, r.Altered = settings, row.Altered })
 	})
-	return t.markingMode(row, settings, func() error {
+	return t.markingDevice(row, is, func() error {
 		return t.exec(`UPDATE devices SET mode = $2, may_restart = $3, quiet_after = $4 WHERE id = $1`, string(row.ID),
 			string(settings.Mode), settings.Restart, inSeconds(settings.QuietAfter))
 	})

@@ -99,6 +99,9 @@ func wantKept(t *testing.T, version int64, before, after map[string][]tableRow) 
 			if version == 106 && table == "sessions" { // Earlier sessions have one half, and end.
 				continue
 			}
+			if version == 112 && row["name"] == lostOrders { // It has a time from then on.
+				continue
+			}
 			if !slices.ContainsFunc(after[table], row.isIn) {
 				t.Errorf("migration %d: %s had the row %v, and has %v", version, table, row, after[table])
 			}

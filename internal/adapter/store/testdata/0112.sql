@@ -1,0 +1,1 @@
+-- 0112 adds marks of rows. The first start gives them.

@@ -64,10 +64,10 @@ func Selected(a fleet.Assertion, all []Subject) (selected []Subject, broken []fl
 	switch {
 	case a.Device != "" && len(selected) != 1:
 		broken = append(broken, fleet.BrokenAssertion{Name: a.Name, Expected: fmt.Sprintf("one device %q", a.Device),
-			Got: fmt.Sprintf("%d devices", len(selected))})
+			Got: fleet.Counted(len(selected), "device", "devices")})
 	case a.Devices != nil && *a.Devices != len(selected):
-		broken = append(broken, fleet.BrokenAssertion{Name: a.Name, Expected: fmt.Sprintf("%d devices", *a.Devices),
-			Got: fmt.Sprintf("%d devices", len(selected))})
+		broken = append(broken, fleet.BrokenAssertion{Name: a.Name, Expected: fleet.Counted(*a.Devices, "device", "devices"),
+			Got: fleet.Counted(len(selected), "device", "devices")})
 	}
 	return selected, broken
 }

@@ -57,7 +57,7 @@ func TestNoChangeBreaksAKeptAssertionWhicheverWayItComes(t *testing.T) {
 		"vars of a device":         {"PUT", device + "/vars", `{"vars":{"v":1}}`, limit + "9"},
 		"vars of a tag":            {"PUT", tag + "/vars", `{"vars":{"v":1}}`, limit + "9"},
 		"another label":            {"PUT", device, registered, "source \"repo\": " + bad},
-		"a device deleted":         {"DELETE", device, "", count + "expected 1 devices, got 0 devices"},
+		"a device deleted":         {"DELETE", device, "", count + "expected 1 device, got 0 devices"},
 		"a device registered":      {"PUT", "/devices/" + string(idB), registered, bad},
 		"changes together":         {"POST", "/changes", `{"templates":{"deleted":[1]}}`, limit + "0"},
 		"vars with other changes":  {"POST", "/changes", `{"vars":{"tags":{"x":{"v":1}}}}`, limit + "9"},

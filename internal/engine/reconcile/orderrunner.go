@@ -105,7 +105,8 @@ func (r *OrderRunner) setOpen(open bool) {
 // interrupt records that an order ended because the server stopped.
 func (r *OrderRunner) interrupt(ctx context.Context, order fleet.Order) {
 	order.Status = fleet.OrderInterrupted
-	order.Reason = fmt.Sprintf("the server stopped after %d of %d devices", order.Done, len(order.Devices))
+	order.Reason = fmt.Sprintf("the server stopped after %s of %s", fleet.NumberText(order.Done),
+		fleet.Counted(len(order.Devices), "device", "devices"))
 	if order.Done < len(order.Devices) {
 		order.Reason += fmt.Sprintf("; whether device %s was told to %s is not known, and those after it were not",
 			order.Devices[order.Done], order.Type)
@@ -234,8 +235,9 @@ func (r *OrderRunner) carryOut(ctx context.Context, given givenOrder) {
 	}
 	order.Status, order.Reason = fleet.OrderDone, lastResult
 	if !order.IsForOne() {
-		order.Reason = fmt.Sprintf("%d of %d devices; %d were not reachable or are gone, and were left out",
-			order.Done-len(order.Skipped), len(order.Devices), len(order.Skipped))
+		order.Reason = fmt.Sprintf("%s of %s; %s unreachable or gone, and left out",
+			fleet.NumberText(order.Done-len(order.Skipped)), fleet.Counted(len(order.Devices), "device", "devices"),
+			fleet.Counted(len(order.Skipped), "was", "were"))
 	}
 	r.keep(ctx, order)
 }

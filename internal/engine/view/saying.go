@@ -48,12 +48,7 @@ func (s *saying) write(label labelOf) {
 
 func nameOf(id fleet.DeviceID, label labelOf) string { return word(cmp.Or(label(id), id.Short())) }
 
-func countedDevices(n int) string {
-	if n == 1 {
-		return "1 device"
-	}
-	return fmt.Sprintf("%d devices", n)
-}
+func countedDevices(n int) string { return fleet.Counted(n, "device", "devices") }
 
 func (d *deviceSentence) text(on string) string {
 	if d.kind == SentenceUnread {

@@ -24,7 +24,7 @@ import (
 type Options struct {
 	Command    []string // starts a worker, whose main is Serve; default: this executable with the argument "worker"
 	Limits     Limits
-	Warm       int    // workers kept ready; default 2
+	Warm       int    // workers kept ready; default 1
 	Max        int    // evaluations at once; default 16: a program that hogs its worker leaves others to work
 	CacheBytes int64  // bytes of results that are kept; default 4 MiB
 	Memory     Memory // memory of the server; default: not bounded
@@ -41,7 +41,7 @@ type Limits struct {
 const (
 	defaultMemory = 128 << 20
 	defaultWall   = 1500 * time.Millisecond
-	defaultWarm   = 2
+	defaultWarm   = 1
 	defaultMax    = 16
 	defaultCache  = 4 << 20
 

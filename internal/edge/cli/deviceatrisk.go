@@ -17,7 +17,7 @@ type deviceAtRiskCommand struct {
 
 // riskWords say for people what is proven elsewhere of a device's data.
 var riskWords = map[string]string{"proven": "proven", "agrees": "agrees, but for what is ignored",
-	"behind": "was proven earlier", "unproven": "not proven", "none": "no data of its own (encrypted copy)"}
+	"behind": "was proven earlier", "unproven": "not proven", "none": "no data of its own"}
 
 // Run asks all daemons that share folders with a device, and shows what would be lost with it.
 func (c *deviceAtRiskCommand) Run(ctx context.Context, env *environment, server *client.Client) error {

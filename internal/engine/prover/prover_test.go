@@ -240,6 +240,14 @@ func TestAnEncryptedCopyHasNoDataOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestAnEmptyFolderHasNothingToLose(t *testing.T) {
+	d := newDaemons()
+	d.sequence = 0
+	if risk := atRisk(t, d.prover(), a); risk.State != NoData {
+		t.Errorf("%+v", risk)
+	}
+}
+
 // Several folders of one device can be asked about one after the other.
 func TestADaemonIsAskedAboutSeveralFoldersAtOnce(t *testing.T) {
 	d := newDaemons()

@@ -50,7 +50,7 @@ const (
 	Agrees   State = "agrees"   // The same holds, but for what is ignored.
 	Behind   State = "behind"   // That was proven earlier, and not now.
 	Unproven State = "unproven" // Nothing is proven.
-	NoData   State = "none"     // The device has no data of its own: only of data elsewhere, for an encrypted copy.
+	NoData   State = "none"     // Only of data elsewhere: the device has none of its own, as it is empty or an encrypted copy.
 )
 
 // Proven counts the copies that are proven and not encrypted.
@@ -112,7 +112,8 @@ func (r *round) report(devices []fleet.DeviceID) Report {
 // elsewhere says what is proven of the data of one device on the others.
 func (r *round) elsewhere(id fleet.DeviceID, devices []fleet.DeviceID) Elsewhere {
 	side := r.sides[id]
-	if side.encrypted {
+	if is := side.last.Summary; side.encrypted || !side.last.Answered.IsZero() && is.Sequence == 0 &&
+		is.LocalFiles+is.LocalDirectories+is.LocalSymlinks == 0 {
 		return Elsewhere{State: NoData}
 	}
 	best, on := r.ledger.Elsewhere(id, devices, r.began)

@@ -230,6 +230,20 @@ export const queries = {
       (signal) => api.GET("/api/v1/devices/{deviceID}/disks", at(signal, { deviceID })),
       { refetchInterval: 60_000 },
     ),
+  /** folderCopies asks the daemons that have a folder: only a person who wants to know begins that, and no event. */
+  folderCopies: (folderID: string) =>
+    question(
+      ["folder-copies", folderID],
+      (signal) => api.GET("/api/v1/folders/{folderID}/copies", at(signal, { folderID })),
+      { staleTime: "static", retry: false },
+    ),
+  /** deviceAtRisk asks the daemons that share folders with a device, likewise. */
+  deviceAtRisk: (deviceID: string) =>
+    question(
+      ["device-at-risk", deviceID],
+      (signal) => api.GET("/api/v1/devices/{deviceID}/at-risk", at(signal, { deviceID })),
+      { staleTime: "static", retry: false },
+    ),
   /** eventLog are events that the server keeps, the newest first, a part at a time. */
   eventLog: ({ device, ...rest }: LogQuery) =>
     pages(

@@ -19,6 +19,7 @@ import { Kept } from "../events/Kept";
 import { Named } from "../whatif/Effect";
 import { Behind } from "./Behind";
 import { Conflicts } from "./Conflicts";
+import { CopiesOf } from "./Copies";
 import { Figures } from "./Figures";
 import { FailedItems } from "./FailedItems";
 import { FileSearch } from "./FileSearch";
@@ -55,6 +56,7 @@ export default function Folder({ id }: { id: string }) {
       {devices.data && <FailedItems folder={folderID} all={devices.data} labels={labels} />}
       {devices.data && <Conflicts folder={folderID} all={devices.data} labels={labels} />}
       {devices.data && devices.data.length > 0 && <Sharing folder={folderID} />}
+      {devices.data && devices.data.length > 1 && <CopiesOf folder={folderID} />}
       <Figures folder={folderID} />
       <Kept about={{ folder: folderID, limit: 20 }} />
     </Page>

@@ -17,6 +17,7 @@ import { Ago, Chip, Clip, Faint, Muted, Stacked, To } from "../../../ui/text";
 import { Effect } from "../../whatif/Effect";
 import { Kept } from "../../events/Kept";
 import { Orders } from "../../orders/Orders";
+import { AtRisk } from "../AtRisk";
 import { Disks } from "../Disks";
 import { foldersOf, folderTypes, type ConfiguredFolder } from "../../folders/folders";
 
@@ -28,6 +29,7 @@ export function Overview({ id, row }: { id: string; row: InventoryDevice | undef
       <Stack>
         <Folders id={id} />
         <Disks id={id} />
+        <AtRisk id={id} />
         <Kept about={{ device: id, limit: 20 }} />
       </Stack>
       <Stack>

@@ -1,0 +1,74 @@
+import { Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Schemas } from "../../api/client";
+import { queries } from "../../api/queries";
+import { elsewhereStates } from "../../ui/copystates";
+import { sentence, size } from "../../ui/format";
+import { List, Panel } from "../../ui/layout";
+import { Loads } from "../../ui/page";
+import { State } from "../../ui/state";
+import { Ago, CellLink, Faint, Muted, Stacked } from "../../ui/text";
+import { Holders } from "../folders/Holders";
+
+type Folder = Schemas["FolderAtRisk"];
+
+/** AtRisk shows what would be lost with a device. A person begins it: the daemons that share its folders are asked. */
+export function AtRisk({ id }: { id: string }) {
+  const [asked, setAsked] = useState(false);
+  const risk = useQuery({ ...queries.deviceAtRisk(id), enabled: asked });
+  const ask = () => (asked ? void risk.refetch() : setAsked(true));
+  return (
+    <Panel
+      title="If this device breaks now"
+      flush={risk.data !== undefined}
+      actions={
+        <Button size="xs" variant="default" loading={risk.isFetching} onClick={ask}>
+          {asked ? "Ask again" : "Ask the daemons"}
+        </Button>
+      }
+    >
+      {asked ? (
+        <Loads query={risk} rows={2}>
+          {({ folders }) => <Folders folders={folders} />}
+        </Loads>
+      ) : (
+        <Muted>Which of its data is proven to be on another device, and which may be here only?</Muted>
+      )}
+    </Panel>
+  );
+}
+
+function Folders({ folders }: { folders: Folder[] }) {
+  return (
+    <List
+      rows={folders}
+      id={({ folder }) => folder}
+      columns={[
+        {
+          title: "Folder",
+          cell: ({ folder }) => <CellLink href={`/folders/${encodeURIComponent(folder)}`}>{folder}</CellLink>,
+        },
+        { title: "Its data elsewhere", cell: (folder) => <Elsewhere of={folder} /> },
+        { title: "Held by", cell: ({ heldBy }) => <Holders ids={heldBy} none="" /> },
+        { title: "Size", right: true, cell: ({ bytes }) => size(bytes) },
+      ]}
+    />
+  );
+}
+
+function Elsewhere({ of: { state, until, claimed, reason } }: { of: Folder }) {
+  const lacking = (claimed ?? 0) > 0;
+  return (
+    <Stacked>
+      <State badges={elsewhereStates} state={state} />
+      {state === "behind" && until && (
+        <Faint>
+          Until <Ago at={until} />
+        </Faint>
+      )}
+      {reason && <Faint>{sentence(reason)}</Faint>}
+      {lacking && <Faint>{`By its word, the best other device lacks ${size(claimed ?? 0)}`}</Faint>}
+    </Stacked>
+  );
+}

@@ -1,0 +1,86 @@
+import { Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Schemas } from "../../api/client";
+import { useLabels } from "../../api/labels";
+import { queries } from "../../api/queries";
+import { copyStates } from "../../ui/copystates";
+import { plural, sentence, shortID } from "../../ui/format";
+import { List, Panel, Stack } from "../../ui/layout";
+import { Loads, Note } from "../../ui/page";
+import { State } from "../../ui/state";
+import { Ago, CellLink, Faint, Muted, Stacked } from "../../ui/text";
+import { Holders } from "./Holders";
+
+type Copies = Schemas["FolderCopies"];
+
+/** CopiesOf shows on which devices all data of a folder is proven to be. A person begins it: each daemon is asked. */
+export function CopiesOf({ folder }: { folder: string }) {
+  const [asked, setAsked] = useState(false);
+  const copies = useQuery({ ...queries.folderCopies(folder), enabled: asked });
+  const ask = () => (asked ? void copies.refetch() : setAsked(true));
+  return (
+    <Panel
+      title="Is it really over there?"
+      flush={copies.data !== undefined}
+      actions={
+        <Button size="xs" variant="default" loading={copies.isFetching} onClick={ask}>
+          {asked ? "Ask again" : "Ask the daemons"}
+        </Button>
+      }
+    >
+      {asked ? (
+        <Loads query={copies} rows={2}>
+          {(data) => <Proven copies={data} />}
+        </Loads>
+      ) : (
+        <Muted>
+          Up to date is what each daemon says of what it has heard. Two readings of all daemons prove which of them hold everything.
+        </Muted>
+      )}
+    </Panel>
+  );
+}
+
+function Proven({ copies }: { copies: Copies }) {
+  return (
+    <Stack>
+      {copies.islands.length > 0 && <Islands copies={copies} />}
+      <List
+        rows={copies.devices}
+        id={({ deviceID }) => deviceID}
+        columns={[
+          {
+            title: "Device",
+            cell: ({ deviceID, label }) => <CellLink href={`/devices/${deviceID}`}>{label || shortID(deviceID)}</CellLink>,
+          },
+          { title: `${copies.copies} of ${plural(copies.devices.length, "copy", "copies")} proven`, cell: (copy) => <Copy copy={copy} /> },
+          { title: "Proven until", cell: ({ until }) => (until ? <Ago at={until} /> : <Muted>never</Muted>) },
+          { title: "Lacks data of", cell: ({ lacks }) => <Holders ids={lacks} none="" /> },
+        ]}
+      />
+    </Stack>
+  );
+}
+
+function Copy({ copy: { state, encrypted, reason } }: { copy: Schemas["FolderCopy"] }) {
+  return (
+    <Stacked>
+      <State badges={copyStates} state={state} />
+      {encrypted && <Faint>Encrypted</Faint>}
+      {reason && <Faint>{sentence(reason)}</Faint>}
+    </Stacked>
+  );
+}
+
+/** Islands names the groups of devices that hear nothing of each other, and the connections that would join them. */
+function Islands({ copies: { islands, cuts } }: { copies: Copies }) {
+  const labels = useLabels();
+  const name = (id: string) => labels.get(id) || shortID(id);
+  return (
+    <Note>
+      {`The devices are in ${islands.length} groups that hear nothing of each other.`}
+      {cuts.length > 0 && ` Not connected: ${cuts.map(({ between, and }) => `${name(between)} and ${name(and)}`).join(", ")}.`}
+    </Note>
+  );
+}

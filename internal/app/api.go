@@ -27,6 +27,7 @@ func (a *App) deviceNouns() []httpapi.Noun {
 	return []httpapi.Noun{
 		httpapi.MirrorHandlers{Mirror: masked{a.store}},
 		httpapi.StateHandlers{States: state, Listed: a.view},
+		httpapi.DeviceTestHandlers{Tester: accessTester{a}},
 		httpapi.DiskHandlers{Disks: a.mirror},
 		httpapi.TrustHandlers{Trust: struct {
 			*store.Store

@@ -150,6 +150,7 @@ type App struct {
 	socket      *listen.Socket
 	forAgents   *listen.Socket      // nil: agents connect to socket
 	places      *budget.Connections // connections to daemons, direct and through agents
+	connecting  syncthing.Options   // of all clients of daemons
 	memory      *budget.WorkMemory  // memory of templates, plans and answers
 	hub         *tunnel.Hub
 	agentEvents *tunnel.EventLimit
@@ -274,15 +275,13 @@ func (a *App) wire(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	big := make(chan struct{}, bigAnswers)
+	a.connecting = syncthing.Options{BigAnswers: make(chan struct{}, bigAnswers), Discovered: a.discovery.Control,
+		Measured: measured.Asked, Places: a.places, Agent: a.throughAgent}
 	a.hub = tunnel.New(tunnel.Options{Log: a.log, Known: a.registered, Admit: a.admit, Changed: a.changes.tunnel,
 		Event: a.agentEvent, Measured: measured.Pinged, Limits: tunnel.LimitsWithin(a.budget.Kept / strangersShare)})
 	a.mirror = mirror.New(mirror.Options{
 		Dial: func(t mirror.Target) mirror.Daemon {
-			return client{syncthing.New(t, syncthing.Options{
-				BigAnswers: big, Discovered: a.discovery.Control, Measured: measured.Asked, Places: a.places,
-				Agent: a.throughAgent,
-			})}
+			return client{syncthing.New(t, a.connecting)}
 		},
 		Resolver: a.newResolver(), Sink: a.store, MayWrite: a.store.CheckLock, Log: a.log, Seed: seed,
 		Changed: a.deviceChanged, ConfigStored: a.configStored, ConfigObserved: a.changes.configStored,

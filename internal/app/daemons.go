@@ -23,6 +23,13 @@ func (c client) Open(ctx context.Context) (mirror.Channel, error) {
 	return session, nil
 }
 
+// accessTester tests access to daemons within the same budget of connections as the mirror.
+type accessTester struct{ app *App }
+
+func (t accessTester) TestAccess(ctx context.Context, target fleet.Target) (fleet.AccessTest, error) {
+	return syncthing.TestAccess(ctx, target, t.app.connecting)
+}
+
 // daemons lets reconcile use the connections of the mirror.
 type daemons struct {
 	mirror *mirror.Mirror

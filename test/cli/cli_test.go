@@ -7,6 +7,7 @@ package cli
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -93,7 +94,8 @@ func runScripts(t *testing.T, dir string, o server.Options) {
 			api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &port, Label: &label}); err != nil {
 			t.Fatal(err)
 		}
-		ids[label] = string(d.ID())
+		ids[label], ids[label+"_key"], ids[label+"_host"] = string(d.ID()), d.APIKey(), d.Host()
+		ids[label+"_port"] = fmt.Sprint(d.Port())
 		muster.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
 	}
 	runWith(t, dir, muster, ids)
@@ -109,7 +111,8 @@ func (t inTurn) Run(name string, f func(testscript.T)) {
 	t.T.Run(name, func(t *testing.T) { f(inTurn{t}) })
 }
 
-// runWith runs the scripts of a folder against a server. The ID of each device is in a variable with its label.
+// runWith runs the scripts of a folder against a server. The ID of each device is in a variable with its label, and
+// how it is reached in LABEL_KEY, LABEL_HOST and LABEL_PORT.
 func runWith(t *testing.T, dir string, muster *server.Server, ids map[string]string) {
 	testscript.RunT(inTurn{t}, testscript.Params{Dir: dir, UpdateScripts: *update, Setup: func(env *testscript.Env) error {
 		env.Setenv("MUSTER_SERVER", muster.URL)

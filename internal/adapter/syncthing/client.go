@@ -88,6 +88,7 @@ type Client struct {
 	verified string            // fingerprint of the certificate behind which the device ID was right
 	shown    fleet.Certificate // certificate of the last connection
 	through  http.RoundTripper // tunnel through which the device ID was right
+	other    fleet.DeviceID    // device that answered in place of the target; see TestAccess
 	keeping  bool              // Keep or Visit was called, and neither CloseIdle nor Close since
 	place    place             // place of the kept connection among all
 	closed   bool

@@ -287,6 +287,7 @@ func (c *Client) checkHeader(answer reply) error {
 			continue
 		}
 		if found, err := fleet.ParseDeviceID(id); err != nil || found != c.target.Device {
+			c.answeredBy(found)
 			return wrongDevice(c.target.Device, found)
 		}
 	}

@@ -19,6 +19,11 @@ import (
 
 const maxQuoted = 300 // bytes of a daemon's own text in a message
 
+var (
+	errHostRefused = errors.New("the Host header was refused")
+	errFailing     = errors.New("the answer to a read has a status of 500 or more")
+)
+
 func interrupted(ctx context.Context) error {
 	return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the request was given up", Err: context.Cause(ctx)}
 }
@@ -38,8 +43,7 @@ func (cn *conn) trouble(ctx context.Context, k *call, err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		e.Message, e.Hint = "the daemon is too slow: no complete answer within the time limit",
 			"Look at the load of its machine and at the network in between."
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
-		errors.Is(err, syscall.EPIPE):
+	case isClosed(err):
 		e.Message, e.Hint = "the daemon closed the connection", "It may be restarting; Muster tries again by itself."
 	default:
 		e.Message, e.Hint = "the connection to the daemon failed", "Muster tries again by itself."
@@ -48,6 +52,12 @@ func (cn *conn) trouble(ctx context.Context, k *call, err error) error {
 		e.Message += "; whether the change arrived is not known"
 	}
 	return e
+}
+
+// isClosed reports whether the peer closed the connection.
+func isClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
 }
 
 func reconnected(k *call) error {
@@ -179,7 +189,7 @@ func refusedHost(address string, answer reply) error {
 	if answer.status != http.StatusForbidden || !bytes.Contains(answer.body, []byte("Host check error")) {
 		return nil
 	}
-	return &fleet.Error{Code: fleet.CodeUnavailable, During: "ask the daemon",
+	return &fleet.Error{Code: fleet.CodeUnavailable, During: "ask the daemon", Err: errHostRefused,
 		Message: fmt.Sprintf("the daemon does not take the host name in %s: its GUI listens on loopback, where it wants "+
 			"an IP address or localhost", address),
 		Hint: "Use an IP address, let its GUI listen on an address of the network, or set gui.insecureSkipHostcheck on " +
@@ -214,7 +224,7 @@ func (c *Client) judge(k *call, answer reply) error {
 		e.Code, e.Message = fleet.CodeNotFound, "the daemon does not have this: "+said
 	case answer.status/100 == 5:
 		e.Code, e.Message = fleet.CodeUnavailable, fmt.Sprintf("the daemon could not answer (%d): %s", answer.status, said)
-		e.Hint = "Look into the daemon's log; Muster tries again by itself."
+		e.Hint, e.Err = "Look into the daemon's log; Muster tries again by itself.", errFailing
 		if k.writes() {
 			e.Err = fleet.ErrNotSaved
 		}

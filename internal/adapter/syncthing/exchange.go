@@ -67,6 +67,7 @@ func (c *Client) identify(cn *conn, status []byte) error {
 		return err
 	}
 	if s.MyID != c.target.Device {
+		c.answeredBy(s.MyID)
 		return wrongDevice(c.target.Device, s.MyID)
 	}
 	c.mu.Lock()

@@ -18,8 +18,10 @@ import (
 type deviceCommand struct {
 	List     deviceListCommand     `cmd:"" help:"List devices with state, version, system, folders and tags."`
 	Get      deviceGetCommand      `cmd:"" help:"Show how a device is reached, since when, its software and its tags."`
-	Add      deviceAddCommand      `cmd:"" help:"Register a device by its ID and API key. On the device's own machine muster enroll finds both and registers the device."`
+	Add      deviceAddCommand      `cmd:"" help:"Register a device by its ID and API key, which the server tries first. On the device's own machine muster enroll finds both and registers the device."`
 	Edit     deviceEditCommand     `cmd:"" help:"Open label, address, tags, vars and settings of a device in $EDITOR, show what would change, and save it; or change fields by flags."`
+	Rename   deviceRenameCommand   `cmd:"" help:"Give a device another label; first the plan is shown, because templates may read it."`
+	SetKey   deviceSetKeyCommand   `cmd:"" help:"Replace the API key that Muster uses for a daemon; the server tries it first."`
 	Restart  deviceOrder           `cmd:"" help:"Restart daemons, and wait until they are back."`
 	Rescan   deviceRescanCommand   `cmd:"" help:"Have daemons compare their folders with the disk."`
 	Pause    deviceOrder           `cmd:"" help:"Pause the connections of daemons to all other devices."`

@@ -14,6 +14,7 @@ type deviceAddCommand struct {
 	connection
 	output
 	asking
+	checking
 	ID      string   `arg:"" help:"Device ID, in any spelling."`
 	Label   string   `env:"-" help:"Name for people." placeholder:"TEXT"`
 	Address string   `env:"-" help:"Host name or IP of the daemon's API; without it, the address is discovered." placeholder:"HOST"`
@@ -48,6 +49,15 @@ func (c *deviceAddCommand) Run(ctx context.Context, env *environment) error {
 	}
 	key = strings.TrimSpace(key)
 	put := api.PutDevice{APIKey: &key, APIAddress: &c.Address, APIPort: &c.Port, Label: &c.Label}
+	found, err := c.try(ctx, server, string(id), put, pin)
+	switch {
+	case err != nil:
+		return err
+	case found.Registered:
+		return registeredAlready(id, found.Label)
+	case found.Problem != "":
+		return notReached(found)
+	}
 	var device api.Device
 	if pin == "" {
 		device, _, err = server.PutDevice(ctx, string(id), put, client.IfAbsent())
@@ -55,8 +65,8 @@ func (c *deviceAddCommand) Run(ctx context.Context, env *environment) error {
 		device, _, err = server.PutPinnedDevice(ctx, string(id), put, pin, client.IfAbsent())
 	}
 	if fleet.CodeOf(err) == fleet.CodePrecondition {
-		return &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("device %s is registered already", id.Short()),
-			Hint: "`muster device edit " + id.Short() + "` changes it."}
+		known, _ := server.Device(ctx, string(id)) // Without its label the message is shorter.
+		return registeredAlready(id, known.Label)
 	}
 	if err != nil {
 		return err

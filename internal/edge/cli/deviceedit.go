@@ -24,6 +24,7 @@ type deviceEditCommand struct {
 	output
 	asking
 	allowing
+	checking
 	Label   *string `env:"-" help:"Name for people." placeholder:"TEXT"`
 	Address *string `env:"-" help:"Host name or IP of the daemon's API; '' has it discovered." placeholder:"HOST"`
 	Port    *int64  `env:"-" help:"Port of the daemon's API." placeholder:"PORT"`
@@ -35,7 +36,8 @@ type deviceEditCommand struct {
 // Help says what happens without flags.
 func (deviceEditCommand) Help() string {
 	return `Without flags, label, address, tags, vars and settings are opened in $EDITOR. Then the plan is shown, and the change made
-after an answer. With flags, the record of the device is changed at once.`
+after an answer. With flags, the record of the device is changed at once. Where address,
+port or key change, the server tries them first, and saves nothing that does not work; --no-check saves anyway.`
 }
 
 // Run changes what flags name of a device's record, or opens all of it in an editor.
@@ -60,18 +62,12 @@ func (c *deviceEditCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	put := api.PutDevice{APIAddress: &current.APIAddress, APIPort: &current.APIPort, Label: &current.Label}
+	put := api.PutDevice{APIAddress: c.Address, APIPort: c.Port}
 	if c.Label != nil && *c.Label != current.Label {
 		if err := c.agreedLabel(ctx, env, server, *c.Label, device.DeviceID); err != nil {
 			return err
 		}
 		put.Label = c.Label
-	}
-	if c.Address != nil {
-		put.APIAddress = c.Address
-	}
-	if c.Port != nil {
-		put.APIPort = c.Port
 	}
 	if c.KeyFile != "" {
 		key, err := secretFrom(env, c.KeyFile)
@@ -81,16 +77,21 @@ func (c *deviceEditCommand) Run(ctx context.Context, env *environment) error {
 		key = strings.TrimSpace(key)
 		put.APIKey = &key
 	}
-	stored, _, err := server.PutDevice(ctx, device.DeviceID, put, client.IfMatch(etag))
-	if fleet.CodeOf(err) == fleet.CodePrecondition {
-		return &fleet.Error{Code: fleet.CodeConflict, Message: "the device was changed meanwhile: nothing was changed here",
-			Hint: "Type the command again."}
-	}
+	stored, err := storeRecord(ctx, server, c.checking, current, etag, put)
 	if err != nil {
 		return err
 	}
 	return c.done(env, stored.DeviceID, stored, fmt.Sprintf("%s is at %s, port %d.", named(stored),
 		orDiscovered(stored.APIAddress), stored.APIPort))
+}
+
+// changedBetween returns the error of a write that was refused because the device is not as it was read.
+func changedBetween(err error) error {
+	if fleet.CodeOf(err) != fleet.CodePrecondition {
+		return err
+	}
+	return &fleet.Error{Code: fleet.CodeConflict, Message: "the device was changed meanwhile: nothing was changed here",
+		Hint: "Type the command again."}
 }
 
 func orDiscovered(address string) string {
@@ -281,6 +282,11 @@ func (c *deviceEditCommand) change(ctx context.Context, env *environment, server
 	}
 	if label := change.fleet.Devices[now.DeviceID].Label; label != nil {
 		if err := c.agreedLabel(ctx, env, server, *label, now.DeviceID); err != nil {
+			return err
+		}
+	}
+	if change.record != nil {
+		if err := c.check(ctx, server, now.DeviceID, *change.record); err != nil {
 			return err
 		}
 	}

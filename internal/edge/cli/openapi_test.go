@@ -16,6 +16,7 @@ var commandFor = map[string]string{
 	"listDevices":         "device list",
 	"getDevice":           "device get",
 	"putDevice":           "device add",
+	"testDevice":          "device add",
 	"deleteDevice":        "device delete",
 	"getDeviceTags":       "device get",
 	"tagDevice":           "device tag",

@@ -18,6 +18,7 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"listDevices":      func(c *client.Client, ctx context.Context) { _, _ = c.Devices(ctx, client.List{}) },
 	"getDevice":        func(c *client.Client, ctx context.Context) { _, _ = c.Device(ctx, "x") },
 	"putDevice":        func(c *client.Client, ctx context.Context) { _, _, _ = c.PutDevice(ctx, "x", api.PutDevice{}) },
+	"testDevice":       func(c *client.Client, ctx context.Context) { _, _ = c.TestDevice(ctx, "x", api.TestDevice{}) },
 	"deleteDevice":     func(c *client.Client, ctx context.Context) { _ = c.DeleteDevice(ctx, "x") },
 	"getDeviceTags":    func(c *client.Client, ctx context.Context) { _, _ = c.DeviceTags(ctx, "x") },
 	"tagDevice":        func(c *client.Client, ctx context.Context) { _, _ = c.TagDevice(ctx, "x", "t") },

@@ -65,6 +65,7 @@ type Noun interface {
 func everyNoun() []Noun {
 	return []Noun{
 		DeviceHandlers{},
+		DeviceTestHandlers{},
 		MirrorHandlers{},
 		StateHandlers{},
 		DiskHandlers{},

@@ -16,6 +16,7 @@ type setup struct {
 	Logs        Logs
 	Disks       Disks
 	Trust       Trust
+	Tester      AccessTester
 	Plans       Plans
 	Reasons     Reasons
 	Consents    Consents
@@ -97,6 +98,7 @@ func (o *setup) server() *server {
 	options.Nouns = []Noun{
 		MirrorHandlers{Mirror: o.Mirror},
 		StateHandlers{States: o.States, Listed: o.Inventory}, DiskHandlers{Disks: o.Disks}, TrustHandlers{Trust: o.Trust},
+		DeviceTestHandlers{Tester: o.Tester},
 		PlanHandlers{Plans: o.Plans, States: o.States}, WhyHandlers{Reasons: o.Reasons},
 		ConsentHandlers{Consents: o.Consents}, RevocationHandlers{Mirror: o.Configured},
 		PlanningHandlers{Checker: o.Checker, WhatIf: o.WhatIf, Rows: o.Inventory},

@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"muster/api"
+	"muster/internal/edge/auth"
+	"muster/internal/fleet"
+)
+
+const (
+	maxTests         = 8 // tests of access that run at the same time
+	maxTestsOfCaller = 2
+)
+
+// AccessTester connects to a daemon and tries its API key. An error means that no connection was tried.
+type AccessTester interface {
+	TestAccess(ctx context.Context, target fleet.Target) (fleet.AccessTest, error)
+}
+
+// DeviceTestHandlers test the address and the API key of a device before they are stored. A test makes the server
+// connect to an address that the caller chooses. Therefore it needs the permission to register devices, sends what
+// registering sends, is in the audit before it connects, and its answer has nothing of what the peer sent except a
+// device ID, a version number and a fingerprint.
+type DeviceTestHandlers struct {
+	*base
+	Tester  AccessTester
+	running turns
+	callers *callerLimit
+}
+
+func (s DeviceTestHandlers) routes(b *base) []route {
+	s.base, s.running, s.callers = b, newTurns(maxTests), &callerLimit{most: maxTestsOfCaller}
+	return []route{{method: http.MethodPost, path: Prefix + "/devices/{deviceID}/test", name: "testDevice",
+		summary:    "Try the address and the API key of a device, registered or not, and store nothing",
+		permission: auth.WriteDevices, body: reflect.TypeFor[api.TestDevice](), reply: reflect.TypeFor[api.DeviceTest](),
+		volatile: true, conflicts: true, off: s.Tester == nil, handle: s.testDevice}}
+}
+
+func (s DeviceTestHandlers) testDevice(r *request) (reply, error) {
+	id, err := r.deviceID()
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := decode[api.TestDevice](r, "apiAddress")
+	if err != nil {
+		return reply{}, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	target, err := testTarget(id, registry.Devices[id], body)
+	if err != nil {
+		return reply{}, err
+	}
+	if !s.callers.enter(r.who.Name) {
+		return reply{}, &fleet.Error{Code: fleet.CodeTooMany, Message: "your other tests are still running",
+			Hint: "Wait until they have ended; a test takes at most 20 seconds."}
+	}
+	defer s.callers.leave(r.who.Name)
+	end, err := s.running.take(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	defer end()
+	if err := s.record(r, "device.test", string(id), "access at "+target.Address); err != nil {
+		return reply{}, err
+	}
+	found, err := s.Tester.TestAccess(r.Context(), target)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireTest(found, id, registry))
+}
+
+// testTarget completes a body with what is stored of the device. registered is nil if it is not registered.
+func testTarget(id fleet.DeviceID, registered *fleet.Registered, body api.TestDevice) (target fleet.Target, err error) {
+	device, err := deviceFrom(id, api.PutDevice{APIAddress: body.APIAddress, APIPort: body.APIPort, APIKey: body.APIKey})
+	if err != nil {
+		return target, err
+	}
+	if device.APIAddress == "" {
+		return target, fleet.Invalidf("apiAddress", "only a device with an address can be tested: without one, Muster looks "+
+			"for the device after it is registered")
+	}
+	if registered != nil {
+		if registered.Altered {
+			return target, &fleet.Error{Code: fleet.CodeConflict,
+				Message: "the record of this device was not written by Muster, so that it is not contacted",
+				Hint:    fmt.Sprintf("Pin its certificate first: `muster device trust %s`.", id.Short())}
+		}
+		if device.APIKey.IsZero() {
+			device.APIKey = registered.APIKey
+		}
+		target.Pin, target.AllowPlain = registered.Settings.Pin, registered.Settings.AllowPlain
+	}
+	if err := device.Validate(); err != nil { // A key is needed.
+		return target, err
+	}
+	if body.Pin != nil {
+		if target.Pin, err = fleet.ParsePin(*body.Pin); err != nil {
+			return target, at("pin", err)
+		}
+	}
+	target.Device, target.APIKey, target.Introduced = id, device.APIKey, fleet.ByPerson
+	target.Address = net.JoinHostPort(device.APIAddress, strconv.Itoa(device.APIPort))
+	return target, nil
+}
+
+func wireTest(found fleet.AccessTest, id fleet.DeviceID, registry *fleet.Registry) api.DeviceTest {
+	text := fleet.AccessTexts[found.Problem]
+	out := api.DeviceTest{Problem: string(found.Problem), Field: text.Field, Reason: fleet.Reason(found.Err()),
+		Next: text.Next, Version: found.Version, Fingerprint: found.Shown.Fingerprint}
+	if device := registry.Devices[id]; device != nil {
+		out.Registered, out.Label = true, device.Label
+	}
+	if found.Other != "" {
+		out.Other = api.TestedOther{DeviceID: string(found.Other)}
+		if other := registry.Devices[found.Other]; other != nil {
+			out.Other.Registered, out.Other.Label = true, other.Label
+		}
+	}
+	return out
+}

@@ -150,7 +150,7 @@ type App struct {
 	socket      *listen.Socket
 	forAgents   *listen.Socket      // nil: agents connect to socket
 	places      *budget.Connections // connections to daemons, direct and through agents
-	connecting  syncthing.Options   // of all clients of daemons
+	connecting  syncthing.Options   // How each client of a daemon connects.
 	memory      *budget.WorkMemory  // memory of templates, plans and answers
 	hub         *tunnel.Hub
 	agentEvents *tunnel.EventLimit

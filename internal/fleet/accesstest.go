@@ -56,9 +56,9 @@ var AccessTexts = map[AccessProblem]AccessText{
 // was parsed as an ID or a version.
 type AccessTest struct {
 	Problem AccessProblem // "": the daemon accepts the key
-	Other   DeviceID      // the device that answered in place of the expected one, if its ID was seen
-	Version string        // of Syncthing, in the printable form of a version number; "" if it was not read
-	Shown   Certificate   // the certificate that was shown; zero without TLS
+	Other   DeviceID      // The device that answered in place of the expected one, if its ID was seen.
+	Version string        // The version of Syncthing, as a version number only; "" if it was not read.
+	Shown   Certificate   // The certificate that was shown; zero without TLS.
 }
 
 // Err returns the failure as an error about the field that is most likely wrong, or nil.

@@ -90,6 +90,12 @@ func (e *editing) apply() error {
 	}
 	if e.generation != 0 {
 		e.done.Generation = e.generation
+		return nil
+	}
+	if e.Message != "" {
+		for _, put := range e.Put { // Records of devices are in no generation.
+			e.record("fleet.change", string(put.Device.ID), e.Message)
+		}
 	}
 	return nil
 }

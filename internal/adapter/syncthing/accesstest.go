@@ -76,7 +76,7 @@ func (c *Client) answeredBy(found fleet.DeviceID) {
 	c.mu.Unlock()
 }
 
-// otherDevice returns the device that answered in place of the target; "" if there is none.
+// otherDevice returns the device that answered in place of the target, or "".
 func (c *Client) otherDevice() fleet.DeviceID {
 	c.mu.Lock()
 	defer c.mu.Unlock()

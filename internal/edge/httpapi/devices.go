@@ -29,10 +29,10 @@ func (s DeviceHandlers) routes(b *base) []route {
 			query:      []parameter{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Device](),
 			handle: s.listDevices},
 		{method: http.MethodGet, path: one, name: "getDevice", summary: "One device", permission: auth.Read,
-			reply: device, handle: s.ofDevice(s.getDevice)},
+			query: []parameter{maskParam}, reply: device, handle: s.ofDevice(s.getDevice)},
 		{method: http.MethodPut, path: one, name: "putDevice", summary: "Create or replace a device",
-			permission: auth.WriteDevices,
-			body:       reflect.TypeFor[api.PutDevice](), reply: device, creates: true, conditional: true, pins: true,
+			permission: auth.WriteDevices, query: []parameter{maskParam},
+			body: reflect.TypeFor[api.PutDevice](), reply: device, creates: true, conditional: true, pins: true,
 			warns: true, conflicts: true,
 			handle: s.putDevice},
 		{method: http.MethodDelete, path: one, name: "deleteDevice", summary: "Forget a device; its daemon stays as it is",
@@ -88,7 +88,13 @@ func (q listQuery) picks(d *fleet.Registered) bool {
 	return q.holds(d.Label, string(d.ID), d.APIAddress) && q.carries(d.Tags)
 }
 
+// maskParam is for callers that do not need the key, so that no key is sent and no reading is in the audit.
+var maskParam = boolParam("mask", "Give "+fleet.MaskedAPIKey+" in the place of the API key, also for callers that may see it")
+
 func (s DeviceHandlers) getDevice(r *request, device *fleet.Registered) (reply, error) {
+	if err := r.maskKeys(); err != nil {
+		return reply{}, err
+	}
 	out, err := show(r.wireDevice(device.Device))
 	if r.seesKeys() {
 		out.reveals = string(device.ID)
@@ -99,6 +105,9 @@ func (s DeviceHandlers) getDevice(r *request, device *fleet.Registered) (reply, 
 func (s DeviceHandlers) putDevice(r *request) (reply, error) {
 	id, err := r.deviceID()
 	if err != nil {
+		return reply{}, err
+	}
+	if err := r.maskKeys(); err != nil {
 		return reply{}, err
 	}
 	body, err := decode[api.PutDevice](r)
@@ -273,6 +282,13 @@ func (s DeviceHandlers) changeTag(r *request, edit fleet.Edit, notThere error) (
 		return reply{}, orNotFound(err, notThere)
 	}
 	return show(wireTags(done.Tags))
+}
+
+// maskKeys masks the API keys of the reply, and in the ETag that a condition is compared with, if the caller asks.
+func (r *request) maskKeys() error {
+	masked, err := maskParam.of(r)
+	r.keysMasked = r.keysMasked || masked
+	return err
 }
 
 // seesKeys reports whether the reply shows API keys. Users who may replace keys may see them.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -250,4 +251,28 @@ func idsOf(t *testing.T, list string) []string {
 		ids = append(ids, d.DeviceID)
 	}
 	return ids
+}
+
+// The page of a device read the API key, which it never shows, and each visit was in the audit.
+func TestARecordIsReadAndReplacedWithoutItsKey(t *testing.T) {
+	w := newWorld(t)
+	w.device(idA, "one")
+	path := Prefix + "/devices/" + string(idA) + "?mask=true"
+	read := w.do(call{method: http.MethodGet, path: path})
+	body, err := io.ReadAll(read.Body)
+	if err != nil || strings.Contains(string(body), key) || !strings.Contains(string(body), `"apiKey":"<API_KEY>"`) {
+		t.Fatalf("got %s, %v", body, err)
+	}
+	put := call{method: http.MethodPut, path: path, body: `{"label":"two"}`,
+		header: http.Header{"If-Match": {read.Header.Get("ETag")}}}
+	if got := w.want(http.StatusOK, put); strings.Contains(got, key) || !strings.Contains(got, `"label":"two"`) {
+		t.Errorf("got %s", got)
+	}
+	w.problem(http.StatusPreconditionFailed, put)
+	if got := w.traced("device.readKey"); len(got) > 0 {
+		t.Errorf("the audit has %+v", got)
+	}
+	if got := w.get(Prefix + "/devices/" + string(idA)); !strings.Contains(got, key) {
+		t.Errorf("the key did not stay: %s", got)
+	}
 }

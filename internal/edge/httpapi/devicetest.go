@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	maxTests         = 8 // tests of access that run at the same time
-	maxTestsOfCaller = 2
+	maxTests         = 16 // The tests of all callers at the same time.
+	maxTestsOfCaller = 6  // A page of the console sends as many at once.
 )
 
 // AccessTester connects to a daemon and tries its API key. An error means that no connection was tried.

@@ -52,3 +52,15 @@ func TestAMessageThatIsNoLineChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// The title of a new address or key was nowhere: a device's record is in no generation.
+func TestTheTitleOfAChangedRecordIsInTheAudit(t *testing.T) {
+	w := newWorld(t)
+	w.device(idA, "one")
+	w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + "/devices/" + string(idA), body: `{"label":"two"}`,
+		header: http.Header{api.MessageHeader: {"Umzug%20nach%20K%C3%B6ln"}}})
+	entries, err := w.store.Audit(t.Context(), fleet.AuditQuery{What: "fleet.change"})
+	if err != nil || len(entries) != 1 || entries[0].Subject != string(idA) || entries[0].Detail != "Umzug nach Köln" {
+		t.Errorf("got %+v, %v", entries, err)
+	}
+}

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { api, send, type Schemas } from "./client";
+import { api, ask, send, type Schemas } from "./client";
 import { at, pages, question } from "./question";
 
 /** mostOneSided is how many one-sided shares are asked for at once. */
@@ -65,6 +65,23 @@ export const queries = {
       (signal) => api.GET("/api/v1/devices/{deviceID}/config", at(signal, { deviceID })),
       { retry: false },
     ),
+  /** deviceRecord is a device as it is registered, without its API key. */
+  deviceRecord: (deviceID: string) =>
+    queryOptions({
+      queryKey: ["device", deviceID, "record"],
+      queryFn: ({ signal }) =>
+        send(
+          api.GET("/api/v1/devices/{deviceID}", { params: { path: { deviceID }, query: { mask: true } }, signal }),
+        ),
+    }),
+  /** relabelled is what another label of a device would change. */
+  relabelled: (deviceID: string, label: string) =>
+    queryOptions({
+      queryKey: ["plan", "label", deviceID, label],
+      queryFn: ({ signal }) => ask(api.POST("/api/v1/fleet/plan", { body: { devices: { [deviceID]: { label } } }, signal })),
+      retry: false,
+      gcTime: 60_000,
+    }),
   deviceSettings: (deviceID: string) =>
     question(["device", deviceID, "settings"], (signal) =>
       api.GET("/api/v1/devices/{deviceID}/settings", at(signal, { deviceID })),

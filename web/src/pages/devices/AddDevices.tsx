@@ -4,6 +4,7 @@ import { lazy, Suspense, useState } from "react";
 import { api, ask, root } from "../../api/client";
 import { each } from "../../api/each";
 import { useHasLabel } from "../../api/labels";
+import { asProblem, Problem } from "../../api/problem";
 import { queries } from "../../api/queries";
 import { Act, done } from "../../ui/act";
 import { plural, sentence } from "../../ui/format";
@@ -11,7 +12,9 @@ import { Columns, Row, Rows, Stack } from "../../ui/layout";
 import { Ghosts, Note } from "../../ui/page";
 import { Command, Faint, Mono, Strong, Text, To } from "../../ui/text";
 import { agentCommand, useFingerprint } from "./agentline";
+import { NotReached, testAccess, wrongAt, type DeviceTest } from "./access";
 import { hostAndPort, readPaste, type NewDevice } from "./paste";
+import { Already, Tested } from "./Tested";
 
 const NewKey = lazy(async () => ({ default: (await import("../settings/Enrolment")).NewKey }));
 
@@ -20,10 +23,13 @@ async function register(device: NewDevice, tags: string[]) {
   const { deviceID, label, apiAddress, apiPort, apiKey } = device;
   const made = await ask(
     api.PUT("/api/v1/devices/{deviceID}", {
-      params: { path: { deviceID }, header: { "If-None-Match": "*" } },
+      params: { path: { deviceID }, query: { mask: true }, header: { "If-None-Match": "*" } },
       body: { label, apiAddress, apiPort, apiKey },
     }),
-  );
+  ).catch((error: unknown) => {
+    if (asProblem(error).status !== 412) throw error;
+    throw new Problem({ status: 412, detail: "this device is registered already", hint: "Its page changes address and API key." });
+  });
   for (const tag of [...tags, ...device.tags]) {
     await ask(
       api.PUT("/api/v1/devices/{deviceID}/tags/{tag}", { params: { path: { deviceID: made.deviceID, tag } } }),
@@ -113,13 +119,42 @@ function One({ onClose }: { onClose: () => void }) {
   const known = useQuery(queries.tags());
   const [device, setDevice] = useState(empty);
   const [tags, setTags] = useState<string[]>([]);
+  const [test, setTest] = useState<DeviceTest>();
+  const [error, setError] = useState<unknown>();
   const hasLabel = useHasLabel();
-  const set = (part: Partial<NewDevice>) => setDevice({ ...device, ...part });
+  const given = { ...device, deviceID: device.deviceID.trim(), apiKey: device.apiKey.trim(), ...hostAndPort(device.apiAddress) };
+  const set = (part: Partial<NewDevice>) => {
+    setDevice({ ...device, ...part });
+    setTest(undefined);
+    setError(undefined);
+  };
+  const add = async () => {
+    await register(given, tags);
+    done(`${given.label || "The device"} is registered`);
+    setDevice(empty);
+    void client.invalidateQueries();
+    onClose();
+  };
+  const noted = (act: () => Promise<unknown>) => async () => {
+    setError(undefined);
+    try {
+      await act();
+    } catch (failure) {
+      setError(failure);
+      throw failure;
+    }
+  };
+  const tested = noted(async () => {
+    const result = await testAccess(given);
+    setTest(result);
+    if (!result || (result.problem === "" && !result.registered)) await add();
+  });
   return (
     <Stack>
       <TextInput
         label="Device ID"
         description="In Syncthing: Actions, Show ID"
+        error={wrongAt("deviceID", error, test)}
         value={device.deviceID}
         onChange={(event) => set({ deviceID: event.currentTarget.value })}
         data-autofocus
@@ -128,6 +163,7 @@ function One({ onClose }: { onClose: () => void }) {
         <TextInput
           label="Label"
           description="What to call it here"
+          error={wrongAt("label", error, test)}
           value={device.label}
           onChange={(event) => set({ label: event.currentTarget.value })}
         />
@@ -135,14 +171,16 @@ function One({ onClose }: { onClose: () => void }) {
           label="Address of its GUI"
           description="Blank: it is discovered"
           placeholder="10.0.0.7"
+          error={wrongAt("apiAddress", error, test)}
           value={device.apiAddress}
           onChange={(event) => set({ apiAddress: event.currentTarget.value })}
-          onBlur={() => set(hostAndPort(device.apiAddress))}
+          onBlur={() => setDevice({ ...device, ...hostAndPort(device.apiAddress) })}
         />
         <NumberInput
           size="xs"
           label="Port"
           description="8384 unless it was changed"
+          error={wrongAt("apiPort", error, test)}
           min={1}
           max={65535}
           value={device.apiPort}
@@ -151,22 +189,29 @@ function One({ onClose }: { onClose: () => void }) {
       </Columns>
       <PasswordInput
         label="API key"
-        description="In Syncthing: Actions, Settings, General"
+        description="In Syncthing: Actions, Settings, GUI"
         autoComplete="off"
+        error={wrongAt("apiKey", error, test)}
         value={device.apiKey}
         onChange={(event) => set({ apiKey: event.currentTarget.value })}
       />
       <TagsInput size="xs" label="Tags" data={known.data ?? []} value={tags} onChange={setTags} maxLength={128} />
+      {test?.registered && <Already deviceID={given.deviceID} label={test.label} />}
+      {test && !test.registered && <Tested test={test} />}
       <Row end>
         <Button variant="default" onClick={onClose}>
           Cancel
         </Button>
+        {test && test.problem !== "" && !test.registered && (
+          <Act needs="admin" run={noted(add)}>
+            Add anyway
+          </Act>
+        )}
         <Act
           needs="admin"
           variant="filled"
           disabled={device.deviceID.trim() === "" || device.apiKey === ""}
           why="Device ID and API key are needed."
-          says={`${device.label || "The device"} is registered`}
           confirm={
             hasLabel(device.label)
               ? {
@@ -180,12 +225,7 @@ function One({ onClose }: { onClose: () => void }) {
                 }
               : undefined
           }
-          run={async () => {
-            await register({ ...device, deviceID: device.deviceID.trim(), ...hostAndPort(device.apiAddress) }, tags);
-            setDevice(empty);
-            void client.invalidateQueries();
-            onClose();
-          }}
+          run={tested}
         >
           Add
         </Act>
@@ -198,9 +238,33 @@ function Many({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
   const [text, setText] = useState("");
   const [failures, setFailures] = useState<{ item: NewDevice; reason: string }[]>([]);
+  const [unreached, setUnreached] = useState<ReadonlySet<NewDevice>>(new Set());
   const { devices, errors } = readPaste(text);
   const hasLabel = useHasLabel();
   const alike = devices.filter((one, at) => hasLabel(one.label) || (one.label !== "" && devices.findIndex((other) => other.label === one.label) < at));
+  const add = (these: NewDevice[], tries: boolean) => async () => {
+    const silent = new Set<NewDevice>();
+    const outcome = await each(
+      these,
+      async (device) => {
+        const test = tries ? await testAccess(device) : undefined;
+        if (test && test.problem !== "" && !test.registered) {
+          silent.add(device);
+          throw new NotReached(test);
+        }
+        await register(device, []);
+      },
+      () => undefined,
+    );
+    setFailures(outcome.failed);
+    setUnreached(silent);
+    void client.invalidateQueries();
+    if (outcome.done.length > 0) done(`${plural(outcome.done.length, "device")} added`);
+    if (outcome.failed.length === 0) {
+      setText("");
+      onClose();
+    }
+  };
   return (
     <Stack>
       <Textarea
@@ -211,7 +275,10 @@ function Many({ onClose }: { onClose: () => void }) {
         autosize
         maxRows={16}
         value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
+        onChange={(event) => {
+          setText(event.currentTarget.value);
+          setUnreached(new Set());
+        }}
       />
       {text.trim() !== "" && (
         <Text>
@@ -236,6 +303,11 @@ function Many({ onClose }: { onClose: () => void }) {
         <Button variant="default" onClick={onClose}>
           Cancel
         </Button>
+        {unreached.size > 0 && (
+          <Act needs="admin" run={add([...unreached], false)}>
+            {`Add ${plural(unreached.size, "device")} anyway`}
+          </Act>
+        )}
         <Act
           needs="admin"
           variant="filled"
@@ -256,16 +328,7 @@ function Many({ onClose }: { onClose: () => void }) {
                 }
               : undefined
           }
-          run={async () => {
-            const outcome = await each(devices, (device) => register(device, []), () => undefined);
-            setFailures(outcome.failed);
-            void client.invalidateQueries();
-            if (outcome.done.length > 0) done(`${plural(outcome.done.length, "device")} added`);
-            if (outcome.failed.length === 0) {
-              setText("");
-              onClose();
-            }
-          }}
+          run={add(devices, true)}
         >
           Add {plural(devices.length, "device")}
         </Act>

@@ -11,6 +11,8 @@ import { QuietAfter } from "../../../ui/QuietAfter";
 import { Ago, Faint, Mono, Muted, Text } from "../../../ui/text";
 import { Vars } from "../../vars/Vars";
 import { Revoke } from "../Revoke";
+import { Part } from "./Part";
+import { Record } from "./Record";
 
 type DeviceSettings = Schemas["DeviceSettings"];
 
@@ -20,6 +22,9 @@ export default function Settings({ id, name }: { id: string; name: string }) {
   const trust = useQuery(queries.deviceTrust(id));
   return (
     <Columns wide>
+      <Panel title="Name and access">
+        <Record id={id} />
+      </Panel>
       <Panel title="Writing">
         <Loads query={settings}>{(data) => <Writing id={id} settings={data} />}</Loads>
       </Panel>
@@ -30,6 +35,9 @@ export default function Settings({ id, name }: { id: string; name: string }) {
       </Panel>
       <Panel title="Vars">
         <Vars of={{ device: id }} />
+      </Panel>
+      <Panel title="Part of the fleet">
+        <Part id={id} />
       </Panel>
       <Panel title="Certificate of its API">
         <Loads query={trust}>{(data) => <Trust id={id} trust={data} />}</Loads>
@@ -46,7 +54,7 @@ export default function Settings({ id, name }: { id: string; name: string }) {
 
 function useStore(id: string) {
   const client = useQueryClient();
-  return async (body: Partial<Pick<DeviceSettings, "mode" | "allowPlain" | "restart" | "quietAfter">>) => {
+  return async (body: Partial<Pick<DeviceSettings, "mode" | "allowPlain" | "restart" | "quietAfter" | "way">>) => {
     try {
       const stored = await ask(
         api.PUT("/api/v1/devices/{deviceID}/settings", { params: { path: { deviceID: id } }, body }),
@@ -87,6 +95,18 @@ function Writing({ id, settings }: { id: string; settings: DeviceSettings }) {
         ]}
         value={settings.mode}
         onChange={(mode) => void put({ mode: mode as DeviceSettings["mode"] })}
+        allowDeselect={false}
+      />
+      <Select
+        label="How it is reached"
+        disabled={!isAdmin}
+        data={[
+          { value: "auto", label: "By its agent while that is connected, else at its address" },
+          { value: "agent", label: "By its agent only" },
+          { value: "direct", label: "At its address only, or where it is discovered" },
+        ]}
+        value={settings.way}
+        onChange={(way) => void put({ way: way as DeviceSettings["way"] })}
         allowDeselect={false}
       />
       <Switch

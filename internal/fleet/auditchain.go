@@ -18,6 +18,8 @@ type AuditEnds struct {
 	// hash of entry LastID, or of the entry before FirstID when the audit is empty
 	LastHash string `json:"lastHash"`
 
+	Writes int64 `json:"writes,omitempty"` // how often these ends were written; not each time with another entry
+
 	Rosters map[string]string `json:"rosters"` // digest of the list of rows, for each table whose rows give a role
 
 	Tables map[string]TableMark `json:"tables,omitempty"` // tables of which each row has a mark

@@ -137,6 +137,7 @@ func (t *tx) appendAudit(batch effects) error {
 		ends.Rosters = rosters
 	}
 	batch.tallies.into(&ends)
+	ends.Writes++
 	t.committed(func() {
 		t.store.known.know(ends)
 		t.store.end.keep(t.store, ends)

@@ -150,12 +150,16 @@ func (e *endFile) close() error {
 }
 
 // Loss is a range of audit entries, From and To included. The end file or this process knew these entries, and the
-// database lacks them or has other ones in their place. So the database was put back to an earlier state, and the
+// database lacks them or has other ones in their place. If From comes after To, only later changes that have no entry
+// are lost. So the database was put back to an earlier state, and the
 // changes that these entries record are undone as well.
 type Loss struct{ From, To int64 }
 
 func (l Loss) String() string {
-	if l.From >= l.To {
+	switch {
+	case l.From > l.To:
+		return fmt.Sprintf("changes after entry %d of the audit are lost", l.To)
+	case l.From == l.To:
 		return fmt.Sprintf("entry %d of the audit is lost or another", l.To)
 	}
 	return fmt.Sprintf("entries %d to %d of the audit are lost or others", l.From, l.To)
@@ -225,22 +229,22 @@ func (w *writer) checkEnd(ctx context.Context, restoring bool) error {
 }
 
 // findLoss puts a loss in force in three cases. The end file names one that nobody has accepted. The sealed ends do not
-// open, or are older than those that the home folder remembers. Or the audit table lacks the entry that the home folder
-// remembers, or has it with another hash: so does a copy that went on elsewhere, however long its audit is. The table
-// alone proves nothing, because anybody who can write to the database can add rows to it. opened says whether the ends
-// could be opened.
+// open, or are older than those that the home folder remembers; isOlder tells ends with the same last entry apart. Or
+// the audit table lacks the entry that the home folder remembers, or has it with another hash: so does a copy that went
+// on elsewhere, however long its audit is. The table alone proves nothing, because anybody who can write to the
+// database can add rows to it. opened says whether the ends could be opened.
 //
 // An entry that was cut because of its age is lost like any other: Muster cuts no entry before the home folder
 // remembers a later one (see CutAudit), so another server did.
 //
-// The loss ends with the remembered entry. It begins after the last entry of the ends if they opened and end earlier;
+// The loss ends with the remembered entry. It begins after the last entry of the ends if they opened and are older;
 // else it is that one entry. Nothing is lost if the home folder remembers no entry.
 func (w *writer) findLoss(ctx context.Context, home homeEnds, ends fleet.AuditEnds, opened bool) error {
 	newest := home.newest()
 	if newest.LastID == 0 {
 		return nil
 	}
-	isLost := !opened || ends.LastID < newest.LastID
+	isLost := !opened || ends.LastID < newest.LastID || isOlder(ends, newest)
 	if !isLost {
 		var err error
 		if isLost, err = lacksLast(ctx, w.session, newest); err != nil {
@@ -255,7 +259,7 @@ func (w *writer) findLoss(ctx context.Context, home homeEnds, ends fleet.AuditEn
 		return nil
 	}
 	loss := Loss{From: newest.LastID, To: newest.LastID}
-	if opened && ends.LastID < newest.LastID {
+	if opened && (ends.LastID < newest.LastID || isOlder(ends, newest)) {
 		loss.From = ends.LastID + 1
 	}
 	if open {
@@ -307,6 +311,9 @@ func (s *Store) lose(loss Loss) {
 // In the same transaction all sessions and log-in links end: those that are there came back with the older database.
 func (t *tx) loseWhileRunning(known, ends fleet.AuditEnds) error {
 	loss := Loss{From: min(ends.LastID+1, known.LastID), To: known.LastID}
+	if isOlder(ends, known) {
+		loss.From = known.LastID + 1
+	}
 	if t.store.loss.now() == nil {
 		t.store.end.hold(t.store, loss)
 	}

@@ -103,11 +103,12 @@ type knownEnds struct {
 	ends fleet.AuditEnds
 }
 
-// know makes ends the known ends if their last entry has a higher ID than that of the known ends.
+// know makes ends the known ends if they are newer: their last entry has a higher ID than that of the known ends, or
+// they were written later with the same last entry.
 func (k *knownEnds) know(ends fleet.AuditEnds) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if ends.LastID > k.ends.LastID {
+	if ends.LastID > k.ends.LastID || isOlder(k.ends, ends) {
 		k.ends = ends
 	}
 }
@@ -141,12 +142,20 @@ func beginningAs(known, stored fleet.AuditEnds) fleet.AuditEnds {
 // ends the result is false.
 func isOther(ctx context.Context, q querier, known, ends fleet.AuditEnds) (bool, error) {
 	switch {
-	case known.LastID == 0, known.LastID == ends.LastID && known.LastHash == ends.LastHash:
+	case known.LastID == 0:
 		return false, nil
+	case known.LastID == ends.LastID && known.LastHash == ends.LastHash:
+		return isOlder(ends, known), nil
 	case ends.LastID <= known.LastID:
 		return true, nil
 	}
 	return lacksLast(ctx, q, known)
+}
+
+// isOlder reports whether ends were written before later, although both have the same last entry: what happened between
+// them has no entry, such as that a consent was used.
+func isOlder(ends, later fleet.AuditEnds) bool {
+	return ends.LastID == later.LastID && ends.LastHash == later.LastHash && ends.Writes < later.Writes
 }
 
 // lacksLast reports whether the audit table lacks the last known entry, or has it with another hash.

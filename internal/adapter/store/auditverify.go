@@ -67,12 +67,15 @@ func (s *Store) followChain(ctx context.Context, sealed []byte, known fleet.Audi
 	if err != nil {
 		return report, err
 	}
-	if other {
-		ends = beginningAs(known, ends)
-	}
 	heads, unsigned, err := s.heads(ctx, given)
 	if err != nil {
 		return report, err
+	}
+	if isOlder(ends, known) {
+		unsigned = append(unsigned, Loss{From: known.LastID + 1, To: known.LastID}.String())
+	}
+	if other {
+		ends = beginningAs(known, ends)
 	}
 	check := fleet.NewAuditCheck(ends, heads)
 	if err := s.eachEntry(ctx, check.Add); err != nil {

@@ -378,3 +378,46 @@ func TestALossOutlastsItsEntryAndTheSums(t *testing.T) {
 		}
 	})
 }
+
+// A consent that was used let its change out a second time: to use one has no entry in the audit, so a database that
+// was copied before had the newest entry.
+func TestADatabaseThatIsPutBackToBeforeAChangeWithoutAnEntryIsFound(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		for what, running := range map[string]bool{"before a start": false, "while the server runs": true} {
+			options := withEndFile(t, fresh(t, options))
+			m := newMeddled(t, options)
+			m.reopen(options, nil)
+			m.keep(tablesOf(t, m.Store)...)
+			last := m.known.now().LastID
+			open := must(m.OpenConsents(t.Context()))(t)
+			if err := m.CloseConsents(t.Context(), []int64{open[0].ID}, 8); err != nil {
+				t.Fatal(err)
+			}
+			if now := m.known.now().LastID; now != last {
+				t.Fatalf("the newest entry is %d, and was %d", now, last)
+			}
+			if running {
+				m.meddle(func() {}, func() {})
+				if rows := m.verify().Rows; !slices.ContainsFunc(rows, func(row string) bool {
+					return strings.HasPrefix(row, "changes after entry")
+				}) {
+					t.Errorf("%s verify finds %q", what, rows)
+				}
+				must(m.TagDevice(t.Context(), deviceN(1).ID, "later", nil))(t)
+			} else {
+				m.reopen(options, func() { m.meddle(func() {}, func() {}) })
+			}
+			if loss := m.loss.now(); loss == nil || loss.To != last || loss.From <= last {
+				t.Fatalf("%s: lost is %v, want what came after entry %d", what, loss, last)
+			}
+			m.restart(options)
+			m.wantMode(what, fleet.ModeObserve)
+			if counts := must(m.OpenConsents(t.Context()))(t); len(counts) != 0 {
+				t.Errorf("%s: there count %+v", what, counts)
+			}
+			must(m.AcceptLoss(t.Context(), last, m.accept.now()))(t)
+			m.restart(options)
+			m.wantMode(what+", accepted", fleet.ModeOn)
+		}
+	})
+}

@@ -68,7 +68,15 @@ func (c *connection) tell(ctx context.Context, in input, call func() error) erro
 	if !c.mayWrite(ctx, in) {
 		return conflict("Muster was stopped meanwhile: the daemon was told nothing more", plan.HowToResume)
 	}
+	c.orderStep(StepBeforeOrder)
+	defer c.orderStep(StepAfterOrder)
 	return call()
+}
+
+func (e *Engine) orderStep(name string) {
+	if e.o.Step != nil {
+		e.o.Step(name)
+	}
 }
 
 // CarryOut carries out an order on one daemon. It returns a text about the result once the daemon has done it, or has
@@ -80,6 +88,7 @@ func (e *Engine) CarryOut(ctx context.Context, id fleet.DeviceID, o fleet.OrderS
 	}
 	defer e.queue.add(id)
 	defer conn.close()
+	defer e.orderStep(StepAfterCarried)
 	switch o.Type {
 	case fleet.OrderRestart:
 		return conn.orderRestart(ctx, in)

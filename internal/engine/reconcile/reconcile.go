@@ -145,8 +145,8 @@ type Options struct {
 	// Passed is called if a pass over a device had another result than the pass before (see LastPass). It must not block.
 	// It may be nil.
 	Passed func(id fleet.DeviceID)
-	// Step is called at each step of an apply with the step's name, so that tests can stop the process there. It may be
-	// nil.
+	// Step is called at each step of an apply or an order with the step's name, so that tests can stop the process
+	// there. It may be nil.
 	Step func(name string)
 }
 
@@ -162,4 +162,12 @@ const (
 	StepAfterWrite    = "after write "
 	StepBeforeVerify  = "before verify"
 	StepBeforeOutcome = "before outcome"
+)
+
+// Steps of an order. The first two come with each request to the daemon. The last one comes before the result of the
+// order is stored.
+const (
+	StepBeforeOrder  = "order: before it is told"
+	StepAfterOrder   = "order: after it is told"
+	StepAfterCarried = "order: carried out"
 )

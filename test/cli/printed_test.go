@@ -241,7 +241,7 @@ func (f *printedFleet) readText(where, text string) {
 
 var (
 	commandOnPage = regexp.MustCompile("[>\"`](muster [a-z][^<>\"`]*)[<\"`]")
-	programOnPage = regexp.MustCompile(`\bmuster ([a-z][a-z-]*)`)
+	programOnPage = regexp.MustCompile(`[^^]\bmuster ([a-z][a-z-]*)`) // A pattern that reads commands begins with ^.
 	// tabOfEnroll is the name of a tab, and the tab has the whole command.
 	tabOfEnroll = "By muster enroll<"
 )
@@ -266,7 +266,7 @@ func (f *printedFleet) readPages() {
 			}
 			for _, match := range programOnPage.FindAllStringSubmatch(commandOnPage.ReplaceAllString(text, ""), -1) {
 				if isCommand[match[1]] {
-					f.Errorf("%s: %s stands outside quotes, where no test finds the whole command", path, match[0])
+					f.Errorf("%s: %s stands outside quotes, where no test finds the whole command", path, match[0][1:])
 				}
 			}
 			return err

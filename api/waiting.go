@@ -19,6 +19,7 @@ type WaitingGroup struct {
 	Since       *Time           `json:"since" format:"date-time" nullable:"true" doc:"Of the device that waits longest; null where it is not known"`
 	From        json.RawMessage `json:"from" doc:"Any JSON; null without a difference, and where it differs from device to device"`
 	To          json.RawMessage `json:"to" doc:"Any JSON; null without a difference, where it differs from device to device, or when the key goes away"`
+	Summary     *Summary        `json:"summary,omitempty" doc:"What an answer would let out on all its devices, in sentences; absent where no change is held"`
 	Rollout     int64           `json:"rollout" doc:"That it is about; 0 without one"`
 	Templates   []int64         `json:"templates" nullable:"false" doc:"That ask for it"`
 	DeviceCount int             `json:"deviceCount" doc:"How many devices wait for it; 0: it is about no device"`

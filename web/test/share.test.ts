@@ -43,11 +43,19 @@ test("a folder is shared by a form, shown in it again, and as text once it was e
   await page.getByRole("combobox", { name: "Send and receive" }).fill("minutes");
   await page.getByRole("combobox", { name: "Send and receive" }).press("Enter");
   await page.getByText(/the folder is shared with nobody/).waitFor();
+  const says = page.getByRole("list", { name: "What would change" });
+  await says.getByText(/^Minutes \(~\/minutes\) is added on .+, shared with nobody$/).waitFor();
   await muster.call("PUT", `/devices/${second.deviceID}/tags/minutes`);
   await page.getByLabel("On Windows").fill("D:\\Minutes");
   const store = page.getByRole("button", { name: "Store for 2 devices" });
   await store.waitFor();
   expect(await page.getByText(/the folder is shared with nobody/).count()).toBe(0);
+  await says.getByText("Minutes (~/minutes) is added on 2 devices, shared among all of them").waitFor();
+  await page.getByText("Nothing is removed.").waitFor();
+  const key = page.getByText("folders.minutes", { exact: true }).first();
+  expect(await key.isVisible()).toBe(false);
+  await page.getByText("Keys and values").click();
+  await key.waitFor();
   expect(await serious(page)).toEqual([]);
   await store.click();
 

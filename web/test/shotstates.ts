@@ -97,6 +97,16 @@ const planned = async (page: Page) => {
   await page.getByRole("button", { name: /for \d+ devices/ }).waitFor();
 };
 
+const shared = async (page: Page) => {
+  await page.getByLabel("Name").fill("Team");
+  await page.getByLabel("Where").fill("~/Team");
+  await page.getByRole("combobox", { name: "Send and receive" }).fill("demo");
+  await page.keyboard.press("Enter");
+  const says = page.getByRole("list", { name: "What would change" });
+  await says.waitFor();
+  await says.scrollIntoViewIfNeeded();
+};
+
 type State = [name: string, path: string, act?: (page: Page) => Promise<unknown>];
 
 const ofAnna: State[] = [
@@ -114,6 +124,7 @@ const ofAnna: State[] = [
   ["restore", "devices/{device}/history", press(/^Restore revision/)],
   ["template-wrong", "templates/new", wrong],
   ["template-planned", "templates/new", planned],
+  ["share-planned", "templates/share", shared],
   ["template-delete", "templates/{template}", press("Delete")],
   ["rollout-halted", "rollouts/{halted}"],
   ["rollout-superseded", "rollouts/{superseded}"],

@@ -88,6 +88,9 @@ func (p *painter) waits(g api.WaitingGroup) {
 	texts := []string{g.Reason, withCommands(g.Next)}
 	if held := heldOf(g); len(held) > 0 {
 		p.line(plain, "  On "+counted(g.DeviceCount, "device")+":")
+		if g.Summary != nil {
+			p.sentences(*g.Summary, "they are below.")
+		}
 		p.heldChanges(held, g.Templates)
 		texts = texts[1:] // Each change has its reason.
 	} else if g.DeviceCount > 0 {

@@ -66,6 +66,7 @@ func wireWaitingGroup(g *view.WaitingGroup, allDevices bool, registry *fleet.Reg
 		Devices: []api.WaitingDevice{}, Actions: actionsFor(g)}
 	if g.Held != nil {
 		out.Rollout, out.Templates = g.Held.Rollout, append(out.Templates, g.Held.Templates...)
+		out.Summary = new(wireSentences(view.SentencesOfHeld(*g.Held, registry.Label)))
 		if g.Held.Alike() {
 			out.From, out.To = g.Held.Changes[0].From, g.Held.Changes[0].To
 		}

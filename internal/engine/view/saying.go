@@ -15,7 +15,10 @@ type saying struct {
 	group    *sentenceGroup  // nil for devices without a plan
 	device   *deviceSentence // nil for changes
 	together bool            // The devices name each other.
+	each     bool            // Each device names others; fewest and most say how many.
 	first    sentenceMember
+	fewest   int // peers
+	most     int // peers
 	devices  []fleet.DeviceID
 	changes  int
 
@@ -106,6 +109,9 @@ func (s *saying) shared() string {
 
 // whom names the other devices: together, or after a preposition.
 func (s *saying) whom(together, with string) string {
+	if s.each {
+		return others(s.fewest, s.most)
+	}
 	if !s.together {
 		return with + listedNames(s.first.names, s.first.peers)
 	}
@@ -117,6 +123,17 @@ func (s *saying) whom(together, with string) string {
 	default:
 		return fmt.Sprintf("%s and %s%d others", together, with, others)
 	}
+}
+
+// others says how many other devices each device names.
+func others(fewest, most int) string {
+	switch {
+	case fewest < most:
+		return fmt.Sprintf("%d to %d others each", fewest, most)
+	case most == 1:
+		return "1 other each"
+	}
+	return fmt.Sprintf("%d others each", most)
 }
 
 func (s *saying) encrypted() string {

@@ -16,6 +16,7 @@ import (
 // The bounds of the sentences about one plan.
 const (
 	maxSentences  = 50     // A person reads no more.
+	maxCircles    = 3      // More sentences about implied entries of one kind become one.
 	maxStatements = 10_000 // Further statements are only counted.
 	labelsGiven   = 5      // Devices that are named beside a sentence.
 )
@@ -85,6 +86,7 @@ type sentenceMember struct {
 	changes   int
 	peers     int
 	encrypted int               // peers that get a folder encrypted
+	strangers int               // peers that are not registered
 	names     []string          // Names of the first peers.
 	others    [sha256.Size]byte // hash of the peers
 	all       [sha256.Size]byte // hash of the peers and the device
@@ -152,6 +154,9 @@ func memberOf(id fleet.DeviceID, changes int, peers []peer) sentenceMember {
 	for _, p := range peers {
 		if p.encrypted {
 			m.encrypted++
+		}
+		if !p.registered {
+			m.strangers++
 		}
 	}
 	m.names = firstNames(peers)
@@ -265,12 +270,38 @@ func (g *sentenceGroup) sayings() []*saying {
 		}
 		s := byCircle[c]
 		if s == nil {
-			s = &saying{group: g, together: c.all, first: m}
+			s = &saying{group: g, together: c.all, first: m, fewest: m.peers}
 			byCircle[c] = s
 			out = append(out, s)
 		}
 		s.devices = append(s.devices, m.device)
 		s.changes += m.changes
+		s.fewest, s.most = min(s.fewest, m.peers), max(s.most, m.peers)
+	}
+	return g.together(out)
+}
+
+// together makes one sentence of those about entries that shared folders imply, if they are many: where some of the
+// devices know each other already, each device lacks others. Entries of devices that are not registered stay apart.
+func (g *sentenceGroup) together(all []*saying) []*saying {
+	if g.form != formEntry || g.class != plan.Implied || len(all) <= maxCircles {
+		return all
+	}
+	var out []*saying
+	var one *saying
+	for _, s := range all {
+		switch {
+		case s.first.strangers > 0:
+			out = append(out, s)
+			continue
+		case one == nil:
+			one = s
+			one.each = true
+			out = append(out, one)
+			continue
+		}
+		one.devices, one.changes = append(one.devices, s.devices...), one.changes+s.changes
+		one.fewest, one.most = min(one.fewest, s.fewest), max(one.most, s.most)
 	}
 	return out
 }

@@ -425,3 +425,23 @@ func TestSecretsAreNotInSentences(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 }
+
+// TestDevicesThatKnowSomeOfTheOthersAreOneSentence covers a folder that 30 devices share, of which some knew each
+// other: 12 sentences said that each of them gets to know the rest.
+func TestDevicesThatKnowSomeOfTheOthersAreOneSentence(t *testing.T) {
+	implied := plan.Change{Class: plan.Implied, Reason: "a shared folder needs it"}
+	var planned []plannedText
+	for device, others := range map[string][]string{"nas": {"oslo", "berlin-1", "berlin-2"}, "oslo": {"nas", "berlin-3"},
+		"berlin-1": {"nas", "berlin-3"}, "berlin-2": {"nas", "berlin-3", "oslo"}, "berlin-3": {"stranger"}} {
+		for _, other := range others {
+			planned = append(planned, plannedText{device: device, key: "devices.<" + other + ">", to: entryOf(other, ""),
+				change: implied})
+		}
+	}
+	got := summaryOf(t, planned...)
+	if len(got.Sentences) != 2 || got.Sentences[0].Changes != 10 ||
+		got.Sentences[0].Text != "4 devices get to know 2 to 3 others each; a shared folder needs it" ||
+		got.Sentences[1].Text != "berlin-3 gets to know stranger; a shared folder needs it" {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -36,7 +36,8 @@ type peer struct {
 	name string // The label, else the name that the change gives it.
 	rest string // What else the change says of it.
 
-	encrypted bool // It gets a folder encrypted.
+	encrypted  bool // It gets a folder encrypted.
+	registered bool
 }
 
 // statementOf separates what a change of a device says from the other devices that it names.
@@ -84,7 +85,7 @@ func (s *statement) takePeers(own fleet.DeviceID, label labelOf) []peer {
 	if s.own = id == own; s.own {
 		return nil
 	}
-	one := peer{id: id, name: label(id)}
+	one := peer{id: id, name: label(id), registered: label(id) != ""}
 	if isEntry {
 		fromName, toName := takeEntry(&s.from), takeEntry(&s.to)
 		named := cmp.Or(toName, fromName)

@@ -10,6 +10,7 @@ import { Loads, Note, Nothing } from "../../ui/page";
 import { Faint } from "../../ui/text";
 import { among } from "./among";
 import { Named } from "../whatif/Effect";
+import { Sentences } from "../whatif/Sentences";
 import type { Filter } from "./filter";
 
 /**
@@ -23,7 +24,7 @@ export function Differences({ devices, filter }: { devices: InventoryDevice[]; f
   return (
     <Loads query={answer} rows={5}>
       {(all) => {
-        const { differences, failed, differing } = among(all, devices);
+        const { differences, failed, differing, narrowed } = among(all, devices);
         if (differences.length + failed.length === 0 && all.left === 0) {
           return (
             <Panel>
@@ -45,6 +46,11 @@ export function Differences({ devices, filter }: { devices: InventoryDevice[]; f
             )}
             {all.truncated && <Note>There are too many changes to show: some devices are compared in part.</Note>}
             {unknown > 0 && <Faint>Of {plural(unknown, "device")} the configuration is not known.</Faint>}
+            {!narrowed && (
+              <Panel title="What would change">
+                <Sentences summary={all.summary} />
+              </Panel>
+            )}
             <Panel flush title={`${plural(differences.length, "difference")} on ${plural(differing, "device")}`}>
               <Rows>
                 {differences.map((one, i) => (

@@ -17,16 +17,17 @@ const all = {
 } as Schemas["Differences"];
 
 test("only what is of the given devices is shown, that of most of them first", () => {
-  const { differences, failed, differing } = among(all, ["C", "D", "E"].map(device));
+  const { differences, failed, differing, narrowed } = among(all, ["C", "D", "E"].map(device));
   expect(differences.map((one) => [one.key, one.who.map((who) => who.label)])).toEqual([
     ["options.b", ["c", "d"]],
     ["options.a", ["c"]],
     ["options.c", ["d"]],
   ]);
   expect(failed.map((one) => [one.device.deviceID, one.error])).toEqual([["E", "template 3 fails"]]);
-  expect(differing).toBe(3);
+  expect([differing, narrowed]).toEqual([3, true]);
+  expect(among(all, [..."ABCDEF"].map(device)).narrowed).toBe(false);
 });
 
 test("nothing is left where no device has a difference", () => {
-  expect(among(all, [device("Z")])).toEqual({ differences: [], failed: [], differing: 0 });
+  expect(among(all, [device("Z")])).toEqual({ differences: [], failed: [], differing: 0, narrowed: true });
 });

@@ -7,6 +7,7 @@ export interface Among {
   differences: Difference[];
   failed: { device: InventoryDevice; error: string }[];
   differing: number; // devices that have any difference, or no plan
+  narrowed: boolean; // There are others, which the server knows of.
 }
 
 /** among picks what of the differences is of some devices: those of most of them first. */
@@ -22,5 +23,7 @@ export function among(all: Schemas["Differences"], devices: InventoryDevice[]): 
     return device ? [{ device, error }] : [];
   });
   const differing = new Set([...differences.flatMap((one) => one.who), ...failed.map((one) => one.device)]).size;
-  return { differences, failed, differing };
+  const narrowed =
+    failed.length < all.failed.length || all.differences.some((one) => one.devices.some((id) => !byID.has(id)));
+  return { differences, failed, differing, narrowed };
 }

@@ -13,6 +13,7 @@ import { Panel, Row, Stack } from "../../ui/layout";
 import type { Tone } from "../../ui/state";
 import { Ago, Chip, Command, Faint, Muted, Prose, Strong, Text, To } from "../../ui/text";
 import { UndoEffect, undo } from "../rollouts/UndoEffect";
+import { Sentences } from "../whatif/Sentences";
 import { Answering, HeldChanges } from "./Held";
 import { afterAnswer, commandOf, requestsOf, titles, verbOf } from "./waiting";
 import { wholeGroup } from "./whole";
@@ -82,6 +83,7 @@ function What(props: { group: WaitingGroup; labels: ReadonlyMap<string, string>;
     return (
       <Stack tight>
         <Strong>{plural(group.deviceCount, "device")}</Strong>
+        {group.summary && <Sentences summary={group.summary} />}
         <HeldChanges changes={group.devices.flatMap(({ held }) => held)} />
         {more > 0 && <Faint>and {plural(more, "more device")}: all are shown before you answer</Faint>}
       </Stack>

@@ -7,6 +7,7 @@ import { brief, plural, shortID } from "../../ui/format";
 import { Row, Stack } from "../../ui/layout";
 import { Ghosts, Wrong } from "../../ui/page";
 import { Chip, Faint } from "../../ui/text";
+import { Sentences } from "../whatif/Sentences";
 import { namesOf, sameChanges } from "./held";
 import { wholeGroup } from "./whole";
 
@@ -77,5 +78,10 @@ export function Answering({ group, shows }: { group: WaitingGroup; shows: (group
   }, [id, shows]);
   if (error !== undefined) return <Wrong error={error} />;
   if (!whole) return <Ghosts rows={2} />;
-  return <HeldChanges changes={whole.devices.flatMap(({ held }) => held)} />;
+  return (
+    <Stack tight>
+      {whole.summary && <Sentences summary={whole.summary} />}
+      <HeldChanges changes={whole.devices.flatMap(({ held }) => held)} />
+    </Stack>
+  );
 }

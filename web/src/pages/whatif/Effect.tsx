@@ -7,6 +7,7 @@ import { plural, sentence, shortID } from "../../ui/format";
 import { Grow, Row, Rows, Stack } from "../../ui/layout";
 import { Note, Nothing } from "../../ui/page";
 import { Chip, Faint, Strong, Text } from "../../ui/text";
+import { Sentences } from "./Sentences";
 
 const mostGroups = 30;
 const mostNames = 8;
@@ -70,32 +71,39 @@ export function Effect({ plan, idle, whole }: { plan: Schemas["WhatIfPlan"]; idl
       {plan.warnings.map((warning) => (
         <Note key={warning}>{sentence(warning)}</Note>
       ))}
-      {broken.length > 0 && (
-        <Note tone="bad">
-          {sentence(broken[0]?.error ?? "")} <Named devices={broken} />
-        </Note>
-      )}
-      <Rows>
-        {changes.slice(0, most).map(({ change, devices }, i) => (
-          <li key={i}>
-            <Change change={change} labels={labels}>
-              <Named devices={devices} />
-            </Change>
-          </li>
-        ))}
-        {dropped.slice(0, most).map(({ change, devices }, i) => (
-          <li key={`dropped-${i}`}>
-            <Stack tight>
-              <Text>
-                No longer planned: <span className="u-change-key">{change.key}</span>
-              </Text>
-              <Named devices={devices} />
-            </Stack>
-          </li>
-        ))}
-      </Rows>
-      {(changes.length > most || plan.truncated) && (
-        <Faint>There are more changes than are shown here; the numbers count all of them.</Faint>
+      <Sentences summary={plan.summary} />
+      {changes.length + dropped.length + broken.length > 0 && (
+        <details open={whole}>
+          <summary>Keys and values</summary>
+          <Rows>
+            {broken.map((one) => (
+              <li key={one.deviceID}>
+                <Named devices={[one]} />
+                <Faint>{sentence(one.error)}</Faint>
+              </li>
+            ))}
+            {changes.slice(0, most).map(({ change, devices }, i) => (
+              <li key={i}>
+                <Change change={change} labels={labels}>
+                  <Named devices={devices} />
+                </Change>
+              </li>
+            ))}
+            {dropped.slice(0, most).map(({ change, devices }, i) => (
+              <li key={`dropped-${i}`}>
+                <Stack tight>
+                  <Text>
+                    No longer planned: <span className="u-change-key">{change.key}</span>
+                  </Text>
+                  <Named devices={devices} />
+                </Stack>
+              </li>
+            ))}
+          </Rows>
+          {(changes.length > most || plan.truncated) && (
+            <Faint>There are more changes than are shown here; the numbers count all of them.</Faint>
+          )}
+        </details>
       )}
       <Grow />
     </Stack>

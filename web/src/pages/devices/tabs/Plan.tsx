@@ -11,6 +11,7 @@ import { Panel, Row, Rows, Stack } from "../../../ui/layout";
 import { Loads, Nothing } from "../../../ui/page";
 import { withLabels } from "../../../ui/difference";
 import { Chip, Faint, Text, To } from "../../../ui/text";
+import { Sentences } from "../../whatif/Sentences";
 import { answersTo, bodyOf, type Answer } from "./answers";
 import { PlanAnswer } from "./PlanAnswer";
 
@@ -20,7 +21,7 @@ export default function Plan({ id }: { id: string }) {
   const labels = useLabels();
   return (
     <Loads query={plan}>
-      {({ changes, digest }) =>
+      {({ changes, digest, summary }) =>
         changes.length === 0 ? (
           <Panel>
             <Nothing icon={IconCircleCheck} title="Nothing to change">
@@ -28,7 +29,12 @@ export default function Plan({ id }: { id: string }) {
             </Nothing>
           </Panel>
         ) : (
-          <Changes key={digest} id={id} digest={digest} changes={changes} labels={labels} />
+          <Stack>
+            <Panel title="What it does">
+              <Sentences summary={summary} />
+            </Panel>
+            <Changes key={digest} id={id} digest={digest} changes={changes} labels={labels} />
+          </Stack>
         )
       }
     </Loads>

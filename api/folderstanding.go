@@ -24,6 +24,7 @@ type FolderStanding struct {
 	Peers       FolderPeers  `json:"peers"`
 	Error       *FolderError `json:"error" doc:"Why the daemon cannot go on with the folder; null: it can"`
 	Failed      int64        `json:"failed" doc:"Items that the daemon could not sync"`
+	LocalItems  int64        `json:"localItems" doc:"Items that were changed or added on the device in a receive-only folder"`
 	PausedBy    *PausedBy    `json:"pausedBy" doc:"By whom it is paused; null: it is in another state, or that is not known"`
 
 	Conflicts FolderConflicts `json:"conflicts"`

@@ -2,19 +2,21 @@ package api
 
 // NewOrder is an order to chosen devices.
 type NewOrder struct {
-	Type    *string  `json:"type" enum:"restart,rescan,pause,resume,upgrade"`
+	Type    *string  `json:"type" enum:"restart,rescan,pause,resume,upgrade,override,revert" doc:"override, of one device: its files of a send-only folder replace those of the others. revert: what was changed in a receive-only folder on the devices is undone. Both need the role admin, folder and maxItems"`
 	Devices []string `json:"devices" nullable:"false" doc:"IDs of the devices, in the order in which they are to be reached"`
-	Folder  string   `json:"folder,omitempty" doc:"Of a rescan: only this folder"`
+	Folder  string   `json:"folder,omitempty" doc:"Only this folder; to pause or resume: the folder, and not the connections"`
 	Major   bool     `json:"major,omitempty" doc:"Of an upgrade: also to another major version"`
+
+	MaxItems int64 `json:"maxItems,omitempty" doc:"Of override and revert: how many items may be changed on each device. Where there are more, nothing is"`
 }
 
 // Order is an order to one device, or to the devices with a tag or to chosen ones, one after the other: restart,
-// rescan, pause, resume or upgrade.
+// rescan, pause, resume, upgrade, override or revert.
 type Order struct {
 	ID      int64         `json:"id"`
-	Type    string        `json:"type" enum:"restart,rescan,pause,resume,upgrade"`
+	Type    string        `json:"type" enum:"restart,rescan,pause,resume,upgrade,override,revert"`
 	Tag     string        `json:"tag" doc:"Blank: the order is for one device, or for devices that were chosen"`
-	Folder  string        `json:"folder" doc:"Of a rescan; blank: all folders"`
+	Folder  string        `json:"folder" doc:"The only one that is meant; blank: all folders, or the connections"`
 	Status  string        `json:"status" enum:"running,done,failed,interrupted" doc:"failed: it ended at a device, and those after it were not touched. interrupted: the server stopped meanwhile, and nothing goes on"`
 	Reason  string        `json:"reason" doc:"What came of it, for a person, with what to do; blank while it runs"`
 	By      string        `json:"by" doc:"Who gave the order"`

@@ -25,7 +25,7 @@ func (c *Client) OrderToTag(ctx context.Context, tag string, o fleet.OrderSpec) 
 func (c *Client) OrderToDevices(ctx context.Context, ids []string, o fleet.OrderSpec) (api.Order, error) {
 	kind := string(o.Type)
 	return send[api.Order](ctx, c, http.MethodPost, path("orders"),
-		api.NewOrder{Type: &kind, Devices: ids, Folder: o.Folder, Major: o.Major})
+		api.NewOrder{Type: &kind, Devices: ids, Folder: o.Folder, Major: o.Major, MaxItems: o.MaxItems})
 }
 
 func orderQuery(o fleet.OrderSpec) string {

@@ -87,9 +87,7 @@ func (a *App) readPausing(ctx context.Context, folders []pausedFolder) (p pausin
 	if p.entries, err = a.store.BaseEntriesAt(ctx, first); err != nil {
 		return p, err
 	}
-	byOrder := false
 	for _, f := range folders {
-		byOrder = byOrder || !f.Paused
 		if len(f.members) > 1 {
 			if _, is := p.pausesTemplate(f.Device, f.members[0]); is {
 				others = append(others, baseKeys(f.Device, f.members[1:])...)
@@ -98,7 +96,7 @@ func (a *App) readPausing(ctx context.Context, folders []pausedFolder) (p pausin
 	}
 	more, err := a.store.BaseEntriesAt(ctx, others)
 	maps.Copy(p.entries, more)
-	if err != nil || !byOrder {
+	if err != nil || len(folders) == 0 {
 		return p, err
 	}
 	p.orders, p.complete, err = a.store.PausingOrders(ctx)
@@ -123,8 +121,6 @@ func (p *pausing) by(f pausedFolder, all, shown *fleet.Registry) (by fleet.Pause
 		switch {
 		case is:
 			by.Cause, by.Templates = fleet.PausedByTemplate, append(by.Templates, templates...)
-		case f.Paused:
-			return fleet.PausedBy{Cause: fleet.PausedByPerson}, true
 		default:
 			return p.byOrder(f, all, shown)
 		}
@@ -145,11 +141,15 @@ func (p *pausing) pausesTemplate(id fleet.DeviceID, member stconfig.Key) (templa
 	return fleet.PausesTemplate(entry(member), entry(member.Child("paused")))
 }
 
-// byOrder tells whether an order paused the connections of a device. It did not where they were seen unpaused after the
-// order. A caller who may not see all devices of the order does not learn who gave it.
+// byOrder tells whether an order paused the folder, or the connections of its device. It did not where they were seen
+// unpaused after the order. A caller who may not see all devices of the order does not learn who gave it.
 func (p *pausing) byOrder(f pausedFolder, all, shown *fleet.Registry) (by fleet.PausedBy, known bool) {
 	by = fleet.PausedBy{Cause: fleet.PausedByPerson}
-	at := slices.IndexFunc(p.orders, func(o fleet.Order) bool { return o.HasOrdered(f.Device) })
+	folder := "" // the orders that pause connections name none
+	if f.Paused {
+		folder = f.Folder
+	}
+	at := slices.IndexFunc(p.orders, func(o fleet.Order) bool { return o.Folder == folder && o.HasOrdered(f.Device) })
 	if at < 0 {
 		return by, p.complete
 	}

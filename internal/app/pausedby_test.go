@@ -31,6 +31,8 @@ func TestByWhomAFolderIsPaused(t *testing.T) {
 	devices := stconfig.Key{}.Child("devices")
 	toPeer, toOther := devices.Child(string(peer)), devices.Child(string(other))
 	toPause := []fleet.Order{order(1, fleet.OrderPause, device)}
+	toPauseFolder := []fleet.Order{order(3, fleet.OrderPause, device)}
+	toPauseFolder[0].Folder = "f"
 	for name, c := range map[string]struct {
 		whole   bool // the folder itself is paused
 		p       pausing
@@ -39,7 +41,10 @@ func TestByWhomAFolderIsPaused(t *testing.T) {
 		order   int64
 		unknown bool
 	}{
-		"the folder, by a person":      {whole: true, want: fleet.PausedByPerson},
+		"the folder, by a person":      {whole: true, p: pausing{complete: true}, want: fleet.PausedByPerson},
+		"the folder, by an order":      {whole: true, p: pausing{orders: toPauseFolder}, want: fleet.PausedByOrder, order: 3},
+		"connections, not the folder":  {p: pausing{orders: toPauseFolder, complete: true}, want: fleet.PausedByPerson},
+		"the folder, not connections":  {whole: true, p: pausing{orders: toPause, complete: true}, want: fleet.PausedByPerson},
 		"the folder, by a template":    {whole: true, p: pausing{entries: paused(folder)}, want: fleet.PausedByTemplate},
 		"connections, by a person":     {p: pausing{complete: true}, want: fleet.PausedByPerson},
 		"connections, by an order":     {p: pausing{orders: toPause}, want: fleet.PausedByOrder, order: 1},

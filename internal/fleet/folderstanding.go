@@ -27,6 +27,8 @@ type FolderStanding struct {
 	Progress Progress
 	Error    *FolderError // error of the folder as a whole; nil: the daemon reports none
 	Failed   int64        // number of items that the daemon could not sync
+	// LocalChanges is the number of items that were changed on the device in a receive-only folder.
+	LocalChanges int64
 
 	Conflicts ConflictsOn
 

@@ -12,19 +12,35 @@ type OrderType string
 const (
 	OrderRestart OrderType = "restart"
 	OrderRescan  OrderType = "rescan"  // compare folders with the disk
-	OrderPause   OrderType = "pause"   // pause the connections to all other devices
-	OrderResume  OrderType = "resume"  // resume the connections to all other devices
+	OrderPause   OrderType = "pause"   // pause the connections to all other devices, or one folder
+	OrderResume  OrderType = "resume"  // resume the connections to all other devices, or one folder
 	OrderUpgrade OrderType = "upgrade" // install the newest release of Syncthing and restart
+
+	OrderOverride OrderType = "override" // replace what other devices have of a send-only folder
+	OrderRevert   OrderType = "revert"   // undo the local changes in a receive-only folder
 )
 
-// OrderTypes lists all types.
+// OrderTypes lists the types that need no more than an operator.
 var OrderTypes = []OrderType{OrderRestart, OrderRescan, OrderPause, OrderResume, OrderUpgrade}
+
+// FileOrderTypes lists the types that change or delete files. They are for one folder, and an admin gives them.
+var FileOrderTypes = []OrderType{OrderOverride, OrderRevert}
+
+// ChangesFiles reports whether an order changes or deletes files, so that it cannot be taken back.
+func (o OrderType) ChangesFiles() bool { return slices.Contains(FileOrderTypes, o) }
+
+// MayNameFolder reports whether an order can be for one folder.
+func (o OrderType) MayNameFolder() bool {
+	return o == OrderRescan || o == OrderPause || o == OrderResume || o.ChangesFiles()
+}
 
 // OrderSpec says what a daemon must do.
 type OrderSpec struct {
 	Type   OrderType
-	Folder string // rescan only this folder; "": all folders
+	Folder string // the only folder that is meant; "": all folders, or the connections
 	Major  bool   // allow an upgrade to another major version
+	// MaxItems is the number of items that the person was shown. An order that would change more of them is refused.
+	MaxItems int64
 }
 
 // OrderStatus says how far an order has progressed.

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"fmt"
 	"net/url"
+	"slices"
 
 	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
@@ -54,4 +56,54 @@ func Pausing(doc stconfig.Value, own fleet.DeviceID, paused bool) (changes []stc
 			To: stconfig.Boolean(paused)})
 	}
 	return changes
+}
+
+// folderOf returns the folder of an order.
+func folderOf(doc stconfig.Value, folder string) (stconfig.Value, error) {
+	for f := range doc.Get("folders").Values() {
+		if f.Get("id").Str() == folder {
+			return f, nil
+		}
+	}
+	return stconfig.Value{}, fleet.NotFoundf("the device has no folder %q", folder)
+}
+
+// PausingFolder returns the changes that pause or resume one folder, and the path at which the daemon takes them. There
+// are no changes if the folder is so already.
+func PausingFolder(doc stconfig.Value, folder string, paused bool) (changes []stconfig.Change, path string, err error) {
+	f, err := folderOf(doc, folder)
+	switch {
+	case err != nil || f.Get("paused").IsTrue() == paused:
+		return nil, "", err
+	case !reachable(folder):
+		return nil, "", &fleet.Error{Code: fleet.CodeConflict,
+			Message: fmt.Sprintf("the daemon takes no change of the folder %q alone, because of its ID", folder),
+			Hint:    "Pause it at the daemon, or by a template."}
+	}
+	key := stconfig.Key{}.Child("folders").Child(folder).Child("paused")
+	return []stconfig.Change{{Key: key, From: f.Get("paused"), To: stconfig.Boolean(paused)}},
+		"/rest/config/folders/" + url.PathEscape(folder), nil
+}
+
+// ChangingFiles returns the path of the request that overrides or reverts a folder. It returns conflict if the folder
+// has another type than the order is for, or is paused.
+func ChangingFiles(doc stconfig.Value, order fleet.OrderType, folder string) (path string, err error) {
+	f, err := folderOf(doc, folder)
+	if err != nil {
+		return "", err
+	}
+	kind, want, path := f.Get("type").Str(), []string{"sendonly"}, "/rest/db/override"
+	if order == fleet.OrderRevert {
+		want, path = []string{"receiveonly", "receiveencrypted"}, "/rest/db/revert"
+	}
+	switch {
+	case !slices.Contains(want, kind):
+		return "", &fleet.Error{Code: fleet.CodeConflict,
+			Message: fmt.Sprintf("the folder %q is %s on the device, and %s is for %s", folder, kind, order, want[0]),
+			Hint:    "Nothing was changed. The folder's type is in its template, or in the daemon's own GUI."}
+	case f.Get("paused").IsTrue():
+		return "", &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("the folder %q is paused", folder),
+			Hint: "Resume it first, and look what it lacks then."}
+	}
+	return path + "?folder=" + url.QueryEscape(folder), nil
 }

@@ -22,6 +22,11 @@ type folderCommand struct {
 	History   folderHistoryCommand   `cmd:"" help:"List the figures of a folder over the last day or month, where they changed."`
 	Who       folderWhoCommand       `cmd:"" help:"Show who has a folder, who is connected with whom, and who lacks what."`
 	Copies    folderCopiesCommand    `cmd:"" help:"Show on which devices all data of a folder is proven to be. The daemons are asked."`
+	Pause     folderOrder            `cmd:"" help:"Pause a folder on the devices that have it: nothing of it is scanned or synced there."`
+	Resume    folderOrder            `cmd:"" help:"Resume a folder that is paused."`
+	Rescan    folderOrder            `cmd:"" help:"Have daemons compare a folder with the disk."`
+	Override  folderOrder            `cmd:"" help:"Have one device's files of a send-only folder replace those of all others; first it is shown how many. There is no way back."`
+	Revert    folderOrder            `cmd:"" help:"Undo what was changed or added on devices where a folder is receive-only; first it is shown how much. There is no way back."`
 	OneSided  folderOneSidedCommand  `cmd:"" name:"one-sided" help:"List the shares that only one side has: nothing is exchanged by them."`
 }
 
@@ -51,6 +56,11 @@ var oneSidedShareNoun = noun[api.OneSidedShare]{
 var folderVerbs = folderCommand{
 	List:     folderListCommand{watchedList: watchedListOf(folderNoun)},
 	OneSided: folderOneSidedCommand{watchedList: watchedListOf(oneSidedShareNoun)},
+	Pause:    folderOrder{spec: fleet.OrderSpec{Type: fleet.OrderPause}},
+	Resume:   folderOrder{spec: fleet.OrderSpec{Type: fleet.OrderResume}},
+	Rescan:   folderOrder{spec: fleet.OrderSpec{Type: fleet.OrderRescan}},
+	Override: folderOrder{spec: fleet.OrderSpec{Type: fleet.OrderOverride}},
+	Revert:   folderOrder{spec: fleet.OrderSpec{Type: fleet.OrderRevert}},
 }
 
 type folderListCommand struct {

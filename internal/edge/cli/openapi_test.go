@@ -163,7 +163,7 @@ var commandFor = map[string]string{
 	"pauseTag":            "tag pause",
 	"resumeTag":           "tag resume",
 	"upgradeTag":          "tag upgrade",
-	"createOrder":         "device restart",
+	"createOrder":         "folder pause",
 	"listOrders":          "order list",
 	"getOrder":            "order show",
 	"healthz":             "doctor",

@@ -40,6 +40,8 @@ var elsewhere = map[string]string{
 	"logout":               "this package",
 	"user password":        "this package",
 	"tag upgrade":          "test/order",
+	"folder override":      "test/order",
+	"folder revert":        "test/order",
 	"folder watch":         "this package",
 }
 

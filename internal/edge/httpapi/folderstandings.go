@@ -163,6 +163,7 @@ func (s StandingHandlers) wireStanding(ctx context.Context, f fleet.FolderStandi
 		HeldBy:      textsOf(s.Standings.Holders(ctx, f.Device, f.Folder)),
 		Peers:       api.FolderPeers{Connected: f.PeersConnected, Shared: f.PeersShared},
 		Failed:      f.Failed,
+		LocalItems:  f.LocalChanges,
 		PausedBy:    wirePausedBy(f.PausedBy),
 		Conflicts:   wireConflicts(f.Conflicts),
 		Besides:     []api.FolderFinding{},

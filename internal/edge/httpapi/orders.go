@@ -62,7 +62,7 @@ func (s OrderHandlers) routes(b *base) []route {
 		{method: http.MethodGet, path: one, name: "getOrder", permission: auth.Read, summary: "How far an order is",
 			reply: reflect.TypeFor[api.Order](), off: off, handle: s.getOrder},
 	}
-	for _, order := range fleet.OrderTypes {
+	for _, order := range fleet.OrderTypes { // orders that change files are given to a list of devices only
 		name := string(order)
 		rt := route{method: http.MethodPost, permission: auth.Apply, query: orderParams[order],
 			reply: reflect.TypeFor[api.Order](), creates: true, onlyCreates: true, volatile: true, conflicts: true, off: off}
@@ -79,19 +79,20 @@ func (s OrderHandlers) routes(b *base) []route {
 }
 
 var (
-	folderParam = textParam("folder", "Only the folder with this ID")
+	folderParam = textParam("folder", "Only the folder with this ID; to pause or resume: the folder, and not the connections")
 	majorParam  = boolParam("major", "Also to another major version")
 )
 
 var orderParams = map[fleet.OrderType][]parameter{
-	fleet.OrderRescan: {folderParam}, fleet.OrderUpgrade: {majorParam},
+	fleet.OrderRescan: {folderParam}, fleet.OrderPause: {folderParam}, fleet.OrderResume: {folderParam},
+	fleet.OrderUpgrade: {majorParam},
 }
 
 // orderSpec reads what is asked for besides the type of the order.
 func (r *request) orderSpec(order fleet.OrderType) (out fleet.OrderSpec, err error) {
 	out.Type = order
 	switch order {
-	case fleet.OrderRescan:
+	case fleet.OrderRescan, fleet.OrderPause, fleet.OrderResume:
 		out.Folder, err = folderParam.of(r)
 	case fleet.OrderUpgrade:
 		out.Major, err = majorParam.of(r)
@@ -148,6 +149,12 @@ func (s OrderHandlers) createOrder(r *request, registry *fleet.Registry) (reply,
 	if err != nil {
 		return reply{}, err
 	}
+	if spec.Type.ChangesFiles() && !r.who.May(auth.Consent) {
+		return reply{}, r.who.Lacks(auth.Consent, "may not give an order that changes or deletes files")
+	}
+	if spec.Type == fleet.OrderOverride && len(body.Devices) > 1 {
+		return reply{}, fleet.Invalidf("devices", "one device overrides the others: name one")
+	}
 	if len(body.Devices) == 0 {
 		return reply{}, fleet.Invalidf("devices", "an order needs at least one device")
 	}
@@ -170,11 +177,18 @@ func (s OrderHandlers) createOrder(r *request, registry *fleet.Registry) (reply,
 
 // specOf is what a body asks for.
 func specOf(body api.NewOrder) (fleet.OrderSpec, error) {
-	spec := fleet.OrderSpec{Type: fleet.OrderType(*body.Type), Folder: body.Folder, Major: body.Major}
+	spec := fleet.OrderSpec{Type: fleet.OrderType(*body.Type), Folder: body.Folder, Major: body.Major,
+		MaxItems: body.MaxItems}
 	switch {
-	case !slices.Contains(fleet.OrderTypes, spec.Type):
+	case !slices.Contains(fleet.OrderTypes, spec.Type) && !spec.Type.ChangesFiles():
 		return spec, fleet.Invalidf("type", "there is no order %q", *body.Type)
-	case spec.Folder != "" && spec.Type != fleet.OrderRescan:
+	case spec.Type.ChangesFiles() && spec.Folder == "":
+		return spec, fleet.Invalidf("folder", "the order %s is for one folder: name it", spec.Type)
+	case spec.Type.ChangesFiles() && spec.MaxItems < 1:
+		return spec, fleet.Invalidf("maxItems", "the order %s needs the number of items that may be changed at most", spec.Type)
+	case spec.MaxItems != 0 && !spec.Type.ChangesFiles():
+		return spec, fleet.Invalidf("maxItems", "the order %s changes no items", spec.Type)
+	case spec.Folder != "" && !spec.Type.MayNameFolder():
 		return spec, fleet.Invalidf("folder", "the order %s is not for one folder", spec.Type)
 	case spec.Major && spec.Type != fleet.OrderUpgrade:
 		return spec, fleet.Invalidf("major", "only an upgrade goes to another major version")

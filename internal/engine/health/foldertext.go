@@ -17,7 +17,7 @@ func FolderStanding(f FolderFacts) fleet.FolderStanding {
 	standing := fleet.FolderStanding{
 		Device: s.Device, Folder: f.Folder, State: FolderState(f), AsOf: summary.UpdatedAt,
 		Type: share.Type.String(), Paused: f.pausedFolder() && summary.State != fleet.FolderInError, Failed: summary.Failed,
-		Conflicts: s.ConflictsOn(f.Folder),
+		Conflicts: s.ConflictsOn(f.Folder), LocalChanges: summary.LocalChanges,
 		Progress: fleet.Progress{
 			GlobalBytes: summary.GlobalBytes, NeedBytes: summary.NeedBytes, NeedDeletes: summary.NeedDeletes,
 			NeedItems: summary.NeedFiles + summary.NeedDirectories + summary.NeedSymlinks,
@@ -177,19 +177,25 @@ func PausedByText(
 				who,
 				by.At.UTC().Format("2006-01-02 15:04 MST"),
 			),
-			"Order resume when it may go on: " + resumeOrder(standing.Device)
+			"Order resume when it may go on: " + resumeOrder(standing)
 	case fleet.PausedByPerson:
 	}
 	if standing.Paused {
 		return reason + ": a person at the daemon paused it", "Resume it there: nothing is synced or scanned until then."
 	}
 	return reason + ": a person at the daemon paused them",
-		"Resume one of them there, or all by an order: " + resumeOrder(standing.Device)
+		"Resume one of them there, or all by an order: " + resumeOrder(standing)
 }
 
-// resumeOrder is the command that resumes all connections of a device. It has the short ID, because texts for people
-// have names in the place of whole IDs.
-func resumeOrder(id fleet.DeviceID) string { return "`muster device resume " + id.Short() + "`." }
+// resumeOrder is the command that resumes the folder, or all connections of its device. It has the short ID, because
+// texts for people have names in the place of whole IDs.
+func resumeOrder(standing fleet.FolderStanding) string {
+	if standing.Paused {
+		folder := "'" + strings.ReplaceAll(standing.Folder, "'", `'\''`) + "'"
+		return "`muster folder resume " + folder + " --device " + standing.Device.Short() + "`."
+	}
+	return "`muster device resume " + standing.Device.Short() + "`."
+}
 
 // aloneText says why no sharer is reached.
 func aloneText(f *FolderFacts) (reason, next string) {

@@ -316,6 +316,9 @@ func (c channel) Config(ctx context.Context) ([]byte, error)        { return c.f
 func (c channel) SystemConfig(ctx context.Context) ([]byte, error)  { return c.f.SystemConfig(ctx) }
 func (c channel) Status(ctx context.Context) (fleet.Status, error)  { return c.f.Status(ctx) }
 func (c channel) Ignores(context.Context, string) ([]string, error) { return nil, nil }
+func (c channel) Summary(context.Context, string) (fleet.FolderSummary, error) {
+	return fleet.FolderSummary{}, nil
+}
 func (c channel) SetIgnores(ctx context.Context, _ string, _ []string) error {
 	return c.f.do(ctx, "set ignores")
 }

@@ -15,6 +15,7 @@ type Channel interface {
 	// Status returns an error when a different device answers.
 	Status(ctx context.Context) (fleet.Status, error)
 	Ignores(ctx context.Context, folder string) ([]string, error)
+	Summary(ctx context.Context, folder string) (fleet.FolderSummary, error)
 	SetIgnores(ctx context.Context, folder string, lines []string) error
 	// Write sends a request to a path below /rest/, which the caller has escaped.
 	Write(ctx context.Context, method, path string, body []byte) error

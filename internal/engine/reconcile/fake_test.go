@@ -314,6 +314,7 @@ type daemon struct {
 	restarts         bool // it says that it has to start anew
 	asked, restarted int
 	release          fleet.Release
+	summary          fleet.FolderSummary
 
 	opened func()                             // runs with mu held, when a session was opened
 	before func(d *daemon, call string) error // runs with mu held, before a write takes effect
@@ -430,6 +431,10 @@ func (s *session) Ignores(ctx context.Context, folder string) ([]string, error) 
 
 func (s *session) SetIgnores(ctx context.Context, folder string, lines []string) error {
 	return s.d.SetIgnores(ctx, s.d.id, folder, lines)
+}
+
+func (s *session) Summary(context.Context, string) (fleet.FolderSummary, error) {
+	return s.d.summary, nil
 }
 
 func (s *session) Write(ctx context.Context, method, path string, body []byte) error {

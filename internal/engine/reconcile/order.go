@@ -12,8 +12,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// An order is something that a person tells a daemon to do once. No order writes the configuration. The orders pause
-// and resume change it, but the daemon itself writes that change; docs/adr/0034-orders-to-daemons.md has the reasons.
+// An order is something that a person tells a daemon to do once. Of all orders only the pause of one folder writes the
+// configuration; docs/adr/0034-orders-to-daemons.md and 0068-the-command-line-for-hands.md have the reasons.
 
 const (
 	restartLimit = 2 * time.Minute  // time for a daemon to come back
@@ -94,10 +94,13 @@ func (e *Engine) CarryOut(ctx context.Context, id fleet.DeviceID, o fleet.OrderS
 		return conn.orderRestart(ctx, in)
 	case fleet.OrderRescan:
 		return conn.orderRescan(ctx, in, o.Folder)
-	case fleet.OrderPause:
-		return conn.orderPause(ctx, in, true)
-	case fleet.OrderResume:
-		return conn.orderPause(ctx, in, false)
+	case fleet.OrderPause, fleet.OrderResume:
+		if o.Folder != "" {
+			return conn.orderPauseFolder(ctx, in, o.Folder, o.Type == fleet.OrderPause)
+		}
+		return conn.orderPause(ctx, in, o.Type == fleet.OrderPause)
+	case fleet.OrderOverride, fleet.OrderRevert:
+		return conn.orderFiles(ctx, in, o)
 	case fleet.OrderUpgrade:
 		return conn.orderUpgrade(ctx, in, o.Major)
 	}

@@ -72,6 +72,8 @@ type Session interface {
 	// does not report it.
 	Run(ctx context.Context) (string, error)
 	Ignores(ctx context.Context, folder string) ([]string, error)
+	// Summary reads the numbers of a folder, which costs the daemon much.
+	Summary(ctx context.Context, folder string) (fleet.FolderSummary, error)
 	SetIgnores(ctx context.Context, folder string, lines []string) error
 	// Write sends one write, without repeating it. path begins with /rest/ and is escaped.
 	Write(ctx context.Context, method, path string, body []byte) error

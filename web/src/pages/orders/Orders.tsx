@@ -22,7 +22,11 @@ const verbs: Record<OrderType, string> = {
   pause: "Pause connections",
   resume: "Resume connections",
   upgrade: "Upgrade",
+  override: "Override",
+  revert: "Revert",
 };
+
+const given = ["rescan", "restart", "pause", "resume", "upgrade"] as const; // orders that a button gives
 
 const consequences: Partial<Record<OrderType, string>> = {
   restart: "The daemon ends its connections and is back seconds later. What is half transferred goes on then.",
@@ -42,7 +46,7 @@ export function Orders({ target }: { target: Target }) {
     <Panel title={target.tag === undefined ? "The daemon" : "Its daemons, one after the other"}>
       <Stack>
         <Row>
-          {(Object.keys(verbs) as OrderType[]).map((type) => (
+          {given.map((type) => (
             <GiveOrder key={type} target={target} type={type} />
           ))}
         </Row>
@@ -62,7 +66,7 @@ export function Orders({ target }: { target: Target }) {
   );
 }
 
-function GiveOrder({ target, type }: { target: Target; type: OrderType }) {
+function GiveOrder({ target, type }: { target: Target; type: (typeof given)[number] }) {
   const client = useQueryClient();
   const [major, setMajor] = useState(false);
   const verb = verbs[type];
@@ -105,7 +109,7 @@ function GiveOrder({ target, type }: { target: Target; type: OrderType }) {
   );
 }
 
-function send(target: Target, type: OrderType, major: boolean): Promise<Order> {
+function send(target: Target, type: (typeof given)[number], major: boolean): Promise<Order> {
   const query = type === "upgrade" && major ? { major } : {};
   if (target.tag === undefined) {
     const params = { path: { deviceID: target.deviceID }, query };

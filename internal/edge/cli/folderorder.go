@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+// folderOrder has daemons do something with one folder.
+type folderOrder struct {
+	connection
+	ordering
+	Folder string `arg:"" help:"ID of the folder."`
+	Device string `env:"-" help:"Only on this device: its label or ID, or the first letters of its ID." placeholder:"DEVICE" xor:"whose"`
+	Tag    string `env:"-" help:"Only on the devices with this tag." placeholder:"TAG" xor:"whose"`
+	spec   fleet.OrderSpec
+}
+
+// folderVerb is what an order does with a folder: on which devices it has an effect, and what is told before.
+type folderVerb struct {
+	concerns func(api.FolderStanding) bool
+	nothing  string                          // text where no device is concerned
+	effect   func(api.FolderStanding) string // text about one device
+	// items is the number of items that change on one device; nil: the order changes no files.
+	items    func(api.FolderStanding) int64
+	question func(folder string, devices int) string
+}
+
+var folderOrders = map[fleet.OrderType]folderVerb{
+	fleet.OrderPause: {
+		concerns: func(f api.FolderStanding) bool { return !f.Paused },
+		nothing:  "it is paused there already",
+		effect:   func(api.FolderStanding) string { return "nothing of it is scanned or synced there any more" },
+		question: func(folder string, of int) string {
+			return fmt.Sprintf("Pause the folder %q on %s?", folder, counted(of, "device"))
+		},
+	},
+	fleet.OrderResume: {
+		concerns: func(f api.FolderStanding) bool { return f.Paused },
+		nothing:  "it is not paused there",
+		effect:   func(api.FolderStanding) string { return "it is scanned and synced again" },
+		question: func(folder string, of int) string {
+			return fmt.Sprintf("Resume the folder %q on %s?", folder, counted(of, "device"))
+		},
+	},
+	fleet.OrderRescan: {
+		concerns: func(f api.FolderStanding) bool { return !f.Paused },
+		nothing:  "it is paused there",
+		effect:   func(api.FolderStanding) string { return "it is compared with the disk" },
+		question: func(folder string, of int) string {
+			return fmt.Sprintf("Rescan the folder %q on %s?", folder, counted(of, "device"))
+		},
+	},
+	fleet.OrderOverride: {
+		concerns: func(f api.FolderStanding) bool { return f.Type == "sendonly" && !f.Paused },
+		nothing:  "override is for a folder that is send-only there, and not paused",
+		effect: func(f api.FolderStanding) string {
+			return fmt.Sprintf("overwrites, or takes away, %s that were changed elsewhere, on %s", counted(int(overridden(f)),
+				"item"), counted(f.Peers.Shared, "other device"))
+		},
+		items: overridden,
+		question: func(folder string, _ int) string {
+			return fmt.Sprintf("Override the folder %q? There is no way back.", folder)
+		},
+	},
+	fleet.OrderRevert: {
+		concerns: func(f api.FolderStanding) bool {
+			return (f.Type == "receiveonly" || f.Type == "receiveencrypted") && !f.Paused
+		},
+		nothing: "revert is for a folder that is receive-only there, and not paused",
+		effect: func(f api.FolderStanding) string {
+			return fmt.Sprintf("undoes what was done to %s on this device; what was added is deleted",
+				counted(int(f.LocalItems), "item"))
+		},
+		items: func(f api.FolderStanding) int64 { return f.LocalItems },
+		question: func(folder string, of int) string {
+			return fmt.Sprintf("Revert the folder %q on %s? There is no way back.", folder, counted(of, "device"))
+		},
+	},
+}
+
+// overridden is how many items of the others an override replaces.
+func overridden(f api.FolderStanding) int64 { return f.NeedItems + f.NeedDeletes }
+
+// Run shows what the order does on which devices, asks, and gives it to these alone.
+func (c *folderOrder) Run(ctx context.Context, env *environment, server *client.Client) error {
+	verb := folderOrders[c.spec.Type]
+	concerned, err := c.concerned(ctx, server, verb)
+	if err != nil {
+		return err
+	}
+	label := labels(ctx, server)
+	var ids []string
+	for _, f := range concerned {
+		ids = append(ids, f.DeviceID)
+		fmt.Fprintf(c.texts(env), "  %s: %s\n", nameOf(f.DeviceID, label(fleet.DeviceID(f.DeviceID))), verb.effect(f))
+	}
+	question := ""
+	if asks[c.spec.Type] != "" || verb.items != nil || c.Device == "" {
+		question = verb.question(printable(c.Folder), len(concerned))
+	}
+	c.spec.Folder = c.Folder
+	if verb.items == nil {
+		return c.begin(ctx, env, server, question, func() (api.Order, error) {
+			return server.OrderToDevices(ctx, ids, c.spec)
+		})
+	}
+	if !c.Yes {
+		if err := confirm(env, question); err != nil {
+			return err
+		}
+	}
+	for _, f := range concerned { // each device has an order of its own, with the number that was shown
+		c.spec.MaxItems = verb.items(f)
+		if err := c.begin(ctx, env, server, "", func() (api.Order, error) {
+			return server.OrderToDevices(ctx, []string{f.DeviceID}, c.spec)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// concerned are the devices on which the order has an effect, as their daemons told last.
+func (c *folderOrder) concerned(ctx context.Context, server *client.Client, verb folderVerb) ([]api.FolderStanding,
+	error) {
+	all, err := server.FolderDevices(ctx, c.Folder, client.List{Tag: c.Tag})
+	if err != nil {
+		return nil, err
+	}
+	if c.Device != "" {
+		device, err := deviceNamed(ctx, server, c.Device)
+		if err != nil {
+			return nil, err
+		}
+		all = slices.DeleteFunc(all, func(f api.FolderStanding) bool { return f.DeviceID != device.DeviceID })
+	}
+	if len(all) == 0 {
+		return nil, &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("no such device has the folder %q", c.Folder),
+			Hint: "`muster folder get " + quoted(c.Folder) + "` lists those that have it."}
+	}
+	all = slices.DeleteFunc(all, func(f api.FolderStanding) bool { return !verb.concerns(f) })
+	if len(all) == 0 {
+		return nil, &fleet.Error{Code: fleet.CodeConflict,
+			Message: fmt.Sprintf("nothing is ordered for the folder %q: %s", c.Folder, verb.nothing),
+			Hint:    "`muster folder get " + quoted(c.Folder) + "` shows it on each device."}
+	}
+	if verb.items == nil {
+		return all, nil
+	}
+	return c.changing(all, verb)
+}
+
+// changing are the devices on which files change. Only figures of now are believed.
+func (c *folderOrder) changing(all []api.FolderStanding, verb folderVerb) ([]api.FolderStanding, error) {
+	all = slices.DeleteFunc(all, func(f api.FolderStanding) bool {
+		return verb.items(f) == 0 || f.State == fleet.FolderUnknown.String()
+	})
+	switch {
+	case len(all) == 0:
+		return nil, &fleet.Error{Code: fleet.CodeConflict,
+			Message: fmt.Sprintf("nothing of the folder %q differs on a device that is online", c.Folder),
+			Hint:    "`muster folder get " + quoted(c.Folder) + "` shows it on each device."}
+	case c.spec.Type == fleet.OrderOverride && len(all) > 1:
+		return nil, &fleet.Error{Code: fleet.CodeInvalid,
+			Message: fmt.Sprintf("%s could override the folder %q", counted(len(all), "device"), c.Folder),
+			Hint:    "Name the one whose files are right with --device."}
+	}
+	return all, nil
+}

@@ -10,8 +10,15 @@ type Problem struct {
 	Status    int             `json:"status"`
 	Detail    string          `json:"detail" doc:"What is wrong, for a person"`
 	Hint      string          `json:"hint,omitempty" doc:"What the person can do"`
+	See       *ProblemSubject `json:"see,omitempty" doc:"What to look at, where the hint names a path of this API: for programs that show it in another way"`
 	Errors    []ProblemDetail `json:"errors,omitempty" nullable:"false" doc:"The single things that are wrong"`
 	Traceback string          `json:"traceback,omitempty" doc:"Of a Starlark program"`
+}
+
+// ProblemSubject is what a person looks at to go on after an error.
+type ProblemSubject struct {
+	Subject string `json:"subject" enum:"api,devices,deviceState,devicePlan,deviceSettings,deviceTrust,revisions,templates,templateHistory,tags,folders,rollouts,orders,consents,pending,secrets,sessions,users,tokens,enrollKeys,enrollments"`
+	ID      string `json:"id,omitempty" doc:"Of the device or template that it belongs to; missing where that is the one that was asked about"`
 }
 
 // ProblemDetail is one thing that is wrong with an input.

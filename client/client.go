@@ -118,6 +118,9 @@ func (e *Error) Unwrap() error {
 	out := &fleet.Error{
 		Code: codeOf(e.Status), Message: e.Problem.Detail, Hint: e.Problem.Hint, Traceback: e.Problem.Traceback,
 	}
+	if see := e.Problem.See; see != nil {
+		out.See = fleet.Reference{Subject: fleet.Subject(see.Subject), ID: see.ID}
+	}
 	for _, d := range e.Problem.Errors {
 		field := d.Field
 		if field == "" {

@@ -39,6 +39,7 @@ type Error struct {
 	During     string        // the work that failed: "apply plan"
 	Message    string        // text for the person; no secrets, no paths of the server
 	Hint       string        // next step for the person; may be empty
+	See        Reference     // What the hint names by a path of the API, for those who use another way; may be zero.
 	Details    []Detail      // the fields, or the places in a text, that are wrong
 	Traceback  string        // traceback of a Starlark program; may be empty
 	RetryAfter time.Duration // too_many, unavailable: time until the next try; 0: a few seconds

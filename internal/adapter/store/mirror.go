@@ -32,7 +32,7 @@ func one[T any](ctx context.Context, s *Store, id fleet.DeviceID, scan func(scan
 	if absent(err) {
 		return none, &fleet.Error{
 			Code: fleet.CodeNotFound, Message: "the device has not been reached yet",
-			Hint: "Its state says why: GET devices/{id}/state.",
+			Hint: "Its state says why: GET devices/{id}/state.", See: fleet.Reference{Subject: fleet.SeeDeviceState, ID: string(id)},
 		}
 	}
 	return found.what, failure("read mirror", err)

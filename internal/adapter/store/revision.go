@@ -193,7 +193,7 @@ func (s *Store) document(
 	if absent(err) {
 		return r, Document{}, &fleet.Error{
 			Code: fleet.CodeNotFound, Message: "this configuration of the device was never seen",
-			Hint: "GET devices/{id}/revisions lists those that were.",
+			Hint: "GET devices/{id}/revisions lists those that were.", See: fleet.Reference{Subject: fleet.SeeRevisions, ID: string(id)},
 		}
 	}
 	if err != nil {

@@ -20,8 +20,7 @@ const (
 	maxHeldGroups = 5000     // groups of all devices together
 	maxShownBytes = 64 << 10 // bytes of one shown value
 	maxHeldBytes  = 32 << 20 // bytes of all shown values, equal ones counted once
-	tooLarge      = "too large to be shown and answered here: `muster apply DEVICE`, or GET devices/{deviceID}/plan, " +
-		"shows it"
+	tooLarge      = "too large to be shown and answered here: the plan of the device shows it"
 )
 
 // HeldChanges are the held changes of all devices, each from the last pass over its device.
@@ -292,7 +291,8 @@ func (c *Covered) Changes() (all []fleet.HeldChange) {
 // NothingWaits is the conflict that an answer gets if none of its changes waits any more.
 func NothingWaits(message string) error {
 	return &fleet.Error{Code: fleet.CodeConflict, Message: message,
-		Hint: "GET consents, or `muster consent list`, lists what waits now: answer that."}
+		Hint: "GET consents, or `muster consent list`, lists what waits now: answer that.",
+		See:  fleet.Reference{Subject: fleet.SeeConsents}}
 }
 
 // UndoAnswers reports whether the answer of an undo may cover the change: it waits for a person because it removes a

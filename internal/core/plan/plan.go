@@ -93,8 +93,8 @@ func (c Change) ShownSize(most int) int {
 // Reported returns the change for a report. It shares no memory with the documents, because a report may wait long for
 // its reader. If room is true, it contains the values; otherwise its reason says where to see them.
 func (c Change) Reported(room bool) Change {
-	const left = "its values are not shown, because all of them together are too large: `muster apply DEVICE`, " +
-		"or GET devices/{deviceID}/plan, shows the plan"
+	const left = "its values are not shown, because all of them together are too large: the " +
+		"plan of the device shows them"
 	c.send = stconfig.Value{}
 	if room {
 		c.From, c.To = c.From.Detached(), c.To.Detached()

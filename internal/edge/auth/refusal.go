@@ -40,7 +40,8 @@ func (p Principal) Lacks(permission Permission, what string) error {
 			Hint: "Use a token, or log in with `muster login`."}
 	case permission == Enroll:
 		return &fleet.Error{Code: fleet.CodeForbidden, Message: "only an enrol key may do that",
-			Hint: "Register the device with PUT /api/v1/devices/{deviceID}, or make an enrol key."}
+			Hint: "Register the device with PUT /api/v1/devices/{deviceID}, or make an enrol key.",
+			See:  fleet.Reference{Subject: fleet.SeeEnrollKeys}}
 	}
 	hint := p.howToGet() + string(permission.Needs())
 	if permission.Needs() != fleet.RoleAdmin { // No role is higher.

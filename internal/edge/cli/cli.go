@@ -326,8 +326,6 @@ var commandsForPaths = strings.NewReplacer(
 	"`muster consent list` shows what waits: answer that.",
 	"GET consents, or `muster consent list`, lists what waits now: answer that.",
 	"`muster consent list` shows what waits now: answer that.",
-	"GET /api/v1/consents/given shows what became of it.",
-	"`muster consent list --given` shows what became of it.",
 	"GET /api/v1/pending lists what does.",
 	"`muster pending list` lists what does.",
 	"GET /api/v1/secrets lists all.",

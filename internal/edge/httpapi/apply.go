@@ -72,7 +72,8 @@ func (s PlanHandlers) mayApply(r *request, id fleet.DeviceID, body api.ApplyPlan
 		}
 		if made.Digest != *body.Digest {
 			return &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now",
-				Hint: "GET " + devicePath(id) + "/plan, look at it, and apply that one."}
+				Hint: "GET " + devicePath(id) + "/plan, look at it, and apply that one.",
+				See:  fleet.Reference{Subject: fleet.SeeDevicePlan, ID: string(id)}}
 		}
 		if err := made.CheckRemovals(body.Remove); err != nil {
 			return err

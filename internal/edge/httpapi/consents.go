@@ -167,7 +167,8 @@ func wireAnswered(a fleet.GroupAnswer, done fleet.GroupAnswered, registry *fleet
 
 func noSuchGroup() error {
 	return &fleet.Error{Code: fleet.CodeConflict, Message: "no device has a held change with this digest now",
-		Hint: "GET " + Prefix + "/consents lists what waits: answer that."}
+		Hint: "GET " + Prefix + "/consents lists what waits: answer that.",
+		See:  fleet.Reference{Subject: fleet.SeeConsents}}
 }
 
 // groupAnswer parses the body of an answer.
@@ -244,14 +245,13 @@ func afterAnswer(a fleet.GroupAnswer, done fleet.GroupAnswered) string {
 			"shown.", a.WholeRollout, done.NotShown)
 	}
 	if waiting := len(fleet.DevicesOf(done.Waiting)); waiting > 0 {
-		next += fmt.Sprintf(" %d more of the group joined or have another change by now, and wait: GET "+
-			Prefix+"/consents shows them.", waiting)
+		next += fmt.Sprintf(" %d more of the group joined or have another change by now, and wait for an answer.", waiting)
 	}
 	if len(done.Gone) > 0 {
 		next += fmt.Sprintf(" Deleted meanwhile, and not answered for: %s.", strings.Join(mapped(done.Gone,
 			fleet.DeviceID.Short), ", "))
 	}
-	return next + " GET " + Prefix + "/consents/given shows what became of it."
+	return next + " `muster consent list --given` shows what became of it."
 }
 
 func (s ConsentHandlers) listGivenConsents(r *request) (reply, error) {

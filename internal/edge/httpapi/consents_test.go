@@ -186,7 +186,7 @@ func TestAnAnswerNeedsTheRoleThatTheChangeNeeds(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(f.answered) != 1 || f.by[0] != string(one.role) || len(got.Devices) != 1 || got.Devices[0].Label != "one" ||
-				!strings.Contains(got.Next, "/consents/given") || strings.Contains(got.Next,
+				!strings.Contains(got.Next, "consent list --given") || strings.Contains(got.Next,
 				"rollout 7") != (f.answered[0].WholeRollout == 7) ||
 				strings.Contains(got.Next, "5 of them were not shown") != (got.NotShown == 5) ||
 				len(got.Changes) != 1 || len(got.Waiting) != len(f.groups[0].Changes)-1 && got.Key == "folders.p" {

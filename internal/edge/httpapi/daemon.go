@@ -98,5 +98,6 @@ func notSeen(err error) error {
 	return &fleet.Error{
 		Code: fleet.CodeNotFound, Message: "the device is registered, but its daemon has not been reached yet",
 		Hint: "GET devices/{deviceID}/state says what is in the way, and what to do.", Err: err,
+		See: fleet.Reference{Subject: fleet.SeeDeviceState},
 	}
 }

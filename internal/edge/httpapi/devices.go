@@ -169,8 +169,8 @@ func (s DeviceHandlers) warnOfRenaming(ctx context.Context, old, renamed fleet.D
 	const most = 5
 	return headerText([]string{fmt.Sprintf("the label was %s and is %s: %d of the device's templates use device.label "+
 		"(%s); "+
-		"see what they change in devices/%s/plan", old.Label, renamed.Label, len(using),
-		strings.Join(using[:min(len(using), most)], ", "), renamed.ID)})
+		"`muster apply %s` shows what they change", old.Label, renamed.Label, len(using),
+		strings.Join(using[:min(len(using), most)], ", "), renamed.ID.Short())})
 }
 
 // notBlank refuses a PUT that contains nothing about the device, because it would remove address and label.

@@ -73,7 +73,7 @@ func (s EnrollKeyHandlers) createEnrollKey(r *request) (reply, error) {
 func (s EnrollKeyHandlers) deleteEnrollKey(r *request) (reply, error) {
 	id := r.segment("enrollKey")
 	return nothing(orNotFound(s.Keys.RevokeKey(r.Context(), id),
-		notThere("GET "+Prefix+"/enroll-keys lists all.", "there is no enrol key %q", id)))
+		notThere(fleet.SeeEnrollKeys, "GET "+Prefix+"/enroll-keys lists all.", "there is no enrol key %q", id)))
 }
 
 func wireEnrollKey(key fleet.EnrollKey, now time.Time) api.EnrollKey {

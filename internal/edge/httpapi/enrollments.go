@@ -145,7 +145,7 @@ func (s EnrollmentHandlers) acceptEnrollment(r *request) (reply, error) {
 func noEnrollment(id fleet.DeviceID) error {
 	return &fleet.Error{Code: fleet.CodeNotFound,
 		Message: "device " + id.Short() + " does not ask to be accepted, or not any more",
-		Hint:    "GET " + Prefix + "/enrollments lists all that do."}
+		Hint:    "GET " + Prefix + "/enrollments lists all that do.", See: fleet.Reference{Subject: fleet.SeeEnrollments}}
 }
 
 func (s EnrollmentHandlers) rejectEnrollment(r *request) (reply, error) {
@@ -163,5 +163,5 @@ func (s EnrollmentHandlers) forgetEnrollment(r *request) (reply, error) {
 	}
 	return nothing(orNotFound(s.Enrollments.Forget(r.Context(), id), &fleet.Error{Code: fleet.CodeNotFound,
 		Message: "device " + id.Short() + " was not rejected",
-		Hint:    "GET " + Prefix + "/enrollments lists all that were."}))
+		Hint:    "GET " + Prefix + "/enrollments lists all that were.", See: fleet.Reference{Subject: fleet.SeeEnrollments}}))
 }

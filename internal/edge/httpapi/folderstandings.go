@@ -138,7 +138,8 @@ func (s StandingHandlers) getFolderState(r *request) (reply, error) {
 
 func noFolder(err error) error {
 	return &fleet.Error{Code: fleet.CodeNotFound, Message: "no device has a folder with this ID",
-		Hint: "GET " + Prefix + "/folders lists all. A folder's ID is not its label.", Err: err}
+		Hint: "GET " + Prefix + "/folders lists all. A folder's ID is not its label.", Err: err,
+		See: fleet.Reference{Subject: fleet.SeeFolders}}
 }
 
 // wireStanding converts a standing, to which Explain has added what it knows.

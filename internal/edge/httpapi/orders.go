@@ -125,7 +125,8 @@ func (s OrderHandlers) orderTag(order fleet.OrderType) func(*request) (reply, er
 		}
 		if len(ids) == 0 {
 			return reply{}, &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("no device carries the tag %q", tag),
-				Hint: "GET " + Prefix + "/tags lists all. Tags are case-sensitive."}
+				Hint: "GET " + Prefix + "/tags lists all. Tags are case-sensitive.",
+				See:  fleet.Reference{Subject: fleet.SeeTags}}
 		}
 		return s.beginOrder(r, order, tag, ids)
 	}
@@ -260,7 +261,7 @@ func (s OrderHandlers) getOrder(r *request) (reply, error) {
 	}
 	if err != nil {
 		return reply{}, orNotFound(err,
-			notThere("GET "+Prefix+"/orders lists all.", "there is no order %d, or not any more", id))
+			notThere(fleet.SeeOrders, "GET "+Prefix+"/orders lists all.", "there is no order %d, or not any more", id))
 	}
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {

@@ -59,20 +59,21 @@ func (r *request) folderID() (string, error) {
 func noDevice(id fleet.DeviceID) error {
 	return &fleet.Error{
 		Code: fleet.CodeNotFound, Message: "no device " + string(id) + " is registered",
-		Hint: "GET " + Prefix + "/devices lists all; PUT registers one.",
+		Hint: "GET " + Prefix + "/devices lists all; PUT registers one.", See: fleet.Reference{Subject: fleet.SeeDevices},
 	}
 }
 
 func noTemplate(id int64) error {
 	return &fleet.Error{
 		Code: fleet.CodeNotFound, Message: "there is no template " + strconv.FormatInt(id, 10),
-		Hint: "GET " + Prefix + "/templates lists all; POST makes one.",
+		Hint: "GET " + Prefix + "/templates lists all; POST makes one.", See: fleet.Reference{Subject: fleet.SeeTemplates},
 	}
 }
 
 // notThere returns the not_found error about a thing that no list has. The hint says where the list is.
-func notThere(hint, format string, args ...any) *fleet.Error {
-	return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf(format, args...), Hint: hint}
+func notThere(see fleet.Subject, hint, format string, args ...any) *fleet.Error {
+	return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf(format, args...), Hint: hint,
+		See: fleet.Reference{Subject: see}}
 }
 
 // orNotFound is err; where it says not_found, it is the one that tells the person where to look.

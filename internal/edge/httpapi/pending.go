@@ -111,7 +111,7 @@ func (s PendingHandlers) asked(r *request) (fleet.Pending, error) {
 	}
 	return fleet.Pending{}, &fleet.Error{
 		Code: fleet.CodeNotFound, Message: "nothing of that ID asks to be let in, or not any more",
-		Hint: "GET " + Prefix + "/pending lists what does.",
+		Hint: "GET " + Prefix + "/pending lists what does.", See: fleet.Reference{Subject: fleet.SeePending},
 	}
 }
 
@@ -154,7 +154,8 @@ func (s PendingHandlers) acceptPending(r *request) (reply, error) {
 	if _, err := s.change(r, edit, mustBeNew(asks.From)); err != nil {
 		return reply{}, &fleet.Error{Code: fleet.CodeOf(err),
 			Message: "the device was let in, but is not registered here: " + fleet.Reason(err),
-			Hint:    "Register it with PUT " + devicePath(asks.From) + ".", Err: err}
+			Hint:    "Register it with PUT " + devicePath(asks.From) + ".", Err: err,
+			See: fleet.Reference{Subject: fleet.SeeDevices}}
 	}
 	return nothing(nil)
 }

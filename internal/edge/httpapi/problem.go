@@ -67,6 +67,11 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	hint := e.Hint
 	if hint == "" {
 		hint = hintOf[status]
+		if status == http.StatusBadRequest {
+			described := *e
+			described.See = fleet.Reference{Subject: fleet.SeeAPI}
+			e = &described
+		}
 	}
 	if status == http.StatusInternalServerError {
 		number := strings.ToLower(rand.Text()[:8])
@@ -109,7 +114,7 @@ func (s *server) writeProblem(w http.ResponseWriter, r *http.Request, status int
 	}
 	body, err := encode(api.Problem{
 		Type: "urn:muster:problem:" + code, Title: http.StatusText(status), Status: status,
-		Detail: detail, Hint: hint, Errors: problemDetails(e.Details), Traceback: e.Traceback,
+		Detail: detail, Hint: hint, See: wireSee(e.See), Errors: problemDetails(e.Details), Traceback: e.Traceback,
 	})
 	if err != nil {
 		s.log.Error("problem not encoded", logkey.Err(err))
@@ -133,6 +138,13 @@ func (s *server) writeProblem(w http.ResponseWriter, r *http.Request, status int
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // a client that is gone needs no answer
 	}
+}
+
+func wireSee(see fleet.Reference) *api.ProblemSubject {
+	if see.Subject == "" {
+		return nil
+	}
+	return &api.ProblemSubject{Subject: string(see.Subject), ID: see.ID}
 }
 
 // problemDetails tells fields of the body from places elsewhere in the request, which are written "path.NAME" and so

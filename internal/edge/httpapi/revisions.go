@@ -212,6 +212,7 @@ func noRevision(id fleet.DeviceID, number int64, err error) error {
 	return &fleet.Error{
 		Code: fleet.CodeNotFound, Message: which + " of the device was never seen, or is kept no more",
 		Hint: "GET " + devicePath(id) + "/revisions lists those that are there.", Err: err,
+		See: fleet.Reference{Subject: fleet.SeeRevisions, ID: string(id)},
 	}
 }
 

@@ -137,6 +137,7 @@ func noRollout(id int64, err error) error {
 	return &fleet.Error{
 		Code: fleet.CodeNotFound, Message: "there is no rollout " + strconv.FormatInt(id, 10),
 		Hint: "GET " + Prefix + "/rollouts lists all.", Err: err,
+		See: fleet.Reference{Subject: fleet.SeeRollouts},
 	}
 }
 

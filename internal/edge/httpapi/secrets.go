@@ -130,5 +130,5 @@ func secretTags(names []string) (*[]fleet.Tag, error) {
 
 func (s SecretHandlers) deleteSecret(r *request) (reply, error) {
 	return nothing(orNotFound(s.Secrets.DeleteSecret(r.Context(), r.segment("secret")),
-		notThere("GET "+Prefix+"/secrets lists all.", "there is no secret of that name")))
+		notThere(fleet.SeeSecrets, "GET "+Prefix+"/secrets lists all.", "there is no secret of that name")))
 }

@@ -192,7 +192,7 @@ func (s SessionHandlers) listSessions(r *request) (reply, error) {
 
 func (s SessionHandlers) endSession(r *request) (reply, error) {
 	return nothing(orNotFound(s.Sessions.EndSession(r.Context(), r.who, r.segment("session")),
-		notThere("GET "+Prefix+"/sessions lists all.", "there is no such session")))
+		notThere(fleet.SeeSessions, "GET "+Prefix+"/sessions lists all.", "there is no such session")))
 }
 
 func (s SessionHandlers) changePassword(r *request) (reply, error) {

@@ -61,7 +61,7 @@ func (s TagHandlers) deleteTag(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, orNotFound(err, &fleet.Error{
 			Code: fleet.CodeNotFound, Message: fmt.Sprintf("nothing carries the tag %q", tag),
-			Hint: "GET " + Prefix + "/tags lists all. Tags are case-sensitive.",
+			Hint: "GET " + Prefix + "/tags lists all. Tags are case-sensitive.", See: fleet.Reference{Subject: fleet.SeeTags},
 		})
 	}
 	return s.showTagsFor(r, done.Tags)

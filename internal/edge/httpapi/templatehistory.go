@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"strconv"
 
 	"muster/api"
 	"muster/internal/edge/auth"
@@ -59,7 +60,8 @@ func (s TemplateHandlers) getTemplateVersion(r *request, template *fleet.TaggedT
 	if err != nil {
 		return reply{}, orNotFound(err, &fleet.Error{Code: fleet.CodeNotFound,
 			Message: "this generation did not change the template",
-			Hint:    "GET " + templatePath(template.ID) + "/history lists those that did."})
+			Hint:    "GET " + templatePath(template.ID) + "/history lists those that did.",
+			See:     fleet.Reference{Subject: fleet.SeeTemplateHistory, ID: strconv.FormatInt(template.ID, 10)}})
 	}
 	titled, err := s.titles(r.Context())
 	if err != nil {

@@ -152,7 +152,7 @@ func (s TokenHandlers) deleteToken(r *request) (reply, error) {
 }
 
 func noToken(name string) error {
-	return notThere("GET "+Prefix+"/tokens lists all.", "there is no token %q", name)
+	return notThere(fleet.SeeTokens, "GET "+Prefix+"/tokens lists all.", "there is no token %q", name)
 }
 
 func wireToken(token fleet.Token) api.Token {

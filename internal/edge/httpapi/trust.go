@@ -58,11 +58,12 @@ func (s TrustHandlers) trustDevice(r *request, device *fleet.Registered) (reply,
 	case shown.Fingerprint == "":
 		return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "no certificate of this device was seen yet",
 			Hint: "Its state says why. To pin one before the first contact, PUT it as pin to " + devicePath(device.ID) +
-				"/settings."}
+				"/settings.", See: fleet.Reference{Subject: fleet.SeeDeviceSettings, ID: string(device.ID)}}
 	default:
 		return reply{}, &fleet.Error{Code: fleet.CodeConflict,
 			Message: "another certificate was shown last: " + shown.Fingerprint + " at " + shown.Address,
-			Hint:    "GET " + devicePath(device.ID) + "/trust, compare it with the daemon's own, and trust that one."}
+			Hint:    "GET " + devicePath(device.ID) + "/trust, compare it with the daemon's own, and trust that one.",
+			See:     fleet.Reference{Subject: fleet.SeeDeviceTrust, ID: string(device.ID)}}
 	}
 	settings, err := s.Trust.TrustDevice(r.Context(), device.ID, fingerprint)
 	if err != nil {

@@ -87,7 +87,7 @@ func (s UndoHandlers) undoRollout(r *request) (reply, error) {
 	held, err := s.heldByUndo(r, edit, approval)
 	if err != nil {
 		s.note(&problems, r, err, "not all devices could be planned",
-			"what was shown of the others is not answered, and GET consents lists what waits")
+			"what was shown of the others is not answered, and `muster consent list` shows what waits")
 	}
 	approval.Shown, approval.Keys = held.Answerable(approval.Shown), held.Keys
 	rollout, given, err := s.Rollouts.Runner.Undo(r.Context(), id, approval)
@@ -112,7 +112,7 @@ func (s UndoHandlers) undone(r *request, rollout fleet.Rollout, answered, waitin
 	problems problems) api.UndoneRollout {
 	if err := s.record(r, "rollout.undo", strconv.FormatInt(rollout.ID, 10), rollout.Cause); err != nil {
 		s.note(&problems, r, err, "the audit has no entry of the request",
-			"GET rollouts/{id} says who undid it")
+			"the rollout says who undid it")
 	}
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
@@ -123,7 +123,7 @@ func (s UndoHandlers) undone(r *request, rollout fleet.Rollout, answered, waitin
 	detail, err := s.Rollouts.wireRolloutDetail(r, rollout)
 	if err != nil {
 		s.note(&problems, r, err, "what the rollout changed could not be read",
-			"GET rollouts/{id} lists it")
+			"the rollout lists it")
 		detail = wireMembers(rollout, registry)
 	}
 	return api.UndoneRollout{RolloutDetail: detail, Answered: wireAnsweredKeys(answered, registry),

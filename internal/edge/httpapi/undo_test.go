@@ -194,7 +194,7 @@ func TestAPlanThatFailsStopsNoUndo(t *testing.T) {
 	if got := answeredKeys(t, undone.Answered); !slices.Equal(got, []string{"p"}) || len(f.approved.Shown) != 1 {
 		t.Errorf("answered %v, consented to %v", got, f.approved.Shown)
 	}
-	if len(undone.Problems) != 1 || !strings.Contains(undone.Problems[0], "GET consents") ||
+	if len(undone.Problems) != 1 || !strings.Contains(undone.Problems[0], "`muster consent list`") ||
 		!strings.Contains(undone.Problems[0], "it took too long") {
 		t.Errorf("got the problems %q", undone.Problems)
 	}
@@ -217,7 +217,7 @@ func TestWhatFailsAfterAnUndoIsNotItsAnswer(t *testing.T) {
 		t.Errorf("called %v, got %+v", f.calls, undone)
 	}
 	if all := strings.Join(undone.Problems, "\n"); len(undone.Problems) != 2 || !strings.Contains(all, "audit") ||
-		!strings.Contains(all, "GET rollouts/{id}") || strings.Contains(all, "disk") {
+		!strings.Contains(all, "the rollout lists it") || strings.Contains(all, "disk") {
 		t.Errorf("got the problems %q", undone.Problems)
 	}
 	if log := w.log.String(); !strings.Contains(log, "the disk is full") || !strings.Contains(log, "connection is lost") {

@@ -147,7 +147,7 @@ func switchedUser(r *request, to func(context.Context, string) (fleet.User, erro
 }
 
 func noUser(name string) *fleet.Error {
-	return notThere("GET "+Prefix+"/users lists all.", "there is no user %q", name)
+	return notThere(fleet.SeeUsers, "GET "+Prefix+"/users lists all.", "there is no user %q", name)
 }
 
 func wireUser(user fleet.User) api.User {

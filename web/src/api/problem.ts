@@ -1,4 +1,5 @@
 import type { components } from "./schema";
+import { pageFor } from "./see";
 
 type Body = components["schemas"]["Problem"];
 
@@ -7,13 +8,15 @@ export class Problem extends Error {
   readonly status: number;
   readonly hint: string;
   readonly traceback: string;
+  readonly page: { says: string; href: string } | undefined; // the page that shows what the hint would name
   readonly errors: NonNullable<Body["errors"]>;
 
   constructor(body: Partial<Body> & { detail: string }) {
     super(body.detail);
     this.name = "Problem";
     this.status = body.status ?? 0;
-    this.hint = body.hint ?? "";
+    this.page = body.see && pageFor(body.see);
+    this.hint = body.see ? "" : (body.hint ?? ""); // The hint names a path of the API, which nobody sees here.
     this.traceback = body.traceback ?? "";
     this.errors = body.errors ?? [];
   }

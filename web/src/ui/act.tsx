@@ -27,7 +27,7 @@ export function failed(error: unknown) {
     .join(" ");
   return notifications.show({
     title: sentence(problem.message),
-    message: [details, problem.hint].filter(Boolean).join(" "),
+    message: [details, problem.hint, problem.page?.says && `${problem.page.says}.`].filter(Boolean).join(" "),
     icon: <IconAlertTriangle size={14} />,
     color: "red",
     autoClose: false,

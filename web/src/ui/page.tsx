@@ -135,6 +135,9 @@ export function Wrong({ error, retry }: { error: unknown; retry?: () => void }) 
             <Prose>{problem.hint}</Prose>
           </p>
         )}
+        {problem.page && problem.page.says !== "" && (
+          <p>{problem.page.href ? <To href={problem.page.href}>{problem.page.says}</To> : `${problem.page.says}.`}</p>
+        )}
       </div>
       {retry && (
         <Button variant="default" onClick={retry}>

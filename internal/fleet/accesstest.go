@@ -27,16 +27,32 @@ type AccessText struct{ Field, Reason, Next string }
 // AccessTexts has an entry for each AccessProblem.
 var AccessTexts = map[AccessProblem]AccessText{
 	AccessUnknownHost: {"apiAddress", "the host name is not known", "Check how it is spelt, or give an IP address."},
-	AccessRefused: {"apiPort", "nothing listens at this address and port", "Check that Syncthing runs, which port its GUI " +
-		"has, and that its GUI does not listen on its own machine only (Actions > Settings > GUI)."},
+	AccessRefused: {
+		"apiPort",
+		"nothing listens at this address and port",
+		"Check that Syncthing runs, which port its GUI " +
+			"has, and that its GUI does not listen on its own machine only (Actions > Settings > GUI).",
+	},
 	AccessNoAnswer: {"apiAddress", "there is no answer", "Check that the machine is on, and that no firewall is in " +
 		"between."},
-	AccessUnreachable: {"apiAddress", "the address cannot be reached from the server", "Check the address, and the network " +
-		"in between."},
-	AccessClosed: {"apiPort", "the connection is closed before an answer comes", "Syncthing may be starting, or something " +
-		"else listens at this port: check the port."},
-	AccessFailing: {"apiAddress", "what answers says that it fails at the moment", "Look at Syncthing's log on that machine, " +
-		"then try again."},
+	AccessUnreachable: {
+		"apiAddress",
+		"the address cannot be reached from the server",
+		"Check the address, and the network " +
+			"in between.",
+	},
+	AccessClosed: {
+		"apiPort",
+		"the connection is closed before an answer comes",
+		"Syncthing may be starting, or something " +
+			"else listens at this port: check the port.",
+	},
+	AccessFailing: {
+		"apiAddress",
+		"what answers says that it fails at the moment",
+		"Look at Syncthing's log on that machine, " +
+			"then try again.",
+	},
 	AccessNotTLS: {"apiPort", "what answers does not speak TLS, and the API key is not sent in clear", "Check the port: " +
 		"Syncthing's API always speaks TLS. For a proxy without TLS allow plain HTTP in the device's settings."},
 	AccessNotSyncthing: {"apiPort", "what answers is no Syncthing daemon", "Check address and port: they are those of " +
@@ -47,9 +63,17 @@ var AccessTexts = map[AccessProblem]AccessText{
 		"Compare the fingerprint with that of https-cert.pem on the daemon's machine. Unless they are equal, somebody else " +
 			"answers there."},
 	AccessOtherDevice: {"deviceID", "another device answers there", "Check the device ID, or the address and the port."},
-	AccessKeyRefused: {"apiKey", "the daemon does not accept the API key", "Copy the key from Syncthing: Actions > Settings " +
-		"> GUI. If it is right already, another daemon answers there."},
-	AccessTooOld: {"apiAddress", "this version of Syncthing is too old to be managed", "Update Syncthing to 1.12 or later."},
+	AccessKeyRefused: {
+		"apiKey",
+		"the daemon does not accept the API key",
+		"Copy the key from Syncthing: Actions > Settings " +
+			"> GUI. If it is right already, another daemon answers there.",
+	},
+	AccessTooOld: {
+		"apiAddress",
+		"this version of Syncthing is too old to be managed",
+		"Update Syncthing to 1.12 or later.",
+	},
 }
 
 // AccessTest is the result of a test of a daemon's address and API key. Nothing of an answer's body is in it but what

@@ -13,7 +13,15 @@ func TestALargeNumberIsWrittenInGroupsEverywhere(t *testing.T) {
 			t.Errorf("%d: got %s, want %s", n, got, want)
 		}
 	}
-	if one, many := Counted(1, "directory", "directories"), Counted(8860, "directory", "directories"); one != "1 directory" ||
+	if one, many := Counted(
+		1,
+		"directory",
+		"directories",
+	), Counted(
+		8860,
+		"directory",
+		"directories",
+	); one != "1 directory" ||
 		many != "8,860 directories" {
 		t.Errorf("got %q and %q", one, many)
 	}

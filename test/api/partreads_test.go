@@ -49,10 +49,17 @@ func newRich(t *testing.T) *parted {
 		d.AddPendingFolder(theirs+"pending", theirs+"offer", p.inside[0])
 	}
 	p.mustDo(http.MethodPut, "tags/"+theirs+"tag/vars", `{"vars":{"outland_var":"outland-value"}}`)
-	p.templates = append(p.templates,
-		p.Template("merge", "folders.outland-folder", `{"path": "~/outland-path", "label": "outland-folder-label"}`, theirs+"tag"),
+	p.templates = append(
+		p.templates,
+		p.Template(
+			"merge",
+			"folders.outland-folder",
+			`{"path": "~/outland-path", "label": "outland-folder-label"}`,
+			theirs+"tag",
+		),
 		p.Template("set", "options.localAnnouncePort", "21029 # outland-text", theirs+"tag"),
-		p.Template("set", "options.natEnabled", "false", insideTag, theirs+"tag"))
+		p.Template("set", "options.natEnabled", "false", insideTag, theirs+"tag"),
+	)
 	passing := p.Template("merge", "folders.outland-passing", `{"path": "~/outland-passing-path"}`, theirs+"tag")
 	wait.Until(t, func() string {
 		for _, id := range p.outside {

@@ -298,9 +298,14 @@ func (t *tx) recordLoss(home homeEnds, stored fleet.AuditEnds, opened bool) (err
 func (s *Store) lose(loss Loss) {
 	s.end.hold(s, loss)
 	s.loss.set(&loss)
-	s.log.Error("the database is older than it was, or went on elsewhere: nothing is written to daemons", "lost", loss.String(),
-		logkey.Next, fmt.Sprintf("type `muster audit accept-loss %d` once you know why; if all tokens are refused, stop the "+
-			"server and type `muster admin reset` first", loss.To))
+	s.log.Error(
+		"the database is older than it was, or went on elsewhere: nothing is written to daemons",
+		"lost",
+		loss.String(),
+		logkey.Next,
+		fmt.Sprintf("type `muster audit accept-loss %d` once you know why; if all tokens are refused, stop the "+
+			"server and type `muster admin reset` first", loss.To),
+	)
 }
 
 // loseWhileRunning is lose for older ends that somebody put back while this process runs. The loss comes into force

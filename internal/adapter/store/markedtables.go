@@ -33,9 +33,19 @@ var (
 	metaRows = &markedTable{name: "meta", noun: "the setting", key: []string{"name"}, content: []string{"value"},
 		only:    "name IN ('fleet_mode', 'settled_generation', 'restored', 'rules', 'single_sign_on')",
 		follows: "nothing is written to daemons", doubt: doubtMeta}
-	deviceModeRows = &markedTable{name: "devices", noun: "the label or the settings of the device", key: []string{"id"},
-		content: []string{"label", "mode", "may_restart?"}, later: map[string]int64{"label": 112}, // Templates read the label.
-		follows: "nothing is written to it", doubt: doubtDevice}
+	deviceModeRows = &markedTable{
+		name: "devices",
+		noun: "the label or the settings of the device",
+		key:  []string{"id"},
+		content: []string{
+			"label",
+			"mode",
+			"may_restart?",
+		},
+		later:   map[string]int64{"label": 112}, // Templates read the label.
+		follows: "nothing is written to it",
+		doubt:   doubtDevice,
+	}
 	deviceTagRows = &markedTable{name: "device_tags", noun: "the tag of the device", key: []string{"device_id", "tag"},
 		goes: "device_id", follows: "nothing is written to the device", doubt: doubtDevice}
 	templateRows = &markedTable{name: "templates", accept: nobodySaved("templates"), noun: "template", key: []string{"id"},

@@ -31,7 +31,8 @@ func TestAnOrderIsKeptWithHowFarItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := must(s.Orders(ctx))(t)
-		if len(all) != 3 || all[0].ID != chosen.ID || all[1].ID != one.ID || !all[1].Major || all[1].EndedAt.IsZero() || all[1].By != "ann" {
+		if len(all) != 3 || all[0].ID != chosen.ID || all[1].ID != one.ID || !all[1].Major || all[1].EndedAt.IsZero() ||
+			all[1].By != "ann" {
 			t.Fatalf("got %+v", all)
 		}
 		got := must(s.Order(ctx, order.ID))(t)

@@ -165,7 +165,11 @@ func (noPlace) Second(context.Context) (func(), error) {
 
 // The limit of connections was told as a daemon that does not answer.
 func TestATestOfAccessThatDidNotConnectIsAnError(t *testing.T) {
-	if found, err := TestAccess(t.Context(), newTested(t, fakeOptions{}).target(), Options{Places: noPlace{}}); err == nil {
+	if found, err := TestAccess(
+		t.Context(),
+		newTested(t, fakeOptions{}).target(),
+		Options{Places: noPlace{}},
+	); err == nil {
 		t.Fatalf("got %+v", found)
 	}
 }

@@ -23,7 +23,16 @@ func TestContextsAreAddedUsedAndRemoved(t *testing.T) {
 	defer one.Close()
 	token := write(t, t.TempDir(), "token", "muster_secret\n")
 	done(t, "context", "add", "one", "--server", one.URL+"/", "--token-file", token)
-	done(t, "context", "add", "two", "--server", "https://two.example:2525", "--fingerprint", "sha256:"+strings.Repeat("a", 64))
+	done(
+		t,
+		"context",
+		"add",
+		"two",
+		"--server",
+		"https://two.example:2525",
+		"--fingerprint",
+		"sha256:"+strings.Repeat("a", 64),
+	)
 	done(t, "token", "list") // the first one with a token is used
 	if sent != "Bearer muster_secret" {
 		t.Errorf("the server got %q", sent)
@@ -33,7 +42,11 @@ func TestContextsAreAddedUsedAndRemoved(t *testing.T) {
 	}
 	var shown []shownContext
 	out := done(t, "context", "list", "-o", "json")
-	if err := json.Unmarshal([]byte(out), &shown); err != nil || len(shown) != 2 || !shown[0].Current || shown[1].Current ||
+	if err := json.Unmarshal(
+		[]byte(out),
+		&shown,
+	); err != nil || len(shown) != 2 || !shown[0].Current ||
+		shown[1].Current ||
 		shown[0].Server != one.URL {
 		t.Errorf("got %s, %v", out, err)
 	}

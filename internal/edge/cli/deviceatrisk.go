@@ -74,6 +74,11 @@ func riskSentence(risk api.DeviceAtRisk) string {
 	case only == 0:
 		return fmt.Sprintf("Without %s the newest data of %d%s folders is proven to be nowhere.", name, older, of)
 	}
-	return fmt.Sprintf("Without %s the data of %d%s folders is proven to be nowhere, and the newest data of %d more.", name,
-		only, of, older)
+	return fmt.Sprintf(
+		"Without %s the data of %d%s folders is proven to be nowhere, and the newest data of %d more.",
+		name,
+		only,
+		of,
+		older,
+	)
 }

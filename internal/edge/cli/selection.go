@@ -92,7 +92,12 @@ func (s selecting) show(env *environment, how output, devices []api.Device) {
 	out := how.texts(env)
 	for i, d := range devices {
 		if i == selectionListed {
-			fmt.Fprintf(out, "  and %s more: `muster device list%s` lists all.\n", counted(len(devices)-i, "device"), " "+s.words())
+			fmt.Fprintf(
+				out,
+				"  and %s more: `muster device list%s` lists all.\n",
+				counted(len(devices)-i, "device"),
+				" "+s.words(),
+			)
 			break
 		}
 		fmt.Fprintln(out, "  "+named(d))

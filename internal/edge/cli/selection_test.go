@@ -63,8 +63,22 @@ var twoRows = []api.InventoryDevice{{DeviceID: idNAS, Label: "nas"}, {DeviceID: 
 func TestAnOrderIsForTheDevicesThatWereShown(t *testing.T) {
 	var o orderly
 	address := o.start(t, twoRows...)
-	code, out, errs := run(t, "device", "rescan", "--tag", "site", "--filter", "state=held", "--filter", "version=<2", "-y",
-		"--server", address, "--token", "x")
+	code, out, errs := run(
+		t,
+		"device",
+		"rescan",
+		"--tag",
+		"site",
+		"--filter",
+		"state=held",
+		"--filter",
+		"version=<2",
+		"-y",
+		"--server",
+		address,
+		"--token",
+		"x",
+	)
 	const want = "  nas (P56IOI7)\n  laptop (AIR6LPZ)\n1/2 P56IOI7: done\n2/2 AIR6LPZ: failed\n"
 	if code != exitFailed || out != want || !strings.Contains(errs, "ended at the second") {
 		t.Errorf("got %d and\n%s%s", code, out, errs)
@@ -133,9 +147,29 @@ func TestADeletionOfSeveralNamesThoseThatFailed(t *testing.T) {
 func TestTheListOfDevicesTakesTheFiltersOfOtherCommands(t *testing.T) {
 	var o orderly
 	address := o.start(t, twoRows...)
-	code, _, errs := run(t, "device", "list", "--tag", "a", "--filter", "tag=b", "--filter", "os=linux", "--filter", "behind",
-		"--filter", "folder-state=stopped", "--filter", "waiting=any", "--filter", "disk-below=10%", "--server", address,
-		"--token", "x")
+	code, _, errs := run(
+		t,
+		"device",
+		"list",
+		"--tag",
+		"a",
+		"--filter",
+		"tag=b",
+		"--filter",
+		"os=linux",
+		"--filter",
+		"behind",
+		"--filter",
+		"folder-state=stopped",
+		"--filter",
+		"waiting=any",
+		"--filter",
+		"disk-below=10%",
+		"--server",
+		address,
+		"--token",
+		"x",
+	)
 	const want = "diskBelow=10&folderState=behind&folderState=stalled&folderState=syncing&folderState=stopped&os=linux&" +
 		"tag=a&tag=b&waiting=any"
 	if code != exitDone || o.query != want {

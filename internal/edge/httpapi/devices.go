@@ -89,7 +89,10 @@ func (q listQuery) picks(d *fleet.Registered) bool {
 }
 
 // maskParam is for callers that do not need the key, so that no key is sent and no reading is in the audit.
-var maskParam = boolParam("mask", "Give "+fleet.MaskedAPIKey+" in the place of the API key, also for callers that may see it")
+var maskParam = boolParam(
+	"mask",
+	"Give "+fleet.MaskedAPIKey+" in the place of the API key, also for callers that may see it",
+)
 
 func (s DeviceHandlers) getDevice(r *request, device *fleet.Registered) (reply, error) {
 	if err := r.maskKeys(); err != nil {

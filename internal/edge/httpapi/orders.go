@@ -79,8 +79,11 @@ func (s OrderHandlers) routes(b *base) []route {
 }
 
 var (
-	folderParam = textParam("folder", "Only the folder with this ID; to pause or resume: the folder, and not the connections")
-	majorParam  = boolParam("major", "Also to another major version")
+	folderParam = textParam(
+		"folder",
+		"Only the folder with this ID; to pause or resume: the folder, and not the connections",
+	)
+	majorParam = boolParam("major", "Also to another major version")
 )
 
 var orderParams = map[fleet.OrderType][]parameter{
@@ -186,7 +189,11 @@ func specOf(body api.NewOrder) (fleet.OrderSpec, error) {
 	case spec.Type.ChangesFiles() && spec.Folder == "":
 		return spec, fleet.Invalidf("folder", "the order %s is for one folder: name it", spec.Type)
 	case spec.Type.ChangesFiles() && spec.MaxItems < 1:
-		return spec, fleet.Invalidf("maxItems", "the order %s needs the number of items that may be changed at most", spec.Type)
+		return spec, fleet.Invalidf(
+			"maxItems",
+			"the order %s needs the number of items that may be changed at most",
+			spec.Type,
+		)
 	case spec.MaxItems != 0 && !spec.Type.ChangesFiles():
 		return spec, fleet.Invalidf("maxItems", "the order %s changes no items", spec.Type)
 	case spec.Folder != "" && !spec.Type.MayNameFolder():

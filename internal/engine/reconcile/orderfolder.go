@@ -76,8 +76,11 @@ func (c *connection) orderFiles(ctx context.Context, in input, o fleet.OrderSpec
 	case items == 0:
 		return fmt.Sprintf("nothing to do: no items of the folder %q %s", o.Folder, what), nil
 	case items > o.MaxItems:
-		return "", conflict(fmt.Sprintf("%d items of the folder %q %s now, and at most %d were agreed to: the daemon was told "+
-			"nothing", items, o.Folder, what, o.MaxItems), "Look at the folder again, and give the order anew.")
+		return "", conflict(
+			fmt.Sprintf("%d items of the folder %q %s now, and at most %d were agreed to: the daemon was told "+
+				"nothing", items, o.Folder, what, o.MaxItems),
+			"Look at the folder again, and give the order anew.",
+		)
 	}
 	err = c.tell(ctx, in, func() error { return c.session.Write(ctx, http.MethodPost, path, nil) })
 	if err != nil {

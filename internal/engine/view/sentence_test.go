@@ -109,8 +109,12 @@ func teamFolder(more string, shared ...string) string {
 }
 
 func entryOf(label, more string) string {
-	return fmt.Sprintf(`{"deviceID": "<%s>", "name": %q%s, "addresses": ["dynamic"], "compression": "metadata"}`, label, label,
-		more)
+	return fmt.Sprintf(
+		`{"deviceID": "<%s>", "name": %q%s, "addresses": ["dynamic"], "compression": "metadata"}`,
+		label,
+		label,
+		more,
+	)
 }
 
 func TestAPlanIsSaidInSentences(t *testing.T) {
@@ -224,7 +228,11 @@ func TestAPlanIsSaidInSentences(t *testing.T) {
 
 func TestNothingIsSaidToBeKeptOfDevicesWithoutAPlan(t *testing.T) {
 	sum := NewSentenceSum(sentenceLabel)
-	sum.Add(sentenceDevices["oslo"], []plan.Change{madeChange(t, plan.Change{}, "options.natEnabled", "true", "false")}, nil)
+	sum.Add(
+		sentenceDevices["oslo"],
+		[]plan.Change{madeChange(t, plan.Change{}, "options.natEnabled", "true", "false")},
+		nil,
+	)
 	sum.Fail(sentenceDevices["nas"], "line 3: no such name", false)
 	sum.Fail(sentenceDevices["berlin-1"], "line 3: no such name", false)
 	sum.Unread(sentenceDevices["stranger"])
@@ -239,8 +247,11 @@ func TestNothingIsSaidToBeKeptOfDevicesWithoutAPlan(t *testing.T) {
 func TestSentencesThatAreTooManyAreCounted(t *testing.T) {
 	var planned []plannedText
 	for i := range maxSentences + 7 {
-		planned = append(planned, plannedText{device: []string{"nas", "oslo"}[i%2], key: fmt.Sprintf("folders.f%03d.order", i),
-			from: `"random"`, to: `"alphabetic"`})
+		planned = append(
+			planned,
+			plannedText{device: []string{"nas", "oslo"}[i%2], key: fmt.Sprintf("folders.f%03d.order", i),
+				from: `"random"`, to: `"alphabetic"`},
+		)
 	}
 	got := summaryOf(t, planned...)
 	if len(got.Sentences) != maxSentences || got.MoreChanges != 7 || got.MoreDevices != 2 {
@@ -318,7 +329,8 @@ func equalChanges(a randomChange, of string, b randomChange, ofB string) bool {
 	consented := a.change.Class != plan.Held || a.change.Consented == b.change.Consented
 	if a.form != b.form || a.form != 3 && a.name != b.name || from && a.from != b.from || to && a.to != b.to || !consented ||
 		a.change.Class != b.change.Class || a.change.Reason != b.change.Reason || a.change.Drift != b.change.Drift ||
-		a.change.Returns != b.change.Returns || a.dropped != b.dropped {
+		a.change.Returns != b.change.Returns ||
+		a.dropped != b.dropped {
 		return false
 	}
 	with := func(peers []string, device string) []string {
@@ -384,8 +396,14 @@ func TestEveryChangeIsCountedOnceAndOnlyEqualOnesTogether(t *testing.T) {
 
 func TestAGroupOfHeldChangesIsSaid(t *testing.T) {
 	held := func(device, digest, key, from, to string) fleet.HeldChange {
-		return fleet.HeldChange{Device: sentenceDevices[device], Digest: digest, Key: withIDs(key), From: []byte(withIDs(from)),
-			To: []byte(withIDs(to)), Reason: "because"}
+		return fleet.HeldChange{
+			Device: sentenceDevices[device],
+			Digest: digest,
+			Key:    withIDs(key),
+			From:   []byte(withIDs(from)),
+			To:     []byte(withIDs(to)),
+			Reason: "because",
+		}
 	}
 	for _, tc := range []struct {
 		name  string

@@ -134,7 +134,8 @@ func (s PlanningHandlers) foresee(
 	if err != nil {
 		return api.WhatIfPlan{}, f, err
 	}
-	out := wireEffects(sum.Effects())
+	effects := sum.Effects()
+	out := wireEffects(effects)
 	out.Generation, out.NewTemplates = f.Now.Generation, append([]int64{}, f.New...)
 	course := view.Course{Broken: f.Broken}
 	if edit.Undo == nil { // An undo needs no approval, and has one wave.
@@ -142,6 +143,11 @@ func (s PlanningHandlers) foresee(
 	}
 	course = sum.Course(course)
 	out.Warnings, out.Approval = s.warningsOf(ctx, edit), course.Approval
+	out.Warnings = slices.Concat(out.Warnings, effects.Summary.Warnings)
+	if edit.Undo == nil {
+		seen := f.Then.Within(fleet.ScopeIn(ctx))
+		out.Warnings = append(out.Warnings, view.EditWarnings(edit, seen, f.New)...)
+	}
 	if edit.OnlyRevokes() {
 		out.Warnings, course.Broken = append(out.Warnings, brokenWarnings(course.Broken, f.Then)...), nil
 	}

@@ -22,8 +22,9 @@ type saying struct {
 	devices  []fleet.DeviceID
 	changes  int
 
-	text string
-	rank int
+	text    string
+	warning string
+	rank    int
 }
 
 // write makes the text and the rank, and orders the devices by label.
@@ -44,6 +45,7 @@ func (s *saying) write(label labelOf) {
 		s.text = s.device.text(on)
 		return
 	}
+	s.warning = s.aloneText(on)
 	if s.text = s.textOn(on); s.group.kind == SentenceDropped {
 		s.text = "No longer planned: " + s.text
 	}

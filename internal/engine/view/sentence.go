@@ -29,6 +29,7 @@ type Summary struct {
 	MoreDevices int        // Devices with such changes.
 	Removals    int        // Changes that take a folder, a device, a share or a value away.
 	Removal     string     // The same for a person; "": nothing changes.
+	Warnings    []string   // What is most probably a mistake.
 }
 
 // Sentence says what happens on one or more devices. Changes that are equal are one sentence.
@@ -220,6 +221,9 @@ func (sum *SentenceSum) Summary() Summary {
 	slices.SortFunc(all, compareSayings)
 	out := Summary{Sentences: []Sentence{}, Removals: sum.removals, MoreChanges: sum.more}
 	for i, s := range all {
+		if s.warning != "" && len(out.Warnings) < maxSentences {
+			out.Warnings = append(out.Warnings, s.warning)
+		}
 		if i < maxSentences {
 			out.Sentences = append(out.Sentences, s.sentence(sum.label))
 			continue

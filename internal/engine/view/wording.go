@@ -26,6 +26,7 @@ type words struct {
 	verb    string // What happens to a value.
 	detail  string // What sets a new folder or device apart.
 	why     string // Why it is done, or not done.
+	made    bool   // The change is made, at once or after an answer.
 	gone    bool   // The place is empty afterwards.
 }
 
@@ -42,7 +43,8 @@ const (
 
 // words puts a statement into words.
 func (s *statement) words() words {
-	w := words{kind: s.kind(), class: s.class, why: s.why(), gone: s.from.Exists() && !s.to.Exists()}
+	w := words{kind: s.kind(), class: s.class, why: s.why(), gone: s.from.Exists() && !s.to.Exists(),
+		made: s.isMade()}
 	switch {
 	case s.key.Len() == 0:
 		w.subject = "The whole configuration"

@@ -1,0 +1,37 @@
+package view
+
+import (
+	"slices"
+	"testing"
+
+	"muster/internal/core/plan"
+	"muster/internal/fleet"
+)
+
+func TestAFolderThatIsSharedWithNobodyIsWarnedOf(t *testing.T) {
+	alone := func(device string, change plan.Change, dropped bool) plannedText {
+		return plannedText{device: device, key: "folders.team", to: teamFolder("", device), change: change, dropped: dropped}
+	}
+	got := summaryOf(t, alone("nas", plan.Change{}, false), alone("oslo", plan.Change{}, false),
+		alone("berlin-1", plan.Change{Class: plan.Refused}, false), alone("berlin-2", plan.Change{}, true),
+		plannedText{device: "berlin-3", key: "folders.team", to: teamFolder("", "nas", "berlin-3")})
+	if want := []string{"Team (~/Team) would be shared with nobody on 2 devices"}; !slices.Equal(got.Warnings, want) {
+		t.Errorf("got %q, want %q", got.Warnings, want)
+	}
+}
+
+func TestATemplateThatAppliesToNoDeviceIsWarnedOf(t *testing.T) {
+	template := func(id int64, tags ...fleet.Tag) fleet.TaggedTemplate {
+		return fleet.TaggedTemplate{Template: fleet.Template{ID: id, Label: string(rune('a' + id))}, Tags: tags}
+	}
+	registry := registryOf(idA)
+	registry.Devices[idA].Tags = []fleet.Tag{"office"}
+	registry.Templates = []fleet.TaggedTemplate{template(1, "office"), template(2, "ofice"), template(3, "ofice", "x"),
+		template(4), template(5, "ofice")}
+	got := EditWarnings(fleet.Edit{Changed: []fleet.Template{{ID: 2}, {ID: 4}}, Tag: []fleet.Tagging{{Tag: "x", Template: 3},
+		{Tag: "x", Device: idA}}}, registry, []int64{1, 2})
+	if want := []string{`the template "c" applies to no device: no device has the tag "ofice"`,
+		`the template "d" applies to no device: no device has one of the tags "ofice", "x"`}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

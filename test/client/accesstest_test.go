@@ -15,6 +15,7 @@ func TestAccessIsTriedAtRealDaemons(t *testing.T) {
 	private := daemon.Start(t, daemon.Options{GUIUser: "u", GUIPassword: "p"}) // It tells its ID to nobody without a key.
 	elsewhere := target(d)
 	elsewhere.Address = other.HostPort()
+	otherKey := func(t *syncthing.Target) { t.APIKey = fleet.NewSecret(other.APIKey) }
 	for name, test := range map[string]struct {
 		from   syncthing.Target
 		change func(t *syncthing.Target)
@@ -29,7 +30,7 @@ func TestAccessIsTriedAtRealDaemons(t *testing.T) {
 		"wrong pin":   {from: target(d), change: wrongPin, want: fleet.AccessOtherCertificate},
 		"sync port":   {from: target(d), change: syncPort(d), want: fleet.AccessNotSyncthing},
 		"dead port":   {from: target(d), change: deadPort(t), want: fleet.AccessRefused},
-		"other's key": {from: target(d), change: func(t *syncthing.Target) { t.APIKey = fleet.NewSecret(other.APIKey) }, want: fleet.AccessKeyRefused},
+		"other's key": {from: target(d), change: otherKey, want: fleet.AccessKeyRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.change != nil {

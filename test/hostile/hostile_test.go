@@ -106,8 +106,8 @@ func waitUnknownFolders(t *testing.T, s *server.Server, d *stsim.Daemon) {
 	})
 }
 
-// checkStaysOnline checks that the events of a daemon are followed although its folders cannot be read. Each event makes
-// Muster poll again, and a poll over a new connection reads the status first.
+// checkStaysOnline checks that the events of a daemon are followed although its folders cannot be read. Each event
+// makes Muster poll again, and a poll over a new connection reads the status first.
 func checkStaysOnline(t *testing.T, s *server.Server, d *stsim.Daemon) {
 	t.Helper()
 	for range 10 {

@@ -159,7 +159,10 @@ func TestEveryColumnThatGivesPowerShowsThatItWasChanged(t *testing.T) {
 
 func (m *meddled) typesOf(table string) []*sql.ColumnType {
 	m.t.Helper()
-	rows := must(m.db.QueryContext(m.t.Context(), `SELECT * FROM `+table+` LIMIT 0`))(m.t)
+	rows, err := m.db.QueryContext(m.t.Context(), `SELECT * FROM `+table+` LIMIT 0`)
+	if err != nil {
+		m.t.Fatal(err)
+	}
 	defer func() { _ = rows.Close() }()
 	types := must(rows.ColumnTypes())(m.t)
 	if err := rows.Err(); err != nil {

@@ -42,19 +42,22 @@ func (r *request) meets(exists bool, shown func() ([]byte, error)) error {
 	if match := r.Header.Values("If-Match"); len(match) > 0 && (!exists || !anyMatch(match, etag, strongly)) {
 		if !exists {
 			return &fleet.Error{
-				Code: fleet.CodePrecondition, Message: "there is nothing to replace: it does not exist, or not any more",
-				Hint: "Leave out If-Match to create it.",
+				Code: fleet.CodePrecondition, See: fleet.Reference{Subject: fleet.SeeAPI},
+				Message: "there is nothing to replace: it does not exist, or not any more",
+				Hint:    "Leave out If-Match to create it.",
 			}
 		}
 		return &fleet.Error{
-			Code: fleet.CodePrecondition, Message: "it was changed since you read it",
-			Hint: "Read it again, carry your change over, and send it with the new ETag in If-Match.",
+			Code: fleet.CodePrecondition, See: fleet.Reference{Subject: fleet.SeeAPI},
+			Message: "it was changed since you read it",
+			Hint:    "Read it again, carry your change over, and send it with the new ETag in If-Match.",
 		}
 	}
 	if none := r.Header.Values("If-None-Match"); len(none) > 0 && exists && anyMatch(none, etag, weakly) {
 		return &fleet.Error{
-			Code: fleet.CodePrecondition, Message: "it exists already",
-			Hint: "Leave out If-None-Match to replace it.",
+			Code: fleet.CodePrecondition, See: fleet.Reference{Subject: fleet.SeeAPI},
+			Message: "it exists already",
+			Hint:    "Leave out If-None-Match to replace it.",
 		}
 	}
 	return nil

@@ -2,9 +2,9 @@ import type { components } from "./schema";
 
 export type Subject = NonNullable<components["schemas"]["Problem"]["see"]>;
 
-/** pageOf is the page of the console that shows what an error is about, in words; blank where no page does. */
+/** pageOf is the page of the console that shows what an error is about, in words. */
 const pageOf: Record<Subject["subject"], { says: string; path: (id: string) => string }> = {
-  api: { says: "", path: () => "" },
+  api: { says: "Load the page again, then try again", path: () => "" },
   devices: { says: "All devices", path: () => "/devices" },
   deviceState: { says: "The device says why", path: (id) => deviceAt(id) },
   devicePlan: { says: "The plan as it is now", path: (id) => deviceAt(id, "/plan") },

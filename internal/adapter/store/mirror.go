@@ -31,8 +31,10 @@ func one[T any](ctx context.Context, s *Store, id fleet.DeviceID, scan func(scan
 	found, err := scan(s.reads.QueryRowContext(ctx, text+` WHERE device_id = $1`, string(id)))
 	if absent(err) {
 		return none, &fleet.Error{
-			Code: fleet.CodeNotFound, Message: "the device has not been reached yet",
-			Hint: "Its state says why: GET devices/{id}/state.", See: fleet.Reference{Subject: fleet.SeeDeviceState, ID: string(id)},
+			Code:    fleet.CodeNotFound,
+			Message: "the device has not been reached yet",
+			Hint:    "Its state says why: GET devices/{id}/state.",
+			See:     fleet.Reference{Subject: fleet.SeeDeviceState, ID: string(id)},
 		}
 	}
 	return found.what, failure("read mirror", err)

@@ -192,8 +192,10 @@ func (s *Store) document(
 	r, err := scanRevisionAnd(s.reads.QueryRowContext(ctx, text, args...), &sealed)
 	if absent(err) {
 		return r, Document{}, &fleet.Error{
-			Code: fleet.CodeNotFound, Message: "this configuration of the device was never seen",
-			Hint: "GET devices/{id}/revisions lists those that were.", See: fleet.Reference{Subject: fleet.SeeRevisions, ID: string(id)},
+			Code:    fleet.CodeNotFound,
+			Message: "this configuration of the device was never seen",
+			Hint:    "GET devices/{id}/revisions lists those that were.",
+			See:     fleet.Reference{Subject: fleet.SeeRevisions, ID: string(id)},
 		}
 	}
 	if err != nil {

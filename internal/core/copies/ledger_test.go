@@ -14,17 +14,20 @@ func TestTheBestProofElsewhereIsFound(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
 	const a, b, c, d fleet.DeviceID = "a", "b", "c", "d"
 	devices := []fleet.DeviceID{a, b, c, d}
+	nowProven, nowAgrees := Holding{Proven, at(11), at(12)}, Holding{Agrees, at(13), at(14)}
+	earlierProven, laterAgrees := Holding{Proven, at(5), at(6)}, Holding{Agrees, at(7), at(8)}
+	type held map[fleet.DeviceID]Holding
 	for name, test := range map[string]struct {
-		held  map[fleet.DeviceID]Holding
+		held
 		best  Holding
 		found []fleet.DeviceID
 	}{
-		"nothing":                     {held: map[fleet.DeviceID]Holding{}},
-		"two of now":                  {map[fleet.DeviceID]Holding{b: {Proven, at(11), at(12)}, d: {Proven, at(13), at(14)}}, Holding{Proven, at(11), at(12)}, []fleet.DeviceID{b, d}},
-		"a better one of now":         {map[fleet.DeviceID]Holding{b: {Agrees, at(13), at(14)}, c: {Proven, at(11), at(12)}}, Holding{Proven, at(11), at(12)}, []fleet.DeviceID{c}},
-		"now before better earlier":   {map[fleet.DeviceID]Holding{b: {Agrees, at(11), at(12)}, c: {Proven, at(5), at(6)}}, Holding{Agrees, at(11), at(12)}, []fleet.DeviceID{b}},
-		"the latest of earlier":       {map[fleet.DeviceID]Holding{b: {Proven, at(5), at(6)}, c: {Agrees, at(7), at(8)}}, Holding{Agrees, at(7), at(8)}, []fleet.DeviceID{c}},
-		"its own copy does not count": {held: map[fleet.DeviceID]Holding{a: {Proven, at(11), at(12)}}},
+		"nothing":                   {},
+		"two of now":                {held{b: nowProven, d: {Proven, at(13), at(14)}}, nowProven, []fleet.DeviceID{b, d}},
+		"a better one of now":       {held{b: nowAgrees, c: nowProven}, nowProven, []fleet.DeviceID{c}},
+		"now before better earlier": {held{b: nowAgrees, c: earlierProven}, nowAgrees, []fleet.DeviceID{b}},
+		"the latest of earlier":     {held{b: earlierProven, c: laterAgrees}, laterAgrees, []fleet.DeviceID{c}},
+		"its own copy":              {held: held{a: nowProven}},
 	} {
 		l := Ledger{held: map[pair]Holding{}}
 		for on, h := range test.held {

@@ -84,10 +84,11 @@ func TestAFolderIsNotOverriddenOrRevertedOnOldFigures(t *testing.T) {
 		args      string
 		want      string
 	}{
-		"not online":    {[]api.FolderStanding{unknown}, "override docs -y", "nothing of the folder"},
-		"two senders":   {[]api.FolderStanding{first, second}, "override docs -y", "Name the one whose files are right"},
-		"another type":  {[]api.FolderStanding{first}, "revert docs -y", "receive-only"},
-		"not there":     {[]api.FolderStanding{first}, "revert docs -y --device " + idLaptop, "no such device has the folder"},
+		"not online":   {[]api.FolderStanding{unknown}, "override docs -y", "nothing of the folder"},
+		"two senders":  {[]api.FolderStanding{first, second}, "override docs -y", "Name the one whose files are right"},
+		"another type": {[]api.FolderStanding{first}, "revert docs -y", "receive-only"},
+		"not there": {[]api.FolderStanding{first}, "revert docs -y --device " + idLaptop,
+			"no such device has the folder"},
 		"paused before": {[]api.FolderStanding{{DeviceID: idNAS, Paused: true}}, "pause docs -y", "paused there already"},
 		"not paused":    {[]api.FolderStanding{first}, "resume docs -y", "not paused there"},
 	} {

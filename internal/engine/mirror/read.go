@@ -33,8 +33,9 @@ func (w *watcher) readStatus(ctx context.Context, d Daemon, before *fleet.Status
 	return status, nil
 }
 
-// readStatusAndFolders does what readStatusAgain does, then reads the folders that could not be read so far. A poll must
-// not do this: an answer that is too large ends the connection, and a poll over a new connection reads the status first.
+// readStatusAndFolders does what readStatusAgain does, then reads the folders that could not be read so far. A poll
+// must not do this: an answer that is too large ends the connection, and a poll over a new connection reads the status
+// first.
 func (w *watcher) readStatusAndFolders(ctx context.Context, d Daemon) error {
 	if err := w.readStatusAgain(ctx, d); err != nil {
 		return err

@@ -49,8 +49,8 @@ func TestAnotherConnectionToADaemonThatWasStartedAgainBeginsAnew(t *testing.T) {
 	})
 }
 
-// The answer about a folder ended each connection, and each new connection began with a request for the same answer: the
-// daemon was unreachable nearly all of the time.
+// The answer about a folder ended each connection, and each new connection began with a request for the same answer:
+// the daemon was unreachable nearly all of the time.
 func TestADaemonWithAFolderThatCannotBeReadIsFollowed(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1, "a")

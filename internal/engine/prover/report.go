@@ -37,7 +37,7 @@ type Elsewhere struct {
 	State  State
 	Until  time.Time        // The other devices hold what it had scanned by then; zero: nothing is proven.
 	On     []fleet.DeviceID // devices of which that is proven
-	Claims *int64           // bytes that some other device lacks, by the word of the daemon: a claim, no proof; nil: not asked
+	Claims *int64           // bytes that the best other device lacks by the daemon's word, no proof; nil: not asked
 	Reason string           // text for a person that says why it is not proven now; "" where it is
 }
 
@@ -50,7 +50,7 @@ const (
 	Agrees   State = "agrees"   // The same holds, but for what is ignored.
 	Behind   State = "behind"   // That was proven earlier, and not now.
 	Unproven State = "unproven" // Nothing is proven.
-	NoData   State = "none"     // Only of data elsewhere: the device has none of its own, as it is empty or an encrypted copy.
+	NoData   State = "none"     // Only of data elsewhere: the device has none, as its copy is empty or encrypted.
 )
 
 // Proven counts the copies that are proven and not encrypted.

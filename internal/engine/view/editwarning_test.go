@@ -28,8 +28,12 @@ func TestATemplateThatAppliesToNoDeviceIsWarnedOf(t *testing.T) {
 	registry.Devices[idA].Tags = []fleet.Tag{"office"}
 	registry.Templates = []fleet.TaggedTemplate{template(1, "office"), template(2, "ofice"), template(3, "ofice", "x"),
 		template(4), template(5, "ofice")}
-	got := EditWarnings(fleet.Edit{Changed: []fleet.Template{{ID: 2}, {ID: 4}}, Tag: []fleet.Tagging{{Tag: "x", Template: 3},
-		{Tag: "x", Device: idA}}}, registry, []int64{1, 2})
+	got := EditWarnings(
+		fleet.Edit{Changed: []fleet.Template{{ID: 2}, {ID: 4}}, Tag: []fleet.Tagging{{Tag: "x", Template: 3},
+			{Tag: "x", Device: idA}}},
+		registry,
+		[]int64{1, 2},
+	)
 	if want := []string{`the template "c" applies to no device: no device has the tag "ofice"`,
 		`the template "d" applies to no device: no device has one of the tags "ofice", "x"`}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -286,12 +286,10 @@ func randomChanges(t *rapid.T, device string) []randomChange {
 			Reason:  rapid.SampledFrom([]string{"", "because"}).Draw(t, "reason"),
 			Drift:   rapid.Bool().Draw(t, "drift"),
 			Returns: rapid.Bool().Draw(t, "returns"), Consented: rapid.Bool().Draw(t, "consented")}
-		most := len(others)
 		if c.form == 2 || c.form == 3 {
-			most = 1
 			c.peers = []string{rapid.SampledFrom(others).Draw(t, "peer")}
 		} else if c.form < 2 {
-			c.peers = rapid.SliceOfNDistinct(rapid.SampledFrom(others), 0, most, rapid.ID[string]).Draw(t, "peers")
+			c.peers = rapid.SliceOfNDistinct(rapid.SampledFrom(others), 0, len(others), rapid.ID[string]).Draw(t, "peers")
 			slices.Sort(c.peers)
 		}
 		key, _, _ := c.texts(device)
@@ -327,8 +325,10 @@ func equalChanges(a randomChange, of string, b randomChange, ofB string) bool {
 	from := a.form == 1 || a.form == 4
 	to := a.form == 0 || a.form == 3 || a.form == 4
 	consented := a.change.Class != plan.Held || a.change.Consented == b.change.Consented
-	if a.form != b.form || a.form != 3 && a.name != b.name || from && a.from != b.from || to && a.to != b.to || !consented ||
-		a.change.Class != b.change.Class || a.change.Reason != b.change.Reason || a.change.Drift != b.change.Drift ||
+	if a.form != b.form || a.form != 3 && a.name != b.name ||
+		from && a.from != b.from || to && a.to != b.to || !consented ||
+		a.change.Class != b.change.Class || a.change.Reason != b.change.Reason ||
+		a.change.Drift != b.change.Drift ||
 		a.change.Returns != b.change.Returns ||
 		a.dropped != b.dropped {
 		return false
@@ -415,7 +415,7 @@ func TestAGroupOfHeldChangesIsSaid(t *testing.T) {
 			held("oslo", "d2", "folders.team", teamFolder("", "nas", "oslo"), "null")}},
 			"Team (~/Team) is removed from 2 devices (its files stay), where it is shared among all of them; waits for an " +
 				"operator: because; no template asks for it any more"},
-		{"a removal that is too large to be listed", fleet.HeldGroup{Consent: true, Removes: true, Changes: []fleet.HeldChange{
+		{"a removal that is too large to list", fleet.HeldGroup{Consent: true, Removes: true, Changes: []fleet.HeldChange{
 			held("nas", "", "folders.team", "", "")}}, "Folder team is taken away on nas; waits for an operator: because"},
 		{"a value that is too large to be listed", fleet.HeldGroup{Consent: true, Changes: []fleet.HeldChange{
 			held("nas", "", "folders.team", "", "")}}, "Folder team becomes another value on nas; waits for an admin: because"},

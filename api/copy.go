@@ -8,16 +8,16 @@ type FolderCopies struct {
 	Copies  int          `json:"copies" doc:"Devices that are proven to hold what every other device had scanned when it was asked; encrypted copies are not counted here"`
 	Devices []FolderCopy `json:"devices" nullable:"false" doc:"All devices that have the folder, by label"`
 
-	Islands []FolderIsland `json:"islands" nullable:"false" doc:"Groups of online devices that hear nothing of each other, largest first; empty when all hear of each other"`
+	Islands []FolderIsland `json:"islands" nullable:"false" doc:"Groups of online devices between which no connection is known, largest first; empty when there is one group. A device that is not managed, not online or encrypted may join them, and nothing is proven then"`
 	Cuts    []MissingLink  `json:"cuts" nullable:"false" doc:"Pairs of devices in different groups that share the folder and are not connected; at most 20"`
 }
 
-// FolderIsland is a group of devices that hear of each other, and nothing of the other groups.
+// FolderIsland is a group of devices that are connected, directly or through one another.
 type FolderIsland struct {
 	Devices []string `json:"devices" nullable:"false" doc:"Device IDs"`
 }
 
-// MissingLink is a connection that would let two groups of devices hear of each other.
+// MissingLink is a connection that would join two groups of devices.
 type MissingLink struct {
 	Between string `json:"between" doc:"Device ID"`
 	And     string `json:"and" doc:"Device ID"`
@@ -35,7 +35,8 @@ type FolderCopy struct {
 	Reason    string   `json:"reason" doc:"Why it is not proven now, for a person"`
 }
 
-// DeviceAtRisk says what would be lost with a device: in which folders its data is proven to be on no other device.
+// DeviceAtRisk says what would be lost with a device: in which folders its data is not proven to be on
+// another device.
 type DeviceAtRisk struct {
 	DeviceID string         `json:"deviceID"`
 	Label    string         `json:"label"`

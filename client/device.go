@@ -54,8 +54,8 @@ func (c *Client) DeviceState(ctx context.Context, id string) (api.DeviceState, e
 	return get[api.DeviceState](ctx, c, path("devices", id, "state"))
 }
 
-// DeviceAtRisk asks what would be lost with a device: in which of its folders its data is proven to be on no other
-// device. It takes seconds for each folder.
+// DeviceAtRisk asks what would be lost with a device: in which of its folders its data is not proven to be on
+// another device. It takes seconds for each folder.
 func (c *Client) DeviceAtRisk(ctx context.Context, id string) (api.DeviceAtRisk, error) {
 	return get[api.DeviceAtRisk](ctx, c, path("devices", id, "at-risk"))
 }

@@ -26,7 +26,7 @@ type AccessText struct{ Field, Reason, Next string }
 
 // AccessTexts has an entry for each AccessProblem.
 var AccessTexts = map[AccessProblem]AccessText{
-	AccessUnknownHost: {"apiAddress", "the host name is not known", "Check how it is spelt, or give an IP address."},
+	AccessUnknownHost: {"apiAddress", "there is no such host name", "Check how it is spelt, or give an IP address."},
 	AccessRefused: {
 		"apiPort",
 		"nothing listens at this address and port",
@@ -49,7 +49,7 @@ var AccessTexts = map[AccessProblem]AccessText{
 	},
 	AccessFailing: {
 		"apiAddress",
-		"what answers says that it fails at the moment",
+		"the daemon answers with an error",
 		"Look at Syncthing's log on that machine, " +
 			"then try again.",
 	},

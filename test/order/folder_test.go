@@ -143,7 +143,7 @@ func TestARealDaemonRevertsWhatWasShown(t *testing.T) {
 	p.standing("changed by one item", func(f api.FolderStanding) bool { return f.LocalItems == 1 })
 	p.write(p.d, p.path, "second")
 	p.standing("changed by two items", func(f api.FolderStanding) bool { return f.LocalItems == 2 })
-	wantStatus(t, p.order(fleet.OrderRevert, 1), "failed", "at most 1 were agreed to")
+	wantStatus(t, p.order(fleet.OrderRevert, 1), "failed", "at most 1 was agreed to")
 	if !exists(t, filepath.Join(p.path, "own")) || !exists(t, filepath.Join(p.path, "second")) {
 		t.Error("a file is gone that nobody was shown")
 	}
@@ -164,7 +164,7 @@ func TestARealDaemonOverridesTheOthers(t *testing.T) {
 	p.WaitRevision(p.d.ID, "folders.docs.type", `"sendonly"`)
 	p.write(p.peer, p.pathOther, "wrong")
 	p.standing("out of sync", func(f api.FolderStanding) bool { return f.NeedItems == 1 })
-	wantStatus(t, p.order(fleet.OrderOverride, 1), "done", "told to override 1 items")
+	wantStatus(t, p.order(fleet.OrderOverride, 1), "done", "told to override 1 item of")
 	wait.For(t, "the other daemon gives up its file", func() bool {
 		return !exists(t, filepath.Join(p.pathOther, "wrong"))
 	})

@@ -11,8 +11,12 @@ import (
 	"muster/internal/fleet"
 )
 
-// blankArgument refuses an argument, tag or filter that is given and blank, as by an unset variable of a script: a
-// blank tag would mean the whole fleet. A blank key is allowed, and means the whole configuration.
+// narrowing are the flags that narrow down what a command is about, or name the server: without them it is about more.
+var narrowing = []string{"tag", "filter", "device", "folder", "context"}
+
+// blankArgument refuses an argument, or a flag that narrows down what a command is about, that is given and blank, as
+// by an unset variable of a script: a blank tag would mean the whole fleet. A blank key is allowed, and means the whole
+// configuration.
 func blankArgument(parsed *kong.Context) error {
 	for _, step := range parsed.Path {
 		var name string
@@ -20,7 +24,7 @@ func blankArgument(parsed *kong.Context) error {
 		switch {
 		case step.Positional != nil && step.Positional.Name != "key":
 			name, given = "<"+step.Positional.Name+">", step.Positional.Target
-		case step.Flag != nil && (step.Flag.Name == "tag" || step.Flag.Name == "filter"):
+		case step.Flag != nil && slices.Contains(narrowing, step.Flag.Name):
 			name, given = "--"+step.Flag.Name, step.Flag.Target
 		default:
 			continue

@@ -30,7 +30,7 @@ type deviceCommand struct {
 	Tag      deviceTagging         `cmd:"" help:"Put a tag on devices, in one generation; first the plan is shown."`
 	Untag    deviceTagging         `cmd:"" help:"Take a tag off devices, in one generation; first the plan is shown."`
 	Config   deviceConfigCommand   `cmd:"" help:"Print the configuration that a daemon was last seen with, secrets masked."`
-	AtRisk   deviceAtRiskCommand   `cmd:"" help:"Show what would be lost with a device: in which folders its data is proven to be nowhere else. The daemons are asked."`
+	AtRisk   deviceAtRiskCommand   `cmd:"" help:"Show what would be lost with a device: in which folders its data is not proven to be on another device. The daemons are asked."`
 	Disks    deviceDisksCommand    `cmd:"" help:"List the disks that a daemon uses, with what is free, and folders that are not there, as its agent tells it."`
 	Settings deviceSettingsCommand `cmd:"" help:"Show a device's settings, or change them: mode, plain HTTP, restarts, way of reaching."`
 	Log      deviceLogCommand      `cmd:"" help:"Print the newest lines of a daemon's own log."`

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"muster/api"
 	"muster/client"
@@ -51,34 +50,23 @@ func (c *deviceAtRiskCommand) Run(ctx context.Context, env *environment, server 
 	}, risk.Folders)
 }
 
-// riskSentence says in a sentence how many folders have data that is proven to be nowhere else.
+// riskSentence says in a sentence in how many folders data of the device is not proven to be elsewhere.
 func riskSentence(risk api.DeviceAtRisk) string {
 	name := nameOf(risk.DeviceID, risk.Label)
-	only, older := 0, 0
+	of := map[string]int{}
 	for _, f := range risk.Folders {
-		switch f.State {
-		case "unproven":
-			only++
-		case "behind":
-			older++
-		}
+		of[f.State]++
 	}
-	of := " of " + strconv.Itoa(len(risk.Folders))
 	switch {
 	case len(risk.Folders) == 0:
 		return name + " has no folders, or its configuration was not read yet."
-	case only+older == 0:
-		return "All data of " + name + " is proven to be on other devices."
-	case older == 0:
-		return fmt.Sprintf("Without %s the data of %d%s folders is proven to be nowhere.", name, only, of)
-	case only == 0:
-		return fmt.Sprintf("Without %s the newest data of %d%s folders is proven to be nowhere.", name, older, of)
+	case of["unproven"]+of["behind"] > 0:
+		return fmt.Sprintf("Of %s of %s, %d have data that is not proven to be on another device: of %d only older data is "+
+			"proven there, of %d none.", counted(len(risk.Folders), "folder"), name, of["unproven"]+of["behind"], of["behind"],
+			of["unproven"])
+	case of["agrees"] > 0:
+		return fmt.Sprintf("Everything that %s had scanned is on another device, but for what is ignored in %s.", name,
+			counted(of["agrees"], "folder"))
 	}
-	return fmt.Sprintf(
-		"Without %s the data of %d%s folders is proven to be nowhere, and the newest data of %d more.",
-		name,
-		only,
-		of,
-		older,
-	)
+	return fmt.Sprintf("Everything that %s had scanned is proven to be on another device.", name)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"muster/api"
 	"muster/client"
@@ -28,8 +29,12 @@ func (c *folderCopiesCommand) Run(ctx context.Context, env *environment, server 
 	if !c.forPeople() {
 		return c.print(env, all, all.Folder)
 	}
-	fmt.Fprintf(env.Out, "Copies proven at %s: %s of %s devices hold everything that the others had scanned.\n",
-		shortTime(&all.ReadAt), fleet.NumberText(all.Copies), fleet.NumberText(len(all.Devices)))
+	plain := slices.DeleteFunc(slices.Clone(all.Devices), func(f api.FolderCopy) bool { return f.Encrypted })
+	fmt.Fprintf(env.Out, "Copies proven at %s: %s of %s hold everything that the others had scanned.\n",
+		shortTime(&all.ReadAt), fleet.NumberText(all.Copies), counted(len(plain), "device"))
+	if encrypted := len(all.Devices) - len(plain); encrypted > 0 {
+		fmt.Fprintf(env.Out, "%s counted apart.\n", fleet.Counted(encrypted, "encrypted copy is", "encrypted copies are"))
+	}
 	label := labels(ctx, server)
 	for _, line := range islandLines(all, label) {
 		fmt.Fprintln(env.Out, line)
@@ -48,12 +53,12 @@ func (c *folderCopiesCommand) Run(ctx context.Context, env *environment, server 
 	}, all.Devices)
 }
 
-// islandLines says which groups of devices hear nothing of each other, and which connections are missing.
+// islandLines says between which groups of devices no connection is known, and which devices could have one.
 func islandLines(all api.FolderCopies, label func(fleet.DeviceID) string) (lines []string) {
 	if len(all.Islands) == 0 {
 		return nil
 	}
-	lines = append(lines, fmt.Sprintf("The devices are in %d groups that hear nothing of each other:", len(all.Islands)))
+	lines = append(lines, fmt.Sprintf("Muster knows of no connection between these %d groups:", len(all.Islands)))
 	for _, group := range all.Islands {
 		lines = append(lines, "  "+holdersOf(group.Devices, label))
 	}

@@ -126,6 +126,18 @@ func TestWhatMayPickEveryDeviceIsRefused(t *testing.T) {
 			t.Errorf("%s: got %d, %s and %v", args, code, errs, o.calls)
 		}
 	}
+	for args, want := range map[string]string{
+		"folder revert docs -y --device=":  "--device is blank",
+		"folder pause docs -y --tag=":      "--tag is blank",
+		"device restart nas -y --context=": "--context is blank",
+	} {
+		var o orderly
+		o.start(t, twoRows...)
+		if code, _, errs := run(t, strings.Fields(args)...); code == exitDone || !strings.Contains(errs, want) ||
+			len(o.calls) > 0 {
+			t.Errorf("%s: got %d, %s and %v", args, code, errs, o.calls)
+		}
+	}
 	var o orderly
 	address := o.start(t)
 	code, _, errs := run(t, "device", "restart", "-y", "--tag", "none", "--server", address, "--token", "x")

@@ -33,7 +33,8 @@ func (s CopyHandlers) routes(b *base) []route {
 			permission: auth.Read, reply: reflect.TypeFor[api.FolderCopies](), volatile: true, off: s.Copies == nil,
 			handle: s.getFolderCopies},
 		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/at-risk", name: "getDeviceAtRisk",
-			summary: "What would be lost with a device: in which of its folders its data is proven to be on no other device. " +
+			summary: "What would be lost with a device: in which of its folders its data is not proven to be on another " +
+				"device. " +
 				"The daemons are asked as for the copies of each folder; of at most 50 folders",
 			permission: auth.Read, reply: reflect.TypeFor[api.DeviceAtRisk](), volatile: true, off: s.Copies == nil,
 			handle: s.ofDevice(s.getDeviceAtRisk)},

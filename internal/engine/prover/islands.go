@@ -8,9 +8,9 @@ import (
 
 const maxCuts = 20
 
-// islands returns the groups of devices that hear nothing of each other, and between which connections are missing.
-// Only devices that could be asked are in a group, and an encrypted copy is not: it passes on what it has, but nothing
-// is proven through it.
+// islands returns the groups of devices between which no connection is known, and pairs that could have one. Only
+// devices that could be asked are in a group, and an encrypted copy is not: it passes on what it has, and so does a
+// device that Muster does not manage, but nothing is proven through them.
 func (r *round) islands(devices []fleet.DeviceID) (groups [][]fleet.DeviceID, cuts [][2]fleet.DeviceID) {
 	left := slices.DeleteFunc(slices.Clone(devices), func(id fleet.DeviceID) bool {
 		snapshot := r.o.Snapshot(id)

@@ -14,7 +14,7 @@ type Report struct {
 	ReadAt time.Time // beginning of the round
 	Copies []Copy    // copies in the order in which the devices were given
 
-	// Islands are the groups of online devices that hear nothing of each other, largest first; nil when there is only
+	// Islands are the groups of online devices between which no connection is known, largest first; nil when there is only
 	// one. Cuts are pairs of devices in different groups that share the folder and are not connected, at most maxCuts.
 	Islands [][]fleet.DeviceID
 	Cuts    [][2]fleet.DeviceID

@@ -77,8 +77,8 @@ func (c *connection) orderFiles(ctx context.Context, in input, o fleet.OrderSpec
 		return fmt.Sprintf("nothing to do: no items of the folder %q %s", o.Folder, what), nil
 	case items > o.MaxItems:
 		return "", conflict(
-			fmt.Sprintf("%d items of the folder %q %s now, and at most %d were agreed to: the daemon was told "+
-				"nothing", items, o.Folder, what, o.MaxItems),
+			fmt.Sprintf("%s of the folder %q %s now, and at most %s agreed to: the daemon was told nothing",
+				fleet.Counted(items, "item", "items"), o.Folder, what, fleet.Counted(o.MaxItems, "was", "were")),
 			"Look at the folder again, and give the order anew.",
 		)
 	}
@@ -86,5 +86,6 @@ func (c *connection) orderFiles(ctx context.Context, in input, o fleet.OrderSpec
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("told to %s %d items of the folder %q; it goes on by itself", o.Type, items, o.Folder), nil
+	return fmt.Sprintf("told to %s %s of the folder %q; it goes on by itself", o.Type,
+		fleet.Counted(items, "item", "items"), o.Folder), nil
 }

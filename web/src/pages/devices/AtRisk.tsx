@@ -1,4 +1,5 @@
 import { Button } from "@mantine/core";
+import { IconFolder } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Schemas } from "../../api/client";
@@ -6,7 +7,7 @@ import { queries } from "../../api/queries";
 import { elsewhereStates } from "../../ui/copystates";
 import { sentence, size } from "../../ui/format";
 import { List, Panel } from "../../ui/layout";
-import { Loads } from "../../ui/page";
+import { Loads, Nothing } from "../../ui/page";
 import { State } from "../../ui/state";
 import { Ago, CellLink, Faint, Muted, Stacked } from "../../ui/text";
 import { Holders } from "../folders/Holders";
@@ -30,7 +31,15 @@ export function AtRisk({ id }: { id: string }) {
     >
       {asked ? (
         <Loads query={risk} rows={2}>
-          {({ folders }) => <Folders folders={folders} />}
+          {({ folders }) =>
+            folders.length > 0 ? (
+              <Folders folders={folders} />
+            ) : (
+              <Nothing icon={IconFolder} title="No folders">
+                The device has none, or its configuration was not read yet.
+              </Nothing>
+            )
+          }
         </Loads>
       ) : (
         <Muted>Which of its data is proven to be on another device, and which may be here only?</Muted>
@@ -68,7 +77,7 @@ function Elsewhere({ of: { state, until, claimed, reason } }: { of: Folder }) {
         </Faint>
       )}
       {reason && <Faint>{sentence(reason)}</Faint>}
-      {lacking && <Faint>{`By its word, the best other device lacks ${size(claimed ?? 0)}`}</Faint>}
+      {lacking && <Faint>{`Its daemon says that the best other device lacks ${size(claimed ?? 0)}`}</Faint>}
     </Stacked>
   );
 }

@@ -29,7 +29,7 @@ const gui = "In Syncthing: Actions, Settings, GUI.";
 
 /** trouble says what a test found, in the words of the form, and at which field. */
 const trouble: Record<Exclude<DeviceTest["problem"], "">, { field: AccessField; says: string; next: string }> = {
-  unknownHost: { field: "apiAddress", says: "Nobody knows this host name", next: "Check how it is spelt, or write an IP address." },
+  unknownHost: { field: "apiAddress", says: "There is no such host name", next: "Check how it is spelt, or write an IP address." },
   refused: {
     field: "apiPort",
     says: "Nothing listens at this port",
@@ -38,7 +38,7 @@ const trouble: Record<Exclude<DeviceTest["problem"], "">, { field: AccessField; 
   noAnswer: { field: "apiAddress", says: "There is no answer", next: "Check that the machine is on, and that no firewall is in between." },
   unreachable: {
     field: "apiAddress",
-    says: "The server of Muster does not get there",
+    says: "The server cannot reach this address",
     next: "Check the address, and the network in between.",
   },
   closed: {
@@ -46,7 +46,7 @@ const trouble: Record<Exclude<DeviceTest["problem"], "">, { field: AccessField; 
     says: "The connection is closed before an answer comes",
     next: "Syncthing may be starting, or something else listens at this port.",
   },
-  failing: { field: "apiAddress", says: "What answers says that it fails", next: "Look at the log of Syncthing there, then try again." },
+  failing: { field: "apiAddress", says: "The daemon answers with an error", next: "Look at the log of Syncthing there, then try again." },
   notTLS: {
     field: "apiPort",
     says: "What answers does not speak TLS",
@@ -60,7 +60,7 @@ const trouble: Record<Exclude<DeviceTest["problem"], "">, { field: AccessField; 
     next: "No API key was sent. The settings of the device show both certificates.",
   },
   otherDevice: { field: "deviceID", says: "Another device answers there", next: "Check the device ID, or address and port." },
-  keyRefused: { field: "apiKey", says: "Syncthing does not accept this key", next: `Copy it again. ${gui}` },
+  keyRefused: { field: "apiKey", says: "Syncthing does not accept this key", next: `Copy it again. ${gui} If it is right already, another daemon answers there.` },
   tooOld: { field: "apiAddress", says: "This Syncthing is too old", next: "Update it to 1.12 or later." },
 };
 

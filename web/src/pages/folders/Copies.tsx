@@ -5,7 +5,7 @@ import type { Schemas } from "../../api/client";
 import { useLabels } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { copyStates } from "../../ui/copystates";
-import { plural, sentence, shortID } from "../../ui/format";
+import { count, plural, sentence, shortID } from "../../ui/format";
 import { List, Panel, Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
 import { State } from "../../ui/state";
@@ -21,7 +21,7 @@ export function CopiesOf({ folder }: { folder: string }) {
   const ask = () => (asked ? void copies.refetch() : setAsked(true));
   return (
     <Panel
-      title="Is it really over there?"
+      title="Proven copies"
       flush={copies.data !== undefined}
       actions={
         <Button size="xs" variant="default" loading={copies.isFetching} onClick={ask}>
@@ -43,6 +43,7 @@ export function CopiesOf({ folder }: { folder: string }) {
 }
 
 function Proven({ copies }: { copies: Copies }) {
+  const plain = copies.devices.filter(({ encrypted }) => !encrypted); // encrypted copies are not counted
   return (
     <Stack>
       {copies.islands.length > 0 && <Islands copies={copies} />}
@@ -54,7 +55,10 @@ function Proven({ copies }: { copies: Copies }) {
             title: "Device",
             cell: ({ deviceID, label }) => <CellLink href={`/devices/${deviceID}`}>{label || shortID(deviceID)}</CellLink>,
           },
-          { title: `${copies.copies} of ${plural(copies.devices.length, "copy", "copies")} proven`, cell: (copy) => <Copy copy={copy} /> },
+          {
+            title: `${count(copies.copies)} of ${plural(plain.length, "copy", "copies")} proven`,
+            cell: (copy) => <Copy copy={copy} />,
+          },
           { title: "Proven until", cell: ({ until }) => (until ? <Ago at={until} /> : <Muted>never</Muted>) },
           { title: "Lacks data of", cell: ({ lacks }) => <Holders ids={lacks} none="" /> },
         ]}
@@ -73,13 +77,13 @@ function Copy({ copy: { state, encrypted, reason } }: { copy: Schemas["FolderCop
   );
 }
 
-/** Islands names the groups of devices that hear nothing of each other, and the connections that would join them. */
+/** Islands says that no connection between groups of the devices is known, and which would join them. */
 function Islands({ copies: { islands, cuts } }: { copies: Copies }) {
   const labels = useLabels();
   const name = (id: string) => labels.get(id) || shortID(id);
   return (
     <Note>
-      {`The devices are in ${islands.length} groups that hear nothing of each other.`}
+      {`Muster knows of no connection between ${count(islands.length)} groups of these devices.`}
       {cuts.length > 0 && ` Not connected: ${cuts.map(({ between, and }) => `${name(between)} and ${name(and)}`).join(", ")}.`}
     </Note>
   );

@@ -83,6 +83,7 @@ func (l *differenceList) pick(rows []*Row, q Query) (devices []fleet.DeviceID) {
 	}
 	l.Compared = min(len(devices), maxCompared)
 	l.Left = len(devices) - l.Compared
+	l.sentences.isPartial = l.Left+l.Unknown > 0
 	return devices[:l.Compared]
 }
 

@@ -52,9 +52,9 @@ func tagsText(tags []fleet.Tag) string {
 }
 
 // aloneText is the warning about a folder that would be added and shared with nobody; "" for other sentences.
-func (s *saying) aloneText(on string) string {
-	w := s.group.words
-	if w.form != formFolder || w.kind != SentenceAdded || s.first.peers > 0 || !w.made {
+func (d *sentenceDraft) aloneText(on string) string {
+	w := d.group.words
+	if w.form != formFolder || w.kind != SentenceAdded || d.first.peers > 0 || !w.isMade {
 		return ""
 	}
 	return w.subject + " would be shared with nobody on " + on

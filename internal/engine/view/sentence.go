@@ -16,6 +16,7 @@ import (
 // The bounds of the sentences about one plan.
 const (
 	maxSentences  = 50     // A person reads no more.
+	maxFailed     = 9      // Further sentences about failed plans come last, so that they hide no change.
 	maxCircles    = 3      // More sentences about implied entries of one kind become one.
 	maxStatements = 10_000 // Further statements are only counted.
 	labelsGiven   = 5      // Devices that are named beside a sentence.
@@ -24,15 +25,16 @@ const (
 // Summary is what a plan does, in sentences. Each change of each device is counted by exactly one sentence, or in
 // MoreChanges.
 type Summary struct {
-	Sentences   []Sentence // What may cost most comes first.
-	MoreChanges int        // Changes without a sentence.
-	MoreDevices int        // Devices with such changes.
-	Removals    int        // Changes that take a folder, a device, a share or a value away.
-	Removal     string     // The same for a person; "": nothing changes.
-	Warnings    []string   // What is most probably a mistake.
+	Sentences       []Sentence // What may cost most comes first.
+	MoreChanges     int        // Changes without a sentence.
+	MoreDevices     int        // Devices with such changes.
+	MoreWithoutPlan int        // Devices without a plan and without a sentence.
+	Removals        int        // Changes that take a folder, a device, a share, a value or entries of a list away.
+	Removal         string     // The same for a person; "": nothing changes.
+	Warnings        []string   // What is most probably a mistake.
 }
 
-// Sentence says what happens on one or more devices. Changes that are equal are one sentence.
+// Sentence says what happens on one or more devices. Equal changes are one sentence.
 type Sentence struct {
 	Text    string
 	Subject string // A folder, a device, or a key.
@@ -43,7 +45,7 @@ type Sentence struct {
 	Labels  []string // Labels of the first devices.
 }
 
-// SentenceKind says what a sentence tells of.
+// SentenceKind is what a sentence is about.
 type SentenceKind string
 
 const (
@@ -60,25 +62,26 @@ type labelOf = func(fleet.DeviceID) string
 
 // SentenceSum makes sentences of the plans of devices, as they arrive. Their order does not matter.
 type SentenceSum struct {
-	label    labelOf
-	groups   map[[sha256.Size]byte]*sentenceGroup
-	whole    map[string]*deviceSentence // sentences about devices without a plan
-	removals int
-	more     int // changes beyond maxStatements
-	moreOn   map[fleet.DeviceID]bool
-	changes  int
+	label     labelOf
+	groups    map[[sha256.Size]byte]*sentenceGroup
+	unplanned map[string]*deviceSentence // sentences about devices without a plan
+	changes   int
+	removals  int
+	more      int // changes beyond maxStatements
+	moreOn    map[fleet.DeviceID]bool
+	isPartial bool // Devices or values are left out, so there may be removals that nobody counted.
 }
 
 // NewSentenceSum makes a sum. label returns "" for a device that the reader does not know.
 func NewSentenceSum(label labelOf) *SentenceSum {
 	return &SentenceSum{label: label, groups: map[[sha256.Size]byte]*sentenceGroup{},
-		whole: map[string]*deviceSentence{}, moreOn: map[fleet.DeviceID]bool{}}
+		unplanned: map[string]*deviceSentence{}, moreOn: map[fleet.DeviceID]bool{}}
 }
 
-// sentenceGroup is a statement in words, and the devices that it holds for. It has no values, which may be large.
+// sentenceGroup is a statement in words, and its devices. It has no values, because they may be large.
 type sentenceGroup struct {
 	words
-	members []sentenceMember // a device is in it once
+	members []sentenceMember // A device is a member once.
 }
 
 // sentenceMember is a device of a group, and the peers that its changes name.
@@ -86,14 +89,14 @@ type sentenceMember struct {
 	device    fleet.DeviceID
 	changes   int
 	peers     int
-	encrypted int               // peers that get a folder encrypted
+	encrypted int               // peers that get the folder encrypted
 	strangers int               // peers that are not registered
-	names     []string          // Names of the first peers.
+	names     []string          // names of the first peers
 	others    [sha256.Size]byte // hash of the peers
 	all       [sha256.Size]byte // hash of the peers and the device
 }
 
-// deviceSentence is about devices of which nobody knows what would change.
+// deviceSentence is about devices without a plan.
 type deviceSentence struct {
 	kind    SentenceKind
 	reason  string
@@ -105,14 +108,11 @@ func (sum *SentenceSum) Add(id fleet.DeviceID, changes, dropped []plan.Change) {
 	peers := map[*sentenceGroup][]peer{}
 	count := map[*sentenceGroup]int{}
 	var inOrder []*sentenceGroup
-	add := func(changes []plan.Change, dropped bool) {
+	add := func(changes []plan.Change, isDropped bool) {
 		for _, change := range changes {
-			said, named := statementOf(id, change, dropped, sum.label)
-			sum.changes++
-			if said.removes() {
-				sum.removals++
-			}
-			group := sum.groupOf(said)
+			stated, named := statementOf(id, change, isDropped, sum.label)
+			sum.count(stated)
+			group := sum.groupOf(stated)
 			if group == nil {
 				sum.more++
 				sum.moreOn[id] = true
@@ -132,12 +132,24 @@ func (sum *SentenceSum) Add(id fleet.DeviceID, changes, dropped []plan.Change) {
 	}
 }
 
-// groupOf returns the group of a statement, nil if there are too many.
-func (sum *SentenceSum) groupOf(said statement) *sentenceGroup {
-	hash := said.sum()
+// count counts a change, and a removal if the change is made.
+func (sum *SentenceSum) count(stated statement) {
+	sum.changes++
+	switch {
+	case !stated.isMade():
+	case stated.isRemoval():
+		sum.removals++
+	case stated.hasNoValues():
+		sum.isPartial = true
+	}
+}
+
+// groupOf returns the group of a statement, nil if there are too many groups.
+func (sum *SentenceSum) groupOf(stated statement) *sentenceGroup {
+	hash := stated.sum()
 	group := sum.groups[hash]
 	if group == nil && len(sum.groups) < maxStatements {
-		group = &sentenceGroup{words: said.words()}
+		group = &sentenceGroup{words: stated.words()}
 		sum.groups[hash] = group
 	}
 	return group
@@ -153,10 +165,10 @@ func memberOf(id fleet.DeviceID, changes int, peers []peer) sentenceMember {
 	at, _ := slices.BinarySearchFunc(peers, id, func(p peer, id fleet.DeviceID) int { return cmp.Compare(p.id, id) })
 	m.all = hashOf(slices.Insert(slices.Clone(peers), at, peer{id: id}))
 	for _, p := range peers {
-		if p.encrypted {
+		if p.isEncrypted {
 			m.encrypted++
 		}
-		if !p.registered {
+		if !p.isRegistered {
 			m.strangers++
 		}
 	}
@@ -200,61 +212,79 @@ func (sum *SentenceSum) Unread(id fleet.DeviceID) { sum.ofDevice(SentenceUnread,
 
 func (sum *SentenceSum) ofDevice(kind SentenceKind, reason string, id fleet.DeviceID) {
 	key := string(kind) + " " + reason
-	if sum.whole[key] == nil {
-		sum.whole[key] = &deviceSentence{kind: kind, reason: reason}
+	if sum.unplanned[key] == nil {
+		sum.unplanned[key] = &deviceSentence{kind: kind, reason: reason}
 	}
-	sum.whole[key].devices = append(sum.whole[key].devices, id)
+	sum.unplanned[key].devices = append(sum.unplanned[key].devices, id)
 }
 
 // Summary returns the sentences. The caller adds nothing afterwards.
 func (sum *SentenceSum) Summary() Summary {
-	var all []*saying
-	for _, group := range sum.groups {
-		all = append(all, group.sayings()...)
-	}
-	for _, s := range sum.whole {
-		all = append(all, &saying{device: s, devices: s.devices})
-	}
-	for _, s := range all {
-		s.write(sum.label)
-	}
-	slices.SortFunc(all, compareSayings)
-	out := Summary{Sentences: []Sentence{}, Removals: sum.removals, MoreChanges: sum.more}
-	for i, s := range all {
-		if s.warning != "" && len(out.Warnings) < maxSentences {
-			out.Warnings = append(out.Warnings, s.warning)
+	out := Summary{Sentences: []Sentence{}, Removals: sum.removals, Removal: sum.removalText(), MoreChanges: sum.more}
+	for i, draft := range sum.drafts() {
+		if draft.warning != "" && len(out.Warnings) < maxSentences {
+			out.Warnings = append(out.Warnings, draft.warning)
 		}
-		if i < maxSentences {
-			out.Sentences = append(out.Sentences, s.sentence(sum.label))
-			continue
-		}
-		out.MoreChanges += s.changes
-		for _, id := range s.devices {
-			sum.moreOn[id] = true
+		switch {
+		case i < maxSentences:
+			out.Sentences = append(out.Sentences, draft.sentence(sum.label))
+		case draft.unplanned != nil:
+			out.MoreWithoutPlan += len(draft.devices)
+		default:
+			out.MoreChanges += draft.changes
+			for _, id := range draft.devices {
+				sum.moreOn[id] = true
+			}
 		}
 	}
 	out.MoreDevices = len(sum.moreOn)
-	out.Removal = sum.removalText()
 	return out
+}
+
+// drafts returns all sentences in order. Sentences about failed plans beyond maxFailed are the last.
+func (sum *SentenceSum) drafts() []*sentenceDraft {
+	var all []*sentenceDraft
+	for _, group := range sum.groups {
+		all = append(all, group.drafts()...)
+	}
+	for _, one := range sum.unplanned {
+		all = append(all, &sentenceDraft{unplanned: one, devices: one.devices})
+	}
+	failed := 0
+	for _, draft := range all {
+		draft.write(sum.label)
+		if draft.rank == rankFailed {
+			failed++
+		}
+	}
+	slices.SortFunc(all, compareDrafts)
+	if failed <= maxFailed {
+		return all
+	}
+	return slices.Concat(all[:maxFailed], all[failed:], all[maxFailed:failed])
 }
 
 func (sum *SentenceSum) removalText() string {
 	switch {
-	case sum.removals == 1:
-		return "1 change takes something away."
-	case sum.removals > 0:
-		return fmt.Sprintf("%d changes take something away.", sum.removals)
 	case sum.changes == 0:
 		return ""
-	case len(sum.whole) > 0:
+	case sum.removals > 0:
+		text := fleet.Counted(sum.removals, "change takes", "changes take") + " something away."
+		if sum.isPartial {
+			return "At least " + text
+		}
+		return text
+	case sum.isPartial:
+		return "Nothing is removed in what is shown here; not everything is."
+	case len(sum.unplanned) > 0:
 		return "Nothing is removed where a plan could be made."
 	}
 	return "Nothing is removed."
 }
 
-// sayings are the sentences of a group. Changes that name the same devices, or that name the device itself and the same
-// others, are one.
-func (g *sentenceGroup) sayings() []*saying {
+// drafts are the sentences of a group. Changes of two devices are one sentence if they name the same peers, or if each
+// device and its peers together are the same devices.
+func (g *sentenceGroup) drafts() []*sentenceDraft {
 	among := map[[sha256.Size]byte]int{}
 	for _, m := range g.members {
 		if m.peers > 0 {
@@ -262,56 +292,55 @@ func (g *sentenceGroup) sayings() []*saying {
 		}
 	}
 	type circle struct {
-		all  bool
-		hash [sha256.Size]byte
+		isMutual bool
+		hash     [sha256.Size]byte
 	}
-	byCircle := map[circle]*saying{}
-	var out []*saying
+	byCircle := map[circle]*sentenceDraft{}
+	var out []*sentenceDraft
 	for _, m := range g.members {
 		c := circle{hash: m.others}
 		if among[m.all] > 1 && m.peers > 0 {
-			c = circle{all: true, hash: m.all}
+			c = circle{isMutual: true, hash: m.all}
 		}
-		s := byCircle[c]
-		if s == nil {
-			s = &saying{group: g, together: c.all, first: m, fewest: m.peers}
-			byCircle[c] = s
-			out = append(out, s)
+		draft := byCircle[c]
+		if draft == nil {
+			draft = &sentenceDraft{group: g, isMutual: c.isMutual, first: m, fewest: m.peers}
+			byCircle[c] = draft
+			out = append(out, draft)
 		}
-		s.devices = append(s.devices, m.device)
-		s.changes += m.changes
-		s.fewest, s.most = min(s.fewest, m.peers), max(s.most, m.peers)
+		draft.devices = append(draft.devices, m.device)
+		draft.changes += m.changes
+		draft.fewest, draft.most = min(draft.fewest, m.peers), max(draft.most, m.peers)
 	}
-	return g.together(out)
+	return g.merged(out)
 }
 
-// together makes one sentence of those about entries that shared folders imply, if they are many: where some of the
-// devices know each other already, each device lacks others. Entries of devices that are not registered stay apart.
-func (g *sentenceGroup) together(all []*saying) []*saying {
+// merged makes one sentence of those about implied entries, if there are more than maxCircles: where some devices know
+// each other already, each device lacks other entries. Sentences about devices that are not registered stay apart.
+func (g *sentenceGroup) merged(all []*sentenceDraft) []*sentenceDraft {
 	if g.form != formEntry || g.class != plan.Implied || len(all) <= maxCircles {
 		return all
 	}
-	var out []*saying
-	var one *saying
-	for _, s := range all {
+	var out []*sentenceDraft
+	var one *sentenceDraft
+	for _, draft := range all {
 		switch {
-		case s.first.strangers > 0:
-			out = append(out, s)
-			continue
+		case draft.first.strangers > 0:
+			out = append(out, draft)
 		case one == nil:
-			one = s
-			one.each = true
+			one = draft
 			out = append(out, one)
-			continue
+		default:
+			one.isMerged = true
+			one.devices, one.changes = append(one.devices, draft.devices...), one.changes+draft.changes
+			one.fewest, one.most = min(one.fewest, draft.fewest), max(one.most, draft.most)
 		}
-		one.devices, one.changes = append(one.devices, s.devices...), one.changes+s.changes
-		one.fewest, one.most = min(one.fewest, s.fewest), max(one.most, s.most)
 	}
 	return out
 }
 
-// SentencesOfHeld says in sentences what the changes of a held group do. label returns "" for a device that the reader
-// does not know.
+// SentencesOfHeld makes sentences of the changes of a held group. label returns "" for a device that the reader does
+// not know.
 func SentencesOfHeld(g fleet.HeldGroup, label labelOf) Summary {
 	sum := NewSentenceSum(label)
 	byDevice := map[fleet.DeviceID][]plan.Change{}
@@ -324,7 +353,7 @@ func SentencesOfHeld(g fleet.HeldGroup, label labelOf) Summary {
 	return sum.Summary()
 }
 
-// heldChange is the change that a person is shown of a group. Its secrets are masked.
+// heldChange is a change of a held group as a person sees it. Its secrets are masked.
 func heldChange(g fleet.HeldGroup, held fleet.HeldChange) plan.Change {
 	key, err := stconfig.ParseKey(held.Key)
 	if err != nil { // A record that no version of Muster wrote.

@@ -117,6 +117,32 @@ func entryOf(label, more string) string {
 	)
 }
 
+// sentenceCase is a plan, and the texts of all its sentences.
+type sentenceCase struct {
+	name    string
+	planned []plannedText
+	want    []string
+	removal string
+}
+
+func testSentences(t *testing.T, cases []sentenceCase) {
+	t.Helper()
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			got := summaryOf(t, tc.planned...)
+			texts, changes := []string{}, 0
+			for _, s := range got.Sentences {
+				texts = append(texts, s.Text)
+				changes += s.Changes
+			}
+			if !slices.Equal(texts, tc.want) || got.Removal != tc.removal || changes != len(tc.planned) {
+				t.Errorf("got %d changes of %d, %q:\n%s\nwant %q:\n%s", changes, len(tc.planned), got.Removal,
+					strings.Join(texts, "\n"), tc.removal, strings.Join(tc.want, "\n"))
+			}
+		})
+	}
+}
+
 func TestAPlanIsSaidInSentences(t *testing.T) {
 	held := func(reason string) plan.Change { return plan.Change{Class: plan.Held, Reason: reason} }
 	everyone := []string{"nas", "berlin-1", "berlin-2"}
@@ -135,12 +161,7 @@ func TestAPlanIsSaidInSentences(t *testing.T) {
 		}
 		spokes = append(spokes, plannedText{device: device, key: "folders.team", to: teamFolder("", shared...)})
 	}
-	for _, tc := range []struct {
-		name    string
-		planned []plannedText
-		want    []string
-		removal string
-	}{
+	testSentences(t, []sentenceCase{
 		{name: "everyone with everyone", planned: mesh, removal: "Nothing is removed.", want: []string{
 			"Team (~/Team) is added on 3 devices, shared among all of them",
 			"3 devices get to know each other; a shared folder needs it",
@@ -197,7 +218,7 @@ func TestAPlanIsSaidInSentences(t *testing.T) {
 			{device: "oslo", key: "devices.<nas>", from: entryOf("nas", ""), change: plan.Change{Class: plan.Implied,
 				Reason: "no shared folder needs it any more"}},
 		}, want: []string{"Entry of oslo: compression becomes \"always\" instead of \"metadata\" on 2 devices",
-			"The own entry name becomes \"oslo\" instead of \"a\" on oslo",
+			"Its entry of itself: name becomes \"oslo\" instead of \"a\" on oslo",
 			"oslo no longer knows nas; no shared folder needs it any more"}},
 		{name: "no longer planned, and left out", removal: "Nothing is removed.", planned: []plannedText{
 			{device: "nas", key: "options.natEnabled", from: "true", to: "false", dropped: true},
@@ -210,20 +231,7 @@ func TestAPlanIsSaidInSentences(t *testing.T) {
 		}, want: []string{
 			"options.natEnabled becomes false instead of true on nas; sets right what somebody changed at the daemon",
 			"options.urAccepted becomes -1 instead of 3 on nas; no template asks for it any more"}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got := summaryOf(t, tc.planned...)
-			texts, changes := []string{}, 0
-			for _, s := range got.Sentences {
-				texts = append(texts, s.Text)
-				changes += s.Changes
-			}
-			if !slices.Equal(texts, tc.want) || got.Removal != tc.removal || changes != len(tc.planned) {
-				t.Errorf("got %d changes of %d, %q:\n%s\nwant %q:\n%s", changes, len(tc.planned), got.Removal,
-					strings.Join(texts, "\n"), tc.removal, strings.Join(tc.want, "\n"))
-			}
-		})
-	}
+	})
 }
 
 func TestNothingIsSaidToBeKeptOfDevicesWithoutAPlan(t *testing.T) {
@@ -238,7 +246,9 @@ func TestNothingIsSaidToBeKeptOfDevicesWithoutAPlan(t *testing.T) {
 	sum.Unread(sentenceDevices["stranger"])
 	got := sum.Summary()
 	if len(got.Sentences) != 3 || got.Sentences[0].Text != "No plan can be made for 2 devices: line 3: no such name" ||
-		got.Sentences[1].Kind != SentenceUnread || !slices.Equal(got.Sentences[0].Labels, []string{"berlin-1", "nas"}) ||
+		got.Sentences[1].Kind != SentenceUnread ||
+		got.Sentences[1].Text != sentenceDevices["stranger"].Short()+
+			" was never read: what would change there is not known" || !slices.Equal(got.Sentences[0].Labels, []string{"berlin-1", "nas"}) ||
 		got.Removal != "Nothing is removed where a plan could be made." {
 		t.Errorf("got %+v", got)
 	}
@@ -394,6 +404,9 @@ func TestEveryChangeIsCountedOnceAndOnlyEqualOnesTogether(t *testing.T) {
 	})
 }
 
+// partly is said of plans of which a part is not known.
+const partly = "Nothing is removed in what is shown here; not everything is."
+
 func TestAGroupOfHeldChangesIsSaid(t *testing.T) {
 	held := func(device, digest, key, from, to string) fleet.HeldChange {
 		return fleet.HeldChange{
@@ -406,25 +419,37 @@ func TestAGroupOfHeldChangesIsSaid(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct {
-		name  string
-		group fleet.HeldGroup
-		want  string
+		name    string
+		group   fleet.HeldGroup
+		want    string
+		kind    SentenceKind
+		removal string
 	}{
 		{"a removal", fleet.HeldGroup{Consent: true, Keep: true, Removes: true, Changes: []fleet.HeldChange{
 			held("nas", "d1", "folders.team", teamFolder("", "nas", "oslo"), "null"),
 			held("oslo", "d2", "folders.team", teamFolder("", "nas", "oslo"), "null")}},
 			"Team (~/Team) is removed from 2 devices (its files stay), where it is shared among all of them; waits for an " +
-				"operator: because; no template asks for it any more"},
+				"operator: because; no template asks for it any more", SentenceRemoved, "2 changes take something away."},
 		{"a removal that is too large to list", fleet.HeldGroup{Consent: true, Removes: true, Changes: []fleet.HeldChange{
-			held("nas", "", "folders.team", "", "")}}, "Folder team is taken away on nas; waits for an operator: because"},
+			held("nas", "", "folders.team", "", "")}}, "Folder team is taken away on nas; waits for an operator: because",
+			SentenceRemoved, "1 change takes something away."},
 		{"a value that is too large to be listed", fleet.HeldGroup{Consent: true, Changes: []fleet.HeldChange{
-			held("nas", "", "folders.team", "", "")}}, "Folder team becomes another value on nas; waits for an admin: because"},
+			held("nas", "", "folders.team", "", "")}}, "Folder team becomes another value on nas; waits for an admin: because",
+			SentenceChanged, partly},
+		{"a place below a folder without its values", fleet.HeldGroup{Consent: true, Changes: []fleet.HeldChange{
+			held("nas", "", "folders.team.path", "", "")}},
+			"Folder team: path becomes another value on nas; waits for an admin: because", SentenceChanged, partly},
+		{"a folder's type without its values", fleet.HeldGroup{Consent: true, Changes: []fleet.HeldChange{
+			held("nas", "", "folders.team.type", "", "")}},
+			"Folder team: type becomes another value on nas; waits for an admin: because", SentenceChanged, partly},
 		{"nothing but to keep", fleet.HeldGroup{Keep: true, Changes: []fleet.HeldChange{
 			held("nas", "d1", "gui.password", `"[secret]"`, `"[secret]"`)}},
-			"gui.password becomes another secret on nas; waits for an answer: because; no template asks for it any more"},
+			"gui.password becomes another secret on nas; waits for an answer: because; no template asks for it any more",
+			SentenceChanged, "Nothing is removed."},
 	} {
 		got := SentencesOfHeld(tc.group, sentenceLabel)
-		if len(got.Sentences) != 1 || got.Sentences[0].Text != tc.want || got.Sentences[0].Changes != len(tc.group.Changes) {
+		if len(got.Sentences) != 1 || got.Sentences[0].Text != tc.want || got.Removal != tc.removal ||
+			got.Sentences[0].Kind != tc.kind || got.Sentences[0].Changes != len(tc.group.Changes) {
 			t.Errorf("%s: got %+v, want %q", tc.name, got, tc.want)
 		}
 	}

@@ -12,22 +12,21 @@ import (
 	"muster/internal/fleet"
 )
 
-// statement is what one sentence says of a change. Changes of several devices with the same statement are equal, but
-// for the other devices that they name: those are in peers. Secrets are masked.
+// statement is a planned change without the other devices that it names, which are peers. Changes of several devices
+// with the same statement differ only in their peers. Secrets are masked.
 type statement struct {
-	key      stconfig.Key   // A * takes the place of a device.
-	from, to stconfig.Value // They lack shares of a whole folder, and the ID of a device entry.
-	own      bool           // The key is the device's own entry or share.
-	shares   bool           // It is a whole folder, and peers are those that share it.
-	dropped  bool           // The change is no longer planned.
-	class    plan.Class
-	reason   string // It names devices by their labels.
-	waitsFor string // Who answers a held change.
-	drift    bool
-	returns  bool
-	sent     bool // Held, and a person consented.
-
-	takesAway bool // A whole folder or device entry goes, whether its values are known or not.
+	key           stconfig.Key   // A * replaces a device.
+	from, to      stconfig.Value // A whole folder lacks its shares here, a device entry its ID and name.
+	isOwn         bool           // The key is the device's own entry or share.
+	isWholeFolder bool           // The key is a folder that comes or goes. The peers share it.
+	isDropped     bool           // The change is no longer planned.
+	class         plan.Class
+	reason        string // It names devices by their labels.
+	waitsFor      string // Who answers a held change.
+	isDrift       bool
+	isReturn      bool // No template asks for the place any more.
+	hasConsent    bool // The change is held, and a person consented.
+	takesAway     bool // A held change removes a whole folder or device entry. Its values may be left out.
 }
 
 // peer is another device that a change names.
@@ -36,20 +35,21 @@ type peer struct {
 	name string // The label, else the name that the change gives it.
 	rest string // What else the change says of it.
 
-	encrypted  bool // It gets a folder encrypted.
-	registered bool
+	isEncrypted  bool // The peer gets the folder encrypted.
+	isRegistered bool
 }
 
-// statementOf separates what a change of a device says from the other devices that it names.
-func statementOf(own fleet.DeviceID, c plan.Change, dropped bool, label labelOf) (statement, []peer) {
+// statementOf returns the statement of a device's change, and the other devices that the change names.
+func statementOf(own fleet.DeviceID, c plan.Change, isDropped bool, label labelOf) (statement, []peer) {
 	from, to := c.Shown()
 	s := statement{key: c.Key, from: stconfig.WithoutDefaults(c.Key, from), to: stconfig.WithoutDefaults(c.Key, to),
-		dropped: dropped, class: c.Class, reason: fleet.WithNames(c.Reason, label), drift: c.Drift, returns: c.Returns,
-		sent: c.Class == plan.Held && c.Consented, takesAway: c.Class == plan.Held && c.TakesAway()}
+		isDropped: isDropped, class: c.Class, reason: fleet.WithNames(c.Reason, label), isDrift: c.Drift,
+		isReturn: c.Returns, hasConsent: c.Class == plan.Held && c.Consented,
+		takesAway: c.Class == plan.Held && c.TakesAway()}
 	if c.Class == plan.Held {
 		s.waitsFor = waitsFor(c)
 	}
-	return s, s.takePeers(own, label)
+	return s, s.separatePeers(own, label)
 }
 
 // waitsFor says who answers a held change.
@@ -67,8 +67,8 @@ func waitsFor(c plan.Change) string {
 	return "an admin"
 }
 
-// takePeers takes the other devices out of the statement, and puts * in the place of any device in its key.
-func (s *statement) takePeers(own fleet.DeviceID, label labelOf) []peer {
+// separatePeers moves the other devices out of the statement and returns them. A * replaces a device in the key.
+func (s *statement) separatePeers(own fleet.DeviceID, label labelOf) []peer {
 	at, isEntry := 0, false
 	switch {
 	case s.key.Len() >= 2 && s.in("devices"):
@@ -76,24 +76,24 @@ func (s *statement) takePeers(own fleet.DeviceID, label labelOf) []peer {
 	case s.key.Len() >= 4 && s.in("folders") && strings.EqualFold(s.key.At(2).Name, "devices"):
 		at, isEntry = 3, s.key.Len() == 4
 	case s.key.Len() == 2 && s.in("folders") && s.from.Exists() != s.to.Exists():
-		return s.takeShares(own, label)
+		return s.separateShares(own, label)
 	default:
 		return nil
 	}
 	id := fleet.DeviceID(s.key.At(at).Name)
 	s.key = s.key.WithEvery(at)
-	if s.own = id == own; s.own {
+	if s.isOwn = id == own; s.isOwn {
 		return nil
 	}
-	one := peer{id: id, name: label(id), registered: label(id) != ""}
+	one := peer{id: id, name: label(id), isRegistered: label(id) != ""}
 	if isEntry {
-		fromName, toName := takeEntry(&s.from), takeEntry(&s.to)
+		fromName, toName := separateEntry(&s.from), separateEntry(&s.to)
 		named := cmp.Or(toName, fromName)
 		if named != "" && named != one.name || fromName != "" && toName != "" && fromName != toName {
 			one.rest = fmt.Sprintf("%q %q", fromName, toName)
 		}
 		one.name = cmp.Or(one.name, named)
-		one.encrypted = s.to.Get("encryptionPassword").Str() != ""
+		one.isEncrypted = s.to.Get("encryptionPassword").Str() != ""
 	}
 	return []peer{one}
 }
@@ -101,8 +101,8 @@ func (s *statement) takePeers(own fleet.DeviceID, label labelOf) []peer {
 // in reports whether the key is in a section of the configuration.
 func (s *statement) in(section string) bool { return strings.EqualFold(s.key.At(0).Name, section) }
 
-// takeEntry takes the ID and the name out of a device entry, and returns the name.
-func takeEntry(entry *stconfig.Value) (name string) {
+// separateEntry removes the ID and the name from a device entry and returns the name.
+func separateEntry(entry *stconfig.Value) (name string) {
 	if entry.Kind() != stconfig.Object {
 		return ""
 	}
@@ -111,9 +111,10 @@ func takeEntry(entry *stconfig.Value) (name string) {
 	return name
 }
 
-// takeShares takes the shares out of a whole folder. What the folder says of its own device stays.
-func (s *statement) takeShares(own fleet.DeviceID, label labelOf) (peers []peer) {
-	s.shares = true
+// separateShares moves the shares with other devices out of a whole folder and returns them. The device's own share
+// stays, if it has more than an ID.
+func (s *statement) separateShares(own fleet.DeviceID, label labelOf) (peers []peer) {
+	s.isWholeFolder = true
 	folder := &s.to
 	if !s.to.Exists() {
 		folder = &s.from
@@ -134,7 +135,7 @@ func (s *statement) takeShares(own fleet.DeviceID, label labelOf) (peers []peer)
 			if rest.Len() > 0 {
 				one.rest = string(inOrder(rest).JSON())
 			}
-			one.encrypted = rest.Get("encryptionPassword").Exists()
+			one.isEncrypted = rest.Get("encryptionPassword").Exists()
 			peers = append(peers, one)
 		}
 	}
@@ -179,8 +180,8 @@ func inOrder(v stconfig.Value) stconfig.Value {
 
 // sum returns the same hash for the same statement.
 func (s *statement) sum() [sha256.Size]byte {
-	text := fmt.Appendf(nil, "%q %t %t %t %q %q %q %t %t %t %t", s.key.String(), s.own, s.shares, s.dropped, s.class,
-		s.reason, s.waitsFor, s.drift, s.returns, s.sent, s.takesAway)
+	text := fmt.Appendf(nil, "%q %t %t %t %q %q %q %t %t %t %t", s.key.String(), s.isOwn, s.isWholeFolder,
+		s.isDropped, s.class, s.reason, s.waitsFor, s.isDrift, s.isReturn, s.hasConsent, s.takesAway)
 	for _, v := range []stconfig.Value{s.from, s.to} {
 		text = append(text, '\n')
 		if v.Exists() {
@@ -190,12 +191,34 @@ func (s *statement) sum() [sha256.Size]byte {
 	return sha256.Sum256(text)
 }
 
-// removes reports whether the change takes something away, at once or after an answer.
-func (s *statement) removes() bool {
-	return (s.from.Exists() && !s.to.Exists() || s.takesAway) && s.isMade()
+// isRemoval reports whether the change removes a place, or entries of a list.
+func (s *statement) isRemoval() bool {
+	return s.from.Exists() && !s.to.Exists() || s.takesAway || len(s.lostEntries()) > 0
 }
+
+// lostEntries returns the entries that a list loses. It returns none if the list also gets entries or another order.
+func (s *statement) lostEntries() (lost []stconfig.Value) {
+	if s.from.Kind() != stconfig.Array || s.to.Kind() != stconfig.Array || s.to.Len() >= s.from.Len() {
+		return nil
+	}
+	kept := 0
+	for entry := range s.from.Values() {
+		if kept < s.to.Len() && entry.Equal(s.to.At(kept)) {
+			kept++
+			continue
+		}
+		lost = append(lost, entry)
+	}
+	if kept < s.to.Len() {
+		return nil
+	}
+	return lost
+}
+
+// hasNoValues reports whether neither value is known: a report left them out because of their size.
+func (s *statement) hasNoValues() bool { return !s.from.Exists() && !s.to.Exists() }
 
 // isMade reports whether the change is made, at once or after an answer.
 func (s *statement) isMade() bool {
-	return !s.dropped && s.class != plan.Skipped && s.class != plan.Refused
+	return !s.isDropped && s.class != plan.Skipped && s.class != plan.Refused
 }

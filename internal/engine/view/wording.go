@@ -2,13 +2,13 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"muster/internal/core/plan"
 	"muster/internal/core/stconfig"
+	"muster/internal/fleet"
 )
 
 const (
@@ -16,39 +16,40 @@ const (
 	maxWord     = 60 // Characters of a value or a name.
 )
 
-// words are a statement in words, but for the devices.
+// words are a statement in words, without the devices.
 type words struct {
-	form    sentenceForm
-	kind    SentenceKind
-	class   plan.Class
-	subject string // Like "Team (~/Team)" or "options.natEnabled".
-	field   string // Names below a device entry or share.
-	verb    string // What happens to a value.
-	detail  string // What sets a new folder or device apart.
-	why     string // Why it is done, or not done.
-	made    bool   // The change is made, at once or after an answer.
-	gone    bool   // The place is empty afterwards.
+	form      sentenceForm
+	kind      SentenceKind
+	class     plan.Class
+	subject   string // Like "Team (~/Team)" or "options.natEnabled". Of a field: the folder; "" for a device entry.
+	field     string // The names below a device entry or share.
+	verb      string // What happens to a value.
+	detail    string // What else a new folder, share or device entry sets.
+	why       string // Why the change is made, or not made.
+	isOwn     bool   // The entry or share is the device's own.
+	isMade    bool   // The change is made, at once or after an answer.
+	isRemoval bool
 }
 
 // sentenceForm is how a sentence is built.
 type sentenceForm int
 
 const (
-	formValue       sentenceForm = iota // A value becomes another value.
-	formFolder                          // A whole folder comes or goes.
-	formShare                           // A share comes or goes.
-	formEntry                           // A device gets to know another device, or no longer knows it.
-	formFieldOfPeer                     // A value changes in the entry or share of another device.
+	formValue  sentenceForm = iota // A value becomes another value.
+	formFolder                     // A whole folder comes or goes.
+	formShare                      // A share comes or goes.
+	formEntry                      // A device gets to know another device, or no longer knows it.
+	formField                      // A value changes in a device entry or share.
 )
 
-// words puts a statement into words.
+// words returns a statement in words.
 func (s *statement) words() words {
-	w := words{kind: s.kind(), class: s.class, why: s.why(), gone: s.from.Exists() && !s.to.Exists(),
-		made: s.isMade()}
+	w := words{kind: s.kind(), class: s.class, why: s.why(), isOwn: s.isOwn, isMade: s.isMade(),
+		isRemoval: s.isRemoval()}
 	switch {
 	case s.key.Len() == 0:
 		w.subject = "The whole configuration"
-	case s.shares:
+	case s.isWholeFolder:
 		w.form = formFolder
 		w.subject, w.detail = s.folder()
 		return w
@@ -61,7 +62,7 @@ func (s *statement) words() words {
 	default:
 		w.subject = s.key.String()
 	}
-	w.subject = cut(w.subject, 2*maxWord)
+	w.subject, w.field = cut(w.subject, 2*maxWord), cut(w.field, 2*maxWord)
 	if w.verb == "" {
 		w.verb = s.becomes()
 	}
@@ -70,9 +71,9 @@ func (s *statement) words() words {
 
 func (s *statement) kind() SentenceKind {
 	switch {
-	case s.dropped:
+	case s.isDropped:
 		return SentenceDropped
-	case !s.to.Exists() && s.from.Exists():
+	case s.isRemoval():
 		return SentenceRemoved
 	case !s.from.Exists() && s.to.Exists():
 		return SentenceAdded
@@ -80,7 +81,7 @@ func (s *statement) kind() SentenceKind {
 	return SentenceChanged
 }
 
-// inFolder words what happens inside a folder.
+// inFolder sets the words about a place inside a folder.
 func (s *statement) inFolder(w *words) {
 	if s.key.Len() == 1 {
 		w.subject = s.key.String()
@@ -89,35 +90,28 @@ func (s *statement) inFolder(w *words) {
 	w.subject = "Folder " + word(s.key.At(1).Name)
 	isShare := s.key.Len() >= 4 && strings.EqualFold(s.key.At(2).Name, "devices")
 	switch {
-	case isShare && s.own:
-		w.subject += ", the own share" + below(s.key, 4)
-	case isShare && s.key.Len() == 4 && s.from.Exists() != s.to.Exists():
-		w.form = formShare
-		w.detail = s.also(s.to)
+	case isShare && s.key.Len() == 4 && !s.isOwn && s.from.Exists() != s.to.Exists():
+		w.form, w.detail = formShare, alsoSets(withoutEmpty(s.to), "encryptionPassword")
 	case isShare:
-		w.form, w.subject, w.field = formFieldOfPeer, w.subject+", share of ", below(s.key, 4)
+		w.form, w.field = formField, below(s.key, 4)
 	case s.isField("paused") && s.to.IsTrue():
 		w.verb = " is paused"
 	case s.isField("paused") && s.to.Exists():
 		w.verb = " is resumed"
-	case s.isField("type"):
+	case s.isField("type") && !s.hasNoValues():
 		w.verb = becomesWords(folderType(s.from), folderType(s.to))
 	case s.key.Len() > 2:
-		w.subject += ": " + strings.TrimPrefix(below(s.key, 2), " ")
+		w.subject += ": " + below(s.key, 2)
 	}
 }
 
-// ofEntry words what happens to an entry in the daemon's list of devices.
+// ofEntry sets the words about an entry in the daemon's list of devices.
 func (s *statement) ofEntry(w *words) {
-	switch {
-	case s.own:
-		w.subject = "The own entry" + below(s.key, 2)
-	case s.key.Len() == 2 && s.from.Exists() != s.to.Exists():
-		w.form, w.subject = formEntry, "devices"
-		w.detail = s.also(s.to)
-	default:
-		w.form, w.subject, w.field = formFieldOfPeer, "Entry of ", below(s.key, 2)
+	if s.key.Len() == 2 && !s.isOwn && s.from.Exists() != s.to.Exists() {
+		w.form, w.detail = formEntry, alsoSets(s.to)
+		return
 	}
+	w.form, w.field = formField, below(s.key, 2)
 }
 
 // isField reports whether the key is this field of a folder.
@@ -134,10 +128,10 @@ func below(key stconfig.Key, from int) string {
 	for i := from; i < key.Len(); i++ {
 		names = append(names, key.At(i).Name)
 	}
-	return " " + strings.Join(names, ".")
+	return strings.Join(names, ".")
 }
 
-// folder names a whole folder, and says what sets it apart.
+// folder names a whole folder. detail is what a new folder sets.
 func (s *statement) folder() (name, detail string) {
 	folder := s.to
 	if !folder.Exists() {
@@ -147,17 +141,20 @@ func (s *statement) folder() (name, detail string) {
 	if path := folder.Get("path").Str(); path != "" {
 		name += " (" + word(path) + ")"
 	}
+	if !s.to.Exists() {
+		return name, ""
+	}
 	if kind := folder.Get("type"); kind.Exists() {
 		detail = ", " + folderType(kind)
 	}
 	if folder.Get("paused").IsTrue() {
 		detail += ", paused"
 	}
-	return name, detail + s.also(folder, "id", "label", "path", "type", "paused")
+	return name, detail + alsoSets(folder, "id", "label", "path", "type", "paused")
 }
 
-// also lists the other fields that a new folder or device entry sets.
-func (s *statement) also(value stconfig.Value, but ...string) string {
+// alsoSets lists the fields of a new folder, share or device entry, except some.
+func alsoSets(value stconfig.Value, but ...string) string {
 	var names []string
 	for name := range value.Members() {
 		if !slices.Contains(but, name) {
@@ -191,20 +188,34 @@ func folderType(kind stconfig.Value) string {
 func (s *statement) becomes() string {
 	from, to := s.from, s.to
 	switch {
-	case !to.Exists() && from.Exists():
-		return " is taken away (it is " + valueWord(from) + ")"
-	case !from.Exists() && to.Exists():
-		return " becomes " + valueWord(to)
-	case !to.Exists():
+	case s.hasNoValues():
 		return s.withoutValues()
-	}
-	if isSecret(from) && isSecret(to) {
+	case !to.Exists():
+		return " is taken away (it is " + valueWord(from) + ")"
+	case !from.Exists():
+		return " becomes " + valueWord(to)
+	case isSecret(from) && isSecret(to):
 		return " becomes another secret"
 	}
-	return becomesWords(valueWord(from), valueWord(to))
+	if lost := s.lostEntries(); len(lost) > 0 {
+		return losesWords(lost, from.Len())
+	}
+	if was, is := valueWord(from), valueWord(to); was != is {
+		return becomesWords(was, is)
+	}
+	return " becomes another " + kindWord(to)
 }
 
-// withoutValues words a change that is skipped, or whose values are too large to be in a list.
+// losesWords says how many entries of all a list loses, and which, if they are short.
+func losesWords(lost []stconfig.Value, all int) string {
+	text := " loses " + fleet.NumberText(len(lost)) + " of " + fleet.Counted(all, "entry", "entries")
+	if json := shortJSON(stconfig.List(lost...)); json != "" {
+		text += " (" + json[1:len(json)-1] + ")"
+	}
+	return text
+}
+
+// withoutValues is the verb of a change that is skipped, or whose values were left out because of their size.
 func (s *statement) withoutValues() string {
 	switch {
 	case s.class == plan.Skipped:
@@ -219,23 +230,46 @@ func isSecret(v stconfig.Value) bool { return v.Str() == stconfig.MaskedSecret }
 
 func becomesWords(from, to string) string { return " becomes " + to + " instead of " + from }
 
-// valueWord is a value on one line, or what it is.
+// valueWord is a short value as JSON, the kind of a long list or object, or the beginning of another long value.
 func valueWord(v stconfig.Value) string {
-	const most = 4 * maxWord // bytes
-	if v.JSONSize(most) < most {
-		if text := string(v.JSON()); len([]rune(text)) <= maxWord {
-			return text
-		}
+	if text := shortJSON(v); text != "" {
+		return text
 	}
 	switch v.Kind() {
 	case stconfig.Array:
-		return "a list of " + strconv.Itoa(v.Len())
+		return "a " + kindWord(v)
 	case stconfig.Object:
-		return fmt.Sprintf("an object of %d fields", v.Len())
+		return "an " + kindWord(v)
 	case stconfig.String:
 		return strconv.Quote(cut(v.Str(), maxWord))
 	}
 	return cut(string(v.JSON()), maxWord)
+}
+
+// shortJSON is a value as JSON, "" if that has more than maxWord characters.
+func shortJSON(v stconfig.Value) string {
+	const most = 4 * maxWord // bytes
+	if v.JSONSize(most) >= most {
+		return ""
+	}
+	text := string(v.JSON())
+	if len([]rune(text)) > maxWord {
+		return ""
+	}
+	return text
+}
+
+// kindWord says what a value is.
+func kindWord(v stconfig.Value) string {
+	switch v.Kind() {
+	case stconfig.Array:
+		return "list of " + fleet.Counted(v.Len(), "entry", "entries")
+	case stconfig.Object:
+		return "object of " + fleet.Counted(v.Len(), "field", "fields")
+	case stconfig.String:
+		return "text"
+	}
+	return "value"
 }
 
 func word(text string) string { return cut(text, maxWord) }
@@ -252,7 +286,7 @@ func cut(text string, most int) string {
 	return string(letters[:most-1]) + "…"
 }
 
-// why says why a change is not simply done, or why it is done.
+// why returns the reason of a change, and who has to answer it, with a semicolon before each.
 func (s *statement) why() string {
 	because := ""
 	if s.reason != "" {
@@ -262,13 +296,13 @@ func (s *statement) why() string {
 	switch s.class {
 	case plan.Held:
 		text = "; waits for " + s.waitsFor + because
-		if s.sent {
+		if s.hasConsent {
 			text = "; consented to" + because
 		}
 	case plan.Refused:
 		text = "; never made" + because
 	case plan.Skipped:
-		if text = "; left out" + because; !s.to.Exists() && !s.from.Exists() {
+		if text = "; left out" + because; s.hasNoValues() {
 			text = because
 		}
 	default:
@@ -276,10 +310,10 @@ func (s *statement) why() string {
 			text = "; " + s.reason
 		}
 	}
-	if s.returns && s.class != plan.Skipped && !strings.Contains(s.reason, "no template asks") {
+	if s.isReturn && s.class != plan.Skipped && !strings.Contains(s.reason, "no template asks") {
 		text += "; no template asks for it any more"
 	}
-	if s.drift {
+	if s.isDrift {
 		text += "; sets right what somebody changed at the daemon"
 	}
 	return text

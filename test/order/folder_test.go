@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"muster/api"
@@ -63,15 +64,20 @@ func (p *pair) write(d *daemon.Daemon, folder, name string) {
 	d.Post("/rest/db/scan?folder="+docs, nil)
 }
 
-// order gives the daemon an order for the folder, and waits for the end.
-func (p *pair) order(kind fleet.OrderType, maxItems int64) api.Order {
+// order gives the daemon an order for the folder, and waits for the end. It gives the order anew while the daemon is
+// busy with the folder, or has not scanned it.
+func (p *pair) order(kind fleet.OrderType, maxItems int64) (order api.Order) {
 	p.Helper()
-	order, err := p.Client.OrderToDevices(p.Context(), []string{string(p.d.ID)},
-		fleet.OrderSpec{Type: kind, Folder: docs, MaxItems: maxItems})
-	if err != nil {
-		p.Fatal(err)
-	}
-	return waitEnd(p.T, p.Server, order)
+	wait.For(p.T, "the folder is idle", func() bool {
+		given, err := p.Client.OrderToDevices(p.Context(), []string{string(p.d.ID)},
+			fleet.OrderSpec{Type: kind, Folder: docs, MaxItems: maxItems})
+		if err != nil {
+			p.Fatal(err)
+		}
+		order = waitEnd(p.T, p.Server, given)
+		return !strings.Contains(order.Reason, "is busy") && !strings.Contains(order.Reason, "was not scanned")
+	})
+	return order
 }
 
 // standing waits until the folder stands on the daemon as is wanted.
@@ -172,8 +178,36 @@ func TestARealDaemonOverridesTheOthers(t *testing.T) {
 		t.Error("a file that both had is gone")
 	}
 	audited, err := p.Client.Audit(t.Context(), client.AuditSearch{What: "device.override"})
-	if err != nil || len(audited) != 1 || audited[0].Subject != string(p.d.ID) {
+	if err != nil || len(audited) == 0 || audited[0].Subject != string(p.d.ID) ||
+		!strings.Contains(audited[0].Detail, "at most 1 item") {
 		t.Errorf("the audit has %v, %v", audited, err)
+	}
+}
+
+// A daemon with a new database and an empty disk counts all files as missing. Its override deleted them on the others.
+func TestARealDaemonThatHasNothingOverridesNothing(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	p.d.Patch("/rest/config/folders/"+docs, map[string]any{"type": "sendonly", "paused": true})
+	p.WaitRevision(p.d.ID, "folders.docs.type", `"sendonly"`)
+	if err := os.RemoveAll(p.path); err != nil {
+		t.Fatal(err)
+	}
+	p.d.Post("/rest/system/reset?folder="+docs, nil)
+	p.d.Restart()
+	p.d.Patch("/rest/config/folders/"+docs, map[string]any{"paused": false})
+	wait.For(t, "the daemon lacks the file of the other", func() bool {
+		var is struct {
+			State                 string
+			NeedFiles, LocalFiles int64
+		}
+		p.d.GetJSON("/rest/db/status?folder="+docs, &is)
+		return is.State == "idle" && is.NeedFiles == 1 && is.LocalFiles == 0
+	})
+	p.standing("out of sync", func(f api.FolderStanding) bool { return f.NeedItems == 1 })
+	wantStatus(t, p.order(fleet.OrderOverride, 9), "failed", "was told nothing")
+	if !exists(t, filepath.Join(p.pathOther, "first")) {
+		t.Error("the file of the other is gone")
 	}
 }
 

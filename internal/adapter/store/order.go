@@ -56,6 +56,9 @@ func (t *tx) recordOrder(order fleet.Order) {
 	if order.Major {
 		detail += ", also to another major version"
 	}
+	if order.Type.ChangesFiles() { // After a crash only this entry says how much was agreed to.
+		detail += fmt.Sprintf(", at most %d items on each device", order.MaxItems)
+	}
 	switch {
 	case order.IsForOne():
 		t.record("device."+string(order.Type), string(order.Devices[0]), detail)

@@ -2,11 +2,27 @@ package store
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"muster/internal/fleet"
 )
+
+// After a crash nothing else says how many items a person agreed to lose.
+func TestTheAuditSaysHowManyItemsWereAgreedTo(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		for _, kind := range fleet.FileOrderTypes {
+			must(s.BeginOrder(t.Context(), fleet.Order{Status: fleet.OrderRunning, Devices: []fleet.DeviceID{deviceN(1).ID},
+				OrderSpec: fleet.OrderSpec{Type: kind, Folder: "docs", MaxItems: 4321}}))(t)
+			found := must(s.Audit(t.Context(), fleet.AuditQuery{What: "device." + string(kind), Limit: 10}))(t)
+			if len(found) != 1 || !strings.Contains(found[0].Detail, "at most 4321 items") {
+				t.Errorf("the audit has %+v", found)
+			}
+		}
+	})
+}
 
 func TestAnOrderIsKeptWithHowFarItIs(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {

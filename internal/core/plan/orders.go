@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -106,4 +107,38 @@ func ChangingFiles(doc stconfig.Value, order fleet.OrderType, folder string) (pa
 			Hint: "Resume it first, and look what it lacks then."}
 	}
 	return path + "?folder=" + url.QueryEscape(folder), nil
+}
+
+// MayChangeFiles returns conflict unless an override or a revert can rely on what the daemon says of the folder. A
+// daemon that has not scanned a folder, or whose disk is away, counts everything as missing: its override would delete
+// the files of all other devices.
+func MayChangeFiles(order fleet.OrderType, folder string, s fleet.FolderSummary) error {
+	why, hint := "", "Give the order anew when the folder is idle."
+	switch {
+	case s.InError():
+		why, hint = "cannot be synced, or not all of it: "+s.Problem(), "Mend that first, and give the order anew."
+	case s.Unscanned():
+		why, hint = "was not scanned since the daemon started", "Rescan it, and give the order anew."
+	case s.State != "idle":
+		why = "is busy: " + cmp.Or(s.State, "its state is not known")
+	case order == fleet.OrderOverride && (s.Sequence <= 0 || localItems(s) == 0):
+		why = "is empty on the device: an override would delete it everywhere"
+		hint = "Look at the folder's path on the device. To delete all files, delete them on another device."
+	default:
+		return nil
+	}
+	return &fleet.Error{Code: fleet.CodeConflict, Hint: hint,
+		Message: fmt.Sprintf("the folder %q %s; the daemon was told nothing", folder, why)}
+}
+
+// DeletedByOverride returns how many items an override deletes on the other devices at most: those that the device does
+// not have. known is false if the figures do not say it, because the folder ignores items.
+func DeletedByOverride(s fleet.FolderSummary) (items int64, known bool) {
+	missing := s.NeedFiles + s.NeedDirectories + s.NeedSymlinks
+	global := s.GlobalFiles + s.GlobalDirectories + s.GlobalSymlinks
+	return max(0, min(missing, global-localItems(s)+s.NeedDeletes)), !s.IgnorePatterns
+}
+
+func localItems(s fleet.FolderSummary) int64 {
+	return s.LocalFiles + s.LocalDirectories + s.LocalSymlinks
 }

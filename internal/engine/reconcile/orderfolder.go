@@ -53,8 +53,9 @@ func (c *connection) orderPauseFolder(ctx context.Context, in input, folder stri
 	return fmt.Sprintf("folder %q %s", folder, word), nil
 }
 
-// orderFiles overrides or reverts a folder, which cannot be taken back. Type and numbers of the folder are read right
-// before. The order is refused if it would change more items than the person was shown.
+// orderFiles overrides or reverts a folder, which cannot be taken back. Type, state and numbers of the folder are read
+// right before. The order is refused if the folder is not idle and scanned, or if it would change more items than the
+// person was shown.
 func (c *connection) orderFiles(ctx context.Context, in input, o fleet.OrderSpec) (string, error) {
 	in, err := c.read(ctx, in)
 	if err != nil {
@@ -68,6 +69,9 @@ func (c *connection) orderFiles(ctx context.Context, in input, o fleet.OrderSpec
 	if err != nil {
 		return "", err
 	}
+	if err := plan.MayChangeFiles(o.Type, o.Folder, summary); err != nil {
+		return "", err
+	}
 	items, what := summary.NeedFiles+summary.NeedDirectories+summary.NeedSymlinks+summary.NeedDeletes, "differ"
 	if o.Type == fleet.OrderRevert {
 		items, what = summary.LocalChanges, "were changed here"
@@ -77,8 +81,9 @@ func (c *connection) orderFiles(ctx context.Context, in input, o fleet.OrderSpec
 		return fmt.Sprintf("nothing to do: no items of the folder %q %s", o.Folder, what), nil
 	case items > o.MaxItems:
 		return "", conflict(
-			fmt.Sprintf("%s of the folder %q %s now, and at most %s agreed to: the daemon was told nothing",
-				fleet.Counted(items, "item", "items"), o.Folder, what, fleet.Counted(o.MaxItems, "was", "were")),
+			fmt.Sprintf("%s of the folder %q %s now%s, and at most %s agreed to: the daemon was told nothing",
+				fleet.Counted(items, "item", "items"), o.Folder, what, effectOn(o.Type, summary),
+				fleet.Counted(o.MaxItems, "was", "were")),
 			"Look at the folder again, and give the order anew.",
 		)
 	}
@@ -86,6 +91,19 @@ func (c *connection) orderFiles(ctx context.Context, in input, o fleet.OrderSpec
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("told to %s %s of the folder %q; it goes on by itself", o.Type,
-		fleet.Counted(items, "item", "items"), o.Folder), nil
+	return fmt.Sprintf("told to %s %s of the folder %q%s; it goes on by itself", o.Type,
+		fleet.Counted(items, "item", "items"), o.Folder, effectOn(o.Type, summary)), nil
+}
+
+// effectOn returns what an override does to the other devices, in brackets; "" for a revert.
+func effectOn(order fleet.OrderType, summary fleet.FolderSummary) string {
+	if order != fleet.OrderOverride {
+		return ""
+	}
+	deleted, known := plan.DeletedByOverride(summary)
+	if !known {
+		return " (how many of them the other devices lose is not known, because the folder ignores items)"
+	}
+	return fmt.Sprintf(" (the other devices lose at most %s of them, and get the rest as they are here)",
+		fleet.NumberText(deleted))
 }

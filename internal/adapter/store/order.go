@@ -103,7 +103,8 @@ func (s *Store) PutOrder(ctx context.Context, order fleet.Order) error {
 const lostOrders = "pausing_orders_lost"
 
 // forgetLostOrders ends the uncertainty about missing orders once none of them tells anything any more: each device
-// that was registered then has been told to pause or resume by an order that is stored, or is not registered any more.
+// that was registered then has been told to pause or resume its connections by an order that is stored, or is not
+// registered any more. An order about one folder says nothing of connections.
 func (t *tx) forgetLostOrders() error {
 	ids, err := collect(t.ctx, t.session, func(row scanner) (id fleet.DeviceID, err error) {
 		return id, row.Scan((*string)(&id))
@@ -118,7 +119,7 @@ func (t *tx) forgetLostOrders() error {
 			return err
 		}
 		for _, id := range ids {
-			if !slices.ContainsFunc(orders, func(o fleet.Order) bool { return o.HasOrdered(id) }) {
+			if !slices.ContainsFunc(orders, func(o fleet.Order) bool { return o.Folder == "" && o.HasOrdered(id) }) {
 				return nil
 			}
 		}

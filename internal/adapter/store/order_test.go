@@ -141,9 +141,11 @@ func TestADatabaseThatMayLackPausingOrdersSaysSo(t *testing.T) {
 			for _, c := range []struct {
 				done, complete bool
 				to             int
-			}{{true, want, 1}, {false, want, 2}, {true, true, 2}} {
+				folder         string
+			}{{true, want, 1, ""}, {false, want, 2, ""}, {true, want, 2, "music"}, {true, true, 2, ""}} {
 				order := must(s.BeginOrder(t.Context(), fleet.Order{Status: fleet.OrderRunning,
-					OrderSpec: fleet.OrderSpec{Type: fleet.OrderResume}, Devices: []fleet.DeviceID{deviceN(c.to).ID}}))(t)
+					OrderSpec: fleet.OrderSpec{Type: fleet.OrderResume, Folder: c.folder},
+					Devices:   []fleet.DeviceID{deviceN(c.to).ID}}))(t)
 				if order.Status, order.Done = fleet.OrderDone, 1; !c.done {
 					order.Skipped = order.Devices
 				}

@@ -49,8 +49,7 @@ func (s *Store) BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.Bas
 			s.notBelieved(baseRows, markedRow{key: []string{string(id), e.Key}})
 			return nil, &fleet.Error{Code: fleet.CodeConflict, During: "read base",
 				Message: fmt.Sprintf("what Muster remembers of %s on the device was changed in the database", e.Key),
-				Hint: "Type `muster audit verify`, and find out what else writes to the database. An admin accepts it as it is " +
-					"with `muster audit accept-loss ENTRY`, where ENTRY is the last one that `muster audit list` shows."}
+				Hint:    acceptHint}
 		}
 		entries = append(entries, e.BaseEntry)
 	}

@@ -211,15 +211,23 @@ func (t *tx) updateDevice(current *deviceRow, is fleet.Registered) error {
 
 // markingDevice calls write, which changes the row of a device to what `is` has. The mark of the row covers only the
 // label, the mode and the permission to restart, so the row gets a new mark only if one of them changes. A row that is
-// not believed stays so until a person sets another mode.
+// not believed stays so: a person may set a mode in which nothing is written to the device, and anything that gives the
+// row power is a conflict error.
 func (t *tx) markingDevice(current *deviceRow, is fleet.Registered, write func() error) error {
 	was := current.Settings
-	isSet := was.Mode != is.Settings.Mode || was.Restart != is.Settings.Restart
-	if !isSet && (current.Label == is.Label || !current.believed) {
+	switch {
+	case !current.believed && (is.Settings.Restart || !isStop(is.Settings.Mode)):
+		t.store.notBelieved(deviceModeRows, markedRow{key: []string{string(current.ID)}})
+		return notBelievedDevice(current.ID)
+	case !current.believed,
+		was.Mode == is.Settings.Mode && was.Restart == is.Settings.Restart && current.Label == is.Label:
 		return write()
 	}
 	return t.marking(deviceModeRows, write, string(current.ID))
 }
+
+// isStop reports whether nothing is written to a device in this mode.
+func isStop(mode fleet.Mode) bool { return fleet.Strictest(mode, fleet.ModeObserve) == mode }
 
 func (t *tx) rewriteDevice(is fleet.Registered, proof []byte) error {
 	d, settings := is.Device, is.Settings

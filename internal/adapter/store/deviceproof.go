@@ -72,6 +72,14 @@ func alteredDevice(id fleet.DeviceID) error {
 	return &fleet.Error{Code: fleet.CodeConflict, Message: fleet.AlteredReason, Hint: fleet.AlteredNext(id)}
 }
 
+// notBelievedDevice returns the error for a change that would give power to a device whose row is not believed (see
+// deviceModeRows). The change would make a valid mark for a label that another program put there.
+func notBelievedDevice(id fleet.DeviceID) error {
+	return &fleet.Error{Code: fleet.CodeConflict, Hint: acceptHint,
+		Message: fmt.Sprintf("the label or the settings of device %s were changed in the database: it can be observed or "+
+			"paused only", id)}
+}
+
 const putDeviceProof = `UPDATE devices SET proof = $2 WHERE id = $1`
 
 const deviceRemoved = "a device was removed from the database, or put back as it was earlier"

@@ -11,6 +11,10 @@ import (
 	"muster/internal/logkey"
 )
 
+// acceptHint says what to type about a row that is not believed.
+const acceptHint = "Type `muster audit verify`, and find out what else writes to the database. An admin accepts it as " +
+	"it is with `muster audit accept-loss ENTRY`, where ENTRY is the last one that `muster audit list` shows."
+
 // maxDoubtRows is how many rows in doubt are named for each table.
 const maxDoubtRows = 1000
 

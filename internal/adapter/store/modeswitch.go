@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,12 +31,13 @@ type override struct {
 
 // SwitchMode sets the mode of the fleet, a tag or a device, with immediate effect. kept reports whether the mode is
 // stored, so that it survives a restart. If the database cannot be written, kept is false and err is nil: the mode is
-// in force all the same, and is stored later. After an error the mode is as before.
+// in force all the same, and is stored later. After an error the mode is as before. It is a conflict error to have
+// Muster write again to a device whose row is not believed.
 func (s *Store) SwitchMode(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode) (kept bool, err error) {
 	if err := s.lock.takenAway(); err != nil {
 		return false, err
 	}
-	if err := s.checkSwitch(scope, mode); err != nil {
+	if err := s.checkSwitch(ctx, scope, mode); err != nil {
 		return false, err
 	}
 	if s.modeOf(scope) != mode {
@@ -44,10 +46,10 @@ func (s *Store) SwitchMode(ctx context.Context, scope fleet.ModeScope, mode flee
 	turn := s.model.force(scope, mode)
 	s.overridden(scope)
 	err = s.keepSoon(ctx, scope, mode, turn)
-	switch fleet.CodeOf(err) {
-	case "":
+	switch {
+	case err == nil:
 		return true, nil
-	case fleet.CodeInvalid, fleet.CodeNotFound:
+	case isRefused(mode, err):
 		s.model.yield(scope, turn)
 		s.overridden(scope)
 		return false, err
@@ -55,6 +57,18 @@ func (s *Store) SwitchMode(ctx context.Context, scope fleet.ModeScope, mode flee
 	s.log.Warn("a mode is in force but not kept", "mode", mode, logkey.Err(err))
 	s.keepLater(fleet.ActorOf(ctx)) //nolint:contextcheck // it goes on when the request is answered
 	return false, nil
+}
+
+// isRefused reports whether an attempt to store a mode failed for good, so that the mode must not stay in force: what
+// it is for does not exist, or is a device whose row is not believed. A stop is not refused for such a row.
+func isRefused(mode fleet.Mode, err error) bool {
+	switch fleet.CodeOf(err) {
+	case fleet.CodeInvalid, fleet.CodeNotFound:
+		return true
+	case fleet.CodeConflict:
+		return !isStop(mode)
+	}
+	return false
 }
 
 // modeOf returns the mode in force for exactly this scope: the fleet, a tag or a device. It returns "" for a tag
@@ -73,7 +87,7 @@ func (s *Store) modeOf(scope fleet.ModeScope) fleet.Mode {
 	return registry.Mode
 }
 
-func (s *Store) checkSwitch(scope fleet.ModeScope, mode fleet.Mode) error {
+func (s *Store) checkSwitch(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode) error {
 	if _, err := fleet.ParseMode(string(mode)); err != nil {
 		return err
 	}
@@ -90,8 +104,33 @@ func (s *Store) checkSwitch(scope fleet.ModeScope, mode fleet.Mode) error {
 		return err
 	}
 	if scope.Device != "" {
-		_, err := s.registered(scope.Device)
-		return err
+		if _, err := s.registered(scope.Device); err != nil || isStop(mode) {
+			return err
+		}
+		return s.checkBelieved(ctx, scope.Device)
+	}
+	return nil
+}
+
+// checkBelieved returns a conflict error if the row of a device was in doubt at the last comparison and still is. The
+// contents then have the content of that row, so no mode in which Muster writes may be in force, not even before it is
+// stored.
+func (s *Store) checkBelieved(ctx context.Context, id fleet.DeviceID) error {
+	var inDoubt bool
+	s.model.look(func(c *contents) {
+		inDoubt = slices.ContainsFunc(c.doubts, func(d doubt) bool {
+			return d.table == deviceModeRows && (d.every() || d.names(string(id)))
+		})
+	})
+	if !inDoubt {
+		return nil
+	}
+	row, err := s.scanDevice(s.reads.QueryRowContext(ctx, selectDevices+` WHERE id = $1`, string(id)))
+	switch {
+	case err != nil:
+		return failure("read device", err)
+	case !row.believed:
+		return notBelievedDevice(id)
 	}
 	return nil
 }
@@ -203,10 +242,12 @@ func (s *Store) keepLater(who string) {
 func (s *Store) keepNow(ctx context.Context) (all bool) {
 	all = true
 	for scope, o := range s.model.forced() {
-		switch fleet.CodeOf(s.keepMode(ctx, scope, o.mode, o.turn)) {
-		case "":
-		case fleet.CodeNotFound: // The device was deleted.
+		err := s.keepMode(ctx, scope, o.mode, o.turn)
+		switch {
+		case err == nil:
+		case isRefused(o.mode, err):
 			s.model.yield(scope, o.turn)
+			s.overridden(scope)
 		default:
 			all = false
 		}

@@ -46,7 +46,7 @@ type DeviceAtRisk struct {
 // FolderAtRisk is what is proven elsewhere of a device's data in one folder.
 type FolderAtRisk struct {
 	Folder  string   `json:"folder"`
-	State   string   `json:"state" enum:"proven,agrees,behind,unproven,none" doc:"proven: another device is proven to hold everything that this one had scanned. agrees: likewise, but for what is ignored. behind: that was proven earlier, and what came later may be here only. unproven: no other device is proven to hold any of it. none: the device has no data of its own, because its copy is empty or encrypted"`
+	State   string   `json:"state" enum:"proven,agrees,behind,unproven,none,notAsked" doc:"proven: another device is proven to hold everything that this one had scanned. agrees: likewise, but for what is ignored. behind: that was proven earlier, and what came later may be here only. unproven: no other device is proven to hold any of it. none: the device has no data of its own, because its copy is empty or encrypted. notAsked: the daemons were not asked, see reason"`
 	Until   *Time    `json:"until" format:"date-time" nullable:"true" doc:"Other devices hold what this one had scanned by then; null: nothing is proven"`
 	HeldBy  []string `json:"heldBy" nullable:"false" doc:"IDs of the devices of which that is proven"`
 	Bytes   int64    `json:"bytes" doc:"Size of the files that the device has, as last read"`

@@ -30,6 +30,11 @@ func (t accessTester) TestAccess(ctx context.Context, target fleet.Target) (flee
 	return syncthing.TestAccess(ctx, target, t.app.connecting)
 }
 
+func (t accessTester) ProvenByAgent(id fleet.DeviceID) bool {
+	last := t.app.mirror.Snapshot(id)
+	return last != nil && last.FoundBy == fleet.FoundByAgent
+}
+
 // daemons lets reconcile use the connections of the mirror.
 type daemons struct {
 	mirror *mirror.Mirror

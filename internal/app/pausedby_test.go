@@ -41,10 +41,11 @@ func TestByWhomAFolderIsPaused(t *testing.T) {
 		order   int64
 		unknown bool
 	}{
-		"the folder, by a person":      {whole: true, p: pausing{complete: true}, want: fleet.PausedByPerson},
-		"the folder, by an order":      {whole: true, p: pausing{orders: toPauseFolder}, want: fleet.PausedByOrder, order: 3},
-		"connections, not the folder":  {p: pausing{orders: toPauseFolder, complete: true}, want: fleet.PausedByPerson},
-		"the folder alone":             {whole: true, p: pausing{orders: toPause, complete: true}, want: fleet.PausedByPerson},
+		"the folder, by a person":     {whole: true, p: pausing{complete: true}, want: fleet.PausedByPerson},
+		"the folder, by an order":     {whole: true, p: pausing{orders: toPauseFolder}, want: fleet.PausedByOrder, order: 3},
+		"connections, not the folder": {p: pausing{orders: toPauseFolder, complete: true}, want: fleet.PausedByPerson},
+		"the folder alone": {whole: true, p: pausing{orders: toPause, complete: true},
+			want: fleet.PausedByPerson},
 		"the folder, by a template":    {whole: true, p: pausing{entries: paused(folder)}, want: fleet.PausedByTemplate},
 		"connections, by a person":     {p: pausing{complete: true}, want: fleet.PausedByPerson},
 		"connections, by an order":     {p: pausing{orders: toPause}, want: fleet.PausedByOrder, order: 1},

@@ -255,7 +255,8 @@ func (f *printedFleet) readPages() {
 	}
 	for _, root := range []string{"../../web/src", "../../internal/edge/pages"} {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || strings.Contains(path, "test") || strings.HasSuffix(path, ".go") {
+			if err != nil || entry.IsDir() || strings.Contains(path, "test") || strings.HasSuffix(path, ".go") ||
+				entry.Name() == "schema.d.ts" { // It is made from the document of the API, and no page shows it.
 				return err
 			}
 			content, err := os.ReadFile(path)

@@ -43,7 +43,7 @@ var errands = []errand{
 		`^lagoon-backup-004 .*stopped: .*folder marker missing`, `^karst-edge-005 .*stopped: .*permission denied`,
 		`Do NOT put an empty folder in its place`, `Let the daemon's user read and write the folder`}},
 	{"who is behind in a folder, by how much, and until when", [][]string{command("folder get scans-0003-1 --behind")},
-		[]string{`^birch-backup-010 .* syncing .*59\.\d GiB, \d+ items .*[56789]\.\d MiB/s +[^- ]`}},
+		[]string{`^birch-backup-010 .* syncing .*59\.\d GiB, [\d,]+ items .*[56789]\.\d MiB/s +[^- ]`}},
 	{"which files fail on the NAS, and why", [][]string{command("folder failed notes-0002-1 --device lagoon-nas-007")},
 		[]string{`^lagoon-nas-007 .*2023/item-04748\.dat .*insufficient space`}},
 	{"why is this file not on the NAS", [][]string{command("file notes-0002-1 2023/item-04748.dat")},

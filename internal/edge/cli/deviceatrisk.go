@@ -16,7 +16,7 @@ type deviceAtRiskCommand struct {
 
 // riskWords say for people what is proven elsewhere of a device's data.
 var riskWords = map[string]string{"proven": "proven", "agrees": "agrees, but for what is ignored",
-	"behind": "was proven earlier", "unproven": "not proven", "none": "no data of its own"}
+	"behind": "was proven earlier", "unproven": "not proven", "none": "no data of its own", "notAsked": "not known"}
 
 // Run asks all daemons that share folders with a device, and shows what would be lost with it.
 func (c *deviceAtRiskCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
@@ -57,16 +57,20 @@ func riskSentence(risk api.DeviceAtRisk) string {
 	for _, f := range risk.Folders {
 		of[f.State]++
 	}
+	lacking := of["unproven"] + of["behind"]
 	switch {
 	case len(risk.Folders) == 0:
 		return name + " has no folders, or its configuration was not read yet."
-	case of["unproven"]+of["behind"] > 0:
-		return fmt.Sprintf("Of %s of %s, %d have data that is not proven to be on another device: of %d only older data is "+
-			"proven there, of %d none.", counted(len(risk.Folders), "folder"), name, of["unproven"]+of["behind"], of["behind"],
-			of["unproven"])
-	case of["agrees"] > 0:
+	case lacking+of["notAsked"] == 0 && of["agrees"] > 0:
 		return fmt.Sprintf("Everything that %s had scanned is on another device, but for what is ignored in %s.", name,
 			counted(of["agrees"], "folder"))
+	case lacking+of["notAsked"] == 0:
+		return fmt.Sprintf("Everything that %s had scanned is proven to be on another device.", name)
 	}
-	return fmt.Sprintf("Everything that %s had scanned is proven to be on another device.", name)
+	text := fmt.Sprintf("Of %s of %s, %d have data that is not proven to be on another device: of %d only older data is "+
+		"proven there, of %d none.", counted(len(risk.Folders), "folder"), name, lacking, of["behind"], of["unproven"])
+	if of["notAsked"] > 0 {
+		text += fmt.Sprintf(" %d were not asked about.", of["notAsked"])
+	}
+	return text
 }

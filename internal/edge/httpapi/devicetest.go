@@ -21,6 +21,8 @@ const (
 // AccessTester connects to a daemon and tries its API key. An error means that no connection was tried.
 type AccessTester interface {
 	TestAccess(ctx context.Context, target fleet.Target) (fleet.AccessTest, error)
+	// ProvenByAgent reports whether the device was last reached through its agent.
+	ProvenByAgent(id fleet.DeviceID) bool
 }
 
 // DeviceTestHandlers test the address and the API key of a device before they are stored. A test makes the server
@@ -55,9 +57,17 @@ func (s DeviceTestHandlers) testDevice(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	target, err := testTarget(id, registry.Devices[id], body)
+	registered := registry.Devices[id]
+	target, stored, err := testTarget(id, registered, body)
 	if err != nil {
 		return reply{}, err
+	}
+	detail := "access at " + target.Address
+	if stored {
+		detail += ", with the stored API key"
+		if err := s.maySendStored(registered, target); err != nil {
+			return reply{}, err
+		}
 	}
 	if !s.callers.enter(r.who.Name) {
 		return reply{}, &fleet.Error{Code: fleet.CodeTooMany, Message: "your other tests are still running",
@@ -69,7 +79,7 @@ func (s DeviceTestHandlers) testDevice(r *request) (reply, error) {
 		return reply{}, err
 	}
 	defer end()
-	if err := s.record(r, "device.test", string(id), "access at "+target.Address); err != nil {
+	if err := s.record(r, "device.test", string(id), detail); err != nil {
 		return reply{}, err
 	}
 	found, err := s.Tester.TestAccess(r.Context(), target)
@@ -79,38 +89,53 @@ func (s DeviceTestHandlers) testDevice(r *request) (reply, error) {
 	return show(wireTest(found, id, registry))
 }
 
-// testTarget completes a body with what is stored of the device. registered is nil if it is not registered.
-func testTarget(id fleet.DeviceID, registered *fleet.Registered, body api.TestDevice) (target fleet.Target, err error) {
+// maySendStored refuses to send the stored API key of a device where following the device would not send it: to an
+// address that nothing proves, of a device that its agent proved, or to another certificate than the pinned one.
+func (s DeviceTestHandlers) maySendStored(device *fleet.Registered, target fleet.Target) error {
+	byAgent := device.Settings.Way == fleet.WayAgent || s.Tester.ProvenByAgent(device.ID)
+	if target.Pin == device.Settings.Pin && (target.Pin != "" || !byAgent) {
+		return nil
+	}
+	e := fleet.Invalidf("apiKey", "the stored API key is not sent there: nothing proves that this device answers at the "+
+		"address")
+	e.Hint = "Give the API key again, or pin the certificate of the daemon first: `muster device trust`."
+	return e
+}
+
+// testTarget completes a body with what is stored of the device. registered is nil if it is not registered. stored
+// reports whether the API key is the stored one.
+func testTarget(id fleet.DeviceID, registered *fleet.Registered, body api.TestDevice) (target fleet.Target, stored bool,
+	err error) {
 	device, err := deviceFrom(id, api.PutDevice{APIAddress: body.APIAddress, APIPort: body.APIPort, APIKey: body.APIKey})
 	if err != nil {
-		return target, err
+		return target, false, err
 	}
 	if device.APIAddress == "" {
-		return target, fleet.Invalidf("apiAddress", "only a device with an address can be tested: without one, Muster looks "+
-			"for the device after it is registered")
+		return target, false, fleet.Invalidf("apiAddress", "only a device with an address can be tested: without one, "+
+			"Muster looks for the device after it is registered")
 	}
 	if registered != nil {
 		if registered.Altered {
-			return target, &fleet.Error{Code: fleet.CodeConflict,
+			return target, false, &fleet.Error{Code: fleet.CodeConflict,
 				Message: "the record of this device was not written by Muster, so that it is not contacted",
 				Hint:    fmt.Sprintf("Pin its certificate first: `muster device trust %s`.", id.Short())}
 		}
 		if device.APIKey.IsZero() {
-			device.APIKey = registered.APIKey
+			device.APIKey, stored = registered.APIKey, true
 		}
 		target.Pin, target.AllowPlain = registered.Settings.Pin, registered.Settings.AllowPlain
 	}
 	if err := device.Validate(); err != nil { // A key is needed.
-		return target, err
+		return target, false, err
 	}
 	if body.Pin != nil {
 		if target.Pin, err = fleet.ParsePin(*body.Pin); err != nil {
-			return target, at("pin", err)
+			return target, false, at("pin", err)
 		}
 	}
 	target.Device, target.APIKey, target.Introduced = id, device.APIKey, fleet.ByPerson
 	target.Address = net.JoinHostPort(device.APIAddress, strconv.Itoa(device.APIPort))
-	return target, nil
+	return target, stored, nil
 }
 
 func wireTest(found fleet.AccessTest, id fleet.DeviceID, registry *fleet.Registry) api.DeviceTest {

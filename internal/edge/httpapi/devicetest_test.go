@@ -14,9 +14,12 @@ import (
 
 // tester remembers what was to be tested, and finds what a test makes up.
 type tester struct {
-	tried []fleet.Target
-	finds fleet.AccessTest
+	tried   []fleet.Target
+	finds   fleet.AccessTest
+	byAgent bool
 }
+
+func (t *tester) ProvenByAgent(fleet.DeviceID) bool { return t.byAgent }
 
 func (t *tester) TestAccess(_ context.Context, target fleet.Target) (fleet.AccessTest, error) {
 	t.tried = append(t.tried, target)
@@ -76,6 +79,27 @@ func TestAccessOfARegisteredDeviceIsTestedWithItsKeyAndPin(t *testing.T) {
 		if tried.APIKey.Reveal() != key || tried.Pin != pin || !tried.AllowPlain {
 			t.Errorf("tried %+v", tried)
 		}
+	}
+}
+
+// Saving the address would not send the key there, because the device's agent proved it: a test must not either.
+func TestAStoredKeyIsNotSentWhereNothingProvesTheDevice(t *testing.T) {
+	w, tester := newWorld(t), &tester{byAgent: true}
+	w.with(func(o *setup) { o.Tester = tester })
+	w.device(idA, "one")
+	another := `,"pin":"sha256:` + strings.Repeat("cd", 32) + `"`
+	for name, sent := range map[string]string{"no pin": "", "the caller's pin": another} {
+		if got := w.problem(http.StatusUnprocessableEntity, testOf(idA, `{`+address+sent+`}`)); len(got.Errors) != 1 ||
+			got.Errors[0].Field != "apiKey" || len(tester.tried) > 0 {
+			t.Errorf("%s: got %+v, tried %+v", name, got, tester.tried)
+		}
+	}
+	w.test(idA, `{`+address+`,"apiKey":"`+key+`"}`)
+	tester.byAgent = false
+	w.test(idA, `{`+address+`}`)
+	if got := w.traced("device.test"); len(tester.tried) != 2 || len(got) != 2 ||
+		!strings.Contains(got[0].Detail+got[1].Detail, "with the stored API key") {
+		t.Errorf("tried %+v, the audit has %+v", tester.tried, got)
 	}
 }
 
@@ -141,6 +165,8 @@ func TestOneCallerHasFewTestsOfAccessAtATime(t *testing.T) {
 }
 
 type waitingTester struct{ began, end chan struct{} }
+
+func (*waitingTester) ProvenByAgent(fleet.DeviceID) bool { return false }
 
 func (w *waitingTester) TestAccess(ctx context.Context, _ fleet.Target) (fleet.AccessTest, error) {
 	w.began <- struct{}{}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"muster/internal/fleet"
 )
 
@@ -26,34 +24,38 @@ type Risk struct {
 }
 
 // AtRisk says of each folder of a device how much of its data is proven to be on another device. A folder that could
-// not be asked about is unproven, and has a reason. The error is that of the context.
+// not be asked about has the state NotAsked, and a reason. The error is that of the context. Questions of this kind are
+// answered one after the other, so that a turn for the copies of a single folder stays free.
 func (p *Prover) AtRisk(ctx context.Context, device fleet.DeviceID, folders []Shared) ([]Risk, error) {
+	if err := take(ctx, p.risks); err != nil {
+		return nil, err
+	}
+	defer func() { <-p.risks }()
 	risks := make([]Risk, len(folders))
-	var rounds errgroup.Group
-	rounds.SetLimit(roundsMost)
+	// Rounds add to the rest of a daemon, so this is decided for all folders before the first of them.
+	resting := make([]bool, len(folders))
+	for i, shared := range folders {
+		resting[i] = p.resting(shared.Devices) > 0
+	}
 	for i, shared := range folders {
 		risks[i] = Risk{Folder: shared.Folder, Bytes: p.size(device, shared.Folder)}
 		if i >= MaxFolders {
-			risks[i].State, risks[i].Reason = Unproven, "too many folders are asked about at once: look at its copies by itself"
+			risks[i].State, risks[i].Reason = NotAsked, "too many folders are asked about at once: ask for its copies"
 			continue
 		}
-		rounds.Go(func() error {
-			risks[i].Elsewhere = p.elsewhere(ctx, device, shared)
-			return nil
-		})
+		risks[i].Elsewhere = p.elsewhere(ctx, device, shared, resting[i])
 	}
-	_ = rounds.Wait() // What failed is in the risks.
 	return risks, ctx.Err()
 }
 
-func (p *Prover) elsewhere(ctx context.Context, device fleet.DeviceID, shared Shared) Elsewhere {
-	report, err := p.Copies(ctx, shared.Folder, shared.Devices)
+func (p *Prover) elsewhere(ctx context.Context, device fleet.DeviceID, shared Shared, resting bool) Elsewhere {
+	report, err := p.copies(ctx, shared.Folder, shared.Devices, resting)
 	if err != nil {
-		return Elsewhere{State: Unproven, Reason: fleet.Reason(err)}
+		return Elsewhere{State: NotAsked, Reason: fleet.Reason(err)}
 	}
 	at := slices.IndexFunc(report.Copies, func(c Copy) bool { return c.Device == device })
 	if at < 0 {
-		return Elsewhere{State: Unproven, Reason: "the device does not have the folder any more"}
+		return Elsewhere{State: NotAsked, Reason: "the device does not have the folder any more"}
 	}
 	return report.Copies[at].Elsewhere
 }

@@ -47,6 +47,7 @@ type Options struct {
 type Prover struct {
 	o     Options
 	turns chan struct{}
+	risks chan struct{} // It is full while a question about a device is answered.
 
 	mu      sync.Mutex
 	folders map[string]*folder
@@ -66,13 +67,19 @@ func New(o Options) *Prover {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Prover{o: o, turns: make(chan struct{}, roundsMost), folders: map[string]*folder{},
-		rests: map[fleet.DeviceID]time.Time{}}
+	return &Prover{o: o, turns: make(chan struct{}, roundsMost), risks: make(chan struct{}, 1),
+		folders: map[string]*folder{},
+		rests:   map[fleet.DeviceID]time.Time{}}
 }
 
 // Copies returns what is proven of a folder on these devices, which all have it. It asks their daemons unless it did so
 // a short while ago. The error is that of the context, or says that there are too many devices.
 func (p *Prover) Copies(ctx context.Context, id string, devices []fleet.DeviceID) (Report, error) {
+	return p.copies(ctx, id, devices, p.resting(devices) > 0)
+}
+
+// copies is Copies. resting says that the daemons are to be left alone.
+func (p *Prover) copies(ctx context.Context, id string, devices []fleet.DeviceID, resting bool) (Report, error) {
 	if len(devices) > MaxDevices {
 		return Report{}, &fleet.Error{Code: fleet.CodeUnsupported,
 			Message: fmt.Sprintf("copies of a folder are proven on at most %d devices, and more have this one", MaxDevices),
@@ -88,13 +95,13 @@ func (p *Prover) Copies(ctx context.Context, id string, devices []fleet.DeviceID
 	if isOf && (age < doubtAge || age < proofAge && unchanged && f.report.isComplete()) {
 		return f.report, nil
 	}
-	if rest := p.resting(devices); rest > 0 {
+	if resting {
 		switch {
 		case !isOf:
 			return Report{}, &fleet.Error{Code: fleet.CodeUnavailable,
 				Message: "the daemons that have this folder were asked for copies a short while ago",
 				Hint: fmt.Sprintf("Ask again in %s: this takes only a small part of a daemon's time.",
-					max(rest.Round(time.Second), time.Second))}
+					max(p.resting(devices).Round(time.Second), time.Second))}
 		case unchanged:
 			return f.report, nil
 		}

@@ -21,6 +21,7 @@ type daemons struct {
 	mu       sync.Mutex // held over changes of now and asked by requests
 	now      time.Time
 	sequence int64
+	scanned  time.Time
 	costs    time.Duration // of one request
 	asked    int
 	each     func() // called with each request; may be nil
@@ -29,7 +30,8 @@ type daemons struct {
 }
 
 func newDaemons() *daemons {
-	d := &daemons{now: time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC), sequence: 5,
+	noon := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	d := &daemons{now: noon, scanned: noon.Add(-time.Hour), sequence: 5,
 		snapshot: map[fleet.DeviceID]*fleet.Snapshot{}}
 	for id, peer := range map[fleet.DeviceID]fleet.DeviceID{a: b, b: a} {
 		d.snapshot[id] = &fleet.Snapshot{Device: id, Connection: fleet.Online, ConnectedAt: d.now,
@@ -60,7 +62,7 @@ func (d *daemons) Started(context.Context, fleet.DeviceID) (time.Time, error) {
 func (d *daemons) FolderIndexes(_ context.Context, id fleet.DeviceID, folder string) (fleet.FolderSummary,
 	map[fleet.DeviceID]int64, error) {
 	d.ask()
-	return fleet.FolderSummary{Device: id, Folder: folder, State: "idle", Sequence: d.sequence},
+	return fleet.FolderSummary{Device: id, Folder: folder, State: "idle", StateChanged: d.scanned, Sequence: d.sequence},
 		map[fleet.DeviceID]int64{a: d.sequence, b: d.sequence}, nil
 }
 
@@ -246,12 +248,44 @@ func TestAnEmptyFolderHasNothingToLose(t *testing.T) {
 	if risk := atRisk(t, d.prover(), a); risk.State != NoData {
 		t.Errorf("%+v", risk)
 	}
+	d.scanned = time.Time{} // A daemon that has not scanned yet does not know what it has.
+	if risk := atRisk(t, d.prover(), a); risk.State != Unproven {
+		t.Errorf("a folder that was not scanned is taken for empty: %+v", risk)
+	}
+}
+
+// An encrypted copy may be the only one that is left.
+func TestAnEncryptedCopyOfAFolderThatNobodyElseHasIsAtRisk(t *testing.T) {
+	d := newDaemons()
+	d.snapshot[b].Shares[0].Type = fleet.ReceiveEncrypted
+	d.snapshot[a].Connection = fleet.Unreachable
+	if risk := atRisk(t, d.prover(), b); risk.State != Unproven || risk.Reason == "" {
+		t.Errorf("%+v", risk)
+	}
+}
+
+// A device that Muster does not manage passes changes on.
+func TestDevicesThatAnotherOneJoinsAreNoIslands(t *testing.T) {
+	const hub fleet.DeviceID = "HHHHHHH-HHHHHHH-HHHHHHH-HHHHHHH-HHHHHHH-HHHHHHH-HHHHHHH-HHHHHHH"
+	d := newDaemons()
+	for _, id := range []fleet.DeviceID{a, b} {
+		d.snapshot[id].Connected = fleet.PeersOf([]fleet.DeviceID{hub})
+		d.snapshot[id].Shares[0].With = fleet.PeersOf([]fleet.DeviceID{a, b, hub})
+	}
+	r := report(t, d.prover())
+	if r.Islands != nil || r.Proven() > 0 {
+		t.Errorf("groups %v, %d proven", r.Islands, r.Proven())
+	}
+	d.snapshot[hub] = &fleet.Snapshot{Device: hub, Shares: []fleet.SharedFolder{{Folder: "docs", Paused: true}}}
+	if r = report(t, d.prover()); len(r.Islands) != 2 {
+		t.Errorf("a folder that is paused passes changes on: groups %v", r.Islands)
+	}
 }
 
 // Several folders of one device can be asked about one after the other.
 func TestADaemonIsAskedAboutSeveralFoldersAtOnce(t *testing.T) {
 	d := newDaemons()
-	d.costs = 5 * time.Millisecond
+	d.costs = 100 * time.Millisecond
 	var folders []Shared
 	for _, folder := range []string{"docs", "music", "photos", "videos"} {
 		folders = append(folders, Shared{folder, []fleet.DeviceID{a, b}})
@@ -260,13 +294,19 @@ func TestADaemonIsAskedAboutSeveralFoldersAtOnce(t *testing.T) {
 			s.Shares = append(s.Shares, fleet.SharedFolder{Folder: folder, With: fleet.PeersOf([]fleet.DeviceID{a, b})})
 		}
 	}
-	risks, err := d.prover().AtRisk(t.Context(), a, folders)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, risk := range risks {
-		if risk.State != Proven {
-			t.Errorf("%s: %+v", risk.Folder, risk)
+	p := d.prover()
+	for _, want := range []State{Proven, NotAsked} { // The second question comes too early.
+		risks, err := p.AtRisk(t.Context(), a, folders)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, risk := range risks {
+			if risk.State != want {
+				t.Errorf("%s: want %s, got %+v", risk.Folder, want, risk)
+			}
+		}
+		for i := range folders {
+			folders[i].Devices = []fleet.DeviceID{b, a} // The order of the devices makes it a new question.
 		}
 	}
 }

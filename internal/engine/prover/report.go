@@ -50,6 +50,7 @@ const (
 	Agrees   State = "agrees"   // The same holds, but for what is ignored.
 	Behind   State = "behind"   // That was proven earlier, and not now.
 	Unproven State = "unproven" // Nothing is proven.
+	NotAsked State = "notAsked" // Only of data elsewhere: the daemons were not asked.
 	NoData   State = "none"     // Only of data elsewhere: the device has none, as its copy is empty or encrypted.
 )
 
@@ -112,8 +113,7 @@ func (r *round) report(devices []fleet.DeviceID) Report {
 // elsewhere says what is proven of the data of one device on the others.
 func (r *round) elsewhere(id fleet.DeviceID, devices []fleet.DeviceID) Elsewhere {
 	side := r.sides[id]
-	if is := side.last.Summary; side.encrypted || !side.last.Answered.IsZero() && is.Sequence == 0 &&
-		is.LocalFiles+is.LocalDirectories+is.LocalSymlinks == 0 {
+	if side.isEmpty() || side.encrypted && r.isReadPlain(devices) {
 		return Elsewhere{State: NoData}
 	}
 	best, on := r.ledger.Elsewhere(id, devices, r.began)
@@ -122,6 +122,23 @@ func (r *round) elsewhere(id fleet.DeviceID, devices []fleet.DeviceID) Elsewhere
 		e.Reason = side.why()
 	}
 	return e
+}
+
+// isEmpty reports whether the device has nothing of the folder. Before its first scan a daemon does not know what it
+// has.
+func (s *side) isEmpty() bool {
+	is := s.last.Summary
+	return !s.last.Answered.IsZero() && s.reason == "" && is.State == "idle" && !is.Unscanned() && !is.InError() &&
+		is.Sequence == 0 && is.LocalFiles+is.LocalDirectories+is.LocalSymlinks == 0
+}
+
+// isReadPlain reports whether a device was read that has the folder and not encrypted. Without one, an encrypted copy
+// may be the only copy.
+func (r *round) isReadPlain(devices []fleet.DeviceID) bool {
+	return slices.ContainsFunc(devices, func(id fleet.DeviceID) bool {
+		side := r.sides[id]
+		return !side.encrypted && side.reason == "" && !side.last.Answered.IsZero()
+	})
 }
 
 // stateOf says what a proof is worth in a round that began at a moment.

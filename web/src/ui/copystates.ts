@@ -14,4 +14,5 @@ export const elsewhereStates: Record<string, Badge> = {
   ...copyStates,
   behind: { word: "Was proven earlier", tone: "wait", icon: IconClock },
   none: { word: "No data of its own", tone: "quiet", icon: IconCircleMinus },
+  notAsked: { word: "Not known", tone: "wait", icon: IconHelpCircle },
 };

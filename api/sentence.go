@@ -3,11 +3,12 @@ package api
 // Summary is what a plan does, in sentences for a person. Each change of each device is counted by exactly one sentence
 // or in moreChanges.
 type Summary struct {
-	Sentences   []Sentence `json:"sentences" nullable:"false" doc:"What may cost most first; at most 50"`
-	MoreChanges int        `json:"moreChanges" doc:"Changes beyond these sentences"`
-	MoreDevices int        `json:"moreDevices" doc:"Devices that those are on"`
-	Removals    int        `json:"removals" doc:"Changes that take a folder, a device, a share or a value away, at once or after an answer"`
-	Removal     string     `json:"removal" doc:"The same for a person; blank when nothing changes"`
+	Sentences       []Sentence `json:"sentences" nullable:"false" doc:"What may cost most first; at most 50"`
+	MoreChanges     int        `json:"moreChanges" doc:"Changes beyond these sentences"`
+	MoreDevices     int        `json:"moreDevices" doc:"Devices with changes beyond these sentences"`
+	MoreWithoutPlan int        `json:"moreWithoutPlan" doc:"Devices without a plan, beyond these sentences"`
+	Removals        int        `json:"removals" doc:"Changes that take a folder, a device, a share, a value or entries of a list away, at once or after an answer"`
+	Removal         string     `json:"removal" doc:"The same for a person. It says if devices or values are left out; blank when nothing changes"`
 }
 
 // Sentence says what happens on one or more devices. Equal changes are one sentence, unequal ones never.

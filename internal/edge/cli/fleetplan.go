@@ -225,7 +225,10 @@ func markdownSentences(b *strings.Builder, s api.Summary) {
 		b.WriteString("\n")
 	}
 	if s.MoreChanges > 0 {
-		fmt.Fprintf(b, "- and %s on %s\n", counted(s.MoreChanges, "more change"), counted(s.MoreDevices, "device"))
+		fmt.Fprintf(b, "- and %s\n", moreChangesText(s))
+	}
+	if s.MoreWithoutPlan > 0 {
+		fmt.Fprintf(b, "- and %s\n", moreWithoutPlanText(s))
 	}
 	if s.Removal != "" {
 		fmt.Fprintf(b, "\n%s\n", s.Removal)

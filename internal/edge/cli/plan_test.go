@@ -139,14 +139,16 @@ func TestALargePlanIsFoldedIntoSentences(t *testing.T) {
 		large.Devices = append(large.Devices, sample.Devices[0])
 	}
 	large.Summary = api.Summary{Removals: 1, Removal: "1 change takes something away.", MoreChanges: 3, MoreDevices: 2,
+		MoreWithoutPlan: 1_010,
 		Sentences: []api.Sentence{
 			{Text: "Old\x1b is removed from nas", Kind: "removed", Devices: 1, Changes: 1, Labels: []string{"nas"}},
-			{Text: "options.natEnabled becomes false on 7 devices", Kind: "changed", Devices: 7, Changes: 7,
+			{Text: "options.natEnabled becomes false on 7,005 devices", Kind: "changed", Devices: 7005, Changes: 7005,
 				Labels: []string{"a", "b", "c", "d", "e"}}}}
 	const sentences = `  - Old� is removed from nas
-  ~ options.natEnabled becomes false on 7 devices
-      a, b, c, d, e and 2 more
+  ~ options.natEnabled becomes false on 7,005 devices
+      a, b, c, d, e and 7,000 more
   and 3 more changes on 2 devices: -v shows each key.
+  and 1,010 more devices without a plan
 1 change takes something away.
 `
 	const key = "  ~ options.natEnabled: true -> false\n"
@@ -172,8 +174,9 @@ func TestALargePlanIsFoldedIntoSentences(t *testing.T) {
 	}
 	var markdown strings.Builder
 	markdownSentences(&markdown, large.Summary)
-	if got := markdown.String(); !strings.Contains(got, "- options.natEnabled becomes false on 7 devices (a, b, c, d, e "+
-		"and 2 more)\n") || !strings.Contains(got, "- and 3 more changes on 2 devices\n\n1 change takes") {
+	if got := markdown.String(); !strings.Contains(got, "- options.natEnabled becomes false on 7,005 devices (a, b, c, d, e "+
+		"and 7,000 more)\n") || !strings.Contains(got, "- and 3 more changes on 2 devices\n- and 1,010 more devices without "+
+		"a plan\n\n1 change takes") {
 		t.Errorf("got\n%s", got)
 	}
 }

@@ -96,7 +96,8 @@ func wirePlan(made plan.Plan, registry *fleet.Registry) api.Plan {
 }
 
 func wireSentences(s view.Summary) api.Summary {
-	return api.Summary{MoreChanges: s.MoreChanges, MoreDevices: s.MoreDevices, Removals: s.Removals, Removal: s.Removal,
+	return api.Summary{MoreChanges: s.MoreChanges, MoreDevices: s.MoreDevices,
+		MoreWithoutPlan: s.MoreWithoutPlan, Removals: s.Removals, Removal: s.Removal,
 		Sentences: mapped(s.Sentences, func(one view.Sentence) api.Sentence {
 			return api.Sentence{Text: one.Text, Subject: one.Subject, Kind: string(one.Kind), Class: string(one.Class),
 				Devices: one.Devices, Changes: one.Changes, Labels: one.Labels}

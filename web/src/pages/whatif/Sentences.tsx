@@ -1,6 +1,6 @@
 import type { Schemas } from "../../api/client";
-import { plural } from "../../ui/format";
 import { Faint, Text } from "../../ui/text";
+import { labelsText, moreTexts } from "./sentencetext";
 
 type Sentence = Schemas["Summary"]["sentences"][number];
 
@@ -13,9 +13,9 @@ const signs: Record<Sentence["kind"], string> = {
   unplanned: "·",
 };
 
-/** Sentences is what a plan does, as the server says it: equal changes once, what may cost most first. */
+/** Sentences lists the server's sentences about a plan. */
 export function Sentences({ summary }: { summary: Schemas["Summary"] }) {
-  const { sentences, moreChanges, moreDevices, removal } = summary;
+  const { sentences, removal } = summary;
   if (sentences.length === 0) return null;
   return (
     <div className="u-stack" data-tight>
@@ -27,24 +27,17 @@ export function Sentences({ summary }: { summary: Schemas["Summary"] }) {
               <Text>{one.text}</Text>
               {one.devices > 1 && (
                 <div>
-                  <Faint>{named(one)}</Faint>
+                  <Faint>{labelsText(one)}</Faint>
                 </div>
               )}
             </div>
           </li>
         ))}
       </ul>
-      {moreChanges > 0 && (
-        <Faint>
-          and {plural(moreChanges, "more change")} on {plural(moreDevices, "device")}: the keys and values are below
-        </Faint>
-      )}
+      {moreTexts(summary).map((text) => (
+        <Faint key={text}>{text}</Faint>
+      ))}
       {removal && <Text>{removal}</Text>}
     </div>
   );
-}
-
-function named({ labels, devices }: Sentence): string {
-  const more = devices - labels.length;
-  return labels.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

@@ -49,6 +49,10 @@ func TestABaseEntryThatMusterDidNotWriteIsNotBelieved(t *testing.T) {
 					"another version's base"}, what)) {
 					t.Errorf("%s: at the key is %v", what, at)
 				}
+				m.restart(options)
+				if got, err := m.BaseEntries(t.Context(), id); fleet.CodeOf(err) != fleet.CodeConflict || m.Tampering() == nil {
+					t.Errorf("%s, after a start: got %v, %v, and the state says %+v", what, got, err, m.Tampering())
+				}
 			})
 		}
 		m.meddle(func() {
@@ -61,6 +65,22 @@ func TestABaseEntryThatMusterDidNotWriteIsNotBelieved(t *testing.T) {
 		m.restart(options)
 		m.wantMode("as it was", fleet.ModeOn)
 		m.wantIntact()
+	})
+}
+
+// A start opened what Muster remembers of every device before it served. It adds up the marks.
+func TestAStartOpensNoBaseEntries(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		m.restart(options)
+		statements := m.statements()
+		for _, table := range markedTables {
+			opened := slices.Contains(statements, `SELECT `+table.columns("")+` FROM `+table.name+table.where(""))
+			added := slices.Contains(statements, `SELECT mark FROM `+table.name+table.where(""))
+			if opened == (table == baseRows) || added != (table == baseRows) {
+				t.Errorf("%s: opened is %v, added up is %v", table.name, opened, added)
+			}
+		}
 	})
 }
 

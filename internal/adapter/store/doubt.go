@@ -12,8 +12,8 @@ import (
 )
 
 // acceptHint says what to type about a row that is not believed.
-const acceptHint = "Type `muster audit verify`, and find out what else writes to the database. An admin accepts it as " +
-	"it is with `muster audit accept-loss ENTRY`, where ENTRY is the last one that `muster audit list` shows."
+const acceptHint = "Type `muster audit verify`, and find out what else writes to the database. An admin accepts it " +
+	"as it is with `muster audit accept-loss ENTRY`, where ENTRY is the last one that `muster audit list` shows."
 
 // maxDoubtRows is how many rows in doubt are named for each table.
 const maxDoubtRows = 1000
@@ -75,18 +75,31 @@ func (s *Store) notBelieved(table *markedTable, row markedRow) {
 // doubtsIn compares each row of the tables with its mark, and each table as a whole with the ends of the audit. It
 // returns a doubt for each table that differs. q must read everything as of one moment. pending are the changes of
 // tallies that are not in the ends yet.
-func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable, pending tallies) (doubts []doubt,
-	err error) {
+func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable, pending tallies) ([]doubt, error) {
+	return s.doubtsBy(ctx, q, tables, pending, s.compareRows)
+}
+
+// doubtsAtStart is doubtsIn without the rows of large tables: whether these rows fit their marks is found when they are
+// read.
+func (s *Store) doubtsAtStart(ctx context.Context, q querier, tables []*markedTable) ([]doubt, error) {
+	return s.doubtsBy(ctx, q, tables, nil, func(ctx context.Context, q querier, d *doubt) (tally, error) {
+		if d.table.large {
+			return s.addMarksUp(ctx, q, d.table)
+		}
+		return s.compareRows(ctx, q, d)
+	})
+}
+
+// doubtsBy is doubtsIn with the function that reads the rows of a table.
+func (s *Store) doubtsBy(ctx context.Context, q querier, tables []*markedTable, pending tallies,
+	read func(context.Context, querier, *doubt) (tally, error)) (doubts []doubt, err error) {
 	ends, opened, err := s.openEnds(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	for _, table := range tables {
-		d, is := doubt{table: table}, tally{}
-		err := s.eachMarkedRow(ctx, q, table, "", func(row markedRow) {
-			is = is.withRow(s, row)
-			d.add(row)
-		})
+		d := doubt{table: table}
+		is, err := read(ctx, q, &d)
 		if err != nil {
 			return nil, err
 		}
@@ -97,6 +110,28 @@ func (s *Store) doubtsIn(ctx context.Context, q querier, tables []*markedTable, 
 		}
 	}
 	return doubts, nil
+}
+
+// compareRows adds the rows that do not fit their marks to the doubt about their table, and returns the table's tally.
+func (s *Store) compareRows(ctx context.Context, q querier, d *doubt) (is tally, err error) {
+	err = s.eachMarkedRow(ctx, q, d.table, "", func(row markedRow) {
+		is = is.withRow(s, row)
+		d.add(row)
+	})
+	return is, err
+}
+
+// addMarksUp returns the tally of a table from its marks alone, without reading what they cover.
+func (s *Store) addMarksUp(ctx context.Context, q querier, table *markedTable) (is tally, err error) {
+	var row markedRow
+	err = eachRow(ctx, q, func(r scanner) error {
+		if err := r.Scan(&row.mark); err != nil {
+			return err
+		}
+		is = is.withRow(s, row)
+		return nil
+	}, `SELECT mark FROM `+table.name+table.where(""))
+	return is, err
 }
 
 // add adds a row to the doubt, unless it fits its mark.

@@ -53,6 +53,16 @@ func liveBytes() int64 {
 	return int64(sample[0].Value.Uint64()) //nolint:gosec // far from 63 bits
 }
 
+// statements returns the statements that the writer has run on its connection.
+func (m *meddled) statements() (statements []string) {
+	m.t.Helper()
+	must(write(m.t.Context(), m.Store, "name the statements", func(t *tx) (none struct{}, err error) {
+		t.committed(func() { statements = slices.Collect(maps.Keys(m.writer.session.stmts)) })
+		return none, nil
+	}))(m.t)
+	return statements
+}
+
 // connectAnew has the writer make a new connection, and returns the statements that it has run on it since.
 func (m *meddled) connectAnew() (statements []string) {
 	m.t.Helper()

@@ -32,6 +32,7 @@ type markedTable struct {
 	only    string           // SQL condition for the rows that have marks; "": all rows
 	goes    string           // column with the ID of a device: deleting the device also deletes the row; "": none
 	follows string           // text for people: the consequence for a row that is not believed
+	large   bool             // A start only adds up the marks, because opening all values takes too long (see addMarksUp).
 
 	// accept is SQL, without a WHERE clause, that removes the power of a row. When a person accepts a doubt, it runs on
 	// the rows in doubt before they get new marks. If the table as a whole is in doubt, it runs on all rows, because a

@@ -254,8 +254,6 @@ func TestARowThatIsNotBelievedGivesNoPower(t *testing.T) {
 				func(r *fleet.Registry) bool { return r.Mode == fleet.ModeObserve }},
 			{"revocations", `DELETE FROM revocations`,
 				func(r *fleet.Registry) bool { return r.Mode == fleet.ModeObserve }},
-			{"base_entries", `UPDATE base_entries SET by_admin = NOT by_admin`,
-				func(r *fleet.Registry) bool { return r.ModeOf(first) == fleet.ModeObserve && r.Mode == fleet.ModeOn }},
 			{"base_entries", `DELETE FROM base_entries WHERE kind = 'made'`,
 				func(r *fleet.Registry) bool { return r.Mode == fleet.ModeObserve }},
 			{"sources", `UPDATE sources SET assertions = '[ ]'`,

@@ -123,6 +123,7 @@ var (
 			"implied?", "by_admin?", "revoked"}, // see baseContent
 		goes:    "device_id",
 		follows: "nothing is written to the device",
+		large:   true,
 		doubt:   doubtDevice,
 	}
 	folderPathRows = &markedTable{name: "folder_paths", noun: "the path of an earlier folder of the device",
@@ -193,8 +194,9 @@ var markedTables = []*markedTable{
 	sightingRows,
 }
 
-// growingTables lists the marked tables that get rows with each change or rollout, or with what daemons have. They are
-// compared as a whole when the store is opened, and by `muster audit verify`. Readers compare each row that they read.
+// growingTables lists the marked tables that get rows with each change or rollout, or with what daemons have. They
+// are compared as a whole when the store is opened (see doubtsAtStart), and by `muster audit verify`. Readers compare
+// each row that they read.
 var growingTables = []*markedTable{
 	consentRows, groupConsentRows, rolloutRows, memberRows, generationRows, templateHistoryRows, templateTagHistoryRows,
 	deviceTagHistoryRows, deviceVarsHistoryRows, tagVarsHistoryRows, baseRows, folderPathRows,

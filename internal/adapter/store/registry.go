@@ -174,8 +174,8 @@ func (s *Store) Registry(context.Context) (*fleet.Registry, error) {
 	return s.model.current().registry, nil
 }
 
-// loadBy reads the contents from the database, and compares the tables in compared with their marks. For all other
-// tables the doubts of the last comparison stay.
+// loadBy reads the contents from the database, and compares the tables in compared with their marks (see
+// doubtsAtStart). For all other tables the doubts of the last comparison stay.
 func (s *Store) loadBy(ctx context.Context, q querier, compared []*markedTable) (contents, error) {
 	c := contents{
 		mode:       fleet.ModeOn,
@@ -198,7 +198,7 @@ func (s *Store) loadBy(ctx context.Context, q querier, compared []*markedTable) 
 			return contents{}, err
 		}
 	}
-	doubts, err := s.doubtsIn(ctx, q, compared, nil)
+	doubts, err := s.doubtsAtStart(ctx, q, compared)
 	if err != nil {
 		return contents{}, err
 	}

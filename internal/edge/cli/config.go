@@ -61,7 +61,7 @@ func (c *configCommand) values(all logins, at target) []configValue {
 	c.fromPerson(&values[0], "server", isKept && c.Server != "")
 	c.fromPerson(&values[0], "context", at.context != "")
 	c.fromPerson(&values[1], "server", c.Server != "" && at.context == "")
-	c.fromPerson(&values[4], "ca", c.CA != "")
+	c.fromPerson(&values[4], "ca", c.CA != "" && at.ca == c.CA)
 	c.fromPerson(&values[5], "muster-home", c.MusterHome != "")
 	return values
 }

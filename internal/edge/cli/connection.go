@@ -53,16 +53,22 @@ type connection struct {
 // AfterApply is called by kong before Run.
 func (c *connection) AfterApply(env *environment, parsed *kong.Context) error {
 	c.message = &env.message
-	c.onCommandLine = map[string]bool{}
-	for _, step := range parsed.Path {
-		if step.Flag != nil {
-			c.onCommandLine[step.Flag.Name] = true
-		}
-	}
+	c.onCommandLine = typedFlags(parsed)
 	if c.APIVerbose {
 		c.trace = env.Err
 	}
 	return nil
+}
+
+// typedFlags are the names of the flags that are on the command line.
+func typedFlags(parsed *kong.Context) map[string]bool {
+	typed := map[string]bool{}
+	for _, step := range parsed.Path {
+		if step.Flag != nil {
+			typed[step.Flag.Name] = true
+		}
+	}
+	return typed
 }
 
 // target is a server with its token and what proves its identity, from the flags or from a log-in.
@@ -85,6 +91,7 @@ type target struct {
 // target finds the server. A token or home from the flags is sent to the server from the flags, to that of a context
 // which is asked for, or to the one on this machine, never to the server of an earlier log-in.
 func (c *connection) target(all logins) (target, error) {
+	c.dropEnvironment()
 	if name, err := c.contextOf(all); name != "" || err != nil {
 		return c.targetOf(all, name, err)
 	}
@@ -109,10 +116,7 @@ func (c *connection) target(all logins) (target, error) {
 		if byLogin {
 			at.token, at.tokenFile, at.user = kept.Token, kept.TokenFile, kept.User
 		}
-		if at.ca == "" && at.fingerprint == "" {
-			at.ca, at.fingerprint = kept.CA, kept.Fingerprint
-		}
-		return at, nil
+		return c.trusting(at, kept), nil
 	}
 	at.name = hostOf(at.address)
 	if !strings.Contains(at.address, "://") {

@@ -258,10 +258,32 @@ func (c *connection) with(at target, name string, kept login) target {
 	if at.token == "" {
 		at.token, at.tokenFile, at.user = kept.Token, kept.TokenFile, kept.User
 	}
-	if at.ca == "" && at.fingerprint == "" {
+	return c.trusting(at, kept)
+}
+
+// trusting adds what proves the identity of a server that is kept. Its fingerprint gives way to what was typed, and not
+// to a certificate from the environment: with that, more servers would be trusted.
+func (c *connection) trusting(at target, kept login) target {
+	switch {
+	case at.fingerprint != "" || at.ca != "" && c.onCommandLine["ca"]:
+	case at.ca == "" || kept.Fingerprint != "":
 		at.ca, at.fingerprint = kept.CA, kept.Fingerprint
 	}
 	return at
+}
+
+// dropEnvironment drops the token and the certificate that were not typed, if the context was typed: what is exported
+// was meant for another server.
+func (c *connection) dropEnvironment() {
+	if !c.onCommandLine["context"] {
+		return
+	}
+	if !c.onCommandLine["token"] && !c.onCommandLine["token-file"] {
+		c.Token, c.TokenFile = "", ""
+	}
+	if !c.onCommandLine["ca"] {
+		c.CA = ""
+	}
 }
 
 // contextCandidates are the contexts as completion offers them.

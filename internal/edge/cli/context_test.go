@@ -117,8 +117,20 @@ func TestWhatIsGivenCountsMoreThanAContext(t *testing.T) {
 			target{address: "https://away.example", tokenFile: open, fingerprint: "sha256:aa"}},
 		"a token": {connection{Context: "away", Token: "t"},
 			target{address: "https://away.example", token: "t", fingerprint: "sha256:aa"}},
-		"a certificate": {connection{Context: "away", CA: "x.pem"},
+		"a certificate that is typed": {connection{Context: "away", CA: "x.pem", onCommandLine: typed("ca")},
 			target{address: "https://away.example", tokenFile: open, ca: "x.pem"}},
+		"a certificate that is exported": {connection{Context: "away", CA: "x.pem"},
+			target{address: "https://away.example", tokenFile: open, fingerprint: "sha256:aa"}},
+		"an exported one without a fingerprint": {connection{Context: "here", CA: "x.pem"},
+			target{address: "https://here.example", token: "session", ca: "x.pem"}},
+		"a typed context, an exported token": {connection{Context: "away", Token: "of staging", CA: "staging.pem",
+			onCommandLine: typed("context")},
+			target{address: "https://away.example", tokenFile: open, fingerprint: "sha256:aa"}},
+		"a typed context, an exported certificate": {connection{Context: "here", CA: "staging.pem",
+			onCommandLine: typed("context")}, target{address: "https://here.example", token: "session", ca: "here.pem"}},
+		"a typed context, a typed token": {connection{Context: "away", Token: "t", CA: "x.pem",
+			onCommandLine: typed("context", "token-file", "ca")},
+			target{address: "https://away.example", token: "t", ca: "x.pem"}},
 		"a home": {connection{Context: "away", MusterHome: home},
 			target{address: "https://away.example", tokenFile: open, fingerprint: "sha256:aa"}},
 		"a server that is typed": {connection{Context: "away", Server: "https://here.example",
@@ -179,6 +191,12 @@ func TestConfigNamesWhereEachValueComesFrom(t *testing.T) {
 		configValue{"token", "in " + token, "context work"}, configValue{"ca", "-", "default"})
 	check(row("--server", "http://127.0.0.1:1", "--token", "muster_secret"), configValue{"context", "none", "default"},
 		configValue{"server", "http://127.0.0.1:1", "flag --server"}, configValue{"token", "given", "flag --token"})
+	t.Setenv("MUSTER_TOKEN", "of another server")
+	t.Setenv("MUSTER_CA", token)
+	check(row("--context", "work"), configValue{"token", "in " + token, "context work"},
+		configValue{"ca", "-", "default"})
+	t.Setenv("MUSTER_TOKEN", "")
+	t.Setenv("MUSTER_CA", "")
 	t.Setenv("MUSTER_CONTEXT", "work")
 	t.Setenv("MUSTER_TOKEN_FILE", token)
 	check(row(), configValue{"context", "work", "environment MUSTER_CONTEXT"},

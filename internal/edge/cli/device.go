@@ -156,8 +156,8 @@ func (c *deviceDeleteCommand) delete(ctx context.Context, env *environment, serv
 		return err
 	}
 	if len(failures) > 0 {
-		return fmt.Errorf("%d of %s were not deleted:\n  %s", len(failures), counted(len(devices), "device"),
-			strings.Join(failures, "\n  "))
+		return failed(fmt.Sprintf("%d of %s were not deleted:\n  %s", len(failures), counted(len(devices), "device"),
+			strings.Join(failures, "\n  ")))
 	}
 	return nil
 }

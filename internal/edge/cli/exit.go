@@ -27,9 +27,25 @@ type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
+// failure is an error with the reason, as a problem of the API has it, and an exit code that the reason alone would not
+// have.
+type failure struct {
+	reason *fleet.Error
+	code   int
+}
+
+func (f failure) Error() string { return f.reason.Error() }
+func (f failure) Unwrap() error { return f.reason }
+
+// failed is what was carried out and did not succeed, or not everywhere.
+func failed(message string) error {
+	return failure{&fleet.Error{Code: fleet.CodeConflict, Message: message}, exitFailed}
+}
+
 // codeFor is the exit code of an error.
 func codeFor(err error) int {
 	var code exitCode
+	var outcome failure
 	var answer *client.Error
 	var unreachable *client.Unreachable
 	var e *fleet.Error
@@ -40,6 +56,8 @@ func codeFor(err error) int {
 		return exitInterrupted
 	case errors.As(err, &code):
 		return int(code)
+	case errors.As(err, &outcome):
+		return outcome.code
 	case errors.As(err, &unreachable):
 		return exitUnreachable
 	case errors.As(err, &answer):

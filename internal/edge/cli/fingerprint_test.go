@@ -63,7 +63,13 @@ func TestALoginKeepsTheFingerprint(t *testing.T) {
 	if err != nil || at.fingerprint != "sha256:aa" || at.ca != "ca.pem" {
 		t.Errorf("got %+v, %v", at, err)
 	}
-	for _, c := range []connection{{CA: "other.pem"}, {fingerprint: "sha256:bb"}} { // what is given counts alone
+	at, err = (&connection{CA: "other.pem"}).target(kept) // a certificate that is exported does not drop the fingerprint
+	if err != nil || at.fingerprint != "sha256:aa" || at.ca != "ca.pem" {
+		t.Errorf("with MUSTER_CA: got %+v, %v", at, err)
+	}
+	typed := map[string]bool{"ca": true}
+	// What is typed counts alone.
+	for _, c := range []connection{{CA: "other.pem", onCommandLine: typed}, {fingerprint: "sha256:bb"}} {
 		at, err := c.target(kept)
 		if err != nil || at.fingerprint != c.fingerprint || at.ca != c.CA {
 			t.Errorf("got %+v, %v, want %+v", at, err, c)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"muster/api"
 	"muster/client"
@@ -94,10 +96,10 @@ func (c *folderOrder) Run(ctx context.Context, env *environment, server *client.
 		return err
 	}
 	label := labels(ctx, server)
-	var ids []string
-	for _, f := range concerned {
-		ids = append(ids, f.DeviceID)
-		fmt.Fprintf(c.texts(env), "  %s: %s\n", nameOf(f.DeviceID, label(fleet.DeviceID(f.DeviceID))), verb.effect(f))
+	var ids, names []string
+	for i, f := range concerned {
+		ids, names = append(ids, f.DeviceID), append(names, nameOf(f.DeviceID, label(fleet.DeviceID(f.DeviceID))))
+		fmt.Fprintf(c.texts(env), "  %s: %s\n", names[i], verb.effect(f))
 	}
 	question := ""
 	if asks[c.spec.Type] != "" || verb.items != nil || c.Device == "" {
@@ -109,20 +111,69 @@ func (c *folderOrder) Run(ctx context.Context, env *environment, server *client.
 			return server.OrderToDevices(ctx, ids, c.spec)
 		})
 	}
+	// An order agrees to the number that was shown, and to no more.
+	give := func(f api.FolderStanding) (api.Order, error) {
+		c.spec.MaxItems = verb.items(f)
+		return server.OrderToDevices(ctx, []string{f.DeviceID}, c.spec)
+	}
+	if len(concerned) == 1 {
+		return c.begin(ctx, env, server, question, func() (api.Order, error) { return give(concerned[0]) })
+	}
+	if c.NoWait {
+		return &fleet.Error{Code: fleet.CodeInvalid, Hint: "Leave --no-wait out, or name one device with --device.",
+			Message: fmt.Sprintf("--no-wait is for one device, and the order is for %d, one after the other", len(concerned))}
+	}
 	if !c.Yes {
 		if err := confirm(env, question); err != nil {
 			return err
 		}
 	}
-	for _, f := range concerned { // each device has an order of its own, with the number that was shown
-		c.spec.MaxItems = verb.items(f)
-		if err := c.begin(ctx, env, server, "", func() (api.Order, error) {
-			return server.OrderToDevices(ctx, []string{f.DeviceID}, c.spec)
-		}); err != nil {
+	return c.each(ctx, env, server, names, func(i int) (api.Order, error) { return give(concerned[i]) })
+}
+
+// each gives each device an order of its own, once that of the one before has ended. It ends at the first that fails,
+// and names those that were not told.
+func (c *folderOrder) each(ctx context.Context, env *environment, server *client.Client, names []string,
+	give func(int) (api.Order, error)) (ended error) {
+	orders, ids := []api.Order{}, []string{}
+	for i, name := range names {
+		order, err := give(i)
+		if err == nil {
+			order, err = c.await(ctx, env, server, order)
+			orders, ids = append(orders, order), append(ids, strconv.FormatInt(order.ID, 10))
+		}
+		if err == nil && order.Status != string(fleet.OrderDone) {
+			err = failed(printable(order.Reason))
+		}
+		if err != nil {
+			ended = endedAt(env, name, names[i+1:], err)
+			break
+		}
+		if c.forPeople() {
+			fmt.Fprintf(env.Out, "%s: %s.\n", name, printable(order.Reason))
+		}
+	}
+	if !c.forPeople() {
+		if err := c.print(env, orders, ids...); err != nil {
 			return err
 		}
 	}
-	return nil
+	return ended
+}
+
+// endedAt is why orders to several devices ended at one of them, with those that were not told. An interrupted command
+// has no text of its own, so that its text is printed here.
+func endedAt(env *environment, device string, left []string, err error) error {
+	text := "no device is left that was not told"
+	if len(left) > 0 {
+		text = "not told: " + strings.Join(left, ", ")
+	}
+	if !needsText(err) {
+		fmt.Fprintf(env.Err, "Interrupted at %s; %s.\n", device, text)
+		return err
+	}
+	return failure{&fleet.Error{Code: fleet.CodeOf(err), Hint: "Look at the folder there, and give the order anew.",
+		Message: fmt.Sprintf("ended at %s: %s; %s", device, strings.TrimSuffix(fleet.Reason(err), "."), text)}, codeFor(err)}
 }
 
 // concerned are the devices on which the order has an effect, as their daemons told last.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -98,5 +100,103 @@ func TestAFolderIsNotOverriddenOrRevertedOnOldFigures(t *testing.T) {
 		if !refuses(code) || !strings.Contains(errs, test.want) || len(*given) > 0 {
 			t.Errorf("%s: got %d, %s and %v", name, code, errs, *given)
 		}
+	}
+}
+
+// receivers is a server with three devices whose folders an order can revert. At the second it answers as told.
+func receivers(t *testing.T, atSecond func(http.ResponseWriter)) (address string, given *int) {
+	t.Helper()
+	given = new(int)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer any = []api.Device{}
+		switch {
+		case r.Method == http.MethodPost:
+			if *given++; *given == 2 {
+				atSecond(w)
+				return
+			}
+			answer = api.Order{ID: int64(*given), Type: "revert", Status: "done", Reason: "told to revert"}
+		case strings.Contains(r.URL.Path, "/folders/"):
+			standings := []api.FolderStanding{}
+			for _, id := range []string{idNAS, idLaptop, idThird} {
+				standings = append(standings, api.FolderStanding{DeviceID: id, Folder: "docs", State: "localChanges",
+					Type: "receiveonly", LocalItems: 5})
+			}
+			answer = standings
+		}
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, given
+}
+
+const idThird = "MFZWI3D-BONSGYC-YLTMRWG-C43ENR5-QXGZDMM-FZWI3DP-BONSGYY-LTMRWAD"
+
+func failedOrder(w http.ResponseWriter) {
+	_ = json.NewEncoder(w).Encode(api.Order{ID: 2, Type: "revert", Status: "failed", Reason: "the folder is busy."})
+}
+
+// Of an order that ended at one of several devices nothing said which were not told, and JSON was several documents.
+func TestARevertOfSeveralDevicesSaysWhichWereNotTold(t *testing.T) {
+	address, given := receivers(t, failedOrder)
+	code, out, errs := run(t, "folder", "revert", "docs", "-y", "-o", "json", "--server", address, "--token", "x")
+	var orders []api.Order
+	var problem api.Problem
+	if err := json.Unmarshal([]byte(out), &orders); err != nil || len(orders) != 2 || orders[1].Status != "failed" {
+		t.Errorf("got %v and %s", err, out)
+	}
+	_, last, _ := strings.Cut(errs, "{") // what the order does on which device stands before
+	if err := json.Unmarshal([]byte("{"+last), &problem); err != nil || code != exitFailed ||
+		problem.Status != http.StatusConflict || *given != 2 ||
+		!strings.Contains(problem.Detail, "the folder is busy; not told: "+idThird[:7]) {
+		t.Errorf("got %d, %v, %d orders and %s", code, err, *given, errs)
+	}
+	address, given = receivers(t, func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", api.ProblemType)
+		w.WriteHeader(http.StatusConflict)
+		_, _ = w.Write([]byte(`{"type": "urn:muster:problem:conflict", "status": 409, "detail": "another order"}`))
+	})
+	code, out, errs = run(t, "folder", "revert", "docs", "-y", "--server", address, "--token", "x")
+	if code != exitRefused || !strings.Contains(out, "told to revert") || *given != 2 ||
+		!strings.Contains(errs, idLaptop[:7]+": another order; not told: "+idThird[:7]) {
+		t.Errorf("got %d, %d orders and\n%s%s", code, *given, out, errs)
+	}
+}
+
+func TestAnInterruptedRevertSaysWhichWereNotTold(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	address, given := receivers(t, func(w http.ResponseWriter) {
+		_ = json.NewEncoder(w).Encode(api.Order{ID: 2, Type: "revert", Status: "running"})
+		interrupt()
+	})
+	var out, errs bytes.Buffer
+	code := Run(ctx, []string{"folder", "revert", "docs", "-y", "--server", address, "--token", "x"},
+		Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, "test")
+	if code != exitInterrupted || *given != 2 || !strings.Contains(errs.String(), "not told: "+idThird[:7]) {
+		t.Errorf("got %d, %d orders and\n%s%s", code, *given, &out, &errs)
+	}
+}
+
+// Orders that nobody waits for are carried out eight at a time: the ninth was refused, and the rest not told.
+func TestARevertOfSeveralDevicesWaits(t *testing.T) {
+	address, given := receivers(t, failedOrder)
+	code, _, errs := run(t, "folder", "revert", "docs", "-y", "--no-wait", "--server", address, "--token", "x")
+	if code != exitUsage || *given != 0 || !strings.Contains(errs, "--no-wait is for one device") {
+		t.Errorf("got %d, %d orders and %s", code, *given, errs)
+	}
+}
+
+// To programs an order that failed was an internal error of the server.
+func TestAnOrderThatFailsIsNoInternalError(t *testing.T) {
+	address, _ := serving(t, map[string]any{"devices": []api.Device{{DeviceID: idNAS, Label: "nas"}},
+		"devices/" + idNAS: api.Device{DeviceID: idNAS, Label: "nas"}, "devices/" + idNAS + "/orders/rescan": api.Order{ID: 1,
+			Type: "rescan", Status: "failed", Reason: "the folder is paused"}})
+	code, _, errs := run(t, "device", "rescan", idNAS, "-o", "json", "--server", address, "--token", "x")
+	var got api.Problem
+	if err := json.Unmarshal([]byte(errs), &got); err != nil || code != exitFailed || got.Status != http.StatusConflict ||
+		got.Type != "urn:muster:problem:conflict" || got.Detail != "the folder is paused" {
+		t.Errorf("got %d, %v and %s", code, err, errs)
 	}
 }

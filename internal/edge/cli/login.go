@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/alecthomas/kong"
+
 	"muster/api"
 	"muster/client"
 	"muster/internal/fleet"
@@ -23,6 +25,14 @@ type loginCommand struct {
 	PasswordFile string `env:"-" help:"File with the password, - for standard input; asked for without it. There is no flag for the password itself: others would see it in the list of processes." placeholder:"FILE"`
 	Fingerprint  string `help:"Fingerprint of the server's certificate, or of its public key, as the server prints it when it starts; no other is trusted then. It is kept with the log-in." placeholder:"sha256:HEX"`
 	CA           string `name:"ca" help:"File with a certificate (PEM) to trust besides the system's; it is kept with the log-in." type:"path" placeholder:"FILE"`
+
+	onCommandLine map[string]bool // names of the flags that were typed
+}
+
+// AfterApply is called by kong before Run.
+func (c *loginCommand) AfterApply(parsed *kong.Context) error {
+	c.onCommandLine = typedFlags(parsed)
+	return nil
 }
 
 // Run starts a session and keeps its token. Without --user it logs in by single sign-on, if the server has that.
@@ -31,7 +41,8 @@ func (c *loginCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	at, err := (&connection{Server: c.Server, CA: c.CA, fingerprint: c.Fingerprint}).target(all)
+	at, err := (&connection{Server: c.Server, CA: c.CA, fingerprint: c.Fingerprint,
+		onCommandLine: c.onCommandLine}).target(all)
 	if err != nil {
 		return err
 	}

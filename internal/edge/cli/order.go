@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -65,6 +64,24 @@ const orderEvery = 500 * time.Millisecond
 // follow prints each device as it is through, and ends with the order. Of an order that failed it also lists the device
 // at which it ended and those that were not reached.
 func (c ordering) follow(ctx context.Context, env *environment, server *client.Client, order api.Order) error {
+	order, err := c.await(ctx, env, server, order)
+	switch {
+	case err != nil:
+		return err
+	case order.Status == string(fleet.OrderDone):
+		return c.done(env, strconv.FormatInt(order.ID, 10), order, "Done: "+printable(order.Reason)+".")
+	case !c.forPeople():
+		if err := c.print(env, order, strconv.FormatInt(order.ID, 10)); err != nil {
+			return err
+		}
+	}
+	return failed(printable(order.Reason))
+}
+
+// await prints each device of an order to several as it is through, and returns the order once it has ended. With an
+// error it returns the order as it was seen last.
+func (c ordering) await(ctx context.Context, env *environment, server *client.Client, order api.Order) (api.Order,
+	error) {
 	told := 0
 	tick := time.NewTicker(orderEvery)
 	defer tick.Stop()
@@ -75,28 +92,20 @@ func (c ordering) follow(ctx context.Context, env *environment, server *client.C
 			fmt.Fprintf(env.Out, "%d/%d %s: %s\n", told+1, len(order.Devices), nameOfOrdered(one), one.State)
 		}
 		if over {
-			break
+			return order, nil
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			fmt.Fprintf(env.Err, "Order %d goes on. `muster order show %[1]d` shows how far it is.\n", order.ID)
-			return ctx.Err()
+			return order, ctx.Err()
 		}
-		var err error
-		if order, err = server.Order(ctx, order.ID); err != nil {
-			return err
+		newer, err := server.Order(ctx, order.ID)
+		if err != nil {
+			return order, err
 		}
+		order = newer
 	}
-	if order.Status != string(fleet.OrderDone) {
-		if !c.forPeople() {
-			if err := c.print(env, order, strconv.FormatInt(order.ID, 10)); err != nil {
-				return err
-			}
-		}
-		return errors.New(printable(order.Reason))
-	}
-	return c.done(env, strconv.FormatInt(order.ID, 10), order, "Done: "+printable(order.Reason)+".")
 }
 
 // isForSeveral reports whether an order has more to tell than its own end.

@@ -154,6 +154,11 @@ func TestADeletionOfSeveralNamesThoseThatFailed(t *testing.T) {
 		!strings.Contains(errs, "nas (P56IOI7): it is in use") {
 		t.Errorf("got %d and\n%s%s", code, out, errs)
 	}
+	code, _, errs = run(t, "device", "delete", "-y", "--tag", "site", "-o", "json", "--server", address, "--token", "x")
+	if code != exitFailed || !strings.Contains(errs, "urn:muster:problem:conflict") ||
+		!strings.Contains(errs, "it is in use") {
+		t.Errorf("got %d and %s", code, errs)
+	}
 }
 
 func TestTheListOfDevicesTakesTheFiltersOfOtherCommands(t *testing.T) {

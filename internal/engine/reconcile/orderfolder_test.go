@@ -22,10 +22,11 @@ func TestNoFilesAreChangedOnFiguresThatCannotBeReliedOn(t *testing.T) {
 		want  string // "": the order is carried out
 		of    []fleet.OrderType
 	}{
-		"fine":            {func(*fleet.FolderSummary) {}, "", fleet.FileOrderTypes},
-		"not scanned yet": {func(s *fleet.FolderSummary) { s.StateChanged = time.Time{} }, "not scanned", fleet.FileOrderTypes},
-		"scanning":        {func(s *fleet.FolderSummary) { s.State = "scanning" }, "is busy: scanning", fleet.FileOrderTypes},
-		"no state":        {func(s *fleet.FolderSummary) { s.State = "" }, "is busy", fleet.FileOrderTypes},
+		"fine": {func(*fleet.FolderSummary) {}, "", fleet.FileOrderTypes},
+		"not scanned yet": {func(s *fleet.FolderSummary) { s.StateChanged = time.Time{} }, "not scanned",
+			fleet.FileOrderTypes},
+		"scanning": {func(s *fleet.FolderSummary) { s.State = "scanning" }, "is busy: scanning", fleet.FileOrderTypes},
+		"no state": {func(s *fleet.FolderSummary) { s.State = "" }, "is busy", fleet.FileOrderTypes},
 		"the disk is away": {func(s *fleet.FolderSummary) { s.State, s.Error = "error", "folder marker missing" },
 			"folder marker missing", fleet.FileOrderTypes},
 		"an error alone": {func(s *fleet.FolderSummary) { s.Error = "folder path missing" }, "path missing",

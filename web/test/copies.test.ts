@@ -21,9 +21,11 @@ test("a person asks the daemons what is proven, and they are not asked before", 
   const { devices } = await muster.call<{ devices: { deviceID: string }[] }>("GET", "/inventory");
   const id = devices[0]?.deviceID ?? "";
   let folder = "";
-  await until("a folder that the device shares is known", async () => {
-    const folders = await muster.call<{ folder: string; peers: { shared: number } }[]>("GET", `/devices/${id}/folders`);
-    folder = folders.find(({ peers }) => peers.shared > 0)?.folder ?? "";
+  await until("a folder of the device has proven copies", async () => {
+    for (const { folder: one } of await muster.call<{ folder: string }[]>("GET", `/devices/${id}/folders`)) {
+      const { copies } = await muster.call<{ copies: number }>("GET", `/folders/${one}/copies`);
+      if (copies > 0) folder = one;
+    }
     return folder !== "";
   });
   const page = await newPage(browser);

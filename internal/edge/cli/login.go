@@ -9,9 +9,8 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/term"
-
 	"github.com/alecthomas/kong"
+	"golang.org/x/term"
 
 	"muster/api"
 	"muster/client"

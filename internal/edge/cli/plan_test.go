@@ -174,9 +174,10 @@ func TestALargePlanIsFoldedIntoSentences(t *testing.T) {
 	}
 	var markdown strings.Builder
 	markdownSentences(&markdown, large.Summary)
-	if got := markdown.String(); !strings.Contains(got, "- options.natEnabled becomes false on 7,005 devices (a, b, c, d, e "+
-		"and 7,000 more)\n") || !strings.Contains(got, "- and 3 more changes on 2 devices\n- and 1,010 more devices without "+
-		"a plan\n\n1 change takes") {
+	if got := markdown.String(); !strings.Contains(got,
+		"- options.natEnabled becomes false on 7,005 devices (a, b, c, d, e and 7,000 more)\n") ||
+		!strings.Contains(got, "- and 3 more changes on 2 devices\n- and 1,010 more devices without "+
+			"a plan\n\n1 change takes") {
 		t.Errorf("got\n%s", got)
 	}
 }

@@ -248,7 +248,8 @@ func TestNothingIsSaidToBeKeptOfDevicesWithoutAPlan(t *testing.T) {
 	if len(got.Sentences) != 3 || got.Sentences[0].Text != "No plan can be made for 2 devices: line 3: no such name" ||
 		got.Sentences[1].Kind != SentenceUnread ||
 		got.Sentences[1].Text != sentenceDevices["stranger"].Short()+
-			" was never read: what would change there is not known" || !slices.Equal(got.Sentences[0].Labels, []string{"berlin-1", "nas"}) ||
+			" was never read: what would change there is not known" ||
+		!slices.Equal(got.Sentences[0].Labels, []string{"berlin-1", "nas"}) ||
 		got.Removal != "Nothing is removed where a plan could be made." {
 		t.Errorf("got %+v", got)
 	}

@@ -42,11 +42,11 @@ func TestDevicesWithoutAPlanHideNoRemoval(t *testing.T) {
 func TestLargeNumbersInSentencesHaveSeparators(t *testing.T) {
 	const devices = 1200
 	sum := NewSentenceSum(func(id fleet.DeviceID) string { return id.Short() })
-	shares := make([]string, devices)
+	var shares []string
 	ids := make([]fleet.DeviceID, devices)
-	for i := range shares {
+	for i := range ids {
 		ids[i] = fleet.DeviceIDOf([32]byte{7, byte(i), byte(i >> 8)})
-		shares[i] = fmt.Sprintf(`{"deviceID": %q, "encryptionPassword": "x"}`, ids[i])
+		shares = append(shares, fmt.Sprintf(`{"deviceID": %q, "encryptionPassword": "x"}`, ids[i]))
 	}
 	shares = append(shares, `{"deviceID": "`+string(sentenceDevices["oslo"])+`"}`)
 	folder := `{"id": "team", "path": "/t", "devices": [` + strings.Join(shares, ",") + `]}`

@@ -73,7 +73,11 @@ func TestSentencesOfEntriesAndSharesHaveTheirGrammar(t *testing.T) {
 	}
 	const becomes, nothing = " becomes \"always\" instead of \"metadata\" on ", "Nothing is removed."
 	unshared := func(device, other string) plannedText {
-		return plannedText{device: device, key: "folders.team.devices.<" + other + ">", from: `{"deviceID": "<` + other + `>"}`}
+		return plannedText{
+			device: device,
+			key:    "folders.team.devices.<" + other + ">",
+			from:   `{"deviceID": "<` + other + `>"}`,
+		}
 	}
 	skipped := plan.Change{Class: plan.Skipped, Reason: "not there"}
 	testSentences(t, []sentenceCase{
@@ -97,7 +101,13 @@ func TestSentencesOfEntriesAndSharesHaveTheirGrammar(t *testing.T) {
 			field("oslo", "devices.<oslo>.compression"), field("nas", "devices.<nas>.compression")},
 			want: []string{"Their entries of themselves: compression" + becomes + "2 devices"}},
 		{name: "whole entries", removal: nothing, planned: []plannedText{
-			{device: "nas", key: "devices.<oslo>", change: skipped}, {device: "nas", key: "devices.<berlin-1>", change: skipped}},
+			{
+				device: "nas",
+				key:    "devices.<oslo>",
+				change: skipped,
+			},
+			{device: "nas", key: "devices.<berlin-1>", change: skipped},
+		},
 			want: []string{"Entries of berlin-1 and oslo: each is left out on nas: not there"}},
 		{name: "no longer shared with each other", removal: "2 changes take something away.",
 			planned: []plannedText{unshared("nas", "oslo"), unshared("oslo", "nas")},

@@ -57,7 +57,7 @@ func (r *Registry) ModeOf(id DeviceID) Mode {
 	if device == nil {
 		return r.Mode
 	}
-	mode := Strictest(r.modeOfTags(device.Tags), device.Settings.Mode)
+	mode := Strictest(r.modeOfTags(device.Tags), device.Mode())
 	if r.IsRevoked(id) {
 		mode = Strictest(mode, ModeObserve)
 	}
@@ -70,7 +70,7 @@ func (r *Registry) ModeOf(id DeviceID) Mode {
 func (r *Registry) ModeAt(older *Registry, id DeviceID) Mode {
 	mode := r.ModeOf(id)
 	if was := older.Devices[id]; was != nil && older != r {
-		mode = Strictest(mode, Strictest(r.modeOfTags(was.Tags), was.Settings.Mode))
+		mode = Strictest(mode, Strictest(r.modeOfTags(was.Tags), was.Mode()))
 	}
 	return mode
 }
@@ -107,7 +107,7 @@ func (r *Registry) ModeStops() []ModeStop {
 		add(ModeScope{Tag: tag}, mode)
 	}
 	for id, device := range r.Devices {
-		add(ModeScope{Device: id}, device.Settings.Mode)
+		add(ModeScope{Device: id}, device.Mode())
 	}
 	slices.SortFunc(stops, r.compareStops)
 	return stops

@@ -42,6 +42,15 @@ type Registered struct {
 	Settings DeviceSettings
 	Vars     SavedVars
 	Altered  bool // another program changed its row in the database, so the device is not contacted
+	Doubted  bool // another program changed what else is stored about the device: it is observed, whatever its mode
+}
+
+// Mode is the mode of the device alone.
+func (r *Registered) Mode() Mode {
+	if r.Doubted {
+		return Strictest(r.Settings.Mode, ModeObserve)
+	}
+	return r.Settings.Mode
 }
 
 // AlteredReason says why an altered device is not contacted.

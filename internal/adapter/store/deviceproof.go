@@ -80,6 +80,13 @@ func notBelievedDevice(id fleet.DeviceID) error {
 			"paused only", id)}
 }
 
+// doubtedDevice returns the error for resuming a device about which another row is in doubt.
+func doubtedDevice(id fleet.DeviceID) error {
+	return &fleet.Error{Code: fleet.CodeConflict, Hint: acceptHint,
+		Message: fmt.Sprintf("what is stored about device %s was changed in the database: it can be observed or paused only",
+			id)}
+}
+
 const putDeviceProof = `UPDATE devices SET proof = $2 WHERE id = $1`
 
 const deviceRemoved = "a device was removed from the database, or put back as it was earlier"

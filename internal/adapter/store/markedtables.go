@@ -44,7 +44,7 @@ var (
 		},
 		later:   map[string]int64{"label": 112}, // Templates read the label.
 		follows: "nothing is written to it",
-		doubt:   doubtDevice,
+		doubt:   doubtDeviceRow,
 	}
 	deviceTagRows = &markedTable{name: "device_tags", noun: "the tag of the device", key: []string{"device_id", "tag"},
 		goes: "device_id", follows: "nothing is written to the device", doubt: doubtDevice}
@@ -300,7 +300,19 @@ func doubtTagMode(c *contents, key []string) {
 	c.tagModes[tag] = fleet.Strictest(c.tagModes[tag], fleet.ModeObserve)
 }
 
+// doubtDevice has a device observed until the next comparison of the tables. Neither a change of the device nor a
+// person who resumes it ends that, because the row in doubt stays.
 func doubtDevice(c *contents, key []string) {
+	if key == nil {
+		doubtMeta(c, nil)
+		return
+	}
+	c.device(fleet.DeviceID(key[0]), func(r *fleet.Registered) { r.Doubted = true })
+}
+
+// doubtDeviceRow takes away the power of a device's own row, which a person gives it again by registering the device
+// anew.
+func doubtDeviceRow(c *contents, key []string) {
 	if key == nil {
 		doubtMeta(c, nil)
 		return

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"muster/internal/fleet"
 )
@@ -117,4 +118,40 @@ func (m *meddled) wantForged(what string, id fleet.DeviceID, mode fleet.Mode) {
 	if got := must(m.Registry(m.t.Context()))(m.t).Devices[id].Settings.Mode; got != mode {
 		m.t.Errorf("%s: the device is %s, want %s", what, got, mode)
 	}
+}
+
+// The tag of a device was changed in the database, so the device was only observed. Any later change of its record, and
+// a person who resumed it, ended that, and templates of the other tag were written.
+func TestAChangeOfADeviceDoesNotBelieveItsForgedTag(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		id := deviceN(1).ID
+		m.exec(`UPDATE device_tags SET tag = 'forged' WHERE device_id = $1`, string(id))
+		m.restart(options)
+		wantObserved := func(what string) {
+			t.Helper()
+			if mode := must(m.Registry(t.Context()))(t).ModeOf(id); mode != fleet.ModeObserve {
+				t.Errorf("%s, the device is %s", what, mode)
+			}
+		}
+		wantObserved("after a start")
+		settings := must(m.Registry(t.Context()))(t).Devices[id].Settings
+		settings.QuietAfter = 7 * 24 * time.Hour
+		if _, err := m.PutDeviceSettings(t.Context(), id, settings, nil); err != nil {
+			t.Fatal(err)
+		}
+		wantObserved("after a change of its settings")
+		_, err := m.SwitchMode(t.Context(), fleet.ModeScope{Device: id}, fleet.ModeOn)
+		if fleet.CodeOf(err) != fleet.CodeConflict {
+			t.Errorf("resumed: got %v", err)
+		}
+		wantObserved("after it was resumed")
+		m.setMode(id, fleet.ModeObserve)
+		m.wantRefused("resumed from a stop", id, fleet.DeviceSettings{Mode: fleet.ModeOn})
+		must(m.AcceptLoss(t.Context(), 1, m.accept.now()))(t)
+		m.setMode(id, fleet.ModeOn)
+		if mode := must(m.Registry(t.Context()))(t).ModeOf(id); mode != fleet.ModeOn {
+			t.Errorf("once an admin accepted the tag, the device is %s", mode)
+		}
+	})
 }

@@ -104,8 +104,12 @@ func (s *Store) checkSwitch(ctx context.Context, scope fleet.ModeScope, mode fle
 		return err
 	}
 	if scope.Device != "" {
-		if _, err := s.registered(scope.Device); err != nil || isStop(mode) {
+		device, err := s.registered(scope.Device)
+		if err != nil || isStop(mode) {
 			return err
+		}
+		if device.Doubted {
+			return doubtedDevice(scope.Device)
 		}
 		return s.checkBelieved(ctx, scope.Device)
 	}

@@ -110,6 +110,10 @@ func (t *tx) keepSettings(row *deviceRow, settings fleet.DeviceSettings) error {
 	unproven.Mode, unproven.Restart, unproven.QuietAfter = settings.Mode, settings.Restart, settings.QuietAfter
 	is := row.Registered
 	is.Settings = settings
+	if known, err := t.store.registered(row.ID); err == nil && known.Doubted && row.Settings.Mode != settings.Mode &&
+		!isStop(settings.Mode) {
+		return doubtedDevice(row.ID)
+	}
 	if unproven != settings {
 		if row.Altered {
 			return alteredDevice(row.ID)

@@ -210,18 +210,18 @@ func (r *OrderRunner) release(devices []fleet.DeviceID) {
 // carryOut carries out an order on its devices, one after the other.
 func (r *OrderRunner) carryOut(ctx context.Context, given givenOrder) {
 	order := given.Order
-	defer r.release(order.Devices)
 	ctx = fleet.WithScope(fleet.WithRole(fleet.WithActor(ctx, order.By), given.role), given.scope)
 	lastResult := ""
 	for _, id := range order.Devices {
 		result, skipped, err := r.carryOutOn(ctx, given, id)
 		if ctx.Err() != nil {
+			r.release(order.Devices)
 			r.interrupt(context.WithoutCancel(ctx), order)
 			return
 		}
 		if err != nil {
 			order.Status, order.Reason = fleet.OrderFailed, whyFailed(order, id, err)
-			r.keep(ctx, order)
+			r.end(ctx, order)
 			return
 		}
 		order.Done++
@@ -239,6 +239,13 @@ func (r *OrderRunner) carryOut(ctx context.Context, given givenOrder) {
 			fleet.NumberText(order.Done-len(order.Skipped)), fleet.Counted(len(order.Devices), "device", "devices"),
 			fleet.Counted(len(order.Skipped), "was", "were"))
 	}
+	r.end(ctx, order)
+}
+
+// end stores that an order has ended. The devices are free before: a person who sees that it has ended gives the next
+// order at once.
+func (r *OrderRunner) end(ctx context.Context, order fleet.Order) {
+	r.release(order.Devices)
 	r.keep(ctx, order)
 }
 

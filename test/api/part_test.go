@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"muster/api"
-	"muster/client"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/reads"
@@ -288,19 +287,7 @@ func (p *parted) readsNothingOutside() {
 	values := map[string][]string{"number": {"1"}, "other": {"2"}, "generation": {"1"}, "user": {"nobody"},
 		"path": {"a.txt"}, "key": {"options.natEnabled"}, "orderID": {"1", "2", "3", "4"}, "rolloutID": {"1", "2", "3"},
 		"tag": append([]string{insideTag}, freeTags...)}
-	for id := range p.labels {
-		values["deviceID"] = append(values["deviceID"], string(id))
-	}
-	for _, id := range p.templates {
-		values["templateID"] = append(values["templateID"], fmt.Sprint(id))
-	}
-	folders, err := p.Client.Folders(p.t.Context(), client.List{})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	for _, f := range folders {
-		values["folderID"] = append(values["folderID"], f.Folder)
-	}
+	p.addRegistered(values)
 	answered := 0
 	for _, path := range reads.Paths(p.t, values) {
 		status := p.limited(http.MethodGet, path, "")

@@ -190,6 +190,14 @@ func (p *parted) everything() map[string][]string {
 	values := map[string][]string{"number": {"1"}, "other": {"2"}, "generation": {"1"}, "user": {"nobody"},
 		"path": {"a.txt"}, "key": {"options.natEnabled", "folders.outland-folder"}, "orderID": {"1"},
 		"rolloutID": {"1", "2", "3", "4", "5"}, "tag": {insideTag, theirs + "tag"}}
+	p.addRegistered(values)
+	return values
+}
+
+// addRegistered adds the IDs of all devices, templates and folders, inside and outside, to values of parameters of
+// paths.
+func (p *parted) addRegistered(values map[string][]string) {
+	p.t.Helper()
 	for id := range p.labels {
 		values["deviceID"] = append(values["deviceID"], string(id))
 	}
@@ -203,7 +211,6 @@ func (p *parted) everything() map[string][]string {
 	for _, f := range folders {
 		values["folderID"] = append(values["folderID"], f.Folder)
 	}
-	return values
 }
 
 // No test read the stream of events as a caller of a part.

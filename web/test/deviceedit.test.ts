@@ -45,17 +45,17 @@ test("what is wrong with a new device shows beside the field, and nothing is sav
   await field("Device ID").fill(daemon.id);
   await field("Port").fill(String(daemon.port));
   await add();
-  await dialog.getByText("Syncthing does not accept this key", { exact: true }).waitFor();
+  await dialog.getByText("The daemon does not accept the API key.", { exact: true }).waitFor();
 
   await field("API key").fill(other.apiKey);
   await field("Port").fill(String(other.port));
   await add();
-  await dialog.getByText("Another device answers there", { exact: true }).waitFor();
+  await dialog.getByText(/^Another device answers there: [^ ]+\.$/).waitFor();
   await dialog.getByText("which is not registered").waitFor();
 
   await field("Port").fill(String(await freePort()));
   await add();
-  await dialog.getByText("Nothing listens at this port", { exact: true }).waitFor();
+  await dialog.getByText("Nothing listens at this address and port.", { exact: true }).waitFor();
   expect(await muster.call<unknown[]>("GET", "/devices")).toEqual([]);
 
   await field("API key").fill("of a daemon that is off");
@@ -85,7 +85,7 @@ test("a wrong key and port are replaced on the page of the device, which never s
   await field("Port").fill(String(daemon.port));
   await field("What for").fill("The port of Über-laptop was wrong");
   await panel.getByRole("button", { name: "Test and save" }).click();
-  await panel.getByText("Syncthing does not accept this key", { exact: true }).waitFor();
+  await panel.getByText("The daemon does not accept the API key.", { exact: true }).waitFor();
   await field("Replace the API key").fill(daemon.apiKey);
   await panel.getByRole("button", { name: "Test and save" }).click();
   await page.getByRole("heading", { level: 1, name: "laptop" }).waitFor();

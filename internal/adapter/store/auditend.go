@@ -151,8 +151,8 @@ func (e *endFile) close() error {
 
 // Loss is a range of audit entries, From and To included. The end file or this process knew these entries, and the
 // database lacks them or has other ones in their place. If From comes after To, only later changes that have no entry
-// are lost. So the database was put back to an earlier state, and the
-// changes that these entries record are undone as well.
+// are lost. So the database was put back to an earlier state, and the changes that these entries record are undone as
+// well.
 type Loss struct{ From, To int64 }
 
 func (l Loss) String() string {
@@ -244,7 +244,8 @@ func (w *writer) findLoss(ctx context.Context, home homeEnds, ends fleet.AuditEn
 	if newest.LastID == 0 {
 		return nil
 	}
-	isLost := !opened || ends.LastID < newest.LastID || isOlder(ends, newest)
+	endBefore := opened && (ends.LastID < newest.LastID || isOlder(ends, newest))
+	isLost := !opened || endBefore
 	if !isLost {
 		var err error
 		if isLost, err = lacksLast(ctx, w.session, newest); err != nil {
@@ -259,7 +260,7 @@ func (w *writer) findLoss(ctx context.Context, home homeEnds, ends fleet.AuditEn
 		return nil
 	}
 	loss := Loss{From: newest.LastID, To: newest.LastID}
-	if opened && (ends.LastID < newest.LastID || isOlder(ends, newest)) {
+	if endBefore {
 		loss.From = ends.LastID + 1
 	}
 	if open {

@@ -24,7 +24,7 @@ const selectFolderPaths = `SELECT path FROM folder_paths WHERE device_id = $1 OR
 func (s *Store) FolderPaths(ctx context.Context, id fleet.DeviceID) ([]string, error) {
 	if s.doubted(folderPathRows) {
 		return nil, &fleet.Error{Code: fleet.CodeConflict, During: "read folder paths",
-			Message: "the paths of earlier folders are not as Muster wrote them"}
+			Message: "the paths of earlier folders are not as Muster wrote them", Hint: acceptHint}
 	}
 	paths, err := collect(ctx, pool{s.reads}, scanFolderPath, selectFolderPaths, string(id))
 	if err == nil && len(paths) >= maxFolderPaths {

@@ -34,14 +34,10 @@ var (
 		only:    "name IN ('fleet_mode', 'settled_generation', 'restored', 'rules', 'single_sign_on')",
 		follows: "nothing is written to daemons", doubt: doubtMeta}
 	deviceModeRows = &markedTable{
-		name: "devices",
-		noun: "the label or the settings of the device",
-		key:  []string{"id"},
-		content: []string{
-			"label",
-			"mode",
-			"may_restart?",
-		},
+		name:    "devices",
+		noun:    "the label or the settings of the device",
+		key:     []string{"id"},
+		content: []string{"label", "mode", "may_restart?"},
 		later:   map[string]int64{"label": 112}, // Templates read the label.
 		follows: "nothing is written to it",
 		doubt:   doubtDeviceRow,

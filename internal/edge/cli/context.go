@@ -252,7 +252,7 @@ func (c *connection) targetOf(all logins, name string, err error) (target, error
 	return c.with(at, name, all.Servers[name]), nil
 }
 
-// with adds what is kept of a server to what was given.
+// with completes a target by the address, the credential and the trust of a context.
 func (c *connection) with(at target, name string, kept login) target {
 	at.name, at.address = name, kept.Address
 	if at.token == "" {

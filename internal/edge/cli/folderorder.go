@@ -164,7 +164,7 @@ func (c *folderOrder) each(ctx context.Context, env *environment, server *client
 // endedAt is why orders to several devices ended at one of them, with those that were not told. An interrupted command
 // has no text of its own, so that its text is printed here.
 func endedAt(env *environment, device string, left []string, err error) error {
-	text := "no device is left that was not told"
+	text := "all devices before it were told"
 	if len(left) > 0 {
 		text = "not told: " + strings.Join(left, ", ")
 	}

@@ -179,7 +179,7 @@ func (s OrderHandlers) createOrder(r *request, registry *fleet.Registry) (reply,
 	return s.begin(r, spec, "", ids)
 }
 
-// specOf is what a body asks for.
+// specOf returns the order that a body describes, or why there is no such order.
 func specOf(body api.NewOrder) (fleet.OrderSpec, error) {
 	spec := fleet.OrderSpec{Type: fleet.OrderType(*body.Type), Folder: body.Folder, Major: body.Major,
 		MaxItems: body.MaxItems}
@@ -204,7 +204,7 @@ func specOf(body api.NewOrder) (fleet.OrderSpec, error) {
 	return spec, nil
 }
 
-// begin gives an order that was read.
+// begin has an order carried out, and replies with its record.
 func (s OrderHandlers) begin(r *request, spec fleet.OrderSpec, tag fleet.Tag, ids []fleet.DeviceID) (reply, error) {
 	order, err := s.OrderRunner.Begin(r.Context(), spec, tag, ids)
 	if err != nil {

@@ -27,10 +27,10 @@ type Risk struct {
 // not be asked about has the state NotAsked, and a reason. The error is that of the context. Questions of this kind are
 // answered one after the other, so that a turn for the copies of a single folder stays free.
 func (p *Prover) AtRisk(ctx context.Context, device fleet.DeviceID, folders []Shared) ([]Risk, error) {
-	if err := take(ctx, p.risks); err != nil {
+	if err := take(ctx, p.questions); err != nil {
 		return nil, err
 	}
-	defer func() { <-p.risks }()
+	defer func() { <-p.questions }()
 	risks := make([]Risk, len(folders))
 	// Rounds add to the rest of a daemon, so this is decided for all folders before the first of them.
 	resting := make([]bool, len(folders))

@@ -45,9 +45,9 @@ type Options struct {
 
 // Prover proves copies of folders.
 type Prover struct {
-	o     Options
-	turns chan struct{}
-	risks chan struct{} // It is full while a question about a device is answered.
+	o         Options
+	turns     chan struct{}
+	questions chan struct{} // It is full while a question about a device is answered.
 
 	mu      sync.Mutex
 	folders map[string]*folder
@@ -67,7 +67,7 @@ func New(o Options) *Prover {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Prover{o: o, turns: make(chan struct{}, roundsMost), risks: make(chan struct{}, 1),
+	return &Prover{o: o, turns: make(chan struct{}, roundsMost), questions: make(chan struct{}, 1),
 		folders: map[string]*folder{},
 		rests:   map[fleet.DeviceID]time.Time{}}
 }

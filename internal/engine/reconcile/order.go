@@ -12,8 +12,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// An order is something that a person tells a daemon to do once. Of all orders only the pause of one folder writes the
-// configuration; docs/adr/0034-orders-to-daemons.md and 0068-the-command-line-for-hands.md have the reasons.
+// An order is something that a person tells a daemon to do once. Of all orders only those that pause or resume one
+// folder write the configuration; docs/adr/0034-orders-to-daemons.md and 0068-the-command-line-for-hands.md have the
+// reasons.
 
 const (
 	restartLimit = 2 * time.Minute  // time for a daemon to come back

@@ -12,7 +12,7 @@ import { Columns, Row, Rows, Stack } from "../../ui/layout";
 import { Ghosts, Note } from "../../ui/page";
 import { Command, Faint, Mono, Strong, Text, To } from "../../ui/text";
 import { agentCommand, useFingerprint } from "./agentline";
-import { NotReached, testAccess, wrongAt, type DeviceTest } from "./access";
+import { noting, NotReached, testAccess, wrongAt, type DeviceTest } from "./access";
 import { hostAndPort, readPaste, type NewDevice } from "./paste";
 import { Already, Tested } from "./Tested";
 
@@ -135,15 +135,7 @@ function One({ onClose }: { onClose: () => void }) {
     void client.invalidateQueries();
     onClose();
   };
-  const noted = (act: () => Promise<unknown>) => async () => {
-    setError(undefined);
-    try {
-      await act();
-    } catch (failure) {
-      setError(failure);
-      throw failure;
-    }
-  };
+  const noted = noting(setError);
   const tested = noted(async () => {
     const result = await testAccess(given);
     setTest(result);
@@ -243,13 +235,13 @@ function Many({ onClose }: { onClose: () => void }) {
   const hasLabel = useHasLabel();
   const alike = devices.filter((one, at) => hasLabel(one.label) || (one.label !== "" && devices.findIndex((other) => other.label === one.label) < at));
   const add = (these: NewDevice[], tries: boolean) => async () => {
-    const silent = new Set<NewDevice>();
+    const missed = new Set<NewDevice>();
     const outcome = await each(
       these,
       async (device) => {
         const test = tries ? await testAccess(device) : undefined;
         if (test && test.problem !== "" && !test.registered) {
-          silent.add(device);
+          missed.add(device);
           throw new NotReached(test);
         }
         await register(device, []);
@@ -257,7 +249,7 @@ function Many({ onClose }: { onClose: () => void }) {
       () => undefined,
     );
     setFailures(outcome.failed);
-    setUnreached(silent);
+    setUnreached(missed);
     void client.invalidateQueries();
     if (outcome.done.length > 0) done(`${plural(outcome.done.length, "device")} added`);
     if (outcome.failed.length === 0) {

@@ -1,15 +1,15 @@
-import { Button } from "@mantine/core";
 import { IconFolder } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
+import { Asked } from "../../ui/asked";
 import { elsewhereStates } from "../../ui/copystates";
 import { sentence, size } from "../../ui/format";
-import { List, Panel } from "../../ui/layout";
-import { Loads, Nothing } from "../../ui/page";
+import { List } from "../../ui/layout";
+import { Nothing } from "../../ui/page";
 import { State } from "../../ui/state";
-import { Ago, CellLink, Faint, Muted, Stacked } from "../../ui/text";
+import { Ago, CellLink, Faint, Stacked } from "../../ui/text";
 import { Holders } from "../folders/Holders";
 
 type Folder = Schemas["FolderAtRisk"];
@@ -18,37 +18,27 @@ type Folder = Schemas["FolderAtRisk"];
 export function AtRisk({ id }: { id: string }) {
   const [asked, setAsked] = useState(false);
   const risk = useQuery({ ...queries.deviceAtRisk(id), enabled: asked });
-  const ask = () => (asked ? void risk.refetch() : setAsked(true));
   return (
-    <Panel
+    <Asked
       title="If this device breaks now"
-      flush={risk.data !== undefined}
-      actions={
-        <Button size="xs" variant="default" loading={risk.isFetching} onClick={ask}>
-          {asked ? "Ask again" : "Ask the daemons"}
-        </Button>
-      }
+      before="Which of its data is proven to be on another device, and which may be here only?"
+      asked={asked}
+      onAsk={() => setAsked(true)}
+      query={risk}
     >
-      {asked ? (
-        <Loads query={risk} rows={2}>
-          {({ folders }) =>
-            folders.length > 0 ? (
-              <Folders folders={folders} />
-            ) : (
-              <Nothing icon={IconFolder} title="No folders">
-                The device has none, or its configuration was not read yet.
-              </Nothing>
-            )
-          }
-        </Loads>
-      ) : (
-        <Muted>Which of its data is proven to be on another device, and which may be here only?</Muted>
-      )}
-    </Panel>
+      {({ folders }) => <Folders folders={folders} />}
+    </Asked>
   );
 }
 
 function Folders({ folders }: { folders: Folder[] }) {
+  if (folders.length === 0) {
+    return (
+      <Nothing icon={IconFolder} title="No folders">
+        The device has none, or its configuration was not read yet.
+      </Nothing>
+    );
+  }
   return (
     <List
       rows={folders}

@@ -11,7 +11,7 @@ export function Tested({ test }: { test: DeviceTest }) {
   return (
     <Note tone="bad">
       <Text>
-        {`${wrong.says}. ${wrong.next} Nothing was saved.`}{" "}
+        {`${wrong.says} ${wrong.next} Nothing was saved.`}{" "}
         {other.registered && (
           <>
             {"The device there is "}

@@ -1,13 +1,13 @@
-import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Schemas } from "../../api/client";
 import { useLabels } from "../../api/labels";
 import { queries } from "../../api/queries";
+import { Asked } from "../../ui/asked";
 import { copyStates } from "../../ui/copystates";
 import { count, plural, sentence, shortID } from "../../ui/format";
-import { List, Panel, Stack } from "../../ui/layout";
-import { Loads, Note } from "../../ui/page";
+import { List, Stack } from "../../ui/layout";
+import { Note } from "../../ui/page";
 import { State } from "../../ui/state";
 import { Ago, CellLink, Faint, Muted, Stacked } from "../../ui/text";
 import { Holders } from "./Holders";
@@ -18,27 +18,16 @@ type Copies = Schemas["FolderCopies"];
 export function CopiesOf({ folder }: { folder: string }) {
   const [asked, setAsked] = useState(false);
   const copies = useQuery({ ...queries.folderCopies(folder), enabled: asked });
-  const ask = () => (asked ? void copies.refetch() : setAsked(true));
   return (
-    <Panel
+    <Asked
       title="Proven copies"
-      flush={copies.data !== undefined}
-      actions={
-        <Button size="xs" variant="default" loading={copies.isFetching} onClick={ask}>
-          {asked ? "Ask again" : "Ask the daemons"}
-        </Button>
-      }
+      before="Up to date is what each daemon says of what it has heard. Two readings of all daemons prove which of them hold everything."
+      asked={asked}
+      onAsk={() => setAsked(true)}
+      query={copies}
     >
-      {asked ? (
-        <Loads query={copies} rows={2}>
-          {(data) => <Proven copies={data} />}
-        </Loads>
-      ) : (
-        <Muted>
-          Up to date is what each daemon says of what it has heard. Two readings of all daemons prove which of them hold everything.
-        </Muted>
-      )}
-    </Panel>
+      {(data) => <Proven copies={data} />}
+    </Asked>
   );
 }
 

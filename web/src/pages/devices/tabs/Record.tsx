@@ -13,7 +13,7 @@ import { Columns, Row, Stack } from "../../../ui/layout";
 import { Loads, Note } from "../../../ui/page";
 import { Faint, Text } from "../../../ui/text";
 import { Effect } from "../../whatif/Effect";
-import { testAccess, wrongAt, type AccessField, type DeviceTest } from "../access";
+import { noting, testAccess, wrongAt, type AccessField, type DeviceTest } from "../access";
 import { hostAndPort } from "../paste";
 import { Tested } from "../Tested";
 
@@ -66,15 +66,7 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
     done("Saved");
     void client.invalidateQueries();
   };
-  const noted = (act: () => Promise<unknown>) => async () => {
-    setError(undefined);
-    try {
-      await act();
-    } catch (failure) {
-      setError(failure);
-      throw failure;
-    }
-  };
+  const noted = noting(setError);
   const tested = noted(async () => {
     const result = moved ? await testAccess({ deviceID: record.deviceID, ...given }) : undefined;
     setTest(result);

@@ -38,7 +38,7 @@ test("a person asks the daemons what is proven, and they are not asked before", 
   await copies.getByRole("button", { name: "Ask the daemons" }).waitFor();
   expect(asked).toEqual([]);
   await copies.getByRole("button", { name: "Ask the daemons" }).click();
-  await copies.getByText(/of \d+ copies proven/).waitFor();
+  await copies.getByText(/^Proven copies: \d+ of \d+$/).waitFor();
   await copies.getByText("Proven", { exact: true }).first().waitFor();
   await copies.getByRole("link").first().click();
   const risk = page.getByRole("region", { name: "If this device breaks now" });

@@ -76,6 +76,9 @@ func (r Report) isComplete() bool {
 
 func (s State) isCurrent() bool { return s == Proven || s == Agrees }
 
+// noWay is why nothing is proven where no chain of proofs leads to the device.
+const noWay = "no proof leads here from all the others: they are not connected, or a device between them could not be asked"
+
 const changedSince = "something changed since, and the daemons are asked again in a while"
 
 // outdated returns the report of an earlier round after an event told of a change: nothing of it is proven now.
@@ -156,7 +159,7 @@ func stateOf(h copies.Holding, began time.Time) State {
 
 // why says for a person why something of the device is not proven now.
 func (s *side) why() string {
-	return cmp.Or(s.reason, doubts[s.doubt], "a device between this one and the others could not be asked")
+	return cmp.Or(s.reason, doubts[s.doubt], noWay)
 }
 
 // copyOn says what is proven of one device. read are the devices with data of their own that were read.

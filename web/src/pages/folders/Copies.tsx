@@ -5,7 +5,7 @@ import { useLabels } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { Asked } from "../../ui/asked";
 import { copyStates } from "../../ui/copystates";
-import { count, plural, sentence, shortID } from "../../ui/format";
+import { count, sentence, shortID } from "../../ui/format";
 import { List, Stack } from "../../ui/layout";
 import { Note } from "../../ui/page";
 import { State } from "../../ui/state";
@@ -20,7 +20,7 @@ export function CopiesOf({ folder }: { folder: string }) {
   const copies = useQuery({ ...queries.folderCopies(folder), enabled: asked });
   return (
     <Asked
-      title="Proven copies"
+      title={`Proven copies${copies.data ? countOf(copies.data) : ""}`}
       before="Up to date is what each daemon says of what it has heard. Two readings of all daemons prove which of them hold everything."
       asked={asked}
       onAsk={() => setAsked(true)}
@@ -31,8 +31,12 @@ export function CopiesOf({ folder }: { folder: string }) {
   );
 }
 
+/** countOf says how many copies are proven. Encrypted copies are not counted. */
+function countOf({ copies, devices }: Copies): string {
+  return `: ${count(copies)} of ${count(devices.filter(({ encrypted }) => !encrypted).length)}`;
+}
+
 function Proven({ copies }: { copies: Copies }) {
-  const plain = copies.devices.filter(({ encrypted }) => !encrypted); // encrypted copies are not counted
   return (
     <Stack>
       {copies.islands.length > 0 && <Islands copies={copies} />}
@@ -44,10 +48,7 @@ function Proven({ copies }: { copies: Copies }) {
             title: "Device",
             cell: ({ deviceID, label }) => <CellLink href={`/devices/${deviceID}`}>{label || shortID(deviceID)}</CellLink>,
           },
-          {
-            title: `${count(copies.copies)} of ${plural(plain.length, "copy", "copies")} proven`,
-            cell: (copy) => <Copy copy={copy} />,
-          },
+          { title: "Copy", cell: (copy) => <Copy copy={copy} /> },
           { title: "Proven until", cell: ({ until }) => (until ? <Ago at={until} /> : <Muted>never</Muted>) },
           { title: "Lacks data of", cell: ({ lacks }) => <Holders ids={lacks} none="" /> },
         ]}
@@ -66,13 +67,21 @@ function Copy({ copy: { state, encrypted, reason } }: { copy: Schemas["FolderCop
   );
 }
 
+const mostNamed = 5; // devices of a group
+
+function named(names: string[]): string {
+  const more = names.length - mostNamed;
+  return names.slice(0, mostNamed).join(", ") + (more > 0 ? ` and ${count(more)} more` : "");
+}
+
 /** Islands says that no connection between groups of the devices is known, and which would join them. */
 function Islands({ copies: { islands, cuts } }: { copies: Copies }) {
   const labels = useLabels();
   const name = (id: string) => labels.get(id) || shortID(id);
   return (
     <Note>
-      {`Muster knows of no connection between ${count(islands.length)} groups of these devices.`}
+      {`Muster knows of no connection between ${count(islands.length)} groups of these devices: `}
+      {`${islands.map(({ devices }) => named(devices.map(name))).join("; ")}.`}
       {cuts.length > 0 && ` Not connected: ${cuts.map(({ between, and }) => `${name(between)} and ${name(and)}`).join(", ")}.`}
     </Note>
   );

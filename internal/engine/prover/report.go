@@ -77,7 +77,8 @@ func (r Report) isComplete() bool {
 func (s State) isCurrent() bool { return s == Proven || s == Agrees }
 
 // noWay is why nothing is proven where no chain of proofs leads to the device.
-const noWay = "no proof leads here from all the others: they are not connected, or a device between them could not be asked"
+const noWay = "no proof leads here from all the others: " +
+	"they are not connected, or a device between them could not be asked"
 
 const changedSince = "something changed since, and the daemons are asked again in a while"
 

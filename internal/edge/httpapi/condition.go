@@ -13,10 +13,10 @@ const (
 	strongly comparison = true  // W/ never matches: needed to write
 )
 
-// anyMatch reports whether a header's entity tags contain etag or "*".
+// anyMatch reports whether a header's entity tags contain etag or "*". The tag of the compressed form counts as well.
 func anyMatch(values []string, etag string, how comparison) bool {
 	for _, tag := range strings.Split(strings.Join(values, ","), ",") {
-		tag = strings.TrimSpace(tag)
+		tag = plainETag(strings.TrimSpace(tag))
 		if tag == "*" || tag == etag || how == weakly && strings.TrimPrefix(tag, "W/") == etag {
 			return true
 		}

@@ -23,6 +23,7 @@ type reply struct {
 	warning  string
 	reveals  string                    // device whose API key the body shows, for the audit; "": none
 	uncached bool                      // the body shows an API key, and what is to be in the audit is there
+	secret   bool                      // the answer may show a secret: nobody stores it, and it is not compressed
 	stream   func(http.ResponseWriter) // writes everything itself
 	document Document                  // sent instead of the body, and has this length; nil: the body is sent
 	length   int64
@@ -111,11 +112,40 @@ func (out reply) unchanged(r *http.Request) bool {
 }
 
 func (out reply) write(w http.ResponseWriter, r *http.Request) {
-	header := w.Header()
 	for _, cookie := range out.cookies {
 		http.SetCookie(w, cookie)
 	}
-	if out.etag != "" {
+	compress := out.describe(w.Header(), r)
+	if out.unchanged(r) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	out.describeContent(w.Header(), compress)
+	if out.status == 0 {
+		out.status = http.StatusOK
+	}
+	w.WriteHeader(out.status)
+	switch { // a client that is gone needs no answer
+	case r.Method == http.MethodHead:
+	case compress:
+		out.writeCompressed(w)
+	case out.document != nil:
+		_ = out.document.buffered(w)
+	default:
+		_, _ = w.Write(out.body)
+	}
+}
+
+// describe sets the headers that a 304 has as well, and reports whether the client gets the answer compressed.
+func (out reply) describe(header http.Header, r *http.Request) (compress bool) {
+	if out.compressible(r) {
+		header.Add("Vary", "Accept-Encoding")
+		compress = acceptsGzip(r)
+	}
+	switch {
+	case compress:
+		header.Set("ETag", compressedETag(out.etag))
+	case out.etag != "":
 		header.Set("ETag", out.etag)
 	}
 	if out.link != "" {
@@ -127,26 +157,19 @@ func (out reply) write(w http.ResponseWriter, r *http.Request) {
 	if out.warning != "" {
 		header.Set(api.WarningHeader, out.warning)
 	}
-	if out.unchanged(r) {
-		w.WriteHeader(http.StatusNotModified)
+	return compress
+}
+
+// describeContent sets the headers about the content, if there is any.
+func (out reply) describeContent(header http.Header, compressed bool) {
+	if out.body == nil && out.document == nil {
 		return
 	}
-	if out.body != nil {
-		out.length = int64(len(out.body))
-	}
-	if out.body != nil || out.document != nil {
-		header.Set("Content-Type", "application/json")
-		header.Set("Content-Length", strconv.FormatInt(out.length, 10))
-	}
-	if out.status == 0 {
-		out.status = http.StatusOK
-	}
-	w.WriteHeader(out.status)
-	switch { // a client that is gone needs no answer
-	case out.document != nil && r.Method != http.MethodHead:
-		_ = out.document.buffered(w)
-	default:
-		_, _ = w.Write(out.body)
+	header.Set("Content-Type", "application/json")
+	if compressed {
+		header.Set("Content-Encoding", "gzip")
+	} else {
+		header.Set("Content-Length", strconv.FormatInt(out.size(), 10))
 	}
 }
 

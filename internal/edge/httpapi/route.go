@@ -114,7 +114,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 		out.stream(w)
 		return
 	}
-	if rt.volatile || out.reveals != "" || out.uncached {
+	if out.secret = rt.volatile || out.reveals != "" || out.uncached; out.secret {
 		w.Header().Set("Cache-Control", "no-store")
 	}
 	out.write(w, r)

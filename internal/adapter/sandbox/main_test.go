@@ -79,9 +79,12 @@ func greeted(t testing.TB, role string) *worker {
 	return w
 }
 
-// running is a pool that ends with the test.
+// running is a pool that ends with the test. Its programs have time enough on a busy machine, unless the test limits it.
 func running(t testing.TB, opts Options) *Pool {
 	t.Helper()
+	if opts.Limits.Wall == 0 {
+		opts.Limits.Wall = patience
+	}
 	p := New(opts)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -206,7 +206,7 @@ func (a *adjustment) templates(r *Registry, d Declared) error {
 		place, there := at[strings.ToLower(t.Name)]
 		if !there {
 			tags := slices.Sorted(slices.Values(t.Tags))
-			a.New = append(a.New, TaggedTemplate{t.Template, slices.Compact(tags)})
+			a.New = append(a.New, TaggedTemplate{Template: t.Template, Tags: slices.Compact(tags)})
 			a.Files.NewNames = append(a.Files.NewNames, t.Name)
 			continue
 		}

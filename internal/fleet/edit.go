@@ -397,7 +397,7 @@ func (r *Registry) changeTemplates(edit Edit) error {
 		if at < 0 {
 			return noSuchTemplate(changed.ID)
 		}
-		r.Templates[at].Template = changed.SavedOver(r.Templates[at].Template)
+		r.Templates[at] = r.Templates[at].Saved(changed.SavedOver(r.Templates[at].Template))
 	}
 	for _, id := range edit.Deleted {
 		at := r.templateAt(id)
@@ -436,9 +436,11 @@ func (r *Registry) changeVars(edit Edit) error {
 		r.TagVars = map[Tag]SavedVars{}
 	}
 	for _, c := range edit.Vars {
-		if r.VarsOwnedBy(c.VarsOwner).Vars == c.Vars {
+		was := r.VarsOwnedBy(c.VarsOwner)
+		if was.Vars == c.Vars {
 			continue
 		}
+		c.SavedVars = c.SavedOver(was)
 		if c.Device == "" {
 			r.TagVars[c.Tag] = c.SavedVars
 			continue

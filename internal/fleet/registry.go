@@ -67,7 +67,16 @@ func AlteredNext(id DeviceID) string {
 // TaggedTemplate is a template with its tags.
 type TaggedTemplate struct {
 	Template
-	Tags []Tag // sorted
+	Tags    []Tag // sorted
+	Doubted bool  // another program changed its tags or its file: it counts as saved by an author, whoever saves it
+}
+
+// Saved returns t with another content. While t is doubted, the role of the person who saved it does not count.
+func (t TaggedTemplate) Saved(content Template) TaggedTemplate {
+	if t.Template = content; t.Doubted {
+		t.SavedRole = ""
+	}
+	return t
 }
 
 // AppliesTo reports whether the template shares a tag with a device.

@@ -157,6 +157,27 @@ type SavedVars struct {
 	SavedRole Role
 }
 
+// SavedOver returns the vars as they are stored when they replace others. Vars of an unknown author stay so while one of
+// their values stays: who changes one var was not shown the others. Who saves them again, with nothing changed, answers
+// for them.
+func (s SavedVars) SavedOver(before SavedVars) SavedVars {
+	if before.SavedRole == "" && s.Vars != before.Vars && s.Vars.keepOneOf(before.Vars) {
+		s.SavedBy, s.SavedRole = "", ""
+	}
+	return s
+}
+
+// keepOneOf reports whether a var has the value that it has in earlier vars.
+func (v Vars) keepOneOf(was Vars) bool {
+	before := was.Values()
+	for name, value := range v.Values() {
+		if earlier, there := before[name]; there && bytes.Equal(earlier, value) {
+			return true
+		}
+	}
+	return false
+}
+
 // byOthers reports whether somebody below admin saved them.
 func (s SavedVars) byOthers() bool { return s.Vars != "" && s.SavedRole != RoleAdmin }
 

@@ -26,6 +26,28 @@ type proxy struct {
 	seen    []asked
 	writing int        // writes under way: Muster has an answer before its end is noted
 	noted   *sync.Cond // a write has ended
+	losing  *loss      // what happens to the next write; nil: its answer arrives
+}
+
+// loss has the answer to one write get lost. before and after are called when the write arrives and when the daemon
+// has answered it.
+type loss struct{ before, after func() }
+
+// loseNext has the answer to the next write get lost.
+func (p *proxy) loseNext(l loss) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.losing = &l
+}
+
+// nextLoss returns the loss that a request suffers, and ends it; nil: none.
+func (p *proxy) nextLoss(a asked) (lost *loss) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a.writes() {
+		lost, p.losing = p.losing, nil
+	}
+	return lost
 }
 
 // asked is one request of Muster's. The daemon was at work on it at some time between start and end.
@@ -54,6 +76,12 @@ func newProxy(t *testing.T, d *daemon.Daemon) *proxy {
 		a := asked{connection: r.RemoteAddr, method: r.Method, path: r.URL.EscapedPath(), start: time.Now()}
 		p.begin(a)
 		defer p.end(a) // also when the connection breaks
+		if lost := p.nextLoss(a); lost != nil {
+			lost.before()
+			reverse.ServeHTTP(httptest.NewRecorder(), r)
+			lost.after()
+			panic(http.ErrAbortHandler)
+		}
 		reverse.ServeHTTP(w, r)
 	}))
 	s.StartTLS()

@@ -23,13 +23,11 @@ func (s *Store) PutAuthorKeys(ctx context.Context, tag fleet.Tag, keys []string,
 		return nil, err
 	}
 	return write(ctx, s, "put author keys", func(t *tx) ([]string, error) {
-		was, err := collect(t.ctx, t.session, func(row scanner) (key string, err error) { return key, row.Scan(&key) },
-			`SELECT key FROM author_keys WHERE tag = $1`, string(tag))
-		slices.Sort(was)
+		was, forged, err := t.keysIn(authorKeyRows, `tag = $1`, string(tag))
 		if err != nil {
 			return nil, err
 		}
-		if err := ask(check, &was); err != nil || slices.Equal(was, sorted) {
+		if err := ask(check, &was); err != nil || slices.Equal(was, sorted) && len(forged) == 0 {
 			return sorted, err
 		}
 		return sorted, t.putAuthorKeys(tag, sorted)

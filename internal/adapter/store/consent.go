@@ -48,7 +48,7 @@ func (t *tx) putConsent(c *fleet.Consent) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (group_id, device_id, key) DO UPDATE
 		SET answer = excluded.answer, change = excluded.change, given_by = excluded.given_by, given_at = excluded.given_at,
-			until = excluded.until, unreachable_since = NULL
+			until = excluded.until, unreachable_since = NULL, intent_id = NULL
 		WHERE consents.closed_at IS NULL RETURNING id`,
 		string(c.Device), c.Key, string(c.Answer), c.Change, plainText(c.By), c.At.UnixMilli(), c.Until.UnixMilli(),
 		sql.NullInt64{Int64: c.Group, Valid: c.Group != 0}).Scan(&c.ID)

@@ -270,7 +270,7 @@ func (e *editing) removeDevice(id fleet.DeviceID) error {
 	if err := e.check(foundDevice(current)); err != nil {
 		return err
 	}
-	tags, err := e.tagsOf(deviceTags, string(id))
+	tags, forged, err := e.tagsOf(deviceTags, string(id))
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func (e *editing) removeDevice(id fleet.DeviceID) error {
 	e.touch(id)
 	e.register(func(c *contents) { delete(c.devices, id) })
 	e.admit(fleet.AdmissionChange{Gone: []fleet.DeviceID{id}}) // the device's hold was deleted by cascade
-	if len(tags) == 0 {
+	if len(tags)+len(forged) == 0 {
 		return nil
 	}
 	return e.inGeneration(func(int64) error { return nil }) // The device's tags are gone, which makes a new generation.

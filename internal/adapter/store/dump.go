@@ -20,7 +20,7 @@ var dumpedTables = []string{
 	"template_history", "device_tag_history", "template_tag_history", "tokens", "secrets", "audit", "sightings",
 	"statuses", "versions", "folders", "summaries", "revision_bodies", "revisions", "intents", "base_entries",
 	"rollouts", "rollout_members", "holds", "problems", "outbox", "stops", "folder_roots", "author_keys", "certificates",
-	"consents", "folder_paths", "group_consents", "protected_tags", "users", "sessions", "login_links",
+	"consents", "folder_paths", "sent_generations", "group_consents", "protected_tags", "users", "sessions", "login_links",
 	"audit_heads", "proofs", "used_sign_ons", "enroll_keys", "enrollment_decisions", "history",
 	"orders",
 	"sources", "template_origins",

@@ -109,7 +109,7 @@ func (e *editing) changeModes() error {
 
 func (e *editing) changeRoots() error {
 	for _, c := range e.Roots {
-		was, err := e.folderRoots(c.Tag)
+		was, _, err := e.keysIn(rootRows, `tag = $1`, string(c.Tag))
 		if err != nil {
 			return err
 		}

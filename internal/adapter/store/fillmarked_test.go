@@ -47,6 +47,8 @@ func fillMarked(ctx context.Context, t *testing.T, s *Store) {
 		observe(t, s, observation)
 		ok(s.PutBaseEntries(ctx, id, []fleet.BaseEntry{fullBase(fmt.Sprint("options.", n)), {Key: "folders.music",
 			Kind: fleet.BaseMade, Written: []byte("{}"), Templates: []int64{1}}}))
+		must(s.BeginIntent(ctx, fleet.Intent{Device: id, Generation: 3, Writes: []byte("writes")},
+			must(s.BaseEntries(ctx, id))(t)))(t)
 		rollout, g := groupOf(t, s, id)
 		must(s.PutRollouts(ctx, fleet.RolloutWrite{Hold: []fleet.Hold{{Device: id, Generation: 1, Rollout: rollout.ID}}}))(t)
 		g.Now = []fleet.Consent{consentOf(g, id, "folders.a")}

@@ -24,11 +24,11 @@ func (s *Store) PutFolderRoots(ctx context.Context, tag fleet.Tag, roots []strin
 		return nil, err
 	}
 	return write(ctx, s, "put folder roots", func(t *tx) ([]string, error) {
-		was, err := t.folderRoots(tag)
+		was, forged, err := t.keysIn(rootRows, `tag = $1`, string(tag))
 		if err != nil {
 			return nil, err
 		}
-		if err := ask(check, &was); err != nil || slices.Equal(was, sorted) {
+		if err := ask(check, &was); err != nil || slices.Equal(was, sorted) && len(forged) == 0 {
 			return sorted, err
 		}
 		return sorted, t.putFolderRoots(tag, sorted)
@@ -70,14 +70,6 @@ func (t *tx) replaceOf(table *markedTable, tag fleet.Tag, texts []string) error 
 		}
 	}
 	return nil
-}
-
-func (t *tx) folderRoots(tag fleet.Tag) ([]string, error) {
-	roots, err := collect(t.ctx, t.session, func(row scanner) (path string, err error) {
-		return path, row.Scan(&path)
-	}, `SELECT path FROM folder_roots WHERE tag = $1`, string(tag))
-	slices.Sort(roots)
-	return roots, err
 }
 
 func (s *Store) loadRoots(ctx context.Context, q querier, c *contents) error {

@@ -172,7 +172,7 @@ func (s *Store) pastTags(ctx context.Context, past *contents) error {
 		}
 		past.template(id, func(v *fleet.TaggedTemplate) { v.Tags = addTag(v.Tags, c.value.tag) })
 		if !c.believed {
-			doubtTemplate(past, []string{c.value.name})
+			doubtTemplateTag(past, []string{c.value.name, string(c.value.tag)})
 		}
 	}
 	return err

@@ -32,6 +32,9 @@ func (s *Store) BeginIntent(ctx context.Context, intent fleet.Intent, base []fle
 		if err != nil {
 			return 0, err
 		}
+		if err := t.beginSending(intent.Device, intent.Generation); err != nil {
+			return 0, err
+		}
 		return id, t.replaceBase(intent.Device, base)
 	})
 }
@@ -51,6 +54,12 @@ func (s *Store) FinishIntent(ctx context.Context, id int64, e fleet.Ending) erro
 			id, string(e.Outcome), plainText(e.Detail), millis(t.now)).Scan((*string)(&device), &observed, &cause)
 		if absent(err) {
 			return none, fleet.NotFoundf("there is no open intent %d", id)
+		}
+		if err != nil {
+			return none, err
+		}
+		if e.Outcome == fleet.OutcomeAbandoned {
+			err = t.wasNotSent(device)
 		}
 		if err != nil {
 			return none, err

@@ -377,14 +377,15 @@ func (t *tx) marking(table *markedTable, write func() error, key ...any) error {
 	return t.mark(table, key...)
 }
 
-// amending calls write, which changes some columns of the row with this key. A row that was believed before gets a new
-// mark. A row that was not believed stays so, because Muster did not write its other columns.
+// amending calls write, which changes some columns of the row with this key, or a value that follows from the present
+// one. A row that was believed before gets a new mark. A row that was not believed stays so, because Muster did not write
+// its other columns or the present value.
 func (t *tx) amending(table *markedTable, write func() error, key ...any) error {
 	rows, err := t.store.markedRows(t.ctx, t.session, table, table.byKey(), key...)
 	if err != nil {
 		return err
 	}
-	if len(rows) == 0 || !rows[0].believed {
+	if len(rows) > 0 && !rows[0].believed {
 		return write()
 	}
 	return t.marking(table, write, key...)

@@ -46,9 +46,10 @@ var (
 		goes: "device_id", follows: "nothing is written to the device", doubt: doubtDevice}
 	templateRows = &markedTable{name: "templates", accept: nobodySaved("templates"), noun: "template", key: []string{"id"},
 		content: []string{"label", "priority", "op", "key", "text", "reads", "saved_by", "saved_role", "created_at"},
-		follows: "it counts as saved by an author", doubt: doubtTemplate}
+		follows: "it counts as saved by an author", doubt: doubtTemplateRow}
 	templateTagRows = &markedTable{name: "template_tags", noun: "the tag of the template",
-		key: []string{"template_id", "tag"}, follows: "the template counts as saved by an author", doubt: doubtTemplate}
+		key:     []string{"template_id", "tag"},
+		follows: "the tag does not count, and the template counts as saved by an author", doubt: doubtTemplateTag}
 	deviceVarsRows = &markedTable{
 		name:    "device_vars",
 		accept:  nobodySaved("device_vars"),
@@ -129,6 +130,11 @@ var (
 	sightingRows = &markedTable{name: "sightings", noun: "how Muster found the device", key: []string{"device_id"},
 		content: []string{"found_by"}, goes: "device_id", follows: "without a pin it is reached by its agent only"}
 
+	// A missing row would let a gate of a rollout overlook a device to which Muster has sent something.
+	sentRows = &markedTable{name: "sent_generations", noun: "for which generation Muster wrote to the device",
+		key: []string{"device_id"}, content: []string{"generation", "earlier"}, goes: "device_id",
+		follows: "gates of rollouts count it as written to"}
+
 	// The next tables hold what was registered at past generations. They have power because devices may be admitted to a
 	// past generation, and because they show who made a template stop applying (see LetGoBy).
 	generationRows = &markedTable{
@@ -187,7 +193,7 @@ var markedTables = []*markedTable{
 	templateTagRows, deviceVarsRows, tagVarsRows, sourceRows, certificateRows, consentRows, groupConsentRows, rolloutRows,
 	generationRows, templateHistoryRows, templateTagHistoryRows, deviceTagHistoryRows, deviceVarsHistoryRows,
 	tagVarsHistoryRows, memberRows, holdRows, originRows, revocationRows, baseRows, folderPathRows,
-	sightingRows,
+	sightingRows, sentRows,
 }
 
 // growingTables lists the marked tables that get rows with each change or rollout, or with what daemons have. They
@@ -195,7 +201,7 @@ var markedTables = []*markedTable{
 // each row that they read.
 var growingTables = []*markedTable{
 	consentRows, groupConsentRows, rolloutRows, memberRows, generationRows, templateHistoryRows, templateTagHistoryRows,
-	deviceTagHistoryRows, deviceVarsHistoryRows, tagVarsHistoryRows, baseRows, folderPathRows,
+	deviceTagHistoryRows, deviceVarsHistoryRows, tagVarsHistoryRows, baseRows, folderPathRows, sentRows,
 }
 
 // loadedTables lists the other marked tables. A new connection compares them, in a time that does not depend on how
@@ -225,7 +231,7 @@ var unmarkedTables = map[string]string{
 	"summaries":            "what daemons said of their folders is only shown and gives no power",
 	"revisions":            "the documents are sealed for their place; a restore is shown before it is done",
 	"revision_bodies":      "each is sealed for its place; a restore is shown before it is done",
-	"intents":              "what was sent is sealed for its place; who removes a row can only have a gate overlook it",
+	"intents":              "what was sent is sealed for its place; gates of rollouts read sent_generations",
 	"stops":                "they only keep Muster from writing",
 	"orders":               "people are shown what was done and by whom; none is done again after a start",
 	"problems":             "what people were told gives no power",
@@ -326,10 +332,30 @@ func doubtMember(c *contents, key []string) {
 	doubtDevice(c, key)
 }
 
+// doubtTemplateRow takes away the power of a template's own row, which a person gives it again by saving it.
+func doubtTemplateRow(c *contents, key []string) {
+	c.templatesOf(key, func(v *fleet.TaggedTemplate) { v.SavedRole = "" })
+}
+
+// doubtTemplate has a template count as saved by an author until the next comparison of the tables. Nobody who saves
+// the template ends that, because the row in doubt stays.
 func doubtTemplate(c *contents, key []string) {
+	c.templatesOf(key, func(v *fleet.TaggedTemplate) { v.SavedRole, v.Doubted = "", true })
+}
+
+// doubtTemplateTag does what doubtTemplate does, and takes the tag off, so that the template reaches no device by it.
+func doubtTemplateTag(c *contents, key []string) {
+	doubtTemplate(c, key)
+	if key != nil {
+		c.templatesOf(key, func(v *fleet.TaggedTemplate) { v.Tags = dropTag(v.Tags, fleet.Tag(key[1])) })
+	}
+}
+
+// templatesOf changes the template whose ID is the first column of key, or all templates if key is nil.
+func (c *contents) templatesOf(key []string, change func(*fleet.TaggedTemplate)) {
 	for id := range c.templates {
 		if key == nil || key[0] == strconv.FormatInt(id, 10) {
-			c.template(id, func(v *fleet.TaggedTemplate) { v.SavedRole = "" })
+			c.template(id, change)
 		}
 	}
 }

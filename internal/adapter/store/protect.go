@@ -21,11 +21,11 @@ func (s *Store) ProtectTag(ctx context.Context, tag fleet.Tag, protected bool) e
 }
 
 func (t *tx) protectTag(tag fleet.Tag, protected bool) error {
-	is, err := t.protectedTags()
-	if err != nil || slices.Contains(is, tag) == protected {
+	is, forged, err := t.keysIn(protectedRows, "")
+	if err != nil || slices.Contains(is, string(tag)) == protected && !slices.Contains(forged, string(tag)) {
 		return err
 	}
-	what, text := "tag.protect", `INSERT INTO protected_tags (tag) VALUES ($1)`
+	what, text := "tag.protect", `INSERT INTO protected_tags (tag) VALUES ($1) ON CONFLICT DO NOTHING`
 	if !protected {
 		what, text = "tag.unprotect", `DELETE FROM protected_tags WHERE tag = $1`
 	}
@@ -40,10 +40,6 @@ func (t *tx) protectTag(tag fleet.Tag, protected bool) error {
 		return err
 	}
 	return t.changeRules()
-}
-
-func (t *tx) protectedTags() ([]fleet.Tag, error) {
-	return collect(t.ctx, t.session, scanTag, `SELECT tag FROM protected_tags`)
 }
 
 // rules returns the number of the present rules for edits. The number grows whenever protected tags or sources change.
@@ -63,7 +59,7 @@ func (t *tx) changeRules() error {
 	}
 	number++
 	t.register(func(c *contents) { c.rules = number })
-	return t.putMeta("rules", strconv.FormatInt(number, 10))
+	return t.putNextMeta("rules", strconv.FormatInt(number, 10))
 }
 
 func (s *Store) loadProtected(ctx context.Context, q querier, c *contents) error {

@@ -190,14 +190,6 @@ func (s *Store) holds(ctx context.Context) ([]fleet.Hold, error) {
 	return holds, failure("read holds", err)
 }
 
-// Touched reports whether Muster sent, or may have sent, something to a device for this generation or a later one.
-func (s *Store) Touched(ctx context.Context, id fleet.DeviceID, generation int64) (touched bool, err error) {
-	err = s.reads.QueryRowContext(ctx, `SELECT EXISTS (
-		SELECT 1 FROM intents WHERE device_id = $1 AND generation >= $2 AND outcome <> $3)`,
-		string(id), generation, string(fleet.OutcomeAbandoned)).Scan(&touched)
-	return touched, failure("read intents", err)
-}
-
 // PutRollouts stores everything that one step of a rollout changed, or nothing. created has the IDs of the new
 // rollouts, in the order of w.Rollouts. When PutRollouts returns, the admission that follows from w is in force.
 func (s *Store) PutRollouts(ctx context.Context, w fleet.RolloutWrite) (created []int64, err error) {
@@ -249,7 +241,7 @@ func (t *tx) settle(registry *fleet.Registry) error {
 	if registry == nil {
 		return nil
 	}
-	return t.putMeta("settled_generation", strconv.FormatInt(registry.Generation, 10))
+	return t.putNextMeta("settled_generation", strconv.FormatInt(registry.Generation, 10))
 }
 
 // hold stores holds, and returns the stored ones. A hold with Rollout 0 belongs to the last rollout in created. hold

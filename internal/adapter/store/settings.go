@@ -149,10 +149,20 @@ func (t *tx) putFleetMode(mode fleet.Mode) error {
 
 // putMeta stores a value of the table meta in one of the rows that have marks (see metaRows).
 func (t *tx) putMeta(name, value string) error {
-	return t.marking(metaRows, func() error {
+	return t.marking(metaRows, t.writeMeta(name, value), name)
+}
+
+// putNextMeta is putMeta for a value that Muster derives from the present one. A row in doubt stays so: nobody decided
+// what it says.
+func (t *tx) putNextMeta(name, value string) error {
+	return t.amending(metaRows, t.writeMeta(name, value), name)
+}
+
+func (t *tx) writeMeta(name, value string) func() error {
+	return func() error {
 		return t.exec(`INSERT INTO meta (name, value) VALUES ($1, $2)
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
-	}, name)
+	}
 }
 
 func (t *tx) dropMeta(name string) error {

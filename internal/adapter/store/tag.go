@@ -98,14 +98,15 @@ func (e *editing) setTag(c tagging) error {
 	if _, err := fleet.ParseTag(string(c.tag)); err != nil {
 		return err
 	}
-	before, err := e.tagsOf(c.of, c.id)
+	before, forged, err := e.tagsOf(c.of, c.id)
 	if err != nil {
 		return err
 	}
 	if err := e.check(fleet.Found{Tags: before}); err != nil {
 		return err
 	}
-	if e.done.Tags = before; slices.Contains(before, c.tag) == c.carried {
+	e.done.Tags = before
+	if slices.Contains(before, c.tag) == c.carried && !slices.Contains(forged, c.tag) {
 		return nil
 	}
 	return e.inGeneration(func(generation int64) error {
@@ -115,11 +116,13 @@ func (e *editing) setTag(c tagging) error {
 }
 
 // putTag writes a tagging that changes something, in this generation. before is the present set of tags. putTag
-// returns the new set.
+// returns the new set. In memory only this one tag changes, so tags that another program wrote get nowhere. A tag that
+// another program wrote counts once a person gives it: it is in the database already.
 func (t *tx) putTag(c tagging, before []fleet.Tag, generation int64) ([]fleet.Tag, error) {
-	text, after := `INSERT INTO `+c.of.table+` (`+c.of.column+`, tag) VALUES ($1, $2)`, addTag(before, c.tag)
+	after := c.changed(before)
+	text := `INSERT INTO ` + c.of.table + ` (` + c.of.column + `, tag) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 	if !c.carried {
-		text, after = `DELETE FROM `+c.of.table+` WHERE `+c.of.column+` = $1 AND tag = $2`, dropTag(before, c.tag)
+		text = `DELETE FROM ` + c.of.table + ` WHERE ` + c.of.column + ` = $1 AND tag = $2`
 	}
 	write := func() error { return t.exec(text, c.id, string(c.tag)) }
 	if err := t.marking(c.of.rows, write, c.id, string(c.tag)); err != nil {
@@ -128,19 +131,35 @@ func (t *tx) putTag(c tagging, before []fleet.Tag, generation int64) ([]fleet.Ta
 	t.record(c.of.noun+"."+c.verb(), c.name, string(c.tag))
 	t.register(func(now *contents) {
 		if number, ok := c.id.(int64); ok {
-			now.template(number, func(tagged *fleet.TaggedTemplate) { tagged.Tags = after })
+			now.template(number, func(tagged *fleet.TaggedTemplate) { tagged.Tags = c.changed(tagged.Tags) })
 		} else {
-			now.device(fleet.DeviceID(c.name), func(r *fleet.Registered) { r.Tags = after })
+			now.device(fleet.DeviceID(c.name), func(r *fleet.Registered) { r.Tags = c.changed(r.Tags) })
 		}
 	})
 	return after, t.rememberTag(c.of, generation, c.id, c.tag, c.carried)
 }
 
-// tagsOf returns the tags of a device or template as the transaction sees them, sorted. id is a string or an int64.
-func (t *tx) tagsOf(of carriers, id any) ([]fleet.Tag, error) {
-	tags, err := collect(t.ctx, t.session, scanTag, `SELECT tag FROM `+of.table+` WHERE `+of.column+` = $1`, id)
-	slices.Sort(tags)
-	return tags, err
+// changed returns a sorted set of tags as the tagging changes it.
+func (c tagging) changed(tags []fleet.Tag) []fleet.Tag {
+	if c.carried {
+		return addTag(tags, c.tag)
+	}
+	return dropTag(tags, c.tag)
+}
+
+// tagsOf returns the tags of a device or template as the transaction sees them, sorted, and apart from them those that
+// another program wrote. id is a string or an int64.
+func (t *tx) tagsOf(of carriers, id any) (tags, forged []fleet.Tag, err error) {
+	written, others, err := t.keysIn(of.rows, of.column+` = $1`, id)
+	return tagsFrom(written), tagsFrom(others), err
+}
+
+func tagsFrom(texts []string) []fleet.Tag {
+	tags := make([]fleet.Tag, len(texts))
+	for i, text := range texts {
+		tags[i] = fleet.Tag(text)
+	}
+	return tags
 }
 
 func (t *tx) rememberTag(of carriers, generation int64, id any, tag fleet.Tag, carried bool) error {

@@ -97,7 +97,7 @@ func (t *tx) replaceTemplate(current, v fleet.Template) (fleet.Template, error) 
 	}
 	t.record("template.replace", strconv.FormatInt(v.ID, 10), v.Label)
 	t.register(func(c *contents) {
-		c.template(v.ID, func(tagged *fleet.TaggedTemplate) { tagged.Template = v })
+		c.template(v.ID, func(tagged *fleet.TaggedTemplate) { *tagged = tagged.Saved(v) })
 	})
 	return v, nil
 }
@@ -145,7 +145,7 @@ func (e *editing) deleteTemplates() error {
 }
 
 func (t *tx) dropTemplate(current fleet.Template, now int64) error {
-	tags, err := t.tagsOf(templateTags, current.ID)
+	tags, _, err := t.tagsOf(templateTags, current.ID)
 	if err != nil {
 		return err
 	}
@@ -230,6 +230,7 @@ func (s *Store) scanTemplate(row scanner) (fleet.Template, error) {
 type pastTemplate struct {
 	generation int64
 	deleted    bool
+	forged     bool // The row is not believed.
 	fleet.Template
 }
 
@@ -243,7 +244,8 @@ func (s *Store) scanPastTemplate(row scanner) (past pastTemplate, err error) {
 	if err != nil {
 		return past, err
 	}
-	if sealed = read.value; !read.believed {
+	sealed = read.value
+	if past.forged = !read.believed; past.forged {
 		past.SavedBy, past.SavedRole = "", ""
 	}
 	past.Text, err = s.openText("template_history", pastRow(past.ID, past.generation), sealed)

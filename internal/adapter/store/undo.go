@@ -173,6 +173,15 @@ func (t *tx) templateBack(id, first, now int64) (stays bool, err error) {
 	}
 	was := past.Template
 	current, err := t.template(id)
+	if err == nil {
+		was.CreatedAt, was.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
+		if sameTemplate(current, was) {
+			return true, nil
+		}
+	}
+	if past.forged {
+		return false, forgedHistory("templates")
+	}
 	switch {
 	case fleet.CodeOf(err) == fleet.CodeNotFound:
 		was.UpdatedAt = t.now
@@ -185,10 +194,6 @@ func (t *tx) templateBack(id, first, now int64) (stays bool, err error) {
 			err = t.mark(templateRows, id)
 		}
 	case err == nil:
-		was.CreatedAt, was.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
-		if sameTemplate(current, was) {
-			return true, nil
-		}
 		err = t.updateTemplate(was)
 	}
 	if err != nil {
@@ -196,11 +201,10 @@ func (t *tx) templateBack(id, first, now int64) (stays bool, err error) {
 	}
 	t.record("template.restore", strconv.FormatInt(id, 10), was.Label)
 	t.register(func(c *contents) {
-		tagged := &fleet.TaggedTemplate{Template: was, Tags: []fleet.Tag{}}
-		if there := c.templates[id]; there != nil {
-			tagged.Tags = there.Tags
+		if c.templates[id] == nil {
+			c.templates[id] = &fleet.TaggedTemplate{Tags: []fleet.Tag{}}
 		}
-		c.templates[id] = tagged
+		c.template(id, func(tagged *fleet.TaggedTemplate) { *tagged = tagged.Saved(was) })
 	})
 	return true, t.rememberAt(now, was, false)
 }
@@ -232,8 +236,7 @@ func (t *tx) tagsBack(of carriers, generations []int64, now int64, gone []int64)
 			return err
 		}
 		if err == nil && !was.believed {
-			return &fleet.Error{Code: fleet.CodeConflict, Message: "the history of tags is not as Muster wrote it",
-				Hint: "Change the tags to what they should be; `muster audit verify` shows what was changed."}
+			return forgedHistory("tags")
 		}
 		if err := t.tagBack(of, id, f.id, fleet.Tag(f.tag), was.value, now); err != nil {
 			return err
@@ -242,13 +245,19 @@ func (t *tx) tagsBack(of carriers, generations []int64, now int64, gone []int64)
 	return nil
 }
 
+// forgedHistory is the error for an undo that would bring back what another program wrote into the history.
+func forgedHistory(of string) error {
+	return &fleet.Error{Code: fleet.CodeConflict, Message: "the history of " + of + " is not as Muster wrote it",
+		Hint: "Change the " + of + " to what they should be; `muster audit verify` shows what was changed."}
+}
+
 func (t *tx) tagBack(of carriers, id any, name string, tag fleet.Tag, carried bool, now int64) error {
 	var there int
 	owner := map[string]string{deviceTags.table: "devices", templateTags.table: "templates"}[of.table]
 	if err := t.row(`SELECT COUNT(*) FROM `+owner+` WHERE id = $1`, id).Scan(&there); err != nil || there == 0 {
 		return err
 	}
-	before, err := t.tagsOf(of, id)
+	before, _, err := t.tagsOf(of, id)
 	if err != nil || slices.Contains(before, tag) == carried {
 		return err
 	}

@@ -52,6 +52,7 @@ func (e *editing) changeVars() error {
 		if was.Vars == c.Vars && (was.Vars == "" || was.SavedRole != "" || c.SavedRole == "") {
 			continue
 		}
+		c.SavedVars = c.SavedOver(was)
 		if err := e.inGeneration(func(now int64) error { return e.setVars(c, was.Vars, now) }); err != nil {
 			return err
 		}
@@ -209,6 +210,7 @@ func (s *Store) loadVars(ctx context.Context, q querier, c *contents) error {
 // pastVarsChange is one row of the history of vars: the vars that an owner got in a generation.
 type pastVarsChange struct {
 	generation int64
+	forged     bool // The row is not believed.
 	fleet.VarsChange
 }
 
@@ -223,7 +225,7 @@ func (s *Store) scanPastVars(of varsTables) func(scanner) (pastVarsChange, error
 		if err != nil {
 			return past, err
 		}
-		if !read.believed {
+		if past.forged = !read.believed; past.forged {
 			past.SavedBy, past.SavedRole = "", ""
 		}
 		past.VarsOwner = of.owner(name)
@@ -295,6 +297,9 @@ func (t *tx) varsBack(of varsTables, generations []int64, now int64) error {
 		}
 		if was.Vars == is.Vars {
 			continue
+		}
+		if was.forged {
+			return forgedHistory("vars")
 		}
 		back := fleet.VarsChange{VarsOwner: owner, SavedVars: was.SavedVars}
 		if err := t.setVars(back, is.Vars, now); err != nil {

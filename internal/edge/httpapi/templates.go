@@ -171,7 +171,7 @@ func (s TemplateHandlers) putTemplate(r *request) (reply, error) {
 	}
 	stored := done.Changed[0]
 	out, err := show(wireTemplate(stored))
-	tagged := fleet.TaggedTemplate{Template: stored, Tags: old.Tags}
+	tagged := old.Saved(stored)
 	out.warning = headerText(append(s.Checker.Warnings(r.Context(), stored),
 		s.Checker.Contradictions(r.Context(), tagged)...))
 	return out, err

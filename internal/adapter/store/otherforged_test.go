@@ -1,0 +1,235 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// anEdit is something that a person or Muster changes in the fleet of newMeddled. It is about the first device, the
+// first template, the tag office and the first source wherever it can be.
+type anEdit struct {
+	what string
+	do   func(ctx context.Context, m *meddled) error
+
+	// names are the tables of which the edit names the forged row itself, and replaces or deletes it as a whole.
+	names []*markedTable
+}
+
+func editOf(edit func(m *meddled) fleet.Edit) func(context.Context, *meddled) error {
+	return func(ctx context.Context, m *meddled) error {
+		_, err := m.ApplyEdit(ctx, edit(m), fleet.Basis{})
+		return err
+	}
+}
+
+func settingsOf(change func(*fleet.DeviceSettings)) func(context.Context, *meddled) error {
+	return func(ctx context.Context, m *meddled) error {
+		id := deviceN(1).ID
+		settings := must(m.DeviceSettings(ctx, id))(m.t)
+		change(&settings)
+		_, err := m.PutDeviceSettings(ctx, id, settings, nil)
+		return stored(m.Store, err)
+	}
+}
+
+func templateEdit(change func(*fleet.Template)) func(context.Context, *meddled) error {
+	return editOf(func(m *meddled) fleet.Edit {
+		v := must(m.Registry(m.t.Context()))(m.t).Templates[0].Template
+		v.SavedBy, v.SavedRole = "admin", fleet.RoleAdmin
+		change(&v)
+		return fleet.Edit{Changed: []fleet.Template{v}}
+	})
+}
+
+func tagging(tag fleet.Tag) []fleet.Tagging {
+	return []fleet.Tagging{{Device: deviceN(1).ID, Tag: tag}, {Template: 1, Tag: tag}}
+}
+
+func (m *meddled) varsEdit(of fleet.VarsOwner) fleet.VarsChange {
+	return fleet.VarsChange{VarsOwner: of, SavedVars: fleet.SavedVars{Vars: `{"y":1}`, SavedBy: "admin",
+		SavedRole: fleet.RoleAdmin}}
+}
+
+// editsThatSign are the edits that give rows new marks, of every kind that the store knows.
+func editsThatSign() []anEdit {
+	none := []*markedTable(nil)
+	return []anEdit{
+		{"the record of the device", editOf(func(*meddled) fleet.Edit {
+			d := deviceN(1)
+			d.APIPort = 9000
+			return fleet.Edit{Put: []fleet.DevicePut{{Device: d}}}
+		}), none},
+		{"its access", func(ctx context.Context, m *meddled) error {
+			before := deviceN(1).Access()
+			return m.LearnAccess(ctx, deviceN(1).ID, before, fleet.Access{Key: before.Key, Port: 9001})
+		}, none},
+		{"its quiet time", settingsOf(func(s *fleet.DeviceSettings) { s.QuietAfter = time.Hour }), none},
+		{"plain HTTP", settingsOf(func(s *fleet.DeviceSettings) { s.AllowPlain = true }), none},
+		{"its mode", settingsOf(func(s *fleet.DeviceSettings) { s.Mode = fleet.ModePaused }), none},
+		{"other tags", editOf(func(*meddled) fleet.Edit { return fleet.Edit{Tag: tagging("other")} }), none},
+		{"its own tag off", editOf(func(*meddled) fleet.Edit { return fleet.Edit{Untag: tagging("office")} }),
+			none},
+		{"a tag that is deleted", editOf(func(*meddled) fleet.Edit { return fleet.Edit{Drop: []fleet.Tag{"lab"}} }), none},
+		{"the label of the template", templateEdit(func(v *fleet.Template) { v.Label = "label" }),
+			[]*markedTable{templateRows}},
+		{"its priority", templateEdit(func(v *fleet.Template) { v.Priority = 9 }), []*markedTable{templateRows}},
+		{"its text", templateEdit(func(v *fleet.Template) { v.Text = "true\n" }), []*markedTable{templateRows}},
+		{"nothing of it", templateEdit(func(*fleet.Template) {}), []*markedTable{templateRows}},
+		{"another template", editOf(func(*meddled) fleet.Edit {
+			return fleet.Edit{New: []fleet.TaggedTemplate{{Template: fleet.Template{Label: "new", Op: fleet.OpSet,
+				Key: "options.natEnabled", Text: "true\n"}, Tags: []fleet.Tag{"office"}}}, Deleted: []int64{2}}
+		}), none},
+		{"vars of others", editOf(func(m *meddled) fleet.Edit {
+			return fleet.Edit{Vars: []fleet.VarsChange{m.varsEdit(fleet.VarsOwner{Device: deviceN(2).ID}),
+				m.varsEdit(fleet.VarsOwner{Tag: "other"})}}
+		}), none},
+		{"another device", editOf(func(*meddled) fleet.Edit { return fleet.Edit{Remove: []fleet.DeviceID{deviceN(2).ID}} }),
+			none},
+		{"another revocation", editOf(func(*meddled) fleet.Edit {
+			return fleet.Edit{Revoke: []fleet.Revocation{{Device: deviceN(70).ID}}}
+		}), none},
+		{"other folder roots", func(ctx context.Context, m *meddled) error {
+			_, err := m.PutFolderRoots(ctx, "other", []string{"~/Other"}, nil)
+			return err
+		}, none},
+		{"other author keys", func(ctx context.Context, m *meddled) error {
+			_, err := m.PutAuthorKeys(ctx, "other", []string{"options.maxRecvKbps"}, nil)
+			return err
+		}, none},
+		{"another protected tag", func(ctx context.Context, m *meddled) error { return m.ProtectTag(ctx, "other", true) }, none},
+		{"another mode", func(ctx context.Context, m *meddled) error {
+			return stored(m.Store, m.PutTagMode(ctx, "other", fleet.ModeObserve))
+		}, none},
+		{"another source", editOf(func(*meddled) fleet.Edit {
+			return fleet.Edit{Files: fleet.FilesEdit{Source: "other", Kept: &fleet.SourceChange{}}}
+		}), none},
+		{"its source forgotten", editOf(func(*meddled) fleet.Edit { return fleet.Edit{Forget: "source 0"} }), none},
+		{"consents", func(ctx context.Context, m *meddled) error { return m.useConsents(ctx) }, none},
+		{"a rollout", func(ctx context.Context, m *meddled) error {
+			r, g := groupOf(m.t, m.Store, deviceN(1).ID, deviceN(2).ID)
+			g.Now = []fleet.Consent{consentOf(g, deviceN(1).ID, "folders.other")}
+			_, err := m.PutGroupConsents(ctx, []fleet.GroupConsent{g})
+			must(m.PutRollouts(ctx, fleet.RolloutWrite{Hold: []fleet.Hold{{Device: deviceN(2).ID, Generation: 1, Rollout: r.ID}},
+				Settled: must(m.Registry(ctx))(m.t), Touched: []fleet.DeviceID{deviceN(1).ID}}))(m.t)
+			return err
+		}, none},
+		{"an observation", func(ctx context.Context, m *meddled) error {
+			o := fullObservation(deviceN(2).ID, "later")
+			o.Config.Paths, o.FoundBy = []string{"~/Sync/later"}, "agent"
+			seen := fleet.Observation{Device: deviceN(1).ID, LastSeen: seenAt.Add(time.Hour)}
+			return m.SaveObservations(ctx, []fleet.Observation{o, seen})
+		}, none},
+		{"an intent", func(ctx context.Context, m *meddled) error {
+			id, err := m.BeginIntent(ctx, fleet.Intent{Device: deviceN(2).ID, Generation: 2, Writes: []byte("writes")}, nil)
+			if err != nil {
+				return err
+			}
+			return m.FinishIntent(ctx, id, fleet.Ending{Outcome: fleet.OutcomeApplied})
+		}, none},
+	}
+}
+
+// useConsents changes every open consent in each way in which a consent changes.
+func (m *meddled) useConsents(ctx context.Context) error {
+	for _, c := range must(m.OpenConsents(ctx))(m.t) {
+		if err := m.PutConsentTimes(ctx, []fleet.Consent{c}); err != nil {
+			return err
+		}
+	}
+	var all []int64
+	for id := range int64(10) {
+		all = append(all, id)
+	}
+	if err := m.CloseConsents(ctx, all, 7); err != nil {
+		return err
+	}
+	if err := m.ReopenConsents(ctx, all, 7); err != nil {
+		return err
+	}
+	return m.EndConsents(ctx, all)
+}
+
+// forgeEverywhere changes a row of each marked table, and adds one. It returns the keys of these rows by table.
+func (m *meddled) forgeEverywhere() map[*markedTable][]string {
+	m.t.Helper()
+	var names []string
+	for _, table := range markedTables {
+		names = append(names, table.name)
+		m.exec(`CREATE TABLE was_` + table.name + ` AS SELECT * FROM ` + table.name)
+	}
+	m.keep(names...)
+	for _, table := range markedTables {
+		all := meddlingsOf(table)
+		for _, one := range all {
+			if one.what == "inserted" && table != metaRows || one.what == "changed "+changedIn(table) {
+				one.do(m, table)
+			}
+		}
+	}
+	m.exec(`UPDATE meta SET value = '0' WHERE name IN ('rules', 'settled_generation')`)
+	forged := map[*markedTable][]string{}
+	for _, table := range markedTables {
+		for _, row := range must(m.markedRows(m.t.Context(), inPool{m.db}, table, ""))(m.t) {
+			if !row.believed {
+				forged[table] = append(forged[table], row.name())
+			}
+		}
+		if len(forged[table]) < 2 {
+			m.t.Fatalf("of table %s only %q are forged", table.name, forged[table])
+		}
+	}
+	return forged
+}
+
+// changedIn returns the column of a table that forgeEverywhere changes: the last one that any text may have.
+func changedIn(table *markedTable) string {
+	if table == sourceRows {
+		return "read_only"
+	}
+	columns := slices.DeleteFunc(slices.Concat(table.key, table.content), func(column string) bool {
+		return isSealed(table.name, strings.TrimSuffix(column, "?"))
+	})
+	return strings.TrimSuffix(columns[len(columns)-1], "?")
+}
+
+// An edit that gave a row a new mark could sign what another program had written into it, or into another row of the
+// same thing, and nobody had been shown.
+func TestAnEditOfOneThingNeverBelievesAnotherForgedThing(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		for _, running := range []bool{true, false} {
+			for _, edit := range editsThatSign() {
+				what := fmt.Sprintf("%s, with a start before: %t", edit.what, !running)
+				m := newMeddled(t, fresh(t, options))
+				forged := m.forgeEverywhere()
+				if !running {
+					m.restart(m.options)
+				}
+				ctx := fleet.WithRole(fleet.WithActor(t.Context(), "admin"), fleet.RoleAdmin)
+				if err := edit.do(ctx, m); err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+				m.wantStillForged(what, edit, forged)
+			}
+		}
+	})
+}
+
+func (m *meddled) wantStillForged(what string, edit anEdit, forged map[*markedTable][]string) {
+	m.t.Helper()
+	for table, keys := range forged {
+		if slices.Contains(edit.names, table) {
+			continue
+		}
+		for _, row := range must(m.markedRows(m.t.Context(), inPool{m.db}, table, ""))(m.t) {
+			if row.believed && slices.Contains(keys, row.name()) {
+				m.t.Errorf("%s: the edit believes the forged row %q of table %s: %+v", what, row.name(), table.name, row.content)
+			}
+		}
+	}
+}

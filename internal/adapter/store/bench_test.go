@@ -131,3 +131,35 @@ func concurrently(b *testing.B, callers int, do func(n int) error) {
 	all.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
 }
+
+// BenchmarkIntent is what it costs to note for which generation something is sent to a device: an intent of a new
+// generation, and in turn one of the same generation, which notes nothing.
+func BenchmarkIntent(b *testing.B) {
+	benchBoth(b, func(b *testing.B, options Options) {
+		s := open(b, options)
+		d := put(b, s, deviceN(1))
+		send := func(generation int64) time.Duration {
+			began := time.Now()
+			id := must(s.BeginIntent(b.Context(), fleet.Intent{Device: d.ID, Generation: generation, Writes: []byte("w")},
+				nil))(b)
+			if err := s.FinishIntent(b.Context(), id, fleet.Ending{Outcome: fleet.OutcomeApplied}); err != nil {
+				b.Fatal(err)
+			}
+			return time.Since(began)
+		}
+		const writes = 500
+		generation := int64(1)
+		for b.Loop() {
+			var noted, plain time.Duration
+			for range writes {
+				generation++
+				noted += send(generation)
+				send(generation) // The second one of a generation notes what the first one left.
+				plain += send(generation)
+			}
+			b.Logf("%v with the note, %v without: %.2f times", (noted / writes).Round(time.Microsecond),
+				(plain / writes).Round(time.Microsecond), float64(noted)/float64(plain))
+			b.ReportMetric(float64(noted)/float64(plain), "times-plain")
+		}
+	})
+}

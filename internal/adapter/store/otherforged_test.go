@@ -118,13 +118,13 @@ func editsThatSign() []anEdit {
 			must(m.PutRollouts(ctx, fleet.RolloutWrite{Hold: []fleet.Hold{{Device: deviceN(2).ID, Generation: 1, Rollout: r.ID}},
 				Settled: must(m.Registry(ctx))(m.t), Touched: []fleet.DeviceID{deviceN(1).ID}}))(m.t)
 			return err
-		}, none},
+		}, []*markedTable{holdRows}},
 		{"an observation", func(ctx context.Context, m *meddled) error {
 			o := fullObservation(deviceN(2).ID, "later")
 			o.Config.Paths, o.FoundBy = []string{"~/Sync/later"}, "agent"
 			seen := fleet.Observation{Device: deviceN(1).ID, LastSeen: seenAt.Add(time.Hour)}
 			return m.SaveObservations(ctx, []fleet.Observation{o, seen})
-		}, none},
+		}, []*markedTable{sightingRows, certificateRows}},
 		{"an intent", func(ctx context.Context, m *meddled) error {
 			id, err := m.BeginIntent(ctx, fleet.Intent{Device: deviceN(2).ID, Generation: 2, Writes: []byte("writes")}, nil)
 			if err != nil {
@@ -155,7 +155,8 @@ func (m *meddled) useConsents(ctx context.Context) error {
 	return m.EndConsents(ctx, all)
 }
 
-// forgeEverywhere changes a row of each marked table, and adds one. It returns the keys of these rows by table.
+// forgeEverywhere changes a row of each marked table that has more than its key, and adds one without a mark. It returns
+// the keys of these rows by table. No table is in doubt as a whole then.
 func (m *meddled) forgeEverywhere() map[*markedTable][]string {
 	m.t.Helper()
 	var names []string
@@ -164,37 +165,61 @@ func (m *meddled) forgeEverywhere() map[*markedTable][]string {
 		m.exec(`CREATE TABLE was_` + table.name + ` AS SELECT * FROM ` + table.name)
 	}
 	m.keep(names...)
-	for _, table := range markedTables {
-		all := meddlingsOf(table)
-		for _, one := range all {
-			if one.what == "inserted" && table != metaRows || one.what == "changed "+changedIn(table) {
-				one.do(m, table)
-			}
-		}
-	}
 	m.exec(`UPDATE meta SET value = '0' WHERE name IN ('rules', 'settled_generation')`)
 	forged := map[*markedTable][]string{}
 	for _, table := range markedTables {
+		for _, one := range meddlingsOf(table) {
+			switch {
+			case table == metaRows:
+			case one.what == "inserted":
+				one.do(m, table)
+				m.withoutMark(table)
+			case one.what == "changed "+changedIn(table):
+				one.do(m, table)
+			}
+		}
 		for _, row := range must(m.markedRows(m.t.Context(), inPool{m.db}, table, ""))(m.t) {
 			if !row.believed {
 				forged[table] = append(forged[table], row.name())
 			}
 		}
-		if len(forged[table]) < 2 {
-			m.t.Fatalf("of table %s only %q are forged", table.name, forged[table])
+		if len(forged[table]) == 0 {
+			m.t.Fatalf("of table %s nothing is forged", table.name)
 		}
 	}
 	return forged
 }
 
-// changedIn returns the column of a table that forgeEverywhere changes: the last one that any text may have.
-func changedIn(table *markedTable) string {
-	if table == sourceRows {
-		return "read_only"
+// withoutMark takes the mark off the rows that were not there when they were kept.
+func (m *meddled) withoutMark(table *markedTable) {
+	m.t.Helper()
+	before := map[string]bool{}
+	kept := *table
+	kept.name = "kept_" + table.name
+	for _, row := range must(m.markedRows(m.t.Context(), inPool{m.db}, &kept, ""))(m.t) {
+		before[row.name()] = true
 	}
-	columns := slices.DeleteFunc(slices.Concat(table.key, table.content), func(column string) bool {
+	for _, row := range must(m.markedRows(m.t.Context(), inPool{m.db}, table, ""))(m.t) {
+		if !before[row.name()] {
+			m.exec(`UPDATE `+table.name+` SET mark = NULL WHERE `+table.byKey(), row.keyArgs()...)
+		}
+	}
+}
+
+// changedIn returns the column of a table that forgeEverywhere changes: the last one that any value may have; "": none.
+func changedIn(table *markedTable) string {
+	switch table {
+	case sourceRows:
+		return "read_only"
+	case tagModeRows:
+		return ""
+	}
+	columns := slices.DeleteFunc(slices.Clone(table.content), func(column string) bool {
 		return isSealed(table.name, strings.TrimSuffix(column, "?"))
 	})
+	if len(columns) == 0 {
+		return ""
+	}
 	return strings.TrimSuffix(columns[len(columns)-1], "?")
 }
 

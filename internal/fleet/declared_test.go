@@ -11,7 +11,7 @@ func declaredRegistry(templates int) *Registry {
 	for i := range templates {
 		id := int64(i + 1)
 		t := Template{ID: id, Label: fmt.Sprint("t", id), Op: OpSet, Key: "options.maxSendKbps", Text: fmt.Sprint(id)}
-		r.Templates = append(r.Templates, TaggedTemplate{t, []Tag{"all"}})
+		r.Templates = append(r.Templates, TaggedTemplate{Template: t, Tags: []Tag{"all"}})
 		r.Origins[id] = Origin{Source: "repo", Name: t.Label}
 	}
 	return r

@@ -10,8 +10,8 @@ func editable() *Registry {
 		Devices: map[DeviceID]*Registered{"A": {Device: Device{ID: "A"}, Tags: []Tag{"b", "d"}},
 			"B": {Device: Device{ID: "B"}}},
 		Templates: []TaggedTemplate{
-			{Template{ID: 7, Priority: 1, Text: "seven"}, []Tag{"b"}},
-			{Template{ID: 3, Priority: 5, Text: "three"}, []Tag{"b"}},
+			{Template: Template{ID: 7, Priority: 1, Text: "seven"}, Tags: []Tag{"b"}},
+			{Template: Template{ID: 3, Priority: 5, Text: "three"}, Tags: []Tag{"b"}},
 		},
 	}
 }
@@ -19,8 +19,8 @@ func editable() *Registry {
 func TestEditedLeavesTheRegistryItCameFromAlone(t *testing.T) {
 	before := editable()
 	after, ids, err := before.Edited(Edit{
-		New: []TaggedTemplate{{Template{Priority: 1, Text: "new"}, []Tag{"x"}},
-			{Template{Priority: 9, Text: "newer"}, nil}},
+		New: []TaggedTemplate{{Template: Template{Priority: 1, Text: "new"}, Tags: []Tag{"x"}},
+			{Template: Template{Priority: 9, Text: "newer"}, Tags: nil}},
 		Changed: []Template{{ID: 3, Priority: 0, Text: "changed"}},
 		Deleted: []int64{7},
 		Tag:     []Tagging{{Tag: "c", Device: "A"}, {Tag: "a", Template: 3}},

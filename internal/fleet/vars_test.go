@@ -45,9 +45,9 @@ func TestAnAuthorReachedFurtherByTheVarsOfAnAdminsTemplate(t *testing.T) {
 	reading := Inputs{Known: true, Device: FactsNamed([]string{"vars"})}
 	r := &Registry{Devices: map[DeviceID]*Registered{"A": {Tags: []Tag{"t"}}}, TagVars: map[Tag]SavedVars{},
 		Templates: []TaggedTemplate{
-			{Template{ID: 1, SavedRole: RoleAdmin, Reads: reading}, []Tag{"t"}},
-			{Template{ID: 2, SavedRole: RoleAdmin, Reads: Inputs{Known: true, Device: "label"}}, []Tag{"t"}},
-			{Template{ID: 3, SavedRole: RoleAdmin}, []Tag{"t"}}, // what it reads is not known
+			{Template: Template{ID: 1, SavedRole: RoleAdmin, Reads: reading}, Tags: []Tag{"t"}},
+			{Template: Template{ID: 2, SavedRole: RoleAdmin, Reads: Inputs{Known: true, Device: "label"}}, Tags: []Tag{"t"}},
+			{Template: Template{ID: 3, SavedRole: RoleAdmin}, Tags: []Tag{"t"}}, // what it reads is not known
 		}}
 	byAdmin := func() (saved [3]bool) {
 		for i, t := range r.TemplatesOf("A") {

@@ -139,7 +139,7 @@ func TestAChangeOfOneVarDoesNotAnswerForForgedOnes(t *testing.T) {
 				t.Errorf("%s, the vars count as saved by %q, want %q", what, got, role)
 			}
 		}
-		m.exec(`UPDATE tag_vars SET saved_by = 'admin', saved_role = 'admin' WHERE tag = 'office'`)
+		m.exec(`UPDATE tag_vars SET saved_by = 'somebody', saved_role = 'admin' WHERE tag = 'office'`)
 		for _, restart := range []bool{false, true} {
 			if restart {
 				m.restart(options)

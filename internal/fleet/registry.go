@@ -68,7 +68,7 @@ func AlteredNext(id DeviceID) string {
 type TaggedTemplate struct {
 	Template
 	Tags    []Tag // sorted
-	Doubted bool  // another program changed its tags or its file: it counts as saved by an author, whoever saves it
+	Doubted bool  // another program changed its tags or its file: it counts as saved by an author also after a save
 }
 
 // Saved returns t with another content. While t is doubted, the role of the person who saved it does not count.

@@ -172,7 +172,7 @@ func changeVars(t *testing.T, s *server.Server, n int) error {
 }
 
 // The same with the disk of the daemon: it has the value in its memory only, and Muster does not learn of the error. A
-// daemon that starts anew has its old value. That is nobody's edit, and Muster writes the value again.
+// daemon that starts anew has its old value. A person did not do that, and Muster writes the value again.
 func TestADaemonsFullDiskAndALostAnswerTogether(t *testing.T) {
 	s, d := server.Start(t, server.Options{}), forAPerson(t)
 	d.Stop()

@@ -88,6 +88,9 @@ func wantReadable(t *testing.T, s *Store) {
 	if len(entries) != 1 || string(entries[0].Intended) != `"intended"` {
 		t.Errorf("got entries %+v", entries)
 	}
+	if !must(s.Touched(t.Context(), id, 0))(t) || must(s.Touched(t.Context(), id, 1))(t) {
+		t.Error("for which generation something was sent is not what the intents say")
+	}
 }
 
 // wantKept checks that every row is there still, with the same values in the columns that it had. A migration that

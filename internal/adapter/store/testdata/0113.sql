@@ -1,0 +1,1 @@
+-- 0113 fills its table from the intents. The first start gives the rows their marks.

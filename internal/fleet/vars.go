@@ -157,9 +157,9 @@ type SavedVars struct {
 	SavedRole Role
 }
 
-// SavedOver returns the vars as they are stored when they replace others. Vars of an unknown author stay so while one of
-// their values stays: who changes one var was not shown the others. Who saves them again, with nothing changed, answers
-// for them.
+// SavedOver returns the vars as they are stored when they replace others. Vars of an unknown author stay so while one
+// of their values stays: who changes one var was not shown the others. Who saves them again, with nothing changed,
+// answers for them.
 func (s SavedVars) SavedOver(before SavedVars) SavedVars {
 	if before.SavedRole == "" && s.Vars != before.Vars && s.Vars.keepOneOf(before.Vars) {
 		s.SavedBy, s.SavedRole = "", ""

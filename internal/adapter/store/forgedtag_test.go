@@ -100,8 +100,8 @@ func TestAForgedTagThatAPersonGivesOrTakesIsNotInDoubt(t *testing.T) {
 	})
 }
 
-// Another program gave a device a tag, or took a folder root back in, while the server ran. The next edit of another tag
-// or root had it count.
+// Another program gave a device a tag, or added a folder root, while the server ran. The next edit of another tag or
+// root had it count.
 func TestAnEditDoesNotReadForgedRowsIntoMemory(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		m := newMeddled(t, options)

@@ -378,8 +378,8 @@ func (t *tx) marking(table *markedTable, write func() error, key ...any) error {
 }
 
 // amending calls write, which changes some columns of the row with this key, or a value that follows from the present
-// one. A row that was believed before gets a new mark. A row that was not believed stays so, because Muster did not write
-// its other columns or the present value.
+// one. A row that was believed before gets a new mark. A row that was not believed stays so, because Muster did not
+// write its other columns or the present value.
 func (t *tx) amending(table *markedTable, write func() error, key ...any) error {
 	rows, err := t.store.markedRows(t.ctx, t.session, table, table.byKey(), key...)
 	if err != nil {

@@ -159,8 +159,8 @@ func (m *meddled) useConsents(ctx context.Context) error {
 	return m.EndConsents(ctx, all)
 }
 
-// forgeEverywhere changes a row of each marked table that has more than its key, and adds one without a mark. It returns
-// the keys of these rows by table. No table is in doubt as a whole then.
+// forgeEverywhere changes a row of each marked table that has more than its key, and adds one without a mark. It
+// returns the keys of these rows by table. No table is in doubt as a whole then.
 func (m *meddled) forgeEverywhere() map[*markedTable][]string {
 	m.t.Helper()
 	var names []string

@@ -88,6 +88,13 @@ type RolloutDetail struct {
 	Members   []RolloutMember   `json:"members" nullable:"false" doc:"In the order of admission, those in no wave last"`
 }
 
+// RolloutRest is what the devices of a rollout still get.
+type RolloutRest struct {
+	Devices int     `json:"devices" doc:"That are not through; 0 when the rollout is over"`
+	Left    int     `json:"left" doc:"Devices that were too many to plan: the sentences are without them"`
+	Summary Summary `json:"summary" doc:"What their plans would change under the templates, tags and vars of now"`
+}
+
 // UndoRollout is what a person was shown of an undo, and consents to.
 type UndoRollout struct {
 	Shown []ShownChange `json:"shown,omitzero" nullable:"false" doc:"Held changes of the plan that was shown, by the digests that it gives them. The undo consents to each that is still the same. What is not named waits for an answer, and the reply lists it, also where the list is empty. Needs generation where it names a change"`

@@ -33,6 +33,11 @@ func (c *Client) HaltRollout(ctx context.Context, id int64) (api.RolloutDetail, 
 	return c.steerRollout(ctx, id, "halt")
 }
 
+// RolloutRest is what the devices of a rollout that are not through still get.
+func (c *Client) RolloutRest(ctx context.Context, id int64) (api.RolloutRest, error) {
+	return get[api.RolloutRest](ctx, c, path("rollouts", number(id), "rest"))
+}
+
 // PlanUndo is what the undo of a rollout would change and remove, and on which devices. Nothing is changed.
 func (c *Client) PlanUndo(ctx context.Context, id int64) (api.WhatIfPlan, error) {
 	return get[api.WhatIfPlan](ctx, c, path("rollouts", number(id), "undo"))

@@ -5,7 +5,8 @@ package fleet
 type Subject string
 
 const (
-	SeeAPI             Subject = "api" // The description of the API.
+	SeeAPI             Subject = "api"     // The description of the API.
+	SeeRequest         Subject = "request" // The request is not one of the API: a program made it, not a person.
 	SeeDevices         Subject = "devices"
 	SeeDeviceState     Subject = "deviceState"
 	SeeDevicePlan      Subject = "devicePlan"

@@ -21,7 +21,7 @@ func ParseTag(s string) (Tag, error) {
 	case len(s) > MaxTagBytes:
 		return "", Invalidf("tag", "a tag has at most %d bytes, this one has %d", MaxTagBytes, len(s))
 	case !utf8.ValidString(s):
-		return "", Invalidf("tag", "a tag is UTF-8 text; percent-encode its bytes in the path")
+		return "", Invalidf("tag", "a tag is UTF-8 text")
 	}
 	for _, r := range s {
 		if unicode.IsControl(r) {

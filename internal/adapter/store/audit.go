@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"muster/internal/fleet"
@@ -21,6 +22,9 @@ func (s *Store) Record(ctx context.Context, what, subject, detail string) error 
 	})
 	return err
 }
+
+// auditTitle is the What of the entry with the title that a person gave to an edit of the fleet.
+const auditTitle = "fleet.change"
 
 const selectAudit = `SELECT id, at, who, what, subject, detail, previous, hash FROM audit`
 
@@ -148,6 +152,21 @@ func (t *tx) appendAudit(batch effects) error {
 		}
 	})
 	return t.putProof(auditEnds, ends)
+}
+
+// titleEntries adds to the audit entries of one write what the person wrote about the act. An edit of the fleet has an
+// entry of its own for that.
+func titleEntries(entries []fleet.AuditEntry, title string) {
+	if title == "" || slices.ContainsFunc(entries, func(e fleet.AuditEntry) bool { return e.What == auditTitle }) {
+		return
+	}
+	for i := range entries {
+		detail := "title: " + strconv.Quote(title)
+		if entries[i].Detail != "" {
+			detail = entries[i].Detail + "; " + detail
+		}
+		entries[i].Detail = detail
+	}
 }
 
 const auditRows = 50 // rows in one statement

@@ -53,6 +53,7 @@ type request struct {
 	do     func(*tx) error // nil: the caller only asks whether the lock is held
 	who    string
 	role   fleet.Role
+	title  string      // what the person wrote about the act; see fleet.MessageOf
 	taken  atomic.Bool // set by the writer when it takes the request, or by the caller when it gives up
 	answer chan error  // buffered for the one answer
 }
@@ -69,7 +70,7 @@ func newWriter(s *Store, committed func(fleet.Committed)) *writer {
 func write[T any](ctx context.Context, s *Store, during string, do func(*tx) (T, error)) (T, error) {
 	var none, result T
 	err := s.writer.submit(ctx, &request{
-		during: during, who: fleet.ActorOf(ctx), role: fleet.RoleOf(ctx),
+		during: during, who: fleet.ActorOf(ctx), role: fleet.RoleOf(ctx), title: fleet.MessageOf(ctx),
 		answer: make(chan error, 1),
 		do: func(t *tx) (err error) {
 			result, err = do(t)
@@ -251,6 +252,7 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 			role: b.request.role, pending: effects}
 		err := t.savepoint(b)
 		if b.err == nil {
+			titleEntries(t.effects.audit, b.request.title)
 			effects.merge(t.effects)
 		}
 		if err != nil {

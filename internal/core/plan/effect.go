@@ -7,6 +7,7 @@ type Effect struct {
 	Device fleet.DeviceID
 	Brings []Change // changes that would be planned and are not planned now
 	Drops  []Change // changes that are planned now and would not be planned any more
+	Alone  []string // folders on the device that would lose their last share; see LastShares
 	// Answerable has, by key, those changes in Brings that the answer of an undo may cover (see Change.UndoAnswers).
 	Answerable map[string]Answerable
 	Unread     bool  // The configuration was never read, so there is nothing to compare with.

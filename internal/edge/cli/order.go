@@ -15,6 +15,7 @@ import (
 // ordering is how a command gives daemons an order.
 type ordering struct {
 	output
+	messaging
 	Yes    bool `short:"y" env:"-" help:"Do not ask."`
 	NoWait bool `name:"no-wait" env:"-" help:"Do not wait until it is done; muster order show follows."`
 }

@@ -71,12 +71,35 @@ func (c *rolloutShowCommand) Run(ctx context.Context, env *environment, server *
 	if err != nil {
 		return err
 	}
-	return c.show(env, shown, c.All)
+	if err := c.show(env, shown, c.All); err != nil || !c.forPeople() || c.watches() ||
+		fleet.RolloutStatus(shown.Status).Over() {
+		return err
+	}
+	return printRest(ctx, env, server, c.ID)
+}
+
+// printRest prints what the devices of a rollout still get, in the server's sentences.
+func printRest(ctx context.Context, env *environment, server *client.Client, id int64) error {
+	rest, err := server.RolloutRest(ctx, id)
+	if err != nil {
+		fmt.Fprintf(env.Out, "What its devices still get is not known: %s.\n", printable(fleet.Reason(err)))
+		return nil //nolint:nilerr // The rollout itself was shown.
+	}
+	if len(rest.Summary.Sentences) == 0 {
+		return nil
+	}
+	fmt.Fprintln(env.Out, "Still to come:")
+	newPainter(ctx, server, env.Out, "auto").sentences(rest.Summary, "`muster status DEVICE` shows those of one device.")
+	if rest.Left > 0 {
+		fmt.Fprintf(env.Out, "%s more are not planned here.\n", counted(rest.Left, "device"))
+	}
+	return nil
 }
 
 // rolloutVerb is a command that sends one request about a rollout, and prints the rollout as it is then.
 type rolloutVerb struct {
 	rolloutOf
+	messaging
 	request func(*client.Client, context.Context, int64) (api.RolloutDetail, error)
 }
 
@@ -201,6 +224,7 @@ func (c *rolloutOf) show(env *environment, now api.RolloutDetail, all bool) erro
 
 type rolloutWavesCommand struct {
 	rolloutOf
+	messaging
 	Waves string `arg:"" help:"Like 1,10%,rest: numbers of devices, shares of all members, and the rest at the end."`
 }
 

@@ -24,6 +24,7 @@ type stopCommand struct {
 	connection
 	output
 	whose
+	messaging
 	Force bool `help:"Stop the tag also where no device carries it yet." env:"-"`
 }
 
@@ -93,6 +94,7 @@ type resumeCommand struct {
 	connection
 	output
 	whose
+	messaging
 }
 
 // Run lets Muster write again, and names the stops that are still in force.

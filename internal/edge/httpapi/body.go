@@ -59,13 +59,13 @@ func innermost(w http.ResponseWriter) http.ResponseWriter {
 }
 
 func tooLarge(most int64) error {
-	return &fleet.Error{Code: fleet.CodeTooLarge, Message: "the body is larger than " + strconv.FormatInt(most>>20, 10) +
+	return &fleet.Error{Code: fleet.CodeTooLarge, Message: "what was sent is larger than " + strconv.FormatInt(most>>20, 10) +
 		" MiB"}
 }
 
 func unsupportedMedia(what, hint string) error {
 	return &statusError{status: http.StatusUnsupportedMediaType,
-		says: fleet.Error{Message: what + " is not understood here", Hint: hint}}
+		says: fleet.Error{Message: what + " is not understood here", Hint: hint, See: notOfAPI}}
 }
 
 // decode parses a JSON body strictly. An unknown field is CodeInvalid. A wrong type, a repeated name, invalid UTF-8
@@ -98,7 +98,7 @@ func readBody(r *request) ([]byte, error) {
 		return nil, tooLarge(over.Limit)
 	}
 	if err != nil {
-		return nil, &fleet.Error{Code: fleet.CodeMalformed, Message: "the body broke off before its end",
+		return nil, &fleet.Error{Code: fleet.CodeMalformed, Message: "what was sent broke off before its end",
 			Hint: "Send the request again.", Err: err}
 	}
 	return data, nil
@@ -192,7 +192,8 @@ func unknownField(name string, in reflect.Type, detail fleet.Detail) error {
 	if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) }); i >= 0 {
 		hint = "It is written " + names[i] + "."
 	}
-	return &fleet.Error{Code: fleet.CodeInvalid, Message: detail.Message, Hint: hint, Details: []fleet.Detail{detail}}
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: detail.Message, Hint: hint, Details: []fleet.Detail{detail},
+		See: notOfAPI}
 }
 
 func syntaxError(data []byte, err error) error {
@@ -212,7 +213,7 @@ func syntaxError(data []byte, err error) error {
 
 func malformedBody(detail fleet.Detail, hint string, cause error) error {
 	return &fleet.Error{Code: fleet.CodeMalformed, Message: detail.Message, Hint: hint, Details: []fleet.Detail{detail},
-		Err: cause}
+		Err: cause, See: notOfAPI}
 }
 
 // position returns the line and column of a byte, both counted from 1. Columns count characters.
@@ -287,7 +288,7 @@ func missing(absent map[string]bool) error {
 		names[i] = d.Field
 	}
 	return &fleet.Error{
-		Code: fleet.CodeInvalid, Message: "the body lacks " + strings.Join(names, ", "),
+		Code: fleet.CodeInvalid, Message: "this is missing: " + strings.Join(names, ", "),
 		Hint: "Add what is missing; it may be blank only where that means something.", Details: details,
 	}
 }

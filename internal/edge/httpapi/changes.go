@@ -67,6 +67,7 @@ func (s PlanningHandlers) applyChanges(r *request) (reply, error) {
 	for _, template := range done.New {
 		out.NewTemplates = append(out.NewTemplates, template.ID)
 	}
+	out.Warnings = append(out.Warnings, s.editWarnings(r.Context(), edit, out.NewTemplates)...)
 	return show(out)
 }
 

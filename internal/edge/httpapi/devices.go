@@ -182,7 +182,8 @@ func notBlank(body api.PutDevice) error {
 		return nil
 	}
 	return &fleet.Error{
-		Code: fleet.CodeInvalid, Message: "the body has no field of a device",
+		Code: fleet.CodeInvalid, Message: "label, address, port and API key are all missing",
+		See:  notOfAPI,
 		Hint: "A PUT replaces the whole device: send apiKey, apiPort, apiAddress and label as they shall be.",
 	}
 }
@@ -196,7 +197,8 @@ func deviceFrom(id fleet.DeviceID, body api.PutDevice) (fleet.Device, error) {
 		}
 		if named != id {
 			return fleet.Device{}, &fleet.Error{
-				Code: fleet.CodeInvalid, Message: "the deviceID in the body is another one than in the path",
+				Code: fleet.CodeInvalid, See: notOfAPI,
+				Message: "the deviceID in the body is another one than in the path",
 				Hint:    "Leave deviceID out of the body, or send the same ID.",
 				Details: []fleet.Detail{{Field: "deviceID", Message: "must equal the device ID in the path"}},
 			}

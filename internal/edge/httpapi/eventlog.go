@@ -73,7 +73,7 @@ func (r *request) logQuery() (q fleet.LogQuery, err error) {
 		return q, err
 	}
 	if q.After, err = strconv.ParseInt(after, 10, 64); err != nil || q.After < 1 {
-		return q, fleet.Invalidf("query.after", "after is the number of an entry: take it from the Link header")
+		return q, requestf("query.after", "after is the number of an entry: take it from the Link header")
 	}
 	return q, nil
 }

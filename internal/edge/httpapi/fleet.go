@@ -215,7 +215,11 @@ func (s PlanningHandlers) applyFleet(r *request) (reply, error) {
 	}
 	out := api.AppliedFleet{Generation: done.Generation, Changed: !x.edit.Empty(), Warnings: []string{}}
 	if out.Changed {
-		out.Warnings = s.warningsOf(r.Context(), x.edit)
+		var made []int64
+		for _, template := range done.New {
+			made = append(made, template.ID)
+		}
+		out.Warnings = append(s.warningsOf(r.Context(), x.edit), s.editWarnings(r.Context(), x.edit, made)...)
 	}
 	return show(out)
 }

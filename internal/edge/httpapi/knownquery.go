@@ -76,7 +76,7 @@ func unknownParameter(name string, known []string) error {
 		meant = fmt.Sprintf(" (did you mean %s?)", near)
 	}
 	message := fmt.Sprintf("the operation has no parameter %q%s", cutText(name), meant)
-	return &fleet.Error{Code: fleet.CodeInvalid, Message: message, Hint: hint,
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: message, Hint: hint, See: notOfAPI,
 		Details: []fleet.Detail{{Field: "query." + cutText(name), Message: "unknown parameter"}}}
 }
 

@@ -122,7 +122,7 @@ func newestFirst[T, Wire any](number func(T) int64, wire func(T) Wire) listing[T
 }
 
 func noSuchPlace() error {
-	return fleet.Invalidf("query.after",
+	return requestf("query.after",
 		"after is no place in this list: take it from the Link header of the page before")
 }
 

@@ -18,7 +18,7 @@ func messageIn(r *http.Request) (string, error) {
 	}
 	text, err := url.PathUnescape(values[0])
 	if err != nil || len(values) > 1 {
-		return "", fleet.Invalidf(api.MessageHeader, "the header %s is one line of percent-encoded UTF-8 text, once",
+		return "", requestf(api.MessageHeader, "the header %s is one line of percent-encoded UTF-8 text, once",
 			api.MessageHeader)
 	}
 	return text, fleet.CheckMessage(text)

@@ -102,7 +102,7 @@ func (r *request) queryValues() (url.Values, error) {
 	if r.values == nil && r.URL.RawQuery != "" {
 		values, err := url.ParseQuery(r.URL.RawQuery)
 		if err != nil {
-			return nil, fleet.Invalidf("query", "the query is not percent-encoded properly: %s", err)
+			return nil, requestf("query", "the query is not percent-encoded properly: %s", err)
 		}
 		r.values = values
 	}

@@ -51,7 +51,7 @@ var numbered = map[string]string{
 func (r *request) folderID() (string, error) {
 	id := r.segment("folderID")
 	if !utf8.ValidString(id) {
-		return "", fleet.Invalidf("path.folderID", "a folder ID is UTF-8 text; percent-encode its bytes")
+		return "", requestf("path.folderID", "a folder ID is UTF-8 text; percent-encode its bytes")
 	}
 	return id, nil
 }

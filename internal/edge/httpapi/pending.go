@@ -199,7 +199,7 @@ func pinToRegister(r *request, body *api.RegisterPending) (string, error) {
 	}
 	given, err := fleet.ParsePin(*body.Pin)
 	if err == nil && pin != "" && pin != given {
-		err = fleet.Invalidf("pin", "the header %s has another pin: give one of the two", api.PinHeader)
+		err = requestf("pin", "the header %s has another pin: give one of the two", api.PinHeader)
 	}
 	return given, inside("register", err)
 }

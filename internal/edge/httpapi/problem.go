@@ -52,7 +52,7 @@ var hintOf = map[int]string{
 	http.StatusBadRequest:            "Correct the body and send it again; " + Prefix + "/openapi.json describes it.",
 	http.StatusNotFound:              "Look at the list it should be in.",
 	http.StatusConflict:              "Read the current state, then try again.",
-	http.StatusRequestEntityTooLarge: "Send less: a body has at most 4 MiB, a template's text 1 MiB.",
+	http.StatusRequestEntityTooLarge: "Send less: all together at most 4 MiB, the text of a template at most 1 MiB.",
 	http.StatusUnprocessableEntity:   "Correct what is named and send it again.",
 	http.StatusTooManyRequests:       "Wait a few seconds, then try again.",
 	http.StatusServiceUnavailable:    "Try again in a few seconds.",
@@ -67,7 +67,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	hint := e.Hint
 	if hint == "" {
 		hint = hintOf[status]
-		if status == http.StatusBadRequest {
+		if status == http.StatusBadRequest && e.See.Subject == "" {
 			described := *e
 			described.See = fleet.Reference{Subject: fleet.SeeAPI}
 			e = &described
@@ -144,7 +144,7 @@ func wireSee(see fleet.Reference) *api.ProblemSubject {
 	if see.Subject == "" {
 		return nil
 	}
-	return &api.ProblemSubject{Subject: string(see.Subject), ID: see.ID}
+	return &api.ProblemSubject{Subject: string(see.Subject), ID: see.ID, Says: saysOf[see.Subject]}
 }
 
 // problemDetails tells fields of the body from places elsewhere in the request, which are written "path.NAME" and so

@@ -204,6 +204,6 @@ func unknownPath() error {
 	return &fleet.Error{
 		Code: fleet.CodeNotFound, Message: "there is nothing at this path",
 		Hint: "All paths are in " + Prefix + "/openapi.json. Percent-encode a slash inside a tag or folder ID as %2F.",
-		See:  fleet.Reference{Subject: fleet.SeeAPI},
+		See:  notOfAPI,
 	}
 }

@@ -131,7 +131,76 @@ func TestAProblemHasItsSubjectForPages(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if got := w.problem(400, call{method: "PUT", path: Prefix + "/devices/" + string(idA), body: "{"}); got.See == nil ||
-		got.See.Subject != string(fleet.SeeAPI) {
+		got.See.Subject != string(fleet.SeeRequest) || got.See.Says == "" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// formTerms match texts about the form of a request, which nobody sees who sees pages.
+var formTerms = regexp.MustCompile(`\b(the body|a body|query|parameter|ETag|If-Match|If-None-Match|[Pp]ercent-encod\w*|` +
+	`JSON|the header|Link header|in the path)\b`)
+
+// "the body has no field of a device" stood on a page.
+func TestATextAboutTheFormOfARequestHasASubjectOfItsOwn(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	for _, path := range append(files, "../../fleet/tag.go", "../../fleet/device.go", "../../fleet/token.go") {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if isAboutRequests(n) {
+				return false
+			}
+			if l, is := n.(*ast.BasicLit); is && l.Kind == token.STRING {
+				if text, err := strconv.Unquote(l.Value); err == nil && formTerms.MatchString(text) {
+					t.Errorf("%s: %q", set.Position(l.Pos()), text)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// isAboutRequests reports whether the texts of a node are read by programmers only, or have a subject of their own.
+func isAboutRequests(n ast.Node) bool {
+	switch e := n.(type) {
+	case *ast.Field: // Its tag is in the document.
+		return e.Tag != nil
+	case *ast.KeyValueExpr:
+		name, is := e.Key.(*ast.Ident)
+		return is && (name.Name == "summary" || name.Name == "doc")
+	case *ast.FuncDecl: // What they return has the subject.
+		return e.Name.Name == "syntaxError" || e.Name.Name == "decodeData" || e.Name.Name == "limitBody"
+	case *ast.ValueSpec: // The texts of the document, and the hints to which fail adds a subject.
+		return e.Names[0].Name == "hintOf" || e.Names[0].Name == "describedInPaths"
+	case *ast.CallExpr:
+		name, is := e.Fun.(*ast.Ident)
+		return is && (name.Name == "requestf" || strings.HasSuffix(name.Name, "Param"))
+	case *ast.CompositeLit:
+		for _, element := range e.Elts {
+			if pair, is := element.(*ast.KeyValueExpr); is {
+				if name, is := pair.Key.(*ast.Ident); is && name.Name == "See" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func TestEverySubjectHasWordsForPages(t *testing.T) {
+	field, _ := reflect.TypeFor[api.ProblemSubject]().FieldByName("Subject")
+	for subject := range strings.SplitSeq(field.Tag.Get("enum"), ",") {
+		if says := saysOf[fleet.Subject(subject)]; says == "" || formTerms.MatchString(says) {
+			t.Errorf("%s: %q", subject, says)
+		}
 	}
 }

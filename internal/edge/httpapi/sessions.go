@@ -127,7 +127,7 @@ func (s SessionHandlers) createTicket(r *request) (reply, error) {
 	}
 	to, err := url.Parse(*body.Path)
 	if err != nil || !strings.HasPrefix(*body.Path, Prefix+"/") || to.Fragment != "" || to.Query().Has(ticketParam) {
-		return reply{}, fleet.Invalidf("path", "a ticket is for a path that begins with %s/", Prefix)
+		return reply{}, requestf("path", "a ticket is for a path that begins with %s/", Prefix)
 	}
 	path := to.EscapedPath()
 	if to.RawQuery != "" {

@@ -172,8 +172,9 @@ func (s TemplateHandlers) putTemplate(r *request) (reply, error) {
 	stored := done.Changed[0]
 	out, err := show(wireTemplate(stored))
 	tagged := old.Saved(stored)
-	out.warning = headerText(append(s.Checker.Warnings(r.Context(), stored),
-		s.Checker.Contradictions(r.Context(), tagged)...))
+	out.warning = headerText(slices.Concat(s.Checker.Warnings(r.Context(), stored),
+		s.Checker.Contradictions(r.Context(), tagged),
+		s.editWarnings(r.Context(), fleet.Edit{Changed: []fleet.Template{stored}}, nil)))
 	return out, err
 }
 
@@ -234,7 +235,8 @@ func (s TemplateHandlers) tagTemplate(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out, err := s.changeTagsOfTemplate(r, fleet.Edit{Tag: []fleet.Tagging{tagging}}, tagging.Template)
+	edit := fleet.Edit{Tag: []fleet.Tagging{tagging}}
+	out, err := s.changeTagsOfTemplate(r, edit, tagging.Template)
 	if err != nil {
 		return out, err
 	}
@@ -246,7 +248,7 @@ func (s TemplateHandlers) tagTemplate(r *request) (reply, error) {
 	if r.who.Scope.Whole() { // a contradiction may be one with a template that the caller does not see
 		warnings = append(warnings, s.Checker.Contradictions(r.Context(), *tagged)...)
 	}
-	out.warning = headerText(warnings)
+	out.warning = headerText(append(warnings, s.editWarnings(r.Context(), edit, nil)...))
 	return out, nil
 }
 

@@ -104,7 +104,7 @@ func pinOf(r *request) (string, error) {
 	pin, err := fleet.ParsePin(values[0])
 	if err != nil || len(values) > 1 {
 		return "", fleet.Invalidf(api.PinHeader,
-			"the header %s is sha256: and the 64 hexadecimal digits of the certificate's SHA-256, once", api.PinHeader)
+			"a pin is sha256: and the 64 hexadecimal digits of the certificate's SHA-256")
 	}
 	return pin, nil
 }

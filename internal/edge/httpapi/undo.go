@@ -14,7 +14,7 @@ import (
 	"muster/internal/logkey"
 )
 
-// UndoHandlers show what the undo of a rollout would do, and undo it.
+// UndoHandlers show what a rollout still does and what its undo would do, and undo it.
 type UndoHandlers struct {
 	*base
 	Planning PlanningHandlers
@@ -26,6 +26,10 @@ func (s UndoHandlers) routes(b *base) []route {
 	const path = Prefix + "/rollouts/{rolloutID}/undo"
 	off := s.Planning.WhatIf == nil || s.Rollouts.Runner == nil
 	return []route{
+		{method: http.MethodGet, path: Prefix + "/rollouts/{rolloutID}/rest", name: "getRolloutRest",
+			summary: "What the devices of a rollout that are not through still get, in sentences. Plans are made from what was " +
+				"last read of the daemons",
+			permission: auth.Read, reply: reflect.TypeFor[api.RolloutRest](), off: off, handle: s.getRolloutRest},
 		{method: http.MethodGet, path: path, name: "planUndo",
 			summary: "What the undo of a rollout would change and remove, on which devices; changes nothing. A held change " +
 				"with a digest can be answered with the POST: it removes a folder or device, or, where an admin asks, makes it " +

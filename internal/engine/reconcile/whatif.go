@@ -157,6 +157,7 @@ func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.C
 	default:
 		effect.Brings = plan.Without(out.plan.Changes, planned)
 		effect.Drops = plan.Without(planned, out.plan.Changes)
+		effect.Alone = plan.LastShares(id, effect.Brings, out.doc, out.result.Desired)
 		effect.Answerable = w.answerable(id, effect.Brings)
 		// A change of a key is not dropped if Brings has another change of the same key. A dropped change that waited for
 		// an answer is reported even so, because its answer does not count for the other change. A stopped change waits for

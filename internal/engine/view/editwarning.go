@@ -2,14 +2,16 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"muster/internal/fleet"
 )
 
-// EditWarnings names new, changed and newly tagged templates with tags that no device has. then is the registry with
-// the edit, as the caller sees it; made are the IDs of the new templates in it.
+// EditWarnings names templates with tags that no device has, and those whose program shares a folder with devices that
+// do not get it, among the templates that the edit makes or changes, and those of the tags that it puts on or takes off. then is the registry with the edit, as the caller sees it; made are
+// the IDs of the new templates in it.
 func EditWarnings(edit fleet.Edit, then *fleet.Registry, made []int64) []string {
 	ids := slices.Clone(made)
 	for _, changed := range edit.Changed {
@@ -18,14 +20,27 @@ func EditWarnings(edit fleet.Edit, then *fleet.Registry, made []int64) []string 
 	for _, tagging := range slices.Concat(edit.Tag, edit.Untag) {
 		if tagging.Template != 0 {
 			ids = append(ids, tagging.Template)
+			continue
+		}
+		for _, t := range then.Templates {
+			if slices.Contains(t.Tags, tagging.Tag) {
+				ids = append(ids, t.ID)
+			}
 		}
 	}
 	slices.Sort(ids)
 	var warnings []string
 	for _, id := range slices.Compact(ids) {
-		if t := then.Template(id); t != nil && len(t.Tags) > 0 && !appliesToAny(t, then) {
+		t := then.Template(id)
+		switch {
+		case t == nil || len(t.Tags) == 0:
+		case !appliesToAny(t, then):
 			warnings = append(warnings, fmt.Sprintf("the template %q applies to no device: no device has %s", t.Label,
 				tagsText(t.Tags)))
+		default:
+			if text := unreachedWarning(t, then); text != "" {
+				warnings = append(warnings, text)
+			}
 		}
 	}
 	return warnings
@@ -58,4 +73,27 @@ func (d *sentenceDraft) aloneText(on string) string {
 		return ""
 	}
 	return w.subject + " would be shared with nobody on " + on
+}
+
+// LeftAlone adds folders that lose their last share on a device.
+func (sum *SentenceSum) LeftAlone(id fleet.DeviceID, folders []string) {
+	for _, folder := range folders {
+		sum.alone[folder] = append(sum.alone[folder], id)
+	}
+}
+
+// aloneWarnings are the warnings about folders that lose their last share, at most some.
+func (sum *SentenceSum) aloneWarnings(most int) (warnings []string) {
+	for _, folder := range slices.Sorted(maps.Keys(sum.alone)) {
+		if len(warnings) == most {
+			break
+		}
+		devices := sum.alone[folder]
+		on := nameOf(devices[0], sum.label)
+		if len(devices) > 1 {
+			on = fleet.Counted(len(devices), "device", "devices")
+		}
+		warnings = append(warnings, fmt.Sprintf("Folder %s would be shared with nobody any more on %s", word(folder), on))
+	}
+	return warnings
 }

@@ -39,3 +39,19 @@ func TestATemplateThatAppliesToNoDeviceIsWarnedOf(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// Taking the tag off the second of two devices left the folder of the first without a share.
+func TestAFolderThatLosesItsLastShareIsWarnedOf(t *testing.T) {
+	const idC = fleet.DeviceID("C")
+	registry := registryOf(idA, idB, idC)
+	registry.Devices[idA].Label = "nas"
+	sum := NewEffectSum(fleet.Scope{}, func(fleet.DeviceID) bool { return true })
+	sum.Add(registry, plan.Effect{Device: idA, Alone: []string{"team", "photos"}})
+	sum.Add(registry, plan.Effect{Device: idB, Alone: []string{"team"}})
+	sum.Add(registry, plan.Effect{Device: idC})
+	want := []string{"Folder photos would be shared with nobody any more on nas",
+		"Folder team would be shared with nobody any more on 2 devices"}
+	if got := sum.Effects().Summary.Warnings; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

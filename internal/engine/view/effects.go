@@ -116,6 +116,7 @@ func (sum *EffectSum) Add(then *fleet.Registry, effect plan.Effect) {
 	default:
 		sum.count(effect.Brings)
 		sum.sentences.Add(effect.Device, effect.Brings, effect.Drops)
+		sum.sentences.LeftAlone(effect.Device, effect.Alone)
 		sum.show(&device, effect)
 	}
 	sum.out.Devices = append(sum.out.Devices, device)

@@ -3,6 +3,7 @@ package view
 import (
 	"slices"
 
+	"muster/internal/core/plan"
 	"muster/internal/fleet"
 )
 
@@ -70,4 +71,45 @@ func PartOfDifference(whole fleet.Difference, registry *fleet.Registry) fleet.Di
 	part.Vars = slices.DeleteFunc(slices.Clone(whole.Vars),
 		func(d fleet.VarsDifference) bool { return hidden(d.Device) || d.Device == "" && !carried[d.Tag] })
 	return part
+}
+
+// RolloutRest is what the devices of a rollout still get.
+type RolloutRest struct {
+	Devices int // Devices that are not through.
+	Left    int // Devices that were too many to plan.
+	Summary Summary
+}
+
+// RestOf makes sentences of the plans of those members of a rollout that are not through. registry and rollout are those
+// of the caller's scope. planned plans devices, and calls its function for each whose configuration was read.
+func RestOf(registry *fleet.Registry, rollout fleet.Rollout,
+	planned func(devices []fleet.DeviceID, each EachPlan) error) (RolloutRest, error) {
+	sum := NewSentenceSum(registry.Label)
+	var devices []fleet.DeviceID
+	if !rollout.Status.Over() {
+		for _, m := range rollout.Members {
+			if m.State != fleet.MemberGood && registry.Devices[m.Device] != nil {
+				devices = append(devices, m.Device)
+			}
+		}
+	}
+	rest := RolloutRest{Devices: len(devices), Left: max(0, len(devices)-maxCompared)}
+	devices = devices[:len(devices)-rest.Left]
+	sum.isPartial = rest.Left > 0
+	told := map[fleet.DeviceID]bool{}
+	err := planned(devices, func(id fleet.DeviceID, changes []plan.Change, failed error) {
+		told[id] = true
+		if failed != nil {
+			sum.Fail(id, fleet.ShortReason(failed), false)
+			return
+		}
+		sum.Add(id, changes, nil)
+	})
+	for _, id := range devices {
+		if !told[id] {
+			sum.Unread(id)
+		}
+	}
+	rest.Summary = sum.Summary()
+	return rest, err
 }

@@ -69,13 +69,14 @@ type SentenceSum struct {
 	removals  int
 	more      int // changes beyond maxStatements
 	moreOn    map[fleet.DeviceID]bool
-	isPartial bool // Devices or values are left out, so there may be removals that nobody counted.
+	alone     map[string][]fleet.DeviceID // devices on which a folder loses its last share, by folder
+	isPartial bool                        // Devices or values are left out, so there may be removals that nobody counted.
 }
 
 // NewSentenceSum makes a sum. label returns "" for a device that the reader does not know.
 func NewSentenceSum(label labelOf) *SentenceSum {
 	return &SentenceSum{label: label, groups: map[[sha256.Size]byte]*sentenceGroup{},
-		unplanned: map[string]*deviceSentence{}, moreOn: map[fleet.DeviceID]bool{}}
+		unplanned: map[string]*deviceSentence{}, alone: map[string][]fleet.DeviceID{}, moreOn: map[fleet.DeviceID]bool{}}
 }
 
 // sentenceGroup is a statement in words, and its devices. It has no values, because they may be large.
@@ -237,6 +238,7 @@ func (sum *SentenceSum) Summary() Summary {
 			}
 		}
 	}
+	out.Warnings = append(out.Warnings, sum.aloneWarnings(maxSentences-len(out.Warnings))...)
 	out.MoreDevices = len(sum.moreOn)
 	return out
 }

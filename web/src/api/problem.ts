@@ -12,13 +12,15 @@ export class Problem extends Error {
   readonly errors: NonNullable<Body["errors"]>;
 
   constructor(body: Partial<Body> & { detail: string }) {
-    super(body.detail);
+    // Only a program can cause an error about the form of a request: a person reads what to do about it.
+    const isOfRequest = body.see?.subject === "request";
+    super(isOfRequest ? body.see?.says : body.detail);
     this.name = "Problem";
     this.status = body.status ?? 0;
-    this.page = body.see && pageFor(body.see);
+    this.page = body.see && !isOfRequest ? pageFor(body.see) : undefined;
     this.hint = body.see ? "" : (body.hint ?? ""); // The hint names a path of the API, which nobody sees here.
     this.traceback = body.traceback ?? "";
-    this.errors = body.errors ?? [];
+    this.errors = isOfRequest ? [] : (body.errors ?? []);
   }
 }
 

@@ -53,7 +53,7 @@ type request struct {
 	do     func(*tx) error // nil: the caller only asks whether the lock is held
 	who    string
 	role   fleet.Role
-	title  string      // what the person wrote about the act; see fleet.MessageOf
+	title  string      // The person wrote it about the act; see fleet.MessageOf.
 	taken  atomic.Bool // set by the writer when it takes the request, or by the caller when it gives up
 	answer chan error  // buffered for the one answer
 }

@@ -10,7 +10,8 @@ import (
 
 // A folder that lost its last share through a change was shared with nobody, and nobody was told.
 func TestFoldersThatLoseTheirLastShareAreFound(t *testing.T) {
-	const own, nas, oslo = "OWN", "NAS", "OSLO"
+	own, nas, oslo := string(fleet.DeviceIDOf([32]byte{1})), string(fleet.DeviceIDOf([32]byte{2})),
+		string(fleet.DeviceIDOf([32]byte{3}))
 	folder := func(id string, devices ...string) stconfig.Value {
 		var shares []stconfig.Value
 		for _, device := range devices {
@@ -35,17 +36,17 @@ func TestFoldersThatLoseTheirLastShareAreFound(t *testing.T) {
 		want          []string
 	}{
 		"the only share goes": {doc(folder("team", own, nas)), doc(folder("team", own)),
-			[]Change{at("folders.team.devices.NAS", Free)}, []string{"team"}},
+			[]Change{at("folders.team.devices."+nas, Free)}, []string{"team"}},
 		"both shares go": {doc(folder("team", own, nas, oslo)), doc(folder("team", own)),
-			[]Change{at("folders.team.devices.NAS", Free), at("folders.team.devices.OSLO", Held)}, []string{"team"}},
+			[]Change{at("folders.team.devices."+nas, Free), at("folders.team.devices."+oslo, Held)}, []string{"team"}},
 		"one of two stays": {doc(folder("team", own, nas, oslo)), doc(folder("team", own, oslo)),
-			[]Change{at("folders.team.devices.NAS", Free)}, nil},
+			[]Change{at("folders.team.devices."+nas, Free)}, nil},
 		"the folder goes": {doc(folder("team", own, nas)), doc(),
 			[]Change{at("folders.team", Held)}, nil},
 		"it was shared with nobody": {doc(folder("team", own)), doc(folder("team", own)),
-			[]Change{at("folders.team.devices.OWN.encryptionPassword", Free)}, nil},
+			[]Change{at("folders.team.devices."+own+".encryptionPassword", Free)}, nil},
 		"the change is refused": {doc(folder("team", own, nas)), doc(folder("team", own)),
-			[]Change{at("folders.team.devices.NAS", Refused)}, nil},
+			[]Change{at("folders.team.devices."+nas, Refused)}, nil},
 		"another key changes": {doc(folder("team", own, nas)), doc(folder("team", own)),
 			[]Change{at("folders.team.paused", Free)}, nil},
 	} {

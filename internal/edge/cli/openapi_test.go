@@ -43,6 +43,7 @@ var commandFor = map[string]string{
 	"applyChanges":        "template put",
 	"listRollouts":        "rollout list",
 	"getRollout":          "rollout show",
+	"getRolloutRest":      "rollout show",
 	"pauseRollout":        "rollout pause",
 	"resumeRollout":       "rollout resume",
 	"haltRollout":         "rollout halt",

@@ -113,6 +113,7 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"pauseRollout":     func(c *client.Client, ctx context.Context) { _, _ = c.PauseRollout(ctx, 1) },
 	"resumeRollout":    func(c *client.Client, ctx context.Context) { _, _ = c.ResumeRollout(ctx, 1) },
 	"haltRollout":      func(c *client.Client, ctx context.Context) { _, _ = c.HaltRollout(ctx, 1) },
+	"getRolloutRest":   func(c *client.Client, ctx context.Context) { _, _ = c.RolloutRest(ctx, 1) },
 	"planUndo":         func(c *client.Client, ctx context.Context) { _, _ = c.PlanUndo(ctx, 1) },
 	"undoRollout":      func(c *client.Client, ctx context.Context) { _, _ = c.UndoRollout(ctx, 1, nil) },
 	"approveRollout":   func(c *client.Client, ctx context.Context) { _, _ = c.ApproveRollout(ctx, 1) },

@@ -102,7 +102,7 @@ func TestABodyWithoutAnyFieldWipesNothing(t *testing.T) {
 		`{"label":null,"apiAddress":null}`,
 	} {
 		p := w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPut, path: path, body: body})
-		if !strings.Contains(p.Detail, "no field") || !strings.Contains(p.Hint, "apiAddress") {
+		if !strings.Contains(p.Detail, "all missing") || !strings.Contains(p.Hint, "apiAddress") {
 			t.Errorf("%s: got %+v", body, p)
 		}
 	}

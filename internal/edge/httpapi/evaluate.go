@@ -120,7 +120,7 @@ const (
 func (s TemplateHandlers) showEvaluation(ctx context.Context, made Evaluation) (reply, error) {
 	size := made.Value.JSONSize(maxValueShown)
 	if size >= maxValueShown {
-		return reply{}, fleet.Invalidf("template", "the value takes more than %d MiB as JSON", maxValueShown>>20)
+		return reply{}, fleet.Invalidf("template", "the value is larger than %d MiB", maxValueShown>>20)
 	}
 	var changes []api.KeyChange
 	left := maxChangesShown

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -137,7 +138,7 @@ func TestAProblemHasItsSubjectForPages(t *testing.T) {
 }
 
 // formTerms match texts about the form of a request, which nobody sees who sees pages.
-var formTerms = regexp.MustCompile(`\b(the body|a body|query|parameter|ETag|If-Match|If-None-Match|[Pp]ercent-encod\w*|` +
+var formTerms = regexp.MustCompile(`\b(the body|a body|the query|parameter|the new ETag|in If-Match|[Pp]ercent-encod\w*|` +
 	`JSON|the header|Link header|in the path)\b`)
 
 // "the body has no field of a device" stood on a page.
@@ -178,7 +179,7 @@ func isAboutRequests(n ast.Node) bool {
 		name, is := e.Key.(*ast.Ident)
 		return is && (name.Name == "summary" || name.Name == "doc")
 	case *ast.FuncDecl: // What they return has the subject.
-		return e.Name.Name == "syntaxError" || e.Name.Name == "decodeData" || e.Name.Name == "limitBody"
+		return slices.Contains([]string{"syntaxError", "decodeData", "limitBody", "unknownParameter"}, e.Name.Name)
 	case *ast.ValueSpec: // The texts of the document, and the hints to which fail adds a subject.
 		return e.Names[0].Name == "hintOf" || e.Names[0].Name == "describedInPaths"
 	case *ast.CallExpr:

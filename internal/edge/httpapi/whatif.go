@@ -223,13 +223,13 @@ func (s PlanningHandlers) warningsOf(ctx context.Context, edit fleet.Edit) []str
 	return warnings
 }
 
-// editWarnings are those about what was stored, as the caller sees the fleet now.
+// editWarnings are those that a write gives about what was stored, as the caller sees the fleet now.
 func (s *base) editWarnings(ctx context.Context, edit fleet.Edit, made []int64) []string {
 	registry, err := s.Registry.Registry(ctx)
 	if err != nil {
 		return nil // It is stored all the same.
 	}
-	return view.EditWarnings(edit, registry, made)
+	return view.SavedWarnings(edit, registry, made)
 }
 
 // readEdit checks a body as far as it can be checked without a device.

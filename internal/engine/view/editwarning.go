@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"muster/internal/fleet"
@@ -13,6 +14,32 @@ import (
 // do not get it, among the templates that the edit makes or changes, and those of the tags that it puts on or takes off. then is the registry with the edit, as the caller sees it; made are
 // the IDs of the new templates in it.
 func EditWarnings(edit fleet.Edit, then *fleet.Registry, made []int64) []string {
+	var warnings []string
+	for _, t := range concerned(edit, then, made) {
+		if !appliesToAny(t, then) {
+			warnings = append(warnings, fmt.Sprintf("the template %s applies to no device: no device has %s", nameOfTemplate(t),
+				tagsText(t.Tags)))
+		} else if text := unreachedWarning(t, then); text != "" {
+			warnings = append(warnings, text)
+		}
+	}
+	return warnings
+}
+
+// SavedWarnings are those of EditWarnings that a single write gives. Whether a template applies to a device is left out:
+// a script tags templates before devices.
+func SavedWarnings(edit fleet.Edit, now *fleet.Registry, made []int64) []string {
+	var warnings []string
+	for _, t := range concerned(edit, now, made) {
+		if text := unreachedWarning(t, now); text != "" && appliesToAny(t, now) {
+			warnings = append(warnings, text)
+		}
+	}
+	return warnings
+}
+
+// concerned returns the tagged templates that an edit is about, by ID.
+func concerned(edit fleet.Edit, then *fleet.Registry, made []int64) []*fleet.TaggedTemplate {
 	ids := slices.Clone(made)
 	for _, changed := range edit.Changed {
 		ids = append(ids, changed.ID)
@@ -29,21 +56,20 @@ func EditWarnings(edit fleet.Edit, then *fleet.Registry, made []int64) []string 
 		}
 	}
 	slices.Sort(ids)
-	var warnings []string
+	var all []*fleet.TaggedTemplate
 	for _, id := range slices.Compact(ids) {
-		t := then.Template(id)
-		switch {
-		case t == nil || len(t.Tags) == 0:
-		case !appliesToAny(t, then):
-			warnings = append(warnings, fmt.Sprintf("the template %q applies to no device: no device has %s", t.Label,
-				tagsText(t.Tags)))
-		default:
-			if text := unreachedWarning(t, then); text != "" {
-				warnings = append(warnings, text)
-			}
+		if t := then.Template(id); t != nil && len(t.Tags) > 0 {
+			all = append(all, t)
 		}
 	}
-	return warnings
+	return all
+}
+
+func nameOfTemplate(t *fleet.TaggedTemplate) string {
+	if t.Label == "" {
+		return strconv.FormatInt(t.ID, 10)
+	}
+	return strconv.Quote(t.Label)
 }
 
 func appliesToAny(t *fleet.TaggedTemplate, r *fleet.Registry) bool {

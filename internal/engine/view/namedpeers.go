@@ -41,7 +41,7 @@ func unreachedWarning(t *fleet.TaggedTemplate, r *fleet.Registry) string {
 	if total > 1 {
 		lacks, it = "lack", "them"
 	}
-	return fmt.Sprintf("the template %q shares with %s, which %s %s: no template gives %s the folder", t.Label,
+	return fmt.Sprintf("the template %s shares with %s, which %s %s: no template gives %s the folder", nameOfTemplate(t),
 		listedNames(names, total), lacks, tagsText(t.Tags), it)
 }
 

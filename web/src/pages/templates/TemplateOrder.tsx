@@ -13,6 +13,7 @@ import { Loads, Nothing, Page } from "../../ui/page";
 import { Sortable } from "../../ui/sortable";
 import { Chip, Faint, Muted, To } from "../../ui/text";
 import { TitleField } from "../../ui/title";
+import { doneIn } from "../rollouts/doneIn";
 import { AllowFailing } from "../whatif/AllowFailing";
 import { useAllowed } from "../whatif/allowed";
 import { Effect } from "../whatif/Effect";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rolloutOf } from "./doneIn";
+import { ofGeneration } from "./ofgeneration";
 
 test("a change goes out with the oldest rollout that has its generation", () => {
   const newestFirst = [
@@ -7,5 +7,5 @@ test("a change goes out with the oldest rollout that has its generation", () => 
     { id: 2, before: 4, generation: 6 },
     { id: 1, before: 1, generation: 4 },
   ];
-  expect([4, 5, 6, 9, 10, 1].map((generation) => rolloutOf(newestFirst, generation))).toEqual([1, 2, 2, 3, undefined, undefined]);
+  expect([4, 5, 6, 9, 10, 1].map((generation) => ofGeneration(newestFirst, generation))).toEqual([1, 2, 2, 3, undefined, undefined]);
 });

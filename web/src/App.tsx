@@ -52,12 +52,12 @@ export function App() {
   return (
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
       <QueryClientProvider client={client}>
-        <Router base={prefix}>
-          <Notifications position="bottom-right" />
-          <Hints />
-          <Copies />
-          <Session>
-            <Live>
+        <Notifications position="bottom-right" />
+        <Hints />
+        <Copies />
+        <Session>
+          <Live>
+            <Router base={prefix}>
               <Frame>
                 <Here>
                   <Suspense fallback={<Waits />}>
@@ -65,9 +65,9 @@ export function App() {
                   </Suspense>
                 </Here>
               </Frame>
-            </Live>
-          </Session>
-        </Router>
+            </Router>
+          </Live>
+        </Session>
       </QueryClientProvider>
     </MantineProvider>
   );

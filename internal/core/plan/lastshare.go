@@ -31,7 +31,8 @@ func LastShares(own fleet.DeviceID, changes []Change, observed, desired stconfig
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// sharedWith counts with how many other devices a configuration shares some folders. Folders that it lacks are left out.
+// sharedWith counts with how many other devices a configuration shares some folders. It leaves out folders that the
+// configuration lacks.
 func sharedWith(own fleet.DeviceID, doc stconfig.Value, ids map[string]bool) map[string]int {
 	others := map[string]int{}
 	for folder := range doc.Get("folders").Values() {

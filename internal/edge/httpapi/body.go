@@ -59,8 +59,8 @@ func innermost(w http.ResponseWriter) http.ResponseWriter {
 }
 
 func tooLarge(most int64) error {
-	return &fleet.Error{Code: fleet.CodeTooLarge, Message: "what was sent is larger than " + strconv.FormatInt(most>>20, 10) +
-		" MiB"}
+	return &fleet.Error{Code: fleet.CodeTooLarge, Message: "what was sent is larger than " +
+		strconv.FormatInt(most>>20, 10) + " MiB"}
 }
 
 func unsupportedMedia(what, hint string) error {

@@ -138,8 +138,8 @@ func TestAProblemHasItsSubjectForPages(t *testing.T) {
 }
 
 // formTerms match texts about the form of a request, which nobody sees who sees pages.
-var formTerms = regexp.MustCompile(`\b(the body|a body|the query|parameter|the new ETag|in If-Match|[Pp]ercent-encod\w*|` +
-	`JSON|the header|Link header|in the path)\b`)
+var formTerms = regexp.MustCompile(`\b(the body|a body|the query|parameter|the new ETag|in If-Match|` +
+	`[Pp]ercent-encod\w*|JSON|the header|Link header|in the path)\b`)
 
 // "the body has no field of a device" stood on a page.
 func TestATextAboutTheFormOfARequestHasASubjectOfItsOwn(t *testing.T) {

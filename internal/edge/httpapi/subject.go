@@ -6,8 +6,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// notOfAPI is the subject of errors that only a program can cause, and not a person who fills in a page. Their texts may
-// name parts of a request.
+// notOfAPI is the subject of errors that only a program can cause, and not a person who fills in a page. Their texts
+// may name parts of a request.
 var notOfAPI = fleet.Reference{Subject: fleet.SeeRequest}
 
 // requestf is fleet.Invalidf with the subject notOfAPI.
@@ -17,8 +17,8 @@ func requestf(field, format string, args ...any) error {
 	return e
 }
 
-// saysOf is what a page tells a person in the place of a hint that names a path of the API. The page links its own place
-// to it.
+// saysOf is what a page tells a person in the place of a hint that names a path of the API. The page links its own
+// place to it.
 var saysOf = map[fleet.Subject]string{
 	fleet.SeeAPI: "Load the page again, then try again",
 	fleet.SeeRequest: "The page and the server do not understand each other, as after an upgrade. Load the page again, " +

@@ -27,8 +27,8 @@ func (s UndoHandlers) routes(b *base) []route {
 	off := s.Planning.WhatIf == nil || s.Rollouts.Runner == nil
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/rollouts/{rolloutID}/rest", name: "getRolloutRest",
-			summary: "What the devices of a rollout that are not through still get, in sentences. Plans are made from what was " +
-				"last read of the daemons",
+			summary: "What the devices of a rollout that are not through still get, in sentences. Plans are made from what " +
+				"was last read of the daemons",
 			permission: auth.Read, reply: reflect.TypeFor[api.RolloutRest](), off: off, handle: s.getRolloutRest},
 		{method: http.MethodGet, path: path, name: "planUndo",
 			summary: "What the undo of a rollout would change and remove, on which devices; changes nothing. A held change " +

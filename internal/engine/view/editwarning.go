@@ -11,8 +11,8 @@ import (
 )
 
 // EditWarnings names templates with tags that no device has, and those whose program shares a folder with devices that
-// do not get it, among the templates that the edit makes or changes, and those of the tags that it puts on or takes off. then is the registry with the edit, as the caller sees it; made are
-// the IDs of the new templates in it.
+// do not get it. It looks at the templates that the edit makes or changes, and at those of the tags that it puts on or
+// takes off. then is the registry with the edit, as the caller sees it; made are the IDs of the new templates in it.
 func EditWarnings(edit fleet.Edit, then *fleet.Registry, made []int64) []string {
 	var warnings []string
 	for _, t := range concerned(edit, then, made) {
@@ -26,8 +26,8 @@ func EditWarnings(edit fleet.Edit, then *fleet.Registry, made []int64) []string 
 	return warnings
 }
 
-// SavedWarnings are those of EditWarnings that a single write gives. Whether a template applies to a device is left out:
-// a script tags templates before devices.
+// SavedWarnings are those of EditWarnings that a single write gives. Whether a template applies to a device is left
+// out, because a script tags templates before devices.
 func SavedWarnings(edit fleet.Edit, now *fleet.Registry, made []int64) []string {
 	var warnings []string
 	for _, t := range concerned(edit, now, made) {

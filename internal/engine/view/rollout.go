@@ -80,8 +80,8 @@ type RolloutRest struct {
 	Summary Summary
 }
 
-// RestOf makes sentences of the plans of those members of a rollout that are not through. registry and rollout are those
-// of the caller's scope. planned plans devices, and calls its function for each whose configuration was read.
+// RestOf makes sentences of the plans of those members of a rollout that are not through. registry and rollout are
+// those of the caller's scope. planned plans devices, and calls its function for each whose configuration was read.
 func RestOf(registry *fleet.Registry, rollout fleet.Rollout,
 	planned func(devices []fleet.DeviceID, each EachPlan) error) (RolloutRest, error) {
 	sum := NewSentenceSum(registry.Label)

@@ -1,6 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, ask, send, type Schemas } from "./client";
-import { withDigits } from "./digits";
 import { at, pages, question } from "./question";
 
 /** mostOneSided is how many one-sided shares are asked for at once. */
@@ -89,13 +88,11 @@ export const queries = {
     ),
   deviceVars: (deviceID: string) =>
     question(["device", deviceID, "vars"], (signal) =>
-      withDigits<Schemas["Vars"]>(api.GET("/api/v1/devices/{deviceID}/vars", { ...at(signal, { deviceID }), parseAs: "text" })),
+      api.GET("/api/v1/devices/{deviceID}/vars", at(signal, { deviceID })),
     ),
   effectiveVars: (deviceID: string) =>
     question(["device", deviceID, "vars", "effective"], (signal) =>
-      withDigits<Schemas["EffectiveVars"]>(
-        api.GET("/api/v1/devices/{deviceID}/vars/effective", { ...at(signal, { deviceID }), parseAs: "text" }),
-      ),
+      api.GET("/api/v1/devices/{deviceID}/vars/effective", at(signal, { deviceID })),
     ),
   deviceTrust: (deviceID: string) =>
     question(["device", deviceID, "trust"], (signal) =>
@@ -198,9 +195,7 @@ export const queries = {
   tagSettings: (tag: string) =>
     question(["tags", tag, "settings"], (signal) => api.GET("/api/v1/tags/{tag}/settings", at(signal, { tag }))),
   tagVars: (tag: string) =>
-    question(["tags", tag, "vars"], (signal) =>
-      withDigits<Schemas["Vars"]>(api.GET("/api/v1/tags/{tag}/vars", { ...at(signal, { tag }), parseAs: "text" })),
-    ),
+    question(["tags", tag, "vars"], (signal) => api.GET("/api/v1/tags/{tag}/vars", at(signal, { tag }))),
   folders: () => question(["folders"], (signal) => api.GET("/api/v1/folders", { signal })),
   /** folderDevices are how a folder is on each device that has it. */
   folderDevices: (folderID: string) =>
@@ -309,10 +304,6 @@ export const queries = {
           params: { query: { ...(q ? { q } : {}), ...(tag ? { tag } : {}) } },
         }),
       { ...before, refetchInterval: 15_000 },
-    ),
-  rolloutRest: (rolloutID: number) =>
-    question(["rollouts", rolloutID, "rest"], (signal) =>
-      api.GET("/api/v1/rollouts/{rolloutID}/rest", at(signal, { rolloutID })),
     ),
   rollouts: () => question(["rollouts"], (signal) => api.GET("/api/v1/rollouts", { signal })),
   rollout: (rolloutID: number) =>

@@ -8,23 +8,10 @@ import { useMe } from "../session/me";
 import { includes, refusal, type Role } from "../session/roles";
 import { sentence } from "./format";
 import { Wrong } from "./page";
-import { To } from "./text";
-import { TitleField } from "./title";
 
-/** done tells in a corner what came of an act, with a link to the page where that goes on. */
-export function done(message: string, page?: { says: string; href: string }) {
-  notifications.show({
-    message: page ? (
-      <>
-        {sentence(message)} <To href={page.href}>{page.says}</To>
-      </>
-    ) : (
-      sentence(message)
-    ),
-    icon: <IconCheck size={14} />,
-    color: "green",
-    autoClose: page ? 12_000 : 6000,
-  });
+/** done tells in a corner what came of an act. */
+export function done(message: string) {
+  notifications.show({ message: sentence(message), icon: <IconCheck size={14} />, color: "green", autoClose: 6000 });
 }
 
 /** warn tells of something that was done and may not be meant so; it stays until it is closed. */
@@ -40,23 +27,14 @@ export function failed(error: unknown) {
     .join(" ");
   return notifications.show({
     title: sentence(problem.message),
-    message: (
-      <>
-        {[details, problem.hint].filter(Boolean).join(" ")}{" "}
-        {problem.page &&
-          (problem.page.href ? <To href={problem.page.href}>{problem.page.says}</To> : `${problem.page.says}.`)}
-      </>
-    ),
+    message: [details, problem.hint, problem.page?.says && `${problem.page.says}.`].filter(Boolean).join(" "),
     icon: <IconAlertTriangle size={14} />,
     color: "red",
     autoClose: false,
   });
 }
 
-/**
- * Act is a button that does something, for those who may. What it removes or stops it asks for first, and what for: run
- * gets the title of the change, blank without one.
- */
+/** Act is a button that does something, for those who may. What it removes or stops it asks for first. */
 export function Act({
   needs,
   run,
@@ -68,13 +46,12 @@ export function Act({
   ...button
 }: {
   needs: Role;
-  run: (title: string) => Promise<unknown>;
+  run: () => Promise<unknown>;
   says?: string;
   confirm?: {
     title: string;
     body: ReactNode;
     verb: string;
-    untitled?: boolean; // it changes nothing that has a title
     loads?: boolean; // the body does not show yet what the act does: the button waits
   };
   children: ReactNode;
@@ -82,12 +59,11 @@ export function Act({
 } & Omit<ButtonProps, "onClick">) {
   const me = useMe();
   const [asking, setAsking] = useState(false);
-  const [title, setTitle] = useState("");
   const refused = useRef<string>(undefined); // the notification of the last attempt
   const act = useMutation({
     mutationFn: () => {
       if (refused.current !== undefined) notifications.hide(refused.current);
-      return run(confirm ? title : "");
+      return run();
     },
     onSuccess: () => {
       setAsking(false);
@@ -103,7 +79,6 @@ export function Act({
   const click = () => {
     if (off) return;
     act.reset();
-    setTitle("");
     if (confirm) setAsking(true);
     else act.mutate();
   };
@@ -132,7 +107,6 @@ export function Act({
         <Modal opened={asking} onClose={() => setAsking(false)} title={confirm.title} size="lg">
           <div className="u-stack">
             {confirm.body}
-            {!confirm.untitled && <TitleField value={title} onChange={setTitle} />}
             {act.error && <Wrong error={act.error} />}
             <Group justify="flex-end" gap="sm">
               <Button variant="default" onClick={() => setAsking(false)}>

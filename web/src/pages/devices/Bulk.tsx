@@ -2,7 +2,7 @@ import { Autocomplete, Button, Modal, Progress } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask, titled } from "../../api/client";
+import { api, ask } from "../../api/client";
 import { each, type Outcome } from "../../api/each";
 import type { InventoryDevice } from "../../api/inventory";
 import { queries } from "../../api/queries";
@@ -12,20 +12,19 @@ import { plural, sentence, shortID } from "../../ui/format";
 import { Grow, Row, Rows, Stack } from "../../ui/layout";
 import { Ghosts, Wrong } from "../../ui/page";
 import { Faint, Strong, Text } from "../../ui/text";
-import { TitleField } from "../../ui/title";
 import { Effect, Named } from "../whatif/Effect";
 
 type Mode = "on" | "observe" | "paused";
 
 /** applyNow applies the plan that a device has at this moment, without any consent. */
-export async function applyNow(deviceID: string, title = "") {
+export async function applyNow(deviceID: string) {
   const path = { deviceID };
   const plan = await ask(api.GET("/api/v1/devices/{deviceID}/plan", { params: { path } }));
-  await ask(titled(title).POST("/api/v1/devices/{deviceID}/apply", { params: { path }, body: { digest: plan.digest } }));
+  await ask(api.POST("/api/v1/devices/{deviceID}/apply", { params: { path }, body: { digest: plan.digest } }));
 }
 
-async function setMode(deviceID: string, mode: Mode, title: string) {
-  await ask(titled(title).PUT("/api/v1/devices/{deviceID}/settings", { params: { path: { deviceID } }, body: { mode } }));
+async function setMode(deviceID: string, mode: Mode) {
+  await ask(api.PUT("/api/v1/devices/{deviceID}/settings", { params: { path: { deviceID } }, body: { mode } }));
 }
 
 /** Bulk does one thing to all chosen devices, and says for which it failed. */
@@ -36,9 +35,9 @@ export function Bulk({ devices, onDone }: { devices: InventoryDevice[]; onDone: 
   const [tagging, setTagging] = useState<"add" | "remove">();
   const names = <Named devices={devices} />;
 
-  const all = (says: string, act: (deviceID: string, title: string) => Promise<unknown>) => async (title: string) => {
+  const all = (says: string, act: (deviceID: string) => Promise<unknown>) => async () => {
     setProgress(0);
-    const result = await each(devices, (device) => act(device.deviceID, title), setProgress);
+    const result = await each(devices, (device) => act(device.deviceID), setProgress);
     setProgress(undefined);
     void client.invalidateQueries();
     if (result.failed.length > 0) setOutcome(result);
@@ -48,12 +47,12 @@ export function Bulk({ devices, onDone }: { devices: InventoryDevice[]; onDone: 
   return (
     <div className="u-toolbar" data-selected>
       <Strong>{plural(devices.length, "device")} chosen</Strong>
-      <Act needs="operator" run={() => Promise.resolve(setTagging("add"))}>
+      <Button variant="default" onClick={() => setTagging("add")}>
         Add tag
-      </Act>
-      <Act needs="operator" run={() => Promise.resolve(setTagging("remove"))}>
+      </Button>
+      <Button variant="default" onClick={() => setTagging("remove")}>
         Remove tag
-      </Act>
+      </Button>
       <Act
         needs="operator"
         run={all("Applied", applyNow)}
@@ -63,7 +62,7 @@ export function Bulk({ devices, onDone }: { devices: InventoryDevice[]; onDone: 
       </Act>
       <Act
         needs="operator"
-        run={all("Observed only", (id, title) => setMode(id, "observe", title))}
+        run={all("Observed only", (id) => setMode(id, "observe"))}
         confirm={{
           title: "Have Muster write nothing to these devices?",
           verb: "Observe only",
@@ -79,7 +78,7 @@ export function Bulk({ devices, onDone }: { devices: InventoryDevice[]; onDone: 
       </Act>
       <Act
         needs="operator"
-        run={all("Paused", (id, title) => setMode(id, "paused", title))}
+        run={all("Paused", (id) => setMode(id, "paused"))}
         confirm={{
           title: "Pause these devices?",
           verb: "Pause",
@@ -93,7 +92,7 @@ export function Bulk({ devices, onDone }: { devices: InventoryDevice[]; onDone: 
       >
         Pause
       </Act>
-      <Act needs="admin" run={all("Resumed", (id, title) => setMode(id, "on", title))}>
+      <Act needs="admin" run={all("Resumed", (id) => setMode(id, "on"))}>
         Resume
       </Act>
       <Button variant="subtle" color="gray" onClick={onDone}>
@@ -111,11 +110,11 @@ export function Bulk({ devices, onDone }: { devices: InventoryDevice[]; onDone: 
           onClose={() => setTagging(undefined)}
           run={(tag) =>
             tagging === "add"
-              ? all(`Tagged ${tag}`, (deviceID, title) =>
-                  ask(titled(title).PUT("/api/v1/devices/{deviceID}/tags/{tag}", { params: { path: { deviceID, tag } } })),
+              ? all(`Tagged ${tag}`, (deviceID) =>
+                  ask(api.PUT("/api/v1/devices/{deviceID}/tags/{tag}", { params: { path: { deviceID, tag } } })),
                 )
-              : all(`Tag ${tag} removed`, (deviceID, title) =>
-                  ask(titled(title).DELETE("/api/v1/devices/{deviceID}/tags/{tag}", { params: { path: { deviceID, tag } } })),
+              : all(`Tag ${tag} removed`, (deviceID) =>
+                  ask(api.DELETE("/api/v1/devices/{deviceID}/tags/{tag}", { params: { path: { deviceID, tag } } })),
                 )
           }
         />
@@ -149,11 +148,10 @@ function Tagging({
 }: {
   devices: InventoryDevice[];
   removes: boolean;
-  run: (tag: string) => (title: string) => Promise<void>;
+  run: (tag: string) => () => Promise<void>;
   onClose: () => void;
 }) {
   const [tag, setTag] = useState("");
-  const [title, setTitle] = useState("");
   const [late] = useDebouncedValue(tag.trim(), 400);
   const tags = useQuery(queries.tags());
   const concerned = devices.filter((device) => device.tags.includes(tag.trim()) === removes);
@@ -188,7 +186,6 @@ function Tagging({
             {effect.data && !effect.isFetching && <Effect plan={effect.data} />}
           </>
         )}
-        <TitleField value={title} onChange={setTitle} />
         <Row end>
           <Button variant="default" onClick={onClose}>
             Cancel
@@ -200,7 +197,7 @@ function Tagging({
             why="Name a tag that would change something."
             run={async () => {
               onClose();
-              await run(tag.trim())(title);
+              await run(tag.trim())();
             }}
           >
             {removes ? "Remove" : "Add"}

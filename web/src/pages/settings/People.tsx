@@ -1,7 +1,7 @@
 import { Select, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask, root, titled, type Schemas } from "../../api/client";
+import { api, ask, root, type Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay, useMe } from "../../session/me";
 import type { Role } from "../../session/roles";
@@ -10,7 +10,6 @@ import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
 import { logIns, State } from "../../ui/state";
 import { Ago, Chip, Command, Muted, Strong, Text } from "../../ui/text";
-import { TitleField } from "../../ui/title";
 import { NeedsAdmin } from "./NeedsAdmin";
 
 const roles: { value: Role; label: string }[] = [
@@ -105,8 +104,8 @@ export default function People() {
                         disabled={user.name === me.name}
                         why="Another administrator has to delete you."
                         says={`${user.name} is deleted`}
-                        run={async (title) => {
-                          await ask(titled(title).DELETE("/api/v1/users/{user}", { params: { path: { user: user.name } } }));
+                        run={async () => {
+                          await ask(api.DELETE("/api/v1/users/{user}", { params: { path: { user: user.name } } }));
                           changed();
                         }}
                         confirm={{
@@ -173,8 +172,8 @@ function Access({ user, own, onChange }: { user: Schemas["User"]; own: boolean; 
       disabled={own}
       why="Another administrator has to disable you."
       says={`${user.name} is disabled`}
-      run={async (title) => {
-        await ask(titled(title).PUT("/api/v1/users/{user}/disabled", { params }));
+      run={async () => {
+        await ask(api.PUT("/api/v1/users/{user}/disabled", { params }));
         onChange();
       }}
       confirm={{
@@ -218,9 +217,7 @@ function RoleOf({ user, own, onChange }: { user: Schemas["User"]; own: boolean; 
 function NewUser({ onMade }: { onMade: (name: string) => void }) {
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("operator");
-  const [title, setTitle] = useState("");
   return (
-    <Stack>
     <Row>
       <TextInput label="Name" value={name} maxLength={64} onChange={(event) => setName(event.currentTarget.value)} />
       <Select
@@ -236,16 +233,13 @@ function NewUser({ onMade }: { onMade: (name: string) => void }) {
         disabled={name.trim() === ""}
         why="Give a name."
         run={async () => {
-          await ask(titled(title).POST("/api/v1/users", { body: { name: name.trim(), role } }));
+          await ask(api.POST("/api/v1/users", { body: { name: name.trim(), role } }));
           setName("");
-          setTitle("");
           onMade(name.trim());
         }}
       >
         Add, and make a log-in link
       </Act>
     </Row>
-    {name.trim() !== "" && <TitleField value={title} onChange={setTitle} />}
-    </Stack>
   );
 }

@@ -1,7 +1,7 @@
 import { Select, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { ask, titled } from "../../api/client";
+import { api, ask } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import type { Role } from "../../session/roles";
@@ -9,7 +9,6 @@ import { Act } from "../../ui/act";
 import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
 import { Ago, Chip, Command, Muted, Strong, Text } from "../../ui/text";
-import { TitleField } from "../../ui/title";
 import { NeedsAdmin } from "./NeedsAdmin";
 
 const lives: Record<string, number | undefined> = {
@@ -29,17 +28,15 @@ export default function Tokens() {
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("viewer");
   const [life, setLife] = useState("30 days");
-  const [title, setTitle] = useState("");
   if (!isAdmin) return <NeedsAdmin what="Tokens" />;
   const changed = () => void client.invalidateQueries({ queryKey: ["tokens"] });
   const create = async () => {
     const expiresInS = lives[life];
     const token = await ask(
-      titled(title).POST("/api/v1/tokens", { body: { name: name.trim(), role, ...(expiresInS ? { expiresInS } : {}) } }),
+      api.POST("/api/v1/tokens", { body: { name: name.trim(), role, ...(expiresInS ? { expiresInS } : {}) } }),
     );
     setMade(token.token);
     setName("");
-    setTitle("");
     changed();
   };
   return (
@@ -92,8 +89,8 @@ export default function Tokens() {
                       size="compact-xs"
                       color="red"
                       says={`${token.name} is revoked`}
-                      run={async (title) => {
-                        await ask(titled(title).DELETE("/api/v1/tokens/{name}", { params: { path: { name: token.name } } }));
+                      run={async () => {
+                        await ask(api.DELETE("/api/v1/tokens/{name}", { params: { path: { name: token.name } } }));
                         changed();
                       }}
                       confirm={{
@@ -112,7 +109,6 @@ export default function Tokens() {
         </Loads>
       </Panel>
       <Panel title="New">
-        <Stack>
         <Row>
           <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
           <Select
@@ -135,8 +131,6 @@ export default function Tokens() {
             Make a token
           </Act>
         </Row>
-        {name.trim() !== "" && <TitleField value={title} onChange={setTitle} />}
-        </Stack>
       </Panel>
     </Stack>
   );

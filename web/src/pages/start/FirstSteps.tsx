@@ -5,7 +5,6 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { inventory } from "../../api/inventory";
 import { useMay } from "../../session/me";
-import { Act } from "../../ui/act";
 import { plural, sentence, shortID } from "../../ui/format";
 import { Columns, Panel, Row, Stack } from "../../ui/layout";
 import { Page } from "../../ui/page";
@@ -37,9 +36,9 @@ export function FirstSteps({ devices }: { devices: number }) {
                 {sentence(device.reason || "it has not answered yet")}
               </Muted>
             ))}
-            <Act needs="admin" variant={devices > 0 ? "default" : "filled"} run={() => Promise.resolve(setAdding(true))}>
+            <Button variant={devices > 0 ? "default" : "filled"} onClick={() => setAdding(true)}>
               {devices > 0 ? "Add another device" : "Add a device"}
-            </Act>
+            </Button>
           </Stack>
         </Panel>
         <Panel title="2. Tag it">

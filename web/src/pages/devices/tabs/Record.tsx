@@ -2,7 +2,7 @@ import { NumberInput, PasswordInput, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { send, titled, type Schemas } from "../../../api/client";
+import { api, send, type Schemas } from "../../../api/client";
 import { useHasLabel } from "../../../api/labels";
 import { asProblem, Problem } from "../../../api/problem";
 import { queries } from "../../../api/queries";
@@ -12,7 +12,6 @@ import { Act, done, warn } from "../../../ui/act";
 import { Columns, Row, Stack } from "../../../ui/layout";
 import { Loads, Note } from "../../../ui/page";
 import { Faint, Text } from "../../../ui/text";
-import { TitleField } from "../../../ui/title";
 import { Effect } from "../../whatif/Effect";
 import { noting, testAccess, wrongAt, type AccessField, type DeviceTest } from "../access";
 import { hostAndPort } from "../paste";
@@ -23,6 +22,8 @@ export function Record({ id }: { id: string }) {
   const record = useQuery(queries.deviceRecord(id));
   return <Loads query={record}>{({ data, etag }) => <Fields key={etag} record={data} etag={etag} />}</Loads>;
 }
+
+const mostTitle = 200; // characters of the title of a change
 
 function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
   const client = useQueryClient();
@@ -48,11 +49,11 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
   const save = async () => {
     const { label, apiAddress, apiPort, apiKey } = given;
     const answer = await send(
-      titled(title).PUT("/api/v1/devices/{deviceID}", {
+      api.PUT("/api/v1/devices/{deviceID}", {
         params: {
           path: { deviceID: record.deviceID },
           query: { mask: true },
-          header: { "If-Match": etag },
+          header: { "If-Match": etag, ...(title.trim() ? { "Muster-Message": encodeURIComponent(title.trim()) } : {}) },
         },
         body: { label, apiAddress, apiPort, ...(apiKey ? { apiKey } : {}) },
       }),
@@ -104,7 +105,14 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
       {dirty && (
         <>
           {renamed && <Renamed id={record.deviceID} label={given.label} />}
-          <TitleField value={title} onChange={setTitle} />
+          <TextInput
+            size="xs"
+            label="What for"
+            description="Title of the change in history and audit; may stay blank"
+            maxLength={mostTitle}
+            value={title}
+            onChange={(event) => setTitle(event.currentTarget.value)}
+          />
           {test && <Tested test={test} />}
           <Row>
             <Act
@@ -114,7 +122,6 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
               {...(renamed && hasLabel(given.label)
                 ? {
                     confirm: {
-                      untitled: true,
                       title: "Give the label to a second device?",
                       verb: "Save",
                       body: <Text>A device has the label {given.label.slice(0, 60)} already. Commands could not tell the two apart by it.</Text>,

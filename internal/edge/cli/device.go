@@ -106,7 +106,6 @@ type deviceDeleteCommand struct {
 	connection
 	output
 	selecting
-	messaging
 	Yes bool `short:"y" env:"-" help:"Do not ask."`
 }
 
@@ -234,7 +233,6 @@ func printOptions(env *environment, config json.RawMessage) error {
 
 type deviceSettingsCommand struct {
 	namedDevice
-	messaging
 	Mode       *string        `env:"-" help:"on, observe (plan, never write) or paused (do not even watch)." placeholder:"MODE"`
 	AllowPlain *bool          `env:"-" help:"Allow plain HTTP although the address is not loopback." negatable:""`
 	Restart    *bool          `env:"-" help:"Let Muster restart the daemon after a change that needs it." negatable:""`

@@ -18,7 +18,6 @@ import (
 type deviceTrustCommand struct {
 	connection
 	output
-	messaging
 	Device      string `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID."`
 	Tag         string `env:"-" help:"All devices with this tag that show another certificate than the pinned one." placeholder:"TAG"`
 	Fingerprint string `env:"-" help:"Take the certificate only if it is this one, without asking: sha256:HEX, or as openssl prints it." placeholder:"HEX"`

@@ -201,7 +201,6 @@ func (c *whoamiCommand) Run(ctx context.Context, env *environment) error {
 type loginLinkCommand struct {
 	connection
 	output
-	messaging
 	User string `arg:"" optional:"" help:"Name of the user whose password the link sets; without it, the link makes a new administrator."`
 }
 

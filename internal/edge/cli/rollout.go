@@ -18,9 +18,9 @@ type rolloutCommand struct {
 	Show    rolloutShowCommand       `cmd:"" help:"Show how a rollout stands, and who of its devices is not through."`
 	Watch   rolloutWatchCommand      `cmd:"" help:"Follow a rollout until it has ended or was halted."`
 	Pause   rolloutVerb              `cmd:"" help:"Admit no further wave until it is resumed."`
-	Resume  rolloutVerb              `cmd:"" help:"Go on with a paused rollout, or with a halted one in spite of what halted it."`
+	Resume  rolloutVerb              `cmd:"" help:"Go on with a paused rollout, or in spite of what halted it."`
 	Halt    rolloutVerb              `cmd:"" help:"Halt a rollout; what was admitted stays so."`
-	Undo    rolloutUndoCommand       `cmd:"" help:"Make templates and tags what they were before, and take the change back where it was sent."`
+	Undo    rolloutUndoCommand       `cmd:"" help:"Take the change back, in templates and tags and where it was sent."`
 	Approve rolloutVerb              `cmd:"" help:"Let a rollout over many devices begin."`
 	Waves   rolloutWavesCommand      `cmd:"" help:"Make the waves anew that are not admitted yet."`
 }

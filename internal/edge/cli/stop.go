@@ -17,7 +17,7 @@ import (
 // environment do not count: one that was set for another command must not limit a stop to one tag.
 type whose struct {
 	Tag    string `help:"Only the devices with this tag." placeholder:"TAG" env:"-" xor:"whose"`
-	Device string `help:"Only this device: its label or ID, or the first letters of its ID." placeholder:"DEVICE" env:"-" xor:"whose"`
+	Device string `help:"Only this device: label, ID or first letters of the ID." placeholder:"DEVICE" env:"-" xor:"whose"`
 }
 
 type stopCommand struct {

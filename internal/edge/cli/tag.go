@@ -51,7 +51,6 @@ var tagVerbs = tagCommand{
 type tagQuietCommand struct {
 	namedTag
 	output
-	messaging
 	After *time.Duration `arg:"" optional:"" help:"As 48h; 0: as usual."`
 }
 
@@ -82,7 +81,6 @@ type quietTag struct {
 type tagProtection struct {
 	namedTag
 	output
-	messaging
 	protected bool
 	done      string
 }

@@ -64,7 +64,7 @@ func TestAChangeOfATemplateDoesNotBelieveItsForgedTag(t *testing.T) {
 			"with a text":    save(func(v *fleet.Template) { v.Text = "true\n" }),
 			"with a tag":     {Tag: []fleet.Tagging{{Template: 1, Tag: "another"}}},
 			"without a tag":  {Untag: []fleet.Tagging{{Template: 1, Tag: "another"}}},
-			"of its devices": {Tag: []fleet.Tagging{{Device: deviceN(2).ID, Tag: "another"}}},
+			"of its devices": {Tag: []fleet.Tagging{{Device: deviceN(2).ID, Tag: "third"}}},
 		} {
 			m.edit(edit)
 			m.wantTemplateTag(what, false, false)

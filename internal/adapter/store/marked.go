@@ -386,9 +386,21 @@ func (t *tx) amending(table *markedTable, write func() error, key ...any) error 
 		return err
 	}
 	if len(rows) > 0 && !rows[0].believed {
-		return write()
+		return t.disowning(table, write, key...)
 	}
 	return t.marking(table, write, key...)
+}
+
+// disowning calls write, which changes a row that is not believed, and removes the mark of the row. Otherwise the row
+// could come to fit its old mark.
+func (t *tx) disowning(table *markedTable, write func() error, key ...any) error {
+	if err := t.unmark(table, table.byKey(), key...); err != nil {
+		return err
+	}
+	if err := write(); err != nil {
+		return err
+	}
+	return t.exec(`UPDATE `+table.name+` SET mark = NULL WHERE `+table.byKey(), key...)
 }
 
 // count notes in the transaction's effects how the tally of a table changes. rows is added to its number of rows. m is

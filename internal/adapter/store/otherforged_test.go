@@ -169,7 +169,7 @@ func (m *meddled) forgeEverywhere() map[*markedTable][]string {
 		m.exec(`CREATE TABLE was_` + table.name + ` AS SELECT * FROM ` + table.name)
 	}
 	m.keep(names...)
-	m.exec(`UPDATE meta SET value = '0' WHERE name IN ('rules', 'settled_generation')`)
+	m.exec(`UPDATE meta SET value = '1' WHERE name IN ('rules', 'settled_generation')`)
 	forged := map[*markedTable][]string{}
 	for _, table := range markedTables {
 		for _, one := range meddlingsOf(table) {
@@ -238,16 +238,18 @@ func TestAnEditOfOneThingNeverBelievesAnotherForgedThing(t *testing.T) {
 		for _, running := range []bool{true, false} {
 			for _, edit := range editsThatSign() {
 				what := fmt.Sprintf("%s, with a start before: %t", edit.what, !running)
-				m := newMeddled(t, fresh(t, options))
-				forged := m.forgeEverywhere()
-				if !running {
-					m.restart(m.options)
-				}
-				ctx := fleet.WithRole(fleet.WithActor(t.Context(), "admin"), fleet.RoleAdmin)
-				if err := edit.do(ctx, m); err != nil && !(edit.refused && fleet.CodeOf(err) == fleet.CodeConflict) {
-					t.Errorf("%s: %v", what, err)
-				}
-				m.wantStillForged(what, edit, forged)
+				t.Run(what, func(t *testing.T) { // The end of each one closes its database.
+					m := newMeddled(t, fresh(t, options))
+					forged := m.forgeEverywhere()
+					if !running {
+						m.restart(m.options)
+					}
+					ctx := fleet.WithRole(fleet.WithActor(t.Context(), "admin"), fleet.RoleAdmin)
+					if err := edit.do(ctx, m); err != nil && !(edit.refused && fleet.CodeOf(err) == fleet.CodeConflict) {
+						t.Errorf("%s: %v", what, err)
+					}
+					m.wantStillForged(what, edit, forged)
+				})
 			}
 		}
 	})

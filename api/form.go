@@ -2,7 +2,58 @@ package api
 
 // Form is what a person filled in, instead of writing a template. One of its fields is given.
 type Form struct {
-	Share *ShareForm `json:"share,omitempty" doc:"A folder that the devices with certain tags share"`
+	Share  *ShareForm  `json:"share,omitempty" doc:"A folder that the devices with certain tags share"`
+	Filled *FilledForm `json:"filled,omitempty" doc:"One of the forms that GET /api/v1/forms describes"`
+}
+
+// FilledForm is a form with a description that was filled in.
+type FilledForm struct {
+	Name   string              `json:"name" doc:"Of the form, for example limits"`
+	Fields map[string][]string `json:"fields" nullable:"false" doc:"What was filled in, by the names of the fields. A field that takes one value has a list of one; a field without a value is left out"`
+}
+
+// FormKind describes a form.
+type FormKind struct {
+	Name   string      `json:"name"`
+	Title  string      `json:"title" doc:"What a person wants, in words"`
+	Help   string      `json:"help"`
+	Fields []FormField `json:"fields" nullable:"false"`
+}
+
+// FormField is one thing that a person fills in.
+type FormField struct {
+	Name     string         `json:"name"`
+	Label    string         `json:"label"`
+	Help     string         `json:"help,omitempty"`
+	Type     string         `json:"type" enum:"text,choice,number,rate,tags,folder,secret,lines,key,value" doc:"rate: a number with a unit, such as 2 MB/s. folder: the ID of a folder. lines and tags: several. key: the key of a setting; value: what that setting takes (GET /api/v1/config-settings)"`
+	Choices  []FormChoice   `json:"choices,omitempty" nullable:"false" doc:"Of a choice"`
+	Example  string         `json:"example,omitempty"`
+	Default  string         `json:"default,omitempty" doc:"What a required field has where nothing is filled in"`
+	Required bool           `json:"required"`
+	Least    int64          `json:"least" doc:"Of a number"`
+	Most     int64          `json:"most" doc:"Of a number"`
+	OnlyIf   *FormCondition `json:"onlyIf,omitempty" doc:"Where it does not hold, the field is left out"`
+}
+
+// FormChoice is one value of a choice.
+type FormChoice struct {
+	Value string `json:"value"`
+	Label string `json:"label"`
+}
+
+// FormCondition holds where a field has one of these values.
+type FormCondition struct {
+	Field string   `json:"field"`
+	Is    []string `json:"is" nullable:"false"`
+}
+
+// ConfigSetting is a field of Syncthing's configuration that one can set by itself.
+type ConfigSetting struct {
+	Key     string   `json:"key" doc:"* stands for every folder or device; the ID of one may stand there"`
+	Type    string   `json:"type" enum:"flag,number,text,texts" doc:"flag: true or false. texts: several"`
+	Choices []string `json:"choices,omitempty" nullable:"false" doc:"All values of a text; none: every text"`
+	Default []string `json:"default" nullable:"false" doc:"Of a current daemon. A setting that takes one value has a list of one"`
+	Help    string   `json:"help"`
 }
 
 // ShareForm is a folder that the devices with certain tags share. A device that has tags of two roles has the role
@@ -32,7 +83,7 @@ type VersioningForm struct {
 type WriteForm struct {
 	Form     *Form  `json:"form"`
 	Template *int64 `json:"template,omitempty" doc:"ID of the template that is to become this one; without it, a new one"`
-	Label    string `json:"label,omitempty" doc:"Of the template; without it, that of the folder, or the one that the template has"`
+	Label    string `json:"label,omitempty" doc:"Of the template; without it, one made of the form, or the one that the template has"`
 }
 
 // WrittenForm is the template that a form writes.

@@ -75,6 +75,16 @@ func (c *Client) EvaluateNewTemplate(ctx context.Context, template api.EvaluateT
 	)
 }
 
+// Forms are the forms that can be filled in instead of writing a template.
+func (c *Client) Forms(ctx context.Context) ([]api.FormKind, error) {
+	return get[[]api.FormKind](ctx, c, path("forms"))
+}
+
+// ConfigSettings are the fields of Syncthing's configuration that one can set by themselves.
+func (c *Client) ConfigSettings(ctx context.Context) ([]api.ConfigSetting, error) {
+	return get[[]api.ConfigSetting](ctx, c, path("config-settings"))
+}
+
 // WriteForm turns what a person filled in into a template, and gives the change that stores it. Nothing is changed.
 func (c *Client) WriteForm(ctx context.Context, form api.WriteForm) (api.WrittenForm, error) {
 	return send[api.WrittenForm](ctx, c, http.MethodPost, path("templates", "form"), form)

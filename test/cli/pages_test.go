@@ -105,6 +105,7 @@ func pages() []page {
 			not: map[string]string{"muster login": needsProvider, "systemctl ": nextToSystemd}},
 		{name: "proxies", until: map[string]string{"muster serve": "Muster is ready"}},
 		{name: "notifications", setUp: notifications, until: map[string]string{"muster serve": "Muster is ready"}},
+		{name: "forms", devices: []string{"laptop"}, tags: map[string]string{"laptop": "site:lima"}},
 		{name: "templates", devices: []string{"laptop"}, tags: map[string]string{"laptop": "site:lima"},
 			setUp: func(r *reader) { r.write("pw.txt", "correct horse battery\n") }},
 	}

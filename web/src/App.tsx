@@ -32,6 +32,8 @@ const Rollouts = lazy(() => import("./pages/rollouts/Rollouts"));
 const Settings = lazy(() => import("./pages/settings/Settings"));
 const Tag = lazy(() => import("./pages/tags/Tag"));
 const Tags = lazy(() => import("./pages/tags/Tags"));
+const FormPage = lazy(() => import("./pages/templates/FormPage"));
+const Wishes = lazy(() => import("./pages/templates/Wishes"));
 const ShareFolder = lazy(() => import("./pages/templates/Share"));
 const Template = lazy(() => import("./pages/templates/Template"));
 const TemplateOrder = lazy(() => import("./pages/templates/TemplateOrder"));
@@ -95,6 +97,8 @@ function Routes() {
       <Route path="/devices/:id/:tab?">{({ id, tab }) => <Device key={id} id={id} tab={tab ?? "overview"} />}</Route>
       <Route path="/templates" component={Templates} />
       <Route path="/templates/share">{() => <ShareFolder />}</Route>
+      <Route path="/templates/forms" component={Wishes} />
+      <Route path="/templates/forms/:name">{({ name }) => <FormPage key={name} name={name} />}</Route>
       <Route path="/templates/order" component={TemplateOrder} />
       <Route path="/templates/:id">{({ id }) => <Template key={id} id={id} />}</Route>
       <Route path="/folder-matrix" component={FolderMatrix} />

@@ -87,6 +87,9 @@ test("the first page leads on to the first template, which reaches the daemon", 
   await page.getByText("1 device is managed").waitFor();
   await tabTo(page, "Write the first template");
   await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "What do you want?" }).waitFor();
+  await tabTo(page, /^Something else/);
+  await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "New template" }).waitFor();
   await tabTo(page, "Label");
   await page.keyboard.type("Slow line");

@@ -107,6 +107,21 @@ const shared = async (page: Page) => {
   await says.scrollIntoViewIfNeeded();
 };
 
+const limited = async (page: Page) => {
+  await page.getByRole("combobox", { name: "Devices with one of the tags" }).fill("demo");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Send at most").fill("2 MB/s");
+  await page.getByRole("list", { name: "What would change" }).waitFor();
+};
+
+const mistaken = async (page: Page) => {
+  await page.getByRole("combobox", { name: "Devices with one of the tags" }).fill("demo");
+  await page.keyboard.press("Enter");
+  await page.getByRole("combobox", { name: "Setting" }).fill("options.maxFolderConcurrency");
+  await page.getByLabel("Value").fill("many");
+  await page.getByText(/is a whole number/).first().waitFor();
+};
+
 type State = [name: string, path: string, act?: (page: Page) => Promise<unknown>];
 
 const ofAnna: State[] = [
@@ -124,6 +139,8 @@ const ofAnna: State[] = [
   ["restore", "devices/{device}/history", press(/^Restore revision/)],
   ["template-wrong", "templates/new", wrong],
   ["template-planned", "templates/new", planned],
+  ["form-planned", "templates/forms/limits", limited],
+  ["form-wrong", "templates/forms/setting", mistaken],
   ["share-planned", "templates/share", shared],
   ["template-delete", "templates/{template}", press("Delete")],
   ["rollout-halted", "rollouts/{halted}"],

@@ -86,11 +86,17 @@ func Read(t fleet.TaggedTemplate) (Form, bool) {
 	if share, isForm := ReadShare(t); isForm {
 		return share, true
 	}
+	if filled, isForm := readFilled(t); isForm {
+		return filled, true
+	}
 	return nil, false
 }
 
 // Edited reports whether a form wrote a template that is not one any more, because somebody changed it by hand.
 func Edited(t fleet.TaggedTemplate) bool {
-	_, isForm := Read(t)
-	return !isForm && strings.HasPrefix(t.Text, shareHeader)
+	if _, isForm := Read(t); isForm {
+		return false
+	}
+	return strings.HasPrefix(t.Text, shareHeader) ||
+		slices.ContainsFunc(kinds, func(k *Kind) bool { return strings.HasPrefix(t.Text, k.header()) })
 }

@@ -29,11 +29,7 @@ func (s Share) Warnings(r *fleet.Registry, replaces int64) (warnings []string) {
 		warnings = append(warnings, s.apart(members)...)
 	}
 	if len(members) > 0 {
-		for _, tag := range s.Tags() {
-			if len(having(r, []fleet.Tag{tag})) == 0 {
-				warnings = append(warnings, fmt.Sprintf("no device has the tag %q", tag))
-			}
-		}
+		warnings = append(warnings, unknownTags(r, s.Tags())...)
 	}
 	for _, t := range r.Templates {
 		if t.ID != replaces && s.alsoIn(t) {

@@ -268,6 +268,7 @@ var lookups = map[string]lookup{
 	"ENROLLMENT": enrollmentNoun.candidates,
 	"HELD":       heldNoun.candidates,
 	"SECRET":     secretNoun.candidates,
+	"FORM":       formNoun.candidates,
 	"USER":       userNoun.candidates,
 	"TOKEN":      tokenNoun.candidates,
 	"SESSION":    sessionNoun.candidates,

@@ -10,7 +10,6 @@ import (
 
 	"muster/api"
 	"muster/client"
-	"muster/internal/core/fleetfiles"
 	"muster/internal/core/form"
 	"muster/internal/fleet"
 )
@@ -76,17 +75,9 @@ func (c *folderShareCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	for _, text := range written.Warnings {
-		fmt.Fprintf(env.Err, "Warning: %s\n", printable(text))
-	}
+	printFormWarnings(env, written)
 	if c.Print {
-		priority := int64(0)
-		if current != nil {
-			priority = current.Priority
-		}
-		_, err := fmt.Fprint(env.Out, fleetfiles.Template{Label: written.Label, Priority: priority, Op: written.Op,
-			Key: written.Key, Tags: written.Tags, Text: written.Template})
-		return err
+		return printForm(env, written, current)
 	}
 	return c.make(ctx, env, server, written.Change, question)
 }

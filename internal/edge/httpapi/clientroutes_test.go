@@ -163,14 +163,16 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"evaluateNewTemplate": func(c *client.Client, ctx context.Context) {
 		_, _ = c.EvaluateNewTemplate(ctx, api.EvaluateTemplate{}, "")
 	},
-	"writeForm":        func(c *client.Client, ctx context.Context) { _, _ = c.WriteForm(ctx, api.WriteForm{}) },
-	"getTemplateForm":  func(c *client.Client, ctx context.Context) { _, _ = c.TemplateForm(ctx, 1) },
-	"listTags":         func(c *client.Client, ctx context.Context) { _, _ = c.Tags(ctx, client.List{}) },
-	"deleteTag":        func(c *client.Client, ctx context.Context) { _, _ = c.DeleteTag(ctx, "t") },
-	"listTagDevices":   func(c *client.Client, ctx context.Context) { _, _ = c.TagDevices(ctx, "t", client.List{}) },
-	"listTagTemplates": func(c *client.Client, ctx context.Context) { _, _ = c.TagTemplates(ctx, "t", client.List{}) },
-	"listFolders":      func(c *client.Client, ctx context.Context) { _, _ = c.Folders(ctx, client.List{}) },
-	"getFolder":        func(c *client.Client, ctx context.Context) { _, _ = c.FolderSummaries(ctx, "f") },
+	"listForms":          func(c *client.Client, ctx context.Context) { _, _ = c.Forms(ctx) },
+	"listConfigSettings": func(c *client.Client, ctx context.Context) { _, _ = c.ConfigSettings(ctx) },
+	"writeForm":          func(c *client.Client, ctx context.Context) { _, _ = c.WriteForm(ctx, api.WriteForm{}) },
+	"getTemplateForm":    func(c *client.Client, ctx context.Context) { _, _ = c.TemplateForm(ctx, 1) },
+	"listTags":           func(c *client.Client, ctx context.Context) { _, _ = c.Tags(ctx, client.List{}) },
+	"deleteTag":          func(c *client.Client, ctx context.Context) { _, _ = c.DeleteTag(ctx, "t") },
+	"listTagDevices":     func(c *client.Client, ctx context.Context) { _, _ = c.TagDevices(ctx, "t", client.List{}) },
+	"listTagTemplates":   func(c *client.Client, ctx context.Context) { _, _ = c.TagTemplates(ctx, "t", client.List{}) },
+	"listFolders":        func(c *client.Client, ctx context.Context) { _, _ = c.Folders(ctx, client.List{}) },
+	"getFolder":          func(c *client.Client, ctx context.Context) { _, _ = c.FolderSummaries(ctx, "f") },
 	"followEvents": func(c *client.Client, ctx context.Context) {
 		_,
 			_ = c.Events(ctx, client.EventFilter{}, 0, nil)

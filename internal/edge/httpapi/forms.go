@@ -7,12 +7,19 @@ import (
 
 	"muster/api"
 	"muster/internal/core/form"
+	"muster/internal/core/stconfig"
 	"muster/internal/edge/auth"
 	"muster/internal/fleet"
 )
 
 func (s TemplateHandlers) formRoutes() []route {
 	return []route{
+		{method: http.MethodGet, path: Prefix + "/forms", name: "listForms",
+			summary: "The forms that can be filled in instead of writing a template, with their fields", permission: auth.Read,
+			reply: reflect.TypeFor[[]api.FormKind](), handle: s.listForms},
+		{method: http.MethodGet, path: Prefix + "/config-settings", name: "listConfigSettings",
+			summary:    "Every field of Syncthing's configuration that one can set by itself, with type, default and help",
+			permission: auth.Read, reply: reflect.TypeFor[[]api.ConfigSetting](), handle: s.listConfigSettings},
 		{method: http.MethodPost, path: Prefix + "/templates/form", name: "writeForm",
 			summary:    "Turn what a person filled in into a template, and the change that stores it; changes nothing",
 			permission: auth.WriteTemplates, body: reflect.TypeFor[api.WriteForm](),
@@ -21,6 +28,29 @@ func (s TemplateHandlers) formRoutes() []route {
 			summary:    "The form that a template can be edited as, if its text is one that a form writes",
 			permission: auth.Read, reply: reflect.TypeFor[api.TemplateForm](), handle: s.ofTemplate(s.getTemplateForm)},
 	}
+}
+
+func (s TemplateHandlers) listForms(*request) (reply, error) {
+	return show(mapped(form.Kinds(), func(k *form.Kind) api.FormKind {
+		return api.FormKind{Name: k.Name, Title: k.Title, Help: k.Help, Fields: mapped(k.Fields, wireField)}
+	}))
+}
+
+func wireField(f form.Field) api.FormField {
+	field := api.FormField{Name: f.Name, Label: f.Label, Help: f.Help, Type: string(f.Type), Example: f.Example,
+		Default: f.Default, Required: f.Required, Least: f.Least, Most: f.Most,
+		Choices: mapped(f.Choices, func(c form.Choice) api.FormChoice { return api.FormChoice(c) })}
+	if f.OnlyIf != nil {
+		field.OnlyIf = &api.FormCondition{Field: f.OnlyIf.Field, Is: f.OnlyIf.Is}
+	}
+	return field
+}
+
+func (s TemplateHandlers) listConfigSettings(*request) (reply, error) {
+	return show(mapped(stconfig.Settings(), func(s stconfig.Setting) api.ConfigSetting {
+		return api.ConfigSetting{Key: s.Key, Type: string(s.Type), Choices: s.Choices, Default: s.DefaultTexts(),
+			Help: s.Help}
+	}))
 }
 
 func (s TemplateHandlers) writeForm(r *request) (reply, error) {
@@ -78,11 +108,19 @@ func changedByForm(w api.WrittenForm, stored fleet.TaggedTemplate) api.WhatIf {
 }
 
 func (s TemplateHandlers) getTemplateForm(r *request, template *fleet.TaggedTemplate) (reply, error) {
-	filled, isForm := form.Read(*template)
-	if !isForm {
-		return show(api.TemplateForm{Edited: form.Edited(*template)})
+	whole, err := s.wholeRegistry(r.Context())
+	if err != nil {
+		return reply{}, err
 	}
-	return show(api.TemplateForm{Form: wireForm(filled)})
+	all := *template
+	if known := whole.Template(template.ID); known != nil {
+		all.Tags = known.Tags // The caller may know some of them only, and a form is read with all of them.
+	}
+	filled, isForm := form.Read(all)
+	if !isForm {
+		return show(api.TemplateForm{Edited: form.Edited(all)})
+	}
+	return show(api.TemplateForm{Form: wireForm(filled, template.Tags)})
 }
 
 // formFrom is a valid form, and the label of its template.
@@ -90,6 +128,12 @@ func formFrom(body api.WriteForm) (filled form.Form, label string, err error) {
 	switch given := or(body.Form, api.Form{}); {
 	case given.Share != nil:
 		filled, label = filledShare(*given.Share), given.Share.Label
+	case given.Filled != nil:
+		values, err := form.Fill(given.Filled.Name, given.Filled.Fields)
+		if err != nil {
+			return nil, "", err
+		}
+		filled, label = values, values.Label()
 	default:
 		return nil, "", fleet.Invalidf("", "which form is it? Give one of its fields, for example share")
 	}
@@ -99,10 +143,14 @@ func formFrom(body api.WriteForm) (filled form.Form, label string, err error) {
 	return filled, label, filled.Validate()
 }
 
-func wireForm(filled form.Form) *api.Form {
+// wireForm shows these tags of the template of a form. A share names its tags in its text.
+func wireForm(filled form.Form, tags []fleet.Tag) *api.Form {
 	switch filled := filled.(type) {
 	case form.Share:
 		return &api.Form{Share: shareForm(filled)}
+	case form.Filled:
+		filled.Values["tags"] = wireTags(tags)
+		return &api.Form{Filled: &api.FilledForm{Name: filled.Kind.Name, Fields: filled.Values}}
 	default:
 		return nil
 	}

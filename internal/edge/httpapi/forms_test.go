@@ -92,6 +92,65 @@ func TestAFormThatIsFilledInWrongSaysWhere(t *testing.T) {
 	}
 }
 
+// A form with a description is written, stored, shown again and changed by the same operations as the one for folders.
+func TestAFormWithADescriptionIsStoredAndShownAgain(t *testing.T) {
+	w := newWorld(t)
+	const slow = `"form":{"filled":{"name":"limits","fields":{"tags":["site:lima"],"send":["2 MB/s"],"lan":["off"]}}}`
+	written := w.writeForm("{" + slow + "}")
+	if written.Key != "options" || written.Label != "Limit bandwidth: site:lima" || written.Tags[0] != "site:lima" ||
+		!strings.Contains(written.Template, "maxSendKbps: 1953") {
+		t.Fatalf("got %+v", written)
+	}
+	path := w.template(string(mustJSON(t, api.PutTemplate{Label: &written.Label, Op: &written.Op, Key: &written.Key,
+		Template: &written.Template})))
+	w.want(http.StatusOK, call{method: http.MethodPut, path: path + "/tags/site:lima"})
+	shown := read[api.TemplateForm](w, path+"/form")
+	if shown.Form == nil || shown.Form.Filled == nil || shown.Form.Filled.Fields["send"][0] != "2 MB/s" ||
+		shown.Form.Filled.Fields["tags"][0] != "site:lima" {
+		t.Fatalf("got %+v", shown.Form)
+	}
+	shown.Form.Filled.Fields["receive"] = []string{"16 Mbit/s"}
+	change := w.writeForm(string(mustJSON(t, api.WriteForm{Form: shown.Form, Template: new(int64(1))}))).Change
+	if changed := change.Templates.Changed; len(changed) != 1 || *changed[0].Label != written.Label ||
+		!strings.Contains(*changed[0].Template, "maxRecvKbps: 1953") || len(change.Tags.Added) != 0 {
+		t.Errorf("got %+v and %+v", change.Templates, change.Tags)
+	}
+	w.put(path, `{"op":"merge","key":"options","template":`+
+		string(mustJSON(t, strings.Replace(written.Template, "1953", "1000", 1)))+`}`)
+	if got := read[api.TemplateForm](w, path+"/form"); got.Form != nil || !got.Edited {
+		t.Errorf("a text that was edited by hand is shown as %+v", got)
+	}
+}
+
+func TestAMistakeInAFormWithADescriptionIsSaidAtItsField(t *testing.T) {
+	w := newWorld(t)
+	for filled, want := range map[string]string{
+		`{"name":"limit","fields":{}}`:                                                      `form.name`,
+		`{"name":"limits","fields":{"speed":["1"]}}`:                                        `form.speed`,
+		`{"name":"limits","fields":{"tags":["a"],"send":["2"]}}`:                            `form.send`,
+		`{"name":"setting","fields":{"tags":["a"],"key":["options.nat"],"value":["x"]}}`:    `form.key`,
+		`{"name":"setting","fields":{"tags":["a"],"key":["gui.useTLS"],"value":["maybe"]}}`: `form.value`,
+	} {
+		got := w.want(http.StatusUnprocessableEntity, post("/templates/form", `{"form":{"filled":`+filled+`}}`))
+		if !strings.Contains(got, `"`+want+`"`) {
+			t.Errorf("%s: got %s, want %s in it", filled, got, want)
+		}
+	}
+}
+
+func TestFormsAndSettingsAreDescribed(t *testing.T) {
+	w := newWorld(t)
+	kinds := read[[]api.FormKind](w, Prefix+"/forms")
+	if len(kinds) < 6 || kinds[0].Name != "limits" || kinds[0].Fields[1].Type != "rate" {
+		t.Errorf("got %+v", kinds)
+	}
+	for _, s := range read[[]api.ConfigSetting](w, Prefix+"/config-settings") {
+		if s.Key == "options.natEnabled" && (s.Type != "flag" || s.Default[0] != "true" || s.Help == "") {
+			t.Errorf("got %+v", s)
+		}
+	}
+}
+
 func mustJSON(t *testing.T, v any) []byte {
 	t.Helper()
 	text, err := json.Marshal(v)

@@ -60,7 +60,8 @@ var reaches = map[string]reach{
 	"listFolderShares": byView, "getFolderMatrix": byView, "listOneSidedShares": byView,
 
 	"listTemplates": shared, "getTemplate": shared, "getTemplateSaver": shared, "getTemplateTags": shared,
-	"listTemplateVersions": shared, "getTemplateVersion": shared, "getTemplateForm": shared,
+	"listTemplateVersions": shared, "getTemplateVersion": shared, "getTemplateForm": byView,
+	"listForms": shared, "listConfigSettings": shared,
 	"listTagTemplates": shared,
 	"putTagSettings":   shared, "getConfigurator": shared, "putConfigurator": shared, "getFolderRoots": shared,
 	"getAuthorKeys": shared,

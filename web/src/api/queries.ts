@@ -125,6 +125,9 @@ export const queries = {
     question(["templates", templateID, "saver"], (signal) =>
       api.GET("/api/v1/templates/{templateID}/saver", at(signal, { templateID })),
     ),
+  forms: () => question(["forms"], (signal) => api.GET("/api/v1/forms", { signal }), { staleTime: Infinity }),
+  configSettings: () =>
+    question(["config-settings"], (signal) => api.GET("/api/v1/config-settings", { signal }), { staleTime: Infinity }),
   templateForm: (templateID: number) =>
     question(["templates", templateID, "form"], (signal) =>
       api.GET("/api/v1/templates/{templateID}/form", at(signal, { templateID })),

@@ -60,7 +60,7 @@ export function FirstSteps({ devices }: { devices: number }) {
             </Text>
             <Button
               component={Link}
-              href="/templates/new"
+              href="/templates/forms"
               variant={devices > 0 ? "filled" : "default"}
             >
               Write the first template

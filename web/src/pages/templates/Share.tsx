@@ -1,18 +1,12 @@
 import { NumberInput, SegmentedControl, Select, TagsInput, Textarea, TextInput } from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
-import { useLocation } from "wouter";
-import { Problem } from "../../api/problem";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Problem } from "../../api/problem";
 import { queries } from "../../api/queries";
-import { useMay } from "../../session/me";
-import { sentence } from "../../ui/format";
-import { Columns, Panel, Split, Stack } from "../../ui/layout";
-import { Ghosts, Note, Nothing, Page, Wrong } from "../../ui/page";
-import { Code, Muted } from "../../ui/text";
-import { Planned } from "../whatif/Planned";
-import { Delete } from "./Delete";
-import { emptyShare, filled, missing, numberOf, same, versioningKinds, versioningOf, wrongAt, type Share } from "./shareform";
+import { Columns, Panel, Stack } from "../../ui/layout";
+import { useFormDraft } from "./formdraft";
+import { FormFrame } from "./FormFrame";
+import { emptyShare, filled, missing, numberOf, textOf, versioningKinds, versioningOf, wrongAt, type Share } from "./shareform";
 
 /** ShareFolder is a folder that devices share, as a form. It writes a template; stored is the one that it changes. */
 export default function ShareFolder({
@@ -22,112 +16,31 @@ export default function ShareFolder({
   stored?: { id: number; label: string; share: Share };
   onText?: () => void;
 }) {
-  const client = useQueryClient();
-  const [, navigate] = useLocation();
-  const mayWrite = useMay("author");
-  const [base, setBase] = useState(stored?.share ?? emptyShare);
-  const [draft, setDraft] = useState<Share>(base);
-  const [hub, setHub] = useState((base.hubs ?? []).length > 0);
-  const [late] = useDebouncedValue(draft, 500);
-  const dirty = !same(draft, base);
-  const lacks = missing(hub ? late : { ...late, hubs: [] }, hub);
-  const written = useQuery({
-    ...queries.writtenForm({
-      form: { share: filled(hub ? late : { ...late, hubs: [] }) },
-      ...(stored ? { template: stored.id } : {}),
-    }),
-    enabled: mayWrite && lacks === "" && dirty,
-  });
-  const problem = written.error instanceof Problem ? written.error : undefined;
-  const settled = late === draft && !written.isFetching;
-
-  const [theirs, setTheirs] = useState<Share>(); // what somebody else stored while this was being filled in
-  const now = JSON.stringify(stored ? filled(stored.share) : undefined);
-  const [read, setRead] = useState(now);
-  if (stored && now !== read) {
-    setRead(now);
-    if (dirty) setTheirs(stored.share);
-    else show(stored.share);
-  }
-  function show(share: Share) {
-    setBase(share);
-    setDraft(share);
-    setHub((share.hubs ?? []).length > 0);
-    setTheirs(undefined);
-  }
-
-  useEffect(() => {
-    if (!dirty) return;
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    window.addEventListener("beforeunload", ask);
-    return () => window.removeEventListener("beforeunload", ask);
-  }, [dirty]);
-
+  const [hub, setHub] = useState((stored?.share.hubs ?? []).length > 0);
+  const draft = useFormDraft(stored?.share, emptyShare, textOf, (share) => setHub((share.hubs ?? []).length > 0));
+  const late = hub ? draft.late : { ...draft.late, hubs: [] };
   return (
-    <Page
-      wide
-      title={stored ? stored.label || "Folder" : "Share a folder"}
-      crumb={{ href: "/templates", text: "Templates" }}
-      sub={<span>A form that writes a template</span>}
-      actions={
-        stored && (
-          <>
-            <button type="button" className="u-link" onClick={onText}>
-              Edit as text
-            </button>
-            <Delete id={stored.id} label={stored.label} />
-          </>
-        )
-      }
+    <FormFrame
+      title="Share a folder"
+      says="A form that writes a template"
+      stored={stored}
+      onText={onText}
+      draft={draft}
+      form={{ share: filled(late) }}
+      lacks={missing(late, hub)}
     >
-      {theirs && (
-        <Note>
-          Somebody else has changed this folder since you opened it. What you store replaces that.{" "}
-          <button type="button" className="u-link" onClick={() => show(theirs)}>
-            Show theirs, and discard yours
-          </button>
-        </Note>
+      {(problem, readOnly) => (
+        <Fields
+          draft={draft.draft}
+          onChange={draft.setDraft}
+          hub={hub}
+          onHub={setHub}
+          problem={problem}
+          readOnly={readOnly}
+          isNew={!stored}
+        />
       )}
-      <Split>
-        <Fields draft={draft} onChange={setDraft} hub={hub} onHub={setHub} problem={problem} readOnly={!mayWrite} isNew={!stored} />
-        <Panel title="What it does">
-          {!mayWrite ? (
-            <Muted>To share a folder needs the role author or higher.</Muted>
-          ) : !dirty ? (
-            <Nothing title={stored ? "As it is saved" : "Nothing to plan yet"}>
-              {stored ? "Change something: " : "Fill in name, place and who: "}what that does to every device shows here, before
-              anything is stored.
-            </Nothing>
-          ) : lacks !== "" ? (
-            <Nothing title={lacks}>What it does to every device shows here then.</Nothing>
-          ) : problem ? (
-            <Wrong error={problem} />
-          ) : written.data && settled ? (
-            <Stack>
-              {written.data.warnings.map((warning) => (
-                <Note key={warning}>{sentence(warning)}</Note>
-              ))}
-              <Planned
-                body={written.data.change}
-                needs="author"
-                onDone={([created]) => {
-                  setBase(draft);
-                  if (created !== undefined) navigate(`/templates/${created}`, { replace: true });
-                  void client.invalidateQueries();
-                }}
-                onDiscard={() => show(base)}
-              />
-              <details>
-                <summary>The template that it writes</summary>
-                <Code>{written.data.template}</Code>
-              </details>
-            </Stack>
-          ) : (
-            <Ghosts />
-          )}
-        </Panel>
-      </Split>
-    </Page>
+    </FormFrame>
   );
 }
 

@@ -23,8 +23,9 @@ import { changesOf, draftOf, emptyDraft, isSame, mistakesOf, withText, type Draf
 import { Delete } from "./Delete";
 import { History } from "./History";
 import { OneDevice } from "./OneDevice";
-import { recipes } from "./recipes";
+import FormPage from "./FormPage";
 import ShareFolder from "./Share";
+import { StartFrom } from "./StartFrom";
 
 const Editor = lazy(() => import("../../ui/Editor"));
 
@@ -51,10 +52,15 @@ function Existing({ id }: { id: number }) {
       ? { id, draft: draftOf(template.data.data, tags.data), updatedAt: template.data.data.updatedAt }
       : undefined;
   const share = form.data?.form?.share;
+  const filled = form.data?.form?.filled;
   if (data && share && !asText) {
     return (
       <ShareFolder stored={{ id, label: data.draft.label, share }} onText={() => setAsText(true)} />
     );
+  }
+  if (data && filled && !asText) {
+    const stored = { id, label: data.draft.label, fields: filled.fields };
+    return <FormPage name={filled.name} stored={stored} onText={() => setAsText(true)} />;
   }
   if (data && form.data) return <Edit stored={data} readAt={template.dataUpdatedAt} edited={form.data.edited} />;
   const failure = [template, tags, form].find((one) => one.error);
@@ -72,7 +78,7 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
   const mayWrite = includes(me.role, "author");
   const mayPlan = includes(me.role, "operator");
   const [base, setBase] = useState(stored); // what the draft began with
-  const [draft, setDraft] = useState<Draft>(base?.draft ?? emptyDraft);
+  const [draft, setDraft] = useState<Draft>(base?.draft ?? handedOver() ?? emptyDraft);
   const [typed] = useDebouncedValue(draft, 500);
   const late = useMemo(() => withText(typed), [typed]);
   const set = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
@@ -160,17 +166,7 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
         <Stack>
           <Panel>
             <Stack>
-              {!base && mayWrite && (
-                <Select
-                  label="Start from"
-                  placeholder="A recipe, or write your own"
-                  data={recipes.map((recipe) => recipe.name)}
-                  onChange={(name) => {
-                    const recipe = recipes.find((one) => one.name === name);
-                    if (recipe) set({ label: recipe.label, op: recipe.op, key: recipe.key, template: recipe.template });
-                  }}
-                />
-              )}
+              {!base && mayWrite && <StartFrom tags={known.tags} draft={draft} onStart={set} />}
               <TextInput
                 label="Label"
                 readOnly={!mayWrite}
@@ -269,6 +265,11 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
       </Split>
     </Page>
   );
+}
+
+/** handedOver is the draft with which another page opened the editor. */
+function handedOver(): Draft | undefined {
+  return (window.history.state as { draft?: Draft } | null)?.draft;
 }
 
 const noTag = "It has no tag yet. A template applies to the devices that have one of its tags.";

@@ -31,7 +31,7 @@ export default function Templates() {
       <Button variant="default" leftSection={<IconFolder size={14} aria-hidden />} onClick={() => navigate("/templates/share")}>
         Share a folder
       </Button>
-      <Button leftSection={<IconPlus size={14} aria-hidden />} onClick={() => navigate("/templates/new")}>
+      <Button leftSection={<IconPlus size={14} aria-hidden />} onClick={() => navigate("/templates/forms")}>
         New template
       </Button>
     </>

@@ -3,46 +3,40 @@ export interface Recipe {
   label: string;
   op: "set" | "merge" | "append" | "remove";
   key: string;
-  template: string;
+  template: (tag: string) => string; // the text for devices with the tag
 }
 
-/** recipes are texts to start from. */
+/** recipes are texts to start from, for what no form writes. */
 export const recipes: Recipe[] = [
-  {
-    name: "Limit the rates",
-    label: "Slow line",
-    op: "merge",
-    key: "options",
-    template: "{\n  # KiB/s; 0 is no limit\n  maxSendKbps: 2000\n  maxRecvKbps: 8000\n}\n",
-  },
-  { name: "No relays", label: "No relays", op: "set", key: "options.relaysEnabled", template: "false\n" },
   {
     name: "A folder that all devices with a tag share",
     label: "Team folder",
     op: "merge",
     key: "folders.team",
-    template: `def template(device):
+    template: (tag) => `def template(device):
     return {
         "label": "Team",
         "path": "~/Team",
         "type": "sendreceive",
-        "devices": [{"deviceID": d.deviceID} for d in devices(tag="team")],
+        "devices": [{"deviceID": d.deviceID} for d in devices(tag=${JSON.stringify(tag)})],
     }
 `,
   },
   {
-    name: "Keep old versions in every folder",
-    label: "Old versions",
+    name: "Devices with a tag know each other",
+    label: "They know each other",
     op: "merge",
-    key: "folders.*.versioning",
-    template: '{\n  type: "staggered"\n  params: {\n    maxAge: "2592000"\n  }\n}\n',
+    key: "devices",
+    template: (tag) => `def template(device):
+    return [{"deviceID": d.deviceID, "name": d.label} for d in devices(tag=${JSON.stringify(tag)}) if d != device]
+`,
   },
   {
     name: "Another value on one system",
     label: "Scan less often on Windows",
     op: "merge",
     key: "folders.*",
-    template: `def template(device):
+    template: () => `def template(device):
     return {"rescanIntervalS": 7200 if device.os == "windows" else 3600}
 `,
   },

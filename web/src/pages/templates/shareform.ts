@@ -29,7 +29,8 @@ export function filled(share: Share): Share {
   };
 }
 
-export const same = (a: Share, b: Share) => JSON.stringify(filled(a)) === JSON.stringify(filled(b));
+/** textOf is equal for two forms that do the same. */
+export const textOf = (share: Share) => JSON.stringify(filled(share));
 
 /** missing is what has to be filled in before a plan can be made, in words; "" where nothing is missing. */
 export function missing(share: Share, hub: boolean): string {

@@ -1,0 +1,133 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { useLocation } from "wouter";
+import type { Schemas } from "../../api/client";
+import { Problem } from "../../api/problem";
+import { queries } from "../../api/queries";
+import { useMay } from "../../session/me";
+import { sentence } from "../../ui/format";
+import { Panel, Split, Stack } from "../../ui/layout";
+import { Ghosts, Note, Nothing, Page, Wrong } from "../../ui/page";
+import { Code, Muted } from "../../ui/text";
+import { Planned } from "../whatif/Planned";
+import { Delete } from "./Delete";
+import { emptyDraft } from "./draft";
+import type { FormDraft } from "./formdraft";
+
+/** FormFrame is the page of a form: its fields, and beside them the plan of the template that it writes. */
+export function FormFrame<T>({
+  title,
+  says,
+  stored,
+  onText,
+  draft,
+  form,
+  label,
+  lacks,
+  children,
+}: {
+  title: string;
+  says: string;
+  stored: { id: number; label: string } | undefined;
+  onText: (() => void) | undefined;
+  draft: FormDraft<T>;
+  form: Schemas["Form"]; // of draft.late
+  label?: string;
+  lacks: string; // what has to be filled in first
+  children: (problem: Problem | undefined, readOnly: boolean) => ReactNode;
+}) {
+  const client = useQueryClient();
+  const [, navigate] = useLocation();
+  const mayWrite = useMay("author");
+  const { dirty, theirs } = draft;
+  const written = useQuery({
+    ...queries.writtenForm({ form, ...(stored ? { template: stored.id } : {}), ...(label ? { label } : {}) }),
+    enabled: mayWrite && lacks === "" && dirty,
+  });
+  const problem = dirty && written.error instanceof Problem ? written.error : undefined;
+  const settled = draft.late === draft.draft && !written.isFetching;
+
+  return (
+    <Page
+      wide
+      title={stored ? stored.label || title : title}
+      crumb={{ href: "/templates", text: "Templates" }}
+      sub={<span>{stored ? `${title}: a form that writes a template` : says}</span>}
+      actions={
+        stored && (
+          <>
+            <button type="button" className="u-link" onClick={onText}>
+              Edit as text
+            </button>
+            <Delete id={stored.id} label={stored.label} />
+          </>
+        )
+      }
+    >
+      {theirs !== undefined && (
+        <Note>
+          Somebody else has changed this template since you opened it. What you store replaces that.{" "}
+          <button type="button" className="u-link" onClick={() => draft.show(theirs)}>
+            Show theirs, and discard yours
+          </button>
+        </Note>
+      )}
+      <Split>
+        {children(problem, !mayWrite)}
+        <Panel title="What it does">
+          {!mayWrite ? (
+            <Muted>To fill in a form needs the role author or higher.</Muted>
+          ) : !dirty ? (
+            <Nothing title={stored ? "As it is saved" : "Nothing to plan yet"}>
+              {stored ? "Change something: what" : "What"} that does to every device shows here, before anything is stored.
+            </Nothing>
+          ) : lacks !== "" ? (
+            <Nothing title={lacks}>What it does to every device shows here then.</Nothing>
+          ) : problem ? (
+            <Wrong error={problem} />
+          ) : written.data && settled ? (
+            <Stack>
+              {written.data.warnings.map((warning) => (
+                <Note key={warning}>{sentence(warning)}</Note>
+              ))}
+              <Planned
+                body={written.data.change}
+                needs="author"
+                onDone={([created]) => {
+                  draft.saved();
+                  if (created !== undefined) navigate(`/templates/${created}`, { replace: true });
+                  void client.invalidateQueries();
+                }}
+                onDiscard={draft.discard}
+              />
+              <details>
+                <summary>The template that it writes</summary>
+                <Stack>
+                  <Code>{written.data.template}</Code>
+                  {!stored && <GoOnAsText written={written.data} />}
+                </Stack>
+              </details>
+            </Stack>
+          ) : (
+            <Ghosts />
+          )}
+        </Panel>
+      </Split>
+    </Page>
+  );
+}
+
+/** GoOnAsText opens the editor with the text that the form wrote. */
+function GoOnAsText({ written }: { written: Schemas["WrittenForm"] }) {
+  const [, navigate] = useLocation();
+  const { label, op, key, template, tags } = written;
+  return (
+    <button
+      type="button"
+      className="u-link"
+      onClick={() => navigate("/templates/new", { state: { draft: { ...emptyDraft, label, op, key, template, tags } } })}
+    >
+      Go on with this text in the editor
+    </button>
+  );
+}

@@ -49,7 +49,7 @@ type FormCondition struct {
 
 // ConfigSetting is a field of Syncthing's configuration that one can set by itself.
 type ConfigSetting struct {
-	Key     string   `json:"key" doc:"* stands for every folder or device; the ID of one may stand there"`
+	Key     string   `json:"key" doc:"* means every folder or device; the ID of one may be written instead"`
 	Type    string   `json:"type" enum:"flag,number,text,texts" doc:"flag: true or false. texts: several"`
 	Choices []string `json:"choices,omitempty" nullable:"false" doc:"All values of a text; none: every text"`
 	Default []string `json:"default" nullable:"false" doc:"Of a current daemon. A setting that takes one value has a list of one"`

@@ -12,8 +12,8 @@ import (
 
 // Kind describes a form. API, command line and console show every form by its description alone.
 type Kind struct {
-	Name   string // in addresses and commands: "limits"
-	Title  string // what a person wants: "Limit bandwidth"
+	Name   string // "limits": the name in addresses and commands
+	Title  string // "Limit bandwidth": the wish of a person
 	Help   string
 	Fields []Field
 
@@ -27,13 +27,13 @@ type Field struct {
 	Label    string
 	Help     string
 	Type     FieldType
-	Choices  []Choice // of a ChoiceField
+	Choices  []Choice // all values of a ChoiceField
 	Example  string
-	Default  string // what the field has where nothing was filled in
+	Default  string // the value of a required field that was left blank
 	Required bool
 	// Least and Most bound a NumberField.
 	Least, Most int64
-	// OnlyIf leaves the field out where another one has another value; nil never does.
+	// OnlyIf is the condition under which the field applies; nil: always.
 	OnlyIf *Condition
 }
 
@@ -50,7 +50,7 @@ const (
 	SecretField FieldType = "secret" // the name of a secret
 	LinesField  FieldType = "lines"  // several texts
 	KeyField    FieldType = "key"    // the key of a setting
-	ValueField  FieldType = "value"  // what the setting of the field "key" takes
+	ValueField  FieldType = "value"  // the value of the setting that the field "key" names
 )
 
 // hasSeveral reports whether a field of this type can have several values.
@@ -172,7 +172,7 @@ func (k *Kind) fieldNames() []string {
 	return names
 }
 
-// Label is the label of the template where nobody gives another one.
+// Label is the label of the template where nobody gives a label.
 func (f Filled) Label() string {
 	tags := f.Values[tagsField.Name]
 	return cmp.Or(f.Values.one("key"), f.Kind.Title) + ": " + strings.Join(tags[:min(3, len(tags))], ", ")

@@ -14,10 +14,10 @@ import (
 // Setting is a field of the configuration that one can set by itself: a flag, a number, a text or a list of texts.
 // Secrets, identities and what daemons keep for themselves are no settings.
 type Setting struct {
-	Key     string // `*` stands for every folder or device
+	Key     string // `*` means every folder or device
 	Type    SettingType
 	Choices []string // all values of a text; none: every text
-	Default Value    // of a current daemon
+	Default Value    // the value with which a current daemon starts
 	Help    string   // sentence for a person
 
 	shape *shape

@@ -40,7 +40,7 @@ func (c *formListCommand) Run(ctx context.Context, env *environment, server *cli
 	if err := printList(env, c.output, formNoun.columns, forms); err != nil || !c.forPeople() {
 		return err
 	}
-	_, err = fmt.Fprintln(env.Out, "\n`muster form get FORM` shows the fields. A folder is shared by `muster folder share`.")
+	_, err = fmt.Fprintln(env.Out, "\n`muster form get FORM` shows the fields. `muster folder share LABEL` shares a folder.")
 	return err
 }
 

@@ -109,8 +109,8 @@ func (c *formPutCommand) before(ctx context.Context, server *client.Client,
 	return is.Form.Filled.Fields, nil
 }
 
-// filledFields puts what was given into the fields of a template. A field of before that does not apply any more goes:
-// versions to keep, where the versioning has become a trash can.
+// filledFields puts what was given into the fields of a template. A field of the template that does not
+// apply any more is left out: versions to keep, where the versioning has become a trash can.
 func filledFields(kind api.FormKind, before map[string][]string, given []string) (map[string][]string, error) {
 	fields, typed := maps.Clone(before), map[string][]string{}
 	for _, text := range given {

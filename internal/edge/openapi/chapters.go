@@ -22,7 +22,7 @@ var chapters = []chapter{
 		`/plan|/changes|/differences.*|/consents.*|/waiting|/devices/\{deviceID\}/(plan|apply|why)`},
 	{"Revocations", "Devices that are out for good.", `/revocations.*|/devices/\{deviceID\}/revoke`},
 	{"Devices", "Registered Syncthing daemons: record, state, settings, tags.", `/devices.*|/inventory|/states`},
-	{"Templates", "Fragments of configuration, picked for a device by tag.", `/templates.*`},
+	{"Templates", "Fragments of configuration, picked for a device by tag.", `/(templates|forms|config-settings).*`},
 	{"Tags", "What ties devices and templates together.", `/tags.*`},
 	{"Folders", "Syncthing folders across the fleet, and where templates may put them.",
 		`/folders.*|/folder-roots|/author-keys|/overview/(folders|matrix|one-sided-shares)`},

@@ -23,6 +23,7 @@ import { changesOf, draftOf, emptyDraft, isSame, mistakesOf, withText, type Draf
 import { Delete } from "./Delete";
 import { History } from "./History";
 import { OneDevice } from "./OneDevice";
+import { valuesIn } from "./filledform";
 import FormPage from "./FormPage";
 import ShareFolder from "./Share";
 import { StartFrom } from "./StartFrom";
@@ -59,7 +60,7 @@ function Existing({ id }: { id: number }) {
     );
   }
   if (data && filled && !asText) {
-    const stored = { id, label: data.draft.label, fields: filled.fields };
+    const stored = { id, label: data.draft.label, fields: valuesIn(filled) };
     return <FormPage name={filled.name} stored={stored} onText={() => setAsText(true)} />;
   }
   if (data && form.data) return <Edit stored={data} readAt={template.dataUpdatedAt} edited={form.data.edited} />;

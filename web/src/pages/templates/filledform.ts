@@ -17,9 +17,14 @@ export function begun(kind: Kind, label = "", fields: Values = {}): Entered {
   return { label, fields: { ...Object.fromEntries(defaults), ...fields } };
 }
 
+/** valuesIn are the fields of a stored form. */
+export function valuesIn({ fields }: Schemas["FilledForm"]): Values {
+  return Object.fromEntries(Object.entries(fields).map(([name, values]) => [name, values ?? []]));
+}
+
 const given = (values: string[] | undefined) => (values ?? []).filter((value) => value.trim() !== "");
 
-/** applies tells whether a field counts, given what was chosen in another one. */
+/** applies tells whether a field counts, given the values of the other fields. */
 export function applies({ onlyIf }: Field, fields: Values): boolean {
   return !onlyIf || onlyIf.is.includes(fields[onlyIf.field]?.[0] ?? "");
 }

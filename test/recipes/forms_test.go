@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"muster/api"
 	"muster/client"
 	"muster/internal/core/form"
 	"muster/internal/stsim"
@@ -54,9 +55,9 @@ office: folders.photos.versioning.params is {"command": "/bin/true"}, after cons
 laptop: ignores.photos is ["(?d).DS_Store", "*.tmp"]`},
 	{"setting", form.Values{"tags": {"everyone"}, "key": {"options.maxFolderConcurrency"}, "value": {"2"}},
 		`office: options.maxFolderConcurrency is 2`},
-	{"setting", form.Values{"tags": {"hub"}, "key": {"folders.photos.order"}, "value": {"newestFirst"}},
-		`office: folders.photos.order is "newestFirst"
-laptop: folders.photos.order is "random"`},
+	{"setting", form.Values{"tags": {"hub"}, "key": {"folders.photos.maxConflicts"}, "value": {"5"}},
+		`office: folders.photos.maxConflicts is 5
+laptop: folders.photos.maxConflicts is 10`},
 	{"names", form.Values{"tags": {"everyone"}},
 		`office: devices.<office>.name is "office"
 laptop: devices.<attic>.name is "attic"`},
@@ -96,10 +97,12 @@ func (c formCase) recipe(t *testing.T) recipe {
 func (w *world) isForm(t *testing.T, c formCase) {
 	t.Helper()
 	all, err := w.muster.Client.Templates(t.Context(), client.List{})
-	if err != nil || len(all) != 1 {
-		t.Fatalf("got %d templates, %v", len(all), err)
+	key := c.filled(t).Write().Key
+	i := slices.IndexFunc(all, func(made api.Template) bool { return made.Key == key })
+	if err != nil || i < 0 {
+		t.Fatalf("no template of %d has the key %s, %v", len(all), key, err)
 	}
-	shown, err := w.muster.Client.TemplateForm(t.Context(), all[0].ID)
+	shown, err := w.muster.Client.TemplateForm(t.Context(), all[i].ID)
 	if err != nil || shown.Form == nil || shown.Form.Filled == nil ||
 		!maps.EqualFunc(shown.Form.Filled.Fields, c.filled(t).Values, slices.Equal) {
 		t.Errorf("got %+v, %v, want %v", shown.Form, err, c.filled(t).Values)

@@ -35,6 +35,8 @@ type formCase struct {
 	results string
 }
 
+const runsCommand = "external versioning runs a command on the device"
+
 var formCases = []formCase{
 	{"limits", form.Values{"tags": {"site:lima"}, "send": {"2 MB/s"}, "receive": {"16 Mbit/s"}, "lan": {"on"}},
 		`laptop: options.maxSendKbps is 1953
@@ -48,8 +50,8 @@ laptop: options.natEnabled is false`},
 		`office: folders.photos.versioning.type is "simple"
 laptop: folders.photos.versioning.params is {"keep": "7", "cleanoutDays": "30"}`},
 	{"versioning", form.Values{"tags": {"hub"}, "folder": {"photos"}, "type": {"external"}, "command": {"/bin/true"}},
-		`office: folders.photos.versioning.type is "external", after consent (external versioning runs a command on the device)
-office: folders.photos.versioning.params is {"command": "/bin/true"}, after consent (external versioning runs a command on the device)`},
+		`office: folders.photos.versioning.type is "external", after consent (` + runsCommand + `)
+office: folders.photos.versioning.params is {"command": "/bin/true"}, after consent (` + runsCommand + `)`},
 	{"ignores", form.Values{"tags": {"everyone"}, "folder": {"photos"}, "patterns": {"(?d).DS_Store", "*.tmp"}},
 		`office: ignores.photos is ["(?d).DS_Store", "*.tmp"]
 laptop: ignores.photos is ["(?d).DS_Store", "*.tmp"]`},

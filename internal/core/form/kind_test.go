@@ -212,7 +212,8 @@ func TestWhatWasFilledInWrongIsSaidAtItsField(t *testing.T) {
 			err = filled.Validate()
 		}
 		problem, ok := err.(*fleet.Error) //nolint:errorlint // Forms return the error itself.
-		if !ok || !strings.Contains(problem.Message, c.says) || len(problem.Details) != 1 || problem.Details[0].Field != c.field {
+		if !ok || !strings.Contains(problem.Message, c.says) || len(problem.Details) != 1 ||
+			problem.Details[0].Field != c.field {
 			t.Errorf("%s, %v: got %v, want %q at %s", c.kind, c.values, err, c.says, c.field)
 		}
 	}

@@ -60,7 +60,6 @@ type commands struct {
 	File        fileCommand        `cmd:"" help:"Show whether a file is on each device that has its folder, and why not."`
 	Versions    versionsCommand    `cmd:"" help:"Show how many devices run which version of Syncthing."`
 	Revision    revisionCommand    `cmd:"" help:"List, show, compare and restore the configurations that a device was seen with."`
-	Form        formCommand        `cmd:"" help:"Say what you want in a form, which writes the template: limits, versioning, ignore patterns, discovery, GUI log-in, one setting."`
 	Template    templateCommand    `cmd:"" help:"List, show, change, tag and evaluate templates."`
 	Tag         tagCommand         `cmd:"" help:"List, delete and protect tags; have the daemons with a tag do something, one after the other."`
 	Export      exportCommand      `cmd:"" help:"Write the fleet as files: templates, and what devices are called, tagged and set to."`

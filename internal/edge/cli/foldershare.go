@@ -10,6 +10,7 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/core/fleetfiles"
 	"muster/internal/core/form"
 	"muster/internal/fleet"
 )
@@ -75,9 +76,17 @@ func (c *folderShareCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	printFormWarnings(env, written)
+	for _, text := range written.Warnings {
+		fmt.Fprintf(env.Err, "Warning: %s\n", printable(text))
+	}
 	if c.Print {
-		return printForm(env, written, current)
+		priority := int64(0)
+		if current != nil {
+			priority = current.Priority
+		}
+		_, err := fmt.Fprint(env.Out, fleetfiles.Template{Label: written.Label, Priority: priority, Op: written.Op,
+			Key: written.Key, Tags: written.Tags, Text: written.Template})
+		return err
 	}
 	return c.make(ctx, env, server, written.Change, question)
 }

@@ -14,8 +14,8 @@ import (
 type formCommand struct {
 	List     formListCommand     `cmd:"" help:"List the forms: what one can want without writing a template."`
 	Get      formGetCommand      `cmd:"" help:"Show the fields of a form."`
-	Put      formPutCommand      `cmd:"" help:"Fill in a form: it writes a template, or changes the one with that label; first the plan is shown."`
-	Settings formSettingsCommand `cmd:"" help:"List the settings of Syncthing that the form \"setting\" takes, with their defaults."`
+	Put      formPutCommand      `cmd:"" help:"Fill in a form, which writes a template; first the plan is shown."`
+	Settings formSettingsCommand `cmd:"" help:"List the settings of Syncthing, with their defaults."`
 }
 
 var formNoun = noun[api.FormKind]{
@@ -40,7 +40,8 @@ func (c *formListCommand) Run(ctx context.Context, env *environment, server *cli
 	if err := printList(env, c.output, formNoun.columns, forms); err != nil || !c.forPeople() {
 		return err
 	}
-	_, err = fmt.Fprintln(env.Out, "\n`muster form get FORM` shows the fields. `muster folder share LABEL` shares a folder.")
+	_, err = fmt.Fprintln(env.Out, "\n`muster template form get FORM` shows the fields of a form. "+
+		"`muster folder share LABEL` shares a folder.")
 	return err
 }
 
@@ -57,7 +58,7 @@ func (c namedForm) find(ctx context.Context, server *client.Client) (api.FormKin
 	i := slices.IndexFunc(forms, func(f api.FormKind) bool { return f.Name == c.Form })
 	if i < 0 {
 		return api.FormKind{}, &fleet.Error{Code: fleet.CodeNotFound,
-			Message: fmt.Sprintf("there is no form %q", c.Form), Hint: "`muster form list` lists all."}
+			Message: fmt.Sprintf("there is no form %q", c.Form), Hint: "`muster template form list` lists all."}
 	}
 	return forms[i], nil
 }

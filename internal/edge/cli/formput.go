@@ -18,8 +18,8 @@ type formPutCommand struct {
 	namedForm
 	changing
 	Label   string   `arg:"" help:"Label of the template; the one with that label is changed."`
-	Fields  []string `arg:"" optional:"" name:"field" help:"FIELD=VALUE fills in a field; a field with several values is repeated. FIELD= empties it."`
-	Replace bool     `env:"-" help:"Start anew: what is not given here does not stay as the template has it, also where it was edited by hand."`
+	Fields  []string `arg:"" optional:"" name:"field" help:"FIELD=VALUE, which may be repeated; FIELD= empties it."`
+	Replace bool     `env:"-" help:"Start anew: only what is given here counts, also where a person edited the text."`
 	Print   bool     `env:"-" help:"Print the template as a file, and change nothing."`
 }
 
@@ -27,9 +27,9 @@ type formPutCommand struct {
 func (formPutCommand) Help() string {
 	return `Examples:
 
-  muster form put limits 'Berlin' tags=site:berlin send='2 MB/s' receive='16 Mbit/s'
-  muster form put versioning 'Old versions' tags=laptops type=simple keep=5
-  muster form put setting 'One folder at a time' tags=small key=options.maxFolderConcurrency value=1
+  muster template form put limits 'Berlin' tags=site:berlin send='2 MB/s' receive='16 Mbit/s'
+  muster template form put versioning 'Old versions' tags=laptops type=simple keep=5
+  muster template form put setting 'One folder at a time' tags=small key=options.maxFolderConcurrency value=1
 
 It writes an ordinary template. On a template that this form wrote, a field changes what it names, and all else stays.`
 }
@@ -118,7 +118,7 @@ func filledFields(kind api.FormKind, before map[string][]string, given []string)
 		if !found || !slices.ContainsFunc(kind.Fields, func(f api.FormField) bool { return f.Name == name }) {
 			return nil, &fleet.Error{Code: fleet.CodeInvalid,
 				Message: fmt.Sprintf("%q is not FIELD=VALUE with a field of the form %s", printable(text), kind.Name),
-				Hint:    fmt.Sprintf("`muster form get %s` shows its fields.", kind.Name)}
+				Hint:    fmt.Sprintf("`muster template form get %s` shows its fields.", kind.Name)}
 		}
 		typed[name] = append(typed[name], value)
 	}

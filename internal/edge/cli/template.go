@@ -14,12 +14,13 @@ import (
 )
 
 type templateCommand struct {
+	Form     formCommand             `cmd:"" help:"Say what you want in a form, which writes the template."`
 	List     templateListCommand     `cmd:"" help:"List templates in the order in which they apply."`
 	Get      templateGetCommand      `cmd:"" help:"Print a template as a file: what put and edit take."`
-	Put      templatePutCommand      `cmd:"" help:"Create a template from a file, or replace the one with its label; first the plan is shown."`
+	Put      templatePutCommand      `cmd:"" help:"Create a template from a file, or replace it; first the plan is shown."`
 	Edit     templateEditCommand     `cmd:"" help:"Open a template in $EDITOR, show what would change, and save it."`
-	Delete   templateDeleteCommand   `cmd:"" help:"Delete a template; what it set returns to what was there before. First the plan is shown."`
-	Tag      templateTagging         `cmd:"" help:"Attach a tag: the template then applies to the devices with it. First the plan is shown."`
+	Delete   templateDeleteCommand   `cmd:"" help:"Delete a template, and put back what was there before; first the plan."`
+	Tag      templateTagging         `cmd:"" help:"Have a template apply to the devices with a tag; first the plan is shown."`
 	Untag    templateTagging         `cmd:"" help:"Take a tag off a template; first the plan is shown."`
 	Evaluate templateEvaluateCommand `cmd:"" help:"Show what a template gives for a device; changes nothing."`
 }
@@ -103,7 +104,7 @@ func withLabel(all []api.Template, label string) (found *api.Template, err error
 type templateGetCommand struct {
 	namedTemplate
 	watching
-	Output string `short:"o" env:"-" help:"file, table, json, yaml or name." default:"file" enum:"file,table,json,yaml,name"`
+	Output string `short:"o" env:"-" help:"How it is printed." default:"file" enum:"file,table,json,yaml,name"`
 }
 
 // Run prints a template.
@@ -134,7 +135,7 @@ type templateEvaluateCommand struct {
 	connection
 	Template string `arg:"" optional:"" help:"Label or ID of a template; or give --file."`
 	File     string `short:"f" env:"-" help:"Evaluate this file instead; - is standard input." placeholder:"FILE"`
-	Device   string `env:"-" help:"Label or ID of the device; without it, one that the server picks." placeholder:"DEVICE"`
+	Device   string `env:"-" help:"Label or ID of the device; without it, any one." placeholder:"DEVICE"`
 	output
 }
 

@@ -20,7 +20,7 @@ type templateCommand struct {
 	Put      templatePutCommand      `cmd:"" help:"Create a template from a file, or replace it; first the plan is shown."`
 	Edit     templateEditCommand     `cmd:"" help:"Open a template in $EDITOR, show what would change, and save it."`
 	Delete   templateDeleteCommand   `cmd:"" help:"Delete a template, and put back what was there before; first the plan."`
-	Tag      templateTagging         `cmd:"" help:"Have a template apply to the devices with a tag; first the plan is shown."`
+	Tag      templateTagging         `cmd:"" help:"Apply a template to the devices with a tag; first the plan is shown."`
 	Untag    templateTagging         `cmd:"" help:"Take a tag off a template; first the plan is shown."`
 	Evaluate templateEvaluateCommand `cmd:"" help:"Show what a template gives for a device; changes nothing."`
 }

@@ -44,7 +44,10 @@ type FolderShare struct {
 	Type     string      `json:"type" doc:"sendreceive, sendonly, receiveonly, receiveencrypted"`
 	Path     string      `json:"path"`
 	Paused   bool        `json:"paused"`
-	Peers    []SharePeer `json:"peers" nullable:"false" doc:"Other devices that it shares the folder with"`
+	Peers    []SharePeer `json:"peers" nullable:"false" doc:"Other devices that it shares the folder with, or the first of them where a limit was asked for"`
+
+	PeerCount      int `json:"peerCount" doc:"All devices that it shares the folder with, and that the parameter side picks"`
+	ConnectedCount int `json:"connectedCount" doc:"Of those, devices that are connected to it"`
 }
 
 // SharePeer is a device that a folder is shared with.
@@ -69,10 +72,12 @@ type OneSidedShare struct {
 
 // FolderMatrix is how folders are on some devices.
 type FolderMatrix struct {
-	Devices     []MatrixDevice `json:"devices" nullable:"false" doc:"The columns, by label"`
-	MoreDevices int            `json:"moreDevices" doc:"Devices that the filters pick and that are left out"`
-	Folders     []MatrixFolder `json:"folders" nullable:"false" doc:"The rows: those that one of the devices has, sorted"`
-	MoreFolders int            `json:"moreFolders" doc:"Folders that are left out"`
+	Devices        []MatrixDevice `json:"devices" nullable:"false" doc:"The columns, in the order that was asked for"`
+	MatchedDevices int            `json:"matchedDevices" doc:"Devices with a folder that the filters pick"`
+	MoreDevices    int            `json:"moreDevices" doc:"Of those, devices that are not in this answer"`
+	Folders        []MatrixFolder `json:"folders" nullable:"false" doc:"The rows: those that one of the devices has, sorted"`
+	MatchedFolders int            `json:"matchedFolders" doc:"Folders of the devices in this answer that the search picks"`
+	MoreFolders    int            `json:"moreFolders" doc:"Of those, folders that are not in this answer"`
 }
 
 // MatrixDevice is a column of a FolderMatrix.
@@ -92,7 +97,7 @@ type MatrixFolder struct {
 // MatrixCell is one folder on one device.
 type MatrixCell struct {
 	Device     int    `json:"device" doc:"Index of the column"`
-	State      string `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate"`
+	State      string `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate" doc:"State of the folder there"`
 	Completion *int   `json:"completion" nullable:"true" minimum:"0" maximum:"100" doc:"Percent, 100 only where nothing is missing; null where the numbers are not about now: the folder is unknown, stopped, paused, unshared or alone"`
 	NeedBytes  int64  `json:"needBytes" doc:"As last told"`
 }

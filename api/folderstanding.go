@@ -4,6 +4,8 @@ package api
 // present only where state is not unknown; asOf says how old they are.
 type FolderStanding struct {
 	DeviceID    string       `json:"deviceID"`
+	Label       string       `json:"label" doc:"Label of the device; blank in the list of one device"`
+	Connection  string       `json:"connection" enum:",neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed,cloned" doc:"Connection of the device; blank in the list of one device"`
 	Folder      string       `json:"folder" doc:"ID of the folder"`
 	State       string       `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate" doc:"The first of this order that holds"`
 	Last        string       `json:"last" enum:",stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate" doc:"The state that was known last, while state is unknown; blank otherwise"`
@@ -85,14 +87,27 @@ type FleetFolder struct {
 	NeedUnknown int            `json:"needUnknown" doc:"Devices whose figures are not of now: it is not known what they lack"`
 	Behind      []FolderBehind `json:"behind" nullable:"false" doc:"Devices on which something is missing, the most bytes first; at most 20"`
 	BehindCount int            `json:"behindCount" doc:"How many such devices there are"`
+	Failed      int64          `json:"failed" doc:"Items that the devices could not sync, of all together"`
+
+	Conflicting      []FolderConflictsOn `json:"conflicting" nullable:"false" doc:"Devices that tell of conflicts, the most files first; at most 20"`
+	ConflictingCount int                 `json:"conflictingCount" doc:"How many such devices there are"`
+}
+
+// FolderConflictsOn is a device that tells of conflicts.
+type FolderConflictsOn struct {
+	DeviceID  string          `json:"deviceID"`
+	Label     string          `json:"label"`
+	Conflicts FolderConflicts `json:"conflicts"`
 }
 
 // FolderBehind is a device on which something of a folder is missing.
 type FolderBehind struct {
 	DeviceID    string   `json:"deviceID"`
 	Label       string   `json:"label"`
-	State       string   `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate"`
+	State       string   `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate" doc:"State of the folder there"`
+	Paused      bool     `json:"paused" doc:"The folder is paused there"`
 	Since       *Time    `json:"since" format:"date-time" nullable:"true" doc:"When the state began; null: not known"`
+	AsOf        *Time    `json:"asOf" format:"date-time" nullable:"true" doc:"When the daemon gave the figures; null: never"`
 	NeedBytes   int64    `json:"needBytes"`
 	NeedItems   int64    `json:"needItems"`
 	NeedDeletes int64    `json:"needDeletes"`

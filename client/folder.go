@@ -72,8 +72,7 @@ func (c *Client) OneSidedShares(ctx context.Context, l List) ([]api.OneSidedShar
 	return list[api.OneSidedShare](ctx, c, path("overview", "one-sided-shares"), l)
 }
 
-// FolderMatrix is how each folder is on the first 60 devices that Search and Tag pick.
-func (c *Client) FolderMatrix(ctx context.Context, l List) (api.FolderMatrix, error) {
-	only := url.Values{"q": {l.Search}, "tag": {l.Tag}}
-	return get[api.FolderMatrix](ctx, c, path("overview", "matrix")+query(only))
+// FolderMatrix is how each folder is on the first 60 devices that a query picks. Devices is not for it.
+func (c *Client) FolderMatrix(ctx context.Context, q InventoryQuery) (api.FolderMatrix, error) {
+	return get[api.FolderMatrix](ctx, c, path("overview", "matrix")+q.query())
 }

@@ -15,6 +15,7 @@ type InventoryQuery struct {
 	Versions []string // versions as daemons report them; <, <=, > or >= may come before one
 	OS       []string
 	Waiting  []string // causes, any or none
+	Devices  []string // IDs; a device is one of them
 	Stale    string   // time since the device was last seen: 36h or 7d
 
 	FolderStates []string // a device has a folder in one of them
@@ -27,7 +28,7 @@ type InventoryQuery struct {
 
 func (q InventoryQuery) query() string {
 	return query(url.Values{"tag": q.Tags, "state": q.States, "version": q.Versions, "os": q.OS, "waiting": q.Waiting,
-		"folderState": q.FolderStates, "stale": {q.Stale}, "diskBelow": {q.DiskBelow},
+		"folderState": q.FolderStates, "device": q.Devices, "stale": {q.Stale}, "diskBelow": {q.DiskBelow},
 		"q": {q.Search}, "sort": {q.Sort}, "limit": {positive(q.Limit)}, "offset": {positive(q.Offset)}})
 }
 

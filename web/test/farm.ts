@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Muster } from "./muster";
+import { until } from "./until";
 
 interface Simulated {
   deviceID: string;
@@ -40,16 +41,33 @@ export class Farm {
     throw new Error(`${program} ended with ${child.exitCode} after ${daemons.length} daemons`);
   }
 
-  /**
-   * register adds all daemons to a server: each with the tag that its name has in the middle, such as edge, and with one
-   * that brings a template.
-   */
-  async register(muster: Muster): Promise<void> {
+  /** add registers all daemons at a server, and waits until it has read them. */
+  async add(muster: Muster): Promise<void> {
+    await this.put(muster);
+    await until(
+      "all devices are online",
+      async () => {
+        const { connections } = await muster.call<{ connections: Record<string, number> }>("GET", "/overview");
+        return connections.online === this.daemons.length;
+      },
+      10 * 60_000,
+    );
+  }
+
+  private async put(muster: Muster): Promise<void> {
     const rest = [...this.daemons];
     const some = async () => {
       for (let one = rest.pop(); one; one = rest.pop()) await muster.call("PUT", `/devices/${one.deviceID}`, one);
     };
     await Promise.all(Array.from({ length: 16 }, some));
+  }
+
+  /**
+   * register adds all daemons to a server: each with the tag that its name has in the middle, such as edge, and with one
+   * that brings a template.
+   */
+  async register(muster: Muster): Promise<void> {
+    await this.put(muster);
     const template = { label: "No relays", op: "set", key: "options.relaysEnabled", template: "false\n" };
     const { id } = await muster.call<{ id: number }>("POST", "/templates", template);
     await muster.call("PUT", `/templates/${id}/tags/relayless`);

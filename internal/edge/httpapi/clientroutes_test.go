@@ -150,7 +150,9 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	},
 	"listFolderShares":   func(c *client.Client, ctx context.Context) { _, _ = c.FolderShares(ctx, "f", client.List{}) },
 	"listOneSidedShares": func(c *client.Client, ctx context.Context) { _, _ = c.OneSidedShares(ctx, client.List{}) },
-	"getFolderMatrix":    func(c *client.Client, ctx context.Context) { _, _ = c.FolderMatrix(ctx, client.List{}) },
+	"getFolderMatrix": func(c *client.Client, ctx context.Context) {
+		_, _ = c.FolderMatrix(ctx, client.InventoryQuery{})
+	},
 	"getTemplateVersion": func(c *client.Client, ctx context.Context) { _, _ = c.TemplateVersion(ctx, 1, 1) },
 	"getAuthorKeys":      func(c *client.Client, ctx context.Context) { _, _ = c.AuthorKeys(ctx) },
 	"putAuthorKeys":      func(c *client.Client, ctx context.Context) { _, _ = c.PutAuthorKeys(ctx, nil) },

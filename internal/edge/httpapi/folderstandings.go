@@ -115,7 +115,9 @@ func (s StandingHandlers) listFolderDevices(r *request) (reply, error) {
 		},
 		wire: func(one view.StandingOn) api.FolderStanding {
 			s.Standings.ViewFolder(one.Device.ID, folder)
-			return s.wireStanding(r.Context(), one.FolderStanding)
+			wire := s.wireStanding(r.Context(), one.FolderStanding)
+			wire.Label, wire.Connection = one.Device.Label, string(one.Connection)
+			return wire
 		},
 	})
 }
@@ -201,6 +203,7 @@ func (s StandingHandlers) wireFleetFolder(ctx context.Context, f view.FleetFolde
 		Folder: f.Folder, Label: f.Label, State: f.Worst.State.String(), Reason: f.Worst.Reason,
 		Next: f.Worst.Next, Since: moment(f.Worst.Since), Devices: wireFolderCounts(f.Devices), GlobalBytes: f.GlobalBytes,
 		NeedBytes: f.NeedBytes, NeedUnknown: f.Unknown, Behind: []api.FolderBehind{}, BehindCount: f.BehindCount,
+		Failed: f.Failed, Conflicting: []api.FolderConflictsOn{}, ConflictingCount: f.ConflictingCount,
 	}
 	if f.Disagree != nil {
 		wire.State, wire.Reason, wire.Next = string(fleet.WaitDisagree), f.Disagree.Reason, f.Disagree.Next
@@ -209,10 +212,15 @@ func (s StandingHandlers) wireFleetFolder(ctx context.Context, f view.FleetFolde
 	for _, one := range f.Behind {
 		wire.Behind = append(wire.Behind, api.FolderBehind{
 			DeviceID: string(one.Device.ID), Label: one.Device.Label, State: one.State.String(),
-			Since: moment(one.Since), NeedBytes: one.Progress.NeedBytes, NeedItems: one.Progress.NeedItems,
+			Paused: one.Paused, Since: moment(one.Since), AsOf: moment(one.AsOf), NeedBytes: one.Progress.NeedBytes,
+			NeedItems:   one.Progress.NeedItems,
 			NeedDeletes: one.Progress.NeedDeletes, DoneBetween: doneBetween(one.Progress),
 			HeldBy: textsOf(s.Standings.Holders(ctx, one.Device.ID, f.Folder)),
 		})
+	}
+	for _, one := range f.Conflicting {
+		wire.Conflicting = append(wire.Conflicting, api.FolderConflictsOn{DeviceID: string(one.Device.ID),
+			Label: one.Device.Label, Conflicts: wireConflicts(one.Conflicts)})
 	}
 	return wire
 }

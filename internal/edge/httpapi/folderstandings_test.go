@@ -105,6 +105,30 @@ func TestAFolderToldHowItStandsInTheFleet(t *testing.T) {
 	}
 }
 
+// The page of a folder read every device to know their names, what failed and what is in conflict.
+func TestAPageOfAFolderNeedsNoOtherList(t *testing.T) {
+	w := threeDevices(t)
+	w.lookAt(func(id fleet.DeviceID) *fleet.Snapshot { return w.snapshots[id] }, func(o *view.Options) {
+		o.FolderStanding = func(_ context.Context, s *fleet.Snapshot, folder string) fleet.FolderStanding {
+			is := fleet.FolderStanding{Device: s.Device, Folder: folder, State: fleet.FolderFailedItems, Failed: 3}
+			if s.Device == idB {
+				is.Conflicts = fleet.ConflictsOn{Files: 2}
+			}
+			return is
+		}
+	})
+	got := read[api.FleetFolder](w.world, Prefix+"/folders/b/state")
+	if got.Failed != 6 || got.ConflictingCount != 1 || len(got.Conflicting) != 1 || got.Conflicting[0].Label != "laptop" ||
+		got.Conflicting[0].Conflicts.Files != 2 {
+		t.Errorf("got %+v", got)
+	}
+	for _, one := range read[[]api.FolderStanding](w.world, Prefix+"/folders/b/devices") {
+		if one.Label == "" || one.Connection != string(w.snapshots[fleet.DeviceID(one.DeviceID)].Connection) {
+			t.Errorf("got %+v", one)
+		}
+	}
+}
+
 func TestWhoHasWhatADeviceLacksOfAFolder(t *testing.T) {
 	w := threeDevices(t)
 	w.lookAt(func(id fleet.DeviceID) *fleet.Snapshot { return w.snapshots[id] }, func(o *view.Options) {

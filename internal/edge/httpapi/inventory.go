@@ -43,7 +43,7 @@ func (s InventoryHandlers) routes(b *base) []route {
 	return []route{{
 		method: http.MethodGet, path: Prefix + "/inventory", name: "getInventory", permission: auth.Read,
 		summary: "Every device with what a table of the fleet shows, and how many have each value of each filter",
-		query:   append(slices.Clone(inventoryFilters), sortParam, limitParam, offsetParam),
+		query:   append(slices.Clone(inventoryFilters), inventoryDevices, sortParam, limitParam, offsetParam),
 		reply:   reflect.TypeFor[api.Inventory](), off: s.Inventory == nil, handle: s.getInventory,
 	}}
 }
@@ -70,8 +70,9 @@ var (
 			"any trouble with connection or files; may be given several times: for one of them",
 		append([]fleet.WaitCause{view.WaitsAny, view.WaitsNone, view.WaitsTrouble}, fleet.WaitCauses...),
 	)
-	offsetParam = numberParam("offset", "Leave out so many; the Link header leads to the next page", 0, 0)
-	sortParam   = queryParam("sort", "The order; with - the other way round. What is not known comes last",
+	inventoryDevices = several[fleet.DeviceID]{deviceParam("Only these devices; may be given several times")}
+	offsetParam      = numberParam("offset", "Leave out so many; the Link header leads to the next page", 0, 0)
+	sortParam        = queryParam("sort", "The order; with - the other way round. What is not known comes last",
 		enumSchema(bothWays(view.Sorts())), parseSort)
 )
 
@@ -151,12 +152,18 @@ func (s InventoryHandlers) getInventory(r *request) (reply, error) {
 		return reply{}, err
 	}
 	out := reply{document: answer.Encode, length: answer.Length, etag: etagOf([]byte(answer.Revision))}
-	if answer.Next > 0 {
-		values := r.URL.Query()
-		values.Set("offset", strconv.Itoa(answer.Next))
-		out.link = "<" + r.URL.EscapedPath() + "?" + values.Encode() + `>; rel="next"`
-	}
+	out.link = r.nextAt(answer.Next)
 	return out, nil
+}
+
+// nextAt is the Link to the members from an offset on; blank for 0, which is no next page.
+func (r *request) nextAt(offset int) string {
+	if offset == 0 {
+		return ""
+	}
+	values := r.URL.Query()
+	values.Set("offset", strconv.Itoa(offset))
+	return "<" + r.URL.EscapedPath() + "?" + values.Encode() + `>; rel="next"`
 }
 
 // inventoryQuery reads which rows are asked for, with all parameters of an inventory.
@@ -165,7 +172,8 @@ func (r *request) inventoryQuery() (q view.Query, err error) {
 		return q, err
 	}
 	var by string
-	err = cmp.Or(sortParam.read(r, &by), limitParam.read(r, &q.Limit), offsetParam.read(r, &q.Offset))
+	err = cmp.Or(inventoryDevices.read(r, &q.IDs), sortParam.read(r, &by), limitParam.read(r, &q.Limit),
+		offsetParam.read(r, &q.Offset))
 	q.Sort, q.Descending = strings.CutPrefix(by, "-")
 	return q, err
 }

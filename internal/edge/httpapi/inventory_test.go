@@ -415,3 +415,12 @@ func TestAnInventoryThatIsReadAgainWasWrittenRowByRow(t *testing.T) {
 		t.Errorf("after a change of a row the answer of before is given: %s", text.text)
 	}
 }
+
+func TestAnInventoryOfSomeDevicesHasThese(t *testing.T) {
+	w := threeDevices(t)
+	got := w.inventory("?device=" + string(idA) + "&device=" + string(idC))
+	if got.Matched != 2 || got.Total != 3 || len(got.Devices) != 2 {
+		t.Errorf("got %+v", got)
+	}
+	w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: Prefix + "/inventory?device=nobody"})
+}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"reflect"
@@ -21,8 +22,8 @@ type Shares interface {
 		[]view.SharedFolder, error)
 	OneSidedShares(ctx context.Context, whole, seen *fleet.Registry,
 		show func(from view.Source, shares func() []view.OneSidedShare) error) error
-	// Matrix is how each folder stands on the first devices that picks takes.
-	Matrix(registry *fleet.Registry, picks func(*fleet.Registered) bool) view.Matrix
+	// Matrix is how folders stand on the devices that a query picks.
+	Matrix(ctx context.Context, registry *fleet.Registry, q view.MatrixQuery) (view.Matrix, error)
 }
 
 // ShareHandlers show how devices share folders.
@@ -40,7 +41,7 @@ func (s ShareHandlers) routes(b *base) []route {
 	s.base = b
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/folders/{folderID}/shares", name: "listFolderShares",
-			permission: auth.Read, query: []parameter{limitParam, afterParam},
+			permission: auth.Read, query: []parameter{limitParam, afterParam, sharePeers, shareSide},
 			summary: "How each device shares the folder, and which shares only one side has; 200 devices at most",
 			reply:   reflect.TypeFor[[]api.FolderShare](), off: s.Shares == nil, handle: s.listFolderShares},
 		{method: http.MethodGet, path: Prefix + "/overview/one-sided-shares", name: "listOneSidedShares",
@@ -48,11 +49,23 @@ func (s ShareHandlers) routes(b *base) []route {
 			summary: "Shares of all folders that only one side has, by folder; 10,000 at most",
 			reply:   reflect.TypeFor[[]api.OneSidedShare](), off: s.Shares == nil, handle: s.listOneSidedShares},
 		{method: http.MethodGet, path: Prefix + "/overview/matrix", name: "getFolderMatrix", permission: auth.Read,
-			summary: "Folders by device: how each of them is on the first 60 devices that the filters pick",
-			query:   []parameter{searchParam, tagParam}, reply: reflect.TypeFor[api.FolderMatrix](),
-			off: s.Shares == nil, handle: s.ofList(s.getFolderMatrix)},
+			summary: "Folders by device: how each of them is on the devices that the filters pick; 60 devices and 500 " +
+				"folders at most",
+			query: append(slices.Clone(inventoryFilters), sortParam, limitParam, offsetParam, matrixFolder,
+				matrixFolderLimit, matrixFolderOffset),
+			reply: reflect.TypeFor[api.FolderMatrix](), off: s.Shares == nil, handle: s.getFolderMatrix},
 	}
 }
+
+var (
+	sharePeers = numberParam("peers", "Of each device at most so many peers that are connected to it, and as many that "+
+		"are not; those that do not share it back first", 1, maxListLimit)
+	shareSide = choiceParam("side", "Only devices and peers with this side of a share: those that peers do not share back",
+		view.OnlyHere)
+	matrixFolder       = textParam("folder", "Only folders with this text in ID or label, whatever its letter case")
+	matrixFolderLimit  = numberParam("folderLimit", "At most so many folders", 1, view.MaxMatrixFolders)
+	matrixFolderOffset = numberParam("folderOffset", "Leave out so many folders", 0, 0)
+)
 
 func (s ShareHandlers) listFolderShares(r *request) (reply, error) {
 	folder, err := r.folderID()
@@ -61,6 +74,11 @@ func (s ShareHandlers) listFolderShares(r *request) (reply, error) {
 	}
 	q, registry, err := s.listAsked(r)
 	if err != nil {
+		return reply{}, err
+	}
+	var peers int
+	var side view.Side
+	if err := cmp.Or(sharePeers.read(r, &peers), shareSide.read(r, &side)); err != nil {
 		return reply{}, err
 	}
 	with := s.Shares.DevicesWith(registry, folder)
@@ -78,9 +96,22 @@ func (s ShareHandlers) listFolderShares(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out, err := showPage(mapped(shares, wireShare))
+	if side == view.OnlyHere {
+		shares = oneSidedOf(shares)
+	}
+	out, err := showPage(mapped(shares, func(one view.SharedFolder) api.FolderShare { return wireShare(one, peers) }))
 	out.link = link
 	return out, err
+}
+
+// oneSidedOf are the shares that peers do not have, with those peers alone.
+func oneSidedOf(shares []view.SharedFolder) (found []view.SharedFolder) {
+	for _, share := range shares {
+		if one := share.OneSided(); len(one.Peers) > 0 {
+			found = append(found, one)
+		}
+	}
+	return found
 }
 
 // pageOfDevices are the devices that one answer is about, and the way to the next ones.
@@ -100,13 +131,14 @@ func pageOfDevices(r *request, q listQuery, all []*fleet.Registered) ([]*fleet.R
 	return all[first:end], r.next(string(all[end-1].ID)), nil
 }
 
-func wireShare(s view.SharedFolder) api.FolderShare {
+func wireShare(s view.SharedFolder, mostPeers int) api.FolderShare {
 	wire := api.FolderShare{DeviceID: string(s.Device.ID), Label: s.Device.Label, Peers: []api.SharePeer{}}
 	if s.Share == nil {
 		return wire
 	}
 	wire.Known, wire.Type, wire.Path, wire.Paused = true, s.Share.Type, s.Share.Path, s.Share.Paused
-	for _, peer := range s.Peers {
+	wire.PeerCount, wire.ConnectedCount = len(s.Peers), s.Connected()
+	for _, peer := range s.FirstPeers(mostPeers) {
 		wire.Peers = append(wire.Peers, api.SharePeer{DeviceID: string(peer.Device), Label: peer.Label,
 			Encrypted: peer.Encrypted, Connected: connectedWord(peer), Side: string(peer.Side)})
 	}
@@ -169,12 +201,39 @@ func showOneSided(r *request, q listQuery, all []view.OneSidedShare) (reply, err
 	})
 }
 
-func (s ShareHandlers) getFolderMatrix(r *request, q listQuery, registry *fleet.Registry) (reply, error) {
-	matrix := s.Shares.Matrix(registry, func(d *fleet.Registered) bool {
-		return q.carries(d.Tags) && q.holds(d.Label, string(d.ID))
-	})
+func (s ShareHandlers) getFolderMatrix(r *request) (reply, error) {
+	q, err := r.matrixQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	matrix, err := s.Shares.Matrix(r.Context(), registry, q)
+	if err != nil {
+		return reply{}, err
+	}
+	out, err := show(wireMatrix(matrix))
+	out.link = r.nextAt(matrix.Next)
+	return out, err
+}
+
+// matrixQuery reads which part of the matrix is asked for.
+func (r *request) matrixQuery() (q view.MatrixQuery, err error) {
+	if q.Devices, err = r.inventoryQuery(); err != nil {
+		return q, err
+	}
+	err = cmp.Or(matrixFolder.read(r, &q.Folder), matrixFolderLimit.read(r, &q.FolderLimit),
+		matrixFolderOffset.read(r, &q.FolderStart))
+	q.Folder = strings.ToLower(q.Folder)
+	return q, err
+}
+
+func wireMatrix(matrix view.Matrix) api.FolderMatrix {
 	out := api.FolderMatrix{Devices: []api.MatrixDevice{}, Folders: []api.MatrixFolder{},
-		MoreDevices: matrix.MoreDevices, MoreFolders: matrix.MoreFolders}
+		MatchedDevices: matrix.MatchedDevices, MoreDevices: matrix.MatchedDevices - len(matrix.Devices),
+		MatchedFolders: matrix.MatchedFolders, MoreFolders: matrix.MatchedFolders - len(matrix.Folders)}
 	for _, d := range matrix.Devices {
 		out.Devices = append(out.Devices, api.MatrixDevice{DeviceID: string(d.Device.ID), Label: d.Device.Label,
 			Connection: string(d.Connection)})
@@ -186,7 +245,7 @@ func (s ShareHandlers) getFolderMatrix(r *request, q listQuery, registry *fleet.
 		}
 		out.Folders = append(out.Folders, row)
 	}
-	return show(out)
+	return out
 }
 
 func wireCell(cell view.MatrixCell) api.MatrixCell {

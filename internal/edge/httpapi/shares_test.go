@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -204,4 +205,55 @@ func TestOneAnswerHasFoldersByDevice(t *testing.T) {
 	if len(one.Devices) != 1 || len(one.Folders) != 1 {
 		t.Errorf("got %+v", one)
 	}
+}
+
+func TestAMatrixIsReadPageByPage(t *testing.T) {
+	w := withShares(t)
+	labels := []string{}
+	for next := Prefix + "/overview/matrix?limit=2&folderLimit=1&sort=-label"; next != ""; {
+		page := read[api.FolderMatrix](w.world, next)
+		for _, d := range page.Devices {
+			labels = append(labels, d.Label)
+		}
+		if len(page.Folders) != 1 || page.MatchedDevices != 3 || page.MoreDevices != 3-len(page.Devices) ||
+			page.MoreFolders != page.MatchedFolders-1 {
+			t.Errorf("%s: got %+v", next, page)
+		}
+		link := w.do(call{method: http.MethodGet, path: next}).Header.Get("Link")
+		next, _, _ = strings.Cut(strings.TrimPrefix(link, "<"), ">")
+	}
+	if !slices.Equal(labels, []string{"zebra", "b", "a"}) {
+		t.Errorf("page by page: %v", labels)
+	}
+	found := read[api.FolderMatrix](w.world, Prefix+"/overview/matrix?folder=PHOTO")
+	if len(found.Devices) != 3 || len(found.Folders) != 1 || found.Folders[0].Folder != "photos" {
+		t.Errorf("got %+v", found)
+	}
+	for _, query := range []string{"folderLimit=0", "folderLimit=501", "folderOffset=-1", "sort=size", "device=" +
+		string(idA)} {
+		resp := w.do(call{method: http.MethodGet, path: Prefix + "/overview/matrix?" + query, invented: true})
+		if resp.StatusCode != http.StatusUnprocessableEntity && resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %d", query, resp.StatusCode)
+		}
+	}
+}
+
+func TestSharesAreReadWithTheFirstPeersOnly(t *testing.T) {
+	w := withShares(t)
+	path := Prefix + "/folders/photos/shares"
+	few := read[[]api.FolderShare](w.world, path+"?peers=1")
+	if len(few) != 2 || len(few[0].Peers) != 1 || few[0].Peers[0].Label != "zebra" || few[0].PeerCount != 3 ||
+		few[1].PeerCount != 1 {
+		t.Errorf("got %+v", few)
+	}
+	sided := read[[]api.FolderShare](w.world, path+"?side=onlyHere")
+	if len(sided) != 1 || sided[0].Label != "a" || len(sided[0].Peers) != 1 || sided[0].PeerCount != 1 {
+		t.Errorf("got %+v", sided)
+	}
+	w.change(idA, "a2", idB)
+	if got := w.get(path + "?side=onlyHere"); got != "[]" {
+		t.Errorf("where both sides agree: %s", got)
+	}
+	w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: path + "?side=both"})
+	w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: path + "?peers=0"})
 }

@@ -2,15 +2,8 @@ package view
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"muster/internal/fleet"
-)
-
-const (
-	maxMatrixDevices = 60
-	maxMatrixFolders = 500
 )
 
 // FolderOverview has the numbers of one folder on all its devices.
@@ -80,75 +73,4 @@ func (v *View) FolderOverviews(ctx context.Context, registry *fleet.Registry) ([
 		all[i].State = stateInFleet(all[i].Devices, disagree[all[i].Folder])
 	}
 	return all, nil
-}
-
-// Matrix shows folders by device. Devices and folders that exceed the largest matrix are only counted.
-type Matrix struct {
-	Devices                  []MatrixDevice
-	Folders                  []MatrixFolder // sorted by ID
-	MoreDevices, MoreFolders int
-}
-
-// MatrixDevice is a column.
-type MatrixDevice struct {
-	Device     *fleet.Registered
-	Connection fleet.Connection
-}
-
-// MatrixFolder is a row.
-type MatrixFolder struct {
-	fleet.FolderLabel
-	Cells []MatrixCell
-}
-
-// MatrixCell is the state of a folder on one device. A device without the folder has no cell.
-type MatrixCell struct {
-	Device  int // index in Matrix.Devices
-	State   fleet.FolderState
-	Current bool // the numbers of Summary describe the present
-	Summary fleet.FolderSummary
-}
-
-// Matrix returns the matrix of the first devices that picks accepts and that have folders.
-func (v *View) Matrix(registry *fleet.Registry, picks func(*fleet.Registered) bool) Matrix {
-	var m Matrix
-	rows := map[string]*MatrixFolder{}
-	for _, device := range SortedDevices(registry) {
-		if !picks(device) {
-			continue
-		}
-		snapshot := v.Snapshot(device.ID)
-		if snapshot == nil || len(snapshot.Folders) == 0 {
-			continue
-		}
-		if len(m.Devices) == maxMatrixDevices {
-			m.MoreDevices++
-			continue
-		}
-		column := len(m.Devices)
-		m.Devices = append(m.Devices, MatrixDevice{device, snapshot.Connection})
-		for _, f := range snapshot.Folders {
-			row := rows[f.Folder]
-			if row == nil {
-				row = &MatrixFolder{FolderLabel: f}
-				rows[f.Folder] = row
-			}
-			row.Cells = append(row.Cells, v.matrixCell(column, snapshot, f.Folder))
-		}
-	}
-	for _, row := range rows {
-		m.Folders = append(m.Folders, *row)
-	}
-	slices.SortFunc(m.Folders, func(a, b MatrixFolder) int { return strings.Compare(a.Folder, b.Folder) })
-	if m.MoreFolders = max(0, len(m.Folders)-maxMatrixFolders); m.MoreFolders > 0 {
-		m.Folders = m.Folders[:maxMatrixFolders]
-	}
-	return m
-}
-
-func (v *View) matrixCell(column int, s *fleet.Snapshot, folder string) MatrixCell {
-	cell := MatrixCell{Device: column, Summary: s.Summaries[folder]}
-	cell.State, _ = v.FolderState(s, folder)
-	cell.Current = cell.State.IsCurrent() && s.IsCurrent(folder) && !s.IsPaused(folder)
-	return cell
 }

@@ -11,12 +11,14 @@ import (
 const (
 	maxShownBehind = 20 // devices that lack something
 	maxHolders     = 10 // devices that have what a device lacks
+	maxConflicting = 20 // devices that report conflicts
 )
 
 // StandingOn is the state of a folder on a registered device.
 type StandingOn struct {
 	fleet.FolderStanding
-	Device *fleet.Registered
+	Device     *fleet.Registered
+	Connection fleet.Connection
 }
 
 // DeviceStandings returns the state of each folder of a device's configuration, ordered by folder ID. Reasons name
@@ -74,7 +76,7 @@ func (v *View) FolderStandings(ctx context.Context, registry *fleet.Registry, fo
 	all := make([]StandingOn, 0, len(devices))
 	for _, device := range devices {
 		if snapshot := v.Snapshot(device.ID); snapshot != nil {
-			all = append(all, StandingOn{v.FolderStanding(ctx, snapshot, folder), device})
+			all = append(all, StandingOn{v.FolderStanding(ctx, snapshot, folder), device, snapshot.Connection})
 		}
 	}
 	return all
@@ -94,6 +96,10 @@ type FleetFolder struct {
 	// Behind are at most maxShownBehind devices that lack something, those that lack the most bytes first.
 	Behind      []StandingOn
 	BehindCount int
+	Failed      int64 // items that the devices could not sync
+	// Conflicting are at most maxConflicting devices that report conflicts, those with the most files first.
+	Conflicting      []StandingOn
+	ConflictingCount int
 }
 
 // FleetFolder sums up the states of a folder on the devices of a registry. It returns not_found when none of them has
@@ -114,6 +120,7 @@ func (v *View) FleetFolder(ctx context.Context, registry *fleet.Registry, folder
 		out.Label = folders[at].Label
 	}
 	out.Worst = slices.MaxFunc(standings, compareTrouble)
+	out.addTroubles(standings)
 	for _, one := range standings {
 		if found := one.Finding(fleet.WaitDisagree); found != nil && out.Worst.State <= fleet.FolderDisagree &&
 			(out.Disagree == nil || found.Since.Before(out.Disagree.Since)) {
@@ -132,6 +139,21 @@ func (v *View) FleetFolder(ctx context.Context, registry *fleet.Registry, folder
 	out.BehindCount = len(out.Behind)
 	out.Behind = out.Behind[:min(len(out.Behind), maxShownBehind)]
 	return out, nil
+}
+
+// addTroubles adds the items that the devices could not sync, and their conflicts.
+func (f *FleetFolder) addTroubles(standings []StandingOn) {
+	for _, one := range standings {
+		f.Failed = fleet.AddBytes(f.Failed, max(one.Failed, 0))
+		if one.Conflicts.Files > 0 || one.Conflicts.Counted > 0 {
+			f.Conflicting = append(f.Conflicting, one)
+		}
+	}
+	slices.SortStableFunc(f.Conflicting, func(a, b StandingOn) int {
+		return cmp.Compare(b.Conflicts.Files, a.Conflicts.Files)
+	})
+	f.ConflictingCount = len(f.Conflicting)
+	f.Conflicting = f.Conflicting[:min(len(f.Conflicting), maxConflicting)]
 }
 
 // compareTrouble orders by state, the better first. Among equal states the one that began last comes first.

@@ -15,7 +15,8 @@ import (
 // Query says which rows a reader asks for, and in which order. A row matches a filter when it has one of the filter's
 // values. For tags, it must have all of them.
 type Query struct {
-	Search         string // lower case
+	IDs            []fleet.DeviceID // selects these devices; empty: all
+	Search         string           // lower case
 	Tags           []fleet.Tag
 	Connections    []fleet.Connection
 	Configurations []fleet.Configuration
@@ -241,6 +242,7 @@ func (q Query) misses(row *Row) (missed filters) {
 	unless(!slices.ContainsFunc(q.Tags, func(tag fleet.Tag) bool { return !row.Has(tag) }), byTag)
 	unless(q.picksWaiting(row), byWaiting)
 	unless(q.SeenBefore.IsZero() || row.notSeenSince(q.SeenBefore), byOther)
+	unless(among(q.IDs, row.Device.ID), byOther)
 	unless(q.DiskBelow == 0 || row.DiskFree >= 0 && row.DiskFree < q.DiskBelow, byOther)
 	return missed
 }

@@ -199,6 +199,47 @@ type SharedFolder struct {
 	Peers  []SharePeer        // peers of the share, without the device itself
 }
 
+// OneSided returns the share with those peers alone that do not share the folder back.
+func (s SharedFolder) OneSided() SharedFolder {
+	s.Peers = slices.DeleteFunc(slices.Clone(s.Peers), func(p SharePeer) bool { return p.Side != OnlyHere })
+	return s
+}
+
+// Connected returns the number of peers that are connected to the device.
+func (s SharedFolder) Connected() (count int) {
+	for _, peer := range s.Peers {
+		if peer.Connected {
+			count++
+		}
+	}
+	return count
+}
+
+// FirstPeers returns at most `most` peers that are connected and as many that are not. Those that do not share the
+// folder back come first. 0 is all peers, in the order of the configuration.
+func (s SharedFolder) FirstPeers(most int) []SharePeer {
+	if most == 0 {
+		return s.Peers
+	}
+	peers := slices.Clone(s.Peers)
+	slices.SortStableFunc(peers, func(a, b SharePeer) int {
+		return cmp.Compare(boolPlace(a.Side == OnlyHere), boolPlace(b.Side == OnlyHere))
+	})
+	kept := map[bool]int{}
+	return slices.DeleteFunc(peers, func(p SharePeer) bool {
+		kept[p.Connected]++
+		return kept[p.Connected] > most
+	})
+}
+
+// boolPlace puts what holds before what does not.
+func boolPlace(holds bool) int {
+	if holds {
+		return 0
+	}
+	return 1
+}
+
 // SharePeer is a device with which a folder is shared.
 type SharePeer struct {
 	fleet.FolderPeer

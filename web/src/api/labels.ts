@@ -1,13 +1,28 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { brief } from "../ui/format";
-import { inventory } from "./inventory";
-import { queries } from "./queries";
+import { inventory, type Inventory } from "./inventory";
+import { mostNamed, queries } from "./queries";
 
 /** useLabels gives the label of every device by ID, short enough for the middle of a text. */
 export function useLabels(): ReadonlyMap<string, string> {
   const { data } = useQuery(inventory());
   return useMemo(() => new Map((data?.devices ?? []).map((row) => [row.deviceID, brief(row.label, 60)])), [data]);
+}
+
+/**
+ * useLabelsOf gives the labels of some devices by ID, as short. A page that shows a few devices reads no more than these,
+ * unless the table of all devices was read before.
+ */
+export function useLabelsOf(ids: string[]): ReadonlyMap<string, string> {
+  const all = useQueryClient().getQueryData<Inventory>(inventory().queryKey)?.devices;
+  const wanted = all ? [] : [...new Set(ids)].sort();
+  const parts = Array.from({ length: Math.ceil(wanted.length / mostNamed) }, (_, i) =>
+    wanted.slice(i * mostNamed, (i + 1) * mostNamed),
+  );
+  const asked = useQueries({ queries: parts.map((part) => queries.someDevices(part)) });
+  const rows = all ?? asked.flatMap(({ data }) => data?.devices ?? []);
+  return new Map(rows.map((row) => [row.deviceID, brief(row.label, 60)]));
 }
 
 /** useHasLabel tells whether a device has exactly this label already. */

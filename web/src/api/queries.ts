@@ -1,12 +1,25 @@
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, ask, send, type Schemas } from "./client";
+import type { operations } from "./schema";
 import { at, pages, question } from "./question";
 
 /** mostOneSided is how many one-sided shares are asked for at once. */
 export const mostOneSided = 1000;
 
+/** mostNamed is how many devices one question names: their IDs are in its address. */
+export const mostNamed = 50;
+
+/** sharesAtOnce is of how many devices one page shows how they share a folder. */
+export const sharesAtOnce = 20;
+const peersAtOnce = 12; // of one of these devices, connected to it, and as many that are not
 const failedAtOnce = 100; // failed items, or conflict files, of one answer
 const before = { placeholderData: <T>(last: T | undefined) => last }; // an answer stays until the next one is there
+
+/** FolderDevicesQuery picks devices of a folder. */
+export type FolderDevicesQuery = NonNullable<operations["listFolderDevices"]["parameters"]["query"]>;
+
+/** FolderMatrixQuery picks devices and folders of the matrix. */
+export type FolderMatrixQuery = NonNullable<operations["getFolderMatrix"]["parameters"]["query"]>;
 
 /** LogQuery picks kept events. */
 export interface LogQuery {
@@ -200,13 +213,22 @@ export const queries = {
   tagVars: (tag: string) =>
     question(["tags", tag, "vars"], (signal) => api.GET("/api/v1/tags/{tag}/vars", at(signal, { tag }))),
   folders: () => question(["folders"], (signal) => api.GET("/api/v1/folders", { signal })),
-  /** folderDevices are how a folder is on each device that has it. */
-  folderDevices: (folderID: string) =>
+  /** someDevices are rows of the table of devices, for a page that shows a few devices. */
+  someDevices: (device: string[]) =>
     question(
-      ["folder-state", folderID, "devices"],
-      (signal) => api.GET("/api/v1/folders/{folderID}/devices", at(signal, { folderID })),
-      { refetchInterval: 30_000 },
+      ["some-devices", device],
+      (signal) => api.GET("/api/v1/inventory", { signal, params: { query: { device } } }),
+      { staleTime: 60_000 },
     ),
+  /** folderDevices are how a folder is on some of the devices that have it, a page at a time. */
+  folderDevices: (folderID: string, query: FolderDevicesQuery) =>
+    queryOptions({
+      queryKey: ["folder-state", folderID, "devices", query],
+      queryFn: ({ signal }) =>
+        send(api.GET("/api/v1/folders/{folderID}/devices", { signal, params: { path: { folderID }, query } })),
+      placeholderData: keepPreviousData,
+      refetchInterval: 30_000,
+    }),
   /** folderState is how a folder is in the fleet. */
   folderState: (folderID: string) =>
     question(
@@ -284,9 +306,26 @@ export const queries = {
       (signal) => api.GET("/api/v1/devices/{deviceID}/log", at(signal, { deviceID })),
       { retry: false },
     ),
-  folderShares: (folderID: string) =>
-    question(["folder-shares", folderID], (signal) =>
-      api.GET("/api/v1/folders/{folderID}/shares", at(signal, { folderID })),
+  /** folderShares are how some devices share a folder, a page at a time. */
+  folderShares: (folderID: string, after: string) =>
+    queryOptions({
+      queryKey: ["folder-shares", folderID, after],
+      queryFn: ({ signal }) =>
+        send(
+          api.GET("/api/v1/folders/{folderID}/shares", {
+            signal,
+            params: { path: { folderID }, query: { limit: sharesAtOnce, peers: peersAtOnce, ...(after ? { after } : {}) } },
+          }),
+        ),
+      placeholderData: keepPreviousData,
+    }),
+  /** oneSidedOfFolder are the shares of a folder that only one side has, of the first 200 devices. */
+  oneSidedOfFolder: (folderID: string) =>
+    question(["folder-shares", folderID, "one-sided"], (signal) =>
+      api.GET("/api/v1/folders/{folderID}/shares", {
+        signal,
+        params: { path: { folderID }, query: { side: "onlyHere", peers: peersAtOnce } },
+      }),
     ),
   oneSidedShares: (q: string) =>
     question(
@@ -298,14 +337,11 @@ export const queries = {
         }),
       { ...before, refetchInterval: 15_000 },
     ),
-  folderMatrix: ({ q, tag }: { q: string; tag: string }) =>
+  /** folderMatrix is the part of folders by device that shows. */
+  folderMatrix: (query: FolderMatrixQuery) =>
     question(
-      ["folder-matrix", q, tag],
-      (signal) =>
-        api.GET("/api/v1/overview/matrix", {
-          signal,
-          params: { query: { ...(q ? { q } : {}), ...(tag ? { tag } : {}) } },
-        }),
+      ["folder-matrix", query],
+      (signal) => api.GET("/api/v1/overview/matrix", { signal, params: { query } }),
       { ...before, refetchInterval: 15_000 },
     ),
   rollouts: () => question(["rollouts"], (signal) => api.GET("/api/v1/rollouts", { signal })),

@@ -60,7 +60,7 @@ export function pace(figures: Figures): string {
 }
 
 /** ending is when nothing will be missing any more: done in 3 min to 9 min. It is blank where nobody can tell. */
-export function ending(figures: Figures, now: Date): string {
+export function ending(figures: Pick<Figures, "state" | "paused" | "doneBetween">, now: Date): string {
   const [from, to] = figures.doneBetween.map((at) => new Date(at).getTime() - now.getTime());
   if (!isCurrent(figures) || from === undefined || to === undefined || to <= 0) return "";
   const [least, most] = [span(from), span(to)];

@@ -100,14 +100,40 @@ export interface Column<T> {
   cell: (row: T) => ReactNode;
   right?: boolean;
   by?: (row: T) => number | string; // the list is sorted by it; the least comes first
+  order?: string; // name of the order that the server gives the list in, where it is one page of many
+}
+
+/** Order is how the server orders a list of which one page shows. */
+export interface Order {
+  by: string;
+  descending: boolean;
 }
 
 /**
  * List is a plain table for tens of rows; see VirtualTable for thousands. On a narrow page each row is a block, in which
- * every cell but the first one has the title of its column before it. Rows keep their order until one sorts them.
+ * every cell but the first one has the title of its column before it. Rows keep their order until one sorts them. Where
+ * the rows are one page of many the server sorts all of them: order says how, and onOrder asks for another order.
  */
-export function List<T>({ rows, columns, id }: { rows: T[]; columns: Column<T>[]; id: (row: T) => string | number }) {
-  const [sort, setSort] = useState<{ title: string; descending: boolean }>();
+export function List<T>({
+  rows,
+  columns,
+  id,
+  order,
+  onOrder,
+}: {
+  rows: T[];
+  columns: Column<T>[];
+  id: (row: T) => string | number;
+  order?: Order;
+  onOrder?: (order: Order) => void;
+}) {
+  const [own, setOwn] = useState<{ title: string; descending: boolean }>();
+  const ordered = order && columns.find((column) => column.order === order.by);
+  const sort = ordered ? { title: ordered.title, descending: order.descending } : own;
+  const sortBy = (column: Column<T>, descending: boolean) => {
+    if (column.order && onOrder) onOrder({ by: column.order, descending });
+    else setOwn({ title: column.title, descending });
+  };
   const by = columns.find(({ title }) => title === sort?.title)?.by;
   const shown = by ? sortedBy(rows, by, sort?.descending) : rows;
   return (
@@ -125,11 +151,8 @@ export function List<T>({ rows, columns, id }: { rows: T[]; columns: Column<T>[]
                   data-right={column.right || undefined}
                   aria-sort={sorted ? (sorted.descending ? "descending" : "ascending") : undefined}
                 >
-                  {column.by ? (
-                    <button
-                      type="button"
-                      onClick={() => setSort({ title: column.title, descending: sorted?.descending === false })}
-                    >
+                  {column.by || column.order ? (
+                    <button type="button" onClick={() => sortBy(column, sorted?.descending === false)}>
                       {column.title}
                       {sorted && <Sign size={12} aria-hidden />}
                     </button>

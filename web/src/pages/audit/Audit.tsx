@@ -2,11 +2,14 @@ import { Button, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconHistory } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { api } from "../../api/client";
+import { everyPage, mostAtOnce } from "../../api/everypage";
 import { useLabels, useTemplateNames } from "../../api/labels";
 import { problemOf } from "../../api/problem";
 import { useMay } from "../../session/me";
+import { useInAddress } from "../../ui/address";
+import { Export } from "../../ui/export";
+import { Filters } from "../../ui/filters";
 import { List, Panel, Row } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
 import { Ago, Faint, Mono, Strong, Text, To } from "../../ui/text";
@@ -27,6 +30,9 @@ function idOf(text: string, labels: ReadonlyMap<string, string>): string {
   return text;
 }
 
+/** dayIn is the day that an address names; blank where it names none. */
+const dayIn = (text: string) => (/^\d{4}-\d{2}-\d{2}$/.test(text) ? text : "");
+
 /** startOf is the beginning of a day of the person's calendar, or of one some days later. */
 function startOf(day: string, later = 0): string {
   const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
@@ -38,25 +44,31 @@ export default function Audit() {
   const may = useMay("operator");
   const labels = useLabels();
   const names = useTemplateNames();
-  const [who, setWho] = useState("");
-  const [what, setWhat] = useState("");
-  const [subject, setSubject] = useState("");
-  const [since, setSince] = useState("");
-  const [until, setUntil] = useState("");
-  const typed = { who: who.trim(), what: what.trim(), subject: idOf(subject.trim(), labels), since, until };
+  const [who, setWho] = useInAddress("who");
+  const [what, setWhat] = useInAddress("what");
+  const [subject, setSubject] = useInAddress("to");
+  const [since, setSince] = useInAddress("since");
+  const [until, setUntil] = useInAddress("until");
+  const typed = {
+    ...{ who: who.trim(), what: what.trim(), subject: idOf(subject.trim(), labels) },
+    ...{ since: dayIn(since), until: dayIn(until) },
+  };
   const [filter] = useDebouncedValue(typed, 300);
+  const queryOf = (limit: number, after: string) => ({
+    limit,
+    ...(filter.who ? { who: filter.who } : {}),
+    ...(filter.what ? { what: filter.what } : {}),
+    ...(filter.subject ? { subject: filter.subject } : {}),
+    ...(filter.since ? { since: startOf(filter.since) } : {}),
+    ...(filter.until ? { until: startOf(filter.until, 1) } : {}),
+    ...(after ? { after } : {}),
+  });
+  const every = () =>
+    everyPage((after) => api.GET("/api/v1/audit", { params: { query: queryOf(mostAtOnce, after) } }));
   const audit = useInfiniteQuery({
     queryKey: ["audit", "pages", filter],
     queryFn: async ({ signal, pageParam }) => {
-      const query = {
-        limit: page,
-        ...(filter.who ? { who: filter.who } : {}),
-        ...(filter.what ? { what: filter.what } : {}),
-        ...(filter.subject ? { subject: filter.subject } : {}),
-        ...(filter.since ? { since: startOf(filter.since) } : {}),
-        ...(filter.until ? { until: startOf(filter.until, 1) } : {}),
-        ...(pageParam ? { after: pageParam } : {}),
-      };
+      const query = queryOf(page, pageParam);
       const { data, error, response } = await api.GET("/api/v1/audit", { signal, params: { query } });
       if (!data) throw problemOf(error, response);
       return { entries: data, next: nextOf(response.headers.get("Link")) };
@@ -77,7 +89,12 @@ export default function Audit() {
     );
   }
   return (
-    <Page title="Audit" updatedAt={audit.dataUpdatedAt} sub={<span>Who did what, newest first</span>}>
+    <Page
+      title="Audit"
+      updatedAt={audit.dataUpdatedAt}
+      sub={<span>Who did what, newest first</span>}
+      actions={<Export name="audit" rows={every} />}
+    >
       <div className="u-toolbar" role="search">
         <TextInput
           data-search
@@ -107,7 +124,7 @@ export default function Audit() {
           leftSection={<Faint>From</Faint>}
           leftSectionWidth={46}
           aria-label="From this day on"
-          value={since}
+          value={dayIn(since)}
           onChange={(event) => setSince(event.currentTarget.value)}
         />
         <TextInput
@@ -116,9 +133,10 @@ export default function Audit() {
           leftSection={<Faint>Until</Faint>}
           leftSectionWidth={46}
           aria-label="Until this day"
-          value={until}
+          value={dayIn(until)}
           onChange={(event) => setUntil(event.currentTarget.value)}
         />
+        <Filters page="audit" />
       </div>
       <Loads query={audit} rows={8}>
         {(data) => {

@@ -2,12 +2,14 @@ import { IconFolder } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Schemas } from "../../api/client";
+import { useLabelsOf } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { Asked } from "../../ui/asked";
 import { elsewhereStates } from "../../ui/copystates";
 import { sentence, size } from "../../ui/format";
 import { List } from "../../ui/layout";
 import { Nothing } from "../../ui/page";
+import { usePart } from "../../ui/pager";
 import { State } from "../../ui/state";
 import { Ago, CellLink, Faint, Stacked } from "../../ui/text";
 import { Holders } from "../folders/Holders";
@@ -32,6 +34,8 @@ export function AtRisk({ id }: { id: string }) {
 }
 
 function Folders({ folders }: { folders: Folder[] }) {
+  const { part, pager } = usePart(folders, "folders");
+  const labels = useLabelsOf(part.flatMap(({ heldBy }) => heldBy));
   if (folders.length === 0) {
     return (
       <Nothing icon={IconFolder} title="No folders">
@@ -40,19 +44,22 @@ function Folders({ folders }: { folders: Folder[] }) {
     );
   }
   return (
-    <List
-      rows={folders}
-      id={({ folder }) => folder}
-      columns={[
-        {
-          title: "Folder",
-          cell: ({ folder }) => <CellLink href={`/folders/${encodeURIComponent(folder)}`}>{folder}</CellLink>,
-        },
-        { title: "Its data elsewhere", cell: (folder) => <Elsewhere of={folder} /> },
-        { title: "Held by", cell: ({ heldBy }) => <Holders ids={heldBy} none="" /> },
-        { title: "Size", right: true, cell: ({ bytes }) => size(bytes) },
-      ]}
-    />
+    <>
+      <List
+        rows={part}
+        id={({ folder }) => folder}
+        columns={[
+          {
+            title: "Folder",
+            cell: ({ folder }) => <CellLink href={`/folders/${encodeURIComponent(folder)}`}>{folder}</CellLink>,
+          },
+          { title: "Its data elsewhere", cell: (folder) => <Elsewhere of={folder} /> },
+          { title: "Held by", cell: ({ heldBy }) => <Holders ids={heldBy} labels={labels} none="" /> },
+          { title: "Size", right: true, cell: ({ bytes }) => size(bytes) },
+        ]}
+      />
+      {pager}
+    </>
   );
 }
 

@@ -6,6 +6,8 @@ import { useDeferredValue, useMemo, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { inventory, type InventoryDevice } from "../../api/inventory";
 import { useMay } from "../../session/me";
+import { Export } from "../../ui/export";
+import { Filters } from "../../ui/filters";
 import { FolderState } from "../../ui/folderstate";
 import { folderStates, tally, worstFolder } from "../../ui/folderwords";
 import { count, plural, shortID, size } from "../../ui/format";
@@ -133,12 +135,17 @@ export function Devices() {
   const filter = useMemo(() => readFilter(params), [params]);
   const fleet = useQuery(inventory());
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [shown, setShown] = useLocalStorage({ key: "muster.devices.columns", defaultValue: usual });
+  const [own, setOwn] = useLocalStorage({ key: "muster.devices.columns", defaultValue: usual });
+  const shown = filter.columns.length > 0 ? filter.columns : own;
   const [view, setView] = useState<"table" | "differences">("table");
   const [adding, setAdding] = useState(false);
   const mayAdd = useMay("admin");
 
   const change = (next: Partial<Filter>) => setParams(writeFilter({ ...filter, ...next }), { replace: true });
+  const setShown = (ids: string[]) => {
+    setOwn(ids);
+    change({ columns: ids });
+  };
   const data = fleet.data?.devices;
   const late = useDeferredValue(filter);
   const [isOver, setIsOver] = useState(false);
@@ -165,6 +172,7 @@ export function Devices() {
           <Button variant="default" onClick={() => setView(view === "table" ? "differences" : "table")}>
             {view === "table" ? "Show differences" : "Show the table"}
           </Button>
+          <Export name="devices" rows={() => (chosen.length > 0 ? chosen : rows)} />
           <Button leftSection={<IconPlus size={14} aria-hidden />} onClick={() => setAdding(true)}>
             Add devices
           </Button>
@@ -359,6 +367,7 @@ function Toolbar({
       <Switch on={filter.staleDays === week} flip={() => change({ staleDays: filter.staleDays === week ? 0 : week })}>
         Not seen for a week
       </Switch>
+      <Filters page="devices" />
       {chosen.map((one) => (
         <span key={one.text} className="u-chip">
           <span>{one.text}</span>

@@ -16,6 +16,7 @@ export interface Filter {
   notInOrder: boolean; // in its configuration or in a folder
   sort: string;
   descending: boolean;
+  columns: string[]; // in the address, for those who get it; none: as each person has them
 }
 
 export function readFilter(params: URLSearchParams): Filter {
@@ -32,6 +33,7 @@ export function readFilter(params: URLSearchParams): Filter {
     notInOrder: params.get("order") === "no",
     sort: sort.replace(/^-/, ""),
     descending: sort.startsWith("-"),
+    columns: (params.get("columns") ?? "").split(",").filter(Boolean),
   };
 }
 
@@ -49,12 +51,13 @@ export function writeFilter(filter: Filter): URLSearchParams {
   if (filter.notInOrder) params.set("order", "no");
   const sort = (filter.descending ? "-" : "") + filter.sort;
   if (sort !== "label") params.set("sort", sort);
+  if (filter.columns.length > 0) params.set("columns", filter.columns.join(","));
   return params;
 }
 
 /** isFiltered tells whether the filter leaves out any row. */
 export function isFiltered(filter: Filter): boolean {
-  return writeFilter({ ...filter, sort: "label", descending: false }).size > 0;
+  return writeFilter({ ...filter, sort: "label", descending: false, columns: [] }).size > 0;
 }
 
 const texts = new WeakMap<InventoryDevice, string>(); // what a search finds; a row that changes is another object

@@ -1,6 +1,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { Schemas } from "../../api/client";
+import { api, type Schemas } from "../../api/client";
+import { everyPage, mostAtOnce } from "../../api/everypage";
 import { queries, type LogQuery } from "../../api/queries";
+import { Export } from "../../ui/export";
 import { brief, sentence, shortID } from "../../ui/format";
 import { List, Panel } from "../../ui/layout";
 import { Loads, More, Nothing } from "../../ui/page";
@@ -15,7 +17,7 @@ export function Kept({ about }: { about: LogQuery }) {
   const isOfDevice = about.device !== undefined;
   const isOfFolder = about.folder !== undefined;
   return (
-    <Panel title="What happened" flush>
+    <Panel title="What happened" flush actions={<Export name="events" rows={() => everyEvent(about)} />}>
       <Loads query={log}>
         {(entries) =>
           entries.length === 0 ? (
@@ -38,6 +40,17 @@ export function Kept({ about }: { about: LogQuery }) {
         }
       </Loads>
     </Panel>
+  );
+}
+
+/** everyEvent reads all kept events that are about the same. */
+function everyEvent({ device, ...rest }: LogQuery) {
+  return everyPage((after) =>
+    api.GET("/api/v1/events/log", {
+      params: {
+        query: { ...rest, limit: mostAtOnce, ...(device ? { device: [device] } : {}), ...(after ? { after } : {}) },
+      },
+    }),
   );
 }
 

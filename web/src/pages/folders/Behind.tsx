@@ -1,5 +1,5 @@
 import type { Schemas } from "../../api/client";
-import type { FolderStanding } from "../../api/folderstanding";
+import { useLabelsOf } from "../../api/labels";
 import { ending, isCurrent, missing } from "../../ui/folderfigures";
 import { FolderState } from "../../ui/folderstate";
 import { placeOf } from "../../ui/folderwords";
@@ -12,8 +12,8 @@ import { Holders } from "./Holders";
 type OneBehind = Schemas["FolderBehind"];
 
 /** Behind are the devices that lack something of a folder: how much, since when, until when, and who has it. */
-export function Behind({ folder, standings }: { folder: Schemas["FleetFolder"]; standings: FolderStanding[] }) {
-  const byID = new Map(standings.map((one) => [one.deviceID, one]));
+export function Behind({ folder }: { folder: Schemas["FleetFolder"] }) {
+  const labels = useLabelsOf(folder.behind.flatMap(({ heldBy }) => heldBy));
   if (folder.behindCount === 0) return null;
   const more = folder.behindCount - folder.behind.length;
   return (
@@ -32,13 +32,13 @@ export function Behind({ folder, standings }: { folder: Schemas["FleetFolder"]; 
           { title: "State", cell: ({ state }) => <FolderState state={state} />, by: ({ state }) => placeOf(state) },
           {
             title: "Lacks",
-            cell: (one) => <Lacks behind={one} standing={byID.get(one.deviceID)} />,
+            cell: (one) => <Lacks behind={one} />,
             by: ({ needBytes }) => needBytes,
           },
           { title: "Since", cell: ({ since }) => <Ago at={since} />, by: ({ since }) => since ?? "" },
           {
             title: "Comes from",
-            cell: ({ heldBy }) => <Holders ids={heldBy} none="no connected device that is known to have it" />,
+            cell: ({ heldBy }) => <Holders ids={heldBy} labels={labels} none="no connected device that is known to have it" />,
           },
         ]}
       />
@@ -51,16 +51,16 @@ export function Behind({ folder, standings }: { folder: Schemas["FleetFolder"]; 
   );
 }
 
-function Lacks({ behind, standing }: { behind: OneBehind; standing: FolderStanding | undefined }) {
+function Lacks({ behind }: { behind: OneBehind }) {
   const now = useNow();
   const lacking = missing(behind);
-  if (!standing || !isCurrent(standing)) {
+  if (!isCurrent(behind)) {
     return (
       <Stacked>
         <Muted>Lacked {lacking}</Muted>
-        {standing && (
+        {behind.asOf && (
           <Faint>
-            <Ago at={standing.asOf} before="Read " />
+            <Ago at={behind.asOf} before="Read " />
           </Faint>
         )}
       </Stacked>
@@ -69,7 +69,7 @@ function Lacks({ behind, standing }: { behind: OneBehind; standing: FolderStandi
   return (
     <Stacked>
       <span>{lacking}</span>
-      <Faint>{ending({ ...standing, doneBetween: behind.doneBetween }, now) || "until when is not known"}</Faint>
+      <Faint>{ending(behind, now) || "until when is not known"}</Faint>
     </Stacked>
   );
 }

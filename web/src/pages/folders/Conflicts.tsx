@@ -1,7 +1,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { FolderStanding } from "../../api/folderstanding";
+import type { Schemas } from "../../api/client";
+import { useLabelsOf } from "../../api/labels";
 import { queries } from "../../api/queries";
-import { brief, shortID } from "../../ui/format";
+import { brief, count, shortID } from "../../ui/format";
 import { List, Panel, Stack } from "../../ui/layout";
 import { Loads, More, Nothing } from "../../ui/page";
 import { Ago, Clip, Faint, To } from "../../ui/text";
@@ -9,18 +10,11 @@ import { conflictCounts, conflictTitle } from "./conflicts";
 import { filePage } from "./folders";
 
 /** Conflicts are the files that two devices changed at once. Nothing shows where no daemon tells of one. */
-export function Conflicts({
-  folder,
-  all,
-  labels,
-}: {
-  folder: string;
-  all: FolderStanding[];
-  labels: ReadonlyMap<string, string>;
-}) {
-  const told = all.filter(({ conflicts }) => conflictCounts(conflicts) !== "");
+export function Conflicts({ folder, fleet }: { folder: string; fleet: Schemas["FleetFolder"] }) {
+  const told = fleet.conflicting;
   const some = told.some(({ conflicts }) => conflicts.files > 0);
   const files = useInfiniteQuery({ ...queries.conflictFiles(folder), enabled: some });
+  const labels = useLabelsOf(files.data?.flatMap(({ devices }) => devices) ?? []);
   const nameOf = (id: string) => labels.get(id) || shortID(id);
   if (told.length === 0) return null;
   return (
@@ -56,9 +50,10 @@ export function Conflicts({
         </Loads>
       )}
       <Stack tight>
-        {told.slice(0, 20).map(({ deviceID, conflicts }) => (
-          <Faint key={deviceID}>{`${nameOf(deviceID)}: ${conflictCounts(conflicts)}`}</Faint>
+        {told.map(({ deviceID, label, conflicts }) => (
+          <Faint key={deviceID}>{`${brief(label, 60) || shortID(deviceID)}: ${conflictCounts(conflicts)}`}</Faint>
         ))}
+        {fleet.conflictingCount > told.length && <Faint>{`and ${count(fleet.conflictingCount - told.length)} more`}</Faint>}
       </Stack>
     </Panel>
   );

@@ -1,16 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Schemas } from "../../api/client";
-import { useLabels } from "../../api/labels";
+import { useLabelsOf } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { Asked } from "../../ui/asked";
 import { copyStates } from "../../ui/copystates";
 import { count, sentence, shortID } from "../../ui/format";
 import { List, Stack } from "../../ui/layout";
 import { Note } from "../../ui/page";
+import { usePart } from "../../ui/pager";
 import { State } from "../../ui/state";
 import { Ago, CellLink, Faint, Muted, Stacked } from "../../ui/text";
-import { Holders } from "./Holders";
+import { Holders, mostHolders } from "./Holders";
 
 type Copies = Schemas["FolderCopies"];
 
@@ -37,11 +38,13 @@ function countOf({ copies, devices }: Copies): string {
 }
 
 function Proven({ copies }: { copies: Copies }) {
+  const { part, pager } = usePart(copies.devices, "devices");
+  const labels = useLabelsOf(part.flatMap(({ lacks }) => lacks.slice(0, mostHolders)));
   return (
     <Stack>
       {copies.islands.length > 0 && <Islands copies={copies} />}
       <List
-        rows={copies.devices}
+        rows={part}
         id={({ deviceID }) => deviceID}
         columns={[
           {
@@ -50,9 +53,10 @@ function Proven({ copies }: { copies: Copies }) {
           },
           { title: "Copy", cell: (copy) => <Copy copy={copy} /> },
           { title: "Proven until", cell: ({ until }) => (until ? <Ago at={until} /> : <Muted>never</Muted>) },
-          { title: "Lacks data of", cell: ({ lacks }) => <Holders ids={lacks} none="" /> },
+          { title: "Lacks data of", cell: ({ lacks }) => <Holders ids={lacks} labels={labels} none="" /> },
         ]}
       />
+      {pager}
     </Stack>
   );
 }
@@ -68,21 +72,30 @@ function Copy({ copy: { state, encrypted, reason } }: { copy: Schemas["FolderCop
 }
 
 const mostNamed = 5; // devices of a group
+const mostIslands = 20; // groups, and missing connections
 
-function named(names: string[]): string {
-  const more = names.length - mostNamed;
-  return names.slice(0, mostNamed).join(", ") + (more > 0 ? ` and ${count(more)} more` : "");
+function named(devices: string[], name: (id: string) => string): string {
+  const more = devices.length - mostNamed;
+  return devices.slice(0, mostNamed).map(name).join(", ") + (more > 0 ? ` and ${count(more)} more` : "");
 }
 
 /** Islands says that no connection between groups of the devices is known, and which would join them. */
 function Islands({ copies: { islands, cuts } }: { copies: Copies }) {
-  const labels = useLabels();
+  const shown = islands.slice(0, mostIslands);
+  const missing = cuts.slice(0, mostIslands);
+  const labels = useLabelsOf([
+    ...shown.flatMap(({ devices }) => devices.slice(0, mostNamed)),
+    ...missing.flatMap(({ between, and }) => [between, and]),
+  ]);
   const name = (id: string) => labels.get(id) || shortID(id);
+  const further = (more: number) => (more > 0 ? ` and ${count(more)} more` : "");
   return (
     <Note>
       {`Muster knows of no connection between ${count(islands.length)} groups of these devices: `}
-      {`${islands.map(({ devices }) => named(devices.map(name))).join("; ")}.`}
-      {cuts.length > 0 && ` Not connected: ${cuts.map(({ between, and }) => `${name(between)} and ${name(and)}`).join(", ")}.`}
+      {`${shown.map(({ devices }) => named(devices, name)).join("; ")}${further(islands.length - shown.length)}.`}
+      {cuts.length > 0 &&
+        ` Not connected: ${missing.map(({ between, and }) => `${name(between)} and ${name(and)}`).join(", ")}` +
+          `${further(cuts.length - missing.length)}.`}
     </Note>
   );
 }

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { FolderStanding } from "../../api/folderstanding";
+import { useLabelsOf } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { brief, plural, shortID } from "../../ui/format";
 import { List, Panel } from "../../ui/layout";
@@ -8,17 +8,9 @@ import { Text, To } from "../../ui/text";
 import { filePage } from "./folders";
 
 /** FailedItems are the files that daemons could not sync, with their words. Nothing shows where all could be. */
-export function FailedItems({
-  folder,
-  all,
-  labels,
-}: {
-  folder: string;
-  all: FolderStanding[];
-  labels: ReadonlyMap<string, string>;
-}) {
-  const failed = all.reduce((sum, one) => sum + Math.max(0, one.failed), 0);
+export function FailedItems({ folder, failed }: { folder: string; failed: number }) {
   const items = useInfiniteQuery({ ...queries.failedItems(folder), enabled: failed > 0 });
+  const labels = useLabelsOf(items.data?.map(({ deviceID }) => deviceID) ?? []);
   const nameOf = (id: string) => labels.get(id) || shortID(id);
   if (failed === 0) return null;
   return (

@@ -2,10 +2,12 @@ import { IconCircleCheck, IconCircleDashed, IconCircleMinus, IconEyeOff, IconHel
 import { useQuery } from "@tanstack/react-query";
 import { useSearchParams } from "wouter";
 import type { Schemas } from "../../api/client";
+import { useLabelsOf } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { brief, decoded, plural, sentence, shortID, size } from "../../ui/format";
 import { List, Panel } from "../../ui/layout";
 import { Loads, Note, Nothing, Page } from "../../ui/page";
+import { usePart } from "../../ui/pager";
 import { State, type Badge } from "../../ui/state";
 import { Ago, Faint, Muted, Prose, Stacked, Text, To } from "../../ui/text";
 import { FileSearch } from "./FileSearch";
@@ -65,6 +67,8 @@ function inWords(all: OnDevice[]): string {
 }
 
 function Devices({ all }: { all: OnDevice[] }) {
+  const { part, pager } = usePart(all, "devices");
+  const labels = useLabelsOf(part.flatMap(({ heldBy }) => heldBy));
   const versions = new Set(all.map(({ newest }) => newest).filter(Boolean));
   return (
     <>
@@ -73,7 +77,7 @@ function Devices({ all }: { all: OnDevice[] }) {
       )}
       <Panel flush title="On each device">
         <List
-          rows={all}
+          rows={part}
           id={({ deviceID }) => deviceID}
           columns={[
             {
@@ -82,9 +86,10 @@ function Devices({ all }: { all: OnDevice[] }) {
             },
             { title: "The file", cell: (one) => <Standing file={one} /> },
             { title: "Has", cell: (one) => <Has file={one} /> },
-            { title: "Connected devices that have the newest", cell: ({ heldBy }) => <Holders ids={heldBy} none="none" /> },
+            { title: "Connected devices that have the newest", cell: ({ heldBy }) => <Holders ids={heldBy} labels={labels} none="none" /> },
           ]}
         />
+        {pager}
       </Panel>
     </>
   );

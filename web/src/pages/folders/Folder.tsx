@@ -1,45 +1,39 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import type { FolderStanding } from "../../api/folderstanding";
-import { inventory, type InventoryDevice } from "../../api/inventory";
 import type { Schemas } from "../../api/client";
-import { useLabels } from "../../api/labels";
 import { queries } from "../../api/queries";
-import { SearchField } from "../../ui/field";
-import { Connected, FolderFigures, FolderState, FolderWhy, Whole } from "../../ui/folderstate";
 import { lackOfAll, unknownOn } from "../../ui/folderfigures";
-import { folderStates, placeOf, tally } from "../../ui/folderwords";
+import { FolderState } from "../../ui/folderstate";
+import { folderStates, tally } from "../../ui/folderwords";
 import { brief, count, decoded, plural, sentence, shortID, size } from "../../ui/format";
-import { List, Panel, Row, Stack } from "../../ui/layout";
-import { Loads, Nothing, Page } from "../../ui/page";
-import { matches } from "../../ui/search";
-import { badgeOf, connections, State } from "../../ui/state";
-import { Ago, Chip, Faint, Muted, Prose, Stacked, Strong, To } from "../../ui/text";
+import { Panel, Row, Stack } from "../../ui/layout";
+import { Loads, Page } from "../../ui/page";
+import { badgeOf } from "../../ui/state";
+import { Ago, Chip, Faint, Muted, Prose, Strong, To } from "../../ui/text";
 import { Kept } from "../events/Kept";
-import { Named } from "../whatif/Effect";
 import { Behind } from "./Behind";
 import { Conflicts } from "./Conflicts";
 import { CopiesOf } from "./Copies";
 import { Figures } from "./Figures";
 import { FailedItems } from "./FailedItems";
 import { FileSearch } from "./FileSearch";
+import { FolderDevices } from "./FolderDevices";
 import { Sharing } from "./Sharing";
-import { folderTypes } from "./folders";
-import { worstFirst } from "./order";
 
-const most = 200; // devices that are shown at once
+const mostConcerned = 8; // devices that are named where the state of the folder is theirs
 
-/** Folder is one folder on all devices that share it: how it is in the fleet, on which device it is not, and why. */
+/**
+ * Folder is one folder on all devices that share it: how it is in the fleet, on which device it is not, and why. Of the
+ * devices it reads the page that shows.
+ */
 export default function Folder({ id }: { id: string }) {
   const folderID = decoded(id);
   const fleet = useQuery(queries.folderState(folderID));
-  const devices = useQuery(queries.folderDevices(folderID));
-  const labels = useLabels();
+  const all = fleet.data?.devices.all ?? 0;
   return (
     <Page
       title={fleet.data?.label || folderID}
       crumb={{ href: "/folders", text: "Folders" }}
-      updatedAt={devices.dataUpdatedAt}
+      updatedAt={fleet.dataUpdatedAt}
       sub={
         <>
           {fleet.data && <FolderState state={fleet.data.state} filled />}
@@ -48,15 +42,15 @@ export default function Folder({ id }: { id: string }) {
       }
     >
       <Loads query={fleet} rows={2}>
-        {(data) => <InFleet folder={data} standings={devices.data ?? []} labels={labels} />}
+        {(data) => <InFleet folder={data} />}
       </Loads>
       <FileSearch folder={folderID} />
-      {fleet.data && devices.data && <Behind folder={fleet.data} standings={devices.data} />}
-      <Loads query={devices}>{(all) => <Devices folder={folderID} all={all} told={fleet.data?.next} />}</Loads>
-      {devices.data && <FailedItems folder={folderID} all={devices.data} labels={labels} />}
-      {devices.data && <Conflicts folder={folderID} all={devices.data} labels={labels} />}
-      {devices.data && devices.data.length > 0 && <Sharing folder={folderID} />}
-      {devices.data && devices.data.length > 1 && <CopiesOf folder={folderID} />}
+      {fleet.data && <Behind folder={fleet.data} />}
+      <FolderDevices key={folderID} folder={folderID} all={fleet.data?.devices.all} told={fleet.data?.next} />
+      {fleet.data && <FailedItems folder={folderID} failed={fleet.data.failed} />}
+      {fleet.data && <Conflicts folder={folderID} fleet={fleet.data} />}
+      {all > 0 && <Sharing folder={folderID} all={all} />}
+      {all > 1 && <CopiesOf folder={folderID} />}
       <Figures folder={folderID} />
       <Kept about={{ folder: folderID, limit: 20 }} />
     </Page>
@@ -64,18 +58,10 @@ export default function Folder({ id }: { id: string }) {
 }
 
 /** InFleet is how the folder is on all devices together, and what a person can do. */
-function InFleet({
-  folder,
-  standings,
-  labels,
-}: {
-  folder: Schemas["FleetFolder"];
-  standings: FolderStanding[];
-  labels: ReadonlyMap<string, string>;
-}) {
+function InFleet({ folder }: { folder: Schemas["FleetFolder"] }) {
   const { state, reason, next, since, devices, needBytes, globalBytes } = folder;
   const { tone } = badgeOf(folderStates, state);
-  const concerned = tone === "bad" || tone === "wait" ? standings.filter((one) => one.state === state) : [];
+  const concerned = devices[state] ?? 0;
   return (
     <Panel tone={tone}>
       <Row spread>
@@ -88,8 +74,8 @@ function InFleet({
               <Prose>{brief(sentence(next), 500)}</Prose>
             </Muted>
           )}
-          {concerned.length > 0 && (
-            <Named devices={concerned.map(({ deviceID }) => ({ deviceID, label: labels.get(deviceID) ?? "" }))} />
+          {(tone === "bad" || tone === "wait") && concerned > 0 && (
+            <Concerned folder={folder.folder} state={state} all={concerned} />
           )}
           <span>{`${plural(devices.all ?? 0, "device")}: ${tally(devices)}`}</span>
           <Faint>
@@ -108,60 +94,22 @@ function InFleet({
   );
 }
 
-function Devices({ folder, all, told }: { folder: string; all: FolderStanding[]; told: string | undefined }) {
-  const [search, setSearch] = useState("");
-  const fleet = useQuery(inventory());
-  const byID = new Map((fleet.data?.devices ?? []).map((row) => [row.deviceID, row]));
-  const nameOf = ({ deviceID }: FolderStanding) => byID.get(deviceID)?.label.slice(0, 200) || shortID(deviceID);
-  const found = worstFirst(all).filter((one) =>
-    matches(search, [nameOf(one), one.deviceID, badgeOf(folderStates, one.state).word]),
-  );
+/** Concerned names the first devices on which the folder is in a state, and leads to all of them. */
+function Concerned({ folder, state, all }: { folder: string; state: Schemas["FolderStanding"]["state"]; all: number }) {
+  const first = useQuery(queries.folderDevices(folder, { state: [state], limit: mostConcerned }));
+  const shown = first.data?.data ?? [];
+  const more = all - shown.length;
   return (
-    <>
-      <SearchField label="Search devices and states" value={search} onChange={setSearch} />
-      <Panel flush title="Devices, those with the worst state first">
-        <List
-          rows={found.slice(0, most)}
-          id={(one) => one.deviceID}
-          columns={[
-            {
-              title: "Device",
-              cell: (one) => <Device standing={one} name={nameOf(one)} row={byID.get(one.deviceID)} />,
-              by: nameOf,
-            },
-            { title: "State", cell: (one) => <FolderWhy standing={one} told={told} />, by: ({ state }) => placeOf(state) },
-            {
-              title: "How far",
-              cell: (one) => <FolderFigures standing={one} name={`${folder} on ${nameOf(one)}`} />,
-              by: ({ needBytes }) => needBytes,
-            },
-            {
-              title: "Connected",
-              right: true,
-              cell: (one) => <Connected standing={one} />,
-              by: ({ peers }) => peers.connected,
-            },
-            {
-              title: "Of",
-              right: true,
-              cell: (one) => <Whole standing={one} />,
-              by: ({ globalBytes }) => globalBytes,
-            },
-          ]}
-        />
-        {found.length > most && <Faint>{`Search to see the other ${count(found.length - most)}.`}</Faint>}
-        {found.length === 0 && <Nothing title="No device matches">Search for another label, ID or state.</Nothing>}
-      </Panel>
-    </>
-  );
-}
-
-function Device({ standing, name, row }: { standing: FolderStanding; name: string; row: InventoryDevice | undefined }) {
-  return (
-    <Stacked>
-      <To href={`/devices/${standing.deviceID}`}>{name}</To>
-      {row && row.connection !== "online" && <State badges={connections} state={row.connection} />}
-      <Faint>{folderTypes[standing.type] ?? standing.type}</Faint>
-    </Stacked>
+    <Row>
+      <Faint>{plural(all, "device")}</Faint>
+      {shown.map(({ deviceID, label }) => (
+        <Chip key={deviceID} href={`/devices/${deviceID}`}>
+          {brief(label, 60) || shortID(deviceID)}
+        </Chip>
+      ))}
+      {shown.length > 0 && more > 0 && (
+        <To href={`/folders/${encodeURIComponent(folder)}?state=${state}`}>{`and ${count(more)} more`}</To>
+      )}
+    </Row>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, MultiSelect } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { IconFolder } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -6,25 +6,41 @@ import { useSearchParams } from "wouter";
 import type { Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
+import { Export } from "../../ui/export";
 import { lackOfAll, unknownOn } from "../../ui/folderfigures";
 import { FolderState } from "../../ui/folderstate";
-import { folderStates, placeOf, tally } from "../../ui/folderwords";
+import { placeOf, tally } from "../../ui/folderwords";
 import { count, plural, size } from "../../ui/format";
-import { List, Panel } from "../../ui/layout";
+import { List, Panel, type Order } from "../../ui/layout";
 import { sortedBy } from "../../ui/order";
 import { Loads, Nothing, Page } from "../../ui/page";
+import { usePart } from "../../ui/pager";
 import { matches } from "../../ui/search";
 import { SearchField } from "../../ui/field";
+import { Filters } from "../../ui/filters";
 import { Faint, Muted, Stacked, Strong, To } from "../../ui/text";
+import { StateFilter } from "./Filters";
 import { OneSidedFolders } from "./Sharing";
 
-const most = 500; // folders that are shown at once
+type Overview = Schemas["FolderOverview"];
+
+/** sorters are the orders of all folders, of which one page shows. */
+const sorters: Record<string, (folder: Overview) => number | string> = {
+  folder: ({ folder, label }) => label || folder,
+  state: ({ state }) => placeOf(state),
+  devices: ({ devices }) => (devices.all ?? 0) - (devices.upToDate ?? 0),
+  size: ({ globalBytes }) => globalBytes,
+  missing: ({ needBytes }) => needBytes,
+};
+const worstFirst = ({ state }: Overview) => placeOf(state);
 
 /** Folders are all folders of the fleet, and how far their devices are. */
 export default function Folders() {
   const [params, setParams] = useSearchParams();
-  const [search, setSearch] = useState("");
+  const search = params.get("q") ?? "";
   const states = params.getAll("state");
+  const change = (q: string, chosen: string[]) =>
+    setParams(new URLSearchParams([...(q ? [["q", q]] : []), ...chosen.map((state) => ["state", state])]), { replace: true });
   const [comparing, setComparing] = useState(false);
   const isAuthor = useMay("author");
   const folders = useQuery(queries.folderOverviews());
@@ -32,7 +48,9 @@ export default function Folders() {
     ({ folder, label, state, devices }) =>
       (states.length === 0 || states.some((one) => one === state || (devices[one] ?? 0) > 0)) && matches(search, [folder, label]),
   );
-  const rows = sortedBy(found, ({ state }) => placeOf(state)).slice(0, most);
+  const [order, setOrder] = useState<Order>();
+  const sorted = sortedBy(sortedBy(found, worstFirst), sorters[order?.by ?? "state"] ?? worstFirst, order?.descending);
+  const { part, pager } = usePart(sorted, "folders");
   return (
     <Page
       title="Folders"
@@ -44,21 +62,19 @@ export default function Folders() {
           <Button variant="default" aria-pressed={comparing} onClick={() => setComparing(!comparing)}>
             Shares with one side only
           </Button>
+          <Export name="folders" rows={() => sorted} />
         </>
       }
       sub={folders.data && <span>{plural(folders.data.length, "folder")}</span>}
     >
-      <SearchField label="Search folders" value={search} onChange={setSearch}>
-        <MultiSelect
-          size="xs"
-          w={260}
-          aria-label="States"
-          placeholder={states.length === 0 ? "In any state on a device" : undefined}
-          data={Object.entries(folderStates).map(([value, { word }]) => ({ value, label: word }))}
-          value={states}
-          onChange={(chosen) => setParams(new URLSearchParams(chosen.map((state) => ["state", state])), { replace: true })}
-          clearable
+      <SearchField label="Search folders" value={search} onChange={(q) => change(q, states)}>
+        <StateFilter
+          label="States"
+          placeholder="In any state on a device"
+          states={states}
+          onChange={(chosen) => change(search, chosen)}
         />
+        <Filters page="folders" />
       </SearchField>
       {comparing && <OneSidedFolders search={search} />}
       <Loads query={folders}>
@@ -72,7 +88,9 @@ export default function Folders() {
           ) : (
             <Panel flush>
               <List
-                rows={rows}
+                rows={part}
+                {...(order ? { order } : {})}
+                onOrder={setOrder}
                 id={({ folder }) => folder}
                 columns={[
                   {
@@ -85,12 +103,12 @@ export default function Folders() {
                         <Faint>{folder.slice(0, 200)}</Faint>
                       </Stacked>
                     ),
-                    by: ({ folder, label }) => label || folder,
+                    order: "folder",
                   },
                   {
                     title: "State",
                     cell: ({ state }) => <FolderState state={state} />,
-                    by: ({ state }) => placeOf(state),
+                    order: "state",
                   },
                   {
                     title: "On its devices",
@@ -100,23 +118,23 @@ export default function Folders() {
                         <Faint>{tally({ ...devices, upToDate: 0 })}</Faint>
                       </Stacked>
                     ),
-                    by: ({ devices }) => (devices.all ?? 0) - (devices.upToDate ?? 0),
+                    order: "devices",
                   },
                   {
                     title: "Size",
                     right: true,
                     cell: ({ globalBytes }) => size(globalBytes),
-                    by: ({ globalBytes }) => globalBytes,
+                    order: "size",
                   },
                   {
                     title: "Missing, in all",
                     right: true,
                     cell: (folder) => <Missing folder={folder} />,
-                    by: ({ needBytes }) => needBytes,
+                    order: "missing",
                   },
                 ]}
               />
-              {found.length > most && <Faint>Search to see the other {found.length - most}.</Faint>}
+              {pager}
               {found.length === 0 && <Nothing title="No folder matches">Search for another label or ID, or choose other states.</Nothing>}
             </Panel>
           )

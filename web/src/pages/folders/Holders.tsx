@@ -1,13 +1,12 @@
-import { useLabels } from "../../api/labels";
 import { count, shortID } from "../../ui/format";
 import { Row } from "../../ui/layout";
 import { Chip, Faint, Muted } from "../../ui/text";
 
-const mostHolders = 10; // as many as the server names of those that have what a device lacks
+/** mostHolders is how many holders one cell names. */
+export const mostHolders = 10; // as many as the server names of those that have what a device lacks
 
 /** Holders are links to devices, which the server found to have a file or what another device lacks. */
-export function Holders({ ids, none }: { ids: string[]; none: string }) {
-  const labels = useLabels();
+export function Holders({ ids, labels, none }: { ids: string[]; labels: ReadonlyMap<string, string>; none: string }) {
   if (ids.length === 0) return <Muted>{none}</Muted>;
   return (
     <Row>

@@ -1,10 +1,12 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../../api/client";
-import { mostOneSided, queries } from "../../api/queries";
+import { mostOneSided, queries, sharesAtOnce } from "../../api/queries";
 import { count, plural, shortID } from "../../ui/format";
 import { List, Panel, Row, Rows, Split, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing } from "../../ui/page";
+import { Pager, usePlaces } from "../../ui/pager";
+import { rangeText } from "../../ui/range";
 import { Chip, Faint, Muted, Stacked, Strong, Text, To } from "../../ui/text";
 import { folderTypes } from "./folders";
 import { byFolder, encryptedOn, folderKey, oneSided, type OneSided as Found } from "./sharing";
@@ -12,21 +14,27 @@ import { byFolder, encryptedOn, folderKey, oneSided, type OneSided as Found } fr
 type Share = Schemas["FolderShare"];
 type Peer = Schemas["SharePeer"];
 
-const mostPeers = 12; // of one device, in its row
-
 /** Sharing is how each device shares a folder: with whom, in what way, and what only one side says. */
-export function Sharing({ folder }: { folder: string }) {
-  const shares = useQuery(queries.folderShares(folder));
+export function Sharing({ folder, all }: { folder: string; all: number }) {
+  const places = usePlaces(folder);
+  const shares = useQuery(queries.folderShares(folder, places.after));
+  const sided = useQuery(queries.oneSidedOfFolder(folder));
   return (
     <Panel title="Who shares it, and is connected with whom" flush>
+      {sided.data && <OneSided all={sided.data} />}
       <Loads query={shares}>
-        {(all) => (
+        {({ data, after }) => (
           <>
-            <OneSided all={all} />
             <Split>
-              <Table folder={folder} all={all} />
-              <Origin folder={folder} all={all} />
+              <Table folder={folder} all={data} />
+              <Origin folder={folder} all={data} />
             </Split>
+            <Pager
+              what="devices"
+              range={rangeText(places.number * sharesAtOnce, data.length, all)}
+              previous={places.number > 0 ? places.previous : undefined}
+              next={after && !shares.isPlaceholderData ? () => places.next(after) : undefined}
+            />
           </>
         )}
       </Loads>
@@ -136,8 +144,16 @@ function Table({ folder, all }: { folder: string; all: Share[] }) {
               <Muted>not read yet</Muted>
             ),
         },
-        { title: "Connected with", cell: ({ peers }) => <Peers peers={peers.filter(isConnected)} /> },
-        { title: "Shares it with, not connected", cell: ({ peers }) => <Peers peers={peers.filter((one) => !isConnected(one))} /> },
+        {
+          title: "Connected with",
+          cell: ({ peers, connectedCount }) => <Peers peers={peers.filter(isConnected)} all={connectedCount} />,
+        },
+        {
+          title: "Shares it with, not connected",
+          cell: ({ peers, peerCount, connectedCount }) => (
+            <Peers peers={peers.filter((one) => !isConnected(one))} all={peerCount - connectedCount} />
+          ),
+        },
       ]}
     />
   );
@@ -145,11 +161,11 @@ function Table({ folder, all }: { folder: string; all: Share[] }) {
 
 const isConnected = ({ connected }: Peer) => connected === "yes";
 
-function Peers({ peers }: { peers: Peer[] }) {
+function Peers({ peers, all }: { peers: Peer[]; all: number }) {
   if (peers.length === 0) return <Muted>no device</Muted>;
   return (
     <Row>
-      {peers.slice(0, mostPeers).map((peer) => {
+      {peers.map((peer) => {
         const marks = [
           ...(peer.encrypted ? ["encrypted"] : []),
           ...(peer.side === "onlyHere" ? ["does not share it back"] : []),
@@ -164,7 +180,7 @@ function Peers({ peers }: { peers: Peer[] }) {
           </Chip>
         );
       })}
-      {peers.length > mostPeers && <Faint>and {peers.length - mostPeers} more</Faint>}
+      {all > peers.length && <Faint>{`and ${count(all - peers.length)} more`}</Faint>}
     </Row>
   );
 }

@@ -6,6 +6,7 @@ import { queries } from "../../api/queries";
 import { Act, done } from "../../ui/act";
 import { inButtons } from "../../ui/buttons";
 import { withTemplates } from "../../ui/difference";
+import { Export } from "../../ui/export";
 import { plural, sentence, shortID } from "../../ui/format";
 import { List, Panel, Row, Rows, Split, Stack } from "../../ui/layout";
 import { Loads, Page } from "../../ui/page";
@@ -237,7 +238,11 @@ function Waves({ rollout }: { rollout: Detail }) {
 function Members({ rollout }: { rollout: Detail }) {
   const badges = badgesOf(rollout);
   return (
-    <Panel flush title={plural(rollout.members.length, "device")}>
+    <Panel
+      flush
+      title={plural(rollout.members.length, "device")}
+      actions={<Export name={`rollout-${rollout.id}`} rows={() => rollout.members} />}
+    >
       <List
         rows={rollout.members.slice(0, mostMembers)}
         id={(member) => member.deviceID}

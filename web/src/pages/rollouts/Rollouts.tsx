@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useTemplateNames } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { withTemplates } from "../../ui/difference";
+import { Export } from "../../ui/export";
 import { brief, plural } from "../../ui/format";
 import { List, Panel } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
@@ -18,6 +19,7 @@ export default function Rollouts() {
       title="Rollouts"
       updatedAt={all.dataUpdatedAt}
       sub={all.data && <span>{plural(all.data.length, "rollout")}, newest first</span>}
+      actions={<Export name="rollouts" rows={() => all.data ?? []} />}
     >
       <Loads query={all}>
         {(data) =>

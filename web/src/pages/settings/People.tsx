@@ -6,6 +6,7 @@ import { queries } from "../../api/queries";
 import { useMay, useMe } from "../../session/me";
 import type { Role } from "../../session/roles";
 import { Act, failed } from "../../ui/act";
+import { Export } from "../../ui/export";
 import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
 import { logIns, State } from "../../ui/state";
@@ -50,7 +51,7 @@ export default function People() {
           </Stack>
         </Note>
       )}
-      <Panel title="People" flush>
+      <Panel title="People" flush actions={<Export name="people" rows={() => users.data ?? []} />}>
         <Loads query={users}>
           {(all) => (
             <List

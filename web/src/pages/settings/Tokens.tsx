@@ -6,6 +6,7 @@ import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import type { Role } from "../../session/roles";
 import { Act } from "../../ui/act";
+import { Export } from "../../ui/export";
 import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
 import { Ago, Chip, Command, Muted, Strong, Text } from "../../ui/text";
@@ -49,7 +50,7 @@ export default function Tokens() {
           </Stack>
         </Note>
       )}
-      <Panel title="Tokens" flush>
+      <Panel title="Tokens" flush actions={<Export name="tokens" rows={() => tokens.data ?? []} />}>
         <Loads query={tokens}>
           {(all) => (
             <List

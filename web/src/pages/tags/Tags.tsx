@@ -1,11 +1,13 @@
 import { IconTag } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import { api, ask } from "../../api/client";
 import { inventory, type InventoryDevice } from "../../api/inventory";
 import { queries } from "../../api/queries";
 import { whatIf } from "../../api/whatif";
 import { Act } from "../../ui/act";
+import { useInAddress } from "../../ui/address";
+import { Export } from "../../ui/export";
 import { plural } from "../../ui/format";
 import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
@@ -18,7 +20,7 @@ const most = 300; // tags that are shown at once
 
 /** Tags tie devices and templates together. */
 export default function Tags() {
-  const [search, setSearch] = useState("");
+  const [search, setSearch] = useInAddress("q");
   const tags = useQuery(queries.tagOverviews());
   const templates = useQuery(queries.templates());
   const fleet = useQuery(inventory());
@@ -31,6 +33,7 @@ export default function Tags() {
       title="Tags"
       updatedAt={tags.dataUpdatedAt}
       sub={tags.data && <span>{plural(tags.data.length, "tag")}</span>}
+      actions={<Export name="tags" rows={() => found} />}
     >
       <SearchField label="Search tags" value={search} onChange={setSearch} />
       <Loads query={tags}>

@@ -1,12 +1,13 @@
 import { Button } from "@mantine/core";
 import { IconFolder, IconPlus, IconTemplate } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { useLocation } from "wouter";
 import type { Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMe } from "../../session/me";
 import { includes } from "../../session/roles";
+import { useInAddress } from "../../ui/address";
+import { Export } from "../../ui/export";
 import { plural } from "../../ui/format";
 import { List, Panel, Row } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
@@ -17,7 +18,7 @@ import { Ago, Chip, Mono, Muted, To } from "../../ui/text";
 /** Templates are all templates in the order in which they apply: the last one has the last word. */
 export default function Templates() {
   const [, navigate] = useLocation();
-  const [search, setSearch] = useState("");
+  const [search, setSearch] = useInAddress("q");
   const me = useMe();
   const templates = useQuery(queries.templates());
   const all = templates.data ?? [];
@@ -44,6 +45,7 @@ export default function Templates() {
       actions={
         <>
           <To href="/templates/order">Change the order</To>
+          <Export name="templates" rows={() => rows.map(({ template, tags: on }) => ({ ...template, tags: on ?? [] }))} />
           {create}
         </>
       }

@@ -120,7 +120,7 @@ test("a folder says who is behind, since when, and who has what is missing; its 
   await behind.first().getByText("3.00 GiB in 40 items").waitFor();
   await behind.first().getByText(/ago|just now/).first().waitFor();
   await behind.first().getByRole("link", { name: "harbor-edge-014" }).waitFor();
-  const devices = region("Devices, those with the worst state first");
+  const devices = page.getByRole("region", { name: /^Devices/ }); // its title says the worst first until one sorts
   const names = () => rowsOf(devices).locator("td:first-child a").allTextContents();
   const stopped = "iris-server-012"; // its daemon stopped the folder
   await until("the stopped one is first", async () => (await names())[0] === stopped);

@@ -54,7 +54,7 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *c
 		return err
 	}
 	switch c.Output {
-	case "json", "yaml":
+	case "json", "yaml", "csv":
 		return printValue(env, c.output, all.Devices)
 	case "name":
 		return printWords(ctx, env, server, all.Devices)

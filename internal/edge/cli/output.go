@@ -11,7 +11,7 @@ import (
 
 // output is the flag for the form in which a command prints what it shows or made.
 type output struct {
-	Output string `short:"o" env:"-" help:"table, json, yaml or name: the names alone, each on a line." default:"table" enum:"table,json,yaml,name"`
+	Output string `short:"o" env:"-" help:"table, json, yaml, csv: for spreadsheets, or name: the names alone, each on a line." default:"table" enum:"table,json,yaml,csv,name"`
 }
 
 // forPeople reports whether a text or a table is wanted.
@@ -25,7 +25,7 @@ func (o output) texts(env *environment) io.Writer {
 	return env.Err
 }
 
-// print prints a value for programs: as JSON or YAML, or the names alone.
+// print prints a value for programs: as JSON, YAML or CSV, or the names alone.
 func (o output) print(env *environment, value any, names ...string) error {
 	if o.Output != "name" {
 		return printValue(env, o, value)
@@ -92,13 +92,16 @@ func printOne[T any](env *environment, how output, c columns[T], one T) error {
 	return printList(env, how, c, []T{one})
 }
 
-// printValue prints what the server answered, as JSON or YAML.
+// printValue prints what the server answered, as JSON, YAML or CSV.
 func printValue(env *environment, how output, value any) error {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return err
 	}
-	if how.Output == "yaml" {
+	switch how.Output {
+	case "csv":
+		return printCSV(env.Out, text)
+	case "yaml":
 		if text, err = yaml.JSONToYAML(text); err != nil {
 			return err
 		}

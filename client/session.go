@@ -76,11 +76,7 @@ func (c *Client) EndSession(ctx context.Context, id string) error {
 	return c.do(ctx, http.MethodDelete, path("sessions", id), nil)
 }
 
-// CreateLoginLink makes a link that sets the password of a user, or with user "" one that makes a new administrator.
-func (c *Client) CreateLoginLink(ctx context.Context, user string) (api.LoginLink, error) {
-	var body api.CreateLoginLink
-	if user != "" {
-		body.User = &user
-	}
+// CreateLoginLink makes a link that sets the password of a user, or without a user one that makes a new administrator.
+func (c *Client) CreateLoginLink(ctx context.Context, body api.CreateLoginLink) (api.LoginLink, error) {
 	return send[api.LoginLink](ctx, c, http.MethodPost, path("login-links"), body)
 }

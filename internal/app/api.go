@@ -74,6 +74,7 @@ func (a *App) fleetNouns(run sandbox.Limited) []httpapi.Noun {
 		httpapi.TemplateHandlers{Checker: checker, Evaluator: a.engine, Versions: a.store},
 		planning,
 		httpapi.SettingHandlers{Settings: a.store, Limits: a.store, Stops: summaries},
+		httpapi.PolicyHandlers{Policy: a.policy, Tester: a},
 		httpapi.SecretHandlers{Secrets: a.store},
 		httpapi.RevocationHandlers{Mirror: a.mirror},
 		httpapi.ConsentHandlers{Consents: consents},

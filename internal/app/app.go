@@ -40,6 +40,7 @@ import (
 	"muster/internal/engine/health"
 	"muster/internal/engine/mirror"
 	"muster/internal/engine/notify"
+	"muster/internal/engine/policy"
 	"muster/internal/engine/reconcile"
 	"muster/internal/engine/rollout"
 	"muster/internal/engine/view"
@@ -67,27 +68,19 @@ type Options struct {
 	DiscoveryServers    []string   // "none" switches discovery off; empty: Syncthing's public servers
 	DiscoveryAllowLocal bool
 
-	// "N" or "N%": rollouts over more devices wait for an admin's approval; "": no approval
-	ApprovalThreshold string
-	FourEyes          bool          // the person who approves must not be the one who made the change
-	Waves             string        // waves of rollouts, for example "1,10%,rest"; "": the default
-	Soak              time.Duration // see rollout.Options; 0: as long as the daemons need
-	ProgressDeadline  time.Duration // see rollout.Options; 0: the default
-	KeepRevisions     int           // revisions to keep of each device; 0: the default
-	KeepFor           time.Duration // how long to keep them; 0: the default
-	KeepAudit         time.Duration // how long to keep entries of the audit; 0: for ever
-	KeepEvents        time.Duration // how long to keep the event log; 0: the default
+	// Settings are the flags that were given for settings. Each overrides the stored value; "" is not given.
+	Settings map[fleet.SettingName]string
 
-	Windows    health.Windows    // zero fields mean the defaults
-	TroubleOff []fleet.WaitCause // Nobody is told of these kinds of trouble.
-	Notify     notify.Settings
-	Backup     backup.Plan
+	Notify notify.Settings
+	// BackupLock is what scheduled backups are encrypted to.
+	BackupLock backup.Lock
+	// BackupRoots are folders below which administrators may have backups made, besides the one in Home.
+	BackupRoots []string
 	// BackupProgress is called with the progress of BackUp; it may be nil.
 	BackupProgress func(backup.Progress)
 
-	SessionIdle, SessionLife time.Duration // see auth.PeopleOptions; 0: the default
-	SignOn                   SignOn
-	PublicURL                string // URL that people use; "": the address where the server listens
+	SignOn    SignOn
+	PublicURL string // URL that people use; "": the address where the server listens
 
 	TLSOff          bool
 	TLSCert, TLSKey string
@@ -116,7 +109,8 @@ type App struct {
 	life   *lifecycle
 	failed chan error
 	budget budget.Descriptors
-	policy rolloutPolicy
+	flags  map[fleet.SettingName]string // settings that flags override
+	policy *policy.Policy
 
 	newHome    bool // The home directory had no file of Muster before this start.
 	firstStart bool // Neither the home nor the database was there before this start.
@@ -138,6 +132,7 @@ type App struct {
 	notifier    *notify.Notifier
 	people      *auth.People
 	enrolled    *enrollment.Enrollments
+	signOn      SignOn           // It comes from flags or settings, as of the start.
 	provider    *signon.Provider // nil: single sign-on is off
 	public      *url.URL         // URL that people use; nil: unknown
 	health      *health.Health
@@ -157,7 +152,7 @@ type App struct {
 }
 
 func newApp(o Options) *App {
-	return &App{o: o, log: o.Log, life: &lifecycle{log: o.Log.With(logkey.Component, "app")},
+	return &App{o: o, signOn: o.SignOn, log: o.Log, life: &lifecycle{log: o.Log.With(logkey.Component, "app")},
 		failed: make(chan error, 1), memory: budget.NewWorkMemory(), changes: newChanges(),
 		agentEvents: tunnel.NewEventLimit()}
 }
@@ -171,7 +166,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 			err = errors.Join(err, a.Stop())
 		}
 	}()
-	if a.policy, err = policyOf(o); err != nil { // The options are checked before anything is created.
+	if a.flags, err = policy.ParseFlags(o.Settings); err != nil { // The options are checked before anything is created.
 		return nil, err
 	}
 	if a.budget, err = budget.OfThisProcess(); err != nil {
@@ -197,12 +192,13 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 func (a *App) openStore(ctx context.Context) error {
 	opened, keys, err := a.openDatabase(ctx, store.Options{
 		Log: a.log, Committed: a.committed, Reads: a.budget.Reads, Memory: a.memory, Taken: a.fail,
-		Revisions: a.o.revisions(),
 	})
 	if err != nil {
 		return err
 	}
 	a.store = opened
+	a.policy = a.newPolicy(a.flags)
+	opened.SetRetention(a.retention())
 	a.sealing = seal.NewRotation(seal.RotationOptions{
 		Store: opened, Keys: keys, Home: a.o.Home, Outside: !a.o.SealKey.IsZero(), Log: a.log, Step: a.o.Step,
 	})
@@ -255,7 +251,8 @@ func (a *App) wire(ctx context.Context) error {
 	if a.discovery, err = a.newDiscovery(); err != nil {
 		return err
 	}
-	a.folders = health.NewFolders(a.o.Windows, a.o.TroubleOff...)
+	windows, off := a.troublePolicy()
+	a.folders = health.NewFolders(windows, off...)
 	a.modeLimit = &modeLimit{Store: a.store, mode: a.o.Configurator}
 	a.view = a.newView()
 	if a.eventLog, err = a.openEventLog(ctx); err != nil {
@@ -385,7 +382,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("discovery", a.discovery.Run, a.fail)
 	a.life.background("agents", a.hub.Run, a.fail)
 	a.life.background("mirror", a.mirror.Run, a.fail)
-	a.life.background("old revisions", a.forgetOld, a.fail)
+	a.life.background("old revisions", a.store.RunJanitor, a.fail)
 	a.life.background("rotation of the seal key", a.sealing.Run, a.fail)
 	a.life.background("audit", a.store.RunAuditor, a.fail)
 	a.life.background("backups", a.backups.Run, a.fail)

@@ -98,12 +98,15 @@ func backupFiles(o Options, keys *seal.Ring) ([]backup.File, error) {
 	return files, nil
 }
 
-// newBackups makes the schedule of backups from the options.
+// newBackups makes the schedule of backups, which follows the settings.
 func (a *App) newBackups() *backup.Schedule {
 	create := func(ctx context.Context, path string, lock backup.Lock) (backup.Made, error) {
+		if err := a.makeOwnBackups(filepath.Dir(path)); err != nil {
+			return backup.Made{}, err
+		}
 		return BackUp(ctx, a.o, path, lock)
 	}
-	return backup.NewSchedule(a.o.Backup, create, time.Now, a.log)
+	return backup.NewSchedule(a.backupPlan, create, time.Now, a.log)
 }
 
 // logRestored logs why a restored server writes nothing.

@@ -165,6 +165,9 @@ func (a *App) forwardCommitted(ctx context.Context) {
 	if changed.Generation || devices {
 		a.runner.Wake() // The runner decides which devices are admitted; its commit is reported here again.
 	}
+	if changed.Settings {
+		a.settingsChanged()
+	}
 	if changed.Secrets {
 		a.engine.SecretsChanged()
 	}

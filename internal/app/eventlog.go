@@ -12,7 +12,7 @@ import (
 )
 
 func (a *App) openEventLog(ctx context.Context) (*event.Log, error) {
-	return event.OpenLog(ctx, event.LogOptions{Store: a.store, Keep: a.o.KeepEvents, Registry: a.registry, Log: a.log,
+	return event.OpenLog(ctx, event.LogOptions{Store: a.store, Keep: a.keepEvents, Registry: a.registry, Log: a.log,
 		StartGrace: time.Minute,
 		CauseOf: func(ctx context.Context, id fleet.DeviceID, revision int64) string {
 			cause, err := a.store.RevisionCause(ctx, id, revision)

@@ -40,8 +40,8 @@ func optionsOf(home string, key fleet.Secret) Options {
 func TestWavesThatCannotBeReadMakeNoHome(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	for _, wrong := range []func(*Options){
-		func(o *Options) { o.Waves = "1,2" },
-		func(o *Options) { o.ApprovalThreshold = "many" },
+		func(o *Options) { o.Settings = map[fleet.SettingName]string{fleet.SettingWavePlan: "1,2"} },
+		func(o *Options) { o.Settings = map[fleet.SettingName]string{fleet.SettingApproval: "many"} },
 	} {
 		o := optionsOf(home, fleet.Secret{})
 		wrong(&o)

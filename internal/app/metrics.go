@@ -20,7 +20,7 @@ func (a *App) newMetrics(pool *sandbox.Pool) (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
 		Registry: prometheus.NewRegistry(), Version: a.o.Build.String(), Counts: a.counts, Rollouts: a.openRollouts,
 		Impairments: a.monitor.Impairments, Visited: func() int { return a.mirror.Visited() },
-		Tunnels: a.tunnelsInNumbers, Measures: measures, Backups: a.backupsInNumbers(), Certificate: a.socket.Served,
+		Tunnels: a.tunnelsInNumbers, Measures: measures, Backups: a.backupsInNumbers, Certificate: a.socket.Served,
 		Queues: map[string]func() int{
 			"observations": func() int { return a.mirror.Backlog() },
 			"devices":      func() int { return a.engine.Backlog() },
@@ -49,13 +49,8 @@ func (a *App) tunnelsInNumbers() metrics.Tunnels {
 	return metrics.Tunnels{Connected: connected, Ended: counts.Ended, Received: counts.Received, Sent: counts.Sent}
 }
 
-// backupsInNumbers returns nil when the server makes no scheduled backups.
-func (a *App) backupsInNumbers() func() metrics.Backups {
-	if !a.backups.Enabled() {
-		return nil
-	}
-	return func() metrics.Backups {
-		status := a.backups.Status()
-		return metrics.Backups{LastAt: status.Last.CreatedAt, LastBytes: status.Last.Bytes, Failed: status.Trouble != nil}
-	}
+func (a *App) backupsInNumbers() metrics.Backups {
+	status := a.backups.Status()
+	return metrics.Backups{Enabled: a.backups.Enabled(), LastAt: status.Last.CreatedAt, LastBytes: status.Last.Bytes,
+		Failed: status.Trouble != nil}
 }

@@ -23,7 +23,8 @@ func (a *App) newPeople(ctx context.Context) (*auth.People, error) {
 		return nil, fmt.Errorf("find the home folder: %w", err)
 	}
 	return auth.NewPeople(auth.PeopleOptions{
-		Store: a.store, Log: a.log, DeviceKey: deviceKey, Idle: a.o.SessionIdle, Life: a.o.SessionLife, Issuer: a.issuer(),
+		Store: a.store, Log: a.log, DeviceKey: deviceKey, Times: a.sessionTimes,
+		Issuer:   a.issuer(),
 		LinkFile: filepath.Join(home, fleet.LoginLinkFile),
 	}), nil
 }

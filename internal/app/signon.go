@@ -40,9 +40,19 @@ func (a *App) allowPublic() (err error) {
 	return nil
 }
 
-// openSignOn sets up single sign-on if the options ask for it.
+// openSignOn sets up single sign-on if flags or settings ask for it. What is wrong in settings is logged, and the server
+// starts without single sign-on: otherwise nobody could correct it.
 func (a *App) openSignOn(ctx context.Context) error {
-	if a.o.SignOn.Issuer == "" {
+	stored := a.o.SignOn.Issuer == ""
+	if stored {
+		var err error
+		if a.signOn, err = a.storedSignOn(); err != nil {
+			a.log.Error("single sign-on is off, for its settings are wrong", logkey.Err(err), logkey.Next,
+				"muster setting list")
+			return nil
+		}
+	}
+	if a.signOn.Issuer == "" {
 		return nil
 	}
 	off, err := a.store.SignOnDisabled(ctx)
@@ -54,19 +64,38 @@ func (a *App) openSignOn(ctx context.Context) error {
 			"muster admin single-sign-on on")
 		return nil
 	}
-	// The provider needs a URL to which it sends people back: the address where the server listens.
-	if a.public == nil {
-		if a.public, err = url.Parse(a.URL()); err != nil {
-			return err
-		}
+	provider, err := a.newProvider(a.signOn)
+	if err != nil && stored {
+		a.log.Error("single sign-on is off, for its settings are wrong", logkey.Err(err), logkey.Next, "muster setting list")
+		return nil
 	}
-	so := a.o.SignOn
-	a.provider, err = signon.New(signon.Options{
+	if err != nil {
+		return err
+	}
+	a.provider = provider
+	a.public, err = a.reachedBy()
+	return err
+}
+
+// reachedBy is the URL that people use: the public one, or the address where the server listens.
+func (a *App) reachedBy() (*url.URL, error) {
+	if a.public != nil {
+		return a.public, nil
+	}
+	return url.Parse(a.URL())
+}
+
+// newProvider makes the client of a provider, which needs a URL to which it sends people back.
+func (a *App) newProvider(so SignOn) (*signon.Provider, error) {
+	public, err := a.reachedBy()
+	if err != nil {
+		return nil, err
+	}
+	return signon.New(signon.Options{
 		Issuer: so.Issuer, ClientID: so.ClientID, ClientSecret: so.ClientSecret, Scopes: so.Scopes,
 		GroupsClaim: so.GroupsClaim, NameClaim: so.NameClaim, Roots: so.Roots, Log: a.log,
-		Callback: a.public.JoinPath(auth.CallbackPath).String(), LoggedOut: a.public.JoinPath(auth.LogInPage).String(),
+		Callback: public.JoinPath(auth.CallbackPath).String(), LoggedOut: public.JoinPath(auth.LogInPage).String(),
 	})
-	return err
 }
 
 // issuer returns the issuer of single sign-on, or "" when it is off.
@@ -74,7 +103,7 @@ func (a *App) issuer() string {
 	if a.provider == nil {
 		return ""
 	}
-	return a.o.SignOn.Issuer
+	return a.signOn.Issuer
 }
 
 // signOn is single sign-on as the API and the pages use it.
@@ -94,7 +123,7 @@ func (a *App) newSignOn(ctx context.Context) (signOn, error) {
 	}
 	a.life.background("provider of single sign-on", a.provider.Run, a.fail)
 	signOn := auth.NewSignOn(auth.SignOnOptions{
-		People: a.people, Provider: a.provider, Name: a.o.SignOn.Name, Rules: a.o.SignOn.Rules, Key: key,
+		People: a.people, Provider: a.provider, Name: a.signOn.Name, Rules: a.signOn.Rules, Key: key,
 	})
 	a.life.background("groups at the provider of single sign-on", signOn.Run, a.fail)
 	return signOn, nil

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -162,4 +163,86 @@ func TestTheNameInThePublicURLIsAllowed(t *testing.T) {
 			t.Errorf("%s: got %v", wrong, err)
 		}
 	}
+}
+
+// An administrator sets a provider without a flag. It holds after a restart, and its secret is shown nowhere.
+func TestAProviderIsSetWithoutFlags(t *testing.T) {
+	t.Parallel()
+	const secret = "canary-5521"
+	home, ctx := t.TempDir(), fleet.WithActor(t.Context(), "anna")
+	provider := httptest.NewUnstartedServer(nil)
+	provider.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at := provider.URL
+		_, _ = io.WriteString(w, `{"issuer":"`+at+`","authorization_endpoint":"`+at+`/auth","token_endpoint":"`+at+
+			`/token","jwks_uri":"`+at+`/keys","id_token_signing_alg_values_supported":["RS256"]}`)
+	})
+	provider.Start()
+	t.Cleanup(provider.Close)
+	start := func() *App {
+		a, err := New(t.Context(), optionsOf(home, fleet.Secret{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	stop := func(a *App) {
+		if err := a.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := start()
+	put := func(name fleet.SettingName, value string, wantCode fleet.Code) {
+		t.Helper()
+		if _, err := a.policy.Put(ctx, name, value, nil); fleet.CodeOf(err) != wantCode {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	put(fleet.SettingOIDCIssuer, provider.URL, fleet.CodeInvalid) // It has no client ID yet.
+	put(fleet.SettingOIDCClientID, "muster", "")
+	put(fleet.SettingOIDCRoles, "everything=staff", fleet.CodeInvalid)
+	put(fleet.SettingOIDCRoles, "viewer:lab=staff;admin=chiefs", "")
+	put(fleet.SettingOIDCClientSecret, secret, "")
+	if found, err := a.TestSetting(ctx, fleet.SettingOIDCIssuer, provider.URL); err != nil ||
+		!strings.Contains(found, provider.URL) {
+		t.Errorf("got %q, %v", found, err)
+	}
+	if _, err := a.TestSetting(ctx, fleet.SettingOIDCIssuer, provider.URL+"/other"); err == nil {
+		t.Error("an issuer that is another is found to work")
+	}
+	put(fleet.SettingOIDCIssuer, provider.URL, "")
+	put(fleet.SettingOIDCClientID, "", fleet.CodeInvalid) // The provider needs it.
+	if a.provider != nil {
+		t.Error("it holds before the restart that it asks for")
+	}
+	stop(a)
+
+	a = start()
+	if a.provider == nil || a.issuer() != provider.URL || len(a.signOn.Rules) != 2 ||
+		a.signOn.ClientSecret.Reveal() != secret || a.signOn.Rules[0].Scope.String() == "" {
+		t.Errorf("got %+v", a.signOn)
+	}
+	shown := fmt.Sprintf("%+v", a.policy.States())
+	entries, err := a.store.Audit(ctx, fleet.AuditQuery{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := shown + fmt.Sprintf("%+v", entries); strings.Contains(text, secret) {
+		t.Error("the secret is shown")
+	}
+	if state, err := a.policy.State(fleet.SettingOIDCClientSecret); err != nil || !state.Secret || state.Stored == nil ||
+		state.Stored.Value != "" {
+		t.Errorf("got %+v, %v", state, err)
+	}
+	stop(a)
+
+	// A provider that flags give comes before, as a whole.
+	a, _ = withSignOn(t, home, "-")
+	if a.signOn.Name != "Example ID" || a.issuer() == provider.URL || a.signOn.ClientSecret.Reveal() != "" {
+		t.Errorf("got %+v", a.signOn)
+	}
+	if state := a.policy.Of(fleet.SettingOIDCRoles); state.Source != fleet.SettingByFlag ||
+		state.Value != "viewer=staff" {
+		t.Errorf("got %+v", state)
+	}
+	stop(a)
 }

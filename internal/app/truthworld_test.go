@@ -146,7 +146,9 @@ func (w *watcher) join(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	w.folders, w.health = health.NewFolders(w.o.Windows), health.New()
+	w.policy = w.newPolicy(nil)
+	windows, off := w.troublePolicy()
+	w.folders, w.health = health.NewFolders(windows, off...), health.New()
 	w.modeLimit = &modeLimit{Store: w.store, mode: fleet.ModeOn}
 	w.view = w.newView()
 	if w.discovery, err = discovery.New(discovery.Options{Servers: []string{discovery.Off}, Log: w.log}); err != nil {

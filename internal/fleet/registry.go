@@ -228,6 +228,7 @@ type Committed struct {
 	Roots      bool // the folder roots of the fleet or of a tag changed
 	Secrets    bool
 	Revoked    bool // devices were revoked, or a revocation ended
+	Settings   bool // settings of the server changed
 
 	Admitted  []DeviceID // devices that are planned from another generation now
 	Consented []DeviceID // devices that got a consent by an undo
@@ -239,7 +240,7 @@ type Committed struct {
 
 // Empty reports whether nothing changed.
 func (c Committed) Empty() bool {
-	return !c.Registry && !c.Secrets && !c.Revoked &&
+	return !c.Registry && !c.Secrets && !c.Revoked && !c.Settings &&
 		len(c.Devices)+len(c.Admitted)+len(c.Consented)+len(c.Decided)+len(c.Revisions) == 0
 }
 
@@ -251,6 +252,7 @@ func (c *Committed) Merge(other Committed) {
 	c.Roots = c.Roots || other.Roots
 	c.Secrets = c.Secrets || other.Secrets
 	c.Revoked = c.Revoked || other.Revoked
+	c.Settings = c.Settings || other.Settings
 	c.Admitted = append(c.Admitted, other.Admitted...)
 	c.Consented = append(c.Consented, other.Consented...)
 	c.Devices = union(c.Devices, other.Devices)

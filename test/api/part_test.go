@@ -285,7 +285,8 @@ var requests = []struct{ method, path, body string }{
 func (p *parted) readsNothingOutside() {
 	p.t.Helper()
 	values := map[string][]string{"number": {"1"}, "other": {"2"}, "generation": {"1"}, "user": {"nobody"},
-		"path": {"a.txt"}, "key": {"options.natEnabled"}, "orderID": {"1", "2", "3", "4"}, "rolloutID": {"1", "2", "3"},
+		"path": {"a.txt"}, "key": {"options.natEnabled"}, "setting": {"soak"},
+		"orderID": {"1", "2", "3", "4"}, "rolloutID": {"1", "2", "3"},
 		"tag": append([]string{insideTag}, freeTags...)}
 	p.addRegistered(values)
 	answered := 0

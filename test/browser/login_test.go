@@ -124,7 +124,7 @@ func stealTheCookie(t *testing.T, w *world) {
 }
 
 func comeByALink(t *testing.T, w *world) {
-	link, err := w.Client.CreateLoginLink(t.Context(), "")
+	link, err := w.Client.CreateLoginLink(t.Context(), api.CreateLoginLink{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,7 +130,7 @@ func (p *planted) people() (session, code string) {
 			p.t.Fatalf("got %v", err)
 		}
 	}
-	link, err := p.Client.CreateLoginLink(p.t.Context(), name)
+	link, err := p.Client.CreateLoginLink(p.t.Context(), api.CreateLoginLink{User: &name})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -294,6 +294,7 @@ func (p *planted) paths() (paths []string) {
 		"{folderID}": {"shared", "crypt", "literal"}, "{rolloutID}": {"1"}, "{orderID}": {"1"},
 		"{number}": {"1", "2", "3", "4", "5"}, "{generation}": {"1", "2", "3", "4", "5", "6", "7", "8"},
 		"{other}": {"1", "2"}, "{secret}": {"share", "gui"}, "{name}": {"v"}, "{user}": {"anna"}, "{pendingID}": {"x"},
+		"{setting}": {"oidcClientSecret"},
 	}
 	for _, id := range p.templates {
 		values["{templateID}"] = append(values["{templateID}"], fmt.Sprint(id))

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +119,7 @@ func runWith(t *testing.T, dir string, muster *server.Server, ids map[string]str
 		env.Setenv("MUSTER_SERVER", muster.URL)
 		env.Setenv("MUSTER_TOKEN", muster.Token)
 		env.Setenv("HOME", env.WorkDir)
+		env.Setenv("BACKUPS", filepath.Join(muster.Home, "backups"))
 		for label, id := range ids {
 			env.Setenv(strings.ToUpper(label), id)
 		}

@@ -142,6 +142,7 @@ func (f *printedFleet) readAPI() {
 		"path":       {"a.txt"},
 		"key":        {"options.natEnabled"},
 		"orderID":    {"1"},
+		"setting":    {"soak"},
 	}
 	for _, d := range f.devices {
 		values["deviceID"] = append(values["deviceID"], d.DeviceID)

@@ -27,7 +27,6 @@ import (
 	"muster/internal/adapter/sandbox"
 	"muster/internal/app"
 	"muster/internal/engine/backup"
-	"muster/internal/engine/health"
 	"muster/internal/engine/notify"
 	"muster/internal/fleet"
 	"muster/test/wait"
@@ -76,18 +75,15 @@ func serve() error {
 		return err
 	}
 	server, err := app.New(ctx, app.Options{
-		Backup:              backup.Plan{Every: o.BackupEvery, Folder: o.BackupTo, Keep: 2, Lock: lock},
+		BackupLock:          lock,
+		BackupRoots:         o.BackupRoots,
 		Home:                o.Home,
 		Listen:              "127.0.0.1:0",
 		AgentListen:         o.AgentListen,
 		Database:            o.Database,
 		Configurator:        o.Mode,
 		Demo:                o.Demo,
-		ApprovalThreshold:   o.ApprovalThreshold,
-		FourEyes:            o.FourEyes,
-		Waves:               o.Waves,
-		Soak:                o.Soak,
-		ProgressDeadline:    o.Patience,
+		Settings:            o.settings(),
 		DiscoveryServers:    o.DiscoveryServers,
 		DiscoveryAllowLocal: o.DiscoveryAllowLocal,
 		Notify: notify.Settings{
@@ -95,8 +91,6 @@ func serve() error {
 			Secret: fleet.NewSecret(o.NotifySecret),
 			After:  o.NotifyAfter,
 		},
-		Windows:    health.Windows{Trouble: o.TroubleAfter, Stalled: o.StalledAfter, Disagree: o.DisagreeAfter},
-		TroubleOff: o.TroubleOff,
 		RetryPause: o.RetryPause,
 		TLSCert:    o.TLSCert,
 		TLSKey:     o.TLSKey,
@@ -115,6 +109,32 @@ func serve() error {
 	}
 	go reportMemory(ctx, o.Home)
 	return server.Run(ctx)
+}
+
+// settings are the options that flags of a server would give.
+func (o Options) settings() map[fleet.SettingName]string {
+	given := map[fleet.SettingName]string{fleet.SettingApproval: o.ApprovalThreshold, fleet.SettingWavePlan: o.Waves}
+	for name, d := range map[fleet.SettingName]time.Duration{
+		fleet.SettingSoak: o.Soak, fleet.SettingProgressDeadline: o.Patience, fleet.SettingTroubleAfter: o.TroubleAfter,
+		fleet.SettingStalledAfter: o.StalledAfter, fleet.SettingDisagreeAfter: o.DisagreeAfter,
+		fleet.SettingBackupEvery: o.BackupEvery,
+	} {
+		if d > 0 {
+			given[name] = d.String()
+		}
+	}
+	if given[fleet.SettingBackupTo] = o.BackupTo; o.BackupTo != "" {
+		given[fleet.SettingBackupKeep] = "2"
+	}
+	if o.FourEyes {
+		given[fleet.SettingFourEyes] = "true"
+	}
+	var off []string
+	for _, cause := range o.TroubleOff {
+		off = append(off, string(cause))
+	}
+	given[fleet.SettingTroubleOff] = strings.Join(off, ",")
+	return given
 }
 
 // logHandler writes to standard error, or all levels into a file.
@@ -197,6 +217,7 @@ type Options struct {
 
 	BackupEvery      time.Duration // 0: never
 	BackupTo         string
+	BackupRoots      []string
 	BackupPassphrase string
 
 	NotifyURLs   []string

@@ -361,7 +361,7 @@ func TestAUserOfSingleSignOnGetsNoPassword(t *testing.T) {
 		"correct horse battery"); fleet.CodeOf(err) != fleet.CodeConflict {
 		t.Errorf("got %v", err)
 	}
-	if _, _, err := w.people.NewLink(t.Context(), "no-password"); fleet.CodeOf(err) != fleet.CodeConflict {
+	if _, _, err := w.people.NewLink(t.Context(), "no-password", 0); fleet.CodeOf(err) != fleet.CodeConflict {
 		t.Errorf("got %v", err)
 	}
 	if _, err := w.people.LogIn(t.Context(), "no-password", "", auth.Client{}); fleet.CodeOf(err) !=

@@ -85,6 +85,7 @@ test("shots", async () => {
     ["events", "events"],
     ["audit", "audit"],
     ["settings", "settings"],
+    ["settings-general", "settings?tab=general"],
     ["settings-people", "settings?tab=people"],
     ["settings-tokens", "settings?tab=tokens"],
     ["settings-enrolment", "settings?tab=enrolment"],

@@ -124,6 +124,12 @@ func (p *Provider) Run(ctx context.Context) error {
 	}
 }
 
+// Try reads the provider's metadata once, for somebody who wants to know whether the provider can be used.
+func (p *Provider) Try(ctx context.Context) error {
+	_, err := p.read(ctx)
+	return err
+}
+
 // Impairment reports that the provider cannot be read. It returns nil when it can, or when no reading was tried.
 func (p *Provider) Impairment() *fleet.Impairment {
 	p.mu.Lock()

@@ -37,6 +37,8 @@ func fillMarked(ctx context.Context, t *testing.T, s *Store) {
 	for n := range 2 {
 		must(s.ApplyEdit(ctx, fleet.Edit{Revoke: []fleet.Revocation{{Device: deviceN(60 + n).ID}}}, fleet.Basis{}))(t)
 	}
+	ok(s.PutSetting(ctx, fleet.SettingApproval, "10%", "10%", nil))
+	ok(s.PutSetting(ctx, fleet.SettingSoak, "1m", "1m", nil))
 	ok(stored(s, s.PutFleetMode(ctx, fleet.ModePaused)))
 	ok(stored(s, s.PutFleetMode(ctx, fleet.ModeOn)))
 	ok(s.SwitchSignOn(ctx, true, "test"))

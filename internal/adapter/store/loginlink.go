@@ -79,8 +79,9 @@ func (s *Store) LoginLink(ctx context.Context, hash string) (fleet.LoginLink, er
 func noLink() error {
 	return &fleet.Error{
 		Code:    fleet.CodeNotFound,
-		Message: "this log-in link was used before, was replaced by a newer one, or is older than 15 minutes",
-		Hint:    "`muster login-link` on the server's machine prints a new one.",
+		Message: "this log-in link was used before, was replaced by a newer one, or has expired",
+		Hint: "An administrator makes a new one with `muster login-link NAME`; on the server's machine `muster login-link` prints " +
+			"one that makes an administrator.",
 	}
 }
 

@@ -73,6 +73,11 @@ var (
 		content: []string{"read_only?", "assertions"}, follows: "its templates are changed by its files alone",
 		doubt: doubtSource}
 
+	// A forged setting must not lower a guard: no approval, shorter waves, an audit that is deleted.
+	settingRows = &markedTable{name: "settings", noun: "the server's setting", key: []string{"name"},
+		content: []string{"value", "set_by", "set_at"}, follows: "the default or a stricter value holds",
+		doubt: doubtSetting}
+
 	// A forged revocation would take a device out of the fleet. A removed one would let a revoked device back in.
 	revocationRows = &markedTable{name: "revocations", noun: "the revocation of the device", key: []string{"device_id"},
 		content: []string{"label", "reason", "revoked_by", "revoked_at"}, follows: "nothing is written to daemons",
@@ -193,7 +198,7 @@ var markedTables = []*markedTable{
 	templateTagRows, deviceVarsRows, tagVarsRows, sourceRows, certificateRows, consentRows, groupConsentRows, rolloutRows,
 	generationRows, templateHistoryRows, templateTagHistoryRows, deviceTagHistoryRows, deviceVarsHistoryRows,
 	tagVarsHistoryRows, memberRows, holdRows, originRows, revocationRows, baseRows, folderPathRows,
-	sightingRows, sentRows,
+	sightingRows, sentRows, settingRows,
 }
 
 // growingTables lists the marked tables that get rows with each change or rollout, or with what daemons have. They

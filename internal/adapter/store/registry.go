@@ -29,8 +29,9 @@ type contents struct {
 	sources    map[string]fleet.Source
 	// The map is replaced as a whole.
 	revocations map[fleet.DeviceID]fleet.Revocation
-	observed    bool    // Nothing is written to daemons until an admin accepts what is lost or in doubt.
-	doubts      []doubt // how marked tables differ from what Muster wrote
+	settings    fleet.StoredSettings // its map is replaced as a whole
+	observed    bool                 // Nothing is written to daemons until an admin accepts what is lost or in doubt.
+	doubts      []doubt              // how marked tables differ from what Muster wrote
 }
 
 // cloned returns a copy of c. In the copy, the maps of devices, templates, modes, quiet times, folder roots, author
@@ -103,7 +104,7 @@ func (m *model) replace(fresh contents) fleet.Committed {
 		}
 	}
 	changed.Merge(fleet.Committed{Registry: true, Generation: true, Modes: true, Roots: true, Secrets: true,
-		Revoked: true})
+		Revoked: true, Settings: true})
 	m.now, m.view = fresh, nil
 	return changed
 }
@@ -192,7 +193,7 @@ func (s *Store) loadBy(ctx context.Context, q querier, compared []*markedTable) 
 	for _, read := range []func(context.Context, querier, *contents) error{
 		s.loadDevices, s.loadTemplates, s.loadTags, s.loadModes, s.loadRoots, s.loadAuthorKeys, s.loadProtected,
 		s.loadGeneration,
-		s.loadSources, s.loadVars, s.loadRevocations,
+		s.loadSources, s.loadVars, s.loadRevocations, s.loadServerSettings,
 	} {
 		if err := read(ctx, q, &c); err != nil {
 			return contents{}, err

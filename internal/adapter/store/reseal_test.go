@@ -35,6 +35,10 @@ func fillSealed(t *testing.T, s *Store, n int) fleet.Device {
 		must(s.PutVars(t.Context(), of, `{"x":1}`, nil))(t)
 	}
 	must(s.OwnKey(t.Context(), "digests"))(t)
+	name := fleet.SettingName("setting of " + device.Label)
+	if err := s.PutSetting(t.Context(), name, "value", "value", nil); err != nil {
+		t.Fatal(err)
+	}
 	addPerson(t, s, n)
 	reject(t, s, 50+n)
 	must2(s.PutSecret(t.Context(), fleet.PutSecret{Name: device.Label, Value: fleet.NewSecret("hidden")}))(t)

@@ -26,11 +26,29 @@ const (
 	prunePause   = 20 * time.Millisecond // pause between transactions, so that others can use the disk
 )
 
-// RunJanitor deletes old revisions and entries of the audit, at once and every hour, until ctx ends.
-func (s *Store) RunJanitor(ctx context.Context, r Retention) error {
+// SetRetention replaces the retention. Until it is called, everything is kept.
+func (s *Store) SetRetention(r Retention) {
+	s.retention.Store(&r)
+	select {
+	case s.cleaning <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Store) kept() Retention {
+	if r := s.retention.Load(); r != nil {
+		return *r
+	}
+	return Retention{}
+}
+
+// RunJanitor deletes old revisions and entries of the audit until ctx ends: at once, every hour, and when the retention
+// was replaced.
+func (s *Store) RunJanitor(ctx context.Context) error {
 	tick := time.NewTicker(janitorEvery)
 	defer tick.Stop()
 	for {
+		r := s.kept()
 		if forgotten, err := s.PruneRevisions(ctx, r); err != nil && ctx.Err() == nil {
 			s.log.Warn("old revisions are not forgotten yet", "err", err)
 		} else if forgotten > 0 {
@@ -43,6 +61,7 @@ func (s *Store) RunJanitor(ctx context.Context, r Retention) error {
 		}
 		select {
 		case <-tick.C:
+		case <-s.cleaning:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -142,12 +142,13 @@ func TestOldRevisionsAreFoundByIndex(t *testing.T) {
 // With --keep-revisions 100 a device had 491 until the next hour.
 func TestRevisionsBeyondTheirNumberAreForgottenAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
-		options.Revisions = 5
+		const kept = 5
 		s := open(t, options)
+		s.SetRetention(Retention{Revisions: kept})
 		d := put(t, s, deviceN(1))
 		manyRevisions(t, s, d.ID, 30)
 		revisions := must(s.Revisions(t.Context(), d.ID))(t)
-		if len(revisions) != options.Revisions {
+		if len(revisions) != kept {
 			t.Errorf("%d are left", len(revisions))
 		}
 		for _, r := range revisions {

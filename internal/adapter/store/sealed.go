@@ -25,6 +25,7 @@ var sealedColumns = []sealedColumn{
 	{"devices", []string{"id"}, "proof"},
 	{"enrollment_decisions", []string{"device_id"}, "proof"},
 	{"secrets", []string{"name"}, "value"},
+	{"settings", []string{"name"}, "value"},
 	{"own_keys", []string{"name"}, "value"},
 	{"proofs", []string{"name"}, "body"},
 	{"sessions", []string{"id"}, "proof"},

@@ -70,8 +70,6 @@ type Options struct {
 
 	Restoring bool // A restore makes the home folder. A missing end file is then not recorded in the audit.
 
-	Revisions int // number of revisions kept per device, enforced with each new one; 0: only PruneRevisions deletes some
-
 	Reads int // largest number of connections that read; 0: the default
 
 	Log *slog.Logger     // nil: nothing is logged
@@ -122,7 +120,8 @@ type Store struct {
 	taken    func(error)
 	memory   Memory // nil: not bounded
 
-	revisions int // number of revisions kept per device; 0: see Options.Revisions
+	retention atomic.Pointer[Retention] // see SetRetention; nil: everything is kept
+	cleaning  chan struct{}             // tells RunJanitor that the retention changed; its capacity is 1
 
 	keeping   sync.Mutex  // guards keepTimer
 	keepTimer *time.Timer // calls keepNow at the next attempt; nil if no attempt is due
@@ -137,7 +136,7 @@ type Store struct {
 // program, or if the seal key does not fit.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	s := &Store{seal: options.Seal, log: options.Log, now: options.Now, taken: options.Taken, memory: options.Memory,
-		revisions: options.Revisions}
+		cleaning: make(chan struct{}, 1)}
 	s.end.path = options.EndFile
 	if options.EndFile != "" {
 		s.accept.path = filepath.Join(filepath.Dir(options.EndFile), fleet.AcceptFile)

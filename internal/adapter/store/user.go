@@ -133,7 +133,8 @@ func (t *tx) nameFree(name string) error {
 		Hint:    "Choose another name: histories show one name for who acted."}
 }
 
-// PutUser changes a user. If something changes, all sessions and log-in links of the user end. PutUser returns a
+// PutUser changes a user. If something changes, all sessions of the user end. A log-in link stays when only the role or
+// the scope changes: it sets a password, and gives what the user then has. PutUser returns a
 // conflict error for a user of single sign-on or a disabled user, and if no administrator who can log in with a
 // password would be left.
 func (s *Store) PutUser(ctx context.Context, put fleet.PutUser) (fleet.User, error) {
@@ -212,12 +213,19 @@ func (t *tx) putUser(put fleet.PutUser) (fleet.User, error) {
 	if err := t.addToRoster(userRows, is.Name, userSum(is)); err != nil {
 		return was, err
 	}
+	if is.Password == was.Password {
+		return is, t.endSessions(is.Name)
+	}
 	return is, t.endAccess(is.Name)
+}
+
+func (t *tx) endSessions(name string) error {
+	return t.exec(`DELETE FROM sessions WHERE user_name = $1`, name)
 }
 
 // endAccess ends all sessions of a user, and deletes the user's log-in links.
 func (t *tx) endAccess(name string) error {
-	if err := t.exec(`DELETE FROM sessions WHERE user_name = $1`, name); err != nil {
+	if err := t.endSessions(name); err != nil {
 		return err
 	}
 	return t.exec(`DELETE FROM login_links WHERE user_name = $1`, name)

@@ -48,13 +48,13 @@ func TestACookieAloneDoesNotKeepASessionOpen(t *testing.T) {
 	p := newPeople(t)
 	p.user("anna", fleet.RoleViewer)
 	started := p.login("anna")
-	p.move(p.now().Add(defaultIdle / 2))
+	p.move(p.now().Add(DefaultSessionTimes.Idle / 2))
 	if _, err := NewAuthenticator(NewTokens(&memory{}), p.People).Authenticate(
 		request("Cookie", SessionCookie+"="+started.Token)); err == nil {
 		t.Fatal("the cookie alone is believed")
 	}
 	p.noteUsed(t.Context())
-	p.move(p.now().Add(defaultIdle/2 + 1))
+	p.move(p.now().Add(DefaultSessionTimes.Idle/2 + 1))
 	p.wantEnded(started.Token, "not used for a day")
 }
 

@@ -17,8 +17,12 @@ type LoginLinkStore interface {
 	UseLoginLink(ctx context.Context, use fleet.UseLink) error
 }
 
-// linkLife is how long a log-in link can be used.
-const linkLife = 15 * time.Minute
+// linkLife is how long a log-in link can be used, and mostLinkLife how long an administrator may choose that to be for
+// the link of a user.
+const (
+	linkLife     = 15 * time.Minute
+	mostLinkLife = 24 * time.Hour
+)
 
 // LoginPath is the path of a log-in link up to its code, which has to be appended.
 const LoginPath = "/ui/login?code="
@@ -33,11 +37,22 @@ const SignOnPage = LogInPage + "/single-sign-on"
 const LogInPage = "/ui/login"
 
 // NewLink creates a log-in link. With the link the user with this name sets a new password or, if user is "", somebody
-// becomes a new administrator. code is the secret in the link.
-func (p *People) NewLink(ctx context.Context, user string) (code string, link fleet.LoginLink, err error) {
+// becomes a new administrator. code is the secret in the link. life is how long it can be used; 0: 15 minutes. A link
+// that makes an administrator has no other life, because its finder would have everything.
+func (p *People) NewLink(ctx context.Context, user string, life time.Duration) (code string, link fleet.LoginLink,
+	err error) {
+	switch {
+	case life == 0:
+		life = linkLife
+	case user == "":
+		return "", link, fleet.Invalidf("expiresInS", "a link that makes an administrator expires after 15 minutes: leave "+
+			"the time out, or name a user")
+	case life < 0 || life > mostLinkLife:
+		return "", link, fleet.Invalidf("expiresInS", "a log-in link expires after a day at the latest")
+	}
 	code = strings.ToLower(rand.Text() + rand.Text())
 	link = fleet.LoginLink{Hash: hashOf(code), User: strings.ToLower(user),
-		ExpiresAt: p.Now().UTC().Truncate(time.Millisecond).Add(linkLife)}
+		ExpiresAt: p.Now().UTC().Truncate(time.Millisecond).Add(life)}
 	if err := p.Store.CreateLoginLink(ctx, link); err != nil {
 		return "", fleet.LoginLink{}, err
 	}
@@ -57,7 +72,7 @@ func (p *People) FirstLink(ctx context.Context) (code string, err error) {
 		p.removeLinkFile()
 		return "", err
 	}
-	code, _, err = p.NewLink(ctx, "")
+	code, _, err = p.NewLink(ctx, "", 0)
 	return code, err
 }
 

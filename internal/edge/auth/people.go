@@ -27,10 +27,14 @@ type PeopleStore interface {
 	FailureLog
 }
 
-const (
-	defaultIdle = 24 * time.Hour
-	defaultLife = 7 * 24 * time.Hour
-)
+// SessionTimes say when sessions end.
+type SessionTimes struct {
+	Idle time.Duration // how long a session may be unused before it ends
+	Life time.Duration // how long a session lasts that begins now
+}
+
+// DefaultSessionTimes are a day and a week.
+var DefaultSessionTimes = SessionTimes{Idle: 24 * time.Hour, Life: 7 * 24 * time.Hour}
 
 // PeopleOptions configure how people log in and how their sessions are recognised.
 type PeopleOptions struct {
@@ -39,8 +43,7 @@ type PeopleOptions struct {
 	Now       func() time.Time     // nil: time.Now
 	Uptime    func() time.Duration // time since the start by a monotonic clock, for limits; nil: since NewPeople
 	DeviceKey []byte               // authenticates device cookies
-	Idle      time.Duration        // how long a session may be unused before it ends; 0: a day
-	Life      time.Duration        // how long a session lasts; 0: a week
+	Times     func() SessionTimes  // called each time that they are needed; nil: DefaultSessionTimes
 	Cost      PasswordCost         // cost of new password hashes; zero: DefaultPasswordCost
 	LinkFile  string               // path of the file with the link of a new administrator; see WriteLinkFile; "": none
 	Issuer    string               // issuer of single sign-on; "": it is off, and sessions that it began are refused
@@ -69,11 +72,8 @@ func NewPeople(o PeopleOptions) *People {
 		began := time.Now() // contains a reading of the clock that cannot be set
 		o.Uptime = func() time.Duration { return time.Since(began) }
 	}
-	if o.Idle == 0 {
-		o.Idle = defaultIdle
-	}
-	if o.Life == 0 {
-		o.Life = defaultLife
+	if o.Times == nil {
+		o.Times = func() SessionTimes { return DefaultSessionTimes }
 	}
 	return &People{PeopleOptions: o, log: o.Log.With(logkey.Component, "auth"), passwords: newPasswords(o.Cost),
 		throttle: newThrottle(), queues: newAccountQueues(), known: map[string]fleet.Session{},
@@ -185,7 +185,8 @@ func (p *People) newSession(user fleet.User, from Client) Started {
 	token := newSessionToken()
 	started := Started{Token: token, Device: p.device(user), Session: fleet.Session{Identity: user.Identity,
 		ID: strings.ToLower(rand.Text()), User: user.Name, Role: user.Role, Scope: user.Scope, Hash: hashOf(token),
-		CreatedAt: now, RotatedAt: now, LastUsedAt: now, ExpiresAt: now.Add(p.Life), Address: from.Address, Client: from.Name,
+		CreatedAt: now, RotatedAt: now, LastUsedAt: now, ExpiresAt: now.Add(p.Times().Life), Address: from.Address,
+		Client: from.Name,
 	}}
 	if from.Browser {
 		started.Half = halfPrefix + strings.ToLower(rand.Text()+rand.Text())

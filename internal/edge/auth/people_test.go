@@ -183,7 +183,7 @@ func TestAUserLogsInWithACookieAndAHeader(t *testing.T) {
 		}
 		who, err := a.Authenticate(r)
 		if err != nil || who.Name != "anna" || who.Role != fleet.RoleOperator || who.Credential != want ||
-			who.Session != session.Session.ID || !who.ExpiresAt.Equal(noon.Add(defaultLife)) {
+			who.Session != session.Session.ID || !who.ExpiresAt.Equal(noon.Add(DefaultSessionTimes.Life)) {
 			t.Errorf("%s: got %+v, %v", header, who, err)
 		}
 	}
@@ -334,7 +334,7 @@ func TestSessionsEndByTheClock(t *testing.T) {
 	for range 7 {
 		p.wantOpen(used, "used once a day")
 		p.noteUsed(t.Context())
-		p.move(p.now().Add(defaultIdle - time.Second))
+		p.move(p.now().Add(DefaultSessionTimes.Idle - time.Second))
 	}
 	p.wantEnded(idle, "idle for days")
 	p.wantOpen(used, "a minute before a week is over")
@@ -343,12 +343,12 @@ func TestSessionsEndByTheClock(t *testing.T) {
 		t.Errorf("got %+v, %v, want the one that goes on", sessions, err)
 	}
 	p.noteUsed(t.Context())
-	p.move(noon.Add(defaultLife))
+	p.move(noon.Add(DefaultSessionTimes.Life))
 	p.wantEnded(used, "after a week")
 	idle = p.login("anna").Token
 	p.wantOpen(idle, "new")
 	p.noteUsed(t.Context())
-	p.move(p.now().Add(defaultIdle))
+	p.move(p.now().Add(DefaultSessionTimes.Idle))
 	p.wantEnded(idle, "not used for a day")
 }
 
@@ -475,7 +475,7 @@ func TestASessionIsKnownWhileTheStoreIsAway(t *testing.T) {
 	if _, err := p.who(unused); fleet.CodeOf(err) != fleet.CodeUnavailable {
 		t.Errorf("got %v: of a token that was not used it is not known whether it is wrong", err)
 	}
-	p.move(p.now().Add(defaultIdle))
+	p.move(p.now().Add(DefaultSessionTimes.Idle))
 	if _, err := p.who(used); err == nil {
 		t.Error("a session goes on after its end")
 	}
@@ -551,7 +551,7 @@ func TestTheFirstAdministratorComesByALink(t *testing.T) {
 	}
 	p.login("anna")
 	p.user("bert", fleet.RoleViewer)
-	code, link, err := p.NewLink(t.Context(), "Bert")
+	code, link, err := p.NewLink(t.Context(), "Bert", 0)
 	if err != nil || link.User != "bert" {
 		t.Fatalf("got %+v, %v", link, err)
 	}
@@ -562,12 +562,32 @@ func TestTheFirstAdministratorComesByALink(t *testing.T) {
 	if who := p.wantOpen(started.Token, "bert"); who.Name != "bert" || who.Role != fleet.RoleViewer {
 		t.Errorf("got %+v: the link is for another user", who)
 	}
-	if code, _, err = p.NewLink(t.Context(), "bert"); err != nil {
+	if code, _, err = p.NewLink(t.Context(), "bert", 0); err != nil {
 		t.Fatal(err)
 	}
 	p.move(p.now().Add(linkLife))
 	if _, err := p.UseLink(t.Context(), code, "", goodPassword, Client{}); fleet.CodeOf(err) != fleet.CodeNotFound {
 		t.Errorf("got %v after 15 minutes", err)
+	}
+	if code, link, err = p.NewLink(t.Context(), "bert", mostLinkLife); err != nil ||
+		!link.ExpiresAt.Equal(p.now().Add(mostLinkLife).UTC().Truncate(time.Millisecond)) {
+		t.Fatalf("got %+v, %v", link, err)
+	}
+	p.move(p.now().Add(mostLinkLife - time.Minute))
+	if _, err := p.Link(t.Context(), code); err != nil {
+		t.Errorf("got %v within the day that was chosen", err)
+	}
+	p.move(p.now().Add(time.Minute))
+	if _, err := p.Link(t.Context(), code); fleet.CodeOf(err) != fleet.CodeNotFound {
+		t.Errorf("got %v after a day", err)
+	}
+	for _, wrong := range []struct {
+		user string
+		life time.Duration
+	}{{"bert", mostLinkLife + 1}, {"bert", -1}, {"", time.Hour}} {
+		if _, _, err := p.NewLink(t.Context(), wrong.user, wrong.life); fleet.CodeOf(err) != fleet.CodeInvalid {
+			t.Errorf("%+v: got %v", wrong, err)
+		}
 	}
 }
 

@@ -135,7 +135,7 @@ func (p *People) forget(ended func(fleet.Session) bool) {
 }
 
 func (p *People) over(s fleet.Session, now time.Time) bool {
-	return !now.Before(s.ExpiresAt) || !within(now.Sub(s.LastUsedAt), p.Idle)
+	return !now.Before(s.ExpiresAt) || !within(now.Sub(s.LastUsedAt), p.Times().Idle)
 }
 
 // clockSkew is how far in the future a stored time may be, because the clock may have been set back since it was

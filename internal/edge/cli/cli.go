@@ -72,6 +72,7 @@ type commands struct {
 	AuthorKeys  authorKeysCommand  `cmd:"" help:"Show and set the keys that templates of authors may set besides what every author may."`
 	FolderRoots folderRootsCommand `cmd:"" help:"Show and set the directories below which templates of authors may put folders."`
 	Seal        sealCommand        `cmd:"" help:"Show and replace the key that seals the database."`
+	Setting     settingCommand     `cmd:"" help:"List, show, set and reset the server's settings, without a restart."`
 	Secret      secretCommand      `cmd:"" help:"List, put and delete the secrets that templates use."`
 	Audit       auditCommand       `cmd:"" help:"Show who did what, export it, and prove that it was not changed."`
 	Admin       adminCommand       `cmd:"" help:"Get back in on the server's machine when the last administrator's token is lost."`
@@ -93,6 +94,7 @@ func describedCommands() *commands {
 		Pending:    pendingVerbs,
 		Rollout:    rolloutVerbs,
 		Session:    sessionVerbs,
+		Setting:    settingVerbs,
 		Tag:        tagVerbs,
 		Template:   templateVerbs,
 		Token:      tokenVerbs,
@@ -152,7 +154,7 @@ func Run(ctx context.Context, args []string, streams Streams, commit string) int
 		kong.Description(description),
 		kong.Writers(streams.Out, streams.Err),
 		kong.DefaultEnvars("MUSTER"),
-		vars,
+		vars, settingHelp(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(c int) { exited, code = true, c }),
 		kong.Bind(env),

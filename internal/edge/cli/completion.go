@@ -269,6 +269,7 @@ var lookups = map[string]lookup{
 	"HELD":       heldNoun.candidates,
 	"SECRET":     secretNoun.candidates,
 	"FORM":       formNoun.candidates,
+	"SETTING":    settingNoun.candidates,
 	"USER":       userNoun.candidates,
 	"TOKEN":      tokenNoun.candidates,
 	"SESSION":    sessionNoun.candidates,

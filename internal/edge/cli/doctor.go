@@ -260,8 +260,8 @@ func ofCertificate(c api.OverviewOfCertificate) finding {
 }
 
 func ofBackup(b *api.OverviewOfBackup, now time.Time) finding {
-	const how = "Start the server with --backup-every 24h --backup-to DIR, or set MUSTER_BACKUP_EVERY and " +
-		"MUSTER_BACKUP_TO in /etc/muster/muster.env; docs/backup.md says how."
+	const how = "Name a folder in the setting backupTo, then type `muster setting set backupEvery 24h`; docs/backup.md " +
+		"says how."
 	switch {
 	case b == nil:
 		return finding{"backup", false, "the server makes no backups: no time for them is set", how}

@@ -201,21 +201,31 @@ func (c *whoamiCommand) Run(ctx context.Context, env *environment) error {
 type loginLinkCommand struct {
 	connection
 	output
+	linkLife
 	User string `arg:"" optional:"" help:"Name of the user whose password the link sets; without it, the link makes a new administrator."`
 }
 
 // Run prints a log-in link alone on the last line.
 func (c *loginLinkCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	return printLoginLink(ctx, env, &c.connection, c.output, server, c.User)
+	return printLoginLink(ctx, env, &c.connection, c.output, server, c.User, c.linkLife)
+}
+
+// linkLife is how long the link of a user can be used.
+type linkLife struct {
+	Expires lifetime `env:"-" help:"How long the link of a user can be used, at most 24h; without it 15 minutes." placeholder:"TIME"`
 }
 
 func printLoginLink(ctx context.Context, env *environment, c *connection, how output, server *client.Client,
-	user string) error {
+	user string, life linkLife) error {
 	at, err := c.resolved()
 	if err != nil {
 		return err
 	}
-	link, err := server.CreateLoginLink(ctx, user)
+	body := api.CreateLoginLink{ExpiresInS: life.Expires.seconds()}
+	if user != "" {
+		body.User = &user
+	}
+	link, err := server.CreateLoginLink(ctx, body)
 	if err != nil {
 		return err
 	}

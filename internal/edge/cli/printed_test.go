@@ -73,7 +73,7 @@ func TestAPrintedCommandWithAWrongArgumentIsNoShortOne(t *testing.T) {
 	for typed, short := range map[string]bool{
 		"device add": true, "secret": true, "apply -f": true, "token create": true,
 		"device show X Y": false, "export --nonsense": false, "secret lists": false, "rollout list X": false,
-		"token create --name n --role king": false, "serve --keep-revisions many": false, "": true,
+		"token create --name n --role king": false, "serve --demo many": false, "": true,
 	} {
 		unset(parser)
 		_, err := parser.Parse(strings.Fields(typed))

@@ -15,7 +15,7 @@ import (
 func modelOf(t *testing.T, into *commands) *kong.Kong {
 	t.Helper()
 	parser, err := kong.New(into, kong.Name("muster"), kong.DefaultEnvars("MUSTER"),
-		kong.Vars{"home": t.TempDir(), "syncthingHome": t.TempDir()}, kong.Bind(&environment{}))
+		kong.Vars{"home": t.TempDir(), "syncthingHome": t.TempDir()}, settingHelp(), kong.Bind(&environment{}))
 	if err != nil {
 		t.Fatal(err)
 	}

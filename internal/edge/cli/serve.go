@@ -14,8 +14,6 @@ import (
 
 	"muster/internal/adapter/demo"
 	"muster/internal/app"
-	"muster/internal/engine/backup"
-	"muster/internal/engine/health"
 	"muster/internal/engine/notify"
 	"muster/internal/fleet"
 	"muster/web"
@@ -24,6 +22,7 @@ import (
 type serveCommand struct {
 	backupLock
 	signOnFlags
+	settingFlags
 	Home                string        `help:"Folder for the database, keys and tokens." default:"${home}" type:"path"`
 	Listen              string        `help:"Address of the API." default:"127.0.0.1:2525"`
 	AgentListen         string        `help:"Address for agents alone, always TLS; without it they connect to --listen, where that is TLS." placeholder:"HOST:PORT"`
@@ -32,22 +31,10 @@ type serveCommand struct {
 	Configurator        string        `help:"Whether daemons are written to: on or observe." default:"on" enum:"on,observe"`
 	DiscoveryServer     []string      `help:"Discovery server for devices without an address, instead of Syncthing's public ones; may be given several times; none switches discovery off." placeholder:"URL"`
 	DiscoveryAllowLocal bool          `help:"Believe discovered loopback and link-local addresses (one host, tests)."`
-	ApprovalThreshold   string        `help:"Rollouts over more devices than this, N or N%, wait for an admin's approval." placeholder:"N|N%"`
-	FourEyes            bool          `help:"A rollout is approved by another person than made the change."`
-	Waves               string        `help:"Waves of rollouts: numbers of devices, shares of their devices, and the rest at the end." default:"1,10%,rest" placeholder:"LIST"`
-	Soak                time.Duration `help:"How long each wave of a rollout is watched before the next; without it 30s, less for simulated daemons." placeholder:"DURATION"`
-	KeepRevisions       int           `help:"Configurations kept of each device." default:"100"`
-	KeepFor             time.Duration `help:"How long a configuration is kept after another took its place." default:"8760h"`
-	KeepEvents          time.Duration `help:"How long it is kept what happened: changes of state and configuration, and orders." default:"168h"`
-	KeepAudit           time.Duration `help:"How long entries of the audit are kept, at least 24h; 0: for ever." default:"0" placeholder:"DURATION"`
 	NotifyURL           []string      `name:"notify-url" secret:"" sep:" " help:"Webhook that is told of problems by HTTP POST; may be given several times, in the variable with spaces between." placeholder:"URL"`
 	NotifyURLFile       string        `name:"notify-url-file" help:"File with the URLs of webhooks, one on each line: often they hold a secret." type:"path" placeholder:"FILE"`
 	NotifySecret        string        `secret:"" help:"Secret that signs the messages to webhooks: a text, or whsec_ and base64. Prefer --notify-secret-file." placeholder:"TEXT"`
 	NotifySecretFile    string        `help:"File with what signs the messages to webhooks." type:"path" placeholder:"FILE"`
-	TroubleAfter        time.Duration `help:"How long a folder is stopped, stalled or alone, or a device away, before that is trouble." default:"10m"`
-	StalledAfter        time.Duration `help:"How long nothing of a folder moves that a connected device has, before it is stalled." default:"10m"`
-	DisagreeAfter       time.Duration `help:"How long devices count different files in a folder and nothing moves, before they disagree." default:"5m"`
-	TroubleOff          []string      `help:"A kind of trouble of which nobody is told, for example conflicts; may be given several times." placeholder:"KIND" enum:"unreachable,folderStopped,driveMissing,diskNearlyFull,failedItems,stalled,alone,disagree,outOfSync,localChanges,conflicts"`
 	NotifyAfter         time.Duration `help:"How long a problem stays before anybody is told." default:"10m"`
 	NotifyMailTo        []string      `help:"Mail address that is told of problems; may be given several times." placeholder:"ADDRESS"`
 	NotifyMailFrom      string        `help:"Address that the mail comes from." placeholder:"ADDRESS"`
@@ -56,16 +43,12 @@ type serveCommand struct {
 	SMTPPassword        string        `name:"smtp-password" secret:"" help:"Password of that user. Prefer --smtp-password-file." placeholder:"TEXT"`
 	SMTPPasswordFile    string        `name:"smtp-password-file" help:"File with the password of that user." type:"path" placeholder:"FILE"`
 	SMTPTLS             string        `name:"smtp-tls" help:"auto: TLS on port 465, STARTTLS on any other; starttls; tls; none: in clear text." default:"auto" enum:"auto,starttls,tls,none"`
-	BackupEvery         time.Duration `help:"Make a backup this often; needs --backup-to." placeholder:"DURATION"`
-	BackupTo            string        `help:"Folder for these backups." type:"path" placeholder:"DIR"`
-	BackupKeep          int           `help:"How many of these backups are kept, the newest ones." default:"7" placeholder:"N"`
+	BackupRoot          []string      `help:"Folder below which administrators may have backups made, besides the folder backups in --home; may be given several times." type:"path" placeholder:"DIR"`
 	TLS                 string        `name:"tls" help:"auto: plain HTTP on loopback, a generated certificate elsewhere; off: plain HTTP behind a proxy." default:"auto" enum:"auto,off"`
 	TLSCert             string        `name:"tls-cert" credential:"tls-cert" help:"Certificate (PEM) to serve with." type:"existingfile" placeholder:"FILE"`
 	TLSKey              string        `name:"tls-key" credential:"tls-key" help:"Its key (PEM)." type:"existingfile" placeholder:"FILE"`
 	AllowHost           []string      `help:"Further names that clients may address this server by." placeholder:"NAME"`
 	TrustProxy          []string      `help:"Address or network of a proxy in front, which is believed where a client is (X-Forwarded-For); may be given several times." placeholder:"CIDR"`
-	SessionIdle         time.Duration `help:"A session that is not used for so long ends." default:"24h"`
-	SessionLife         time.Duration `help:"A session ends so long after its log-in." default:"168h"`
 	UntilInputEnds      bool          `hidden:"" help:"End when standard input does."`
 	NewAdminToken       bool          `help:"Make another administrator's token, for when the last one is lost; it is written to --home."`
 	SealKey             string        `secret:"" help:"Key that seals credentials in the database, 64 hex digits, instead of the key in --home. Prefer --seal-key-file." placeholder:"HEX"`
@@ -120,20 +103,17 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 		Home: c.Home, Listen: c.Listen, AgentListen: c.AgentListen, Database: c.Database,
 		Configurator:     fleet.Mode(c.Configurator),
 		DiscoveryServers: c.DiscoveryServer, DiscoveryAllowLocal: c.DiscoveryAllowLocal,
-		ApprovalThreshold: c.ApprovalThreshold, FourEyes: c.FourEyes, Waves: c.Waves, Soak: c.Soak,
-		KeepRevisions: c.KeepRevisions, KeepFor: c.KeepFor, KeepEvents: c.KeepEvents, KeepAudit: c.KeepAudit,
-		Windows:    health.Windows{Trouble: c.TroubleAfter, Stalled: c.StalledAfter, Disagree: c.DisagreeAfter},
-		TroubleOff: c.troubleOff(),
+		Settings: c.settingFlags.given(),
 		Notify: notify.Settings{
 			URLs: c.NotifyURL, Secret: fleet.NewSecret(c.NotifySecret), After: c.NotifyAfter,
 			MailTo: c.NotifyMailTo, MailFrom: c.NotifyMailFrom, SMTP: c.SMTP, SMTPUser: c.SMTPUser,
 			SMTPPassword: fleet.NewSecret(c.SMTPPassword), SMTPTLS: notify.MailTLS(c.SMTPTLS),
 		},
-		Backup:        backup.Plan{Every: c.BackupEvery, Folder: c.BackupTo, Keep: c.BackupKeep, Lock: lock},
+		BackupLock: lock, BackupRoots: c.BackupRoot,
 		NewAdminToken: c.NewAdminToken,
 		TLSOff:        c.TLS == "off", TLSCert: c.TLSCert, TLSKey: c.TLSKey, AllowHosts: c.AllowHost,
-		TrustedProxies: proxies, SessionIdle: c.SessionIdle, SessionLife: c.SessionLife,
-		SignOn: signOn, PublicURL: c.PublicURL,
+		TrustedProxies: proxies,
+		SignOn:         signOn, PublicURL: c.PublicURL,
 		SealKey: fleet.NewSecret(c.SealKey), Demo: c.Demo,
 		Worker: []string{executable, "worker"}, DemoServer: append([]string{executable}, demo.Args...),
 		Build: env.build, Console: web.Console(),
@@ -157,27 +137,9 @@ func (c *serveCommand) check() error {
 	}{
 		{c.Home == "" && c.Demo == 0, "--home is blank", "Name the folder for the database, or leave --home out."},
 		{c.Demo < 0, fmt.Sprintf("--demo %d is no number of daemons", c.Demo), "For example --demo 50."},
-		{c.KeepRevisions < 1, fmt.Sprintf("--keep-revisions %d would keep nothing", c.KeepRevisions),
-			"Keep at least 1: the newest is what plans are made from."},
-		{c.KeepFor <= 0, fmt.Sprintf("--keep-for %v would keep nothing", c.KeepFor),
-			"For example --keep-for 720h, which is 30 days."},
-		{c.KeepEvents <= 0, fmt.Sprintf("--keep-events %v would keep nothing", c.KeepEvents),
-			"For example --keep-events 168h, which is a week."},
-		{c.KeepAudit != 0 && c.KeepAudit < 24*time.Hour,
-			fmt.Sprintf("--keep-audit %v would keep next to nothing", c.KeepAudit),
-			"For example --keep-audit 17520h, which is two years, or 0 for ever."},
-		{c.SessionIdle < time.Minute || c.SessionLife < time.Minute,
-			"--session-idle and --session-life are at least a minute", "For example --session-idle 12h."},
-		{(c.BackupEvery != 0) != (c.BackupTo != ""), "--backup-every and --backup-to go together, and one of them is missing",
-			"For example --backup-every 24h --backup-to /var/backups/muster."},
-		{c.BackupEvery < 0, fmt.Sprintf("--backup-every %v is no time", c.BackupEvery), "For example --backup-every 24h."},
-		{c.BackupKeep < 1, fmt.Sprintf("--backup-keep %d would keep nothing", c.BackupKeep), "For example --backup-keep 7."},
-		{c.BackupEvery != 0 && len(c.BackupRecipient) == 0 && c.BackupPassphraseFile == "",
+		{c.BackupEvery != "" && len(c.BackupRecipient) == 0 && c.BackupPassphraseFile == "",
 			"--backup-every is given, but not what the backups are encrypted to",
 			"Add --backup-recipient age1… or --backup-passphrase-file FILE."},
-		{c.Soak < 0, fmt.Sprintf("--soak %v is no time", c.Soak), "For example --soak 30s."},
-		{c.TroubleAfter <= 0 || c.StalledAfter <= 0 || c.DisagreeAfter <= 0,
-			"--trouble-after, --stalled-after and --disagree-after are times above 0", "For example --trouble-after 10m."},
 		{c.NotifyAfter < 0, fmt.Sprintf("--notify-after %v is no time", c.NotifyAfter), "For example --notify-after 10m."},
 		{(c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key go together, and one of them is missing",
 			"Give both, or neither."},
@@ -200,13 +162,6 @@ func (c *serveCommand) check() error {
 		}
 	}
 	return nil
-}
-
-func (c *serveCommand) troubleOff() (off []fleet.WaitCause) {
-	for _, kind := range c.TroubleOff {
-		off = append(off, fleet.WaitCause(kind))
-	}
-	return off
 }
 
 // prefixes are networks; an address is a network of its own.

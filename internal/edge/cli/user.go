@@ -24,15 +24,20 @@ type userCommand struct {
 type userCreateCommand struct {
 	connection
 	output
-	Name         string   `arg:"" help:"Name of the user; kept in lower case."`
-	Role         string   `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" enum:"viewer,operator,author,admin" placeholder:"viewer|operator|author|admin"`
-	TagScope     []string `env:"-" help:"A viewer or operator sees and touches only devices with this tag; may be given several times." sep:"none" placeholder:"TAG"`
-	Link         bool     `help:"Print a log-in link, by which the user sets the password."`
-	PasswordFile string   `env:"-" help:"File with the password, - for standard input; asked for without it." placeholder:"FILE"`
+	Name     string   `arg:"" help:"Name of the user; kept in lower case."`
+	Role     string   `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" enum:"viewer,operator,author,admin" placeholder:"viewer|operator|author|admin"`
+	TagScope []string `env:"-" help:"A viewer or operator sees and touches only devices with this tag; may be given several times." sep:"none" placeholder:"TAG"`
+	Link     bool     `help:"Print a log-in link, by which the user sets the password."`
+	linkLife
+	PasswordFile string `env:"-" help:"File with the password, - for standard input; asked for without it." placeholder:"FILE"`
 }
 
 // Run makes the user.
 func (c *userCreateCommand) Run(ctx context.Context, env *environment) error {
+	if c.Expires != 0 && !c.Link {
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "--expires is for a log-in link, and --link is missing",
+			Hint: "Add --link, or leave --expires out."}
+	}
 	if c.Link && c.PasswordFile != "" {
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: "--link and --password-file contradict each other",
 			Hint: "Leave one of them out."}
@@ -59,7 +64,7 @@ func (c *userCreateCommand) Run(ctx context.Context, env *environment) error {
 	fmt.Fprintf(env.Err, "Made the user %s with the role %s, for %s.\n", printable(user.Name), user.Role,
 		scopeText(user.Tags))
 	if c.Link {
-		return printLoginLink(ctx, env, &c.connection, c.output, server, user.Name)
+		return printLoginLink(ctx, env, &c.connection, c.output, server, user.Name, c.linkLife)
 	}
 	if c.forPeople() {
 		return nil

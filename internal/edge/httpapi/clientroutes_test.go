@@ -34,6 +34,11 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"getDeviceState":   func(c *client.Client, ctx context.Context) { _, _ = c.DeviceState(ctx, "x") },
 	"getDeviceTrust":   func(c *client.Client, ctx context.Context) { _, _ = c.DeviceTrust(ctx, "x") },
 	"trustDevice":      func(c *client.Client, ctx context.Context) { _, _ = c.TrustDevice(ctx, "x", "f") },
+	"listSettings":     func(c *client.Client, ctx context.Context) { _, _ = c.Settings(ctx) },
+	"getSetting":       func(c *client.Client, ctx context.Context) { _, _ = c.Setting(ctx, "x") },
+	"putSetting":       func(c *client.Client, ctx context.Context) { _, _ = c.PutSetting(ctx, "x", "v") },
+	"testSetting":      func(c *client.Client, ctx context.Context) { _, _ = c.TestSetting(ctx, "x", nil) },
+	"resetSetting":     func(c *client.Client, ctx context.Context) { _, _ = c.ResetSetting(ctx, "x") },
 	"listStates":       func(c *client.Client, ctx context.Context) { _, _ = c.States(ctx, client.List{}) },
 	"getDevicePlan":    func(c *client.Client, ctx context.Context) { _, _ = c.DevicePlan(ctx, "x") },
 	"getDeviceWhy":     func(c *client.Client, ctx context.Context) { _, _ = c.DeviceWhy(ctx, "x", "gui.user") },
@@ -200,8 +205,10 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"listSessions":      func(c *client.Client, ctx context.Context) { _, _ = c.Sessions(ctx) },
 	"endSession":        func(c *client.Client, ctx context.Context) { _ = c.EndSession(ctx, "s") },
 	"changePassword":    func(c *client.Client, ctx context.Context) { _, _ = c.ChangePassword(ctx, "a", "b") },
-	"createLoginLink":   func(c *client.Client, ctx context.Context) { _, _ = c.CreateLoginLink(ctx, "") },
-	"listSecrets":       func(c *client.Client, ctx context.Context) { _, _ = c.Secrets(ctx) },
+	"createLoginLink": func(c *client.Client, ctx context.Context) {
+		_, _ = c.CreateLoginLink(ctx, api.CreateLoginLink{})
+	},
+	"listSecrets": func(c *client.Client, ctx context.Context) { _, _ = c.Secrets(ctx) },
 	"putSecret": func(c *client.Client, ctx context.Context) {
 		_, _, _ = c.PutSecret(ctx, "n", api.PutSecret{Value: new("v")})
 	},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"time"
 
 	"muster/api"
 	"muster/internal/edge/auth"
@@ -12,7 +13,8 @@ import (
 
 // LoginLinks makes log-in links; see auth.People.
 type LoginLinks interface {
-	NewLink(ctx context.Context, user string) (code string, link fleet.LoginLink, err error)
+	// NewLink gives the default life where life is 0.
+	NewLink(ctx context.Context, user string, life time.Duration) (code string, link fleet.LoginLink, err error)
 }
 
 // LoginLinkHandlers make log-in links.
@@ -23,7 +25,8 @@ type LoginLinkHandlers struct {
 func (s LoginLinkHandlers) routes(*base) []route {
 	return []route{{
 		method: http.MethodPost, path: Prefix + "/login-links", name: "createLoginLink",
-		summary:    "Make a link that sets a password, once, within 15 minutes; the only reply that shows it",
+		summary: "Make a link that sets a password, once, within 15 minutes or as long as the body says; the only reply " +
+			"that shows it",
 		permission: auth.ManageUsers, body: reflect.TypeFor[api.CreateLoginLink](), reply: reflect.TypeFor[api.LoginLink](),
 		volatile: true, looksUp: true, off: s.LoginLinks == nil, handle: s.createLoginLink,
 	}}
@@ -34,7 +37,11 @@ func (s LoginLinkHandlers) createLoginLink(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	code, link, err := s.LoginLinks.NewLink(r.Context(), or(body.User, ""))
+	life, err := seconds("expiresInS", body.ExpiresInS)
+	if err != nil {
+		return reply{}, err
+	}
+	code, link, err := s.LoginLinks.NewLink(r.Context(), or(body.User, ""), life)
 	if err != nil {
 		return reply{}, orNotFound(err, noUser(or(body.User, "")))
 	}

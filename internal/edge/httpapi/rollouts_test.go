@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"muster/api"
-	"muster/internal/engine/rollout"
 	"muster/internal/fleet"
 )
 
@@ -64,7 +63,7 @@ func (f *rollouts) Approve(ctx context.Context, id int64) (fleet.Rollout, error)
 	return f.steer(ctx, id, "approve")
 }
 func (f *rollouts) SetWaves(ctx context.Context, id int64, waves []string) (fleet.Rollout, error) {
-	if err := rollout.CheckWaves(waves); err != nil {
+	if err := fleet.CheckWaves(waves); err != nil {
 		return fleet.Rollout{}, err
 	}
 	return f.steer(ctx, id, "waves "+strings.Join(waves, ","))

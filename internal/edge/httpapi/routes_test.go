@@ -39,7 +39,7 @@ func fill(pattern string) string {
 		"n",
 		"{rolloutID}", "1", "{orderID}", "1", "{generation}", "1", "{number}", "1", "{other}", "2", "{secret}", "s",
 		"{pendingID}", "p", "{user}", "n",
-		"{session}", "s", "{enrollKey}", "k", "{source}", "r").Replace(pattern)
+		"{session}", "s", "{enrollKey}", "k", "{source}", "r", "{setting}", "soak").Replace(pattern)
 }
 
 func TestEveryRouteHoldsToItsPermission(t *testing.T) {

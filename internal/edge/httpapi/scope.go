@@ -69,6 +69,7 @@ var reaches = map[string]reach{
 
 	"logout": own, "whoami": own, "createTicket": own, "listSessions": own, "endSession": own, "changePassword": own,
 
+	"listSettings": wholeFleet, "getSetting": wholeFleet, // roles by groups name tags
 	"getMetrics": wholeFleet, "getHistory": wholeFleet, "getFolderHistory": wholeFleet,
 	"verifyAudit": wholeFleet, "signAudit": wholeFleet, "listEnrollments": wholeFleet,
 	"countEnrollments": wholeFleet, "getFleet": byView, "planFleet": wholeFleet, "applyFleet": wholeFleet,

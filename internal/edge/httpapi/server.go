@@ -101,6 +101,7 @@ func everyNoun() []Noun {
 		EnrollKeyHandlers{},
 		ClaimHandlers{},
 		RevocationHandlers{},
+		PolicyHandlers{},
 		PendingHandlers{},
 		OrderHandlers{},
 		InventoryHandlers{},

@@ -29,6 +29,7 @@ type setup struct {
 	Configured  Configurations
 	Secrets     Secrets
 	Settings    settings
+	Policy      Policy
 	Inventory   *view.View
 	Folders     Folders
 	Files       Files
@@ -106,6 +107,7 @@ func (o *setup) server() *server {
 		UndoHandlers{Planning: PlanningHandlers{Checker: o.Checker, WhatIf: o.WhatIf},
 			Rollouts: RolloutHandlers{Rollouts: o.Rollouts, Runner: o.Runner}}, RevisionHandlers{Revisions: o.Revisions},
 		SettingHandlers{Settings: o.Settings, Limits: o.Settings, Stops: o.Stops},
+		PolicyHandlers{Policy: o.Policy},
 		TemplateHandlers{Checker: o.Checker, Evaluator: o.Evaluator, Versions: o.Versions},
 		FolderHandlers{Folders: o.Folders, Summaries: o.Mirror}, StandingHandlers{Standings: o.Inventory},
 		FileHandlers{Files: o.Files, Logs: o.Logs, Shares: o.Inventory}, ShareHandlers{Shares: o.Inventory}, o.streams,

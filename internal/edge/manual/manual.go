@@ -20,7 +20,8 @@ var contents = []group{
 	{"Start", []string{"", "install", "first-template", "concepts", "reaching"}},
 	{"Use", []string{"where-are-my-files", "forms", "templates", "recipes", "files", "coming-from", "glossary"}},
 	{"Devices", []string{"agent", "enrolment"}},
-	{"Operate", []string{"operating", "notifications", "audit", "backup", "upgrade", "sizing", "proxies", "lasting"}},
+	{"Operate", []string{"operating", "settings", "notifications", "audit", "backup", "upgrade", "sizing", "proxies",
+		"lasting"}},
 	{"Security", []string{"security", "sign-on"}},
 	{"Background", []string{"adr/"}},
 }

@@ -35,8 +35,8 @@ var chapters = []chapter{
 	{"Secrets", "Values that templates may use and nobody reads.", `/secrets.*`},
 	{"Audit", "Who did what, and whether the record is whole.", `/audit.*`},
 	{"Access", "Tokens, users, log-in and sessions.", `/(tokens|users|sessions|tickets|login|logout|password|whoami)\b.*`},
-	{"Server", "Version, modes and stops, the seal key, a demo, health, metrics, and the OpenAPI document.",
-		`/(version|configurator|stops|seal|demo)\b.*|/openapi\.json|/healthz|/readyz|/metrics`},
+	{"Server", "Version, settings, modes and stops, the seal key, a demo, health, metrics, and the OpenAPI document.",
+		`/(version|settings|configurator|stops|seal|demo)\b.*|/openapi\.json|/healthz|/readyz|/metrics`},
 }
 
 var chapterPaths = func() []*regexp.Regexp {

@@ -41,23 +41,41 @@ type Status struct {
 
 // Schedule makes backups. It lists the backups in the folder, so a restart loses nothing.
 type Schedule struct {
-	plan   Plan
-	create func(ctx context.Context, path string, lock Lock) (Made, error)
-	now    func() time.Time
-	log    *slog.Logger
+	plan    func() Plan
+	create  func(ctx context.Context, path string, lock Lock) (Made, error)
+	now     func() time.Time
+	log     *slog.Logger
+	changed chan struct{} // The plan may be another. Its capacity is 1.
 
 	mu     sync.Mutex
 	status Status // guarded by mu
 }
 
-// NewSchedule makes a schedule. create writes one backup and reads it back.
-func NewSchedule(plan Plan, create func(ctx context.Context, path string, lock Lock) (Made, error),
+// NewSchedule makes a schedule. It asks for the plan each time. create writes one backup and reads it back.
+func NewSchedule(plan func() Plan, create func(ctx context.Context, path string, lock Lock) (Made, error),
 	now func() time.Time, log *slog.Logger) *Schedule {
-	return &Schedule{plan: plan, create: create, now: now, log: log.With(logkey.Component, "backup")}
+	return &Schedule{plan: plan, create: create, now: now, log: log.With(logkey.Component, "backup"),
+		changed: make(chan struct{}, 1)}
+}
+
+// PlanChanged has the schedule ask for the plan again at once.
+func (s *Schedule) PlanChanged() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
 }
 
 // Enabled reports whether backups are scheduled.
-func (s *Schedule) Enabled() bool { return s.plan.Every > 0 }
+func (s *Schedule) Enabled() bool { return s.plan().lacks() == "" && s.plan().Every > 0 }
+
+// lacks says what a plan with a time lacks to make backups; "" for nothing.
+func (p Plan) lacks() string {
+	if p.Every > 0 && p.Folder == "" {
+		return "there is a time for backups, and no folder"
+	}
+	return ""
+}
 
 // Status returns the state of the scheduled backups.
 func (s *Schedule) Status() Status {
@@ -68,13 +86,17 @@ func (s *Schedule) Status() Status {
 
 // Impairment returns what is wrong with the backups, or nil.
 func (s *Schedule) Impairment() *fleet.Impairment {
+	if lacks := s.plan().lacks(); lacks != "" {
+		return &fleet.Impairment{Part: fleet.PartBackup, Reason: lacks,
+			Next: "Name a folder in the setting backupTo, or type `muster setting set backupEvery 0`."}
+	}
 	status := s.Status()
-	if status.Trouble == nil {
+	if status.Trouble == nil || !s.Enabled() {
 		return nil
 	}
 	return &fleet.Impairment{
 		Part: fleet.PartBackup, Reason: "the last backup failed: " + fleet.Reason(status.Trouble),
-		Next: "It is tried again by itself. Look at the folder given with --backup-to, and at the server's log.",
+		Next: "It is tried again by itself. Look at the folder of the setting backupTo, and at the server's log.",
 	}
 }
 
@@ -84,6 +106,9 @@ func (s *Schedule) Run(ctx context.Context) error {
 		timer := time.NewTimer(s.wait())
 		select {
 		case <-timer.C:
+		case <-s.changed:
+			timer.Stop()
+			continue
 		case <-ctx.Done():
 			timer.Stop()
 			return ctx.Err()
@@ -106,20 +131,20 @@ func (s *Schedule) wait() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.status.Trouble != nil {
-		return min(max(s.plan.Every/10, retryAtLeast), retryAtMost)
+		return min(max(s.plan().Every/10, retryAtLeast), retryAtMost)
 	}
 	made, err := s.there()
 	if err != nil || len(made) == 0 {
 		return 0 // The folder cannot be read. Making a backup reports why.
 	}
 	s.status.Last = made[len(made)-1]
-	return max(0, s.plan.Every-s.now().Sub(s.status.Last.CreatedAt))
+	return max(0, s.plan().Every-s.now().Sub(s.status.Last.CreatedAt))
 }
 
 func (s *Schedule) one(ctx context.Context) (Made, error) {
 	s.sweep()
 	name := "muster-" + s.now().UTC().Format(fileTime) + ".backup"
-	made, err := s.create(ctx, filepath.Join(s.plan.Folder, name), s.plan.Lock)
+	made, err := s.create(ctx, filepath.Join(s.plan().Folder, name), s.plan().Lock)
 	if err != nil {
 		return made, err
 	}
@@ -145,7 +170,7 @@ func (s *Schedule) note(made Made, err error) {
 // there returns the backups in the folder, oldest first. It leaves out backups with a date in the future: a clock was
 // wrong then or is now, so their order is unknown.
 func (s *Schedule) there() (made []Made, err error) {
-	entries, err := os.ReadDir(s.plan.Folder)
+	entries, err := os.ReadDir(s.plan().Folder)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +183,7 @@ func (s *Schedule) there() (made []Made, err error) {
 		at, err := time.Parse(fileTime, parts[1])
 		info, gone := entry.Info()
 		if err == nil && gone == nil && !at.After(now) {
-			made = append(made, Made{filepath.Join(s.plan.Folder, entry.Name()), info.Size(), at})
+			made = append(made, Made{filepath.Join(s.plan().Folder, entry.Name()), info.Size(), at})
 		}
 	}
 	slices.SortFunc(made, func(a, b Made) int { return a.CreatedAt.Compare(b.CreatedAt) })
@@ -173,7 +198,7 @@ func (s *Schedule) removeOld(justMade string) error {
 		return err
 	}
 	var errs []error
-	for _, old := range made[:max(0, len(made)-s.plan.Keep)] {
+	for _, old := range made[:max(0, len(made)-s.plan().Keep)] {
 		if old.Path != justMade {
 			errs = append(errs, os.Remove(old.Path))
 		}
@@ -183,13 +208,13 @@ func (s *Schedule) removeOld(justMade string) error {
 
 // sweep removes incomplete files that a killed process left.
 func (s *Schedule) sweep() {
-	entries, err := os.ReadDir(s.plan.Folder)
+	entries, err := os.ReadDir(s.plan().Folder)
 	if err != nil {
 		return // Making a backup reports this error.
 	}
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), tempPrefix) {
-			if err := os.Remove(filepath.Join(s.plan.Folder, entry.Name())); err != nil {
+			if err := os.Remove(filepath.Join(s.plan().Folder, entry.Name())); err != nil {
 				s.log.Warn("a part of a backup cannot be removed", logkey.Path, entry.Name(), logkey.Err(err))
 			}
 		}

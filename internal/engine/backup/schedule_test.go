@@ -18,6 +18,11 @@ import (
 // running runs a schedule over a folder until the test ends; failing makes each attempt fail while it is true.
 func running(t *testing.T, plan Plan, failing *atomic.Bool) *Schedule {
 	t.Helper()
+	return runningBy(t, func() Plan { return plan }, failing)
+}
+
+func runningBy(t *testing.T, plan func() Plan, failing *atomic.Bool) *Schedule {
+	t.Helper()
 	s := NewSchedule(plan, func(_ context.Context, path string, _ Lock) (Made, error) {
 		if failing.Load() {
 			return Made{}, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the disk is full"}
@@ -117,6 +122,44 @@ func TestABackupThatFailsIsSaidAndTriedAgain(t *testing.T) {
 	})
 }
 
+// An administrator sets time and folder while the schedule runs, and takes both away again.
+func TestTheScheduleFollowsAnotherPlan(t *testing.T) {
+	folder := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		plan := &atomic.Pointer[Plan]{}
+		plan.Store(&Plan{})
+		s := runningBy(t, func() Plan { return *plan.Load() }, &atomic.Bool{})
+		change := func(p Plan) {
+			plan.Store(&p)
+			s.PlanChanged()
+			synctest.Wait()
+		}
+		time.Sleep(time.Hour) // of the test's own clock
+		if got := names(t, folder); len(got) != 0 || s.Enabled() || s.Impairment() != nil {
+			t.Errorf("without a plan: %v, %v", got, s.Impairment())
+		}
+		change(Plan{Every: time.Hour, Keep: 3})
+		if i := s.Impairment(); i == nil || s.Enabled() {
+			t.Error("a time without a folder is not said")
+		}
+		change(Plan{Every: time.Hour, Folder: folder, Keep: 3})
+		if got := names(t, folder); len(got) != 1 || !s.Enabled() {
+			t.Errorf("with a plan: %v", got)
+		}
+		change(Plan{Every: time.Minute, Folder: folder, Keep: 3})
+		time.Sleep(61 * time.Second)
+		synctest.Wait()
+		if got := names(t, folder); len(got) != 2 {
+			t.Errorf("with a shorter time: %v", got)
+		}
+		change(Plan{Folder: folder, Keep: 3})
+		time.Sleep(time.Hour)
+		if got := names(t, folder); len(got) != 2 || s.Impairment() != nil {
+			t.Errorf("once it is switched off: %v", got)
+		}
+	})
+}
+
 // A backup that is dated in the future had the schedule make one after the other, and each removed the one before.
 func TestABackupDatedInTheFutureHadTheScheduleRunBackToBack(t *testing.T) {
 	folder := t.TempDir()
@@ -128,7 +171,7 @@ func TestABackupDatedInTheFutureHadTheScheduleRunBackToBack(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		made := 0
-		s := NewSchedule(Plan{Every: time.Hour, Folder: folder, Keep: 2},
+		s := NewSchedule(func() Plan { return Plan{Every: time.Hour, Folder: folder, Keep: 2} },
 			func(ctx context.Context, path string, _ Lock) (Made, error) {
 				if made++; made > 10 {
 					<-ctx.Done()
@@ -155,7 +198,8 @@ func TestTheBackupThatWasJustMadeIsNotRemoved(t *testing.T) {
 		return Made{Path: path}, os.WriteFile(path, nil, 0o600)
 	}
 	now := func() time.Time { return time.Unix(0, 0).Add(time.Duration(clock.Load()) * time.Minute) }
-	s := NewSchedule(Plan{Every: time.Hour, Folder: folder, Keep: 1}, create, now, slog.New(slog.DiscardHandler))
+	plan := func() Plan { return Plan{Every: time.Hour, Folder: folder, Keep: 1} }
+	s := NewSchedule(plan, create, now, slog.New(slog.DiscardHandler))
 	clock.Store(10)
 	first, err := s.one(t.Context())
 	if err != nil {

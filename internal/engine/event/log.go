@@ -44,7 +44,7 @@ type LogStore interface {
 // LogOptions say what a log needs.
 type LogOptions struct {
 	Store LogStore
-	Keep  time.Duration // 0: DefaultKeep
+	Keep  func() time.Duration // how long an entry is kept, asked each time; nil: DefaultKeep
 	// Registry is the newest one, nil where it cannot be read.
 	Registry func() *fleet.Registry
 	// CauseOf is the cause of a revision, as it is known now.
@@ -88,7 +88,9 @@ type heldStanding struct {
 
 // OpenLog reads how everything stood when the log was last written, and makes the hub of its events.
 func OpenLog(ctx context.Context, o LogOptions) (*Log, error) {
-	orDefault(&o.Keep, DefaultKeep)
+	if o.Keep == nil {
+		o.Keep = func() time.Duration { return DefaultKeep }
+	}
 	l := &Log{LogOptions: o, log: o.Log.With(logkey.Component, "event log"), wake: make(chan struct{}, 1),
 		stands: map[fleet.DeviceID]map[subject]string{}}
 	if o.StartGrace > 0 {
@@ -364,7 +366,7 @@ func (l *Log) forgetOld(ctx context.Context) {
 func (l *Log) forgetSome(ctx context.Context) (int, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	gone, err := l.Store.ForgetOldLogEntries(ctx, time.Now().Add(-l.Keep), pruneBatch)
+	gone, err := l.Store.ForgetOldLogEntries(ctx, time.Now().Add(-l.Keep()), pruneBatch)
 	for _, id := range gone {
 		if l.counts[id]--; l.counts[id] <= 0 {
 			delete(l.counts, id)

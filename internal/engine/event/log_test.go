@@ -224,7 +224,7 @@ func TestADeviceThatIsNoisyEvictsOnlyItself(t *testing.T) {
 func TestOldEntriesAreForgottenWhileTheLogRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &shelf{}
-		l := openLog(t, store, func(o *LogOptions) { o.Keep = 24 * time.Hour })
+		l := openLog(t, store, func(o *LogOptions) { o.Keep = func() time.Duration { return 24 * time.Hour } })
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- l.Run(ctx) }()

@@ -13,11 +13,10 @@ import (
 // computes the states of their devices and of the devices that depend on them. It may be used by several goroutines at
 // once.
 type Folders struct {
-	windows Windows
-
-	off map[fleet.WaitCause]bool // kinds of trouble that nobody is notified of
-
 	mu       sync.Mutex // guards what follows
+	windows  Windows
+	off      map[fleet.WaitCause]bool // kinds of trouble that nobody is notified of
+	rejudge  bool                     // The next Update computes the states of all devices.
 	registry *fleet.Registry
 	devices  map[fleet.DeviceID]*folderBook
 	groups   comparison
@@ -81,15 +80,29 @@ func (r *folderRecord) setDetails(m *motion, besides []finding) {
 // NewFolders makes a Folders that knows no device. A window of 0 means its default. Nobody is notified of the kinds of
 // trouble in off.
 func NewFolders(windows Windows, off ...fleet.WaitCause) *Folders {
-	windows.Trouble = cmp.Or(windows.Trouble, DefaultWindows.Trouble)
-	windows.Stalled = cmp.Or(windows.Stalled, DefaultWindows.Stalled)
-	windows.Disagree = cmp.Or(windows.Disagree, DefaultWindows.Disagree)
-	f := &Folders{windows: windows, off: map[fleet.WaitCause]bool{}, devices: map[fleet.DeviceID]*folderBook{},
-		groups: newComparison(), sharers: newSharerIndex(), changed: map[fleet.DeviceID]bool{}}
+	f := &Folders{devices: map[fleet.DeviceID]*folderBook{}, groups: newComparison(), sharers: newSharerIndex(),
+		changed: map[fleet.DeviceID]bool{}}
+	f.SetPolicy(windows, off...)
+	return f
+}
+
+// SetPolicy replaces what NewFolders was given. The next Update computes the states of all devices by it.
+func (f *Folders) SetPolicy(windows Windows, off ...fleet.WaitCause) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.windows = Windows{Trouble: cmp.Or(windows.Trouble, DefaultWindows.Trouble),
+		Stalled: cmp.Or(windows.Stalled, DefaultWindows.Stalled), Disagree: cmp.Or(windows.Disagree, DefaultWindows.Disagree)}
+	f.off, f.rejudge = map[fleet.WaitCause]bool{}, true
 	for _, cause := range off {
 		f.off[cause] = true
 	}
-	return f
+	for _, book := range f.devices {
+		for _, record := range book.folders {
+			if record.group != nil {
+				f.groups.touched[record.group] = true
+			}
+		}
+	}
 }
 
 // Update computes the states of the devices with new snapshots, of the devices that depend on them, and of the devices
@@ -100,6 +113,12 @@ func (f *Folders) Update(seen map[fleet.DeviceID]*fleet.Snapshot, registry *flee
 	defer f.mu.Unlock()
 	stale := make(map[fleet.DeviceID]bool, len(seen))
 	f.setRegistry(registry, stale)
+	if f.rejudge {
+		f.rejudge = false
+		for id := range f.devices {
+			stale[id] = true
+		}
+	}
 	met := map[fleet.DeviceID]bool{}
 	for id, s := range seen {
 		if f.look(id, s, now, stale) {

@@ -46,6 +46,8 @@ func (f *Folders) findsHomeFull(s *fleet.Snapshot, now time.Time) bool {
 // HomeText says in the state of a device without folders that the disk of its daemon's home is nearly full, because no
 // folder tells of it. It is "" when there is nothing to say.
 func (f *Folders) HomeText(s *fleet.Snapshot, now time.Time) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if len(s.Folders) > 0 || !f.findsHomeFull(s, now) {
 		return ""
 	}

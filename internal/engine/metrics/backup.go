@@ -16,6 +16,7 @@ var (
 
 // Backups is the state of the scheduled backups.
 type Backups struct {
+	Enabled   bool      // Metrics about backups exist only if it is true.
 	LastAt    time.Time // zero when there is no backup
 	LastBytes int64
 	Failed    bool // the last attempt failed
@@ -32,6 +33,9 @@ func (backupCollector) Describe(to chan<- *prometheus.Desc) {
 
 func (c backupCollector) Collect(to chan<- prometheus.Metric) {
 	backups := c.backups()
+	if !backups.Enabled {
+		return
+	}
 	at, failed := 0.0, 0.0
 	if !backups.LastAt.IsZero() {
 		at = float64(backups.LastAt.UnixMilli()) / 1000

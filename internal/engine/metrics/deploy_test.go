@@ -29,7 +29,7 @@ func every(t *testing.T) string {
 		Rollouts:    func() map[fleet.RolloutStatus]int { return nil },
 		Queues:      map[string]func() int{"plans": func() int { return 0 }},
 		Impairments: func() []fleet.Impairment { return nil }, Visited: func() int { return 0 },
-		Backups:     func() Backups { return Backups{} },
+		Backups:     func() Backups { return Backups{Enabled: true} },
 		Certificate: func() *fleet.Served { return &fleet.Served{} },
 		Tunnels: func() Tunnels {
 			return Tunnels{Connected: map[string]int{"waiting": 0}, Ended: map[string]int64{"closed": 0}}

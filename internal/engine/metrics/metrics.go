@@ -23,7 +23,7 @@ type Options struct {
 
 	Impairments func() []fleet.Impairment // parts of Muster that do not work as they should
 	Visited     func() int                // number of devices that are visited in turn rather than followed all the time
-	Backups     func() Backups            // nil: no scheduled backups
+	Backups     func() Backups            // nil: there never are any
 	Certificate func() *fleet.Served      // certificate of the API; the function returns nil for plain HTTP
 	Tunnels     func() Tunnels
 	// measures that confine worker processes, by name; the function reports whether the measure is in force

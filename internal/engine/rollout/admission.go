@@ -105,7 +105,7 @@ func (r *Runner) sortChanges(ctx context.Context, s *settlement) {
 }
 
 func (r *Runner) wantsRollout(n int, registry *fleet.Registry) bool {
-	return n > atOnce || r.o.ApprovalThreshold.Exceeded(n, len(registry.Devices))
+	return n > atOnce || r.policy().ApprovalThreshold.Exceeded(n, len(registry.Devices))
 }
 
 // touchedThroughFleet returns the devices on which a program that reads tags or vars now gives another value.
@@ -230,7 +230,7 @@ func (s *settlement) woken() map[fleet.DeviceID]bool {
 // touch.
 func (r *Runner) newRollout(s *settlement) fleet.Rollout {
 	carries, cause := s.carried()
-	made := fleet.Rollout{Generation: s.registry.Generation, Carries: carries, Cause: cause, WavePlan: r.o.Waves}
+	made := fleet.Rollout{Generation: s.registry.Generation, Carries: carries, Cause: cause, WavePlan: r.policy().Waves}
 	made.Before = slices.Min(slices.Collect(maps.Values(s.members)))
 	for _, id := range slices.Sorted(maps.Keys(s.members)) {
 		made.Members = append(made.Members, fleet.RolloutMember{Device: id, Was: fleet.ConfigUnknown, From: s.members[id],
@@ -239,8 +239,8 @@ func (r *Runner) newRollout(s *settlement) fleet.Rollout {
 	if s.access && len(s.members) <= atOnce {
 		made.WavePlan = accessWaves
 	}
-	if n := len(s.members); r.o.ApprovalThreshold.Exceeded(n, len(s.registry.Devices)) {
-		made.Approval = &fleet.Approval{Reason: r.o.ApprovalThreshold.reason(n)}
+	if n := len(s.members); r.policy().ApprovalThreshold.Exceeded(n, len(s.registry.Devices)) {
+		made.Approval = &fleet.Approval{Reason: r.policy().approvalReason(n)}
 	}
 	made = wait(made)
 	for _, l := range s.over {

@@ -33,7 +33,7 @@ func TestEveryOrderEndsWhereTheNewestGenerationWantsIt(t *testing.T) {
 
 func generatedRun(t *rapid.T) {
 	n := rapid.SampledFrom([]int{3, 12, 12, 12, 30}).Draw(t, "devices")
-	o := Options{SoakTime: 5 * time.Second, ProgressDeadline: 20 * time.Second}
+	o := Options{Policy: Policy{SoakTime: 5 * time.Second, ProgressDeadline: 20 * time.Second}}
 	o.ApprovalThreshold.Devices = rapid.SampledFrom([]int{0, 0, 0, 7}).Draw(t, "threshold")
 	d := newDaemons(t, n, o, generatedTemplates...)
 	g := generated{d, t}
@@ -177,7 +177,7 @@ func (g generated) finish() {
 // A removal on 30 devices took one answer, and its undo up to twenty; in 3 of 8 runs a member stayed held although its
 // device was in sync, and up to 22 devices stayed without the folder.
 func TestAnUndoneRemovalComesBackWithoutAnotherAnswer(t *testing.T) {
-	o := Options{SoakTime: 5 * time.Second, ProgressDeadline: 20 * time.Second}
+	o := Options{Policy: Policy{SoakTime: 5 * time.Second, ProgressDeadline: 20 * time.Second}}
 	for _, at := range []int{1, 2, 3} {
 		d := newDaemons(t, 30, o, generatedTemplates...)
 		d.store.tagTemplate(1, "all", true)

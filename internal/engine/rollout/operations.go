@@ -38,7 +38,7 @@ func (r *Runner) Approve(ctx context.Context, id int64) (fleet.Rollout, error) {
 		if err != nil {
 			return l, command{}, err
 		}
-		return approve(l, fleet.ActorOf(ctx), makers, r.o.FourEyes, r.now())
+		return approve(l, fleet.ActorOf(ctx), makers, r.policy().FourEyes, r.now())
 	})
 }
 
@@ -81,7 +81,7 @@ func (r *Runner) Waves(ctx context.Context, now, then *fleet.Registry) []int {
 	n := len(touched)
 	switch {
 	case r.wantsRollout(n, then):
-		return splitWaves(r.o.Waves, n, n)
+		return splitWaves(r.policy().Waves, n, n)
 	case n > 1 && r.foreseesAccess(ctx, now, then, touched):
 		return splitWaves(accessWaves, n, n)
 	}
@@ -90,14 +90,14 @@ func (r *Runner) Waves(ctx context.Context, now, then *fleet.Registry) []int {
 
 // NeedsApproval tells why a change from registry now to registry then would wait for approval, "" when it would not.
 func (r *Runner) NeedsApproval(ctx context.Context, now, then *fleet.Registry) string {
-	if r.o.ApprovalThreshold == (Threshold{}) {
+	if r.policy().ApprovalThreshold == (fleet.Threshold{}) {
 		return ""
 	}
 	touched := len(r.givenOther(ctx, now, then))
-	if !r.o.ApprovalThreshold.Exceeded(touched, len(then.Devices)) {
+	if !r.policy().ApprovalThreshold.Exceeded(touched, len(then.Devices)) {
 		return ""
 	}
-	return r.o.ApprovalThreshold.reason(touched)
+	return r.policy().approvalReason(touched)
 }
 
 // givenOther returns the devices whose configuration the templates make different in registry then than in registry

@@ -106,7 +106,7 @@ func approve(r fleet.Rollout, who string, makers []string, fourEyes bool, now ti
 
 // setWaves makes the waves anew that have not begun.
 func setWaves(r fleet.Rollout, waves []string) (fleet.Rollout, command, error) {
-	if err := cmp.Or(steerable(r, "given other waves"), CheckWaves(waves)); err != nil {
+	if err := cmp.Or(steerable(r, "given other waves"), fleet.CheckWaves(waves)); err != nil {
 		return r, command{}, err
 	}
 	r.WavePlan = waves

@@ -6,7 +6,9 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -57,6 +59,35 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, text string, in template.Input) (template.Result, error)
 }
 
+// Policy is what an administrator sets about rollouts.
+type Policy struct {
+	// SoakTime passes between the moment at which the last member of a wave is good and the next wave. 0:
+	// DefaultSoakTime.
+	SoakTime          time.Duration
+	ProgressDeadline  time.Duration   // time limit for the next member to become good; DefaultProgressDeadline when 0
+	Waves             []string        // see fleet.ParseWaves; fleet.DefaultWaves when nil
+	ApprovalThreshold fleet.Threshold // devices beyond which a change needs approval; zero: no change does
+	FourEyes          bool            // A person other than the one who made the change has to approve it.
+}
+
+// withDefaults returns the policy with defaults in the place of zero values.
+func (p Policy) withDefaults() Policy {
+	p.SoakTime = cmp.Or(p.SoakTime, DefaultSoakTime)
+	p.ProgressDeadline = cmp.Or(p.ProgressDeadline, DefaultProgressDeadline)
+	if p.Waves == nil {
+		p.Waves = fleet.DefaultWaves
+	}
+	return p
+}
+
+func (p Policy) rules() rules { return rules{p.SoakTime, p.ProgressDeadline} }
+
+// approvalReason returns, for a person, why a rollout over n devices waits for approval.
+func (p Policy) approvalReason(n int) string {
+	return fmt.Sprintf("this change touches %s, more than the approval threshold of %v (setting approvalThreshold)",
+		devices(n), p.ApprovalThreshold)
+}
+
 // Options make a Runner.
 type Options struct {
 	Store     Store
@@ -65,13 +96,10 @@ type Options struct {
 	Evaluator Evaluator
 	Log       *slog.Logger
 
-	// SoakTime passes between the moment at which the last member of a wave is good and the next wave. 0:
-	// DefaultSoakTime.
-	SoakTime          time.Duration
-	ProgressDeadline  time.Duration // time limit for the next member to become good; DefaultProgressDeadline when 0
-	Waves             []string      // see ParseWaves; DefaultWaves when nil
-	ApprovalThreshold Threshold     // devices beyond which a change needs approval; zero: no change does
-	FourEyes          bool          // A person other than the one who made the change has to approve it.
+	// PolicyNow returns the policy that holds. It is called for each decision, and Runner.Wake after a change. nil: Policy
+	// holds all the time.
+	PolicyNow func() Policy
+	Policy
 
 	// Changed is called with a rollout, with its members, when it has changed. It must not block.
 	Changed func(fleet.Rollout)

@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -29,7 +28,6 @@ const (
 type Runner struct {
 	o       Options
 	log     *slog.Logger
-	rules   rules
 	now     func() time.Time
 	wake    chan struct{} // its capacity is 1
 	changes changes
@@ -56,16 +54,20 @@ func New(o Options) *Runner {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	o.SoakTime = cmp.Or(o.SoakTime, DefaultSoakTime)
-	o.ProgressDeadline = cmp.Or(o.ProgressDeadline, DefaultProgressDeadline)
-	if o.Waves == nil {
-		o.Waves = DefaultWaves
-	}
 	return &Runner{
-		o: o, log: o.Log.With(logkey.Component, "rollout"), rules: rules{o.SoakTime, o.ProgressDeadline},
-		now: time.Now, wake: make(chan struct{}, 1), live: map[int64]*live{},
+		o: o, log: o.Log.With(logkey.Component, "rollout"), now: time.Now,
+		wake: make(chan struct{}, 1), live: map[int64]*live{},
 		changes: changes{changed: map[fleet.DeviceID]bool{}, put: map[fleet.DeviceID]bool{}},
 	}
+}
+
+// policy returns the policy that holds now. A wave that is being watched is watched by the new times, and a rollout
+// that waits for approval goes on waiting.
+func (r *Runner) policy() Policy {
+	if r.o.PolicyNow != nil {
+		return r.o.PolicyNow().withDefaults()
+	}
+	return r.o.Policy.withDefaults()
 }
 
 // Load reads the rollouts that are not over.
@@ -288,10 +290,10 @@ func (r *Runner) drive(ctx context.Context, l *live) (moved bool, next time.Time
 		held := func(id fleet.DeviceID) bool { h, held := admission.Hold(id); return held && h.Rollout == l.ID }
 		after, c = start(l.Rollout, l.candidates(r.o.Fleet.Standing, held), now)
 	default:
-		after, c = advance(l.Rollout, &l.progress, r.rules, now)
+		after, c = advance(l.Rollout, &l.progress, r.policy().rules(), now)
 	}
 	if !c.write {
-		return false, due(l.Rollout, &l.progress, r.rules), nil
+		return false, due(l.Rollout, &l.progress, r.policy().rules()), nil
 	}
 	return true, time.Time{}, r.commit(ctx, l, after, c)
 }

@@ -10,7 +10,7 @@ import (
 	"muster/internal/fleet"
 )
 
-var testTimes = Options{SoakTime: 30 * time.Second, ProgressDeadline: time.Minute}
+var testTimes = Options{Policy: Policy{SoakTime: 30 * time.Second, ProgressDeadline: time.Minute}}
 
 var option = fleet.Template{Op: fleet.OpSet, Key: "options.x", Text: "1"}
 
@@ -133,8 +133,8 @@ func TestTheFirstFailedGateHalts(t *testing.T) {
 
 // Members that wait for the same workers get where they should one after the other: while one does, none is late.
 func TestALargeFleetIsNotLate(t *testing.T) {
-	d := newDaemons(t, 100, Options{SoakTime: time.Second, ProgressDeadline: 10 * time.Second,
-		Waves: []string{"1", rest}}, option)
+	d := newDaemons(t, 100, Options{Policy: Policy{SoakTime: time.Second, ProgressDeadline: 10 * time.Second,
+		Waves: []string{"1", rest}}}, option)
 	for _, s := range d.sites {
 		s.stuck = true
 	}

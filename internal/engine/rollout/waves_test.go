@@ -17,14 +17,14 @@ func TestWavesAreNumbersSharesAndTheRest(t *testing.T) {
 		{"", 1000, 1000, []int{1, 100, 899}}, {"1, rest", 30, 30, []int{1, 29}}, {"rest", 30, 30, []int{30}},
 		{"1,10%,50%,rest", 30, 30, []int{1, 3, 15, 11}}, {"50%,rest", 10, 30, []int{10}}, {"5,rest", 3, 3, []int{3}},
 	} {
-		waves, err := ParseWaves(test.text)
+		waves, err := fleet.ParseWaves(test.text)
 		if got := splitWaves(waves, test.left, test.all); err != nil || !slices.Equal(got, test.want) {
 			t.Errorf("%q of %d: got %v, %v, want %v", test.text, test.left, got, err, test.want)
 		}
 	}
 	for _, text := range []string{"1", "rest,1", "0,rest", "-1,rest", "101%,rest", "x,rest", "1.5,rest", "%,rest",
 		"1,,rest"} {
-		_, err := ParseWaves(text)
+		_, err := fleet.ParseWaves(text)
 		if fleet.CodeOf(err) != fleet.CodeInvalid {
 			t.Errorf("%q: got %v, want invalid", text, err)
 		}
@@ -34,13 +34,13 @@ func TestWavesAreNumbersSharesAndTheRest(t *testing.T) {
 func TestThresholdsAreNumbersOrShares(t *testing.T) {
 	for text, exceeded := range map[string]bool{"": false, "5": true, "6": false, "50%": true, "60%": false,
 		"0.5%": true} {
-		threshold, err := ParseThreshold(text)
+		threshold, err := fleet.ParseThreshold(text)
 		if err != nil || threshold.Exceeded(6, 10) != exceeded {
 			t.Errorf("%q: got exceeded %v (%v), want %v", text, threshold.Exceeded(6, 10), err, exceeded)
 		}
 	}
 	for _, text := range []string{"0", "-1", "x", "0%", "101%", "%", "NaN%", "1.5"} {
-		_, err := ParseThreshold(text)
+		_, err := fleet.ParseThreshold(text)
 		wantCode(t, err, fleet.CodeInvalid)
 	}
 }
@@ -58,7 +58,8 @@ func TestWavesOfAChangeAreForeseen(t *testing.T) {
 		{100, 30, "options", `{"natEnabled": false}`, []int{1, 3, 26}},
 		{10, 8, "options", `{"natEnabled": false}`, []int{1, 1, 6}}, // more than the approval threshold
 	} {
-		d := newDaemons(t, test.devices, Options{Waves: DefaultWaves, ApprovalThreshold: Threshold{Percent: 60}})
+		d := newDaemons(t, test.devices, Options{Policy: Policy{Waves: fleet.DefaultWaves,
+			ApprovalThreshold: fleet.Threshold{Percent: 60}}})
 		now, r := d.store.current(), d.runner
 		made := fleet.Template{Op: fleet.OpMerge, Key: test.key, Text: test.text}
 		made.Reads.Known = true

@@ -34,6 +34,7 @@ export interface LogQuery {
 export const queries = {
   whoami: () => question(["whoami"], (signal) => api.GET("/api/v1/whoami", { signal }), { staleTime: Infinity }),
   version: () => question(["version"], (signal) => api.GET("/api/v1/version", { signal })),
+  settings: () => question(["settings"], (signal) => api.GET("/api/v1/settings", { signal })),
   overview: () =>
     question(["overview"], (signal) => api.GET("/api/v1/overview", { signal }), { refetchInterval: 60_000 }),
   demo: () => question(["demo"], (signal) => api.GET("/api/v1/demo", { signal }), { retry: false }),

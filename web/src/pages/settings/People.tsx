@@ -1,6 +1,6 @@
 import { Select, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { api, ask, root, type Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay, useMe } from "../../session/me";
@@ -10,8 +10,9 @@ import { Export } from "../../ui/export";
 import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
 import { logIns, State } from "../../ui/state";
-import { Ago, Chip, Command, Muted, Strong, Text } from "../../ui/text";
+import { Ago, Command, Strong, Text } from "../../ui/text";
 import { NeedsAdmin } from "./NeedsAdmin";
+import { hasPart, PartInput, PartOfFleet } from "./PartOfFleet";
 
 const roles: { value: Role; label: string }[] = [
   { value: "viewer", label: "viewer: reads" },
@@ -26,6 +27,8 @@ interface Link {
   expiresAt: string;
 }
 
+const lives: Record<string, number | undefined> = { "15 minutes": undefined, "an hour": 3600, "a day": 86_400 };
+
 /** People are the users of this server. */
 export default function People() {
   const isAdmin = useMay("admin");
@@ -33,10 +36,12 @@ export default function People() {
   const client = useQueryClient();
   const users = useQuery({ ...queries.users(), enabled: isAdmin });
   const [link, setLink] = useState<Link>();
+  const [life, setLife] = useState("15 minutes");
   if (!isAdmin) return <NeedsAdmin what="People" />;
   const changed = () => void client.invalidateQueries({ queryKey: ["users"] });
   const invite = async (user: string) => {
-    const made = await ask(api.POST("/api/v1/login-links", { body: { user } }));
+    const expiresInS = lives[life];
+    const made = await ask(api.POST("/api/v1/login-links", { body: { user, ...(expiresInS ? { expiresInS } : {}) } }));
     setLink({ user, path: made.path, expiresAt: made.expiresAt });
   };
   return (
@@ -65,16 +70,19 @@ export default function People() {
                 },
                 {
                   title: "Part of the fleet",
-                  cell: (user) =>
-                    user.tags.length === 0 ? (
-                      <Muted>all of it</Muted>
-                    ) : (
-                      <Row>
-                        {user.tags.map((tag) => (
-                          <Chip key={tag}>{tag}</Chip>
-                        ))}
-                      </Row>
-                    ),
+                  cell: (user) => (
+                    <PartOfFleet
+                      name={user.name}
+                      role={user.role}
+                      tags={user.tags}
+                      fixed={user.signOn !== undefined || user.disabledAt !== null}
+                      store={async (tags) => {
+                        const params = { path: { user: user.name } };
+                        await ask(api.PUT("/api/v1/users/{user}", { params, body: { role: user.role, tags } }));
+                        changed();
+                      }}
+                    />
+                  ),
                 },
                 {
                   title: "Logs in by",
@@ -132,6 +140,16 @@ export default function People() {
       </Panel>
       <Panel title="New">
         <NewUser
+          life={
+            <Select
+              label="The link ends after"
+              w={150}
+              data={Object.keys(lives)}
+              value={life}
+              allowDeselect={false}
+              onChange={(value) => setLife(value ?? "15 minutes")}
+            />
+          }
           onMade={(name) => {
             changed();
             invite(name).catch(failed);
@@ -215,9 +233,10 @@ function RoleOf({ user, own, onChange }: { user: Schemas["User"]; own: boolean; 
   );
 }
 
-function NewUser({ onMade }: { onMade: (name: string) => void }) {
+function NewUser({ onMade, life }: { onMade: (name: string) => void; life: ReactNode }) {
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("operator");
+  const [tags, setTags] = useState<string[]>([]);
   return (
     <Row>
       <TextInput label="Name" value={name} maxLength={64} onChange={(event) => setName(event.currentTarget.value)} />
@@ -229,13 +248,17 @@ function NewUser({ onMade }: { onMade: (name: string) => void }) {
         allowDeselect={false}
         onChange={(value) => setRole(value as Role)}
       />
+      <PartInput role={role} tags={tags} onChange={setTags} />
+      {life}
       <Act
         needs="admin"
         disabled={name.trim() === ""}
         why="Give a name."
         run={async () => {
-          await ask(api.POST("/api/v1/users", { body: { name: name.trim(), role } }));
+          const part = hasPart(role) && tags.length > 0 ? { tags } : {};
+          await ask(api.POST("/api/v1/users", { body: { name: name.trim(), role, ...part } }));
           setName("");
+          setTags([]);
           onMade(name.trim());
         }}
       >

@@ -5,7 +5,7 @@ import { count, plural, sentence, size } from "../../ui/format";
 import { Columns, Fact, Facts, Panel, Rows, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing } from "../../ui/page";
 import { RunningDemo } from "../start/Demo";
-import { Ago, Faint, Mono, Muted, Strong, Text } from "../../ui/text";
+import { Ago, Faint, Mono, Muted, Strong, Text, To } from "../../ui/text";
 
 /** Server is what the service itself has to say: backup, certificate, who is told of problems. */
 export default function Server() {
@@ -59,8 +59,8 @@ export default function Server() {
               </Stack>
             ) : (
               <Nothing title="No backups are made by themselves">
-                Start the server with <Mono>--backup-every 24h</Mono> <Mono>--backup-to DIR</Mono>, and what they are
-                encrypted to.
+                Set <Mono>backupTo</Mono> and <Mono>backupEvery</Mono>, under{" "}
+                <To href="/settings?tab=general">General</To>.
               </Nothing>
             )}
           </Panel>

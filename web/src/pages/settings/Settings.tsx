@@ -6,6 +6,7 @@ import { queries } from "../../api/queries";
 import { Ghosts, Page } from "../../ui/page";
 import { Writing } from "./Writing";
 
+const General = lazy(() => import("./General"));
 const Account = lazy(() => import("./Account"));
 const People = lazy(() => import("./People"));
 const Tokens = lazy(() => import("./Tokens"));
@@ -15,6 +16,7 @@ const Server = lazy(() => import("./Server"));
 
 const tabs = {
   writing: "Writing",
+  general: "General",
   account: "Your account",
   people: "People",
   tokens: "Tokens",
@@ -41,6 +43,7 @@ export default function Settings() {
         <Tabs.Panel value={tab} pt="lg">
           <Suspense fallback={<Ghosts />}>
             {tab === "writing" && <Writing />}
+            {tab === "general" && <General />}
             {tab === "account" && <Account />}
             {tab === "people" && <People />}
             {tab === "tokens" && <Tokens />}

@@ -11,6 +11,7 @@ import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
 import { Ago, Chip, Command, Muted, Strong, Text } from "../../ui/text";
 import { NeedsAdmin } from "./NeedsAdmin";
+import { hasPart, PartInput } from "./PartOfFleet";
 
 const lives: Record<string, number | undefined> = {
   "an hour": 3600,
@@ -29,13 +30,22 @@ export default function Tokens() {
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("viewer");
   const [life, setLife] = useState("30 days");
+  const [tags, setTags] = useState<string[]>([]);
   if (!isAdmin) return <NeedsAdmin what="Tokens" />;
   const changed = () => void client.invalidateQueries({ queryKey: ["tokens"] });
   const create = async () => {
     const expiresInS = lives[life];
     const token = await ask(
-      api.POST("/api/v1/tokens", { body: { name: name.trim(), role, ...(expiresInS ? { expiresInS } : {}) } }),
+      api.POST("/api/v1/tokens", {
+        body: {
+          name: name.trim(),
+          role,
+          ...(expiresInS ? { expiresInS } : {}),
+          ...(hasPart(role) && tags.length > 0 ? { tags } : {}),
+        },
+      }),
     );
+    setTags([]);
     setMade(token.token);
     setName("");
     changed();
@@ -120,6 +130,7 @@ export default function Tokens() {
             allowDeselect={false}
             onChange={(value) => setRole(value as Role)}
           />
+          <PartInput role={role} tags={tags} onChange={setTags} />
           <Select
             label="Ends after"
             w={120}

@@ -1,11 +1,9 @@
-package rollout
+package fleet
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"muster/internal/fleet"
 )
 
 // Threshold is a number of devices, or a share of the fleet. Zero means that there is no threshold.
@@ -14,12 +12,15 @@ type Threshold struct {
 	Percent float64
 }
 
-// ParseThreshold reads "N" or "N%"; "" gives the zero Threshold.
+// NoThreshold is the text of the zero Threshold.
+const NoThreshold = "none"
+
+// ParseThreshold reads "N" or "N%"; "" and "none" give the zero Threshold.
 func ParseThreshold(s string) (Threshold, error) {
-	wrong := fleet.Invalidf("approval-threshold",
-		"%q is no threshold: give a number of devices, like 50, or a share of the fleet, like 10%%", s)
+	wrong := Invalidf("approval-threshold",
+		"%q is no threshold: give a number of devices, like 50, a share of the fleet, like 10%%, or none", s)
 	number, share := strings.CutSuffix(strings.TrimSpace(s), "%")
-	if s == "" {
+	if number == "" && !share || s == NoThreshold {
 		return Threshold{}, nil
 	}
 	if share {
@@ -48,14 +49,25 @@ func (t Threshold) Exceeded(devices, all int) bool {
 }
 
 func (t Threshold) String() string {
-	if t.Percent > 0 {
+	switch {
+	case t.Percent > 0:
 		return fmt.Sprintf("%g%%", t.Percent)
+	case t.Devices > 0:
+		return strconv.Itoa(t.Devices)
 	}
-	return strconv.Itoa(t.Devices)
+	return NoThreshold
 }
 
-// reason returns, for a person, why a rollout over n devices waits for approval.
-func (t Threshold) reason(n int) string {
-	return fmt.Sprintf("this change touches %s, more than the approval threshold of %v (--approval-threshold)",
-		devices(n), t)
+// isStricterThan reports whether other may let a rollout go without approval that t would hold. A number and a share
+// cannot be compared, so a change between them counts as looser.
+func (t Threshold) isStricterThan(other Threshold) bool {
+	switch {
+	case t == other || t == (Threshold{}):
+		return false
+	case t.Devices > 0 && other.Devices > 0:
+		return t.Devices < other.Devices
+	case t.Percent > 0 && other.Percent > 0:
+		return t.Percent < other.Percent
+	}
+	return true
 }

@@ -1,0 +1,113 @@
+package fleet
+
+// The settings of the server. A new one needs a constant, a line of settingTable and a reader: the engine that it is
+// for gets it from package app, which asks the policy for it each time (see policy.Policy).
+const (
+	SettingApproval         SettingName = "approvalThreshold"
+	SettingFourEyes         SettingName = "fourEyes"
+	SettingWavePlan         SettingName = "waves"
+	SettingSoak             SettingName = "soak"
+	SettingProgressDeadline SettingName = "progressDeadline"
+	SettingTroubleAfter     SettingName = "troubleAfter"
+	SettingStalledAfter     SettingName = "stalledAfter"
+	SettingDisagreeAfter    SettingName = "disagreeAfter"
+	SettingTroubleOff       SettingName = "troubleOff"
+	SettingKeepRevisions    SettingName = "keepRevisions"
+	SettingKeepFor          SettingName = "keepFor"
+	SettingKeepEvents       SettingName = "keepEvents"
+	SettingKeepAudit        SettingName = "keepAudit"
+	SettingSessionIdle      SettingName = "sessionIdle"
+	SettingSessionLife      SettingName = "sessionLife"
+	SettingBackupEvery      SettingName = "backupEvery"
+	SettingBackupTo         SettingName = "backupTo"
+	SettingBackupKeep       SettingName = "backupKeep"
+	SettingOIDCIssuer       SettingName = "oidcIssuer"
+	SettingOIDCClientID     SettingName = "oidcClientID"
+	SettingOIDCClientSecret SettingName = "oidcClientSecret"
+	SettingOIDCRoles        SettingName = "oidcRoles"
+	SettingOIDCGroupsClaim  SettingName = "oidcGroupsClaim"
+	SettingOIDCNameClaim    SettingName = "oidcNameClaim"
+	SettingOIDCScopes       SettingName = "oidcScopes"
+	SettingOIDCName         SettingName = "oidcName"
+)
+
+const (
+	groupRollouts = "Rollouts"
+	groupTrouble  = "Trouble"
+	groupKept     = "What is kept"
+	groupSessions = "Sessions"
+	groupBackups  = "Backups"
+	groupProvider = "Log-in by a provider"
+)
+
+var settingTable = []Setting{
+	{Name: SettingApproval, Group: groupRollouts, Kind: SettingThreshold, Default: NoThreshold, Guarded: "1",
+		Flag: "approval-threshold",
+		Help: "Rollouts over more devices than this, N or N%, wait for an admin's approval."},
+	{Name: SettingFourEyes, Group: groupRollouts, Kind: SettingSwitch, Default: "false", Guarded: "true",
+		Flag: "four-eyes", Help: "A rollout is approved by another person than made the change."},
+	{Name: SettingWavePlan, Group: groupRollouts, Kind: SettingWaves, Default: "1,10%,rest", Flag: "waves",
+		Help: "Waves of rollouts: numbers of devices, shares of their devices, and the rest at the end."},
+	{Name: SettingSoak, Group: groupRollouts, Kind: SettingDuration, Default: "30s", Least: "1ms", Most: "168h",
+		Flag: "soak",
+		Help: "How long each wave of a rollout is watched before the next; simulated daemons need less than the default."},
+	{Name: SettingProgressDeadline, Group: groupRollouts, Kind: SettingDuration, Default: "1m", Least: "1s", Most: "24h",
+		Help: "How long the devices of a wave may make no progress before the rollout halts."},
+
+	{Name: SettingTroubleAfter, Group: groupTrouble, Kind: SettingDuration, Default: "10m", Least: "1ms", Most: "720h",
+		Flag: "trouble-after",
+		Help: "How long a folder is stopped, stalled or alone, or a device away, before that is trouble."},
+	{Name: SettingStalledAfter, Group: groupTrouble, Kind: SettingDuration, Default: "10m", Least: "1ms", Most: "720h",
+		Flag: "stalled-after",
+		Help: "How long nothing of a folder moves that a connected device has, before it is stalled."},
+	{Name: SettingDisagreeAfter, Group: groupTrouble, Kind: SettingDuration, Default: "5m", Least: "1ms", Most: "720h",
+		Flag: "disagree-after",
+		Help: "How long devices count different files in a folder and nothing moves, before they disagree."},
+	{Name: SettingTroubleOff, Group: groupTrouble, Kind: SettingChoices, Flag: "trouble-off", Choices: troubleKinds,
+		Help: "Kinds of trouble of which nobody is told."},
+
+	{Name: SettingKeepRevisions, Group: groupKept, Kind: SettingNumber, Default: "100", Guarded: "100000",
+		Least: "10", FlagLeast: "1", Most: "100000", Flag: "keep-revisions",
+		Deletes: "configurations beyond this number at once", Help: "Configurations kept of each device."},
+	{Name: SettingKeepFor, Group: groupKept, Kind: SettingDuration, Default: "8760h", Guarded: "876000h",
+		Least: "168h", FlagLeast: "1ms", Most: "876000h", Flag: "keep-for", Deletes: "older configurations at once",
+		Help: "How long a configuration is kept after another took its place."},
+	{Name: SettingKeepEvents, Group: groupKept, Kind: SettingDuration, Default: "168h", Guarded: "876000h",
+		Least: "24h", FlagLeast: "1ms", Most: "876000h", Flag: "keep-events", Deletes: "older events within an hour",
+		Help: "How long it is kept what happened: changes of state and configuration, and orders."},
+	{Name: SettingKeepAudit, Group: groupKept, Kind: SettingDuration, Default: zeroDuration, Zero: "for ever",
+		Least: "2160h", FlagLeast: "24h", Most: "876000h", Flag: "keep-audit", Deletes: "older entries at once",
+		Help: "How long entries of the audit are kept; 0 for ever."},
+
+	{Name: SettingSessionIdle, Group: groupSessions, Kind: SettingDuration, Default: "24h", Guarded: "1h", Least: "1m",
+		Most: "8760h", Flag: "session-idle", Help: "A session that is not used for so long ends."},
+	{Name: SettingSessionLife, Group: groupSessions, Kind: SettingDuration, Default: "168h", Guarded: "24h", Least: "1m",
+		Most: "8760h", Flag: "session-life", Help: "A session that begins now ends so long after its log-in."},
+
+	{Name: SettingBackupEvery, Group: groupBackups, Kind: SettingDuration, Default: zeroDuration, Zero: "never",
+		Least: "10m", FlagLeast: "1ms", Most: "8760h", Flag: "backup-every",
+		Help: "How often the server makes a backup by itself, in the folder of backupTo."},
+	{Name: SettingBackupTo, Group: groupBackups, Kind: SettingFolder, Flag: "backup-to", Tests: true,
+		Help: "Folder on the server's machine for these backups, below the home's folder backups or a --backup-root."},
+	{Name: SettingBackupKeep, Group: groupBackups, Kind: SettingNumber, Default: "7", Guarded: "1000", Least: "2",
+		FlagLeast: "1", Most: "1000", Flag: "backup-keep", Deletes: "older backups with the next one",
+		Help: "How many of these backups are kept, the newest ones."},
+
+	// A provider is given by flags or by settings, as a whole. See App.signOnNow.
+	{Name: SettingOIDCIssuer, Group: groupProvider, Kind: SettingText, Flag: "oidc-issuer", Restart: true, Tests: true,
+		Help: "Provider that people log in with (OpenID Connect): its issuer, exactly as the provider writes it."},
+	{Name: SettingOIDCClientID, Group: groupProvider, Kind: SettingText, Flag: "oidc-client-id", Restart: true,
+		Help: "What Muster is called at the provider."},
+	{Name: SettingOIDCClientSecret, Group: groupProvider, Kind: SettingSecret, Flag: "oidc-client-secret",
+		Restart: true, Help: "Muster's secret at the provider; it is kept sealed and never shown."},
+	{Name: SettingOIDCRoles, Group: groupProvider, Kind: SettingText, Flag: "oidc-role", Restart: true,
+		Help: "Roles by groups of the provider: ROLE=GROUP, or ROLE:TAG,TAG=GROUP, with ; between; others get no access."},
+	{Name: SettingOIDCGroupsClaim, Group: groupProvider, Kind: SettingText, Default: "groups",
+		Flag: "oidc-groups-claim", Restart: true, Help: "Claim that holds the groups of a person."},
+	{Name: SettingOIDCNameClaim, Group: groupProvider, Kind: SettingText, Default: "preferred_username",
+		Flag: "oidc-name-claim", Restart: true, Help: "Claim that a new user gets the name from."},
+	{Name: SettingOIDCScopes, Group: groupProvider, Kind: SettingText, Default: "profile,email", Flag: "oidc-scope",
+		Restart: true, Help: "What Muster asks the provider for besides openid, with commas between."},
+	{Name: SettingOIDCName, Group: groupProvider, Kind: SettingText, Flag: "oidc-name", Restart: true,
+		Help: "What the log-in page calls the provider; without it, its host."},
+}

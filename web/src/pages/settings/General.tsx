@@ -1,0 +1,189 @@
+import { Button, MultiSelect, PasswordInput, Select, TextInput } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, ask, type Schemas } from "../../api/client";
+import { queries } from "../../api/queries";
+import { useMay } from "../../session/me";
+import { Act, done } from "../../ui/act";
+import { Grow, Panel, Row, Rows, Stack } from "../../ui/layout";
+import { Loads, Note } from "../../ui/page";
+import { Ago, Faint, Mono, Strong, Text } from "../../ui/text";
+
+type Setting = Schemas["Setting"];
+
+/** General are the settings of the server that hold without a restart. */
+export default function General() {
+  const settings = useQuery(queries.settings());
+  return (
+    <Loads query={settings}>
+      {(all) => (
+        <Stack>
+          {[...new Set(all.map((one) => one.group))].map((group) => (
+            <Panel key={group} title={group} flush>
+              <Rows>
+                {all
+                  .filter((one) => one.group === group)
+                  .map((one) => (
+                    <li key={one.name} data-setting={one.name}>
+                      <OneSetting setting={one} />
+                    </li>
+                  ))}
+              </Rows>
+            </Panel>
+          ))}
+        </Stack>
+      )}
+    </Loads>
+  );
+}
+
+function OneSetting({ setting }: { setting: Setting }) {
+  const isAdmin = useMay("admin");
+  const [editing, setEditing] = useState(false);
+  return (
+    <Stack tight>
+      <Row>
+        <Grow>
+          <Stack tight>
+            <Text>{setting.help}</Text>
+            <Faint>
+              <Mono>{setting.name}</Mono> · {setting.from}
+              {setting.source === "database" && setting.setAt && (
+                <>
+                  {" "}
+                  <Ago at={setting.setAt} />
+                </>
+              )}
+              {setting.restart && " · a change holds after the next start of the server"}
+            </Faint>
+          </Stack>
+        </Grow>
+        <Strong>{setting.shown}</Strong>
+        {isAdmin && !editing && (
+          <Button
+            variant="default"
+            size="compact-xs"
+            aria-label={`Change ${setting.name}`}
+            onClick={() => setEditing(true)}
+          >
+            Change
+          </Button>
+        )}
+      </Row>
+      {setting.warning && <Note>{setting.warning}</Note>}
+      {editing && <EditSetting setting={setting} close={() => setEditing(false)} />}
+    </Stack>
+  );
+}
+
+function EditSetting({ setting, close }: { setting: Setting; close: () => void }) {
+  const client = useQueryClient();
+  const [value, setValue] = useState(setting.stored ?? setting.value);
+  const stored = () => {
+    void client.invalidateQueries({ queryKey: ["settings"] });
+    close();
+  };
+  const put = async () => {
+    await ask(api.PUT("/api/v1/settings/{setting}", { params: { path: { setting: setting.name } }, body: { value } }));
+    stored();
+  };
+  const reset = async () => {
+    await ask(api.POST("/api/v1/settings/{setting}/reset", { params: { path: { setting: setting.name } } }));
+    stored();
+  };
+  const asks = (verb: string, to: string) =>
+    setting.deletes && {
+      confirm: {
+        title: `${verb} ${setting.name}?`,
+        verb,
+        body: (
+          <Text>
+            It becomes {to} instead of {setting.shown}. A smaller value deletes {setting.deletes}, for good.
+          </Text>
+        ),
+      },
+    };
+  return (
+    <Stack tight>
+      <Value setting={setting} value={value} setValue={setValue} />
+      <Row>
+        <Act
+          needs="admin"
+          size="compact-sm"
+          variant="filled"
+          disabled={value === setting.stored || (setting.kind === "secret" && value === "")}
+          why="Nothing was changed."
+          says={`${setting.name} is stored`}
+          run={put}
+          {...asks("Store", value)}
+        >
+          Store
+        </Act>
+        {setting.tests && (
+          <Act
+            needs="admin"
+            size="compact-sm"
+            disabled={value === ""}
+            why="There is nothing to try."
+            run={async () => {
+              const params = { path: { setting: setting.name } };
+              const tried = await ask(api.POST("/api/v1/settings/{setting}/test", { params, body: { value } }));
+              done(tried.found);
+            }}
+          >
+            Try it
+          </Act>
+        )}
+        {setting.hasStored && (
+          <Act
+            needs="admin"
+            size="compact-sm"
+            says={`${setting.name} has its default`}
+            run={reset}
+            {...asks("Reset", setting.default)}
+          >
+            Reset
+          </Act>
+        )}
+        <Button variant="subtle" color="gray" size="compact-sm" onClick={close}>
+          Cancel
+        </Button>
+      </Row>
+    </Stack>
+  );
+}
+
+function Value({
+  setting,
+  value,
+  setValue,
+}: {
+  setting: Setting;
+  value: string;
+  setValue: (value: string) => void;
+}) {
+  const what = { size: "xs", label: setting.name, description: `${setting.range}. Default ${setting.default || "none"}` };
+  if (setting.kind === "switch")
+    return (
+      <Select {...what} data={["true", "false"]} value={value} allowDeselect={false} onChange={(to) => setValue(to ?? "")} />
+    );
+  if (setting.kind === "choices")
+    return (
+      <MultiSelect
+        {...what}
+        data={setting.choices ?? []}
+        value={value === "" ? [] : value.split(",")}
+        onChange={(chosen) => setValue(chosen.toSorted().join(","))}
+      />
+    );
+  if (setting.kind === "secret")
+    return (
+      <PasswordInput
+        {...what}
+        autoComplete="off"
+        value={value}
+        onChange={(event) => setValue(event.currentTarget.value)}
+      />
+    );
+  return <TextInput {...what} value={value} data-autofocus onChange={(event) => setValue(event.currentTarget.value)} />;
+}

@@ -1,0 +1,75 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { launch, logIn, newPage, serious } from "./browser";
+import { Muster } from "./muster";
+
+// An administrator changes what the server goes by, while it runs. One setting is decided by a flag.
+let muster: Muster;
+let browser: Browser;
+
+beforeAll(async () => {
+  [muster, browser] = await Promise.all([Muster.start("--demo", "2", "--session-life", "72h"), launch()]);
+  await muster.user("anna", "admin");
+  await muster.user("vera", "viewer");
+});
+
+afterAll(async () => {
+  await browser.close();
+  await muster.stop();
+});
+
+type Setting = { value: string; source: string; setBy?: string };
+
+const stored = (name: string) => muster.call<Setting>("GET", `/settings/${name}`);
+
+test("a setting is changed, refused, reset, and asks before it deletes", async () => {
+  const page = await newPage(browser);
+  await logIn(page, muster, "anna");
+  await page.goto(`${muster.url}/ui/settings?tab=general`);
+  const threshold = page.locator('[data-setting="approvalThreshold"]');
+  await threshold.getByText("default").waitFor();
+  await threshold.getByRole("button", { name: "Change" }).click();
+  await threshold.getByLabel("approvalThreshold").fill("many");
+  await threshold.getByRole("button", { name: "Store" }).click();
+  await page.getByText(/"many" is no threshold/).first().waitFor();
+  await threshold.getByLabel("approvalThreshold").fill("10%");
+  await threshold.getByRole("button", { name: "Store" }).click();
+  await threshold.getByText("set by anna").waitFor();
+  expect(await stored("approvalThreshold")).toMatchObject({ value: "10%", source: "database", setBy: "anna" });
+
+  await threshold.getByRole("button", { name: "Change" }).click();
+  await threshold.getByRole("button", { name: "Reset" }).click();
+  await threshold.getByText("default").waitFor();
+
+  const kept = page.locator('[data-setting="keepRevisions"]');
+  await kept.getByRole("button", { name: "Change" }).click();
+  await kept.getByLabel("keepRevisions").fill("20");
+  await kept.getByRole("button", { name: "Store" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText(/deletes configurations beyond this number at once, for good/).waitFor();
+  expect((await stored("keepRevisions")).value).toBe("100");
+  await dialog.getByRole("button", { name: "Store" }).click();
+  await kept.getByText("set by anna").waitFor();
+  expect(await serious(page)).toEqual([]);
+});
+
+test("a setting that a flag overrides names the flag", async () => {
+  const page = await newPage(browser);
+  await logIn(page, muster, "anna");
+  await page.goto(`${muster.url}/ui/settings?tab=general`);
+  const life = page.locator('[data-setting="sessionLife"]');
+  await life.getByText("set by flag --session-life").waitFor();
+  await life.getByRole("button", { name: "Change" }).click();
+  await life.getByLabel("sessionLife").fill("48h");
+  await life.getByRole("button", { name: "Store" }).click();
+  await life.getByText("The server was started with --session-life, which overrides the stored value 48h").waitFor();
+  expect(await stored("sessionLife")).toMatchObject({ value: "72h", source: "flag" });
+});
+
+test("a viewer reads the settings and changes none", async () => {
+  const page = await newPage(browser);
+  await logIn(page, muster, "vera");
+  await page.goto(`${muster.url}/ui/settings?tab=general`);
+  await page.locator('[data-setting="soak"]').getByText(/simulated daemons need less/).waitFor();
+  expect(await page.getByRole("button", { name: /^Change/ }).count()).toBe(0);
+});

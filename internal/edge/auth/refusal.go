@@ -15,7 +15,7 @@ func (p Principal) howToGet() string {
 	if p.Session != "" {
 		return "Ask an administrator for the role "
 	}
-	return "Use a token with the role "
+	return "`muster whoami` shows who you are. Log in with `muster login`, or use a token, with the role "
 }
 
 // MayChangeSetting returns a forbidden error if the principal may not change a setting. stops says that the change

@@ -83,6 +83,8 @@ type auditListCommand struct {
 	connection
 	output
 	auditSearch
+	sorting
+	paging
 	Limit int `env:"-" help:"Show at most N entries." default:"50" placeholder:"N"`
 }
 
@@ -105,7 +107,7 @@ func (c *auditListCommand) Run(ctx context.Context, env *environment, server *cl
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	return printList(env, c.output, columns[api.AuditEntry]{
+	return printSorted(env, c.output, c.sorting, columns[api.AuditEntry]{
 		titles: []string{"ID", "AT", "WHO", "WHAT", "SUBJECT", "DETAIL"},
 		name:   func(e api.AuditEntry) string { return strconv.FormatInt(e.ID, 10) },
 		row: func(e api.AuditEntry) []string {
@@ -199,7 +201,7 @@ type auditVerifyCommand struct {
 	connection
 	output
 	Head []string `env:"-" sep:"none" help:"Head that was stored outside of the server, which logs one for every hour with an entry. Repeatable." placeholder:"HEAD"`
-	File string   `env:"-" help:"Verify the lines of a whole export instead of the server's database; - for standard input." placeholder:"FILE"`
+	File string   `short:"f" env:"-" help:"Verify the lines of a whole export instead of the server's database; - for standard input." placeholder:"FILE"`
 	Key  string   `env:"-" help:"With --file: the key that signed the heads, as muster audit head prints it." placeholder:"HEX"`
 }
 

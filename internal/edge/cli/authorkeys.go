@@ -68,6 +68,7 @@ func (r authorKeysOf) show(env *environment, keys []string) error {
 type authorKeysListCommand struct {
 	connection
 	authorKeysOf
+	paging
 }
 
 // Run prints one key on each line, those of tags with the tag.

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -163,6 +162,7 @@ func Run(ctx context.Context, args []string, streams Streams, commit string) int
 		fmt.Fprintln(streams.Err, "muster:", err)
 		return exitFailed
 	}
+	describe(parser.Model.Node)
 	switch {
 	case first(args) == completeWord:
 		env.complete(ctx, parser, args[1:])
@@ -227,8 +227,12 @@ func (env *environment) run(ctx context.Context, parsed *kong.Context) error {
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	show := func() error { return parsed.Run() }
-	command, canWatch := parsed.Selected().Target.Addr().Interface().(watcher)
+	target := parsed.Selected().Target.Addr().Interface()
+	command, canWatch := target.(watcher)
 	if !canWatch || !command.watches() {
+		if reader, isPaged := target.(paged); isPaged && reader.pages() {
+			return env.inPages(show)
+		}
 		return show()
 	}
 	server, err := command.client()
@@ -271,78 +275,17 @@ func explain(w io.Writer, err error) int {
 	return code
 }
 
-// hintFor is the error's own hint. For a wrong token it is how a command is given one.
+// hintFor is the error's own hint. In the place of one that names a path of the API it is the command for that. For a
+// wrong token it is how a command is given one.
 func hintFor(e *fleet.Error, answer *client.Error) string {
 	if answer != nil && answer.Status == http.StatusUnauthorized {
 		return howToGiveAToken
 	}
-	return withCommands(e.Hint)
+	if text := commandToSee(e.See); text != "" {
+		return text
+	}
+	return e.Hint
 }
-
-// withCommands puts commands in the place of the requests in a text of the server.
-func withCommands(text string) string {
-	text = registering.ReplaceAllString(text, "`muster device add`")
-	return deviceRequest.ReplaceAllStringFunc(commandsForPaths.Replace(text), func(request string) string {
-		parts := deviceRequest.FindStringSubmatch(request)
-		device, _, _ := strings.Cut(parts[1], "-")
-		if strings.HasPrefix(device, "{") {
-			device = "DEVICE"
-		}
-		return fmt.Sprintf("`muster %s %s`", commandsOfDevices[parts[2]], device)
-	})
-}
-
-// deviceRequest is a request for what a command shows of a device.
-var deviceRequest = regexp.MustCompile(`GET (?:/api/v1/)?devices/(\{\w+\}|[A-Z0-9-]+)/(plan|state|trust|revisions)`)
-
-// registering is a request that registers a device.
-var registering = regexp.MustCompile(`PUT (?:/api/v1/)?devices/[A-Z0-9-]+`)
-
-var commandsOfDevices = map[string]string{"plan": "apply", "state": "status", "trust": "device trust",
-	"revisions": "revision list"}
-
-// commandsForPaths puts a command in the place of a request in the hints of the server.
-var commandsForPaths = strings.NewReplacer(
-	"GET /api/v1/devices lists all; PUT registers one.",
-	"`muster device list` lists all; `muster enroll` registers one.",
-	"GET /api/v1/rollouts lists all.",
-	"`muster rollout list` lists all.",
-	"GET /api/v1/tags lists all.",
-	"`muster tag list` lists all.",
-	"GET /api/v1/folders lists all.",
-	"`muster folder list` lists all.",
-	"GET /api/v1/sessions lists all.",
-	"`muster session list` lists all.",
-	"GET /api/v1/templates lists all; POST makes one.",
-	"`muster template list` lists all; `muster template put` makes one.",
-	"GET devices/{id}/revisions lists those that were.",
-	"`muster revision list DEVICE` lists those that were.",
-	"Register the device with PUT /api/v1/devices/{deviceID}, or",
-	"Register the device with `muster device add`, or",
-	"Use a token with the role ",
-	"`muster whoami` shows who you are. Log in (`muster login`), or give --token-file, with "+
-		"the role ",
-	"GET /api/v1/orders lists all.",
-	"`muster order list` lists all.",
-	"GET /api/v1/consents lists what waits: answer that.",
-	"`muster consent list` shows what waits: answer that.",
-	"GET consents, or `muster consent list`, lists what waits now: answer that.",
-	"`muster consent list` shows what waits now: answer that.",
-	"GET /api/v1/pending lists what does.",
-	"`muster pending list` lists what does.",
-	"GET /api/v1/secrets lists all.",
-	"`muster secret list` lists all.",
-	"GET /api/v1/tokens lists all.",
-	"`muster token list` lists all.",
-	"GET /api/v1/users lists all.",
-	"`muster user list` lists all.",
-	"GET /api/v1/enroll-keys lists all.",
-	"`muster enroll-key list` lists all.",
-	"GET /api/v1/enrollments lists all that do.",
-	"`muster enrollment list` lists all that do.",
-	"GET /api/v1/enrollments lists all that were.",
-	"`muster enrollment list` lists all that were.",
-)
 
 func place(d fleet.Detail) string {
 	switch {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"muster/api"
 	"muster/client"
 )
 
@@ -101,14 +102,14 @@ func (t *typed) candidates(last string, live func(kind string) []candidate) []ca
 	name, value, isValue := strings.Cut(last, "=")
 	switch {
 	case t.waits != nil:
-		return beginning(last, t.valuesOf(t.waits.Value, placeholderOf(t.waits), live))
+		return beginning(last, t.valuesOf(t.waits.Value, placeholderOf(t.waits), last, live))
 	case !t.onlyValues && isValue && strings.HasPrefix(last, "--"):
 		flag := t.flag(strings.TrimPrefix(name, "--"))
 		if flag == nil {
 			return nil
 		}
 		var all []candidate
-		for _, c := range beginning(value, t.valuesOf(flag.Value, placeholderOf(flag), live)) {
+		for _, c := range beginning(value, t.valuesOf(flag.Value, placeholderOf(flag), value, live)) {
 			all = append(all, candidate{name + "=" + c.word, c.help})
 		}
 		return all
@@ -127,7 +128,7 @@ func (t *typed) candidates(last string, live func(kind string) []candidate) []ca
 			return nil
 		}
 	}
-	return beginning(last, t.valuesOf(arguments[i], strings.ToUpper(arguments[i].Name), live))
+	return beginning(last, t.valuesOf(arguments[i], strings.ToUpper(arguments[i].Name), last, live))
 }
 
 func placeholderOf(flag *kong.Flag) string { return strings.ToUpper(flag.PlaceHolder) }
@@ -161,8 +162,8 @@ func (t *typed) flags() (all []candidate) {
 	return all
 }
 
-// valuesOf are the values of a flag or an argument. kind is its placeholder.
-func (t *typed) valuesOf(value *kong.Value, kind string, live func(kind string) []candidate) []candidate {
+// valuesOf are the values of a flag or an argument, of which last was typed.
+func (t *typed) valuesOf(value *kong.Value, placeholder, last string, live func(kind string) []candidate) []candidate {
 	var all []candidate
 	if value.Enum != "" {
 		for _, word := range value.EnumSlice() {
@@ -172,17 +173,22 @@ func (t *typed) valuesOf(value *kong.Value, kind string, live func(kind string) 
 		}
 		return all
 	}
-	for _, node := range []*kong.Node{t.node, t.node.Parent} {
-		if node != nil && kindsOfCommands[node.Name+" "+kind] != "" {
-			kind = kindsOfCommands[node.Name+" "+kind]
-			break
-		}
+	kind := t.kindOf(value, placeholder)
+	if found, known := t.fixedValues(kind, last, live); known {
+		return found
 	}
 	switch {
 	case strings.HasPrefix(kind, "DIR"):
 		return []candidate{{word: directoriesWord}}
 	case kind == "FILE" || kind == "PATH" || value.Tag.Type == "path" || value.Tag.Type == "existingfile":
 		return []candidate{{word: filesWord}}
+	}
+	if kind == "" {
+		return nil
+	}
+	choices := value.Tag.PlaceHolder
+	if strings.Contains(choices, "|") && strings.ToLower(choices) == choices {
+		return textsAs(strings.Split(choices, "|"), "")
 	}
 	return live(kind)
 }
@@ -192,6 +198,7 @@ var kindsOfCommands = map[string]string{
 	"rollout ID": "ROLLOUT", "order ID": "ORDER", "pending ID": "PENDING", "session ID": "SESSION",
 	"secret NAME": "SECRET", "user NAME": "USER", "token NAME": "TOKEN", "enroll-key KEY": "ENROLL-KEY",
 	"context NAME": "CONTEXT", "enrollment DEVICE": "ENROLLMENT", "consent DIGEST": "HELD",
+	"folder STATE": "FOLDER-STATE", "revocation DEVICE": "REVOCATION", "share FOLDER": "",
 }
 
 const (
@@ -275,4 +282,8 @@ var lookups = map[string]lookup{
 	"SESSION":    sessionNoun.candidates,
 	"ENROLL-KEY": enrollKeyNoun.candidates,
 	"SOURCE":     sourceNoun.candidates,
+	"REVOCATION": revocationNoun.candidates,
+	"DEVICE-ID":  deviceIDCandidates,
+	"VERSION":    inventoryCandidates(func(c api.InventoryCounts) map[string]int { return c.Versions }),
+	"OS":         inventoryCandidates(func(c api.InventoryCounts) map[string]int { return c.OS }),
 }

@@ -24,7 +24,7 @@ func TestALineIsSplitAsAShellDoes(t *testing.T) {
 }
 
 func TestWordsAreCompletedWhereTheyStand(t *testing.T) {
-	model := modelOf(t, &commands{}).Model
+	model := modelOf(t, describedCommands()).Model
 	kinds := func(kind string) []candidate { return []candidate{{word: "live " + kind}} }
 	for _, test := range []struct {
 		words []string
@@ -50,6 +50,36 @@ func TestWordsAreCompletedWhereTheyStand(t *testing.T) {
 		{[]string{"template", "put", ""}, filesWord},
 		{[]string{"nothing", "known", ""}, "device"},
 		{[]string{"device", "--nothing=1", "lis"}, "list"},
+		{[]string{"device", "restart", "--filter", "sta"}, "state="},
+		{[]string{"device", "restart", "--filter", "state=he"}, "state=held"},
+		{[]string{"device", "restart", "--filter=tag="}, "--filter=tag=live TAG"},
+		{[]string{"device", "restart", "--filter", "version="}, "version=live VERSION"},
+		{[]string{"device", "list", "--state", "onl"}, "online"},
+		{[]string{"device", "list", "--folder-state", "sto"}, "stopped"},
+		{[]string{"folder", "list", "--state", "loc"}, "localChanges"},
+		{[]string{"folder", "list", "--state", "onl"}, ""},
+		{[]string{"device", "list", "--waiting", "pinM"}, "pinMismatch"},
+		{[]string{"device", "list", "--sort", "-to"}, "-to-go"},
+		{[]string{"device", "list", "--columns", "device,ver"}, "device,version"},
+		{[]string{"tag", "list", "--sort", ""}, "tag"},
+		{[]string{"template", "list", "-o", "ya"}, "yaml"},
+		{[]string{"folder", "get", "x", "--sort", "conn"}, "connected"},
+		{[]string{"why", "laptop", "opt"}, "options."},
+		{[]string{"why", "laptop", "options.maxS"}, "options.maxSendKbps"},
+		{[]string{"why", "laptop", "folders."}, "folders.live FOLDER."},
+		{[]string{"why", "laptop", "folders.photos.ver"}, "folders.photos.versioning."},
+		{[]string{"why", "laptop", "folders.*.pa"}, "folders.*.paused"},
+		{[]string{"why", "laptop", "devices."}, "devices.*."},
+		{[]string{"why", "laptop", "nothing."}, ""},
+		{[]string{"apply", "laptop", "--consent", "folders.photos.pat"}, "folders.photos.path"},
+		{[]string{"revision", "restore", "laptop", "1", "--section", "gu"}, "gui."},
+		{[]string{"consent", "give", "x", "--rollout", ""}, "live ROLLOUT"},
+		{[]string{"events", "--kind", "ord"}, "order"},
+		{[]string{"device", "settings", "--mode", "obs"}, "observe"},
+		{[]string{"revocation", "delete", ""}, "live REVOCATION"},
+		{[]string{"device", "rescan", "--folder", ""}, "live FOLDER"},
+		{[]string{"user", "create", "ann", "--role", "au"}, "author"},
+		{[]string{"enroll", "--key", ""}, ""},
 	} {
 		last := len(test.words) - 1
 		at := readWords(model, test.words[:last])

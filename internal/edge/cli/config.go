@@ -12,6 +12,7 @@ import (
 type configCommand struct {
 	connection
 	output
+	paging
 }
 
 // configValue is one value that is in force, and where it comes from. Tokens are never among them.

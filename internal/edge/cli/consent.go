@@ -33,6 +33,7 @@ type consentListCommand struct {
 	connection
 	output
 	watching
+	paging
 	Given bool `env:"-" help:"Show the newest answers and what became of them."`
 }
 
@@ -177,6 +178,7 @@ type consentGiveCommand struct {
 	Value   string   `env:"-" xor:"answer" help:"Name of the value that is to be there instead, one of those that muster consent list offers." placeholder:"NAME"`
 	Rollout int64    `env:"-" help:"Answer also for equal changes of all other members of this rollout, which are not shown." placeholder:"ID"`
 	Device  []string `env:"-" sep:"none" help:"Answer only for this device: label, ID or first letters of the ID; may be repeated." placeholder:"DEVICE"`
+	picking
 }
 
 // Run shows what the answer is for, asks, gives the answer and prints what was recorded.
@@ -260,21 +262,14 @@ func (p *painter) answered(a api.AnsweredConsents) {
 		}
 		p.line(yellow, "Still waiting: "+strings.Join(names, ", ")+".")
 	}
-	p.line(plain, printable(withCommands(a.Next)))
+	p.line(plain, printable(a.Next))
 }
 
 // meant are the groups with the given digest, with the changes that the answer is for. There is at least one.
 func (c *consentGiveCommand) meant(ctx context.Context, server *client.Client) ([]api.HeldGroup, error) {
-	if c.Rollout != 0 && len(c.Device) > 0 {
-		return nil, fleet.Invalidf("--device", "an answer for a whole rollout is not for some devices only")
-	}
-	var devices []string
-	for _, name := range c.Device {
-		device, err := deviceNamed(ctx, server, name)
-		if err != nil {
-			return nil, err
-		}
-		devices = append(devices, device.DeviceID)
+	devices, err := c.devices(ctx, server)
+	if err != nil {
+		return nil, err
 	}
 	all, err := server.Consents(ctx)
 	if err != nil {
@@ -301,12 +296,24 @@ func (c *consentGiveCommand) meant(ctx context.Context, server *client.Client) (
 	if len(groups) == 0 {
 		message := "no held change has this digest"
 		if len(devices) > 0 {
-			message = "no device that you named has a held change with this digest"
+			message = "none of these devices has a held change with this digest"
 		}
 		return nil, &fleet.Error{Code: fleet.CodeConflict, Message: message,
 			Hint: "`muster consent list` shows what waits, and the commands that answer it."}
 	}
 	return groups, nil
+}
+
+// devices are the IDs of the devices that the answer is for; none: it is for all.
+func (c *consentGiveCommand) devices(ctx context.Context, server *client.Client) ([]string, error) {
+	if c.Rollout != 0 && (len(c.Device) > 0 || c.isUsed()) {
+		return nil, fleet.Invalidf("--device", "an answer for a whole rollout is not for some devices only")
+	}
+	if len(c.Device) == 0 && !c.isUsed() {
+		return nil, nil
+	}
+	devices, err := selecting{Devices: c.Device, picking: c.picking}.selected(ctx, server)
+	return idsOf(devices), err
 }
 
 // countDevices is how many devices have changes in a list that is sorted by device.

@@ -88,7 +88,11 @@ type ofContexts struct {
 	Quiet bool `env:"-" help:"Print nothing but questions, warnings and errors; the exit code says the rest."`
 }
 
-type contextListCommand struct{ ofContexts }
+type contextListCommand struct {
+	ofContexts
+	sorting
+	paging
+}
 
 // Run lists the contexts. No server is asked.
 func (c *contextListCommand) Run(env *environment) error {
@@ -100,7 +104,7 @@ func (c *contextListCommand) Run(env *environment) error {
 	for _, name := range all.names() {
 		shown = append(shown, all.shown(name))
 	}
-	return printList(env, c.output, contextNoun, shown)
+	return printSorted(env, c.output, c.sorting, contextNoun, shown)
 }
 
 type contextUseCommand struct {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	"muster/api"
 	"muster/client"
@@ -32,12 +30,12 @@ type deviceCommand struct {
 	Config   deviceConfigCommand   `cmd:"" help:"Print the configuration that a daemon was last seen with, secrets masked."`
 	AtRisk   deviceAtRiskCommand   `cmd:"" help:"Show what would be lost with a device: in which folders its data is not proven to be on another device. The daemons are asked."`
 	Disks    deviceDisksCommand    `cmd:"" help:"List the disks that a daemon uses, with what is free, and folders that are not there, as its agent tells it."`
-	Settings deviceSettingsCommand `cmd:"" help:"Show a device's settings, or change them: mode, plain HTTP, restarts, way of reaching."`
+	Settings deviceSettingsCommand `cmd:"" help:"Show the settings of devices, or change them: mode, plain HTTP, restarts, way of reaching."`
 	Log      deviceLogCommand      `cmd:"" help:"Print the newest lines of a daemon's own log."`
-	Vars     deviceVarsCommand     `cmd:"" help:"Show the vars that templates read of a device, or change its own; first the plan is shown."`
-	Revoke   deviceRevokeCommand   `cmd:"" help:"Take a device off every managed daemon, for good; first the plan is shown."`
+	Vars     deviceVarsCommand     `cmd:"" help:"Show the vars that templates read of a device, or change the own vars of devices; first the plan is shown."`
+	Revoke   deviceRevokeCommand   `cmd:"" help:"Take devices off every managed daemon, for good; first the plan is shown."`
 	Delete   deviceDeleteCommand   `cmd:"" help:"Have Muster forget devices; their daemons stay as they are."`
-	Trust    deviceTrustCommand    `cmd:"" help:"Show the certificate that a device's API shows beside the pinned one, and take it."`
+	Trust    deviceTrustCommand    `cmd:"" help:"Show the certificate that the API of each device shows beside the pinned one, and take it."`
 }
 
 var deviceNoun = noun[api.Device]{
@@ -71,6 +69,7 @@ type deviceGetCommand struct {
 	namedDevice
 	output
 	watching
+	paging
 }
 
 // deviceTagging puts a tag on devices or takes it off.
@@ -136,30 +135,24 @@ func (c *deviceDeleteCommand) Run(ctx context.Context, env *environment, server 
 // delete goes on after a failure, and ends with what failed.
 func (c *deviceDeleteCommand) delete(ctx context.Context, env *environment, server *client.Client,
 	devices []api.Device) error {
-	var failures, names []string
-	var deleted []changed
-	for _, device := range devices {
+	done, failures, err := forEachOf(ctx, devices, func(device api.Device) error {
 		err := server.DeleteDevice(ctx, device.DeviceID)
-		switch {
-		case err != nil && (len(devices) == 1 || ctx.Err() != nil):
-			return err
-		case err != nil:
-			failures = append(failures, named(device)+": "+fleet.Reason(err))
-			continue
-		}
-		names, deleted = append(names, device.DeviceID), append(deleted, changed{device.DeviceID, "deleted"})
-		if c.forPeople() && len(devices) > 1 {
+		if err == nil && c.forPeople() && len(devices) > 1 {
 			fmt.Fprintln(env.Out, "Deleted "+named(device)+".")
 		}
-	}
-	if err := c.tell(env, names, deleted, len(devices)); err != nil {
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	if len(failures) > 0 {
-		return failed(fmt.Sprintf("%d of %s were not deleted:\n  %s", len(failures), counted(len(devices), "device"),
-			strings.Join(failures, "\n  ")))
+	var deleted []changed
+	for _, device := range done {
+		deleted = append(deleted, changed{device.DeviceID, "deleted"})
 	}
-	return nil
+	if err := c.tell(env, idsOf(done), deleted, len(devices)); err != nil {
+		return err
+	}
+	return notAll(failures, len(devices), "were not deleted")
 }
 
 // tell prints what was deleted: for programs one change where one device was to be deleted, and else a list.
@@ -175,6 +168,7 @@ func (c *deviceDeleteCommand) tell(env *environment, names []string, deleted []c
 
 type deviceConfigCommand struct {
 	namedDevice
+	paging
 	Output string `short:"o" env:"-" help:"json, yaml, table: its options, one on each line; or name: the IDs of its folders." default:"json" enum:"table,json,yaml,name"`
 }
 
@@ -229,51 +223,4 @@ func printOptions(env *environment, config json.RawMessage) error {
 		}
 	}
 	return table.Flush()
-}
-
-type deviceSettingsCommand struct {
-	namedDevice
-	Mode       *string        `env:"-" help:"on, observe (plan, never write) or paused (do not even watch)." placeholder:"MODE"`
-	AllowPlain *bool          `env:"-" help:"Allow plain HTTP although the address is not loopback." negatable:""`
-	Restart    *bool          `env:"-" help:"Let Muster restart the daemon after a change that needs it." negatable:""`
-	QuietAfter *time.Duration `env:"-" help:"How long the device may be away before that is trouble, as 48h; 0: as its tags say, or as usual." placeholder:"DURATION"`
-	Way        *string        `env:"-" help:"How the daemon is reached: auto (by its agent while that is connected), agent or direct." placeholder:"WAY"`
-	Output     string         `short:"o" env:"-" help:"json, yaml, table, or name: that of the device." default:"yaml" enum:"table,json,yaml,name"`
-}
-
-// Run shows a device's settings, and changes those that flags name.
-func (c *deviceSettingsCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	device, err := c.find(ctx, server)
-	if err != nil {
-		return err
-	}
-	if c.Mode == nil && c.AllowPlain == nil && c.Restart == nil && c.Way == nil && c.QuietAfter == nil {
-		settings, err := server.DeviceSettings(ctx, device.DeviceID)
-		if err != nil {
-			return err
-		}
-		return c.show(env, device, settings)
-	}
-	put := api.PutDeviceSettings{Mode: c.Mode, AllowPlain: c.AllowPlain, Restart: c.Restart, Way: c.Way}
-	if c.QuietAfter != nil {
-		seconds := int64(*c.QuietAfter / time.Second)
-		put.QuietAfter = &seconds
-	}
-	stored, err := server.PutDeviceSettings(ctx, device.DeviceID, put)
-	if err != nil {
-		return err
-	}
-	return c.show(env, device, stored)
-}
-
-func (c *deviceSettingsCommand) show(env *environment, device api.Device, settings any) error {
-	how := output{c.Output}
-	if !how.forPeople() {
-		return how.print(env, settings, cmp.Or(device.Label, device.DeviceID))
-	}
-	text, err := json.Marshal(settings)
-	if err != nil {
-		return err
-	}
-	return printOptions(env, json.RawMessage(`{"settings":`+string(text)+`}`))
 }

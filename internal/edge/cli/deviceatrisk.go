@@ -12,6 +12,8 @@ import (
 type deviceAtRiskCommand struct {
 	namedDevice
 	output
+	sorting
+	paging
 }
 
 // riskWords say for people what is proven elsewhere of a device's data.
@@ -36,7 +38,7 @@ func (c *deviceAtRiskCommand) Run(ctx context.Context, env *environment, server 
 		return nil
 	}
 	label := labels(ctx, server)
-	return printList(env, c.output, columns[api.FolderAtRisk]{
+	return printSorted(env, c.output, c.sorting, columns[api.FolderAtRisk]{
 		titles: []string{"FOLDER", "DATA ELSEWHERE", "PROVEN UNTIL", "HELD BY", "SIZE", "MISSING, IT SAYS", "WHY"},
 		row: func(f api.FolderAtRisk) []string {
 			missing := "-"
@@ -47,7 +49,19 @@ func (c *deviceAtRiskCommand) Run(ctx context.Context, env *environment, server 
 				fleet.ByteText(f.Bytes), missing, orDash(f.Reason)}
 		},
 		name: func(f api.FolderAtRisk) string { return f.Folder },
+		figures: map[string]func(api.FolderAtRisk) int64{
+			"size":            func(f api.FolderAtRisk) int64 { return f.Bytes },
+			"missing-it-says": claimed,
+		},
 	}, risk.Folders)
+}
+
+// claimed is what a device says is missing elsewhere, in bytes; -1: not known.
+func claimed(f api.FolderAtRisk) int64 {
+	if f.Claimed == nil {
+		return -1
+	}
+	return *f.Claimed
 }
 
 // riskSentence says in a sentence in how many folders data of the device is not proven to be elsewhere.

@@ -14,6 +14,8 @@ type deviceDisksCommand struct {
 	namedDevice
 	output
 	watching
+	sorting
+	paging
 }
 
 // Run lists the disks that a daemon uses, as its agent tells them.
@@ -29,7 +31,7 @@ func (c *deviceDisksCommand) Run(ctx context.Context, env *environment, server *
 	if len(all) == 0 && c.forPeople() {
 		fmt.Fprintln(env.Err, "No agent of this device has told of its disks: daemons themselves do not.")
 	}
-	return printList(env, c.output, diskColumns, all)
+	return printSorted(env, c.output, c.sorting, diskColumns, all)
 }
 
 var diskColumns = columns[api.DiskUse]{titles: []string{"USE", "FOLDER", "FREE", "OF", "", "REMARK"},
@@ -42,6 +44,18 @@ var diskColumns = columns[api.DiskUse]{titles: []string{"USE", "FOLDER", "FREE",
 		return []string{d.Use, d.Folder, free, total, share, diskRemark(d)}
 	},
 	name: func(d api.DiskUse) string { return strings.TrimSpace(d.Use + " " + d.Folder) },
+	figures: map[string]func(api.DiskUse) int64{
+		"free": func(d api.DiskUse) int64 { return diskFigure(d, d.FreeBytes) },
+		"of":   func(d api.DiskUse) int64 { return diskFigure(d, d.TotalBytes) },
+	},
+}
+
+// diskFigure is a figure of a disk, -1 where the agent does not tell of it.
+func diskFigure(d api.DiskUse, bytes int64) int64 {
+	if d.TotalBytes == 0 {
+		return -1
+	}
+	return bytes
 }
 
 func diskRemark(d api.DiskUse) string {

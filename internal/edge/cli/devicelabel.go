@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"muster/api"
 	"muster/client"
@@ -67,6 +68,27 @@ func wordsFor(all []api.Device) func(label, id string) string {
 func isWord(label string) bool {
 	_, noID := fleet.ParseDeviceID(label)
 	return noID != nil && strings.TrimSpace(label) != "" && !strings.HasPrefix(label, "-") && printable(label) == label
+}
+
+// isBare reports whether an unquoted shell substitution, as $(muster device list -o name), gives a text as one word.
+func isBare(text string) bool {
+	return text != "" && !strings.HasPrefix(text, "-") && printable(text) == text && !strings.ContainsFunc(text,
+		func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`\*?['"`, r) })
+}
+
+// wordsByLabel makes the word by which commands take one of all things of a kind: its label where that is one word and
+// means no other thing, else its ID.
+func wordsByLabel[T any](all []T, label, id func(T) string) func(T) string {
+	carriers := map[string]int{}
+	for _, one := range all {
+		carriers[label(one)]++
+	}
+	return func(one T) string {
+		if label := label(one); carriers[label] == 1 && isBare(label) {
+			return label
+		}
+		return id(one)
+	}
 }
 
 // deviceCandidates are all devices as completion offers them.

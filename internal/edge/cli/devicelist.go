@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ type deviceListCommand struct {
 	connection
 	output
 	watching
+	paging
 	Search  string   `env:"-" short:"q" help:"Only devices with this text in label, ID or address." placeholder:"TEXT"`
 	Tag     []string `env:"-" sep:"none" help:"Only devices with this tag; may be repeated: with all of them." placeholder:"TAG"`
 	State   []string `env:"-" help:"Only devices with this connection or configuration, as online or held; may be repeated." placeholder:"STATE"`
@@ -29,15 +29,24 @@ type deviceListCommand struct {
 	Stopped bool     `env:"-" help:"Only devices that stopped a folder."`
 	Stale   string   `env:"-" help:"Only devices that are not online and were not seen for so long, as 36h or 7d." placeholder:"TIME"`
 	Disk    string   `env:"-" name:"disk-below" help:"Only devices with a disk of which less is free, as 10%; their agents tell it." placeholder:"PERCENT"`
-	Sort    string   `env:"-" help:"Order: label, since, lastSeen, version, folderState, needBytes, diskFree, configuration and others; with - the other way round, as --sort -needBytes." placeholder:"ORDER"`
+	Sort    string   `env:"-" help:"Order: a column as --columns names it, or folder-state; with - the other way round, as --sort -to-go." placeholder:"ORDER"`
+	Columns []string `env:"-" help:"Columns to print, with commas between: device, connection, configuration, folders, to-go, tags, version, system, disk-free, since, last-seen, address, waits, id; or all." placeholder:"COLUMN"`
 	Filter  []string `env:"-" sep:"none" help:"What the flags above pick, written as for commands that act on devices: state=held, version=<2 or behind; may be repeated." placeholder:"FIELD=VALUE"`
 	Limit   int      `env:"-" help:"At most so many devices." placeholder:"N"`
 }
 
 // Run prints one line for each device that the filters pick.
 func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	shown, err := chosenColumns(c.Columns)
+	if err != nil {
+		return err
+	}
+	sort, err := orderForServer(inventorySorts, c.Sort)
+	if err != nil {
+		return err
+	}
 	query := client.InventoryQuery{Search: c.Search, Tags: c.Tag, States: c.State, Versions: c.Version, OS: c.OS,
-		Waiting: c.Waiting, Sort: c.Sort, Limit: c.Limit, Stale: c.Stale,
+		Waiting: c.Waiting, Sort: sort, Limit: c.Limit, Stale: c.Stale,
 		FolderStates: folderStatesOf(c.Folders, c.Behind, c.Stopped)}
 	if c.Disk != "" {
 		percent, err := percentIn(c.Disk)
@@ -59,7 +68,7 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *c
 	case "name":
 		return printWords(ctx, env, server, all.Devices)
 	}
-	if err := printInventory(env.Out, all.Devices); err != nil {
+	if err := printInventory(env.Out, shown, all.Devices); err != nil {
 		return err
 	}
 	what := counted(all.Matched, "device")
@@ -81,26 +90,15 @@ func printWords(ctx context.Context, env *environment, server *client.Client, de
 	}
 	word := wordsFor(all)
 	for _, d := range devices {
-		if _, err := fmt.Fprintln(env.Out, word(d.Label, d.DeviceID)); err != nil {
+		name := word(d.Label, d.DeviceID)
+		if !isBare(name) {
+			name = d.DeviceID
+		}
+		if _, err := fmt.Fprintln(env.Out, name); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func printInventory(out io.Writer, devices []api.InventoryDevice) error {
-	if len(devices) == 0 {
-		return nil
-	}
-	table := newTable(out)
-	fmt.Fprintln(table, "DEVICE\tCONNECTION\tCONFIGURATION\tFOLDERS\tTO GO\tTAGS\tVERSION\tSYSTEM\tDISK FREE\tSINCE")
-	for _, d := range devices {
-		cells := []string{nameOf(d.DeviceID, d.Label), d.Connection, d.Configuration, foldersIn(d.Folders),
-			lackOfDevice(d), orDash(strings.Join(d.Tags, ", ")), orDash(d.Version), orDash(d.OS), percentOf(d.DiskFree),
-			shortTime(d.Since)}
-		fmt.Fprintln(table, strings.Join(cells, "\t"))
-	}
-	return table.Flush()
 }
 
 // percentOf is how much of a disk is free, - where that is not known.

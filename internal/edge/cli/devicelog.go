@@ -11,6 +11,7 @@ import (
 type deviceLogCommand struct {
 	namedDevice
 	output
+	paging
 	Since string `env:"-" help:"Only lines after this time (2026-01-31, 2026-01-31T08:00) or of the last hours (2h)." placeholder:"TIME"`
 }
 

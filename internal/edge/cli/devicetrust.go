@@ -18,9 +18,8 @@ import (
 type deviceTrustCommand struct {
 	connection
 	output
-	Device      string `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID."`
-	Tag         string `env:"-" help:"All devices with this tag that show another certificate than the pinned one." placeholder:"TAG"`
-	Fingerprint string `env:"-" help:"Take the certificate only if it is this one, without asking: sha256:HEX, or as openssl prints it." placeholder:"HEX"`
+	selecting
+	Fingerprint string `env:"-" help:"Take the certificate only if it is this one, without asking: sha256:HEX, or as openssl prints it." placeholder:"sha256:HEX"`
 	Yes         bool   `short:"y" env:"-" help:"Do not ask. Where the address was found on anybody's word, --fingerprint is needed instead."`
 }
 
@@ -34,24 +33,25 @@ type presented struct {
 	trust  api.DeviceTrust
 }
 
-// Run shows the certificates of one device, or the changed ones of all devices with a tag, and pins what a person
-// trusts.
+// Help says what happens with several devices.
+func (deviceTrustCommand) Help() string {
+	return `Of several devices, those that show another certificate than the pinned one are listed, and pinned after an answer. Left
+out are devices without a pin, and those whose address was found on anybody's word: each is compared by itself.`
+}
+
+// Run shows the certificates of one device, or the changed ones of several, and pins what a person trusts.
 func (c *deviceTrustCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	devices, err := c.selected(ctx, server)
 	switch {
-	case (c.Device == "") == (c.Tag == ""):
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "whose certificate is meant?",
-			Hint: "Name a device, or give --tag TAG."}
-	case c.Tag != "" && c.Fingerprint != "":
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "a fingerprint is that of one device",
-			Hint: "Name the device instead of --tag."}
-	case c.Tag != "":
-		return c.many(ctx, env, server)
-	}
-	device, err := deviceNamed(ctx, server, c.Device)
-	if err != nil {
+	case err != nil:
 		return err
+	case len(devices) == 1 && !c.isUsed():
+		return c.one(ctx, env, server, devices[0])
+	case c.Fingerprint != "":
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "a fingerprint is that of one device",
+			Hint: "Name one device, without --tag and --filter."}
 	}
-	return c.one(ctx, env, server, device)
+	return c.many(ctx, env, server, devices)
 }
 
 func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *client.Client,
@@ -80,7 +80,7 @@ func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *
 	switch {
 	case shown == "":
 		return &fleet.Error{Code: fleet.CodeUnavailable, Message: "no certificate of this device was seen yet",
-			Hint: "`muster status " + quoted(c.Device) +
+			Hint: "`muster status " + fleet.DeviceID(device.DeviceID).Short() +
 				"` says why. `muster enroll` on its machine pins the certificate beforehand."}
 	case shown == trust.Pinned.Fingerprint && trust.Origin == string(fleet.PinGiven):
 		return c.done(env, device.DeviceID, trust, "There is nothing to do: it shows the pinned certificate.")
@@ -120,20 +120,42 @@ func (c *deviceTrustCommand) prove(ctx context.Context, env *environment, server
 
 // many pins renewed certificates only. It leaves out devices that have no pin, or whose address anybody could have
 // announced: a person has to compare their fingerprints.
-func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server *client.Client) error {
-	devices, err := server.Devices(ctx, client.List{Tag: c.Tag})
+func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server *client.Client,
+	devices []api.Device) error {
+	renewed, err := c.renewed(ctx, env, server, devices)
 	if err != nil {
 		return err
 	}
-	if len(devices) == 0 {
-		return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("no device has the tag %q", c.Tag),
-			Hint: "`muster device list` lists all devices."}
+	if len(renewed) == 0 {
+		fmt.Fprintf(c.texts(env), "Of %s none shows another certificate that can be taken here.\n",
+			counted(len(devices), "device"))
+		return nil
 	}
-	var renewed []presented
+	if !c.Yes {
+		fmt.Fprintln(c.texts(env), howToCompare)
+		question := fmt.Sprintf("Trust what is shown for %s?", counted(len(renewed), "device"))
+		if err := ask(env, question, "--fingerprint or --yes"); err != nil {
+			return err
+		}
+	}
+	var failed error
+	for _, one := range renewed {
+		if err := c.take(ctx, env, server, one); err != nil {
+			fmt.Fprintf(env.Err, "%s: %v\n", printable(one.device.Label), err)
+			failed = err
+		}
+	}
+	return failed
+}
+
+// renewed prints the certificates of the devices that show a different one from the pinned one, and returns those that
+// may be pinned together.
+func (c *deviceTrustCommand) renewed(ctx context.Context, env *environment, server *client.Client,
+	devices []api.Device) (renewed []presented, err error) {
 	for _, device := range devices {
 		trust, err := server.DeviceTrust(ctx, device.DeviceID)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if trust.Altered {
 			fmt.Fprintf(c.texts(env), "%s\n  Left out: %s. %s\n", named(device), fleet.AlteredReason,
@@ -152,26 +174,7 @@ func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server 
 		}
 		renewed = append(renewed, one)
 	}
-	if len(renewed) == 0 {
-		fmt.Fprintf(c.texts(env), "Of %s with the tag %q none shows another certificate that can be taken here.\n",
-			counted(len(devices), "device"), c.Tag)
-		return nil
-	}
-	if !c.Yes {
-		fmt.Fprintln(c.texts(env), howToCompare)
-		question := fmt.Sprintf("Trust what is shown for %s?", counted(len(renewed), "device"))
-		if err := ask(env, question, "--fingerprint or --yes"); err != nil {
-			return err
-		}
-	}
-	var failed error
-	for _, one := range renewed {
-		if err := c.take(ctx, env, server, one); err != nil {
-			fmt.Fprintf(env.Err, "%s: %v\n", printable(one.device.Label), err)
-			failed = err
-		}
-	}
-	return failed
+	return renewed, nil
 }
 
 func (c *deviceTrustCommand) take(ctx context.Context, env *environment, server *client.Client, one presented) error {

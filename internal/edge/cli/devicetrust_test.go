@@ -32,8 +32,8 @@ func TestTrustOfATagNamesTheDevicesThatWereAltered(t *testing.T) {
 		case strings.HasSuffix(r.URL.Path, "/trust"):
 			_ = json.NewEncoder(w).Encode(trust)
 		default:
-			_ = json.NewEncoder(w).Encode([]api.Device{{DeviceID: string(altered), Label: "nas"},
-				{DeviceID: string(renewed), Label: "desk"}})
+			_ = json.NewEncoder(w).Encode(api.Inventory{Matched: 2, Devices: []api.InventoryDevice{
+				{DeviceID: string(altered), Label: "nas"}, {DeviceID: string(renewed), Label: "desk"}}})
 		}
 	}))
 	t.Cleanup(server.Close)

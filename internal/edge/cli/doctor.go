@@ -283,7 +283,7 @@ func ofDevice(ctx context.Context, server *client.Client, device api.Device) ([]
 		return nil, err
 	}
 	found := []finding{{"device", well(state), fmt.Sprintf("%s is %s, %s: %s", named(device), state.Connection,
-		state.Configuration, state.Reason), withCommands(state.Next)}}
+		state.Configuration, state.Reason), state.Next}}
 	trust, err := server.DeviceTrust(ctx, device.DeviceID)
 	if err != nil {
 		return nil, err

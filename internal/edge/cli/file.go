@@ -14,6 +14,8 @@ type folderFailedCommand struct {
 	connection
 	output
 	watching
+	sorting
+	paging
 	Folder string `arg:"" help:"ID of the folder."`
 	Device string `env:"-" help:"All items of this device, whose daemon is asked; else the first items of each device." placeholder:"DEVICE"`
 }
@@ -37,7 +39,7 @@ func (c *folderFailedCommand) Run(ctx context.Context, env *environment, server 
 		return err
 	}
 	label := labels(ctx, server)
-	return printList(env, c.output, columns[api.FailedItem]{
+	return printSorted(env, c.output, c.sorting, columns[api.FailedItem]{
 		titles: []string{"DEVICE", "PATH", "WHY"},
 		row: func(i api.FailedItem) []string {
 			return []string{nameOf(i.DeviceID, label(fleet.DeviceID(i.DeviceID))), i.Path, i.Text}
@@ -49,6 +51,8 @@ func (c *folderFailedCommand) Run(ctx context.Context, env *environment, server 
 type fileCommand struct {
 	connection
 	output
+	sorting
+	paging
 	Folder string `arg:"" help:"ID of the folder."`
 	File   string `arg:"" help:"The file: its path within the folder, with / between the names."`
 	Tag    string `env:"-" help:"Only devices with this tag." placeholder:"TAG"`
@@ -61,7 +65,7 @@ func (c *fileCommand) Run(ctx context.Context, env *environment, server *client.
 		return err
 	}
 	label := labels(ctx, server)
-	return printList(env, c.output, columns[api.FileOnDevice]{
+	return printSorted(env, c.output, c.sorting, columns[api.FileOnDevice]{
 		titles: []string{"DEVICE", "FILE", "VERSION", "SIZE", "MODIFIED", "HELD BY", "WHY"},
 		row: func(f api.FileOnDevice) []string {
 			size := "-"
@@ -71,7 +75,13 @@ func (c *fileCommand) Run(ctx context.Context, env *environment, server *client.
 			return []string{nameOf(f.DeviceID, f.Label), f.State, orDash(f.Version), size, shortTime(f.Modified),
 				holdersOf(f.HeldBy, label), fileReason(f)}
 		},
-		name: func(f api.FileOnDevice) string { return cmp.Or(f.Label, f.DeviceID) },
+		name: func(f api.FileOnDevice) string { return f.DeviceID },
+		figures: map[string]func(api.FileOnDevice) int64{"size": func(f api.FileOnDevice) int64 {
+			if f.Version == "" {
+				return -1
+			}
+			return f.Size
+		}},
 	}, all)
 }
 

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"muster/api"
@@ -37,7 +35,14 @@ var folderNoun = noun[api.FolderOverview]{
 			return []string{f.Folder, f.Label, folderWords(f.State), foldersIn(f.Devices), fleet.ByteText(f.GlobalBytes),
 				lackOnDevices(f.NeedBytes, f.Devices["all"], f.NeedUnknown)}
 		},
-		name: func(f api.FolderOverview) string { return f.Folder }},
+		name: func(f api.FolderOverview) string { return f.Folder },
+		figures: map[string]func(api.FolderOverview) int64{
+			"state":      func(f api.FolderOverview) int64 { return int64(badness(f.State)) },
+			"devices":    func(f api.FolderOverview) int64 { return int64(f.Devices["all"]) },
+			"size":       func(f api.FolderOverview) int64 { return f.GlobalBytes },
+			"to-go":      func(f api.FolderOverview) int64 { return f.NeedBytes },
+			"need-bytes": func(f api.FolderOverview) int64 { return f.NeedBytes },
+		}},
 	about: func(f api.FolderOverview) string { return f.Label },
 }
 
@@ -69,15 +74,6 @@ type folderListCommand struct {
 	State   []string `env:"-" help:"Only folders that are in this state on a device, as stopped or behind; may be repeated." placeholder:"STATE"`
 	Behind  bool     `env:"-" help:"Only folders of which something is missing on a device."`
 	Stopped bool     `env:"-" help:"Only folders that a daemon stopped."`
-	Sort    string   `env:"-" help:"Order: folder, state (the worst first), needBytes, size or devices (the most first)." default:"folder" enum:"folder,state,needBytes,size,devices"`
-}
-
-// folderSorts are the orders of a list of folders that come by ID otherwise.
-var folderSorts = map[string]func(a, b api.FolderOverview) int{
-	"state":     func(a, b api.FolderOverview) int { return cmp.Compare(badness(b.State), badness(a.State)) },
-	"needBytes": func(a, b api.FolderOverview) int { return cmp.Compare(b.NeedBytes, a.NeedBytes) },
-	"size":      func(a, b api.FolderOverview) int { return cmp.Compare(b.GlobalBytes, a.GlobalBytes) },
-	"devices":   func(a, b api.FolderOverview) int { return cmp.Compare(b.Devices["all"], a.Devices["all"]) },
 }
 
 // badness is larger for a worse state. A state of a later server is the worst.
@@ -95,10 +91,7 @@ func (c *folderListCommand) Run(ctx context.Context, env *environment, server *c
 	if err != nil {
 		return err
 	}
-	if order := folderSorts[c.Sort]; order != nil {
-		slices.SortStableFunc(all, order)
-	}
-	if err := printList(env, c.output, c.of.columns, all); err != nil || !c.forPeople() {
+	if err := printSorted(env, c.output, c.sorting, c.of.columns, all); err != nil || !c.forPeople() {
 		return err
 	}
 	_, err = fmt.Fprintln(env.Out, sumOfFolders(all))

@@ -14,6 +14,8 @@ type folderConflictsCommand struct {
 	connection
 	output
 	watching
+	sorting
+	paging
 	Folder string `arg:"" help:"ID of the folder."`
 	Device string `env:"-" help:"Only files on this device." placeholder:"DEVICE"`
 }
@@ -38,7 +40,7 @@ func (c *folderConflictsCommand) Run(ctx context.Context, env *environment, serv
 			return err
 		}
 	}
-	return printList(env, c.output, columns[api.ConflictFile]{
+	return printSorted(env, c.output, c.sorting, columns[api.ConflictFile]{
 		titles: []string{"FOUND", "FILE", "DEVICES"},
 		row: func(f api.ConflictFile) []string {
 			return []string{shortTime(&f.At), f.Path, holdersOf(f.Devices, label)}

@@ -13,6 +13,8 @@ import (
 type folderCopiesCommand struct {
 	connection
 	output
+	sorting
+	paging
 	Folder string `arg:"" help:"ID of the folder."`
 }
 
@@ -39,7 +41,7 @@ func (c *folderCopiesCommand) Run(ctx context.Context, env *environment, server 
 	for _, line := range islandLines(all, label) {
 		fmt.Fprintln(env.Out, line)
 	}
-	return printList(env, c.output, columns[api.FolderCopy]{
+	return printSorted(env, c.output, c.sorting, columns[api.FolderCopy]{
 		titles: []string{"DEVICE", "COPY", "PROVEN UNTIL", "LACKS DATA OF", "WHY"},
 		row: func(f api.FolderCopy) []string {
 			state := copyWords[f.State]
@@ -49,7 +51,7 @@ func (c *folderCopiesCommand) Run(ctx context.Context, env *environment, server 
 			return []string{nameOf(f.DeviceID, f.Label), state, shortTime(f.Until), holdersOf(f.Lacks, label),
 				orDash(f.Reason)}
 		},
-		name: func(f api.FolderCopy) string { return nameOf(f.DeviceID, f.Label) },
+		name: func(f api.FolderCopy) string { return f.DeviceID },
 	}, all.Devices)
 }
 

@@ -76,8 +76,8 @@ func TestFoldersAreListedInAnOrderAndSummedUp(t *testing.T) {
 			NeedUnknown: 1},
 		{Folder: "c", State: "syncing", Devices: api.FolderCounts{"all": 3, "syncing": 3}, NeedBytes: 1 << 20},
 	}})
-	for order, want := range map[string]string{"folder": "a\nb\nc\n", "state": "b\nc\na\n", "needBytes": "c\na\nb\n",
-		"size": "a\nb\nc\n", "devices": "c\na\nb\n"} {
+	for order, want := range map[string]string{"": "a\nb\nc\n", "-folder": "c\nb\na\n", "-state": "b\nc\na\n",
+		"-needBytes": "c\na\nb\n", "to-go": "a\nb\nc\n", "-size": "a\nb\nc\n", "-devices": "c\na\nb\n"} {
 		if _, out, errs := run(t, "folder", "list", "--server", address, "--token", "x", "--sort", order, "-o",
 			"name"); out != want {
 			t.Errorf("--sort %s: got %q %s, want %q", order, out, errs, want)

@@ -14,6 +14,8 @@ import (
 type folderHistoryCommand struct {
 	connection
 	output
+	sorting
+	paging
 	Folder string `arg:"" help:"ID of the folder."`
 	Span   string `env:"-" help:"How far back: day, by minutes, or month, by hours." default:"day" enum:"day,month"`
 }
@@ -29,12 +31,16 @@ func (c *folderHistoryCommand) Run(ctx context.Context, env *environment, server
 			"kept of the 1,000 folders that changed last.")
 		return err
 	}
-	return printList(env, c.output, columns[api.FolderHistoryPoint]{
+	return printSorted(env, c.output, c.sorting, columns[api.FolderHistoryPoint]{
 		titles: []string{"FROM", "UP TO DATE", "OF", "TO GO", "SIZE"},
 		row: func(p api.FolderHistoryPoint) []string {
 			return []string{shortTime(&p.At), strconv.Itoa(p.UpToDate), counted(p.Devices, "device"),
 				fleet.ByteText(p.NeedBytes), fleet.ByteText(p.GlobalBytes)}
 		},
 		name: func(p api.FolderHistoryPoint) string { return p.At.UTC().Format(time.RFC3339) },
+		figures: map[string]func(api.FolderHistoryPoint) int64{
+			"to-go": func(p api.FolderHistoryPoint) int64 { return p.NeedBytes },
+			"size":  func(p api.FolderHistoryPoint) int64 { return p.GlobalBytes },
+		},
 	}, history.Points)
 }

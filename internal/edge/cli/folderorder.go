@@ -17,9 +17,9 @@ type folderOrder struct {
 	connection
 	ordering
 	Folder string `arg:"" help:"ID of the folder."`
-	Device string `env:"-" help:"Only on this device: its label or ID, or the first letters of its ID." placeholder:"DEVICE" xor:"whose"`
-	Tag    string `env:"-" help:"Only on the devices with this tag." placeholder:"TAG" xor:"whose"`
-	spec   fleet.OrderSpec
+	Device string `env:"-" help:"Only on this device: its label or ID, or the first letters of its ID." placeholder:"DEVICE"`
+	picking
+	spec fleet.OrderSpec
 }
 
 // folderVerb is what an order does with a folder: on which devices it has an effect, and what is told before.
@@ -179,16 +179,20 @@ func endedAt(env *environment, device string, left []string, err error) error {
 // concerned are the devices on which the order has an effect, as their daemons told last.
 func (c *folderOrder) concerned(ctx context.Context, server *client.Client, verb folderVerb) ([]api.FolderStanding,
 	error) {
-	all, err := server.FolderDevices(ctx, c.Folder, client.List{Tag: c.Tag})
+	if c.Device != "" && c.isUsed() {
+		return nil, &fleet.Error{Code: fleet.CodeInvalid, Message: "a device is named, and devices are picked as well",
+			Hint: "Give --device, or --tag and --filter."}
+	}
+	all, err := server.FolderDevices(ctx, c.Folder, client.List{})
 	if err != nil {
 		return nil, err
 	}
-	if c.Device != "" {
-		device, err := deviceNamed(ctx, server, c.Device)
+	if c.Device != "" || c.isUsed() {
+		those, err := c.those(ctx, server)
 		if err != nil {
 			return nil, err
 		}
-		all = slices.DeleteFunc(all, func(f api.FolderStanding) bool { return f.DeviceID != device.DeviceID })
+		all = slices.DeleteFunc(all, func(f api.FolderStanding) bool { return !slices.Contains(those, f.DeviceID) })
 	}
 	if len(all) == 0 {
 		return nil, &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("no such device has the folder %q", c.Folder),
@@ -204,6 +208,16 @@ func (c *folderOrder) concerned(ctx context.Context, server *client.Client, verb
 		return all, nil
 	}
 	return c.changing(all, verb)
+}
+
+// those are the IDs of the devices that flags name or pick.
+func (c *folderOrder) those(ctx context.Context, server *client.Client) ([]string, error) {
+	if c.Device != "" {
+		device, err := deviceNamed(ctx, server, c.Device)
+		return []string{device.DeviceID}, err
+	}
+	devices, err := c.picked(ctx, server)
+	return idsOf(devices), err
 }
 
 // changing are the devices on which files change. Only figures of now are believed.

@@ -75,6 +75,7 @@ func printLines(env *environment, lines []string) {
 type folderRootsListCommand struct {
 	connection
 	rootsOf
+	paging
 }
 
 // Run prints one directory on each line, those of tags with the tag.

@@ -29,7 +29,7 @@ type folderShareCommand struct {
 	Versioning    string   `env:"-" help:"Keep earlier versions: trashcan:DAYS, simple:NUMBER, staggered:DAYS, or none." placeholder:"HOW"`
 	Ignore        []string `env:"-" sep:"none" help:"An ignore pattern; together they replace those of the devices." placeholder:"PATTERN"`
 	KeepFree      *int     `env:"-" help:"Percent of the disk to keep free." placeholder:"PERCENT"`
-	Folder        string   `env:"-" help:"ID of the folder; without it, one made from the name." placeholder:"ID"`
+	Folder        string   `env:"-" help:"ID of the folder; without it, one made from the name." placeholder:"FOLDER"`
 	Replace       bool     `env:"-" help:"Start anew: what is not given here does not stay as the template has it, also where it was edited by hand."`
 	Print         bool     `env:"-" help:"Print the template as a file, and change nothing."`
 }

@@ -16,13 +16,14 @@ import (
 type folderStandings struct {
 	connection
 	output
+	paging
 	Folder  string   `arg:"" help:"ID of the folder."`
 	Search  string   `env:"-" short:"q" help:"Only devices with this text in label, ID or address." placeholder:"TEXT"`
 	Tag     string   `env:"-" help:"Only devices with this tag." placeholder:"TAG"`
 	State   []string `env:"-" help:"Only devices on which the folder is in this state, as stopped or behind; may be repeated." placeholder:"STATE"`
 	Behind  bool     `env:"-" help:"Only devices on which something is missing."`
 	Stopped bool     `env:"-" help:"Only devices that stopped the folder."`
-	Sort    string   `env:"-" help:"Order: device, state (the worst first), needBytes or since." default:"device" enum:"device,state,needBytes,since"`
+	Sort    string   `env:"-" help:"Order: device, state, since, as-of, to-go, rate, failed or connected; with - the other way round, as --sort -state: the worst first." placeholder:"ORDER"`
 }
 
 type folderGetCommand struct {
@@ -34,12 +35,19 @@ type folderWatchCommand struct{ folderStandings }
 
 func (folderWatchCommand) watches() bool { return true }
 
-// standingSorts are the orders of the API for those of the command.
-var standingSorts = map[string]string{"state": "-state", "needBytes": "-needBytes", "since": "since"}
+// standingSorts are the orders of a list of devices that have a folder, as commands and as the API call them.
+var standingSorts = []namedOrder{{"device", "label"}, {"state", "state"}, {"since", "since"}, {"as-of", "asOf"},
+	{"to-go", "needBytes"}, {"rate", "rate"}, {"failed", "failed"}, {"connected", "connected"}}
+
+func (*folderStandings) orders() []string { return wordsOf(standingSorts) }
 
 // Run shows how the folder stands in the fleet and on each device.
 func (c *folderStandings) Run(ctx context.Context, env *environment, server *client.Client) error {
-	all, err := server.FolderDevices(ctx, c.Folder, client.List{Search: c.Search, Tag: c.Tag, Sort: standingSorts[c.Sort],
+	sort, err := orderForServer(standingSorts, c.Sort)
+	if err != nil {
+		return err
+	}
+	all, err := server.FolderDevices(ctx, c.Folder, client.List{Search: c.Search, Tag: c.Tag, Sort: sort,
 		FolderState: folderStatesOf(c.State, c.Behind, c.Stopped)})
 	if err != nil {
 		return err

@@ -13,6 +13,8 @@ type folderWhoCommand struct {
 	connection
 	output
 	watching
+	sorting
+	paging
 	Folder string `arg:"" help:"ID of the folder."`
 }
 
@@ -41,10 +43,16 @@ func (c *folderWhoCommand) Run(ctx context.Context, env *environment, server *cl
 	for i, share := range shares {
 		members[i] = folderMember{share, byDevice[share.DeviceID]}
 	}
-	return printList(env, c.output, columns[folderMember]{
+	return printSorted(env, c.output, c.sorting, columns[folderMember]{
 		titles: []string{"DEVICE", "TYPE", "STATE", "LACKS", "HELD BY", "CONNECTED WITH", "NOT CONNECTED WITH", "PATH"},
 		row:    func(m folderMember) []string { return m.row(label) },
 		name:   func(m folderMember) string { return m.DeviceID },
+		figures: map[string]func(folderMember) int64{"lacks": func(m folderMember) int64 {
+			if m.Standing == nil {
+				return -1
+			}
+			return m.Standing.NeedBytes
+		}},
 	}, members)
 }
 

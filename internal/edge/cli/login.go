@@ -124,7 +124,7 @@ func withHint(err error) error {
 }
 
 type logoutCommand struct {
-	Server string `help:"Name or address of the server; without it, the one that was logged in to last." placeholder:"NAME|URL"`
+	Server string `help:"Name or address of the server; without it, the one that was logged in to last." placeholder:"URL|NAME"`
 }
 
 // Run ends the session and forgets its token, also where the server cannot be reached.

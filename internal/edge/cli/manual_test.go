@@ -30,7 +30,7 @@ func TestTheCommandsOfTheManualAreUnderstood(t *testing.T) {
 			}
 			parsed++
 			unset(parser)
-			if _, err := parser.Parse(shellWords(t, typed, folder)); err != nil {
+			if _, err := parser.Parse(joinedSorts(shellWords(t, typed, folder))); err != nil {
 				t.Errorf("%s: muster %s: %v", filepath.Base(page), typed, err)
 			}
 		}

@@ -34,7 +34,7 @@ func TestEveryCommandInTheSentencesOfTheManualIsUnderstood(t *testing.T) {
 			}
 			parsed++
 			unset(parser)
-			_, err := parser.Parse(shellWords(t, typed, t.TempDir()))
+			_, err := parser.Parse(joinedSorts(shellWords(t, typed, t.TempDir())))
 			if err != nil && (strings.Contains(err.Error(), "unexpected") || !incomplete.MatchString(err.Error())) {
 				t.Errorf("%s: muster %s: %v", filepath.Base(page), typed, err)
 			}

@@ -48,8 +48,12 @@ func (n noun[T]) find(ctx context.Context, server *client.Client, name string) (
 type listCommand[T any] struct {
 	connection
 	output
+	sorting
+	paging
 	of noun[T]
 }
+
+func (c *listCommand[T]) orders() []string { return c.of.columns.orders() }
 
 // Run lists all of them.
 func (c *listCommand[T]) Run(ctx context.Context, env *environment, server *client.Client) error {
@@ -61,7 +65,7 @@ func (c *listCommand[T]) list(ctx context.Context, env *environment, server *cli
 	if err != nil {
 		return err
 	}
-	return printList(env, c.output, c.of.columns, all)
+	return printSorted(env, c.output, c.sorting, c.of.columns, all)
 }
 
 func listOf[T any](of noun[T]) listCommand[T] { return listCommand[T]{of: of} }

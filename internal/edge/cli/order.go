@@ -165,7 +165,7 @@ func (c *tagOrder) Run(ctx context.Context, env *environment, server *client.Cli
 // rescanFlags and upgradeFlags are the flags of these orders.
 type (
 	rescanFlags struct {
-		Folder string `env:"-" help:"Only the folder with this ID." placeholder:"ID"`
+		Folder string `env:"-" help:"Only the folder with this ID." placeholder:"FOLDER"`
 	}
 	upgradeFlags struct {
 		Major bool `env:"-" help:"Also to another major version."`
@@ -256,6 +256,7 @@ type orderShowCommand struct {
 	connection
 	output
 	watching
+	paging
 	ID int64 `arg:"" help:"Number of the order; muster order list shows them."`
 }
 

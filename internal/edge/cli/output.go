@@ -58,6 +58,10 @@ type columns[T any] struct {
 	titles []string
 	row    func(T) []string
 	name   func(T) string // the name that commands take
+	// figures are the numbers of columns whose texts have units, by the name of the order; negative: not known.
+	figures map[string]func(T) int64
+	// words makes the words of -o name, where a name may be several words or that of several things; nil: the names.
+	words func(all []T) func(T) string
 }
 
 // printList prints things in the way that was asked for.
@@ -66,9 +70,12 @@ func printList[T any](env *environment, how output, c columns[T], all []T) error
 		if all == nil {
 			all = []T{} // an empty list, not null
 		}
-		names := make([]string, len(all))
+		names, word := make([]string, len(all)), c.name
+		if c.words != nil {
+			word = c.words(all)
+		}
 		for i, one := range all {
-			names[i] = c.name(one)
+			names[i] = word(one)
 		}
 		return how.print(env, all, names...)
 	}
@@ -82,6 +89,15 @@ func printList[T any](env *environment, how output, c columns[T], all []T) error
 		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	return table.Flush()
+}
+
+// printSorted prints things in the way and in the order that was asked for.
+func printSorted[T any](env *environment, how output, by sorting, c columns[T], all []T) error {
+	all, err := inOrder(by, c, all)
+	if err != nil {
+		return err
+	}
+	return printList(env, how, c, all)
 }
 
 // printOne prints one thing: in a table of one row, or alone.

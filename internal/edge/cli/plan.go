@@ -25,6 +25,7 @@ const maxPlanFile = 4 << 20
 type planCommand struct {
 	connection
 	fleetFlags
+	paging
 	File   string `short:"f" help:"Directory with the fleet as files; or a JSON or HJSON file with what might change: templates {new, changed, deleted} and tags {added, removed}; - is standard input." required:"" placeholder:"FILE"`
 	Output string `short:"o" env:"-" help:"For a directory: text, json, or markdown for a merge request." default:"text" enum:"text,json,markdown"`
 	JSON   bool   `name:"json" help:"Print the server's answer instead of a text."`

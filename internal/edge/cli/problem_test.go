@@ -17,7 +17,8 @@ func TestErrorsAreJSONWhereJSONIsAskedFor(t *testing.T) {
 		w.Header().Set("Content-Type", api.ProblemType)
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = w.Write([]byte(`{"type": "urn:muster:problem:not_found", "title": "Not Found", "status": 404,
-			"detail": "there is no order 7", "hint": "GET /api/v1/orders lists all."}`))
+			"detail": "there is no order 7", "hint": "GET /api/v1/orders lists all.",
+			"see": {"subject": "orders"}}`))
 	}))
 	defer server.Close()
 	for _, test := range []struct {

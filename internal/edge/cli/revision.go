@@ -22,6 +22,8 @@ type revisionListCommand struct {
 	namedDevice
 	output
 	watching
+	sorting
+	paging
 }
 
 // Run lists revisions.
@@ -34,7 +36,7 @@ func (c *revisionListCommand) Run(ctx context.Context, env *environment, server 
 	if err != nil {
 		return err
 	}
-	return printList(env, c.output, revisionColumns, all)
+	return printSorted(env, c.output, c.sorting, revisionColumns, all)
 }
 
 var revisionColumns = columns[api.Revision]{titles: []string{"NUMBER", "SEEN AT", "CAUSE"},
@@ -46,6 +48,7 @@ var revisionColumns = columns[api.Revision]{titles: []string{"NUMBER", "SEEN AT"
 
 type revisionShowCommand struct {
 	namedDevice
+	paging
 	Number int64  `arg:"" help:"Number of the revision."`
 	Output string `short:"o" env:"-" help:"json, yaml, name: its number; or table: what is known of it." default:"json" enum:"table,json,yaml,name"`
 }
@@ -68,6 +71,7 @@ func (c *revisionShowCommand) Run(ctx context.Context, env *environment, server 
 
 type revisionDiffCommand struct {
 	namedDevice
+	paging
 	From int64 `arg:"" help:"Number of the revision before."`
 	To   int64 `arg:"" help:"Number of the revision after."`
 	output

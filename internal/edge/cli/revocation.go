@@ -24,6 +24,10 @@ var revocationNoun = noun[api.Revocation]{
 		row: func(r api.Revocation) []string {
 			return []string{cmp.Or(r.Label, "-"), r.DeviceID, r.RevokedAt.String(), r.RevokedBy, cmp.Or(r.Reason, "-"),
 				yesOrNo(r.Registered), stillOn(r)}
+		},
+		words: func(all []api.Revocation) func(api.Revocation) string {
+			return wordsByLabel(all, func(r api.Revocation) string { return r.Label },
+				func(r api.Revocation) string { return r.DeviceID })
 		}},
 	about: func(r api.Revocation) string { return r.DeviceID },
 }
@@ -51,28 +55,52 @@ func yesOrNo(is bool) string {
 }
 
 type deviceRevokeCommand struct {
-	namedDevice
+	connection
 	changing
+	selecting
 	Reason string `env:"-" help:"Why, in one line, for other people." placeholder:"TEXT"`
 }
 
-// Run shows what the revocation would take away, and revokes the device. The device need not be registered.
+// Run shows what the revocation would take away, and revokes the devices.
 func (c *deviceRevokeCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	var id, name string
-	device, err := c.find(ctx, server)
-	switch parsed, wrong := fleet.ParseDeviceID(c.Device); {
-	case err == nil:
-		id, name = device.DeviceID, named(device)
-	case wrong != nil || fleet.CodeOf(err) != fleet.CodeNotFound:
+	devices, err := c.selectedBy(ctx, server, revocable)
+	if err != nil {
 		return err
-	default:
-		id, name = string(parsed), string(parsed)
 	}
-	change := api.WhatIf{Revocations: &api.WhatIfRevocations{
-		Added: []api.WhatIfRevocation{{Device: &id, Reason: given(c.Reason)}}}}
-	return c.make(ctx, env, server, change, fmt.Sprintf("Revoke %s? Every managed daemon drops it and the shares with "+
-		"it, now and whenever somebody brings it back. Nothing is written to its own daemon any more, and its agent is "+
-		"refused. The files on it stay there.", printable(name)))
+	if len(devices) > 1 || c.isUsed() {
+		c.show(env, c.output, devices)
+	}
+	var added []api.WhatIfRevocation
+	for _, device := range devices {
+		added = append(added, api.WhatIfRevocation{Device: &device.DeviceID, Reason: given(c.Reason)})
+	}
+	change := api.WhatIf{Revocations: &api.WhatIfRevocations{Added: added}}
+	return c.make(ctx, env, server, change, revoking(devices))
+}
+
+// revocable is the device that a person means. One that is not registered is meant by its whole ID.
+func revocable(ctx context.Context, server *client.Client, name string) (api.Device, error) {
+	device, err := deviceNamed(ctx, server, name)
+	if id, wrong := fleet.ParseDeviceID(name); wrong == nil && fleet.CodeOf(err) == fleet.CodeNotFound {
+		return api.Device{DeviceID: string(id)}, nil
+	}
+	return device, err
+}
+
+// revoking is the question before a revocation.
+func revoking(devices []api.Device) string {
+	if len(devices) > 1 {
+		return fmt.Sprintf("Revoke %s? Every managed daemon drops them and the shares with them, now and whenever "+
+			"somebody brings them back. Nothing is written to their own daemons any more, and their agents are refused. "+
+			"The files on them stay there.", counted(len(devices), "device"))
+	}
+	name := devices[0].DeviceID
+	if devices[0].Label != "" {
+		name = named(devices[0])
+	}
+	return fmt.Sprintf("Revoke %s? Every managed daemon drops it and the shares with it, now and whenever somebody "+
+		"brings it back. Nothing is written to its own daemon any more, and its agent is refused. The files on it stay "+
+		"there.", printable(name))
 }
 
 type revocationDeleteCommand struct {

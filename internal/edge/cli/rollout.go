@@ -62,6 +62,7 @@ type rolloutOf struct {
 type rolloutShowCommand struct {
 	rolloutOf
 	watching
+	paging
 	All bool `env:"-" help:"List all devices, also those that are through or not admitted yet."`
 }
 

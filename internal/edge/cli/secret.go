@@ -29,12 +29,17 @@ var secretNoun = noun[api.Secret]{
 type secretListCommand struct {
 	connection
 	output
+	sorting
+	paging
 }
 
 // Run prints one secret on each line.
 func (c *secretListCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
 	secrets, err := server.Secrets(ctx)
 	if err != nil {
+		return err
+	}
+	if secrets, err = inOrder(c.sorting, secretNoun.columns, secrets); err != nil {
 		return err
 	}
 	if !c.forPeople() {
@@ -72,7 +77,7 @@ type secretPutCommand struct {
 	connection
 	output
 	Name string   `arg:"" help:"Name, as in secret(\"NAME\")."`
-	File string   `help:"File with the value, - for standard input; a line end after it does not count. There is no flag for the value itself: others would see it in the list of processes." default:"-" placeholder:"FILE"`
+	File string   `short:"f" help:"File with the value, - for standard input; a line end after it does not count. There is no flag for the value itself: others would see it in the list of processes." default:"-" placeholder:"FILE"`
 	Key  []string `env:"-" help:"Key that the secret is for, such as 'folders.*.devices.*.encryptionPassword' or gui.password. Repeatable; replaces the list." placeholder:"KEY" sep:"none"`
 	Tag  []string `env:"-" help:"Tag of the devices that the secret is for. Repeatable; replaces the list. Without keys and tags only templates that an admin saved may use the secret." placeholder:"TAG" sep:"none"`
 }

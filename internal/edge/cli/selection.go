@@ -28,7 +28,13 @@ type picking struct {
 func (p picking) isUsed() bool { return len(p.Tag)+len(p.Filter) > 0 }
 
 // selected are the devices that the command line names or picks. Nothing else may be acted on.
-func (s selecting) selected(ctx context.Context, server *client.Client) (devices []api.Device, err error) {
+func (s selecting) selected(ctx context.Context, server *client.Client) ([]api.Device, error) {
+	return s.selectedBy(ctx, server, deviceNamed)
+}
+
+// selectedBy is selected, with the device of each name found by find.
+func (s selecting) selectedBy(ctx context.Context, server *client.Client,
+	find func(context.Context, *client.Client, string) (api.Device, error)) (devices []api.Device, err error) {
 	switch {
 	case len(s.Devices) > 0 && s.isUsed():
 		return nil, &fleet.Error{Code: fleet.CodeInvalid, Message: "devices are named, and picked by flags as well",
@@ -36,11 +42,10 @@ func (s selecting) selected(ctx context.Context, server *client.Client) (devices
 	case s.isUsed():
 		return s.picked(ctx, server)
 	case len(s.Devices) == 0:
-		return nil, &fleet.Error{Code: fleet.CodeInvalid, Message: "no device is named",
-			Hint: "Name devices by label or ID, or pick them by --tag TAG or --filter FIELD=VALUE."}
+		return nil, noDevice()
 	}
 	for _, name := range s.Devices {
-		device, err := deviceNamed(ctx, server, name)
+		device, err := find(ctx, server, name)
 		if err != nil {
 			return nil, err
 		}
@@ -49,6 +54,11 @@ func (s selecting) selected(ctx context.Context, server *client.Client) (devices
 		}
 	}
 	return devices, nil
+}
+
+func noDevice() error {
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: "no device is named",
+		Hint: "Name devices by label or ID, or pick them by --tag TAG or --filter FIELD=VALUE."}
 }
 
 // picked are the devices that the flags pick at this moment.
@@ -88,7 +98,7 @@ func (p picking) words() string {
 const selectionListed = 100
 
 // show lists the devices that the command is about to act on.
-func (s selecting) show(env *environment, how output, devices []api.Device) {
+func (p picking) show(env *environment, how output, devices []api.Device) {
 	out := how.texts(env)
 	for i, d := range devices {
 		if i == selectionListed {
@@ -96,7 +106,7 @@ func (s selecting) show(env *environment, how output, devices []api.Device) {
 				out,
 				"  and %s more: `muster device list%s` lists all.\n",
 				counted(len(devices)-i, "device"),
-				" "+s.words(),
+				" "+p.words(),
 			)
 			break
 		}
@@ -110,6 +120,33 @@ func whom(devices []api.Device) string {
 		return named(devices[0])
 	}
 	return counted(len(devices), "device") + ", one after the other"
+}
+
+// forEachOf does something with each device, and goes on after a failure. It returns the devices with which it
+// succeeded and the texts of the failures. An error with the only device, or an interruption, ends it.
+func forEachOf(ctx context.Context, devices []api.Device, do func(api.Device) error) (done []api.Device,
+	failures []string, err error) {
+	for _, device := range devices {
+		err := do(device)
+		switch {
+		case err != nil && (len(devices) == 1 || ctx.Err() != nil):
+			return done, failures, err
+		case err != nil:
+			failures = append(failures, named(device)+": "+fleet.Reason(err))
+		default:
+			done = append(done, device)
+		}
+	}
+	return done, failures, nil
+}
+
+// notAll is the error about the devices with which a command failed, nil without one. were is as "were not deleted".
+func notAll(failures []string, of int, were string) error {
+	if len(failures) == 0 {
+		return nil
+	}
+	return failed(fmt.Sprintf("%d of %s %s:\n  %s", len(failures), counted(of, "device"), were,
+		strings.Join(failures, "\n  ")))
 }
 
 func idsOf(devices []api.Device) (ids []string) {

@@ -41,6 +41,8 @@ var sourceNoun = noun[namedSource]{
 type sourceListCommand struct {
 	connection
 	output
+	sorting
+	paging
 }
 
 // Run lists sources. As JSON and YAML they are a map by name, as in the API.
@@ -56,7 +58,7 @@ func (c *sourceListCommand) Run(ctx context.Context, env *environment, server *c
 		}
 		return printValue(env, c.output, byName)
 	}
-	return printList(env, c.output, sourceNoun.columns, all)
+	return printSorted(env, c.output, c.sorting, sourceNoun.columns, all)
 }
 
 type sourceForgetCommand struct {

@@ -19,6 +19,7 @@ type statusCommand struct {
 	connection
 	output
 	watching
+	paging
 	Device string `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID; without one, the whole fleet is shown."`
 
 	Tag           string   `env:"-" help:"Only devices with this tag." placeholder:"TAG"`

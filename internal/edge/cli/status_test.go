@@ -349,7 +349,7 @@ func TestHintsNameCommandsInsteadOfRequests(t *testing.T) {
 		if r.URL.Path != at {
 			w.Header().Set("Content-Type", api.ProblemType)
 			problem := api.Problem{Status: http.StatusNotFound, Detail: "there is no rollout 7",
-				Hint: "GET /api/v1/rollouts lists all."}
+				Hint: "GET /api/v1/rollouts lists all.", See: &api.ProblemSubject{Subject: "rollouts"}}
 			if r.Method == http.MethodPost {
 				problem = api.Problem{Status: http.StatusConflict, Detail: "the plan is another by now", Hint: "GET " + at +
 					"/plan, look at it."}

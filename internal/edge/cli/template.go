@@ -18,6 +18,7 @@ type templateCommand struct {
 	List     templateListCommand     `cmd:"" help:"List templates in the order in which they apply."`
 	Get      templateGetCommand      `cmd:"" help:"Print a template as a file: what put and edit take."`
 	Put      templatePutCommand      `cmd:"" help:"Create a template from a file, or replace it; first the plan is shown."`
+	Set      templateSetCommand      `cmd:"" help:"Set one value on all devices with a tag; first the plan is shown."`
 	Edit     templateEditCommand     `cmd:"" help:"Open a template in $EDITOR, show what would change, and save it."`
 	Delete   templateDeleteCommand   `cmd:"" help:"Delete a template, and put back what was there before; first the plan."`
 	Tag      templateTagging         `cmd:"" help:"Apply a template to the devices with a tag; first the plan is shown."`
@@ -33,8 +34,15 @@ var templateNoun = noun[api.Template]{
 			return []string{strconv.FormatInt(t.ID, 10), t.Label, strconv.FormatInt(t.Priority, 10), t.Op, t.Key,
 				t.UpdatedAt.Local().Format("2006-01-02 15:04")}
 		},
-		name: func(t api.Template) string { return cmp.Or(t.Label, strconv.FormatInt(t.ID, 10)) }},
+		name:  func(t api.Template) string { return cmp.Or(t.Label, templateID(t)) },
+		words: wordsOfTemplates},
 	about: func(t api.Template) string { return t.Op + " " + t.Key },
+}
+
+func templateID(t api.Template) string { return strconv.FormatInt(t.ID, 10) }
+
+func wordsOfTemplates(all []api.Template) func(api.Template) string {
+	return wordsByLabel(all, func(t api.Template) string { return t.Label }, templateID)
 }
 
 // templateVerbs are the commands that are described by data alone.
@@ -52,6 +60,13 @@ type templateListCommand struct {
 
 // Run lists templates.
 func (c *templateListCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	if c.Output == "name" && c.Tag+c.Search != "" { // A template that the filter leaves out may have the same label.
+		all, err := server.Templates(ctx, client.List{})
+		if err != nil {
+			return err
+		}
+		c.of.words = func([]api.Template) func(api.Template) string { return wordsOfTemplates(all) }
+	}
 	return c.list(ctx, env, server, client.List{Tag: c.Tag, Search: c.Search})
 }
 
@@ -104,6 +119,7 @@ func withLabel(all []api.Template, label string) (found *api.Template, err error
 type templateGetCommand struct {
 	namedTemplate
 	watching
+	paging
 	Output string `short:"o" env:"-" help:"How it is printed." default:"file" enum:"file,table,json,yaml,name"`
 }
 
@@ -133,6 +149,7 @@ func fileOf(ctx context.Context, server *client.Client, t api.Template) (fleetfi
 
 type templateEvaluateCommand struct {
 	connection
+	paging
 	Template string `arg:"" optional:"" help:"Label or ID of a template; or give --file."`
 	File     string `short:"f" env:"-" help:"Evaluate this file instead; - is standard input." placeholder:"FILE"`
 	Device   string `env:"-" help:"Label or ID of the device; without it, any one." placeholder:"DEVICE"`

@@ -21,36 +21,67 @@ the order of the tags' names, then its own. Everybody who sees the device sees i
 secret put.`
 
 type deviceVarsCommand struct {
-	namedDevice
+	connection
 	changing
-	Vars []string `arg:"" optional:"" name:"var" help:"KEY=VALUE to set a var, KEY- to take it out; without any, the vars are shown."`
+	Device string   `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID; left out with --tag or --filter."`
+	Vars   []string `arg:"" optional:"" name:"var" help:"KEY=VALUE to set a var, KEY- to take it out; without any, the vars are shown."`
+	picking
 }
 
 // Help tells how vars are written.
 func (deviceVarsCommand) Help() string { return varsHelp }
 
-// Run shows the vars that templates read of a device, or changes its own.
+// Run shows the vars that templates read of a device, or changes the own vars of devices.
 func (c *deviceVarsCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	device, err := c.find(ctx, server)
+	devices, vars, err := c.chosen(ctx, server)
 	if err != nil {
 		return err
 	}
-	if len(c.Vars) == 0 {
-		vars, err := server.EffectiveVars(ctx, device.DeviceID)
+	if len(vars) == 0 {
+		effective, err := server.EffectiveVars(ctx, devices[0].DeviceID)
 		if err != nil {
 			return err
 		}
-		return printVars(env, c.output, vars)
+		return printVars(env, c.output, effective)
 	}
-	own, err := server.DeviceVars(ctx, device.DeviceID)
-	if err != nil {
-		return err
+	changed := map[string]map[string]json.RawMessage{}
+	for _, device := range devices {
+		own, err := server.DeviceVars(ctx, device.DeviceID)
+		if err != nil {
+			return err
+		}
+		if err := changeVars(own, vars); err != nil {
+			return err
+		}
+		changed[device.DeviceID] = own
 	}
-	if err := changeVars(own, c.Vars); err != nil {
-		return err
+	question := "Change the vars of " + named(devices[0]) + "?"
+	if c.isUsed() {
+		c.picking.show(env, c.output, devices)
+		question = fmt.Sprintf("Change the vars of %s?", counted(len(devices), "device"))
 	}
-	change := api.WhatIf{Vars: &api.WhatIfVars{Devices: map[string]map[string]json.RawMessage{device.DeviceID: own}}}
-	return c.make(ctx, env, server, change, "Change the vars of "+named(device)+"?")
+	return c.make(ctx, env, server, api.WhatIf{Vars: &api.WhatIfVars{Devices: changed}}, question)
+}
+
+// chosen are the devices, and the changes of their vars. Where flags pick the devices, every argument is a change.
+func (c *deviceVarsCommand) chosen(ctx context.Context, server *client.Client) (devices []api.Device, vars []string,
+	err error) {
+	switch {
+	case !c.isUsed() && c.Device == "":
+		return nil, nil, noDevice()
+	case !c.isUsed():
+		device, err := deviceNamed(ctx, server, c.Device)
+		return []api.Device{device}, c.Vars, err
+	case c.Device == "":
+		return nil, nil, &fleet.Error{Code: fleet.CodeInvalid, Message: "no var is given for the devices that are picked",
+			Hint: "Give KEY=VALUE or KEY-. `muster device vars DEVICE` shows the vars of one device."}
+	}
+	vars = append([]string{c.Device}, c.Vars...)
+	if err := changeVars(map[string]json.RawMessage{}, vars); err != nil {
+		return nil, nil, err
+	}
+	devices, err = c.picked(ctx, server)
+	return devices, vars, err
 }
 
 type tagVarsCommand struct {

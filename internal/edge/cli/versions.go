@@ -14,6 +14,8 @@ type versionsCommand struct {
 	connection
 	output
 	watching
+	sorting
+	paging
 	Tag []string `env:"-" sep:"none" help:"Only devices with this tag; may be repeated: with all of them." placeholder:"TAG"`
 }
 
@@ -38,7 +40,7 @@ func (c *versionsCommand) Run(ctx context.Context, env *environment, server *cli
 	slices.SortFunc(counts, func(a, b versionCount) int {
 		return cmp.Or(cmp.Compare(b.Devices, a.Devices), cmp.Compare(a.Version, b.Version))
 	})
-	return printList(env, c.output, columns[versionCount]{
+	return printSorted(env, c.output, c.sorting, columns[versionCount]{
 		titles: []string{"VERSION", "DEVICES", ""},
 		row: func(v versionCount) []string {
 			return []string{cmp.Or(v.Version, "not known"), strconv.Itoa(v.Devices),

@@ -16,6 +16,7 @@ type waitingCommand struct {
 	connection
 	output
 	watching
+	paging
 }
 
 // Run prints what waits for a person, the worst first, with the commands that solve it.
@@ -85,7 +86,7 @@ func (p *painter) waits(g api.WaitingGroup) {
 		title += ": " + p.named(g.Subject)
 	}
 	p.line(bold, title)
-	texts := []string{g.Reason, withCommands(g.Next)}
+	texts := []string{g.Reason, g.Next}
 	if held := heldOf(g); len(held) > 0 {
 		p.line(plain, "  On "+counted(g.DeviceCount, "device")+":")
 		if g.Summary != nil {

@@ -15,6 +15,7 @@ import (
 type whyCommand struct {
 	connection
 	output
+	paging
 	Device string `arg:"" help:"Label or ID of a device, or the first letters of its ID."`
 	Key    string `arg:"" help:"Dotted key into its configuration, as options.maxSendKbps."`
 }

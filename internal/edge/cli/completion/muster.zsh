@@ -2,7 +2,7 @@
 # zsh completion for muster
 _muster() {
 	local line
-	local -a found
+	local -a found open
 	while IFS= read -r line; do
 		case $line in
 		:files)
@@ -14,9 +14,14 @@ _muster() {
 			return
 			;;
 		esac
-		found+=("$line")
+		if [[ ${line%%:*} == *[=.] ]]; then # The word goes on.
+			open+=("$line")
+		else
+			found+=("$line")
+		fi
 	done < <("${(Q)words[1]/#\~/$HOME}" __complete zsh "${(@Q)words[2,CURRENT]}" 2>/dev/null)
 	_describe -V muster found
+	(( $#open )) && _describe -V muster open -S ''
 }
 if [[ ${funcstack[1]} == _muster ]]; then
 	_muster "$@"

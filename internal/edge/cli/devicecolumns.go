@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"muster/api"
+	"muster/internal/fleet"
+)
+
+// deviceColumn is a column of the table of devices. Its name in --columns and --sort is its title in small letters.
+type deviceColumn struct {
+	title string
+	sort  string // the order of the server, "" where it sorts by something else only
+	cell  func(api.InventoryDevice) string
+	usual bool // the column is printed where --columns names none
+}
+
+func (c deviceColumn) name() string { return orderOf(c.title) }
+
+// deviceColumns are those of the console's table, and the ID.
+var deviceColumns = []deviceColumn{
+	{"DEVICE", "label", func(d api.InventoryDevice) string { return nameOf(d.DeviceID, d.Label) }, true},
+	{"CONNECTION", "connection", func(d api.InventoryDevice) string { return d.Connection }, true},
+	{"CONFIGURATION", "configuration", func(d api.InventoryDevice) string { return d.Configuration }, true},
+	{"FOLDERS", "folders", func(d api.InventoryDevice) string { return foldersIn(d.Folders) }, true},
+	{"TO GO", "needBytes", lackOfDevice, true},
+	{"TAGS", "", func(d api.InventoryDevice) string { return orDash(strings.Join(d.Tags, ", ")) }, true},
+	{"VERSION", "version", func(d api.InventoryDevice) string { return orDash(d.Version) }, true},
+	{"SYSTEM", "os", func(d api.InventoryDevice) string { return orDash(strings.TrimSpace(d.OS + " " + d.Arch)) }, true},
+	{"DISK FREE", "diskFree", func(d api.InventoryDevice) string { return percentOf(d.DiskFree) }, true},
+	{"SINCE", "since", func(d api.InventoryDevice) string { return shortTime(d.Since) }, true},
+	{"LAST SEEN", "lastSeen", func(d api.InventoryDevice) string { return shortTime(d.LastSeen) }, false},
+	{"ADDRESS", "foundBy", addressOf, false},
+	{"WAITS", "", func(d api.InventoryDevice) string { return orDash(strings.Join(d.Waits, ", ")) }, false},
+	{"ID", "", func(d api.InventoryDevice) string { return d.DeviceID }, false},
+}
+
+// addressOf is where a daemon was reached last, and how the address was found.
+func addressOf(d api.InventoryDevice) string {
+	if d.Address == "" {
+		return "-"
+	}
+	return printable(fmt.Sprintf("%s (%s)", d.Address, cmp.Or(d.FoundBy, "not known how")))
+}
+
+// inventorySorts are the orders of a list of devices: its columns, and how its worst folder stands.
+var inventorySorts = func() (orders []namedOrder) {
+	for _, column := range deviceColumns {
+		if column.sort != "" {
+			orders = append(orders, namedOrder{column.name(), column.sort})
+		}
+	}
+	return append(orders, namedOrder{"name", "label"}, namedOrder{"seen", "lastSeen"},
+		namedOrder{"folder-state", "folderState"})
+}()
+
+func (*deviceListCommand) orders() []string { return wordsOf(inventorySorts) }
+
+const allColumns = "all"
+
+// columnNames are the values of --columns.
+func columnNames() []string {
+	names := []string{allColumns}
+	for _, column := range deviceColumns {
+		names = append(names, column.name())
+	}
+	return names
+}
+
+// chosenColumns are the columns that --columns names, in its order.
+func chosenColumns(names []string) (chosen []deviceColumn, err error) {
+	if len(names) == 0 {
+		return slices.DeleteFunc(slices.Clone(deviceColumns), func(c deviceColumn) bool { return !c.usual }), nil
+	}
+	for _, name := range names {
+		if name == allColumns {
+			return deviceColumns, nil
+		}
+		at := slices.IndexFunc(deviceColumns, func(c deviceColumn) bool { return sameOrder(c.name(), name) })
+		if at < 0 {
+			hint := "Write one or several of: " + strings.Join(columnNames(), ", ") + "."
+			if near := fleet.Nearest(name, columnNames()); near != "" {
+				hint = fmt.Sprintf("Did you mean %s? %s", near, hint)
+			}
+			return nil, &fleet.Error{Code: fleet.CodeInvalid, Hint: hint,
+				Message: fmt.Sprintf("--columns %q is no column of devices", name)}
+		}
+		chosen = append(chosen, deviceColumns[at])
+	}
+	return chosen, nil
+}
+
+func printInventory(out io.Writer, shown []deviceColumn, devices []api.InventoryDevice) error {
+	if len(devices) == 0 {
+		return nil
+	}
+	table := newTable(out)
+	cells := make([]string, len(shown))
+	for i, column := range shown {
+		cells[i] = column.title
+	}
+	fmt.Fprintln(table, strings.Join(cells, "\t"))
+	for _, d := range devices {
+		for i, column := range shown {
+			cells[i] = column.cell(d)
+		}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
+	}
+	return table.Flush()
+}

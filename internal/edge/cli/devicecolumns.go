@@ -54,9 +54,11 @@ var inventorySorts = func() (orders []namedOrder) {
 			orders = append(orders, namedOrder{column.name(), column.sort})
 		}
 	}
-	return append(orders, namedOrder{"name", "label"}, namedOrder{"seen", "lastSeen"},
-		namedOrder{"folder-state", "folderState"})
+	return append(orders, namedOrder{"folder-state", "folderState"})
 }()
+
+// orderAliases are other words for some of them.
+var orderAliases = map[string]string{"name": "label", "seen": "lastSeen", "need": "needBytes"}
 
 func (*deviceListCommand) orders() []string { return wordsOf(inventorySorts) }
 

@@ -172,6 +172,7 @@ func wordsOf(orders []namedOrder) []string {
 // orderForServer is a value of --sort as the server takes it. Both words for an order are taken.
 func orderForServer(orders []namedOrder, given string) (string, error) {
 	name, descending := strings.CutPrefix(given, "-")
+	name = cmp.Or(orderAliases[name], name)
 	i := slices.IndexFunc(orders, func(o namedOrder) bool { return sameOrder(o.word, name) || sameOrder(o.server, name) })
 	switch {
 	case given == "":

@@ -29,7 +29,11 @@ var formNoun = noun[api.FormKind]{
 type formListCommand struct {
 	connection
 	output
+	sorting
+	paging
 }
+
+func (*formListCommand) orders() []string { return formNoun.orders() }
 
 // Run lists the forms.
 func (c *formListCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
@@ -37,7 +41,7 @@ func (c *formListCommand) Run(ctx context.Context, env *environment, server *cli
 	if err != nil {
 		return err
 	}
-	if err := printList(env, c.output, formNoun.columns, forms); err != nil || !c.forPeople() {
+	if err := printSorted(env, c.output, c.sorting, formNoun.columns, forms); err != nil || !c.forPeople() {
 		return err
 	}
 	_, err = fmt.Fprintln(env.Out, "\n`muster template form get FORM` shows the fields of a form. "+
@@ -119,6 +123,8 @@ func takes(f api.FormField) string {
 type formSettingsCommand struct {
 	connection
 	output
+	sorting
+	paging
 	Search string `env:"-" short:"q" help:"Only settings with this text in key or help." placeholder:"TEXT"`
 }
 
@@ -132,7 +138,7 @@ func (c *formSettingsCommand) Run(ctx context.Context, env *environment, server 
 	all = slices.DeleteFunc(all, func(s api.ConfigSetting) bool {
 		return !strings.Contains(strings.ToLower(s.Key+" "+s.Help), wanted)
 	})
-	return printList(env, c.output, settingColumns, all)
+	return printSorted(env, c.output, c.sorting, settingColumns, all)
 }
 
 var settingColumns = columns[api.ConfigSetting]{titles: []string{"SETTING", "TYPE", "DEFAULT", "WHAT"},

@@ -90,7 +90,7 @@ func TestAFlagHasTheSamePlaceholderAndLetterInEveryCommand(t *testing.T) {
 var kindsWithoutValues = func() map[string]bool {
 	kinds := map[string]bool{}
 	for _, kind := range strings.Fields("TEXT TIME DURATION AFTER PERCENT N N|N% LIST WAVES NUMBER FROM TO ENTRY PORT " +
-		"ID HOST HOST:PORT ADDRESS URL CIDR HEX SHA256:HEX HEAD CODE DIGEST TOKEN RECIPIENT NAME LABEL VALUE VAR " +
+		"ID HOST HOST:PORT ADDRESS URL CIDR HEX SHA256:HEX HEAD CODE DIGEST TOKEN RECIPIENT NAME LABEL VALUE VAR FIELD " +
 		"KEY=NAME HOW PATTERN WHAT TYPE SCOPE ROLE=GROUP USER") {
 		kinds[kind] = true
 	}

@@ -10,11 +10,13 @@ import (
 var commandsFor = map[fleet.Subject]string{
 	fleet.SeeAPI: "Type the command again. This program and the server may be of different versions: `muster version " +
 		"--running` shows that of the server.",
+	fleet.SeeRequest: "The server does not know the request. This program and the server may be of different versions: " +
+		"`muster version --running` shows that of the server.",
 	fleet.SeeDevices:         "`muster device list` lists all; `muster device add ID` registers one.",
 	fleet.SeeDeviceState:     "`muster status {}` says why, and what to do.",
 	fleet.SeeDevicePlan:      "`muster apply {}` shows the plan as it is now.",
-	fleet.SeeDeviceSettings:  "`muster device settings {}` shows the settings; `muster status {}` says what is in the way.",
-	fleet.SeeDeviceTrust:     "`muster device trust {}` shows both certificates: compare them, and trust the daemon's own.",
+	fleet.SeeDeviceSettings:  "`muster device settings {}` shows the settings, `muster status {}` what is in the way.",
+	fleet.SeeDeviceTrust:     "`muster device trust {}` shows both certificates: trust the daemon's own.",
 	fleet.SeeRevisions:       "`muster revision list {}` lists those that are there.",
 	fleet.SeeTemplates:       "`muster template list` lists all; `muster template put FILE` makes one.",
 	fleet.SeeTemplateHistory: "`muster template get {}` shows the template as it is now.",

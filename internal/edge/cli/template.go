@@ -18,7 +18,6 @@ type templateCommand struct {
 	List     templateListCommand     `cmd:"" help:"List templates in the order in which they apply."`
 	Get      templateGetCommand      `cmd:"" help:"Print a template as a file: what put and edit take."`
 	Put      templatePutCommand      `cmd:"" help:"Create a template from a file, or replace it; first the plan is shown."`
-	Set      templateSetCommand      `cmd:"" help:"Set one value on all devices with a tag; first the plan is shown."`
 	Edit     templateEditCommand     `cmd:"" help:"Open a template in $EDITOR, show what would change, and save it."`
 	Delete   templateDeleteCommand   `cmd:"" help:"Delete a template, and put back what was there before; first the plan."`
 	Tag      templateTagging         `cmd:"" help:"Apply a template to the devices with a tag; first the plan is shown."`

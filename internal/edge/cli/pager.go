@@ -60,10 +60,10 @@ func (env *environment) inPages(show func() error) error {
 	return errors.Join(err, written)
 }
 
-// isLonger reports whether a text has more lines than a terminal.
+// isLonger reports whether a text has more lines than a terminal. One without a size has no height.
 func isLonger(text string, terminal *os.File) bool {
 	_, height, err := term.GetSize(int(terminal.Fd()))
-	return err == nil && strings.Count(text, "\n") >= height
+	return err == nil && height > 0 && strings.Count(text, "\n") >= height
 }
 
 // showPages shows a text in a pager until the person leaves it. It is false where the pager could not be started. A

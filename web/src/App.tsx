@@ -54,12 +54,12 @@ export function App() {
   return (
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
       <QueryClientProvider client={client}>
-        <Notifications position="bottom-right" />
-        <Hints />
-        <Copies />
-        <Session>
-          <Live>
-            <Router base={prefix}>
+        <Router base={prefix}>
+          <Notifications position="bottom-right" />
+          <Hints />
+          <Copies />
+          <Session>
+            <Live>
               <Frame>
                 <Here>
                   <Suspense fallback={<Waits />}>
@@ -67,9 +67,9 @@ export function App() {
                   </Suspense>
                 </Here>
               </Frame>
-            </Router>
-          </Live>
-        </Session>
+            </Live>
+          </Session>
+        </Router>
       </QueryClientProvider>
     </MantineProvider>
   );

@@ -167,7 +167,7 @@ test("a template with a mistake is mended, its plan read, saved, and its rollout
   await page.getByRole("button", { name: "Create for 31 devices" }).click();
   await page.getByRole("button", { name: /^Save/ }).waitFor();
   await page.getByRole("navigation").getByRole("link", { name: /Rollouts/ }).click();
-  await page.getByRole("link", { name: "Rollout 1" }).click();
+  await page.getByRole("main").getByRole("link", { name: "Rollout 1" }).click();
   await page.getByText("Succeeded").first().waitFor(); // by events: the page is not loaded again
   await page.getByText("1 of 1 done").waitFor();
   expect((await daemon.options()).relayReconnectIntervalM).toBe(30);

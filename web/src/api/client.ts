@@ -40,6 +40,19 @@ async function fetchWithSession(request: Request): Promise<Response> {
 
 export const api = createClient<paths>({ baseUrl: root, fetch: fetchWithSession, credentials: "same-origin" });
 
+/** titled is the client whose requests have what a person wrote about the change: it becomes the title of the change. */
+export function titled(title: string): typeof api {
+  const headers = titleHeader(title);
+  return "Muster-Message" in headers
+    ? createClient<paths>({ baseUrl: root, fetch: fetchWithSession, credentials: "same-origin", headers })
+    : api;
+}
+
+/** titleHeader is the header with a title; nothing without one. */
+function titleHeader(title: string): Record<string, string> {
+  return title.trim() === "" ? {} : { "Muster-Message": encodeURIComponent(title.trim()) };
+}
+
 export interface Answer<T> {
   data?: T;
   error?: unknown;
@@ -85,12 +98,13 @@ export function unescaped(text: string): string {
 }
 
 /** request sends what an answer of the server proposes: its path is data, and begins below the server's own. */
-export async function request(method: string, path: string, body: unknown): Promise<unknown> {
+export async function request(method: string, path: string, body: unknown, title = ""): Promise<unknown> {
   if (!path.startsWith("/api/v1/")) throw new Error(`the path ${path} is none of the API`);
   const response = await fetchWithSession(
     new Request(`${root}${path}`, {
       method,
-      ...(body === null ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }),
+      headers: { ...titleHeader(title), ...(body === null ? {} : { "Content-Type": "application/json" }) },
+      ...(body === null ? {} : { body: JSON.stringify(body) }),
     }),
   );
   const text = await response.text();

@@ -1,13 +1,16 @@
 import { useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { brief } from "../ui/format";
+import { brief, learnNames } from "../ui/format";
 import { inventory, type Inventory } from "./inventory";
 import { mostNamed, queries } from "./queries";
 
 /** useLabels gives the label of every device by ID, short enough for the middle of a text. */
 export function useLabels(): ReadonlyMap<string, string> {
   const { data } = useQuery(inventory());
-  return useMemo(() => new Map((data?.devices ?? []).map((row) => [row.deviceID, brief(row.label, 60)])), [data]);
+  return useMemo(() => {
+    learnNames((data?.devices ?? []).flatMap(({ label, tags }) => [label, ...tags]));
+    return new Map((data?.devices ?? []).map((row) => [row.deviceID, brief(row.label, 60)]));
+  }, [data]);
 }
 
 /**
@@ -37,5 +40,8 @@ export function useHasLabel(): (label: string) => boolean {
 /** useTemplateNames gives the label of every template by ID, as short. */
 export function useTemplateNames(): ReadonlyMap<number, string> {
   const { data } = useQuery(queries.templates());
-  return useMemo(() => new Map((data ?? []).map((one) => [one.id, brief(one.label, 60)])), [data]);
+  return useMemo(() => {
+    learnNames((data ?? []).map(({ label }) => label));
+    return new Map((data ?? []).map((one) => [one.id, brief(one.label, 60)]));
+  }, [data]);
 }

@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, ask, send, type Schemas } from "./client";
+import { withDigits } from "./digits";
 import type { operations } from "./schema";
 import { at, pages, question } from "./question";
 
@@ -102,11 +103,13 @@ export const queries = {
     ),
   deviceVars: (deviceID: string) =>
     question(["device", deviceID, "vars"], (signal) =>
-      api.GET("/api/v1/devices/{deviceID}/vars", at(signal, { deviceID })),
+      withDigits<Schemas["Vars"]>(api.GET("/api/v1/devices/{deviceID}/vars", { ...at(signal, { deviceID }), parseAs: "text" })),
     ),
   effectiveVars: (deviceID: string) =>
     question(["device", deviceID, "vars", "effective"], (signal) =>
-      api.GET("/api/v1/devices/{deviceID}/vars/effective", at(signal, { deviceID })),
+      withDigits<Schemas["EffectiveVars"]>(
+        api.GET("/api/v1/devices/{deviceID}/vars/effective", { ...at(signal, { deviceID }), parseAs: "text" }),
+      ),
     ),
   deviceTrust: (deviceID: string) =>
     question(["device", deviceID, "trust"], (signal) =>
@@ -212,7 +215,9 @@ export const queries = {
   tagSettings: (tag: string) =>
     question(["tags", tag, "settings"], (signal) => api.GET("/api/v1/tags/{tag}/settings", at(signal, { tag }))),
   tagVars: (tag: string) =>
-    question(["tags", tag, "vars"], (signal) => api.GET("/api/v1/tags/{tag}/vars", at(signal, { tag }))),
+    question(["tags", tag, "vars"], (signal) =>
+      withDigits<Schemas["Vars"]>(api.GET("/api/v1/tags/{tag}/vars", { ...at(signal, { tag }), parseAs: "text" })),
+    ),
   folders: () => question(["folders"], (signal) => api.GET("/api/v1/folders", { signal })),
   /** someDevices are rows of the table of devices, for a page that shows a few devices. */
   someDevices: (device: string[]) =>
@@ -344,6 +349,10 @@ export const queries = {
       ["folder-matrix", query],
       (signal) => api.GET("/api/v1/overview/matrix", { signal, params: { query } }),
       { ...before, refetchInterval: 15_000 },
+    ),
+  rolloutRest: (rolloutID: number) =>
+    question(["rollouts", rolloutID, "rest"], (signal) =>
+      api.GET("/api/v1/rollouts/{rolloutID}/rest", at(signal, { rolloutID })),
     ),
   rollouts: () => question(["rollouts"], (signal) => api.GET("/api/v1/rollouts", { signal })),
   rollout: (rolloutID: number) =>

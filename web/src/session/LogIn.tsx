@@ -95,6 +95,9 @@ export function LogIn({ name, again, onDone }: { name: string; again: boolean; o
         No user yet, or the password forgotten? Type <span className="u-inline-code">muster login-link</span> on the
         server’s machine, or ask an administrator for a log-in link.
       </span>
+      <a className="u-link" href="../docs/">
+        Manual
+      </a>
     </form>
   );
 }

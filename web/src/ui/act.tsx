@@ -8,10 +8,27 @@ import { useMe } from "../session/me";
 import { includes, refusal, type Role } from "../session/roles";
 import { sentence } from "./format";
 import { Wrong } from "./page";
+import { To } from "./text";
+import { TitleField } from "./title";
 
-/** done tells in a corner what came of an act. */
-export function done(message: string) {
-  notifications.show({ message: sentence(message), icon: <IconCheck size={14} />, color: "green", autoClose: 6000 });
+interface Linked {
+  says: string;
+  href: string;
+}
+
+/** done tells in a corner what came of an act. What it returns adds a link to the page where that goes on. */
+export function done(message: string): (page: Linked) => void {
+  const text = sentence(message);
+  const shown = { icon: <IconCheck size={14} />, color: "green" };
+  const id = notifications.show({ ...shown, message: text, autoClose: 6000 });
+  return (page) => {
+    const linked = (
+      <>
+        {text} <To href={page.href}>{page.says}</To>
+      </>
+    );
+    notifications.update({ ...shown, id, message: linked, autoClose: 12_000 });
+  };
 }
 
 /** warn tells of something that was done and may not be meant so; it stays until it is closed. */
@@ -27,14 +44,23 @@ export function failed(error: unknown) {
     .join(" ");
   return notifications.show({
     title: sentence(problem.message),
-    message: [details, problem.hint, problem.page?.says && `${problem.page.says}.`].filter(Boolean).join(" "),
+    message: (
+      <>
+        {[details, problem.hint].filter(Boolean).join(" ")}{" "}
+        {problem.page &&
+          (problem.page.href ? <To href={problem.page.href}>{problem.page.says}</To> : `${problem.page.says}.`)}
+      </>
+    ),
     icon: <IconAlertTriangle size={14} />,
     color: "red",
     autoClose: false,
   });
 }
 
-/** Act is a button that does something, for those who may. What it removes or stops it asks for first. */
+/**
+ * Act is a button that does something, for those who may. What it removes or stops it asks for first, and what for: run
+ * gets the title of the change, blank without one.
+ */
 export function Act({
   needs,
   run,
@@ -46,12 +72,13 @@ export function Act({
   ...button
 }: {
   needs: Role;
-  run: () => Promise<unknown>;
+  run: (title: string) => Promise<unknown>;
   says?: string;
   confirm?: {
     title: string;
     body: ReactNode;
     verb: string;
+    untitled?: boolean; // it changes nothing that has a title
     loads?: boolean; // the body does not show yet what the act does: the button waits
   };
   children: ReactNode;
@@ -59,11 +86,12 @@ export function Act({
 } & Omit<ButtonProps, "onClick">) {
   const me = useMe();
   const [asking, setAsking] = useState(false);
+  const [title, setTitle] = useState("");
   const refused = useRef<string>(undefined); // the notification of the last attempt
   const act = useMutation({
     mutationFn: () => {
       if (refused.current !== undefined) notifications.hide(refused.current);
-      return run();
+      return run(confirm ? title : "");
     },
     onSuccess: () => {
       setAsking(false);
@@ -79,6 +107,7 @@ export function Act({
   const click = () => {
     if (off) return;
     act.reset();
+    setTitle("");
     if (confirm) setAsking(true);
     else act.mutate();
   };
@@ -107,6 +136,7 @@ export function Act({
         <Modal opened={asking} onClose={() => setAsking(false)} title={confirm.title} size="lg">
           <div className="u-stack">
             {confirm.body}
+            {!confirm.untitled && <TitleField value={title} onChange={setTitle} />}
             {act.error && <Wrong error={act.error} />}
             <Group justify="flex-end" gap="sm">
               <Button variant="default" onClick={() => setAsking(false)}>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, count, percent, plural, sentence, shortID, size, span, roomAfter } from "./format";
+import { ago, count, learnNames, percent, plural, sentence, shortID, size, span, roomAfter } from "./format";
 
 test.each([
   [0, "0 B"],
@@ -65,4 +65,17 @@ test("a longer time has more room on a line, and seconds are not lost beside mon
   expect(month).toBeLessThan(second * 8);
   expect(last).toBe(0);
   expect(roomAfter(["2026-01-01T00:00:01.000Z", "2026-01-01T00:00:00.000Z"])).toEqual([1, 0]);
+});
+
+// "Nas gets to know oslo" changed the name of a device.
+test("a name keeps its first letter where it begins a sentence", () => {
+  learnNames(["nas", "old box", "office"]);
+  expect(["nas was never read", "old box: no answer", "office: added", "the plan is another", "options.natEnabled is strange"].map(sentence)).toEqual([
+    "nas was never read.",
+    "old box: no answer.",
+    "office: added.",
+    "The plan is another.",
+    "options.natEnabled is strange.",
+  ]);
+  expect(["berlin-7 is away", "iPhone is away", "e-mail", "ok."].map(sentence)).toEqual(["berlin-7 is away.", "iPhone is away.", "e-mail.", "Ok."]);
 });

@@ -77,11 +77,26 @@ export function percent(part: number, whole: number): number {
   return Math.max(0, Math.min(100, Math.floor((part / whole) * 100)));
 }
 
-/** sentence begins with a capital and ends with a full stop. */
+const firstWords = new Set<string>(); // of the names of devices, templates and tags
+
+/** learnNames has sentence leave names as they are written. */
+export function learnNames(names: Iterable<string>) {
+  for (const name of names) {
+    const first = firstWord(name);
+    if (first !== "") firstWords.add(first);
+  }
+}
+
+const firstWord = (text: string) => /^[^\s:;,]+/.exec(text)?.[0] ?? "";
+
+/** isName tells a word that is a name: a known one, a key, or what is written as no word of a language is. */
+const isName = (word: string) => firstWords.has(word) || /[\d._/\\@~-]|.\p{Lu}/u.test(word.replace(/[.!?)]+$/, ""));
+
+/** sentence begins with a capital, unless a name begins it, and ends with a full stop. */
 export function sentence(text: string): string {
   const trimmed = text.trim();
   if (trimmed === "") return "";
-  const first = trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
+  const first = isName(firstWord(trimmed)) ? trimmed : trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
   return /[.!?:)]$/.test(first) ? first : `${first}.`;
 }
 

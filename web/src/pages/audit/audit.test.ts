@@ -15,12 +15,14 @@ test("an entry about a template has the text that it made and the one before", (
 test("an entry names devices and templates by label, and rollouts as such", () => {
   const labels = new Map([["ID", "nas"]]);
   const names = new Map([[5, "Fewer relays"]]);
-  const of = (what: string, subject: string) => subjectOf({ what, subject }, labels, names);
+  const of = (what: string, subject: string, detail = "") => subjectOf({ what, subject, detail }, labels, names);
   expect([
     of("device.tag", "ID"),
     of("template.tag", "5"),
     of("template.delete", "6"),
+    of("template.delete", "6", "Team folder"),
+    of("template.create", "6", 'Team folder; title: "for Berlin"'),
     of("rollout.begin", "1"),
     of("user.create", "5"),
-  ]).toEqual(["nas", "Fewer relays", "template 6", "rollout 1", "5"]);
+  ]).toEqual(["nas", "Fewer relays", "template 6", "Team folder", "Team folder", "rollout 1", "5"]);
 });

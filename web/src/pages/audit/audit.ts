@@ -1,10 +1,10 @@
 import type { Schemas } from "../../api/client";
 import { brief } from "../../ui/format";
 
-type Entry = Pick<Schemas["AuditEntry"], "what" | "subject" | "at">;
+type Entry = Pick<Schemas["AuditEntry"], "what" | "subject" | "at" | "detail">;
 
 /** templateOf is the template that an entry is about, where its text may have been changed; 0: none. */
-export function templateOf({ what, subject }: Entry): number {
+export function templateOf({ what, subject }: Pick<Entry, "what" | "subject" | "at">): number {
   return /^template\.(create|replace|restore|undo)/.test(what) && /^\d+$/.test(subject) ? Number(subject) : 0;
 }
 
@@ -34,13 +34,18 @@ export function isTemplate({ what, subject }: Pick<Entry, "what" | "subject">): 
   return what.startsWith("template.") && /^\d+$/.test(subject);
 }
 
-/** subjectOf names what an entry is about: devices and templates by label. */
+/** nameThen is the label of a template that is gone, as an entry has it: its detail begins with the label. */
+function nameThen({ what, detail }: Pick<Entry, "what" | "detail">): string {
+  return /^template\.(create|replace|delete|restore)$/.test(what) ? brief(detail.replace(/;? ?title: ".*$/, ""), 60) : "";
+}
+
+/** subjectOf names what an entry is about: devices and templates by label, those that are gone as the entry has it. */
 export function subjectOf(
-  entry: Pick<Entry, "what" | "subject">,
+  entry: Pick<Entry, "what" | "subject" | "detail">,
   labels: ReadonlyMap<string, string>,
   names: ReadonlyMap<number, string>,
 ): string {
-  if (isTemplate(entry)) return names.get(Number(entry.subject)) || `template ${entry.subject}`;
+  if (isTemplate(entry)) return names.get(Number(entry.subject)) || nameThen(entry) || `template ${entry.subject}`;
   if (entry.what.startsWith("rollout.")) return `rollout ${entry.subject}`;
   return labels.get(entry.subject) || brief(entry.subject);
 }

@@ -2,7 +2,7 @@ import { Autocomplete, Button, Modal, Progress } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask } from "../../api/client";
+import { api, ask, titled } from "../../api/client";
 import { each, type Outcome } from "../../api/each";
 import type { InventoryDevice } from "../../api/inventory";
 import { queries } from "../../api/queries";
@@ -12,19 +12,20 @@ import { plural, sentence, shortID } from "../../ui/format";
 import { Grow, Row, Rows, Stack } from "../../ui/layout";
 import { Ghosts, Wrong } from "../../ui/page";
 import { Faint, Strong, Text } from "../../ui/text";
+import { TitleField } from "../../ui/title";
 import { Effect, Named } from "../whatif/Effect";
 
 type Mode = "on" | "observe" | "paused";
 
 /** applyNow applies the plan that a device has at this moment, without any consent. */
-export async function applyNow(deviceID: string) {
+export async function applyNow(deviceID: string, title = "") {
   const path = { deviceID };
   const plan = await ask(api.GET("/api/v1/devices/{deviceID}/plan", { params: { path } }));
-  await ask(api.POST("/api/v1/devices/{deviceID}/apply", { params: { path }, body: { digest: plan.digest } }));
+  await ask(titled(title).POST("/api/v1/devices/{deviceID}/apply", { params: { path }, body: { digest: plan.digest } }));
 }
 
-async function setMode(deviceID: string, mode: Mode) {
-  await ask(api.PUT("/api/v1/devices/{deviceID}/settings", { params: { path: { deviceID } }, body: { mode } }));
+async function setMode(deviceID: string, mode: Mode, title: string) {
+  await ask(titled(title).PUT("/api/v1/devices/{deviceID}/settings", { params: { path: { deviceID } }, body: { mode } }));
 }
 
 /** Bulk does one thing to all chosen devices, and says for which it failed. */
@@ -35,9 +36,9 @@ export function Bulk({ devices, onDone }: { devices: InventoryDevice[]; onDone: 
   const [tagging, setTagging] = useState<"add" | "remove">();
   const names = <Named devices={devices} />;
 
-  const all = (says: string, act: (deviceID: string) => Promise<unknown>) => async () => {
+  const all = (says: string, act: (deviceID: string, title: string) => Promise<unknown>) => async (title: string) => {
     setProgress(0);
-    const result = await each(devices, (device) => act(device.deviceID), setProgress);
+    const result = await each(devices, (device) => act(device.deviceID, title), setProgress);
     setProgress(undefined);
     void client.invalidateQueries();
     if (result.failed.length > 0) setOutcome(result);
@@ -47,12 +48,12 @@ export function Bulk({ devices, onDone }: { devices: InventoryDevice[]; onDone: 
   return (
     <div className="u-toolbar" data-selected>
       <Strong>{plural(devices.length, "device")} chosen</Strong>
-      <Button variant="default" onClick={() => setTagging("add")}>
+      <Act needs="operator" run={() => Promise.resolve(setTagging("add"))}>
         Add tag
-      </Button>
-      <Button variant="default" onClick={() => setTagging("remove")}>
+      </Act>
+      <Act needs="operator" run={() => Promise.resolve(setTagging("remove"))}>
         Remove tag
-      </Button>
+      </Act>
       <Act
         needs="operator"
         run={all("Applied", applyNow)}
@@ -62,7 +63,7 @@ export function Bulk({ devices, onDone }: { devices: InventoryDevice[]; onDone: 
       </Act>
       <Act
         needs="operator"
-        run={all("Observed only", (id) => setMode(id, "observe"))}
+        run={all("Observed only", (id, title) => setMode(id, "observe", title))}
         confirm={{
           title: "Have Muster write nothing to these devices?",
           verb: "Observe only",
@@ -78,7 +79,7 @@ export function Bulk({ devices, onDone }: { devices: InventoryDevice[]; onDone: 
       </Act>
       <Act
         needs="operator"
-        run={all("Paused", (id) => setMode(id, "paused"))}
+        run={all("Paused", (id, title) => setMode(id, "paused", title))}
         confirm={{
           title: "Pause these devices?",
           verb: "Pause",
@@ -92,7 +93,7 @@ export function Bulk({ devices, onDone }: { devices: InventoryDevice[]; onDone: 
       >
         Pause
       </Act>
-      <Act needs="admin" run={all("Resumed", (id) => setMode(id, "on"))}>
+      <Act needs="admin" run={all("Resumed", (id, title) => setMode(id, "on", title))}>
         Resume
       </Act>
       <Button variant="subtle" color="gray" onClick={onDone}>
@@ -110,11 +111,11 @@ export function Bulk({ devices, onDone }: { devices: InventoryDevice[]; onDone: 
           onClose={() => setTagging(undefined)}
           run={(tag) =>
             tagging === "add"
-              ? all(`Tagged ${tag}`, (deviceID) =>
-                  ask(api.PUT("/api/v1/devices/{deviceID}/tags/{tag}", { params: { path: { deviceID, tag } } })),
+              ? all(`Tagged ${tag}`, (deviceID, title) =>
+                  ask(titled(title).PUT("/api/v1/devices/{deviceID}/tags/{tag}", { params: { path: { deviceID, tag } } })),
                 )
-              : all(`Tag ${tag} removed`, (deviceID) =>
-                  ask(api.DELETE("/api/v1/devices/{deviceID}/tags/{tag}", { params: { path: { deviceID, tag } } })),
+              : all(`Tag ${tag} removed`, (deviceID, title) =>
+                  ask(titled(title).DELETE("/api/v1/devices/{deviceID}/tags/{tag}", { params: { path: { deviceID, tag } } })),
                 )
           }
         />
@@ -148,10 +149,11 @@ function Tagging({
 }: {
   devices: InventoryDevice[];
   removes: boolean;
-  run: (tag: string) => () => Promise<void>;
+  run: (tag: string) => (title: string) => Promise<void>;
   onClose: () => void;
 }) {
   const [tag, setTag] = useState("");
+  const [title, setTitle] = useState("");
   const [late] = useDebouncedValue(tag.trim(), 400);
   const tags = useQuery(queries.tags());
   const concerned = devices.filter((device) => device.tags.includes(tag.trim()) === removes);
@@ -186,6 +188,7 @@ function Tagging({
             {effect.data && !effect.isFetching && <Effect plan={effect.data} />}
           </>
         )}
+        <TitleField value={title} onChange={setTitle} />
         <Row end>
           <Button variant="default" onClick={onClose}>
             Cancel
@@ -197,7 +200,7 @@ function Tagging({
             why="Name a tag that would change something."
             run={async () => {
               onClose();
-              await run(tag.trim())();
+              await run(tag.trim())(title);
             }}
           >
             {removes ? "Remove" : "Add"}

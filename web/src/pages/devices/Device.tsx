@@ -3,7 +3,7 @@ import { IconDots } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { useLocation } from "wouter";
-import { api, ask, type Schemas } from "../../api/client";
+import { ask, titled, type Schemas } from "../../api/client";
 import { inventory } from "../../api/inventory";
 import { asProblem } from "../../api/problem";
 import { queries } from "../../api/queries";
@@ -42,8 +42,8 @@ export function Device({ id, tab }: { id: string; tab: string }) {
   const name = row?.label || shortID(id);
   const worst = worstFolder(row?.folders ?? {});
   const troubles = (row?.waits ?? []).filter(isTrouble);
-  const setMode = (mode: "on" | "observe" | "paused") => async () => {
-    await ask(api.PUT("/api/v1/devices/{deviceID}/settings", { params: { path: { deviceID: id } }, body: { mode } }));
+  const setMode = (mode: "on" | "observe" | "paused") => async (title: string) => {
+    await ask(titled(title).PUT("/api/v1/devices/{deviceID}/settings", { params: { path: { deviceID: id } }, body: { mode } }));
     void client.invalidateQueries();
   };
   if (state.error && unknown.has(asProblem(state.error).status)) return <NoDevice id={id} error={state.error} />;

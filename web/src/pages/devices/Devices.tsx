@@ -6,6 +6,7 @@ import { useDeferredValue, useMemo, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { inventory, type InventoryDevice } from "../../api/inventory";
 import { useMay } from "../../session/me";
+import { Act } from "../../ui/act";
 import { Export } from "../../ui/export";
 import { Filters } from "../../ui/filters";
 import { FolderState } from "../../ui/folderstate";
@@ -26,7 +27,7 @@ import { useSteadyRows } from "./steady";
 const idOf = (row: InventoryDevice) => row.deviceID;
 const nameOf = (row: InventoryDevice) => row.label || shortID(row.deviceID);
 
-const onNarrow = ["label", "connection", "configuration", "folders"];
+const mostNarrow = 4; // columns that a narrow screen has room for
 
 const columns: VColumn<InventoryDevice>[] = [
   {
@@ -88,7 +89,7 @@ const columns: VColumn<InventoryDevice>[] = [
       </>
     ),
   },
-  { id: "version", title: "Version", min: 90, sorts: true, text: (row) => row.version || "not known" },
+  { id: "version", title: "Version", min: 130, sorts: true, text: (row) => row.version || "not known" },
   { id: "os", title: "System", min: 110, sorts: true, text: (row) => [row.os, row.arch].join(" ") },
   {
     id: "disk",
@@ -153,6 +154,7 @@ export function Devices() {
   const chosen = selected.size === 0 ? [] : rows.filter((row) => selected.has(row.deviceID));
 
   const shownColumns = useMemo(() => columns.filter(({ id }) => id === "label" || shown.includes(id)), [shown]);
+  const onNarrow = useMemo(() => shownColumns.slice(0, mostNarrow).map(({ id }) => id), [shownColumns]);
   const sortBy = (by: string) => change({ sort: by, descending: filter.sort === by ? !filter.descending : false });
 
   return (
@@ -173,9 +175,14 @@ export function Devices() {
             {view === "table" ? "Show differences" : "Show the table"}
           </Button>
           <Export name="devices" rows={() => (chosen.length > 0 ? chosen : rows)} />
-          <Button leftSection={<IconPlus size={14} aria-hidden />} onClick={() => setAdding(true)}>
+          <Act
+            needs="admin"
+            variant="filled"
+            leftSection={<IconPlus size={14} aria-hidden />}
+            run={() => Promise.resolve(setAdding(true))}
+          >
             Add devices
-          </Button>
+          </Act>
         </>
       }
     >
@@ -188,7 +195,11 @@ export function Devices() {
               <Nothing
                 icon={IconDeviceLaptop}
                 title="No device yet"
-                actions={<Button onClick={() => setAdding(true)}>Add the first device</Button>}
+                actions={
+                  <Act needs="admin" variant="filled" run={() => Promise.resolve(setAdding(true))}>
+                    Add the first device
+                  </Act>
+                }
               >
                 A device is one Syncthing daemon. Muster needs its ID, its address and the API key of its GUI.
               </Nothing>
@@ -242,22 +253,41 @@ interface FilterMenu {
   word?: (value: string) => string;
 }
 
+const mostUnsearched = 10; // values of a menu without a search
+const mostValues = 100; // that a menu shows
+
 /** Values are counted when their menu opens: that reads every row. */
 function Values({ menu, data }: { menu: FilterMenu; data: InventoryDevice[] }) {
+  const [search, setSearch] = useState("");
   const values = counted(data, menu.of);
+  const wordOf = (value: string) => menu.word?.(value) ?? value;
+  const found = values.filter(([value]) => wordOf(value).toLowerCase().includes(search.trim().toLowerCase()));
   return (
     <>
       {values.length === 0 && <Menu.Label>No device has one</Menu.Label>}
-      {values.slice(0, 100).map(([value, n]) => (
+      {values.length > mostUnsearched && (
+        <TextInput
+          size="xs"
+          p={4}
+          placeholder={`Search ${count(values.length)}`}
+          aria-label={`Search ${menu.name}`}
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+          onKeyDown={(event) => event.stopPropagation()}
+        />
+      )}
+      {values.length > 0 && found.length === 0 && <Menu.Label>Nothing matches</Menu.Label>}
+      {found.slice(0, mostValues).map(([value, n]) => (
         <Menu.CheckboxItem
           key={value}
           checked={menu.has.includes(value)}
           rightSection={<Faint>{count(n)}</Faint>}
           onChange={() => menu.pick(value)}
         >
-          {(menu.word?.(value) ?? value).slice(0, 60)}
+          {wordOf(value).slice(0, 60)}
         </Menu.CheckboxItem>
       ))}
+      {found.length > mostValues && <Menu.Label>{`and ${count(found.length - mostValues)} more`}</Menu.Label>}
     </>
   );
 }

@@ -1,7 +1,7 @@
 import { TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask } from "../../api/client";
+import { api, ask, titled } from "../../api/client";
 import { queries } from "../../api/queries";
 import { Act } from "../../ui/act";
 import { plural, shortID } from "../../ui/format";
@@ -47,6 +47,7 @@ export function Revoke({ id, name }: { id: string; name: string }) {
         }}
         confirm={{
           title: `Revoke ${name.slice(0, 60)}?`,
+          untitled: true,
           verb: "Revoke",
           body: (
             <Stack>
@@ -117,8 +118,8 @@ function EndRevocation({ id, name, compact }: { id: string; name: string; compac
       needs="admin"
       size={compact ? "compact-xs" : undefined}
       says={`${name} is no longer revoked`}
-      run={async () => {
-        await ask(api.DELETE("/api/v1/revocations/{deviceID}", { params: { path: { deviceID: id } } }));
+      run={async (title) => {
+        await ask(titled(title).DELETE("/api/v1/revocations/{deviceID}", { params: { path: { deviceID: id } } }));
         void client.invalidateQueries();
       }}
       confirm={{

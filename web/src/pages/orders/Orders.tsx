@@ -1,7 +1,7 @@
 import { Checkbox } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask, type Schemas } from "../../api/client";
+import { ask, titled, type Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { Act } from "../../ui/act";
 import { plural, sentence } from "../../ui/format";
@@ -75,8 +75,8 @@ function GiveOrder({ target, type }: { target: Target; type: (typeof given)[numb
     <Act
       needs="operator"
       says={`${verb}: the order is given`}
-      run={async () => {
-        await send(target, type, major);
+      run={async (title) => {
+        await send(target, type, major, title);
         void client.invalidateQueries({ queryKey: ["orders"] });
       }}
       {...(consequence
@@ -109,13 +109,13 @@ function GiveOrder({ target, type }: { target: Target; type: (typeof given)[numb
   );
 }
 
-function send(target: Target, type: (typeof given)[number], major: boolean): Promise<Order> {
+function send(target: Target, type: (typeof given)[number], major: boolean, title: string): Promise<Order> {
   const query = type === "upgrade" && major ? { major } : {};
   if (target.tag === undefined) {
     const params = { path: { deviceID: target.deviceID }, query };
-    return ask(api.POST(`/api/v1/devices/{deviceID}/orders/${type}`, { params }));
+    return ask(titled(title).POST(`/api/v1/devices/{deviceID}/orders/${type}`, { params }));
   }
-  return ask(api.POST(`/api/v1/tags/{tag}/orders/${type}`, { params: { path: { tag: target.tag }, query } }));
+  return ask(titled(title).POST(`/api/v1/tags/{tag}/orders/${type}`, { params: { path: { tag: target.tag }, query } }));
 }
 
 function PastOrder({ order }: { order: Order }) {

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask, type Schemas } from "../../api/client";
+import { api, ask, titled, type Schemas } from "../../api/client";
 import { useLabels, useTemplateNames } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { Act, done } from "../../ui/act";
@@ -13,6 +13,7 @@ import { Loads, Page } from "../../ui/page";
 import { badgeOf, formerMembers, members, rollouts, State } from "../../ui/state";
 import { TextDifference } from "../../ui/textdiff";
 import { Ago, Chip, Faint, Mono, Muted, Prose, Strong, Text, To } from "../../ui/text";
+import { Sentences } from "../whatif/Sentences";
 import { UndoEffect, undo } from "./UndoEffect";
 
 type Detail = Schemas["RolloutDetail"];
@@ -71,6 +72,7 @@ export default function Rollout({ id }: { id: number }) {
                 )}
               </Stack>
             </Panel>
+            {!isOver(detail.status) && <Rest id={id} />}
             <Waves rollout={detail} />
             <Split>
               <Members rollout={detail} />
@@ -95,7 +97,7 @@ function Steering({ rollout }: { rollout: Detail }) {
   const client = useQueryClient();
   const { id, status } = rollout;
   const [undoOf, setUndoOf] = useState<Schemas["WhatIfPlan"]>();
-  const steer = (verb: Verb) => async () => {
+  const steer = (verb: Verb) => async (title: string) => {
     const params = { params: { path: { rolloutID: id } } };
     switch (verb) {
       case "approve":
@@ -105,13 +107,13 @@ function Steering({ rollout }: { rollout: Detail }) {
         await ask(api.POST("/api/v1/rollouts/{rolloutID}/pause", params));
         break;
       case "resume":
-        await ask(api.POST("/api/v1/rollouts/{rolloutID}/resume", params));
+        await ask(titled(title).POST("/api/v1/rollouts/{rolloutID}/resume", params));
         break;
       case "halt":
         await ask(api.POST("/api/v1/rollouts/{rolloutID}/halt", params));
         break;
       case "undo":
-        done(await undo(id, undoOf));
+        done(await undo(id, undoOf, title));
         break;
     }
     void client.invalidateQueries();
@@ -178,6 +180,26 @@ function Steering({ rollout }: { rollout: Detail }) {
         </Act>
       ) : null}
     </>
+  );
+}
+
+/** Rest is what the devices of the rollout still get, in the server's sentences. It is planned once for a visit. */
+function Rest({ id }: { id: number }) {
+  const rest = useQuery({ ...queries.rolloutRest(id), staleTime: Number.POSITIVE_INFINITY });
+  return (
+    <Panel title="Still to come">
+      <Loads query={rest} rows={2}>
+        {({ devices, left, summary }) => (
+          <Stack tight>
+            {summary.sentences.length === 0 && (
+              <Muted>{devices === 0 ? "All devices are through." : "Their plans are empty: Muster checks what was written."}</Muted>
+            )}
+            <Sentences summary={summary} />
+            {left > 0 && <Faint>{`${plural(left, "device")} more are not planned here.`}</Faint>}
+          </Stack>
+        )}
+      </Loads>
+    </Panel>
   );
 }
 

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { api, ask, type Schemas } from "../../api/client";
+import { api, ask, titled, type Schemas } from "../../api/client";
 import { warn } from "../../ui/act";
 import { Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
@@ -39,10 +39,10 @@ export function UndoEffect({ id, shows }: { id: number; shows: (plan: Schemas["W
  * undo takes a rollout back as it was shown, and consents to the held changes that were listed. When the fleet's
  * templates changed since, the server refuses it. undo warns of what failed besides, and returns what else to tell the person.
  */
-export async function undo(id: number, shown: Schemas["WhatIfPlan"] | undefined): Promise<string> {
+export async function undo(id: number, shown: Schemas["WhatIfPlan"] | undefined, title: string): Promise<string> {
   if (!shown) throw new Error("what the undo changes is not loaded yet");
   const undone = await ask(
-    api.POST("/api/v1/rollouts/{rolloutID}/undo", {
+    titled(title).POST("/api/v1/rollouts/{rolloutID}/undo", {
       params: { path: { rolloutID: id }, query: { generation: shown.generation } },
       body: { shown: answeredByUndo(shown) },
     }),

@@ -2,7 +2,7 @@ import { NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
 import { IconKey, IconPlugConnected } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask, type Schemas } from "../../api/client";
+import { ask, titled, type Schemas } from "../../api/client";
 import { useHasLabel } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
@@ -12,6 +12,7 @@ import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing } from "../../ui/page";
 import { enrollKeys, State } from "../../ui/state";
 import { Ago, Chip, Command, Faint, Mono, Muted, ShortID, Stacked, Strong, Text } from "../../ui/text";
+import { TitleField } from "../../ui/title";
 import { agentCommand, useFingerprint } from "../devices/agentline";
 import { Revocations } from "../devices/Revoke";
 
@@ -85,10 +86,10 @@ function useAnswer(deviceID: string) {
     void client.invalidateQueries();
   };
   return {
-    accept: (label: string, tags: string[]) =>
-      then(ask(api.POST("/api/v1/enrollments/{deviceID}/accept", { params, body: { label, tags } }))),
-    reject: () => then(ask(api.POST("/api/v1/enrollments/{deviceID}/reject", { params }))),
-    forget: () => then(ask(api.DELETE("/api/v1/enrollments/{deviceID}", { params }))),
+    accept: (label: string, tags: string[], title: string) =>
+      then(ask(titled(title).POST("/api/v1/enrollments/{deviceID}/accept", { params, body: { label, tags } }))),
+    reject: (title: string) => then(ask(titled(title).POST("/api/v1/enrollments/{deviceID}/reject", { params }))),
+    forget: (title: string) => then(ask(titled(title).DELETE("/api/v1/enrollments/{deviceID}", { params }))),
   };
 }
 
@@ -105,7 +106,7 @@ function Answer({ one }: { one: Enrollment }) {
         needs="admin"
         size="compact-xs"
         says={`${name} is accepted`}
-        run={() => answer.accept(label.trim(), tags)}
+        run={(title) => answer.accept(label.trim(), tags, title)}
         confirm={{
           title: `Accept ${name.slice(0, 60)}?`,
           verb: "Accept",
@@ -224,9 +225,9 @@ function Keys() {
                         size="compact-xs"
                         color="red"
                         says="The key is revoked"
-                        run={async () => {
+                        run={async (title) => {
                           await ask(
-                            api.DELETE("/api/v1/enroll-keys/{enrollKey}", { params: { path: { enrollKey: key.id } } }),
+                            titled(title).DELETE("/api/v1/enroll-keys/{enrollKey}", { params: { path: { enrollKey: key.id } } }),
                           );
                           void client.invalidateQueries({ queryKey: ["enroll-keys"] });
                         }}
@@ -264,8 +265,9 @@ export function NewKey() {
   const [uses, setUses] = useState(1);
   const [life, setLife] = useState("a day");
   const [made, setMade] = useState<Schemas["NewEnrollKey"]>();
+  const [title, setTitle] = useState("");
   const create = async () => {
-    setMade(await ask(api.POST("/api/v1/enroll-keys", { body: { tags, uses, expiresInS: lives[life] ?? 86_400 } })));
+    setMade(await ask(titled(title).POST("/api/v1/enroll-keys", { body: { tags, uses, expiresInS: lives[life] ?? 86_400 } })));
     void client.invalidateQueries({ queryKey: ["enroll-keys"] });
   };
   return (
@@ -302,6 +304,7 @@ export function NewKey() {
           Make an enrol key
         </Act>
       </Row>
+      <TitleField value={title} onChange={setTitle} />
       {made && (
         <Note tone="busy">
           <Stack>

@@ -1,7 +1,7 @@
 import { Select, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
-import { api, ask, root, type Schemas } from "../../api/client";
+import { api, ask, root, titled, type Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay, useMe } from "../../session/me";
 import type { Role } from "../../session/roles";
@@ -11,6 +11,7 @@ import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
 import { logIns, State } from "../../ui/state";
 import { Ago, Command, Strong, Text } from "../../ui/text";
+import { TitleField } from "../../ui/title";
 import { NeedsAdmin } from "./NeedsAdmin";
 import { hasPart, PartInput, PartOfFleet } from "./PartOfFleet";
 
@@ -113,8 +114,8 @@ export default function People() {
                         disabled={user.name === me.name}
                         why="Another administrator has to delete you."
                         says={`${user.name} is deleted`}
-                        run={async () => {
-                          await ask(api.DELETE("/api/v1/users/{user}", { params: { path: { user: user.name } } }));
+                        run={async (title) => {
+                          await ask(titled(title).DELETE("/api/v1/users/{user}", { params: { path: { user: user.name } } }));
                           changed();
                         }}
                         confirm={{
@@ -191,8 +192,8 @@ function Access({ user, own, onChange }: { user: Schemas["User"]; own: boolean; 
       disabled={own}
       why="Another administrator has to disable you."
       says={`${user.name} is disabled`}
-      run={async () => {
-        await ask(api.PUT("/api/v1/users/{user}/disabled", { params }));
+      run={async (title) => {
+        await ask(titled(title).PUT("/api/v1/users/{user}/disabled", { params }));
         onChange();
       }}
       confirm={{
@@ -237,7 +238,9 @@ function NewUser({ onMade, life }: { onMade: (name: string) => void; life: React
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("operator");
   const [tags, setTags] = useState<string[]>([]);
+  const [title, setTitle] = useState("");
   return (
+    <Stack>
     <Row>
       <TextInput label="Name" value={name} maxLength={64} onChange={(event) => setName(event.currentTarget.value)} />
       <Select
@@ -256,14 +259,17 @@ function NewUser({ onMade, life }: { onMade: (name: string) => void; life: React
         why="Give a name."
         run={async () => {
           const part = hasPart(role) && tags.length > 0 ? { tags } : {};
-          await ask(api.POST("/api/v1/users", { body: { name: name.trim(), role, ...part } }));
+          await ask(titled(title).POST("/api/v1/users", { body: { name: name.trim(), role, ...part } }));
           setName("");
           setTags([]);
+          setTitle("");
           onMade(name.trim());
         }}
       >
         Add, and make a log-in link
       </Act>
     </Row>
+    {name.trim() !== "" && <TitleField value={title} onChange={setTitle} />}
+    </Stack>
   );
 }

@@ -1,13 +1,14 @@
 import { PasswordInput, TagsInput, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask } from "../../api/client";
+import { ask, titled } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import { Act } from "../../ui/act";
 import { Columns, List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Nothing } from "../../ui/page";
 import { Chip, Mono, Muted, Strong, Text } from "../../ui/text";
+import { TitleField } from "../../ui/title";
 import { NeedsAdmin } from "./NeedsAdmin";
 
 /** Secrets are values that templates pass on and nobody reads. */
@@ -17,6 +18,7 @@ export default function Secrets() {
   const secrets = useQuery({ ...queries.secrets(), enabled: mayList });
   const [name, setName] = useState("");
   const [value, setValue] = useState("");
+  const [title, setTitle] = useState("");
   const [keys, setKeys] = useState<string[]>([]);
   const [tags, setTags] = useState<string[]>([]);
   if (!mayList) return <NeedsAdmin what="Secrets" />;
@@ -71,9 +73,9 @@ export default function Secrets() {
                         size="compact-xs"
                         color="red"
                         says={`${secret.name} is forgotten`}
-                        run={async () => {
+                        run={async (title) => {
                           await ask(
-                            api.DELETE("/api/v1/secrets/{secret}", { params: { path: { secret: secret.name } } }),
+                            titled(title).DELETE("/api/v1/secrets/{secret}", { params: { path: { secret: secret.name } } }),
                           );
                           changed();
                         }}
@@ -112,6 +114,7 @@ export default function Secrets() {
               onChange={setKeys}
             />
             <TagsInput size="xs" label="For devices with the tags" value={tags} onChange={setTags} />
+            <TitleField value={title} onChange={setTitle} />
           </Columns>
           <Row>
             <Act
@@ -121,11 +124,12 @@ export default function Secrets() {
               says="Stored"
               run={async () => {
                 await ask(
-                  api.PUT("/api/v1/secrets/{secret}", {
+                  titled(title).PUT("/api/v1/secrets/{secret}", {
                     params: { path: { secret: name.trim() } },
                     body: { value, keys, tags },
                   }),
                 );
+                setTitle("");
                 setName("");
                 setValue("");
                 setKeys([]);

@@ -1,7 +1,7 @@
 import { Select, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask } from "../../api/client";
+import { ask, titled } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import type { Role } from "../../session/roles";
@@ -10,6 +10,7 @@ import { Export } from "../../ui/export";
 import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
 import { Ago, Chip, Command, Muted, Strong, Text } from "../../ui/text";
+import { TitleField } from "../../ui/title";
 import { NeedsAdmin } from "./NeedsAdmin";
 import { hasPart, PartInput } from "./PartOfFleet";
 
@@ -31,12 +32,13 @@ export default function Tokens() {
   const [role, setRole] = useState<Role>("viewer");
   const [life, setLife] = useState("30 days");
   const [tags, setTags] = useState<string[]>([]);
+  const [title, setTitle] = useState("");
   if (!isAdmin) return <NeedsAdmin what="Tokens" />;
   const changed = () => void client.invalidateQueries({ queryKey: ["tokens"] });
   const create = async () => {
     const expiresInS = lives[life];
     const token = await ask(
-      api.POST("/api/v1/tokens", {
+      titled(title).POST("/api/v1/tokens", {
         body: {
           name: name.trim(),
           role,
@@ -48,6 +50,7 @@ export default function Tokens() {
     setTags([]);
     setMade(token.token);
     setName("");
+    setTitle("");
     changed();
   };
   return (
@@ -100,8 +103,8 @@ export default function Tokens() {
                       size="compact-xs"
                       color="red"
                       says={`${token.name} is revoked`}
-                      run={async () => {
-                        await ask(api.DELETE("/api/v1/tokens/{name}", { params: { path: { name: token.name } } }));
+                      run={async (title) => {
+                        await ask(titled(title).DELETE("/api/v1/tokens/{name}", { params: { path: { name: token.name } } }));
                         changed();
                       }}
                       confirm={{
@@ -120,6 +123,7 @@ export default function Tokens() {
         </Loads>
       </Panel>
       <Panel title="New">
+        <Stack>
         <Row>
           <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
           <Select
@@ -143,6 +147,8 @@ export default function Tokens() {
             Make a token
           </Act>
         </Row>
+        {name.trim() !== "" && <TitleField value={title} onChange={setTitle} />}
+        </Stack>
       </Panel>
     </Stack>
   );

@@ -1,7 +1,7 @@
 import { Button, Textarea } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask } from "../../api/client";
+import { ask, titled } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import { Act, done, warn } from "../../ui/act";
@@ -9,6 +9,7 @@ import { Columns, Panel, Row, Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { modes, State } from "../../ui/state";
 import { Faint, Muted, Text } from "../../ui/text";
+import { TitleField } from "../../ui/title";
 
 type Mode = "on" | "observe" | "paused";
 
@@ -25,8 +26,8 @@ export function Writing() {
 function ModeOfFleet() {
   const client = useQueryClient();
   const mode = useQuery(queries.configurator());
-  const put = (to: Mode) => async () => {
-    const now = await ask(api.PUT("/api/v1/configurator", { body: { mode: to } }));
+  const put = (to: Mode) => async (title: string) => {
+    const now = await ask(titled(title).PUT("/api/v1/configurator", { body: { mode: to } }));
     void client.invalidateQueries();
     if (now.warning) warn(now.warning);
     else done(to === "on" ? "Muster writes again" : "Muster writes to no device any more");
@@ -100,6 +101,7 @@ function EditRoots({ roots }: { roots: string[] }) {
   const client = useQueryClient();
   const isAdmin = useMay("admin");
   const [text, setText] = useState(roots.join("\n"));
+  const [title, setTitle] = useState("");
   const changed = text.trim() !== roots.join("\n");
   return (
     <Stack>
@@ -113,6 +115,7 @@ function EditRoots({ roots }: { roots: string[] }) {
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
       />
+      {changed && isAdmin && <TitleField value={title} onChange={setTitle} />}
       <Row>
         <Act
           needs="admin"
@@ -121,7 +124,7 @@ function EditRoots({ roots }: { roots: string[] }) {
           says="Stored"
           run={async () => {
             const folderRoots = text.split("\n").map((line) => line.trim()).filter(Boolean);
-            await ask(api.PUT("/api/v1/folder-roots", { body: { folderRoots } }));
+            await ask(titled(title).PUT("/api/v1/folder-roots", { body: { folderRoots } }));
             void client.invalidateQueries();
           }}
         >

@@ -42,6 +42,7 @@ export function Demo() {
             says="The demo is gone"
             confirm={{
               title: "Throw the demo away?",
+              untitled: true,
               verb: "Throw it away",
               body: <Text>Its server ends, with the simulated devices and all that was changed there. Your fleet stays as it is.</Text>,
             }}

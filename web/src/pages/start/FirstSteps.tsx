@@ -5,6 +5,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { inventory } from "../../api/inventory";
 import { useMay } from "../../session/me";
+import { Act } from "../../ui/act";
 import { plural, sentence, shortID } from "../../ui/format";
 import { Columns, Panel, Row, Stack } from "../../ui/layout";
 import { Page } from "../../ui/page";
@@ -36,9 +37,9 @@ export function FirstSteps({ devices }: { devices: number }) {
                 {sentence(device.reason || "it has not answered yet")}
               </Muted>
             ))}
-            <Button variant={devices > 0 ? "default" : "filled"} onClick={() => setAdding(true)}>
+            <Act needs="admin" variant={devices > 0 ? "default" : "filled"} run={() => Promise.resolve(setAdding(true))}>
               {devices > 0 ? "Add another device" : "Add a device"}
-            </Button>
+            </Act>
           </Stack>
         </Panel>
         <Panel title="2. Tag it">

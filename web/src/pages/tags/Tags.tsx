@@ -1,7 +1,7 @@
 import { IconTag } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { api, ask } from "../../api/client";
+import { ask, titled } from "../../api/client";
 import { inventory, type InventoryDevice } from "../../api/inventory";
 import { queries } from "../../api/queries";
 import { whatIf } from "../../api/whatif";
@@ -114,8 +114,8 @@ function Delete({ tag, devices, templates }: { tag: string; devices: string[]; t
       size="compact-xs"
       color="red"
       says={`The tag ${tag} is gone`}
-      run={async () => {
-        await ask(api.DELETE("/api/v1/tags/{tag}", { params: { path: { tag } } }));
+      run={async (title) => {
+        await ask(titled(title).DELETE("/api/v1/tags/{tag}", { params: { path: { tag } } }));
         void client.invalidateQueries();
       }}
       confirm={{

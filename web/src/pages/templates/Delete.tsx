@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useLocation } from "wouter";
-import { api, ask } from "../../api/client";
+import { ask, titled } from "../../api/client";
 import { whatIf } from "../../api/whatif";
 import { Act } from "../../ui/act";
 import { Row, Stack } from "../../ui/layout";
@@ -17,8 +17,8 @@ export function Delete({ id, label }: { id: number; label: string }) {
       needs="author"
       color="red"
       says="The template is deleted"
-      run={async () => {
-        await ask(api.DELETE("/api/v1/templates/{templateID}", { params: { path: { templateID: id } } }));
+      run={async (title) => {
+        await ask(titled(title).DELETE("/api/v1/templates/{templateID}", { params: { path: { templateID: id } } }));
         navigate("/templates");
         void client.invalidateQueries();
       }}

@@ -13,18 +13,24 @@ import { Loads, Note } from "../../ui/page";
 import { Code, Faint, Muted, Text } from "../../ui/text";
 import type { Draft } from "./draft";
 
-/** OneDevice evaluates the text for one device. Without a choice the server picks one that the template applies to. */
+/**
+ * OneDevice evaluates the text for one device. Without a choice it is one with a tag of the draft, which may not be
+ * stored yet. Without such a device the server picks one.
+ */
 export function OneDevice({ draft, id, dirty }: { draft: Draft; id: number | undefined; dirty: boolean }) {
   const fleet = useQuery(inventory());
   const labels = useLabels();
   const me = useMe();
   const mayWrite = includes(me.role, "author");
   const [device, setDevice] = useState<string | null>(null);
-  const query = device ? { device } : {};
+  const all = fleet.data?.devices ?? [];
+  const reached = all.find(({ tags }) => tags.some((tag) => draft.tags.includes(tag)))?.deviceID;
+  const on = device ?? reached ?? null;
+  const query = on ? { device: on } : {};
   const { template, op, key } = draft;
   const stored = id !== undefined && (!dirty || !mayWrite);
   const evaluation = useQuery({
-    queryKey: ["evaluate", stored ? id : { template, op, key }, device],
+    queryKey: ["evaluate", stored ? id : { template, op, key }, on],
     queryFn: ({ signal }) =>
       stored
         ? ask(
@@ -34,7 +40,7 @@ export function OneDevice({ draft, id, dirty }: { draft: Draft; id: number | und
             }),
           )
         : ask(api.POST("/api/v1/templates/evaluate", { signal, params: { query }, body: { template, op, key } })),
-    enabled: stored || (mayWrite && template.trim() !== ""),
+    enabled: !fleet.isPending && (stored || (mayWrite && template.trim() !== "")),
     retry: false,
   });
   return (
@@ -45,7 +51,7 @@ export function OneDevice({ draft, id, dirty }: { draft: Draft; id: number | und
         searchable
         clearable
         limit={50}
-        data={(fleet.data?.devices ?? []).map((row) => ({ value: row.deviceID, label: row.label || shortID(row.deviceID) }))}
+        data={all.map((row) => ({ value: row.deviceID, label: row.label || shortID(row.deviceID) }))}
         value={device}
         onChange={setDevice}
       />
@@ -59,6 +65,7 @@ export function OneDevice({ draft, id, dirty }: { draft: Draft; id: number | und
                 On {data.deviceID ? labels.get(data.deviceID) || shortID(data.deviceID) : "a sample configuration"} ·{" "}
                 {data.language} · {data.durationMs} ms
               </Faint>
+              {draft.tags.length > 0 && reached === undefined && <Note>No device has a tag of this template.</Note>}
               {data.warnings.map((warning) => (
                 <Note key={warning}>{sentence(warning)}</Note>
               ))}

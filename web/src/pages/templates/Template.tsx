@@ -3,18 +3,20 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
-import { api, ask } from "../../api/client";
+import { ask, titled } from "../../api/client";
 import { inventory } from "../../api/inventory";
 import { Problem } from "../../api/problem";
 import { queries } from "../../api/queries";
 import { whatIf } from "../../api/whatif";
 import { useMe } from "../../session/me";
 import { includes } from "../../session/roles";
-import { Act, done, warn } from "../../ui/act";
+import { Act, warn } from "../../ui/act";
 import { plural } from "../../ui/format";
 import { Columns, Panel, Split, Stack } from "../../ui/layout";
 import { Ghosts, Note, Nothing, Page, Wrong } from "../../ui/page";
 import { Ago, Muted, To } from "../../ui/text";
+import { TitleField } from "../../ui/title";
+import { doneIn } from "../rollouts/doneIn";
 import { AllowFailing } from "../whatif/AllowFailing";
 import { useAllowed } from "../whatif/allowed";
 import { Effect } from "../whatif/Effect";
@@ -97,6 +99,7 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
   const hasText = late.template.trim() !== "";
   const plan = useQuery({ ...whatIf(changes), enabled: mayPlan && hasText && Object.keys(changes).length > 0 });
   const [allowFailing, setAllowFailing] = useAllowed(plan.data);
+  const [title, setTitle] = useState("");
   const settled = typed === draft && !plan.isFetching;
   const problem = plan.error instanceof Problem && Object.keys(changes).length > 0 ? plan.error : undefined;
   const mistakes = useMemo(() => mistakesOf(problem), [problem]);
@@ -105,7 +108,7 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
   const save = async () => {
     const sent = withText(draft);
     const applied = await ask(
-      api.POST("/api/v1/changes", {
+      titled(title).POST("/api/v1/changes", {
         body: { ...changesOf(sent, base), allowFailing, ...(plan.data ? { generation: plan.data.generation } : {}) },
       }),
     );
@@ -116,7 +119,8 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
     if (base === undefined && id !== undefined) navigate(`/templates/${id}`, { replace: true });
     void client.invalidateQueries();
     for (const warning of applied.warnings) warn(warning);
-    done(`Saved. ${plural(plan.data?.touched.devices ?? 0, "device changes", "devices change")}`);
+    setTitle("");
+    void doneIn(`Saved. ${plural(plan.data?.touched.devices ?? 0, "device changes", "devices change")}`, applied.generation);
   };
 
   return (
@@ -162,6 +166,7 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
           Your text stays.
         </Note>
       )}
+      {dirty && mayWrite && <TitleField value={title} onChange={setTitle} />}
       {edited && <Note>A form wrote this template, and it was edited by hand since: it is shown as text.</Note>}
       <Split>
         <Stack>

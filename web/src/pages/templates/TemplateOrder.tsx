@@ -2,7 +2,7 @@ import { Button, NumberInput } from "@mantine/core";
 import { IconTemplate } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask, type Schemas } from "../../api/client";
+import { ask, titled, type Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { whatIf } from "../../api/whatif";
 import { useMay } from "../../session/me";
@@ -12,6 +12,8 @@ import { Grow, Panel, Row, Split, Stack } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
 import { Sortable } from "../../ui/sortable";
 import { Chip, Faint, Muted, To } from "../../ui/text";
+import { TitleField } from "../../ui/title";
+import { doneIn } from "../rollouts/doneIn";
 import { AllowFailing } from "../whatif/AllowFailing";
 import { useAllowed } from "../whatif/allowed";
 import { Effect } from "../whatif/Effect";
@@ -63,6 +65,7 @@ function Arrange({ all }: { all: Template[] }) {
   const body: Schemas["WhatIf"] = { templates: { changed: [...priorities].map(([id, priority]) => ({ id, priority })) } };
   const plan = useQuery({ ...whatIf(body), enabled: isAuthor && priorities.size > 0 });
   const [allowFailing, setAllowFailing] = useAllowed(plan.data);
+  const [title, setTitle] = useState("");
   return (
     <Split>
       <Panel flush>
@@ -109,16 +112,16 @@ function Arrange({ all }: { all: Template[] }) {
               variant="filled"
               disabled={priorities.size === 0 || !plan.data || plan.isFetching}
               why={priorities.size === 0 ? "Nothing was changed." : "The plan is being made."}
-              says="The order is stored"
               run={async () => {
                 const applied = await ask(
-                  api.POST("/api/v1/changes", {
+                  titled(title).POST("/api/v1/changes", {
                     body: { ...body, allowFailing, ...(plan.data ? { generation: plan.data.generation } : {}) },
                   }),
                 );
                 await client.invalidateQueries();
                 setPriorities(new Map());
                 for (const warning of applied.warnings) warn(warning);
+                void doneIn("The order is stored", applied.generation);
               }}
             >
               {plan.data && priorities.size > 0 ? `Store for ${plural(plan.data.touched.devices, "device")}` : "Store"}
@@ -133,6 +136,7 @@ function Arrange({ all }: { all: Template[] }) {
             <Nothing title="As it is stored">Move a template: what that does to every device shows here, before you save.</Nothing>
           ) : (
             <>
+              <TitleField value={title} onChange={setTitle} />
               <AllowFailing plan={plan.data} allowed={allowFailing} allow={setAllowFailing} />
               <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads>
             </>

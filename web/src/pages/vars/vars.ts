@@ -1,3 +1,5 @@
+import { parsed, Whole } from "../../api/digits";
+
 /** Values are vars by name. */
 export type Values = Record<string, unknown>;
 
@@ -19,7 +21,7 @@ function written(value: unknown): string {
 /** read is JSON where the text is JSON, and else the text. */
 function read(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parsed(text);
   } catch {
     return text;
   }
@@ -28,7 +30,7 @@ function read(text: string): unknown {
 /** losesDigits tells whether a value has a whole number that a browser does not keep exactly. */
 export function losesDigits(value: unknown): boolean {
   if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value);
-  return typeof value === "object" && value !== null && Object.values(value).some(losesDigits);
+  return typeof value === "object" && value !== null && !(value instanceof Whole) && Object.values(value).some(losesDigits);
 }
 
 /** parseLines reads what linesOf writes, or says what is wrong with a line. */

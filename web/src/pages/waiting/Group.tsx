@@ -85,7 +85,7 @@ function What(props: { group: WaitingGroup; labels: ReadonlyMap<string, string>;
         <Strong>{plural(group.deviceCount, "device")}</Strong>
         {group.summary && <Sentences summary={group.summary} />}
         <HeldChanges changes={group.devices.flatMap(({ held }) => held)} />
-        {more > 0 && <Faint>and {plural(more, "more device")}: all are shown before you answer</Faint>}
+        {more > 0 && <Faint>{plural(more, "device")} of them {more === 1 ? "is" : "are"} not listed here: all are shown before you answer</Faint>}
       </Stack>
     );
   }
@@ -125,7 +125,7 @@ function Devices({ group }: { group: WaitingGroup }) {
           {device.label || shortID(device.deviceID)}
         </Chip>
       ))}
-      {group.deviceCount > group.devices.length && <Faint>and {group.deviceCount - group.devices.length} more</Faint>}
+      {group.deviceCount > group.devices.length && <Faint>and {count(group.deviceCount - group.devices.length)} more</Faint>}
     </Row>
   );
   if (detailed.length === 0) return names;
@@ -166,27 +166,27 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
   const [undoOf, setUndoOf] = useState<Schemas["WhatIfPlan"]>();
   const undoes = action.name === "undo";
 
-  const takeBack = async () => {
-    const became = await undo(group.rollout, undoOf);
+  const takeBack = async (title: string) => {
+    const became = await undo(group.rollout, undoOf, title);
     void client.invalidateQueries();
     done(became);
   };
 
-  const answer = async () => {
+  const answer = async (title: string) => {
     if (!shown) throw new Error("what the answer is for is not loaded yet");
     const [one] = requestsOf(action, shown.devices, {});
     if (!one) return;
-    const answered = (await request(one.method, one.path, one.body)) as Schemas["AnsweredConsents"];
+    const answered = (await request(one.method, one.path, one.body, title)) as Schemas["AnsweredConsents"];
     void client.invalidateQueries();
     done(afterAnswer(answered));
   };
 
-  const solve = async () => {
+  const solve = async (title: string) => {
     const whole = group.deviceCount > group.devices.length && action.each ? await wholeGroup(group.id) : group;
     const devices = action.ask.includes(digest) ? await withDigests(whole.devices) : whole.devices;
     const outcome = await each(
       requestsOf(action, devices, answers),
-      ({ method, path, body }) => request(method, path, body),
+      ({ method, path, body }) => request(method, path, body, title),
       () => undefined,
     );
     void client.invalidateQueries();
@@ -205,10 +205,10 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
       needs={action.role}
       variant={first ? "filled" : "default"}
       {...(action.removes && first ? { color: "red" } : {})}
-      run={async () => {
+      run={async (title) => {
         if (missing) throw new Error("fill in what is asked for");
-        if (undoes) await takeBack();
-        else await (action.shown ? answer() : solve());
+        if (undoes) await takeBack(title);
+        else await (action.shown ? answer(title) : solve(title));
       }}
       confirm={{
         title: `${titles[group.cause] ?? group.cause}: ${verb.toLowerCase()}?`,

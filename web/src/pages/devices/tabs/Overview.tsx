@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { TextInput } from "@mantine/core";
 import { IconFolder, IconX } from "@tabler/icons-react";
 import { useState } from "react";
-import { api, ask, type Schemas } from "../../../api/client";
+import { ask, titled, type Schemas } from "../../../api/client";
 import type { InventoryDevice } from "../../../api/inventory";
 import { queries } from "../../../api/queries";
 import { whatIf } from "../../../api/whatif";
@@ -135,8 +135,8 @@ function Tags({ id, tags }: { id: string; tags: string[] }) {
                 variant="subtle"
                 color="gray"
                 says={`The tag ${one} is off this device`}
-                run={async () => {
-                  await ask(api.DELETE("/api/v1/devices/{deviceID}/tags/{tag}", path(one)));
+                run={async (title) => {
+                  await ask(titled(title).DELETE("/api/v1/devices/{deviceID}/tags/{tag}", path(one)));
                   void client.invalidateQueries();
                 }}
                 confirm={{
@@ -163,8 +163,8 @@ function Tags({ id, tags }: { id: string; tags: string[] }) {
             needs="operator"
             disabled={name === ""}
             why="Name the tag."
-            run={async () => {
-              await ask(api.PUT("/api/v1/devices/{deviceID}/tags/{tag}", path(name)));
+            run={async (title) => {
+              await ask(titled(title).PUT("/api/v1/devices/{deviceID}/tags/{tag}", path(name)));
               void client.invalidateQueries();
               setTag("");
             }}

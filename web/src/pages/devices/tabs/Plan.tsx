@@ -1,7 +1,7 @@
 import { IconCircleCheck } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask } from "../../../api/client";
+import { ask, titled } from "../../../api/client";
 import { useLabels } from "../../../api/labels";
 import { queries, type PlannedChange } from "../../../api/queries";
 import { Act, done, warn } from "../../../ui/act";
@@ -63,9 +63,9 @@ function Changes({
     setAnswers(next);
   };
   const held = changes.filter((change) => change.class === "held").length;
-  const apply = async () => {
+  const apply = async (title: string) => {
     const applied = await ask(
-      api.POST("/api/v1/devices/{deviceID}/apply", {
+      titled(title).POST("/api/v1/devices/{deviceID}/apply", {
         params: { path: { deviceID: id } },
         body: bodyOf(digest, answers),
       }),

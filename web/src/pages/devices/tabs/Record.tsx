@@ -2,7 +2,7 @@ import { NumberInput, PasswordInput, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, send, type Schemas } from "../../../api/client";
+import { send, titled, type Schemas } from "../../../api/client";
 import { useHasLabel } from "../../../api/labels";
 import { asProblem, Problem } from "../../../api/problem";
 import { queries } from "../../../api/queries";
@@ -12,6 +12,7 @@ import { Act, done, warn } from "../../../ui/act";
 import { Columns, Row, Stack } from "../../../ui/layout";
 import { Loads, Note } from "../../../ui/page";
 import { Faint, Text } from "../../../ui/text";
+import { TitleField } from "../../../ui/title";
 import { Effect } from "../../whatif/Effect";
 import { noting, testAccess, wrongAt, type AccessField, type DeviceTest } from "../access";
 import { hostAndPort } from "../paste";
@@ -22,8 +23,6 @@ export function Record({ id }: { id: string }) {
   const record = useQuery(queries.deviceRecord(id));
   return <Loads query={record}>{({ data, etag }) => <Fields key={etag} record={data} etag={etag} />}</Loads>;
 }
-
-const mostTitle = 200; // characters of the title of a change
 
 function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
   const client = useQueryClient();
@@ -49,11 +48,11 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
   const save = async () => {
     const { label, apiAddress, apiPort, apiKey } = given;
     const answer = await send(
-      api.PUT("/api/v1/devices/{deviceID}", {
+      titled(title).PUT("/api/v1/devices/{deviceID}", {
         params: {
           path: { deviceID: record.deviceID },
           query: { mask: true },
-          header: { "If-Match": etag, ...(title.trim() ? { "Muster-Message": encodeURIComponent(title.trim()) } : {}) },
+          header: { "If-Match": etag },
         },
         body: { label, apiAddress, apiPort, ...(apiKey ? { apiKey } : {}) },
       }),
@@ -105,14 +104,7 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
       {dirty && (
         <>
           {renamed && <Renamed id={record.deviceID} label={given.label} />}
-          <TextInput
-            size="xs"
-            label="What for"
-            description="Title of the change in history and audit; may stay blank"
-            maxLength={mostTitle}
-            value={title}
-            onChange={(event) => setTitle(event.currentTarget.value)}
-          />
+          <TitleField value={title} onChange={setTitle} />
           {test && <Tested test={test} />}
           <Row>
             <Act
@@ -122,6 +114,7 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
               {...(renamed && hasLabel(given.label)
                 ? {
                     confirm: {
+                      untitled: true,
                       title: "Give the label to a second device?",
                       verb: "Save",
                       body: <Text>A device has the label {given.label.slice(0, 60)} already. Commands could not tell the two apart by it.</Text>,

@@ -1,7 +1,7 @@
 import { Button, Checkbox, Modal, Radio } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask, type Schemas } from "../../../api/client";
+import { ask, titled, type Schemas } from "../../../api/client";
 import { queries } from "../../../api/queries";
 import { useMe } from "../../../session/me";
 import { includes, refusal } from "../../../session/roles";
@@ -12,6 +12,7 @@ import { plural, sentence } from "../../../ui/format";
 import { Row, Rows, Stack } from "../../../ui/layout";
 import { Loads, Note, Wrong } from "../../../ui/page";
 import { Ago, Faint, Strong, Text } from "../../../ui/text";
+import { TitleField } from "../../../ui/title";
 import { sectionsOf } from "./sections";
 
 type Restored = Schemas["Restored"];
@@ -73,10 +74,11 @@ function Ask({
   const [section, setSection] = useState(everything);
   const [held, setHeld] = useState<Restored>(); // nothing was sent, because of it
   const [consent, setConsent] = useState<string[]>([]);
+  const [title, setTitle] = useState("");
   const restore = useMutation({
     mutationFn: () =>
       ask(
-        api.POST("/api/v1/devices/{deviceID}/revisions/{number}/restore", {
+        titled(title).POST("/api/v1/devices/{deviceID}/revisions/{number}/restore", {
           params: { path: { deviceID: id, number } },
           body: { section, ...(held && consent.length > 0 ? { digest: held.plan.digest, consent } : {}) },
         }),
@@ -153,6 +155,7 @@ function Ask({
           ))}
         </Rows>
       )}
+      <TitleField value={title} onChange={setTitle} />
       {restore.error && <Wrong error={restore.error} />}
       <Row end>
         {waiting.length > consent.length && <Faint>Nothing is sent before every held change has your consent.</Faint>}

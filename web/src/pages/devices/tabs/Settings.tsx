@@ -1,7 +1,7 @@
 import { Select, Switch } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useLocation } from "wouter";
-import { api, ask, type Schemas } from "../../../api/client";
+import { api, ask, titled, type Schemas } from "../../../api/client";
 import { queries } from "../../../api/queries";
 import { useMay } from "../../../session/me";
 import { Act, done, failed, warn } from "../../../ui/act";
@@ -173,9 +173,9 @@ function Trust({ id, trust }: { id: string; trust: Schemas["DeviceTrust"] }) {
           <Act
             needs="admin"
             says="The certificate is trusted"
-            run={async () => {
+            run={async (title) => {
               await ask(
-                api.POST("/api/v1/devices/{deviceID}/trust", {
+                titled(title).POST("/api/v1/devices/{deviceID}/trust", {
                   params: { path: { deviceID: id } },
                   body: { fingerprint: presented.fingerprint },
                 }),
@@ -214,8 +214,8 @@ function Removal({ id, name }: { id: string; name: string }) {
         needs="admin"
         color="red"
         says={`${name} is no longer managed`}
-        run={async () => {
-          await ask(api.DELETE("/api/v1/devices/{deviceID}", { params: { path: { deviceID: id } } }));
+        run={async (title) => {
+          await ask(titled(title).DELETE("/api/v1/devices/{deviceID}", { params: { path: { deviceID: id } } }));
           navigate("/devices");
           void client.invalidateQueries();
         }}

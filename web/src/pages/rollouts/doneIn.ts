@@ -1,0 +1,21 @@
+import { api } from "../../api/client";
+import { done } from "../../ui/act";
+import { ofGeneration } from "./ofgeneration";
+
+const mostRead = 50; // rollouts: the newest ones
+const mostReads = 8;
+const between = 400; // ms
+
+/**
+ * doneIn tells that a change is stored, with a link to the rollout that brings it to devices, where there is one. The
+ * rollout begins a moment after the change.
+ */
+export async function doneIn(message: string, generation: number): Promise<void> {
+  const link = done(message);
+  for (let i = 0; i < mostReads; i++) {
+    const { data } = await api.GET("/api/v1/rollouts", { params: { query: { limit: mostRead } } }).catch(() => ({ data: [] }));
+    const id = ofGeneration(data ?? [], generation);
+    if (id !== undefined) return link({ says: `Rollout ${id}`, href: `/rollouts/${id}` });
+    await new Promise((resolve) => setTimeout(resolve, between));
+  }
+}

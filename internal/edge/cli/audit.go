@@ -156,6 +156,7 @@ func (c *auditHeadCommand) Run(ctx context.Context, env *environment, server *cl
 type acceptLossCommand struct {
 	connection
 	output
+	messaging
 	Code  string `env:"-" help:"Content of the file accept-code in the server's home; this command reads it by itself where it may." placeholder:"CODE"`
 	Entry int64  `arg:"" help:"The last entry that is lost, as muster status names it; where only rows are in doubt, the last one that muster audit list shows." placeholder:"ENTRY"`
 }

@@ -104,6 +104,7 @@ func printKeysOfTags(ctx context.Context, env *environment, server *client.Clien
 type authorKeysAddCommand struct {
 	connection
 	authorKeysOf
+	messaging
 	Key string `arg:"" help:"Key of a configuration, as a reason shows it: options.listenAddresses, or folders.*.ignorePerms for every folder. It covers everything below."`
 }
 

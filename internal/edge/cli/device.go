@@ -105,6 +105,7 @@ type deviceDeleteCommand struct {
 	connection
 	output
 	selecting
+	messaging
 	Yes bool `short:"y" env:"-" help:"Do not ask."`
 }
 

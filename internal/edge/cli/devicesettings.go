@@ -13,6 +13,7 @@ import (
 type deviceSettingsCommand struct {
 	connection
 	selecting
+	messaging
 	Mode       *string        `env:"-" help:"on, observe (plan, never write) or paused (do not even watch)." placeholder:"MODE"`
 	AllowPlain *bool          `env:"-" help:"Allow plain HTTP although the address is not loopback." negatable:""`
 	Restart    *bool          `env:"-" help:"Let Muster restart the daemon after a change that needs it." negatable:""`

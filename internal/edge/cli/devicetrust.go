@@ -19,6 +19,7 @@ type deviceTrustCommand struct {
 	connection
 	output
 	selecting
+	messaging
 	Fingerprint string `env:"-" help:"Take the certificate only if it is this one, without asking: sha256:HEX, or as openssl prints it." placeholder:"sha256:HEX"`
 	Yes         bool   `short:"y" env:"-" help:"Do not ask. Where the address was found on anybody's word, --fingerprint is needed instead."`
 }

@@ -21,6 +21,7 @@ type enrollKeyCommand struct {
 type enrollKeyCreateCommand struct {
 	connection
 	output
+	messaging
 	Tag     []string `env:"-" help:"Tags of each device that the key registers, with commas between, or one after each --tag." placeholder:"TAG"`
 	Uses    int64    `env:"-" help:"How many devices it registers." default:"1" placeholder:"N"`
 	Expires lifetime `env:"-" help:"How long it is good for, for example 24h, 30d." default:"24h" placeholder:"TIME"`

@@ -111,6 +111,7 @@ func printRootsOfTags(ctx context.Context, env *environment, server *client.Clie
 type folderRootsAddCommand struct {
 	connection
 	rootsOf
+	messaging
 	Directory string `arg:"" help:"Directory on the daemons' machines: ~/..., /... or a drive such as C:\\. Quote it, so that the shell does not read it."`
 }
 

@@ -202,6 +202,7 @@ type loginLinkCommand struct {
 	connection
 	output
 	linkLife
+	messaging
 	User string `arg:"" optional:"" help:"Name of the user whose password the link sets; without it, the link makes a new administrator."`
 }
 

@@ -38,6 +38,7 @@ var pendingVerbs = pendingCommand{List: watchedListOf(pendingNoun)}
 type pendingAcceptCommand struct {
 	connection
 	output
+	messaging
 	ID    string `arg:"" help:"As muster pending list shows it."`
 	Name  string `help:"What the daemon shall call the device, or the folder's label; what whoever asks says when missing." placeholder:"NAME"`
 	Path  string `help:"Where the daemon shall keep the folder; needed unless it has the folder already." placeholder:"PATH"`

@@ -115,6 +115,7 @@ func keysOf(diff api.RevisionDiff) (keys []string) {
 type revisionRestoreCommand struct {
 	namedDevice
 	output
+	messaging
 	Number  int64    `arg:"" help:"Number of the revision."`
 	Section *string  `env:"-" help:"options, gui, folders, ... or a key below, as folders.photos; without it, everything." placeholder:"KEY"`
 	Digest  *string  `env:"-" help:"Of the plan that an earlier restore showed; needed with --consent." placeholder:"DIGEST"`

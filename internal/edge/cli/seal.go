@@ -40,6 +40,7 @@ func (c *sealShowCommand) Run(ctx context.Context, env *environment, server *cli
 type sealRotateCommand struct {
 	connection
 	output
+	messaging
 }
 
 // rotationPoll is the time between two requests for the state of a rotation.

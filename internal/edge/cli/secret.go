@@ -76,6 +76,7 @@ func scopeOf(s api.Secret) string {
 type secretPutCommand struct {
 	connection
 	output
+	messaging
 	Name string   `arg:"" help:"Name, as in secret(\"NAME\")."`
 	File string   `short:"f" help:"File with the value, - for standard input; a line end after it does not count. There is no flag for the value itself: others would see it in the list of processes." default:"-" placeholder:"FILE"`
 	Key  []string `env:"-" help:"Key that the secret is for, such as 'folders.*.devices.*.encryptionPassword' or gui.password. Repeatable; replaces the list." placeholder:"KEY" sep:"none"`

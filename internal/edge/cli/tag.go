@@ -51,6 +51,7 @@ var tagVerbs = tagCommand{
 type tagQuietCommand struct {
 	namedTag
 	output
+	messaging
 	After *time.Duration `arg:"" optional:"" help:"As 48h; 0: as usual."`
 }
 
@@ -81,6 +82,7 @@ type quietTag struct {
 type tagProtection struct {
 	namedTag
 	output
+	messaging
 	protected bool
 	done      string
 }

@@ -22,6 +22,7 @@ type tokenCommand struct {
 type tokenCreateCommand struct {
 	connection
 	output
+	messaging
 	Role     string   `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" enum:"viewer,operator,author,admin" placeholder:"viewer|operator|author|admin"`
 	Name     string   `help:"Who or what uses it." required:"" placeholder:"NAME"`
 	Expires  lifetime `env:"-" help:"How long it is good for, for example 90d, 12h." placeholder:"TIME"`
@@ -118,6 +119,7 @@ var tokenVerbs = tokenCommand{List: listOf(tokenNoun)}
 type tokenRotateCommand struct {
 	connection
 	output
+	messaging
 	Name    string        `arg:"" help:"Name of the token."`
 	Overlap time.Duration `env:"-" help:"How long the old text works too; 0 ends it at once." default:"24h"`
 	Expires lifetime      `env:"-" help:"How long the new text is good for, for example 90d. Without it as long as the old one was." placeholder:"TIME"`

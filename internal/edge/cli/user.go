@@ -24,6 +24,7 @@ type userCommand struct {
 type userCreateCommand struct {
 	connection
 	output
+	messaging
 	Name     string   `arg:"" help:"Name of the user; kept in lower case."`
 	Role     string   `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" enum:"viewer,operator,author,admin" placeholder:"viewer|operator|author|admin"`
 	TagScope []string `env:"-" help:"A viewer or operator sees and touches only devices with this tag; may be given several times." sep:"none" placeholder:"TAG"`
@@ -98,6 +99,7 @@ func userRow(u api.User) []string {
 type userPasswordCommand struct {
 	connection
 	output
+	messaging
 	Name         string `arg:"" optional:"" help:"Name of the user; without it, your own password is changed."`
 	PasswordFile string `env:"-" help:"File with the new password, - for standard input; asked for without it." placeholder:"FILE"`
 	CurrentFile  string `env:"-" help:"File with your current password; asked for without it." placeholder:"FILE"`
@@ -167,6 +169,7 @@ func (c *userPasswordCommand) own(ctx context.Context, env *environment) error {
 type userRoleCommand struct {
 	connection
 	output
+	messaging
 	Name string `arg:"" help:"Name of the user."`
 	Role string `arg:"" enum:"viewer,operator,author,admin" help:"viewer, operator, author or admin."`
 
@@ -261,6 +264,7 @@ func (c *userDisableCommand) Run(ctx context.Context, env *environment, server *
 type userEnableCommand struct {
 	connection
 	output
+	messaging
 	Name string `arg:"" help:"Name of the user."`
 }
 

@@ -40,8 +40,8 @@ func (a *App) allowPublic() (err error) {
 	return nil
 }
 
-// openSignOn sets up single sign-on if flags or settings ask for it. What is wrong in settings is logged, and the server
-// starts without single sign-on: otherwise nobody could correct it.
+// openSignOn sets up single sign-on if flags or settings ask for it. What is wrong in settings is logged, and the
+// server starts without single sign-on: otherwise nobody could correct it.
 func (a *App) openSignOn(ctx context.Context) error {
 	stored := a.o.SignOn.Issuer == ""
 	if stored {

@@ -124,6 +124,6 @@ func (a *App) tryProvider(ctx context.Context, issuer string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "The provider answers at " + issuer + ". Whether it knows the client ID and the secret shows with the first log-in.",
-		nil
+	return "The provider answers at " + issuer +
+		". Whether it knows the client ID and the secret shows with the first log-in.", nil
 }

@@ -79,7 +79,8 @@ func greeted(t testing.TB, role string) *worker {
 	return w
 }
 
-// running is a pool that ends with the test. Its programs have time enough on a busy machine, unless the test limits it.
+// running is a pool that ends with the test. Unless the test limits their time, its programs have enough of it on a
+// busy machine.
 func running(t testing.TB, opts Options) *Pool {
 	t.Helper()
 	if opts.Limits.Wall == 0 {

@@ -15,8 +15,8 @@ func (s *Store) StoredSettings() (stored fleet.StoredSettings) {
 	return stored
 }
 
-// PutSetting stores the value of a setting, in its canonical form. shown is what the audit has of it. If check is not nil, it gets the settings that are
-// there, and an error from it refuses the change.
+// PutSetting stores the value of a setting, in its canonical form. shown is what the audit has of it. If check is not
+// nil, it gets the settings that are there, and an error from it refuses the change.
 func (s *Store) PutSetting(ctx context.Context, name fleet.SettingName, value, shown string,
 	check func(now fleet.StoredSettings) error) error {
 	_, err := write(ctx, s, "put setting", func(t *tx) (none struct{}, err error) {

@@ -16,8 +16,8 @@ var changesNothing = []string{"admin", "agent", "audit export", "audit head", "a
 	"logout", "order", "pending list", "plan", "ready", "restore", "revision diff", "revision list", "revision show",
 	"revocation list", "rollout list", "rollout show", "rollout watch", "seal show", "secret list", "serve",
 	"session list", "setting get", "setting list", "setting test", "sim", "source list", "status",
-	"tag list", "template evaluate", "template form get", "template form list", "template form settings", "template get", "template list",
-	"test", "token list", "user list", "version", "versions", "waiting", "whoami", "why"}
+	"tag list", "template evaluate", "template form get", "template form list", "template form settings",
+	"template get", "template list", "test", "token list", "user list", "version", "versions", "waiting", "whoami", "why"}
 
 // Some commands that change the fleet had no --message, so that their audit entries had no reason.
 func TestEveryCommandThatChangesTheFleetTakesATitle(t *testing.T) {

@@ -61,7 +61,8 @@ var describedInPaths = map[string]string{
 	"folderID": "Syncthing folder ID, percent-encoded, a slash too", "templateID": "ID of a template",
 	"name": "Name of a token", "user": "Name of a user", "session": "ID of a session",
 	"secret": "Name of a secret, percent-encoded, a slash too", "pendingID": "ID of something pending",
-	"rolloutID": "ID of a rollout", "orderID": "Number of an order", "generation": "Number of a generation",
+	"rolloutID": "ID of a rollout", "orderID": "Number of an order",
+	"setting": "Name of a setting of the server", "generation": "Number of a generation",
 	"enrollKey": "ID of an enrol key", "source": "Name of a source of files, percent-encoded",
 	"number": "Number of a revision", "other": "Number of the revision to compare with",
 }

@@ -154,8 +154,8 @@ func (w *roomy) scopedVerdict(rt route, role fleet.Role, device fleet.DeviceID) 
 	w.wantHidden(c, header, body)
 	visit := callOn(rt, device)
 	visit.token = w.visitors[role]
-	visited, header, text := w.ask(visit)
-	w.wantHidden(visit, header, text)
+	visited, visitedHeader, text := w.ask(visit)
+	w.wantHidden(visit, visitedHeader, text)
 	if verdict(visited) != verdict(status) || status == http.StatusNotFound && visited != status {
 		w.t.Errorf("%s %s: the token of a scoped %s gets %d, a session %d %s", rt.method, rt.path, role, status, visited,
 			text)

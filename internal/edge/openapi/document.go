@@ -27,6 +27,7 @@ func Document(prefix string, operations []Operation) []byte {
 		spec.AddOperation(describe(spec, o, strings.TrimPrefix(o.Path, prefix)))
 	}
 	describeEvents(spec, prefix+"/events")
+	refuseNullLists(spec.Components.Schemas)
 	body, err := json.Marshal(spec)
 	if err != nil {
 		// a mistake in a route table: no request can cause it
@@ -116,6 +117,18 @@ func jsonContent(schema *huma.Schema, examples exampler) map[string]*huma.MediaT
 		schema.Nullable = false // huma's default, because a nil slice could be sent; here none can
 	}
 	return map[string]*huma.MediaType{"application/json": {Schema: schema, Example: examples.of("", schema, 0)}}
+}
+
+// refuseNullLists describes the lists that are values of maps as they are: never null, which is huma's default for them.
+// No tag of a field reaches them.
+func refuseNullLists(schemas huma.Registry) {
+	for _, schema := range schemas.Map() {
+		for _, field := range schema.Properties {
+			if values, isMap := field.AdditionalProperties.(*huma.Schema); isMap && values.Type == huma.TypeArray {
+				values.Nullable = false
+			}
+		}
+	}
 }
 
 // headers are those of the replies, by status.

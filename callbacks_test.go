@@ -22,7 +22,7 @@ import (
 var wired = map[string][]string{
 	"internal/engine/change":     {"internal/engine/reconcile", "internal/adapter/store"},
 	"internal/engine/enrollment": {"internal/engine/change", "internal/adapter/store"},
-	"internal/engine/event":      {"internal/adapter/store"},
+	"internal/engine/event":      {"internal/engine/policy", "internal/adapter/store"},
 	"internal/engine/mirror": {
 		"internal/adapter/discovery",
 		"internal/adapter/store",
@@ -31,6 +31,7 @@ var wired = map[string][]string{
 	"internal/engine/notify": {
 		"internal/engine/health", "internal/engine/mirror", "internal/engine/view", "internal/adapter/store",
 	},
+	"internal/engine/policy": {"internal/engine/backup", "internal/adapter/store"},
 	"internal/engine/prover": {"internal/engine/mirror"},
 	"internal/engine/reconcile": {
 		"internal/engine/health",
@@ -42,6 +43,7 @@ var wired = map[string][]string{
 		"internal/engine/change",
 		"internal/engine/health",
 		"internal/engine/mirror",
+		"internal/engine/policy",
 		"internal/engine/reconcile",
 		"internal/adapter/store",
 	},

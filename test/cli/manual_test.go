@@ -117,7 +117,7 @@ func runPage(t *testing.T, p page) {
 		t.Fatal(err)
 	}
 	r := &reader{T: t, page: p, dir: t.TempDir(), excused: map[string]bool{}}
-	for _, folder := range []string{"etc/muster", "var/backups", "var/lib"} {
+	for _, folder := range []string{"etc/muster", "var/backups/muster", "var/lib"} {
 		if err := os.MkdirAll(filepath.Join(r.dir, folder), 0o700); err != nil {
 			t.Fatal(err)
 		}

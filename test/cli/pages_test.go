@@ -9,6 +9,11 @@ const (
 )
 
 // pages are the pages of the manual that have commands.
+// backupFlags say on the server's machine below which folder backups may be made, and what they are encrypted to. Nobody
+// has the key to this recipient.
+const backupFlags = ` --backup-root "$HOME/var/backups" --backup-recipient ` +
+	"age13gpstmxmdh0wrhpq0rn74zs70x80nuf4rrznucxq4t7epp6smsls4g0f8z"
+
 func pages() []page {
 	return []page{
 		{name: "../README", setUp: withDaemon, before: map[string]func(*reader){
@@ -54,6 +59,7 @@ func pages() []page {
 			tags: map[string]string{"laptop": "site:lima", "nas": "office"}, setUp: operating, before: map[string]func(*reader){
 				"muster user password":                  (*reader).logIn,
 				"muster login-link bert":                (*reader).logOut,
+				"muster login-link bert --expires":      func(*reader) {}, // the token of the home is used already
 				"muster device trust nas":               renewedCertificate,
 				"muster device trust --tag office":      renewedCertificate,
 				"muster rollout list":                   waitingRollout,
@@ -76,7 +82,8 @@ func pages() []page {
 			codes: map[string]int{"muster doctor": 1 /* the server makes no backups by itself */}},
 		{name: "coming-from", devices: []string{"hub"},
 			not: map[string]string{"muster agent install": nextToSystemd}},
-		{name: "backup", setUp: backups, before: map[string]func(*reader){
+		{name: "settings", flags: backupFlags, until: map[string]string{"muster serve": "Muster is ready"}},
+		{name: "backup", setUp: backups, flags: backupFlags, before: map[string]func(*reader){
 			"muster backup": newBackupFile,
 			"muster restore muster-today.backup --identity":   backupIn("--backup-recipient age1…"),
 			"muster restore muster-today.backup --passphrase": backupIn("--backup-passphrase-file " + aPassphrase),
@@ -102,7 +109,8 @@ func pages() []page {
 		{name: "sign-on", setUp: signOn, before: map[string]func(*reader){
 			"muster admin": (*reader).stopServer,
 		}, until: map[string]string{"muster serve": "Muster is ready"},
-			not: map[string]string{"muster login": needsProvider, "systemctl ": nextToSystemd}},
+			codes: map[string]int{"muster setting test oidcIssuer": 1 /* no provider answers at the address of the test */},
+			not:   map[string]string{"muster login": needsProvider, "systemctl ": nextToSystemd}},
 		{name: "proxies", until: map[string]string{"muster serve": "Muster is ready"}},
 		{name: "notifications", setUp: notifications, until: map[string]string{"muster serve": "Muster is ready"}},
 		{name: "forms", devices: []string{"laptop"}, tags: map[string]string{"laptop": "site:lima"}},

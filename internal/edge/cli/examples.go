@@ -179,4 +179,10 @@ var examples = map[string]string{
 	"ready":                "muster ready",
 	"completion":           "muster completion bash",
 	"version":              "muster version --running",
+
+	"setting list":  "muster setting list",
+	"setting get":   "muster setting get approvalThreshold",
+	"setting set":   "muster setting set soak 2m",
+	"setting test":  "muster setting test backupTo /var/backups/muster",
+	"setting reset": "muster setting reset soak",
 }

@@ -67,7 +67,7 @@ type settingSetCommand struct {
 	asking
 	Setting string `arg:"" help:"Name of the setting, as the list shows it."`
 	Value   string `arg:"" optional:"" help:"The new value: a duration such as 30s, 24h or 90d, a number, true or false."`
-	File    string `help:"File with the value, - for standard input; a line end after it does not count. A secret is given so: others would see it in the list of processes." placeholder:"FILE" env:"-"`
+	File    string `short:"f" help:"File with the value, - for standard input; a line end after it does not count. A secret is given so: others would see it in the list of processes." placeholder:"FILE" env:"-"`
 }
 
 // Run sets the setting. It asks first where a smaller value deletes something for good.

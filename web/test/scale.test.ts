@@ -86,10 +86,10 @@ test("one leafs through the devices of a folder, filters and sorts them at the s
   expect(first).toHaveLength(50);
   await table.getByRole("button", { name: "Next devices" }).click();
   await table.getByText("Devices 51 to 100").waitFor();
-  expect((await names()).filter((name) => first.includes(name))).toEqual([]);
+  await expect.poll(async () => (await names()).filter((name) => first.includes(name)), { timeout: 30_000 }).toEqual([]);
   await table.getByRole("button", { name: "Previous devices" }).click();
   await table.getByText("Devices 1 to 50").waitFor();
-  expect(await names()).toEqual(first);
+  await expect.poll(names, { timeout: 30_000 }).toEqual(first);
   await table.getByRole("button", { name: "Device", exact: true }).click();
   await page.waitForURL(/sort=label/);
   await expect.poll(async () => (await names())[0], { timeout: 30_000 }).toMatch(/^amber-/);
@@ -107,7 +107,7 @@ test("one leafs through the matrix, both ways", async () => {
   const before = await matrix.locator("thead th").nth(1).innerText();
   await page.getByRole("button", { name: "Next devices" }).click();
   await page.getByText("Devices 21 to 40").waitFor();
-  expect(await matrix.locator("thead th").nth(1).innerText()).not.toBe(before);
+  await expect.poll(() => matrix.locator("thead th").nth(1).innerText(), { timeout: 30_000 }).not.toBe(before);
   await page.getByLabel("Search folders").fill("handbook");
   await page.waitForURL(/folder=handbook/);
   await expect.poll(() => matrix.locator("tbody tr").count(), { timeout: 30_000 }).toBe(1);

@@ -183,9 +183,16 @@ function Steering({ rollout }: { rollout: Detail }) {
   );
 }
 
-/** Rest is what the devices of the rollout still get, in the server's sentences. It is planned once for a visit. */
+/**
+ * Rest is what the devices of the rollout still get, in the server's sentences. It is planned once for a visit, and again
+ * while there is nothing to say.
+ */
 function Rest({ id }: { id: number }) {
-  const rest = useQuery({ ...queries.rolloutRest(id), staleTime: Number.POSITIVE_INFINITY });
+  const rest = useQuery({
+    ...queries.rolloutRest(id),
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchInterval: ({ state }) => (state.data?.summary.sentences.length ? false : 5_000),
+  });
   return (
     <Panel title="Still to come">
       <Loads query={rest} rows={2}>

@@ -79,9 +79,13 @@ func greeted(t testing.TB, role string) *worker {
 	return w
 }
 
-// running is a pool that ends with the test.
+// running is a pool that ends with the test. Unless the test limits their time, its programs have enough of it on a
+// busy machine.
 func running(t testing.TB, opts Options) *Pool {
 	t.Helper()
+	if opts.Limits.Wall == 0 {
+		opts.Limits.Wall = patience
+	}
 	p := New(opts)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"muster/api"
 	"muster/client"
@@ -63,7 +64,8 @@ func plant(t *testing.T) *planted {
 	t.Helper()
 	p := &planted{t: t, log: filepath.Join(t.TempDir(), "log"), hooks: newHooks(t)}
 	p.Server = server.Start(t, server.Options{LogFile: p.log, ApprovalThreshold: "1", Waves: "1,rest",
-		NotifyURLs: []string{p.hooks.url + "/" + inHookAddress}, NotifySecret: inHook, NotifyAfter: 1, TroubleAfter: 1})
+		NotifyURLs: []string{p.hooks.url + "/" + inHookAddress}, NotifySecret: inHook, NotifyAfter: 1,
+		TroubleAfter: time.Millisecond})
 	for range 2 {
 		p.daemons = append(p.daemons, daemon.Start(t, daemon.Options{}))
 	}

@@ -64,8 +64,8 @@ func TestNothingButThePlanChanges(t *testing.T) {
 	}
 }
 
-// withoutConsented leaves out what an earlier consent let out, exactly as planned: it had waited for something else, for
-// example for a share that a template of this round takes away.
+// withoutConsented leaves out what an earlier consent let out, exactly as planned. It had waited for something else, as
+// for a share that a template of this round takes away.
 func withoutConsented(t *testing.T, p api.Plan, given map[string]bool, happened []stconfig.Change) []stconfig.Change {
 	t.Helper()
 	return slices.DeleteFunc(happened, func(c stconfig.Change) bool {

@@ -9,8 +9,8 @@ const (
 )
 
 // pages are the pages of the manual that have commands.
-// backupFlags say on the server's machine below which folder backups may be made, and what they are encrypted to. Nobody
-// has the key to this recipient.
+// backupFlags say on the server's machine below which folder backups may be made, and what they are encrypted to.
+// Nobody has the key to this recipient.
 const backupFlags = ` --backup-root "$HOME/var/backups" --backup-recipient ` +
 	"age13gpstmxmdh0wrhpq0rn74zs70x80nuf4rrznucxq4t7epp6smsls4g0f8z"
 

@@ -119,8 +119,8 @@ func jsonContent(schema *huma.Schema, examples exampler) map[string]*huma.MediaT
 	return map[string]*huma.MediaType{"application/json": {Schema: schema, Example: examples.of("", schema, 0)}}
 }
 
-// refuseNullLists describes the lists that are values of maps as they are: never null, which is huma's default for them.
-// No tag of a field reaches them.
+// refuseNullLists describes the lists that are values of maps as they are: never null. The default of huma is that they
+// may be null, and no tag of a field reaches them.
 func refuseNullLists(schemas huma.Registry) {
 	for _, schema := range schemas.Map() {
 		for _, field := range schema.Properties {

@@ -7,7 +7,7 @@ import { Rows, Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { Faint, Mono } from "../../ui/text";
 import { Planned } from "../whatif/Planned";
-import { linesOf, losesDigits, parseLines, type Values } from "./vars";
+import { linesOf, losesDigits, parseLines } from "./vars";
 
 type Owner = { device: string } | { tag: string };
 
@@ -18,7 +18,7 @@ export function Vars({ of }: { of: Owner }) {
     <Loads query={vars} rows={2}>
       {(data) => (
         <Stack>
-          <Editor key={linesOf(data.vars)} of={of} vars={data.vars} />
+          <Editor of={of} stored={linesOf(data.vars)} />
           {"device" in of && <OfTags device={of.device} />}
         </Stack>
       )}
@@ -26,12 +26,15 @@ export function Vars({ of }: { of: Owner }) {
   );
 }
 
-function Editor({ of, vars }: { of: Owner; vars: Values }) {
+/** Editor shows what is stored until somebody types. What is typed stays, whatever is stored meanwhile. */
+function Editor({ of, stored }: { of: Owner; stored: string }) {
   const client = useQueryClient();
   const isAuthor = useMay("author");
-  const [text, setText] = useState(linesOf(vars));
+  const [typed, setTyped] = useState<string>();
+  const text = typed ?? stored;
   const read = parseLines(text);
-  const changed = text.trim() !== linesOf(vars);
+  const changed = text.trim() !== stored;
+  const discard = () => setTyped((now) => (now === typed ? undefined : now));
   return (
     <Stack>
       <Textarea
@@ -43,14 +46,14 @@ function Editor({ of, vars }: { of: Owner; vars: Values }) {
         readOnly={!isAuthor}
         value={text}
         error={"wrong" in read && read.wrong}
-        onChange={(event) => setText(event.currentTarget.value)}
+        onChange={(event) => setTyped(event.currentTarget.value)}
       />
       {changed && "vars" in read && (
         <Planned
           body={{ vars: "tag" in of ? { tags: { [of.tag]: read.vars } } : { devices: { [of.device]: read.vars } } }}
           needs="author"
-          onDiscard={() => setText(linesOf(vars))}
-          onDone={() => void client.invalidateQueries()}
+          onDiscard={discard}
+          onDone={() => void client.invalidateQueries().then(discard)}
         />
       )}
     </Stack>

@@ -19,7 +19,7 @@ export function begun(kind: Kind, label = "", fields: Values = {}): Entered {
 
 /** valuesIn are the fields of a stored form. */
 export function valuesIn({ fields }: Schemas["FilledForm"]): Values {
-  return Object.fromEntries(Object.entries(fields).map(([name, values]) => [name, values ?? []]));
+  return { ...fields };
 }
 
 const given = (values: string[] | undefined) => (values ?? []).filter((value) => value.trim() !== "");

@@ -24,7 +24,7 @@ var examples = map[string]string{
 	"revocation list":   "muster revocation list",
 	"revocation delete": "muster revocation delete laptop --dry-run",
 
-	"device list":     "muster device list --filter version=<2 --sort -last-seen --columns device,version,last-seen",
+	"device list":     "muster device list --filter 'version=<2' --sort -last-seen --columns device,version,last-seen",
 	"device get":      "muster device get laptop",
 	"device add":      "muster device add MZJU2GB-VHZXVXF-6OWRI3X-KYSAOIQ-5PVYMDQ-X4H6UMB-4BTKYQC-RLTFLQD --label nas",
 	"device edit":     "muster device edit laptop --address 192.0.2.7",
@@ -34,7 +34,7 @@ var examples = map[string]string{
 	"device rescan":   "muster device rescan laptop nas --folder photos",
 	"device pause":    "muster device pause --filter tag=site:berlin --filter os=windows",
 	"device resume":   "muster device resume laptop",
-	"device upgrade":  "muster device upgrade --filter version=<2 --major",
+	"device upgrade":  "muster device upgrade --filter 'version=<2' --major",
 	"device tag":      "muster device tag team laptop nas",
 	"device untag":    "muster device untag team --filter os=windows",
 	"device config":   "muster device config laptop -o yaml",

@@ -350,8 +350,9 @@ export const queries = {
       (signal) => api.GET("/api/v1/overview/matrix", { signal, params: { query } }),
       { ...before, refetchInterval: 15_000 },
     ),
+  /** rolloutRest plans the devices of the rollout. Its key is apart from the others, so that no event plans them again. */
   rolloutRest: (rolloutID: number) =>
-    question(["rollouts", rolloutID, "rest"], (signal) =>
+    question(["rollout-rest", rolloutID], (signal) =>
       api.GET("/api/v1/rollouts/{rolloutID}/rest", at(signal, { rolloutID })),
     ),
   rollouts: () => question(["rollouts"], (signal) => api.GET("/api/v1/rollouts", { signal })),

@@ -191,7 +191,8 @@ function Rest({ id }: { id: number }) {
   const rest = useQuery({
     ...queries.rolloutRest(id),
     staleTime: Number.POSITIVE_INFINITY,
-    refetchInterval: ({ state }) => (state.data?.summary.sentences.length ? false : 5_000),
+    refetchInterval: ({ state: { data, error } }) =>
+      error || data?.devices === 0 || data?.summary.sentences.length ? false : 30_000,
   });
   return (
     <Panel title="Still to come">
@@ -199,7 +200,7 @@ function Rest({ id }: { id: number }) {
         {({ devices, left, summary }) => (
           <Stack tight>
             {summary.sentences.length === 0 && (
-              <Muted>{devices === 0 ? "All devices are through." : "Their plans are empty: Muster checks what was written."}</Muted>
+              <Muted>{devices === 0 ? "All devices are through." : "The plans of its devices are empty."}</Muted>
             )}
             <Sentences summary={summary} />
             {left > 0 && <Faint>{`${plural(left, "device")} more are not planned here.`}</Faint>}

@@ -34,10 +34,7 @@ export function FolderDevices({ folder, all, told }: { folder: string; all: numb
   const tags = useQuery(queries.tags());
   const places = usePlaces(asked);
   const late = readFolderFilter(new URLSearchParams(asked));
-  const page = useQuery({
-    ...queries.folderDevices(folder, folderQuery(late, tags.data ?? [], places.after)),
-    enabled: late.tag === "" || tags.data !== undefined,
-  });
+  const page = useQuery(queries.folderDevices(folder, folderQuery(late, places.after)));
   const change = (next: Partial<FolderFilter>) => setParams(writeFolderFilter({ ...filter, ...next }), { replace: true });
   const isWorstFirst = filter.sort === "state" && filter.descending;
   return (
@@ -57,7 +54,7 @@ export function FolderDevices({ folder, all, told }: { folder: string; all: numb
           <Panel
             flush
             title={isWorstFirst ? "Devices, those with the worst state first" : "Devices"}
-            actions={<Export name={`devices-of-${folder}`} rows={() => everyDevice(folder, late, tags.data ?? [])} />}
+            actions={<Export name={`devices-of-${folder}`} rows={() => everyDevice(folder, late)} />}
           >
             <Rows
               folder={folder}
@@ -66,7 +63,7 @@ export function FolderDevices({ folder, all, told }: { folder: string; all: numb
               order={{ by: filter.sort, descending: filter.descending }}
               onOrder={({ by, descending }) => change({ sort: by, descending })}
             />
-            {data.length === 0 && <Nothing title="No device matches">Search for another label or ID, or choose other states.</Nothing>}
+            {data.length === 0 && <Nothing title="No device matches">Search for another label or ID, or choose another tag or other states.</Nothing>}
             <Pager
               what="devices"
               range={rangeText(places.number * devicesAtOnce, data.length, isPicked(late) ? undefined : all)}
@@ -81,10 +78,10 @@ export function FolderDevices({ folder, all, told }: { folder: string; all: numb
 }
 
 /** everyDevice reads all devices that a filter picks. */
-function everyDevice(folder: string, filter: FolderFilter, tags: string[]) {
+function everyDevice(folder: string, filter: FolderFilter) {
   return everyPage((after) =>
     api.GET("/api/v1/folders/{folderID}/devices", {
-      params: { path: { folderID: folder }, query: { ...folderQuery(filter, tags, after), limit: mostAtOnce } },
+      params: { path: { folderID: folder }, query: { ...folderQuery(filter, after), limit: mostAtOnce } },
     }),
   );
 }

@@ -50,10 +50,7 @@ export default function FolderMatrix() {
   const filter = readMatrixFilter(params);
   const [asked] = useDebouncedValue(writeMatrixFilter(filter).toString(), 300);
   const late = readMatrixFilter(new URLSearchParams(asked));
-  const matrix = useQuery({
-    ...queries.folderMatrix(matrixQuery(late, tags.data ?? [])),
-    enabled: late.tag === "" || tags.data !== undefined,
-  });
+  const matrix = useQuery(queries.folderMatrix(matrixQuery(late)));
   const change = (next: Partial<MatrixFilter>) =>
     setParams(writeMatrixFilter({ ...filter, from: 0, fromFolder: 0, ...next }), { replace: true });
   return (
@@ -62,7 +59,7 @@ export default function FolderMatrix() {
       title="Folders by device"
       crumb={{ href: "/folders", text: "Folders" }}
       updatedAt={matrix.dataUpdatedAt}
-      actions={<Export name="folders-by-device" rows={() => everyCell(late, tags.data ?? [])} />}
+      actions={<Export name="folders-by-device" rows={() => everyCell(late)} />}
       sub={
         matrix.data && (
           <span>
@@ -139,12 +136,12 @@ export default function FolderMatrix() {
 }
 
 /** everyCell reads all cells that a filter picks: one row for each folder on each device. */
-async function everyCell(filter: MatrixFilter, tags: string[]) {
+async function everyCell(filter: MatrixFilter) {
   const all: object[] = [];
   for (let from = 0; ; ) {
     let page: FolderMatrixData | undefined;
     for (let fromFolder = 0; !page || fromFolder < page.matchedFolders; fromFolder += mostFolders) {
-      const query = { ...matrixQuery({ ...filter, from, fromFolder }, tags), limit: mostDevices, folderLimit: mostFolders };
+      const query = { ...matrixQuery({ ...filter, from, fromFolder }), limit: mostDevices, folderLimit: mostFolders };
       page = await ask(api.GET("/api/v1/overview/matrix", { params: { query } }));
       all.push(...cellsOf(page));
     }

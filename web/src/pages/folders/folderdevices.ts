@@ -41,12 +41,12 @@ export function isPicked({ q, tag, states }: FolderFilter): boolean {
   return q !== "" || tag !== "" || states.length > 0;
 }
 
-/** folderQuery is the question to the server for one page. A tag that no device has yet is not asked for: one types it. */
-export function folderQuery(filter: FolderFilter, tags: string[], after: string): FolderDevicesQuery {
+/** folderQuery is the question to the server for one page. A tag that no device has picks no device. */
+export function folderQuery(filter: FolderFilter, after: string): FolderDevicesQuery {
   const { q, tag, states, sort, descending } = filter;
   const query = {
     ...(q ? { q } : {}),
-    ...(tags.includes(tag) ? { tag } : {}),
+    ...(tag ? { tag } : {}),
     ...(states.length > 0 ? { state: states } : {}),
     ...(after ? { after } : {}),
     sort: (descending ? "-" : "") + sort,

@@ -45,12 +45,12 @@ export function writeMatrixFilter({ q, tag, states, folder, sort, from, fromFold
   return params;
 }
 
-/** matrixQuery is the question to the server for the part that shows. A tag that no device has yet is being typed. */
-export function matrixQuery(filter: MatrixFilter, tags: string[]): FolderMatrixQuery {
+/** matrixQuery is the question to the server for the part that shows. A tag that no device has picks no device. */
+export function matrixQuery(filter: MatrixFilter): FolderMatrixQuery {
   const { q, tag, states, folder, sort, from, fromFolder } = filter;
   const query = {
     ...(q ? { q } : {}),
-    ...(tags.includes(tag) ? { tag: [tag] } : {}),
+    ...(tag ? { tag: [tag] } : {}),
     ...(states.length > 0 ? { folderState: states } : {}),
     ...(folder ? { folder } : {}),
     ...(sort !== "label" ? { sort } : {}),

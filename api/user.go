@@ -29,7 +29,7 @@ type CreateUser struct {
 
 // PutUser is the body of a PUT of a user.
 type PutUser struct {
-	Role     *string   `json:"role" enum:"viewer,operator,author,admin"`
+	Role     *string   `json:"role,omitempty" required:"false" enum:"viewer,operator,author,admin" doc:"Missing: it stays"`
 	Tags     *[]string `json:"tags,omitempty" required:"false" nullable:"false" doc:"Tag scope; empty: the whole fleet. Missing: it stays, unless the role has none"`
 	Password *string   `json:"password,omitempty" required:"false" doc:"At least 12 characters; without it the password stays"`
 }

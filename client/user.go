@@ -22,7 +22,8 @@ func (c *Client) CreateUser(ctx context.Context, user api.CreateUser) (api.User,
 	return send[api.User](ctx, c, http.MethodPost, path("users"), user)
 }
 
-// PutUser changes the role of a user, or the password, and ends the user's sessions. 409: it is the last administrator.
+// PutUser changes the role, tag scope or password of a user and ends the user's sessions. What is nil stays. 409: it is
+// the last administrator.
 func (c *Client) PutUser(ctx context.Context, name string, user api.PutUser) (api.User, error) {
 	return send[api.User](ctx, c, http.MethodPut, path("users", name), user)
 }

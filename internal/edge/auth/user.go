@@ -55,8 +55,8 @@ func (p *People) newPassword(ctx context.Context, user, password string) (string
 	return p.passwords.hash(ctx, password)
 }
 
-// PutUser sets the role and scope of a user and, unless password is "", the password. If one of them changes, all
-// sessions of the user end.
+// PutUser sets the role and scope of a user where they are given and, unless password is "", the password. If one of
+// them changes, all sessions of the user end.
 func (p *People) PutUser(ctx context.Context, put fleet.PutUser, password string) (fleet.User, error) {
 	user, err := p.User(ctx, put.Name)
 	if err != nil {

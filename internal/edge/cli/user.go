@@ -122,7 +122,7 @@ func (c *userPasswordCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	if _, err := server.PutUser(ctx, user.Name, api.PutUser{Role: &user.Role, Password: &password}); err != nil {
+	if _, err := server.PutUser(ctx, user.Name, api.PutUser{Password: &password}); err != nil {
 		return err
 	}
 	return c.done(env, user.Name, user,

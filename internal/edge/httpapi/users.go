@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"strings"
 
 	"muster/api"
 	"muster/internal/edge/auth"
@@ -45,8 +46,8 @@ func (s UserHandlers) routes(b *base) []route {
 			conflicts: true, handle: s.createUser},
 		{method: http.MethodGet, path: one, name: "getUser", summary: "A user", reply: user, handle: s.getUser},
 		{method: http.MethodPut, path: one, name: "putUser",
-			summary: "Change a user's role or password; either ends the user's sessions", body: reflect.TypeFor[api.PutUser](),
-			reply: user, conflicts: true, handle: s.putUser},
+			summary: "Change a user's role, tag scope or password; each ends the user's sessions",
+			body:    reflect.TypeFor[api.PutUser](), reply: user, conflicts: true, handle: s.putUser},
 		{method: http.MethodDelete, path: one, name: "deleteUser", summary: "Delete a user and end the user's sessions",
 			conflicts: true, handle: s.deleteUser},
 		{method: http.MethodPut, path: disabled, name: "disableUser",
@@ -101,15 +102,21 @@ func (s UserHandlers) getUser(r *request) (reply, error) {
 
 func (s UserHandlers) putUser(r *request) (reply, error) {
 	name := r.segment("user")
-	body, err := decode[api.PutUser](r, "role")
+	body, err := decode[api.PutUser](r)
 	if err != nil {
 		return reply{}, err
 	}
-	role, err := fleet.ParseRole(*body.Role)
-	if err != nil {
-		return reply{}, err
+	if body.Role == nil && body.Tags == nil && body.Password == nil {
+		return reply{}, noChange("role", "tags", "password")
 	}
-	put := fleet.PutUser{Name: name, Role: &role}
+	put := fleet.PutUser{Name: name}
+	if body.Role != nil {
+		role, err := fleet.ParseRole(*body.Role)
+		if err != nil {
+			return reply{}, err
+		}
+		put.Role = &role
+	}
 	if body.Tags != nil {
 		scope, err := scopeOf(*body.Tags)
 		if err != nil {
@@ -144,6 +151,12 @@ func switchedUser(r *request, to func(context.Context, string) (fleet.User, erro
 		return reply{}, orNotFound(err, noUser(name))
 	}
 	return show(wireUser(user))
+}
+
+// noChange is the error of a body that has none of the fields that it may have.
+func noChange(fields ...string) *fleet.Error {
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: "this changes nothing",
+		Hint: "Give at least one of " + strings.Join(fields, ", ") + "."}
 }
 
 func noUser(name string) *fleet.Error {

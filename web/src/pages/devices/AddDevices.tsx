@@ -209,6 +209,7 @@ function One({ onClose }: { onClose: () => void }) {
               ? {
                   title: "Give the label to a second device?",
                   verb: "Add",
+                  untitled: true,
                   body: (
                     <Text>
                       A device has the label {device.label.slice(0, 60)} already. Commands could not tell the two apart by it.
@@ -310,6 +311,7 @@ function Many({ onClose }: { onClose: () => void }) {
               ? {
                   title: "Give labels to second devices?",
                   verb: "Add",
+                  untitled: true,
                   body: (
                     <Text>
                       Commands could not tell devices apart by these labels, which another has:{" "}

@@ -6,8 +6,16 @@ import { csvOf, type Exported } from "./csv";
 
 type Rows = readonly Exported[];
 
-/** Export saves all rows of a table, as they are filtered, in a file. rows reads those that the page does not have. */
-export function Export({ name, rows }: { name: string; rows: () => Rows | Promise<Rows> }) {
+/** Export saves rows of a table in a file; says which. rows reads those that the page does not have. */
+export function Export({
+  name,
+  rows,
+  says = "All rows that the filters pick",
+}: {
+  name: string;
+  rows: () => Rows | Promise<Rows>;
+  says?: string;
+}) {
   const [busy, setBusy] = useState(false);
   const save = async (ending: "csv" | "json") => {
     setBusy(true);
@@ -29,7 +37,7 @@ export function Export({ name, rows }: { name: string; rows: () => Rows | Promis
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>All rows that the filters pick</Menu.Label>
+        <Menu.Label>{says}</Menu.Label>
         <Menu.Item onClick={() => void save("csv")}>CSV, for spreadsheets</Menu.Item>
         <Menu.Item onClick={() => void save("json")}>JSON, for programs</Menu.Item>
       </Menu.Dropdown>

@@ -174,7 +174,11 @@ export function Devices() {
           <Button variant="default" onClick={() => setView(view === "table" ? "differences" : "table")}>
             {view === "table" ? "Show differences" : "Show the table"}
           </Button>
-          <Export name="devices" rows={() => (chosen.length > 0 ? chosen : rows)} />
+          {chosen.length > 0 ? (
+            <Export name="devices" rows={() => chosen} says={`Only the ${plural(chosen.length, "selected row")}`} />
+          ) : (
+            <Export name="devices" rows={() => rows} />
+          )}
           <Act
             needs="admin"
             variant="filled"

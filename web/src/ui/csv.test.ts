@@ -18,10 +18,22 @@ test("commas, quotes and lines stay in their cell", () => {
 });
 
 test("a name that is a formula was carried out by the spreadsheet", () => {
-  for (const name of ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\r=1", "＝1"]) {
+  for (const name of ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", " =1", "＝1"]) {
     const cell = csvOf([{ a: name }]).slice("a\r\n".length, -"\r\n".length);
     expect(cell.replace(/^"/, "")).toBe(`'${name}` + (cell.startsWith('"') ? '"' : ""));
   }
   expect(csvOf([{ "=a": [["=1", "x"]].flat() }])).toBe("'=a\r\n'=1; x\r\n");
   expect(csvOf([{ a: "a=1", b: "1-2" }])).toBe("a,b\r\na=1,1-2\r\n");
+});
+
+test("a formula behind a semicolon or a tab began a cell where the spreadsheet splits there", () => {
+  const cell = (text: string) => csvOf([{ a: text }]).slice("a\r\n".length, -"\r\n".length);
+  expect(cell("nas;=1")).toBe("nas;'=1");
+  expect(cell("nas; +1\t@A1;b=2")).toBe("nas;' +1\t'@A1;b=2");
+  expect(cell("\t=1")).toBe("'\t'=1");
+  expect(cell("\r=1")).toBe('"\'\r\'=1"');
+  expect(cell("x\n-1")).toBe('"x\n\'-1"');
+  expect(cell('x;"=1')).toBe('"x;\'""=1"');
+  expect(csvOf([{ a: ["x", "=1"] }])).toBe("a\r\nx;' =1\r\n");
+  expect(cell("a;b; c-d\te=f")).toBe("a;b; c-d\te=f");
 });

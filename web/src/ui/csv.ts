@@ -5,6 +5,10 @@ export type Exported = object;
 // forms are the same signs of East Asian keyboards.
 const formula = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/;
 
+// Where a spreadsheet splits at semicolons or tabs, more cells begin within one of ours, and quotes do not keep them together.
+const split = /(?<=[;\t\r\n])/;
+const laterFormula = /^[\s"]*[=+\-@＝＋－＠]/;
+
 /** csvOf is rows as a table with a heading: one column for each field, those of objects as outer.inner. */
 export function csvOf(rows: readonly Exported[]): string {
   const flat = rows.map((row) => flattened(row));
@@ -36,7 +40,9 @@ function textOf(value: unknown): string {
 
 /** safe puts an apostrophe before what a spreadsheet would take for a formula: it shows the text then. */
 function safe(text: string): string {
-  return formula.test(text) ? `'${text}` : text;
+  const [first = "", ...later] = text.split(split);
+  const rest = later.map((part) => (laterFormula.test(part) ? `'${part}` : part)).join("");
+  return (formula.test(text) ? "'" : "") + first + rest;
 }
 
 function quoted(text: string): string {

@@ -327,12 +327,16 @@ export const queries = {
     }),
   /** oneSidedOfFolder are the shares of a folder that only one side has, of the first 200 devices. */
   oneSidedOfFolder: (folderID: string) =>
-    question(["folder-shares", folderID, "one-sided"], (signal) =>
-      api.GET("/api/v1/folders/{folderID}/shares", {
-        signal,
-        params: { path: { folderID }, query: { side: "onlyHere", peers: peersAtOnce } },
-      }),
-    ),
+    queryOptions({
+      queryKey: ["folder-shares", folderID, "one-sided"],
+      queryFn: ({ signal }) =>
+        send(
+          api.GET("/api/v1/folders/{folderID}/shares", {
+            signal,
+            params: { path: { folderID }, query: { side: "onlyHere", peers: peersAtOnce } },
+          }),
+        ),
+    }),
   oneSidedShares: (q: string) =>
     question(
       ["one-sided-shares", q],

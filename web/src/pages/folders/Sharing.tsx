@@ -2,14 +2,14 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../../api/client";
 import { mostOneSided, queries, sharesAtOnce } from "../../api/queries";
-import { count, plural, shortID } from "../../ui/format";
+import { count, shortID } from "../../ui/format";
 import { List, Panel, Row, Rows, Split, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing } from "../../ui/page";
 import { Pager, usePlaces } from "../../ui/pager";
 import { rangeText } from "../../ui/range";
 import { Chip, Faint, Muted, Stacked, Strong, Text, To } from "../../ui/text";
 import { folderTypes } from "./folders";
-import { byFolder, encryptedOn, folderKey, oneSided, type OneSided as Found } from "./sharing";
+import { byFolder, encryptedOn, folderKey, oneSided, oneSidedText, type OneSided as Found } from "./sharing";
 
 type Share = Schemas["FolderShare"];
 type Peer = Schemas["SharePeer"];
@@ -21,7 +21,7 @@ export function Sharing({ folder, all }: { folder: string; all: number }) {
   const sided = useQuery(queries.oneSidedOfFolder(folder));
   return (
     <Panel title="Who shares it, and is connected with whom" flush>
-      {sided.data && <OneSided all={sided.data} />}
+      {sided.data && <OneSided all={sided.data.data} isPart={sided.data.after !== ""} />}
       <Loads query={shares}>
         {({ data, after }) => (
           <>
@@ -46,27 +46,26 @@ function nameOf({ deviceID, label }: { deviceID: string; label: string }): strin
   return label.slice(0, 100) || shortID(deviceID);
 }
 
-function OneSided({ all }: { all: Share[] }) {
+function OneSided({ all, isPart }: { all: Share[]; isPart: boolean }) {
   const found = oneSided(all);
+  const said = oneSidedText(all, isPart);
   if (found.length === 0) return null;
   return (
     <Note>
       <Stack tight>
-        <Strong>
-          {plural(found.length, "share that only one side has", "shares that only one side has")}: nothing is exchanged by{" "}
-          {found.length === 1 ? "it" : "them"}
-        </Strong>
-        <OneSidedRows found={found} />
+        <Strong>{said.text}</Strong>
+        <OneSidedRows found={found} all={said.all} />
       </Stack>
     </Note>
   );
 }
 
-function OneSidedRows({ found }: { found: Found[] }) {
+function OneSidedRows({ found, all }: { found: Found[]; all: number }) {
+  const shown = found.slice(0, 50);
   return (
     <>
       <Rows dense>
-        {found.slice(0, 50).map(({ from, to }) => (
+        {shown.map(({ from, to }) => (
           <li key={`${from.deviceID} ${to.deviceID}`}>
             <To href={`/devices/${from.deviceID}`}>{nameOf(from)}</To>
             <Text>shares it with</Text>
@@ -75,7 +74,7 @@ function OneSidedRows({ found }: { found: Found[] }) {
           </li>
         ))}
       </Rows>
-      {found.length > 50 && <Faint>and {found.length - 50} more</Faint>}
+      {all > shown.length && <Faint>{`and ${count(all - shown.length)} more`}</Faint>}
     </>
   );
 }
@@ -93,7 +92,7 @@ export function OneSidedFolders({ search }: { search: string }) {
             {byFolder(all).map(({ folder, label, found }) => (
               <Stack key={folder} tight>
                 <To href={`/folders/${encodeURIComponent(folder)}`}>{label.slice(0, 200) || folder.slice(0, 200)}</To>
-                <OneSidedRows found={found} />
+                <OneSidedRows found={found} all={found.length} />
               </Stack>
             ))}
             {all.length === mostOneSided && (

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { byFolder, encryptedOn, folderKey, oneSided } from "./sharing";
+import { byFolder, encryptedOn, folderKey, oneSided, oneSidedText } from "./sharing";
 
 const peer = (deviceID: string, side: "both" | "onlyHere" | "unmanaged", encrypted = false) => ({
   deviceID,
@@ -16,6 +16,16 @@ test("shares that only one side has, and devices that have the folder encrypted,
   ];
   expect(oneSided(shares).map(({ from, to }) => [from.label, to.label])).toEqual([["a", "C"]]);
   expect([...encryptedOn(shares)].sort()).toEqual(["B", "X"]);
+});
+
+test("shares beyond the first peers of an answer were not counted", () => {
+  expect(oneSidedText([{ peerCount: 1 }], false)).toEqual({
+    all: 1,
+    text: "1 share that only one side has: nothing is exchanged by it",
+  });
+  const { all, text } = oneSidedText([{ peerCount: 40 }, { peerCount: 2 }], true);
+  expect(all).toBe(42);
+  expect(text).toBe("42 shares that only one side has, of the first 200 devices: nothing is exchanged by them");
 });
 
 test("one-sided shares of the fleet are put together by folder", () => {

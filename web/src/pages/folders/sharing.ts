@@ -1,6 +1,11 @@
 import type { Schemas } from "../../api/client";
+import { count, plural } from "../../ui/format";
+
+/** devicesCompared is of how many devices one answer has the shares. */
+const devicesCompared = 200;
 
 type Share = Pick<Schemas["FolderShare"], "deviceID" | "label" | "peers" | "type">;
+type Counted = Pick<Schemas["FolderShare"], "peerCount">;
 
 interface Side {
   deviceID: string;
@@ -15,6 +20,14 @@ export interface OneSided {
 /** oneSided are the shares that one side has and the other one has not: nothing is exchanged by them. */
 export function oneSided(shares: Share[]): OneSided[] {
   return shares.flatMap((from) => from.peers.filter((peer) => peer.side === "onlyHere").map((to) => ({ from, to })));
+}
+
+/** oneSidedText says how many shares only one side has. An answer has only the first peers of each device, and counts all. */
+export function oneSidedText(shares: Counted[], isPart: boolean): { all: number; text: string } {
+  const all = shares.reduce((sum, { peerCount }) => sum + peerCount, 0);
+  const what = plural(all, "share that only one side has", "shares that only one side has");
+  const where = isPart ? `, of the first ${count(devicesCompared)} devices` : "";
+  return { all, text: `${what}${where}: nothing is exchanged by ${all === 1 ? "it" : "them"}` };
 }
 
 /** byFolder puts the one-sided shares of the fleet together by folder, in the order in which they come. */

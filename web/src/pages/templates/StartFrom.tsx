@@ -2,7 +2,7 @@ import { Autocomplete, Select } from "@mantine/core";
 import { useState } from "react";
 import { Columns } from "../../ui/layout";
 import type { Draft } from "./draft";
-import { recipes } from "./recipes";
+import { recipes, withTag } from "./recipes";
 
 /** StartFrom fills a new template with a recipe. The tag that one picks goes to its tags and into its program. */
 export function StartFrom({
@@ -16,15 +16,18 @@ export function StartFrom({
 }) {
   const [name, setName] = useState<string | null>(null);
   const [tag, setTag] = useState("");
-  const start = (chosen: string | null, picked: string) => {
-    const recipe = recipes.find((one) => one.name === chosen);
-    const was = recipes.find((one) => one.name === name)?.template(tag);
+  const recipeOf = (chosen: string | null) => recipes.find((one) => one.name === chosen);
+  const start = (chosen: string | null) => {
+    const recipe = recipeOf(chosen);
     setName(chosen);
-    setTag(picked);
-    // A text that was edited stays where only the tag changes.
-    if (!recipe || (chosen === name && draft.template !== was)) return;
+    if (!recipe || chosen === name) return;
     const { label, op, key } = recipe;
-    onStart({ label, op, key, template: recipe.template(picked), tags: picked === "" ? [] : [picked] });
+    onStart({ label, op, key, template: recipe.template(tag), tags: tag === "" ? [] : [tag] });
+  };
+  const pick = (picked: string) => {
+    const recipe = recipeOf(name);
+    setTag(picked);
+    if (recipe) onStart(withTag(recipe, draft, tag, picked));
   };
   return (
     <Columns>
@@ -34,7 +37,7 @@ export function StartFrom({
         placeholder="A recipe, or write your own"
         data={recipes.map((recipe) => recipe.name)}
         value={name}
-        onChange={(chosen) => start(chosen, tag)}
+        onChange={start}
       />
       {name !== null && (
         <Autocomplete
@@ -44,7 +47,7 @@ export function StartFrom({
           limit={20}
           value={tag}
           maxLength={128}
-          onChange={(picked) => start(name, picked)}
+          onChange={pick}
         />
       )}
     </Columns>

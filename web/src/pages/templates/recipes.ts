@@ -1,9 +1,24 @@
+import type { Draft } from "./draft";
+
 export interface Recipe {
   name: string;
   label: string;
   op: "set" | "merge" | "append" | "remove";
   key: string;
   template: (tag: string) => string; // the text for devices with the tag
+}
+
+type Begun = Pick<Draft, "template" | "tags">;
+
+/**
+ * withTag is what another tag changes in a draft that was begun with a recipe: its text, and the tag among its tags. A
+ * text that was edited stays, and so does all that a person typed.
+ */
+export function withTag(recipe: Recipe, draft: Begun, was: string, tag: string): Partial<Begun> {
+  if (draft.template !== recipe.template(was)) return {};
+  const at = was === "" ? -1 : draft.tags.indexOf(was);
+  const tags = at < 0 ? [...draft.tags, tag] : draft.tags.with(at, tag);
+  return { template: recipe.template(tag), tags: [...new Set(tags)].filter((one) => one !== "") };
 }
 
 /** recipes are texts to start from, for what no form writes. */

@@ -23,6 +23,7 @@ import { half } from "../session/half";
 import { useMay, useMe } from "../session/me";
 import { failed } from "../ui/act";
 import { count, plural, sentence } from "../ui/format";
+import { keptDrafts } from "../ui/keptdraft";
 import { Mark } from "../ui/mark";
 import { Prose } from "../ui/text";
 
@@ -173,6 +174,7 @@ function Person() {
     try {
       await ask(api.POST("/api/v1/logout"));
       half.forget();
+      keptDrafts.forgetAll();
       client.clear();
       location.reload();
     } catch (error) {

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useLocation } from "wouter";
 import type { Schemas } from "../../api/client";
-import { Problem } from "../../api/problem";
+import { asProblem, type Problem } from "../../api/problem";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import { sentence } from "../../ui/format";
@@ -39,12 +39,12 @@ export function FormFrame<T>({
   const client = useQueryClient();
   const [, navigate] = useLocation();
   const mayWrite = useMay("author");
-  const { dirty, theirs } = draft;
+  const { dirty, restored, theirs } = draft;
   const written = useQuery({
     ...queries.writtenForm({ form, ...(stored ? { template: stored.id } : {}), ...(label ? { label } : {}) }),
     enabled: mayWrite && lacks === "" && dirty,
   });
-  const problem = dirty && written.error instanceof Problem ? written.error : undefined;
+  const problem = dirty && written.error ? asProblem(written.error) : undefined;
   const settled = draft.late === draft.draft && !written.isFetching;
 
   return (
@@ -72,6 +72,14 @@ export function FormFrame<T>({
           </button>
         </Note>
       )}
+      {restored && dirty && (
+        <Note tone="busy">
+          You filled this in before, and did not store it.{" "}
+          <button type="button" className="u-link" onClick={draft.discard}>
+            Discard it
+          </button>
+        </Note>
+      )}
       <Split>
         {children(problem, !mayWrite)}
         <Panel title="What it does">
@@ -84,7 +92,7 @@ export function FormFrame<T>({
           ) : lacks !== "" ? (
             <Nothing title={lacks}>What it does to every device shows here then.</Nothing>
           ) : problem ? (
-            <Wrong error={problem} />
+            <Failed problem={problem} retry={() => void written.refetch()} />
           ) : written.data && settled ? (
             <Stack>
               {written.data.warnings.map((warning) => (
@@ -115,6 +123,12 @@ export function FormFrame<T>({
       </Split>
     </Page>
   );
+}
+
+/** Failed shows why there is no plan. What is wrong in a field is not asked for again: one changes the field. */
+function Failed({ problem, retry }: { problem: Problem; retry: () => void }) {
+  const isOfForm = problem.status >= 400 && problem.status < 500;
+  return isOfForm ? <Wrong error={problem} /> : <Wrong error={problem} retry={retry} />;
 }
 
 /** GoOnAsText opens the editor with the text that the form wrote. */

@@ -19,7 +19,7 @@ interface Stored {
 export default function FormPage({ name, stored, onText }: { name: string; stored?: Stored; onText?: () => void }) {
   const forms = useQuery(queries.forms());
   const kind = forms.data?.find((one) => one.name === name);
-  if (kind) return <Filling kind={kind} stored={stored} onText={onText} />;
+  if (kind) return <Filling key={`${kind.name} ${stored?.id ?? ""}`} kind={kind} stored={stored} onText={onText} />;
   return (
     <Page title="Form" crumb={{ href: "/templates/forms", text: "What do you want?" }}>
       {forms.error ? (
@@ -37,7 +37,9 @@ export default function FormPage({ name, stored, onText }: { name: string; store
 
 function Filling({ kind, stored, onText }: { kind: Kind; stored: Stored | undefined; onText: (() => void) | undefined }) {
   const text = (entered: Entered) => JSON.stringify(filled(kind, entered));
-  const draft = useFormDraft(stored && begun(kind, stored.label, stored.fields), begun(kind), text);
+  const draft = useFormDraft(stored && begun(kind, stored.label, stored.fields), begun(kind), text, {
+    keep: `${kind.name}/${stored?.id ?? "new"}`,
+  });
   const { label, fields } = filled(kind, draft.late);
   const set = (name: string, values: string[]) =>
     draft.setDraft({ ...draft.draft, fields: { ...draft.draft.fields, [name]: values } });

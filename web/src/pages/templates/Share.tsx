@@ -6,7 +6,19 @@ import { queries } from "../../api/queries";
 import { Columns, Panel, Stack } from "../../ui/layout";
 import { useFormDraft } from "./formdraft";
 import { FormFrame } from "./FormFrame";
-import { emptyShare, filled, missing, numberOf, textOf, versioningKinds, versioningOf, wrongAt, type Share } from "./shareform";
+import {
+  emptyShare,
+  filled,
+  missing,
+  numberOf,
+  systemsOf,
+  textOf,
+  versioningKinds,
+  versioningOf,
+  withNumber,
+  wrongAt,
+  type Share,
+} from "./shareform";
 
 /** ShareFolder is a folder that devices share, as a form. It writes a template; stored is the one that it changes. */
 export default function ShareFolder({
@@ -16,8 +28,12 @@ export default function ShareFolder({
   stored?: { id: number; label: string; share: Share };
   onText?: () => void;
 }) {
-  const [hub, setHub] = useState((stored?.share.hubs ?? []).length > 0);
-  const draft = useFormDraft(stored?.share, emptyShare, textOf, (share) => setHub((share.hubs ?? []).length > 0));
+  const [chosen, setHub] = useState<boolean>(); // undefined: as the form has it
+  const draft = useFormDraft(stored?.share, emptyShare, textOf, {
+    keep: `share/${stored?.id ?? "new"}`,
+    onShow: () => setHub(undefined),
+  });
+  const hub = chosen ?? (draft.draft.hubs ?? []).length > 0;
   const late = hub ? draft.late : { ...draft.late, hubs: [] };
   return (
     <FormFrame
@@ -43,12 +59,6 @@ export default function ShareFolder({
     </FormFrame>
   );
 }
-
-const systems = [
-  { system: "windows", name: "On Windows", example: "D:\\Team" },
-  { system: "darwin", name: "On macOS", example: "~/Documents/Team" },
-  { system: "linux", name: "On Linux", example: "/srv/team" },
-];
 
 const roles = [
   { field: "sendReceive", name: "Send and receive", says: "Devices with one of these tags" },
@@ -118,8 +128,13 @@ function Fields({
             error={wrongAt(problem, "paths")}
           />
           <Columns>
-            {systems.map(({ system, name, example }) => (
-              <TextInput key={system} {...path(system)} label={name} placeholder={`As above, or ${example}`} />
+            {systemsOf(draft.paths).map(({ system, name, example }) => (
+              <TextInput
+                key={system}
+                {...path(system)}
+                label={name}
+                placeholder={["As above", example].filter(Boolean).join(", or ")}
+              />
             ))}
           </Columns>
         </Stack>
@@ -177,7 +192,10 @@ function Fields({
               data={tags.data ?? []}
               readOnly={readOnly}
               value={draft.hubs ?? []}
-              onChange={(hubs) => set({ hubs })}
+              onChange={(hubs) => {
+                onHub(true); // also while it has none
+                set({ hubs });
+              }}
               maxLength={128}
             />
           )}
@@ -204,7 +222,7 @@ function Fields({
                 allowDecimal={false}
                 readOnly={readOnly}
                 value={versions.value}
-                onChange={(value) => set({ versioning: versioningOf(draft.versioning?.type ?? "", Number(value) || 0) })}
+                onChange={(value) => set({ versioning: withNumber(draft.versioning, Number(value) || 0) })}
               />
             )}
             <NumberInput

@@ -1,5 +1,7 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { useEffect, useState } from "react";
+import { useMe } from "../../session/me";
+import { keptDrafts, onStored } from "../../ui/keptdraft";
 
 /** FormDraft is a form that is being filled in, beside what is stored. */
 export interface FormDraft<T> {
@@ -7,38 +9,61 @@ export interface FormDraft<T> {
   setDraft: (draft: T) => void;
   late: T; // the draft once nothing was typed for a moment
   dirty: boolean;
+  restored: boolean; // the draft was filled in before the person left the form
   theirs: T | undefined; // what somebody else stored while this was being filled in
   show: (value: T) => void; // what is stored
   saved: () => void; // the draft is stored
   discard: () => void;
 }
 
-/** useFormDraft keeps a draft; text is equal for two values that do the same. */
+/**
+ * useFormDraft keeps a draft; text is equal for two values that do the same. With a name in keep, the browser's tab keeps
+ * the draft too: who comes back to the form finds it. Such a form has no secrets in it.
+ */
 export function useFormDraft<T>(
   stored: T | undefined,
   empty: T,
   text: (value: T) => string,
-  onShow?: (value: T) => void,
+  { keep, onShow }: { keep?: string; onShow?: (value: T) => void } = {},
 ): FormDraft<T> {
+  const me = useMe();
+  const name = keep === undefined ? undefined : `${me.name}/${keep}`;
+  const [kept] = useState(() => (name === undefined ? undefined : keptDrafts.read(name, stored ?? empty, text)));
   const [base, setBase] = useState(stored ?? empty);
-  const [draft, setDraft] = useState(base);
+  const [draft, setDraft] = useState(kept ? kept.draft : base);
   const [late] = useDebouncedValue(draft, 500);
-  const [theirs, setTheirs] = useState<T>();
-  const dirty = text(draft) !== text(base);
+  const [restored, setRestored] = useState(kept !== undefined);
+  const [theirs, setTheirs] = useState(kept?.isOlder ? stored : undefined);
+  const baseText = text(base);
+  const dirty = text(draft) !== baseText;
 
   const show = (value: T) => {
     setBase(value);
     setDraft(value);
+    setRestored(false);
     setTheirs(undefined);
     onShow?.(value);
   };
-  const now = stored && text(stored);
+  const saved = () => {
+    if (name !== undefined) keptDrafts.forget(name);
+    setBase(draft);
+    setRestored(false);
+    setTheirs(undefined);
+  };
+  const now = stored === undefined ? undefined : text(stored);
   const [read, setRead] = useState(now);
-  if (stored && now !== read) {
+  if (stored !== undefined && now !== undefined && now !== read) {
     setRead(now);
-    if (dirty) setTheirs(stored);
-    else show(stored);
+    const next = onStored(now, baseText, text(draft));
+    if (next === "show") show(stored);
+    else setTheirs(next === "theirs" ? stored : undefined);
   }
+
+  useEffect(() => {
+    if (name === undefined) return;
+    if (dirty) keptDrafts.keep(name, { base: baseText, draft });
+    else keptDrafts.forget(name);
+  }, [name, dirty, baseText, draft]);
 
   useEffect(() => {
     if (!dirty) return;
@@ -47,5 +72,5 @@ export function useFormDraft<T>(
     return () => window.removeEventListener("beforeunload", ask);
   }, [dirty]);
 
-  return { draft, setDraft, late, dirty, theirs, show, saved: () => setBase(draft), discard: () => show(base) };
+  return { draft, setDraft, late, dirty, restored, theirs, show, saved, discard: () => show(theirs ?? base) };
 }

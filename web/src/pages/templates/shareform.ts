@@ -42,6 +42,21 @@ export function missing(share: Share, hub: boolean): string {
   return hub && !hubs ? "Give the tag of the hubs." : "";
 }
 
+const usualSystems = [
+  { system: "windows", name: "On Windows", example: "D:\\Team" },
+  { system: "darwin", name: "On macOS", example: "~/Documents/Team" },
+  { system: "linux", name: "On Linux", example: "/srv/team" },
+];
+
+const systemNames: Record<string, string> = { freebsd: "FreeBSD", netbsd: "NetBSD", openbsd: "OpenBSD", solaris: "Solaris" };
+
+/** systemsOf are the systems for which a form shows a path: the usual ones, and all others that it has a path for. */
+export function systemsOf(paths: Share["paths"]): { system: string; name: string; example: string }[] {
+  const isShown = (system: string) => system === "" || usualSystems.some((one) => one.system === system);
+  const others = Object.keys(paths).filter((system) => !isShown(system)).sort();
+  return [...usualSystems, ...others.map((system) => ({ system, name: `On ${systemNames[system] ?? system}`, example: "" }))];
+}
+
 /** wrongAt is the mistake that the server found in a field. */
 export function wrongAt(problem: Problem | undefined, field: keyof Share): string | undefined {
   return problem?.errors.find((one) => one.field === `form.${field}`)?.message;
@@ -61,11 +76,17 @@ export const versioningKinds = [
 
 const kindOf = (type: string | undefined) => versioningKinds.find((one) => one.value === (type ?? ""));
 
-/** versioningOf is a kind with its usual number, or with the one that is given. */
-export function versioningOf(type: string, number?: number): Versioning | undefined {
+/** versioningOf is a kind with its usual number. */
+export function versioningOf(type: string): Versioning | undefined {
   const kind = kindOf(type);
-  if (!kind?.param) return undefined;
-  return { type, params: { [kind.param]: String((number ?? kind.usual) * kind.factor) } };
+  return kind?.param ? withNumber({ type }, kind.usual) : undefined;
+}
+
+/** withNumber is the versioning with another number. Its other parameters stay. */
+export function withNumber(versioning: Versioning | undefined, number: number): Versioning | undefined {
+  const kind = kindOf(versioning?.type);
+  if (!versioning || !kind?.param) return versioning;
+  return { ...versioning, params: { ...versioning.params, [kind.param]: String(number * kind.factor) } };
 }
 
 export function numberOf(versioning: Versioning | undefined): { unit: string; value: number } | undefined {

@@ -1,13 +1,13 @@
 import { Textarea } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import { Rows, Stack } from "../../ui/layout";
-import { Loads } from "../../ui/page";
+import { Loads, Note } from "../../ui/page";
 import { Faint, Mono } from "../../ui/text";
+import { useFormDraft } from "../templates/formdraft";
 import { Planned } from "../whatif/Planned";
-import { linesOf, losesDigits, parseLines } from "./vars";
+import { linesOf, losesDigits, parseLines, sameText } from "./vars";
 
 type Owner = { device: string } | { tag: string };
 
@@ -18,7 +18,7 @@ export function Vars({ of }: { of: Owner }) {
     <Loads query={vars} rows={2}>
       {(data) => (
         <Stack>
-          <Editor of={of} stored={linesOf(data.vars)} />
+          <Editor key={"tag" in of ? `tag ${of.tag}` : of.device} of={of} stored={linesOf(data.vars)} />
           {"device" in of && <OfTags device={of.device} />}
         </Stack>
       )}
@@ -26,17 +26,22 @@ export function Vars({ of }: { of: Owner }) {
   );
 }
 
-/** Editor shows what is stored until somebody types. What is typed stays, whatever is stored meanwhile. */
+/** Editor shows what is stored until somebody types. What is typed stays, and a note tells of other vars stored meanwhile. */
 function Editor({ of, stored }: { of: Owner; stored: string }) {
   const client = useQueryClient();
   const isAuthor = useMay("author");
-  const [typed, setTyped] = useState<string>();
-  const text = typed ?? stored;
-  const read = parseLines(text);
-  const changed = text.trim() !== stored;
-  const discard = () => setTyped((now) => (now === typed ? undefined : now));
+  const { draft, setDraft, dirty, theirs, show, saved, discard } = useFormDraft(stored, "", sameText);
+  const read = parseLines(draft);
   return (
     <Stack>
+      {theirs !== undefined && (
+        <Note>
+          Somebody else has changed these vars since you began to type. What you store replaces all of them.{" "}
+          <button type="button" className="u-link" onClick={() => show(theirs)}>
+            Show theirs, and discard yours
+          </button>
+        </Note>
+      )}
       <Textarea
         size="xs"
         label="One NAME = VALUE on each line"
@@ -44,16 +49,19 @@ function Editor({ of, stored }: { of: Owner; stored: string }) {
         autosize
         minRows={2}
         readOnly={!isAuthor}
-        value={text}
+        value={draft}
         error={"wrong" in read && read.wrong}
-        onChange={(event) => setTyped(event.currentTarget.value)}
+        onChange={(event) => setDraft(event.currentTarget.value)}
       />
-      {changed && "vars" in read && (
+      {dirty && "vars" in read && (
         <Planned
           body={{ vars: "tag" in of ? { tags: { [of.tag]: read.vars } } : { devices: { [of.device]: read.vars } } }}
           needs="author"
           onDiscard={discard}
-          onDone={() => void client.invalidateQueries().then(discard)}
+          onDone={() => {
+            saved();
+            void client.invalidateQueries();
+          }}
         />
       )}
     </Stack>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { linesOf, parseLines } from "./vars";
+import { linesOf, parseLines, sameText } from "./vars";
 
 test("vars are one on each line, and the same again when read", () => {
   const vars = { path: "/srv/a=b", limit: 10, number: "10", blank: "", list: [1, "x"], lines: "a\nb", nothing: null };
@@ -16,6 +16,12 @@ test.each(["9007199254740993", "-9007199254740993", "[1, {\"a\": 123456789012345
   expect(parseLines(`small = 1\nbig = ${text}`)).toHaveProperty("wrong");
   expect(parseLines(`big = ${JSON.stringify(text)}`)).toEqual({ vars: { big: text } });
   expect(parseLines("most = 9007199254740991\npart = 0.5")).toEqual({ vars: { most: 9007199254740991, part: 0.5 } });
+});
+
+test("another order of lines, or blank ones, is no change", () => {
+  expect(sameText("b = 2\n\n a=1 ")).toBe("a = 1\nb = 2");
+  expect(sameText(" no sign ")).toBe("no sign");
+  expect(sameText("a = 1")).not.toBe(sameText('a = "1"'));
 });
 
 test.each(["no sign", "a-b = 1", "= 1", "a = 1\nA = 2"])("%j is told to be wrong", (text) => {

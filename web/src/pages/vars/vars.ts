@@ -18,6 +18,12 @@ function written(value: unknown): string {
   return JSON.stringify(value);
 }
 
+/** sameText is equal for two texts that say the same vars. */
+export function sameText(text: string): string {
+  const said = parseLines(text);
+  return "vars" in said ? linesOf(said.vars) : text.trim();
+}
+
 /** read is JSON where the text is JSON, and else the text. */
 function read(text: string): unknown {
   try {

@@ -1,0 +1,59 @@
+/** Kept is a form that a person began to fill in, with the text of what was stored then. */
+export interface Kept<T> {
+  base: string;
+  draft: T;
+}
+
+const prefix = "muster.draft/";
+
+/** keptDrafts are the forms that a person has left without storing them. They end with the browser's tab, or a log-out. */
+export const keptDrafts = {
+  keep: (name: string, kept: Kept<unknown>) => {
+    try {
+      sessionStorage.setItem(prefix + name, JSON.stringify(kept));
+    } catch {
+      // The browser keeps nothing: the draft lasts as long as its page.
+    }
+  },
+  read: <T>(name: string, stored: T, text: (value: T) => string) => restoredFrom(textOf(name), stored, text),
+  forget: (name: string) => sessionStorage.removeItem(prefix + name),
+  forgetAll: () => {
+    for (const name of Object.keys(sessionStorage)) if (name.startsWith(prefix)) sessionStorage.removeItem(name);
+  },
+};
+
+function textOf(name: string): string | null {
+  try {
+    return sessionStorage.getItem(prefix + name);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * restoredFrom is a draft that was kept; undefined where there is none, or it says what is stored. isOlder: somebody has
+ * stored something else since.
+ */
+export function restoredFrom<T>(
+  kept: string | null,
+  stored: T,
+  text: (value: T) => string,
+): { draft: T; isOlder: boolean } | undefined {
+  if (kept === null) return undefined;
+  try {
+    const { base, draft } = JSON.parse(kept) as Kept<T>;
+    const now = text(stored);
+    return text(draft) === now ? undefined : { draft, isOlder: base !== now };
+  } catch {
+    return undefined; // Another version of the console wrote it.
+  }
+}
+
+/**
+ * onStored is what a form does when something else than before is stored: it shows that, or tells of somebody else's
+ * change, or goes on. The arguments are texts of what is stored now, was stored before, and is filled in.
+ */
+export function onStored(now: string, before: string, draft: string): "show" | "theirs" | "go on" {
+  if (draft === before || draft === now) return "show";
+  return now === before ? "go on" : "theirs";
+}

@@ -108,12 +108,26 @@ test("a form that is not done goes on in the editor, and a recipe takes the tag 
   await tagged("slow");
   await page.getByRole("combobox", { name: "Relays" }).click();
   await page.getByRole("option", { name: "Off" }).click();
+  await page.getByText("The template that it writes").waitFor();
+  await page.route("**/api/v1/templates/form", (route) => route.fulfill({ contentType: "application/json", body: "no answer" }));
+  await page.getByRole("combobox", { name: "Ports at routers" }).click();
+  await page.getByRole("option", { name: "Off" }).click();
+  await page.getByRole("button", { name: "Try again" }).waitFor();
+  await page.unroute("**/api/v1/templates/form");
+  await page.getByRole("button", { name: "Try again" }).click();
   await page.getByText("The template that it writes").click();
   page.once("dialog", (dialog) => void dialog.accept());
   await page.getByText("Go on with this text in the editor").click();
   await page.getByRole("heading", { name: "New template" }).waitFor();
   expect(await page.getByLabel("Label").inputValue()).toBe("Discovery and NAT: slow");
   await page.getByRole("textbox", { name: "Template text" }).getByText("relaysEnabled").waitFor();
+
+  await pick("Discovery and NAT");
+  await page.getByText("You filled this in before, and did not store it.").waitFor();
+  expect(await page.getByRole("combobox", { name: "Relays" }).inputValue()).toBe("Off");
+  await page.getByRole("button", { name: "Discard it" }).click();
+  await page.getByText("Nothing to plan yet").waitFor();
+  expect(await page.getByRole("combobox", { name: "Relays" }).inputValue()).toBe("");
 
   await page.goto(`${muster.url}/ui/templates/forms`);
   await page.getByRole("link", { name: "Something else" }).click();

@@ -31,7 +31,7 @@ function textOf(name: string): string | null {
 }
 
 /**
- * restoredFrom is a draft that was kept; undefined where there is none, or it says what is stored. isOlder: somebody has
+ * restoredFrom is a draft that was kept; undefined without one, or where it equals what is stored. isOlder: somebody has
  * stored something else since.
  */
 export function restoredFrom<T>(

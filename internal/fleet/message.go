@@ -11,7 +11,8 @@ import (
 const MaxMessage = 200
 
 // CheckMessage checks what a person wrote about a change: one line of UTF-8 text. Characters that end a line, control a
-// terminal or turn the direction of writing are refused, because a message is shown beside texts of Muster.
+// terminal, turn the direction of writing or show nothing are refused, because a message is shown beside texts of
+// Muster.
 func CheckMessage(text string) error {
 	switch {
 	case !utf8.ValidString(text):
@@ -20,17 +21,33 @@ func CheckMessage(text string) error {
 		return Invalidf("message", "a message has at most %d characters, this one has %d", MaxMessage,
 			utf8.RuneCountInString(text))
 	case strings.ContainsFunc(text, hiddenInLine):
-		return Invalidf("message", "a message is one line without control characters")
-	case text != "" && strings.TrimSpace(text) == "":
+		return Invalidf("message", "a message is one line without control characters and invisible ones")
+	case text != "" && !strings.ContainsFunc(text, visible):
 		return Invalidf("message", "a message consists of more than blanks: write what the change is for, or leave it out")
 	}
 	return nil
 }
 
+// joiners make no mark of their own and belong to words and signs: Persian is written with the first, and several
+// emoji are one sign by the second.
+const joiners = "\u200c\u200d"
+
+// brailleBlank is a sign that shows nothing.
+const brailleBlank = '\u2800'
+
 // hiddenInLine reports whether a character does not belong into one line of text: control characters, marks of
-// direction, ends of lines and of paragraphs.
+// direction, ends of lines and of paragraphs, and characters that show nothing.
 func hiddenInLine(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || unicode.In(r, unicode.Zl, unicode.Zp)
+	if strings.ContainsRune(joiners, r) {
+		return false
+	}
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Bidi_Control,
+		unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// visible reports whether a character shows something by itself: a letter, a number, a sign.
+func visible(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && r != brailleBlank && !hiddenInLine(r)
 }
 
 // OneLine replaces the characters that CheckMessage refuses, and cuts the text to the length of a message.

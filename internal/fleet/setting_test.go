@@ -58,7 +58,9 @@ func TestValuesOfSettingsAreChecked(t *testing.T) {
 		{SettingApproval, "", NoThreshold}, {SettingApproval, "none", NoThreshold}, {SettingApproval, "10%", "10%"},
 		{SettingApproval, "0", ""}, {SettingWavePlan, "1, 5% ,rest", "1,5%,rest"}, {SettingWavePlan, "1,5", ""},
 		{SettingTroubleOff, "conflicts, alone,alone", "alone,conflicts"}, {SettingTroubleOff, "none", ""},
-		{SettingTroubleOff, "noise", ""},
+		{SettingTroubleOff, "noise", ""}, {SettingOIDCName, "Example ID", "Example ID"},
+		{SettingOIDCName, "Example\u202e ID", ""}, {SettingOIDCName, "Example\u2028ID", ""},
+		{SettingBackupTo, "/var/backups", "/var/backups"}, {SettingBackupTo, "/var/\u202ebackups", ""},
 	} {
 		value, err := settingNamed(c.name).Parse(c.text)
 		isNone := c.name == SettingTroubleOff && c.text == "none"
@@ -142,6 +144,7 @@ func TestOneAdministratorDoesNotLoosenFourEyes(t *testing.T) {
 		{"true", "10", SettingApproval, "11", true}, {"true", "10", SettingApproval, "9", false},
 		{"true", "10", SettingApproval, "1%", true}, {"true", "none", SettingApproval, "10%", false},
 		{"true", "10%", SettingApproval, "5%", false}, {"true", "10", SettingSoak, "1s", false},
+		{"true", "10", SettingWavePlan, "rest", false}, // Who may apply gives each rollout other waves anyway.
 	} {
 		err := CheckFourEyes(states(c.fourEyes, c.threshold), c.name, c.value)
 		if (CodeOf(err) == CodeForbidden) != c.refused {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -122,8 +121,8 @@ func parseSwitch(text string) (string, error) {
 }
 
 func parseLine(text string) (string, error) {
-	if len(text) > maxLine || strings.ContainsFunc(text, unicode.IsControl) || !utf8.ValidString(text) {
-		return "", wrongValue("it is not one line of at most %d bytes", maxLine)
+	if len(text) > maxLine || strings.ContainsFunc(text, hiddenInLine) || !utf8.ValidString(text) {
+		return "", wrongValue("it is not one line of at most %d bytes without invisible characters", maxLine)
 	}
 	return text, nil
 }
@@ -132,7 +131,7 @@ func parseFolder(text string) (string, error) {
 	if text == "" || text == "none" {
 		return "", nil
 	}
-	if !filepath.IsAbs(text) || len(text) > maxFolderPath || strings.ContainsFunc(text, unicode.IsControl) {
+	if !filepath.IsAbs(text) || len(text) > maxFolderPath || strings.ContainsFunc(text, hiddenInLine) {
 		return "", wrongValue("%q is not the whole path of a folder, as /var/backups/muster", text)
 	}
 	return filepath.Clean(text), nil
@@ -230,8 +229,8 @@ func (s Setting) Shrinks(from, to string) bool {
 }
 
 // CheckFourEyes refuses a change of a setting that would let one administrator do alone what needs two: while four eyes
-// are asked for, neither they nor the approval threshold become looser. Somebody on the server's
-// machine can still start it with the flag.
+// are asked for, neither they nor the approval threshold become looser. Waves and times of rollouts are not covered:
+// who may apply gives each rollout other waves. Somebody on the server's machine can still start it with the flag.
 func CheckFourEyes(now map[SettingName]SettingState, name SettingName, value string) error {
 	if !now[SettingFourEyes].On() {
 		return nil

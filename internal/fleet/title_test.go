@@ -102,6 +102,17 @@ func TestAMessageIsOneLineOfText(t *testing.T) {
 		"turned \u202e round":        false,
 		"a paragraph\u2029":          false,
 		"no text \xff":               false,
+		"\u200b":                     false, // It shows nothing.
+		"\u3164":                     false,
+		"\u2800\u00a0":               false,
+		"pay\u200bload":              false,
+		"\ufeffwith a mark":          false,
+		"two\u2060words":             false,
+		"a\U000e0061\U000e007f":      false,
+		"\u200c":                     false,
+		"\u06a9\u062a\u0627\u0628\u200c\u0647\u0627": true, // Persian
+		"\U0001f469\u200d\U0001f680 moves":           true, // one sign of two
+		"\u2764\ufe0f":                               true,
 	} {
 		if got := CheckMessage(text) == nil; got != fine {
 			t.Errorf("%q: got %v", text, got)

@@ -6,14 +6,16 @@ import (
 	"net/url"
 
 	"muster/api"
+	"muster/internal/edge/auth"
 	"muster/internal/engine/view"
 	"muster/internal/fleet"
 )
 
-// messageIn reads what the caller wrote about the change. Requests that only read have no message.
-func messageIn(r *http.Request) (string, error) {
+// messageIn reads what the caller wrote about the change. Requests that only read have no message, nor do those of
+// callers without a role: somebody without a token, or with an enrol key, would write free text into the audit.
+func messageIn(r *http.Request, who auth.Principal) (string, error) {
 	values := r.Header.Values(api.MessageHeader)
-	if len(values) == 0 || !isWrite(r.Method) {
+	if len(values) == 0 || !isWrite(r.Method) || who.Role == "" {
 		return "", nil
 	}
 	text, err := url.PathUnescape(values[0])

@@ -64,3 +64,29 @@ func TestTheTitleOfAChangedRecordIsInTheAudit(t *testing.T) {
 		t.Errorf("got %+v, %v", entries, err)
 	}
 }
+
+// Somebody without a token wrote free text into the audit, beside a failed log-in.
+func TestACallerWithoutARoleLeavesNoTextInTheAudit(t *testing.T) {
+	w := newWorld(t)
+	w.user("anna", fleet.RoleViewer)
+	for _, text := range []string{"all%20is%20well", "a%0Ab"} {
+		w.problem(http.StatusUnauthorized, call{method: http.MethodPost, path: Prefix + "/login", token: "-",
+			body: `{"userid":"anna","password":"wrong password"}`, header: http.Header{api.MessageHeader: {text}}})
+	}
+	entries, err := w.store.Audit(t.Context(), fleet.AuditQuery{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for _, e := range entries {
+		if e.What == "login.fail" {
+			failed++
+		}
+		if strings.Contains(e.Detail, "well") {
+			t.Errorf("got %+v", e)
+		}
+	}
+	if failed == 0 {
+		t.Error("no failed log-in is in the audit: this test shows nothing")
+	}
+}

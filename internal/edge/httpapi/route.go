@@ -70,7 +70,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 	s.renew(w, r, who)
 	req := &request{Request: r.WithContext(asCaller(r.Context(), who)), who: who}
-	message, err := messageIn(r)
+	message, err := messageIn(r, who)
 	if err != nil {
 		s.fail(w, r, err)
 		return

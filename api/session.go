@@ -90,7 +90,7 @@ type Whoami struct {
 // CreateLoginLink is the body of a POST of a log-in link.
 type CreateLoginLink struct {
 	User       *string `json:"user,omitempty" required:"false" doc:"Whose password the link sets; without one it makes a new administrator"`
-	ExpiresInS *int64  `json:"expiresInS,omitempty" minimum:"1" doc:"Seconds until it expires, at most a day, for the link of a user. Missing: 15 minutes"`
+	ExpiresInS *int64  `json:"expiresInS,omitempty" minimum:"1" doc:"Seconds until it expires, at most a day, and 15 minutes for the link of an administrator. Missing: 15 minutes"`
 }
 
 // LoginLink is the one answer that shows the code of a log-in link.

@@ -62,6 +62,11 @@ type PutUser struct {
 	Password *string // hash in PHC form
 }
 
+// MayMoreThan reports whether the role or the scope of the user allows what those of another user do not.
+func (u User) MayMoreThan(other User) bool {
+	return !other.Role.Includes(u.Role) || !u.Scope.IsPartOf(other.Scope)
+}
+
 // Session is a log-in of a user. Only the hash of its token is stored.
 type Session struct {
 	ID           string // shown to people; not a credential
@@ -91,6 +96,10 @@ type Rotation struct {
 	Next   string    // hash of the new token
 	At     time.Time // the current time
 }
+
+// LinkLife is how long a log-in link can be used where nobody chose another time, and the longest time of a link that
+// gives the power of an administrator: its finder would have everything.
+const LinkLife = 15 * time.Minute
 
 // LoginLink lets its bearer set a password once, and logs them in.
 type LoginLink struct {

@@ -31,12 +31,14 @@ func (s *Store) usable(v keptLink, now time.Time) bool {
 }
 
 // CreateLoginLink stores a log-in link. There is at most one link per user, and at most one without a user, with which
-// a new administrator is created. A new link replaces the old one of its user, or the old one without a user.
+// a new administrator is created. A new link replaces the old one of its user, or the old one without a user. The link
+// of an administrator lives for fleet.LinkLife at most.
 func (s *Store) CreateLoginLink(ctx context.Context, link fleet.LoginLink) error {
 	if !storable(link.User, fleet.MaxUserNameBytes) {
 		return noUser(link.User)
 	}
 	_, err := write(ctx, s, "create log-in link", func(t *tx) (none struct{}, err error) {
+		gives := fleet.RoleAdmin
 		if link.User != "" {
 			user, err := t.ownUser(link.User)
 			if err != nil {
@@ -45,12 +47,17 @@ func (s *Store) CreateLoginLink(ctx context.Context, link fleet.LoginLink) error
 			if user.Disabled() {
 				return none, disabledUser(user.Name)
 			}
+			gives = user.Role
+		}
+		if gives == fleet.RoleAdmin && link.ExpiresAt.After(t.now.Add(fleet.LinkLife)) {
+			return none, fleet.Invalidf("expiresInS", "the log-in link of an administrator expires after 15 minutes: leave "+
+				"the time out")
 		}
 		if err := t.exec(`DELETE FROM login_links WHERE user_name = $1 OR expires_at <= $2`, link.User,
 			millis(t.now)); err != nil {
 			return none, err
 		}
-		t.record("login-link.create", link.User, "")
+		t.record("login-link.create", link.User, "until "+link.ExpiresAt.UTC().Format(time.RFC3339))
 		return none, t.exec(`INSERT INTO login_links (hash, user_name, made_by, created_at, expires_at, proof)
 			VALUES ($1, $2, $3, $4, $5, $6)`, link.Hash, link.User, t.who, millis(t.now), millis(link.ExpiresAt),
 			t.store.sealedSum("login_links", link.Hash, linkSum(link)))

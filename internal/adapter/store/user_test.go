@@ -78,29 +78,32 @@ func TestTheLastAdministratorWithAPasswordStays(t *testing.T) {
 	})
 }
 
-// An administrator made a user with a link, corrected the role, and the link that was sent was dead. Another password
-// ends it.
-func TestAnotherPasswordOrRoleEndsSessionsAndAnotherPasswordLinks(t *testing.T) {
+// An administrator made a user with a link, took some of the role away, and the link that was sent was dead. Another
+// password ends it. A link for a viewer that lives for a day stayed when the viewer became an administrator.
+func TestAnotherPasswordOrMorePowerEndsLoginLinks(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
-		operator, password := fleet.RoleOperator, "another hash"
-		for name, put := range map[string]fleet.PutUser{"anna": {Role: &operator}, "bert": {Password: &password}} {
+		viewer, author, admin, password := fleet.RoleViewer, fleet.RoleAuthor, fleet.RoleAdmin, "another hash"
+		lab := fleet.ScopeOf([]fleet.Tag{"lab"})
+		for name, put := range map[string]fleet.PutUser{"anna": {Role: &viewer}, "bert": {Password: &password},
+			"carl": {Role: &author}, "dora": {Role: &admin}, "emil": {Scope: &lab}} {
 			put.Name = name
-			session := logIn(t, s, name, person(t, s, name, fleet.RoleViewer), 0)
+			operator := fleet.RoleOperator
+			session := logIn(t, s, name, person(t, s, name, operator), 0)
 			link := fleet.LoginLink{Hash: "link of " + name, User: name, ExpiresAt: s.clock().Add(time.Minute)}
 			if err := s.CreateLoginLink(t.Context(), link); err != nil {
 				t.Fatal(err)
 			}
-			viewer := fleet.RoleViewer
-			must(s.PutUser(t.Context(), fleet.PutUser{Name: name, Role: &viewer}))(t) // changes nothing
-			if got := must(s.SessionByHash(t.Context(), session.Hash))(t); got.Role != viewer || got.User != name {
+			must(s.PutUser(t.Context(), fleet.PutUser{Name: name, Role: &operator}))(t) // changes nothing
+			if got := must(s.SessionByHash(t.Context(), session.Hash))(t); got.Role != operator || got.User != name {
 				t.Errorf("got %+v", got)
 			}
 			must(s.PutUser(t.Context(), put))(t)
 			_, err := s.SessionByHash(t.Context(), session.Hash)
 			wantCode(t, err, fleet.CodeNotFound)
 			_, err = s.LoginLink(t.Context(), link.Hash)
-			wantCode(t, err, map[bool]fleet.Code{true: fleet.CodeNotFound}[put.Password != nil])
+			ends := put.Password != nil || put.Role == &author || put.Role == &admin
+			wantCode(t, err, map[bool]fleet.Code{true: fleet.CodeNotFound}[ends])
 		}
 		logIn(t, s, "bert", password, 1)
 		if err := s.DeleteUser(t.Context(), "bert"); err != nil {
@@ -364,5 +367,30 @@ func TestAProgramThatWritesToTheDatabaseEnablesNoUser(t *testing.T) {
 		must(openWrites(t, s).ExecContext(t.Context(), `UPDATE users SET disabled_at = NULL WHERE name = 'bert'`))(t)
 		_, err := s.User(t.Context(), "bert")
 		wantCode(t, err, fleet.CodeNotFound)
+	})
+}
+
+// A link with which somebody becomes or is an administrator lived for a day, where its finder has everything.
+func TestTheLinkOfAnAdministratorLivesAQuarterOfAnHour(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		clock := &stoppedClock{at: seenAt}
+		options.Now = clock.now
+		s := open(t, options)
+		person(t, s, "anna", fleet.RoleAdmin)
+		person(t, s, "bert", fleet.RoleAuthor)
+		for _, c := range []struct {
+			user string
+			life time.Duration
+			code fleet.Code
+		}{{"anna", time.Hour, fleet.CodeInvalid}, {"", time.Hour, fleet.CodeInvalid}, {"anna", fleet.LinkLife, ""},
+			{"", fleet.LinkLife, ""}, {"bert", 24 * time.Hour, ""}} {
+			wantCode(t, s.CreateLoginLink(t.Context(), fleet.LoginLink{Hash: "link of " + c.user, User: c.user,
+				ExpiresAt: clock.now().Add(c.life)}), c.code)
+		}
+		entries := must(s.Audit(t.Context(), fleet.AuditQuery{What: "login-link.create"}))(t)
+		until := "until " + clock.now().Add(24*time.Hour).UTC().Format(time.RFC3339)
+		if len(entries) != 3 || entries[0].Subject != "bert" || entries[0].Detail != until {
+			t.Errorf("got %+v, want %s", entries, until)
+		}
 	})
 }

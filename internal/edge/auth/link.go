@@ -18,9 +18,9 @@ type LoginLinkStore interface {
 }
 
 // linkLife is how long a log-in link can be used, and mostLinkLife how long an administrator may choose that to be for
-// the link of a user.
+// the link of a user who is no administrator.
 const (
-	linkLife     = 15 * time.Minute
+	linkLife     = fleet.LinkLife
 	mostLinkLife = 24 * time.Hour
 )
 
@@ -37,8 +37,8 @@ const SignOnPage = LogInPage + "/single-sign-on"
 const LogInPage = "/ui/login"
 
 // NewLink creates a log-in link. With the link the user with this name sets a new password or, if user is "", somebody
-// becomes a new administrator. code is the secret in the link. life is how long it can be used; 0: 15 minutes. A link
-// that makes an administrator has no other life, because its finder would have everything.
+// becomes a new administrator. code is the secret in the link. life is how long it can be used; 0: 15 minutes. The
+// store refuses a longer life for the link of an administrator.
 func (p *People) NewLink(ctx context.Context, user string, life time.Duration) (code string, link fleet.LoginLink,
 	err error) {
 	switch {

@@ -584,7 +584,7 @@ func TestTheFirstAdministratorComesByALink(t *testing.T) {
 	for _, wrong := range []struct {
 		user string
 		life time.Duration
-	}{{"bert", mostLinkLife + 1}, {"bert", -1}, {"", time.Hour}} {
+	}{{"bert", mostLinkLife + 1}, {"bert", -1}, {"", time.Hour}, {"anna", time.Hour}} {
 		if _, _, err := p.NewLink(t.Context(), wrong.user, wrong.life); fleet.CodeOf(err) != fleet.CodeInvalid {
 			t.Errorf("%+v: got %v", wrong, err)
 		}

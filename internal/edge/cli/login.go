@@ -213,7 +213,7 @@ func (c *loginLinkCommand) Run(ctx context.Context, env *environment, server *cl
 
 // linkLife is how long the link of a user can be used.
 type linkLife struct {
-	Expires lifetime `env:"-" help:"How long the link of a user can be used, at most 24h; without it 15 minutes." placeholder:"TIME"`
+	Expires lifetime `env:"-" help:"How long the link of a user can be used, at most 24h, and 15 minutes for an admin; without it 15 minutes." placeholder:"TIME"`
 }
 
 func printLoginLink(ctx context.Context, env *environment, c *connection, how output, server *client.Client,

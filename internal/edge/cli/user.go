@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"muster/api"
 	"muster/client"
@@ -38,6 +39,10 @@ func (c *userCreateCommand) Run(ctx context.Context, env *environment) error {
 	if c.Expires != 0 && !c.Link {
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: "--expires is for a log-in link, and --link is missing",
 			Hint: "Add --link, or leave --expires out."}
+	}
+	if c.Role == string(fleet.RoleAdmin) && time.Duration(c.Expires) > fleet.LinkLife {
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "the log-in link of an admin expires after 15 minutes",
+			Hint: "Leave --expires out."}
 	}
 	if c.Link && c.PasswordFile != "" {
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: "--link and --password-file contradict each other",

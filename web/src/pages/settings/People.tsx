@@ -40,8 +40,8 @@ export default function People() {
   const [life, setLife] = useState("15 minutes");
   if (!isAdmin) return <NeedsAdmin what="People" />;
   const changed = () => void client.invalidateQueries({ queryKey: ["users"] });
-  const invite = async (user: string) => {
-    const expiresInS = lives[life];
+  const invite = async (user: string, role: Role) => {
+    const expiresInS = role === "admin" ? undefined : lives[life];
     const made = await ask(api.POST("/api/v1/login-links", { body: { user, ...(expiresInS ? { expiresInS } : {}) } }));
     setLink({ user, path: made.path, expiresAt: made.expiresAt });
   };
@@ -102,7 +102,7 @@ export default function People() {
                         size="compact-xs"
                         disabled={user.signOn !== undefined || user.disabledAt !== null}
                         why={user.disabledAt ? "Enable the user first." : "The user logs in by single sign-on only."}
-                        run={() => invite(user.name)}
+                        run={() => invite(user.name, user.role)}
                       >
                         Log-in link
                       </Act>
@@ -151,9 +151,9 @@ export default function People() {
               onChange={(value) => setLife(value ?? "15 minutes")}
             />
           }
-          onMade={(name) => {
+          onMade={(name, role) => {
             changed();
-            invite(name).catch(failed);
+            invite(name, role).catch(failed);
           }}
         />
       </Panel>
@@ -234,7 +234,7 @@ function RoleOf({ user, own, onChange }: { user: Schemas["User"]; own: boolean; 
   );
 }
 
-function NewUser({ onMade, life }: { onMade: (name: string) => void; life: ReactNode }) {
+function NewUser({ onMade, life }: { onMade: (name: string, role: Role) => void; life: ReactNode }) {
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("operator");
   const [tags, setTags] = useState<string[]>([]);
@@ -252,7 +252,7 @@ function NewUser({ onMade, life }: { onMade: (name: string) => void; life: React
         onChange={(value) => setRole(value as Role)}
       />
       <PartInput role={role} tags={tags} onChange={setTags} />
-      {life}
+      {role !== "admin" && life /* The link of an admin ends after 15 minutes. */}
       <Act
         needs="admin"
         disabled={name.trim() === ""}
@@ -263,7 +263,7 @@ function NewUser({ onMade, life }: { onMade: (name: string) => void; life: React
           setName("");
           setTags([]);
           setTitle("");
-          onMade(name.trim());
+          onMade(name.trim(), role);
         }}
       >
         Add, and make a log-in link

@@ -111,6 +111,7 @@ type App struct {
 	budget budget.Descriptors
 	flags  map[fleet.SettingName]string // settings that flags override
 	policy *policy.Policy
+	trials chan struct{} // It holds a token while a value of a setting is tried.
 
 	newHome    bool // The home directory had no file of Muster before this start.
 	firstStart bool // Neither the home nor the database was there before this start.
@@ -153,7 +154,7 @@ type App struct {
 
 func newApp(o Options) *App {
 	return &App{o: o, signOn: o.SignOn, log: o.Log, life: &lifecycle{log: o.Log.With(logkey.Component, "app")},
-		failed: make(chan error, 1), memory: budget.NewWorkMemory(), changes: newChanges(),
+		failed: make(chan error, 1), memory: budget.NewWorkMemory(), changes: newChanges(), trials: make(chan struct{}, 1),
 		agentEvents: tunnel.NewEventLimit()}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"muster/internal/engine/backup"
 	"muster/internal/fleet"
@@ -16,17 +17,69 @@ import (
 // machine (see Options.BackupRoots), because the server writes and deletes files there.
 const ownBackups = "backups"
 
+// backupsStay is how long a backup stays at least where settings decide about backups: with a stolen token of an
+// administrator nobody removes all of them by making many new ones.
+const backupsStay = 14 * 24 * time.Hour
+
+// auditTrial is the What of the audit's entry about a value that was tried. The entry is there before the trial.
+const auditTrial = "setting.test"
+
 // backupPlan answers when backups are made, and where.
 func (a *App) backupPlan() backup.Plan {
-	return backup.Plan{
-		Every:  a.policy.Of(fleet.SettingBackupEvery).Duration(),
-		Folder: a.policy.Of(fleet.SettingBackupTo).Value,
-		Keep:   a.policy.Of(fleet.SettingBackupKeep).Number(),
-		Lock:   a.o.BackupLock,
+	every, to := a.policy.Of(fleet.SettingBackupEvery), a.policy.Of(fleet.SettingBackupTo)
+	keep := a.policy.Of(fleet.SettingBackupKeep)
+	plan := backup.Plan{Every: every.Duration(), Folder: to.Value, Keep: keep.Number(), Lock: a.o.BackupLock,
+		Held: a.heldBackups(every, to)}
+	if to.Source == fleet.SettingStored {
+		plan.Check = func() error { return a.checkBackupLinks(to.Value) }
 	}
+	byMachine := every.Source == fleet.SettingByFlag && to.Source == fleet.SettingByFlag
+	if !byMachine || keep.Source == fleet.SettingStored {
+		plan.Stay = backupsStay
+	}
+	return plan
 }
 
-// checkSetting refuses values that this server cannot use.
+// heldBackups says why no backups are made although settings may ask for them, or returns nil. The machine may allow
+// other folders than when the folder was set.
+func (a *App) heldBackups(every, to fleet.SettingState) *fleet.Impairment {
+	asked := every.Duration() > 0
+	switch {
+	case a.o.BackupLock.IsZero():
+	case every.Source == fleet.SettingByGuard || asked && to.Source == fleet.SettingByGuard:
+		return &fleet.Impairment{Part: fleet.PartBackup,
+			Reason: "the server makes no backups, because the database is in doubt and with it the settings of backups",
+			Next: "Type `muster audit verify`. Meanwhile make a backup on the server's machine with `muster backup FILE`, or " +
+				"start the server with --backup-every and --backup-to."}
+	case asked && to.Source == fleet.SettingStored && to.Value != "":
+		if a.checkBackupPlace(to.Value) != nil {
+			return &fleet.Impairment{Part: fleet.PartBackup,
+				Reason: "the server makes no backups, because it was started without a --backup-root for the folder of the " +
+					"setting backupTo",
+				Next: "On the server's machine, start it with --backup-root and that folder, or set another one: " +
+					"`muster setting set backupTo DIR`."}
+		}
+	}
+	return nil
+}
+
+// trySetting refuses values of which the files of this machine show that they cannot work. It may take time, so it
+// runs before the transaction.
+func (a *App) trySetting(name fleet.SettingName, value string) error {
+	if value == "" {
+		return nil
+	}
+	switch name {
+	case fleet.SettingBackupTo:
+		return a.checkBackupLinks(value)
+	case fleet.SettingOIDCIssuer:
+		_, err := a.newProvider(SignOn{Issuer: value, Roots: a.o.SignOn.Roots})
+		return err
+	}
+	return nil
+}
+
+// checkSetting refuses values that this server cannot use. It runs in the transaction and reads no files.
 func (a *App) checkSetting(now map[fleet.SettingName]fleet.SettingState, name fleet.SettingName, value string) error {
 	switch name {
 	case fleet.SettingBackupTo:
@@ -74,6 +127,35 @@ func (a *App) checkBackupPlace(folder string) error {
 		Hint:    "On the server's machine, start it with --backup-root and the folder, or choose one below these."}
 }
 
+// checkBackupLinks is checkBackupPlace for where the folder is once symbolic links are followed.
+func (a *App) checkBackupLinks(folder string) error {
+	if err := a.checkBackupPlace(folder); err != nil {
+		return err
+	}
+	place, err := followed(folder)
+	if err != nil {
+		return cannotBackUp(folder, err)
+	}
+	for _, root := range a.backupRoots() {
+		if rootPlace, err := followed(root); err == nil && isBelow(folder, root) && isBelow(place, rootPlace) {
+			return nil
+		}
+	}
+	return &fleet.Error{Code: fleet.CodeInvalid,
+		Message: "backups may not be made in " + folder + ", because it leads by a symbolic link to " + place,
+		Hint:    "On the server's machine, start it with --backup-root and that folder, or choose a folder without links."}
+}
+
+// followed returns a path without symbolic links. The end of the path may not be there yet.
+func followed(path string) (string, error) {
+	place, err := filepath.EvalSymlinks(path)
+	if parent := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) && parent != path {
+		place, err = followed(parent)
+		return filepath.Join(place, filepath.Base(path)), err
+	}
+	return place, err
+}
+
 // isBelow reports whether a path is a folder or below it.
 func isBelow(path, folder string) bool {
 	relative, err := filepath.Rel(folder, path)
@@ -89,7 +171,8 @@ func (a *App) makeOwnBackups(folder string) error {
 	return os.MkdirAll(folder, 0o700)
 }
 
-// TestSetting tries a value of a setting without setting it, and returns for people what was found.
+// TestSetting tries a value of a setting without setting it, and returns for people what was found. Trials run one
+// after the other, and each is in the audit.
 func (a *App) TestSetting(ctx context.Context, name fleet.SettingName, value string) (string, error) {
 	setting, err := fleet.SettingNamed(string(name))
 	if err != nil {
@@ -103,13 +186,24 @@ func (a *App) TestSetting(ctx context.Context, name fleet.SettingName, value str
 	if err != nil {
 		return "", err
 	}
+	select {
+	case a.trials <- struct{}{}:
+		defer func() { <-a.trials }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 	if setting.Name == fleet.SettingOIDCIssuer {
 		return a.tryProvider(ctx, folder)
 	}
-	if a.policy.Of(setting.Name).Value != folder { // A flag may name another place.
-		if err := a.checkBackupPlace(folder); err != nil {
+	now := a.policy.Of(setting.Name)
+	byFlag := now.Source == fleet.SettingByFlag && now.Value == folder // A flag may name any place.
+	if folder != "" && !byFlag {
+		if err := a.checkBackupLinks(folder); err != nil {
 			return "", err
 		}
+	}
+	if err := a.store.Record(ctx, auditTrial, string(setting.Name), folder); err != nil {
+		return "", err
 	}
 	if err := a.tryBackupPlace(folder); err != nil {
 		return "", err

@@ -20,7 +20,7 @@ func (a *App) newPolicy(flags map[fleet.SettingName]string) *policy.Policy {
 		flags = map[fleet.SettingName]string{}
 	}
 	maps.Copy(flags, flagsOfSignOn(a.o.SignOn))
-	o := policy.Options{Store: a.store, Flags: flags, Check: a.checkSetting}
+	o := policy.Options{Store: a.store, Flags: flags, Try: a.trySetting, Check: a.checkSetting}
 	if a.o.Demo > 0 {
 		o.Defaults = map[fleet.SettingName]string{
 			fleet.SettingSoak: fleet.DurationText(rollout.SimulatedSoakTime),
@@ -40,13 +40,23 @@ func (a *App) rolloutPolicy() rollout.Policy {
 	}
 }
 
+// revisionsStay is how long a configuration stays at least after another took its place, unless a flag says how many
+// are kept. It is the least value of keepFor: with a stolen token of an administrator nobody removes what was there
+// before.
+const revisionsStay = 168 * time.Hour
+
 // retention answers how long the store keeps what it may delete.
 func (a *App) retention() store.Retention {
-	return store.Retention{
-		Revisions: a.policy.Of(fleet.SettingKeepRevisions).Number(),
+	number := a.policy.Of(fleet.SettingKeepRevisions)
+	r := store.Retention{
+		Revisions: number.Number(),
 		Age:       a.policy.Of(fleet.SettingKeepFor).Duration(),
 		Audit:     a.policy.Of(fleet.SettingKeepAudit).Duration(),
 	}
+	if number.Source != fleet.SettingByFlag {
+		r.Recent = revisionsStay
+	}
+	return r
 }
 
 func (a *App) keepEvents() time.Duration { return a.policy.Of(fleet.SettingKeepEvents).Duration() }

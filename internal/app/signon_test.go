@@ -201,7 +201,6 @@ func TestAProviderIsSetWithoutFlags(t *testing.T) {
 	put(fleet.SettingOIDCClientID, "muster", "")
 	put(fleet.SettingOIDCRoles, "everything=staff", fleet.CodeInvalid)
 	put(fleet.SettingOIDCRoles, "viewer:lab=staff;admin=chiefs", "")
-	put(fleet.SettingOIDCClientSecret, secret, "")
 	if found, err := a.TestSetting(ctx, fleet.SettingOIDCIssuer, provider.URL); err != nil ||
 		!strings.Contains(found, provider.URL) {
 		t.Errorf("got %q, %v", found, err)
@@ -209,7 +208,14 @@ func TestAProviderIsSetWithoutFlags(t *testing.T) {
 	if _, err := a.TestSetting(ctx, fleet.SettingOIDCIssuer, provider.URL+"/other"); err == nil {
 		t.Error("an issuer that is another is found to work")
 	}
+	for _, wrong := range []string{"ftp://id.example", "https://id.example?x=1", "http://id.example", "id.example"} {
+		put(fleet.SettingOIDCIssuer, wrong, fleet.CodeInvalid) // It can never work.
+	}
 	put(fleet.SettingOIDCIssuer, provider.URL, "")
+	put(fleet.SettingOIDCClientSecret, secret, "")
+	put(fleet.SettingOIDCIssuer, provider.URL+"/", fleet.CodeInvalid) // It would get the secret.
+	put(fleet.SettingOIDCClientID, "another", fleet.CodeInvalid)
+	put(fleet.SettingOIDCIssuer, provider.URL, "")        // It is the same.
 	put(fleet.SettingOIDCClientID, "", fleet.CodeInvalid) // The provider needs it.
 	if a.provider != nil {
 		t.Error("it holds before the restart that it asks for")

@@ -99,6 +99,9 @@ func (a *App) checkSignOn(so SignOn) error {
 // checkSignOnSetting checks a value together with the other settings of single sign-on.
 func (a *App) checkSignOnSetting(now map[fleet.SettingName]fleet.SettingState, name fleet.SettingName,
 	value string) error {
+	if err := keepSecretHere(now, name, value); err != nil {
+		return err
+	}
 	then := func(of fleet.SettingName) string {
 		if of == name {
 			return value
@@ -112,12 +115,32 @@ func (a *App) checkSignOnSetting(now map[fleet.SettingName]fleet.SettingState, n
 	return a.checkSignOn(SignOn{ClientID: then(fleet.SettingOIDCClientID), Rules: rules})
 }
 
+// keepSecretHere refuses another provider, and another client, while a secret is stored: after the next start the
+// server would send the secret to that provider, and no answer shows a secret. A provider can be removed.
+func keepSecretHere(now map[fleet.SettingName]fleet.SettingState, name fleet.SettingName, value string) error {
+	secret := now[fleet.SettingOIDCClientSecret].Stored
+	identifies := name == fleet.SettingOIDCIssuer || name == fleet.SettingOIDCClientID
+	if !identifies || value == "" || secret == nil || secret.Value == "" {
+		return nil
+	}
+	if was := now[name].Stored; was != nil && was.Value == value {
+		return nil
+	}
+	return &fleet.Error{Code: fleet.CodeInvalid,
+		Message: "a client secret is stored, which the server would send to another provider",
+		Hint: "Type `muster setting reset oidcClientSecret` first. Set " + string(name) + ", and then the secret again: " +
+			"`muster setting set oidcClientSecret --file FILE`."}
+}
+
 // tryProvider reads what a provider says of itself.
 func (a *App) tryProvider(ctx context.Context, issuer string) (string, error) {
 	if issuer == "" {
 		return "", &fleet.Error{Code: fleet.CodeInvalid, Message: "there is no provider to try", Hint: "Name its issuer."}
 	}
 	provider, err := a.newProvider(SignOn{Issuer: issuer, Roots: a.o.SignOn.Roots})
+	if err == nil {
+		err = a.store.Record(ctx, auditTrial, string(fleet.SettingOIDCIssuer), issuer)
+	}
 	if err == nil {
 		err = provider.Try(ctx)
 	}

@@ -45,7 +45,8 @@ var settingTable = []Setting{
 		Flag: "approval-threshold",
 		Help: "Rollouts over more devices than this, N or N%, wait for an admin's approval."},
 	{Name: SettingFourEyes, Group: groupRollouts, Kind: SettingSwitch, Default: "false", Guarded: "true",
-		Flag: "four-eyes", Help: "A rollout is approved by another person than made the change."},
+		Flag: "four-eyes",
+		Help: "A rollout is approved by another person than made the change; waves and soak time need no second person."},
 	{Name: SettingWavePlan, Group: groupRollouts, Kind: SettingWaves, Default: "1,10%,rest", Flag: "waves",
 		Help: "Waves of rollouts: numbers of devices, shares of their devices, and the rest at the end."},
 	{Name: SettingSoak, Group: groupRollouts, Kind: SettingDuration, Default: "30s", Least: "1ms", Most: "168h",
@@ -68,7 +69,8 @@ var settingTable = []Setting{
 
 	{Name: SettingKeepRevisions, Group: groupKept, Kind: SettingNumber, Default: "100", Guarded: "100000",
 		Least: "10", FlagLeast: "1", Most: "100000", Flag: "keep-revisions",
-		Deletes: "configurations beyond this number at once", Help: "Configurations kept of each device."},
+		Deletes: "configurations beyond this number at once, but for those of the last week",
+		Help:    "Configurations kept of each device; unless a flag decides, up to 1000 of the last week stay as well."},
 	{Name: SettingKeepFor, Group: groupKept, Kind: SettingDuration, Default: "8760h", Guarded: "876000h",
 		Least: "168h", FlagLeast: "1ms", Most: "876000h", Flag: "keep-for", Deletes: "older configurations at once",
 		Help: "How long a configuration is kept after another took its place."},
@@ -90,8 +92,8 @@ var settingTable = []Setting{
 	{Name: SettingBackupTo, Group: groupBackups, Kind: SettingFolder, Flag: "backup-to", Tests: true,
 		Help: "Folder on the server's machine for these backups, below the home's folder backups or a --backup-root."},
 	{Name: SettingBackupKeep, Group: groupBackups, Kind: SettingNumber, Default: "7", Guarded: "1000", Least: "2",
-		FlagLeast: "1", Most: "1000", Flag: "backup-keep", Deletes: "older backups with the next one",
-		Help: "How many of these backups are kept, the newest ones."},
+		FlagLeast: "1", Most: "1000", Flag: "backup-keep", Deletes: "older backups, beyond 14 days, with the next one",
+		Help: "How many of these backups are kept, the newest; unless flags decide, those of the last 14 days stay too."},
 
 	// A provider is given by flags or by settings, as a whole. See App.signOnNow.
 	{Name: SettingOIDCIssuer, Group: groupProvider, Kind: SettingText, Flag: "oidc-issuer", Restart: true, Tests: true,

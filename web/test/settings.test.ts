@@ -46,7 +46,7 @@ test("a setting is changed, refused, reset, and asks before it deletes", async (
   await kept.getByLabel("keepRevisions").fill("20");
   await kept.getByRole("button", { name: "Store" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText(/deletes configurations beyond this number at once, for good/).waitFor();
+  await dialog.getByText(/deletes configurations beyond this number at once, but for those of the last week, for good/).waitFor();
   expect((await stored("keepRevisions")).value).toBe("100");
   await dialog.getByRole("button", { name: "Store" }).click();
   await kept.getByText("set by anna").waitFor();

@@ -83,7 +83,7 @@ func New(o Options) (*Provider, error) {
 	}
 	at, err := url.Parse(o.Issuer)
 	if err != nil || !secure(at, at) || at.RawQuery != "" || at.Fragment != "" {
-		return nil, &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("--oidc-issuer %q is no issuer", o.Issuer),
+		return nil, &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("%q is no issuer of a provider", o.Issuer),
 			Hint: "An issuer begins with https://; on a loopback address http:// will do. The provider shows it at " +
 				"ISSUER/.well-known/openid-configuration."}
 	}

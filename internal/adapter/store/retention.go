@@ -12,9 +12,12 @@ import (
 // Retention says how many revisions of a device are kept and for how long, and how long entries of the audit are kept.
 // The newest revision of a device always stays, and so does the newest entry of the audit.
 type Retention struct {
-	Revisions int           // per device; 0: any number
-	Age       time.Duration // longest time since a newer revision replaced it; 0: any age
-	Audit     time.Duration // age after which entries of the audit are deleted; 0: never
+	Revisions int // per device; 0: any number
+	// Recent keeps revisions beyond that number that were replaced within this time, up to maxRecent of each device.
+	// 0: the number alone decides.
+	Recent time.Duration
+	Age    time.Duration // longest time since a newer revision replaced it; 0: any age
+	Audit  time.Duration // age after which entries of the audit are deleted; 0: never
 }
 
 // DefaultRetention keeps the last hundred revisions of each device, for a year.
@@ -22,6 +25,7 @@ var DefaultRetention = Retention{Revisions: 100, Age: 365 * 24 * time.Hour}
 
 const (
 	janitorEvery = time.Hour
+	maxRecent    = 1000                  // revisions of a device that Retention.Recent keeps at most
 	pruneLength  = 100                   // most revisions that one transaction deletes, because other writes wait for it
 	prunePause   = 20 * time.Millisecond // pause between transactions, so that others can use the disk
 )
@@ -119,16 +123,20 @@ func (s *Store) forgetDue(ctx context.Context, devices []fleet.DeviceID, due int
 
 const (
 	// whereOld selects the revisions of device $1 that are to be deleted. $2 is the number of revisions to keep, $3 the
-	// time before which an old revision was replaced. Its conditions use indexes only.
+	// time before which an old revision was replaced. Those beyond $2 stay if they were replaced at $4 or later and are
+	// not beyond $5. Its conditions use indexes only.
 	whereOld = `
 		WHERE r.device_id = $1 AND (
 			r.number <= (SELECT MAX(number) FROM revisions WHERE device_id = $1) - CAST($2 AS BIGINT)
+				AND (r.number <= (SELECT MAX(number) FROM revisions WHERE device_id = $1) - CAST($5 AS BIGINT)
+					OR NOT EXISTS (SELECT 1 FROM revisions n WHERE n.device_id = $1 AND n.number = r.number + 1
+						AND n.seen_at >= CAST($4 AS BIGINT)))
 			OR EXISTS (SELECT 1 FROM revisions n WHERE n.device_id = $1 AND n.number = r.number + 1
 				AND n.seen_at < CAST($3 AS BIGINT)))`
 	countOld  = `SELECT COUNT(*) FROM revisions r` + whereOld
 	deleteOld = `
 		DELETE FROM revisions WHERE device_id = $1 AND number IN (
-			SELECT r.number FROM revisions r` + whereOld + ` ORDER BY r.number LIMIT CAST($4 AS BIGINT)) RETURNING digest`
+			SELECT r.number FROM revisions r` + whereOld + ` ORDER BY r.number LIMIT CAST($6 AS BIGINT)) RETURNING digest`
 
 	deleteUnusedBody = `
 		DELETE FROM revision_bodies WHERE device_id = $1 AND digest = $2
@@ -137,14 +145,18 @@ const (
 
 // old returns the arguments of whereOld. more are further arguments, which it appends.
 func (r Retention) old(id fleet.DeviceID, now time.Time, more ...any) []any {
-	many, before := int64(r.Revisions), int64(0)
+	const never = 1 << 62
+	many, before, recent := int64(r.Revisions), int64(0), int64(never)
 	if many <= 0 {
-		many = 1 << 62
+		many = never
+	}
+	if r.Recent > 0 {
+		recent = now.Add(-r.Recent).UnixMilli()
 	}
 	if r.Age > 0 {
 		before = now.Add(-r.Age).UnixMilli()
 	}
-	return append([]any{string(id), many, before}, more...)
+	return append([]any{string(id), many, before, recent, max(many, maxRecent)}, more...)
 }
 
 func (s *Store) countOld(ctx context.Context, id fleet.DeviceID, r Retention) (n int64, err error) {

@@ -158,3 +158,41 @@ func TestRevisionsBeyondTheirNumberAreForgottenAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// A stolen token of an administrator set a small number, made changes, and what was configured before was gone.
+func TestRevisionsOfTheLastTimeStayBeyondTheirNumber(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		clock := &stoppedClock{at: seenAt}
+		options.Now = clock.now
+		s := open(t, options)
+		s.SetRetention(Retention{Revisions: 2, Recent: 168 * time.Hour})
+		d := put(t, s, deviceN(1))
+		const hours = 24
+		for n := range 12 { // one each day
+			digest := fmt.Sprint("config ", n)
+			observe(t, s, fleet.Observation{Device: d.ID, Config: &fleet.ObservedConfig{JSON: []byte(digest), Digest: digest,
+				SeenAt: clock.now()}})
+			clock.move(hours * time.Hour)
+		}
+		must(s.PruneRevisions(t.Context(), s.kept()))(t)
+		// The last revision came a day ago. The seven that were replaced within a week stay besides it.
+		revisions := must(s.Revisions(t.Context(), d.ID))(t)
+		if len(revisions) != 8 || revisions[7].Number != 5 {
+			t.Errorf("got %d, the oldest is %d", len(revisions), revisions[len(revisions)-1].Number)
+		}
+		if n := must(s.PruneRevisions(t.Context(), Retention{Revisions: 2}))(t); n != 6 {
+			t.Errorf("the number alone forgets %d", n)
+		}
+	})
+}
+
+// A daemon that shows another configuration each time must not fill the disk.
+func TestNoMoreThanAThousandRevisionsOfTheLastTimeStay(t *testing.T) {
+	t.Parallel()
+	s := open(t, Options{Home: preparedHome(t), Seal: key(t, 1)})
+	d := put(t, s, deviceN(1))
+	manyRevisions(t, s, d.ID, maxRecent+20)
+	if n := must(s.PruneRevisions(t.Context(), Retention{Revisions: 10, Recent: 1 << 62}))(t); n != 20 {
+		t.Errorf("forgot %d", n)
+	}
+}

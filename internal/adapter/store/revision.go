@@ -47,8 +47,9 @@ func (t *tx) observeConfig(p preparedObservation) error {
 	}
 	t.effects.committed.Revisions = append(t.effects.committed.Revisions, fleet.Revision{Device: p.Device,
 		Number: newest.Number + 1, Digest: config.Digest, Cause: cause, SeenAt: seen})
-	if keep := t.store.kept().Revisions; keep > 0 && newest.Number >= int64(keep) {
-		if _, err := t.forgetOld([]fleet.DeviceID{p.Device}, Retention{Revisions: keep}); err != nil {
+	if r := t.store.kept(); r.Revisions > 0 && newest.Number >= int64(r.Revisions) {
+		byNumber := Retention{Revisions: r.Revisions, Recent: r.Recent}
+		if _, err := t.forgetOld([]fleet.DeviceID{p.Device}, byNumber); err != nil {
 			return err
 		}
 	}

@@ -20,8 +20,14 @@ import (
 type Plan struct {
 	Every  time.Duration // 0: no scheduled backups
 	Folder string
-	Keep   int // how many backups to keep; older ones are removed after each backup
+	Keep   int           // how many backups to keep; older ones are removed after each backup
+	Stay   time.Duration // a backup that is younger stays, also beyond Keep; 0: Keep alone decides
 	Lock   Lock
+	// Held says why no backups are made now although they were asked for; nil: nothing keeps them from being made.
+	Held *fleet.Impairment
+	// Check is called before files are written and removed in the folder, and refuses that by an error; nil: nothing is
+	// checked.
+	Check func() error
 }
 
 const (
@@ -67,7 +73,10 @@ func (s *Schedule) PlanChanged() {
 }
 
 // Enabled reports whether backups are scheduled.
-func (s *Schedule) Enabled() bool { return s.plan().lacks() == "" && s.plan().Every > 0 }
+func (s *Schedule) Enabled() bool {
+	plan := s.plan()
+	return plan.Held == nil && plan.lacks() == "" && plan.Every > 0
+}
 
 // lacks says what a plan with a time lacks to make backups; "" for nothing.
 func (p Plan) lacks() string {
@@ -86,7 +95,11 @@ func (s *Schedule) Status() Status {
 
 // Impairment returns what is wrong with the backups, or nil.
 func (s *Schedule) Impairment() *fleet.Impairment {
-	if lacks := s.plan().lacks(); lacks != "" {
+	plan := s.plan()
+	if plan.Held != nil {
+		return plan.Held
+	}
+	if lacks := plan.lacks(); lacks != "" {
 		return &fleet.Impairment{Part: fleet.PartBackup, Reason: lacks,
 			Next: "Name a folder in the setting backupTo, or type `muster setting set backupEvery 0`."}
 	}
@@ -133,7 +146,7 @@ func (s *Schedule) wait() time.Duration {
 	if s.status.Trouble != nil {
 		return min(max(s.plan().Every/10, retryAtLeast), retryAtMost)
 	}
-	made, err := s.there()
+	made, err := s.backupsIn(s.plan().Folder)
 	if err != nil || len(made) == 0 {
 		return 0 // The folder cannot be read. Making a backup reports why.
 	}
@@ -142,13 +155,19 @@ func (s *Schedule) wait() time.Duration {
 }
 
 func (s *Schedule) one(ctx context.Context) (Made, error) {
-	s.sweep()
+	plan := s.plan()
+	if plan.Check != nil {
+		if err := plan.Check(); err != nil {
+			return Made{}, err
+		}
+	}
+	s.sweep(plan.Folder)
 	name := "muster-" + s.now().UTC().Format(fileTime) + ".backup"
-	made, err := s.create(ctx, filepath.Join(s.plan().Folder, name), s.plan().Lock)
+	made, err := s.create(ctx, filepath.Join(plan.Folder, name), plan.Lock)
 	if err != nil {
 		return made, err
 	}
-	return made, s.removeOld(made.Path)
+	return made, s.removeOld(plan, made.Path)
 }
 
 func (s *Schedule) note(made Made, err error) {
@@ -167,10 +186,10 @@ func (s *Schedule) note(made Made, err error) {
 	}
 }
 
-// there returns the backups in the folder, oldest first. It leaves out backups with a date in the future: a clock was
+// backupsIn returns the backups in a folder, oldest first. It leaves out backups with a date in the future: a clock was
 // wrong then or is now, so their order is unknown.
-func (s *Schedule) there() (made []Made, err error) {
-	entries, err := os.ReadDir(s.plan().Folder)
+func (s *Schedule) backupsIn(folder string) (made []Made, err error) {
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -183,23 +202,23 @@ func (s *Schedule) there() (made []Made, err error) {
 		at, err := time.Parse(fileTime, parts[1])
 		info, gone := entry.Info()
 		if err == nil && gone == nil && !at.After(now) {
-			made = append(made, Made{filepath.Join(s.plan().Folder, entry.Name()), info.Size(), at})
+			made = append(made, Made{filepath.Join(folder, entry.Name()), info.Size(), at})
 		}
 	}
 	slices.SortFunc(made, func(a, b Made) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return made, nil
 }
 
-// removeOld removes all but the newest backups. It never removes the one that was just made, even when the clock was
-// set back.
-func (s *Schedule) removeOld(justMade string) error {
-	made, err := s.there()
+// removeOld removes the backups that the plan does not keep. It never removes the one that was just made, even when the
+// clock was set back.
+func (s *Schedule) removeOld(plan Plan, justMade string) error {
+	made, err := s.backupsIn(plan.Folder)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, old := range made[:max(0, len(made)-s.plan().Keep)] {
-		if old.Path != justMade {
+	for _, old := range made[:max(0, len(made)-plan.Keep)] {
+		if old.Path != justMade && s.now().Sub(old.CreatedAt) >= plan.Stay {
 			errs = append(errs, os.Remove(old.Path))
 		}
 	}
@@ -207,14 +226,14 @@ func (s *Schedule) removeOld(justMade string) error {
 }
 
 // sweep removes incomplete files that a killed process left.
-func (s *Schedule) sweep() {
-	entries, err := os.ReadDir(s.plan().Folder)
+func (s *Schedule) sweep(folder string) {
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return // Making a backup reports this error.
 	}
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), tempPrefix) {
-			if err := os.Remove(filepath.Join(s.plan().Folder, entry.Name())); err != nil {
+			if err := os.Remove(filepath.Join(folder, entry.Name())); err != nil {
 				s.log.Warn("a part of a backup cannot be removed", logkey.Path, entry.Name(), logkey.Err(err))
 			}
 		}

@@ -211,10 +211,56 @@ func TestTheBackupThatWasJustMadeIsNotRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.Store(20)
-	if err := s.removeOld(second.Path); err != nil {
+	if err := s.removeOld(plan(), second.Path); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(t, folder); len(got) != 2 {
 		t.Errorf("got %v, want %s and %s", got, filepath.Base(second.Path), filepath.Base(first.Path))
 	}
+}
+
+// A stolen token of an administrator removed all backups within the hour: it set a short time and a small number.
+func TestBackupsOfTheLastTimeStayBeyondTheirNumber(t *testing.T) {
+	folder := t.TempDir()
+	old, young := "muster-19991216T235959.000Z.backup", "muster-19991220T000000.000Z.backup"
+	for _, name := range []string{old, young} {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		running(t, Plan{Every: 10 * time.Minute, Folder: folder, Keep: 2, Stay: 14 * 24 * time.Hour}, &atomic.Bool{})
+		time.Sleep(time.Hour + time.Minute) // of the test's own clock
+		synctest.Wait()
+		if got := names(t, folder); len(got) != 8 || slices.Contains(got, old) || !slices.Contains(got, young) {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+// A folder that the machine does not allow any more is left alone, and people are told.
+func TestAScheduleThatIsHeldTouchesNothing(t *testing.T) {
+	folder := t.TempDir()
+	left := ".muster-backup-123"
+	if err := os.WriteFile(filepath.Join(folder, left), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		held := &fleet.Impairment{Part: fleet.PartBackup, Reason: "the folder is not allowed"}
+		s := running(t, Plan{Every: time.Minute, Folder: folder, Keep: 1, Held: held}, &atomic.Bool{})
+		time.Sleep(time.Hour) // of the test's own clock
+		if got := names(t, folder); !slices.Equal(got, []string{left}) || s.Enabled() || s.Impairment() != held {
+			t.Errorf("held: got %v, %v", got, s.Impairment())
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		refuse := func() error { return &fleet.Error{Code: fleet.CodeInvalid, Message: "it is a link"} }
+		s := running(t, Plan{Every: time.Minute, Folder: folder, Keep: 1, Check: refuse}, &atomic.Bool{})
+		synctest.Wait()
+		i := s.Impairment()
+		if got := names(t, folder); !slices.Equal(got, []string{left}) || i == nil ||
+			i.Reason != "the last backup failed: it is a link" {
+			t.Errorf("refused: got %v, %+v", got, i)
+		}
+	})
 }

@@ -21,6 +21,9 @@ type Store interface {
 type Options struct {
 	Store Store
 	Flags map[fleet.SettingName]string // canonical values of the flags that were given
+	// Try refuses a value of which the machine shows that it cannot work. It runs before the transaction, since it may
+	// take time. nil: nothing is tried.
+	Try func(name fleet.SettingName, value string) error
 	// Check refuses a value that this server cannot use. now has all settings as they are. nil: none is refused.
 	Check func(now map[fleet.SettingName]fleet.SettingState, name fleet.SettingName, value string) error
 	// Defaults replace defaults of the table, because the server manages simulated daemons.
@@ -88,6 +91,9 @@ func (p *Policy) Put(ctx context.Context, name fleet.SettingName, text string,
 		return fleet.SettingState{}, err
 	}
 	value, err := setting.Parse(text)
+	if err == nil && p.o.Try != nil {
+		err = p.o.Try(setting.Name, value)
+	}
 	if err == nil {
 		err = p.o.Store.PutSetting(ctx, setting.Name, value, setting.Shown(value), p.checking(setting, value, check))
 	}

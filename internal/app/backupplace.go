@@ -56,7 +56,7 @@ func (a *App) heldBackups(every, to fleet.SettingState) *fleet.Impairment {
 			return &fleet.Impairment{Part: fleet.PartBackup,
 				Reason: "the server makes no backups, because it was started without a --backup-root for the folder of the " +
 					"setting backupTo",
-				Next: "On the server's machine, start it with --backup-root and that folder, or set another one: " +
+				Next: "On the server's machine, start it with --backup-root and that folder, or choose another: " +
 					"`muster setting set backupTo DIR`."}
 		}
 	}

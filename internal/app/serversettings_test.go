@@ -58,7 +58,7 @@ func TestAStoredSecretKeepsItsProvider(t *testing.T) {
 	if _, err := a.policy.Reset(t.Context(), fleet.SettingOIDCIssuer, nil); err != nil {
 		t.Fatal(err) // Single sign-on can be switched off.
 	}
-	elsewhere("once there is none")
+	elsewhere("without an issuer")
 	if _, err := a.policy.Reset(t.Context(), fleet.SettingOIDCClientSecret, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,8 @@ type Setting = { value: string; source: string; setBy?: string };
 
 const stored = (name: string) => muster.call<Setting>("GET", `/settings/${name}`);
 
+const titles = async () => (await muster.call<{ detail: string }[]>("GET", "/audit")).map(({ detail }) => detail).join("\n");
+
 test("a setting is changed, refused, reset, and asks before it deletes", async () => {
   const page = await newPage(browser);
   await logIn(page, muster, "anna");
@@ -48,9 +50,36 @@ test("a setting is changed, refused, reset, and asks before it deletes", async (
   const dialog = page.getByRole("dialog");
   await dialog.getByText(/deletes configurations beyond this number at once, but for those of the last week, for good/).waitFor();
   expect((await stored("keepRevisions")).value).toBe("100");
+  await dialog.getByLabel("What for").fill("less disk");
   await dialog.getByRole("button", { name: "Store" }).click();
   await kept.getByText("set by anna").waitFor();
+  expect(await titles()).toContain('title: "less disk"');
+  await kept.getByRole("button", { name: "Change" }).click();
+  await kept.getByRole("button", { name: "Reset" }).click();
+  await dialog.getByLabel("What for").fill("as it was");
+  await dialog.getByRole("button", { name: "Reset" }).click();
+  await page.getByText("keepRevisions has its default").waitFor();
+  expect(await titles()).toContain('title: "as it was"');
   expect(await serious(page)).toEqual([]);
+});
+
+test("another part of the fleet put back the role that the page had read", async () => {
+  await muster.user("otto", "viewer");
+  await muster.call("PUT", "/users/otto", { role: "viewer", tags: ["site:lima"] });
+  const page = await newPage(browser);
+  await logIn(page, muster, "anna");
+  await page.goto(`${muster.url}/ui/settings?tab=people`);
+  await page.getByRole("button", { name: "Change the part of the fleet of otto" }).click();
+  await muster.call("PUT", "/users/otto", { role: "operator" });
+  await page.locator("tr", { hasText: "otto" }).getByRole("combobox", { name: "Part of the fleet" }).press("Backspace");
+  await page.keyboard.press("Tab"); // closes the list of tags
+  await page.locator("tr", { hasText: "otto" }).getByRole("button", { name: "Store" }).click();
+  await page.getByRole("dialog").getByLabel("What for").fill("otto sees all");
+  await page.getByRole("dialog").getByRole("button", { name: "Give it" }).click();
+  await page.getByText("The part of otto is stored").waitFor();
+  expect(await muster.call("GET", "/users/otto")).toMatchObject({ role: "operator", tags: [] });
+  expect(await titles()).toContain('title: "otto sees all"');
+  await page.context().close();
 });
 
 test("a setting that a flag overrides names the flag", async () => {

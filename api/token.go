@@ -4,6 +4,7 @@ package api
 type Token struct {
 	Name         string   `json:"name"`
 	Role         string   `json:"role" enum:"viewer,operator,author,admin"`
+	Owner        string   `json:"owner" readOnly:"true" doc:"User who was given its secret, when it was made or last rotated; blank when no user is known, as for the token in the home folder"`
 	Tags         []string `json:"tags" nullable:"false" doc:"Its tag scope: it sees and touches only devices with one of these tags. Empty: the whole fleet"`
 	CreatedAt    Time     `json:"createdAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
 	IssuedAt     Time     `json:"issuedAt" format:"date-time" doc:"When its secret was made: with the token, or by the last rotation"`

@@ -67,9 +67,22 @@ type AuditQuery struct {
 
 type actorKey struct{}
 
-// WithActor records in the context who requested the work.
+// WithActor records in the context who requested the work. The person behind it is not known until WithPerson.
 func WithActor(ctx context.Context, who string) context.Context {
-	return context.WithValue(ctx, actorKey{}, who)
+	return WithPerson(context.WithValue(ctx, actorKey{}, who), "")
+}
+
+type personKey struct{}
+
+// WithPerson records in the context the user behind the requester: the user itself, or the owner of the token.
+func WithPerson(ctx context.Context, user string) context.Context {
+	return context.WithValue(ctx, personKey{}, user)
+}
+
+// PersonOf returns the user behind the requester, or "" if no user is known.
+func PersonOf(ctx context.Context) string {
+	user, _ := ctx.Value(personKey{}).(string)
+	return user
 }
 
 type roleKey struct{}

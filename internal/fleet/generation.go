@@ -20,6 +20,14 @@ type GenerationChange struct {
 	Vars         []VarsChange
 }
 
+// Maker is who made a generation.
+type Maker struct {
+	Generation int64
+	Name       string // name of the user or token; "" when unknown
+	Person     string // the user, or the owner of the token; "": not known
+	At         time.Time
+}
+
 // TemplateVersion is a template as it was from a generation on.
 type TemplateVersion struct {
 	Generation int64

@@ -36,6 +36,8 @@ type Token struct {
 	ExpiresAt time.Time // refused from then on; zero: never
 	OldHash   string    // hash of the text before the last rotation; "": none
 	OldUntil  time.Time // the old text is refused from then on
+	Owner     string    // user who was given the text; "": not known, like that of the token in the home folder
+	OldOwner  string    // user who was given the text before the last rotation
 	LastUse   TokenUse  // zero: never used
 	Altered   bool      // another program changed its row, so it gives no role
 }

@@ -45,7 +45,10 @@ type User struct {
 	UpdatedAt   time.Time // time at which the role or the password last changed
 	LastLogInAt time.Time // zero: never
 	DisabledAt  time.Time // time at which the user was disabled; zero: the user can log in
-	Altered     bool      // another program changed its row, so the user cannot log in
+	// AccessGivenAt is the last time at which somebody other than the user could learn a way to log in as the user: the
+	// user was created, was given a log-in link or used one, or got a password from an administrator. Zero: not known.
+	AccessGivenAt time.Time
+	Altered       bool // another program changed its row, so the user cannot log in
 }
 
 // Disabled reports whether an administrator has disabled the user.
@@ -60,6 +63,7 @@ type PutUser struct {
 	Role     *Role
 	Scope    *Scope
 	Password *string // hash in PHC form
+	Own      bool    // The user chose the password and has proven the one before, so nobody else knows it.
 }
 
 // MayMoreThan reports whether the role or the scope of the user allows what those of another user do not.

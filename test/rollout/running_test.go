@@ -278,27 +278,58 @@ func TestARolloutOverManyDevicesWaitsForOneApproval(t *testing.T) {
 		func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "0" })
 }
 
-// Whoever made the change does not approve it.
+// Whoever made the change does not approve it: not with another token of theirs, not with the token in the home folder,
+// and not as a user who was created since.
 func TestAnotherPersonApproves(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 8, server.Options{ApprovalThreshold: "4", FourEyes: true})
+	anna, nora := w.person("anna"), w.person("nora")
+	admin := w.Client
+	w.Client = anna
 	w.template("options", `{"maxFolderConcurrency": 3}`)
+	w.Client = admin
 	r := w.comesTo(fleet.RolloutWaiting)
+	made, err := anna.CreateToken(t.Context(), "another", string(fleet.RoleAdmin))
+	if err != nil || made.Owner != "anna" {
+		t.Fatal(made.Owner, err)
+	}
+	for who, c := range map[string]*client.Client{"the maker": anna, "a token of the maker": w.as(made.Secret),
+		"a user who was created since": w.person("late")} {
+		if _, err := c.ApproveRollout(t.Context(), r.ID); err == nil {
+			t.Errorf("%s approved", who)
+		}
+	}
 	if out, code := w.command("rollout", "approve", "1"); code != 3 || !strings.Contains(out, "another person") {
 		t.Errorf("it ended with %d: %s", code, out)
-	}
-	made, err := w.Client.CreateToken(t.Context(), "nora", string(fleet.RoleAdmin))
-	if err != nil {
-		t.Fatal(err)
-	}
-	nora, err := client.New(w.URL, made.Secret)
-	if err != nil {
-		t.Fatal(err)
 	}
 	if _, err := nora.ApproveRollout(t.Context(), r.ID); err != nil {
 		t.Fatal(err)
 	}
 	w.comesTo(fleet.RolloutSucceeded)
+}
+
+// person creates an administrator and returns a client with a session of the administrator.
+func (w *world) person(name string) *client.Client {
+	w.t.Helper()
+	role, password := string(fleet.RoleAdmin), "correct horse battery"
+	if _, err := w.Client.CreateUser(w.t.Context(), api.CreateUser{Name: &name, Role: &role,
+		Password: &password}); err != nil {
+		w.t.Fatal(err)
+	}
+	session, _, err := w.Client.Login(w.t.Context(), name, password, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.as(session.Token)
+}
+
+func (w *world) as(secret string) *client.Client {
+	w.t.Helper()
+	c, err := client.New(w.URL, secret)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
 }
 
 // A halted or running rollout has the waves that are left made anew.

@@ -19,7 +19,7 @@ func TestTokensAreKeptByName(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
 		token := fleet.Token{Name: "ci", Role: fleet.RoleAuthor, Hash: strings.Repeat("0", 64), CreatedAt: seenAt,
-			IssuedAt: seenAt}
+			IssuedAt: seenAt, Owner: "anna"}
 		if err := s.CreateToken(t.Context(), token); err != nil {
 			t.Fatal(err)
 		}
@@ -54,6 +54,7 @@ func wantUsesAndRotations(t *testing.T, s *Store, token fleet.Token) {
 	}
 	token.OldHash, token.OldUntil, token.Hash = token.Hash, seenAt.Add(2*time.Hour), strings.Repeat("2", 64)
 	token.IssuedAt, token.ExpiresAt = seenAt.Add(time.Hour), seenAt.Add(3*time.Hour)
+	token.Owner, token.OldOwner = "ben", "anna"
 	if err := s.RotateToken(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}

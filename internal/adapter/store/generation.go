@@ -13,10 +13,11 @@ import (
 // makeGeneration makes the next generation. The numbers of generations have no gaps.
 func (t *tx) makeGeneration(cause string) (number int64, err error) {
 	err = t.row(`
-		INSERT INTO generations (number, cause, made_by, made_role, created_at)
-		SELECT COALESCE(MAX(number), 0) + 1, CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT)
+		INSERT INTO generations (number, cause, made_by, made_role, created_at, made_by_person)
+		SELECT COALESCE(MAX(number), 0) + 1, CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT),
+			CAST($5 AS TEXT)
 		FROM generations
-		RETURNING number`, cause, plainText(t.who), string(t.role), millis(t.now)).Scan(&number)
+		RETURNING number`, cause, plainText(t.who), string(t.role), millis(t.now), plainText(t.person)).Scan(&number)
 	if err == nil {
 		err = t.mark(generationRows, number)
 	}

@@ -48,6 +48,9 @@ func (s *Store) CreateLoginLink(ctx context.Context, link fleet.LoginLink) error
 				return none, disabledUser(user.Name)
 			}
 			gives = user.Role
+			if err := t.accessGiven(user); err != nil {
+				return none, err
+			}
 		}
 		if gives == fleet.RoleAdmin && link.ExpiresAt.After(t.now.Add(fleet.LinkLife)) {
 			return none, fleet.Invalidf("expiresInS", "the log-in link of an administrator expires after 15 minutes: leave "+
@@ -63,6 +66,15 @@ func (s *Store) CreateLoginLink(ctx context.Context, link fleet.LoginLink) error
 			t.store.sealedSum("login_links", link.Hash, linkSum(link)))
 	})
 	return err
+}
+
+// accessGiven notes that somebody is given a way to log in as a user.
+func (t *tx) accessGiven(user fleet.User) error {
+	user.AccessGivenAt = t.now
+	if err := t.exec(`UPDATE users SET access_given_at = $2 WHERE name = $1`, user.Name, millis(t.now)); err != nil {
+		return err
+	}
+	return t.addToRoster(userRows, user.Name, userSum(user))
 }
 
 const (

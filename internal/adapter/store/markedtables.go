@@ -144,10 +144,11 @@ var (
 	// past generation, and because they show who made a template stop applying (see LetGoBy).
 	generationRows = &markedTable{
 		name:    "generations",
-		accept:  "UPDATE generations SET made_role = ''",
+		accept:  "UPDATE generations SET made_role = '', made_by_person = ''",
 		noun:    "generation",
 		key:     []string{"number"},
-		content: []string{"cause", "made_by", "made_role", "created_at"},
+		content: []string{"cause", "made_by", "made_role", "created_at", "made_by_person"},
+		later:   map[string]int64{"made_by_person": 116},
 		follows: "nothing is written to daemons",
 		doubt:   doubtPast,
 	}

@@ -24,7 +24,7 @@ type proven struct {
 var provenTables = map[string]proven{
 	tokenRows: {row: `name = 'viewer'`,
 		set: []string{"name = 'x'", "role = 'admin'", `tag_scope = '["a"]'`, "hash = 'x'", "created_at = 1", "issued_at = 1",
-			"expires_at = 1", "old_hash = 'x'", "old_until = 9"},
+			"expires_at = 1", "old_hash = 'x'", "old_until = 9", "owner = 'x'", "old_owner = 'x'"},
 		other:  map[string]string{"name": "'x'", "hash": "'x'"},
 		remove: func(m *meddled) error { return m.DeleteToken(m.t.Context(), "viewer") }},
 	userRows: {
@@ -37,6 +37,7 @@ var provenTables = map[string]proven{
 			"issuer = 'x'",
 			"subject = 'x'",
 			"disabled_at = 1",
+			"access_given_at = 1",
 		},
 		other:  map[string]string{"name": "'x'"},
 		remove: func(m *meddled) error { return m.DeleteUser(m.t.Context(), "person0") },

@@ -194,12 +194,21 @@ func TestAfterALostAnswerToACommitTheAdmissionIsWhatWasCommitted(t *testing.T) {
 func TestTheMakersOfGenerationsAreKept(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
-		for _, name := range []string{"anna", "ben", "anna"} {
+		for _, by := range [][2]string{{"anna", "anna"}, {"ci", "anna"}, {"admin-token", ""}} {
 			v := fleet.Template{Op: fleet.OpSet, Key: "options.natEnabled", Text: "true"}
-			must(s.CreateTemplate(fleet.WithActor(t.Context(), name), v))(t)
+			ctx := fleet.WithPerson(fleet.WithActor(t.Context(), by[0]), by[1])
+			must(s.CreateTemplate(ctx, v))(t)
 		}
-		if got := must(s.MadeBy(t.Context(), []int64{1, 2, 3}))(t); !slices.Equal(got, []string{"anna", "ben"}) {
-			t.Errorf("got %v", got)
+		var got []string
+		for _, m := range must(s.MadeBy(t.Context(), []int64{1, 2, 3, 4}))(t) {
+			got = append(got, fmt.Sprintf("%d %s of %s", m.Generation, m.Name, m.Person))
+			if m.At.IsZero() && m.Generation < 4 {
+				t.Errorf("generation %d has no time", m.Generation)
+			}
+		}
+		want := []string{"1 anna of anna", "2 ci of anna", "3 admin-token of ", "4  of "}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	})
 }

@@ -159,15 +159,25 @@ func sumOf(table string, fields ...string) string {
 	return fleet.NetstringSum("muster "+table+" 1\n", fields...)
 }
 
+// tokenSum returns the sum of a token's row. Tokens from before version 116 have no owner, and keep their sum.
 func tokenSum(token fleet.Token) string {
-	return sumOf(tokenRows, token.Name, string(token.Role), scopeField(token.Scope), token.Hash,
+	fields := []string{token.Name, string(token.Role), scopeField(token.Scope), token.Hash,
 		unixMilli(token.CreatedAt), unixMilli(token.IssuedAt), unixMilli(token.ExpiresAt), token.OldHash,
-		unixMilli(token.OldUntil))
+		unixMilli(token.OldUntil)}
+	if token.Owner != "" || token.OldOwner != "" {
+		fields = append(fields, token.Owner, token.OldOwner)
+	}
+	return sumOf(tokenRows, fields...)
 }
 
+// userSum returns the sum of a user's row. Users from before version 116 have no AccessGivenAt, and keep their sum.
 func userSum(user fleet.User) string {
-	return sumOf(userRows, user.Name, string(user.Role), scopeField(user.Scope), user.Password, user.Identity.Issuer,
-		user.Identity.Subject, strconv.FormatBool(user.Disabled()))
+	fields := []string{user.Name, string(user.Role), scopeField(user.Scope), user.Password, user.Identity.Issuer,
+		user.Identity.Subject, strconv.FormatBool(user.Disabled())}
+	if !user.AccessGivenAt.IsZero() {
+		fields = append(fields, unixMilli(user.AccessGivenAt))
+	}
+	return sumOf(userRows, fields...)
 }
 
 // scopeField returns a scope as text for sums; "" is the whole fleet.

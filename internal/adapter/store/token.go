@@ -12,7 +12,7 @@ import (
 )
 
 const tokenColumns = `name, role, tag_scope, hash, created_at, issued_at, expires_at, old_hash, old_until, last_used_at,
-	last_used_from`
+	last_used_from, owner, old_owner`
 
 const selectTokens = `SELECT ` + tokenColumns + ` FROM tokens`
 
@@ -31,7 +31,7 @@ func scanToken(row scanner) (v fleet.Token, err error) {
 	var created, issued, expires, oldUntil, used sql.NullInt64
 	var scope, oldHash sql.NullString
 	if err := row.Scan(&v.Name, (*string)(&v.Role), &scope, &v.Hash, &created, &issued, &expires, &oldHash, &oldUntil,
-		&used, &v.LastUse.From); err != nil {
+		&used, &v.LastUse.From, &v.Owner, &v.OldOwner); err != nil {
 		return v, err
 	}
 	v.CreatedAt, v.IssuedAt, v.ExpiresAt = fromMillis(created), fromMillis(issued), fromMillis(expires)
@@ -103,19 +103,22 @@ func (s *Store) CreateToken(ctx context.Context, token fleet.Token) error {
 		if err := t.addToRoster(tokenRows, token.Name, tokenSum(token)); err != nil {
 			return none, err
 		}
-		return none, t.exec(`INSERT INTO tokens (`+tokenColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		return none, t.exec(`INSERT INTO tokens (`+tokenColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 			token.Name, string(token.Role), scope, token.Hash, millis(token.CreatedAt), millis(token.IssuedAt),
 			millis(token.ExpiresAt), textOrNull(token.OldHash), millis(token.OldUntil), millis(token.LastUse.At),
-			token.LastUse.From)
+			token.LastUse.From, token.Owner, token.OldOwner)
 	})
 	return err
 }
 
-// describeToken returns the audit's text about a token: its role, scope and expiry.
+// describeToken returns the audit's text about a token: its role, scope, expiry and owner.
 func describeToken(token fleet.Token) string {
 	text := string(token.Role) + describeScope(token.Scope)
 	if !token.ExpiresAt.IsZero() {
 		text += ", until " + token.ExpiresAt.UTC().Format(time.RFC3339)
+	}
+	if token.Owner != "" {
+		text += ", owner " + token.Owner
 	}
 	return text
 }
@@ -138,9 +141,9 @@ func (s *Store) RotateToken(ctx context.Context, token fleet.Token) error {
 		if err != nil {
 			return none, err
 		}
-		n, err := t.affect(`UPDATE tokens SET hash = $2, issued_at = $3, expires_at = $4, old_hash = $5, old_until = $6
-			WHERE name = $1 AND hash = $5`, token.Name, token.Hash, millis(token.IssuedAt), millis(token.ExpiresAt),
-			token.OldHash, millis(token.OldUntil))
+		n, err := t.affect(`UPDATE tokens SET hash = $2, issued_at = $3, expires_at = $4, old_hash = $5, old_until = $6, owner = $7,
+			old_owner = $8 WHERE name = $1 AND hash = $5`, token.Name, token.Hash, millis(token.IssuedAt),
+			millis(token.ExpiresAt), token.OldHash, millis(token.OldUntil), token.Owner, token.OldOwner)
 		if err == nil && n == 0 {
 			err = noToken(token.Name)
 		}
@@ -149,6 +152,7 @@ func (s *Store) RotateToken(ctx context.Context, token fleet.Token) error {
 		}
 		is.Hash, is.IssuedAt, is.ExpiresAt = token.Hash, token.IssuedAt, token.ExpiresAt
 		is.OldHash, is.OldUntil = token.OldHash, token.OldUntil
+		is.Owner, is.OldOwner = token.Owner, token.OldOwner
 		t.record("token.rotate", token.Name, describeToken(is))
 		return none, t.addToRoster(tokenRows, token.Name, tokenSum(is))
 	})

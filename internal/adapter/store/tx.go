@@ -19,6 +19,7 @@ type tx struct {
 	ctx     context.Context //nolint:containedctx // of the batch: a tx does not outlive it
 	now     time.Time
 	who     string
+	person  string     // user behind who; "": not known
 	role    fleet.Role // role of the person who writes; "": Muster writes by itself
 	effects effects
 	pending effects // effects of earlier writes in the batch, which the ends of the audit do not contain yet

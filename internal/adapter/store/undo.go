@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,17 +35,29 @@ func (e *editing) undo() error {
 	return err
 }
 
-// MadeBy returns the names of the people who made these generations, each once. A name that is not known is left out.
-func (s *Store) MadeBy(ctx context.Context, generations []int64) (makers []string, err error) {
-	for _, g := range generations {
-		var by string
-		if err := s.reads.QueryRowContext(ctx, `SELECT made_by FROM generations WHERE number = $1`,
-			g).Scan(&by); err != nil {
+// MadeBy returns who made these generations, in the order of generations. The person is not known where Muster did not
+// write the row of the generation.
+func (s *Store) MadeBy(ctx context.Context, generations []int64) (makers []fleet.Maker, err error) {
+	scan := believing(s, generationRows, func(row scanner) (m fleet.Maker, err error) {
+		var at sql.NullInt64
+		err = row.Scan(&m.Name, &m.Person, &at)
+		m.At = fromMillis(at)
+		return m, err
+	})
+	for _, number := range generations {
+		rows, err := collect(ctx, pool{s.reads}, scan, `SELECT made_by, made_by_person, created_at, `+
+			generationRows.columns("")+` FROM generations WHERE number = $1`, number)
+		if err != nil {
 			return nil, failure("read generations", err)
 		}
-		if by != "" && !slices.Contains(makers, by) {
-			makers = append(makers, by)
+		maker := fleet.Maker{Generation: number}
+		for _, row := range rows {
+			maker.Name, maker.At = row.value.Name, row.value.At
+			if row.believed {
+				maker.Person = row.value.Person
+			}
 		}
+		makers = append(makers, maker)
 	}
 	return makers, nil
 }

@@ -12,15 +12,15 @@ import (
 )
 
 const selectUsers = `SELECT name, role, tag_scope, password, issuer, subject, created_at, updated_at, last_login_at,
-	disabled_at FROM users`
+	disabled_at, access_given_at FROM users`
 
 func scanUser(row scanner) (u fleet.User, err error) {
-	var created, updated, lastLogIn, disabled sql.NullInt64
+	var created, updated, lastLogIn, disabled, access sql.NullInt64
 	var scope sql.NullString
 	err = row.Scan(&u.Name, (*string)(&u.Role), &scope, &u.Password, &u.Identity.Issuer, &u.Identity.Subject, &created,
-		&updated, &lastLogIn, &disabled)
+		&updated, &lastLogIn, &disabled, &access)
 	u.CreatedAt, u.UpdatedAt, u.LastLogInAt = fromMillis(created), fromMillis(updated), fromMillis(lastLogIn)
-	u.DisabledAt, u.Scope = fromMillis(disabled), readTagScope(scope)
+	u.DisabledAt, u.AccessGivenAt, u.Scope = fromMillis(disabled), fromMillis(access), readTagScope(scope)
 	return u, err
 }
 
@@ -100,6 +100,9 @@ func (t *tx) createUser(user fleet.User) (fleet.User, error) {
 		return user, err
 	}
 	user.CreatedAt, user.UpdatedAt = t.now, t.now
+	if user.Identity == (fleet.Identity{}) {
+		user.AccessGivenAt = t.now
+	}
 	if err := t.nameFree(user.Name); err != nil {
 		return user, err
 	}
@@ -111,9 +114,9 @@ func (t *tx) createUser(user fleet.User) (fleet.User, error) {
 	if err := t.addToRoster(userRows, user.Name, userSum(user)); err != nil {
 		return user, err
 	}
-	return user, t.exec(`INSERT INTO users (name, role, tag_scope, password, issuer, subject, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`, user.Name, string(user.Role), scope, user.Password, user.Identity.Issuer,
-		user.Identity.Subject, millis(t.now))
+	return user, t.exec(`INSERT INTO users (name, role, tag_scope, password, issuer, subject, created_at, updated_at,
+		access_given_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)`, user.Name, string(user.Role), scope, user.Password,
+		user.Identity.Issuer, user.Identity.Subject, millis(t.now), millis(user.AccessGivenAt))
 }
 
 // nameFree returns a conflict error for a name that a user or a token has. Letter case does not matter.
@@ -188,6 +191,9 @@ func (t *tx) putUser(put fleet.PutUser) (fleet.User, error) {
 	}
 	if put.Password != nil {
 		is.Password = *put.Password
+		if !put.Own {
+			is.AccessGivenAt = t.now
+		}
 		t.record("user.password", is.Name, "")
 	}
 	if is == was {
@@ -206,8 +212,9 @@ func (t *tx) putUser(put fleet.PutUser) (fleet.User, error) {
 		return was, err
 	}
 	is.UpdatedAt = t.now
-	if err := t.exec(`UPDATE users SET role = $2, password = $3, updated_at = $4, tag_scope = $5 WHERE name = $1`, is.Name,
-		string(is.Role), is.Password, millis(t.now), scope); err != nil {
+	if err := t.exec(`UPDATE users SET role = $2, password = $3, updated_at = $4, tag_scope = $5,
+		access_given_at = $6 WHERE name = $1`, is.Name, string(is.Role), is.Password, millis(t.now), scope,
+		millis(is.AccessGivenAt)); err != nil {
 		return was, err
 	}
 	if err := t.addToRoster(userRows, is.Name, userSum(is)); err != nil {

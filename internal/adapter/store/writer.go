@@ -52,6 +52,7 @@ type request struct {
 	during string
 	do     func(*tx) error // nil: the caller only asks whether the lock is held
 	who    string
+	person string // see fleet.PersonOf
 	role   fleet.Role
 	title  string      // The person wrote it about the act; see fleet.MessageOf.
 	taken  atomic.Bool // set by the writer when it takes the request, or by the caller when it gives up
@@ -70,8 +71,8 @@ func newWriter(s *Store, committed func(fleet.Committed)) *writer {
 func write[T any](ctx context.Context, s *Store, during string, do func(*tx) (T, error)) (T, error) {
 	var none, result T
 	err := s.writer.submit(ctx, &request{
-		during: during, who: fleet.ActorOf(ctx), role: fleet.RoleOf(ctx), title: fleet.MessageOf(ctx),
-		answer: make(chan error, 1),
+		during: during, who: fleet.ActorOf(ctx), person: fleet.PersonOf(ctx), role: fleet.RoleOf(ctx),
+		title: fleet.MessageOf(ctx), answer: make(chan error, 1),
 		do: func(t *tx) (err error) {
 			result, err = do(t)
 			return err
@@ -249,7 +250,7 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 			continue
 		}
 		t := &tx{store: w.store, session: w.session, ctx: ctx, now: now, who: b.request.who,
-			role: b.request.role, pending: effects}
+			person: b.request.person, role: b.request.role, pending: effects}
 		err := t.savepoint(b)
 		if b.err == nil {
 			titleEntries(t.effects.audit, b.request.title)

@@ -118,7 +118,7 @@ func sessionEnded() error {
 }
 
 func principalOf(s fleet.Session, kind Credential) Principal {
-	return Principal{Name: s.User, Role: s.Role, Scope: s.Scope, Credential: kind, Session: s.ID,
+	return Principal{Name: s.User, Person: s.User, Role: s.Role, Scope: s.Scope, Credential: kind, Session: s.ID,
 		ExpiresAt: s.ExpiresAt, SignedOn: s.Identity != (fleet.Identity{}), issued: s.Hash, issuedAt: s.RotatedAt}
 }
 

@@ -75,6 +75,7 @@ const (
 // Principal is the sender of a request: a program with its token, or a user with a session.
 type Principal struct {
 	Name       string // name of the token or the user
+	Person     string // the user, or the owner of the token; "": not known
 	Role       fleet.Role
 	Scope      fleet.Scope // the part of the fleet that the principal may see and change
 	Credential Credential

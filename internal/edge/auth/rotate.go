@@ -24,7 +24,8 @@ type Rotation struct {
 }
 
 // Rotate gives a token a new text. The present text is still accepted for r.Overlap, but not longer than it would have
-// been valid anyway. A text from before an earlier rotation becomes invalid at once.
+// been valid anyway. A text from before an earlier rotation becomes invalid at once. The user who asks for the new text
+// owns the token from then on; the present text stays that of the present owner.
 func (t *Tokens) Rotate(ctx context.Context, name string, r Rotation) (secret string, token fleet.Token, err error) {
 	if r.Overlap < 0 || r.Overlap > MaxOverlap {
 		return "", fleet.Token{}, fleet.Invalidf("overlapS", "the overlap is at most %d days", MaxOverlap/(24*time.Hour))
@@ -44,6 +45,7 @@ func (t *Tokens) Rotate(ctx context.Context, name string, r Rotation) (secret st
 	}
 	secret = newSecret()
 	token = rotated(tokens[i], r, hashOf(secret), time.Now().UTC().Truncate(time.Millisecond))
+	token.Owner, token.OldOwner = fleet.PersonOf(ctx), tokens[i].Owner
 	if err := t.store.RotateToken(ctx, token); err != nil {
 		t.stale("")
 		return "", fleet.Token{}, fmt.Errorf("rotate token: %w", err)

@@ -218,3 +218,35 @@ func TestAuthorsAndAdministratorsHaveNoScope(t *testing.T) {
 		}
 	}
 }
+
+// A person who gets another text of a token acts with it as themselves, and not as the person who had it before.
+func TestTheTextOfATokenStandsForThePersonWhoWasGivenIt(t *testing.T) {
+	tokens := NewTokens(&memory{})
+	a := NewAuthenticator(tokens, nil)
+	by := func(user string) context.Context { return fleet.WithPerson(t.Context(), user) }
+	wantPerson := func(secret, want string) {
+		t.Helper()
+		if p, err := a.Authenticate(request("X-API-Key", secret)); err != nil || p.Person != want {
+			t.Errorf("got %+v, %v; want the person %q", p, err, want)
+		}
+	}
+	rotate := func(user string) (secret string) {
+		t.Helper()
+		secret, token, err := tokens.Rotate(by(user), "ci", Rotation{Overlap: time.Hour})
+		if err != nil || token.Owner != user {
+			t.Fatal(token, err)
+		}
+		return secret
+	}
+	first, token, err := tokens.Create(by("anna"), fleet.Token{Name: "ci", Role: fleet.RoleAdmin, Owner: "bert"})
+	if err != nil || token.Owner != "anna" {
+		t.Fatal(token, err)
+	}
+	wantPerson(first, "anna")
+	second := rotate("bert")
+	wantPerson(first, "anna")
+	wantPerson(second, "bert")
+	third := rotate("")
+	wantPerson(second, "bert")
+	wantPerson(third, "")
+}

@@ -62,7 +62,7 @@ func (t *Tokens) List(ctx context.Context) ([]fleet.Token, error) {
 }
 
 // Create creates a token with the name, role, scope and expiry of wanted. secret is the token's text; the store has
-// only its hash.
+// only its hash. The user who asks for the token owns it.
 func (t *Tokens) Create(ctx context.Context, wanted fleet.Token) (secret string, token fleet.Token, err error) {
 	if err := wanted.Validate(); err != nil {
 		return "", fleet.Token{}, err
@@ -72,6 +72,7 @@ func (t *Tokens) Create(ctx context.Context, wanted fleet.Token) (secret string,
 	defer t.writes.Unlock()
 	token = newToken(wanted.Name, wanted.Role, secret)
 	token.Scope, token.ExpiresAt = wanted.Scope, wanted.ExpiresAt.UTC().Truncate(time.Millisecond)
+	token.Owner = fleet.PersonOf(ctx)
 	if err := t.store.CreateToken(ctx, token); err != nil {
 		return "", fleet.Token{}, err
 	}
@@ -161,7 +162,12 @@ func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok 
 	if err := ended(token, before); err != nil {
 		return Principal{}, false, err
 	}
-	return Principal{Name: token.Name, Role: token.Role, Scope: token.Scope, Credential: CredentialToken}, true, nil
+	owner := token.Owner
+	if before {
+		owner = token.OldOwner
+	}
+	return Principal{Name: token.Name, Person: owner, Role: token.Role, Scope: token.Scope,
+		Credential: CredentialToken}, true, nil
 }
 
 // ended returns the error for a token that has expired, else nil. If before is true, the request has the text from

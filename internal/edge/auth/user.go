@@ -124,7 +124,7 @@ func (p *People) ChangePassword(ctx context.Context, who Principal, current, pas
 			return err
 		}
 		defer p.forget(func(s fleet.Session) bool { return s.User == user.Name })
-		if user, err = p.Store.PutUser(ctx, fleet.PutUser{Name: user.Name, Password: &hash}); err != nil {
+		if user, err = p.Store.PutUser(ctx, fleet.PutUser{Name: user.Name, Password: &hash, Own: true}); err != nil {
 			return err
 		}
 		from.Browser = who.Credential == CredentialCookie

@@ -100,14 +100,14 @@ func (l lifetime) seconds() *int64 {
 var tokenNoun = noun[api.Token]{
 	all: unfiltered((*client.Client).Tokens),
 	columns: columns[api.Token]{
-		titles: []string{"NAME", "ROLE", "FOR", "CREATED", "EXPIRES", "LAST USED", "FROM"},
+		titles: []string{"NAME", "ROLE", "OWNER", "FOR", "CREATED", "EXPIRES", "LAST USED", "FROM"},
 		name:   func(t api.Token) string { return t.Name },
 		row: func(t api.Token) []string {
 			role := t.Role
 			if t.Altered {
 				role = "refused: not written by Muster"
 			}
-			return []string{t.Name, role, scopeText(t.Tags), t.CreatedAt.String(), orNever(t.ExpiresAt),
+			return []string{t.Name, role, cmp.Or(t.Owner, "-"), scopeText(t.Tags), t.CreatedAt.String(), orNever(t.ExpiresAt),
 				orNever(t.LastUsedAt), cmp.Or(t.LastUsedFrom, "-")}
 		}},
 	about: func(t api.Token) string { return t.Role },

@@ -108,7 +108,8 @@ func (s *base) wholeRegistry(ctx context.Context) (*fleet.Registry, error) {
 
 // asCaller is a context for work that the caller asked for.
 func asCaller(ctx context.Context, who auth.Principal) context.Context {
-	return fleet.WithScope(fleet.WithRole(fleet.WithActor(ctx, who.Name), who.Role), who.Scope)
+	ctx = fleet.WithPerson(fleet.WithActor(ctx, who.Name), who.Person)
+	return fleet.WithScope(fleet.WithRole(ctx, who.Role), who.Scope)
 }
 
 // insideOf tells the devices that the caller may know of.

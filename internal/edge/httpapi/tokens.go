@@ -156,7 +156,7 @@ func noToken(name string) error {
 }
 
 func wireToken(token fleet.Token) api.Token {
-	return api.Token{Name: token.Name, Role: string(token.Role), Tags: wireTags(token.Scope.Tags()),
+	return api.Token{Name: token.Name, Role: string(token.Role), Owner: token.Owner, Tags: wireTags(token.Scope.Tags()),
 		CreatedAt: api.Time{Time: token.CreatedAt}, IssuedAt: api.Time{Time: token.IssuedAt},
 		ExpiresAt: moment(token.ExpiresAt), OldUntil: moment(token.OldUntil),
 		LastUsedAt: moment(token.LastUse.At), LastUsedFrom: token.LastUse.From,

@@ -194,23 +194,6 @@ func TestAMendedTemplateAsksForApprovalAnew(t *testing.T) {
 	}
 }
 
-func TestAnotherPersonApproves(t *testing.T) {
-	o := testTimes
-	o.ApprovalThreshold.Devices, o.FourEyes = 12, true
-	d := newDaemons(t, 14, o, option)
-	d.store.tagTemplate(1, "all", true)
-	d.store.changes[0].By = "anna"
-	d.changed()
-	_, err := d.runner.Approve(fleet.WithActor(context.Background(), "anna"), 1)
-	wantCode(t, err, fleet.CodeConflict)
-	if _, err := d.runner.Approve(fleet.WithActor(context.Background(), "nora"), 1); err != nil {
-		t.Fatal(err)
-	}
-	d.restart() // what was approved stays so
-	d.after(10 * time.Minute)
-	d.is(1, fleet.RolloutSucceeded)
-}
-
 // An undo that touches devices of another rollout brings back what it reached, and the rest waits for its turn still.
 func TestAnUndoAdmitsNoDeviceToWhatAnotherRolloutBrings(t *testing.T) {
 	d := newDaemons(t, 30, testTimes, option, fleet.Template{Op: fleet.OpSet, Key: "options.y", Text: "1"})

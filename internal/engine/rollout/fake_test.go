@@ -37,6 +37,7 @@ type memoryStore struct {
 	refused    int                      // writes that were not kept
 	lost       error                    // of the next write, which is kept
 	writes     int
+	users      map[string]fleet.User
 }
 
 // newStore has n devices with the tag "all", and templates from 1 on, without tags, for these keys and texts.
@@ -213,11 +214,21 @@ func (m *memoryStore) Touched(_ context.Context, id fleet.DeviceID, generation i
 	return ok && touched >= generation, nil
 }
 
-func (m *memoryStore) MadeBy(_ context.Context, generations []int64) (by []string, err error) {
+// MadeBy returns makers whose name is that of a person, or of a person's token: "token of anna".
+func (m *memoryStore) MadeBy(_ context.Context, generations []int64) (by []fleet.Maker, err error) {
 	for _, g := range generations {
-		by = append(by, m.changes[g-1].By)
+		change := m.changes[g-1]
+		by = append(by, fleet.Maker{Generation: g, Name: change.By, At: change.At,
+			Person: strings.TrimPrefix(change.By, "token of ")})
 	}
 	return by, nil
+}
+
+func (m *memoryStore) User(_ context.Context, name string) (fleet.User, error) {
+	if user, ok := m.users[name]; ok {
+		return user, nil
+	}
+	return fleet.User{}, fleet.NotFoundf("there is no user %q", name)
 }
 
 // next is the registry after a change.

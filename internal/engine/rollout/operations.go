@@ -34,11 +34,11 @@ func (r *Runner) Halt(ctx context.Context, id int64) (fleet.Rollout, error) {
 // Approve lets a rollout over many devices begin.
 func (r *Runner) Approve(ctx context.Context, id int64) (fleet.Rollout, error) {
 	return r.act(ctx, id, "approved", func(l fleet.Rollout) (fleet.Rollout, command, error) {
-		makers, err := r.o.Store.MadeBy(ctx, l.Carries)
-		if err != nil {
-			return l, command{}, err
+		next, c, err := approve(l, fleet.ActorOf(ctx), r.now())
+		if err == nil && c.write && r.policy().FourEyes {
+			err = r.fourEyes(ctx, l)
 		}
-		return approve(l, fleet.ActorOf(ctx), makers, r.policy().FourEyes, r.now())
+		return next, c, err
 	})
 }
 

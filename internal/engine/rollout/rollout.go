@@ -32,14 +32,21 @@ type Store interface {
 	// PutRollouts returns the IDs of the rollouts that it created.
 	PutRollouts(ctx context.Context, w fleet.RolloutWrite) (created []int64, err error)
 	UndoStore
+	PersonStore
 }
 
 // UndoStore is what an undo needs of the store.
 type UndoStore interface {
 	// Touched reports whether something was sent to a device, or may have been, in this generation or later.
 	Touched(ctx context.Context, id fleet.DeviceID, generation int64) (bool, error)
-	// MadeBy returns the people who made these generations.
-	MadeBy(ctx context.Context, generations []int64) ([]string, error)
+}
+
+// PersonStore is what an approval needs of the store.
+type PersonStore interface {
+	// MadeBy returns who made these generations, one for each.
+	MadeBy(ctx context.Context, generations []int64) ([]fleet.Maker, error)
+	// User returns a not-found error if there is no such user.
+	User(ctx context.Context, name string) (fleet.User, error)
 }
 
 // Changes makes the edits that take rollouts back; see change.Changes.

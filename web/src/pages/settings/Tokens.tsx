@@ -72,6 +72,7 @@ export default function Tokens() {
               columns={[
                 { title: "Name", cell: (token) => <Strong>{token.name}</Strong> },
                 { title: "Role", cell: (token) => token.role },
+                { title: "Owner", cell: (token) => token.owner || <Muted>not known</Muted> },
                 {
                   title: "Part of the fleet",
                   cell: (token) =>

@@ -1,0 +1,1 @@
+-- 0116 adds columns to rows that are there. The start keeps their marks.

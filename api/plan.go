@@ -44,6 +44,7 @@ type PlannedChange struct {
 	Reason    string          `json:"reason" doc:"Why it is not simply done; blank for free changes"`
 	Drift     bool            `json:"drift,omitzero" doc:"It sets right what somebody changed at the daemon; otherwise the templates ask for something new"`
 	Returns   bool            `json:"returns,omitzero" doc:"No template asks any more: a person may keep what is there instead"`
+	Consented bool            `json:"consented,omitzero" doc:"Held, and a person consented or chose a value: it is made once Muster may write to the device"`
 	Answers   []string        `json:"answers,omitempty" nullable:"false" enum:"consent,remove,keep" doc:"What a person may answer, beside the choices; absent where there is nothing to answer"`
 	Choices   []Choice        `json:"choices,omitempty" nullable:"false" doc:"Values that a person may choose by name instead; absent without any"`
 	Digest    string          `json:"digest,omitempty" doc:"Identifies the change in the answer of an undo; only in the plan of an undo, and only where that answer may cover the change"`

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ConsentTime is how long a consent is valid while its device can be reached.
+// ConsentTime is how long a consent is valid while Muster can write to its device.
 const ConsentTime = 24 * time.Hour
 
 // Consent is a person's answer to a change that waits for one.
@@ -22,8 +22,8 @@ type Consent struct {
 	Until  time.Time // end of its validity
 	Group  int64     // ID of the group consent that it was made from; 0: a person gave it for this device
 
-	// UnreachableSince is when the device stopped answering. The validity does not run out while the device cannot be
-	// reached. Zero while it can be reached.
+	// UnreachableSince is since when Muster cannot write to the device, because it does not answer or is only observed.
+	// The validity does not run out meanwhile. Zero while Muster can write to it.
 	UnreachableSince time.Time
 }
 
@@ -35,7 +35,7 @@ func (c Consent) Over(now time.Time) bool {
 	return !now.Before(c.Until)
 }
 
-// Reachable returns the consent after its device was found to be reachable or unreachable.
+// Reachable returns the consent after it was found whether Muster can write to its device.
 func (c Consent) Reachable(reachable bool, now time.Time) Consent {
 	switch away := !c.UnreachableSince.IsZero(); {
 	case !reachable && !away:
@@ -50,7 +50,7 @@ func (c Consent) Reachable(reachable bool, now time.Time) Consent {
 // GroupConsent is a person's answer to equal held changes of the members of a rollout. Members that have such a change
 // now, and members that get it later, each use the answer once for each key. It is valid for a member until a later
 // change touches that member. It ends GroupConsentTime after the rollout is over. One with Removals ends for each
-// member when the member could be reached for ConsentTime.
+// member when the member could be written to for ConsentTime.
 type GroupConsent struct {
 	ID       int64 // assigned by the store
 	Rollout  int64

@@ -84,12 +84,12 @@ func (a *Answers) Any() bool {
 	return len(a.open) > 0
 }
 
-// Retimed returns the answers whose time limits change now that the device became reachable or unreachable.
-func (a *Answers) Retimed(reachable bool, now time.Time) (changed []fleet.Consent) {
+// Retimed returns the answers whose time limits change now that Muster can, or cannot, write to the device.
+func (a *Answers) Retimed(writable bool, now time.Time) (changed []fleet.Consent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, was := range a.open {
-		if is := was.Reachable(reachable, now); is != was && !was.Over(now) {
+		if is := was.Reachable(writable, now); is != was && !was.Over(now) {
 			changed = append(changed, is)
 		}
 	}

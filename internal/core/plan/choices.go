@@ -42,9 +42,10 @@ func (c Change) Choices() []fleet.Choice {
 }
 
 // Answers returns the names of the answers that a person may give to the change, other than the values of Choices.
+// Nobody consents a second time.
 func (c Change) Answers() []string {
 	var all []string
-	if c.Class == Held && !c.OnlyKeep {
+	if c.Class == Held && !c.OnlyKeep && !c.Consented {
 		all = append(all, "consent")
 		if c.TakesAway() {
 			all = append(all, "remove")

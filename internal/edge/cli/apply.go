@@ -165,6 +165,9 @@ func showPlan(ctx context.Context, server *client.Client, device api.Device, sta
 	if p.answers(device, made, later) {
 		subject = "What is not held is"
 	}
+	if slices.ContainsFunc(made.Changes, func(c api.PlannedChange) bool { return c.Consented }) {
+		p.line(plain, "What a person consented to is sent once Muster may write to the device.")
+	}
 	if slices.ContainsFunc(made.Changes, goesByItself) {
 		p.line(plain, subject+" sent by itself"+cmp.Or(later, ": nothing has to be done for it")+".")
 	}
@@ -199,6 +202,11 @@ func whenWritable(online, stopped bool) string {
 	return ""
 }
 
+// waitsForPerson reports whether a change is held and nobody consented to it yet.
+func waitsForPerson(change api.PlannedChange) bool {
+	return change.Class == "held" && !change.Consented
+}
+
 // answers prints the command that applies what is held, and tells whether anything is held. A daemon that can be
 // written to only later is not written to by any command now.
 func (p *painter) answers(device api.Device, made api.Plan, later string) (held bool) {
@@ -206,7 +214,7 @@ func (p *painter) answers(device api.Device, made api.Plan, later string) (held 
 	command, consents, kept, returns := "muster apply "+short+" --digest "+made.Digest, "", "", false
 	var choices []string
 	for _, change := range made.Changes {
-		if change.Class != "held" {
+		if !waitsForPerson(change) {
 			continue
 		}
 		held, returns = true, returns || change.Returns

@@ -79,10 +79,10 @@ func viewOf(ctx context.Context, server *client.Client, device api.Device) (view
 		view.Problem = fleet.Reason(err)
 	}
 	for _, change := range plan.Changes {
-		switch change.Class {
-		case "held", "refused":
+		switch {
+		case waitsForPerson(change), change.Class == "refused":
 			view.Waiting = append(view.Waiting, change)
-		case "skipped":
+		case change.Class == "skipped":
 			view.Skipped = append(view.Skipped, change)
 		}
 	}

@@ -247,6 +247,9 @@ func (p *painter) why(c api.PlannedChange) {
 	if c.Class != "free" {
 		notes = append(notes, c.Class)
 	}
+	if c.Consented {
+		notes = append(notes, "consented")
+	}
 	if c.Drift {
 		notes = append(notes, "drift")
 	}

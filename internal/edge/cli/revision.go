@@ -162,7 +162,7 @@ func (c *revisionRestoreCommand) show(ctx context.Context, env *environment, ser
 	if p.err != nil {
 		return p.err
 	}
-	held := slices.ContainsFunc(done.Plan.Changes, func(c api.PlannedChange) bool { return c.Class == "held" })
+	held := slices.ContainsFunc(done.Plan.Changes, waitsForPerson)
 	switch {
 	case held && !done.Done:
 		return &fleet.Error{Code: fleet.CodeConflict, Message: printable(done.Reason),

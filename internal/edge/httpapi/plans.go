@@ -120,8 +120,8 @@ func wireChanges(changes []plan.Change, registry *fleet.Registry) []api.PlannedC
 
 func wireShown(c view.PlannedChange) api.PlannedChange {
 	return api.PlannedChange{Key: c.Key, From: c.From, To: c.To, Templates: c.Templates, Class: string(c.Class),
-		Reason: c.Reason, Drift: c.Drift, Returns: c.Returns, Answers: c.Answers, Choices: wireChoices(c.Choices),
-		Digest: c.Digest}
+		Reason: c.Reason, Drift: c.Drift, Returns: c.Returns, Consented: c.Consented,
+		Answers: c.Answers, Choices: wireChoices(c.Choices), Digest: c.Digest}
 }
 
 func wireChoices(choices []fleet.Choice) []api.Choice {

@@ -129,8 +129,9 @@ func (p *pass) answerWaiting(ctx context.Context, now planned) (planned, error) 
 }
 
 // findAnswers loads the answers to the plan's held changes, for the plans that follow. An answer for all members of a
-// rollout becomes a consent of this device, once for each key, and only if Muster can write to the device now. found
-// reports whether there is an answer that the present plan did not know.
+// rollout becomes a consent of this device, once for each key, and only if Muster can write to the device now. If it
+// cannot, the answer is only noted (see covered). found reports whether there is an answer that the present plan did
+// not know.
 func (p *pass) findAnswers(ctx context.Context, now planned) (found bool, err error) {
 	if !slices.ContainsFunc(now.plan.Changes, p.waitsForAnswer) {
 		return false, nil
@@ -138,13 +139,14 @@ func (p *pass) findAnswers(ctx context.Context, now planned) (found bool, err er
 	if found, err = p.armRecorded(ctx); err != nil {
 		return false, err
 	}
-	p.timeConsents(ctx, now.known.Online)
-	if now.blocked() != "" {
-		return found, nil
-	}
+	p.timeConsents(ctx, now.blocked() == "")
 	groups, err := p.o.Store.GroupConsents(ctx, p.id)
 	if err != nil || len(groups) == 0 {
 		return found, err
+	}
+	if now.blocked() != "" {
+		p.covered = p.fromGroups(now, groups)
+		return found, nil
 	}
 	made, err := p.o.Store.PutConsents(ctx, p.fromGroups(now, groups))
 	for _, c := range made {
@@ -250,12 +252,39 @@ func (p *pass) mayBeConsentedTo(now planned, c plan.Change) bool {
 	return !c.OnlyKeep && (p.o.Access != nil || !c.MovesAccess(now.result.Observed()))
 }
 
+// isCovered reports whether an answer for all members of the rollout covers change c, and will be used once Muster can
+// write to the device.
+func (p *pass) isCovered(c plan.Change) (given fleet.Consent, covered bool) {
+	i := slices.IndexFunc(p.covered, func(one fleet.Consent) bool { return c.IsAnsweredBy(one, p.id, p.o.DigestKey) })
+	if i < 0 {
+		return fleet.Consent{}, false
+	}
+	return p.covered[i], true
+}
+
+// withCovered returns the plan as people are shown it: changes that an answer for all members covers count as
+// consented. Nothing is sent from such a plan.
+func (p *pass) withCovered(made plan.Plan) plan.Plan {
+	if len(p.covered) == 0 {
+		return made
+	}
+	made.Changes = slices.Clone(made.Changes)
+	for i, c := range made.Changes {
+		given, covered := p.isCovered(c)
+		if covered && p.waitsForAnswer(c) && given.Answer != fleet.AnswerKeep {
+			made.Changes[i], _ = c.Answered(given.Answer)
+			made.Changes[i].Consented = true
+		}
+	}
+	return made
+}
+
 // rememberHeld stores in Engine.held the changes of the plan that wait for a person's answer, at most plan.MaxHeld.
 func (p *pass) rememberHeld(now planned) {
 	var held []plan.NewlyHeld
 	grouping := p.grouping(now)
 	for _, c := range now.plan.Changes {
-		if !p.waitsForAnswer(c) || len(held) == plan.MaxHeld {
+		if _, covered := p.isCovered(c); covered || !p.waitsForAnswer(c) || len(held) == plan.MaxHeld {
 			continue
 		}
 		held = append(held, grouping.Held(p.id, c, p.mayBeConsentedTo(now, c)))

@@ -11,8 +11,8 @@ import (
 
 // A consent is a record in the store. It is stored before Muster acts on it. It is for one change of one key, and is
 // used once. If Muster ends before it used a consent, the consent is used after the next start. A consent ends if the
-// change differs, if the person was told that their apply failed, or after a day in which the device could be reached.
-// While Muster does not run, the device counts as reachable if it was reachable before: the consent says since when it
+// change differs, if the person was told that their apply failed, or after a day in which Muster could write to the
+// device. While Muster does not run, that counts as possible if it was possible before: the consent says since when it
 // was not.
 //
 // An intent uses a consent right before the write that carries the change. After a crash, a lost answer or a failed
@@ -55,10 +55,10 @@ func (e *Engine) loadConsents(ctx context.Context) error {
 	return nil
 }
 
-// timeConsents records in the device's consents since when the device can, or cannot, be reached. Their time runs only
-// while it can be reached. If the store fails, the consents stay as they are and the next pass tries again.
-func (p *pass) timeConsents(ctx context.Context, reachable bool) {
-	changed := p.history.answers.Retimed(reachable, time.Now())
+// timeConsents records in the device's consents since when Muster can, or cannot, write to the device. Their time runs
+// only while it can. If the store fails, the consents stay as they are and the next pass tries again.
+func (p *pass) timeConsents(ctx context.Context, writable bool) {
+	changed := p.history.answers.Retimed(writable, time.Now())
 	if len(changed) == 0 {
 		return
 	}

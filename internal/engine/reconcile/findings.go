@@ -34,6 +34,7 @@ func (p *pass) conclude(now planned, failure error) {
 	}
 	p.endUnplanned(now.plan)
 	p.rememberHeld(now)
+	now.plan = p.withCovered(now.plan)
 	p.report(p.id, p.findings(now, failure))
 	if now.change == nil {
 		p.history.putRevoked(now.result.RevokedByTemplates())

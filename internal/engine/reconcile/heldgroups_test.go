@@ -306,6 +306,35 @@ func TestADeviceThatIsOnlyObservedUsesNoGroupConsent(t *testing.T) {
 		if len(b.store.consents) != 0 {
 			t.Errorf("got %+v used up", b.store.consents)
 		}
+		b.noGroup() // The answer covers it, so nobody is asked.
+		if s := b.state(); s.Configuration == fleet.ConfigHeld {
+			t.Errorf("the state says that an answered change waits: %+v", s)
+		}
+		b.switchTo(fleet.ModeOn)
+		b.engine.RegistryChanged()
+		synctest.Wait()
+		b.want("folders.made", "absent")
+	})
+}
+
+// The day of a consent ran while the device was only observed, where the consent cannot be used.
+func TestTheTimeOfAConsentStandsStillWhileADeviceIsOnlyObserved(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := askedAboutFolder(t)
+		defer func() { b.stop() }()
+		b.switchTo(fleet.ModeObserve)
+		b.engine.RegistryChanged()
+		synctest.Wait()
+		g := b.group()
+		if _, err := b.engine.AnswerGroup(t.Context(), fleet.GroupAnswer{Digest: g.Digest, Answer: fleet.AnswerConsent,
+			Shown: allShown(g)}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		b.noGroup()
+		time.Sleep(3 * fleet.ConsentTime)
+		b.changed()
+		b.want("folders.made.path", `"/home/one/made"`)
 		b.switchTo(fleet.ModeOn)
 		b.engine.RegistryChanged()
 		synctest.Wait()

@@ -24,7 +24,7 @@ func (p *pass) observe(ctx context.Context) (in input, ended bool, err error) {
 	if err := p.readConsents(ctx); err != nil {
 		return in, false, during("read consents", err)
 	}
-	p.timeConsents(ctx, in.known.Online)
+	p.timeConsents(ctx, in.blocked() == "")
 	if in.mode == fleet.ModePaused {
 		p.report(p.id, plan.Findings{Result: plan.Paused})
 		return in, true, refuse(p.request, "the device is paused")

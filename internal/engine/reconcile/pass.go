@@ -27,6 +27,10 @@ type pass struct {
 	// one.
 	unplanned *input
 
+	// covered are the answers for all members of the rollout that match held changes of this device while nothing can be
+	// sent to the daemon. They are not stored: the device uses them once Muster can write to it.
+	covered []fleet.Consent
+
 	outcome fleet.Outcome // outcome of the last attempt
 	detail  string        // detail of that outcome
 }

@@ -14,6 +14,7 @@ type PlannedChange struct {
 	Reason    string // names devices by their labels
 	Drift     bool
 	Returns   bool
+	Consented bool // held, and a person consented: it is made once Muster may write to the device
 	Answers   []string
 	Choices   []fleet.Choice
 	Digest    string // consent digest, where the answer of an undo may cover the change; otherwise ""
@@ -24,5 +25,6 @@ func PlannedChangeOf(change plan.Change, registry *fleet.Registry) PlannedChange
 	from, to := change.Shown()
 	return PlannedChange{Key: change.Key.String(), From: from.JSON(), To: to.JSON(), Templates: change.Templates,
 		Class: change.Class, Reason: fleet.WithNames(change.Reason, registry.Label), Drift: change.Drift,
-		Returns: change.Returns, Answers: change.Answers(), Choices: change.Choices()}
+		Returns: change.Returns, Consented: change.Class == plan.Held && change.Consented,
+		Answers: change.Answers(), Choices: change.Choices()}
 }

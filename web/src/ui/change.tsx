@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { action, isLarge, valueText, withLabels, type ChangeLike } from "./difference";
 import { brief, sentence } from "./format";
 import { classes, State } from "./state";
+import { Chip } from "./text";
 
 const mostText = 4000; // characters of a value: the rest is cut, and said so
 
@@ -47,6 +48,7 @@ export function Change({
       <div className="u-row">
         <span className="u-change-key">{brief(withLabels(change.key || "(whole configuration)", labels), 300)}</span>
         {change.class && change.class !== "free" && <State badges={classes} state={change.class} />}
+        {change.consented && <Chip title="A person consented: it is made once Muster may write to the device">consented</Chip>}
       </div>
       <div className="u-values">
         {what !== "add" && (

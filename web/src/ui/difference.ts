@@ -5,6 +5,7 @@ export interface ChangeLike {
   from: unknown;
   to: unknown;
   class?: string;
+  consented?: boolean;
   reason?: string;
 }
 

@@ -12,7 +12,7 @@ import { Loads, Nothing } from "../../../ui/page";
 import { withLabels } from "../../../ui/difference";
 import { Chip, Faint, Text, To } from "../../../ui/text";
 import { Sentences } from "../../whatif/Sentences";
-import { answersTo, bodyOf, type Answer } from "./answers";
+import { answersTo, bodyOf, waitsForPerson, type Answer } from "./answers";
 import { PlanAnswer } from "./PlanAnswer";
 
 /** Plan is what would be changed on the device now, and the answers to what is held. */
@@ -62,7 +62,7 @@ function Changes({
     else next.delete(key);
     setAnswers(next);
   };
-  const held = changes.filter((change) => change.class === "held").length;
+  const held = changes.filter(waitsForPerson).length;
   const apply = async (title: string) => {
     const applied = await ask(
       titled(title).POST("/api/v1/devices/{deviceID}/apply", {

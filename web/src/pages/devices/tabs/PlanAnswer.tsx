@@ -2,7 +2,7 @@ import { Radio } from "@mantine/core";
 import { useMe } from "../../../session/me";
 import { includes, refusal, type Role } from "../../../session/roles";
 import { Stack } from "../../../ui/layout";
-import { answersTo, type Answer } from "./answers";
+import { answersTo, waitsForPerson, type Answer } from "./answers";
 import type { PlannedChange } from "../../../api/queries";
 
 const waits = ""; // no answer yet
@@ -26,7 +26,7 @@ export function PlanAnswer({
       onChange={(id) => set(offered.find((one) => one.id === id))}
     >
       <Stack tight>
-        <Radio size="xs" value={waits} label={change.class === "held" ? "Let it wait" : "No answer"} />
+        <Radio size="xs" value={waits} label={waitsForPerson(change) ? "Let it wait" : "No answer"} />
         {offered.map((one) => (
           <Radio
             key={one.id}

@@ -13,6 +13,7 @@ import { Row, Rows, Stack } from "../../../ui/layout";
 import { Loads, Note, Wrong } from "../../../ui/page";
 import { Ago, Faint, Strong, Text } from "../../../ui/text";
 import { TitleField } from "../../../ui/title";
+import { waitsForPerson } from "./answers";
 import { sectionsOf } from "./sections";
 
 type Restored = Schemas["Restored"];
@@ -95,7 +96,7 @@ function Ask({
       onClose();
     },
   });
-  const waiting = held?.plan.changes.filter((change) => change.class === "held") ?? [];
+  const waiting = held?.plan.changes.filter(waitsForPerson) ?? [];
   return (
     <Stack>
       <Loads query={differs} rows={2}>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PlannedChange } from "../../../api/queries";
-import { answersTo, bodyOf, type Answer } from "./answers";
+import { answersTo, bodyOf, waitsForPerson, type Answer } from "./answers";
 
 const change = (more: Partial<PlannedChange>): PlannedChange => ({
   key: "options.natEnabled",
@@ -23,6 +23,10 @@ test("a removal is answered by its name, and a value by its own", () => {
   expect(labels(change({ answers: ["consent"] }))).toEqual(["Consent: admin"]);
   expect(labels(password)).toEqual(["Keep what is there: operator", "no password: admin"]);
   expect(labels(change({ class: "free" }))).toEqual([]);
+});
+
+test("a held change waits for a person until somebody consents", () => {
+  expect([change({}), change({ consented: true }), change({ class: "refused" })].map(waitsForPerson)).toEqual([true, false, false]);
 });
 
 test("an apply has each answer in its own field", () => {

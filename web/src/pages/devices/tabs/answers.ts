@@ -14,6 +14,11 @@ export interface Answer {
 
 type Answers = Required<Pick<Schemas["ApplyPlan"], "consent" | "remove" | "keep" | "values">>;
 
+/** waitsForPerson tells whether a change is held and nobody consented to it yet. */
+export function waitsForPerson(change: Pick<PlannedChange, "class" | "consented">): boolean {
+  return change.class === "held" && !change.consented;
+}
+
 /** answersTo are the answers that a change can have. A removal is answered by its name. */
 export function answersTo(change: PlannedChange): Answer[] {
   const given = change.answers ?? [];

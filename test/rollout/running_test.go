@@ -293,7 +293,7 @@ func TestAnotherPersonApproves(t *testing.T) {
 	if err != nil || made.Owner != "anna" {
 		t.Fatal(made.Owner, err)
 	}
-	for who, c := range map[string]*client.Client{"the maker": anna, "a token of the maker": w.as(made.Secret),
+	for who, c := range map[string]*client.Client{"the maker": anna, "a token of the maker": w.with(made.Secret),
 		"a user who was created since": w.person("late")} {
 		if _, err := c.ApproveRollout(t.Context(), r.ID); err == nil {
 			t.Errorf("%s approved", who)
@@ -320,10 +320,10 @@ func (w *world) person(name string) *client.Client {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return w.as(session.Token)
+	return w.with(session.Token)
 }
 
-func (w *world) as(secret string) *client.Client {
+func (w *world) with(secret string) *client.Client {
 	w.t.Helper()
 	c, err := client.New(w.URL, secret)
 	if err != nil {

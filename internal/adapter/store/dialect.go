@@ -183,7 +183,8 @@ func (postgresDialect) freeze(tables string) string {
 var (
 	postgresTypes = strings.NewReplacer(
 		" INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT", " BIGINT NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-		" INTEGER ", " BIGINT ", " INTEGER,", " BIGINT,", " BLOB ", " BYTEA ", " BLOB,", " BYTEA,", " BLOB;", " BYTEA;")
+		" INTEGER ", " BIGINT ", " INTEGER,", " BIGINT,", " INTEGER;", " BIGINT;",
+		" BLOB ", " BYTEA ", " BLOB,", " BYTEA,", " BLOB;", " BYTEA;")
 	tableComment = regexp.MustCompile(`CREATE TABLE (\w+) \(\n +-- (.*)\n`)
 )
 

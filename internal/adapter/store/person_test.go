@@ -67,7 +67,8 @@ func TestWhenAUserWasGivenALogInIsKept(t *testing.T) {
 			}},
 			{"the link is used", true, func() error {
 				return s.UseLoginLink(t.Context(), fleet.UseLink{Hash: "h", User: "anna", Password: "by link",
-					Session: fleet.Session{ID: "1", User: "anna", Hash: "s", ExpiresAt: now.Add(time.Hour)}})
+					Session: fleet.Session{ID: "1", User: "anna", Hash: "s", CreatedAt: now, RotatedAt: now, LastUsedAt: now,
+						ExpiresAt: now.Add(time.Hour)}})
 			}},
 		} {
 			now = now.Add(time.Minute)

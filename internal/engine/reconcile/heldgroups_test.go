@@ -333,7 +333,7 @@ func TestTheTimeOfAConsentStandsStillWhileADeviceIsOnlyObserved(t *testing.T) {
 		synctest.Wait()
 		b.noGroup()
 		time.Sleep(3 * fleet.ConsentTime)
-		b.changed()
+		b.wake()
 		b.want("folders.made.path", `"/home/one/made"`)
 		b.switchTo(fleet.ModeOn)
 		b.engine.RegistryChanged()

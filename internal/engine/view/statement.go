@@ -196,23 +196,35 @@ func (s *statement) isRemoval() bool {
 	return s.from.Exists() && !s.to.Exists() || s.takesAway || len(s.lostEntries()) > 0
 }
 
-// lostEntries returns the entries that a list loses. It returns none if the list also gets entries or another order.
+// lostEntries returns the entries of a list that the new list does not have, whatever else the new list has. An entry
+// with an ID is lost if no entry of the new list has that ID.
 func (s *statement) lostEntries() (lost []stconfig.Value) {
-	if s.from.Kind() != stconfig.Array || s.to.Kind() != stconfig.Array || s.to.Len() >= s.from.Len() {
+	if s.from.Kind() != stconfig.Array || s.to.Kind() != stconfig.Array {
 		return nil
 	}
-	kept := 0
+	left := map[string]int{} // entries of the new list that are not matched with an old one
+	for entry := range s.to.Values() {
+		left[entryName(entry)]++
+	}
 	for entry := range s.from.Values() {
-		if kept < s.to.Len() && entry.Equal(s.to.At(kept)) {
-			kept++
+		name := entryName(entry)
+		if left[name] == 0 {
+			lost = append(lost, entry)
 			continue
 		}
-		lost = append(lost, entry)
-	}
-	if kept < s.to.Len() {
-		return nil
+		left[name]--
 	}
 	return lost
+}
+
+// entryName is the ID of an entry of a list, or the whole entry if it has none.
+func entryName(entry stconfig.Value) string {
+	for _, field := range []string{"id", "deviceID"} {
+		if id := entry.Get(field).Str(); id != "" {
+			return field + " " + id
+		}
+	}
+	return string(inOrder(entry).JSON())
 }
 
 // hasNoValues reports whether neither value is known: a report left them out because of their size.

@@ -197,8 +197,12 @@ func (s *statement) becomes() string {
 	case isSecret(from) && isSecret(to):
 		return " becomes another secret"
 	}
-	if lost := s.lostEntries(); len(lost) > 0 {
+	lost := s.lostEntries()
+	switch {
+	case len(lost) > 0 && to.Len() == from.Len()-len(lost):
 		return losesWords(lost, from.Len())
+	case len(lost) > 0 && (shortJSON(from) == "" || shortJSON(to) == ""):
+		return losesWords(lost, from.Len()) + " and becomes a " + kindWord(to)
 	}
 	if was, is := valueWord(from), valueWord(to); was != is {
 		return becomesWords(was, is)

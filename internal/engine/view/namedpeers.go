@@ -18,8 +18,9 @@ var (
 	namedTag    = regexp.MustCompile(`devices\(\s*(?:tag\s*=\s*)?(?:"([^"\n]+)"|'([^'\n]+)')\s*\)`)
 )
 
-// unreachedWarning warns of devices that the program of a template shares a folder with, and to which no template gives
-// that folder: they lack the template's tags. It is "" without such a device.
+// unreachedWarning warns of devices that the program of a template names, and to which no template gives its folder:
+// they lack the template's tags. The program may name them for something else than a share. The warning is "" without
+// such a device.
 func unreachedWarning(t *fleet.TaggedTemplate, r *fleet.Registry) string {
 	folder, shares := folderOf(t)
 	if !shares || len(t.Tags) == 0 {
@@ -41,8 +42,8 @@ func unreachedWarning(t *fleet.TaggedTemplate, r *fleet.Registry) string {
 	if total > 1 {
 		lacks, it = "lack", "them"
 	}
-	return fmt.Sprintf("the template %s shares with %s, which %s %s: no template gives %s the folder", nameOfTemplate(t),
-		listedNames(names, total), lacks, tagsText(t.Tags), it)
+	return fmt.Sprintf("the template %s names %s, which %s %s, and may share with %s: no template gives %s the folder",
+		nameOfTemplate(t), listedNames(names, total), lacks, tagsText(t.Tags), it, it)
 }
 
 // namedPeers are the devices that a program names.

@@ -10,6 +10,8 @@ import (
 // A program named a device that never got the folder, and nobody was told.
 func TestADeviceThatAProgramNamesAndNoTemplateReachesIsWarnedOf(t *testing.T) {
 	const oslo = fleet.DeviceID("P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2")
+	const warning = `the template "Team" names oslo, which lacks the tag "team", and may share with it: ` +
+		`no template gives it the folder`
 	team := fleet.TaggedTemplate{Template: fleet.Template{ID: 1, Label: "Team", Op: fleet.OpSet, Key: "folders.team",
 		Text: `{"devices": [{"deviceID": "` + string(oslo) + `"}]}`}, Tags: []fleet.Tag{"team"}}
 	for name, test := range map[string]struct {
@@ -17,7 +19,7 @@ func TestADeviceThatAProgramNamesAndNoTemplateReachesIsWarnedOf(t *testing.T) {
 		want   []string
 	}{
 		"it lacks the tag": {func(*fleet.TaggedTemplate, *fleet.Registry) {},
-			[]string{`the template "Team" shares with oslo, which lacks the tag "team": no template gives it the folder`}},
+			[]string{warning}},
 		"it has the tag": {func(_ *fleet.TaggedTemplate, r *fleet.Registry) {
 			r.Devices[oslo].Tags = []fleet.Tag{"team"}
 		}, nil},
@@ -30,11 +32,11 @@ func TestADeviceThatAProgramNamesAndNoTemplateReachesIsWarnedOf(t *testing.T) {
 			r.Devices[oslo].Tags = []fleet.Tag{"hub"}
 			r.Templates = append(r.Templates, fleet.TaggedTemplate{Tags: []fleet.Tag{"hub"},
 				Template: fleet.Template{ID: 2, Op: fleet.OpSet, Key: "folders.other"}})
-		}, []string{`the template "Team" shares with oslo, which lacks the tag "team": no template gives it the folder`}},
+		}, []string{warning}},
 		"the program names its tag": {func(template *fleet.TaggedTemplate, r *fleet.Registry) {
 			template.Text = `{"devices": [{"deviceID": d.deviceID} for d in devices(tag = "copies")]}`
 			r.Devices[oslo].Tags = []fleet.Tag{"copies"}
-		}, []string{`the template "Team" shares with oslo, which lacks the tag "team": no template gives it the folder`}},
+		}, []string{warning}},
 		"a comment names it": {func(template *fleet.TaggedTemplate, _ *fleet.Registry) {
 			template.Text = "# not " + string(oslo) + "\n{}"
 		}, nil},

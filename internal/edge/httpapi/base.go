@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"muster/internal/engine/view"
 	"muster/internal/logkey"
 )
 
@@ -22,6 +23,9 @@ type base struct {
 	// An undo waits for no what-if and for nobody who reads the list of an undo.
 	undoLists turns // Lists of what an undo would do wait for a turn.
 	undos     turns // Undos wait for a turn to plan what they answer.
+
+	restPlans turns // What rollouts still do waits for a turn of its own: a page that is open delays no what-if.
+	rests     *view.RolloutRests
 }
 
 func newBase(o Options) *base {
@@ -38,6 +42,9 @@ func newBase(o Options) *base {
 
 		undoLists: newTurns(maxWhatIfs),
 		undos:     newTurns(maxWhatIfs),
+
+		restPlans: newTurns(maxWhatIfs),
+		rests:     view.NewRolloutRests(),
 	}
 }
 

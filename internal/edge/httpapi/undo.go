@@ -28,7 +28,7 @@ func (s UndoHandlers) routes(b *base) []route {
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/rollouts/{rolloutID}/rest", name: "getRolloutRest",
 			summary: "What the devices of a rollout that are not through still get, in sentences. Plans are made from what " +
-				"was last read of the daemons",
+				"was last read of the daemons, and kept for 30 seconds",
 			permission: auth.Read, reply: reflect.TypeFor[api.RolloutRest](), off: off, handle: s.getRolloutRest},
 		{method: http.MethodGet, path: path, name: "planUndo",
 			summary: "What the undo of a rollout would change and remove, on which devices; changes nothing. A held change " +

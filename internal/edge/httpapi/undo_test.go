@@ -248,6 +248,43 @@ func TestAnEmptyBodyOfAnUndoMeansNone(t *testing.T) {
 	w.problem(http.StatusBadRequest, post("/rollouts/2/undo", "x"))
 }
 
+// One open page of a rollout held the only turn for plans of the whole fleet.
+func TestWhatARolloutStillDoesWaitsForNoWhatIfAndIsKept(t *testing.T) {
+	w := newRoomy(t)
+	base, planned := newBase(w.setup.Options), 0
+	handlers := UndoHandlers{base: base,
+		Planning: PlanningHandlers{base: base, WhatIf: countingPlans{w.setup.WhatIf, &planned}},
+		Rollouts: RolloutHandlers{Rollouts: w.setup.Rollouts, Runner: w.setup.Runner}}
+	ask := func(scope fleet.Scope) error {
+		r := httptest.NewRequest(http.MethodGet, Prefix+"/rollouts/2/rest", nil)
+		r.SetPathValue("rolloutID", "2")
+		who := auth.Principal{Role: fleet.RoleAdmin, Scope: scope}
+		_, err := handlers.getRolloutRest(&request{Request: r.WithContext(asCaller(r.Context(), who)), who: who})
+		return err
+	}
+	base.whatIfs <- struct{}{} // A what-if is under way.
+	in := fleet.ScopeOf([]fleet.Tag{"in"})
+	for want, scope := range []fleet.Scope{{}, in} {
+		for range 2 {
+			if err := ask(scope); err != nil || planned != want+1 {
+				t.Errorf("%v: got %v, planned %d times", scope, err, planned)
+			}
+		}
+	}
+}
+
+// countingPlans counts how often devices are planned.
+type countingPlans struct {
+	WhatIf
+	calls *int
+}
+
+func (c countingPlans) Planned(ctx context.Context, now *fleet.Registry, devices []fleet.DeviceID,
+	each func(id fleet.DeviceID, changes []plan.Change, failed error)) error {
+	*c.calls++
+	return c.WhatIf.Planned(ctx, now, devices, each)
+}
+
 // The plan of an undo told a caller with a part of the fleet that a rollout of others exists. No author has a part;
 // this holds if one ever has.
 func TestTheUndoOfARolloutOfOthersIsNotThere(t *testing.T) {

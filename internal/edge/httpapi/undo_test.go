@@ -259,7 +259,10 @@ func TestWhatARolloutStillDoesWaitsForNoWhatIfAndIsKept(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, Prefix+"/rollouts/2/rest", nil)
 		r.SetPathValue("rolloutID", "2")
 		who := auth.Principal{Role: fleet.RoleAdmin, Scope: scope}
-		_, err := handlers.getRolloutRest(&request{Request: r.WithContext(asCaller(r.Context(), who)), who: who})
+		answer, err := handlers.getRolloutRest(&request{Request: r.WithContext(asCaller(r.Context(), who)), who: who})
+		if answer.release != nil {
+			answer.release() // The answer is written.
+		}
 		return err
 	}
 	base.whatIfs <- struct{}{} // A what-if is under way.

@@ -18,8 +18,8 @@ const maxRests = 100
 type RestKey struct {
 	Rollout    int64
 	Status     fleet.RolloutStatus
-	Generation int64       // of the registry by which the devices were planned
-	Scope      fleet.Scope // of the reader
+	Generation int64       // The devices were planned by the registry of this generation.
+	Scope      fleet.Scope // The reader sees this part of the fleet.
 }
 
 // RolloutRests keeps what rollouts still do for a short time, because each answer plans up to maxCompared devices.

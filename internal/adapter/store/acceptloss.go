@@ -65,12 +65,17 @@ func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accep
 				accepted = append(accepted, fmt.Sprintf("no row of the table %s keeps its power: add, approve or save again "+
 					"what shall count", d.table.name))
 			}
-			if d.table == revocationRows {
+			switch d.table {
+			case revocationRows:
 				lost, err := t.lostRevocations()
 				if err != nil {
 					return nil, err
 				}
 				accepted = append(accepted, lost...)
+			case protectedRows:
+				accepted = append(accepted, protectsUsedTags)
+			case settingRows:
+				accepted = append(accepted, storesGuards())
 			}
 			if err := t.believeAgain(d, tallyOf(ends.Tables[d.table.name]).with(t.pending.tallies[d.table.name])); err != nil {
 				return nil, err
@@ -154,11 +159,20 @@ func (t *tx) takePower(d doubt) error {
 	switch {
 	case table == rolloutRows:
 		return t.pauseUnproven(d)
-	case table == protectedRows && d.every():
+	case table == protectedRows:
 		return t.protectUsedTags()
 	case table.accept == "":
 		return nil
-	case d.every():
+	case table == settingRows:
+		return errors.Join(t.runAccept(d), t.storeGuards())
+	}
+	return t.runAccept(d)
+}
+
+// runAccept runs the SQL accept of a table on the rows in doubt, or on every row of the table.
+func (t *tx) runAccept(d doubt) error {
+	table := d.table
+	if d.every() {
 		return t.exec(table.accept + table.where(""))
 	}
 	for _, row := range d.rows {
@@ -169,7 +183,11 @@ func (t *tx) takePower(d doubt) error {
 	return nil
 }
 
-// protectUsedTags protects each tag that a device or template has. Which tags were protected cannot be told any more.
+const protectsUsedTags = "each tag that a device or template has is protected from here on: end the protection of the " +
+	"others with `muster tag unprotect TAG`"
+
+// protectUsedTags protects each tag that a device or template has. Which tags were protected cannot be told any more: a
+// row in doubt may have had another tag.
 func (t *tx) protectUsedTags() error {
 	return errors.Join(t.changeRules(), t.exec(`
 		INSERT INTO protected_tags (tag)

@@ -153,3 +153,71 @@ func TestNobodyWritesToTablesThatAreBeingAccepted(t *testing.T) {
 		t.Errorf("after the commit: %v", err)
 	}
 }
+
+// An older value of a setting, or a setting that was renamed, counted once the loss was accepted.
+func TestAnAcceptedSettingIsTheStrictOne(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		for what, forge := range map[string]string{
+			"an older value": `UPDATE settings SET value = (SELECT value FROM was_settings WHERE name = 'fourEyes')
+				WHERE name = 'fourEyes'`,
+			"another name": `UPDATE settings SET name = 'x' WHERE name = 'fourEyes'`,
+			"an older row": `UPDATE settings SET (value, set_at, mark) = (SELECT value, set_at, mark FROM was_settings
+				WHERE name = 'fourEyes') WHERE name = 'fourEyes'`,
+			"none": `DELETE FROM settings`,
+		} {
+			m := newMeddled(t, fresh(t, options))
+			for _, value := range []string{"false", "true"} {
+				if err := m.PutSetting(t.Context(), fleet.SettingFourEyes, value, value, nil); err != nil {
+					t.Fatal(err)
+				}
+				if value == "false" {
+					m.exec(`CREATE TABLE was_settings AS SELECT * FROM settings`)
+				}
+			}
+			m.exec(forge)
+			m.restart(m.options)
+			accepted := strings.Join(must(m.AcceptLoss(t.Context(), 1, m.accept.now()))(t), "; ")
+			for _, want := range []string{"approvalThreshold 1", "fourEyes true", "--four-eyes=false"} {
+				if !strings.Contains(accepted, want) {
+					t.Errorf("%s: accepted is %s, want %s", what, accepted, want)
+				}
+			}
+			for range 2 {
+				stored := m.StoredSettings()
+				for _, setting := range guardedSettings() {
+					state := setting.InForce(nil, stored)
+					if state.Source != fleet.SettingStored || state.Value != setting.Guarded {
+						t.Errorf("%s: %s is %s by %s, want %s", what, setting.Name, state.Value, state.Source, setting.Guarded)
+					}
+				}
+				m.wantIntact()
+				m.restart(m.options)
+			}
+		}
+	})
+}
+
+// A tag that was protected, and that another program renamed, lost its protection once that was accepted.
+func TestAcceptingADoubtAboutProtectedTagsProtectsEachUsedTag(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		for _, forge := range []string{`UPDATE protected_tags SET tag = 'other' WHERE tag = 'lab'`,
+			`INSERT INTO protected_tags (tag) VALUES ('other')`} {
+			m := newMeddled(t, fresh(t, options))
+			m.edit(fleet.Edit{Tag: taggingOf("used")})
+			m.exec(forge)
+			m.restart(m.options)
+			accepted := strings.Join(must(m.AcceptLoss(t.Context(), 1, m.accept.now()))(t), "; ")
+			if !strings.Contains(accepted, protectsUsedTags) {
+				t.Errorf("%s: accepted is %s", forge, accepted)
+			}
+			for range 2 {
+				protected := must(m.Registry(t.Context()))(t).Protected
+				if !protected["lab"] || !protected["office"] || !protected["used"] {
+					t.Errorf("%s: protected are %v", forge, protected)
+				}
+				m.wantIntact()
+				m.restart(m.options)
+			}
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type doubt struct {
 	more  int         // number of further rows that do not fit their marks
 	whole bool        // The rows together are not those that the ends expect; see doubtsIn.
 	lost  int64       // number of missing rows; negative: number of surplus rows
+
+	replaced bool // A changed row may have taken the place of another; see markedTable.missing.
 }
 
 // every reports whether no row of the table is believed, because nobody knows which rows the doubt is about, or because
@@ -51,9 +54,11 @@ func (d doubt) tells() (told []string) {
 			what = fmt.Sprintf("rows missing: %d", d.lost)
 		case d.lost < 0:
 			what = fmt.Sprintf("rows too many: %d", -d.lost)
+		case d.replaced:
+			what = "a row that was changed may have taken the place of another"
 		}
 		told = append(told, fmt.Sprintf("the table %s is not as Muster wrote it (%s): none of its rows is believed, and %s",
-			d.table.name, what, d.table.follows))
+			d.table.name, what, cmp.Or(d.table.missing, d.table.follows)))
 	}
 	return told
 }
@@ -104,7 +109,7 @@ func (s *Store) doubtsBy(ctx context.Context, q querier, tables []*markedTable, 
 			return nil, err
 		}
 		want := tallyOf(ends.Tables[table.name]).with(pending[table.name])
-		d.whole, d.lost = !opened || is.sum != want.sum, want.rows-is.rows
+		d.whole, d.lost = !opened || d.replaced || is.sum != want.sum, want.rows-is.rows
 		if d.whole || len(d.rows) > 0 {
 			doubts = append(doubts, d)
 		}
@@ -136,8 +141,11 @@ func (s *Store) addMarksUp(ctx context.Context, q querier, table *markedTable) (
 
 // add adds a row to the doubt, unless it fits its mark.
 func (d *doubt) add(row markedRow) {
+	if row.believed {
+		return
+	}
+	d.replaced = d.replaced || d.table.missing != "" && len(row.mark) > 0
 	switch {
-	case row.believed:
 	case len(d.rows) < maxDoubtRows:
 		d.rows = append(d.rows, markedRow{key: row.key})
 	default:

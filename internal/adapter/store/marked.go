@@ -34,6 +34,13 @@ type markedTable struct {
 	follows string           // text for people: the consequence for a row that is not believed
 	large   bool             // A start only adds up the marks, because opening all values takes too long (see addMarksUp).
 
+	// missing is set for a table whose rows guard something, so that a missing row loosens the guard. It is a text for
+	// people: what holds while a row may be missing. A row of such a table that has a mark and does not fit it puts the
+	// whole table in doubt: its key may have been another, and the sum of the marks does not show that the row with that
+	// key is gone. A row without a mark was only added. Such a table must not be large, because a start has to compare
+	// its rows.
+	missing string
+
 	// accept is SQL, without a WHERE clause, that removes the power of a row. When a person accepts a doubt, it runs on
 	// the rows in doubt before they get new marks. If the table as a whole is in doubt, it runs on all rows, because a
 	// row that was put back fits its mark and cannot be told from the others. If accept is "", rows stay as they are.
@@ -356,7 +363,18 @@ func (t *tx) mark(table *markedTable, key ...any) error {
 
 // unmark takes the marks of the rows that meet condition out of the table's tally. The caller calls it before these
 // rows are deleted or replaced as a whole. args are the parameters of condition.
+//
+// In a table where a missing row matters, a mark that does not fit its row stays in the tally: the row that had the
+// mark is missing, whatever a person then does to the row that has it now. The table stays in doubt until an admin
+// accepts that.
 func (t *tx) unmark(table *markedTable, condition string, args ...any) error {
+	if table.missing != "" {
+		return t.store.eachMarkedRow(t.ctx, t.session, table, condition, func(row markedRow) {
+			if row.believed {
+				t.countChange(table, row.mark, nil)
+			}
+		}, args...)
+	}
 	marks, err := collect(t.ctx, t.session, func(row scanner) (one []byte, err error) { return one, row.Scan(&one) },
 		`SELECT mark FROM `+table.name+table.where(condition), args...)
 	for _, one := range marks {

@@ -11,7 +11,7 @@ import (
 // column mark in its migration. A test fails for a table that is neither in markedTables nor in unmarkedTables.
 var (
 	protectedRows = &markedTable{name: "protected_tags", noun: "the protected tag", key: []string{"tag"},
-		follows: "it stays protected", doubt: doubtProtected}
+		follows: "it is protected", missing: "each tag that a device or template has is protected", doubt: doubtProtected}
 	rootRows = &markedTable{
 		name:    "folder_roots",
 		accept:  "DELETE FROM folder_roots",
@@ -29,10 +29,11 @@ var (
 		doubt:   doubtAuthorKey,
 	}
 	tagModeRows = &markedTable{name: "tag_modes", noun: "the mode of the tag", key: []string{"tag"},
-		content: []string{"mode"}, follows: "nothing is written to its devices", doubt: doubtTagMode}
+		content: []string{"mode"}, follows: "nothing is written to its devices", missing: nothingWritten,
+		doubt: doubtTagMode}
 	metaRows = &markedTable{name: "meta", noun: "the setting", key: []string{"name"}, content: []string{"value"},
 		only:    "name IN ('fleet_mode', 'settled_generation', 'restored', 'rules', 'single_sign_on')",
-		follows: "nothing is written to daemons", doubt: doubtMeta}
+		follows: nothingWritten, doubt: doubtMeta}
 	deviceModeRows = &markedTable{
 		name:    "devices",
 		noun:    "the label or the settings of the device",
@@ -43,13 +44,14 @@ var (
 		doubt:   doubtDeviceRow,
 	}
 	deviceTagRows = &markedTable{name: "device_tags", noun: "the tag of the device", key: []string{"device_id", "tag"},
-		goes: "device_id", follows: "nothing is written to the device", doubt: doubtDevice}
+		goes: "device_id", follows: "nothing is written to the device", missing: nothingWritten, doubt: doubtDevice}
 	templateRows = &markedTable{name: "templates", accept: nobodySaved("templates"), noun: "template", key: []string{"id"},
 		content: []string{"label", "priority", "op", "key", "text", "reads", "saved_by", "saved_role", "created_at"},
 		follows: "it counts as saved by an author", doubt: doubtTemplateRow}
 	templateTagRows = &markedTable{name: "template_tags", noun: "the tag of the template",
 		key:     []string{"template_id", "tag"},
-		follows: "the tag does not count, and the template counts as saved by an author", doubt: doubtTemplateTag}
+		follows: "the tag does not count, and the template counts as saved by an author", missing: nothingWritten,
+		doubt: doubtTemplateTag}
 	deviceVarsRows = &markedTable{
 		name:    "device_vars",
 		accept:  nobodySaved("device_vars"),
@@ -71,16 +73,16 @@ var (
 	}
 	sourceRows = &markedTable{name: "sources", noun: "the source", key: []string{"name"},
 		content: []string{"read_only?", "assertions"}, follows: "its templates are changed by its files alone",
-		doubt: doubtSource}
+		missing: "templates of sources are changed by their files alone, and " + nothingWritten, doubt: doubtSource}
 
 	// A forged setting must not lower a guard: no approval, shorter waves, an audit that is deleted.
-	settingRows = &markedTable{name: "settings", noun: "the server's setting", key: []string{"name"},
-		content: []string{"value", "set_by", "set_at"}, follows: "the default or a stricter value holds",
-		doubt: doubtSetting}
+	settingRows = &markedTable{name: "settings", accept: "DELETE FROM settings", noun: "the server's setting",
+		key: []string{"name"}, content: []string{"value", "set_by", "set_at"},
+		follows: "the default or a stricter value holds", doubt: doubtSetting}
 
 	// A forged revocation would take a device out of the fleet. A removed one would let a revoked device back in.
 	revocationRows = &markedTable{name: "revocations", noun: "the revocation of the device", key: []string{"device_id"},
-		content: []string{"label", "reason", "revoked_by", "revoked_at"}, follows: "nothing is written to daemons",
+		content: []string{"label", "reason", "revoked_by", "revoked_at"}, follows: nothingWritten,
 		doubt: doubtMeta}
 
 	certificateRows = &markedTable{name: "certificates", noun: "the certificate of the device", key: []string{"device_id"},
@@ -111,9 +113,10 @@ var (
 	}
 	holdRows = &markedTable{name: "holds", noun: "what the rollout holds back from the device", key: []string{"device_id"},
 		content: []string{"generation", "rollout_id"}, goes: "device_id", follows: "nothing is written to the device",
-		doubt: doubtDevice}
+		missing: nothingWritten, doubt: doubtDevice}
 	originRows = &markedTable{name: "template_origins", noun: "the file of the template", key: []string{"template_id"},
-		content: []string{"source", "name"}, follows: "the template counts as saved by an author", doubt: doubtTemplate}
+		content: []string{"source", "name"}, follows: "the template counts as saved by an author",
+		missing: "all templates count as saved by an author", doubt: doubtTemplate}
 
 	// A forged base entry has a plan take a person's folder for the authors' own, another value for the one to go back to,
 	// or an author's member for an admin's. A missing path lets an author put a folder where links may lead elsewhere.
@@ -129,16 +132,18 @@ var (
 		doubt:   doubtDevice,
 	}
 	folderPathRows = &markedTable{name: "folder_paths", noun: "the path of an earlier folder of the device",
-		key: []string{"device_id", "path"}, goes: "device_id", follows: "folders of authors wait for an admin"}
+		key: []string{"device_id", "path"}, goes: "device_id", follows: foldersWait, missing: foldersWait}
 
 	// A device that its agent proved gets no API key at an address without a pin.
 	sightingRows = &markedTable{name: "sightings", noun: "how Muster found the device", key: []string{"device_id"},
-		content: []string{"found_by"}, goes: "device_id", follows: "without a pin it is reached by its agent only"}
+		content: []string{"found_by"}, goes: "device_id", follows: "without a pin it is reached by its agent only",
+		missing: "devices without a pin are reached by their agents only"}
 
 	// A missing row would let a gate of a rollout overlook a device to which Muster has sent something.
 	sentRows = &markedTable{name: "sent_generations", noun: "for which generation Muster wrote to the device",
 		key: []string{"device_id"}, content: []string{"generation", "earlier"}, goes: "device_id",
-		follows: "gates of rollouts count it as written to"}
+		follows: "gates of rollouts count it as written to",
+		missing: "gates of rollouts count all devices as written to"}
 
 	// The next tables hold what was registered at past generations. They have power because devices may be admitted to a
 	// past generation, and because they show who made a template stop applying (see LetGoBy).
@@ -149,7 +154,7 @@ var (
 		key:     []string{"number"},
 		content: []string{"cause", "made_by", "made_role", "created_at", "made_by_person"},
 		later:   map[string]int64{"made_by_person": 116},
-		follows: "nothing is written to daemons",
+		follows: nothingWritten,
 		doubt:   doubtPast,
 	}
 	templateHistoryRows = &markedTable{
@@ -159,15 +164,15 @@ var (
 		key:    []string{"template_id", "generation"},
 		content: []string{"deleted?", "label", "priority", "op", "key", "text", "reads", "saved_by", "saved_role",
 			"created_at", "updated_at"},
-		follows: "nothing is written to daemons",
+		follows: nothingWritten,
 		doubt:   doubtPast,
 	}
 	templateTagHistoryRows = &markedTable{name: "template_tag_history", noun: "the past tag of the template",
 		key: []string{"template_id", "tag", "generation"}, content: []string{"carried?"},
-		follows: "nothing is written to daemons", doubt: doubtPast}
+		follows: nothingWritten, doubt: doubtPast}
 	deviceTagHistoryRows = &markedTable{name: "device_tag_history", noun: "the past tag of the device",
 		key: []string{"device_id", "tag", "generation"}, content: []string{"carried?"}, goes: "device_id",
-		follows: "nothing is written to daemons", doubt: doubtPast}
+		follows: nothingWritten, doubt: doubtPast}
 	deviceVarsHistoryRows = &markedTable{
 		name:    "device_vars_history",
 		accept:  nobodySaved("device_vars_history"),
@@ -175,7 +180,7 @@ var (
 		key:     []string{"device_id", "generation"},
 		content: []string{"vars", "saved_by", "saved_role"},
 		goes:    "device_id",
-		follows: "nothing is written to daemons",
+		follows: nothingWritten,
 		doubt:   doubtPast,
 	}
 	tagVarsHistoryRows = &markedTable{
@@ -184,9 +189,15 @@ var (
 		noun:    "the past vars of the tag",
 		key:     []string{"tag", "generation"},
 		content: []string{"vars", "saved_by", "saved_role"},
-		follows: "nothing is written to daemons",
+		follows: nothingWritten,
 		doubt:   doubtPast,
 	}
+)
+
+// Consequences of doubts about several tables or in both ways, as texts for people.
+const (
+	nothingWritten = "nothing is written to daemons"
+	foldersWait    = "folders of authors wait for an admin"
 )
 
 // nobodySaved returns SQL that clears the role of the person who saved a row of the table. Without a role, the row
@@ -253,7 +264,7 @@ var unmarkedTables = map[string]string{
 
 func doubtProtected(c *contents, key []string) {
 	if key != nil {
-		return // A forged row only adds protection.
+		return // A row that was added only protects one more tag. A changed row puts the whole table in doubt.
 	}
 	protect := func(tags []fleet.Tag) {
 		for _, tag := range tags {
@@ -350,11 +361,14 @@ func doubtTemplate(c *contents, key []string) {
 }
 
 // doubtTemplateTag does what doubtTemplate does, and takes the tag off, so that the template reaches no device by it.
+// Where any tag may be missing, the whole fleet is observed: devices would lose what that template gives them.
 func doubtTemplateTag(c *contents, key []string) {
 	doubtTemplate(c, key)
-	if key != nil {
-		c.templatesOf(key, func(v *fleet.TaggedTemplate) { v.Tags = dropTag(v.Tags, fleet.Tag(key[1])) })
+	if key == nil {
+		doubtMeta(c, nil)
+		return
 	}
+	c.templatesOf(key, func(v *fleet.TaggedTemplate) { v.Tags = dropTag(v.Tags, fleet.Tag(key[1])) })
 }
 
 // templatesOf changes the template whose ID is the first column of key, or all templates if key is nil.
@@ -383,7 +397,17 @@ func doubtTagVars(c *contents, key []string) {
 	}
 }
 
+// doubtSource makes a source read-only. Where any source may be missing, the sources that the origins of templates name
+// are read-only too, and the whole fleet is observed, because the assertions of the missing source are not known.
 func doubtSource(c *contents, key []string) {
+	if key == nil {
+		doubtMeta(c, nil)
+		for _, origin := range c.origins {
+			if _, there := c.sources[origin.Source]; !there && origin.Source != "" {
+				c.sources[origin.Source] = fleet.Source{}
+			}
+		}
+	}
 	for name, source := range c.sources {
 		if key == nil || key[0] == name {
 			source.ReadOnly = true

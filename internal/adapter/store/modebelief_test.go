@@ -120,13 +120,13 @@ func (m *meddled) wantForged(what string, id fleet.DeviceID, mode fleet.Mode) {
 	}
 }
 
-// The tag of a device was changed in the database, so the device was only observed. Any later change of its record, and
-// a person who resumed it, ended that, and templates of the other tag were written.
+// A device was given a tag in the database, so the device was only observed. Any later change of its record, and a
+// person who resumed it, ended that, and templates of the forged tag were written.
 func TestAChangeOfADeviceDoesNotBelieveItsForgedTag(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		m := newMeddled(t, options)
 		id := deviceN(1).ID
-		m.exec(`UPDATE device_tags SET tag = 'forged' WHERE device_id = $1`, string(id))
+		m.exec(`INSERT INTO device_tags (device_id, tag) VALUES ($1, 'forged')`, string(id))
 		m.restart(options)
 		wantObserved := func(what string) {
 			t.Helper()

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"muster/internal/fleet"
@@ -26,13 +28,42 @@ func (s *Store) PutSetting(ctx context.Context, name fleet.SettingName, value, s
 		}
 		t.record("setting.put", string(name), shown)
 		t.changeSettings(func(all map[fleet.SettingName]fleet.StoredSetting) { all[name] = is })
-		return none, t.marking(settingRows, func() error {
-			return t.exec(`INSERT INTO settings (name, value, set_by, set_at) VALUES ($1, $2, $3, $4)
-				ON CONFLICT (name) DO UPDATE SET value = excluded.value, set_by = excluded.set_by, set_at = excluded.set_at`,
-				string(name), t.store.seal.Seal("settings", string(name), "value", []byte(value)), is.By, millis(is.At))
-		}, string(name))
+		return none, t.marking(settingRows, func() error { return t.storeSetting(name, is) }, string(name))
 	})
 	return err
+}
+
+// storeSetting writes the row of a setting. The caller gives it a mark.
+func (t *tx) storeSetting(name fleet.SettingName, is fleet.StoredSetting) error {
+	return t.exec(`INSERT INTO settings (name, value, set_by, set_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value, set_by = excluded.set_by, set_at = excluded.set_at`,
+		string(name), t.store.seal.Seal("settings", string(name), "value", []byte(is.Value)), is.By, millis(is.At))
+}
+
+// storeGuards stores the guarded value of each setting that has one. AcceptLoss calls it and gives the rows their
+// marks: a row in doubt may be an older value, or have had the name of another setting.
+func (t *tx) storeGuards() error {
+	for _, setting := range guardedSettings() {
+		is := fleet.StoredSetting{Value: setting.Guarded, By: t.who, At: t.now.Truncate(time.Millisecond)}
+		if err := t.storeSetting(setting.Name, is); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func guardedSettings() []fleet.Setting {
+	return slices.DeleteFunc(fleet.Settings(), func(setting fleet.Setting) bool { return setting.Guarded == "" })
+}
+
+// storesGuards tells people what storeGuards does, and how the values become others again.
+func storesGuards() string {
+	var stored []string
+	for _, setting := range guardedSettings() {
+		stored = append(stored, string(setting.Name)+" "+setting.Guarded)
+	}
+	return "strict values are stored from here on: " + strings.Join(stored, ", ") + ". Set each again with `muster setting " +
+		"set NAME VALUE`. For fourEyes and approvalThreshold, first start the server once with --four-eyes=false"
 }
 
 // DeleteSetting removes the stored value of a setting, so that its default holds. It does nothing if nothing is stored.
@@ -53,10 +84,11 @@ func (s *Store) DeleteSetting(ctx context.Context, name fleet.SettingName,
 }
 
 // settingBefore returns the stored value of a setting, or nil, after check has accepted the change. Both go by the
-// settings in memory: a row that was forged since the last comparison decides nothing.
+// settings in memory, with the changes that earlier writes of the batch make: a row that was forged since the last
+// comparison decides nothing.
 func (t *tx) settingBefore(name fleet.SettingName, check func(fleet.StoredSettings) error) (*fleet.StoredSetting,
 	error) {
-	stored := t.store.StoredSettings()
+	stored := withChanges(t.store.StoredSettings(), t.pending.settings...)
 	if check != nil {
 		if err := check(stored); err != nil {
 			return nil, err
@@ -68,15 +100,25 @@ func (t *tx) settingBefore(name fleet.SettingName, check func(fleet.StoredSettin
 	return nil, nil //nolint:nilnil // nothing is stored
 }
 
-// changeSettings makes a change of the settings in memory after the commit.
-func (t *tx) changeSettings(change func(map[fleet.SettingName]fleet.StoredSetting)) {
+// settingChange changes the stored settings in a map that nobody else uses.
+type settingChange func(map[fleet.SettingName]fleet.StoredSetting)
+
+// changeSettings makes a change of the settings in memory after the commit. Later writes of the batch are checked
+// against it.
+func (t *tx) changeSettings(change settingChange) {
 	t.effects.committed.Merge(fleet.Committed{Settings: true})
-	t.register(func(c *contents) {
-		all := map[fleet.SettingName]fleet.StoredSetting{}
-		maps.Copy(all, c.settings.ByName)
+	t.effects.settings = append(t.effects.settings, change)
+	t.register(func(c *contents) { c.settings = withChanges(c.settings, change) })
+}
+
+func withChanges(stored fleet.StoredSettings, by ...settingChange) fleet.StoredSettings {
+	all := map[fleet.SettingName]fleet.StoredSetting{}
+	maps.Copy(all, stored.ByName)
+	for _, change := range by {
 		change(all)
-		c.settings.ByName = all
-	})
+	}
+	stored.ByName = all
+	return stored
 }
 
 // loadServerSettings reads the stored settings. A value that does not open puts all in doubt.

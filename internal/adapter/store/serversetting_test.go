@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +85,44 @@ func TestAForgedSettingLowersNoGuard(t *testing.T) {
 					t.Errorf("%s: told is %+v", what, told)
 				}
 			})
+		}
+	})
+}
+
+// Two changes that were both made for the value that was shown, and that went into one transaction, both succeeded.
+func TestChangesOfASettingInOneBatchAreCheckedOneAfterTheOther(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		if err := s.PutSetting(t.Context(), fleet.SettingSoak, "1m", "1m", nil); err != nil {
+			t.Fatal(err)
+		}
+		refused := fleet.Invalidf("value", "it was changed meanwhile")
+		asShown := func(now fleet.StoredSettings) error {
+			if now.ByName[fleet.SettingSoak].Value != "1m" {
+				return refused
+			}
+			return nil
+		}
+		release := hold(t, s)
+		defer release()
+		answers := make(chan error, 3)
+		go func() { answers <- s.PutSetting(t.Context(), fleet.SettingSoak, "2m", "2m", asShown) }()
+		waitQueued(t, s, 1)
+		go func() { answers <- s.PutSetting(t.Context(), fleet.SettingSoak, "3m", "3m", asShown) }()
+		go func() { answers <- s.DeleteSetting(t.Context(), fleet.SettingSoak, asShown) }()
+		waitQueued(t, s, 3)
+		release()
+		var codes []fleet.Code
+		for range 3 {
+			if err := <-answers; err != nil {
+				codes = append(codes, fleet.CodeOf(err))
+			}
+		}
+		if !slices.Equal(codes, []fleet.Code{fleet.CodeInvalid, fleet.CodeInvalid}) {
+			t.Errorf("refused were %v", codes)
+		}
+		if got := s.StoredSettings().ByName[fleet.SettingSoak].Value; got != "2m" {
+			t.Errorf("stored is %s", got)
 		}
 	})
 }

@@ -34,9 +34,10 @@ type effects struct {
 	audit     []fleet.AuditEntry
 	after     []func()
 	undo      []func()
-	forgets   bool    // The write deleted or replaced something sealed.
-	marks     marks   // marks of row proofs that the write added or removed, by table
-	tallies   tallies // changes to the tallies of marked tables
+	forgets   bool            // The write deleted or replaced something sealed.
+	marks     marks           // marks of row proofs that the write added or removed, by table
+	tallies   tallies         // changes to the tallies of marked tables
+	settings  []settingChange // changes of the server's settings, which later writes of the batch are checked against
 }
 
 func (e *effects) merge(other effects) {
@@ -45,6 +46,7 @@ func (e *effects) merge(other effects) {
 	e.audit = append(e.audit, other.audit...)
 	e.after = append(e.after, other.after...)
 	e.undo = append(e.undo, other.undo...)
+	e.settings = append(e.settings, other.settings...)
 	e.forgets = e.forgets || other.forgets
 	for table, change := range other.marks {
 		e.marks = e.marks.with(table, change)

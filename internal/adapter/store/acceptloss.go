@@ -183,7 +183,7 @@ func (t *tx) runAccept(d doubt) error {
 	return nil
 }
 
-const protectsUsedTags = "each tag that a device or template has is protected from here on: end the protection of the " +
+const protectsUsedTags = "each tag that a device or template has is protected from here on: end the protection of " +
 	"others with `muster tag unprotect TAG`"
 
 // protectUsedTags protects each tag that a device or template has. Which tags were protected cannot be told any more: a

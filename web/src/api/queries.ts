@@ -102,8 +102,11 @@ export const queries = {
       api.GET("/api/v1/devices/{deviceID}/settings", at(signal, { deviceID })),
     ),
   deviceVars: (deviceID: string) =>
-    question(["device", deviceID, "vars"], (signal) =>
-      withDigits<Schemas["Vars"]>(api.GET("/api/v1/devices/{deviceID}/vars", { ...at(signal, { deviceID }), parseAs: "text" })),
+    question(
+      ["device", deviceID, "vars"],
+      (signal) =>
+        withDigits<Schemas["Vars"]>(api.GET("/api/v1/devices/{deviceID}/vars", { ...at(signal, { deviceID }), parseAs: "text" })),
+      { refetchInterval: 5000 }, // no event tells of vars
     ),
   effectiveVars: (deviceID: string) =>
     question(["device", deviceID, "vars", "effective"], (signal) =>
@@ -215,8 +218,10 @@ export const queries = {
   tagSettings: (tag: string) =>
     question(["tags", tag, "settings"], (signal) => api.GET("/api/v1/tags/{tag}/settings", at(signal, { tag }))),
   tagVars: (tag: string) =>
-    question(["tags", tag, "vars"], (signal) =>
-      withDigits<Schemas["Vars"]>(api.GET("/api/v1/tags/{tag}/vars", { ...at(signal, { tag }), parseAs: "text" })),
+    question(
+      ["tags", tag, "vars"],
+      (signal) => withDigits<Schemas["Vars"]>(api.GET("/api/v1/tags/{tag}/vars", { ...at(signal, { tag }), parseAs: "text" })),
+      { refetchInterval: 5000 },
     ),
   folders: () => question(["folders"], (signal) => api.GET("/api/v1/folders", { signal })),
   /** someDevices are rows of the table of devices, for a page that shows a few devices. */

@@ -161,6 +161,14 @@ test("vars keep every digit, a menu with many tags is searched, and the manual i
   await until("the other var is stored too", async () => (await stored()).includes('"small":2'));
   expect(await stored()).toContain("9007199254740993");
 
+  await page.getByRole("button", { name: /^Store for / }).waitFor({ state: "detached" });
+  await vars.fill("small = 3");
+  await muster.call("POST", "/changes", { vars: { devices: { [device.deviceID]: { theirs: 1 } } } });
+  await page.getByText(/Somebody else has changed these vars/).waitFor();
+  expect(await vars.inputValue()).toBe("small = 3");
+  await page.getByRole("button", { name: "Show theirs, and discard yours" }).click();
+  await until("their vars show", async () => (await vars.inputValue()) === "theirs = 1");
+
   await page.goto(`${muster.url}/ui/devices`);
   await settle(page);
   await page.getByRole("button", { name: "Tag", exact: true }).click();
@@ -168,6 +176,13 @@ test("vars keep every digit, a menu with many tags is searched, and the manual i
   await until("one tag is left", async () => (await page.getByRole("menuitemcheckbox").count()) === 1);
   await page.getByRole("menuitemcheckbox", { name: /site-11/ }).click();
   await page.getByText(/^1 of \d+ devices$/).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Export" }).click();
+  await page.getByText("All rows that the filters pick").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("checkbox", { name: /^Select / }).last().click();
+  await page.getByRole("button", { name: "Export" }).click();
+  await page.getByText("Only the 1 selected row").waitFor();
   await page.context().close();
 
   const before = await newPage(browser);

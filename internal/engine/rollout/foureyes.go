@@ -82,7 +82,7 @@ func unknownMaker(maker fleet.Maker) error {
 		Message: fmt.Sprintf("it is not known which person made the change of generation %d (by %s), so nobody can approve "+
 			"it as another person (--four-eyes)", maker.Generation, cmp.Or(maker.Name, "muster")),
 		Hint: "Undo the rollout, and make the change again: logged in, or with a token that has an owner " +
-			"(`muster token list` shows it, `muster token rotate` sets it)."}
+			"(`muster token list` shows it, `muster token rotate NAME` sets it)."}
 }
 
 func (a approver) newAccess() error {

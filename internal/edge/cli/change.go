@@ -35,6 +35,34 @@ func (c changing) make(ctx context.Context, env *environment, server *client.Cli
 	if err != nil {
 		return err
 	}
+	return c.makePlanned(ctx, env, server, change, planned, question)
+}
+
+// makeSince is make for a change that was made from what was read. It refuses the change if the generation is no longer
+// the one of before the reading, because the change would put back what somebody else changed since.
+func (c changing) makeSince(ctx context.Context, env *environment, server *client.Client, before int64,
+	change api.WhatIf, question string) error {
+	planned, err := server.WhatIf(ctx, change)
+	switch {
+	case err != nil:
+		return err
+	case planned.Generation != before:
+		return &fleet.Error{Code: fleet.CodePrecondition,
+			Message: "templates, tags, vars or revocations were changed while the vars were read: nothing was changed",
+			Hint:    "Type the command again."}
+	}
+	return c.makePlanned(ctx, env, server, change, planned, question)
+}
+
+// generationNow is the present generation. The plan of no change has it.
+func generationNow(ctx context.Context, server *client.Client) (int64, error) {
+	planned, err := server.WhatIf(ctx, api.WhatIf{})
+	return planned.Generation, err
+}
+
+// makePlanned shows a plan, asks, and applies it.
+func (c changing) makePlanned(ctx context.Context, env *environment, server *client.Client, change api.WhatIf,
+	planned api.WhatIfPlan, question string) (err error) {
 	p := newPainter(ctx, server, c.texts(env), c.Colour)
 	p.all = c.All
 	if c.DryRun && !c.forPeople() {

@@ -44,6 +44,10 @@ func (c *deviceVarsCommand) Run(ctx context.Context, env *environment, server *c
 		}
 		return printVars(env, c.output, effective)
 	}
+	before, err := generationNow(ctx, server)
+	if err != nil {
+		return err
+	}
 	changed := map[string]map[string]json.RawMessage{}
 	for _, device := range devices {
 		own, err := server.DeviceVars(ctx, device.DeviceID)
@@ -60,7 +64,7 @@ func (c *deviceVarsCommand) Run(ctx context.Context, env *environment, server *c
 		c.picking.show(env, c.output, devices)
 		question = fmt.Sprintf("Change the vars of %s?", counted(len(devices), "device"))
 	}
-	return c.make(ctx, env, server, api.WhatIf{Vars: &api.WhatIfVars{Devices: changed}}, question)
+	return c.makeSince(ctx, env, server, before, api.WhatIf{Vars: &api.WhatIfVars{Devices: changed}}, question)
 }
 
 // chosen are the devices, and the changes of their vars. Where flags pick the devices, every argument is a change.
@@ -95,22 +99,36 @@ func (tagVarsCommand) Help() string { return varsHelp }
 
 // Run shows the vars of the devices with a tag, or changes them.
 func (c *tagVarsCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	if len(c.Vars) > 0 {
+		return c.change(ctx, env, server)
+	}
 	vars, err := server.TagVars(ctx, c.Tag)
 	if err != nil {
 		return err
 	}
-	if len(c.Vars) == 0 {
-		shown := map[string]api.EffectiveVar{}
-		for name, value := range vars {
-			shown[name] = api.EffectiveVar{Value: value, Tag: c.Tag}
-		}
-		return printVars(env, c.output, shown)
+	shown := map[string]api.EffectiveVar{}
+	for name, value := range vars {
+		shown[name] = api.EffectiveVar{Value: value, Tag: c.Tag}
+	}
+	return printVars(env, c.output, shown)
+}
+
+// change changes the vars that the arguments name.
+func (c *tagVarsCommand) change(ctx context.Context, env *environment, server *client.Client) error {
+	before, err := generationNow(ctx, server)
+	if err != nil {
+		return err
+	}
+	vars, err := server.TagVars(ctx, c.Tag)
+	if err != nil {
+		return err
 	}
 	if err := changeVars(vars, c.Vars); err != nil {
 		return err
 	}
 	change := api.WhatIf{Vars: &api.WhatIfVars{Tags: map[string]map[string]json.RawMessage{c.Tag: vars}}}
-	return c.make(ctx, env, server, change, fmt.Sprintf("Change the vars of the tag %q?", printable(c.Tag)))
+	question := fmt.Sprintf("Change the vars of the tag %q?", printable(c.Tag))
+	return c.makeSince(ctx, env, server, before, change, question)
 }
 
 // changeVars sets and removes vars as the arguments say. A name in another spelling of upper and lower case replaces

@@ -128,7 +128,11 @@ func (c *folderShareCommand) fill(share *api.ShareForm) error {
 		share.KeepFreePercent = *c.KeepFree
 	}
 	if len(c.Path) > 0 {
-		share.Paths = pathsBySystem(c.Path)
+		paths, err := pathsBySystem(c.Path)
+		if err != nil {
+			return err
+		}
+		share.Paths = paths
 	}
 	if c.Versioning == "" {
 		return nil
@@ -138,17 +142,22 @@ func (c *folderShareCommand) fill(share *api.ShareForm) error {
 	return err
 }
 
-// pathsBySystem reads windows=D:\Team, and ~/Team for every other system.
-func pathsBySystem(given []string) map[string]string {
+// pathsBySystem reads windows=D:\Team, and ~/Team for every other system. Two paths for the same systems are an error.
+func pathsBySystem(given []string) (map[string]string, error) {
 	paths := map[string]string{}
 	for _, text := range given {
-		if system, path, found := strings.Cut(text, "="); found && slices.Contains(form.Systems, system) {
-			paths[system] = path
-			continue
+		system, path, found := strings.Cut(text, "=")
+		if !found || !slices.Contains(form.Systems, system) {
+			system, path = "", text
 		}
-		paths[""] = text
+		if _, isTwice := paths[system]; isTwice {
+			return nil, &fleet.Error{Code: fleet.CodeInvalid,
+				Message: fmt.Sprintf("--path is given twice for %s", cmp.Or(system, "all systems")),
+				Hint:    "Give one path for all systems, and SYSTEM=PATH for each system where it is another."}
+		}
+		paths[system] = path
 	}
-	return paths
+	return paths, nil
 }
 
 // versioningOf reads trashcan:30, simple:5, staggered:365 and none.

@@ -66,8 +66,9 @@ func isLonger(text string, terminal *os.File) bool {
 	return err == nil && height > 0 && strings.Count(text, "\n") >= height
 }
 
-// showPages shows a text in a pager until the person leaves it. It is false where the pager could not be started. A
-// person who leaves early, or presses Ctrl-C in the pager, has read enough: that is no error.
+// showPages shows a text in a pager until the person leaves it. It is false where the pager could not be started, or
+// failed before it read anything, as one does that does not know its own options. A person who leaves early, or presses
+// Ctrl-C in the pager, has read enough: that is no error.
 func showPages(pager, text string, terminal *os.File, errs io.Writer) bool {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
@@ -77,21 +78,38 @@ func showPages(pager, text string, terminal *os.File, errs io.Writer) bool {
 		words := strings.Fields(pager)
 		command = exec.Command(words[0], words[1:]...) //nolint:gosec // the person's own pager
 	}
-	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(text), terminal, errs
+	input, unread, err := feed(text)
+	if err != nil {
+		return false
+	}
+	command.Stdin, command.Stdout, command.Stderr = input, terminal, errs
 	command.Env = os.Environ()
 	if os.Getenv("LESS") == "" { // Keep colours and what was read on the screen, and do not page one screenful.
 		command.Env = append(command.Env, "LESS=FRX")
 	}
-	err := command.Run()
+	err = command.Run()
+	readNothing := unread() == int64(len(text))
 	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return exit.ExitCode() != shellNotFound && exit.ExitCode() != shellNotRunnable
+	if !errors.As(err, &exit) {
+		return err == nil
 	}
-	return err == nil
+	wasKilled := exit.ExitCode() < 0 // Ctrl-C ends some pagers by a signal, and others with an exit code.
+	return !readNothing || wasKilled || len(interrupted) > 0
 }
 
-// Exit codes of shells for a command that is not there, or that is no program.
-const (
-	shellNotFound    = 127
-	shellNotRunnable = 126
-)
+// feed returns a pipe with a text. unread ends the pipe, and returns how many bytes of the text nobody read.
+func feed(text string) (input *os.File, unread func() int64, err error) {
+	input, into, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	go func() {
+		_, _ = io.WriteString(into, text) // unread reads what the pager does not.
+		_ = into.Close()
+	}()
+	return input, func() int64 {
+		left, _ := io.Copy(io.Discard, input) // The pipe ends when the whole text is written.
+		_ = input.Close()
+		return left
+	}, nil
+}

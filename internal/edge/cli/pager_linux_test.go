@@ -76,10 +76,24 @@ func TestALongListIsShownInPagesOnATerminal(t *testing.T) {
 func TestAPagerThatIsLeftEarlyIsNoFailure(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	long := append([]string{"tag", "list"}, manyTags(t, 20_000)...)
-	for _, pager := range []string{"true", "head -1 > /dev/null", "false", "kill -INT $$"} {
+	for _, pager := range []string{"true", "head -1 > /dev/null", "head -1 > /dev/null; exit 2", "kill -INT $$"} {
 		t.Setenv("PAGER", pager)
 		if code, text, errs := onTerminal(t, long...); code != exitDone || text != "" || errs != "" {
 			t.Errorf("PAGER=%q: got %d, %.80q, %s", pager, code, text, errs)
+		}
+	}
+}
+
+// A pager that did not know its own options showed nothing of the list, and the command succeeded.
+func TestATextThatThePagerDoesNotReadIsPrinted(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	for _, lines := range []int{60, 20_000} { // The second text does not fit into a pipe.
+		long := append([]string{"tag", "list"}, manyTags(t, lines)...)
+		for _, pager := range []string{"false", "echo no such option; exit 1", "muster-has-no-such-pager"} {
+			t.Setenv("PAGER", pager)
+			if code, text, _ := onTerminal(t, long...); code != exitDone || strings.Count(text, "tag-of-a-long-list") != lines {
+				t.Errorf("PAGER=%q: got %d, %.80q", pager, code, text)
+			}
 		}
 	}
 }

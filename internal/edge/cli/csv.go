@@ -14,6 +14,9 @@ import (
 // wide forms are the same signs of East Asian keyboards.
 var formula = regexp.MustCompile(`^\s*[=+\-@＝＋－＠]|^[\t\r\n]`)
 
+// innerFormula matches the same behind what ends a cell for a spreadsheet that separates cells by semicolons or tabs.
+var innerFormula = regexp.MustCompile(`([;\t\r\n]\s*)([=+\-@＝＋－＠])`)
+
 // csvRow is one line of a table for spreadsheets. Fields of inner objects are named outer.inner.
 type csvRow struct {
 	names []string // the order is that of the API
@@ -141,6 +144,7 @@ func joinedList(list []any, value json.RawMessage) string {
 // spreadsheetSafe puts an apostrophe before what a spreadsheet would take for a formula, and replaces what a terminal
 // would take for a command.
 func spreadsheetSafe(text string) string {
+	text = innerFormula.ReplaceAllString(text, "$1'$2")
 	if formula.MatchString(text) {
 		text = "'" + text
 	}

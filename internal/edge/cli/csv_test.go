@@ -53,6 +53,11 @@ func TestNoCellOfACSVIsAFormula(t *testing.T) {
 			t.Errorf("the label is the cell %q", label)
 		}
 	}
+	for text, want := range map[string]string{"x;=1": "x;'=1", "x; -1;@y": "x; '-1;'@y", "x\n+1": "x\n'+1"} {
+		if got := spreadsheetSafe(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
 	if got := spreadsheetSafe("1-2=3"); got != "1-2=3" {
 		t.Errorf("what begins with no sign became %q", got)
 	}

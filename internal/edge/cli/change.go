@@ -38,8 +38,8 @@ func (c changing) make(ctx context.Context, env *environment, server *client.Cli
 	return c.makePlanned(ctx, env, server, change, planned, question)
 }
 
-// makeSince is make for a change that was made from what was read. It refuses the change if the generation is no longer
-// the one of before the reading, because the change would put back what somebody else changed since.
+// makeSince is make for a change that was made from what was read. It refuses the change if the generation is not the
+// one that was read first, because the change would put back what somebody else changed since.
 func (c changing) makeSince(ctx context.Context, env *environment, server *client.Client, before int64,
 	change api.WhatIf, question string) error {
 	planned, err := server.WhatIf(ctx, change)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -143,15 +144,15 @@ func (c *deviceDeleteCommand) delete(ctx context.Context, env *environment, serv
 		}
 		return err
 	})
-	if err != nil {
+	if err != nil && len(devices) == 1 {
 		return err
 	}
-	var deleted []changed
+	var deleted []changed // An interruption does not hide what was deleted before it.
 	for _, device := range done {
 		deleted = append(deleted, changed{device.DeviceID, "deleted"})
 	}
-	if err := c.tell(env, idsOf(done), deleted, len(devices)); err != nil {
-		return err
+	if told := c.tell(env, idsOf(done), deleted, len(devices)); told != nil || err != nil {
+		return errors.Join(err, told)
 	}
 	return notAll(failures, len(devices), "were not deleted")
 }

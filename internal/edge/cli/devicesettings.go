@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"muster/api"
@@ -57,14 +58,15 @@ func (c *deviceSettingsCommand) Run(ctx context.Context, env *environment, serve
 		}
 		return err
 	})
-	if err != nil {
+	switch {
+	case len(devices) == 1 && err != nil:
 		return err
-	}
-	if len(devices) == 1 {
+	case len(devices) == 1:
 		return c.show(env, devices[0], all[0].Settings)
 	}
-	if err := printList(env, output{c.Output}, settingsColumns, all); err != nil {
-		return err
+	// An interruption does not hide what was done before it.
+	if listed := printList(env, output{c.Output}, settingsColumns, all); listed != nil || err != nil {
+		return errors.Join(err, listed)
 	}
 	were := "have unknown settings"
 	if changes {

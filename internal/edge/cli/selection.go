@@ -123,7 +123,8 @@ func whom(devices []api.Device) string {
 }
 
 // forEachOf does something with each device, and goes on after a failure. It returns the devices with which it
-// succeeded and the texts of the failures. An error with the only device, or an interruption, ends it.
+// succeeded and the texts of the failures. An error with the only device, or an interruption, ends it: the caller
+// prints what was done, and returns the error.
 func forEachOf(ctx context.Context, devices []api.Device, do func(api.Device) error) (done []api.Device,
 	failures []string, err error) {
 	for _, device := range devices {

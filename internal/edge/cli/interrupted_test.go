@@ -15,7 +15,8 @@ import (
 
 // A bulk command that was interrupted did not tell programs what it had done.
 func TestAnInterruptedCommandPrintsWhatItDid(t *testing.T) {
-	for _, args := range []string{"device delete nas laptop -y -o json", "device settings nas laptop --mode observe -y -o json"} {
+	for _, args := range []string{"device delete nas laptop -y -o json",
+		"device settings nas laptop --mode observe -y -o json"} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		var requests atomic.Int32
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

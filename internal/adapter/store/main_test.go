@@ -64,7 +64,7 @@ func onBoth(t *testing.T, test func(t *testing.T, options Options)) {
 	t.Run("postgres", func(t *testing.T) { test(t, Options{DSN: preparedDSN(t), Seal: key(t, 1)}) })
 }
 
-// inTurn says whether case n of a long list runs on this database. Each kind of database has every other case. A soak
+// inTurn says whether case n of a long list runs on this database. Each kind of database has every other case, and a soak
 // runs each case on both.
 func inTurn(o Options, n int) bool {
 	return os.Getenv("MUSTER_SOAK") != "" || (o.DSN == "") == (n%2 == 0)

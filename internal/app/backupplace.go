@@ -99,22 +99,22 @@ func (a *App) TestSetting(ctx context.Context, name fleet.SettingName, value str
 		return "", &fleet.Error{Code: fleet.CodeInvalid, Message: string(setting.Name) + " is a setting that is not tried",
 			Hint: "Set it without a trial."}
 	}
-	folder, err := setting.Parse(value)
+	value, err = setting.Parse(value)
 	if err != nil {
 		return "", err
 	}
 	if setting.Name == fleet.SettingOIDCIssuer {
-		return a.tryProvider(ctx, folder)
+		return a.tryProvider(ctx, value)
 	}
-	if a.policy.Of(setting.Name).Value != folder { // A flag may name another place.
-		if err := a.checkBackupPlace(folder); err != nil {
+	if a.policy.Of(setting.Name).Value != value { // A flag may name another place.
+		if err := a.checkBackupPlace(value); err != nil {
 			return "", err
 		}
 	}
-	if err := a.tryBackupPlace(folder); err != nil {
+	if err := a.tryBackupPlace(value); err != nil {
 		return "", err
 	}
-	return "A file was written in " + folder + ", read back and removed.", nil
+	return "A file was written in " + value + ", read back and removed.", nil
 }
 
 func (a *App) tryBackupPlace(folder string) error {

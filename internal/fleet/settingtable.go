@@ -93,7 +93,7 @@ var settingTable = []Setting{
 		FlagLeast: "1", Most: "1000", Flag: "backup-keep", Deletes: "older backups with the next one",
 		Help: "How many of these backups are kept, the newest ones."},
 
-	// A provider is given by flags or by settings, as a whole. See App.signOnNow.
+	// A provider is given by flags or by settings, as a whole. Package app reads them when the server starts.
 	{Name: SettingOIDCIssuer, Group: groupProvider, Kind: SettingText, Flag: "oidc-issuer", Restart: true, Tests: true,
 		Help: "Provider that people log in with (OpenID Connect): its issuer, exactly as the provider writes it."},
 	{Name: SettingOIDCClientID, Group: groupProvider, Kind: SettingText, Flag: "oidc-client-id", Restart: true,

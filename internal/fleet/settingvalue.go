@@ -230,8 +230,8 @@ func (s Setting) Shrinks(from, to string) bool {
 }
 
 // CheckFourEyes refuses a change of a setting that would let one administrator do alone what needs two: while four eyes
-// are asked for, neither they nor the approval threshold become looser. Somebody on the server's
-// machine can still start it with the flag.
+// are asked for, neither they nor the approval threshold become looser. Who has the server's machine can still start it
+// with the flag.
 func CheckFourEyes(now map[SettingName]SettingState, name SettingName, value string) error {
 	if !now[SettingFourEyes].On() {
 		return nil

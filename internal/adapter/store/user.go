@@ -134,9 +134,8 @@ func (t *tx) nameFree(name string) error {
 }
 
 // PutUser changes a user. If something changes, all sessions of the user end. A log-in link stays when only the role or
-// the scope changes: it sets a password, and gives what the user then has. PutUser returns a
-// conflict error for a user of single sign-on or a disabled user, and if no administrator who can log in with a
-// password would be left.
+// the scope changes: it sets a password, and gives what the user then has. PutUser returns a conflict error for a user
+// of single sign-on or a disabled user, and if no administrator who can log in with a password would be left.
 func (s *Store) PutUser(ctx context.Context, put fleet.PutUser) (fleet.User, error) {
 	return write(ctx, s, "put user", func(t *tx) (fleet.User, error) {
 		user, err := t.ownUser(put.Name)

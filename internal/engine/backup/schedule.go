@@ -67,7 +67,9 @@ func (s *Schedule) PlanChanged() {
 }
 
 // Enabled reports whether backups are scheduled.
-func (s *Schedule) Enabled() bool { return s.plan().lacks() == "" && s.plan().Every > 0 }
+func (s *Schedule) Enabled() bool { return s.plan().isOn() }
+
+func (p Plan) isOn() bool { return p.Every > 0 && p.lacks() == "" }
 
 // lacks says what a plan with a time lacks to make backups; "" for nothing.
 func (p Plan) lacks() string {
@@ -113,8 +115,8 @@ func (s *Schedule) Run(ctx context.Context) error {
 			timer.Stop()
 			return ctx.Err()
 		}
-		if s.Enabled() {
-			made, err := s.one(ctx)
+		if plan := s.plan(); plan.isOn() {
+			made, err := s.one(ctx, plan)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -125,30 +127,32 @@ func (s *Schedule) Run(ctx context.Context) error {
 
 // wait returns the time until the next backup.
 func (s *Schedule) wait() time.Duration {
-	if !s.Enabled() {
+	plan := s.plan()
+	if !plan.isOn() {
 		return retryAtMost
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.status.Trouble != nil {
-		return min(max(s.plan().Every/10, retryAtLeast), retryAtMost)
+		return min(max(plan.Every/10, retryAtLeast), retryAtMost)
 	}
-	made, err := s.there()
+	made, err := s.there(plan)
 	if err != nil || len(made) == 0 {
 		return 0 // The folder cannot be read. Making a backup reports why.
 	}
 	s.status.Last = made[len(made)-1]
-	return max(0, s.plan().Every-s.now().Sub(s.status.Last.CreatedAt))
+	return max(0, plan.Every-s.now().Sub(s.status.Last.CreatedAt))
 }
 
-func (s *Schedule) one(ctx context.Context) (Made, error) {
-	s.sweep()
+// one makes a backup by one plan. A plan that changes meanwhile must not have backups removed from another folder.
+func (s *Schedule) one(ctx context.Context, plan Plan) (Made, error) {
+	s.sweep(plan)
 	name := "muster-" + s.now().UTC().Format(fileTime) + ".backup"
-	made, err := s.create(ctx, filepath.Join(s.plan().Folder, name), s.plan().Lock)
+	made, err := s.create(ctx, filepath.Join(plan.Folder, name), plan.Lock)
 	if err != nil {
 		return made, err
 	}
-	return made, s.removeOld(made.Path)
+	return made, s.removeOld(plan, made.Path)
 }
 
 func (s *Schedule) note(made Made, err error) {
@@ -169,8 +173,8 @@ func (s *Schedule) note(made Made, err error) {
 
 // there returns the backups in the folder, oldest first. It leaves out backups with a date in the future: a clock was
 // wrong then or is now, so their order is unknown.
-func (s *Schedule) there() (made []Made, err error) {
-	entries, err := os.ReadDir(s.plan().Folder)
+func (s *Schedule) there(plan Plan) (made []Made, err error) {
+	entries, err := os.ReadDir(plan.Folder)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +187,7 @@ func (s *Schedule) there() (made []Made, err error) {
 		at, err := time.Parse(fileTime, parts[1])
 		info, gone := entry.Info()
 		if err == nil && gone == nil && !at.After(now) {
-			made = append(made, Made{filepath.Join(s.plan().Folder, entry.Name()), info.Size(), at})
+			made = append(made, Made{filepath.Join(plan.Folder, entry.Name()), info.Size(), at})
 		}
 	}
 	slices.SortFunc(made, func(a, b Made) int { return a.CreatedAt.Compare(b.CreatedAt) })
@@ -192,13 +196,13 @@ func (s *Schedule) there() (made []Made, err error) {
 
 // removeOld removes all but the newest backups. It never removes the one that was just made, even when the clock was
 // set back.
-func (s *Schedule) removeOld(justMade string) error {
-	made, err := s.there()
+func (s *Schedule) removeOld(plan Plan, justMade string) error {
+	made, err := s.there(plan)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, old := range made[:max(0, len(made)-s.plan().Keep)] {
+	for _, old := range made[:max(0, len(made)-plan.Keep)] {
 		if old.Path != justMade {
 			errs = append(errs, os.Remove(old.Path))
 		}
@@ -207,14 +211,14 @@ func (s *Schedule) removeOld(justMade string) error {
 }
 
 // sweep removes incomplete files that a killed process left.
-func (s *Schedule) sweep() {
-	entries, err := os.ReadDir(s.plan().Folder)
+func (s *Schedule) sweep(plan Plan) {
+	entries, err := os.ReadDir(plan.Folder)
 	if err != nil {
 		return // Making a backup reports this error.
 	}
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), tempPrefix) {
-			if err := os.Remove(filepath.Join(s.plan().Folder, entry.Name())); err != nil {
+			if err := os.Remove(filepath.Join(plan.Folder, entry.Name())); err != nil {
 				s.log.Warn("a part of a backup cannot be removed", logkey.Path, entry.Name(), logkey.Err(err))
 			}
 		}

@@ -201,17 +201,17 @@ func TestTheBackupThatWasJustMadeIsNotRemoved(t *testing.T) {
 	plan := func() Plan { return Plan{Every: time.Hour, Folder: folder, Keep: 1} }
 	s := NewSchedule(plan, create, now, slog.New(slog.DiscardHandler))
 	clock.Store(10)
-	first, err := s.one(t.Context())
+	first, err := s.one(t.Context(), s.plan())
 	if err != nil {
 		t.Fatal(err)
 	}
 	clock.Store(5)
-	second, err := s.one(t.Context())
+	second, err := s.one(t.Context(), s.plan())
 	if err != nil {
 		t.Fatal(err)
 	}
 	clock.Store(20)
-	if err := s.removeOld(second.Path); err != nil {
+	if err := s.removeOld(s.plan(), second.Path); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(t, folder); len(got) != 2 {

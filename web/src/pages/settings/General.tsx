@@ -1,7 +1,7 @@
 import { Button, MultiSelect, PasswordInput, Select, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask, type Schemas } from "../../api/client";
+import { api, ask, titled, type Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import { Act, done } from "../../ui/act";
@@ -83,12 +83,12 @@ function EditSetting({ setting, close }: { setting: Setting; close: () => void }
     void client.invalidateQueries({ queryKey: ["settings"] });
     close();
   };
-  const put = async () => {
-    await ask(api.PUT("/api/v1/settings/{setting}", { params: { path: { setting: setting.name } }, body: { value } }));
+  const put = async (title: string) => {
+    await ask(titled(title).PUT("/api/v1/settings/{setting}", { params: { path: { setting: setting.name } }, body: { value } }));
     stored();
   };
-  const reset = async () => {
-    await ask(api.POST("/api/v1/settings/{setting}/reset", { params: { path: { setting: setting.name } } }));
+  const reset = async (title: string) => {
+    await ask(titled(title).POST("/api/v1/settings/{setting}/reset", { params: { path: { setting: setting.name } } }));
     stored();
   };
   const asks = (verb: string, to: string) =>

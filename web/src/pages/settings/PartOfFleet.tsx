@@ -38,7 +38,7 @@ export function PartOfFleet({
   role: string;
   tags: string[];
   fixed: boolean; // it is decided elsewhere
-  store: (tags: string[]) => Promise<unknown>;
+  store: (tags: string[], title: string) => Promise<unknown>;
 }) {
   const [chosen, setChosen] = useState<string[]>();
   if (chosen === undefined) {
@@ -71,8 +71,8 @@ export function PartOfFleet({
           disabled={chosen.join("\n") === tags.join("\n")}
           why="Nothing was changed."
           says={`The part of ${name} is stored`}
-          run={async () => {
-            await store(chosen);
+          run={async (title) => {
+            await store(chosen, title);
             setChosen(undefined);
           }}
           {...(whole && {

@@ -77,9 +77,9 @@ export default function People() {
                       role={user.role}
                       tags={user.tags}
                       fixed={user.signOn !== undefined || user.disabledAt !== null}
-                      store={async (tags) => {
+                      store={async (tags, title) => {
                         const params = { path: { user: user.name } };
-                        await ask(api.PUT("/api/v1/users/{user}", { params, body: { role: user.role, tags } }));
+                        await ask(titled(title).PUT("/api/v1/users/{user}", { params, body: { role: user.role, tags } }));
                         changed();
                       }}
                     />

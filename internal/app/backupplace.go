@@ -182,7 +182,7 @@ func (a *App) TestSetting(ctx context.Context, name fleet.SettingName, value str
 		return "", &fleet.Error{Code: fleet.CodeInvalid, Message: string(setting.Name) + " is a setting that is not tried",
 			Hint: "Set it without a trial."}
 	}
-	folder, err := setting.Parse(value)
+	value, err = setting.Parse(value)
 	if err != nil {
 		return "", err
 	}
@@ -193,22 +193,22 @@ func (a *App) TestSetting(ctx context.Context, name fleet.SettingName, value str
 		return "", ctx.Err()
 	}
 	if setting.Name == fleet.SettingOIDCIssuer {
-		return a.tryProvider(ctx, folder)
+		return a.tryProvider(ctx, value)
 	}
 	now := a.policy.Of(setting.Name)
-	byFlag := now.Source == fleet.SettingByFlag && now.Value == folder // A flag may name any place.
-	if folder != "" && !byFlag {
-		if err := a.checkBackupLinks(folder); err != nil {
+	byFlag := now.Source == fleet.SettingByFlag && now.Value == value // A flag may name any place.
+	if value != "" && !byFlag {
+		if err := a.checkBackupLinks(value); err != nil {
 			return "", err
 		}
 	}
-	if err := a.store.Record(ctx, auditTrial, string(setting.Name), folder); err != nil {
+	if err := a.store.Record(ctx, auditTrial, string(setting.Name), value); err != nil {
 		return "", err
 	}
-	if err := a.tryBackupPlace(folder); err != nil {
+	if err := a.tryBackupPlace(value); err != nil {
 		return "", err
 	}
-	return "A file was written in " + folder + ", read back and removed.", nil
+	return "A file was written in " + value + ", read back and removed.", nil
 }
 
 func (a *App) tryBackupPlace(folder string) error {

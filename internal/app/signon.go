@@ -40,16 +40,21 @@ func (a *App) allowPublic() (err error) {
 	return nil
 }
 
-// openSignOn sets up single sign-on if flags or settings ask for it. What is wrong in settings is logged, and the
-// server starts without single sign-on: otherwise nobody could correct it.
+// openSignOn sets up single sign-on if flags or settings ask for it. If the settings are wrong, openSignOn logs that,
+// and the server starts without single sign-on, so that an administrator can log in with a password and correct them.
 func (a *App) openSignOn(ctx context.Context) error {
 	stored := a.o.SignOn.Issuer == ""
+	wrong := func(err error) error {
+		if !stored {
+			return err
+		}
+		a.log.Error("single sign-on is off, for its settings are wrong", logkey.Err(err), logkey.Next, "muster setting list")
+		return nil
+	}
 	if stored {
 		var err error
 		if a.signOn, err = a.storedSignOn(); err != nil {
-			a.log.Error("single sign-on is off, for its settings are wrong", logkey.Err(err), logkey.Next,
-				"muster setting list")
-			return nil
+			return wrong(err)
 		}
 	}
 	if a.signOn.Issuer == "" {
@@ -65,12 +70,8 @@ func (a *App) openSignOn(ctx context.Context) error {
 		return nil
 	}
 	provider, err := a.newProvider(a.signOn)
-	if err != nil && stored {
-		a.log.Error("single sign-on is off, for its settings are wrong", logkey.Err(err), logkey.Next, "muster setting list")
-		return nil
-	}
 	if err != nil {
-		return err
+		return wrong(err)
 	}
 	a.provider = provider
 	a.public, err = a.reachedBy()

@@ -95,7 +95,7 @@ var settingTable = []Setting{
 		FlagLeast: "1", Most: "1000", Flag: "backup-keep", Deletes: "older backups, beyond 14 days, with the next one",
 		Help: "How many of these backups are kept, the newest; unless flags decide, those of the last 14 days stay too."},
 
-	// A provider is given by flags or by settings, as a whole. See App.signOnNow.
+	// A provider is given by flags or by settings, as a whole. Package app reads them when the server starts.
 	{Name: SettingOIDCIssuer, Group: groupProvider, Kind: SettingText, Flag: "oidc-issuer", Restart: true, Tests: true,
 		Help: "Provider that people log in with (OpenID Connect): its issuer, exactly as the provider writes it."},
 	{Name: SettingOIDCClientID, Group: groupProvider, Kind: SettingText, Flag: "oidc-client-id", Restart: true,

@@ -8,12 +8,12 @@ const (
 	ageOfItsOwn   = "it is a program of age; the recipient is made by the library of age"
 )
 
-// pages are the pages of the manual that have commands.
 // backupFlags say on the server's machine below which folder backups may be made, and what they are encrypted to.
 // Nobody has the key to this recipient.
 const backupFlags = ` --backup-root "$HOME/var/backups" --backup-recipient ` +
 	"age13gpstmxmdh0wrhpq0rn74zs70x80nuf4rrznucxq4t7epp6smsls4g0f8z"
 
+// pages are the pages of the manual that have commands.
 func pages() []page {
 	return []page{
 		{name: "../README", setUp: withDaemon, before: map[string]func(*reader){

@@ -38,7 +38,7 @@ func bombs(t *testing.T) map[string]string {
 // Every bomb is its template's error, at no cost to this process, and the next evaluation works.
 func TestBombs(t *testing.T) {
 	texts := bombs(t)
-	p := running(t, Options{})
+	p := running(t, Options{Limits: Limits{Wall: defaultWall}})
 	awaitIdle(t, p)
 	before := resident(t)
 	t.Run("corpus", func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestTenBombsAtOnce(t *testing.T) {
 	names := []string{"repeat-string.star", "repeat-list.star", "replace.star", "join.star", "long-loop.star",
 		"nested-loops.star",
 		"long-builtin.star", "dict.star", "huge-integer.star", "output-growing.star"}
-	p := running(t, Options{})
+	p := running(t, Options{Limits: Limits{Wall: defaultWall}})
 	awaitIdle(t, p)
 	before := resident(t)
 	failures := make(chan error, len(names))

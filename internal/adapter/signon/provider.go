@@ -124,7 +124,7 @@ func (p *Provider) Run(ctx context.Context) error {
 	}
 }
 
-// Try reads the provider's metadata once, for somebody who wants to know whether the provider can be used.
+// Try reads the provider's metadata once, so that an administrator can check a provider before it is set.
 func (p *Provider) Try(ctx context.Context) error {
 	_, err := p.read(ctx)
 	return err

@@ -64,12 +64,6 @@ func onBoth(t *testing.T, test func(t *testing.T, options Options)) {
 	t.Run("postgres", func(t *testing.T) { test(t, Options{DSN: preparedDSN(t), Seal: key(t, 1)}) })
 }
 
-// inTurn says whether case n of a long list runs on this database. Each kind of database has every other case. A soak
-// runs each case on both.
-func inTurn(o Options, n int) bool {
-	return os.Getenv("MUSTER_SOAK") != "" || (o.DSN == "") == (n%2 == 0)
-}
-
 // stored waits until the database has a mode that it did not take within keepTime, as a busy machine may not.
 func stored(s *Store, err error) error {
 	if errors.Is(err, fleet.ErrNotKept) && s.keepNow(context.Background()) {

@@ -135,10 +135,7 @@ func TestARosterThatIsPutBackCountsOnlyIfItIsTheOneThatTheHomeKnows(t *testing.T
 // since.
 func TestATableThatIsPutBackWithTheWholeDatabaseGivesNoPowerUnseen(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
-		for i, table := range markedTables {
-			if !inTurn(options, i) {
-				continue
-			}
+		for _, table := range markedTables {
 			options := withEndFile(t, fresh(t, options))
 			m := newMeddled(t, options)
 			m.keep(tablesOf(t, m.Store)...)

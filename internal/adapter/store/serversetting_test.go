@@ -57,7 +57,7 @@ func TestSettingsAreKeptAndReset(t *testing.T) {
 	})
 }
 
-// Somebody who can write to the database and has no key takes the need for approval away.
+// An attacker who can write to the database, and has no key, tries to remove the approval that rollouts need.
 func TestAForgedSettingLowersNoGuard(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		m := newMeddled(t, options)

@@ -103,7 +103,8 @@ func (s *Store) CreateToken(ctx context.Context, token fleet.Token) error {
 		if err := t.addToRoster(tokenRows, token.Name, tokenSum(token)); err != nil {
 			return none, err
 		}
-		return none, t.exec(`INSERT INTO tokens (`+tokenColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		return none, t.exec(`INSERT INTO tokens (`+tokenColumns+
+			`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 			token.Name, string(token.Role), scope, token.Hash, millis(token.CreatedAt), millis(token.IssuedAt),
 			millis(token.ExpiresAt), textOrNull(token.OldHash), millis(token.OldUntil), millis(token.LastUse.At),
 			token.LastUse.From, token.Owner, token.OldOwner)

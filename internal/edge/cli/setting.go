@@ -71,11 +71,7 @@ type settingSetCommand struct {
 }
 
 // Run sets the setting. It asks first where a smaller value deletes something for good.
-func (c *settingSetCommand) Run(ctx context.Context, env *environment) error {
-	server, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *settingSetCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
 	now, err := server.Setting(ctx, c.Setting)
 	if err != nil {
 		return err
@@ -83,7 +79,7 @@ func (c *settingSetCommand) Run(ctx context.Context, env *environment) error {
 	if err := c.readValue(env, now); err != nil {
 		return err
 	}
-	if err := c.mayDelete(env, now); err != nil {
+	if err := c.agreedSetting(env, now, c.Value); err != nil {
 		return err
 	}
 	set, err := server.PutSetting(ctx, c.Setting, c.Value)
@@ -110,16 +106,17 @@ func (c *settingSetCommand) readValue(env *environment, now api.Setting) (err er
 	return err
 }
 
-func (c *settingSetCommand) mayDelete(env *environment, now api.Setting) error {
+// agreedSetting is an error unless the new value deletes nothing, or the person agrees to that.
+func (a asking) agreedSetting(env *environment, now api.Setting, to string) error {
 	setting, err := fleet.SettingNamed(now.Name)
 	if err != nil || now.Source == string(fleet.SettingByFlag) {
 		return nil //nolint:nilerr // a newer server knows more settings
 	}
-	value, err := setting.Parse(c.Value)
+	value, err := setting.Parse(to)
 	if err != nil || !setting.Shrinks(now.Value, value) {
 		return err
 	}
-	return c.consented(env, fmt.Sprintf("Set %s to %s instead of %s? That deletes %s, for good.", now.Name,
+	return a.consented(env, fmt.Sprintf("Set %s to %s instead of %s? That deletes %s, for good.", now.Name,
 		setting.Shown(value), printable(now.Shown), setting.Deletes))
 }
 
@@ -147,18 +144,12 @@ type settingResetCommand struct {
 }
 
 // Run resets the setting.
-func (c *settingResetCommand) Run(ctx context.Context, env *environment) error {
-	set := settingSetCommand{connection: c.connection, output: c.output, asking: c.asking, Setting: c.Setting}
-	server, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *settingResetCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
 	now, err := server.Setting(ctx, c.Setting)
 	if err != nil {
 		return err
 	}
-	set.Value = now.Default
-	if err := set.mayDelete(env, now); err != nil {
+	if err := c.agreedSetting(env, now, now.Default); err != nil {
 		return err
 	}
 	after, err := server.ResetSetting(ctx, c.Setting)

@@ -31,5 +31,6 @@ func TestWhatAChangeOfAUserDoesNotNameStays(t *testing.T) {
 func TestTheTagScopeOfAnAuthorIsRefusedWithoutARole(t *testing.T) {
 	w := newWorld(t)
 	w.user("anna", fleet.RoleAuthor)
-	w.want(http.StatusUnprocessableEntity, call{method: http.MethodPut, path: Prefix + "/users/anna", body: `{"tags":["lima"]}`})
+	w.want(http.StatusUnprocessableEntity,
+		call{method: http.MethodPut, path: Prefix + "/users/anna", body: `{"tags":["lima"]}`})
 }

@@ -73,10 +73,9 @@ func (s *Schedule) PlanChanged() {
 }
 
 // Enabled reports whether backups are scheduled.
-func (s *Schedule) Enabled() bool {
-	plan := s.plan()
-	return plan.Held == nil && plan.lacks() == "" && plan.Every > 0
-}
+func (s *Schedule) Enabled() bool { return s.plan().isOn() }
+
+func (p Plan) isOn() bool { return p.Held == nil && p.Every > 0 && p.lacks() == "" }
 
 // lacks says what a plan with a time lacks to make backups; "" for nothing.
 func (p Plan) lacks() string {
@@ -126,8 +125,8 @@ func (s *Schedule) Run(ctx context.Context) error {
 			timer.Stop()
 			return ctx.Err()
 		}
-		if s.Enabled() {
-			made, err := s.one(ctx)
+		if plan := s.plan(); plan.isOn() {
+			made, err := s.one(ctx, plan)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -138,24 +137,25 @@ func (s *Schedule) Run(ctx context.Context) error {
 
 // wait returns the time until the next backup.
 func (s *Schedule) wait() time.Duration {
-	if !s.Enabled() {
+	plan := s.plan()
+	if !plan.isOn() {
 		return retryAtMost
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.status.Trouble != nil {
-		return min(max(s.plan().Every/10, retryAtLeast), retryAtMost)
+		return min(max(plan.Every/10, retryAtLeast), retryAtMost)
 	}
-	made, err := s.backupsIn(s.plan().Folder)
+	made, err := s.backupsIn(plan.Folder)
 	if err != nil || len(made) == 0 {
 		return 0 // The folder cannot be read. Making a backup reports why.
 	}
 	s.status.Last = made[len(made)-1]
-	return max(0, s.plan().Every-s.now().Sub(s.status.Last.CreatedAt))
+	return max(0, plan.Every-s.now().Sub(s.status.Last.CreatedAt))
 }
 
-func (s *Schedule) one(ctx context.Context) (Made, error) {
-	plan := s.plan()
+// one makes a backup by one plan. A plan that changes meanwhile must not have backups removed from another folder.
+func (s *Schedule) one(ctx context.Context, plan Plan) (Made, error) {
 	if plan.Check != nil {
 		if err := plan.Check(); err != nil {
 			return Made{}, err

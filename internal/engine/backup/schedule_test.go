@@ -201,12 +201,12 @@ func TestTheBackupThatWasJustMadeIsNotRemoved(t *testing.T) {
 	plan := func() Plan { return Plan{Every: time.Hour, Folder: folder, Keep: 1} }
 	s := NewSchedule(plan, create, now, slog.New(slog.DiscardHandler))
 	clock.Store(10)
-	first, err := s.one(t.Context())
+	first, err := s.one(t.Context(), s.plan())
 	if err != nil {
 		t.Fatal(err)
 	}
 	clock.Store(5)
-	second, err := s.one(t.Context())
+	second, err := s.one(t.Context(), s.plan())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,8 +142,8 @@ func (s *Store) RotateToken(ctx context.Context, token fleet.Token) error {
 		if err != nil {
 			return none, err
 		}
-		n, err := t.affect(`UPDATE tokens SET hash = $2, issued_at = $3, expires_at = $4, old_hash = $5, old_until = $6, owner = $7,
-			old_owner = $8 WHERE name = $1 AND hash = $5`, token.Name, token.Hash, millis(token.IssuedAt),
+		n, err := t.affect(`UPDATE tokens SET hash = $2, issued_at = $3, expires_at = $4, old_hash = $5, old_until = $6,
+			owner = $7, old_owner = $8 WHERE name = $1 AND hash = $5`, token.Name, token.Hash, millis(token.IssuedAt),
 			millis(token.ExpiresAt), token.OldHash, millis(token.OldUntil), token.Owner, token.OldOwner)
 		if err == nil && n == 0 {
 			err = noToken(token.Name)

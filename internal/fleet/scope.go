@@ -55,11 +55,6 @@ func (s Scope) Covers(tags []Tag) bool {
 	return slices.ContainsFunc(s.Tags(), func(tag Tag) bool { return slices.Contains(tags, tag) })
 }
 
-// IsPartOf reports whether the scope covers no device that the other does not cover.
-func (s Scope) IsPartOf(other Scope) bool {
-	return other.Whole() || !s.Whole() && len(other.Among(s.Tags())) == len(s.Tags())
-}
-
 // Among returns the given tags that are in the scope.
 func (s Scope) Among(tags []Tag) []Tag {
 	return slices.DeleteFunc(s.Tags(), func(tag Tag) bool { return !slices.Contains(tags, tag) })

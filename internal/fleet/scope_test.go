@@ -28,25 +28,3 @@ func TestAScopeCoversDevicesThatShareATagWithIt(t *testing.T) {
 		t.Error("no device is the whole fleet")
 	}
 }
-
-func TestWhoMayMore(t *testing.T) {
-	lab, both := ScopeOf([]Tag{"lab"}), ScopeOf([]Tag{"lab", "shop"})
-	for _, c := range []struct {
-		is, was User
-		more    bool
-	}{
-		{User{Role: RoleAdmin}, User{Role: RoleViewer}, true}, {User{Role: RoleViewer}, User{Role: RoleAdmin}, false},
-		{User{Role: RoleViewer}, User{Role: RoleViewer}, false},
-		{User{Role: RoleViewer, Scope: both}, User{Role: RoleViewer, Scope: lab}, true},
-		{User{Role: RoleViewer, Scope: lab}, User{Role: RoleViewer, Scope: both}, false},
-		{User{Role: RoleViewer, Scope: lab}, User{Role: RoleViewer}, false},
-		{User{Role: RoleViewer}, User{Role: RoleViewer, Scope: lab}, true},
-		{User{Role: RoleViewer, Scope: NoDevices}, User{Role: RoleViewer, Scope: lab}, false},
-		{User{Role: RoleViewer, Scope: lab}, User{Role: RoleViewer, Scope: NoDevices}, true},
-		{User{Role: RoleOperator, Scope: lab}, User{Role: RoleViewer}, true},
-	} {
-		if c.is.MayMoreThan(c.was) != c.more {
-			t.Errorf("%+v", c)
-		}
-	}
-}

@@ -66,11 +66,6 @@ type PutUser struct {
 	Own      bool    // The user chose the password and has proven the one before, so nobody else knows it.
 }
 
-// MayMoreThan reports whether the role or the scope of the user allows what those of another user do not.
-func (u User) MayMoreThan(other User) bool {
-	return !other.Role.Includes(u.Role) || !u.Scope.IsPartOf(other.Scope)
-}
-
 // Session is a log-in of a user. Only the hash of its token is stored.
 type Session struct {
 	ID           string // shown to people; not a credential

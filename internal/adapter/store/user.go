@@ -136,10 +136,10 @@ func (t *tx) nameFree(name string) error {
 		Hint:    "Choose another name: histories show one name for who acted."}
 }
 
-// PutUser changes a user. If something changes, all sessions of the user end. A log-in link ends with a new password,
-// and when the user may do more than before: who made the link chose its life for less. PutUser returns a conflict
-// error for a user of single sign-on or a disabled user, and if no administrator who can log in with a password would
-// be left.
+// PutUser changes a user. If something changes, all sessions of the user end. A log-in link stays when only the role or
+// the scope changes, unless the user becomes an administrator: the link may live longer than one of an administrator
+// does. It ends with a new password. PutUser returns a conflict error for a user of single sign-on or a disabled user,
+// and if no administrator who can log in with a password would be left.
 func (s *Store) PutUser(ctx context.Context, put fleet.PutUser) (fleet.User, error) {
 	return write(ctx, s, "put user", func(t *tx) (fleet.User, error) {
 		user, err := t.ownUser(put.Name)
@@ -220,7 +220,8 @@ func (t *tx) putUser(put fleet.PutUser) (fleet.User, error) {
 	if err := t.addToRoster(userRows, is.Name, userSum(is)); err != nil {
 		return was, err
 	}
-	if is.Password == was.Password && !is.MayMoreThan(was) {
+	becameAdmin := is.Role == fleet.RoleAdmin && was.Role != fleet.RoleAdmin
+	if is.Password == was.Password && !becameAdmin {
 		return is, t.endSessions(is.Name)
 	}
 	return is, t.endAccess(is.Name)

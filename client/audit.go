@@ -42,6 +42,12 @@ func (c *Client) Audit(ctx context.Context, search AuditSearch) ([]api.AuditEntr
 	return get[[]api.AuditEntry](ctx, c, path("audit")+search.query())
 }
 
+// RecentChanges are the newest changes by people and tokens, equal ones of one moment as one; limit 0: as many as the
+// server gives.
+func (c *Client) RecentChanges(ctx context.Context, limit int) ([]api.RecentChange, error) {
+	return get[[]api.RecentChange](ctx, c, path("audit", "changes")+query(url.Values{"limit": {positive(int64(limit))}}))
+}
+
 // EachAudit gives each entry that a search finds, page by page; its limit is the length of a page.
 func (c *Client) EachAudit(ctx context.Context, search AuditSearch, each func(api.AuditEntry) error) error {
 	for {

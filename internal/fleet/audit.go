@@ -61,8 +61,10 @@ type AuditQuery struct {
 	Since   time.Time // zero: from the first entry on
 	Until   time.Time // exclusive; zero: up to the last entry
 	Oldest  bool      // oldest first
-	After   int64     // ID of the last entry of the page before; 0: start at the first
-	Limit   int       // 0: no limit
+	// ByPeople selects what people and programs with tokens did, and not what Muster did by itself.
+	ByPeople bool
+	After    int64 // ID of the last entry of the page before; 0: start at the first
+	Limit    int   // 0: no limit
 }
 
 type actorKey struct{}

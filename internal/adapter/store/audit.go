@@ -23,9 +23,6 @@ func (s *Store) Record(ctx context.Context, what, subject, detail string) error 
 	return err
 }
 
-// auditTitle is the What of the entry with the title that a person gave to an edit of the fleet.
-const auditTitle = "fleet.change"
-
 const selectAudit = `SELECT id, at, who, what, subject, detail, previous, hash FROM audit`
 
 func scanAudit(row scanner) (e fleet.AuditEntry, err error) {
@@ -60,6 +57,9 @@ func auditText(q fleet.AuditQuery) (text string, args []any) {
 	}
 	if q.Who != "" {
 		asks(`who = $%d`, plainText(q.Who))
+	}
+	if q.ByPeople {
+		asks(`who <> $%d`, fleet.ActorOf(context.Background()))
 	}
 	if strings.HasSuffix(q.What, ".") {
 		asks(`substr(what, 1, length(CAST($%[1]d AS TEXT))) = CAST($%[1]d AS TEXT)`, plainText(q.What))
@@ -157,7 +157,7 @@ func (t *tx) appendAudit(batch effects) error {
 // titleEntries adds to the audit entries of one write what the person wrote about the act. An edit of the fleet has an
 // entry of its own for that.
 func titleEntries(entries []fleet.AuditEntry, title string) {
-	if title == "" || slices.ContainsFunc(entries, func(e fleet.AuditEntry) bool { return e.What == auditTitle }) {
+	if title == "" || slices.ContainsFunc(entries, func(e fleet.AuditEntry) bool { return e.What == fleet.ChangeTitle }) {
 		return
 	}
 	for i := range entries {

@@ -94,7 +94,7 @@ func (e *editing) apply() error {
 	}
 	if e.Message != "" {
 		for _, put := range e.Put { // Records of devices are in no generation.
-			e.record(auditTitle, string(put.Device.ID), e.Message)
+			e.record(fleet.ChangeTitle, string(put.Device.ID), e.Message)
 		}
 	}
 	return nil
@@ -134,7 +134,7 @@ func (e *editing) inGeneration(do func(generation int64) error) (err error) {
 			return err
 		}
 		if e.Message != "" {
-			e.record(auditTitle, "", fmt.Sprintf("generation %d: %s", e.generation, e.Message))
+			e.record(fleet.ChangeTitle, "", fmt.Sprintf("generation %d: %s", e.generation, e.Message))
 		}
 	}
 	return do(e.generation)

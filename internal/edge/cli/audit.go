@@ -23,11 +23,12 @@ import (
 )
 
 type auditCommand struct {
-	List       auditListCommand   `cmd:"" default:"withargs" help:"Show who did what, the newest first."`
-	Export     auditExportCommand `cmd:"" help:"Print the entries as lines of JSON, the oldest first."`
-	Head       auditHeadCommand   `cmd:"" help:"Sign how the audit ends now. Keep the head elsewhere: verify --head proves with it that nothing before was changed."`
-	AcceptLoss acceptLossCommand  `cmd:"" help:"Accept that entries are lost, because the database was put back to an earlier state, or that rows were removed or changed in it. Until then nothing is written to daemons."`
-	Verify     auditVerifyCommand `cmd:"" help:"Find entries that were changed, removed or swapped in the database, and tokens and sealed values that Muster did not write."`
+	List       auditListCommand    `cmd:"" default:"withargs" help:"Show who did what, the newest first."`
+	Changes    auditChangesCommand `cmd:"" help:"Show the newest changes by people and tokens; equal ones of one moment are one line."`
+	Export     auditExportCommand  `cmd:"" help:"Print the entries as lines of JSON, the oldest first."`
+	Head       auditHeadCommand    `cmd:"" help:"Sign how the audit ends now. Keep the head elsewhere: verify --head proves with it that nothing before was changed."`
+	AcceptLoss acceptLossCommand   `cmd:"" help:"Accept that entries are lost, because the database was put back to an earlier state, or that rows were removed or changed in it. Until then nothing is written to daemons."`
+	Verify     auditVerifyCommand  `cmd:"" help:"Find entries that were changed, removed or swapped in the database, and tokens and sealed values that Muster did not write."`
 }
 
 // auditSearch are the filters of list and export.

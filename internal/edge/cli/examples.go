@@ -168,6 +168,7 @@ var examples = map[string]string{
 	"secret delete": "muster secret delete vault-password",
 
 	"audit list":        "muster audit list --since 12h --what device.",
+	"audit changes":     "muster audit changes --limit 50",
 	"audit export":      "muster audit export --since 2026-01-01",
 	"audit head":        "muster audit head",
 	"audit accept-loss": "muster audit accept-loss 1042",

@@ -138,6 +138,7 @@ var commandFor = map[string]string{
 	"getSeal":             "seal show",
 	"rotateSeal":          "seal rotate",
 	"listAudit":           "audit list",
+	"listRecentChanges":   "audit changes",
 	"verifyAudit":         "audit verify",
 	"acceptLoss":          "audit accept-loss",
 	"signAudit":           "audit head",

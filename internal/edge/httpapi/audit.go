@@ -31,6 +31,8 @@ type Recorder interface {
 // AuditLog reads and verifies what a Recorder stored.
 type AuditLog interface {
 	Audit(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEntry, error)
+	// RecentChanges are the newest changes of people, as many as most; equal ones of one moment are one.
+	RecentChanges(ctx context.Context, scope fleet.Scope, most int) ([]fleet.RecentChange, error)
 	// VerifyAudit verifies the audit and all other proven rows, also with heads that were stored elsewhere.
 	VerifyAudit(ctx context.Context, heads []fleet.AuditHead) (fleet.AuditReport, error)
 	// SignHead signs the current end of the audit. HeadKey returns the key that signs.
@@ -68,6 +70,11 @@ func (s AuditHandlers) routes(b *base) []route {
 			query: []parameter{whoParam, whatParam, auditDevice, subjectParam, sinceParam, untilParam, orderParam, limitParam,
 				afterParam},
 			reply: reflect.TypeFor[[]api.AuditEntry](), off: off, handle: s.listAudit},
+		{method: http.MethodGet, path: Prefix + "/audit/changes", name: "listRecentChanges",
+			summary: "The newest changes by people and tokens; equal ones of one moment are one. 20 unless a limit says " +
+				"otherwise, at most 100",
+			permission: auth.ReadAudit, query: []parameter{limitParam}, reply: reflect.TypeFor[[]api.RecentChange](), off: off,
+			handle: s.listRecentChanges},
 		{method: http.MethodPost, path: Prefix + "/audit/verify", name: "verifyAudit",
 			summary:    "Compare the audit, tokens and everything sealed with their proofs; reads all of it",
 			permission: auth.ReadAudit, body: reflect.TypeFor[api.VerifyAudit](), reply: reflect.TypeFor[api.AuditReport](),

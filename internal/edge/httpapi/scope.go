@@ -45,7 +45,7 @@ var reaches = map[string]reach{
 	"pauseRollout": byView, "resumeRollout": byView,
 	"haltRollout": byView, "putRolloutWaves": byView, "listStops": byView, "evaluateTemplate": byView,
 	"listFolders": byView, "getFolder": byView, "followEvents": byView, "listEventLog": byView,
-	"listAudit": byView, "listPending": byView, "listRevocations": byView,
+	"listAudit": byView, "listRecentChanges": byView, "listPending": byView, "listRevocations": byView,
 	"dismissPending": byView, "getOverview": byView, "getInventory": byView, "listDifferences": byView,
 	"applyChanges": byView, "listWaiting": byView, "restartTag": byView,
 	"rescanTag": byView, "pauseTag": byView, "resumeTag": byView, "upgradeTag": byView,

@@ -39,7 +39,7 @@ func (w *roomy) seen(path string) string {
 func TestAListThatAnAdminHadReadBeforeReachedAScopedToken(t *testing.T) {
 	w := newRoomy(t)
 	for _, path := range []string{"/devices", "/states", "/tags", "/folders", "/pending", "/rollouts",
-		"/consents", "/consents/given", "/stops", "/overview", "/inventory", "/waiting", "/audit",
+		"/consents", "/consents/given", "/stops", "/overview", "/inventory", "/waiting", "/audit", "/audit/changes",
 		"/events/log", "/folders/both",
 		"/overview/folders", "/overview/tags",
 		"/devices?q=" + hidden,

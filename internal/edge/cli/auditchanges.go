@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"muster/api"
+	"muster/client"
+)
+
+type auditChangesCommand struct {
+	connection
+	output
+	sorting
+	paging
+	Limit int `env:"-" help:"Show at most N changes, up to 100." default:"20" placeholder:"N"`
+}
+
+// Run prints one change on each line.
+func (c *auditChangesCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	all, err := server.RecentChanges(ctx, max(c.Limit, 1))
+	if err != nil {
+		return err
+	}
+	return printSorted(env, c.output, c.sorting, columns[api.RecentChange]{
+		titles: []string{"AT", "WHO", "TITLE", "WHAT"},
+		name:   func(change api.RecentChange) string { return change.At.String() },
+		row: func(change api.RecentChange) []string {
+			return []string{change.At.String(), change.Who, change.Title, partsInWords(change)}
+		}}, all)
+}
+
+// partsInWords says what was done. A single subject is named; more are counted.
+func partsInWords(change api.RecentChange) string {
+	texts := make([]string, 0, len(change.Parts))
+	for _, part := range change.Parts {
+		text := part.Text
+		if part.Count == 1 && part.Subject != "" {
+			text += " (" + part.Subject + ")"
+		}
+		if change.More {
+			text = "more than " + text
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -23,6 +23,9 @@ const (
 	nonceMark = "MUSTER_NONCE"
 )
 
+// fontFiles are the console's font for Latin letters. The pages of logging in have the same one.
+const fontFiles = "assets/inter-latin-wght-normal-*.woff2"
+
 // console serves the files of the browser console. They hold no data: the console asks the API for everything, with
 // the session of the person.
 type console struct {
@@ -39,6 +42,14 @@ func (s *pages) addConsole(to map[string]Page) {
 	}
 	c := &console{files: s.Console, index: string(index)}
 	to["GET /ui/assets/{file}"] = c.asset
+	if fonts, err := fs.Glob(s.Console, fontFiles); err == nil && len(fonts) > 0 {
+		to["GET /ui/inter.woff2"] = func(w http.ResponseWriter, r *http.Request) error {
+			w.Header().Set("Content-Type", mediaOf(fonts[0]))
+			w.Header().Set("Cache-Control", "public, max-age=86400")
+			http.ServeFileFS(w, r, s.Console, fonts[0])
+			return nil
+		}
+	}
 	to["GET "+home+"{path...}"] = c.page
 }
 

@@ -22,15 +22,29 @@ import (
 //go:embed files
 var files embed.FS
 
-var pageTemplate = template.Must(template.ParseFS(files, "files/page.html"))
+var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{"prose": prose}).
+	ParseFS(files, "files/page.html"))
+
+// prose is a sentence of the server as HTML. What is between backticks is code.
+func prose(text string) template.HTML {
+	var out strings.Builder
+	for i, part := range strings.Split(text, "`") {
+		part = template.HTMLEscapeString(part)
+		if i%2 == 1 {
+			part = "<code>" + part + "</code>"
+		}
+		out.WriteString(part)
+	}
+	return template.HTML(out.String()) //nolint:gosec // each part is escaped
+}
 
 const (
 	home   = "/ui/"
 	manual = "/docs/"
 
-	// pagePolicy lets a page load its own style sheet and its own script, ask this server, and send its own forms.
-	pagePolicy = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; form-action 'self'; " +
-		"base-uri 'none'; frame-ancestors 'none'"
+	// pagePolicy lets a page load its own style sheet, font and script, ask this server, and send its own forms.
+	pagePolicy = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; font-src 'self'; " +
+		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 	maxForm = 16 << 10 // bytes
 )

@@ -99,7 +99,7 @@ type PutDeviceSettings struct {
 
 // DeviceSettings are the settings of one device beyond the contract.
 type DeviceSettings struct {
-	Mode       string `json:"mode" enum:"on,observe,paused" doc:"observe: plan, never write; paused: do not even watch"`
+	Mode       string `json:"mode" enum:"on,observe,paused" doc:"observe (observe only): plan, never write; paused (not watched): neither read nor write"`
 	AllowPlain bool   `json:"allowPlain" doc:"Allow plain HTTP although the address is not loopback"`
 	Pin        string `json:"pin" doc:"sha256:<hex> of the daemon's GUI certificate; write an empty string to forget it"`
 	QuietAfter int64  `json:"quietAfter" doc:"Seconds that the device may be away before that is trouble; 0: as its tags say, or --trouble-after"`

@@ -3,7 +3,7 @@ package api
 // ModeSetting says whether Muster writes to the devices of the fleet, or to those with a tag. The strictest mode of
 // fleet, tags and device wins.
 type ModeSetting struct {
-	Mode string `json:"mode" enum:"on,observe,paused" doc:"observe: plan, never write; paused: do not even watch"`
+	Mode string `json:"mode" enum:"on,observe,paused" doc:"observe (observe only): plan, never write; paused (not watched): neither read nor write"`
 }
 
 // ModeSwitched is the answer to a PUT of a mode. The mode is in force, except for what the warning says.

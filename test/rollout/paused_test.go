@@ -37,7 +37,7 @@ func TestARolloutWaitsWhileWatchingIsPaused(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.until(t, r.ID, func(r api.RolloutDetail) bool {
-				return strings.Contains(r.Next, "mode is paused") && r.Members[0].State == string(fleet.MemberHeld)
+				return strings.Contains(r.Next, "it is not watched (mode paused)") && r.Members[0].State == string(fleet.MemberHeld)
 			})
 			if err := pause.set(string(fleet.ModeOn)); err != nil {
 				t.Fatal(err)

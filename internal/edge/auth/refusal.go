@@ -25,9 +25,10 @@ func (p Principal) MayChangeSetting(stops bool) error {
 		return nil
 	}
 	return &fleet.Error{
-		Code: fleet.CodeForbidden, Message: p.roleInWords() + " may only make a mode stricter: observe, or paused",
+		Code:    fleet.CodeForbidden,
+		Message: p.roleInWords() + " may only make a mode stricter: observe (observe only), or paused (not watched)",
 		Hint: p.howToGet() + string(WriteSettings.Needs()) +
-			" to have Muster go on, or watch again what is paused, or to change another setting.",
+			" to have Muster go on, or watch again what is not watched, or to change another setting.",
 	}
 }
 

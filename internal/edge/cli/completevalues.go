@@ -78,7 +78,8 @@ var fixedWords = map[string]func() []candidate{
 		return textsAs(append([]fleet.WaitCause{view.WaitsAny, view.WaitsNone, view.WaitsTrouble}, fleet.WaitCauses...), "")
 	},
 	"MODE": func() []candidate {
-		return []candidate{{"on", "plan and write"}, {"observe", "plan, never write"}, {"paused", "do not even watch"}}
+		return []candidate{{"on", "plan and write"}, {"observe", "observe only: plan, never write"},
+			{"paused", "not watched: neither read nor write"}}
 	},
 	"WAY":  func() []candidate { return textsAs([]string{"auto", "agent", "direct"}, "") },
 	"KIND": func() []candidate { return textsAs(logKinds, "") },

@@ -175,7 +175,7 @@ func TestAStopLeavesWhatIsPaused(t *testing.T) {
 	} {
 		code, out, errs := run(t, append(strings.Fields(args), "--token", "x", "--server", server.URL)...)
 		if code != exitDone || errs != "" || !strings.HasPrefix(out,
-			"Stopped before: the mode is paused and stays so, nothing is written to "+who+". `muster resume") {
+			"Stopped before: the mode is paused (not watched) and stays so, nothing is written to "+who+". `muster resume") {
 			t.Errorf("%s: got %d and\n%s%s", args, code, out, errs)
 		}
 	}

@@ -126,7 +126,7 @@ type editedDevice struct {
 const editHeader = `# %s
 # End the editor to see the plan; nothing is changed before you answer it. What you leave out stays as it is.
 # apiAddress: host name or IP of the daemon's API; "" has it discovered.
-# mode: on, observe (plan, never write) or paused (do not even watch). way: auto, agent or direct.
+# mode: on, observe (plan, never write) or paused (not watched: neither read nor write). way: auto, agent or direct.
 # The API key is changed with --key-file, the pinned certificate with ` + "`muster device trust`" + `.
 `
 

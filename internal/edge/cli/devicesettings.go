@@ -15,7 +15,7 @@ type deviceSettingsCommand struct {
 	connection
 	selecting
 	messaging
-	Mode       *string        `env:"-" help:"on, observe (plan, never write) or paused (do not even watch)." placeholder:"MODE"`
+	Mode       *string        `env:"-" help:"on, observe (plan, never write) or paused (not watched: neither read nor write)." placeholder:"MODE"`
 	AllowPlain *bool          `env:"-" help:"Allow plain HTTP although the address is not loopback." negatable:""`
 	Restart    *bool          `env:"-" help:"Let Muster restart the daemon after a change that needs it." negatable:""`
 	QuietAfter *time.Duration `env:"-" help:"How long the device may be away before that is trouble, as 48h; 0: as its tags say, or as usual." placeholder:"DURATION"`

@@ -72,18 +72,18 @@ func fleetOfTwo(t *testing.T, stops ...api.ModeStop) (address string, sent func(
 
 func TestStatusShowsWhoNeedsSomebody(t *testing.T) {
 	const (
-		everywhere = "Stopped (observe): nothing is written to any device: the server was started with " +
+		everywhere = "Observe only: nothing is written to any device: the server was started with " +
 			"--configurator=observe. " +
 			"Start it without that flag to end this.\n"
-		fleetwide = "Stopped (observe): nothing is written to any device, by anna. `muster resume` ends this.\n"
-		tagged    = "Stopped (paused): nothing is watched or written on the devices with the tag \"b\" (1). `muster " +
+		fleetwide = "Observe only: nothing is written to any device, by anna. `muster resume` ends this.\n"
+		tagged    = "Not watched: nothing is read from or written to the devices with the tag \"b\" (1). `muster " +
 			"resume --tag 'b'` ends this.\n"
 		whole = "`muster status DEVICE` has every key that is to change on a device, and what is held of it.\n" +
 			"2 devices.\n  Connection:    2 online\n  Configuration: 1 held, 1 inSync\n" + everywhere + fleetwide +
 			tagged +
-			"Stopped (observe): nothing is written to the devices with the tag \"c\" (0). `muster resume --tag 'c'` ends " +
+			"Observe only: nothing is written to the devices with the tag \"c\" (0). `muster resume --tag 'c'` ends " +
 			"this.\n" +
-			"Stopped (observe): nothing is written to device laptop (AIR6LPZ). `muster resume --device AIR6LPZ` ends this.\n" +
+			"Observe only: nothing is written to device laptop (AIR6LPZ). `muster resume --device AIR6LPZ` ends this.\n" +
 			"Rollout 7 is halted: a gate failed\n" +
 			"To be let in or dismissed: 1 device, 2 folders (`muster pending list`).\nhook is not told of problems, 3 " +
 			"messages waiting: refused\n"
@@ -378,7 +378,7 @@ func TestStatusOfManyStopsNamesHowManyAreLeft(t *testing.T) {
 		"GET /api/v1/overview": api.Overview{Stops: stops, StopCount: 1103},
 	})
 	code, out, errs := run(t, "status", "--token", "x", "--server", server.URL)
-	if code != exitDone || errs != "" || strings.Count(out, "Stopped (paused)") != 100 ||
+	if code != exitDone || errs != "" || strings.Count(out, "Not watched:") != 100 ||
 		!strings.Contains(out, "\nand 1,003 stops more: `muster status DEVICE` shows those of a device.\n") {
 		t.Errorf("got %d and\n%s%s", code, out, errs)
 	}

@@ -46,8 +46,8 @@ func (c *stopCommand) Run(ctx context.Context, env *environment) error {
 		return unused
 	}
 	if now, err := s.mode(reading); err == nil && now == string(fleet.ModePaused) {
-		return c.done(env, s.what, modeOf{s.what, now}, fmt.Sprintf("Stopped before: the mode is paused and stays so, "+
-			"nothing is written to %s. `muster resume%s` goes on.", s.who, c.flag()))
+		return c.done(env, s.what, modeOf{s.what, now}, fmt.Sprintf("Stopped before: the mode is paused (not watched) and "+
+			"stays so, nothing is written to %s. `muster resume%s` goes on.", s.who, c.flag()))
 	}
 	if err := s.set(ctx, env, fleet.ModeObserve); err != nil {
 		return err
@@ -261,9 +261,9 @@ func stopLine(stop api.ModeStop) string {
 		what = "any device"
 		end = "`muster resume` ends this."
 	}
-	line := "Stopped (" + stop.Mode + "): nothing is written to " + what
+	line := "Observe only: nothing is written to " + what
 	if stop.Mode == string(fleet.ModePaused) {
-		line = "Stopped (" + stop.Mode + "): nothing is watched or written on " + what
+		line = "Not watched: nothing is read from or written to " + what
 	}
 	if stop.Since != nil {
 		line += ", since " + stop.Since.Time.Local().Format("2006-01-02 15:04:05 MST")

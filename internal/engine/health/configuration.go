@@ -33,7 +33,7 @@ func Configuration(id fleet.DeviceID, f plan.Findings) fleet.State {
 	case plan.Applying:
 		return state(fleet.ConfigApplying, plan.Names(f.Plan.Sendable())+" is being sent", "")
 	case plan.Paused:
-		return state(fleet.ConfigUnknown, "the device is paused: it is not watched",
+		return state(fleet.ConfigUnknown, "the device is not watched (mode paused)",
 			"Set its mode, its tags' or the fleet's to on or observe.")
 	case plan.NeverRead:
 		return state(fleet.ConfigUnknown, "the daemon's configuration was never read",

@@ -200,7 +200,7 @@ func TestPausedDevicesAreNotWatched(t *testing.T) {
 		w.m.Put(device(1), true)
 		pass(10 * time.Minute)
 		s := w.wantConnection(d, fleet.Unreachable)
-		if s.Reason != "watching is paused" || s.Status == nil || len(f.take()) > 0 {
+		if s.Reason != "the device is not watched (mode paused)" || s.Status == nil || len(f.take()) > 0 {
 			t.Fatalf("%+v", s)
 		}
 		w.m.Put(device(1), false)

@@ -53,7 +53,7 @@ func (a *asking) patterns(ctx context.Context, in input, folders []string,
 func (a *asking) one(ctx context.Context, in input, folder string) (lines []string, why string) {
 	switch {
 	case in.mode == fleet.ModePaused:
-		return nil, "the device is paused, so its daemon is not asked"
+		return nil, "the device is not watched (mode paused), so its daemon is not asked"
 	case !in.known.Online:
 		return nil, "the device is not online"
 	case time.Duration(a.spent.Load()) >= patternsTime:

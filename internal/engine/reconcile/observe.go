@@ -27,7 +27,7 @@ func (p *pass) observe(ctx context.Context) (in input, ended bool, err error) {
 	p.timeConsents(ctx, in.blocked() == "")
 	if in.mode == fleet.ModePaused {
 		p.report(p.id, plan.Findings{Result: plan.Paused})
-		return in, true, refuse(p.request, "the device is paused")
+		return in, true, refuse(p.request, "the device is not watched (mode paused)")
 	}
 	in, waiting, err := p.verifyUnfinished(ctx, in)
 	if waiting || err != nil {

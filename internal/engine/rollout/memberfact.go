@@ -35,7 +35,7 @@ type fact struct {
 func judge(r *fleet.Rollout, m fleet.RolloutMember, s fleet.Standing) fact {
 	switch {
 	case s.Mode == fleet.ModePaused:
-		return fact{kind: factPaused, reason: "its mode is paused: it is neither watched nor written to"}
+		return fact{kind: factPaused, reason: "it is not watched (mode paused): nothing is read or written"}
 	case s.Gone, !s.Online && !s.Tried:
 		return fact{kind: factUnwatched, reason: s.Reason}
 	case !s.Online:

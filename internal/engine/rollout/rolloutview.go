@@ -91,7 +91,7 @@ func (l *live) shown() fleet.Rollout {
 			shown.Reason += ", soaking"
 		}
 	case shown.Status == fleet.RolloutWaiting && l.waiting.paused > 0:
-		shown.Reason += fmt.Sprintf("; the mode of %s is paused", devices(l.waiting.paused))
+		shown.Reason += fmt.Sprintf("; %s not watched (mode paused)", devicesAre(l.waiting.paused))
 	}
 	if waits != "" && shown.Status == fleet.RolloutRunning {
 		shown.Next = "It waits for a person: " + waits

@@ -236,7 +236,7 @@ func TestPausingWatchesHaltsNoRollout(t *testing.T) {
 	d.set(first, func(s *site) { s.mode = fleet.ModePaused })
 	d.after(time.Hour)
 	if r := d.newest(); r.Status != fleet.RolloutRunning || r.Members[0].State != fleet.MemberHeld ||
-		!strings.Contains(r.Next, "mode is paused") {
+		!strings.Contains(r.Next, "it is not watched (mode paused)") {
 		t.Fatalf("got %s, next %q", r.Status, r.Next)
 	}
 	d.set(first, func(s *site) { s.mode, s.untried = fleet.ModeOn, true })

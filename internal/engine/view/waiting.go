@@ -396,9 +396,9 @@ func (l *waitingList) describeStop(g *WaitingGroup, stop *Stop) {
 	case StopOfDevice:
 		g.Subject = "single devices"
 	}
-	g.Reason = "observe: everything is planned, nothing is written"
+	g.Reason = "observe only: everything is planned, nothing is written"
 	if stop.Mode == fleet.ModePaused {
-		g.Reason = "paused: it is not even watched"
+		g.Reason = "not watched (mode paused): nothing is read or written"
 	}
 	if stop.By != "" && stop.Kind != StopOfDevice {
 		g.Reason += ", set by " + stop.By

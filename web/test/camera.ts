@@ -4,10 +4,18 @@ import { newPage } from "./browser";
 
 const folder = new URL("../shots/", import.meta.url).pathname;
 
-/** wanted tells whether SHOTS, a list of names, asks for a picture; without it all are wanted. */
+/**
+ * wanted tells whether SHOTS, a list of names, asks for a picture; without it all are wanted. A name with an asterisk at
+ * its end asks for all that begin so: SHOTS=300-*,login.
+ */
 export function wanted(name: string): boolean {
   const only = process.env.SHOTS?.split(",");
-  return only === undefined || only.includes(name);
+  return only === undefined || only.some((one) => (one.endsWith("*") ? name.startsWith(one.slice(0, -1)) : one === name));
+}
+
+/** anyWanted tells whether SHOTS asks for a picture whose name begins so: only then its server has to start. */
+export function anyWanted(beginning: string): boolean {
+  return process.env.SHOTS?.split(",").some((one) => one.startsWith(beginning)) ?? true;
 }
 
 /** inEveryView draws in a browser of its own for each of light and dark, wide and narrow. */

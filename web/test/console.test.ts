@@ -365,7 +365,7 @@ test("the fleet's numbers have the curve of a day", async () => {
 
 test("a viewer sees everything and is refused politely", async () => {
   const page = await open("vera", "settings");
-  const stop = page.getByRole("button", { name: "Observe only" });
+  const stop = page.getByRole("button", { name: "Stop writing" });
   await stop.waitFor();
   expect(await stop.getAttribute("aria-disabled")).toBe("true");
   await stop.hover();

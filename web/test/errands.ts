@@ -118,7 +118,7 @@ errand("take back what went out", async () => {
   const before = await muster.call<{ template: string }>("GET", `/templates/${id}`);
   await muster.call("POST", "/changes", { templates: { changed: [{ id, template: "{ maxSendKbps: 1 }" }] } });
   await page.reload(); // it went out before the operator came
-  const recent = page.getByRole("region", { name: "Changed in the last hour" });
+  const recent = page.getByRole("region", { name: "Last changes by people" });
   await click(link("Slow line in Lima", recent.getByRole("listitem").filter({ hasText: "template" }).first()));
   await click(page.getByRole("tab", { name: "History" }));
   await click(button(/^Put generation/));

@@ -47,8 +47,12 @@ export const queries = {
     ),
   waiting: () =>
     question(["waiting"], (signal) => api.GET("/api/v1/waiting", { signal }), { refetchInterval: 60_000 }),
-  audit: (query: { limit: number; after?: string; who?: string; what?: string }) =>
-    question(["audit", query], (signal) => api.GET("/api/v1/audit", { signal, params: { query } })),
+  recentChanges: () =>
+    question(
+      ["audit", "changes"],
+      (signal) => api.GET("/api/v1/audit/changes", { signal, params: { query: { limit: 12 } } }),
+      { refetchInterval: 30_000 },
+    ),
   device: (deviceID: string) =>
     question(
       ["device", deviceID, "state"],

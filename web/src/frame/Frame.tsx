@@ -155,8 +155,8 @@ function Banners() {
       {mode !== "on" && (
         <div className="u-banner" role="status">
           {mode === "observe"
-            ? "Muster observes only: it plans and writes to no device."
-            : "Muster is paused: it neither watches nor writes to any device."}
+            ? "Observe only: Muster plans and writes to no device."
+            : "Not watched: Muster neither reads nor writes to any device."}
           <Link href="/settings" className="u-link">
             Settings
           </Link>

@@ -52,6 +52,20 @@ describe.each([
   });
 });
 
+// What is no text, such as the line around what has the focus, is seen at 3 to 1.
+test.each([
+  [":root"],
+  ['[data-mantine-color-scheme="dark"]'],
+])("the focus is seen on each surface in %s", (selector) => {
+  const colours = coloursOf(selector);
+  for (const under of surfaces) {
+    const [line, surface] = [colours.get("accent"), colours.get(under)];
+    if (line === undefined || surface === undefined) throw new Error(`ui.css has no colour accent or ${under}`);
+    expect(contrast(line, surface)).toBeGreaterThanOrEqual(3);
+  }
+  expect(css).toMatch(/^:focus-visible \{ outline: 2px solid var\(--u-accent\);/m);
+});
+
 test.each(["iris", "red"])("white letters on a filled %s button can be read, under the pointer too", (name) => {
   const shades = theme.colors?.[name];
   if (shades === undefined) throw new Error(`the theme has no ${name}`);

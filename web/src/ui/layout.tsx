@@ -1,5 +1,5 @@
 import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
-import { useState, type ReactNode } from "react";
+import { createContext, useContext, useState, type ReactNode } from "react";
 import { sortedBy } from "./order";
 import type { Tone } from "./state";
 
@@ -46,6 +46,9 @@ export function Grow({ children }: { children?: ReactNode }) {
   return <div className="u-grow">{children}</div>;
 }
 
+/** Named is what a table is called: the title of its panel, or of its page. */
+export const Named = createContext("Table");
+
 export function Panel({
   title,
   actions,
@@ -68,7 +71,7 @@ export function Panel({
         </div>
       )}
       <div className="u-panel-body" data-flush={flush || undefined}>
-        {children}
+        {typeof title === "string" ? <Named value={title}>{children}</Named> : children}
       </div>
     </section>
   );
@@ -127,6 +130,7 @@ export function List<T>({
   order?: Order;
   onOrder?: (order: Order) => void;
 }) {
+  const name = useContext(Named);
   const [own, setOwn] = useState<{ title: string; descending: boolean }>();
   const ordered = order && columns.find((column) => column.order === order.by);
   const sort = ordered ? { title: ordered.title, descending: order.descending } : own;
@@ -137,8 +141,8 @@ export function List<T>({
   const by = columns.find(({ title }) => title === sort?.title)?.by;
   const shown = by ? sortedBy(rows, by, sort?.descending) : rows;
   return (
-    <div className="u-scroll" tabIndex={0} role="group" aria-label="Table">
-      <table className="u-table u-blocks">
+    <div className="u-scroll" tabIndex={0} role="group" aria-label={`${name}, table`}>
+      <table className="u-table u-blocks" aria-label={name}>
         <thead>
           <tr>
             {columns.map((column) => {

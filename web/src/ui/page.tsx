@@ -4,6 +4,7 @@ import { useIsFetching, type UseInfiniteQueryResult, type UseQueryResult } from 
 import { useEffect, type ReactNode } from "react";
 import { asProblem } from "../api/problem";
 import { sentence } from "./format";
+import { Named } from "./layout";
 import { Ago, Prose, To } from "./text";
 
 /** Page is the frame of every page: title, age of what it shows, what can be done. */
@@ -50,7 +51,7 @@ export function Page({
           </div>
         )}
       </header>
-      {children}
+      <Named value={title.slice(0, 80)}>{children}</Named>
     </main>
   );
 }

@@ -17,6 +17,7 @@ import {
   IconHistory,
   IconKey,
   IconListCheck,
+  IconPencilOff,
   IconPlayerPause,
   IconPlugConnected,
   IconPlugConnectedX,
@@ -29,6 +30,7 @@ import {
   type Icon,
 } from "@tabler/icons-react";
 import type { ReactNode } from "react";
+import { stopping } from "./stopping";
 import { strokesOf } from "./strokes";
 
 export type Tone = "good" | "busy" | "wait" | "bad" | "quiet";
@@ -100,8 +102,8 @@ export const classes: Record<string, Badge> = {
 
 export const modes: Record<string, Badge> = {
   on: { word: "On", tone: "good", icon: IconCircleCheck },
-  observe: { word: "Observe", tone: "wait", icon: IconEyeOff },
-  paused: { word: "Paused", tone: "wait", icon: IconPlayerPause },
+  observe: { word: stopping.observe.state, tone: "wait", icon: IconPencilOff },
+  paused: { word: stopping.paused.state, tone: "wait", icon: IconEyeOff },
 };
 
 export const orders: Record<string, Badge> = {

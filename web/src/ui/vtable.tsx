@@ -2,7 +2,8 @@ import { Checkbox } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, useCallback, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactNode } from "react";
+import { memo, useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
+import type { CSSProperties, KeyboardEvent, MouseEvent, ReactNode } from "react";
 import { useLocation } from "wouter";
 import { plural } from "./format";
 
@@ -20,6 +21,7 @@ export interface VColumn<T> {
 const nothing: ReadonlySet<string> = new Set();
 const rowHeight = 36; // px, as are the next ones
 const narrowHeight = 60;
+const headHeight = 34; // with its line
 const boxWidth = 36;
 
 /**
@@ -120,6 +122,7 @@ export function VirtualTable<T>({
     <div
       ref={scroller}
       className="u-vtable u-fill"
+      style={{ "--u-rows": `${virtual.getTotalSize() + headHeight}px` } as CSSProperties}
       role="grid"
       aria-label={label}
       data-selects={onSelect ? true : undefined}

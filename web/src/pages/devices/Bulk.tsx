@@ -11,6 +11,7 @@ import { Act, done } from "../../ui/act";
 import { plural, sentence, shortID } from "../../ui/format";
 import { Grow, Row, Rows, Stack } from "../../ui/layout";
 import { Ghosts, Wrong } from "../../ui/page";
+import { stopping } from "../../ui/stopping";
 import { Faint, Strong, Text } from "../../ui/text";
 import { TitleField } from "../../ui/title";
 import { Effect, Named } from "../whatif/Effect";
@@ -63,10 +64,10 @@ export function Bulk({ devices, onDone }: { devices: InventoryDevice[]; onDone: 
       </Act>
       <Act
         needs="operator"
-        run={all("Observed only", (id, title) => setMode(id, "observe", title))}
+        run={all(stopping.observe.state, (id, title) => setMode(id, "observe", title))}
         confirm={{
-          title: "Have Muster write nothing to these devices?",
-          verb: "Observe only",
+          title: "Stop writing to these devices?",
+          verb: stopping.observe.act,
           body: (
             <Stack>
               <Text>Muster goes on watching and planning. Only an administrator has it write again.</Text>
@@ -75,26 +76,26 @@ export function Bulk({ devices, onDone }: { devices: InventoryDevice[]; onDone: 
           ),
         }}
       >
-        Stop writing
+        {stopping.observe.act}
       </Act>
       <Act
         needs="operator"
-        run={all("Paused", (id, title) => setMode(id, "paused", title))}
+        run={all(stopping.paused.state, (id, title) => setMode(id, "paused", title))}
         confirm={{
-          title: "Pause these devices?",
-          verb: "Pause",
+          title: "Stop watching these devices?",
+          verb: stopping.paused.act,
           body: (
             <Stack>
-              <Text>Muster neither watches nor writes to a paused device. The daemons go on syncing as they are.</Text>
+              <Text>Muster neither reads from these devices nor writes to them. The daemons go on syncing as they are.</Text>
               {names}
             </Stack>
           ),
         }}
       >
-        Pause
+        {stopping.paused.act}
       </Act>
-      <Act needs="admin" run={all("Resumed", (id, title) => setMode(id, "on", title))}>
-        Resume
+      <Act needs="admin" run={all("Muster writes again", (id, title) => setMode(id, "on", title))}>
+        {stopping.observe.back}
       </Act>
       <Button variant="subtle" color="gray" onClick={onDone}>
         Clear

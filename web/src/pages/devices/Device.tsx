@@ -14,6 +14,7 @@ import { sentence, shortID } from "../../ui/format";
 import { Grow, Panel, Row, Stack } from "../../ui/layout";
 import { Ghosts, Loads, Nothing, Page } from "../../ui/page";
 import { configurations, connections, modes, State } from "../../ui/state";
+import { stopping } from "../../ui/stopping";
 import { Ago, Chip, Faint, Muted, Prose, ShortID, Strong, Text, To } from "../../ui/text";
 import { isTrouble } from "../waiting/troubles";
 import { titles } from "../waiting/waiting";
@@ -82,15 +83,15 @@ export function Device({ id, tab }: { id: string; tab: string }) {
               run={setMode("observe")}
               confirm={{
                 title: `Stop writing to ${name.slice(0, 60)}?`,
-                verb: "Stop writing",
+                verb: stopping.observe.act,
                 body: <Text>Muster goes on watching and planning. Only an administrator has it write again.</Text>,
               }}
             >
-              Stop writing
+              {stopping.observe.act}
             </Act>
           ) : (
             <Act needs="admin" says="Muster writes to this device again" run={setMode("on")}>
-              Resume
+              {stopping.observe.back}
             </Act>
           )}
           <Menu position="bottom-end">

@@ -46,7 +46,7 @@ const columns: VColumn<InventoryDevice>[] = [
   {
     id: "connection",
     title: "Connection",
-    min: 130,
+    min: 126,
     grow: 1,
     sorts: true,
     cell: (row) => <State badges={connections} state={row.connection} />,
@@ -54,7 +54,7 @@ const columns: VColumn<InventoryDevice>[] = [
   {
     id: "configuration",
     title: "Configuration",
-    min: 130,
+    min: 120,
     grow: 1,
     sorts: true,
     cell: (row) => <State badges={configurations} state={row.configuration} hint={row.reason} />,
@@ -62,7 +62,7 @@ const columns: VColumn<InventoryDevice>[] = [
   {
     id: "folders",
     title: "Folders",
-    min: 120,
+    min: 116,
     grow: 1,
     sorts: true,
     cell: (row) => <FolderCount row={row} />,
@@ -70,7 +70,7 @@ const columns: VColumn<InventoryDevice>[] = [
   {
     id: "need",
     title: "To go",
-    min: 110,
+    min: 88,
     right: true,
     sorts: true,
     cell: (row) => <Need row={row} />,
@@ -89,17 +89,17 @@ const columns: VColumn<InventoryDevice>[] = [
       </>
     ),
   },
-  { id: "version", title: "Version", min: 130, sorts: true, text: (row) => row.version || "not known" },
+  { id: "version", title: "Version", min: 116, sorts: true, text: (row) => row.version || "not known" },
   { id: "os", title: "System", min: 110, sorts: true, text: (row) => [row.os, row.arch].join(" ") },
   {
     id: "disk",
     title: "Disk free",
-    min: 100,
+    min: 88,
     right: true,
     sorts: true,
     cell: ({ diskFree }) => (diskFree === null ? <Muted>not known</Muted> : `${diskFree} %`),
   },
-  { id: "since", title: "Since", min: 110, sorts: true, cell: (row) => <Ago at={row.since} /> },
+  { id: "since", title: "Since", min: 96, sorts: true, cell: (row) => <Ago at={row.since} /> },
   { id: "lastSeen", title: "Last seen", min: 110, sorts: true, cell: (row) => <Ago at={row.lastSeen} /> },
   {
     id: "address",

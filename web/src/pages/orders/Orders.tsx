@@ -8,6 +8,7 @@ import { plural, sentence } from "../../ui/format";
 import { Panel, Row, Rows, Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { orders, State } from "../../ui/state";
+import { stopping } from "../../ui/stopping";
 import { Ago, Faint, Text } from "../../ui/text";
 
 type Order = Schemas["Order"];
@@ -19,12 +20,18 @@ export type Target = { deviceID: string; tag?: undefined } | { tag: string; devi
 const verbs: Record<OrderType, string> = {
   rescan: "Rescan",
   restart: "Restart",
-  pause: "Pause connections",
-  resume: "Resume connections",
+  pause: stopping.connections.act,
+  resume: stopping.connections.back,
   upgrade: "Upgrade",
   override: "Override",
   revert: "Revert",
 };
+
+/** ofFolder says what an order for one folder does. */
+function ofFolder(type: OrderType): string {
+  if (type === "pause") return stopping.folder.act;
+  return type === "resume" ? stopping.folder.back : verbs[type];
+}
 
 const given = ["rescan", "restart", "pause", "resume", "upgrade"] as const; // orders that a button gives
 
@@ -124,8 +131,8 @@ function PastOrder({ order }: { order: Order }) {
       <Row>
         <State badges={orders} state={order.status} />
         <Text>
-          {verbs[order.type]}
-          {order.folder && ` of ${order.folder.slice(0, 60)}`}
+          {order.folder ? ofFolder(order.type) : verbs[order.type]}
+          {order.folder && `: ${order.folder.slice(0, 60)}`}
           {order.devices.length > 1 && `: ${order.done} of ${plural(order.devices.length, "device")}`}
         </Text>
       </Row>

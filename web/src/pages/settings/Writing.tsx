@@ -8,8 +8,10 @@ import { Act, done, warn } from "../../ui/act";
 import { Columns, Panel, Row, Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { modes, State } from "../../ui/state";
+import { stopping } from "../../ui/stopping";
 import { Faint, Muted, Text } from "../../ui/text";
 import { TitleField } from "../../ui/title";
+import { WaysOfStopping } from "../../ui/WaysOfStopping";
 
 type Mode = "on" | "observe" | "paused";
 
@@ -30,7 +32,7 @@ function ModeOfFleet() {
     const now = await ask(titled(title).PUT("/api/v1/configurator", { body: { mode: to } }));
     void client.invalidateQueries();
     if (now.warning) warn(now.warning);
-    else done(to === "on" ? "Muster writes again" : "Muster writes to no device any more");
+    else done(to === "on" ? "Muster writes again" : stopping[to].stops);
   };
   return (
     <Panel title="The whole fleet" actions={mode.data && <State badges={modes} state={mode.data.mode} filled />}>
@@ -44,7 +46,7 @@ function ModeOfFleet() {
             <Row>
               {data.mode !== "on" && (
                 <Act needs="admin" variant="filled" run={put("on")}>
-                  Write again
+                  {stopping.observe.back}
                 </Act>
               )}
               {data.mode !== "observe" && (
@@ -53,11 +55,11 @@ function ModeOfFleet() {
                   run={put("observe")}
                   confirm={{
                     title: "Stop writing to every device?",
-                    verb: "Stop writing",
+                    verb: stopping.observe.act,
                     body: <Text>Muster goes on watching and planning. Only an administrator has it write again.</Text>,
                   }}
                 >
-                  Observe only
+                  {stopping.observe.act}
                 </Act>
               )}
               {data.mode !== "paused" && (
@@ -65,20 +67,21 @@ function ModeOfFleet() {
                   needs="operator"
                   run={put("paused")}
                   confirm={{
-                    title: "Pause Muster for every device?",
-                    verb: "Pause",
+                    title: "Stop watching every device?",
+                    verb: stopping.paused.act,
                     body: (
                       <Text>
-                        No device is watched or written to: what is shown here becomes old. Only an administrator ends the
-                        pause.
+                        No device is watched or written to: what is shown here becomes old. Only an administrator has
+                        it watch again.
                       </Text>
                     ),
                   }}
                 >
-                  Pause
+                  {stopping.paused.act}
                 </Act>
               )}
             </Row>
+            <WaysOfStopping />
           </Stack>
         )}
       </Loads>

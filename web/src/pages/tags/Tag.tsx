@@ -11,6 +11,7 @@ import { QuietAfter } from "../../ui/QuietAfter";
 import { Columns, Panel, Row, Rows, Split, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing, Page } from "../../ui/page";
 import { modes, State } from "../../ui/state";
+import { modeChoices } from "../../ui/stopping";
 import { Faint, Muted, To } from "../../ui/text";
 import { Orders } from "../orders/Orders";
 import { Planned } from "../whatif/Planned";
@@ -192,11 +193,7 @@ function Mode({ tag, settings }: { tag: string; settings: Schemas["TagSettings"]
       <Select
         label="Mode of all devices with this tag"
         description={isAdmin ? undefined : "An operator may stop; only an administrator has Muster write again"}
-        data={[
-          { value: "on", label: "On: watch, plan and write", disabled: !isAdmin },
-          { value: "observe", label: "Observe: watch and plan, write nothing", disabled: !isOperator },
-          { value: "paused", label: "Paused: do not even watch", disabled: !isOperator },
-        ]}
+        data={modeChoices(isAdmin, isOperator)}
         value={settings.mode}
         onChange={(mode) => void store({ mode: mode as "on" | "observe" | "paused" })}
         allowDeselect={false}

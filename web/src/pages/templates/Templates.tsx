@@ -13,7 +13,8 @@ import { List, Panel, Row } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
 import { matches } from "../../ui/search";
 import { SearchField } from "../../ui/field";
-import { Ago, Chip, Mono, Muted, To } from "../../ui/text";
+import { TagChips } from "../../ui/tags";
+import { Ago, Mono, Muted, To } from "../../ui/text";
 
 /** Templates are all templates in the order in which they apply: the last one has the last word. */
 export default function Templates() {
@@ -79,11 +80,7 @@ export default function Templates() {
                     cell: (row) => (
                       <Row>
                         {row.tags?.length === 0 && <Muted>none: applies to no device</Muted>}
-                        {row.tags?.map((tag) => (
-                          <Chip key={tag} href={`/devices?tag=${encodeURIComponent(tag)}`}>
-                            {tag}
-                          </Chip>
-                        ))}
+                        <TagChips tags={row.tags ?? []} to={(tag) => `/devices?tag=${encodeURIComponent(tag)}`} />
                       </Row>
                     ),
                   },

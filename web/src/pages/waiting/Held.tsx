@@ -6,6 +6,7 @@ import { withLabels } from "../../ui/difference";
 import { brief, plural, shortID } from "../../ui/format";
 import { Row, Stack } from "../../ui/layout";
 import { Ghosts, Wrong } from "../../ui/page";
+import { Few } from "../../ui/tags";
 import { Chip, Faint } from "../../ui/text";
 import { Sentences } from "../whatif/Sentences";
 import { namesOf, sameChanges } from "./held";
@@ -43,11 +44,13 @@ function Same({ same, open }: { same: [HeldChange, ...HeldChange[]]; open: boole
         {names && <Faint>Names {names}</Faint>}
         {change.digest === "" && <Faint>Too large to be answered here: the plan of the device shows it.</Faint>}
         <Row>
-          {same.map(({ deviceID, label }) => (
-            <Chip key={deviceID} href={`/devices/${deviceID}`} title={label}>
-              {label || shortID(deviceID)}
-            </Chip>
-          ))}
+          <Few all={same} word="device">
+            {({ deviceID, label }) => (
+              <Chip key={deviceID} href={`/devices/${deviceID}`} title={label}>
+                {label || shortID(deviceID)}
+              </Chip>
+            )}
+          </Few>
         </Row>
       </Stack>
     </details>

@@ -1,3 +1,4 @@
+import { IconAlertTriangle } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useMemo } from "react";
 import type { Schemas } from "../../api/client";
@@ -37,7 +38,8 @@ export function Numbers({ overview }: { overview: Schemas["Overview"] }) {
         <Panel key={one.label} flush>
           <div className="u-stat">
             <span className="u-stat-label">{one.label}</span>
-            <span className="u-stat-value">
+            <span className="u-stat-value" data-tone={one.over === troubled && one.value > 0 ? "bad" : undefined}>
+              {one.over === troubled && one.value > 0 && <IconAlertTriangle size={18} aria-hidden />}
               <To href={one.href}>{count(one.value)}</To>
             </span>
             <span className="u-faint">of {count(one.of)}</span>

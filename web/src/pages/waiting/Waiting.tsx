@@ -2,20 +2,19 @@ import { IconCircleCheck } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Schemas } from "../../api/client";
-import { useLabels, useTemplateNames } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
-import { brief, plural } from "../../ui/format";
-import { Grow, Panel, Rows, Split, Stack } from "../../ui/layout";
-import { useNow } from "../../ui/now";
+import { plural } from "../../ui/format";
+import { Panel, Split, Stack } from "../../ui/layout";
 import { useKeptOrder } from "../../ui/order";
-import { Loads, Nothing, Page } from "../../ui/page";
-import { Ago, Faint, Muted, Strong, Text, To } from "../../ui/text";
-import { placeOf, subjectOf } from "../audit/audit";
+import { Loads, Page } from "../../ui/page";
+import { Muted } from "../../ui/text";
 import { FirstSteps } from "../start/FirstSteps";
 import { isCalm, quietly } from "./calm";
 import { Group } from "./Group";
 import { Numbers } from "./Numbers";
+import { Recent } from "./Recent";
+import { States } from "./States";
 import { Troubles } from "./Troubles";
 import { isTrouble } from "./troubles";
 import { Versions } from "./Versions";
@@ -27,6 +26,19 @@ export function Waiting() {
   const groups = (waiting.data?.groups ?? []).filter(({ cause }) => !isTrouble(cause));
   const troubles = overview.data?.trouble ?? [];
   const n = groups.length + troubles.length;
+  const mayAudit = useMay("operator");
+  const now = (
+    <Stack>
+      <Troubles troubles={troubles} />
+      <Loads query={waiting}>
+        {() => {
+          if (groups.length > 0) return <Groups groups={groups} />;
+          return overview.data && isCalm(overview.data, n) && <Calm overview={overview.data} />;
+        }}
+      </Loads>
+      {overview.data && <States overview={overview.data} />}
+    </Stack>
+  );
   if (overview.data?.templates === 0 && waiting.data && n === 0) return <FirstSteps devices={overview.data.devices} />;
   return (
     <Page
@@ -45,21 +57,20 @@ export function Waiting() {
       <Loads query={overview} rows={2}>
         {(data) => <Numbers overview={data} />}
       </Loads>
-      <Split>
-        <Stack>
-          <Troubles troubles={troubles} />
-          <Loads query={waiting}>
-            {() => {
-              if (groups.length > 0) return <Groups groups={groups} />;
-              return overview.data && isCalm(overview.data, n) && <Calm overview={overview.data} />;
-            }}
-          </Loads>
-        </Stack>
-        <Stack>
-          <Recent />
+      {mayAudit ? (
+        <Split>
+          {now}
+          <Stack>
+            <Recent />
+            <Versions />
+          </Stack>
+        </Split>
+      ) : (
+        <>
+          {now}
           <Versions />
-        </Stack>
-      </Split>
+        </>
+      )}
     </Page>
   );
 }
@@ -71,9 +82,13 @@ function Calm({ overview }: { overview: Schemas["Overview"] }) {
   const quiet = quietly(overview);
   return (
     <Panel>
-      <Nothing icon={IconCircleCheck} title="Nothing waits for you">
-        {quiet.length === 0 ? allIsWell : quiet.join(" ")}
-      </Nothing>
+      <div className="u-calm">
+        <IconCircleCheck size={20} stroke={1.75} aria-hidden />
+        <Stack tight>
+          <h2 className="u-panel-title">Nothing waits for you</h2>
+          <Muted>{quiet.length === 0 ? allIsWell : quiet.join(" ")}</Muted>
+        </Stack>
+      </div>
     </Panel>
   );
 }
@@ -90,51 +105,5 @@ function Groups({ groups }: { groups: Schemas["WaitingGroup"][] }) {
         ))}
       </Stack>
     </div>
-  );
-}
-
-/** About leads to what an entry of the audit is about. */
-function About({ entry, name, isDevice }: { entry: Schemas["AuditEntry"]; name: string; isDevice: boolean }) {
-  const place = placeOf(entry, isDevice);
-  return place ? <To href={place}>{name}</To> : <Muted>{name}</Muted>;
-}
-
-const hour = 3_600_000;
-
-/** Recent is what changed in the last hour, and who did it. */
-function Recent() {
-  const may = useMay("operator");
-  const labels = useLabels();
-  const names = useTemplateNames();
-  const now = useNow();
-  const audit = useQuery({ ...queries.audit({ limit: 12 }), enabled: may, refetchInterval: 30_000 });
-  if (!may) return null;
-  return (
-    <Panel title="Changed in the last hour" flush actions={<To href="/audit">Audit</To>}>
-      <Loads query={audit}>
-        {(entries) => {
-          const since = now.getTime() - hour;
-          const fresh = entries.filter((entry) => new Date(entry.at).getTime() > since);
-          if (fresh.length === 0) return <Nothing title="A quiet hour">Nothing was changed since an hour ago.</Nothing>;
-          return (
-            <Rows dense>
-              {fresh.map((entry) => (
-                <li key={entry.id}>
-                  <Grow>
-                    <Text>
-                      <Strong>{entry.who}</Strong> {entry.what.replace(".", " ")}{" "}
-                      <About entry={entry} name={brief(subjectOf(entry, labels, names), 60)} isDevice={labels.has(entry.subject)} />
-                    </Text>
-                  </Grow>
-                  <Faint>
-                    <Ago at={entry.at} />
-                  </Faint>
-                </li>
-              ))}
-            </Rows>
-          );
-        }}
-      </Loads>
-    </Panel>
   );
 }

@@ -1,5 +1,6 @@
 import type { Schemas } from "../../api/client";
 import { plural } from "../../ui/format";
+import { stopping } from "../../ui/stopping";
 
 type Action = Schemas["WaitingAction"];
 type Values = Readonly<Record<string, string>>;
@@ -109,7 +110,7 @@ const verbs: Record<string, string> = {
   resume: "Resume",
   undo: "Undo",
   halt: "Halt",
-  on: "Write again",
+  on: stopping.observe.back,
   reject: "Reject",
 };
 

@@ -13,6 +13,7 @@ import { count, size, span } from "../../../ui/format";
 import { Fact, Facts, List, Panel, Row, Split, Stack } from "../../../ui/layout";
 import { sortedBy } from "../../../ui/order";
 import { Loads, Nothing } from "../../../ui/page";
+import { Few } from "../../../ui/tags";
 import { Ago, Chip, Clip, Faint, Muted, Stacked, To } from "../../../ui/text";
 import { Effect } from "../../whatif/Effect";
 import { Kept } from "../../events/Kept";
@@ -126,30 +127,32 @@ function Tags({ id, tags }: { id: string; tags: string[] }) {
       <Stack>
         {tags.length === 0 && <Muted>None: no template applies to this device.</Muted>}
         <Row>
-          {tags.map((one) => (
-            <span key={one} className="u-joined">
-              <Chip href={`/tags/${encodeURIComponent(one)}`}>{one}</Chip>
-              <Act
-                needs="operator"
-                size="compact-xs"
-                variant="subtle"
-                color="gray"
-                says={`The tag ${one} is off this device`}
-                run={async (title) => {
-                  await ask(titled(title).DELETE("/api/v1/devices/{deviceID}/tags/{tag}", path(one)));
-                  void client.invalidateQueries();
-                }}
-                confirm={{
-                  title: `Take the tag ${one.slice(0, 60)} off this device?`,
-                  verb: "Take it off",
-                  body: <Planned changes={{ tags: { removed: [{ tag: one, device: id }] } }} />,
-                }}
-              >
-                <IconX size={12} aria-hidden />
-                <span className="u-skip">Remove the tag {one.slice(0, 60)}</span>
-              </Act>
-            </span>
-          ))}
+          <Few all={tags} word="tag">
+            {(one) => (
+              <span key={one} className="u-joined">
+                <Chip href={`/tags/${encodeURIComponent(one)}`}>{one}</Chip>
+                <Act
+                  needs="operator"
+                  size="compact-xs"
+                  variant="subtle"
+                  color="gray"
+                  says={`The tag ${one} is off this device`}
+                  run={async (title) => {
+                    await ask(titled(title).DELETE("/api/v1/devices/{deviceID}/tags/{tag}", path(one)));
+                    void client.invalidateQueries();
+                  }}
+                  confirm={{
+                    title: `Take the tag ${one.slice(0, 60)} off this device?`,
+                    verb: "Take it off",
+                    body: <Planned changes={{ tags: { removed: [{ tag: one, device: id }] } }} />,
+                  }}
+                >
+                  <IconX size={12} aria-hidden />
+                  <span className="u-skip">Remove the tag {one.slice(0, 60)}</span>
+                </Act>
+              </span>
+            )}
+          </Few>
         </Row>
         <Row nowrap>
           <TextInput

@@ -5,7 +5,8 @@ import { useMay } from "../../../session/me";
 import { plural } from "../../../ui/format";
 import { Row, Rows, Stack } from "../../../ui/layout";
 import { Loads } from "../../../ui/page";
-import { Chip, Faint, Muted, Strong, Text, To } from "../../../ui/text";
+import { TagChips } from "../../../ui/tags";
+import { Faint, Muted, Strong, Text, To } from "../../../ui/text";
 import { peopleOf } from "./part";
 
 /** Part is who sees a device because of its tags, besides those who see the whole fleet. */
@@ -34,11 +35,7 @@ export function Part({ id }: { id: string }) {
                     <li key={one.name}>
                       <Row>
                         <Strong>{one.name.slice(0, 60)}</Strong>
-                        {one.by.map((tag) => (
-                          <Chip key={tag} href={`/tags/${encodeURIComponent(tag)}`}>
-                            {tag}
-                          </Chip>
-                        ))}
+                        <TagChips tags={one.by} />
                       </Row>
                     </li>
                   ))}

@@ -7,12 +7,14 @@ import { useMay } from "../../../session/me";
 import { Act, done, failed, warn } from "../../../ui/act";
 import { Columns, Fact, Facts, Panel, Stack } from "../../../ui/layout";
 import { Loads, Note } from "../../../ui/page";
+import { modeChoices } from "../../../ui/stopping";
 import { QuietAfter } from "../../../ui/QuietAfter";
 import { Ago, Faint, Mono, Muted, Text } from "../../../ui/text";
 import { Vars } from "../../vars/Vars";
 import { Revoke } from "../Revoke";
 import { Part } from "./Part";
 import { Record } from "./Record";
+import { WaysOfStopping } from "../../../ui/WaysOfStopping";
 
 type DeviceSettings = Schemas["DeviceSettings"];
 
@@ -88,15 +90,12 @@ function Writing({ id, settings }: { id: string; settings: DeviceSettings }) {
       <Select
         label="Mode"
         description={isAdmin ? undefined : "An operator may stop; only an administrator has Muster write again"}
-        data={[
-          { value: "on", label: "On: watch, plan and write", disabled: !isAdmin },
-          { value: "observe", label: "Observe: watch and plan, write nothing", disabled: !isOperator },
-          { value: "paused", label: "Paused: do not even watch", disabled: !isOperator },
-        ]}
+        data={modeChoices(isAdmin, isOperator)}
         value={settings.mode}
         onChange={(mode) => void put({ mode: mode as DeviceSettings["mode"] })}
         allowDeselect={false}
       />
+      <WaysOfStopping />
       <Select
         label="How it is reached"
         disabled={!isAdmin}

@@ -3,7 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { queries } from "../../../api/queries";
 import { List, Panel, Row, Stack } from "../../../ui/layout";
 import { Loads, Nothing } from "../../../ui/page";
-import { Ago, Chip, Mono, Muted, To } from "../../../ui/text";
+import { TagChips } from "../../../ui/tags";
+import { Ago, Mono, Muted, To } from "../../../ui/text";
 import { Why } from "./Why";
 
 /** Templates are those that apply to the device, in the order in which they do, and what they make of a key. */
@@ -44,11 +45,7 @@ function Applied({ id }: { id: string }) {
                   title: "By the tags",
                   cell: ({ tags }) => (
                     <Row>
-                      {tags.map((tag) => (
-                        <Chip key={tag} href={`/tags/${encodeURIComponent(tag)}`}>
-                          {tag}
-                        </Chip>
-                      ))}
+                      <TagChips tags={tags} />
                     </Row>
                   ),
                 },

@@ -10,7 +10,8 @@ import { valueText, withLabels } from "../../../ui/difference";
 import { sentence } from "../../../ui/format";
 import { Fact, Facts, Panel, Row, Rows, Stack } from "../../../ui/layout";
 import { Loads, Note } from "../../../ui/page";
-import { Ago, Chip, Faint, Mono, Text, To } from "../../../ui/text";
+import { TagChips } from "../../../ui/tags";
+import { Ago, Faint, Mono, Text, To } from "../../../ui/text";
 import { keysOf } from "../../templates/complete";
 
 const origins: Record<Schemas["Why"]["origin"], string> = {
@@ -94,11 +95,7 @@ function Explained({ id, about }: { id: string; about: string }) {
                         {step.line > 0 && `, line ${step.line}`}
                         {step.savedBy && `, by ${step.savedBy}`} <Ago at={step.savedAt} />
                       </Faint>
-                      {step.tags.map((tag) => (
-                        <Chip key={tag} href={`/tags/${encodeURIComponent(tag)}`}>
-                          {tag}
-                        </Chip>
-                      ))}
+                      <TagChips tags={step.tags} />
                     </Row>
                     <Change change={{ key: data.key, from: step.from, to: step.to }} labels={labels} />
                   </Stack>

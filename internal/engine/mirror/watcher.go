@@ -108,7 +108,8 @@ func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watc
 		w.inheritRestart(old, &s)
 	}
 	if paused {
-		s.Reason, s.Next = "the device is not watched (mode paused)", "Set its mode, its tags' or the fleet's to on or observe."
+		s.Reason = "the device is not watched (mode paused)"
+		s.Next = "Set its mode, its tags' or the fleet's to on or observe."
 	}
 	if s.NextTry = (time.Time{}); !s.Restarting {
 		s.Since = time.Now()

@@ -9,7 +9,8 @@ import (
 // changesNothing are the commands that change nothing of the fleet, by their beginnings: those that only read, and
 // those about this machine or the caller's own session.
 var changesNothing = []string{"admin", "agent", "audit changes", "audit export", "audit head", "audit list",
-	"audit verify", "author-keys list", "backup", "completion", "config", "consent list", "context", "device at-risk", "device check",
+	"audit verify", "author-keys list",
+	"backup", "completion", "config", "consent list", "context", "device at-risk", "device check",
 	"device config", "device disks", "device get", "device list", "device log", "doctor", "enroll-key list",
 	"enrollment list", "events", "export", "file", "folder conflicts", "folder copies", "folder failed", "folder get",
 	"folder history", "folder list", "folder one-sided", "folder watch", "folder who", "folder-roots list", "login",

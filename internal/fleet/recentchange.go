@@ -11,8 +11,8 @@ import (
 
 // RecentChange is what a person or a program with a token changed: one write, or equal writes of one moment.
 type RecentChange struct {
-	At    time.Time // of the newest write
-	Since time.Time // of the oldest write
+	At    time.Time // time of the newest write
+	Since time.Time // time of the oldest write
 	Who   string
 	Title string // "": nobody gave one
 	Parts []ChangePart
@@ -21,10 +21,10 @@ type RecentChange struct {
 
 // ChangePart is one kind of act in a change.
 type ChangePart struct {
-	What    string // of the audit entries: "device.create"
+	What    string // What of the audit entries, such as "device.create"
 	Count   int    // how many subjects
-	Subject string // of the newest entry
-	Detail  string // likewise
+	Subject string // subject of the newest entry
+	Detail  string // detail of the newest entry
 
 	subjects map[string]bool // all of them
 }
@@ -43,7 +43,7 @@ var changesNothing = map[string]bool{"login": true, "logout": true, "login.fail"
 type ChangeFold struct {
 	most    int
 	changes []RecentChange
-	kinds   []string     // of each change
+	kinds   []string     // kind of each change
 	write   []AuditEntry // entries of the write that is being read
 }
 

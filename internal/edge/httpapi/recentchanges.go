@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	recentChanges     = 20 // in one answer, unless a limit says otherwise
+	recentChanges     = 20 // default length of an answer
 	mostRecentChanges = 100
 )
 

@@ -6,7 +6,7 @@ import { useRef, useState, type ReactNode } from "react";
 import { asProblem } from "../api/problem";
 import { useMe } from "../session/me";
 import { includes, refusal, type Role } from "../session/roles";
-import { sentence } from "./format";
+import { ended, sentence } from "./format";
 import { Wrong } from "./page";
 import { To } from "./text";
 import { TitleField } from "./title";
@@ -16,9 +16,9 @@ interface Linked {
   href: string;
 }
 
-/** done tells in a corner what came of an act. What it returns adds a link to the page where that goes on. */
+/** done tells in a corner what came of an act, in a text that may begin with a name. What it returns adds a link to the page where that goes on. */
 export function done(message: string): (page: Linked) => void {
-  const text = sentence(message);
+  const text = ended(message);
   const shown = { icon: <IconCheck size={14} />, color: "green" };
   const id = notifications.show({ ...shown, message: text, autoClose: 6000 });
   return (page) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, count, learnNames, percent, plural, sentence, shortID, size, span, roomAfter } from "./format";
+import { ago, count, ended, learnNames, percent, plural, sentence, shortID, size, span, roomAfter } from "./format";
 
 test.each([
   [0, "0 B"],
@@ -76,6 +76,11 @@ test("a name keeps its first letter where it begins a sentence", () => {
     "office: added.",
     "The plan is another.",
     "options.natEnabled is strange.",
+  ]);
+  expect(["anna is disabled", "soak has its default", "Stored"].map(ended)).toEqual([
+    "anna is disabled.",
+    "soak has its default.",
+    "Stored.",
   ]);
   expect(["berlin-7 is away", "iPhone is away", "e-mail", "ok."].map(sentence)).toEqual(["berlin-7 is away.", "iPhone is away.", "e-mail.", "Ok."]);
 });

@@ -96,9 +96,11 @@ const isName = (word: string) => firstWords.has(word) || /[\d._/\\@~-]|.\p{Lu}/u
 export function sentence(text: string): string {
   const trimmed = text.trim();
   if (trimmed === "") return "";
-  const first = isName(firstWord(trimmed)) ? trimmed : trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
-  return /[.!?:)]$/.test(first) ? first : `${first}.`;
+  return ended(isName(firstWord(trimmed)) ? trimmed : trimmed.charAt(0).toUpperCase() + trimmed.slice(1));
 }
+
+/** ended ends a text with a full stop, and leaves how it begins: a name may begin it. */
+export const ended = (text: string) => (text === "" || /[.!?:)]$/.test(text) ? text : `${text}.`);
 
 /** decoded undoes the encoding of an address, which a router may have undone already. */
 export function decoded(id: string): string {

@@ -13,7 +13,7 @@ import { Filters } from "../../ui/filters";
 import { List, Panel, Row } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
 import { Ago, Faint, Mono, Strong, Text, To } from "../../ui/text";
-import { isTemplate, subjectOf } from "./audit";
+import { isTemplate, namesThen, subjectOf } from "./audit";
 import { AuditDetail } from "./AuditDetail";
 
 const page = 100;
@@ -141,6 +141,7 @@ export default function Audit() {
       <Loads query={audit} rows={8}>
         {(data) => {
           const entries = data.pages.flatMap((one) => one.entries);
+          const known = namesThen(entries, names);
           if (entries.length === 0) {
             return (
               <Panel>
@@ -167,7 +168,7 @@ export default function Audit() {
                       ) : isTemplate(entry) && names.has(Number(entry.subject)) ? (
                         <To href={`/templates/${entry.subject}`}>{subjectOf(entry, labels, names)}</To>
                       ) : (
-                        <Text>{subjectOf(entry, labels, names)}</Text>
+                        <Text>{subjectOf(entry, labels, known)}</Text>
                       ),
                   },
                   {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { templateOf, versionsAt, subjectOf } from "./audit";
+import { namesThen, templateOf, versionsAt, subjectOf } from "./audit";
 
 const at = "2026-01-02T03:04:05.678Z";
 
@@ -25,4 +25,18 @@ test("an entry names devices and templates by label, and rollouts as such", () =
     of("rollout.begin", "1"),
     of("user.create", "5"),
   ]).toEqual(["nas", "Fewer relays", "template 6", "Team folder", "Team folder", "rollout 1", "5"]);
+});
+
+// The entries about tags of a template that was undone said "template 6".
+test("a template that is gone has its name in every entry of the page", () => {
+  const entry = (what: string, subject: string, detail: string) => ({ what, subject, detail });
+  const entries = [
+    entry("template.delete", "6", "Team folder"),
+    entry("template.tag", "6", "office"),
+    entry("template.create", "6", "Old name"),
+    entry("template.replace", "5", "Then"),
+    entry("user.create", "6", "operator"),
+  ];
+  const known = namesThen(entries, new Map([[5, "Now"]]));
+  expect(entries.map((one) => subjectOf(one, new Map(), known))).toEqual(["Team folder", "Team folder", "Team folder", "Now", "6"]);
 });

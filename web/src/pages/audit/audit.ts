@@ -39,6 +39,22 @@ function nameThen({ what, detail }: Pick<Entry, "what" | "detail">): string {
   return /^template\.(create|replace|delete|restore)$/.test(what) ? brief(detail.replace(/;? ?title: ".*$/, ""), 60) : "";
 }
 
+/**
+ * namesThen are the labels of templates that are gone, as any of the entries has them: what happened to the tags of a
+ * template that was undone names it too. Those that are there have the names of now.
+ */
+export function namesThen(
+  entries: Pick<Entry, "what" | "subject" | "detail">[],
+  names: ReadonlyMap<number, string>,
+): ReadonlyMap<number, string> {
+  const all = new Map(names);
+  for (const entry of entries) {
+    const then = isTemplate(entry) ? nameThen(entry) : "";
+    if (then !== "" && !all.has(Number(entry.subject))) all.set(Number(entry.subject), then);
+  }
+  return all;
+}
+
 /** subjectOf names what an entry is about: devices and templates by label, those that are gone as the entry has it. */
 export function subjectOf(
   entry: Pick<Entry, "what" | "subject" | "detail">,

@@ -21,7 +21,8 @@ type deviceColumn struct {
 
 func (c deviceColumn) name() string { return orderOf(c.title) }
 
-// deviceColumns are those of the console's table, and the ID.
+// deviceColumns are those of the console's table, in its order, and what a device waits for and the ID. The usual ones
+// are the same there.
 var deviceColumns = []deviceColumn{
 	{"DEVICE", "label", func(d api.InventoryDevice) string { return nameOf(d.DeviceID, d.Label) }, true},
 	{"CONNECTION", "connection", func(d api.InventoryDevice) string { return d.Connection }, true},
@@ -30,7 +31,7 @@ var deviceColumns = []deviceColumn{
 	{"TO GO", "needBytes", lackOfDevice, true},
 	{"TAGS", "", func(d api.InventoryDevice) string { return orDash(strings.Join(d.Tags, ", ")) }, true},
 	{"VERSION", "version", func(d api.InventoryDevice) string { return orDash(d.Version) }, true},
-	{"SYSTEM", "os", func(d api.InventoryDevice) string { return orDash(strings.TrimSpace(d.OS + " " + d.Arch)) }, true},
+	{"SYSTEM", "os", func(d api.InventoryDevice) string { return orDash(strings.TrimSpace(d.OS + " " + d.Arch)) }, false},
 	{"DISK FREE", "diskFree", func(d api.InventoryDevice) string { return percentOf(d.DiskFree) }, true},
 	{"SINCE", "since", func(d api.InventoryDevice) string { return shortTime(d.Since) }, true},
 	{"LAST SEEN", "lastSeen", func(d api.InventoryDevice) string { return shortTime(d.LastSeen) }, false},

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,17 +41,49 @@ func TestDevicesAreListedAsTheFiltersAskFor(t *testing.T) {
 	code, out, errs := run(t, "device", "list", "--server", address, "--token", "x", "--tag", "home", "--tag", "a,b",
 		"--state", "held", "--waiting", "any", "--sort", "-needBytes", "-q", "n", "--limit", "2")
 	const want = "DEVICE              CONNECTION  CONFIGURATION  FOLDERS                      TO GO    TAGS        " +
-		"VERSION  SYSTEM  DISK FREE  SINCE\n" +
+		"VERSION  DISK FREE  SINCE\n" +
 		"nas�[31m (P56IOI7)  online      held           4, 1 failed items, 2 behind  1.5 GiB  home, lima  " +
-		"v2.1.3   linux   7 %        2026-11-22 12:00:00\n" +
+		"v2.1.3   7 %        2026-11-22 12:00:00\n" +
 		"AIR6LPZ                                        0                            -        -           " +
-		"-        -       -          -\n" +
+		"-        -          -\n" +
 		"3 of 9 devices, the first 2 shown.\n"
 	if code != exitDone || errs != "" || out != want {
 		t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, want)
 	}
 	if got := asked["inventory"]; got != "limit=2&q=n&sort=-needBytes&state=held&tag=home&tag=a%2Cb&waiting=any" {
 		t.Errorf("asked for %s", got)
+	}
+}
+
+// The command line had other columns than the table of the console.
+func TestTheColumnsAreThoseOfTheConsole(t *testing.T) {
+	page, err := os.ReadFile("../../../web/src/pages/devices/Devices.tsx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	usual := regexp.MustCompile(`(?m)^const usual = \[(.*)\];$`).FindSubmatch(page)
+	if usual == nil {
+		t.Fatal("the page has no usual columns")
+	}
+	var titles, usualTitles []string
+	for _, column := range regexp.MustCompile(`\bid: "(\w+)",\s+title: "([^"]+)"`).FindAllSubmatch(page, -1) {
+		title := strings.ToUpper(string(column[2]))
+		titles = append(titles, title)
+		if strings.Contains(string(usual[1]), `"`+string(column[1])+`"`) {
+			usualTitles = append(usualTitles, title)
+		}
+	}
+	var ours, oursUsual []string
+	for _, column := range deviceColumns {
+		if column.title != "WAITS" && column.title != "ID" { // the page has a filter and a link for these
+			ours = append(ours, column.title)
+		}
+		if column.usual {
+			oursUsual = append(oursUsual, column.title)
+		}
+	}
+	if !slices.Equal(ours, titles) || !slices.Equal(oursUsual, usualTitles) {
+		t.Errorf("the command line has %q, usually %q; the console %q, usually %q", ours, oursUsual, titles, usualTitles)
 	}
 }
 

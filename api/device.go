@@ -102,7 +102,7 @@ type DeviceSettings struct {
 	Mode       string `json:"mode" enum:"on,observe,paused" doc:"observe (observe only): plan, never write; paused (not watched): neither read nor write"`
 	AllowPlain bool   `json:"allowPlain" doc:"Allow plain HTTP although the address is not loopback"`
 	Pin        string `json:"pin" doc:"sha256:<hex> of the daemon's GUI certificate; write an empty string to forget it"`
-	QuietAfter int64  `json:"quietAfter" doc:"Seconds that the device may be away before that is trouble; 0: as its tags say, or --trouble-after"`
+	QuietAfter int64  `json:"quietAfter" doc:"Seconds that the device may be away before that is trouble; 0: as its tags say, or the setting quietAfter"`
 	Way        string `json:"way" enum:"auto,agent,direct" doc:"auto: by the device's agent while that is connected, else at its address or where discovery finds it"`
 	Restart    bool   `json:"restart" doc:"Muster may restart the daemon after a change that needs it; one started with --no-restart stays down then"`
 }

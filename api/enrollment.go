@@ -35,7 +35,7 @@ type EnrollKey struct {
 	Tags       []string `json:"tags" nullable:"false" doc:"Of each device that it registers"`
 	Uses       int64    `json:"uses" doc:"How many devices it registers"`
 	Used       int64    `json:"used" doc:"How many it has registered"`
-	State      string   `json:"state" enum:"usable,expired,usedUp,altered" doc:"altered: its row in the database was not written by Muster, and it is refused"`
+	State      string   `json:"state" enum:"usable,expired,usedUp,altered,stopped" doc:"altered: its row in the database was not written by Muster, and it is refused; stopped: the settings enrollByKey and enrollKeyTags let it register no device"`
 	CreatedBy  string   `json:"createdBy"`
 	CreatedAt  Time     `json:"createdAt" format:"date-time"`
 	ExpiresAt  Time     `json:"expiresAt" format:"date-time"`

@@ -4,7 +4,7 @@ package api
 type Setting struct {
 	Name      string   `json:"name"`
 	Group     string   `json:"group" doc:"Heading under which people find it"`
-	Kind      string   `json:"kind" enum:"duration,number,switch,threshold,waves,folder,text,secret,choices" doc:"How the value is read: duration: 30s, 24h or 90d; switch: true or false; threshold: N, N% or none; waves: as 1,10%,rest; folder: a whole path; text and secret: one line, of which a secret is never shown; choices: some of choices, with commas between"`
+	Kind      string   `json:"kind" enum:"duration,number,switch,threshold,waves,folder,text,secret,choices,choice,tags" doc:"How the value is read: duration: 30s, 24h or 90d; switch: true or false; threshold: N, N% or none; waves: as 1,10%,rest; folder: a whole path; text and secret: one line, of which a secret is never shown; choices: some of choices, with commas between; choice: one of choices; tags: tags with commas between"`
 	Help      string   `json:"help" doc:"What it does, one sentence"`
 	Value     string   `json:"value" doc:"What holds now"`
 	Shown     string   `json:"shown" doc:"The value as people read it"`

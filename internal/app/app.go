@@ -72,6 +72,8 @@ type Options struct {
 	Settings map[fleet.SettingName]string
 
 	Notify notify.Settings
+	// NotifyAllowLocal allows webhooks and mail servers of settings on this machine and its links.
+	NotifyAllowLocal bool
 	// BackupLock is what scheduled backups are encrypted to.
 	BackupLock backup.Lock
 	// BackupRoots are folders below which administrators may have backups made, besides the one in Home.

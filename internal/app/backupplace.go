@@ -21,9 +21,6 @@ const ownBackups = "backups"
 // administrator nobody removes all of them by making many new ones.
 const backupsStay = 14 * 24 * time.Hour
 
-// auditTrial is the What of the audit's entry about a value that was tried. The entry is there before the trial.
-const auditTrial = "setting.test"
-
 // backupPlan answers when backups are made, and where.
 func (a *App) backupPlan() backup.Plan {
 	every, to := a.policy.Of(fleet.SettingBackupEvery), a.policy.Of(fleet.SettingBackupTo)
@@ -63,44 +60,23 @@ func (a *App) heldBackups(every, to fleet.SettingState) *fleet.Impairment {
 	return nil
 }
 
-// trySetting refuses values of which the files of this machine show that they cannot work. It may take time, so it
-// runs before the transaction.
-func (a *App) trySetting(name fleet.SettingName, value string) error {
-	if value == "" {
-		return nil
-	}
-	switch name {
-	case fleet.SettingBackupTo:
-		return a.checkBackupLinks(value)
-	case fleet.SettingOIDCIssuer:
-		_, err := a.newProvider(SignOn{Issuer: value, Roots: a.o.SignOn.Roots})
-		return err
-	}
-	return nil
-}
-
-// checkSetting refuses values that this server cannot use. It runs in the transaction and reads no files.
-func (a *App) checkSetting(now map[fleet.SettingName]fleet.SettingState, name fleet.SettingName, value string) error {
-	switch name {
-	case fleet.SettingBackupTo:
+// checkBackupSetting refuses values that backups cannot use.
+func (a *App) checkBackupSetting(now map[fleet.SettingName]fleet.SettingState, name fleet.SettingName, value string,
+) error {
+	if name == fleet.SettingBackupTo {
 		if value == "" {
 			return nil
 		}
 		return a.checkBackupPlace(value)
-	case fleet.SettingBackupEvery:
-		switch next := (fleet.SettingState{Value: value}); {
-		case next.Duration() == 0:
-		case a.o.BackupLock.IsZero():
-			return &fleet.Error{Code: fleet.CodeInvalid, Message: "the server has nothing that backups are encrypted to",
-				Hint: "On its machine, start it with --backup-recipient age1… or --backup-passphrase-file FILE."}
-		case now[fleet.SettingBackupTo].Value == "":
-			return &fleet.Error{Code: fleet.CodeInvalid, Message: "backups have no folder yet",
-				Hint: "Set the setting backupTo first."}
-		}
-	default:
-		if isOfSignOn(name) {
-			return a.checkSignOnSetting(now, name, value)
-		}
+	}
+	switch next := (fleet.SettingState{Value: value}); {
+	case next.Duration() == 0:
+	case a.o.BackupLock.IsZero():
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "the server has nothing that backups are encrypted to",
+			Hint: "On its machine, start it with --backup-recipient age1… or --backup-passphrase-file FILE."}
+	case now[fleet.SettingBackupTo].Value == "":
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "backups have no folder yet",
+			Hint: "Set the setting backupTo first."}
 	}
 	return nil
 }
@@ -171,44 +147,22 @@ func (a *App) makeOwnBackups(folder string) error {
 	return os.MkdirAll(folder, 0o700)
 }
 
-// TestSetting tries a value of a setting without setting it, and returns for people what was found. Trials run one
-// after the other, and each is in the audit.
-func (a *App) TestSetting(ctx context.Context, name fleet.SettingName, value string) (string, error) {
-	setting, err := fleet.SettingNamed(string(name))
-	if err != nil {
-		return "", err
-	}
-	if !setting.Tests {
-		return "", &fleet.Error{Code: fleet.CodeInvalid, Message: string(setting.Name) + " is a setting that is not tried",
-			Hint: "Set it without a trial."}
-	}
-	value, err = setting.Parse(value)
-	if err != nil {
-		return "", err
-	}
-	select {
-	case a.trials <- struct{}{}:
-		defer func() { <-a.trials }()
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-	if setting.Name == fleet.SettingOIDCIssuer {
-		return a.tryProvider(ctx, value)
-	}
-	now := a.policy.Of(setting.Name)
-	byFlag := now.Source == fleet.SettingByFlag && now.Value == value // A flag may name any place.
-	if value != "" && !byFlag {
-		if err := a.checkBackupLinks(value); err != nil {
+// tryFolder tries whether backups can be made in a folder, as the setting backupTo.
+func (a *App) tryFolder(ctx context.Context, folder string) (string, error) {
+	now := a.policy.Of(fleet.SettingBackupTo)
+	byFlag := now.Source == fleet.SettingByFlag && now.Value == folder // A flag may name any place.
+	if folder != "" && !byFlag {
+		if err := a.checkBackupLinks(folder); err != nil {
 			return "", err
 		}
 	}
-	if err := a.store.Record(ctx, auditTrial, string(setting.Name), value); err != nil {
+	if err := a.store.Record(ctx, auditTrial, string(fleet.SettingBackupTo), folder); err != nil {
 		return "", err
 	}
-	if err := a.tryBackupPlace(value); err != nil {
+	if err := a.tryBackupPlace(folder); err != nil {
 		return "", err
 	}
-	return "A file was written in " + value + ", read back and removed.", nil
+	return "A file was written in " + folder + ", read back and removed.", nil
 }
 
 func (a *App) tryBackupPlace(folder string) error {

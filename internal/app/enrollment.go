@@ -19,7 +19,18 @@ func (a *App) newEnrollments(ctx context.Context) (*enrollment.Enrollments, erro
 	}
 	return enrollment.New(enrollment.Options{
 		Store: a.store, Changes: a.edits, Log: a.log, ChallengeKey: key, RefuseIP: discovery.RefuseIP,
+		Policy: a.enrollmentPolicy,
 	}), nil
+}
+
+// enrollmentPolicy answers what enrol keys may do.
+func (a *App) enrollmentPolicy() fleet.EnrollmentPolicy {
+	return fleet.EnrollmentPolicy{
+		Off:  !a.policy.Of(fleet.SettingEnrollByKey).On(),
+		Life: a.policy.Of(fleet.SettingEnrollKeyLife).Duration(),
+		Uses: a.policy.Of(fleet.SettingEnrollKeyUses).Number(),
+		Tags: a.policy.Of(fleet.SettingEnrollKeyTags).Tags(),
+	}
 }
 
 // heedAgent stores what the connected agent of an accepted device reports.

@@ -91,15 +91,14 @@ func (a *App) counts() fleet.Counts {
 	return counts
 }
 
+// newNotifier makes the notifier. Receivers of flags that are wrong are an error; those of settings are an impairment.
 func (a *App) newNotifier() (*notify.Notifier, error) {
-	senders, err := a.o.Notify.Senders()
-	if err != nil {
+	if _, err := a.o.Notify.Senders(nil); err != nil {
 		return nil, err
 	}
-	after, every := a.o.Notify.Times()
-	return notify.New(notify.Options{
-		Source: states{a}, Store: a.store, Senders: senders, After: after, Every: every, Log: a.log,
-	}), nil
+	notifier := notify.New(notify.Options{Source: states{a}, Store: a.store, Log: a.log})
+	receivers, _ := a.receivers()
+	return notifier, notifier.SetReceivers(receivers, refuseLocal)
 }
 
 // checks returns the checks that the server's health consists of.
@@ -120,6 +119,10 @@ func (a *App) checks(pool *sandbox.Pool) []health.Check {
 		limited(fleet.PartBackup, a.backups.Impairment),
 		limited(fleet.PartCertificate, a.socket.Impairment),
 		limited(fleet.PartProofs, a.store.Tampering),
+		limited(fleet.PartNotify, func() *fleet.Impairment {
+			_, held := a.receivers()
+			return held
+		}),
 	}
 	if a.provider != nil {
 		checks = append(checks, limited(fleet.PartSignOn, a.provider.Impairment))

@@ -83,7 +83,7 @@ func TestATrialIsInTheAuditAndRunsAlone(t *testing.T) {
 	const trials = 4
 	for range trials {
 		go func() {
-			_, err := a.TestSetting(ctx, fleet.SettingOIDCIssuer, provider.URL)
+			_, err := a.TestSetting(ctx, fleet.SettingOIDCIssuer, new(provider.URL))
 			done <- err
 		}()
 	}
@@ -96,7 +96,7 @@ func TestATrialIsInTheAuditAndRunsAlone(t *testing.T) {
 		t.Errorf("%d requests, %d at a time", len(asked), most.Load())
 	}
 	folder := filepath.Join(a.o.Home, ownBackups)
-	if _, err := a.TestSetting(ctx, fleet.SettingBackupTo, folder); err != nil {
+	if _, err := a.TestSetting(ctx, fleet.SettingBackupTo, new(folder)); err != nil {
 		t.Error(err)
 	}
 	entries, err := a.store.Audit(ctx, fleet.AuditQuery{What: auditTrial})
@@ -126,7 +126,7 @@ func TestBackupsFollowTheFoldersThatTheMachineAllows(t *testing.T) {
 		!strings.Contains(impairment.Next, "--backup-root") {
 		t.Errorf("got %+v", impairment)
 	}
-	if _, err := a.TestSetting(t.Context(), fleet.SettingBackupTo, root); fleet.CodeOf(err) != fleet.CodeInvalid {
+	if _, err := a.TestSetting(t.Context(), fleet.SettingBackupTo, new(root)); fleet.CodeOf(err) != fleet.CodeInvalid {
 		t.Errorf("a trial writes there: %v", err)
 	}
 }

@@ -20,6 +20,7 @@ func (a *App) newPolicy(flags map[fleet.SettingName]string) *policy.Policy {
 		flags = map[fleet.SettingName]string{}
 	}
 	maps.Copy(flags, flagsOfSignOn(a.o.SignOn))
+	maps.Copy(flags, flagsOfNotify(a.o.Notify))
 	o := policy.Options{Store: a.store, Flags: flags, Try: a.trySetting, Check: a.checkSetting}
 	if a.o.Demo > 0 {
 		o.Defaults = map[fleet.SettingName]string{
@@ -76,6 +77,7 @@ func (a *App) troublePolicy() (windows health.Windows, off []fleet.WaitCause) {
 	}
 	return health.Windows{
 		Trouble:  a.policy.Of(fleet.SettingTroubleAfter).Duration(),
+		Quiet:    a.policy.Of(fleet.SettingQuietAfter).Duration(),
 		Stalled:  a.policy.Of(fleet.SettingStalledAfter).Duration(),
 		Disagree: a.policy.Of(fleet.SettingDisagreeAfter).Duration(),
 	}, off
@@ -93,5 +95,6 @@ func (a *App) settingsChanged() {
 		}
 	}
 	a.backups.PlanChanged()
+	a.tellReceivers()
 	a.runner.Wake()
 }

@@ -201,11 +201,11 @@ func TestAProviderIsSetWithoutFlags(t *testing.T) {
 	put(fleet.SettingOIDCClientID, "muster", "")
 	put(fleet.SettingOIDCRoles, "everything=staff", fleet.CodeInvalid)
 	put(fleet.SettingOIDCRoles, "viewer:lab=staff;admin=chiefs", "")
-	if found, err := a.TestSetting(ctx, fleet.SettingOIDCIssuer, provider.URL); err != nil ||
+	if found, err := a.TestSetting(ctx, fleet.SettingOIDCIssuer, new(provider.URL)); err != nil ||
 		!strings.Contains(found, provider.URL) {
 		t.Errorf("got %q, %v", found, err)
 	}
-	if _, err := a.TestSetting(ctx, fleet.SettingOIDCIssuer, provider.URL+"/other"); err == nil {
+	if _, err := a.TestSetting(ctx, fleet.SettingOIDCIssuer, new(provider.URL+"/other")); err == nil {
 		t.Error("an issuer that is another is found to work")
 	}
 	for _, wrong := range []string{"ftp://id.example", "https://id.example?x=1", "http://id.example", "id.example"} {

@@ -80,15 +80,11 @@ func (a *App) storedSignOn() (SignOn, error) {
 
 // checkSignOn refuses a provider that could let nobody in.
 func (a *App) checkSignOn(so SignOn) error {
-	lacks := func(setting fleet.SettingName) error {
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "log-in by a provider needs the setting " + string(setting),
-			Hint: "Set it first."}
-	}
 	switch {
 	case so.ClientID == "":
-		return lacks(fleet.SettingOIDCClientID)
+		return lacksSetting("log-in by a provider", fleet.SettingOIDCClientID)
 	case len(so.Rules) == 0:
-		return lacks(fleet.SettingOIDCRoles)
+		return lacksSetting("log-in by a provider", fleet.SettingOIDCRoles)
 	case a.o.PublicURL == "" && !auth.LoopbackHost(a.o.Listen):
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: "the provider must know where to send people back to",
 			Hint: "On the server's machine, start it with --public-url https://…, the address that people use."}
@@ -97,39 +93,19 @@ func (a *App) checkSignOn(so SignOn) error {
 }
 
 // checkSignOnSetting checks a value together with the other settings of single sign-on.
-func (a *App) checkSignOnSetting(now map[fleet.SettingName]fleet.SettingState, name fleet.SettingName,
-	value string) error {
-	if err := keepSecretHere(now, name, value); err != nil {
-		return err
-	}
-	then := func(of fleet.SettingName) string {
-		if of == name {
-			return value
+func (a *App) checkSignOnSetting(now settingStates, name fleet.SettingName, value string) error {
+	if name == fleet.SettingOIDCIssuer || name == fleet.SettingOIDCClientID {
+		if err := keepSecretHere(now, name, value, fleet.SettingOIDCClientSecret,
+			"a client secret is stored, which the server would send to another provider"); err != nil {
+			return err
 		}
-		return now[of].Value
 	}
+	then := withValue(now, name, value)
 	rules, err := parseRules(then(fleet.SettingOIDCRoles))
 	if err != nil || then(fleet.SettingOIDCIssuer) == "" {
 		return err
 	}
 	return a.checkSignOn(SignOn{ClientID: then(fleet.SettingOIDCClientID), Rules: rules})
-}
-
-// keepSecretHere refuses another provider, and another client, while a secret is stored: after the next start the
-// server would send the secret to that provider, and no answer shows a secret. A provider can be removed.
-func keepSecretHere(now map[fleet.SettingName]fleet.SettingState, name fleet.SettingName, value string) error {
-	secret := now[fleet.SettingOIDCClientSecret].Stored
-	identifies := name == fleet.SettingOIDCIssuer || name == fleet.SettingOIDCClientID
-	if !identifies || value == "" || secret == nil || secret.Value == "" {
-		return nil
-	}
-	if was := now[name].Stored; was != nil && was.Value == value {
-		return nil
-	}
-	return &fleet.Error{Code: fleet.CodeInvalid,
-		Message: "a client secret is stored, which the server would send to another provider",
-		Hint: "Type `muster setting reset oidcClientSecret` first. Set " + string(name) + ", and then the secret again: " +
-			"`muster setting set oidcClientSecret --file FILE`."}
 }
 
 // tryProvider reads what a provider says of itself.

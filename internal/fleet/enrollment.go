@@ -40,6 +40,7 @@ type EnrollKey struct {
 	ExpiresAt  time.Time
 	LastUsedAt time.Time // zero: never
 	Altered    bool      // another program changed its row, so it is refused
+	Stopped    bool      // the enrolment policy lets it register no device
 }
 
 // EnrollKeyID returns the ID of a key from its text. ok is false when the text is not an enrol key.
@@ -89,6 +90,7 @@ const (
 	EnrollKeyAltered EnrollKeyState = "altered"
 	EnrollKeyUsedUp  EnrollKeyState = "usedUp"
 	EnrollKeyExpired EnrollKeyState = "expired"
+	EnrollKeyStopped EnrollKeyState = "stopped"
 )
 
 // State returns the state of the key now. That of a key that is both used up and expired is EnrollKeyUsedUp.
@@ -100,6 +102,8 @@ func (k EnrollKey) State(now time.Time) EnrollKeyState {
 		return EnrollKeyUsedUp
 	case !now.Before(k.ExpiresAt):
 		return EnrollKeyExpired
+	case k.Stopped:
+		return EnrollKeyStopped
 	}
 	return EnrollKeyUsable
 }
@@ -232,7 +236,8 @@ type Enrollment struct {
 	// OwnName says that the label is the name that the device tells of itself. Where a device has that label already,
 	// the store adds the first free number: "vm-2".
 	OwnName bool
-	Detail  string // text for the audit: how the device was enrolled
+	Detail  string           // text for the audit: how the device was enrolled
+	Policy  EnrollmentPolicy // What the enrol key may do at most
 }
 
 // EnrollmentDecision is what is stored about an unregistered device.

@@ -13,12 +13,13 @@ const (
 	PartCertificate Part = "certificate" // certificate of the API
 	PartProofs      Part = "proofs"      // marks of rows in the database, which show whether another program changed them
 	PartSignOn      Part = "singleSignOn"
+	PartNotify      Part = "notifications"
 )
 
 // Parts lists all parts.
 var Parts = []Part{
 	PartDatabase, PartLock, PartWorkers, PartDescriptors, PartBackup, PartCertificate, PartProofs,
-	PartSignOn,
+	PartSignOn, PartNotify,
 }
 
 // Impairment says that a part of the service does not work properly.

@@ -42,6 +42,7 @@ type NoticeType string
 const (
 	NoticeProblem  NoticeType = "problem"
 	NoticeResolved NoticeType = "resolved"
+	NoticeTrial    NoticeType = "trial" // It is about no problem: somebody tries the receiver.
 )
 
 // Notice is a message to people: one when a problem lasts, one when it is over. It is stored and sent as JSON.

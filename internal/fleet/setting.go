@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ const (
 	SettingSecret    SettingKind = "secret"    // A secret is one line that is never shown.
 	SettingFolder    SettingKind = "folder"    // absolute path on the server's machine; "" for none
 	SettingChoices   SettingKind = "choices"   // some of Choices with commas between them; "" for none
+	SettingChoice    SettingKind = "choice"    // exactly one of Choices
+	SettingTags      SettingKind = "tags"      // tags with commas between them
 )
 
 // Setting describes one setting of the server: a policy that an administrator changes while the server runs. The table
@@ -41,6 +44,8 @@ type Setting struct {
 	// FlagLeast is the limit for the flag, which only somebody on the server's machine can set. "": Least.
 	FlagLeast string
 	Choices   []string
+	Empty     string // meaning of the value "" for people; "": none
+	Several   bool   // The value is several words, with spaces or ends of lines between them.
 	Help      string // Help is one sentence for people.
 	Flag      string // flag of `muster serve` that overrides the stored value, without dashes; "": no flag does
 	Deletes   string // Deletes names what a smaller value deletes for good; "": nothing.
@@ -167,6 +172,10 @@ func (s Setting) Range() string {
 		return "the whole path of a folder, or none"
 	case SettingChoices:
 		return "any of " + strings.Join(s.Choices, ", ")
+	case SettingChoice:
+		return "one of " + strings.Join(s.Choices, ", ")
+	case SettingTags:
+		return "tags with commas between, or nothing"
 	}
 	return ""
 }
@@ -175,7 +184,7 @@ func (s Setting) Range() string {
 func (s Setting) Shown(value string) string {
 	switch {
 	case value == "":
-		return "none"
+		return cmp.Or(s.Empty, "none")
 	case s.Kind == SettingSecret:
 		return "set"
 	case s.Zero != "" && value == zeroDuration:

@@ -61,6 +61,12 @@ func TestValuesOfSettingsAreChecked(t *testing.T) {
 		{SettingTroubleOff, "noise", ""}, {SettingOIDCName, "Example ID", "Example ID"},
 		{SettingOIDCName, "Example\u202e ID", ""}, {SettingOIDCName, "Example\u2028ID", ""},
 		{SettingBackupTo, "/var/backups", "/var/backups"}, {SettingBackupTo, "/var/\u202ebackups", ""},
+		{SettingQuietAfter, "0", zeroDuration}, {SettingQuietAfter, "2d", "48h"}, {SettingQuietAfter, "400d", ""},
+		{SettingNotifyURLs, " https://a.example/x\nhttps://b.example ", "https://a.example/x https://b.example"},
+		{SettingSMTPPassword, "two  blanks", "two  blanks"}, {SettingSMTPPassword, "two\nlines", ""},
+		{SettingSMTPTLS, "tls", "tls"}, {SettingSMTPTLS, "ssl", ""}, {SettingSMTPTLS, "", ""},
+		{SettingEnrollKeyTags, "office, lab,office", "lab,office"}, {SettingEnrollKeyTags, "a\u0007", ""},
+		{SettingEnrollKeyLife, "367d", ""}, {SettingEnrollKeyUses, "0", ""},
 	} {
 		value, err := settingNamed(c.name).Parse(c.text)
 		isNone := c.name == SettingTroubleOff && c.text == "none"
@@ -131,6 +137,11 @@ func TestOneAdministratorDoesNotLoosenFourEyes(t *testing.T) {
 		return map[SettingName]SettingState{
 			SettingFourEyes: {Setting: settingNamed(SettingFourEyes), Value: fourEyes},
 			SettingApproval: {Setting: settingNamed(SettingApproval), Value: threshold},
+
+			SettingEnrollByKey:   {Setting: settingNamed(SettingEnrollByKey), Value: "false"},
+			SettingEnrollKeyLife: {Setting: settingNamed(SettingEnrollKeyLife), Value: "24h"},
+			SettingEnrollKeyUses: {Setting: settingNamed(SettingEnrollKeyUses), Value: "5"},
+			SettingEnrollKeyTags: {Setting: settingNamed(SettingEnrollKeyTags), Value: "office,site:berlin"},
 		}
 	}
 	for _, c := range []struct {
@@ -144,6 +155,11 @@ func TestOneAdministratorDoesNotLoosenFourEyes(t *testing.T) {
 		{"true", "10", SettingApproval, "11", true}, {"true", "10", SettingApproval, "9", false},
 		{"true", "10", SettingApproval, "1%", true}, {"true", "none", SettingApproval, "10%", false},
 		{"true", "10%", SettingApproval, "5%", false}, {"true", "10", SettingSoak, "1s", false},
+		{"true", "10", SettingEnrollByKey, "true", true}, {"false", "10", SettingEnrollByKey, "true", false},
+		{"true", "10", SettingEnrollKeyLife, "25h", true}, {"true", "10", SettingEnrollKeyLife, "23h", false},
+		{"true", "10", SettingEnrollKeyUses, "6", true}, {"true", "10", SettingEnrollKeyUses, "4", false},
+		{"true", "10", SettingEnrollKeyTags, "", true}, {"true", "10", SettingEnrollKeyTags, "office,lab", true},
+		{"true", "10", SettingEnrollKeyTags, "office", false},
 		{"true", "10", SettingWavePlan, "rest", false}, // Who may apply gives each rollout other waves anyway.
 	} {
 		err := CheckFourEyes(states(c.fourEyes, c.threshold), c.name, c.value)

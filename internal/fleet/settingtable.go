@@ -12,6 +12,20 @@ const (
 	SettingStalledAfter     SettingName = "stalledAfter"
 	SettingDisagreeAfter    SettingName = "disagreeAfter"
 	SettingTroubleOff       SettingName = "troubleOff"
+	SettingQuietAfter       SettingName = "quietAfter"
+	SettingNotifyAfter      SettingName = "notifyAfter"
+	SettingNotifyURLs       SettingName = "notifyURLs"
+	SettingNotifySecret     SettingName = "notifySecret"
+	SettingNotifyMailTo     SettingName = "notifyMailTo"
+	SettingNotifyMailFrom   SettingName = "notifyMailFrom"
+	SettingSMTPServer       SettingName = "smtpServer"
+	SettingSMTPUser         SettingName = "smtpUser"
+	SettingSMTPPassword     SettingName = "smtpPassword"
+	SettingSMTPTLS          SettingName = "smtpTLS"
+	SettingEnrollByKey      SettingName = "enrollByKey"
+	SettingEnrollKeyLife    SettingName = "enrollKeyLife"
+	SettingEnrollKeyUses    SettingName = "enrollKeyUses"
+	SettingEnrollKeyTags    SettingName = "enrollKeyTags"
 	SettingKeepRevisions    SettingName = "keepRevisions"
 	SettingKeepFor          SettingName = "keepFor"
 	SettingKeepEvents       SettingName = "keepEvents"
@@ -34,6 +48,8 @@ const (
 const (
 	groupRollouts = "Rollouts"
 	groupTrouble  = "Trouble"
+	groupNotices  = "Who is told of problems"
+	groupEnroll   = "Devices that register themselves"
 	groupKept     = "What is kept"
 	groupSessions = "Sessions"
 	groupBackups  = "Backups"
@@ -66,6 +82,43 @@ var settingTable = []Setting{
 		Help: "How long devices count different files in a folder and nothing moves, before they disagree."},
 	{Name: SettingTroubleOff, Group: groupTrouble, Kind: SettingChoices, Flag: "trouble-off", Choices: troubleKinds,
 		Help: "Kinds of trouble of which nobody is told."},
+	{Name: SettingQuietAfter, Group: groupTrouble, Kind: SettingDuration, Default: zeroDuration,
+		Zero: "as troubleAfter", Least: "1s", FlagLeast: "1ms", Most: "8760h", Flag: "quiet-after",
+		Help: "How long a device may be away before that is trouble, where neither it nor one of its tags has a time."},
+
+	// Webhooks are given by flags or by settings, as a whole, and so is mail. Package app reads them.
+	{Name: SettingNotifyAfter, Group: groupNotices, Kind: SettingDuration, Default: "10m", Least: "1s",
+		FlagLeast: "1ms", Most: "720h", Flag: "notify-after",
+		Help: "How long a problem lasts before anybody is told of it."},
+	{Name: SettingNotifyURLs, Group: groupNotices, Kind: SettingSecret, Several: true, Flag: "notify-url", Tests: true,
+		Help: "URLs of webhooks that are told by HTTP POST, with spaces between; they are kept sealed and never shown."},
+	{Name: SettingNotifySecret, Group: groupNotices, Kind: SettingSecret, Flag: "notify-secret",
+		Help: "What signs the messages to webhooks: a text, or whsec_ and base64; it is kept sealed and never shown."},
+	{Name: SettingNotifyMailTo, Group: groupNotices, Kind: SettingText, Flag: "notify-mail-to", Tests: true,
+		Help: "Mail addresses that are told, with commas between."},
+	{Name: SettingNotifyMailFrom, Group: groupNotices, Kind: SettingText, Flag: "notify-mail-from",
+		Help: "Address that the mail comes from."},
+	{Name: SettingSMTPServer, Group: groupNotices, Kind: SettingText, Flag: "smtp",
+		Help: "Mail server, HOST or HOST:PORT; the port is 587 unless given."},
+	{Name: SettingSMTPUser, Group: groupNotices, Kind: SettingText, Flag: "smtp-user",
+		Help: "User to log in as at the mail server."},
+	{Name: SettingSMTPPassword, Group: groupNotices, Kind: SettingSecret, Flag: "smtp-password",
+		Help: "Password of that user; it is kept sealed and never shown."},
+	{Name: SettingSMTPTLS, Group: groupNotices, Kind: SettingChoice, Default: "auto", Flag: "smtp-tls",
+		Choices: []string{"auto", "starttls", "tls", "none"},
+		Help:    "How mail is encrypted: auto is TLS on port 465 and STARTTLS on any other; none is in clear text."},
+
+	{Name: SettingEnrollByKey, Group: groupEnroll, Kind: SettingSwitch, Default: "true", Guarded: "false",
+		Flag: "enroll-by-key",
+		Help: "Whether devices with an enrol key register themselves; else each waits until an admin accepts it."},
+	{Name: SettingEnrollKeyLife, Group: groupEnroll, Kind: SettingDuration, Default: "8784h", Guarded: "24h",
+		Least: "1m", Most: "8784h", Flag: "enroll-key-life",
+		Help: "How long after it was made an enrol key registers devices at most, also one that was made before."},
+	{Name: SettingEnrollKeyUses, Group: groupEnroll, Kind: SettingNumber, Default: "100000", Guarded: "1", Least: "1",
+		Most: "100000", Flag: "enroll-key-uses",
+		Help: "How many devices one enrol key registers at most, also one that was made before."},
+	{Name: SettingEnrollKeyTags, Group: groupEnroll, Kind: SettingTags, Empty: "any", Flag: "enroll-key-tags",
+		Help: "Tags that enrol keys may give; a key with another tag registers no device."},
 
 	{Name: SettingKeepRevisions, Group: groupKept, Kind: SettingNumber, Default: "100", Guarded: "100000",
 		Least: "10", FlagLeast: "1", Most: "100000", Flag: "keep-revisions",

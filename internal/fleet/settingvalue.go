@@ -62,9 +62,19 @@ func (s Setting) parse(text, least string) (value string, err error) {
 	case SettingChoices:
 		value, err = s.parseChoices(text)
 	case SettingText, SettingSecret:
+		if s.Several {
+			text = strings.Join(strings.Fields(text), " ")
+		}
 		value, err = parseLine(text)
 	case SettingFolder:
 		value, err = parseFolder(text)
+	case SettingChoice:
+		value, err = text, nil
+		if !slices.Contains(s.Choices, text) {
+			err = wrongValue("%q is unknown: give one of %s", text, strings.Join(s.Choices, ", "))
+		}
+	case SettingTags:
+		value, err = parseTags(text)
 	case SettingThreshold:
 		var threshold Threshold
 		threshold, err = ParseThreshold(text)
@@ -153,6 +163,22 @@ func (s Setting) parseChoices(text string) (string, error) {
 	return strings.Join(slices.Compact(chosen), ","), nil
 }
 
+func parseTags(text string) (string, error) {
+	var tags []string
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		tag, err := ParseTag(one)
+		if err != nil {
+			return "", err
+		}
+		tags = append(tags, string(tag))
+	}
+	slices.Sort(tags)
+	return parseLine(strings.Join(slices.Compact(tags), ","))
+}
+
 // ParseDays reads a duration as Go writes it, or a whole number of days like "90d".
 func ParseDays(text string) (time.Duration, error) {
 	const most = 36500
@@ -226,25 +252,4 @@ func (s Setting) Shrinks(from, to string) bool {
 		return true
 	}
 	return durationOf(to) < durationOf(from)
-}
-
-// CheckFourEyes refuses a change of a setting that would let one administrator do alone what needs two: while four eyes
-// are asked for, neither they nor the approval threshold become looser. Waves and times of rollouts are not covered:
-// who may apply gives each rollout other waves. Somebody on the server's machine can still start it with the flag.
-func CheckFourEyes(now map[SettingName]SettingState, name SettingName, value string) error {
-	if !now[SettingFourEyes].On() {
-		return nil
-	}
-	looser := name == SettingFourEyes && value != "true"
-	if name == SettingApproval {
-		next, _ := ParseThreshold(value)
-		looser = now[name].Threshold().isStricterThan(next)
-	}
-	if !looser {
-		return nil
-	}
-	return &Error{Code: CodeForbidden,
-		Message: "four eyes are asked for, so one administrator alone may not loosen that",
-		Hint: "On the server's machine, start it with --" + settingNamed(name).Flag + " and the value; the flag overrides " +
-			"what is stored."}
 }

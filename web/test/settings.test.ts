@@ -95,6 +95,56 @@ test("a setting that a flag overrides names the flag", async () => {
   expect(await stored("sessionLife")).toMatchObject({ value: "72h", source: "flag" });
 });
 
+test("a receiver of notifications is tried and stored, and its URL is never shown", async () => {
+  const page = await newPage(browser);
+  await logIn(page, muster, "anna");
+  await page.goto(`${muster.url}/ui/settings?tab=general`);
+  const urls = page.locator('[data-setting="notifyURLs"]');
+  await urls.getByRole("button", { name: "Change" }).click();
+  await urls.getByLabel("notifyURLs", { exact: true }).fill("http://127.0.0.1:9/canary-8812");
+  await urls.getByRole("button", { name: "Try it" }).click();
+  await page.getByText(/nothing is sent to 127\.0\.0\.1: it is on loopback/).first().waitFor();
+  await urls.getByRole("button", { name: "Store" }).click();
+  await urls.getByText("set by anna").waitFor();
+  await urls.getByText("set", { exact: true }).waitFor();
+  await urls.getByRole("button", { name: "Change" }).click();
+  expect(await urls.getByLabel("notifyURLs", { exact: true }).inputValue()).toBe("");
+  await urls.getByRole("button", { name: "Try it" }).click(); // what is stored
+  await page.getByText(/127\.0\.0\.1:9#/).first().waitFor();
+  expect(await page.content()).not.toContain("canary");
+  await urls.getByRole("button", { name: "Reset" }).click();
+  await page.getByText("notifyURLs has its default.").waitFor();
+
+  const mail = page.locator('[data-setting="smtpTLS"]');
+  await mail.getByRole("button", { name: "Change" }).click();
+  await mail.getByRole("combobox", { name: "smtpTLS" }).click();
+  await page.getByRole("option", { name: "starttls" }).click();
+  await mail.getByRole("button", { name: "Store" }).click();
+  await mail.getByText("set by anna").waitFor();
+  expect((await stored("smtpTLS")).value).toBe("starttls");
+  expect(await serious(page)).toEqual([]);
+  await page.context().close();
+});
+
+test("who registers without an administrator is set, and a key that is stopped says so", async () => {
+  await muster.call("POST", "/enroll-keys", { uses: 3, tags: ["lab"] });
+  const page = await newPage(browser);
+  await logIn(page, muster, "anna");
+  await page.goto(`${muster.url}/ui/settings?tab=general`);
+  const tags = page.locator('[data-setting="enrollKeyTags"]');
+  await tags.getByText("any", { exact: true }).waitFor();
+  await tags.getByRole("button", { name: "Change" }).click();
+  await tags.getByRole("combobox", { name: "enrollKeyTags" }).fill("office");
+  await page.keyboard.press("Enter");
+  await tags.getByRole("button", { name: "Store" }).click();
+  await tags.getByText("set by anna").waitFor();
+  expect((await stored("enrollKeyTags")).value).toBe("office");
+  await page.goto(`${muster.url}/ui/settings?tab=enrolment`);
+  await page.getByText("Stopped by the settings").waitFor();
+  await muster.call("POST", "/settings/enrollKeyTags/reset");
+  await page.context().close();
+});
+
 test("a viewer reads the settings and changes none", async () => {
   const page = await newPage(browser);
   await logIn(page, muster, "vera");

@@ -137,7 +137,8 @@ func noEnrollKey(id string) error { return fleet.NotFoundf("there is no enrol ke
 // useEnrollKey counts one use of the enrol key with this hash, to register a device. decision is the decision about
 // that device. It returns an error if the key is not valid or may not register the device. It locks the key's row, so
 // that the second of two simultaneous uses sees the count of the first.
-func (t *tx) useEnrollKey(hash string, decision fleet.EnrollmentDecision) (fleet.EnrollKey, error) {
+func (t *tx) useEnrollKey(hash string, policy fleet.EnrollmentPolicy, decision fleet.EnrollmentDecision,
+) (fleet.EnrollKey, error) {
 	key, err := scanEnrollKey(t.row(`UPDATE enroll_keys SET used = used WHERE hash = $1 RETURNING `+enrollKeyColumns,
 		hash))
 	if absent(err) {
@@ -151,7 +152,10 @@ func (t *tx) useEnrollKey(hash string, decision fleet.EnrollmentDecision) (fleet
 		return key, err
 	}
 	key.Altered = rows[key.ID] != enrollKeySum(key)
-	if err := key.Usable(t.now); err != nil {
+	if err := policy.Limited(key).Usable(t.now); err != nil {
+		return key, err
+	}
+	if err := policy.Admits(key); err != nil {
 		return key, err
 	}
 	if err := t.mayRegister(key, decision); err != nil {

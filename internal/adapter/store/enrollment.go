@@ -81,7 +81,7 @@ func (e *editing) enrollByKey() error {
 	if decision.Rejected != nil {
 		return fleet.RejectedEnrollment()
 	}
-	key, err := e.useEnrollKey(e.Enroll.KeyHash, decision)
+	key, err := e.useEnrollKey(e.Enroll.KeyHash, e.Enroll.Policy, decision)
 	if err != nil {
 		return err
 	}

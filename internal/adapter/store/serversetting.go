@@ -63,8 +63,8 @@ func storesGuards() string {
 		stored = append(stored, string(setting.Name)+" "+setting.Guarded)
 	}
 	return "strict values are stored from here on: " + strings.Join(stored, ", ") +
-		". Set each again with `muster setting set NAME VALUE`. For fourEyes and approvalThreshold, first start the " +
-		"server once with --four-eyes=false"
+		". Set each again with `muster setting set NAME VALUE`, after a start of the server with --four-eyes=false: " +
+		"four eyes let no administrator alone loosen them"
 }
 
 // DeleteSetting removes the stored value of a setting, so that its default holds. It does nothing if nothing is stored.

@@ -58,7 +58,8 @@ var enrollKeyNoun = noun[api.EnrollKey]{
 var enrollKeyVerbs = enrollKeyCommand{List: listOf(enrollKeyNoun)}
 
 var keyStates = map[string]string{"usable": "usable", "expired": "expired", "usedUp": "used up",
-	"altered": "refused: not written by Muster"}
+	"altered": "refused: not written by Muster",
+	"stopped": "stopped by the settings"}
 
 type enrollKeyRevokeCommand struct {
 	connection

@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"time"
 
 	"muster/internal/adapter/demo"
 	"muster/internal/app"
@@ -23,38 +22,38 @@ type serveCommand struct {
 	backupLock
 	signOnFlags
 	settingFlags
-	Home                string        `help:"Folder for the database, keys and tokens." default:"${home}" type:"path"`
-	Listen              string        `help:"Address of the API." default:"127.0.0.1:2525"`
-	AgentListen         string        `help:"Address for agents alone, always TLS; without it they connect to --listen, where that is TLS." placeholder:"HOST:PORT"`
-	Database            string        `secret:"" help:"URL of a PostgreSQL database (postgres://…) to use instead of SQLite in --home. If the URL contains a password, prefer --database-file." placeholder:"URL"`
-	DatabaseFile        string        `help:"File with the URL of the database." type:"path" placeholder:"FILE"`
-	Configurator        string        `help:"Whether daemons are written to: on or observe." default:"on" enum:"on,observe"`
-	DiscoveryServer     []string      `help:"Discovery server for devices without an address, instead of Syncthing's public ones; may be given several times; none switches discovery off." placeholder:"URL"`
-	DiscoveryAllowLocal bool          `help:"Believe discovered loopback and link-local addresses (one host, tests)."`
-	NotifyURL           []string      `name:"notify-url" secret:"" sep:" " help:"Webhook that is told of problems by HTTP POST; may be given several times, in the variable with spaces between." placeholder:"URL"`
-	NotifyURLFile       string        `name:"notify-url-file" help:"File with the URLs of webhooks, one on each line: often they hold a secret." type:"path" placeholder:"FILE"`
-	NotifySecret        string        `secret:"" help:"Secret that signs the messages to webhooks: a text, or whsec_ and base64. Prefer --notify-secret-file." placeholder:"TEXT"`
-	NotifySecretFile    string        `help:"File with what signs the messages to webhooks." type:"path" placeholder:"FILE"`
-	NotifyAfter         time.Duration `help:"How long a problem stays before anybody is told." default:"10m"`
-	NotifyMailTo        []string      `help:"Mail address that is told of problems; may be given several times." placeholder:"ADDRESS"`
-	NotifyMailFrom      string        `help:"Address that the mail comes from." placeholder:"ADDRESS"`
-	SMTP                string        `name:"smtp" help:"Mail server; port 587 unless given." placeholder:"HOST:PORT"`
-	SMTPUser            string        `name:"smtp-user" help:"User to log in as at the mail server." placeholder:"USER"`
-	SMTPPassword        string        `name:"smtp-password" secret:"" help:"Password of that user. Prefer --smtp-password-file." placeholder:"TEXT"`
-	SMTPPasswordFile    string        `name:"smtp-password-file" help:"File with the password of that user." type:"path" placeholder:"FILE"`
-	SMTPTLS             string        `name:"smtp-tls" help:"auto: TLS on port 465, STARTTLS on any other; starttls; tls; none: in clear text." default:"auto" enum:"auto,starttls,tls,none"`
-	BackupRoot          []string      `help:"Folder below which administrators may have backups made, besides the folder backups in --home; may be given several times." type:"path" placeholder:"DIR"`
-	TLS                 string        `name:"tls" help:"auto: plain HTTP on loopback, a generated certificate elsewhere; off: plain HTTP behind a proxy." default:"auto" enum:"auto,off"`
-	TLSCert             string        `name:"tls-cert" credential:"tls-cert" help:"Certificate (PEM) to serve with." type:"existingfile" placeholder:"FILE"`
-	TLSKey              string        `name:"tls-key" credential:"tls-key" help:"Its key (PEM)." type:"existingfile" placeholder:"FILE"`
-	AllowHost           []string      `help:"Further names that clients may address this server by." placeholder:"NAME"`
-	TrustProxy          []string      `help:"Address or network of a proxy in front, which is believed where a client is (X-Forwarded-For); may be given several times." placeholder:"CIDR"`
-	UntilInputEnds      bool          `hidden:"" help:"End when standard input does."`
-	NewAdminToken       bool          `help:"Make another administrator's token, for when the last one is lost; it is written to --home."`
-	SealKey             string        `secret:"" help:"Key that seals credentials in the database, 64 hex digits, instead of the key in --home. Prefer --seal-key-file." placeholder:"HEX"`
-	SealKeyFile         string        `help:"File with the key that seals credentials at rest, instead of the one in --home." type:"path" placeholder:"FILE"`
-	Demo                int           `help:"Also start N simulated daemons and manage them, in a folder that goes when the server ends unless --home names an empty one." placeholder:"N"`
-	LogLevel            string        `help:"debug, info, warn or error." default:"info" enum:"debug,info,warn,error"`
+	Home                string   `help:"Folder for the database, keys and tokens." default:"${home}" type:"path"`
+	Listen              string   `help:"Address of the API." default:"127.0.0.1:2525"`
+	AgentListen         string   `help:"Address for agents alone, always TLS; without it they connect to --listen, where that is TLS." placeholder:"HOST:PORT"`
+	Database            string   `secret:"" help:"URL of a PostgreSQL database (postgres://…) to use instead of SQLite in --home. If the URL contains a password, prefer --database-file." placeholder:"URL"`
+	DatabaseFile        string   `help:"File with the URL of the database." type:"path" placeholder:"FILE"`
+	Configurator        string   `help:"Whether daemons are written to: on or observe." default:"on" enum:"on,observe"`
+	DiscoveryServer     []string `help:"Discovery server for devices without an address, instead of Syncthing's public ones; may be given several times; none switches discovery off." placeholder:"URL"`
+	DiscoveryAllowLocal bool     `help:"Believe discovered loopback and link-local addresses (one host, tests)."`
+	NotifyURL           []string `name:"notify-url" secret:"" sep:" " help:"Webhook that is told of problems by HTTP POST; may be given several times, in the variable with spaces between." placeholder:"URL"`
+	NotifyURLFile       string   `name:"notify-url-file" help:"File with the URLs of webhooks, one on each line: often they hold a secret." type:"path" placeholder:"FILE"`
+	NotifySecret        string   `secret:"" help:"Secret that signs the messages to webhooks: a text, or whsec_ and base64. Prefer --notify-secret-file." placeholder:"TEXT"`
+	NotifySecretFile    string   `help:"File with what signs the messages to webhooks." type:"path" placeholder:"FILE"`
+	NotifyMailTo        []string `help:"Mail address that is told of problems; may be given several times." placeholder:"ADDRESS"`
+	NotifyMailFrom      string   `help:"Address that the mail comes from." placeholder:"ADDRESS"`
+	SMTP                string   `name:"smtp" help:"Mail server; port 587 unless given." placeholder:"HOST:PORT"`
+	SMTPUser            string   `name:"smtp-user" help:"User to log in as at the mail server." placeholder:"USER"`
+	SMTPPassword        string   `name:"smtp-password" secret:"" help:"Password of that user. Prefer --smtp-password-file." placeholder:"TEXT"`
+	SMTPPasswordFile    string   `name:"smtp-password-file" help:"File with the password of that user." type:"path" placeholder:"FILE"`
+	SMTPTLS             string   `name:"smtp-tls" help:"auto: TLS on port 465, STARTTLS on any other; starttls; tls; none: in clear text." default:"auto" enum:"auto,starttls,tls,none"`
+	NotifyAllowLocal    bool     `help:"Receivers that settings name may be on this machine: webhooks and mail servers at loopback and link-local addresses."`
+	BackupRoot          []string `help:"Folder below which administrators may have backups made, besides the folder backups in --home; may be given several times." type:"path" placeholder:"DIR"`
+	TLS                 string   `name:"tls" help:"auto: plain HTTP on loopback, a generated certificate elsewhere; off: plain HTTP behind a proxy." default:"auto" enum:"auto,off"`
+	TLSCert             string   `name:"tls-cert" credential:"tls-cert" help:"Certificate (PEM) to serve with." type:"existingfile" placeholder:"FILE"`
+	TLSKey              string   `name:"tls-key" credential:"tls-key" help:"Its key (PEM)." type:"existingfile" placeholder:"FILE"`
+	AllowHost           []string `help:"Further names that clients may address this server by." placeholder:"NAME"`
+	TrustProxy          []string `help:"Address or network of a proxy in front, which is believed where a client is (X-Forwarded-For); may be given several times." placeholder:"CIDR"`
+	UntilInputEnds      bool     `hidden:"" help:"End when standard input does."`
+	NewAdminToken       bool     `help:"Make another administrator's token, for when the last one is lost; it is written to --home."`
+	SealKey             string   `secret:"" help:"Key that seals credentials in the database, 64 hex digits, instead of the key in --home. Prefer --seal-key-file." placeholder:"HEX"`
+	SealKeyFile         string   `help:"File with the key that seals credentials at rest, instead of the one in --home." type:"path" placeholder:"FILE"`
+	Demo                int      `help:"Also start N simulated daemons and manage them, in a folder that goes when the server ends unless --home names an empty one." placeholder:"N"`
+	LogLevel            string   `help:"debug, info, warn or error." default:"info" enum:"debug,info,warn,error"`
 }
 
 // Run starts the server and blocks until ctx ends or a part of the server fails.
@@ -105,11 +104,12 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 		DiscoveryServers: c.DiscoveryServer, DiscoveryAllowLocal: c.DiscoveryAllowLocal,
 		Settings: c.settingFlags.given(),
 		Notify: notify.Settings{
-			URLs: c.NotifyURL, Secret: fleet.NewSecret(c.NotifySecret), After: c.NotifyAfter,
+			URLs: c.NotifyURL, Secret: fleet.NewSecret(c.NotifySecret),
 			MailTo: c.NotifyMailTo, MailFrom: c.NotifyMailFrom, SMTP: c.SMTP, SMTPUser: c.SMTPUser,
 			SMTPPassword: fleet.NewSecret(c.SMTPPassword), SMTPTLS: notify.MailTLS(c.SMTPTLS),
 		},
-		BackupLock: lock, BackupRoots: c.BackupRoot,
+		NotifyAllowLocal: c.NotifyAllowLocal,
+		BackupLock:       lock, BackupRoots: c.BackupRoot,
 		NewAdminToken: c.NewAdminToken,
 		TLSOff:        c.TLS == "off", TLSCert: c.TLSCert, TLSKey: c.TLSKey, AllowHosts: c.AllowHost,
 		TrustedProxies: proxies,
@@ -140,7 +140,6 @@ func (c *serveCommand) check() error {
 		{c.BackupEvery != "" && len(c.BackupRecipient) == 0 && c.BackupPassphraseFile == "",
 			"--backup-every is given, but not what the backups are encrypted to",
 			"Add --backup-recipient age1… or --backup-passphrase-file FILE."},
-		{c.NotifyAfter < 0, fmt.Sprintf("--notify-after %v is no time", c.NotifyAfter), "For example --notify-after 10m."},
 		{(c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key go together, and one of them is missing",
 			"Give both, or neither."},
 		{c.TLS == "off" && c.TLSCert != "", "--tls=off and --tls-cert contradict each other", "Leave one of them out."},

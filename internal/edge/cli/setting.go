@@ -76,7 +76,7 @@ func (c *settingSetCommand) Run(ctx context.Context, env *environment, server *c
 	if err != nil {
 		return err
 	}
-	if err := c.readValue(env, now); err != nil {
+	if c.Value, err = valueOf(env, now, c.Value, c.File); err != nil {
 		return err
 	}
 	if err := c.agreedSetting(env, now, c.Value); err != nil {
@@ -89,21 +89,22 @@ func (c *settingSetCommand) Run(ctx context.Context, env *environment, server *c
 	return showSetting(env, c.output, set)
 }
 
-// readValue reads the value from a file. A secret comes from nowhere else.
-func (c *settingSetCommand) readValue(env *environment, now api.Setting) (err error) {
+// valueOf returns the value that was typed, or the one of a file. A secret comes from nowhere else.
+func valueOf(env *environment, now api.Setting, typed, file string) (string, error) {
 	switch {
-	case c.Value != "" && c.File != "":
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "there is a value and a --file", Hint: "Leave one of them out."}
-	case c.Value != "" && now.Kind == string(fleet.SettingSecret):
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: now.Name + " is a secret, and others see what is typed",
+	case typed != "" && file != "":
+		return "", &fleet.Error{Code: fleet.CodeInvalid, Message: "there is a value and a --file",
+			Hint: "Leave one of them out."}
+	case typed != "" && now.Kind == string(fleet.SettingSecret):
+		return "", &fleet.Error{Code: fleet.CodeInvalid, Message: now.Name + " is a secret, and others see what is typed",
 			Hint: "Give --file FILE, or --file - and type it."}
-	case c.Value == "" && c.File == "":
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "there is no value",
+	case typed == "" && file == "":
+		return "", &fleet.Error{Code: fleet.CodeInvalid, Message: "there is no value",
 			Hint: "`muster setting reset " + now.Name + "` goes back to the default."}
-	case c.File != "":
-		c.Value, err = secretFrom(env, c.File)
+	case file != "":
+		return secretFrom(env, file)
 	}
-	return err
+	return typed, nil
 }
 
 // agreedSetting is an error unless the new value deletes nothing, or the person agrees to that.
@@ -125,10 +126,25 @@ type settingTestCommand struct {
 	output
 	Setting string  `arg:"" help:"Name of the setting, as the list shows it."`
 	Value   *string `arg:"" optional:"" help:"The value to try; without it, the one that holds."`
+	File    string  `short:"f" help:"File with the value, - for standard input; a secret is given so." placeholder:"FILE" env:"-"`
 }
 
 // Run tries the value.
 func (c *settingTestCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	if c.Value != nil || c.File != "" {
+		now, err := server.Setting(ctx, c.Setting)
+		if err != nil {
+			return err
+		}
+		text := ""
+		if c.Value != nil {
+			text = *c.Value
+		}
+		if text, err = valueOf(env, now, text, c.File); err != nil {
+			return err
+		}
+		c.Value = &text
+	}
 	tested, err := server.TestSetting(ctx, c.Setting, c.Value)
 	if err != nil {
 		return err

@@ -24,6 +24,12 @@ type settingFlags struct {
 	TroubleAfter      string   `help:"${troubleAfter}" placeholder:"DURATION"`
 	StalledAfter      string   `help:"${stalledAfter}" placeholder:"DURATION"`
 	DisagreeAfter     string   `help:"${disagreeAfter}" placeholder:"DURATION"`
+	QuietAfter        string   `help:"${quietAfter}" placeholder:"DURATION"`
+	NotifyAfter       string   `help:"${notifyAfter}" placeholder:"DURATION"`
+	EnrollByKey       *bool    `help:"${enrollByKey}"`
+	EnrollKeyLife     string   `help:"${enrollKeyLife}" placeholder:"DURATION"`
+	EnrollKeyUses     string   `help:"${enrollKeyUses}" placeholder:"N"`
+	EnrollKeyTags     []string `help:"${enrollKeyTags} May be given several times." placeholder:"TAG"`
 	TroubleOff        []string `help:"${troubleOff} May be given several times." placeholder:"KIND"`
 	BackupEvery       string   `help:"${backupEvery}" placeholder:"DURATION"`
 	BackupTo          string   `help:"${backupTo}" type:"path" placeholder:"DIR"`
@@ -54,11 +60,17 @@ func (f *settingFlags) given() map[fleet.SettingName]string {
 		fleet.SettingKeepEvents: f.KeepEvents, fleet.SettingKeepAudit: f.KeepAudit,
 		fleet.SettingTroubleAfter: f.TroubleAfter, fleet.SettingStalledAfter: f.StalledAfter,
 		fleet.SettingDisagreeAfter: f.DisagreeAfter, fleet.SettingTroubleOff: strings.Join(f.TroubleOff, ","),
-		fleet.SettingBackupEvery: f.BackupEvery, fleet.SettingBackupTo: f.BackupTo, fleet.SettingBackupKeep: f.BackupKeep,
+		fleet.SettingQuietAfter: f.QuietAfter, fleet.SettingNotifyAfter: f.NotifyAfter,
+		fleet.SettingEnrollKeyLife: f.EnrollKeyLife, fleet.SettingEnrollKeyUses: f.EnrollKeyUses,
+		fleet.SettingEnrollKeyTags: strings.Join(f.EnrollKeyTags, ","),
+		fleet.SettingBackupEvery:   f.BackupEvery, fleet.SettingBackupTo: f.BackupTo, fleet.SettingBackupKeep: f.BackupKeep,
 		fleet.SettingSessionIdle: f.SessionIdle, fleet.SettingSessionLife: f.SessionLife,
 	}
 	if f.FourEyes != nil {
 		given[fleet.SettingFourEyes] = strconv.FormatBool(*f.FourEyes)
+	}
+	if f.EnrollByKey != nil {
+		given[fleet.SettingEnrollByKey] = strconv.FormatBool(*f.EnrollByKey)
 	}
 	return given
 }

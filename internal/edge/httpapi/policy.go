@@ -21,9 +21,10 @@ type Policy interface {
 		check func(*fleet.SettingState) error) (fleet.SettingState, error)
 }
 
-// SettingTester tries a value of a setting without setting it, and returns for people what it found.
+// SettingTester tries a value of a setting without setting it, and returns for people what it found. nil is the value
+// that holds.
 type SettingTester interface {
-	TestSetting(ctx context.Context, name fleet.SettingName, value string) (found string, err error)
+	TestSetting(ctx context.Context, name fleet.SettingName, value *string) (found string, err error)
 }
 
 // PolicyHandlers show and change the settings of the server.
@@ -85,7 +86,7 @@ func (s PolicyHandlers) testSetting(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	found, err := s.Tester.TestSetting(r.Context(), state.Name, or(body.Value, state.Value))
+	found, err := s.Tester.TestSetting(r.Context(), state.Name, body.Value)
 	if err != nil {
 		return reply{}, err
 	}

@@ -54,7 +54,8 @@ type Options struct {
 	// RefuseIP tells why no device can be at an address, "" where one can. Addresses of this machine and of its links
 	// are allowed only where local is true.
 	RefuseIP func(ip netip.Addr, local bool) string
-	Now      func() time.Time // nil: the clock
+	Policy   func() fleet.EnrollmentPolicy // What enrol keys may do now; nil: all
+	Now      func() time.Time              // nil: the clock
 }
 
 // Enrollments holds the devices that wait for an administrator.
@@ -81,6 +82,9 @@ type request struct {
 func New(o Options) *Enrollments {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Policy == nil {
+		o.Policy = func() (all fleet.EnrollmentPolicy) { return all }
 	}
 	e := &Enrollments{o: o, log: o.Log.With(logkey.Component, "enrollment"), waiting: map[fleet.DeviceID]*request{}}
 	e.renewals.ofAddress = newLimit(renewalsOfAddress, renewalsOfAddressEach, tooManyRenewals)
@@ -135,7 +139,8 @@ func (e *Enrollments) admitByKey(ctx context.Context, a fleet.Arrival) (fleet.En
 	case err == nil, code == fleet.CodeConflict: // The device was registered meanwhile.
 		e.forget(a.Device)
 		return accepted(), nil
-	case errors.Is(err, fleet.ErrRemovedSince), errors.Is(err, fleet.ErrDecisionsAltered), code == fleet.CodeInvalid:
+	case errors.Is(err, fleet.ErrRemovedSince), errors.Is(err, fleet.ErrDecisionsAltered),
+		errors.Is(err, fleet.ErrHeldByPolicy), code == fleet.CodeInvalid:
 		return e.wait(a, fleet.Reason(err)), nil
 	case code == fleet.CodeForbidden:
 		e.log.Info("an enrol key was refused", logkey.Device, a.Device, "from", a.Address, "reason", fleet.Reason(err))
@@ -147,6 +152,7 @@ func (e *Enrollments) admitByKey(ctx context.Context, a fleet.Arrival) (fleet.En
 
 // register registers the device of an enrolment.
 func (e *Enrollments) register(ctx context.Context, enrollment fleet.Enrollment) (fleet.Device, error) {
+	enrollment.Policy = e.o.Policy()
 	done, err := e.o.Changes.Apply(ctx, fleet.Edit{Enroll: &enrollment}, fleet.Basis{})
 	return done.Device, err
 }

@@ -22,6 +22,9 @@ func (e *Enrollments) CreateKey(ctx context.Context, wanted fleet.EnrollKey) (te
 	if err := key.Validate(e.o.Now()); err != nil {
 		return "", key, err
 	}
+	if err := e.o.Policy().Check(key); err != nil {
+		return "", key, err
+	}
 	defer e.forgetKeys()
 	if err := e.o.Store.CreateEnrollKey(ctx, key); err != nil {
 		return "", key, err
@@ -29,9 +32,15 @@ func (e *Enrollments) CreateKey(ctx context.Context, wanted fleet.EnrollKey) (te
 	return text, key, nil
 }
 
-// Keys returns all enrol keys, without their texts.
+// Keys returns all enrol keys, without their texts, as the policy limits them.
 func (e *Enrollments) Keys(ctx context.Context) ([]fleet.EnrollKey, error) {
-	return e.o.Store.EnrollKeys(ctx)
+	keys, err := e.o.Store.EnrollKeys(ctx)
+	policy := e.o.Policy()
+	limited := make([]fleet.EnrollKey, len(keys))
+	for i, key := range keys {
+		limited[i] = policy.Limited(key)
+	}
+	return limited, err
 }
 
 // RevokeKey revokes an enrol key at once.
@@ -92,7 +101,12 @@ func (e *Enrollments) Recognise(ctx context.Context, text string) (fleet.EnrollK
 	if i < 0 || subtle.ConstantTimeCompare([]byte(keys[i].Hash), []byte(fleet.EnrollKeyHash(text))) != 1 {
 		return fleet.EnrollKey{}, fleet.UnknownEnrollKey()
 	}
-	return keys[i], keys[i].Usable(e.o.Now())
+	policy := e.o.Policy()
+	key := policy.Limited(keys[i])
+	if err := key.Usable(e.o.Now()); err != nil {
+		return key, err
+	}
+	return key, policy.Admits(key)
 }
 
 // tagsOfKey returns the tags that an enrol key gives to the devices that it registers.

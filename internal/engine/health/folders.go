@@ -90,7 +90,7 @@ func NewFolders(windows Windows, off ...fleet.WaitCause) *Folders {
 func (f *Folders) SetPolicy(windows Windows, off ...fleet.WaitCause) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.windows = Windows{Trouble: cmp.Or(windows.Trouble, DefaultWindows.Trouble),
+	f.windows = Windows{Trouble: cmp.Or(windows.Trouble, DefaultWindows.Trouble), Quiet: windows.Quiet,
 		Stalled: cmp.Or(windows.Stalled, DefaultWindows.Stalled), Disagree: cmp.Or(windows.Disagree, DefaultWindows.Disagree)}
 	f.off, f.rejudge = map[fleet.WaitCause]bool{}, true
 	for _, cause := range off {

@@ -145,6 +145,28 @@ func TestAFolderWhoseSharersMayBeAwayIsCalm(t *testing.T) {
 	}
 }
 
+func TestTheFleetHasATimeThatDevicesMayBeAway(t *testing.T) {
+	laptop, server := online(deviceB, deviceA), online(deviceC, deviceA)
+	for _, away := range []*fleet.Snapshot{laptop, server} {
+		away.Connection, away.LastSeen, away.NextTry = fleet.Unreachable, noon, noon
+	}
+	f := newFleet(online(deviceA, deviceB), laptop, server)
+	f.quiet[deviceC] = time.Hour
+	f.SetPolicy(Windows{Quiet: 48 * time.Hour})
+	f.now = noon.Add(10 * time.Hour)
+	f.changedNow()
+	if f.IsAwayTooLong(laptop, f.now) || !f.IsAwayTooLong(server, f.now) {
+		t.Error("a device is away by another time than the fleet's, or its own")
+	}
+	if !f.IsAwayTooLong(laptop, noon.Add(48*time.Hour)) {
+		t.Error("a device that is away for longer than the fleet allows is no trouble")
+	}
+	f.SetPolicy(Windows{})
+	if f.changedNow(); !f.IsAwayTooLong(laptop, f.now) {
+		t.Error("without a time of the fleet that of trouble does not hold")
+	}
+}
+
 func TestProgressIsARangeWhileItsRateHolds(t *testing.T) {
 	f := newFleet(online(deviceB, deviceA))
 	need := int64(100_000)

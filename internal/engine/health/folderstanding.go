@@ -23,6 +23,7 @@ type FolderFacts struct {
 type Windows struct {
 	Trouble  time.Duration // how long a state lasts before it is trouble
 	Stalled  time.Duration // how long nothing arrives before the folder is stalled
+	Quiet    time.Duration // how long a device may be unreachable where nothing else is set for it; 0: Trouble
 	Disagree time.Duration // how long devices count different files, and nothing moves, before they disagree
 }
 

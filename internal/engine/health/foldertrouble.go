@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"time"
 
 	"muster/internal/fleet"
@@ -13,7 +14,7 @@ func (f *Folders) quietAfter(id fleet.DeviceID) time.Duration {
 			return set
 		}
 	}
-	return f.windows.Trouble
+	return cmp.Or(f.windows.Quiet, f.windows.Trouble)
 }
 
 // isTrouble reports whether a person should look at a folder. Trouble stays trouble while its device is unreachable.

@@ -45,7 +45,8 @@ type MailOptions struct {
 	Password fleet.Secret
 	TLS      MailTLS // "": MailTLSAuto
 	// certificate authorities that may sign the server's certificate; nil: those of the system
-	Roots *x509.CertPool
+	Roots  *x509.CertPool
+	Refuse RefuseIP // addresses to which nothing is sent; nil: none
 }
 
 // Mail sends messages to one address by SMTP.
@@ -55,19 +56,19 @@ type Mail struct {
 	host     string
 	options  []mail.Option
 	implicit *tls.Config // nil: the connection starts unencrypted
+	dialer   *net.Dialer
 }
 
 // NewMail makes a sender for an address. It opens no connection.
 func NewMail(o MailOptions) (*Mail, error) {
-	m := &Mail{}
+	m := &Mail{dialer: o.Refuse.dialer()}
 	var err error
 	if m.to, err = netmail.ParseAddress(o.To); err != nil {
-		return nil, wrongMail(fmt.Sprintf("%q is no mail address", o.To),
-			"Give --notify-mail-to like admin@example.org, once per receiver.")
+		return nil, wrongMail(fmt.Sprintf("%q is no mail address", o.To), "For example admin@example.org.")
 	}
 	if m.from, err = netmail.ParseAddress(o.From); err != nil {
 		return nil, wrongMail(fmt.Sprintf("%q is no mail address", o.From),
-			"Say with --notify-mail-from whom the mail comes from.")
+			"Say whom the mail comes from: --notify-mail-from, or the setting notifyMailFrom.")
 	}
 	_, m.domain, _ = strings.Cut(m.from.Address, "@")
 	var port int
@@ -82,14 +83,14 @@ func NewMail(o MailOptions) (*Mail, error) {
 		m.options = append(m.options, mail.WithUsername(o.User), mail.WithPassword(o.Password.Reveal()))
 	}
 	if _, err = mail.NewClient(m.host, m.options...); err != nil {
-		return nil, wrongMail("the mail server cannot be used: "+err.Error(), "Look at --smtp.")
+		return nil, wrongMail("the mail server cannot be used: "+err.Error(), "Look at --smtp, or at the setting smtpServer.")
 	}
 	return m, nil
 }
 
 func mailServer(text string) (host string, port int, err error) {
 	if text == "" {
-		return "", 0, wrongMail("mail needs a server that takes it", "Name it with --smtp HOST:PORT.")
+		return "", 0, wrongMail("mail needs a server that takes it", "Name it: --smtp HOST:PORT, or the setting smtpServer.")
 	}
 	host, service, portErr := net.SplitHostPort(text)
 	if portErr != nil {
@@ -98,7 +99,7 @@ func mailServer(text string) (host string, port int, err error) {
 	port, err = strconv.Atoi(service)
 	if err != nil || host == "" || port < 1 || port > 65535 || fleet.ValidateAddress(host) != nil {
 		return "", 0, wrongMail(fmt.Sprintf("%q is no HOST:PORT of a mail server", text),
-			"For example --smtp mail.example.org:587.")
+			"For example mail.example.org:587.")
 	}
 	return host, port, nil
 }
@@ -186,9 +187,9 @@ func (m *Mail) carry(ctx context.Context, letter *mail.Msg) error {
 
 func (m *Mail) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if m.implicit == nil {
-		return new(net.Dialer).DialContext(ctx, network, address)
+		return m.dialer.DialContext(ctx, network, address)
 	}
-	return (&tls.Dialer{Config: m.implicit}).DialContext(ctx, network, address)
+	return (&tls.Dialer{NetDialer: m.dialer, Config: m.implicit}).DialContext(ctx, network, address)
 }
 
 func (m *Mail) id(of string) string { return of + "@" + m.domain }
@@ -229,6 +230,9 @@ var words = map[Kind]string{
 }
 
 func subject(m Message) string {
+	if m.Type == fleet.NoticeTrial {
+		return "[Muster] Trial: this address is told of problems"
+	}
 	what, problem := name(m), words[m.Kind]
 	switch {
 	case m.Folder != "":
@@ -260,7 +264,9 @@ func letterBody(m Message) string {
 			fmt.Fprintf(&b, "%-9s %s\n", title+":", oneLine(text))
 		}
 	}
-	line("Device", m.DeviceID.Name(m.Label))
+	if m.Type != fleet.NoticeTrial {
+		line("Device", m.DeviceID.Name(m.Label))
+	}
 	line("Folder", m.Folder)
 	line("Problem", words[m.Kind])
 	line("Reason", m.Reason)

@@ -7,6 +7,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -71,14 +72,16 @@ type Options struct {
 
 // Notifier watches for problems and sends the messages.
 type Notifier struct {
-	o          Options
-	log        *slog.Logger
-	deliveries []*delivery
+	o       Options
+	log     *slog.Logger
+	changed chan struct{} // There is another next.
 
-	mu       sync.Mutex // guards the fields below
-	problems map[Key]*tracked
-	full     bool // The outbox of a receiver is full, and this was logged.
-	unsure   bool // The last write to the store failed, so problems must be read from the store again.
+	mu         sync.Mutex  // guards the fields below
+	deliveries []*delivery // Only Run changes it, between two rounds, and the goroutines of a round may read it.
+	now, next  receivers   // whom Run tells, and whom it is to tell; Run changes now likewise
+	problems   map[Key]*tracked
+	full       bool // The outbox of a receiver is full, and this was logged.
+	unsure     bool // The last write to the store failed, so problems must be read from the store again.
 }
 
 // New makes a notifier. It starts no goroutine.
@@ -92,19 +95,45 @@ func New(o Options) *Notifier {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	n := &Notifier{o: o, log: o.Log.With(logkey.Component, "notify"), problems: map[Key]*tracked{}}
-	for _, s := range o.Senders {
-		n.deliveries = append(n.deliveries, newDelivery(s, o.Store, n.log))
-	}
+	n := &Notifier{o: o, log: o.Log.With(logkey.Component, "notify"), problems: map[Key]*tracked{},
+		changed: make(chan struct{}, 1)}
+	n.next = receivers{senders: o.Senders, after: o.After, every: o.Every}
+	n.adoptNext()
 	return n
 }
 
 // Run watches and sends until ctx ends. Without receivers it sends and stores nothing.
 func (n *Notifier) Run(ctx context.Context) error {
-	if len(n.deliveries) == 0 {
-		<-ctx.Done()
-		return ctx.Err()
+	for {
+		n.adoptNext()
+		if err := n.round(ctx); !errors.Is(err, errChanged) {
+			return err
+		}
 	}
+}
+
+// errChanged ends a round, because there are other receivers.
+var errChanged = errors.New("the receivers changed")
+
+// round watches and sends until ctx ends, or the receivers change.
+func (n *Notifier) round(ctx context.Context) error {
+	group, round := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		select {
+		case <-n.changed:
+			return errChanged
+		case <-round.Done():
+			return round.Err()
+		}
+	})
+	if len(n.deliveries) > 0 {
+		group.Go(func() error { return n.deliver(round) })
+	}
+	return group.Wait()
+}
+
+// deliver reads what was stored, and watches and sends until ctx ends.
+func (n *Notifier) deliver(ctx context.Context) error {
 	if err := n.load(ctx); err != nil {
 		return err
 	}
@@ -131,6 +160,8 @@ func (n *Notifier) Problems() []Problem {
 
 // Receivers returns the state of every receiver, in the order of the senders.
 func (n *Notifier) Receivers() []fleet.Receiver {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	all := make([]fleet.Receiver, len(n.deliveries))
 	for i, d := range n.deliveries {
 		all[i] = d.standing()
@@ -163,6 +194,9 @@ func (n *Notifier) loadOnce(ctx context.Context) error {
 	waiting, err := n.recount(ctx)
 	if err != nil {
 		return err
+	}
+	if n.now.unsure {
+		clear(waiting) // What waits for receivers that may be missing stays.
 	}
 	for gone, count := range waiting {
 		n.log.Warn("messages for a receiver that is no longer configured are dropped", logkey.Address, gone, logkey.Count,

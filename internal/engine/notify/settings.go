@@ -2,6 +2,7 @@ package notify
 
 import (
 	"cmp"
+	"net/netip"
 	"time"
 
 	"muster/internal/fleet"
@@ -19,7 +20,15 @@ type Settings struct {
 	SMTPUser     string
 	SMTPPassword fleet.Secret
 	SMTPTLS      MailTLS
+
+	// A webhook or mail server may be on this machine or one of its links, because the machine names it.
+	LocalWebhooks, LocalMail bool
+	// Unsure means that receivers may be missing. The messages that wait for others are kept.
+	Unsure bool
 }
+
+// RefuseIP tells why nothing is sent to an address, "" where it may be sent.
+type RefuseIP func(ip netip.Addr) string
 
 // How often the notifier asks for the current problems. A short Settings.After needs more frequent reports.
 const (
@@ -33,33 +42,43 @@ func (o Settings) Times() (after, every time.Duration) {
 	return after, min(mostBetweenReports, max(after/4, leastBetweenReports))
 }
 
-// Senders checks the settings and makes a sender for each receiver.
-func (o Settings) Senders() ([]Sender, error) {
+// Senders checks the settings and makes a sender for each receiver. refuse holds for webhooks and mail servers that are
+// not to be on this machine; nil: all addresses are allowed.
+func (o Settings) Senders(refuse RefuseIP) ([]Sender, error) {
 	var all []Sender
 	for _, url := range o.URLs {
 		webhook, err := NewWebhook(url, o.Secret)
 		if err != nil {
 			return nil, err
 		}
+		if !o.LocalWebhooks {
+			webhook.refuse(refuse)
+		}
 		all = append(all, webhook)
 	}
 	for _, to := range o.MailTo {
-		mail, err := NewMail(MailOptions{
-			To: to, From: o.MailFrom, Server: o.SMTP, User: o.SMTPUser, Password: o.SMTPPassword, TLS: o.SMTPTLS,
-		})
+		options := MailOptions{To: to, From: o.MailFrom, Server: o.SMTP, User: o.SMTPUser, Password: o.SMTPPassword,
+			TLS: o.SMTPTLS}
+		if !o.LocalMail {
+			options.Refuse = refuse
+		}
+		mail, err := NewMail(options)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, mail)
 	}
+	return all, differentNames(all)
+}
+
+func differentNames(senders []Sender) error {
 	names := map[string]bool{}
-	for _, sender := range all {
+	for _, sender := range senders {
 		if names[sender.Name()] {
-			return nil, &fleet.Error{Code: fleet.CodeInvalid, During: "read the receivers of notifications",
-				Message: "the receiver " + sender.Name() + " is there twice",
-				Hint:    "Give each --notify-url and --notify-mail-to once."}
+			return &fleet.Error{Code: fleet.CodeInvalid, During: "read the receivers of notifications",
+				Message: "the receiver " + sender.Name() + " is there twice", Hint: "Give each receiver once."}
 		}
 		names[sender.Name()] = true
 	}
-	return all, nil
+	return nil
 }

@@ -13,13 +13,13 @@ func TestReceiversOfTheSettingsAreChecked(t *testing.T) {
 		"mail, no sender": {MailTo: []string{"a@example.org"}, SMTP: "mail.example.org"},
 		"mail, no server": {MailTo: []string{"a@example.org"}, MailFrom: "b@example.org"},
 	} {
-		if _, err := o.Senders(); fleet.CodeOf(err) != fleet.CodeInvalid {
+		if _, err := o.Senders(nil); fleet.CodeOf(err) != fleet.CodeInvalid {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
 	good := Settings{URLs: []string{"https://example.org/a", "https://example.org/b"},
 		MailTo: []string{"a@example.org", "c@example.org"}, MailFrom: "b@example.org", SMTP: "mail.example.org"}
-	if all, err := good.Senders(); err != nil || len(all) != 4 {
+	if all, err := good.Senders(nil); err != nil || len(all) != 4 {
 		t.Errorf("got %d receivers, %v", len(all), err)
 	}
 }

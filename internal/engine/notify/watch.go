@@ -19,7 +19,7 @@ type tracked struct {
 
 // watch handles a report every Options.Every, until ctx ends.
 func (n *Notifier) watch(ctx context.Context) error {
-	ticker := time.NewTicker(n.o.Every)
+	ticker := time.NewTicker(n.now.every)
 	defer ticker.Stop()
 	failing := false
 	for {
@@ -93,7 +93,7 @@ func (n *Notifier) compare(report Report, now time.Time) (due []*tracked, over [
 			t.began = c.Since
 		}
 		t.latest = c
-		if t.announced == nil && now.Sub(t.began) >= n.o.After {
+		if t.announced == nil && now.Sub(t.began) >= n.now.after {
 			due = append(due, t)
 		}
 	}

@@ -126,6 +126,7 @@ export const enrollKeys: Record<string, Badge> = {
   expired: { word: "Ended", tone: "quiet", icon: IconClock },
   usedUp: { word: "Used up", tone: "quiet", icon: IconCircleCheck },
   altered: { word: "Altered in the database", tone: "bad", icon: IconAlertTriangle },
+  stopped: { word: "Stopped by the settings", tone: "quiet", icon: IconHandStop },
 };
 
 /** events are the types of what happens, and the kinds of what is kept of it. */

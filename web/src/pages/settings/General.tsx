@@ -1,4 +1,4 @@
-import { Button, MultiSelect, PasswordInput, Select, TextInput } from "@mantine/core";
+import { Button, MultiSelect, PasswordInput, Select, TagsInput, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ask, titled, type Schemas } from "../../api/client";
@@ -84,6 +84,7 @@ function EditSetting({ setting, close }: { setting: Setting; close: () => void }
     close();
   };
   const params = { path: { setting: setting.name } };
+  const holdsSecret = setting.kind === "secret" && setting.shown !== "none";
   const put = async (title: string) => {
     await ask(titled(title).PUT("/api/v1/settings/{setting}", { params, body: { value } }));
     stored();
@@ -124,10 +125,11 @@ function EditSetting({ setting, close }: { setting: Setting; close: () => void }
           <Act
             needs="admin"
             size="compact-sm"
-            disabled={value === ""}
+            disabled={value === "" && !holdsSecret}
             why="There is nothing to try."
             run={async () => {
-              const tried = await ask(api.POST("/api/v1/settings/{setting}/test", { params, body: { value } }));
+              const body = holdsSecret && value === "" ? {} : { value };
+              const tried = await ask(api.POST("/api/v1/settings/{setting}/test", { params, body }));
               done(tried.found);
             }}
           >
@@ -163,9 +165,25 @@ function Value({
   setValue: (value: string) => void;
 }) {
   const what = { size: "xs", label: setting.name, description: `${setting.range}. Default ${setting.default || "none"}` };
-  if (setting.kind === "switch")
+  const known = useQuery({ ...queries.tags(), enabled: setting.kind === "tags" });
+  if (setting.kind === "switch" || setting.kind === "choice")
     return (
-      <Select {...what} data={["true", "false"]} value={value} allowDeselect={false} onChange={(to) => setValue(to ?? "")} />
+      <Select
+        {...what}
+        data={setting.choices ?? ["true", "false"]}
+        value={value}
+        allowDeselect={false}
+        onChange={(to) => setValue(to ?? "")}
+      />
+    );
+  if (setting.kind === "tags")
+    return (
+      <TagsInput
+        {...what}
+        data={known.data ?? []}
+        value={value === "" ? [] : value.split(",")}
+        onChange={(chosen) => setValue(chosen.toSorted().join(","))}
+      />
     );
   if (setting.kind === "choices")
     return (

@@ -118,6 +118,44 @@ test("a change has a title, its toast leads to its rollout, and the audit keeps 
   await page.context().close();
 });
 
+test("a template whose creation was undone keeps its name in the audit", async () => {
+  const { newTemplates } = await muster.call<{ newTemplates: number[] }>("POST", "/changes", {
+    templates: { new: [{ label: "Quiet nights", op: "set", key: "options.urAccepted", template: "-1", tags: ["demo"] }] },
+  });
+  const [rollout] = await muster.call<{ id: number }[]>("GET", "/rollouts");
+  if (!rollout || newTemplates.length !== 1) throw new Error("there is no rollout");
+  const { shown } = await muster.call<{ shown?: unknown[] }>("GET", `/rollouts/${rollout.id}/undo`);
+  await muster.call("POST", `/rollouts/${rollout.id}/undo`, { shown: shown ?? [] });
+  const page = await open("anna", "audit");
+  const rows = page.getByRole("row").filter({ hasText: "template." });
+  for (const what of ["template.create", "template.tag", "template.delete"]) {
+    await rows.filter({ hasText: what }).filter({ hasText: "Quiet nights" }).first().waitFor();
+  }
+  expect(await page.getByText(`template ${newTemplates[0]}`, { exact: true }).count()).toBe(0);
+  await page.context().close();
+});
+
+test("the whole version of each device shows in its column", async () => {
+  const page = await open("vera", "devices");
+  await settle(page);
+  const head = page.getByRole("columnheader", { name: "Version" });
+  await head.waitFor();
+  const cut = await page.locator(".u-vrow .u-clip").evaluateAll((cells) =>
+    cells
+      .filter((cell) => /^v\d/.test(cell.textContent))
+      .map((cell) => ({ text: cell.textContent, isCut: cell.scrollWidth > cell.clientWidth })),
+  );
+  expect(cut.length).toBeGreaterThan(5);
+  expect(cut.filter(({ isCut }) => isCut)).toEqual([]);
+  // What a daemon calls a version before it is released is the longest there is.
+  const isCut = await page.locator(".u-vrow .u-clip").filter({ hasText: /^v\d/ }).first().evaluate((cell) => {
+    cell.textContent = "v2.1.0-rc.12";
+    return cell.scrollWidth > cell.clientWidth;
+  });
+  expect(isCut).toBe(false);
+  await page.context().close();
+});
+
 test("what a rollout still brings stands in sentences on its page", async () => {
   const all = (await muster.call<{ deviceID: string }[]>("GET", "/devices")).slice(0, 20); // fewer need no rollout
   const give = (mode: string) => Promise.all(all.map(({ deviceID }) => muster.call("PUT", `/devices/${deviceID}/settings`, { mode })));

@@ -129,21 +129,21 @@ func (r restore) run(ctx context.Context, content backup.Content) (revived Reviv
 	if err != nil {
 		return revived, err
 	}
-	if revived, err = r.record(ctx, database, content); err != nil {
+	if revived, err = r.record(ctx, database, content, at); err != nil {
 		return revived, err
 	}
 	return revived, r.place()
 }
 
 // record migrates the tables, records the restore in the audit, and returns who has a role.
-func (r restore) record(ctx context.Context, database store.Options, content backup.Content) (revived Revived,
-	err error) {
+func (r restore) record(ctx context.Context, database store.Options, content backup.Content, at fleet.Restored) (
+	revived Revived, err error) {
 	keys, err := keysIn(content)
 	if err != nil {
 		return revived, err
 	}
 	database.Seal, database.EndFile = keys, filepath.Join(r.staged, store.EndFile)
-	database.Restoring = true // The entry `restore` says all that `audit.end` would.
+	database.Restored = &at // The entry `restore` says all that `audit.end` would.
 	opened, err := store.Open(ctx, database)
 	if err != nil {
 		return revived, err

@@ -302,8 +302,14 @@ func TestAnotherPersonApproves(t *testing.T) {
 	if out, code := w.command("rollout", "approve", "1"); code != 3 || !strings.Contains(out, "another person") {
 		t.Errorf("it ended with %d: %s", code, out)
 	}
-	if _, err := nora.ApproveRollout(t.Context(), r.ID); err != nil {
-		t.Fatal(err)
+	for range 2 { // The second approval changes nothing.
+		if _, err := nora.ApproveRollout(t.Context(), r.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, _ := w.command("audit", "list", "--what", "rollout.approve")
+	if strings.Count(out, "rollout.approve") != 1 || !strings.Contains(out, "approved by nora, so that wave 1") {
+		t.Errorf("the audit has:\n%s", out)
 	}
 	w.comesTo(fleet.RolloutSucceeded)
 }

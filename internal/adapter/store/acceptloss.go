@@ -52,11 +52,11 @@ func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accep
 				return nil, err
 			}
 		}
-		if slices.ContainsFunc(doubts, doubt.keepsPower) {
+		if text := observingAfter(doubts); text != "" {
 			if err := t.stayObserving(); err != nil {
 				return nil, err
 			}
-			accepted = append(accepted, keepsObserving)
+			accepted = append(accepted, text)
 		}
 		var kept []string
 		for _, d := range doubts {
@@ -74,6 +74,10 @@ func (s *Store) AcceptLoss(ctx context.Context, entry int64, code string) (accep
 				accepted = append(accepted, lost...)
 			case protectedRows:
 				accepted = append(accepted, protectsUsedTags)
+			case metaRows:
+				if d.every() {
+					accepted = append(accepted, disablesSignOn)
+				}
 			case settingRows:
 				accepted = append(accepted, storesGuards())
 			}
@@ -161,6 +165,8 @@ func (t *tx) takePower(d doubt) error {
 		return t.pauseUnproven(d)
 	case table == protectedRows:
 		return t.protectUsedTags()
+	case table == metaRows && d.every():
+		return t.disableSignOn()
 	case table.accept == "":
 		return nil
 	case table == settingRows:
@@ -198,6 +204,25 @@ func (t *tx) protectUsedTags() error {
 // keepsPower reports whether the table is in doubt as a whole, and its rows keep the power that they give once a person
 // accepts that.
 func (d doubt) keepsPower() bool { return d.every() && d.table.accept == "" && d.table != rolloutRows }
+
+// observingAfter returns why the fleet stays in mode observe once a person accepts the doubts, as text for people, or
+// "" if it does not. Where a row is missing, devices would get another configuration. Settings of the server and
+// rollouts are safe without that: strict values are stored, and rollouts are paused.
+func observingAfter(doubts []doubt) string {
+	misses := func(d doubt) bool {
+		return d.every() && d.table.missing != "" && d.table != settingRows && d.table != rolloutRows
+	}
+	switch {
+	case slices.ContainsFunc(doubts, doubt.keepsPower):
+		return keepsObserving
+	case slices.ContainsFunc(doubts, misses):
+		return mayMissRows
+	}
+	return ""
+}
+
+const mayMissRows = "the fleet stays in mode observe, because rows may be missing: look at what Muster would write, then " +
+	"type `muster resume`"
 
 const keepsObserving = "the fleet stays in mode observe, because rows count again that may be older than the lost " +
 	"ones: look at the rows that are named below, and at what Muster would write, then type `muster resume`"

@@ -130,7 +130,7 @@ func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
 		if there && was.believed && reflect.DeepEqual(was.BaseEntry, e) {
 			continue
 		}
-		t.countChange(baseRows, was.mark, nil)
+		t.countChange(baseRows, []string{string(id), e.Key}, was.mark, nil)
 		if err := t.putBase(id, e); err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
 		if now[e.Key] {
 			continue
 		}
-		t.countChange(baseRows, e.mark, nil)
+		t.countChange(baseRows, []string{string(id), e.Key}, e.mark, nil)
 		if err := t.exec(`DELETE FROM base_entries WHERE device_id = $1 AND key = $2`, string(id), e.Key); err != nil {
 			return err
 		}
@@ -195,8 +195,9 @@ func (t *tx) putBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 	if e.Away {
 		revoked[0] |= everywhere
 	}
-	mark := t.store.markOf(baseRows, []string{string(id), e.Key}, baseContent(e, string(templates), revoked))
-	t.countChange(baseRows, nil, mark)
+	key := []string{string(id), e.Key}
+	mark := t.store.markOf(baseRows, key, baseContent(e, string(templates), revoked))
+	t.countChange(baseRows, key, nil, mark)
 	return t.exec(`
 		INSERT INTO base_entries
 			(device_id, key, kind, base, written, intended, earlier, sent, version, templates, state, run, implied,

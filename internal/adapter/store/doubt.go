@@ -26,8 +26,6 @@ type doubt struct {
 	more  int         // number of further rows that do not fit their marks
 	whole bool        // The rows together are not those that the ends expect; see doubtsIn.
 	lost  int64       // number of missing rows; negative: number of surplus rows
-
-	replaced bool // A changed row may have taken the place of another; see markedTable.missing.
 }
 
 // every reports whether no row of the table is believed, because nobody knows which rows the doubt is about, or because
@@ -48,14 +46,12 @@ func (d doubt) tells() (told []string) {
 			"believed, and %s", d.table.name, d.more, d.table.follows))
 	}
 	if d.whole {
-		what := "a row was put back as it was earlier"
+		what := "a row was put back as it was earlier, or was given another key"
 		switch {
 		case d.lost > 0:
 			what = fmt.Sprintf("rows missing: %d", d.lost)
 		case d.lost < 0:
 			what = fmt.Sprintf("rows too many: %d", -d.lost)
-		case d.replaced:
-			what = "a row that was changed may have taken the place of another"
 		}
 		told = append(told, fmt.Sprintf("the table %s is not as Muster wrote it (%s): none of its rows is believed, and %s",
 			d.table.name, what, cmp.Or(d.table.missing, d.table.follows)))
@@ -109,7 +105,7 @@ func (s *Store) doubtsBy(ctx context.Context, q querier, tables []*markedTable, 
 			return nil, err
 		}
 		want := tallyOf(ends.Tables[table.name]).with(pending[table.name])
-		d.whole, d.lost = !opened || d.replaced || is.sum != want.sum, want.rows-is.rows
+		d.whole, d.lost = !opened || is.sum != want.sum, want.rows-is.rows
 		if d.whole || len(d.rows) > 0 {
 			doubts = append(doubts, d)
 		}
@@ -120,22 +116,15 @@ func (s *Store) doubtsBy(ctx context.Context, q querier, tables []*markedTable, 
 // compareRows adds the rows that do not fit their marks to the doubt about their table, and returns the table's tally.
 func (s *Store) compareRows(ctx context.Context, q querier, d *doubt) (is tally, err error) {
 	err = s.eachMarkedRow(ctx, q, d.table, "", func(row markedRow) {
-		is = is.withRow(s, row)
+		is = is.withRow(s, d.table, row)
 		d.add(row)
 	})
 	return is, err
 }
 
-// addMarksUp returns the tally of a table from its marks alone, without reading what they cover.
+// addMarksUp returns the tally of a table from its keys and marks alone, without reading what else they cover.
 func (s *Store) addMarksUp(ctx context.Context, q querier, table *markedTable) (is tally, err error) {
-	var row markedRow
-	err = eachRow(ctx, q, func(r scanner) error {
-		if err := r.Scan(&row.mark); err != nil {
-			return err
-		}
-		is = is.withRow(s, row)
-		return nil
-	}, `SELECT mark FROM `+table.name+table.where(""))
+	err = s.eachMark(ctx, q, table, "", func(row markedRow) { is = is.withRow(s, table, row) })
 	return is, err
 }
 
@@ -144,7 +133,6 @@ func (d *doubt) add(row markedRow) {
 	if row.believed {
 		return
 	}
-	d.replaced = d.replaced || d.table.missing != "" && len(row.mark) > 0
 	switch {
 	case len(d.rows) < maxDoubtRows:
 		d.rows = append(d.rows, markedRow{key: row.key})
@@ -271,7 +259,7 @@ func (t *tx) markMisfits(table *markedTable) (is tally, err error) {
 			row.mark = row.fits
 			misfits = append(misfits, markedRow{key: row.key, mark: row.fits})
 		}
-		is = is.withRow(t.store, row)
+		is = is.withRow(t.store, table, row)
 	})
 	if err != nil {
 		return is, err
@@ -302,7 +290,15 @@ func beginTables(ends *fleet.AuditEnds) {
 }
 
 // markBeginning marks those rows of a new database that migrations wrote. A database that lost its ends may have other
-// rows too; they get no marks and are not believed.
+// rows or values; they get no marks and are not believed.
 func (t *tx) markBeginning() error {
-	return errors.Join(t.mark(metaRows, "settled_generation"), t.mark(rootRows, "", "~/Sync"))
+	err := t.mark(rootRows, "", "~/Sync")
+	var settled string
+	if err == nil {
+		err = t.row(`SELECT value FROM meta WHERE name = 'settled_generation'`).Scan(&settled)
+	}
+	if settled != "0" {
+		return err
+	}
+	return t.mark(metaRows, "settled_generation")
 }

@@ -41,7 +41,7 @@ func TestComparingATableKeepsItsRowsOutOfMemory(t *testing.T) {
 	if kept > most {
 		t.Errorf("comparing %d rows kept %d bytes, want at most %d", rows, kept, most)
 	}
-	if len(doubts) != 1 || len(doubts[0].rows)+doubts[0].more != rows || len(doubts[0].tells()) != maxDoubtRows+1 {
+	if len(doubts) != 1 || len(doubts[0].rows)+doubts[0].more != rows || len(doubts[0].tells()) != maxDoubtRows+2 {
 		t.Fatalf("got %d doubts, and %d and %d rows", len(doubts), len(doubts[0].rows), doubts[0].more)
 	}
 }

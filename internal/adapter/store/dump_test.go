@@ -102,6 +102,12 @@ func onBothWays(t *testing.T, test func(t *testing.T, from, to Options)) {
 	})
 }
 
+// restored returns the options with which a restore opens the database that moveTo has filled.
+func restored(options Options) Options {
+	options.Restored = &fleet.Restored{BackupAt: time.Unix(1, 0), At: time.Unix(2, 0)}
+	return options
+}
+
 // moveTo fills a database with what another one has.
 func moveTo(t *testing.T, from, to Options) error {
 	t.Helper()
@@ -142,7 +148,7 @@ func TestADatabaseMovesToTheOtherKindRowByRow(t *testing.T) {
 		if len(was.sequences) < 3 {
 			t.Errorf("only %v gave IDs: this test shows little", was.sequences)
 		}
-		s := open(t, to)
+		s := open(t, restored(to))
 		registry := must(s.Registry(t.Context()))(t)
 		if registry.Mode != fleet.ModeObserve || registry.Restored == nil ||
 			!registry.Restored.BackupAt.Equal(time.Unix(1, 0)) {
@@ -171,7 +177,7 @@ func TestARestoreLeavesAFleetPausedThatWas(t *testing.T) {
 		); err != nil {
 			t.Fatal(err)
 		}
-		if got := must(open(t, to).Registry(t.Context()))(t); got.Mode != fleet.ModePaused || got.Restored == nil {
+		if got := must(open(t, restored(to)).Registry(t.Context()))(t); got.Mode != fleet.ModePaused || got.Restored == nil {
 			t.Errorf("got mode %v, restored %v", got.Mode, got.Restored)
 		}
 	})

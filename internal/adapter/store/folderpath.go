@@ -60,8 +60,9 @@ func (t *tx) rememberPaths(id fleet.DeviceID, paths []string) error {
 			return nil
 		}
 		kept[path] = true
-		mark := t.store.markOf(folderPathRows, []string{string(id), path}, nil)
-		t.countChange(folderPathRows, nil, mark)
+		key := []string{string(id), path}
+		mark := t.store.markOf(folderPathRows, key, nil)
+		t.countChange(folderPathRows, key, nil, mark)
 		if err := t.exec(`INSERT INTO folder_paths (device_id, path, mark) VALUES ($1, $2, $3)`, string(id), path,
 			mark); err != nil {
 			return err

@@ -65,17 +65,18 @@ func firstError(err error, next func() error) error {
 // believedRows says which rows of a table were believed before a migration. The key of rows is markedRow.name. rows is
 // nil if the table as a whole was in doubt.
 type believedRows struct {
-	rows map[string]bool
-	all  bool // Each row was believed, so a new row can only come from the migration.
+	table *markedTable // as it was before the migration
+	rows  map[string]bool
+	all   bool // Each row was believed, so a new row can only come from the migration.
 }
 
 func (k keptMarks) believed(ctx context.Context, q querier, table *markedTable, want fleet.TableMark) (believedRows,
 	error) {
-	was, is := believedRows{rows: map[string]bool{}, all: true}, tally{}
+	was, is := believedRows{table: table, rows: map[string]bool{}, all: true}, tally{}
 	err := k.store.eachMarkedRow(ctx, q, table, "", func(row markedRow) {
 		was.rows[row.name()] = row.believed
 		was.all = was.all && row.believed
-		is = is.withRow(k.store, row)
+		is = is.withRow(k.store, table, row)
 	})
 	if err != nil || is != tallyOf(want) {
 		return believedRows{}, err
@@ -93,7 +94,11 @@ func (k keptMarks) markAgain(ctx context.Context, tx *sql.Tx, table *markedTable
 			row.mark = row.fits
 			changed = append(changed, markedRow{key: row.key, mark: row.fits})
 		}
-		is = is.withRow(k.store, row)
+		counts := table
+		if was.table.keyless && known && !believed { // It may have had another key, so the table comes to be in doubt.
+			counts = was.table
+		}
+		is = is.withRow(k.store, counts, row)
 	})
 	if err != nil {
 		return err
@@ -122,9 +127,14 @@ func (q inTx) query(ctx context.Context, text string, args ...any) (*sql.Rows, e
 	return q.tx.QueryContext(ctx, text, args...)
 }
 
-// asOf returns the table as it was at an earlier version of the tables: without the columns that were added later.
+// sumsCoverKeys is the version of the tables from which on the sums of the marks cover the keys of the rows.
+const sumsCoverKeys = 117
+
+// asOf returns the table as it was at an earlier version of the tables: without the columns that were added later, and
+// with a sum of the marks that does not cover the keys.
 func (m *markedTable) asOf(version int64) *markedTable {
 	earlier := *m
+	earlier.keyless = version < sumsCoverKeys
 	earlier.content = slices.DeleteFunc(slices.Clone(m.content), func(column string) bool {
 		return m.later[strings.TrimSuffix(column, "?")] > version
 	})

@@ -145,10 +145,10 @@ func TestTheLabelOfADeviceIsCoveredAfterAnUpgrade(t *testing.T) {
 		if err := m.openProof(auditEnds, m.proof(auditEnds), &ends); err != nil {
 			t.Fatal(err)
 		}
-		is, earlier := tally{}, deviceModeRows.asOf(111)
+		is, earlier, later := tally{}, deviceModeRows.asOf(111), deviceModeRows.asOf(112)
 		for _, row := range must(m.markedRows(t.Context(), inPool{m.db}, earlier, ""))(t) {
 			row.mark = row.fits
-			is = is.withRow(m.Store, row)
+			is = is.withRow(m.Store, earlier, row)
 			m.exec(`UPDATE devices SET mark = $1 WHERE id = $2`, row.mark, row.key[0])
 		}
 		ends.Tables[earlier.name] = fleet.TableMark{Rows: is.rows, Sum: is.sum.String()}
@@ -164,7 +164,7 @@ func TestTheLabelOfADeviceIsCoveredAfterAnUpgrade(t *testing.T) {
 		}
 		want := func(what string, ids ...fleet.DeviceID) {
 			t.Helper()
-			doubts := must(m.doubtsIn(t.Context(), inPool{m.db}, []*markedTable{deviceModeRows}, nil))(t)
+			doubts := must(m.doubtsIn(t.Context(), inPool{m.db}, []*markedTable{later}, nil))(t)
 			if len(doubts) != 1 || doubts[0].whole || len(doubts[0].rows) != len(ids) {
 				t.Fatalf("%s: in doubt are %+v", what, doubts)
 			}
@@ -226,4 +226,52 @@ type inPool struct{ db *sql.DB }
 
 func (p inPool) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	return p.db.QueryContext(ctx, text, args...)
+}
+
+// Until version 117 the sums of the marks did not cover the keys. After the upgrade they do, and a table with a row
+// that was not believed is in doubt: that row may have had another key.
+func TestSumsCoverTheKeysAfterAnUpgrade(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		m := newMeddled(t, options)
+		m.sumWithoutKeys()
+		m.exec(`UPDATE template_tags SET tag = 'other' WHERE tag = 'lab'`)
+		m.exec(`UPDATE tag_vars SET saved_by = 'other' WHERE tag = 'lab'`)
+		m.exec(`INSERT INTO device_tags (device_id, tag) VALUES ($1, 'forged')`, string(deviceN(1).ID))
+		tx := must(m.db.BeginTx(t.Context(), nil))(t)
+		err := keptMarks{m.Store, markedTables}.over(t.Context(), tx, sumsCoverKeys-1, sumsCoverKeys,
+			func() error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		doubts := must(m.doubtsIn(t.Context(), inPool{m.db}, markedTables, nil))(t)
+		want := map[*markedTable]bool{templateTagRows: true, tagVarsRows: true, deviceTagRows: false}
+		for _, d := range doubts {
+			whole, there := want[d.table]
+			if !there || whole != d.whole || len(d.rows) != 1 {
+				t.Errorf("after the upgrade in doubt is %+v", d)
+			}
+			delete(want, d.table)
+		}
+		if len(want) > 0 {
+			t.Errorf("not in doubt: %+v", want)
+		}
+	})
+}
+
+// sumWithoutKeys has the ends of the audit hold the sums of the marks as they were before version 117.
+func (m *meddled) sumWithoutKeys() {
+	m.t.Helper()
+	var ends fleet.AuditEnds
+	if err := m.openProof(auditEnds, m.proof(auditEnds), &ends); err != nil {
+		m.t.Fatal(err)
+	}
+	for _, table := range markedTables {
+		earlier := table.asOf(sumsCoverKeys - 1)
+		is := must(m.addMarksUp(m.t.Context(), inPool{m.db}, earlier))(m.t)
+		ends.Tables[table.name] = fleet.TableMark{Rows: is.rows, Sum: is.sum.String()}
+	}
+	m.putBack(auditEnds, must(m.sealProof(auditEnds, ends))(m.t))
 }

@@ -33,12 +33,10 @@ type markedTable struct {
 	goes    string           // column with the ID of a device: deleting the device also deletes the row; "": none
 	follows string           // text for people: the consequence for a row that is not believed
 	large   bool             // A start only adds up the marks, because opening all values takes too long (see addMarksUp).
+	keyless bool             // The sum of the marks does not cover the keys; see asOf.
 
-	// missing is set for a table whose rows guard something, so that a missing row loosens the guard. It is a text for
-	// people: what holds while a row may be missing. A row of such a table that has a mark and does not fit it puts the
-	// whole table in doubt: its key may have been another, and the sum of the marks does not show that the row with that
-	// key is gone. A row without a mark was only added. Such a table must not be large, because a start has to compare
-	// its rows.
+	// missing is set for a table whose missing row gives somebody power: the row guarded something, or devices would get
+	// another configuration without it. It is a text for people: what holds while the table as a whole is in doubt.
 	missing string
 
 	// accept is SQL, without a WHERE clause, that removes the power of a row. When a person accepts a doubt, it runs on
@@ -92,14 +90,21 @@ func (s *Store) keyed(text string) []byte {
 	return h.Sum(nil)
 }
 
-// counted returns what a row's mark contributes to the sum of its table: a keyed hash of the mark, or zero without a
-// mark. Somebody with access to the database sees the marks but cannot compute their contributions, and so cannot look
-// for other marked rows that give the same sum.
-func (s *Store) counted(of []byte) mark {
-	if len(of) == 0 {
+// counted returns what a row contributes to the sum of its table: a keyed hash of the row's key and its mark, or zero
+// without a mark. Somebody with access to the database sees the marks but cannot compute their contributions, and so
+// cannot look for other marked rows that give the same sum.
+//
+// The sum covers the keys, so it shows that a row was given another key: the row with the earlier key is missing. The
+// sum stays as it is when only the content of a row is changed, so that a doubt about the content is about that row
+// alone.
+func (s *Store) counted(table *markedTable, key []string, of []byte) mark {
+	switch {
+	case len(of) == 0:
 		return mark{}
+	case table.keyless:
+		return mark(s.keyed("counted " + string(of)))
 	}
-	return mark(s.keyed("counted " + string(of)))
+	return mark(s.keyed(fleet.NetstringSum("muster counted 2\n", append(slices.Clone(key), string(of))...)))
 }
 
 // markedRow is a row of a marked table, as a query reads it.
@@ -357,30 +362,46 @@ func (t *tx) mark(table *markedTable, key ...any) error {
 	if made == nil {
 		return fmt.Errorf("mark a row of %s: %w", table.name, errNotOpened)
 	}
-	t.count(table, 1, t.store.counted(made))
+	t.countChange(table, keyTexts(key), nil, made)
 	return t.exec(table.putMark(), append(key, made)...)
 }
 
-// unmark takes the marks of the rows that meet condition out of the table's tally. The caller calls it before these
-// rows are deleted or replaced as a whole. args are the parameters of condition.
+// keyTexts returns the key of a row as markedRow has it.
+func keyTexts(key []any) []string {
+	texts := make([]string, len(key))
+	for i, part := range key {
+		texts[i] = markedValue(part).String
+	}
+	return texts
+}
+
+// unmark takes the rows that meet condition out of the table's tally. The caller calls it before these rows are deleted
+// or replaced as a whole. args are the parameters of condition.
 //
-// In a table where a missing row matters, a mark that does not fit its row stays in the tally: the row that had the
-// mark is missing, whatever a person then does to the row that has it now. The table stays in doubt until an admin
-// accepts that.
+// A row to which another program gave this key is in the tally under its earlier key, and stays there. The table is in
+// doubt until an admin accepts that the row with the earlier key is missing.
 func (t *tx) unmark(table *markedTable, condition string, args ...any) error {
-	if table.missing != "" {
-		return t.store.eachMarkedRow(t.ctx, t.session, table, condition, func(row markedRow) {
-			if row.believed {
-				t.countChange(table, row.mark, nil)
-			}
-		}, args...)
-	}
-	marks, err := collect(t.ctx, t.session, func(row scanner) (one []byte, err error) { return one, row.Scan(&one) },
-		`SELECT mark FROM `+table.name+table.where(condition), args...)
-	for _, one := range marks {
-		t.countChange(table, one, nil)
-	}
-	return err
+	return t.store.eachMark(t.ctx, t.session, table, condition, func(row markedRow) {
+		t.countChange(table, row.key, row.mark, nil)
+	}, args...)
+}
+
+// eachMark calls do with the key and the mark of each row that meets condition, and does not read what the mark covers.
+func (s *Store) eachMark(ctx context.Context, q querier, table *markedTable, condition string, do func(markedRow),
+	args ...any) error {
+	into := make([]any, len(table.key)+1)
+	return eachRow(ctx, q, func(r scanner) error {
+		row := markedRow{key: make([]string, len(table.key))}
+		for i := range row.key {
+			into[i] = &row.key[i]
+		}
+		into[len(row.key)] = &row.mark
+		if err := r.Scan(into...); err != nil {
+			return err
+		}
+		do(row)
+		return nil
+	}, `SELECT `+strings.Join(table.key, ", ")+`, mark FROM `+table.name+table.where(condition), args...)
 }
 
 // marking calls write, which inserts, replaces or deletes the row with this key as a whole. It stores the row's new
@@ -430,14 +451,14 @@ func (t *tx) count(table *markedTable, rows int64, m mark) {
 	t.effects.tallies.add(table.name, tally{rows, m})
 }
 
-// countChange notes in the transaction's effects that the mark of a row changes. before is the old mark, after is the
-// new one. nil means that the row has no mark.
-func (t *tx) countChange(table *markedTable, before, after []byte) {
+// countChange notes in the transaction's effects that the mark of the row with this key changes. before is the old
+// mark, after is the new one. nil means that the row has no mark.
+func (t *tx) countChange(table *markedTable, key []string, before, after []byte) {
 	if before != nil {
-		t.count(table, -1, t.store.counted(before))
+		t.count(table, -1, t.store.counted(table, key, before))
 	}
 	if after != nil {
-		t.count(table, 1, t.store.counted(after))
+		t.count(table, 1, t.store.counted(table, key, after))
 	}
 }
 
@@ -453,11 +474,11 @@ func (one tally) with(other tally) tally {
 }
 
 // withRow returns the tally with a further row, which counts if it has a mark.
-func (one tally) withRow(s *Store, row markedRow) tally {
+func (one tally) withRow(s *Store, table *markedTable, row markedRow) tally {
 	if row.mark == nil {
 		return one
 	}
-	return one.with(tally{1, s.counted(row.mark)})
+	return one.with(tally{1, s.counted(table, row.key, row.mark)})
 }
 
 // tallies maps the name of a table to its tally.

@@ -33,7 +33,7 @@ var (
 		doubt: doubtTagMode}
 	metaRows = &markedTable{name: "meta", noun: "the setting", key: []string{"name"}, content: []string{"value"},
 		only:    "name IN ('fleet_mode', 'settled_generation', 'restored', 'rules', 'single_sign_on')",
-		follows: nothingWritten, doubt: doubtMeta}
+		follows: nothingWritten, missing: nothingWritten + ", and single sign-on is off", doubt: doubtMeta}
 	deviceModeRows = &markedTable{
 		name:    "devices",
 		noun:    "the label or the settings of the device",
@@ -41,13 +41,15 @@ var (
 		content: []string{"label", "mode", "may_restart?"},
 		later:   map[string]int64{"label": 112}, // Templates read the label.
 		follows: "nothing is written to it",
+		missing: nothingWritten,
 		doubt:   doubtDeviceRow,
 	}
 	deviceTagRows = &markedTable{name: "device_tags", noun: "the tag of the device", key: []string{"device_id", "tag"},
 		goes: "device_id", follows: "nothing is written to the device", missing: nothingWritten, doubt: doubtDevice}
 	templateRows = &markedTable{name: "templates", accept: nobodySaved("templates"), noun: "template", key: []string{"id"},
 		content: []string{"label", "priority", "op", "key", "text", "reads", "saved_by", "saved_role", "created_at"},
-		follows: "it counts as saved by an author", doubt: doubtTemplateRow}
+		follows: "it counts as saved by an author", missing: "all templates count as saved by an author, and " +
+			nothingWritten, doubt: doubtTemplateRow}
 	templateTagRows = &markedTable{name: "template_tags", noun: "the tag of the template",
 		key:     []string{"template_id", "tag"},
 		follows: "the tag does not count, and the template counts as saved by an author", missing: nothingWritten,
@@ -60,6 +62,7 @@ var (
 		content: []string{"vars", "saved_by", "saved_role"},
 		goes:    "device_id",
 		follows: "they count as saved by an author",
+		missing: "all count as saved by an author, and " + nothingWritten,
 		doubt:   doubtDeviceVars,
 	}
 	tagVarsRows = &markedTable{
@@ -69,6 +72,7 @@ var (
 		key:     []string{"tag"},
 		content: []string{"vars", "saved_by", "saved_role"},
 		follows: "they count as saved by an author",
+		missing: "all count as saved by an author, and " + nothingWritten,
 		doubt:   doubtTagVars,
 	}
 	sourceRows = &markedTable{name: "sources", noun: "the source", key: []string{"name"},
@@ -78,12 +82,13 @@ var (
 	// A forged setting must not lower a guard: no approval, shorter waves, an audit that is deleted.
 	settingRows = &markedTable{name: "settings", accept: "DELETE FROM settings", noun: "the server's setting",
 		key: []string{"name"}, content: []string{"value", "set_by", "set_at"},
-		follows: "the default or a stricter value holds", doubt: doubtSetting}
+		follows: "the default or a stricter value holds", missing: "for each the default or a stricter value holds",
+		doubt: doubtSetting}
 
 	// A forged revocation would take a device out of the fleet. A removed one would let a revoked device back in.
 	revocationRows = &markedTable{name: "revocations", noun: "the revocation of the device", key: []string{"device_id"},
 		content: []string{"label", "reason", "revoked_by", "revoked_at"}, follows: nothingWritten,
-		doubt: doubtMeta}
+		missing: nothingWritten, doubt: doubtMeta}
 
 	certificateRows = &markedTable{name: "certificates", noun: "the certificate of the device", key: []string{"device_id"},
 		content: []string{"fingerprint", "not_before", "not_after"}, goes: "device_id", follows: "it is not shown"}
@@ -100,7 +105,7 @@ var (
 	}
 	rolloutRows = &markedTable{name: "rollouts", noun: "rollout", key: []string{"id"},
 		content: []string{"generation", "status", "body", "created_at"},
-		follows: "it is paused, and nobody has approved it"}
+		follows: "it is paused, and nobody has approved it", missing: "all are paused, and nobody has approved them"}
 	memberRows = &markedTable{
 		name: "rollout_members",
 		noun: "the member of the rollout",
@@ -109,6 +114,7 @@ var (
 			"superseded?"}, // superseded must be the last; see supersede
 		goes:    "device_id",
 		follows: "nothing is written to the device",
+		missing: nothingWritten,
 		doubt:   doubtMember,
 	}
 	holdRows = &markedTable{name: "holds", noun: "what the rollout holds back from the device", key: []string{"device_id"},
@@ -128,6 +134,7 @@ var (
 			"implied?", "by_admin?", "revoked"}, // see baseContent
 		goes:    "device_id",
 		follows: "nothing is written to the device",
+		missing: nothingWritten,
 		large:   true,
 		doubt:   doubtDevice,
 	}
@@ -155,6 +162,7 @@ var (
 		content: []string{"cause", "made_by", "made_role", "created_at", "made_by_person"},
 		later:   map[string]int64{"made_by_person": 116},
 		follows: nothingWritten,
+		missing: nothingWritten,
 		doubt:   doubtPast,
 	}
 	templateHistoryRows = &markedTable{
@@ -165,14 +173,15 @@ var (
 		content: []string{"deleted?", "label", "priority", "op", "key", "text", "reads", "saved_by", "saved_role",
 			"created_at", "updated_at"},
 		follows: nothingWritten,
+		missing: nothingWritten,
 		doubt:   doubtPast,
 	}
 	templateTagHistoryRows = &markedTable{name: "template_tag_history", noun: "the past tag of the template",
 		key: []string{"template_id", "tag", "generation"}, content: []string{"carried?"},
-		follows: nothingWritten, doubt: doubtPast}
+		follows: nothingWritten, missing: nothingWritten, doubt: doubtPast}
 	deviceTagHistoryRows = &markedTable{name: "device_tag_history", noun: "the past tag of the device",
 		key: []string{"device_id", "tag", "generation"}, content: []string{"carried?"}, goes: "device_id",
-		follows: nothingWritten, doubt: doubtPast}
+		follows: nothingWritten, missing: nothingWritten, doubt: doubtPast}
 	deviceVarsHistoryRows = &markedTable{
 		name:    "device_vars_history",
 		accept:  nobodySaved("device_vars_history"),
@@ -181,6 +190,7 @@ var (
 		content: []string{"vars", "saved_by", "saved_role"},
 		goes:    "device_id",
 		follows: nothingWritten,
+		missing: nothingWritten,
 		doubt:   doubtPast,
 	}
 	tagVarsHistoryRows = &markedTable{
@@ -190,6 +200,7 @@ var (
 		key:     []string{"tag", "generation"},
 		content: []string{"vars", "saved_by", "saved_role"},
 		follows: nothingWritten,
+		missing: nothingWritten,
 		doubt:   doubtPast,
 	}
 )
@@ -264,7 +275,7 @@ var unmarkedTables = map[string]string{
 
 func doubtProtected(c *contents, key []string) {
 	if key != nil {
-		return // A row that was added only protects one more tag. A changed row puts the whole table in doubt.
+		return // A row that was added only protects one more tag. A missing row puts the whole table in doubt.
 	}
 	protect := func(tags []fleet.Tag) {
 		for _, tag := range tags {
@@ -349,8 +360,12 @@ func doubtMember(c *contents, key []string) {
 	doubtDevice(c, key)
 }
 
-// doubtTemplateRow takes away the power of a template's own row, which a person gives it again by saving it.
+// doubtTemplateRow takes away the power of a template's own row, which a person gives it again by saving it. Where a
+// template may be missing, the whole fleet is observed: devices would lose what it gives them.
 func doubtTemplateRow(c *contents, key []string) {
+	if key == nil {
+		doubtMeta(c, nil)
+	}
 	c.templatesOf(key, func(v *fleet.TaggedTemplate) { v.SavedRole = "" })
 }
 
@@ -380,7 +395,12 @@ func (c *contents) templatesOf(key []string, change func(*fleet.TaggedTemplate))
 	}
 }
 
+// doubtDeviceVars has the vars of a device count as saved by an author. Where the vars of a device may be missing, the
+// whole fleet is observed: templates would give that device something else. The same goes for doubtTagVars.
 func doubtDeviceVars(c *contents, key []string) {
+	if key == nil {
+		doubtMeta(c, nil)
+	}
 	for id := range c.devices {
 		if key == nil || key[0] == string(id) {
 			c.device(id, func(r *fleet.Registered) { r.Vars.SavedRole = "" })
@@ -389,6 +409,9 @@ func doubtDeviceVars(c *contents, key []string) {
 }
 
 func doubtTagVars(c *contents, key []string) {
+	if key == nil {
+		doubtMeta(c, nil)
+	}
 	for tag, saved := range c.tagVars {
 		if key == nil || key[0] == string(tag) {
 			saved.SavedRole = ""

@@ -45,11 +45,22 @@ func (t *tx) protectTag(tag fleet.Tag, protected bool) error {
 // rules returns the number of the present rules for edits. The number grows whenever protected tags or sources change.
 // An edit that was checked against the rules is written only while their number is still the same.
 func (t *tx) rules() (number int64, err error) {
-	err = t.row(`SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'rules'`).Scan(&number)
+	var text string
+	err = t.row(`SELECT value FROM meta WHERE name = 'rules'`).Scan(&text)
 	if absent(err) {
 		return 0, nil
 	}
-	return number, err
+	return metaNumber(text), err
+}
+
+// metaNumber returns the number in a value of meta. It returns 0 for a text that Muster did not write: the row is in
+// doubt then, and the server starts in spite of it.
+func metaNumber(text string) int64 {
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return number
 }
 
 func (t *tx) changeRules() error {
@@ -70,7 +81,10 @@ func (s *Store) loadProtected(ctx context.Context, q querier, c *contents) error
 	if err != nil {
 		return err
 	}
-	_, err = collect(ctx, q, func(row scanner) (none struct{}, err error) { return none, row.Scan(&c.rules) },
-		`SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'rules'`)
-	return err
+	return eachRow(ctx, q, func(row scanner) error {
+		var text string
+		err := row.Scan(&text)
+		c.rules = metaNumber(text)
+		return err
+	}, `SELECT value FROM meta WHERE name = 'rules'`)
 }

@@ -158,7 +158,7 @@ func TestATableThatIsPutBackWithTheWholeDatabaseGivesNoPowerUnseen(t *testing.T)
 			if !named {
 				t.Errorf("%s: accepted is %q, without %q", table.name, accepted, one)
 			}
-			if keeps := (doubt{table: table, whole: true}).keepsPower(); keeps {
+			if observingAfter([]doubt{{table: table, whole: true}}) != "" {
 				m.wantResumed(table.name)
 			}
 			m.restart(options)

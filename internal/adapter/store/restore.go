@@ -328,29 +328,29 @@ type restoredBody struct {
 	At       time.Time `json:"at"`
 }
 
-func parseRestored(text string) (*fleet.Restored, error) {
+// parseRestored returns nil for a text that Muster did not write. The row is in doubt then.
+func parseRestored(text string) *fleet.Restored {
 	var body restoredBody
 	if err := json.Unmarshal([]byte(text), &body); err != nil {
-		return nil, fmt.Errorf("read when the database was restored: %w", err)
+		return nil
 	}
-	return new(fleet.Restored(body)), nil
+	return new(fleet.Restored(body))
 }
 
-// finishRestore gives marks to the rows that a restore wrote: the note that the database was restored, and the mode.
-// Load could not do that, because it has no key for marks. A mode less strict than observe becomes observe here.
-func (t *tx) finishRestore() error {
-	rows, err := t.store.markedRows(t.ctx, t.session, metaRows, `name = 'restored'`)
-	if err != nil || len(rows) == 0 || rows[0].believed {
-		return err
-	}
-	var body, mode string
-	err = t.row(`SELECT (SELECT value FROM meta WHERE name = 'restored'),
-		COALESCE((SELECT value FROM meta WHERE name = 'fleet_mode'), '')`).Scan(&body, &mode)
+// finishRestore writes the note that the database was restored, and the mode, with marks. Load could not do that,
+// because it has no key for marks. It believes nothing that it reads: the note is the one of the caller, and a mode
+// less strict than observe becomes observe.
+func (t *tx) finishRestore(of fleet.Restored) error {
+	body, err := json.Marshal(restoredBody(of))
 	if err != nil {
 		return err
 	}
+	var mode string
+	if err := t.row(`SELECT value FROM meta WHERE name = 'fleet_mode'`).Scan(&mode); err != nil && !absent(err) {
+		return err
+	}
 	strict := fleet.Strictest(fleet.Mode(mode), fleet.ModeObserve)
-	return errors.Join(t.putMeta("restored", body), t.putMeta("fleet_mode", string(strict)))
+	return errors.Join(t.putMeta("restored", string(body)), t.putMeta("fleet_mode", string(strict)))
 }
 
 // endRestored deletes the note that the database was restored. It is called when a person lets Muster write again.

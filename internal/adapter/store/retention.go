@@ -20,9 +20,6 @@ type Retention struct {
 	Audit  time.Duration // age after which entries of the audit are deleted; 0: never
 }
 
-// DefaultRetention keeps the last hundred revisions of each device, for a year.
-var DefaultRetention = Retention{Revisions: 100, Age: 365 * 24 * time.Hour}
-
 const (
 	janitorEvery = time.Hour
 	maxRecent    = 1000                  // revisions of a device that Retention.Recent keeps at most

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -177,9 +178,9 @@ func (s *Store) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
 
 // settled returns the settled generation: the newest one for which rollouts have decided which devices are admitted.
 func (s *Store) settled(ctx context.Context) (generation int64, err error) {
-	err = s.reads.QueryRowContext(ctx,
-		`SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'settled_generation'`).Scan(&generation)
-	return generation, failure("read the settled generation", err)
+	var text string
+	err = s.reads.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'settled_generation'`).Scan(&text)
+	return metaNumber(text), failure("read the settled generation", err)
 }
 
 // holds returns the devices that rollouts keep at an older generation, with that generation.
@@ -302,15 +303,43 @@ func (t *tx) putRollout(r fleet.Rollout) (id int64, err error) {
 	return r.ID, t.insertMembers(r.ID, r.Members)
 }
 
+// recordApproval adds an entry to the audit if a rollout gets its approval. wasBody is the body of the present row. The
+// time of the approval is compared, too: the row may be one that another program wrote.
+func (t *tx) recordApproval(r fleet.Rollout, wasBody string) {
+	if r.Approval == nil || r.Approval.By == "" {
+		return
+	}
+	var was rolloutBody
+	given := bodyOf(r).Approval
+	if err := json.Unmarshal([]byte(wasBody), &was); err == nil && was.Approval != nil && *was.Approval == *given {
+		return
+	}
+	by := r.Approval.By
+	switch t.person {
+	case by:
+	case "":
+		by += ", of whom it is not known which person it is"
+	default:
+		by = fmt.Sprintf("%s with the token %s", t.person, by)
+	}
+	wave := "wave 1"
+	if len(r.Waves) > 0 {
+		wave = fmt.Sprintf("wave 1 of %d", len(r.Waves))
+	}
+	t.record("rollout.approve", strconv.FormatInt(r.ID, 10),
+		fmt.Sprintf("approved by %s, so that %s can begin: %s", by, wave, r.Cause))
+}
+
 func (t *tx) changeRollout(r fleet.Rollout, body string) error {
-	var was string
-	err := t.row(`SELECT status FROM rollouts WHERE id = $1`, r.ID).Scan(&was)
+	var was, wasBody string
+	err := t.row(`SELECT status, body FROM rollouts WHERE id = $1`, r.ID).Scan(&was, &wasBody)
 	if absent(err) {
 		return fleet.NotFoundf("there is no rollout %d", r.ID)
 	}
 	if err != nil {
 		return err
 	}
+	t.recordApproval(r, wasBody)
 	if was != string(r.Status) {
 		t.record("rollout."+string(r.Status), strconv.FormatInt(r.ID, 10), r.Reason)
 	}

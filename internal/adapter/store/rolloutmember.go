@@ -65,7 +65,7 @@ func (t *tx) memberMark(args []any, superseded string) []byte {
 	for _, value := range append(slices.Clone(args[2:9]), superseded) {
 		content = append(content, markedValue(value))
 	}
-	return t.store.markOf(memberRows, []string{markedValue(args[0]).String, markedValue(args[1]).String}, content)
+	return t.store.markOf(memberRows, keyTexts(args[:2]), content)
 }
 
 func (t *tx) insertMembers(rollout int64, members []fleet.RolloutMember) error {
@@ -80,7 +80,7 @@ func (t *tx) insertMembers(rollout int64, members []fleet.RolloutMember) error {
 		}
 		if n > 0 {
 			made := t.memberMark(args, isNotSuperseded)
-			t.count(memberRows, 1, t.store.counted(made))
+			t.countChange(memberRows, keyTexts(args[:2]), nil, made)
 			if err := t.exec(markMember, args[0], args[1], made); err != nil {
 				return err
 			}
@@ -118,7 +118,7 @@ func (t *tx) updateMembers(rollout int64, members []fleet.RolloutMember) error {
 			return err
 		}
 		if n > 0 {
-			t.countChange(memberRows, was.mark, made)
+			t.countChange(memberRows, was.key, was.mark, made)
 		}
 	}
 	return nil
@@ -149,7 +149,7 @@ func (t *tx) supersede(id fleet.DeviceID) error {
 		if err != nil {
 			return err
 		}
-		t.countChange(memberRows, row.mark, made)
+		t.countChange(memberRows, row.key, row.mark, made)
 	}
 	return nil
 }

@@ -228,8 +228,8 @@ func (s *Store) loadModes(ctx context.Context, q querier, c *contents) error {
 	for _, p := range facts {
 		if p.name == "fleet_mode" {
 			c.mode = fleet.Mode(p.value)
-		} else if c.restored, err = parseRestored(p.value); err != nil {
-			return err
+		} else {
+			c.restored = parseRestored(p.value)
 		}
 	}
 	return err

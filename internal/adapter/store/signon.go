@@ -187,6 +187,12 @@ func (s *Store) SignOnDisabled(ctx context.Context) (off bool, err error) {
 	return off || s.doubted(metaRows), failure("read whether single sign-on is off", err)
 }
 
+const disablesSignOn = "single sign-on is off from here on, because the row that switched it off may be missing: " +
+	"`muster admin single-sign-on on` ends that, on the server's machine"
+
+// disableSignOn stores that single sign-on is off. AcceptLoss calls it and gives the row its mark.
+func (t *tx) disableSignOn() error { return t.writeMeta(signOnSwitch, "off")() }
+
 // SwitchSignOn disables single sign-on if off is true, else it enables it. Disabling also ends the sessions of all
 // users of single sign-on. detail is for the audit.
 func (s *Store) SwitchSignOn(ctx context.Context, off bool, detail string) error {

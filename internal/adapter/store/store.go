@@ -68,7 +68,9 @@ type Options struct {
 
 	EndFile string // path of the end file (see endFile), beside fleet.AcceptFile; "": neither file is kept
 
-	Restoring bool // A restore makes the home folder. A missing end file is then not recorded in the audit.
+	// Restored is set where a restore opens the database that it has just filled (see Load). Only then the note about the
+	// restore gets its mark, and a missing end file is not recorded in the audit.
+	Restored *fleet.Restored
 
 	Reads int // largest number of connections that read; 0: the default
 
@@ -183,14 +185,16 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 	if err := s.writer.claim(ctx); err != nil {
 		return err
 	}
-	if err := s.writer.checkEnd(ctx, options.Restoring); err != nil {
+	if err := s.writer.checkEnd(ctx, options.Restored != nil); err != nil {
 		return err
 	}
 	if err := s.writer.markFirst(ctx); err != nil {
 		return err
 	}
-	if err := s.writer.alone(ctx, (*tx).finishRestore); err != nil {
-		return err
+	if of := options.Restored; of != nil {
+		if err := s.writer.alone(ctx, func(t *tx) error { return t.finishRestore(*of) }); err != nil {
+			return err
+		}
 	}
 	pool, err := s.dialect.openReads()
 	if err != nil {

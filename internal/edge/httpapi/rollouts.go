@@ -68,7 +68,9 @@ func (s RolloutHandlers) routes(b *base) []route {
 		steer("resume", "Go on with a paused rollout, or with a halted one in spite of what halted it", auth.Apply,
 			RolloutRunner.Resume),
 		steer("halt", "Admit nobody any more", auth.Apply, RolloutRunner.Halt),
-		steer("approve", "Let a rollout over many devices begin", auth.Approve, RolloutRunner.Approve),
+		{method: http.MethodPost, path: one + "/approve", name: "approveRollout",
+			summary: "Let a rollout over many devices begin", permission: auth.Approve, reply: detail, volatile: true,
+			conflicts: true, off: off, handle: s.approve},
 		{method: http.MethodPut, path: one + "/waves", name: "putRolloutWaves",
 			summary:    "Make the waves anew that are not admitted yet",
 			permission: auth.Apply, body: reflect.TypeFor[api.RolloutWaves](), reply: detail, volatile: true, conflicts: true,
@@ -102,21 +104,37 @@ func (s RolloutHandlers) getRollout(r *request) (reply, error) {
 
 func (s RolloutHandlers) steer(r *request, verb string, do func(RolloutRunner, context.Context, int64) (fleet.Rollout,
 	error)) (reply, error) {
-	id, err := r.number("rolloutID")
+	rollout, err := s.done(r, do)
 	if err != nil {
 		return reply{}, err
 	}
-	if err := s.Rollouts.MaySteer(r.Context(), id); err != nil {
-		return reply{}, noRollout(id, err)
-	}
-	rollout, err := do(s.Runner, r.Context(), id)
-	if err != nil {
-		return reply{}, noRollout(id, err)
-	}
-	if err := s.record(r, "rollout."+verb, strconv.FormatInt(id, 10), rollout.Cause); err != nil {
+	if err := s.record(r, "rollout."+verb, strconv.FormatInt(rollout.ID, 10), rollout.Cause); err != nil {
 		return reply{}, err
 	}
 	return s.showRollout(r, rollout)
+}
+
+// approve writes no entry of its own: the audit gets it together with the approval.
+func (s RolloutHandlers) approve(r *request) (reply, error) {
+	rollout, err := s.done(r, RolloutRunner.Approve)
+	if err != nil {
+		return reply{}, err
+	}
+	return s.showRollout(r, rollout)
+}
+
+// done does something to the rollout of a request, if the caller may know of all its members.
+func (s RolloutHandlers) done(r *request, do func(RolloutRunner, context.Context, int64) (fleet.Rollout, error)) (
+	fleet.Rollout, error) {
+	id, err := r.number("rolloutID")
+	if err != nil {
+		return fleet.Rollout{}, err
+	}
+	if err := s.Rollouts.MaySteer(r.Context(), id); err != nil {
+		return fleet.Rollout{}, noRollout(id, err)
+	}
+	rollout, err := do(s.Runner, r.Context(), id)
+	return rollout, noRollout(id, err)
 }
 
 func (s RolloutHandlers) putRolloutWaves(r *request) (reply, error) {

@@ -1,0 +1,1 @@
+-- 0117 has rows of nothing: the program computes the sums of the marks anew.

@@ -22,21 +22,41 @@ type Answerable struct {
 	Removes bool   // It removes a folder or device; false: it makes one again.
 }
 
-// Without returns the changes for which `others` has no change with the same key, class and values.
-func Without(changes, others []Change) []Change {
-	type fate struct {
-		class  Class
-		digest string
+// Compare returns what a plan of changes `then` brings that the plan of changes `now` does not have with the same key,
+// class and values, and the changes of `now` whose keys `then` no longer has. So no key is in both: a change that became
+// another one is only in brings.
+func Compare(now, then []Change) (brings, drops []Change) {
+	left := fatesOf(now)
+	planned := map[string]bool{}
+	for _, c := range then {
+		planned[c.Key.String()] = true
+		if of := fateOf(c); left[of] > 0 {
+			left[of]-- // A plan may have several changes of one key: skipped ones, for example.
+			continue
+		}
+		brings = append(brings, c)
 	}
-	have := map[string]fate{}
-	for _, c := range others {
-		have[c.Key.String()] = fate{c.Class, c.Digest()}
-	}
-	var left []Change
-	for _, c := range changes {
-		if f, ok := have[c.Key.String()]; !ok || f != (fate{c.Class, c.Digest()}) {
-			left = append(left, c)
+	for _, c := range now {
+		if !planned[c.Key.String()] {
+			drops = append(drops, c)
 		}
 	}
-	return left
+	return brings, drops
+}
+
+// fate is what Compare compares of a change.
+type fate struct {
+	key    string
+	class  Class
+	digest string
+}
+
+func fateOf(c Change) fate { return fate{c.Key.String(), c.Class, c.Digest()} }
+
+func fatesOf(changes []Change) map[fate]int {
+	fates := make(map[fate]int, len(changes))
+	for _, c := range changes {
+		fates[fateOf(c)]++
+	}
+	return fates
 }

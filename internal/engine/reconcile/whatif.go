@@ -155,17 +155,9 @@ func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.C
 	case err != nil:
 		return err
 	default:
-		effect.Brings = plan.Without(out.plan.Changes, planned)
-		effect.Drops = plan.Without(planned, out.plan.Changes)
+		effect.Brings, effect.Drops = plan.Compare(planned, out.plan.Changes)
 		effect.Alone = plan.LastShares(id, effect.Brings, out.doc, out.result.Desired)
 		effect.Answerable = w.answerable(id, effect.Brings)
-		// A change of a key is not dropped if Brings has another change of the same key. A dropped change that waited for
-		// an answer is reported even so, because its answer does not count for the other change. A stopped change waits for
-		// no answer.
-		effect.Drops = slices.DeleteFunc(effect.Drops, func(dropped plan.Change) bool {
-			return (dropped.Class != plan.Held || dropped.Stopped) &&
-				slices.ContainsFunc(effect.Brings, func(c plan.Change) bool { return c.Key.Equal(dropped.Key) })
-		})
 	}
 	if effect.Unread || effect.Err != nil || len(effect.Brings)+len(effect.Drops) > 0 {
 		w.mu.Lock()

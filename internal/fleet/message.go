@@ -20,7 +20,7 @@ func CheckMessage(text string) error {
 	case utf8.RuneCountInString(text) > MaxMessage:
 		return Invalidf("message", "a message has at most %d characters, this one has %d", MaxMessage,
 			utf8.RuneCountInString(text))
-	case strings.ContainsFunc(text, hiddenInLine):
+	case strings.ContainsFunc(text, HiddenInLine):
 		return Invalidf("message", "a message is one line without control characters and invisible ones")
 	case text != "" && !strings.ContainsFunc(text, visible):
 		return Invalidf("message", "a message consists of more than blanks: write what the change is for, or leave it out")
@@ -35,9 +35,9 @@ const joiners = "\u200c\u200d"
 // brailleBlank is a sign that shows nothing.
 const brailleBlank = '\u2800'
 
-// hiddenInLine reports whether a character does not belong into one line of text: control characters, marks of
+// HiddenInLine reports whether a character does not belong into one line of text: control characters, marks of
 // direction, ends of lines and of paragraphs, and characters that show nothing.
-func hiddenInLine(r rune) bool {
+func HiddenInLine(r rune) bool {
 	if strings.ContainsRune(joiners, r) {
 		return false
 	}
@@ -47,13 +47,13 @@ func hiddenInLine(r rune) bool {
 
 // visible reports whether a character shows something by itself: a letter, a number, a sign.
 func visible(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && r != brailleBlank && !hiddenInLine(r)
+	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && r != brailleBlank && !HiddenInLine(r)
 }
 
 // OneLine replaces the characters that CheckMessage refuses, and cuts the text to the length of a message.
 func OneLine(text string) string {
 	runes := []rune(strings.Map(func(r rune) rune {
-		if hiddenInLine(r) {
+		if HiddenInLine(r) {
 			return ' '
 		}
 		return r

@@ -131,7 +131,7 @@ func parseSwitch(text string) (string, error) {
 }
 
 func parseLine(text string) (string, error) {
-	if len(text) > maxLine || strings.ContainsFunc(text, hiddenInLine) || !utf8.ValidString(text) {
+	if len(text) > maxLine || strings.ContainsFunc(text, HiddenInLine) || !utf8.ValidString(text) {
 		return "", wrongValue("it is not one line of at most %d bytes without invisible characters", maxLine)
 	}
 	return text, nil
@@ -141,7 +141,7 @@ func parseFolder(text string) (string, error) {
 	if text == "" || text == "none" {
 		return "", nil
 	}
-	if !filepath.IsAbs(text) || len(text) > maxFolderPath || strings.ContainsFunc(text, hiddenInLine) {
+	if !filepath.IsAbs(text) || len(text) > maxFolderPath || strings.ContainsFunc(text, HiddenInLine) {
 		return "", wrongValue("%q is not the whole path of a folder, as /var/backups/muster", text)
 	}
 	return filepath.Clean(text), nil

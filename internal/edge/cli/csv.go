@@ -12,10 +12,14 @@ import (
 
 // formula matches what a spreadsheet takes for a formula and would carry out, such as a label that somebody chose. The
 // wide forms are the same signs of East Asian keyboards.
-var formula = regexp.MustCompile(`^\s*[=+\-@＝＋－＠]|^[\t\r\n]`)
+var formula = regexp.MustCompile(`^[` + blank + `]*[=+\-@＝＋－＠]|^[\t\r\n]`)
 
-// innerFormula matches the same behind what ends a cell for a spreadsheet that separates cells by semicolons or tabs.
-var innerFormula = regexp.MustCompile(`([;\t\r\n]\s*)([=+\-@＝＋－＠])`)
+// innerFormula matches what such a cell begins with where a spreadsheet splits one of ours at a semicolon or a tab.
+// Quotes do not keep the parts together there.
+var innerFormula = regexp.MustCompile(`^[` + blank + `"]*[=+\-@＝＋－＠]`)
+
+// blank lists the characters that a pattern of the console takes for blanks, so that both make the same cells.
+const blank = `\t\n\v\f\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`
 
 // csvRow is one line of a table for spreadsheets. Fields of inner objects are named outer.inner.
 type csvRow struct {
@@ -143,10 +147,31 @@ func joinedList(list []any, value json.RawMessage) string {
 
 // spreadsheetSafe puts an apostrophe before what a spreadsheet would take for a formula, and replaces what a terminal
 // would take for a command.
-func spreadsheetSafe(text string) string {
-	text = innerFormula.ReplaceAllString(text, "$1'$2")
+func spreadsheetSafe(text string) string { return printableLines(withoutFormulas(text)) }
+
+// withoutFormulas puts an apostrophe before what a spreadsheet would take for a formula, as the console does
+// (web/src/ui/csv.ts): testdata/csv-cells.json has the cases of both.
+func withoutFormulas(text string) string {
+	var safe strings.Builder
 	if formula.MatchString(text) {
-		text = "'" + text
+		safe.WriteByte('\'')
 	}
-	return printableLines(text)
+	for i, part := range splitCell(text) {
+		if i > 0 && innerFormula.MatchString(part) {
+			safe.WriteByte('\'')
+		}
+		safe.WriteString(part)
+	}
+	return safe.String()
+}
+
+// splitCell splits a text behind each character at which a spreadsheet may split a cell.
+func splitCell(text string) (parts []string) {
+	for {
+		at := strings.IndexAny(text, ";\t\r\n")
+		if at < 0 {
+			return append(parts, text)
+		}
+		parts, text = append(parts, text[:at+1]), text[at+1:]
+	}
 }

@@ -151,10 +151,12 @@ func (c *deviceDeleteCommand) delete(ctx context.Context, env *environment, serv
 	for _, device := range done {
 		deleted = append(deleted, changed{device.DeviceID, "deleted"})
 	}
+	const were = "were not deleted"
 	if told := c.tell(env, idsOf(done), deleted, len(devices)); told != nil || err != nil {
+		tellFailures(env, failures, len(devices), were)
 		return errors.Join(err, told)
 	}
-	return notAll(failures, len(devices), "were not deleted")
+	return notAll(failures, len(devices), were)
 }
 
 // tell prints what was deleted: for programs one change where one device was to be deleted, and else a list.

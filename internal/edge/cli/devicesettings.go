@@ -64,13 +64,14 @@ func (c *deviceSettingsCommand) Run(ctx context.Context, env *environment, serve
 	case len(devices) == 1:
 		return c.show(env, devices[0], all[0].Settings)
 	}
-	// An interruption does not hide what was done before it.
-	if listed := printList(env, output{c.Output}, settingsColumns, all); listed != nil || err != nil {
-		return errors.Join(err, listed)
-	}
 	were := "have unknown settings"
 	if changes {
 		were = "keep their settings"
+	}
+	// An interruption does not hide what was done before it.
+	if listed := printList(env, output{c.Output}, settingsColumns, all); listed != nil || err != nil {
+		tellFailures(env, failures, len(devices), were)
+		return errors.Join(err, listed)
 	}
 	return notAll(failures, len(devices), were)
 }

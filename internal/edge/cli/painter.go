@@ -298,10 +298,11 @@ func compact(value json.RawMessage) string {
 	return printable(small.String())
 }
 
-// printable keeps what daemons and people wrote from moving the cursor.
+// printable keeps what daemons and people wrote from moving the cursor, and from looking like another text: each
+// character that shows nothing is replaced by one that is seen.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+		if fleet.HiddenInLine(r) {
 			return unicode.ReplacementChar
 		}
 		return r

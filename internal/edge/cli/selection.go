@@ -124,7 +124,7 @@ func whom(devices []api.Device) string {
 
 // forEachOf does something with each device, and goes on after a failure. It returns the devices with which it
 // succeeded and the texts of the failures. An error with the only device, or an interruption, ends it: the caller
-// prints what was done, and returns the error.
+// prints what was done and what failed before (tellFailures), and returns the error.
 func forEachOf(ctx context.Context, devices []api.Device, do func(api.Device) error) (done []api.Device,
 	failures []string, err error) {
 	for _, device := range devices {
@@ -146,8 +146,18 @@ func notAll(failures []string, of int, were string) error {
 	if len(failures) == 0 {
 		return nil
 	}
-	return failed(fmt.Sprintf("%d of %s %s:\n  %s", len(failures), counted(of, "device"), were,
-		strings.Join(failures, "\n  ")))
+	return failed(failuresText(failures, of, were))
+}
+
+func failuresText(failures []string, of int, were string) string {
+	return fmt.Sprintf("%d of %s %s:\n  %s", len(failures), counted(of, "device"), were, strings.Join(failures, "\n  "))
+}
+
+// tellFailures prints what failed before an interruption, because the text of an interruption is not printed.
+func tellFailures(env *environment, failures []string, of int, were string) {
+	if len(failures) > 0 {
+		fmt.Fprintln(env.Err, printableLines(failuresText(failures, of, were)))
+	}
 }
 
 func idsOf(devices []api.Device) (ids []string) {

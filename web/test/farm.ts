@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { request } from "node:https";
 import { createInterface } from "node:readline";
 import type { Muster } from "./muster";
 import { until } from "./until";
 
-interface Simulated {
+export interface Simulated {
   deviceID: string;
   label: string;
   apiAddress: string;
@@ -11,11 +12,29 @@ interface Simulated {
   apiKey: string;
 }
 
+/** foldersOf asks a simulated daemon itself for the IDs of its folders. Its certificate is its own. */
+export function foldersOf({ apiAddress: host, apiPort: port, apiKey }: Simulated): Promise<string[]> {
+  const headers = { "X-API-Key": apiKey };
+  return new Promise((resolve, reject) => {
+    const asked = request({ host, port, path: "/rest/config/folders", headers, rejectUnauthorized: false }, (response) => {
+      let text = "";
+      response.on("data", (part: Buffer) => (text += part.toString()));
+      response.once("error", reject);
+      response.once("end", () => {
+        if (response.statusCode !== 200) return reject(new Error(`${response.statusCode} ${text}`));
+        resolve((JSON.parse(text) as { id: string }[]).map(({ id }) => id));
+      });
+    });
+    asked.once("error", reject);
+    asked.end();
+  });
+}
+
 /** Farm is simulated daemons in a process of their own: so many open files as 10,000 of them need fit into no single one. */
 export class Farm {
   private constructor(
     private readonly process: ChildProcess,
-    private readonly daemons: Simulated[],
+    readonly daemons: readonly Simulated[],
   ) {}
 
   static async start(count: number): Promise<Farm> {

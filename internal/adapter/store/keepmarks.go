@@ -65,7 +65,7 @@ func firstError(err error, next func() error) error {
 // believedRows says which rows of a table were believed before a migration. The key of rows is markedRow.name. rows is
 // nil if the table as a whole was in doubt.
 type believedRows struct {
-	table *markedTable // as it was before the migration
+	table *markedTable // The table as it was before the migration.
 	rows  map[string]bool
 	all   bool // Each row was believed, so a new row can only come from the migration.
 }

@@ -11,7 +11,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// A key whose held correction became another one was shown as drift and as no longer planned at once.
+// A key whose held correction became a different one was shown as drift and as no longer planned at once.
 //
 // With any templates before and after, any values that Muster wrote and people set, writes that were lost, stops and
 // answers: an edit brings a change of a key or takes the key out of the plan, and never both.

@@ -23,8 +23,8 @@ type Answerable struct {
 }
 
 // Compare returns what a plan of changes `then` brings that the plan of changes `now` does not have with the same key,
-// class and values, and the changes of `now` whose keys `then` no longer has. So no key is in both: a change that became
-// another one is only in brings.
+// class and values, and the changes of `now` whose keys `then` no longer has. So no key is in both: a change that is
+// different in `then` is only in brings.
 func Compare(now, then []Change) (brings, drops []Change) {
 	left := fatesOf(now)
 	planned := map[string]bool{}

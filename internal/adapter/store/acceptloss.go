@@ -221,8 +221,8 @@ func observingAfter(doubts []doubt) string {
 	return ""
 }
 
-const mayMissRows = "the fleet stays in mode observe, because rows may be missing: look at what Muster would write, then " +
-	"type `muster resume`"
+const mayMissRows = "the fleet stays in mode observe, because rows may be missing: look at what Muster would write, " +
+	"then type `muster resume`"
 
 const keepsObserving = "the fleet stays in mode observe, because rows count again that may be older than the lost " +
 	"ones: look at the rows that are named below, and at what Muster would write, then type `muster resume`"

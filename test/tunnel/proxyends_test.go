@@ -99,7 +99,8 @@ func TestProgramsReachTheServerThroughTheProxyOfTheDocument(t *testing.T) {
 		t.Errorf("got %s", got.Status)
 	}
 	moved := ask("http://" + name + "/ui/devices")
-	if to := moved.Header.Get("Location"); moved.StatusCode != http.StatusMovedPermanently || to != "https://"+name+"/ui/devices" {
+	to := moved.Header.Get("Location")
+	if moved.StatusCode != http.StatusMovedPermanently || to != "https://"+name+"/ui/devices" {
 		t.Errorf("got %s to %q", moved.Status, to)
 	}
 	events := ask("https://" + name + "/api/v1/events") // It is not held back until the stream ends.
@@ -135,8 +136,8 @@ func startWebNginx(t *testing.T, config, at string) {
 	t.Helper()
 	dir := t.TempDir()
 	file, text := filepath.Join(dir, "nginx.conf"), &strings.Builder{}
-	fmt.Fprintf(text, "pid %s/pid;\nerror_log %s/log;\ndaemon off;\nmaster_process off;\nevents {}\nhttp {\naccess_log off;\n",
-		dir, dir)
+	fmt.Fprintf(text, "pid %[1]s/pid;\nerror_log %[1]s/log;\ndaemon off;\nmaster_process off;\nevents {}\nhttp {\n"+
+		"access_log off;\n", dir)
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		fmt.Fprintf(text, "%s_temp_path %s/%[1]s;\n", kind, dir)
 	}

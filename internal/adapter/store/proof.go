@@ -59,13 +59,16 @@ func (s *Store) sealProof(name string, value any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ends, is := value.(fleet.AuditEnds); is {
+		s.decoded.keepEnds(plain, ends)
+	}
 	return s.seal.Seal("proofs", name, "body", plain), nil
 }
 
 func (s *Store) openProof(name string, sealed []byte, into any) error {
 	plain, err := s.seal.Open("proofs", name, "body", sealed)
 	if err == nil {
-		err = json.Unmarshal(plain, into)
+		err = s.decoded.decode(name, plain, into)
 	}
 	return err
 }

@@ -112,6 +112,7 @@ type Store struct {
 	home      *homeLock                       // nil with PostgreSQL
 	lock      lock
 	known     knownEnds
+	decoded   decodedProofs
 	markKey   []byte // Muster's own key for the marks of rows
 	end       endFile
 	lostKey   bool // The database lost the key of its marks (see loadMarkKey).

@@ -111,7 +111,7 @@ func versionIn(ctx context.Context, conn *sql.Conn) (version int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	latest, err := latestVersion()
+	latest, err := latestVersion(migrations)
 	if err == nil && version != latest {
 		err = &fleet.Error{
 			Code: fleet.CodeConflict,

@@ -27,6 +27,9 @@ const firstVersion = 100
 // older than the first release. It also returns an error for a database that was sealed with another key: it gives new
 // marks to rows that a migration changes, and needs the key for that.
 func (s *Store) migrate(ctx context.Context, files fs.FS) (err error) {
+	if needed, err := latestVersion(files); err != nil || s.writer.hasTables(ctx, needed) {
+		return err
+	}
 	db, err := s.dialect.openWrites()
 	if err != nil {
 		return err
@@ -71,9 +74,17 @@ func (s *Store) migrate(ctx context.Context, files fs.FS) (err error) {
 	return nil
 }
 
-// latestVersion returns the version of the tables that this program needs.
-func latestVersion() (version int64, err error) {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+// hasTables reports whether the tables have this version. It asks on the connection of the writer: the usual start,
+// with nothing to migrate, opens no further one. It reports false if it cannot find out.
+func (w *writer) hasTables(ctx context.Context, version int64) bool {
+	var current sql.NullInt64
+	err := w.session.conn.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&current)
+	return err == nil && current.Int64 == version
+}
+
+// latestVersion returns the version of the tables that the migrations in files make.
+func latestVersion(files fs.FS) (version int64, err error) {
+	names, err := fs.Glob(files, "migrations/*.sql")
 	if err != nil {
 		return 0, err
 	}

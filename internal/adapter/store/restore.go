@@ -92,7 +92,7 @@ type loader struct {
 
 // Schema creates the tables of this version, and deletes the rows that the migrations wrote into them.
 func (l *loader) Schema(version int64) error {
-	latest, err := latestVersion()
+	latest, err := latestVersion(migrations)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,11 @@ import (
 
 // lookAt has the API show a view of snapshots that a test sets, with the states that fakes play.
 func (w *world) lookAt(snapshot func(fleet.DeviceID) *fleet.Snapshot, change ...func(*view.Options)) {
+	w.with(w.viewOf(snapshot, change...))
+}
+
+// viewOf makes a view of snapshots, and gives what has the API use it.
+func (w *world) viewOf(snapshot func(fleet.DeviceID) *fleet.Snapshot, change ...func(*view.Options)) func(*setup) {
 	o := viewOptions(w.fakes.State, snapshot)
 	for _, change := range change {
 		change(&o)
@@ -19,7 +24,7 @@ func (w *world) lookAt(snapshot func(fleet.DeviceID) *fleet.Snapshot, change ...
 	o.Changed = w.takeMarks
 	v := view.New(o)
 	w.view = v
-	w.with(func(o *setup) { o.Inventory, o.Folders, o.Files, o.Answers = v, v, v, v })
+	return func(o *setup) { o.Inventory, o.Folders, o.Files, o.Answers = v, v, v, v }
 }
 
 // viewOptions are those of a view of states and snapshots.

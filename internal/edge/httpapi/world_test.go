@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
@@ -62,14 +63,29 @@ type foresight struct {
 	*fakes
 }
 
-// preparedHome has the tables already: to make them for each test took half of the time of all.
+// preparedHome has the tables and a token of each role already: making them for each test took half of the time.
 var preparedHome = storetest.Prepared(func(home string) error {
 	made, err := store.Open(context.Background(), store.Options{Home: home, Seal: openSeal{}})
 	if err != nil {
 		return err
 	}
-	return made.Close()
+	return errors.Join(createTokens(made), made.Close())
 })
+
+// preparedTokens are the secrets of the tokens in preparedHome.
+var preparedTokens = map[fleet.Role]string{}
+
+func createTokens(in *store.Store) error {
+	tokens := auth.NewTokens(in)
+	for _, role := range []fleet.Role{fleet.RoleViewer, fleet.RoleOperator, fleet.RoleAuthor, fleet.RoleAdmin} {
+		secret, _, err := tokens.Create(context.Background(), fleet.Token{Name: string(role), Role: role})
+		if err != nil {
+			return err
+		}
+		preparedTokens[role] = secret
+	}
+	return nil
+}
 
 // movedClock is as far from the present as it was moved.
 type movedClock struct{ by time.Duration }
@@ -92,16 +108,9 @@ func newWorld(t *testing.T) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{t: t, store: kept, fakes: &fakes{}, tokens: map[fleet.Role]string{}, log: &bytes.Buffer{},
+	w := &world{t: t, store: kept, fakes: &fakes{}, tokens: maps.Clone(preparedTokens), log: &bytes.Buffer{},
 		clock: &movedClock{}}
 	tokens := auth.NewTokens(kept)
-	for _, role := range []fleet.Role{fleet.RoleViewer, fleet.RoleOperator, fleet.RoleAuthor, fleet.RoleAdmin} {
-		secret, _, err := tokens.Create(t.Context(), fleet.Token{Name: string(role), Role: role})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.tokens[role] = secret
-	}
 	people := auth.NewPeople(auth.PeopleOptions{
 		Store: kept, Log: slog.New(slog.NewTextHandler(w.log, nil)), Now: w.clock.now,
 		Uptime: w.clock.uptime, DeviceKey: []byte("device key"),
@@ -124,8 +133,11 @@ func newWorld(t *testing.T) *world {
 		Checker: w.fakes, Evaluator: w.fakes, Tokens: tokens, Users: people, Sessions: people, LoginLinks: people,
 		Enrollments: enrollments,
 	}
-	w.lookAt(noSnapshot)
-	w.with(func(o *setup) { o.Folders = listed{o.Folders, w.fakes} })
+	show := w.viewOf(noSnapshot)
+	w.with(func(o *setup) {
+		show(o)
+		o.Folders = listed{o.Folders, w.fakes}
+	})
 	return w
 }
 

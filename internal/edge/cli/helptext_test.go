@@ -10,7 +10,7 @@ import (
 
 func TestTheHelpOfEveryCommandHasAnExampleThatRunsAndItsExitCodes(t *testing.T) {
 	var model commands
-	parser, unused := modelOf(t, &model), map[string]bool{}
+	parser, all, unused := modelOf(t, &model), parsers{}, map[string]bool{}
 	for command := range examples {
 		unused[command] = true
 	}
@@ -27,8 +27,7 @@ func TestTheHelpOfEveryCommandHasAnExampleThatRunsAndItsExitCodes(t *testing.T) 
 			t.Errorf("%s: the example is %q", command, examples[command])
 			continue
 		}
-		unset(parser)
-		if _, err := parser.Parse(joinedSorts(shellWords(t, command+typed, t.TempDir()))); err != nil {
+		if err := all.parse(t, shellWords(t, command+typed, t.TempDir())); err != nil {
 			t.Errorf("muster %s%s: %v", command, typed, err)
 		}
 		if !strings.Contains(node.Detail, "muster "+command) || !strings.Contains(node.Detail, "Exit codes: 0 done") {
@@ -61,7 +60,7 @@ var lettersOf = map[string]bool{
 // `--folder` took an ID in one command and a FOLDER in another, and --source a NAME or a SOURCE.
 func TestAFlagHasTheSamePlaceholderAndLetterInEveryCommand(t *testing.T) {
 	placeholders, letters := map[string][]string{}, map[string][]string{}
-	eachCommand(modelOf(t, &commands{}).Model.Node, func(command string, flags map[string]*kong.Flag) {
+	eachCommand(allNodes(t), func(command string, flags map[string]*kong.Flag) {
 		for name, flag := range flags {
 			note := func(all map[string][]string, what string) {
 				if !slices.Contains(all[name], what) {
@@ -99,8 +98,7 @@ var kindsWithoutValues = func() map[string]bool {
 
 // The shells offered nothing for many words that Muster knows.
 func TestEveryKindOfValueIsCompletedOrOnlyAPersonKnowsIt(t *testing.T) {
-	parser := modelOf(t, &commands{})
-	for _, node := range leavesOf(parser.Model.Node) {
+	for _, node := range leavesOf(allNodes(t)) {
 		at := typed{node: node, given: map[string][]string{}}
 		check := func(value *kong.Value, placeholder string) {
 			asked := ""

@@ -15,8 +15,7 @@ import (
 // A person at the command line knows no paths of the API. That every hint with one has a subject is tested where hints
 // are written.
 func TestEverySubjectOfAnErrorHasACommandThatShowsIt(t *testing.T) {
-	var model commands
-	commands := modelOf(t, &model)
+	all := parsers{}
 	for _, subject := range subjects(t) {
 		for _, id := range []string{"", "MZJU2GB-VHZXVXF-6OWRI3X-KYSAOIQ-5PVYMDQ-X4H6UMB-4BTKYQC-RLTFLQD"} {
 			text := commandToSee(fleet.Reference{Subject: subject, ID: id})
@@ -25,8 +24,7 @@ func TestEverySubjectOfAnErrorHasACommandThatShowsIt(t *testing.T) {
 				t.Errorf("%s: got %q, want a command", subject, text)
 			}
 			for _, command := range found {
-				unset(commands)
-				if _, err := commands.Parse(joinedSorts(shellWords(t, command[1], t.TempDir()))); err != nil {
+				if err := all.parse(t, shellWords(t, command[1], t.TempDir())); err != nil {
 					t.Errorf("%s: muster %s: %v", subject, command[1], err)
 				}
 			}

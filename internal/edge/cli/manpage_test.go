@@ -17,7 +17,7 @@ func TestManPagesHaveEveryCommandAndFlag(t *testing.T) {
 		t.Fatalf("got %d %s%s", code, out, errs)
 	}
 	pages := map[string]string{}
-	for _, node := range shownIn(modelOf(t, &commands{}).Model.Node) {
+	for _, node := range shownIn(allNodes(t)) {
 		text, err := os.ReadFile(filepath.Join(dir, pageName(node)+".1"))
 		if err != nil {
 			t.Fatal(err)

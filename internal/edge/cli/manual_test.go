@@ -16,8 +16,7 @@ func TestTheCommandsOfTheManualAreUnderstood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var model commands
-	parser, parsed := modelOf(t, &model), 0 // to make one takes longer than to parse a hundred commands
+	all, parsed := parsers{}, 0
 	for _, page := range append(pages, "../../../README.md") {
 		manual, err := os.ReadFile(page)
 		if err != nil {
@@ -29,8 +28,7 @@ func TestTheCommandsOfTheManualAreUnderstood(t *testing.T) {
 				continue
 			}
 			parsed++
-			unset(parser)
-			if _, err := parser.Parse(joinedSorts(shellWords(t, typed, folder))); err != nil {
+			if err := all.parse(t, shellWords(t, typed, folder)); err != nil {
 				t.Errorf("%s: muster %s: %v", filepath.Base(page), typed, err)
 			}
 		}

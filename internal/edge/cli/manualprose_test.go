@@ -13,8 +13,7 @@ var notTyped = map[string]bool{"audit 1": true, "audit head 1": true, "worker": 
 // Sentences of the manual name commands, too, often without their arguments. None was run or read by a test: a command
 // or a flag in them that does not exist is found here.
 func TestEveryCommandInTheSentencesOfTheManualIsUnderstood(t *testing.T) {
-	var model commands
-	parser, parsed := modelOf(t, &model), 0
+	all, parsed := parsers{}, 0
 	pages, err := filepath.Glob("../../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -33,8 +32,7 @@ func TestEveryCommandInTheSentencesOfTheManualIsUnderstood(t *testing.T) {
 				continue
 			}
 			parsed++
-			unset(parser)
-			_, err := parser.Parse(joinedSorts(shellWords(t, typed, t.TempDir())))
+			err := all.parse(t, shellWords(t, typed, t.TempDir()))
 			if err != nil && (strings.Contains(err.Error(), "unexpected") || !incomplete.MatchString(err.Error())) {
 				t.Errorf("%s: muster %s: %v", filepath.Base(page), typed, err)
 			}

@@ -22,7 +22,7 @@ var changesNothing = []string{"admin", "agent", "audit changes", "audit export",
 
 // Some commands that change the fleet had no --message, so that their audit entries had no reason.
 func TestEveryCommandThatChangesTheFleetTakesATitle(t *testing.T) {
-	for _, node := range shownIn(modelOf(t, &commands{}).Model.Node) {
+	for _, node := range shownIn(allNodes(t)) {
 		for _, leaf := range leavesOf(node) {
 			name := strings.TrimPrefix(leaf.FullPath(), "muster ")
 			hasTitle := false

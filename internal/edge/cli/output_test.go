@@ -33,7 +33,7 @@ var withoutOutput = map[string]string{
 }
 
 func TestEveryCommandThatPrintsTakesTheSameOutputs(t *testing.T) {
-	eachCommand(modelOf(t, &commands{}).Model.Node, func(command string, flags map[string]*kong.Flag) {
+	eachCommand(allNodes(t), func(command string, flags map[string]*kong.Flag) {
 		flag, has := flags[outputFlag]
 		if reason, excused := withoutOutput[command]; excused {
 			if has && strings.Contains(flag.Enum, "name") {
@@ -58,7 +58,7 @@ func TestEveryCommandThatPrintsTakesTheSameOutputs(t *testing.T) {
 
 // A script that wrote --yes for one command wrote -y for the other, and was asked.
 func TestFlagsThatMeanTheSameAreCalledTheSame(t *testing.T) {
-	eachCommand(modelOf(t, &commands{}).Model.Node, func(command string, flags map[string]*kong.Flag) {
+	eachCommand(allNodes(t), func(command string, flags map[string]*kong.Flag) {
 		for name, short := range map[string]rune{"yes": 'y', "watch": 'w', "output": 'o'} {
 			if flag := flags[name]; flag != nil && (flag.Short != short || len(flag.Envs) > 0) {
 				t.Errorf("%s: --%s has the letter %q and the variables %v", command, name, flag.Short, flag.Envs)

@@ -34,8 +34,7 @@ var explained = map[string]bool{
 // `muster enrollment accept 3XULYLF` was printed, and accept takes no short ID; other hints named flags of the past.
 // The next step of a paused folder was `muster device resume`, without a device.
 func TestEveryCommandThatMusterPrintsIsUnderstood(t *testing.T) {
-	var model commands
-	parser, parsed := modelOf(t, &model), 0
+	all, parsed := parsers{}, 0
 	unused := maps.Clone(explained)
 	for where, texts := range literalsBelow(t, "../..") {
 		for _, text := range texts {
@@ -47,8 +46,7 @@ func TestEveryCommandThatMusterPrintsIsUnderstood(t *testing.T) {
 					continue
 				}
 				parsed++
-				unset(parser)
-				_, err := parser.Parse(joinedSorts(shellWords(t, typed, t.TempDir())))
+				err := all.parse(t, shellWords(t, typed, t.TempDir()))
 				place := strings.TrimPrefix(where, "../../") + ": " + typed
 				if err != nil && !(explained[place] && incomplete.MatchString(err.Error())) {
 					t.Errorf("%s: muster %s: %v", where, found[1], err)
@@ -67,15 +65,13 @@ func TestEveryCommandThatMusterPrintsIsUnderstood(t *testing.T) {
 
 // "unexpected argument" counted as "expected", so that a command with a wrong argument was taken for a short one.
 func TestAPrintedCommandWithAWrongArgumentIsNoShortOne(t *testing.T) {
-	var model commands
-	parser := modelOf(t, &model)
+	all := parsers{}
 	for typed, short := range map[string]bool{
 		"device add": true, "secret": true, "apply -f": true, "token create": true,
 		"device show X Y": false, "export --nonsense": false, "secret lists": false, "rollout list X": false,
 		"token create --name n --role king": false, "serve --demo many": false, "": true,
 	} {
-		unset(parser)
-		_, err := parser.Parse(strings.Fields(typed))
+		err := all.parse(t, strings.Fields(typed))
 		if err == nil || incomplete.MatchString(err.Error()) != short {
 			t.Errorf("muster %s: %v, want that it is taken for a short command: %t", typed, err, short)
 		}

@@ -17,7 +17,7 @@ var asksNothing = map[string]string{
 func TestEveryCommandThatTakesSomethingAwayAsks(t *testing.T) {
 	verbs, found := map[string]bool{"delete": true, "revoke": true, "end": true, "forget": true, "remove": true,
 		"dismiss": true, "reject": true, "undo": true, "untag": true, "restore": true, "disable": true}, 0
-	eachCommand(modelOf(t, &commands{}).Model.Node, func(command string, flags map[string]*kong.Flag) {
+	eachCommand(allNodes(t), func(command string, flags map[string]*kong.Flag) {
 		command, _, _ = strings.Cut(command, " (") // an alias
 		words := strings.Fields(command)
 		if !verbs[words[len(words)-1]] || asksNothing[command] != "" {

@@ -48,7 +48,7 @@ var elsewhere = map[string]string{
 // A command without a script was noticed by nobody when it broke.
 func TestEveryCommandHasAScriptWithRightAndWithWrongInput(t *testing.T) {
 	right, wrong := scriptedCommands(t)
-	eachCommand(modelOf(t, &commands{}).Model.Node, func(command string, _ map[string]*kong.Flag) {
+	eachCommand(allNodes(t), func(command string, _ map[string]*kong.Flag) {
 		command, _, _ = strings.Cut(strings.TrimPrefix(command, "muster "), " (")
 		if !wrong(command) {
 			t.Errorf("no script in test/cli/testdata has `! muster %s`", command)

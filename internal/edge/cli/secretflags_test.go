@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/alecthomas/kong"
@@ -14,12 +15,50 @@ import (
 // modelOf are the commands as kong reads them.
 func modelOf(t *testing.T, into *commands) *kong.Kong {
 	t.Helper()
-	parser, err := kong.New(into, kong.Name("muster"), kong.DefaultEnvars("MUSTER"),
-		kong.Vars{"home": t.TempDir(), "syncthingHome": t.TempDir()}, settingHelp(), kong.Bind(&environment{}))
+	return parserOf(t, into)
+}
+
+func parserOf(t *testing.T, into any) *kong.Kong {
+	t.Helper()
+	parser, err := newParser(into, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return parser
+}
+
+func newParser(into any, home string) (*kong.Kong, error) {
+	return kong.New(into, kong.Name("muster"), kong.DefaultEnvars("MUSTER"),
+		kong.Vars{"home": home, "syncthingHome": home}, settingHelp(), kong.Bind(&environment{}))
+}
+
+var madeNodes = sync.OnceValues(func() (*kong.Kong, error) { return newParser(&commands{}, "/home/somebody") })
+
+// allNodes is the tree of all commands, for tests that only read it: they share it.
+func allNodes(t *testing.T) *kong.Node {
+	t.Helper()
+	parser, err := madeNodes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser.Model.Node
+}
+
+// parsers understand commands as Run does, each by the grammar of its first word. By the grammar of all commands, kong
+// would go through each of them for each command that it parses.
+type parsers map[string]*kong.Kong
+
+func (p parsers) parse(t *testing.T, words []string) error {
+	t.Helper()
+	words = joinedSorts(words)
+	parser := p[first(words)]
+	if parser == nil {
+		parser = parserOf(t, grammar(first(words)))
+		p[first(words)] = parser
+	}
+	unset(parser)
+	_, err := parser.Parse(words)
+	return err
 }
 
 // eachFlag goes through the flags of every command.
@@ -39,7 +78,7 @@ func TestEveryFlagForASecretHasAFlagForAFile(t *testing.T) {
 	secret, seen := regexp.MustCompile(
 		`(password|passphrase|secret|token|seal-key|database|notify-url)$`,
 	), map[string]bool{}
-	eachFlag(modelOf(t, &commands{}).Model.Node, func(command string, flags map[string]*kong.Flag) {
+	eachFlag(allNodes(t), func(command string, flags map[string]*kong.Flag) {
 		for name, flag := range flags {
 			kind := flag.Target.Kind()
 			if !secret.MatchString(name) || kind != reflect.String && kind != reflect.Slice {

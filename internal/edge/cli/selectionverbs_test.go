@@ -75,7 +75,7 @@ func TestEveryCommandForDevicesTakesSeveralByTagAndFilter(t *testing.T) {
 			t.Errorf("%s takes devices: embed selecting or picking, or name it in forOneDevice with the reason", command)
 		}
 	}
-	walk(modelOf(t, &commands{}).Model.Node)
+	walk(allNodes(t))
 	for command := range unused {
 		t.Errorf("%s is excused, and takes no device", command)
 	}

@@ -18,7 +18,7 @@ var unsorted = map[string]string{
 }
 
 func TestEveryListIsSortedAsAPersonAsks(t *testing.T) {
-	eachCommand(modelOf(t, &commands{}).Model.Node, func(command string, flags map[string]*kong.Flag) {
+	eachCommand(allNodes(t), func(command string, flags map[string]*kong.Flag) {
 		reason, excused := unsorted[command]
 		switch {
 		case !strings.HasSuffix(command, " list"):

@@ -153,7 +153,7 @@ func Run(ctx context.Context, args []string, streams Streams, commit string) int
 		kong.Description(description),
 		kong.Writers(streams.Out, streams.Err),
 		kong.DefaultEnvars("MUSTER"),
-		vars, settingHelp(),
+		vars,
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(c int) { exited, code = true, c }),
 		kong.Bind(env),
@@ -162,6 +162,7 @@ func Run(ctx context.Context, args []string, streams Streams, commit string) int
 		fmt.Fprintln(streams.Err, "muster:", err)
 		return exitFailed
 	}
+	describeSettings(parser.Model.Node)
 	describe(parser.Model.Node)
 	switch {
 	case first(args) == completeWord:

@@ -28,8 +28,12 @@ func parserOf(t *testing.T, into any) *kong.Kong {
 }
 
 func newParser(into any, home string) (*kong.Kong, error) {
-	return kong.New(into, kong.Name("muster"), kong.DefaultEnvars("MUSTER"),
-		kong.Vars{"home": home, "syncthingHome": home}, settingHelp(), kong.Bind(&environment{}))
+	parser, err := kong.New(into, kong.Name("muster"), kong.DefaultEnvars("MUSTER"),
+		kong.Vars{"home": home, "syncthingHome": home}, kong.Bind(&environment{}))
+	if err == nil {
+		describeSettings(parser.Model.Node)
+	}
+	return parser, err
 }
 
 var madeNodes = sync.OnceValues(func() (*kong.Kong, error) { return newParser(&commands{}, "/home/somebody") })

@@ -13,43 +13,57 @@ import (
 // settingFlags are the flags of settings. A flag that is given overrides what administrators set while the server
 // runs. The texts come from the table of settings.
 type settingFlags struct {
-	ApprovalThreshold string   `help:"${approvalThreshold}" placeholder:"N|N%"`
-	FourEyes          *bool    `help:"${fourEyes}"`
-	Waves             string   `help:"${waves}" placeholder:"LIST"`
-	Soak              string   `help:"${soak}" placeholder:"DURATION"`
-	KeepRevisions     string   `help:"${keepRevisions}" placeholder:"N"`
-	KeepFor           string   `help:"${keepFor}" placeholder:"DURATION"`
-	KeepEvents        string   `help:"${keepEvents}" placeholder:"DURATION"`
-	KeepAudit         string   `help:"${keepAudit}" placeholder:"DURATION"`
-	TroubleAfter      string   `help:"${troubleAfter}" placeholder:"DURATION"`
-	StalledAfter      string   `help:"${stalledAfter}" placeholder:"DURATION"`
-	DisagreeAfter     string   `help:"${disagreeAfter}" placeholder:"DURATION"`
-	QuietAfter        string   `help:"${quietAfter}" placeholder:"DURATION"`
-	NotifyAfter       string   `help:"${notifyAfter}" placeholder:"DURATION"`
-	EnrollByKey       *bool    `help:"${enrollByKey}"`
-	EnrollKeyLife     string   `help:"${enrollKeyLife}" placeholder:"DURATION"`
-	EnrollKeyUses     string   `help:"${enrollKeyUses}" placeholder:"N"`
-	EnrollKeyTags     []string `help:"${enrollKeyTags} May be given several times." placeholder:"TAG"`
-	TroubleOff        []string `help:"${troubleOff} May be given several times." placeholder:"KIND"`
-	BackupEvery       string   `help:"${backupEvery}" placeholder:"DURATION"`
-	BackupTo          string   `help:"${backupTo}" type:"path" placeholder:"DIR"`
-	BackupKeep        string   `help:"${backupKeep}" placeholder:"N"`
-	SessionIdle       string   `help:"${sessionIdle}" placeholder:"DURATION"`
-	SessionLife       string   `help:"${sessionLife}" placeholder:"DURATION"`
+	ApprovalThreshold string   `help:"setting:approvalThreshold" placeholder:"N|N%"`
+	FourEyes          *bool    `help:"setting:fourEyes"`
+	Waves             string   `help:"setting:waves" placeholder:"LIST"`
+	Soak              string   `help:"setting:soak" placeholder:"DURATION"`
+	KeepRevisions     string   `help:"setting:keepRevisions" placeholder:"N"`
+	KeepFor           string   `help:"setting:keepFor" placeholder:"DURATION"`
+	KeepEvents        string   `help:"setting:keepEvents" placeholder:"DURATION"`
+	KeepAudit         string   `help:"setting:keepAudit" placeholder:"DURATION"`
+	TroubleAfter      string   `help:"setting:troubleAfter" placeholder:"DURATION"`
+	StalledAfter      string   `help:"setting:stalledAfter" placeholder:"DURATION"`
+	DisagreeAfter     string   `help:"setting:disagreeAfter" placeholder:"DURATION"`
+	QuietAfter        string   `help:"setting:quietAfter" placeholder:"DURATION"`
+	NotifyAfter       string   `help:"setting:notifyAfter" placeholder:"DURATION"`
+	EnrollByKey       *bool    `help:"setting:enrollByKey"`
+	EnrollKeyLife     string   `help:"setting:enrollKeyLife" placeholder:"DURATION"`
+	EnrollKeyUses     string   `help:"setting:enrollKeyUses" placeholder:"N"`
+	EnrollKeyTags     []string `help:"setting:enrollKeyTags May be given several times." placeholder:"TAG"`
+	TroubleOff        []string `help:"setting:troubleOff May be given several times." placeholder:"KIND"`
+	BackupEvery       string   `help:"setting:backupEvery" placeholder:"DURATION"`
+	BackupTo          string   `help:"setting:backupTo" type:"path" placeholder:"DIR"`
+	BackupKeep        string   `help:"setting:backupKeep" placeholder:"N"`
+	SessionIdle       string   `help:"setting:sessionIdle" placeholder:"DURATION"`
+	SessionLife       string   `help:"setting:sessionLife" placeholder:"DURATION"`
 }
 
-// settingHelp has the help of each flag of a setting, by the setting's name.
-func settingHelp() kong.Vars {
-	vars := kong.Vars{}
-	for _, s := range fleet.Settings() {
-		if s.Flag == "" {
-			continue
+// settingHelp begins the help of a flag whose text is in the table of settings, before the setting's name.
+const settingHelp = "setting:"
+
+// describeSettings gives the flags of settings below a node their help. They are no variables of kong, which would put
+// each variable into each other one anew for every flag of every command: that took most of the time of a command.
+func describeSettings(node *kong.Node) {
+	for _, flag := range node.Flags {
+		name, more, _ := strings.Cut(flag.Help, " ")
+		if name, isSetting := strings.CutPrefix(name, settingHelp); isSetting {
+			flag.Help = strings.TrimSpace(helpOfSetting(fleet.SettingName(name)) + " " + more)
 		}
-		value := s.Shown(s.Default)
-		vars[string(s.Name)] = fmt.Sprintf("%s Without it, what is set in the settings, else %s.",
-			strings.TrimSpace(s.Help), value)
 	}
-	return vars
+	for _, child := range node.Children {
+		describeSettings(child)
+	}
+}
+
+// helpOfSetting is the help of the flag of a setting.
+func helpOfSetting(name fleet.SettingName) string {
+	for _, s := range fleet.Settings() {
+		if s.Name == name {
+			return fmt.Sprintf("%s Without it, what is set in the settings, else %s.", strings.TrimSpace(s.Help),
+				s.Shown(s.Default))
+		}
+	}
+	return ""
 }
 
 // given are the values of the flags that were given.

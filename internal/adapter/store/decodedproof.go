@@ -11,11 +11,12 @@ import (
 
 // decodedProofs keeps the proofs that were decoded last, each with the plain text that it was decoded from. A write
 // reads the ends of the audit several times, and decoding them takes longer than the SQL of the write. A proof is
-// opened each time, so a kept value is returned only for a text that the seal has just confirmed.
+// opened each time, so a kept value is returned only for a text that the seal has just confirmed. The keys of rosters
+// are the names of their proofs.
 type decodedProofs struct {
 	mu      sync.Mutex // guards the rest
 	ends    decoded[fleet.AuditEnds]
-	rosters map[string]decoded[roster] // by the name of the proof
+	rosters map[string]decoded[roster]
 }
 
 // decoded is a value with the JSON text of it. Nobody changes either: callers get copies.

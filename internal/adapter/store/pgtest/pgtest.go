@@ -33,7 +33,9 @@ type Server struct {
 	output    bytes.Buffer     // may be read when ended
 	ended     chan struct{}    // closed when the process has ended
 	databases atomic.Int64
-	strategy  string // of CREATE DATABASE: copying files takes half of the time of writing a log of them
+
+	// strategy follows CREATE DATABASE. Copying files takes half of the processor time of writing their pages to the log.
+	strategy string
 }
 
 const startLimit = 60 * time.Second
@@ -71,7 +73,7 @@ func Start() (_ *Server, err error) {
 	s.run = func() *exec.Cmd {
 		process := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=",
 			"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "autovacuum=off", // these tests cut no power, and end soon
-			"-c", "wal_level=minimal", "-c", "max_wal_senders=0", // nobody follows the server
+			"-c", "wal_level=minimal", "-c", "max_wal_senders=0",
 			"-c", "shared_buffers=16MB", "-c", "max_connections=200")
 		process.Dir = dir
 		process.Stdout, process.Stderr = &s.output, &s.output

@@ -114,7 +114,7 @@ test("an answer lets out what its dialog lists, of a group and of one device, an
   expect(await questions()).toHaveLength(1);
   expect(await linesIn(dialog)).toEqual(linesOf(asked));
   await confirm(dialog, "Consent");
-  await page.getByText("Answered for 3 devices. 1 device joined or changed meanwhile").waitFor();
+  await page.getByText("Answered for 3 devices. 1 device joined or changed meanwhile, and waits.").waitFor();
   await until("what was listed is let out", async () => (await having("few", few)).length === 0);
   await until("the other device waits", async () => devicesOf(await questions()).join() === idsOf(late).join());
   expect(await having("few", late)).toEqual(idsOf(late));

@@ -61,7 +61,7 @@ test("a person who answers is told who still waits", () => {
   const key = { deviceID: "B", label: "", key: "k" };
   const devices = [{ deviceID: "A", label: "" }];
   expect(afterAnswer({ ...answered, devices, changes: [], waiting: [key, key] })).toBe(
-    "Answered for 1 device. 1 device joined or changed meanwhile, and wait.",
+    "Answered for 1 device. 1 device joined or changed meanwhile, and waits.",
   );
   expect(afterAnswer({ ...answered, devices, changes: [], waiting: [], rollout: 4, notShown: 2 })).toBe(
     "Answered for 1 device. 2 members of rollout 4 that were not shown use it too.",

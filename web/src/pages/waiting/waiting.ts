@@ -63,7 +63,7 @@ export function afterAnswer(answered: Schemas["AnsweredConsents"]): string {
   if (answered.rollout > 0) {
     said.push(`${plural(answered.notShown, "member")} of rollout ${answered.rollout} that were not shown use it too.`);
   }
-  if (waiting > 0) said.push(`${plural(waiting, "device")} joined or changed meanwhile, and wait.`);
+  if (waiting > 0) said.push(`${plural(waiting, "device")} joined or changed meanwhile, and ${waiting === 1 ? "waits" : "wait"}.`);
   if (answered.gone.length > 0) {
     const ids = answered.gone.map((id) => id.slice(0, 7)).join(", ");
     said.push(`Deleted meanwhile, and not answered for: ${ids}.`);

@@ -2,10 +2,19 @@ package api
 
 // Inventory is every device with what a table of the fleet shows, in one answer.
 type Inventory struct {
-	Total   int               `json:"total" doc:"Devices that the caller may see"`
-	Matched int               `json:"matched" doc:"Devices that the filters pick, on all pages"`
-	Counts  InventoryCounts   `json:"counts"`
-	Devices []InventoryDevice `json:"devices" nullable:"false" doc:"Of this page, sorted by label unless sort says otherwise"`
+	Total    int               `json:"total" doc:"Devices that the caller may see"`
+	Matched  int               `json:"matched" doc:"Devices that the filters pick, on all pages"`
+	Counts   InventoryCounts   `json:"counts"`
+	Outdated OutdatedVersions  `json:"outdated"`
+	Devices  []InventoryDevice `json:"devices" nullable:"false" doc:"Of this page, sorted by label unless sort says otherwise"`
+}
+
+// OutdatedVersions says which versions of Syncthing are older than the newest that the caller's devices run, whatever
+// the filters are.
+type OutdatedVersions struct {
+	Newest          string   `json:"newest" doc:"The newest release; blank where no device runs a release"`
+	NewestCandidate string   `json:"newestCandidate" doc:"The newest release candidate that is newer than the newest release; blank without one. Only candidates are compared with it"`
+	Versions        []string `json:"versions" nullable:"false" doc:"Versions that are outdated, the oldest first"`
 }
 
 // InventoryCounts is how many devices have each value that a filter takes. Each map counts the devices that all other
@@ -18,6 +27,8 @@ type InventoryCounts struct {
 	OS             map[string]int `json:"os" doc:"By operating system, blank before first contact; filter: os"`
 	Tags           map[string]int `json:"tags" doc:"By tag; of the devices that carry every tag of the filter; filter: tag"`
 	Waiting        map[string]int `json:"waiting" doc:"By cause; any: at least one cause, none: no cause; filter: waiting"`
+
+	Outdated int `json:"outdated" doc:"Devices with an outdated version; filter: outdated"`
 }
 
 // InventoryDevice is one row of the inventory.

@@ -12,6 +12,8 @@ type Overview struct {
 	Trouble          []Trouble         `json:"trouble" nullable:"false" doc:"What is wrong now with devices and folders, the worst kind first"`
 	Troubled         int               `json:"troubled" doc:"Devices with any trouble"`
 	Versions         map[string]int    `json:"versions" nullable:"false" doc:"Devices by version of Syncthing, the 20 with most devices"`
+	NewestVersion    string            `json:"newestVersion" doc:"The newest release of Syncthing that any device runs which the caller may see; blank where none runs a release"`
+	Outdated         int               `json:"outdated" doc:"Devices with an older version than the newest, as GET inventory?outdated=true gives them"`
 	Problems         int               `json:"problems" doc:"That people were told of and that are not over"`
 	Receivers        []Receiver        `json:"receivers" nullable:"false" doc:"Who is told of problems"`
 

@@ -20,6 +20,7 @@ type InventoryQuery struct {
 
 	FolderStates []string // a device has a folder in one of them
 	DiskBelow    string   // percent that are free of a disk
+	Outdated     bool     // a device has an older version than the newest that devices run
 
 	Sort   string // label, -needBytes and others; "" is label
 	Limit  int    // 0: no limit
@@ -27,7 +28,11 @@ type InventoryQuery struct {
 }
 
 func (q InventoryQuery) query() string {
-	return query(url.Values{"tag": q.Tags, "state": q.States, "version": q.Versions, "os": q.OS, "waiting": q.Waiting,
+	outdated := ""
+	if q.Outdated {
+		outdated = "true"
+	}
+	return query(url.Values{"outdated": {outdated}, "tag": q.Tags, "state": q.States, "version": q.Versions, "os": q.OS, "waiting": q.Waiting,
 		"folderState": q.FolderStates, "device": q.Devices, "stale": {q.Stale}, "diskBelow": {q.DiskBelow},
 		"q": {q.Search}, "sort": {q.Sort}, "limit": {positive(q.Limit)}, "offset": {positive(q.Offset)}})
 }

@@ -18,21 +18,23 @@ type deviceListCommand struct {
 	output
 	watching
 	paging
-	Search  string   `env:"-" short:"q" help:"Only devices with this text in label, ID or address." placeholder:"TEXT"`
-	Tag     []string `env:"-" sep:"none" help:"Only devices with this tag; may be repeated: with all of them." placeholder:"TAG"`
-	State   []string `env:"-" help:"Only devices with this connection or configuration, as online or held; may be repeated." placeholder:"STATE"`
-	Version []string `env:"-" help:"Only devices with this version of Syncthing, as v2.1.3, or before or after one, as '<2' or '>=2.1'; may be repeated." placeholder:"VERSION"`
-	OS      []string `env:"-" name:"os" help:"Only devices with this system, as linux; may be repeated." placeholder:"OS"`
-	Waiting []string `env:"-" help:"Only devices that wait for a person: any, none, trouble (with connection or files), or a cause as pinMismatch; may be repeated." placeholder:"CAUSE"`
-	Folders []string `env:"-" name:"folder-state" help:"Only devices with a folder in this state, as stopped or localChanges; may be repeated." placeholder:"STATE"`
-	Behind  bool     `env:"-" help:"Only devices with a folder of which something is missing."`
-	Stopped bool     `env:"-" help:"Only devices that stopped a folder."`
-	Stale   string   `env:"-" help:"Only devices that are not online and were not seen for so long, as 36h or 7d." placeholder:"TIME"`
-	Disk    string   `env:"-" name:"disk-below" help:"Only devices with a disk of which less is free, as 10%; their agents tell it." placeholder:"PERCENT"`
-	Sort    string   `env:"-" help:"Order: a column as --columns names it, or folder-state; with - the other way round, as --sort -to-go." placeholder:"ORDER"`
-	Columns []string `env:"-" help:"Columns to print, with commas between: device, connection, configuration, folders, to-go, tags, version, system, disk-free, since, last-seen, address, waits, id; or all." placeholder:"COLUMN"`
-	Filter  []string `env:"-" sep:"none" help:"What the flags above pick, written as for commands that act on devices: state=held, version=<2 or behind; may be repeated." placeholder:"FIELD=VALUE"`
-	Limit   int      `env:"-" help:"At most so many devices." placeholder:"N"`
+	Search    string   `env:"-" short:"q" help:"Only devices with this text in label, ID or address." placeholder:"TEXT"`
+	Tag       []string `env:"-" sep:"none" help:"Only devices with this tag; may be repeated: with all of them." placeholder:"TAG"`
+	State     []string `env:"-" help:"Only devices with this connection or configuration, as online or held; may be repeated." placeholder:"STATE"`
+	Version   []string `env:"-" help:"Only devices with this version of Syncthing, as v2.1.3, or before or after one, as '<2' or '>=2.1'; may be repeated." placeholder:"VERSION"`
+	OS        []string `env:"-" name:"os" help:"Only devices with this system, as linux; may be repeated." placeholder:"OS"`
+	Waiting   []string `env:"-" help:"Only devices that wait for a person: any, none, trouble (with connection or files), or a cause as pinMismatch; may be repeated." placeholder:"CAUSE"`
+	Folders   []string `env:"-" name:"folder-state" help:"Only devices with a folder in this state, as stopped or localChanges; may be repeated." placeholder:"STATE"`
+	Behind    bool     `env:"-" help:"Only devices with a folder of which something is missing."`
+	Stopped   bool     `env:"-" help:"Only devices that stopped a folder."`
+	Outdated  bool     `env:"-" help:"Only devices with an older version of Syncthing than the newest that any device runs."`
+	OlderThan string   `env:"-" help:"Only devices with a version of Syncthing before this one, as 2.1.0." placeholder:"VERSION"`
+	Stale     string   `env:"-" help:"Only devices that are not online and were not seen for so long, as 36h or 7d." placeholder:"TIME"`
+	Disk      string   `env:"-" name:"disk-below" help:"Only devices with a disk of which less is free, as 10%; their agents tell it." placeholder:"PERCENT"`
+	Sort      string   `env:"-" help:"Order: a column as --columns names it, or folder-state; with - the other way round, as --sort -to-go." placeholder:"ORDER"`
+	Columns   []string `env:"-" help:"Columns to print, with commas between: device, connection, configuration, folders, to-go, tags, version, system, disk-free, since, last-seen, address, waits, id; or all." placeholder:"COLUMN"`
+	Filter    []string `env:"-" sep:"none" help:"What the flags above pick, written as for commands that act on devices: state=held, version=<2 or behind; may be repeated." placeholder:"FIELD=VALUE"`
+	Limit     int      `env:"-" help:"At most so many devices." placeholder:"N"`
 }
 
 // Run prints one line for each device that the filters pick.
@@ -46,7 +48,7 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *c
 		return err
 	}
 	query := client.InventoryQuery{Search: c.Search, Tags: c.Tag, States: c.State, Versions: c.Version, OS: c.OS,
-		Waiting: c.Waiting, Sort: sort, Limit: c.Limit, Stale: c.Stale,
+		Waiting: c.Waiting, Sort: sort, Limit: c.Limit, Stale: c.Stale, Outdated: c.Outdated,
 		FolderStates: folderStatesOf(c.Folders, c.Behind, c.Stopped)}
 	if c.Disk != "" {
 		percent, err := percentIn(c.Disk)
@@ -54,6 +56,11 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *c
 			return err
 		}
 		query.DiskBelow = percent
+	}
+	if c.OlderThan != "" {
+		if err := olderThan(&query, c.OlderThan); err != nil {
+			return err
+		}
 	}
 	if err := addFilters(&query, c.Filter); err != nil {
 		return err

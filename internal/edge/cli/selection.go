@@ -22,7 +22,7 @@ type selecting struct {
 // picking picks devices by what they have in common.
 type picking struct {
 	Tag    []string `env:"-" sep:"none" help:"All devices with this tag; may be repeated: with all of them." placeholder:"TAG"`
-	Filter []string `env:"-" sep:"none" help:"All devices that a flag of device list picks, as state=held, version=<2 or behind; may be repeated. device list --filter shows which." placeholder:"FIELD=VALUE"`
+	Filter []string `env:"-" sep:"none" help:"All devices that a flag of device list picks, as state=held, version=<2, behind or outdated; may be repeated. device list --filter shows which." placeholder:"FIELD=VALUE"`
 }
 
 func (p picking) isUsed() bool { return len(p.Tag)+len(p.Filter) > 0 }
@@ -175,6 +175,7 @@ var filterFields = map[string]func(q *client.InventoryQuery, value string) error
 	"version":      appending(func(q *client.InventoryQuery) *[]string { return &q.Versions }),
 	"os":           appending(func(q *client.InventoryQuery) *[]string { return &q.OS }),
 	"waiting":      appending(func(q *client.InventoryQuery) *[]string { return &q.Waiting }),
+	"older-than":   olderThan,
 	"folder-state": appending(func(q *client.InventoryQuery) *[]string { return &q.FolderStates }),
 	"stale":        func(q *client.InventoryQuery, value string) error { return once("stale", &q.Stale, value) },
 	"disk-below": func(q *client.InventoryQuery, value string) error {
@@ -193,6 +194,21 @@ func appending(field func(*client.InventoryQuery) *[]string) func(*client.Invent
 	}
 }
 
+// olderThan picks devices by the version that theirs is before. Other versions cannot be picked with it: a device with
+// any of several versions is picked.
+func olderThan(q *client.InventoryQuery, version string) error {
+	if len(q.Versions) > 0 {
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "versions are picked twice",
+			Hint: "Give --older-than or --version: a device with one of several versions would be picked."}
+	}
+	if strings.ContainsAny(version, "<>=") {
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("%q is no version", version),
+			Hint: "Write a version such as 2.1.0. --version '<2.1.0' picks the same devices."}
+	}
+	q.Versions = []string{"<" + version}
+	return nil
+}
+
 // once sets what can be asked for once. A second value would widen what the first one picks.
 func once(name string, field *string, value string) error {
 	if *field != "" {
@@ -208,6 +224,8 @@ func addFilters(q *client.InventoryQuery, expressions []string) error {
 		name, value, hasValue := strings.Cut(expression, "=")
 		set := filterFields[name]
 		switch {
+		case expression == "outdated":
+			q.Outdated = true
 		case expression == "behind" || expression == "stopped":
 			q.FolderStates = folderStatesOf(q.FolderStates, expression == "behind", expression == "stopped")
 		case set == nil || !hasValue:
@@ -225,7 +243,7 @@ func addFilters(q *client.InventoryQuery, expressions []string) error {
 
 func noFilter(expression, name string) error {
 	names := slices.Sorted(maps.Keys(filterFields))
-	hint := "Write FIELD=VALUE, with one of: " + strings.Join(names, ", ") + "; or behind, or stopped."
+	hint := "Write FIELD=VALUE, with one of: " + strings.Join(names, ", ") + "; or behind, stopped or outdated."
 	if near := fleet.Nearest(name, names); near != "" && near != name {
 		hint = fmt.Sprintf("Did you mean %s=? %s", near, hint)
 	}

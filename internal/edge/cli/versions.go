@@ -3,10 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"muster/api"
 	"muster/client"
 )
 
@@ -21,8 +23,9 @@ type versionsCommand struct {
 
 // versionCount is how many devices run a version of Syncthing.
 type versionCount struct {
-	Version string `json:"version"` // "": not known
-	Devices int    `json:"devices"`
+	Version  string `json:"version"` // "": not known
+	Devices  int    `json:"devices"`
+	Outdated bool   `json:"outdated"` // devices run a newer release
 }
 
 const longestBar = 40 // characters
@@ -35,17 +38,48 @@ func (c *versionsCommand) Run(ctx context.Context, env *environment, server *cli
 	}
 	counts, most := make([]versionCount, 0, len(all.Counts.Versions)), 1
 	for version, devices := range all.Counts.Versions {
-		counts, most = append(counts, versionCount{version, devices}), max(most, devices)
+		isOutdated := slices.Contains(all.Outdated.Versions, version)
+		counts, most = append(counts, versionCount{version, devices, isOutdated}), max(most, devices)
 	}
 	slices.SortFunc(counts, func(a, b versionCount) int {
 		return cmp.Or(cmp.Compare(b.Devices, a.Devices), cmp.Compare(a.Version, b.Version))
 	})
-	return printSorted(env, c.output, c.sorting, columns[versionCount]{
-		titles: []string{"VERSION", "DEVICES", ""},
+	err = printSorted(env, c.output, c.sorting, columns[versionCount]{
+		titles: []string{"VERSION", "DEVICES", "OUTDATED", ""},
 		row: func(v versionCount) []string {
-			return []string{cmp.Or(v.Version, "not known"), strconv.Itoa(v.Devices),
+			return []string{cmp.Or(v.Version, "not known"), strconv.Itoa(v.Devices), outdatedWord(v),
 				strings.Repeat("#", max(1, v.Devices*longestBar/most))}
 		},
 		name: func(v versionCount) string { return v.Version },
 	}, counts)
+	if err != nil || !c.forPeople() {
+		return err
+	}
+	return c.printOutdated(env, all)
+}
+
+func outdatedWord(v versionCount) string {
+	switch {
+	case v.Outdated:
+		return "yes"
+	case v.Version == "":
+		return "-"
+	}
+	return "no"
+}
+
+// printOutdated says how many devices run an older version than the newest, and the command that lists them.
+func (c *versionsCommand) printOutdated(env *environment, all api.Inventory) error {
+	newest := cmp.Or(all.Outdated.Newest, all.Outdated.NewestCandidate)
+	if newest == "" {
+		return nil
+	}
+	text := fmt.Sprintf("No device runs a version older than %s, the newest that devices run.", printable(newest))
+	if count := all.Counts.Outdated; count > 0 {
+		flags := strings.TrimSpace(picking{Tag: c.Tag}.words() + " --outdated")
+		text = fmt.Sprintf("%s with an older version than %s, the newest that devices run: `muster device list %s`",
+			counted(count, "device"), printable(newest), flags)
+	}
+	_, err := fmt.Fprintln(env.Out, text)
+	return err
 }

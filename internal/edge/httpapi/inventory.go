@@ -70,6 +70,8 @@ var (
 			"any trouble with connection or files; may be given several times: for one of them",
 		append([]fleet.WaitCause{view.WaitsAny, view.WaitsNone, view.WaitsTrouble}, fleet.WaitCauses...),
 	)
+	deviceOutdated = boolParam("outdated", "Only devices with a version of Syncthing older than the newest release that "+
+		"any device runs; devices with a release candidate are compared with the newest candidate too")
 	inventoryDevices = several[fleet.DeviceID]{deviceParam("Only these devices; may be given several times")}
 	offsetParam      = numberParam("offset", "Leave out so many; the Link header leads to the next page", 0, 0)
 	sortParam        = queryParam("sort", "The order; with - the other way round. What is not known comes last",
@@ -85,6 +87,7 @@ var inventoryFilters = []parameter{
 	deviceVersions,
 	deviceSystems,
 	deviceWaits,
+	deviceOutdated,
 }
 
 func textsOf[K ~string](values []K) []string {
@@ -185,7 +188,7 @@ func (r *request) inventoryFilter() (q view.Query, err error) {
 	if err = cmp.Or(deviceSearch.read(r, &q.Search), deviceTags.read(r, &q.Tags), deviceStale.read(r, &stale),
 		deviceDisk.read(r, &q.DiskBelow), deviceFolderStates.read(r, &q.FolderStates),
 		deviceVersions.read(r, &q.Versions), deviceSystems.read(r, &q.Systems), deviceWaits.read(r, &q.Waiting),
-		deviceStates.read(r, &states)); err != nil {
+		deviceOutdated.read(r, &q.Outdated), deviceStates.read(r, &states)); err != nil {
 		return q, err
 	}
 	q.Search = strings.ToLower(q.Search)
@@ -214,6 +217,8 @@ func (Wire) Row(row *view.Row) ([]byte, error) {
 // Inventory is one without its devices, and what comes after them.
 func (Wire) Inventory(page view.Page) (text []byte, tail string, err error) {
 	text, err = encode(api.Inventory{Total: page.Total, Matched: page.Matched, Counts: api.InventoryCounts(page.Counts),
+		Outdated: api.OutdatedVersions{Newest: page.Outdated.Newest, NewestCandidate: page.Outdated.NewestCandidate,
+			Versions: slices.Concat([]string{}, page.Outdated.Versions)},
 		Devices: []api.InventoryDevice{}})
 	return text, "]}\n", err
 }

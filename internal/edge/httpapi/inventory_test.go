@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -141,12 +142,37 @@ func TestAnInventoryHasEverythingOfARow(t *testing.T) {
 	}
 }
 
+// A release candidate made every release outdated.
+func TestAnInventorySaysWhichVersionsAreOutdated(t *testing.T) {
+	w := threeDevices(t)
+	w.set(idC, fleet.State{Connection: fleet.Online}, fleet.Snapshot{Version: &fleet.Version{Version: "v1.11.0-rc.1"}})
+	got := w.inventory("?os=windows")
+	want := api.OutdatedVersions{Newest: "v1.10.0", NewestCandidate: "v1.11.0-rc.1", Versions: []string{"v1.9.0"}}
+	if !reflect.DeepEqual(got.Outdated, want) {
+		t.Errorf("got %+v, want %+v", got.Outdated, want)
+	}
+	if got.Counts.Outdated != 0 {
+		t.Errorf("%d of the devices with Windows are outdated", got.Counts.Outdated)
+	}
+	if got := w.inventory("?os=linux&outdated=true"); got.Counts.Outdated != 1 || got.Matched != 1 {
+		t.Errorf("%d of the devices with Linux are outdated, %d match", got.Counts.Outdated, got.Matched)
+	}
+	overview := read[api.Overview](w.world, Prefix+"/overview?tag=mobile")
+	if overview.Outdated != 0 || overview.NewestVersion != "v1.10.0" {
+		t.Errorf("of the tag: %d, newest %q", overview.Outdated, overview.NewestVersion)
+	}
+	if overview = read[api.Overview](w.world, Prefix+"/overview?tag=lima"); overview.Outdated != 1 {
+		t.Errorf("of the tag: %d", overview.Outdated)
+	}
+}
+
 func TestAnInventoryIsFilteredSortedAndPaged(t *testing.T) {
 	w := threeDevices(t)
 	for query, want := range map[string][]string{
 		"?version=%3C1.10": {"Nas"}, "?version=%3E=v1.10&version=v1.9.0": {"Nas", "laptop"}, "?version=%3E2": nil,
 		"?version=%3C=1.9.0": {"Nas"}, "?version=%3E1.9.0": {"laptop"},
 		"?stale=7d": {"laptop"}, "?stale=30m": {"laptop"}, "?diskBelow=10": {"office"}, "?diskBelow=5": nil,
+		"?outdated=true": {"Nas"}, "?outdated=true&os=windows": nil, "?outdated=false": {"Nas", "laptop", "office"},
 		"?sort=-diskFree": {"office", "Nas", "laptop"},
 		"?q=LAP":          {"laptop"}, "?q=10.0.0": {"Nas"}, "?q=" + strings.ToLower(string(idC)): {"office"},
 		"?tag=lima": {"Nas", "laptop"}, "?tag=lima&tag=mobile": {"laptop"}, "?tag=none": {},

@@ -66,6 +66,8 @@ func (s OverviewHandlers) getOverview(r *request) (reply, error) {
 		Pending:          api.OverviewOfPending{Devices: made.PendingDevices, Folders: made.PendingFolders},
 		Problems:         made.Problems,
 		Versions:         counted(made.MostVersions(maxOverviewVersions), made.Versions),
+		NewestVersion:    made.Outdated.Newest,
+		Outdated:         made.OutdatedCount,
 		Troubled:         made.Troubled,
 		Trouble:          mapped(made.Troubles, wireTrouble),
 		Rollouts:         mapped(made.Rollouts, func(one fleet.Rollout) api.Rollout { return wireRollout(one, registry) }),

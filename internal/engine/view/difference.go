@@ -69,6 +69,7 @@ type differenceList struct {
 
 // pick returns the devices of a query whose configuration differs from their templates.
 func (l *differenceList) pick(rows []*Row, q Query) (devices []fleet.DeviceID) {
+	q, _ = q.among(rows)
 	for _, row := range rows {
 		if !q.Picks(row) {
 			continue

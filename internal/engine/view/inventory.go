@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,9 +25,12 @@ type Query struct {
 	SeenBefore     time.Time           // selects devices that are not online and were last seen before; zero: all
 	DiskBelow      int                 // selects devices with a disk that has less free space, in percent; 0: all
 	Waiting        []fleet.WaitCause   // may contain WaitsAny, WaitsNone and WaitsTrouble
+	Outdated       bool                // selects devices with a version older than the newest in the caller's scope
 	Sort           string              // name of an order, from Sorts; "": by label
 	Descending     bool
 	Limit, Offset  int // Limit 0: no limit
+
+	outdated map[string]bool // versions that Outdated selects; see among
 }
 
 // Values of Query.Waiting besides the causes.
@@ -42,6 +44,7 @@ const (
 type Page struct {
 	Total, Matched int
 	Counts         FilterCounts
+	Outdated       fleet.Outdated // versions among the devices of the caller's scope
 	rows           []*Row
 	next           int // offset of the next page; 0: this is the last one
 }
@@ -50,6 +53,8 @@ type Page struct {
 // value.
 type FilterCounts struct {
 	Connections, Configurations, FolderStates, Versions, OS, Tags, Waiting map[string]int
+
+	Outdated int // number of rows with an outdated version
 }
 
 // Inventory returns the rows of the caller's scope that a query selects, as they are now. When no row has changed
@@ -84,6 +89,7 @@ func (v *View) document(p *part, q Query) (*Document, error) {
 // page selects, counts and orders rows, which come in the order of the device list.
 func (q Query) page(rows []*Row) Page {
 	page := Page{Total: len(rows), Counts: newFilterCounts(), rows: make([]*Row, 0, len(rows))}
+	q, page.Outdated = q.among(rows)
 	for _, row := range rows {
 		if !q.finds(row) {
 			continue
@@ -93,6 +99,9 @@ func (q Query) page(rows []*Row) Page {
 			page.rows = append(page.rows, row)
 		}
 		page.Counts.add(row, misses)
+		if misses&^byOutdated == 0 && q.outdated[row.Version] {
+			page.Counts.Outdated++
+		}
 	}
 	page.Matched = len(page.rows)
 	q.order(page.rows)
@@ -101,6 +110,16 @@ func (q Query) page(rows []*Row) Page {
 		page.rows, page.next = page.rows[:q.Limit], q.Offset+q.Limit
 	}
 	return page
+}
+
+// among returns the query with the versions that are outdated among all rows of the caller's scope.
+func (q Query) among(rows []*Row) (Query, fleet.Outdated) {
+	outdated := outdatedAmong(rows)
+	q.outdated = make(map[string]bool, len(outdated.Versions))
+	for _, version := range outdated.Versions {
+		q.outdated[version] = true
+	}
+	return q, outdated
 }
 
 // sorting is an order of rows. Rows with an unknown value come last in either direction.
@@ -124,7 +143,7 @@ var sortings = []sorting{
 		func(r *Row) bool { return r.State.Since.IsZero() }},
 	{"lastSeen", func(a, b *Row) int { return a.State.LastSeen.Compare(b.State.LastSeen) },
 		func(r *Row) bool { return r.State.LastSeen.IsZero() }},
-	{"version", func(a, b *Row) int { return compareVersions(a.Version, b.Version) },
+	{"version", func(a, b *Row) int { return fleet.CompareVersions(a.Version, b.Version) },
 		func(r *Row) bool { return r.Version == "" }},
 	{"os", func(a, b *Row) int { return cmp.Or(cmp.Compare(a.OS, b.OS), cmp.Compare(a.Arch, b.Arch)) },
 		func(r *Row) bool { return r.OS == "" }},
@@ -177,44 +196,16 @@ func compareFolders(a, b *Row) int {
 	return cmp.Or(cmp.Compare(worst, other), cmp.Compare(a.Folders.Of(worst), b.Folders.Of(worst)))
 }
 
-// compareVersions compares runs of digits as numbers: v1.9.0 is before v1.10.0.
-func compareVersions(a, b string) int {
-	for a != "" && b != "" {
-		runA, runB := versionRun(a), versionRun(b)
-		numA, errA := strconv.ParseUint(runA, 10, 64)
-		numB, errB := strconv.ParseUint(runB, 10, 64)
-		order := cmp.Compare(runA, runB)
-		if errA == nil && errB == nil {
-			order = cmp.Compare(numA, numB)
-		}
-		if order != 0 {
-			return order
-		}
-		a, b = a[len(runA):], b[len(runB):]
-	}
-	return cmp.Compare(len(a), len(b))
-}
-
-// versionRun returns the digits at the start of a text, or the text before its first digit.
-func versionRun(text string) string {
-	isDigit := func(r rune) bool { return '0' <= r && r <= '9' }
-	end := strings.IndexFunc(text, func(r rune) bool { return isDigit(r) != isDigit(rune(text[0])) })
-	if end < 0 {
-		return text
-	}
-	return text[:end]
-}
-
 // finds reports whether a row matches the search.
 func (q Query) finds(row *Row) bool {
 	return q.Search == "" || strings.Contains(row.search, q.Search)
 }
 
-// Picks reports whether a row matches the search and all filters.
+// Picks reports whether a row matches the search and all filters. The query comes from among.
 func (q Query) Picks(row *Row) bool { return q.finds(row) && q.misses(row) == 0 }
 
 // filters is a set of filters.
-type filters uint8
+type filters uint16
 
 const (
 	byConnection filters = 1 << iota
@@ -224,6 +215,7 @@ const (
 	byOS
 	byTag
 	byWaiting
+	byOutdated
 	byOther // filters without counts
 )
 
@@ -241,6 +233,7 @@ func (q Query) misses(row *Row) (missed filters) {
 	unless(among(q.Systems, row.OS), byOS)
 	unless(!slices.ContainsFunc(q.Tags, func(tag fleet.Tag) bool { return !row.Has(tag) }), byTag)
 	unless(q.picksWaiting(row), byWaiting)
+	unless(!q.Outdated || q.outdated[row.Version], byOutdated)
 	unless(q.SeenBefore.IsZero() || row.notSeenSince(q.SeenBefore), byOther)
 	unless(among(q.IDs, row.Device.ID), byOther)
 	unless(q.DiskBelow == 0 || row.DiskFree >= 0 && row.DiskFree < q.DiskBelow, byOther)
@@ -259,14 +252,17 @@ func (q Query) picksVersion(version string) bool {
 }
 
 // versionIs reports whether a version matches a filter: it is equal, or lower or higher as the operator says. "<2"
-// matches every version before v2. An unknown version matches nothing.
+// matches every version before v2. An unknown version, or a text that is no version, matches no operator.
 func versionIs(version, asked string) bool {
 	bound := strings.TrimLeft(asked, "<>=")
 	relation := strings.TrimSuffix(asked, bound)
-	if relation == "" || version == "" {
+	switch {
+	case relation == "":
 		return version == asked
+	case !fleet.IsVersion(version):
+		return false
 	}
-	order := compareVersions(strings.TrimPrefix(version, "v"), strings.TrimPrefix(strings.TrimSpace(bound), "v"))
+	order := fleet.CompareVersions(version, strings.TrimSpace(bound))
 	switch relation {
 	case "<":
 		return order < 0

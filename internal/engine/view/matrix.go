@@ -58,6 +58,7 @@ func (v *View) Matrix(ctx context.Context, registry *fleet.Registry, q MatrixQue
 		return Matrix{}, err
 	}
 	rows := make([]*Row, 0, len(all))
+	q.Devices, _ = q.Devices.among(all)
 	for _, row := range all {
 		if row.Folders.All() > 0 && q.Devices.Picks(row) {
 			rows = append(rows, row)

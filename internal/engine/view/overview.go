@@ -30,7 +30,9 @@ type Overview struct {
 	Troubles       []Trouble      // ordered by severity, the worst first
 	Troubled       int            // number of devices with any trouble
 	Versions       map[string]int // number of devices by version of their daemon; unknown versions are not counted
-	Differing      int            // number of devices whose plans are not empty
+	Outdated       fleet.Outdated // see Attention
+	OutdatedCount  int
+	Differing      int // number of devices whose plans are not empty
 	Tags           int
 	Impairments    []fleet.Impairment
 	Receivers      []fleet.Receiver // Empty for a caller with a tag scope.
@@ -50,7 +52,8 @@ func OverviewOf(from OverviewSources) Overview {
 	out := Overview{Counts: from.Counts, Registry: from.Registry, Impairments: from.Impairments,
 		Mode:  fleet.Strictest(from.Registry.Mode.OrOn(), from.Mode.OrOn()),
 		Stops: from.Stops, Troubles: from.Attention.Troubles, Troubled: from.Attention.Troubled,
-		Versions: from.Attention.Versions}
+		Versions: from.Attention.Versions, Outdated: from.Attention.Outdated,
+		OutdatedCount: from.Attention.OutdatedCount}
 	for _, rollout := range from.Rollouts {
 		if !rollout.Status.Over() {
 			out.Rollouts = append(out.Rollouts, rollout)

@@ -31,6 +31,9 @@ type Attention struct {
 	Troubled int            // number of devices with any trouble
 	Waiting  []*Row         // rows with a cause to wait, in the order of the list
 	Versions map[string]int // number of devices by version of their daemon; unknown versions are not counted
+	Outdated fleet.Outdated // versions among all devices of the caller's scope
+	// OutdatedCount is the number of devices with an outdated version.
+	OutdatedCount int
 }
 
 // Attention returns the attention of the caller's scope. It is computed again when a row has changed.
@@ -38,7 +41,8 @@ func (v *View) Attention(ctx context.Context, registry *fleet.Registry) (out Att
 	p := v.partOf(ctx)
 	err = p.reading(ctx, registry, func() error {
 		if p.attentionOf != p.rows.revision {
-			p.attention, p.attentionOf = attentionOf(p.rows.inOrder()), p.rows.revision
+			rows := p.rows.inOrder()
+			p.attention, p.attentionOf = attentionOf(rows, outdatedAmong(rows)), p.rows.revision
 		}
 		out = p.attention
 		return nil
@@ -50,16 +54,17 @@ func (v *View) Attention(ctx context.Context, registry *fleet.Registry) (out Att
 func (v *View) Among(ctx context.Context, registry *fleet.Registry, picks func(*fleet.Registered) bool) (
 	counts fleet.Counts, attention Attention, err error) {
 	rows, err := v.Rows(ctx, registry)
+	outdated := outdatedAmong(rows)
 	rows = slices.DeleteFunc(slices.Clone(rows), func(row *Row) bool { return !picks(row.Device) })
 	picked := newTotals(v.newRevision)
 	for _, row := range rows {
 		picked.replace(nil, row)
 	}
-	return picked.counts(), attentionOf(rows), err
+	return picked.counts(), attentionOf(rows, outdated), err
 }
 
-func attentionOf(rows []*Row) (out Attention) {
-	out.Versions = map[string]int{}
+func attentionOf(rows []*Row, outdated fleet.Outdated) (out Attention) {
+	out.Versions, out.Outdated = map[string]int{}, outdated
 	for _, row := range rows {
 		if len(row.Waits) > 0 {
 			out.Waiting = append(out.Waiting, row)
@@ -68,8 +73,20 @@ func attentionOf(rows []*Row) (out Attention) {
 			out.Versions[row.Version]++
 		}
 	}
+	for _, version := range outdated.Versions {
+		out.OutdatedCount += out.Versions[version]
+	}
 	out.Troubles, out.Troubled = TroublesOf(out.Waiting)
 	return out
+}
+
+// outdatedAmong compares the versions of all devices of a scope.
+func outdatedAmong(rows []*Row) fleet.Outdated {
+	counts := map[string]int{}
+	for _, row := range rows {
+		counts[row.Version]++
+	}
+	return fleet.OutdatedAmong(counts)
 }
 
 // TroublesOf sums up the troubles of rows, the worst kind first. devices is the number of rows with any trouble.

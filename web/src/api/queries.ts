@@ -72,7 +72,7 @@ export const queries = {
       { retry: false },
     ),
   /** differences are what the plans of the devices of a filter would change, equal changes together. */
-  differences: (query: { tag: string[]; version: string[]; os: string[] }) =>
+  differences: (query: { tag: string[]; version: string[]; os: string[]; outdated?: true }) =>
     question(["differences", query], (signal) => api.GET("/api/v1/differences", { signal, params: { query } }), {
       ...before,
       retry: false,

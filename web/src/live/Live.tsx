@@ -1,7 +1,7 @@
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useState, type ReactNode } from "react";
 import type { Inventory } from "../api/inventory";
-import { patchInventory, type LiveEvent } from "./patch";
+import { bringsVersion, patchInventory, type LiveEvent } from "./patch";
 import { recent } from "./recent";
 import { Stream, type StreamState } from "./stream";
 
@@ -70,8 +70,11 @@ export class Patches {
       void this.client.invalidateQueries({ type: "active" });
       return;
     }
-    this.client.setQueryData<Inventory>(["inventory"], (old) => old && patchInventory(old, events));
     const stale = new Set<string>();
+    this.client.setQueryData<Inventory>(["inventory"], (old) => {
+      if (old && bringsVersion(old, events)) stale.add(JSON.stringify(["inventory"]));
+      return old && patchInventory(old, events);
+    });
     for (const event of events) this.patch(event, stale);
     for (const key of stale) this.readAgain(key);
   }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Inventory } from "../api/inventory";
-import { patchInventory, type LiveEvent } from "./patch";
+import { bringsVersion, patchInventory, type LiveEvent } from "./patch";
 
 const row = (label: string, connection = "online") => ({ deviceID: label, label, connection, tags: ["t"] });
 
@@ -51,4 +51,13 @@ test("a device that is registered no more has no row", () => {
 test("what changes no row leaves the answer as it is", () => {
   const before = inventory("a");
   expect(patchInventory(before, [event("rollout", "", {}), event("device", "a", { deleted: false })])).toBe(before);
+});
+
+test("a version that no device ran is noticed", () => {
+  const known = { devices: [{ ...row("a"), version: "v2.1.0" }, { ...row("b"), version: "" }] } as Inventory;
+  const ran = (version: string) => [event("inventory", "b", { row: { ...row("b"), version } })];
+  expect([bringsVersion(known, ran("v2.1.0")), bringsVersion(known, ran("v2.2.0")), bringsVersion(known, ran(""))]).toEqual([
+    ...[false, true, false],
+  ]);
+  expect(bringsVersion(known, [event("device", "b", { deleted: true, state: null })])).toBe(false);
 });

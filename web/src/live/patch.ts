@@ -27,3 +27,11 @@ export function patchInventory(old: Inventory, events: LiveEvent[]): Inventory {
   for (const row of rows.values()) if (row) devices.push(row);
   return { ...old, devices, total: old.total + devices.length - old.devices.length };
 }
+
+/** bringsVersion tells whether rows of events have a version that no device ran: others may be outdated by it. */
+export function bringsVersion(old: Inventory, events: LiveEvent[]): boolean {
+  const came = [...rowsOf(events).values()].flatMap((row) => (row?.version ? [row.version] : []));
+  if (came.length === 0) return false;
+  const known = new Set(old.devices.map((row) => row.version));
+  return came.some((version) => !known.has(version));
+}

@@ -2,7 +2,7 @@ import { Button, Menu, TextInput } from "@mantine/core";
 import { useLocalStorage } from "@mantine/hooks";
 import { IconColumns3, IconDeviceLaptop, IconFilter, IconPlus, IconSearch, IconX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useDeferredValue, useMemo, useState } from "react";
+import { useDeferredValue, useMemo, useState, type ReactNode } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { inventory, type InventoryDevice } from "../../api/inventory";
 import { useMay } from "../../session/me";
@@ -22,7 +22,9 @@ import { Bulk } from "./Bulk";
 import { Differences } from "./Differences";
 import { titles } from "../waiting/waiting";
 import { counted, isFiltered, readFilter, writeFilter, type Filter } from "./filter";
+import { noneOutdated, OlderThan, withOutdated } from "./Outdated";
 import { useSteadyRows } from "./steady";
+import { versionWords } from "./version";
 
 const idOf = (row: InventoryDevice) => row.deviceID;
 const nameOf = (row: InventoryDevice) => row.label || shortID(row.deviceID);
@@ -89,7 +91,7 @@ const columns: VColumn<InventoryDevice>[] = [
       </>
     ),
   },
-  { id: "version", title: "Version", min: 116, sorts: true, text: (row) => row.version || "not known" },
+  { id: "version", title: "Version", min: 150, sorts: true },
   { id: "os", title: "System", min: 110, sorts: true, text: (row) => [row.os, row.arch].join(" ") },
   {
     id: "disk",
@@ -108,6 +110,7 @@ const columns: VColumn<InventoryDevice>[] = [
     text: (row) => (row.address ? `${row.address} (${row.foundBy})` : "none"),
   },
 ];
+
 const usual = ["label", "connection", "configuration", "folders", "need", "tags", "version", "disk", "since"];
 
 /** FolderCount is the worst state of the device's folders; how many of them are in which state shows on hover. */
@@ -150,10 +153,15 @@ export function Devices() {
   const data = fleet.data?.devices;
   const late = useDeferredValue(filter);
   const [isOver, setIsOver] = useState(false);
-  const rows = useSteadyRows(data, late, isOver && view === "table");
+  const outdated = fleet.data?.outdated ?? noneOutdated;
+  const outdatedVersions = useMemo(() => new Set(outdated.versions), [outdated]);
+  const rows = useSteadyRows(data, late, isOver && view === "table", outdatedVersions);
   const chosen = selected.size === 0 ? [] : rows.filter((row) => selected.has(row.deviceID));
 
-  const shownColumns = useMemo(() => columns.filter(({ id }) => id === "label" || shown.includes(id)), [shown]);
+  const shownColumns = useMemo(
+    () => withOutdated(columns, outdated).filter(({ id }) => id === "label" || shown.includes(id)),
+    [outdated, shown],
+  );
   const onNarrow = useMemo(() => shownColumns.slice(0, mostNarrow).map(({ id }) => id), [shownColumns]);
   const sortBy = (by: string) => change({ sort: by, descending: filter.sort === by ? !filter.descending : false });
 
@@ -255,6 +263,7 @@ interface FilterMenu {
   has: string[];
   pick: (value: string) => void;
   word?: (value: string) => string;
+  before?: ReactNode; // shown before the values
 }
 
 const mostUnsearched = 10; // values of a menu without a search
@@ -317,7 +326,7 @@ function Toolbar({
       text: badgeOf({ ...connections, ...configurations }, state).word,
       remove: () => change({ states: toggled(filter.states, state) }),
     })),
-    ...filter.versions.map((one) => ({ text: one, remove: () => change({ versions: toggled(filter.versions, one) }) })),
+    ...filter.versions.map((one) => ({ text: versionWords(one), remove: () => change({ versions: toggled(filter.versions, one) }) })),
     ...filter.systems.map((one) => ({ text: one, remove: () => change({ systems: toggled(filter.systems, one) }) })),
     ...filter.folderStates.map((state) => ({
       text: `Folders: ${badgeOf(folderStates, state).word.toLowerCase()}`,
@@ -356,6 +365,7 @@ function Toolbar({
       of: (row) => (row.version ? [row.version] : []),
       has: filter.versions,
       pick: (value) => change({ versions: toggled(filter.versions, value) }),
+      before: <OlderThan pick={(version) => change({ versions: [`<${version}`] })} />,
     },
     {
       name: "System",
@@ -388,6 +398,7 @@ function Toolbar({
             </Button>
           </Menu.Target>
           <Menu.Dropdown mah={340} style={{ overflow: "auto" }}>
+            {menu.before}
             <Values menu={menu} data={data} />
           </Menu.Dropdown>
         </Menu>
@@ -400,6 +411,9 @@ function Toolbar({
       </Switch>
       <Switch on={filter.staleDays === week} flip={() => change({ staleDays: filter.staleDays === week ? 0 : week })}>
         Not seen for a week
+      </Switch>
+      <Switch on={filter.outdated} flip={() => change({ outdated: !filter.outdated })}>
+        Outdated
       </Switch>
       <Filters page="devices" />
       {chosen.map((one) => (

@@ -19,7 +19,12 @@ import type { Filter } from "./filter";
  */
 export function Differences({ devices, filter }: { devices: InventoryDevice[]; filter: Filter }) {
   const labels = useLabels();
-  const answer = useQuery(queries.differences({ tag: filter.tags, version: filter.versions, os: filter.systems }));
+  const answer = useQuery(
+    queries.differences({
+      ...{ tag: filter.tags, version: filter.versions, os: filter.systems },
+      ...(filter.outdated ? { outdated: true } : {}),
+    }),
+  );
   const unknown = devices.filter((device) => device.configuration === "unknown").length;
   return (
     <Loads query={answer} rows={5}>

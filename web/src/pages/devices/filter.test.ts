@@ -30,13 +30,13 @@ function row(part: Partial<InventoryDevice>): InventoryDevice {
 
 const rows = [
   row({ label: "nas-10", tags: ["office"], configuration: "failed", waits: ["failed"], folders: { all: 2, upToDate: 1, stopped: 1 } }),
-  row({ label: "nas-9", tags: ["office", "lima"], connection: "unreachable", configuration: "unknown", folders: { all: 1, unknown: 1 } }),
+  row({ label: "nas-9", version: "v2.1.2", tags: ["office", "lima"], connection: "unreachable", configuration: "unknown", folders: { all: 1, unknown: 1 } }),
   row({ label: "Laptop <b>", tags: ["lima"], os: "windows", needBytes: 7, since: "2026-01-02T00:00:00Z" }),
 ];
 function labels(query: string) {
   const filter = readFilter(new URLSearchParams(query));
   return sorted(rows, filter)
-    .filter(picker(filter))
+    .filter(picker(filter, new Set(["v2.1.2"])))
     .map((one) => one.label);
 }
 
@@ -57,6 +57,9 @@ test.each([
   ["folderState=unknown", ["nas-9"]],
   ["stale=7d", ["nas-9"]],
   ["stale=soon", ["Laptop <b>", "nas-9", "nas-10"]],
+  ["version=%3C2.1.3", ["nas-9"]],
+  ["version=%3C2.1.3&version=v2.1.3", ["Laptop <b>", "nas-9", "nas-10"]],
+  ["outdated=true", ["nas-9"]],
   ["order=no", ["nas-9", "nas-10"]],
   ["sort=folders", ["nas-10", "nas-9", "Laptop <b>"]],
   ["sort=configuration", ["nas-10", "nas-9", "Laptop <b>"]],
@@ -65,7 +68,7 @@ test.each([
 ])("%s", (query, want) => expect(labels(query)).toEqual(want));
 
 test("an address is read as it was written", () => {
-  const query = "q=a+b&tag=x%2Fy&tag=z&state=held&version=v2.1.3&os=linux&folderState=stopped&waiting=failed&stale=7d&order=no&sort=-since";
+  const query = "q=a+b&tag=x%2Fy&tag=z&state=held&version=v2.1.3&version=%3C2&outdated=true&os=linux&folderState=stopped&waiting=failed&stale=7d&order=no&sort=-since";
   expect(writeFilter(readFilter(new URLSearchParams(query))).toString()).toBe(query);
   expect(writeFilter(readFilter(new URLSearchParams(""))).toString()).toBe("");
 });

@@ -2,13 +2,15 @@ import type { InventoryDevice } from "../../api/inventory";
 import { placeOf, worstFolder } from "../../ui/folderwords";
 import { isTrouble } from "../waiting/troubles";
 import { hasAll, searchable, wordsOf } from "../../ui/search";
+import { compareVersions, versionIs } from "./version";
 
 /** Filter is what the address of the devices page says: which rows, in which order. */
 export interface Filter {
   q: string;
   tags: string[]; // all of them
   states: string[]; // a connection or a configuration; any of them
-  versions: string[];
+  versions: string[]; // any of them: a version, or one with <, <=, > or >= before it
+  outdated: boolean; // older than the newest version that devices run
   systems: string[];
   folderStates: string[]; // any folder in any of them
   waiting: string; // a cause, any, or trouble
@@ -26,6 +28,7 @@ export function readFilter(params: URLSearchParams): Filter {
     tags: params.getAll("tag"),
     states: params.getAll("state"),
     versions: params.getAll("version"),
+    outdated: params.get("outdated") === "true",
     systems: params.getAll("os"),
     folderStates: params.getAll("folderState"),
     waiting: params.get("waiting") ?? "",
@@ -44,6 +47,7 @@ export function writeFilter(filter: Filter): URLSearchParams {
   for (const tag of filter.tags) params.append("tag", tag);
   for (const state of filter.states) params.append("state", state);
   for (const version of filter.versions) params.append("version", version);
+  if (filter.outdated) params.set("outdated", "true");
   for (const system of filter.systems) params.append("os", system);
   for (const state of filter.folderStates) params.append("folderState", state);
   if (filter.waiting) params.set("waiting", filter.waiting);
@@ -90,15 +94,16 @@ function isAsked(cause: string, filter: string): boolean {
   return filter === "any" || cause === filter || (filter === "trouble" && isTrouble(cause));
 }
 
-/** picker tells which rows a filter picks. */
-export function picker(filter: Filter): (row: InventoryDevice) => boolean {
+/** picker tells which rows a filter picks. outdated are the versions that count as outdated. */
+export function picker(filter: Filter, outdated: ReadonlySet<string>): (row: InventoryDevice) => boolean {
   const words = wordsOf(filter.q);
   return (row) =>
     filter.tags.every((tag) => row.tags.includes(tag)) &&
     (filter.states.length === 0 ||
       filter.states.includes(row.connection) ||
       filter.states.includes(row.configuration)) &&
-    (filter.versions.length === 0 || filter.versions.includes(row.version)) &&
+    (filter.versions.length === 0 || filter.versions.some((asked) => versionIs(row.version, asked))) &&
+    (!filter.outdated || outdated.has(row.version)) &&
     (filter.systems.length === 0 || filter.systems.includes(row.os)) &&
     (filter.folderStates.length === 0 || filter.folderStates.some((state) => (row.folders[state] ?? 0) > 0)) &&
     (filter.waiting === "" || row.waits.some((cause) => isAsked(cause, filter.waiting))) &&
@@ -134,7 +139,7 @@ export const comparisons: Record<string, Compare> = {
     configurationOrder.indexOf(a.configuration) - configurationOrder.indexOf(b.configuration),
   since: byTime((row) => row.since),
   lastSeen: byTime((row) => row.lastSeen),
-  version: (a, b) => collator.compare(a.version, b.version),
+  version: (a, b) => compareVersions(a.version, b.version),
   os: (a, b) => collator.compare(a.os, b.os),
   folders: (a, b) => placeOfFolders(a) - placeOfFolders(b),
   need: (a, b) => a.needBytes - b.needBytes,

@@ -18,6 +18,14 @@ export function Versions() {
         <Chip key={version} href={`/devices?version=${encodeURIComponent(version)}`}>{`${version} on ${count(n)}`}</Chip>
       ))}
       {versions.length > most && <Faint>and {versions.length - most} other versions</Faint>}
+      {data !== undefined && data.outdated > 0 && (
+        <Chip
+          href="/devices?outdated=true"
+          title={data.newestVersion && `The newest release that devices run is ${data.newestVersion}`}
+        >
+          {`${count(data.outdated)} outdated`}
+        </Chip>
+      )}
     </Row>
   );
 }

@@ -88,6 +88,12 @@ func (c *Client) DeviceWhy(ctx context.Context, id, key string) (api.Why, error)
 	return get[api.Why](ctx, c, path("devices", id, "why")+"?key="+url.QueryEscape(key))
 }
 
+// DeviceManagedKeys are the keys of the device's configuration that templates manage. 404 before its configuration was
+// read; 422 where a template of the device fails.
+func (c *Client) DeviceManagedKeys(ctx context.Context, id string) ([]api.ManagedKey, error) {
+	return get[[]api.ManagedKey](ctx, c, path("devices", id, "config", "managed"))
+}
+
 // DeviceTemplates are the templates that apply to the device now, in the order in which they apply.
 func (c *Client) DeviceTemplates(ctx context.Context, id string) ([]api.WhyTemplate, error) {
 	return get[[]api.WhyTemplate](ctx, c, path("devices", id, "templates"))

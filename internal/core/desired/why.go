@@ -207,14 +207,20 @@ func (r Result) adminsMake(member stconfig.Key) bool {
 
 // Explanation tells where the value of one key comes from.
 type Explanation struct {
-	Key       stconfig.Key
-	Desired   stconfig.Value // Absent: the device is not to have the key
-	Observed  stconfig.Value
-	Base      stconfig.Value
-	Steps     []Step // the templates that change it, in the order of the fold
-	Implied   bool   // The key is about an implied device.
-	Skipped   []Skipped
-	Conflicts []Conflict
+	Key      stconfig.Key
+	Desired  stconfig.Value // Absent: the device is not to have the key
+	Observed stconfig.Value
+	Base     stconfig.Value
+	Steps    []Step           // the templates that change it, in the order of the fold
+	Agreed   []fleet.Template // templates that ask for the value that is there without them
+	Implied  bool             // The key is about an implied device.
+	Drift    bool             // Somebody changed at the daemon what templates still ask for.
+	// Inner is ByDaemon for a place inside a member that Muster made, where the daemon's value counts. Introduced tells
+	// that the daemon or an introducer set it, not a person.
+	Inner      Owner
+	Introduced bool
+	Skipped    []Skipped
+	Conflicts  []Conflict
 }
 
 // IsEmpty reports whether there is nothing to explain: the key is mistyped, or the device has no such folder or device
@@ -242,6 +248,18 @@ func (s Step) Line(key stconfig.Key) int {
 	return template.LocateName(s.Template.Text, names)
 }
 
+// innerOwner returns ByDaemon for a place inside a member that Muster made, if the daemon's value counts there.
+func (r Result) innerOwner(key stconfig.Key) (owner Owner, introduced bool) {
+	for _, rec := range r.records {
+		for _, inner := range rec.inner {
+			if key.HasPrefix(inner.key) && same(stconfig.Lookup(r.observed, inner.key), inner.base) {
+				return ByDaemon, inner.Kind == fleet.BaseDaemon
+			}
+		}
+	}
+	return "", false
+}
+
 // Explain folds the templates and returns, for one key without `*`, how each template changes its value.
 func Explain(in Input, key stconfig.Key) (Explanation, error) {
 	out := Explanation{Key: key}
@@ -257,6 +275,14 @@ func Explain(in Input, key stconfig.Key) (Explanation, error) {
 	}
 	out.Desired, out.Base = stconfig.Lookup(r.Desired, key), stconfig.Lookup(r.Base, key)
 	out.Observed, out.Implied = stconfig.Lookup(r.observed, key), r.impliedBy(key)
+	out.Drift = !same(out.Observed, out.Desired) && r.Why(key).Drift
+	out.Inner, out.Introduced = r.innerOwner(key)
+	for _, l := range r.applied {
+		changes := func(s Step) bool { return s.Template.ID == l.template.ID }
+		if l.target.op != fleet.OpRemove && l.names(key) && !slices.ContainsFunc(out.Steps, changes) {
+			out.Agreed = append(out.Agreed, l.template)
+		}
+	}
 	for _, s := range r.Skipped {
 		if related(s.Key, key) {
 			out.Skipped = append(out.Skipped, s)

@@ -98,6 +98,15 @@ func SettingAt(text string) (Setting, Key, error) {
 	return Setting{}, key, fleet.Invalidf("key", "%s", message)
 }
 
+// HelpOf returns what a setting is for, as a sentence for a person; "" for a key that is no setting.
+func HelpOf(key Key) string {
+	setting, _, err := SettingAt(key.String())
+	if err != nil {
+		return ""
+	}
+	return setting.Help
+}
+
 // DefaultTexts returns the default as a person would type it: one text, or any number of texts.
 func (s Setting) DefaultTexts() []string {
 	if s.Type != TextsSetting {

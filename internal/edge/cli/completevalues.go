@@ -126,7 +126,8 @@ func listValues(last string, names []string) (found []candidate) {
 
 // filterKinds are the kinds of the values of --filter, by field.
 var filterKinds = map[string]string{"tag": "TAG", "state": "STATE", "folder-state": "FOLDER-STATE",
-	"version": "VERSION", "os": "OS", "waiting": "CAUSE", "search": "", "stale": "", "disk-below": ""}
+	"version": "VERSION", "os": "OS", "waiting": "CAUSE", "search": "", "stale": "", "disk-below": "",
+	"older-than": "VERSION"}
 
 // filterValues are the fields of --filter, or the values of the field that was typed.
 func filterValues(last string, live func(kind string) []candidate) (found []candidate) {
@@ -136,7 +137,8 @@ func filterValues(last string, live func(kind string) []candidate) (found []cand
 			found = append(found, candidate{word: name + "="})
 		}
 		return append(found, candidate{"behind", "something is missing of a folder"},
-			candidate{"stopped", "the daemon stopped a folder"})
+			candidate{"stopped", "the daemon stopped a folder"},
+			candidate{"outdated", "devices run a newer version of Syncthing"})
 	}
 	kind := filterKinds[field]
 	values := live(kind)

@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"muster/internal/edge/auth"
+	"muster/internal/fleet"
 )
 
 type configCommand struct {
 	connection
 	output
 	paging
+	Device string `arg:"" optional:"" hidden:""`
 }
 
 // configValue is one value that is in force, and where it comes from. Tokens are never among them.
@@ -30,6 +32,10 @@ var configColumns = columns[configValue]{
 
 // Run shows what is in force. No server is asked.
 func (c *configCommand) Run(env *environment) error {
+	if c.Device != "" {
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "`muster config` shows what commands use, and takes no name",
+			Hint: "`muster device config " + quoted(c.Device) + "` shows the configuration of a daemon."}
+	}
 	all, err := readLogins()
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ var examples = map[string]string{
 	"device upgrade":  "muster device upgrade --filter 'version=<2' --major",
 	"device tag":      "muster device tag team laptop nas",
 	"device untag":    "muster device untag team --filter os=windows",
-	"device config":   "muster device config laptop -o yaml",
+	"device config":   "muster device config laptop folders.photos --why",
 	"device at-risk":  "muster device at-risk laptop",
 	"device disks":    "muster device disks nas",
 	"device settings": "muster device settings --tag site:berlin --mode observe",

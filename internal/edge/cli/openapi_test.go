@@ -30,6 +30,7 @@ var commandFor = map[string]string{
 	"listStates":          "status",
 	"getDevicePlan":       "apply",
 	"getDeviceWhy":        "why",
+	"listManagedKeys":     "device config",
 	"listDeviceTemplates": "device get",
 	"applyDevicePlan":     "apply",
 	"listConsents":        "consent list",

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"muster/api"
 	"muster/client"
@@ -52,12 +54,10 @@ func (p *painter) explain(device string, why api.Why) {
 	if string(why.Observed) != string(why.Value) {
 		p.line(plain, "  The daemon has: "+valueIn(why.Observed))
 	}
-	switch {
-	case why.Origin == "implied":
-		p.line(plain, "  A folder that is shared with the device needs it.")
-	case len(why.Steps) == 0:
-		p.line(plain, "  No template changes it: it is what the device has without Muster.")
-	default:
+	if why.Reason != "" {
+		p.line(plain, "  "+p.named(sentence(why.Reason)))
+	}
+	if len(why.Steps) > 0 {
 		p.line(plain, "  Without Muster: "+valueIn(why.Base))
 	}
 	for _, step := range why.Steps {
@@ -71,6 +71,9 @@ func (p *painter) explain(device string, why api.Why) {
 			saved += ", saved " + step.SavedAt.Local().Format("2006-01-02 15:04:05 MST")
 		}
 		p.line(plain, saved)
+		for _, v := range step.Vars {
+			p.line(plain, "    reads the var "+printable(v.Name)+" of "+ownerOfVar(v)+": "+valueIn(v.Value))
+		}
 	}
 	for _, s := range why.Skipped {
 		p.line(plain, fmt.Sprintf("  Skipped of template %d, %s: %s", s.Template, p.named(s.Key), printable(s.Reason)))
@@ -78,6 +81,22 @@ func (p *painter) explain(device string, why api.Why) {
 	for _, text := range why.Conflicts {
 		p.line(plain, "  "+printable(text))
 	}
+}
+
+func ownerOfVar(v api.WhyVar) string {
+	if v.Tag == "" {
+		return "the device"
+	}
+	return "tag " + printable(v.Tag)
+}
+
+// sentence begins with a capital letter and ends with a full stop.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if text == "" {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
 }
 
 func orWhole(key string) string {

@@ -41,6 +41,7 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"resetSetting":     func(c *client.Client, ctx context.Context) { _, _ = c.ResetSetting(ctx, "x") },
 	"listStates":       func(c *client.Client, ctx context.Context) { _, _ = c.States(ctx, client.List{}) },
 	"getDevicePlan":    func(c *client.Client, ctx context.Context) { _, _ = c.DevicePlan(ctx, "x") },
+	"listManagedKeys":  func(c *client.Client, ctx context.Context) { _, _ = c.DeviceManagedKeys(ctx, "x") },
 	"getDeviceWhy":     func(c *client.Client, ctx context.Context) { _, _ = c.DeviceWhy(ctx, "x", "gui.user") },
 	"listDeviceTemplates": func(c *client.Client, ctx context.Context) {
 		_, _ = c.DeviceTemplates(ctx, "x")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"muster/api"
 	"muster/internal/core/desired"
 	"muster/internal/core/stconfig"
+	"muster/internal/core/template"
 	"muster/internal/edge/auth"
 	"muster/internal/fleet"
 )
@@ -19,6 +21,9 @@ import (
 type Reasons interface {
 	// Why says where the value of a key comes from. A device whose configuration was never read: not_found.
 	Why(ctx context.Context, id fleet.DeviceID, key stconfig.Key) (desired.Explanation, error)
+	// Managed are the keys of the configuration that templates manage. A device whose configuration was never read:
+	// not_found.
+	Managed(ctx context.Context, id fleet.DeviceID) ([]desired.Managed, error)
 	// TemplatesOf are the templates that apply to a device now, in the order of the fold, and the tags that it has there.
 	TemplatesOf(ctx context.Context, id fleet.DeviceID) ([]fleet.TaggedTemplate, []fleet.Tag, error)
 }
@@ -40,6 +45,9 @@ func (s WhyHandlers) routes(b *base) []route {
 			summary: "Where the value of a key comes from: the templates that change it, in the order in which they apply",
 			query:   []parameter{keyParam},
 			reply:   reflect.TypeFor[api.Why](), off: s.Reasons == nil, handle: s.ofDevice(s.getWhy)},
+		{method: http.MethodGet, path: one + "/config/managed", name: "listManagedKeys", permission: auth.Read,
+			summary: "The keys of the configuration that templates manage, and the places inside them that others set",
+			reply:   reflect.TypeFor[[]api.ManagedKey](), off: s.Reasons == nil, handle: s.ofDevice(s.listManagedKeys)},
 		{method: http.MethodGet, path: one + "/templates", name: "listDeviceTemplates", permission: auth.Read,
 			summary: "The templates that apply to the device now, in the order in which they apply",
 			reply:   reflect.TypeFor[[]api.WhyTemplate](), off: s.Reasons == nil, handle: s.ofDevice(s.listDeviceTemplates)},
@@ -54,10 +62,31 @@ func (s WhyHandlers) listDeviceTemplates(r *request, device *fleet.Registered) (
 	return show(mapped(templates, func(t fleet.TaggedTemplate) api.WhyTemplate { return wireApplied(t, tags) }))
 }
 
+func (s WhyHandlers) listManagedKeys(r *request, device *fleet.Registered) (reply, error) {
+	end, err := s.planInTurn(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	defer end()
+	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
+		keys, err := s.Reasons.Managed(ctx, device.ID)
+		if err != nil {
+			return reply{}, notSeen(err)
+		}
+		const bytesOfKey = 400 // with its copies on the way to the wire
+		if err := s.take(ctx, bytesOfKey*int64(len(keys))); err != nil {
+			return reply{}, err
+		}
+		return show(mapped(keys, func(k desired.Managed) api.ManagedKey {
+			return api.ManagedKey{Key: k.Key.String(), Owner: string(k.Owner), Templates: slices.Concat([]int64{}, k.Templates)}
+		}))
+	})
+}
+
 func wireApplied(t fleet.TaggedTemplate, tags []fleet.Tag) api.WhyTemplate {
 	shared := slices.DeleteFunc(slices.Clone(t.Tags), func(tag fleet.Tag) bool { return !slices.Contains(tags, tag) })
 	return api.WhyTemplate{Template: t.ID, Label: t.Label, Priority: t.Priority, Op: string(t.Op), At: t.Key,
-		Tags: wireTags(shared), SavedBy: t.SavedBy, SavedAt: moment(t.UpdatedAt)}
+		Tags: wireTags(shared), Vars: []api.WhyVar{}, SavedBy: t.SavedBy, SavedAt: moment(t.UpdatedAt)}
 }
 
 func (s WhyHandlers) getWhy(r *request, device *fleet.Registered) (reply, error) {
@@ -89,7 +118,7 @@ func (s WhyHandlers) getWhy(r *request, device *fleet.Registered) (reply, error)
 		if err != nil {
 			return reply{}, err
 		}
-		return show(wireWhy(explained, appliedTo(templates, tags), registry))
+		return show(wireWhy(explained, appliedTo(templates, tags, registry.EffectiveVars(device.ID)), registry))
 	})
 }
 
@@ -131,20 +160,28 @@ func (s WhyHandlers) takeForWhy(ctx context.Context, e desired.Explanation) erro
 }
 
 // appliedTo gives a template as it applies to a device.
-func appliedTo(templates []fleet.TaggedTemplate, tags []fleet.Tag) func(fleet.Template) api.WhyTemplate {
+func appliedTo(templates []fleet.TaggedTemplate, tags []fleet.Tag,
+	vars map[string]fleet.EffectiveVar) func(fleet.Template) api.WhyTemplate {
+	names := slices.Sorted(maps.Keys(vars))
 	return func(t fleet.Template) api.WhyTemplate {
+		applied := fleet.TaggedTemplate{Template: t}
 		at := slices.IndexFunc(templates, func(one fleet.TaggedTemplate) bool { return one.ID == t.ID })
-		if at < 0 { // admitted to another generation a moment ago
-			return wireApplied(fleet.TaggedTemplate{Template: t}, nil)
+		if at >= 0 { // Otherwise the device was admitted to another generation a moment ago.
+			applied = templates[at]
 		}
-		return wireApplied(templates[at], tags)
+		wire := wireApplied(applied, tags)
+		for _, name := range template.VarsNamed(t.Text, names) {
+			wire.Vars = append(wire.Vars, api.WhyVar{Name: name, Value: vars[name].Value, Tag: string(vars[name].From.Tag)})
+		}
+		return wire
 	}
 }
 
 func wireWhy(e desired.Explanation, applied func(fleet.Template) api.WhyTemplate, registry *fleet.Registry) api.Why {
 	shown := func(v stconfig.Value) json.RawMessage { return stconfig.MaskAt(e.Key, v).JSON() }
 	out := api.Why{Key: e.Key.String(), Value: shown(e.Desired), Observed: shown(e.Observed), Base: shown(e.Base),
-		Origin: "base", Steps: []api.WhyStep{}, Skipped: []api.WhySkipped{}, Conflicts: []string{}}
+		Origin: "base", Reason: named(registry, e.Reason()), Help: stconfig.HelpOf(e.Key),
+		Agreed: mapped(e.Agreed, applied), Steps: []api.WhyStep{}, Skipped: []api.WhySkipped{}, Conflicts: []string{}}
 	switch {
 	case len(e.Steps) > 0:
 		out.Origin = "template"

@@ -16,10 +16,15 @@ import (
 type reasons struct{ w *world }
 
 func (f reasons) Why(ctx context.Context, id fleet.DeviceID, key stconfig.Key) (desired.Explanation, error) {
-	templates, _, err := f.TemplatesOf(ctx, id)
+	in, err := f.input(ctx, id)
 	if err != nil {
 		return desired.Explanation{}, err
 	}
+	return desired.Explain(in, key)
+}
+
+func (f reasons) input(ctx context.Context, id fleet.DeviceID) (desired.Input, error) {
+	templates, _, err := f.TemplatesOf(ctx, id)
 	in := desired.Input{Device: stconfig.SampleID, Observed: stconfig.Sample(),
 		Evaluate: func(t fleet.Template, _ stconfig.Value) (desired.Fragment, error) {
 			v, err := stconfig.Parse([]byte(t.Text))
@@ -28,7 +33,16 @@ func (f reasons) Why(ctx context.Context, id fleet.DeviceID, key stconfig.Key) (
 	for _, t := range templates {
 		in.Templates = append(in.Templates, t.Template)
 	}
-	return desired.Explain(in, key)
+	return in, err
+}
+
+func (f reasons) Managed(ctx context.Context, id fleet.DeviceID) ([]desired.Managed, error) {
+	in, err := f.input(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r, err := desired.Fold(in)
+	return r.Managed(), err
 }
 
 func (f reasons) TemplatesOf(ctx context.Context, id fleet.DeviceID) ([]fleet.TaggedTemplate, []fleet.Tag, error) {

@@ -40,6 +40,16 @@ func (e *Engine) Why(ctx context.Context, id fleet.DeviceID, key stconfig.Key) (
 	return explained, err
 }
 
+// Managed returns the keys of a device's configuration that templates manage, at the generation to which the device is
+// admitted. It sends nothing, and returns not_found if the device's configuration was never read.
+func (e *Engine) Managed(ctx context.Context, id fleet.DeviceID) ([]desired.Managed, error) {
+	now, err := e.planForReader(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return now.result.Managed(), nil
+}
+
 // TemplatesOf returns the templates that apply to a device, in the order of the fold, and the tags of the device.
 // Both are those of the generation to which the device is admitted.
 func (e *Engine) TemplatesOf(ctx context.Context, id fleet.DeviceID) ([]fleet.TaggedTemplate, []fleet.Tag, error) {

@@ -84,6 +84,13 @@ export const queries = {
       (signal) => api.GET("/api/v1/devices/{deviceID}/config", at(signal, { deviceID })),
       { retry: false },
     ),
+  /** managedKeys are the keys of the configuration that templates manage. */
+  managedKeys: (deviceID: string) =>
+    question(
+      ["device", deviceID, "config", "managed"],
+      (signal) => api.GET("/api/v1/devices/{deviceID}/config/managed", at(signal, { deviceID })),
+      { retry: false },
+    ),
   /** deviceRecord is a device as it is registered, without its API key. */
   deviceRecord: (deviceID: string) =>
     queryOptions({

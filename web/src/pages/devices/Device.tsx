@@ -22,6 +22,7 @@ import { applyNow } from "./Bulk";
 import { standing } from "./standing";
 import { Overview } from "./tabs/Overview";
 
+const Configuration = lazy(() => import("./tabs/Configuration"));
 const Plan = lazy(() => import("./tabs/Plan"));
 const Templates = lazy(() => import("./tabs/Templates"));
 const History = lazy(() => import("./tabs/History"));
@@ -29,7 +30,8 @@ const Settings = lazy(() => import("./tabs/Settings"));
 const Log = lazy(() => import("./tabs/Log"));
 
 const tabs = {
-  ...{ overview: "Overview", plan: "Plan", templates: "Templates", history: "History", log: "Log" },
+  ...{ overview: "Overview", plan: "Plan", configuration: "Configuration", templates: "Templates" },
+  ...{ history: "History", log: "Log" },
   settings: "Settings",
 };
 
@@ -120,6 +122,7 @@ export function Device({ id, tab }: { id: string; tab: string }) {
           <Suspense fallback={<Ghosts />}>
             {tab === "overview" && <Overview id={id} row={row} />}
             {tab === "plan" && <Plan id={id} />}
+            {tab === "configuration" && <Configuration id={id} />}
             {tab === "templates" && <Templates id={id} />}
             {tab === "history" && <History id={id} />}
             {tab === "log" && <Log id={id} />}

@@ -4,14 +4,14 @@ import { isProgram } from "../../ui/hjson";
 const deviceFields = ["deviceID", "label", "tags", "apiAddress", "apiPort", "os", "arch", "version", "vars"];
 const functions = ["device", "config", "devices()", "devices(tag=\"\")", "tags()", "secret(\"\")", "fail()", "print()", "json", "math"];
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 // What identifies the members of a list of a configuration.
-const identities: Record<string, string> = { folders: "id", devices: "deviceID", ignoredFolders: "id", remoteIgnoredDevices: "deviceID" };
+export const identities: Record<string, string> = { folders: "id", devices: "deviceID", ignoredFolders: "id", remoteIgnoredDevices: "deviceID" };
 
-function quoted(name: string): string {
+export function quoted(name: string): string {
   return /[."*\\]|^\s|\s$/.test(name) ? JSON.stringify(name) : name;
 }
 

@@ -2,7 +2,6 @@ import { Autocomplete, Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { useSearchParams } from "wouter";
-import type { Schemas } from "../../../api/client";
 import { useLabels } from "../../../api/labels";
 import { queries } from "../../../api/queries";
 import { Change } from "../../../ui/change";
@@ -11,14 +10,8 @@ import { sentence } from "../../../ui/format";
 import { Fact, Facts, Panel, Row, Rows, Stack } from "../../../ui/layout";
 import { Loads, Note } from "../../../ui/page";
 import { TagChips } from "../../../ui/tags";
-import { Ago, Faint, Mono, Text, To } from "../../../ui/text";
+import { Ago, Faint, Mono, Muted, Prose, To } from "../../../ui/text";
 import { keysOf } from "../../templates/complete";
-
-const origins: Record<Schemas["Why"]["origin"], string> = {
-  base: "No template says it: it is the device’s own.",
-  template: "Templates say it; the last one has the last word.",
-  implied: "It comes along with a folder that is shared with this device.",
-};
 
 /** Why says where the value of a key comes from. The key is in the address, so that it can be sent to others. */
 export function Why({ id }: { id: string }) {
@@ -62,7 +55,8 @@ export function Why({ id }: { id: string }) {
   );
 }
 
-function Explained({ id, about }: { id: string; about: string }) {
+/** Explained is the answer of the server to where the value of a key comes from. */
+export function Explained({ id, about }: { id: string; about: string }) {
   const why = useQuery(queries.why(id, about));
   const labels = useLabels();
   return (
@@ -80,7 +74,14 @@ function Explained({ id, about }: { id: string; about: string }) {
               {differs && <Fact name="The daemon has">{shown(data.observed)}</Fact>}
               {data.origin !== "base" && <Fact name="Before templates">{shown(data.base)}</Fact>}
             </Facts>
-            <Text>{origins[data.origin]}</Text>
+            <Prose>{sentence(withLabels(data.reason, labels))}</Prose>
+            {data.help && <Muted>{data.help}</Muted>}
+            {data.agreed.map((agreed) => (
+              <Row key={agreed.template}>
+                <To href={`/templates/${agreed.template}`}>{agreed.label.slice(0, 100) || `Template ${agreed.template}`}</To>
+                <Faint>asks for the same</Faint>
+              </Row>
+            ))}
             {data.conflicts.map((conflict) => (
               <Note key={conflict}>{sentence(conflict)}</Note>
             ))}
@@ -97,6 +98,11 @@ function Explained({ id, about }: { id: string; about: string }) {
                       </Faint>
                       <TagChips tags={step.tags} />
                     </Row>
+                    {step.vars.map((one) => (
+                      <Faint key={one.name}>
+                        reads the var {one.name} {one.tag ? `of the tag ${one.tag}` : "of the device"}: {valueText(one.value)}
+                      </Faint>
+                    ))}
                     <Change change={{ key: data.key, from: step.from, to: step.to }} labels={labels} />
                   </Stack>
                 </li>

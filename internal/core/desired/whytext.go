@@ -20,15 +20,16 @@ func (e Explanation) Reason() string {
 }
 
 func (e Explanation) origin() string {
+	isTheirs := e.Inner == ByDaemon && same(e.Observed, e.Desired)
 	switch {
+	case isTheirs && e.Introduced:
+		return "an introducer or the daemon set it, inside of what Muster made"
+	case isTheirs:
+		return "somebody set it at the daemon, inside of what Muster made"
 	case len(e.Steps) > 0:
 		return e.byTemplates()
 	case e.Implied:
 		return "it is there because a folder is shared with this device"
-	case e.Inner == ByDaemon && e.Introduced:
-		return "an introducer or the daemon set it, inside of what Muster made"
-	case e.Inner == ByDaemon:
-		return "somebody set it at the daemon, inside of what Muster made"
 	case len(e.Agreed) > 0:
 		return named(e.Agreed[len(e.Agreed)-1]) + " asks for the value that the device has without Muster, too"
 	case !e.Base.Exists() && e.Observed.Exists():

@@ -33,7 +33,7 @@ var reaches = map[string]reach{
 	"getDeviceStatus": byDevice, "getDeviceVersion": byDevice, "getDeviceConfig": byDevice, "getDeviceState": byDevice,
 	"getDeviceTrust": byDevice, "getDevicePlan": byDevice, "applyDevicePlan": byDevice, "listRevisions": byDevice,
 	"getRevision": byDevice, "compareRevisions": byDevice, "restoreRevision": byDevice, "getDeviceSettings": byDevice,
-	"putDeviceSettings": byDevice, "getDeviceWhy": byDevice, "listDeviceTemplates": byDevice,
+	"putDeviceSettings": byDevice, "getDeviceWhy": byDevice, "listManagedKeys": byDevice, "listDeviceTemplates": byDevice,
 	"restartDevice": byDevice, "rescanDevice": byDevice, "pauseDevice": byDevice, "resumeDevice": byDevice,
 	"upgradeDevice":     byDevice,
 	"listDeviceFolders": byDevice, "getDeviceVars": byDevice, "getEffectiveVars": byDevice,

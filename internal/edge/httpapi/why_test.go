@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -132,5 +133,31 @@ func TestTheTemplatesOfADeviceComeInTheOrderInWhichTheyApply(t *testing.T) {
 	if len(got) != 3 || got[0].Label != "secret" || got[1].Label != "slow" || got[2].Label != "quick" ||
 		len(got[2].Tags) != 1 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// What a template names, and what the device has without it, could not be told apart in the configuration.
+func TestTheKeysThatTemplatesManageAreListed(t *testing.T) {
+	w := explained(t)
+	got := read[[]api.ManagedKey](w, Prefix+"/devices/"+string(idA)+"/config/managed")
+	want := []api.ManagedKey{{Key: "gui.password", Owner: "template", Templates: []int64{3}},
+		{Key: "options.maxSendKbps", Owner: "template", Templates: []int64{2, 1}}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestWhyNamesTheVarsThatATemplateReads(t *testing.T) {
+	w := explained(t)
+	w.put(Prefix+"/tags/home/vars", `{"vars":{"upload":7,"other":1}}`)
+	path := w.template(`{"op":"set","key":"options.localAnnounceMCAddr","template":"\"device.vars.upload\""}`)
+	w.put(path+"/tags/home", "")
+	got := read[api.Why](w, Prefix+"/devices/"+string(idA)+"/why?key=options.localAnnounceMCAddr")
+	want := []api.WhyVar{{Name: "upload", Value: []byte("7"), Tag: "home"}}
+	if len(got.Steps) != 1 || !reflect.DeepEqual(got.Steps[0].Vars, want) {
+		t.Fatalf("got %+v, want vars %+v", got, want)
+	}
+	if got.Help != "IPv6 multicast address and port of announcements in the local network." || !strings.Contains(got.Reason, "sets it") {
+		t.Errorf("help %q, reason %q", got.Help, got.Reason)
 	}
 }

@@ -1,5 +1,6 @@
 import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
 import { createContext, useContext, useState, type ReactNode } from "react";
+import { useInAddress } from "./address";
 import { sortedBy } from "./order";
 import type { Tone } from "./state";
 
@@ -112,6 +113,20 @@ export interface Order {
   descending: boolean;
 }
 
+interface OwnOrder {
+  title: string;
+  descending: boolean;
+}
+
+/** useOwnOrder is how a person sorted a list: in the address under a name, or without a name until they leave the page. */
+function useOwnOrder(kept: string): [own: OwnOrder | undefined, change: (order: OwnOrder) => void] {
+  const [own, setOwn] = useState<OwnOrder>();
+  const [text, setText] = useInAddress(kept || "sort");
+  if (kept === "") return [own, setOwn];
+  const inAddress = text ? { title: text.replace(/^-/, ""), descending: text.startsWith("-") } : undefined;
+  return [inAddress, ({ title, descending }) => setText(`${descending ? "-" : ""}${title}`)];
+}
+
 /**
  * List is a plain table for tens of rows; see VirtualTable for thousands. On a narrow page each row is a block, in which
  * every cell but the first one has the title of its column before it. Rows keep their order until one sorts them. Where
@@ -123,15 +138,17 @@ export function List<T>({
   id,
   order,
   onOrder,
+  kept = "",
 }: {
   rows: T[];
   columns: Column<T>[];
   id: (row: T) => string | number;
   order?: Order;
   onOrder?: (order: Order) => void;
+  kept?: string; // the name in the address under which it keeps an order of its own; none: it is not kept
 }) {
   const name = useContext(Named);
-  const [own, setOwn] = useState<{ title: string; descending: boolean }>();
+  const [own, setOwn] = useOwnOrder(kept);
   const ordered = order && columns.find((column) => column.order === order.by);
   const sort = ordered ? { title: ordered.title, descending: order.descending } : own;
   const sortBy = (column: Column<T>, descending: boolean) => {

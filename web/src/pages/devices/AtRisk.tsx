@@ -6,8 +6,9 @@ import { useLabelsOf } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { Asked } from "../../ui/asked";
 import { elsewhereStates } from "../../ui/copystates";
+import { Export } from "../../ui/export";
 import { sentence, size } from "../../ui/format";
-import { List } from "../../ui/layout";
+import { List, Row } from "../../ui/layout";
 import { Nothing } from "../../ui/page";
 import { usePart } from "../../ui/pager";
 import { State } from "../../ui/state";
@@ -45,6 +46,9 @@ function Folders({ folders }: { folders: Folder[] }) {
   }
   return (
     <>
+      <Row end>
+        <Export name="at-risk" rows={() => folders} says="All folders" />
+      </Row>
       <List
         rows={part}
         id={({ folder }) => folder}

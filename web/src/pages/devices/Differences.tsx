@@ -4,14 +4,19 @@ import type { InventoryDevice } from "../../api/inventory";
 import { useLabels } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { Change } from "../../ui/change";
+import { Export } from "../../ui/export";
 import { count, plural, sentence } from "../../ui/format";
 import { Panel, Rows, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing } from "../../ui/page";
 import { Faint } from "../../ui/text";
-import { among } from "./among";
+import { among, type Among } from "./among";
 import { Named } from "../whatif/Effect";
 import { Sentences } from "../whatif/Sentences";
 import type { Filter } from "./filter";
+
+/** eachDevice is a row of a difference for each device that has it. */
+const eachDevice = ({ who, ...difference }: Among["differences"][number]) =>
+  who.map(({ deviceID, label }) => ({ deviceID, label, ...difference, devices: undefined }));
 
 /**
  * Differences is one view of all differences of the devices that are filtered: equal changes are one line. The server
@@ -56,7 +61,11 @@ export function Differences({ devices, filter }: { devices: InventoryDevice[]; f
                 <Sentences summary={all.summary} />
               </Panel>
             )}
-            <Panel flush title={`${plural(differences.length, "difference")} on ${plural(differing, "device")}`}>
+            <Panel
+              flush
+              title={`${plural(differences.length, "difference")} on ${plural(differing, "device")}`}
+              actions={<Export name="differences" rows={() => differences.flatMap(eachDevice)} says="One row for each device and key" />}
+            >
               <Rows>
                 {differences.map((one, i) => (
                   <li key={i}>

@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
-import { percent, size } from "../../ui/format";
+import { Export } from "../../ui/export";
+import { percent, shortID, size } from "../../ui/format";
 import { List, Panel } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { Ago, Bar, Clip, Faint, Muted, Stacked, Strong, To } from "../../ui/text";
@@ -15,7 +16,7 @@ export function Disks({ id }: { id: string }) {
   const disks = useQuery(queries.deviceDisks(id));
   if (disks.data?.length === 0) return null;
   return (
-    <Panel title="Disks, as the agent tells" flush>
+    <Panel title="Disks, as the agent tells" flush actions={<Export name={`disks-of-${shortID(id)}`} rows={() => disks.data ?? []} says="All disks" />}>
       <Loads query={disks} rows={1}>
         {(rows) => (
           <List

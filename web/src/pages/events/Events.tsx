@@ -5,7 +5,9 @@ import { useLocation, useSearchParams } from "wouter";
 import { useLabels } from "../../api/labels";
 import { useLiveState } from "../../live/Live";
 import { recent, type Happened } from "../../live/recent";
+import { Export } from "../../ui/export";
 import { SearchField } from "../../ui/field";
+import { Filters } from "../../ui/filters";
 import { plural, shortID } from "../../ui/format";
 import { Panel } from "../../ui/layout";
 import { Nothing, Page } from "../../ui/page";
@@ -52,6 +54,7 @@ export default function Events() {
       }
       actions={
         <>
+          <Export name="events-now" rows={() => shown} says="The events that show here" />
           <To href="/events/kept">What happened before</To>
           <Button
             variant="default"
@@ -83,6 +86,7 @@ export default function Events() {
           }
           clearable
         />
+        <Filters page="events" />
       </SearchField>
       {shown.length === 0 ? (
         <Panel>

@@ -3,6 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useSearchParams } from "wouter";
 import { queries, type LogQuery } from "../../api/queries";
+import { Filters } from "../../ui/filters";
 import { Row } from "../../ui/layout";
 import { Page } from "../../ui/page";
 import { badgeOf, events } from "../../ui/state";
@@ -57,6 +58,7 @@ export default function KeptEvents() {
           value={String(hours)}
           onChange={(event) => set(chosen, Number(event.currentTarget.value))}
         />
+        <Filters page="kept-events" />
       </Row>
       <Kept about={about} />
     </Page>

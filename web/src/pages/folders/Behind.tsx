@@ -1,9 +1,10 @@
 import type { Schemas } from "../../api/client";
 import { useLabelsOf } from "../../api/labels";
+import { Export } from "../../ui/export";
 import { ending, isCurrent, missing } from "../../ui/folderfigures";
 import { FolderState } from "../../ui/folderstate";
 import { placeOf } from "../../ui/folderwords";
-import { brief, count, shortID } from "../../ui/format";
+import { brief, count, plural, shortID } from "../../ui/format";
 import { List, Panel } from "../../ui/layout";
 import { useNow } from "../../ui/now";
 import { Ago, Faint, Muted, Stacked, To } from "../../ui/text";
@@ -16,9 +17,11 @@ export function Behind({ folder }: { folder: Schemas["FleetFolder"] }) {
   const labels = useLabelsOf(folder.behind.flatMap(({ heldBy }) => heldBy));
   if (folder.behindCount === 0) return null;
   const more = folder.behindCount - folder.behind.length;
+  const says = more > 0 ? `The ${plural(folder.behind.length, "device")} that lack most` : "All devices that are behind";
   return (
-    <Panel title="Who is behind, and who has what they lack" flush>
+    <Panel title="Who is behind, and who has what they lack" flush actions={<Export name={`behind-in-${folder.folder}`} rows={() => folder.behind} says={says} />}>
       <List
+        kept="behind-sort"
         rows={folder.behind}
         id={({ deviceID }) => deviceID}
         columns={[

@@ -1,13 +1,22 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { Schemas } from "../../api/client";
+import { api, type Schemas } from "../../api/client";
+import { everyPage, mostAtOnce } from "../../api/everypage";
 import { useLabelsOf } from "../../api/labels";
 import { queries } from "../../api/queries";
+import { Export } from "../../ui/export";
 import { brief, count, shortID } from "../../ui/format";
 import { List, Panel, Stack } from "../../ui/layout";
 import { Loads, More, Nothing } from "../../ui/page";
 import { Ago, Clip, Faint, To } from "../../ui/text";
 import { conflictCounts, conflictTitle } from "./conflicts";
 import { filePage } from "./folders";
+
+const everyConflict = (folderID: string) =>
+  everyPage((after) =>
+    api.GET("/api/v1/folders/{folderID}/conflicts", {
+      params: { path: { folderID }, query: { limit: mostAtOnce, ...(after ? { after } : {}) } },
+    }),
+  );
 
 /** Conflicts are the files that two devices changed at once. Nothing shows where no daemon tells of one. */
 export function Conflicts({ folder, fleet }: { folder: string; fleet: Schemas["FleetFolder"] }) {
@@ -18,7 +27,7 @@ export function Conflicts({ folder, fleet }: { folder: string; fleet: Schemas["F
   const nameOf = (id: string) => labels.get(id) || shortID(id);
   if (told.length === 0) return null;
   return (
-    <Panel title={conflictTitle(told.map(({ conflicts }) => conflicts))} flush>
+    <Panel title={conflictTitle(told.map(({ conflicts }) => conflicts))} flush actions={<Export name={`conflicts-of-${folder}`} rows={() => everyConflict(folder)} />}>
       {some && (
         <Loads query={files}>
           {(rows) =>
@@ -27,6 +36,7 @@ export function Conflicts({ folder, fleet }: { folder: string; fleet: Schemas["F
             ) : (
               <>
                 <List
+                  kept="conflicts-sort"
                   rows={rows}
                   id={({ path }) => path}
                   columns={[

@@ -5,8 +5,9 @@ import { useLabelsOf } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { Asked } from "../../ui/asked";
 import { copyStates } from "../../ui/copystates";
+import { Export } from "../../ui/export";
 import { count, sentence, shortID } from "../../ui/format";
-import { List, Stack } from "../../ui/layout";
+import { List, Row, Stack } from "../../ui/layout";
 import { Note } from "../../ui/page";
 import { usePart } from "../../ui/pager";
 import { State } from "../../ui/state";
@@ -27,7 +28,7 @@ export function CopiesOf({ folder }: { folder: string }) {
       onAsk={() => setAsked(true)}
       query={copies}
     >
-      {(data) => <Proven copies={data} />}
+      {(data) => <Proven folder={folder} copies={data} />}
     </Asked>
   );
 }
@@ -37,11 +38,14 @@ function countOf({ copies, devices }: Copies): string {
   return `: ${count(copies)} of ${count(devices.filter(({ encrypted }) => !encrypted).length)}`;
 }
 
-function Proven({ copies }: { copies: Copies }) {
+function Proven({ folder, copies }: { folder: string; copies: Copies }) {
   const { part, pager } = usePart(copies.devices, "devices");
   const labels = useLabelsOf(part.flatMap(({ lacks }) => lacks.slice(0, mostHolders)));
   return (
     <Stack>
+      <Row end>
+        <Export name={`copies-of-${folder}`} rows={() => copies.devices} says="All devices" />
+      </Row>
       {copies.islands.length > 0 && <Islands copies={copies} />}
       <List
         rows={part}

@@ -1,11 +1,21 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { api } from "../../api/client";
+import { everyPage, mostAtOnce } from "../../api/everypage";
 import { useLabelsOf } from "../../api/labels";
 import { queries } from "../../api/queries";
+import { Export } from "../../ui/export";
 import { brief, plural, shortID } from "../../ui/format";
 import { List, Panel } from "../../ui/layout";
 import { Loads, More, Nothing } from "../../ui/page";
 import { Text, To } from "../../ui/text";
 import { filePage } from "./folders";
+
+const everyFailed = (folderID: string) =>
+  everyPage((after) =>
+    api.GET("/api/v1/folders/{folderID}/failed", {
+      params: { path: { folderID }, query: { limit: mostAtOnce, ...(after ? { after } : {}) } },
+    }),
+  );
 
 /** FailedItems are the files that daemons could not sync, with their words. Nothing shows where all could be. */
 export function FailedItems({ folder, failed }: { folder: string; failed: number }) {
@@ -14,7 +24,7 @@ export function FailedItems({ folder, failed }: { folder: string; failed: number
   const nameOf = (id: string) => labels.get(id) || shortID(id);
   if (failed === 0) return null;
   return (
-    <Panel title={`${plural(failed, "item")} could not be synced`} flush>
+    <Panel title={`${plural(failed, "item")} could not be synced`} flush actions={<Export name={`failed-items-of-${folder}`} rows={() => everyFailed(folder)} />}>
       <Loads query={items}>
         {(rows) =>
           rows.length === 0 ? (
@@ -22,6 +32,7 @@ export function FailedItems({ folder, failed }: { folder: string; failed: number
           ) : (
             <>
               <List
+                kept="failed-sort"
                 rows={rows}
                 id={({ deviceID, path }) => `${deviceID} ${path}`}
                 columns={[

@@ -4,6 +4,7 @@ import { useSearchParams } from "wouter";
 import type { Schemas } from "../../api/client";
 import { useLabelsOf } from "../../api/labels";
 import { queries } from "../../api/queries";
+import { Export } from "../../ui/export";
 import { brief, decoded, plural, sentence, shortID, size } from "../../ui/format";
 import { List, Panel } from "../../ui/layout";
 import { Loads, Note, Nothing, Page } from "../../ui/page";
@@ -75,7 +76,7 @@ function Devices({ all }: { all: OnDevice[] }) {
       {versions.size > 1 && (
         <Note>The devices do not know of the same newest version: some of them have not heard of each other&#39;s changes.</Note>
       )}
-      <Panel flush title="On each device">
+      <Panel flush title="On each device" actions={<Export name="file" rows={() => all} says="All devices" />}>
         <List
           rows={part}
           id={({ deviceID }) => deviceID}

@@ -1,7 +1,9 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import type { Schemas } from "../../api/client";
+import { api, type Schemas } from "../../api/client";
+import { everyPage } from "../../api/everypage";
 import { mostOneSided, queries, sharesAtOnce } from "../../api/queries";
+import { Export } from "../../ui/export";
 import { count, shortID } from "../../ui/format";
 import { List, Panel, Row, Rows, Split, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing } from "../../ui/page";
@@ -20,7 +22,11 @@ export function Sharing({ folder, all }: { folder: string; all: number }) {
   const shares = useQuery(queries.folderShares(folder, places.after));
   const sided = useQuery(queries.oneSidedOfFolder(folder));
   return (
-    <Panel title="Who shares it, and is connected with whom" flush>
+    <Panel
+      title="Who shares it, and is connected with whom"
+      flush
+      actions={<Export name={`shares-of-${folder}`} rows={() => everyShare(folder)} says="All devices of the folder" />}
+    >
       {sided.data && <OneSided all={sided.data.data} isPart={sided.data.after !== ""} />}
       <Loads query={shares}>
         {({ data, after }) => (
@@ -41,6 +47,15 @@ export function Sharing({ folder, all }: { folder: string; all: number }) {
     </Panel>
   );
 }
+
+const sharesOfOnePage = 200; // The server reads the configurations of no more for one answer.
+
+const everyShare = (folderID: string) =>
+  everyPage((after) =>
+    api.GET("/api/v1/folders/{folderID}/shares", {
+      params: { path: { folderID }, query: { limit: sharesOfOnePage, ...(after ? { after } : {}) } },
+    }),
+  );
 
 function nameOf({ deviceID, label }: { deviceID: string; label: string }): string {
   return label.slice(0, 100) || shortID(deviceID);
@@ -84,7 +99,10 @@ export function OneSidedFolders({ search }: { search: string }) {
   const [asked] = useDebouncedValue(search.trim(), 300);
   const shares = useQuery(queries.oneSidedShares(asked));
   return (
-    <Panel title="Shares that only one side has">
+    <Panel
+      title="Shares that only one side has"
+      actions={<Export name="one-sided-shares" rows={() => shares.data ?? []} says="All that the search finds" />}
+    >
       <Loads query={shares}>
         {(all) => (
           <Stack>

@@ -42,10 +42,15 @@ export default function Rollouts() {
           ) : (
             <Panel flush>
               <List
+                kept="sort"
                 rows={data}
                 id={(one) => one.id}
                 columns={[
-                  { title: "Rollout", cell: (one) => <To href={`/rollouts/${one.id}`}>{`Rollout ${one.id}`}</To> },
+                  {
+                    title: "Rollout",
+                    cell: (one) => <To href={`/rollouts/${one.id}`}>{`Rollout ${one.id}`}</To>,
+                    by: (one) => one.id,
+                  },
                   {
                     title: "Change",
                     cell: (one) => (
@@ -55,7 +60,7 @@ export default function Rollouts() {
                       </Stacked>
                     ),
                   },
-                  { title: "Status", cell: (one) => <State badges={rollouts} state={one.status} filled /> },
+                  { title: "Status", cell: (one) => <State badges={rollouts} state={one.status} filled />, by: (one) => one.status },
                   {
                     title: "Waves",
                     cell: (one) =>
@@ -66,7 +71,7 @@ export default function Rollouts() {
                     right: true,
                     cell: (one) => one.waves.reduce((sum, n) => sum + n, 0) || <Muted>not known yet</Muted>,
                   },
-                  { title: "Begun", cell: (one) => <Ago at={one.createdAt} /> },
+                  { title: "Begun", cell: (one) => <Ago at={one.createdAt} />, by: (one) => one.createdAt },
                 ]}
               />
             </Panel>

@@ -6,6 +6,7 @@ import { queries } from "../../api/queries";
 import { half } from "../../session/half";
 import { useMe } from "../../session/me";
 import { Act } from "../../ui/act";
+import { Export } from "../../ui/export";
 import { Columns, Fact, Facts, List, Panel, Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { Ago, Chip, Faint, Text } from "../../ui/text";
@@ -28,7 +29,7 @@ export default function Account() {
           <Password />
         </Panel>
       </Columns>
-      <Panel title="Sessions" flush>
+      <Panel title="Sessions" flush actions={<Export name="sessions" rows={() => sessions.data ?? []} says="All sessions" />}>
         <Loads query={sessions}>
           {(all) => (
             <List

@@ -7,6 +7,7 @@ import { useHasLabel } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import { Act } from "../../ui/act";
+import { Export } from "../../ui/export";
 import { plural, shortID } from "../../ui/format";
 import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing } from "../../ui/page";
@@ -32,7 +33,11 @@ export default function Enrolment() {
 function Requests() {
   const requests = useQuery(queries.enrollments());
   return (
-    <Panel title="Devices whose agents ask to be accepted" flush>
+    <Panel
+      title="Devices whose agents ask to be accepted"
+      flush
+      actions={<Export name="enrolments" rows={() => requests.data ?? []} says="All devices that ask" />}
+    >
       <Loads query={requests} rows={2}>
         {(all) =>
           all.length === 0 ? (
@@ -183,7 +188,7 @@ function Keys() {
   }
   return (
     <>
-      <Panel title="Enrol keys" flush>
+      <Panel title="Enrol keys" flush actions={<Export name="enrol-keys" rows={() => keys.data ?? []} says="All enrol keys" />}>
         <Loads query={keys} rows={2}>
           {(all) =>
             all.length === 0 ? (

@@ -5,6 +5,7 @@ import { ask, titled } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import { Act } from "../../ui/act";
+import { Export } from "../../ui/export";
 import { Columns, List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Nothing } from "../../ui/page";
 import { Chip, Mono, Muted, Strong, Text } from "../../ui/text";
@@ -25,7 +26,7 @@ export default function Secrets() {
   const changed = () => void client.invalidateQueries({ queryKey: ["secrets"] });
   return (
     <Stack>
-      <Panel title="Secrets" flush>
+      <Panel title="Secrets" flush actions={<Export name="secrets" rows={() => secrets.data ?? []} says="All secrets, without their values" />}>
         <Loads query={secrets}>
           {(all) =>
             all.length === 0 ? (

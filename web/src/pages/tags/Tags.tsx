@@ -8,6 +8,7 @@ import { whatIf } from "../../api/whatif";
 import { Act } from "../../ui/act";
 import { useInAddress } from "../../ui/address";
 import { Export } from "../../ui/export";
+import { Filters } from "../../ui/filters";
 import { plural } from "../../ui/format";
 import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
@@ -35,7 +36,9 @@ export default function Tags() {
       sub={tags.data && <span>{plural(tags.data.length, "tag")}</span>}
       actions={<Export name="tags" rows={() => found} />}
     >
-      <SearchField label="Search tags" value={search} onChange={setSearch} />
+      <SearchField label="Search tags" value={search} onChange={setSearch}>
+        <Filters page="tags" />
+      </SearchField>
       <Loads query={tags}>
         {(all) =>
           all.length === 0 ? (
@@ -48,10 +51,15 @@ export default function Tags() {
           ) : (
             <Panel flush>
               <List
+                kept="sort"
                 rows={rows}
                 id={({ tag }) => tag}
                 columns={[
-                  { title: "Tag", cell: ({ tag }) => <Chip href={`/devices?tag=${encodeURIComponent(tag)}`}>{tag}</Chip> },
+                  {
+                    title: "Tag",
+                    cell: ({ tag }) => <Chip href={`/devices?tag=${encodeURIComponent(tag)}`}>{tag}</Chip>,
+                    by: ({ tag }) => tag,
+                  },
                   {
                     title: "Devices",
                     right: true,
@@ -61,6 +69,7 @@ export default function Tags() {
                       ) : (
                         <Muted>none</Muted>
                       ),
+                    by: ({ devices }) => devices,
                   },
                   {
                     title: "Templates",

@@ -8,6 +8,7 @@ import { useMe } from "../../session/me";
 import { includes } from "../../session/roles";
 import { useInAddress } from "../../ui/address";
 import { Export } from "../../ui/export";
+import { Filters } from "../../ui/filters";
 import { plural } from "../../ui/format";
 import { List, Panel, Row } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
@@ -51,7 +52,9 @@ export default function Templates() {
         </>
       }
     >
-      <SearchField label="Search templates" value={search} onChange={setSearch} />
+      <SearchField label="Search templates" value={search} onChange={setSearch}>
+        <Filters page="templates" />
+      </SearchField>
       <Loads query={templates}>
         {() =>
           all.length === 0 ? (
@@ -63,18 +66,25 @@ export default function Templates() {
           ) : (
             <Panel flush>
               <List
+                kept="sort"
                 rows={rows}
                 id={({ template }) => template.id}
                 columns={[
-                  { title: "Priority", right: true, cell: ({ template }) => template.priority },
+                  {
+                    title: "Priority",
+                    right: true,
+                    cell: ({ template }) => template.priority,
+                    by: ({ template }) => template.priority,
+                  },
                   {
                     title: "Template",
                     cell: ({ template }) => (
                       <To href={`/templates/${template.id}`}>{template.label.slice(0, 200) || `Template ${template.id}`}</To>
                     ),
+                    by: ({ template }) => template.label,
                   },
                   { title: "Op", cell: ({ template }) => <Muted>{template.op}</Muted> },
-                  { title: "Key", cell: ({ template }) => <Mono>{template.key || "(everything)"}</Mono> },
+                  { title: "Key", cell: ({ template }) => <Mono>{template.key || "(everything)"}</Mono>, by: ({ template }) => template.key },
                   {
                     title: "Tags",
                     cell: (row) => (
@@ -84,7 +94,7 @@ export default function Templates() {
                       </Row>
                     ),
                   },
-                  { title: "Changed", cell: ({ template }) => <Ago at={template.updatedAt} /> },
+                  { title: "Changed", cell: ({ template }) => <Ago at={template.updatedAt} />, by: ({ template }) => template.updatedAt },
                 ]}
               />
               {rows.length === 0 && <Nothing title="No template matches">Search for a label, a key, a tag or the text.</Nothing>}

@@ -6,7 +6,8 @@ import type { Schemas } from "../../../api/client";
 import { useLabels } from "../../../api/labels";
 import { queries } from "../../../api/queries";
 import { Change } from "../../../ui/change";
-import { exactly, plural, roomAfter } from "../../../ui/format";
+import { Export } from "../../../ui/export";
+import { exactly, plural, roomAfter, shortID } from "../../../ui/format";
 import { Panel, Row, Rows, Split, Stack } from "../../../ui/layout";
 import { Loads, Nothing } from "../../../ui/page";
 import type { Tone } from "../../../ui/state";
@@ -63,7 +64,11 @@ function Compare({ id, revisions, newest }: { id: string; revisions: Revision[];
         <Line revisions={revisions} from={from} to={to} show={show} />
         <Difference id={id} from={from} to={to} revisions={revisions} setFrom={setFrom} setTo={setTo} />
       </Stack>
-      <Panel title={plural(revisions.length, "revision")} flush>
+      <Panel
+        title={plural(revisions.length, "revision")}
+        flush
+        actions={<Export name={`revisions-of-${shortID(id)}`} rows={() => revisions} says="All revisions" />}
+      >
         <Rows>
           {revisions.map((revision) => (
             <li key={revision.number}>

@@ -1,9 +1,11 @@
 import { IconAlertTriangle, IconInfoCircle } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { queries } from "../../../api/queries";
+import { useInAddress } from "../../../ui/address";
+import { Export } from "../../../ui/export";
 import { SearchField } from "../../../ui/field";
-import { brief } from "../../../ui/format";
+import { Filters } from "../../../ui/filters";
+import { brief, shortID } from "../../../ui/format";
 import { List, Panel, Stack } from "../../../ui/layout";
 import { Loads, Nothing } from "../../../ui/page";
 import { matches } from "../../../ui/search";
@@ -12,11 +14,13 @@ import { Moment, Text } from "../../../ui/text";
 
 /** Log is the daemon's own log, the newest line first. The daemon is asked for it. */
 export default function Log({ id }: { id: string }) {
-  const [search, setSearch] = useState("");
+  const [search, setSearch] = useInAddress("q");
   const log = useQuery(queries.deviceLog(id));
   return (
     <Stack>
-      <SearchField label="Search the log" value={search} onChange={setSearch} />
+      <SearchField label="Search the log" value={search} onChange={setSearch}>
+        <Filters page="log" />
+      </SearchField>
       <Loads query={log}>
         {(lines) => {
           const rows = lines
@@ -24,11 +28,18 @@ export default function Log({ id }: { id: string }) {
             .filter(({ level, text }) => matches(search, [level, text]))
             .reverse();
           return (
-            <Panel title="The daemon's own log, the newest line first" flush>
+            <Panel
+              title="The daemon's own log, the newest line first"
+              flush
+              actions={
+                <Export name={`log-of-${shortID(id)}`} rows={() => rows.map(({ at, level, text }) => ({ at, level, text }))} says="All lines that the search finds" />
+              }
+            >
               {rows.length === 0 ? (
                 <Nothing title="No line">{search ? "Search for another word." : "The daemon has logged nothing since its start."}</Nothing>
               ) : (
                 <List
+                  kept="sort"
                   rows={rows}
                   id={({ i }) => i}
                   columns={[

@@ -7,9 +7,10 @@ import type { InventoryDevice } from "../../../api/inventory";
 import { queries } from "../../../api/queries";
 import { whatIf } from "../../../api/whatif";
 import { Act } from "../../../ui/act";
+import { Export } from "../../../ui/export";
 import { Connected, FolderFigures, FolderWhy, Whole } from "../../../ui/folderstate";
 import { placeOf } from "../../../ui/folderwords";
-import { count, size, span } from "../../../ui/format";
+import { count, shortID, size, span } from "../../../ui/format";
 import { Fact, Facts, List, Panel, Row, Split, Stack } from "../../../ui/layout";
 import { sortedBy } from "../../../ui/order";
 import { Loads, Nothing } from "../../../ui/page";
@@ -53,7 +54,11 @@ function Folders({ id }: { id: string }) {
     ({ standing }) => placeOf(standing?.state ?? "unknown"),
   );
   return (
-    <Panel title="Folders" flush>
+    <Panel
+      title="Folders"
+      flush
+      actions={<Export name={`folders-of-${shortID(id)}`} rows={() => rows.map(({ folder, standing }) => ({ ...folder, ...standing }))} says="All folders of the device" />}
+    >
       <Loads query={config}>
         {() =>
           rows.length === 0 ? (
@@ -62,6 +67,7 @@ function Folders({ id }: { id: string }) {
             </Nothing>
           ) : (
             <List
+              kept="folders-sort"
               rows={rows}
               id={({ folder }) => folder.id}
               columns={[

@@ -6,7 +6,8 @@ import { useLabels } from "../../../api/labels";
 import { queries, type PlannedChange } from "../../../api/queries";
 import { Act, done, warn } from "../../../ui/act";
 import { Change } from "../../../ui/change";
-import { plural } from "../../../ui/format";
+import { Export } from "../../../ui/export";
+import { plural, shortID } from "../../../ui/format";
 import { Panel, Row, Rows, Stack } from "../../../ui/layout";
 import { Loads, Nothing } from "../../../ui/page";
 import { withLabels } from "../../../ui/difference";
@@ -81,6 +82,7 @@ function Changes({
       title={plural(changes.length, "change")}
       actions={
         <Row>
+          <Export name={`plan-of-${shortID(id)}`} rows={() => changes} says="All changes of the plan" />
           {held > 0 && <Faint>{plural(held, "change waits", "changes wait")} for consent</Faint>}
           <Act needs="operator" variant="filled" run={apply} {...(answers.size > 0 ? { confirm: asked(answers, labels) } : {})}>
             {answers.size > 0 ? "Apply with these answers" : "Apply what is free"}

@@ -1,6 +1,8 @@
 import { IconTemplate } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { queries } from "../../../api/queries";
+import { Export } from "../../../ui/export";
+import { shortID } from "../../../ui/format";
 import { List, Panel, Row, Stack } from "../../../ui/layout";
 import { Loads, Nothing } from "../../../ui/page";
 import { TagChips } from "../../../ui/tags";
@@ -20,7 +22,11 @@ export default function Templates({ id }: { id: string }) {
 function Applied({ id }: { id: string }) {
   const templates = useQuery(queries.deviceTemplates(id));
   return (
-    <Panel flush title="In the order in which they apply; the last one has the last word">
+    <Panel
+      flush
+      title="In the order in which they apply; the last one has the last word"
+      actions={<Export name={`templates-of-${shortID(id)}`} rows={() => templates.data ?? []} says="All templates of the device" />}
+    >
       <Loads query={templates}>
         {(rows) =>
           rows.length === 0 ? (

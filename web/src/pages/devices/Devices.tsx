@@ -141,7 +141,6 @@ export function Devices() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [own, setOwn] = useLocalStorage({ key: "muster.devices.columns", defaultValue: usual });
   const shown = filter.columns.length > 0 ? filter.columns : own;
-  const [view, setView] = useState<"table" | "differences">("table");
   const [adding, setAdding] = useState(false);
   const mayAdd = useMay("admin");
 
@@ -155,7 +154,7 @@ export function Devices() {
   const [isOver, setIsOver] = useState(false);
   const outdated = fleet.data?.outdated ?? noneOutdated;
   const outdatedVersions = useMemo(() => new Set(outdated.versions), [outdated]);
-  const rows = useSteadyRows(data, late, isOver && view === "table", outdatedVersions);
+  const rows = useSteadyRows(data, late, isOver && !filter.differences, outdatedVersions);
   const chosen = selected.size === 0 ? [] : rows.filter((row) => selected.has(row.deviceID));
 
   const shownColumns = useMemo(
@@ -179,8 +178,8 @@ export function Devices() {
       }
       actions={
         <>
-          <Button variant="default" onClick={() => setView(view === "table" ? "differences" : "table")}>
-            {view === "table" ? "Show differences" : "Show the table"}
+          <Button variant="default" onClick={() => change({ differences: !filter.differences })}>
+            {filter.differences ? "Show the table" : "Show differences"}
           </Button>
           {chosen.length > 0 ? (
             <Export name="devices" rows={() => chosen} says={`Only the ${plural(chosen.length, "selected row")}`} />
@@ -216,7 +215,7 @@ export function Devices() {
                 A device is one Syncthing daemon. Muster needs its ID, its address and the API key of its GUI.
               </Nothing>
             </Panel>
-          ) : view === "differences" ? (
+          ) : filter.differences ? (
             <Differences devices={chosen.length > 0 ? chosen : rows} filter={late} />
           ) : rows.length === 0 ? (
             <Panel>

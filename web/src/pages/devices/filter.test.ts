@@ -68,13 +68,13 @@ test.each([
 ])("%s", (query, want) => expect(labels(query)).toEqual(want));
 
 test("an address is read as it was written", () => {
-  const query = "q=a+b&tag=x%2Fy&tag=z&state=held&version=v2.1.3&version=%3C2&outdated=true&os=linux&folderState=stopped&waiting=failed&stale=7d&order=no&sort=-since";
+  const query = "q=a+b&tag=x%2Fy&tag=z&state=held&version=v2.1.3&version=%3C2&outdated=true&os=linux&folderState=stopped&waiting=failed&stale=7d&order=no&sort=-since&view=differences";
   expect(writeFilter(readFilter(new URLSearchParams(query))).toString()).toBe(query);
   expect(writeFilter(readFilter(new URLSearchParams(""))).toString()).toBe("");
 });
 
 test("sorting leaves out no row", () => {
-  expect(isFiltered(readFilter(new URLSearchParams("sort=-since")))).toBe(false);
+  expect(isFiltered(readFilter(new URLSearchParams("sort=-since&view=differences")))).toBe(false);
   expect(isFiltered(readFilter(new URLSearchParams("tag=a")))).toBe(true);
 });
 

@@ -18,6 +18,7 @@ export interface Filter {
   notInOrder: boolean; // in its configuration or in a folder
   sort: string;
   descending: boolean;
+  differences: boolean; // instead of the table
   columns: string[]; // in the address, for those who get it; none: as each person has them
 }
 
@@ -36,6 +37,7 @@ export function readFilter(params: URLSearchParams): Filter {
     notInOrder: params.get("order") === "no",
     sort: sort.replace(/^-/, ""),
     descending: sort.startsWith("-"),
+    differences: params.get("view") === "differences",
     columns: (params.get("columns") ?? "").split(",").filter(Boolean),
   };
 }
@@ -55,13 +57,14 @@ export function writeFilter(filter: Filter): URLSearchParams {
   if (filter.notInOrder) params.set("order", "no");
   const sort = (filter.descending ? "-" : "") + filter.sort;
   if (sort !== "label") params.set("sort", sort);
+  if (filter.differences) params.set("view", "differences");
   if (filter.columns.length > 0) params.set("columns", filter.columns.join(","));
   return params;
 }
 
 /** isFiltered tells whether the filter leaves out any row. */
 export function isFiltered(filter: Filter): boolean {
-  return writeFilter({ ...filter, sort: "label", descending: false, columns: [] }).size > 0;
+  return writeFilter({ ...filter, sort: "label", descending: false, differences: false, columns: [] }).size > 0;
 }
 
 const texts = new WeakMap<InventoryDevice, string>(); // what a search finds; a row that changes is another object

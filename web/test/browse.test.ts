@@ -1,0 +1,156 @@
+import { readFileSync } from "node:fs";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { launch, logIn, newPage, serious, settle } from "./browser";
+import { Muster } from "./muster";
+import { until } from "./until";
+
+let muster: Muster;
+let browser: Browser;
+let id = "";
+
+interface Row {
+  deviceID: string;
+  version: string;
+}
+
+beforeAll(async () => {
+  [muster, browser] = await Promise.all([Muster.start("--demo", "12"), launch()]);
+  await muster.user("anna", "admin");
+  await until("all demo devices are read", async () => {
+    const { devices } = await muster.call<{ devices: (Row & { configuration: string })[] }>("GET", "/inventory");
+    id = devices.find((one) => one.version === "v2.1.3")?.deviceID ?? "";
+    return devices.every((one) => one.version !== "" && one.configuration === "inSync");
+  });
+});
+
+afterAll(async () => {
+  await browser.close();
+  await muster.stop();
+});
+
+const shot = async (page: Page, name: string) => {
+  if (process.env.SHOT) await page.screenshot({ path: `${process.env.SHOT}-${name}.png` });
+};
+
+test("the configuration of a device is searched, and a key says where its value comes from", async () => {
+  const page = await newPage(browser);
+  await logIn(page, muster, "anna", `devices/${id}/configuration`);
+  await settle(page);
+  const tree = page.getByRole("tree", { name: "Configuration" });
+  await tree.getByRole("treeitem", { name: /^options/ }).waitFor();
+  await page.getByRole("textbox", { name: "Search the configuration" }).fill("natenabled");
+  const key = tree.getByRole("treeitem", { name: /^natEnabled/ });
+  await key.waitFor();
+  expect(await tree.getByRole("treeitem").count()).toBe(2);
+  await key.click();
+  await page.getByText("Where the daemon asks", { exact: true }).or(page.getByText(/the default of Syncthing|sets it/)).first().waitFor();
+  expect(new URL(page.url()).searchParams.get("key")).toBe("options.natEnabled");
+  await page.getByRole("button", { name: "Copy key" }).waitFor();
+  await shot(page, "search");
+
+  // What templates manage, and a link to the template.
+  await page.getByRole("textbox", { name: "Search the configuration" }).fill("");
+  await page.getByRole("button", { name: "Managed by Muster" }).click();
+  await tree.getByText("managed", { exact: true }).first().waitFor();
+  await tree.getByText("managed", { exact: true }).first().click();
+  await page.getByText("Managed by", { exact: true }).waitFor();
+  expect(await page.locator("#main").getByRole("link").filter({ hasText: /./ }).count()).toBeGreaterThan(0);
+  expect(await serious(page)).toEqual([]);
+  await shot(page, "managed");
+
+  // The same link shows others the same.
+  const other = await newPage(browser);
+  await logIn(other, muster, "anna", page.url().split("/ui/")[1] ?? "");
+  await other.getByText("Managed by", { exact: true }).waitFor();
+  expect(await other.getByRole("button", { name: "Managed by Muster" }).getAttribute("aria-pressed")).toBe("true");
+});
+
+test("the tree of a configuration is walked with the keys alone", async () => {
+  const page = await newPage(browser, { viewport: { width: 390, height: 844 } });
+  await logIn(page, muster, "anna", `devices/${id}/configuration`);
+  await settle(page);
+  const tree = page.getByRole("tree", { name: "Configuration" });
+  await tree.getByRole("treeitem").first().waitFor();
+  await page.getByRole("button", { name: "Close all" }).click();
+  const sections = await tree.getByRole("treeitem").count();
+  await tree.focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowRight"); // opens the folders
+  await until("the folders are open", async () => (await tree.getByRole("treeitem").count()) > sections);
+  await page.keyboard.press("ArrowRight"); // goes into them
+  await page.keyboard.press("ArrowRight"); // opens the first one
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await until("the key is chosen", () => Promise.resolve(/[?&]key=folders\./.test(page.url())));
+  await shot(page, "narrow");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await until("all is closed again", async () => (await tree.getByRole("treeitem").count()) === sections);
+});
+
+test("a key at which a change waits is marked, and so is what somebody changed at the daemon", async () => {
+  await muster.call("POST", "/templates", {
+    ...{ label: "Strict", priority: 90, op: "set", key: "gui.user", template: '"nobody"\n' },
+  }).then(async (made) => muster.call("PUT", `/templates/${(made as { id: number }).id}/tags/demo`));
+  await until("the change waits", async () => {
+    const { changes } = await muster.call<{ changes: { key: string; class: string }[] }>("GET", `/devices/${id}/plan`);
+    return changes.some((one) => one.key === "gui.user" && one.class === "held");
+  });
+  const page = await newPage(browser);
+  await logIn(page, muster, "anna", `devices/${id}/configuration?only=waiting`);
+  const key = page.getByRole("treeitem", { name: /^user/ });
+  await key.waitFor();
+  await key.click();
+  await page.getByRole("link", { name: "See the change in the plan" }).waitFor();
+  await page.getByText(/“?Strict”? sets it/).first().waitFor();
+  await shot(page, "waiting");
+});
+
+test("outdated devices are marked, counted at home and filtered", async () => {
+  const { outdated, devices } = await muster.call<{ outdated: { versions: string[] }; devices: Row[] }>("GET", "/inventory");
+  const old = devices.filter((one) => outdated.versions.includes(one.version));
+  expect(old.length).toBeGreaterThan(0);
+  const page = await newPage(browser);
+  await logIn(page, muster, "anna");
+  await page.getByRole("link", { name: `${old.length} outdated` }).click();
+  const rows = page.getByRole("grid", { name: "Devices" }).getByRole("row");
+  await until("only the outdated devices show", async () => (await rows.count()) === old.length + 1);
+  await page.getByTitle("v1.19.2 is outdated. The newest that devices run is v2.1.3").first().waitFor();
+  await shot(page, "outdated");
+  await page.getByRole("button", { name: "Outdated", exact: true }).click();
+  await until("all devices show", async () => (await rows.count()) > old.length + 1);
+  await page.getByRole("button", { name: "Version", exact: true }).click();
+  await page.getByRole("textbox", { name: "Before a version" }).fill("2.0");
+  await page.keyboard.press("Enter");
+  await until("the devices with an older version show", async () => (await rows.count()) === old.length + 1);
+  expect(new URL(page.url()).searchParams.get("version")).toBe("<2.0");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Show differences" }).click();
+  await until("the view is in the address", () => Promise.resolve(new URL(page.url()).searchParams.get("view") === "differences"));
+});
+
+test("tables are exported, and their order is in the address", async () => {
+  const page = await newPage(browser);
+  await logIn(page, muster, "anna", "templates");
+  await page.getByRole("button", { name: "Template", exact: true }).click();
+  await until("the order is in the address", () => Promise.resolve(new URL(page.url()).searchParams.get("sort") === "Template"));
+  await page.goto(`${muster.url}/ui/templates?sort=-Template`);
+  await page.getByRole("columnheader", { name: "Template" }).and(page.locator("[aria-sort=descending]")).waitFor();
+  for (const [path, region] of [
+    [`devices/${id}/configuration`, ""],
+    [`devices/${id}`, "Folders"],
+    [`devices/${id}/templates`, ""],
+    ["settings/secrets", "Secrets"],
+  ] as const) {
+    await page.goto(`${muster.url}/ui/${path}`);
+    const place = region ? page.getByRole("region", { name: region, exact: true }) : page.locator("#main");
+    await place.getByRole("button", { name: "Export" }).first().click();
+    const download = page.waitForEvent("download");
+    await page.getByRole("menuitem", { name: "JSON, for programs" }).click();
+    const file = await (await download).path();
+    expect(Array.isArray(JSON.parse(readFileSync(file, "utf8"))), path).toBe(true);
+  }
+});

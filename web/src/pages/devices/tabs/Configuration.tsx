@@ -1,7 +1,7 @@
 import { Button, CopyButton, TextInput } from "@mantine/core";
 import { IconCheck, IconCopy, IconFileSearch, IconSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useCallback, useDeferredValue, useMemo, useState } from "react";
+import { useCallback, useDeferredValue, useMemo, useRef, useState } from "react";
 import { useLabels, useTemplateNames } from "../../../api/labels";
 import { asProblem } from "../../../api/problem";
 import { queries } from "../../../api/queries";
@@ -46,6 +46,13 @@ function Browser({ id, config }: { id: string; config: unknown }) {
   const nodes = useMemo(() => picked(tree, search, onlyOf(only)), [tree, search, only]);
   const values = useMemo(() => valuesOf(nodes), [nodes]);
   const total = useMemo(() => valuesOf(tree).length, [tree]);
+  const details = useRef<HTMLDivElement>(null);
+  const show = (node: ConfigNode) => {
+    choose(node.key);
+    if (node.children.length === 0 && matchMedia("(max-width: 760px)").matches) {
+      details.current?.scrollIntoView({ block: "nearest" });
+    }
+  };
   const { rows, isOpen, toggle, setAll } = useOpen(nodes, search !== "" || only !== "", chosen);
   const waiting = changes.filter((one) => one.class !== "skipped").length;
   const failed = managed.error ?? plan.error;
@@ -99,12 +106,14 @@ function Browser({ id, config }: { id: string; config: unknown }) {
               of={(node) => ({ key: node.key, depth: node.depth, hasChildren: node.children.length > 0, isOpen: isOpen(node) })}
               cell={(node) => <Cell node={node} isOpen={isOpen(node)} />}
               chosen={chosen}
-              onChoose={(node) => choose(node.key)}
+              onChoose={show}
               onToggle={toggle}
             />
           )}
         </Panel>
-        <Details id={id} asked={chosen} node={nodeAt(tree, chosen)} labels={labels} />
+        <div ref={details}>
+          <Details id={id} asked={chosen} node={nodeAt(tree, chosen)} labels={labels} />
+        </div>
       </Split>
     </Stack>
   );
@@ -259,7 +268,7 @@ function Details({
             <To href={`/devices/${id}/plan`}>See the change in the plan</To>
           </Row>
         )}
-        {asked.includes(".") && <Explained id={id} about={asked} />}
+        {asked.includes(".") && <Explained id={id} about={asked} isNamed />}
       </Stack>
     </Panel>
   );

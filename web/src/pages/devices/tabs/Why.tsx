@@ -55,8 +55,8 @@ export function Why({ id }: { id: string }) {
   );
 }
 
-/** Explained is the answer of the server to where the value of a key comes from. */
-export function Explained({ id, about }: { id: string; about: string }) {
+/** Explained is where the value of a key comes from. Where the page names the key already, isNamed leaves it out. */
+export function Explained({ id, about, isNamed = false }: { id: string; about: string; isNamed?: boolean }) {
   const why = useQuery(queries.why(id, about));
   const labels = useLabels();
   return (
@@ -67,9 +67,11 @@ export function Explained({ id, about }: { id: string; about: string }) {
         return (
           <Stack>
             <Facts>
-              <Fact name="Key">
-                <Mono>{withLabels(data.key, labels)}</Mono>
-              </Fact>
+              {!isNamed && (
+                <Fact name="Key">
+                  <Mono>{withLabels(data.key, labels)}</Mono>
+                </Fact>
+              )}
               <Fact name="Asked for">{shown(data.value)}</Fact>
               {differs && <Fact name="The daemon has">{shown(data.observed)}</Fact>}
               {data.origin !== "base" && <Fact name="Before templates">{shown(data.base)}</Fact>}

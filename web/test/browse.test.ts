@@ -30,7 +30,11 @@ afterAll(async () => {
 });
 
 const shot = async (page: Page, name: string) => {
-  if (process.env.SHOT) await page.screenshot({ path: `${process.env.SHOT}-${name}.png` });
+  if (!process.env.SHOT) return;
+  await page.screenshot({ path: `${process.env.SHOT}-${name}.png` });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.screenshot({ path: `${process.env.SHOT}-${name}-dark.png` });
+  await page.emulateMedia({ colorScheme: "light" });
 };
 
 test("the configuration of a device is searched, and a key says where its value comes from", async () => {
@@ -124,7 +128,7 @@ test("outdated devices are marked, counted at home and filtered", async () => {
   await shot(page, "outdated");
   await page.getByRole("button", { name: "Outdated", exact: true }).click();
   await until("all devices show", async () => (await rows.count()) > old.length + 1);
-  await page.getByRole("button", { name: "Version", exact: true }).click();
+  await page.getByRole("search").getByRole("button", { name: "Version", exact: true }).click();
   await page.getByRole("textbox", { name: "Before a version" }).fill("2.0");
   await page.keyboard.press("Enter");
   await until("the devices with an older version show", async () => (await rows.count()) === old.length + 1);
@@ -136,6 +140,7 @@ test("outdated devices are marked, counted at home and filtered", async () => {
 
 test("tables are exported, and their order is in the address", async () => {
   const page = await newPage(browser);
+  page.setDefaultTimeout(60_000);
   await logIn(page, muster, "anna", "templates");
   await page.getByRole("button", { name: "Template", exact: true }).click();
   await until("the order is in the address", () => Promise.resolve(new URL(page.url()).searchParams.get("sort") === "Template"));
@@ -145,7 +150,7 @@ test("tables are exported, and their order is in the address", async () => {
     [`devices/${id}/configuration`, ""],
     [`devices/${id}`, "Folders"],
     [`devices/${id}/templates`, ""],
-    ["settings/secrets", "Secrets"],
+    ["settings?tab=secrets", "Secrets"],
   ] as const) {
     await page.goto(`${muster.url}/ui/${path}`);
     const place = region ? page.getByRole("region", { name: region, exact: true }) : page.locator("#main");

@@ -1,0 +1,18 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const pages = new URL("../pages", import.meta.url).pathname;
+
+// Tables that are part of a question, not something to take along.
+const notExported = ["devices/Revoke.tsx"];
+
+test("every page with a table exports it", () => {
+  const files = readdirSync(pages, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".tsx"));
+  const lacking = files.filter((name) => {
+    const text = readFileSync(join(pages, name), "utf8");
+    return /<(?:List|VirtualTable|VirtualTree)\s/.test(text) && !text.includes("<Export");
+  });
+  expect(lacking).toEqual(notExported);
+  expect(files.length).toBeGreaterThan(50);
+});

@@ -32,7 +32,8 @@ func (q InventoryQuery) query() string {
 	if q.Outdated {
 		outdated = "true"
 	}
-	return query(url.Values{"outdated": {outdated}, "tag": q.Tags, "state": q.States, "version": q.Versions, "os": q.OS, "waiting": q.Waiting,
+	return query(url.Values{"outdated": {outdated},
+		"tag": q.Tags, "state": q.States, "version": q.Versions, "os": q.OS, "waiting": q.Waiting,
 		"folderState": q.FolderStates, "device": q.Devices, "stale": {q.Stale}, "diskBelow": {q.DiskBelow},
 		"q": {q.Search}, "sort": {q.Sort}, "limit": {positive(q.Limit)}, "offset": {positive(q.Offset)}})
 }

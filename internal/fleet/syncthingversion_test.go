@@ -7,8 +7,8 @@ import (
 )
 
 func TestCompareVersionsPutsCandidatesBeforeTheirRelease(t *testing.T) {
-	ordered := []string{"", "unknown-dev", "v1.9.0", "v1.10.0", "v1.10.0-ds1", "v2.0.0-dev.4", "v2.0.0-rc.2", "v2.0.0-rc.10",
-		"v2.0.0", "2.1", "v2.1.3"}
+	ordered := []string{"", "unknown-dev", "v1.9.0", "v1.10.0", "v1.10.0-ds1", "v2.0.0-dev.4", "v2.0.0-rc.2",
+		"v2.0.0-rc.10", "v2.0.0", "2.1", "v2.1.3"}
 	shuffled := slices.Clone(ordered)
 	rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	slices.SortFunc(shuffled, CompareVersions)

@@ -49,7 +49,8 @@ func TestManagedNamesTheNearestOwnerOfAKey(t *testing.T) {
 	for _, m := range r.Managed() {
 		got = append(got, fmt.Sprint(m.Key, " ", m.Owner, " ", m.Templates))
 	}
-	want := []string{"folders.team template [1]", "folders.team.rescanIntervalS daemon []", "options.maxSendKbps template [2]",
+	want := []string{"folders.team template [1]", "folders.team.rescanIntervalS daemon []",
+		"options.maxSendKbps template [2]",
 		"options.natEnabled template [2 3]"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -82,7 +83,8 @@ func TestReasonsNameWhereAValueComesFrom(t *testing.T) {
 }
 
 func TestTheReasonOfDriftIsTheChangeAtTheDaemon(t *testing.T) {
-	entries := []fleet.BaseEntry{{Key: "options.maxSendKbps", Kind: fleet.BaseLeaf, Base: []byte("0"), Written: []byte("7")}}
+	entries := []fleet.BaseEntry{{Key: "options.maxSendKbps", Kind: fleet.BaseLeaf, Base: []byte("0"),
+		Written: []byte("7")}}
 	key, err := stconfig.ParseKey("options.maxSendKbps")
 	if err != nil {
 		t.Fatal(err)

@@ -155,7 +155,8 @@ func TestWhyShowsWhereAValueComesFrom(t *testing.T) {
 		Reason: `template 3 "quick" sets it. The daemon has not got this yet`,
 		Steps: []api.WhyStep{
 			{WhyTemplate: api.WhyTemplate{Template: 3, Label: "quick", Priority: 20, Op: "merge", At: "options",
-				Line: 2, Tags: []string{"home"}, Vars: []api.WhyVar{{Name: "up", Value: raw("7"), Tag: "home"}}, SavedBy: "anna", SavedAt: &at}, From: raw("0"), To: raw("7")},
+				Line: 2, Tags: []string{"home"}, Vars: []api.WhyVar{{Name: "up", Value: raw("7"), Tag: "home"}},
+				SavedBy: "anna", SavedAt: &at}, From: raw("0"), To: raw("7")},
 		},
 		Conflicts: []string{"template 3 has the last word"}}
 	address, asked := serving(t, map[string]any{"devices/" + idNAS: api.Device{DeviceID: idNAS, Label: "nas"},
@@ -164,7 +165,8 @@ func TestWhyShowsWhereAValueComesFrom(t *testing.T) {
 	want := "options.maxSendKbps on nas (P56IOI7): 7\n  The daemon has: 5\n" +
 		"  Template 3 \"quick\" sets it. The daemon has not got this yet.\n  Without Muster: 0\n" +
 		"  template 3 \"quick\", priority 20, merge at options, line 2: 7\n    by tag home, last changed by anna, saved " +
-		at.Local().Format("2006-01-02 15:04:05 MST") + "\n    reads the var up of tag home: 7\n  template 3 has the last word\n"
+		at.Local().Format("2006-01-02 15:04:05 MST") +
+		"\n    reads the var up of tag home: 7\n  template 3 has the last word\n"
 	if code != exitDone || errs != "" || out != want {
 		t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, want)
 	}

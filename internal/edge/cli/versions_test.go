@@ -21,8 +21,8 @@ func TestVersionsNameTheCommandThatListsOutdatedDevices(t *testing.T) {
 	if want := `device list --tag 'it'\''s' --outdated` + "`\n"; command != want {
 		t.Errorf("got %q, want %q", command, want)
 	}
-	if code, out, errs = run(t, "device", "list", "--tag", "it's", "--outdated", "--server", address, "--token", "x"); code !=
-		exitDone || errs != "" || asked["inventory"] != "outdated=true&tag=it%27s" {
+	code, out, errs = run(t, "device", "list", "--tag", "it's", "--outdated", "--server", address, "--token", "x")
+	if code != exitDone || errs != "" || asked["inventory"] != "outdated=true&tag=it%27s" {
 		t.Errorf("got %d and\n%s%s, asked for %s", code, out, errs, asked["inventory"])
 	}
 }

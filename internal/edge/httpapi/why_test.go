@@ -157,7 +157,8 @@ func TestWhyNamesTheVarsThatATemplateReads(t *testing.T) {
 	if len(got.Steps) != 1 || !reflect.DeepEqual(got.Steps[0].Vars, want) {
 		t.Fatalf("got %+v, want vars %+v", got, want)
 	}
-	if got.Help != "IPv6 multicast address and port of announcements in the local network." || !strings.Contains(got.Reason, "sets it") {
+	if got.Help != "IPv6 multicast address and port of announcements in the local network." ||
+		!strings.Contains(got.Reason, "sets it") {
 		t.Errorf("help %q, reason %q", got.Help, got.Reason)
 	}
 }

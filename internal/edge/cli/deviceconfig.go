@@ -31,7 +31,7 @@ type configKey struct {
 	Key       string          `json:"key"`
 	Value     json.RawMessage `json:"value"`     // secrets masked
 	Owner     string          `json:"owner"`     // template, implied or daemon; "": the device has the value without Muster
-	Templates []int64         `json:"templates"` // that ask for the value; the last one decides
+	Templates []int64         `json:"templates"` // templates that ask for the value; the last one decides
 	Waits     string          `json:"waits"`     // class of a change that waits: held, refused, free; "": none
 }
 
@@ -126,7 +126,7 @@ func (c *deviceConfigCommand) keys(ctx context.Context, env *environment, server
 	switch {
 	case err != nil && (c.Managed || c.Waiting):
 		return nil, err
-	case err != nil: // A template of the device fails. What the daemon has is known nevertheless.
+	case err != nil: // A template of the device fails. What the daemon has is known without the marks.
 		fmt.Fprintln(env.Err, printable("It is not known where values come from: "+fleet.Reason(err)))
 	}
 	picks := c.picker(doc)

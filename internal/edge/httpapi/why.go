@@ -73,7 +73,7 @@ func (s WhyHandlers) listManagedKeys(r *request, device *fleet.Registered) (repl
 		if err != nil {
 			return reply{}, notSeen(err)
 		}
-		const bytesOfKey = 400 // with its copies on the way to the wire
+		const bytesOfKey = 400 // including the copies on the way to the wire
 		if err := s.take(ctx, bytesOfKey*int64(len(keys))); err != nil {
 			return reply{}, err
 		}

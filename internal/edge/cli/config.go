@@ -14,7 +14,7 @@ type configCommand struct {
 	connection
 	output
 	paging
-	Device string `arg:"" optional:"" hidden:""`
+	Name string `arg:"" optional:"" hidden:""`
 }
 
 // configValue is one value that is in force, and where it comes from. Tokens are never among them.
@@ -32,9 +32,9 @@ var configColumns = columns[configValue]{
 
 // Run shows what is in force. No server is asked.
 func (c *configCommand) Run(env *environment) error {
-	if c.Device != "" {
+	if c.Name != "" {
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: "`muster config` shows what commands use, and takes no name",
-			Hint: "`muster device config " + quoted(c.Device) + "` shows the configuration of a daemon."}
+			Hint: "`muster device config " + quoted(c.Name) + "` shows the configuration of a daemon."}
 	}
 	all, err := readLogins()
 	if err != nil {

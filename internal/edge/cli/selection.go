@@ -94,6 +94,14 @@ func (p picking) words() string {
 	return strings.Join(words, " ")
 }
 
+// more are the same words for the end of a command, blank without any.
+func (p picking) more() string {
+	if !p.isUsed() {
+		return ""
+	}
+	return " " + p.words()
+}
+
 // selectionListed is how many devices a person reads before a question.
 const selectionListed = 100
 

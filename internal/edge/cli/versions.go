@@ -76,9 +76,8 @@ func (c *versionsCommand) printOutdated(env *environment, all api.Inventory) err
 	}
 	text := fmt.Sprintf("No device runs a version older than %s, the newest that devices run.", printable(newest))
 	if count := all.Counts.Outdated; count > 0 {
-		flags := strings.TrimSpace(picking{Tag: c.Tag}.words() + " --outdated")
-		text = fmt.Sprintf("%s with an older version than %s, the newest that devices run: `muster device list %s`",
-			counted(count, "device"), printable(newest), flags)
+		text = fmt.Sprintf("%s with an older version than %s, the newest that devices run: `muster device list --outdated%s`",
+			counted(count, "device"), printable(newest), picking{Tag: c.Tag}.more())
 	}
 	_, err := fmt.Fprintln(env.Out, text)
 	return err

@@ -18,7 +18,7 @@ func TestVersionsNameTheCommandThatListsOutdatedDevices(t *testing.T) {
 		t.Fatalf("got %d and\n%s%s", code, out, errs)
 	}
 	_, command, _ := strings.Cut(out, "2 devices with an older version than v2.1.3, the newest that devices run: `muster ")
-	if want := `device list --tag 'it'\''s' --outdated` + "`\n"; command != want {
+	if want := `device list --outdated --tag 'it'\''s'` + "`\n"; command != want {
 		t.Errorf("got %q, want %q", command, want)
 	}
 	code, out, errs = run(t, "device", "list", "--tag", "it's", "--outdated", "--server", address, "--token", "x")

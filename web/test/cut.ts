@@ -26,7 +26,7 @@ export function cut(page: Page): Promise<string[]> {
       if (!scrolled && box.right > window.innerWidth + 1) found.push(`${line} ends at ${Math.round(box.right)}`);
       const style = getComputedStyle(element);
       const isCut = hides(style) && element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0;
-      const hasTitles = [...element.querySelectorAll("*")].some((inner) => tells(inner) && inner.scrollWidth > inner.clientWidth);
+      const hasTitles = [...element.querySelectorAll("*")].some((inner) => tells(inner) && inner.getBoundingClientRect().right > box.right);
       if (isCut && !tells(element) && !hasTitles) found.push(`${line} is cut`);
     }
     return [...new Set(found)].slice(0, 12);

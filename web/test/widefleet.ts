@@ -26,7 +26,6 @@ export async function wide(muster: Muster): Promise<{ device: string; folder: st
   const folder = "a-folder-whose-id-is-longer-than-sixty-characters-and-has-no-blanks-at-all";
   await muster.call("POST", "/changes", {
     generation,
-    message: `${long} is given to everybody`.slice(0, 200),
     tags: { added: tags.map((one) => ({ device, tag: one })).concat({ device: other, tag }) },
     templates: {
       new: [

@@ -48,10 +48,10 @@ const columns: VColumn<InventoryDevice>[] = [
   {
     id: "connection",
     title: "Connection",
-    min: 126,
+    min: 136,
     grow: 1,
     sorts: true,
-    cell: (row) => <State badges={connections} state={row.connection} />,
+    cell: (row) => <State badges={connections} state={row.connection} hint={row.connection === "online" ? "" : row.reason} />,
   },
   {
     id: "configuration",

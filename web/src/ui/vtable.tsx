@@ -21,7 +21,7 @@ export interface VColumn<T> {
 const nothing: ReadonlySet<string> = new Set();
 const rowHeight = 36; // px, as are the next ones
 const narrowHeight = 60;
-const headHeight = 34; // with its line
+const headHeight = 33; // with its line
 const boxWidth = 36;
 
 /**

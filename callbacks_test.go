@@ -21,7 +21,7 @@ import (
 // app; a call that is new or gone has to be written down here.
 var wired = map[string][]string{
 	"internal/engine/change":     {"internal/engine/reconcile", "internal/adapter/store"},
-	"internal/engine/enrollment": {"internal/engine/change", "internal/adapter/store"},
+	"internal/engine/enrollment": {"internal/engine/change", "internal/engine/policy", "internal/adapter/store"},
 	"internal/engine/event":      {"internal/engine/policy", "internal/adapter/store"},
 	"internal/engine/mirror": {
 		"internal/adapter/discovery",
@@ -31,7 +31,7 @@ var wired = map[string][]string{
 	"internal/engine/notify": {
 		"internal/engine/health", "internal/engine/mirror", "internal/engine/view", "internal/adapter/store",
 	},
-	"internal/engine/policy": {"internal/engine/backup", "internal/adapter/store"},
+	"internal/engine/policy": {"internal/engine/backup", "internal/engine/notify", "internal/adapter/store"},
 	"internal/engine/prover": {"internal/engine/mirror"},
 	"internal/engine/reconcile": {
 		"internal/engine/health",

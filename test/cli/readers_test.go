@@ -466,6 +466,7 @@ func signOn(r *reader) {
 func (r *reader) stopServer() { r.serving.stop() }
 
 func notifications(r *reader) {
+	r.write("etc/muster/webhooks", "https://hooks.example.org/muster\n")
 	r.write("etc/muster/notify-secret", passphrase)
 	r.write("etc/muster/smtp-password", passphrase)
 	r.put("https://example.org/hook", "https://127.0.0.1:1/hook", "mail.example.org:587", "127.0.0.1:1")

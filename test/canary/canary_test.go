@@ -64,7 +64,7 @@ func plant(t *testing.T) *planted {
 	t.Helper()
 	p := &planted{t: t, log: filepath.Join(t.TempDir(), "log"), hooks: newHooks(t)}
 	p.Server = server.Start(t, server.Options{LogFile: p.log, ApprovalThreshold: "1", Waves: "1,rest",
-		NotifyURLs: []string{p.hooks.url + "/" + inHookAddress}, NotifySecret: inHook, NotifyAfter: 1,
+		NotifyURLs: []string{p.hooks.url + "/" + inHookAddress}, NotifySecret: inHook, NotifyAfter: time.Millisecond,
 		TroubleAfter: time.Millisecond})
 	for range 2 {
 		p.daemons = append(p.daemons, daemon.Start(t, daemon.Options{}))

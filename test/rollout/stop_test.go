@@ -159,9 +159,9 @@ func TestStopsOfTagsAndDevicesAreSaid(t *testing.T) {
 			}
 		}
 	}
-	expect(w.says("Stopped", "status"), []string{ofFleet, ofTag, ofDevice, "by admin"}, nil)
-	expect(w.says("Stopped", "status", string(first.ID())), []string{ofFleet, ofTag}, []string{ofDevice})
-	expect(w.says("Stopped", "status", string(second.ID())), []string{ofFleet, ofDevice}, []string{ofTag})
+	expect(w.says("Observe only", "status"), []string{ofFleet, ofTag, ofDevice, "by admin"}, nil)
+	expect(w.says("Observe only", "status", string(first.ID())), []string{ofFleet, ofTag}, []string{ofDevice})
+	expect(w.says("Observe only", "status", string(second.ID())), []string{ofFleet, ofDevice}, []string{ofTag})
 
 	expect(w.says("Resumed", "resume"), []string{"Still in force", ofTag, ofDevice, "`muster resume --tag 'site'`"},
 		[]string{ofFleet, "written to any device again"})
@@ -177,7 +177,7 @@ func TestStopsOfTagsAndDevicesAreSaid(t *testing.T) {
 	// `muster status` ends with 3 while a device was not looked at.
 	w.WaitConfiguration(first.ID(), fleet.ConfigPending)
 	w.WaitConfiguration(second.ID(), fleet.ConfigPending)
-	expect(w.says("Stopped", "status"), []string{ofTag, ofDevice, "by admin"}, []string{ofFleet})
+	expect(w.says("Observe only", "status"), []string{ofTag, ofDevice, "by admin"}, []string{ofFleet})
 	expect(w.says("Resumed", "resume", "--device", string(second.ID())), nil, []string{"Still in force"})
 	expect(w.says("Nothing to resume", "resume", "--device", string(first.ID())), []string{"Still in force", ofTag}, nil)
 	expect(w.says("Resumed", "resume", "--tag", "site"), []string{"written to devices with the tag"},

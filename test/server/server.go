@@ -89,7 +89,6 @@ func serve() error {
 		Notify: notify.Settings{
 			URLs:   o.NotifyURLs,
 			Secret: fleet.NewSecret(o.NotifySecret),
-			After:  o.NotifyAfter,
 		},
 		RetryPause: o.RetryPause,
 		TLSCert:    o.TLSCert,
@@ -117,7 +116,7 @@ func (o Options) settings() map[fleet.SettingName]string {
 	for name, d := range map[fleet.SettingName]time.Duration{
 		fleet.SettingSoak: o.Soak, fleet.SettingProgressDeadline: o.Patience, fleet.SettingTroubleAfter: o.TroubleAfter,
 		fleet.SettingStalledAfter: o.StalledAfter, fleet.SettingDisagreeAfter: o.DisagreeAfter,
-		fleet.SettingBackupEvery: o.BackupEvery,
+		fleet.SettingBackupEvery: o.BackupEvery, fleet.SettingNotifyAfter: o.NotifyAfter,
 	} {
 		if d > 0 {
 			given[name] = d.String()

@@ -2,6 +2,7 @@ package app
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,7 +31,10 @@ func (c *comparison) isRead(i int) bool {
 
 func (c *comparison) versionsText(out string, _ int) {
 	devices := map[string]int{}
-	for _, row := range rows(linesOf(out), len(linesOf(out))-1) {
+	table := slices.DeleteFunc(linesOf(out), func(line string) bool { // The last line says how many are outdated.
+		return strings.Contains(line, ", the newest that devices run")
+	})
+	for _, row := range rows(table, len(table)-1) {
 		number, _, _ := strings.Cut(row["DEVICES"], " ") // the bar, which has no title, comes after it
 		devices[row["VERSION"]], _ = strconv.Atoi(number)
 	}

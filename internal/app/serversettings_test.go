@@ -24,6 +24,12 @@ func settled(t *testing.T, home string, roots ...string) *App {
 	}
 	o := optionsOf(home, fleet.Secret{})
 	o.BackupLock, o.BackupRoots = lock, roots
+	return started(t, o)
+}
+
+// started starts a server, and stops it at the end of the test.
+func started(t *testing.T, o Options) *App {
+	t.Helper()
 	a, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -206,8 +212,9 @@ func TestOnlyAFlagLetsTheNumberOfConfigurationsDecideAlone(t *testing.T) {
 	if r := a.retention(); r.Revisions != 10 || r.Recent != 168*time.Hour {
 		t.Errorf("got %+v", r)
 	}
-	a.policy = a.newPolicy(map[fleet.SettingName]string{fleet.SettingKeepRevisions: "5"})
-	if r := a.retention(); r.Revisions != 5 || r.Recent != 0 {
+	o := optionsOf(t.TempDir(), fleet.Secret{})
+	o.Settings = map[fleet.SettingName]string{fleet.SettingKeepRevisions: "5"}
+	if r := started(t, o).retention(); r.Revisions != 5 || r.Recent != 0 {
 		t.Errorf("got %+v", r)
 	}
 }

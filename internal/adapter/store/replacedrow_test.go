@@ -124,34 +124,36 @@ func TestARowThatGotAnotherKeyIsMissed(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		for _, of := range guardedTables {
 			for _, column := range of.table.key {
-				m := newMeddled(t, fresh(t, options))
 				what := fmt.Sprintf("another %s in %s", column, of.table.name)
-				if of.holds(m) && of.table != protectedRows && of.table != rolloutRows { // Muster wrote it so.
-					t.Errorf("%s: the guard holds without a doubt, so the test shows nothing", what)
-				}
-				m.keep(of.table.name)
-				m.rename(of.table, column)
-				if of.stops {
-					m.wantNoStart(what)
-					continue
-				}
-				m.restart(m.options)
-				m.wantGuarded(what, of)
-				m.connectAnew()
-				m.wantGuarded(what+", and a new connection", of)
-				accepted := must(m.AcceptLoss(t.Context(), 1, m.accept.now()))(t)
-				if !strings.Contains(strings.Join(accepted, "; "), of.table.missing) {
-					t.Errorf("%s: accepted is %q", what, accepted)
-				}
-				if hasSealed(of.table) || of.table == deviceModeRows {
-					continue // The row stays in doubt: what is sealed in it does not open.
-				}
-				m.wantIntact()
-				m.restart(m.options)
-				if of.observes {
-					m.wantResumed(what + " accepted,")
-				}
-				m.wantIntact()
+				t.Run(what, func(t *testing.T) { // Its connections end with it.
+					m := newMeddled(t, fresh(t, options))
+					if of.holds(m) && of.table != protectedRows && of.table != rolloutRows { // Muster wrote it so.
+						t.Errorf("%s: the guard holds without a doubt, so the test shows nothing", what)
+					}
+					m.keep(of.table.name)
+					m.rename(of.table, column)
+					if of.stops {
+						m.wantNoStart(what)
+						return
+					}
+					m.restart(m.options)
+					m.wantGuarded(what, of)
+					m.connectAnew()
+					m.wantGuarded(what+", and a new connection", of)
+					accepted := must(m.AcceptLoss(t.Context(), 1, m.accept.now()))(t)
+					if !strings.Contains(strings.Join(accepted, "; "), of.table.missing) {
+						t.Errorf("%s: accepted is %q", what, accepted)
+					}
+					if hasSealed(of.table) || of.table == deviceModeRows {
+						return // The row stays in doubt: what is sealed in it does not open.
+					}
+					m.wantIntact()
+					m.restart(m.options)
+					if of.observes {
+						m.wantResumed(what + " accepted,")
+					}
+					m.wantIntact()
+				})
 			}
 		}
 	})
@@ -253,18 +255,20 @@ func TestARowThatGotAnotherKeyIsMissedAfterItsDeletion(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		for _, of := range guardedTables {
 			for _, column := range of.table.key {
-				m := newMeddled(t, fresh(t, options))
 				what := fmt.Sprintf("another %s in %s", column, of.table.name)
-				m.keep(of.table.name)
-				before := must(m.markedRows(t.Context(), inPool{m.db}, of.table, ""))(t)
-				m.rename(of.table, column)
-				if _, err := write(t.Context(), m.Store, "delete it", func(tx *tx) (none struct{}, err error) {
-					return none, tx.deleteRenamed(of.table, before)
-				}); err != nil {
-					t.Fatal(err)
-				}
-				m.restart(m.options)
-				m.wantGuarded(what, of)
+				t.Run(what, func(t *testing.T) { // Its connections end with it.
+					m := newMeddled(t, fresh(t, options))
+					m.keep(of.table.name)
+					before := must(m.markedRows(t.Context(), inPool{m.db}, of.table, ""))(t)
+					m.rename(of.table, column)
+					if _, err := write(t.Context(), m.Store, "delete it", func(tx *tx) (none struct{}, err error) {
+						return none, tx.deleteRenamed(of.table, before)
+					}); err != nil {
+						t.Fatal(err)
+					}
+					m.restart(m.options)
+					m.wantGuarded(what, of)
+				})
 			}
 		}
 	})

@@ -100,10 +100,13 @@ func RoleOf(ctx context.Context) Role {
 	return role
 }
 
-// ActorOf returns who requested the work, or "muster" when Muster works by itself.
+// ActorMuster is who acts when Muster works by itself.
+const ActorMuster = "muster"
+
+// ActorOf returns who requested the work, or ActorMuster.
 func ActorOf(ctx context.Context) string {
 	if who, ok := ctx.Value(actorKey{}).(string); ok && who != "" {
 		return who
 	}
-	return "muster"
+	return ActorMuster
 }

@@ -59,7 +59,7 @@ func auditText(q fleet.AuditQuery) (text string, args []any) {
 		asks(`who = $%d`, plainText(q.Who))
 	}
 	if q.ByPeople {
-		asks(`who <> $%d`, fleet.ActorOf(context.Background()))
+		asks(`who <> $%d`, fleet.ActorMuster)
 	}
 	if strings.HasSuffix(q.What, ".") {
 		asks(`substr(what, 1, length(CAST($%[1]d AS TEXT))) = CAST($%[1]d AS TEXT)`, plainText(q.What))

@@ -77,7 +77,8 @@ func TestAStartOpensNoBaseEntries(t *testing.T) {
 		statements := m.statements()
 		for _, table := range markedTables {
 			opened := slices.Contains(statements, `SELECT `+table.columns("")+` FROM `+table.name+table.where(""))
-			added := slices.Contains(statements, `SELECT `+strings.Join(table.key, ", ")+`, mark FROM `+table.name+table.where(""))
+			keys := strings.Join(table.key, ", ")
+			added := slices.Contains(statements, `SELECT `+keys+`, mark FROM `+table.name+table.where(""))
 			onlyKeys := len(table.content) == 0 // Both statements are the same.
 			if opened == (table == baseRows) || added != (table == baseRows || onlyKeys) {
 				t.Errorf("%s: opened is %v, added up is %v", table.name, opened, added)

@@ -5,7 +5,7 @@ type RecentChange struct {
 	At    Time         `json:"at" format:"date-time" doc:"Of the newest write"`
 	Since Time         `json:"since" format:"date-time" doc:"Of the oldest write"`
 	Who   string       `json:"who" doc:"The name of the token or user"`
-	Title string       `json:"title" doc:"What the change was for; blank where nobody wrote it"`
+	Title string       `json:"title" doc:"What the change is for, as the person wrote it; blank where they wrote nothing"`
 	Parts []ChangePart `json:"parts" nullable:"false" doc:"What was done, by kind"`
 	More  bool         `json:"more" doc:"There are more equal writes than were counted"`
 }

@@ -43,7 +43,7 @@ test("the configuration of a device is searched, and a key says where its value 
   await settle(page);
   const tree = page.getByRole("tree", { name: "Configuration" });
   await tree.getByRole("treeitem", { name: /^options/ }).waitFor();
-  await page.getByRole("textbox", { name: "Search the configuration" }).fill("natenabled");
+  await page.getByRole("textbox", { name: "Search keys and values" }).fill("natenabled");
   const key = tree.getByRole("treeitem", { name: /^natEnabled/ });
   await key.waitFor();
   expect(await tree.getByRole("treeitem").count()).toBe(2);
@@ -54,7 +54,7 @@ test("the configuration of a device is searched, and a key says where its value 
   await shot(page, "search");
 
   // What templates manage, and a link to the template.
-  await page.getByRole("textbox", { name: "Search the configuration" }).fill("");
+  await page.getByRole("textbox", { name: "Search keys and values" }).fill("");
   await page.getByRole("button", { name: "Managed by Muster" }).click();
   await tree.getByText("managed", { exact: true }).first().waitFor();
   await tree.getByText("managed", { exact: true }).first().click();
@@ -95,7 +95,7 @@ test("the tree of a configuration is walked with the keys alone", async () => {
   await until("all is closed again", async () => (await tree.getByRole("treeitem").count()) === sections);
 });
 
-test("a key at which a change waits is marked, and so is what somebody changed at the daemon", async () => {
+test("a key at which a change waits is marked, and leads to its plan", async () => {
   const made = await muster.call<{ id: number }>("POST", "/templates", {
     ...{ label: "Strict", priority: 90, op: "set", key: "gui.user", template: '"nobody"\n' },
   });

@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -121,38 +120,46 @@ func (m *meddled) rename(table *markedTable, column string) {
 // A row that was given another key kept its mark, so the sum of the marks was right and nobody missed the row: a
 // protected tag was protected no longer, and a device was admitted past its rollout.
 func TestARowThatGotAnotherKeyIsMissed(t *testing.T) {
+	onEachKey(t, func(t *testing.T, m *meddled, of guarded, column string) {
+		what := "another " + column
+		if of.holds(m) && of.table != protectedRows && of.table != rolloutRows { // Muster wrote it so.
+			t.Errorf("%s: the guard holds without a doubt, so the test shows nothing", what)
+		}
+		m.keep(of.table.name)
+		m.rename(of.table, column)
+		if of.stops {
+			m.wantNoStart(what)
+			return
+		}
+		m.restart(m.options)
+		m.wantGuarded(what, of)
+		m.connectAnew()
+		m.wantGuarded(what+", and a new connection", of)
+		accepted := must(m.AcceptLoss(t.Context(), 1, m.accept.now()))(t)
+		if !strings.Contains(strings.Join(accepted, "; "), of.table.missing) {
+			t.Errorf("%s: accepted is %q", what, accepted)
+		}
+		if hasSealed(of.table) || of.table == deviceModeRows {
+			return // The row stays in doubt: what is sealed in it does not open.
+		}
+		m.wantIntact()
+		m.restart(m.options)
+		if of.observes {
+			m.wantResumed(what + " accepted,")
+		}
+		m.wantIntact()
+	})
+}
+
+// onEachKey runs a test for each column of the keys of the guarded tables, on both kinds of database. The connections
+// of each end with it.
+func onEachKey(t *testing.T, do func(t *testing.T, m *meddled, of guarded, column string)) {
+	t.Helper()
 	onBoth(t, func(t *testing.T, options Options) {
 		for _, of := range guardedTables {
 			for _, column := range of.table.key {
-				what := fmt.Sprintf("another %s in %s", column, of.table.name)
-				t.Run(what, func(t *testing.T) { // Its connections end with it.
-					m := newMeddled(t, fresh(t, options))
-					if of.holds(m) && of.table != protectedRows && of.table != rolloutRows { // Muster wrote it so.
-						t.Errorf("%s: the guard holds without a doubt, so the test shows nothing", what)
-					}
-					m.keep(of.table.name)
-					m.rename(of.table, column)
-					if of.stops {
-						m.wantNoStart(what)
-						return
-					}
-					m.restart(m.options)
-					m.wantGuarded(what, of)
-					m.connectAnew()
-					m.wantGuarded(what+", and a new connection", of)
-					accepted := must(m.AcceptLoss(t.Context(), 1, m.accept.now()))(t)
-					if !strings.Contains(strings.Join(accepted, "; "), of.table.missing) {
-						t.Errorf("%s: accepted is %q", what, accepted)
-					}
-					if hasSealed(of.table) || of.table == deviceModeRows {
-						return // The row stays in doubt: what is sealed in it does not open.
-					}
-					m.wantIntact()
-					m.restart(m.options)
-					if of.observes {
-						m.wantResumed(what + " accepted,")
-					}
-					m.wantIntact()
+				t.Run(of.table.name+" "+column, func(t *testing.T) {
+					do(t, newMeddled(t, fresh(t, options)), of, column)
 				})
 			}
 		}
@@ -252,25 +259,17 @@ func TestAForgedNoteOfARestoreIsNotBelieved(t *testing.T) {
 
 // An edit of the row with the other key, or the hourly cleaning, ended the doubt of a start that had not come yet.
 func TestARowThatGotAnotherKeyIsMissedAfterItsDeletion(t *testing.T) {
-	onBoth(t, func(t *testing.T, options Options) {
-		for _, of := range guardedTables {
-			for _, column := range of.table.key {
-				what := fmt.Sprintf("another %s in %s", column, of.table.name)
-				t.Run(what, func(t *testing.T) { // Its connections end with it.
-					m := newMeddled(t, fresh(t, options))
-					m.keep(of.table.name)
-					before := must(m.markedRows(t.Context(), inPool{m.db}, of.table, ""))(t)
-					m.rename(of.table, column)
-					if _, err := write(t.Context(), m.Store, "delete it", func(tx *tx) (none struct{}, err error) {
-						return none, tx.deleteRenamed(of.table, before)
-					}); err != nil {
-						t.Fatal(err)
-					}
-					m.restart(m.options)
-					m.wantGuarded(what, of)
-				})
-			}
+	onEachKey(t, func(t *testing.T, m *meddled, of guarded, column string) {
+		m.keep(of.table.name)
+		before := must(m.markedRows(t.Context(), inPool{m.db}, of.table, ""))(t)
+		m.rename(of.table, column)
+		if _, err := write(t.Context(), m.Store, "delete it", func(tx *tx) (none struct{}, err error) {
+			return none, tx.deleteRenamed(of.table, before)
+		}); err != nil {
+			t.Fatal(err)
 		}
+		m.restart(m.options)
+		m.wantGuarded("another "+column, of)
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"muster/docs"
 	"muster/internal/edge/httpapi"
+	"muster/test/colours"
 )
 
 // served is the manual as the program has it.
@@ -244,27 +244,7 @@ func TestAnExampleIsShownAsItIsSent(t *testing.T) {
 
 // The manual has the colours of the console, light and dark.
 func TestTheColoursAreThoseOfTheConsole(t *testing.T) {
-	console, err := os.ReadFile("../../../web/src/ui/ui.css")
-	if err != nil {
-		t.Fatal(err)
-	}
-	light, dark, found := strings.Cut(string(console), `[data-mantine-color-scheme="dark"]`)
-	ownLight, ownDark, ownFound := strings.Cut(string(style), "prefers-color-scheme: dark")
-	if !found || !ownFound {
-		t.Fatal("a style sheet has no dark colours")
-	}
-	token := regexp.MustCompile(`--u-[a-z-]+: #[0-9a-f]+;`)
-	for want, own := range map[string]string{light: ownLight, dark: ownDark} {
-		tokens := token.FindAllString(own, -1)
-		if len(tokens) < 10 {
-			t.Errorf("only %d colours", len(tokens))
-		}
-		for _, one := range tokens {
-			if !strings.Contains(want, one) {
-				t.Errorf("the console has no %s", one)
-			}
-		}
-	}
+	colours.WantThoseOfConsole(t, string(style))
 }
 
 func TestTheReferenceHasEveryOperation(t *testing.T) {

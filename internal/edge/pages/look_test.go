@@ -2,40 +2,20 @@ package pages
 
 import (
 	"net/http"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"muster/test/colours"
 )
 
 // The pages of logging in have the colours of the console, light and dark.
 func TestThePagesHaveTheColoursOfTheConsole(t *testing.T) {
-	console, err := os.ReadFile("../../../web/src/ui/ui.css")
-	if err != nil {
-		t.Fatal(err)
-	}
 	style, err := files.ReadFile("files/style.css")
 	if err != nil {
 		t.Fatal(err)
 	}
-	light, dark, found := strings.Cut(string(console), `[data-mantine-color-scheme="dark"]`)
-	ownLight, ownDark, ownFound := strings.Cut(string(style), "prefers-color-scheme: dark")
-	if !found || !ownFound {
-		t.Fatal("a style sheet has no dark colours")
-	}
-	token := regexp.MustCompile(`--u-[a-z-]+: #[0-9a-f]+;`)
-	for want, own := range map[string]string{light: ownLight, dark: ownDark} {
-		tokens := token.FindAllString(own, -1)
-		if len(tokens) < 10 {
-			t.Errorf("only %d colours", len(tokens))
-		}
-		for _, one := range tokens {
-			if !strings.Contains(want, one) {
-				t.Errorf("the console has no %s", one)
-			}
-		}
-	}
+	colours.WantThoseOfConsole(t, string(style))
 }
 
 // An error is a sentence with commands between backticks, and may have what a person typed.

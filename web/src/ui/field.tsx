@@ -33,3 +33,12 @@ export function SearchField({
     </div>
   );
 }
+
+/** Switch is a filter that is on or off. */
+export function Switch({ on, flip, children }: { on: boolean; flip: () => void; children: string }) {
+  return (
+    <button type="button" className="u-chip" aria-pressed={on} onClick={flip}>
+      <span>{children}</span>
+    </button>
+  );
+}

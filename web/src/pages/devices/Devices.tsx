@@ -8,6 +8,7 @@ import { inventory, type InventoryDevice } from "../../api/inventory";
 import { useMay } from "../../session/me";
 import { Act } from "../../ui/act";
 import { Export } from "../../ui/export";
+import { Switch } from "../../ui/field";
 import { Filters } from "../../ui/filters";
 import { FolderState } from "../../ui/folderstate";
 import { folderStates, tally, worstFolder } from "../../ui/folderwords";
@@ -446,12 +447,3 @@ function Toolbar({
 }
 
 const week = 7; // days
-
-/** Switch is a filter that is on or off. */
-function Switch({ on, flip, children }: { on: boolean; flip: () => void; children: string }) {
-  return (
-    <button type="button" className="u-chip" aria-pressed={on} onClick={flip}>
-      <span>{children}</span>
-    </button>
-  );
-}

@@ -11,7 +11,7 @@ import { Pager, usePlaces } from "../../ui/pager";
 import { rangeText } from "../../ui/range";
 import { Chip, Faint, Muted, Stacked, Strong, Text, To } from "../../ui/text";
 import { folderTypes } from "./folders";
-import { byFolder, encryptedOn, folderKey, oneSided, oneSidedText, type OneSided as Found } from "./sharing";
+import { byFolder, devicesCompared, encryptedOn, folderKey, oneSided, oneSidedText, type OneSided as Found } from "./sharing";
 
 type Share = Schemas["FolderShare"];
 type Peer = Schemas["SharePeer"];
@@ -48,12 +48,10 @@ export function Sharing({ folder, all }: { folder: string; all: number }) {
   );
 }
 
-const sharesOfOnePage = 200; // The server reads the configurations of no more for one answer.
-
 const everyShare = (folderID: string) =>
   everyPage((after) =>
     api.GET("/api/v1/folders/{folderID}/shares", {
-      params: { path: { folderID }, query: { limit: sharesOfOnePage, ...(after ? { after } : {}) } },
+      params: { path: { folderID }, query: { limit: devicesCompared, ...(after ? { after } : {}) } },
     }),
   );
 

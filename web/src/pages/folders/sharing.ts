@@ -1,8 +1,8 @@
 import type { Schemas } from "../../api/client";
 import { count, plural } from "../../ui/format";
 
-/** devicesCompared is of how many devices one answer has the shares. */
-const devicesCompared = 200;
+/** devicesCompared is of how many devices one answer has the shares: the server reads the configurations of no more. */
+export const devicesCompared = 200;
 
 type Share = Pick<Schemas["FolderShare"], "deviceID" | "label" | "peers" | "type">;
 type Counted = Pick<Schemas["FolderShare"], "peerCount">;

@@ -1,5 +1,5 @@
-import { Button, CopyButton, TextInput } from "@mantine/core";
-import { IconCheck, IconCopy, IconFileSearch, IconSearch } from "@tabler/icons-react";
+import { Button, CopyButton } from "@mantine/core";
+import { IconCheck, IconCopy, IconFileSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useDeferredValue, useMemo, useRef, useState } from "react";
 import { useLabels, useTemplateNames } from "../../../api/labels";
@@ -7,6 +7,7 @@ import { asProblem } from "../../../api/problem";
 import { queries } from "../../../api/queries";
 import { useInAddress } from "../../../ui/address";
 import { Export } from "../../../ui/export";
+import { SearchField, Switch } from "../../../ui/field";
 import { Filters } from "../../../ui/filters";
 import { count, plural, sentence, shortID } from "../../../ui/format";
 import { Fact, Facts, Panel, Row, Split, Stack } from "../../../ui/layout";
@@ -59,20 +60,7 @@ function Browser({ id, config }: { id: string; config: unknown }) {
   return (
     <Stack>
       {failed && <Note>It is not known where values come from: {sentence(asProblem(failed).message)}</Note>}
-      <div className="u-toolbar" role="search">
-        <TextInput
-          data-search
-          placeholder="Search keys and values"
-          aria-label="Search the configuration"
-          w={260}
-          leftSection={<IconSearch size={14} aria-hidden />}
-          rightSection={<kbd className="u-kbd">/</kbd>}
-          value={q}
-          onChange={(event) => setQ(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === "Escape") setQ("");
-          }}
-        />
+      <SearchField label="Search keys and values" value={q} onChange={setQ}>
         <Switch on={only === "managed"} flip={() => setOnly(only === "managed" ? "" : "managed")}>
           Managed by Muster
         </Switch>
@@ -92,7 +80,7 @@ function Browser({ id, config }: { id: string; config: unknown }) {
             <To href={`/devices/${id}/plan`}>{`${plural(waiting, "change")} in the plan`}</To>
           </Muted>
         )}
-      </div>
+      </SearchField>
       <Split>
         <Panel flush title={values.length < total ? `${count(values.length)} of ${plural(total, "value")}` : plural(total, "value")}>
           {rows.length === 0 ? (
@@ -155,14 +143,6 @@ function useOpen(nodes: ConfigNode[], isSearch: boolean, chosen: string) {
   };
   const rows = useMemo(() => rowsOf(nodes, isOpen), [nodes, isOpen]);
   return { rows, isOpen, toggle, setAll };
-}
-
-function Switch({ on, flip, children }: { on: boolean; flip: () => void; children: string }) {
-  return (
-    <button type="button" className="u-chip" aria-pressed={on} onClick={flip}>
-      <span>{children}</span>
-    </button>
-  );
 }
 
 /** Cell is a key of the tree: its name, its value where it has one, and its marks. */

@@ -52,8 +52,11 @@ test("shots", async () => {
   const pages: [string, string][] = [
     ["home", ""],
     ["devices", "devices"],
+    ["devices-outdated", "devices?outdated=true"],
     ["device", `devices/${id}`],
     ["device-plan", `devices/${id}/plan`],
+    ["device-configuration", `devices/${id}/configuration`],
+    ["device-configuration-key", `devices/${id}/configuration?key=options.natEnabled`],
     ["device-templates", `devices/${id}/templates`],
     ["device-history", `devices/${id}/history`],
     ["device-settings", `devices/${id}/settings`],

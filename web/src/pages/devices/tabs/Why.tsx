@@ -55,7 +55,7 @@ export function Why({ id }: { id: string }) {
   );
 }
 
-/** Explained is where the value of a key comes from. Where the page names the key already, isNamed leaves it out. */
+/** Explained is where the value of a key comes from. Where the page shows the key and its value already, isNamed leaves them out. */
 export function Explained({ id, about, isNamed = false }: { id: string; about: string; isNamed?: boolean }) {
   const why = useQuery(queries.why(id, about));
   const labels = useLabels();
@@ -72,7 +72,7 @@ export function Explained({ id, about, isNamed = false }: { id: string; about: s
                   <Mono>{withLabels(data.key, labels)}</Mono>
                 </Fact>
               )}
-              <Fact name="Asked for">{shown(data.value)}</Fact>
+              {(!isNamed || differs) && <Fact name="Asked for">{shown(data.value)}</Fact>}
               {differs && <Fact name="The daemon has">{shown(data.observed)}</Fact>}
               {data.origin !== "base" && <Fact name="Before templates">{shown(data.base)}</Fact>}
             </Facts>

@@ -4,11 +4,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { launch, logIn, newContext, newPage, settle } from "./browser";
 import { Farm } from "./farm";
 import { Muster } from "./muster";
-import { costOf, type PageCost } from "./pagecost";
+import { costOf, type Line, type PageCost } from "./pagecost";
 
 // Pages of a fleet of 2,000 devices, all of which have the folder "handbook".
 const devices = Number(process.env.SCALE_DEVICES ?? 2000);
 const mostNodes = 5000;
+// Over a line with a delay, requests that a page sends together overlap, however slow the machine is that counts them.
+const delayed: Line = { bitsASecond: 1_000_000_000, latencyMs: 300 };
 
 let farm: Farm;
 let muster: Muster;
@@ -32,7 +34,7 @@ afterAll(async () => {
   farm.stop();
 });
 
-const cost = (path: string, shows: string): Promise<PageCost> => costOf(browser, session, `${muster.url}/ui/${path}`, shows);
+const cost = (path: string, shows: string, line?: Line): Promise<PageCost> => costOf(browser, session, `${muster.url}/ui/${path}`, shows, line);
 
 async function open(path: string): Promise<Page> {
   const page = await newPage(browser, session ? { storageState: session } : {});
@@ -52,9 +54,9 @@ test("every page of a large fleet draws a bounded part of it", async () => {
     ["events/kept", "h1"],
     ["audit", ".u-table tbody tr"],
   ] as const) {
-    const { nodes, sequential } = await cost(path, shows);
+    const { nodes, sequential } = await cost(path, shows, delayed);
     expect(nodes, `nodes of /${path}`).toBeLessThan(mostNodes);
-    expect(sequential, `requests one after the other of /${path}`).toBeLessThan(12);
+    expect(sequential, `requests one after the other of /${path}`).toBeLessThan(8);
   }
 });
 

@@ -118,14 +118,25 @@ test("a change has a title, its toast leads to its rollout, and the audit keeps 
   await page.context().close();
 });
 
+/** rolloutOf waits for the rollout of a change: it begins after the change is answered. */
+async function rolloutOf(generation: number): Promise<number> {
+  let id = 0;
+  await until(`the change of generation ${generation} has a rollout`, async () => {
+    const [newest] = await muster.call<{ id: number; generation: number }[]>("GET", "/rollouts");
+    if (newest && newest.generation >= generation) id = newest.id;
+    return id > 0;
+  });
+  return id;
+}
+
 test("a template whose creation was undone keeps its name in the audit", async () => {
-  const { newTemplates } = await muster.call<{ newTemplates: number[] }>("POST", "/changes", {
+  const { generation, newTemplates } = await muster.call<{ generation: number; newTemplates: number[] }>("POST", "/changes", {
     templates: { new: [{ label: "Quiet nights", op: "set", key: "options.urAccepted", template: "-1", tags: ["demo"] }] },
   });
-  const [rollout] = await muster.call<{ id: number }[]>("GET", "/rollouts");
-  if (!rollout || newTemplates.length !== 1) throw new Error("there is no rollout");
-  const { shown } = await muster.call<{ shown?: unknown[] }>("GET", `/rollouts/${rollout.id}/undo`);
-  await muster.call("POST", `/rollouts/${rollout.id}/undo`, { shown: shown ?? [] });
+  expect(newTemplates).toHaveLength(1);
+  const rollout = await rolloutOf(generation);
+  const { shown } = await muster.call<{ shown?: unknown[] }>("GET", `/rollouts/${rollout}/undo`);
+  await muster.call("POST", `/rollouts/${rollout}/undo`, { shown: shown ?? [] });
   const page = await open("anna", "audit");
   const rows = page.getByRole("row").filter({ hasText: "template." });
   for (const what of ["template.create", "template.tag", "template.delete"]) {

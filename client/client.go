@@ -1,16 +1,18 @@
 // Package client calls Muster's REST API. The command line and the end-to-end tests use it, so it stays honest. It
 // knows HTTP and the wire types; what an answer means is the caller's business.
 //
-// Every method makes one request, a list by pages several, and ends with its context. Device IDs may be in any
+// Every method makes one request, a list by pages several, and ends with its context. Each reads a list page by page,
+// and Watch gives events for as long as the context lasts. Device IDs may be in any
 // spelling that Syncthing takes; tags, folder IDs and names are given as they are and encoded here. What fails is
 //
 //   - an *Error, when the server answered with another status than 2xx: Status is that, and Problem says what is wrong
 //     and what to do. 404: what the path names is not there. 403: the token's role may not do that. 409: it was done in
 //     the meantime, or something else is in the way. 412: a Condition is not met. 422: the input is not valid.
-//   - a *fleet.Error of the code unavailable, when no server could be reached, or its answer broke off;
+//   - an *Unreachable, when no server could be reached, or one whose certificate is not trusted;
+//   - an error with the code CodeUnavailable, when the answer broke off;
 //   - the context's error, when that ended first.
 //
-// fleet.CodeOf tells them apart, an *Error included.
+// CodeOf tells them apart.
 package client
 
 import (
@@ -75,7 +77,7 @@ func NewWith(server, token string, over *http.Client) (*Client, error) {
 	return &Client{base: base, token: token, http: &own}, nil
 }
 
-// Error is an answer of the server with another status than 2xx. It unwraps to a *fleet.Error of the same meaning.
+// Error is an answer of the server with another status than 2xx.
 type Error struct {
 	Status  int         // HTTP status
 	Problem api.Problem // body of the answer; made up here for the answer of a proxy
@@ -113,7 +115,7 @@ func placeOf(detail api.ProblemDetail) string {
 	return place
 }
 
-// Unwrap gives the meaning in the vocabulary.
+// Unwrap gives the error in the words of Muster's own packages. CodeOf gives its code to others.
 func (e *Error) Unwrap() error {
 	out := &fleet.Error{
 		Code: codeOf(e.Status), Message: e.Problem.Detail, Hint: e.Problem.Hint, Traceback: e.Problem.Traceback,
@@ -271,13 +273,15 @@ func failed(resp *http.Response, content []byte) error {
 	return e
 }
 
-// Unreachable is the error when no server answers, or one whose certificate is not trusted. It unwraps to a
-// *fleet.Error.
+// Unreachable is the error when no server answers, or one whose certificate is not trusted.
 type Unreachable struct{ fault *fleet.Error }
 
 func (e *Unreachable) Error() string { return e.fault.Error() }
 
-// Unwrap gives the error with its hint.
+// Hint says what to do next, for a person.
+func (e *Unreachable) Hint() string { return e.fault.Hint }
+
+// Unwrap gives the error in the words of Muster's own packages. CodeOf gives its code to others.
 func (e *Unreachable) Unwrap() error { return e.fault }
 
 func (c *Client) unreachable(ctx context.Context, err error) error {

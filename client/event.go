@@ -26,7 +26,8 @@ type EventFilter struct {
 	Devices []string
 	Tags    []string
 
-	Opened func() // called when the server has begun to send; may be nil
+	Opened func()      // called when the server has begun to send; may be nil
+	Lost   func(error) // called by Watch when it cannot reach the server any more; may be nil
 }
 
 // LogSearch selects entries of the event log. The zero value selects the newest ones, as many as the server gives at a
@@ -80,7 +81,7 @@ func (c *Client) EachLogEntry(ctx context.Context, s LogSearch, each func(api.Lo
 
 // Events calls each with every event as it comes. after is the ID of the last event seen, 0 for events from now on.
 // Events ends with ctx, with the error of each, or without an error when the server ends the stream, as it does after
-// a while: call it again with last.
+// a while: call it again with last, or use Watch, which does that.
 func (c *Client) Events(ctx context.Context, filter EventFilter, after int64, each func(api.Event) error) (last int64,
 	err error) {
 	query := url.Values{"type": filter.Types, "device": filter.Devices, "tag": filter.Tags}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -25,6 +26,8 @@ type List struct {
 	Path   string // path of a file; FileOnDevices alone uses it
 
 	Page int // fetch so many at a time, 1 to 100,000; 0: all at once
+
+	cursor *cursor // set by Each: read one page, and say where the next one begins
 }
 
 func (l List) query() string {
@@ -53,25 +56,42 @@ func positive[N int | int64](n N) string {
 
 var nextLink = regexp.MustCompile(`<([^>]*)>;\s*rel="?next"?`)
 
-// list gets a list, following the Link of each page to the next. Only the query of a Link counts: the token goes to no
-// other path or server.
+// list gets a list, following the Link of each page to the next; only the page at the cursor of l when it has one.
 func list[T any](ctx context.Context, c *Client, at string, l List) ([]T, error) {
+	if l.cursor != nil {
+		query := cmp.Or(l.cursor.query, l.query())
+		page, next, err := onePage[T](ctx, c, at, query)
+		l.cursor.query, l.cursor.ended = next, next == "" || err != nil
+		return page, err
+	}
 	all := []T{}
-	for only := l.query(); ; {
-		var page []T
-		got, err := c.call(ctx, http.MethodGet, at+only, nil, &page)
+	for query, first := l.query(), true; first || query != ""; first = false {
+		page, next, err := onePage[T](ctx, c, at, query)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, page...)
-		link := nextLink.FindStringSubmatch(got.header.Get("Link"))
-		if link == nil {
-			return all, nil
-		}
-		next, err := url.Parse(link[1])
-		if err != nil || "?"+next.RawQuery == only || len(page) == 0 {
-			return all, err
-		}
-		only = "?" + next.RawQuery
+		all, query = append(all, page...), next
 	}
+	return all, nil
+}
+
+// onePage gets a page of a list and the query of the next page, "" after the last one. Only the query of a Link
+// counts: the token goes to no other path or server.
+func onePage[T any](ctx context.Context, c *Client, at, query string) (page []T, next string, err error) {
+	got, err := c.call(ctx, http.MethodGet, at+query, nil, &page)
+	if err != nil {
+		return nil, "", err
+	}
+	link := nextLink.FindStringSubmatch(got.header.Get("Link"))
+	if link == nil || len(page) == 0 {
+		return page, "", nil
+	}
+	address, err := url.Parse(link[1])
+	if err != nil {
+		return nil, "", err
+	}
+	if next = "?" + address.RawQuery; next == query {
+		next = "" // a server that names the same page again would be asked for ever
+	}
+	return page, next, nil
 }

@@ -19,7 +19,7 @@ func waitApplied(ctx context.Context, env *environment, server *client.Client, g
 	defer bar.end()
 	var rollout int64
 	var now finishedCount
-	err := afterEvents(ctx, server, func() (done bool, err error) {
+	err := afterEvents(ctx, env, server, func() (done bool, err error) {
 		if rollout, err = rolloutOfGeneration(ctx, server, generation); err != nil || rollout != 0 {
 			return true, err
 		}

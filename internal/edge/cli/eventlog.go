@@ -34,24 +34,35 @@ func (c *eventsCommand) runLog(ctx context.Context, env *environment, server *cl
 		last = e.Number
 		return c.printEntry(env, e)
 	})
-	filter.Types = []string{"log"}
-	for err == nil && c.Follow {
-		last, err = server.Events(ctx, filter, last, func(event api.Event) error {
-			var e api.LogEntry
-			if event.Type == "missed" {
-				_, err := fmt.Fprintln(env.Err, "some events are missing: the server does not keep them any more")
-				return err
-			}
-			if err := json.Unmarshal(event.Data, &e); err != nil {
-				return err
-			}
-			if c.Folder != "" && e.Folder != c.Folder || len(c.Kind) > 0 && !slices.Contains(c.Kind, e.Kind) {
-				return nil
-			}
-			return c.printEntry(env, e)
-		})
+	if err != nil || !c.Follow {
+		return err
 	}
-	return err
+	filter.Types, filter.Lost = []string{"log"}, env.tellLost
+	for event, err := range server.Watch(ctx, filter, last) {
+		if err == nil {
+			err = c.printLogged(env, event)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printLogged prints the entry of the log that an event brings, when it is one that was asked for.
+func (c *eventsCommand) printLogged(env *environment, event api.Event) error {
+	var e api.LogEntry
+	if event.Type == "missed" {
+		_, err := fmt.Fprintln(env.Err, "some events are missing: the server does not keep them any more")
+		return err
+	}
+	if err := json.Unmarshal(event.Data, &e); err != nil {
+		return err
+	}
+	if c.Folder != "" && e.Folder != c.Folder || len(c.Kind) > 0 && !slices.Contains(c.Kind, e.Kind) {
+		return nil
+	}
+	return c.printEntry(env, e)
 }
 
 func (c *eventsCommand) printEntry(env *environment, e api.LogEntry) error {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -45,22 +44,25 @@ func (c *eventsCommand) Run(ctx context.Context, env *environment, server *clien
 		return c.runLog(ctx, env, server, filter)
 	}
 	label := labels(ctx, server)
-	enough, count := errors.New("enough events"), 0
-	for last := int64(0); ; {
-		var err error
-		last, err = server.Events(ctx, filter, last, func(e api.Event) error {
-			if count++; !c.Follow && count == eventsWithoutFollow {
-				err = enough
-			}
-			return errors.Join(c.print(env, e, label), err)
-		})
-		if errors.Is(err, enough) {
-			return nil
+	count := 0
+	filter.Lost = env.tellLost
+	for e, err := range server.Watch(ctx, filter, 0) {
+		if err == nil {
+			err = c.print(env, e, label)
 		}
 		if err != nil {
 			return err
 		}
+		if count++; !c.Follow && count == eventsWithoutFollow {
+			return nil
+		}
 	}
+	return nil
+}
+
+// tellLost says on standard error that the server cannot be reached now and is tried again.
+func (env *environment) tellLost(err error) {
+	_, _ = fmt.Fprintf(env.Err, "%s; trying again\n", fleet.Reason(err))
 }
 
 func (c *eventsCommand) print(env *environment, e api.Event, label func(fleet.DeviceID) string) error {

@@ -35,7 +35,7 @@ func followRollout(ctx context.Context, env *environment, server *client.Client,
 	err error) {
 	bar := env.newProgress()
 	defer bar.end()
-	err = afterEvents(ctx, server, func() (done bool, err error) {
+	err = afterEvents(ctx, env, server, func() (done bool, err error) {
 		if now, err = server.Rollout(ctx, id); err != nil {
 			return false, err
 		}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"time"
 
-	"muster/api"
 	"muster/client"
 )
 
@@ -32,6 +31,7 @@ type screen struct {
 
 const (
 	watchPause  = 500 * time.Millisecond // least time between two steps in a busy fleet
+	watchRetry  = 5 * time.Second        // until a step is tried again that could not reach the server
 	clearScreen = "\x1b[H\x1b[2J\x1b[3J"
 )
 
@@ -39,7 +39,7 @@ const (
 func watch(ctx context.Context, env *environment, server *client.Client, show func() error) error {
 	shown := &screen{of: env.Out}
 	first, last, out := true, "", env.Out
-	return afterEvents(ctx, server, func() (done bool, err error) {
+	return afterEvents(ctx, env, server, func() (done bool, err error) {
 		shown.Reset()
 		env.Out = shown
 		err = show()
@@ -57,19 +57,25 @@ func watch(ctx context.Context, env *environment, server *client.Client, show fu
 	})
 }
 
-// afterEvents calls step at once and after events of the fleet, until step says that it is done.
-func afterEvents(ctx context.Context, server *client.Client, step func() (done bool, err error)) error {
+// afterEvents calls step at once and after events of the fleet, until step says that it is done. Once a step worked, a
+// server that cannot be reached is waited for.
+func afterEvents(ctx context.Context, env *environment, server *client.Client, step func() (done bool,
+	err error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	changed, ended := make(chan struct{}, 1), make(chan error, 1)
-	go func() { ended <- follow(ctx, server, changed) }()
-	for {
-		if done, err := step(); done || err != nil {
+	go func() { ended <- follow(ctx, env, server, changed) }()
+	for worked := false; ; {
+		done, err := step()
+		again := time.Duration(0)
+		switch {
+		case worked && client.CodeOf(err) == client.CodeUnavailable:
+			again = watchRetry
+		case done || err != nil:
 			return err
 		}
-		select {
-		case <-changed:
-		case err := <-ended:
+		worked = true
+		if err := awaitChange(changed, ended, again); err != nil {
 			return err
 		}
 		select {
@@ -77,6 +83,21 @@ func afterEvents(ctx context.Context, server *client.Client, step func() (done b
 		case <-ctx.Done():
 		}
 	}
+}
+
+// awaitChange waits for an event, for the end of the events, or for a time; 0: as long as it takes.
+func awaitChange(changed <-chan struct{}, ended <-chan error, most time.Duration) error {
+	var late <-chan time.Time
+	if most > 0 {
+		late = time.After(most)
+	}
+	select {
+	case <-changed:
+	case <-late:
+	case err := <-ended:
+		return err
+	}
+	return nil
 }
 
 // repaint replaces the text on a terminal. Elsewhere it prints the text below the earlier one.
@@ -91,22 +112,19 @@ func (env *environment) repaint(text string, first bool) error {
 	return err
 }
 
-// follow signals changed at the beginning and after every event, until ctx ends or the server cannot be reached.
-func follow(ctx context.Context, server *client.Client, changed chan<- struct{}) error {
+// follow signals changed at the beginning, after every event, and when the server can be reached again.
+func follow(ctx context.Context, env *environment, server *client.Client, changed chan<- struct{}) error {
 	tell := func() {
 		select {
 		case changed <- struct{}{}:
 		default: // a signal waits already
 		}
 	}
-	for last := int64(0); ; {
-		var err error
-		last, err = server.Events(ctx, client.EventFilter{Opened: tell}, last, func(api.Event) error {
-			tell()
-			return nil
-		})
+	for _, err := range server.Watch(ctx, client.EventFilter{Opened: tell, Lost: env.tellLost}, 0) {
 		if err != nil {
 			return err
 		}
+		tell()
 	}
+	return nil
 }

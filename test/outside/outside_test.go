@@ -107,7 +107,7 @@ func build(t *testing.T) string {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	module := strings.Replace(block(t, string(page), "\n"), "../muster", root, 1)
+	module := strings.Replace(block(t, string(page), "text\n"), "../muster", root, 1)
 	write(t, folder, "go.mod", "module example.com/fleet-limit\n\ngo 1.26\n\n"+module)
 	write(t, folder, "main.go", block(t, string(page), "go\n"))
 	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))

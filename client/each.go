@@ -10,7 +10,7 @@ const usualPage = 500
 
 // cursor is how far Each has read a list.
 type cursor struct {
-	query string // of the next page; "" before the first one
+	query string // The query of the next page; "" before the first one.
 	ended bool
 }
 

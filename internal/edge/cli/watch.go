@@ -31,7 +31,7 @@ type screen struct {
 
 const (
 	watchPause  = 500 * time.Millisecond // least time between two steps in a busy fleet
-	watchRetry  = 5 * time.Second        // until a step is tried again that could not reach the server
+	watchRetry  = 5 * time.Second        // A step that could not reach the server is tried again after it.
 	clearScreen = "\x1b[H\x1b[2J\x1b[3J"
 )
 

@@ -36,9 +36,9 @@ func (w *world) waitCalm(t *testing.T) {
 }
 
 // order gives a device an order and waits until it is carried out.
-func (w *world) order(t *testing.T, d *daemon.Daemon, kind fleet.OrderType) {
+func (w *world) order(t *testing.T, d *daemon.Daemon, kind client.OrderType) {
 	t.Helper()
-	order, err := w.Client.OrderToDevice(t.Context(), string(d.ID), fleet.OrderSpec{Type: kind})
+	order, err := w.Client.OrderToDevice(t.Context(), string(d.ID), client.OrderSpec{Type: kind})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func (w *world) testHomeFull(t *testing.T) {
 }
 
 func (w *world) testPausedByOrder(t *testing.T) {
-	w.order(t, w.b, fleet.OrderPause)
+	w.order(t, w.b, client.OrderPause)
 	got := w.waitPausedBy(t, fleet.PausedByOrder, "pauses its connections")
 	if got.PausedBy.Order == 0 || got.PausedBy.By == "" || got.PausedBy.At == nil ||
 		!strings.Contains(got.Reason, "by "+got.PausedBy.By) ||
@@ -136,7 +136,7 @@ func (w *world) testPausedByOrder(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	w.waitTrouble(t, w.a, fleet.FolderAlone, w.b.ID.Short())
-	w.order(t, w.b, fleet.OrderResume)
+	w.order(t, w.b, client.OrderResume)
 }
 
 // waitPausedBy waits until the folder is paused on b, and it is said by whom.

@@ -66,11 +66,11 @@ func (p *pair) write(d *daemon.Daemon, folder, name string) {
 
 // order gives the daemon an order for the folder, and waits for the end. It gives the order anew while the daemon is
 // busy with the folder, or has not scanned it.
-func (p *pair) order(kind fleet.OrderType, maxItems int64) (order api.Order) {
+func (p *pair) order(kind client.OrderType, maxItems int64) (order api.Order) {
 	p.Helper()
 	wait.For(p.T, "the folder is idle", func() bool {
 		given, err := p.Client.OrderToDevices(p.Context(), []string{string(p.d.ID)},
-			fleet.OrderSpec{Type: kind, Folder: docs, MaxItems: maxItems})
+			client.OrderSpec{Type: kind, Folder: docs, MaxItems: maxItems})
 		if err != nil {
 			p.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func (p *pair) isPaused() bool {
 func TestARealDaemonPausesOneFolder(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
-	wantStatus(t, p.order(fleet.OrderPause, 0), "done", `folder "docs" paused`)
+	wantStatus(t, p.order(client.OrderPause, 0), "done", `folder "docs" paused`)
 	if !p.isPaused() {
 		t.Error("the folder is not paused")
 	}
@@ -121,17 +121,17 @@ func TestARealDaemonPausesOneFolder(t *testing.T) {
 	if !p.isPaused() {
 		t.Error("Muster took the pause back")
 	}
-	wantStatus(t, p.order(fleet.OrderPause, 0), "done", "already")
-	wantStatus(t, p.order(fleet.OrderRescan, 0), "failed", "paused")
-	wantStatus(t, p.order(fleet.OrderResume, 0), "done", `folder "docs" resumed`)
+	wantStatus(t, p.order(client.OrderPause, 0), "done", "already")
+	wantStatus(t, p.order(client.OrderRescan, 0), "failed", "paused")
+	wantStatus(t, p.order(client.OrderResume, 0), "done", `folder "docs" resumed`)
 	if p.isPaused() {
 		t.Error("the folder is paused still")
 	}
-	wantStatus(t, p.order(fleet.OrderRescan, 0), "done", "scan")
+	wantStatus(t, p.order(client.OrderRescan, 0), "done", "scan")
 	p.Template("merge", "folders.docs", "{paused: false, rescanIntervalS: 1234}", "all")
 	p.WaitRevision(p.d.ID, "folders.docs.rescanIntervalS", "1234")
 	p.WaitConfiguration(p.d.ID, fleet.ConfigInSync)
-	wantStatus(t, p.order(fleet.OrderPause, 0), "failed", "template 3")
+	wantStatus(t, p.order(client.OrderPause, 0), "failed", "template 3")
 	if p.isPaused() {
 		t.Error("a folder that a template has otherwise is paused")
 	}
@@ -141,20 +141,20 @@ func TestARealDaemonPausesOneFolder(t *testing.T) {
 func TestARealDaemonRevertsWhatWasShown(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
-	wantStatus(t, p.order(fleet.OrderRevert, 1), "failed", "is sendreceive")
+	wantStatus(t, p.order(client.OrderRevert, 1), "failed", "is sendreceive")
 	p.d.Patch("/rest/config/folders/"+docs, map[string]any{"type": "receiveonly"})
 	p.WaitRevision(p.d.ID, "folders.docs.type", `"receiveonly"`)
-	wantStatus(t, p.order(fleet.OrderRevert, 1), "done", "nothing to do")
+	wantStatus(t, p.order(client.OrderRevert, 1), "done", "nothing to do")
 	p.write(p.d, p.path, "own")
 	p.standing("changed by one item", func(f api.FolderStanding) bool { return f.LocalItems == 1 })
 	p.write(p.d, p.path, "second")
 	p.standing("changed by two items", func(f api.FolderStanding) bool { return f.LocalItems == 2 })
-	wantStatus(t, p.order(fleet.OrderRevert, 1), "failed", "at most 1 was agreed to")
+	wantStatus(t, p.order(client.OrderRevert, 1), "failed", "at most 1 was agreed to")
 	if !exists(t, filepath.Join(p.path, "own")) || !exists(t, filepath.Join(p.path, "second")) {
 		t.Error("a file is gone that nobody was shown")
 	}
-	wantStatus(t, p.order(fleet.OrderOverride, 1), "failed", "is receiveonly")
-	wantStatus(t, p.order(fleet.OrderRevert, 2), "done", "told to revert 2 items")
+	wantStatus(t, p.order(client.OrderOverride, 1), "failed", "is receiveonly")
+	wantStatus(t, p.order(client.OrderRevert, 2), "done", "told to revert 2 items")
 	wait.For(t, "the local changes are undone", func() bool {
 		return !exists(t, filepath.Join(p.path, "own")) && !exists(t, filepath.Join(p.path, "second"))
 	})
@@ -170,7 +170,7 @@ func TestARealDaemonOverridesTheOthers(t *testing.T) {
 	p.WaitRevision(p.d.ID, "folders.docs.type", `"sendonly"`)
 	p.write(p.peer, p.pathOther, "wrong")
 	p.standing("out of sync", func(f api.FolderStanding) bool { return f.NeedItems == 1 })
-	wantStatus(t, p.order(fleet.OrderOverride, 1), "done", "told to override 1 item of")
+	wantStatus(t, p.order(client.OrderOverride, 1), "done", "told to override 1 item of")
 	wait.For(t, "the other daemon gives up its file", func() bool {
 		return !exists(t, filepath.Join(p.pathOther, "wrong"))
 	})
@@ -205,7 +205,7 @@ func TestARealDaemonThatHasNothingOverridesNothing(t *testing.T) {
 		return is.State == "idle" && is.NeedFiles == 1 && is.LocalFiles == 0
 	})
 	p.standing("out of sync", func(f api.FolderStanding) bool { return f.NeedItems == 1 })
-	wantStatus(t, p.order(fleet.OrderOverride, 9), "failed", "was told nothing")
+	wantStatus(t, p.order(client.OrderOverride, 9), "failed", "was told nothing")
 	if !exists(t, filepath.Join(p.pathOther, "first")) {
 		t.Error("the file of the other is gone")
 	}
@@ -220,13 +220,14 @@ func TestOrdersThatChangeFilesAreAnAdministrators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range fleet.FileOrderTypes {
-		spec := fleet.OrderSpec{Type: kind, Folder: docs, MaxItems: 1}
+	for _, changesFiles := range fleet.FileOrderTypes {
+		kind := client.OrderType(changesFiles)
+		spec := client.OrderSpec{Type: kind, Folder: docs, MaxItems: 1}
 		if _, err := s.As(made.Secret).OrderToDevices(t.Context(), []string{id}, spec); fleet.CodeOf(err) !=
 			fleet.CodeForbidden {
 			t.Errorf("%s: got %v", kind, err)
 		}
-		for _, wrong := range []fleet.OrderSpec{{Type: kind, MaxItems: 1}, {Type: kind, Folder: docs}} {
+		for _, wrong := range []client.OrderSpec{{Type: kind, MaxItems: 1}, {Type: kind, Folder: docs}} {
 			if _, err := s.Client.OrderToDevices(t.Context(), []string{id}, wrong); fleet.CodeOf(err) != fleet.CodeInvalid {
 				t.Errorf("%+v: got %v", wrong, err)
 			}

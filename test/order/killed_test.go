@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"muster/client"
 	"muster/internal/engine/reconcile"
 	"muster/internal/fleet"
 	"muster/test/daemon"
@@ -19,13 +20,13 @@ type orderedTo struct {
 }
 
 // done counts how often the daemon has done what an order is about since it was made.
-func (d orderedTo) done(kind fleet.OrderType) string {
+func (d orderedTo) done(kind client.OrderType) string {
 	switch kind {
-	case fleet.OrderRestart:
+	case client.OrderRestart:
 		var status struct{ StartTime string }
 		d.GetJSON("/rest/system/status", &status)
 		return "started at " + status.StartTime
-	case fleet.OrderPause:
+	case client.OrderPause:
 		var peer struct{ Paused bool }
 		d.GetJSON("/rest/config/devices/"+string(d.peer.ID), &peer)
 		return fmt.Sprint("paused: ", peer.Paused)
@@ -50,7 +51,7 @@ func (d orderedTo) done(kind fleet.OrderType) string {
 // known, and a person may give the order again.
 func TestAnOrderThatWasKilledIsNotRepeatedAndNotDone(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []fleet.OrderType{fleet.OrderRescan, fleet.OrderPause, fleet.OrderRestart} {
+	for _, kind := range []client.OrderType{client.OrderRescan, client.OrderPause, client.OrderRestart} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			for _, step := range []string{reconcile.StepBeforeOrder, reconcile.StepAfterOrder,
@@ -69,7 +70,7 @@ func newOrderedTo(t *testing.T) orderedTo {
 	d.AddPeer(d.peer)
 	d.AddFolder("docs")
 	wait.Until(t, func() string {
-		if scans := d.done(fleet.OrderRescan); scans != "1 scans" {
+		if scans := d.done(client.OrderRescan); scans != "1 scans" {
 			return "the daemon has made " + scans
 		}
 		return ""
@@ -77,14 +78,14 @@ func newOrderedTo(t *testing.T) orderedTo {
 	return d
 }
 
-func (d orderedTo) killed(t *testing.T, kind fleet.OrderType, step string) {
+func (d orderedTo) killed(t *testing.T, kind client.OrderType, step string) {
 	t.Helper()
 	s := server.Start(t, server.Options{KillAt: step})
 	s.Register(d.ID, d.APIKey, d.Address, d.Port, "all")
 	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
 	before := d.done(kind)
 	// The answer to the request may be lost with the process.
-	_, _ = s.Client.OrderToDevice(t.Context(), string(d.ID), fleet.OrderSpec{Type: kind})
+	_, _ = s.Client.OrderToDevice(t.Context(), string(d.ID), client.OrderSpec{Type: kind})
 	s.WaitEnd()
 	var after string
 	if told := step != reconcile.StepBeforeOrder; told {
@@ -110,8 +111,8 @@ func (d orderedTo) killed(t *testing.T, kind fleet.OrderType, step string) {
 	if len(order.Devices) != 1 || order.Devices[0].State != "unknown" {
 		t.Errorf("got %+v", order.Devices)
 	}
-	wantStatus(t, act(t, s, d.ID, fleet.OrderSpec{Type: kind}), "done", "")
-	if again := d.done(kind); again == before || kind != fleet.OrderPause && again == after {
+	wantStatus(t, act(t, s, d.ID, client.OrderSpec{Type: kind}), "done", "")
+	if again := d.done(kind); again == before || kind != client.OrderPause && again == after {
 		t.Errorf("the order that a person gave again was not carried out: %s, was %s", again, before)
 	}
 	s.Stop()

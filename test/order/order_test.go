@@ -42,7 +42,7 @@ func waitEnd(t *testing.T, s *server.Server, order api.Order) api.Order {
 }
 
 // act orders a device to do something and waits for the end.
-func act(t *testing.T, s *server.Server, id fleet.DeviceID, o fleet.OrderSpec) api.Order {
+func act(t *testing.T, s *server.Server, id fleet.DeviceID, o client.OrderSpec) api.Order {
 	t.Helper()
 	order, err := s.Client.OrderToDevice(t.Context(), string(id), o)
 	if err != nil {
@@ -83,11 +83,11 @@ func TestARealDaemonDoesWhatItIsTold(t *testing.T) {
 		return status.StartTime
 	}
 	before := started()
-	wantStatus(t, act(t, s, d.ID, fleet.OrderSpec{Type: fleet.OrderRestart}), "done", "back")
+	wantStatus(t, act(t, s, d.ID, client.OrderSpec{Type: client.OrderRestart}), "done", "back")
 	if started() == before {
 		t.Error("the daemon was not restarted")
 	}
-	rescan := fleet.OrderSpec{Type: fleet.OrderRescan}
+	rescan := client.OrderSpec{Type: client.OrderRescan}
 	wantStatus(t, act(t, s, d.ID, rescan), "done", "scanned")
 	d.Patch("/rest/config/folders/paused", map[string]any{"paused": true})
 	s.WaitRevision(d.ID, "folders.paused.paused", "true")
@@ -104,18 +104,18 @@ func TestARealDaemonDoesWhatItIsTold(t *testing.T) {
 		d.GetJSON("/rest/config/devices/"+string(peer.ID), &is)
 		return is.Paused
 	}
-	wantStatus(t, act(t, s, d.ID, fleet.OrderSpec{Type: fleet.OrderPause}), "done", "1 connections paused")
+	wantStatus(t, act(t, s, d.ID, client.OrderSpec{Type: client.OrderPause}), "done", "1 connections paused")
 	s.WaitRevision(d.ID, "devices."+string(peer.ID)+".paused", "true")
 	s.WaitConfiguration(d.ID, fleet.ConfigInSync)
 	if !pausedPeer() {
 		t.Error("the connection is not paused")
 	}
-	wantStatus(t, act(t, s, d.ID, fleet.OrderSpec{Type: fleet.OrderPause}), "done", "already")
-	wantStatus(t, act(t, s, d.ID, fleet.OrderSpec{Type: fleet.OrderResume}), "done", "resumed")
+	wantStatus(t, act(t, s, d.ID, client.OrderSpec{Type: client.OrderPause}), "done", "already")
+	wantStatus(t, act(t, s, d.ID, client.OrderSpec{Type: client.OrderResume}), "done", "resumed")
 	if pausedPeer() {
 		t.Error("the connection is paused still")
 	}
-	wantStatus(t, act(t, s, d.ID, fleet.OrderSpec{Type: fleet.OrderUpgrade}), "failed", "does not upgrade itself")
+	wantStatus(t, act(t, s, d.ID, client.OrderSpec{Type: client.OrderUpgrade}), "failed", "does not upgrade itself")
 
 	wait.Until(t, func() string {
 		entries, err := s.Client.Audit(t.Context(), client.AuditSearch{What: "device.restart"})
@@ -165,11 +165,11 @@ func TestATagIsReachedOneAfterTheOtherAndEndsAtTheFirstThatFails(t *testing.T) {
 	t.Parallel()
 	s := server.Start(t, server.Options{})
 	f := farm(t, s, stsim.Options{Count: 3, Group: 1, Network: 95})
-	order, err := s.Client.OrderToTag(t.Context(), "all", fleet.OrderSpec{Type: fleet.OrderRestart})
+	order, err := s.Client.OrderToTag(t.Context(), "all", client.OrderSpec{Type: client.OrderRestart})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Client.OrderToDevice(t.Context(), string(f.Daemon(2).ID()), fleet.OrderSpec{Type: fleet.OrderRescan})
+	_, err = s.Client.OrderToDevice(t.Context(), string(f.Daemon(2).ID()), client.OrderSpec{Type: client.OrderRescan})
 	wantConflict(t, err, "another order")
 	order = waitEnd(t, s, order)
 	wantStatus(t, order, "done", "3 of 3")
@@ -183,7 +183,7 @@ func TestATagIsReachedOneAfterTheOtherAndEndsAtTheFirstThatFails(t *testing.T) {
 	}
 	s.WaitRevision(f.Daemon(1).ID(), "folders."+folder+".paused", "true")
 	if order, err = s.Client.OrderToTag(t.Context(), "all",
-		fleet.OrderSpec{Type: fleet.OrderRescan, Folder: folder}); err != nil {
+		client.OrderSpec{Type: client.OrderRescan, Folder: folder}); err != nil {
 		t.Fatal(err)
 	}
 	order = waitEnd(t, s, order)
@@ -192,7 +192,7 @@ func TestATagIsReachedOneAfterTheOtherAndEndsAtTheFirstThatFails(t *testing.T) {
 
 	f.Daemon(1).Stop()
 	s.WaitConnection(f.Daemon(1).ID(), fleet.Unreachable)
-	if order, err = s.Client.OrderToTag(t.Context(), "all", fleet.OrderSpec{Type: fleet.OrderRescan}); err != nil {
+	if order, err = s.Client.OrderToTag(t.Context(), "all", client.OrderSpec{Type: client.OrderRescan}); err != nil {
 		t.Fatal(err)
 	}
 	order = waitEnd(t, s, order)
@@ -204,7 +204,7 @@ func TestChosenDevicesAreToldAndNoOther(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	f := farm(t, s, stsim.Options{Count: 3, Group: 1, Network: 101})
 	ids := []string{string(f.Daemon(2).ID()), string(f.Daemon(0).ID()), string(f.Daemon(2).ID())}
-	order, err := s.Client.OrderToDevices(t.Context(), ids, fleet.OrderSpec{Type: fleet.OrderRescan})
+	order, err := s.Client.OrderToDevices(t.Context(), ids, client.OrderSpec{Type: client.OrderRescan})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,15 +219,15 @@ func TestChosenDevicesAreToldAndNoOther(t *testing.T) {
 	nobody := "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
 	for _, wrong := range []struct {
 		ids   []string
-		order fleet.OrderSpec
+		order client.OrderSpec
 		code  fleet.Code
 	}{
-		{append(ids, nobody), fleet.OrderSpec{Type: fleet.OrderRescan}, fleet.CodeNotFound},
-		{append(ids, "x"), fleet.OrderSpec{Type: fleet.OrderRescan}, fleet.CodeInvalid},
-		{[]string{}, fleet.OrderSpec{Type: fleet.OrderRescan}, fleet.CodeInvalid},
-		{ids, fleet.OrderSpec{Type: "format"}, fleet.CodeInvalid},
-		{ids, fleet.OrderSpec{Type: fleet.OrderRestart, Folder: "docs"}, fleet.CodeInvalid},
-		{ids, fleet.OrderSpec{Type: fleet.OrderPause, Major: true}, fleet.CodeInvalid},
+		{append(ids, nobody), client.OrderSpec{Type: client.OrderRescan}, fleet.CodeNotFound},
+		{append(ids, "x"), client.OrderSpec{Type: client.OrderRescan}, fleet.CodeInvalid},
+		{[]string{}, client.OrderSpec{Type: client.OrderRescan}, fleet.CodeInvalid},
+		{ids, client.OrderSpec{Type: "format"}, fleet.CodeInvalid},
+		{ids, client.OrderSpec{Type: client.OrderRestart, Folder: "docs"}, fleet.CodeInvalid},
+		{ids, client.OrderSpec{Type: client.OrderPause, Major: true}, fleet.CodeInvalid},
 	} {
 		if _, err := s.Client.OrderToDevices(t.Context(), wrong.ids, wrong.order); fleet.CodeOf(err) != wrong.code {
 			t.Errorf("%v %+v: got %v, want %s", wrong.ids, wrong.order, err, wrong.code)
@@ -242,7 +242,7 @@ func TestAnUpgradeLeadsToAnotherMajorVersionOnlyWhereThatIsAllowed(t *testing.T)
 	t.Parallel()
 	s := server.Start(t, server.Options{})
 	f := farm(t, s, stsim.Options{Count: 2, Group: 1, Network: 96, Versions: []stsim.Version{stsim.V1, stsim.V2}})
-	order := fleet.OrderSpec{Type: fleet.OrderUpgrade}
+	order := client.OrderSpec{Type: client.OrderUpgrade}
 	wantStatus(t, act(t, s, f.Daemon(1).ID(), order), "done", "already")
 	wantStatus(t, act(t, s, f.Daemon(0).ID(), order), "failed", "--major")
 	order.Major = true
@@ -260,7 +260,7 @@ func TestWhatATemplateTakesBackIsNotPaused(t *testing.T) {
 	s.Template("merge", "devices."+string(other), `{paused: false, maxSendKbps: 12}`, "all")
 	s.WaitConfiguration(id, fleet.ConfigInSync)
 	before := f.Daemon(0).Counters().Writes
-	wantStatus(t, act(t, s, id, fleet.OrderSpec{Type: fleet.OrderPause}), "failed", "template 1")
+	wantStatus(t, act(t, s, id, client.OrderSpec{Type: client.OrderPause}), "failed", "template 1")
 	if now := f.Daemon(0).Counters().Writes; now != before {
 		t.Errorf("%d writes", now-before)
 	}
@@ -274,7 +274,7 @@ func TestADeviceThatATemplateMadeStaysPaused(t *testing.T) {
 	id, other := f.Daemon(0).ID(), f.Daemon(1).ID()
 	s.Template("merge", "devices."+string(other), `{name: "other"}`, "all")
 	s.WaitConfiguration(id, fleet.ConfigInSync)
-	wantStatus(t, act(t, s, id, fleet.OrderSpec{Type: fleet.OrderPause}), "done", "1 connections paused")
+	wantStatus(t, act(t, s, id, client.OrderSpec{Type: client.OrderPause}), "done", "1 connections paused")
 	s.WaitRevision(id, "devices."+string(other)+".paused", "true")
 	s.Template("set", "options.maxSendKbps", "77", "all") // another pass over the device
 	s.WaitRevision(id, "options.maxSendKbps", "77")
@@ -290,7 +290,7 @@ func TestAServerThatWasKilledSaysWhatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	s := server.Start(t, server.Options{})
 	f := farm(t, s, stsim.Options{Count: 2, Group: 1, Network: 99, NoRestart: true})
-	order, err := s.Client.OrderToTag(t.Context(), "all", fleet.OrderSpec{Type: fleet.OrderRestart})
+	order, err := s.Client.OrderToTag(t.Context(), "all", client.OrderSpec{Type: client.OrderRestart})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,13 +320,14 @@ func TestNothingIsOrderedWhileMusterIsStopped(t *testing.T) {
 	if _, err := s.Client.PutDeviceSettings(t.Context(), id, api.PutDeviceSettings{Mode: &observe}); err != nil {
 		t.Fatal(err)
 	}
-	for _, action := range fleet.OrderTypes {
-		_, err := s.Client.OrderToDevice(t.Context(), id, fleet.OrderSpec{Type: action})
+	for _, given := range fleet.OrderTypes {
+		order := client.OrderSpec{Type: client.OrderType(given)}
+		_, err := s.Client.OrderToDevice(t.Context(), id, order)
 		wantConflict(t, err, "observe")
-		_, err = s.Client.OrderToTag(t.Context(), "all", fleet.OrderSpec{Type: action})
+		_, err = s.Client.OrderToTag(t.Context(), "all", order)
 		wantConflict(t, err, "observe")
 	}
-	_, err := s.Client.OrderToTag(t.Context(), "nothing", fleet.OrderSpec{Type: fleet.OrderRestart})
+	_, err := s.Client.OrderToTag(t.Context(), "nothing", client.OrderSpec{Type: client.OrderRestart})
 	if fleet.CodeOf(err) != fleet.CodeNotFound {
 		t.Errorf("got %v", err)
 	}

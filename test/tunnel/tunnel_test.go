@@ -144,7 +144,7 @@ func TestAnAgentThatObservesIsExplained(t *testing.T) {
 	w.waitFoundBy(fleet.FoundByAgent)
 	w.Template("set", "options.maxSendKbps", "1234", "office")
 	w.WaitReason(w.daemon.ID, string(fleet.ConfigFailed), "--observe")
-	order, err := w.Client.OrderToDevice(t.Context(), string(w.daemon.ID), fleet.OrderSpec{Type: fleet.OrderRestart})
+	order, err := w.Client.OrderToDevice(t.Context(), string(w.daemon.ID), client.OrderSpec{Type: client.OrderRestart})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"muster/api"
 	"muster/client"
-	"muster/internal/fleet"
 )
 
 type deviceCommand struct {
@@ -44,11 +43,11 @@ var deviceNoun = noun[api.Device]{
 
 // deviceVerbs are the commands that are described by data alone.
 var deviceVerbs = deviceCommand{
-	Restart: deviceOrder{spec: fleet.OrderSpec{Type: fleet.OrderRestart}},
-	Rescan:  deviceRescanCommand{deviceOrder: deviceOrder{spec: fleet.OrderSpec{Type: fleet.OrderRescan}}},
-	Pause:   deviceOrder{spec: fleet.OrderSpec{Type: fleet.OrderPause}},
-	Resume:  deviceOrder{spec: fleet.OrderSpec{Type: fleet.OrderResume}},
-	Upgrade: deviceUpgradeCommand{deviceOrder: deviceOrder{spec: fleet.OrderSpec{Type: fleet.OrderUpgrade}}},
+	Restart: deviceOrder{spec: client.OrderSpec{Type: client.OrderRestart}},
+	Rescan:  deviceRescanCommand{deviceOrder: deviceOrder{spec: client.OrderSpec{Type: client.OrderRescan}}},
+	Pause:   deviceOrder{spec: client.OrderSpec{Type: client.OrderPause}},
+	Resume:  deviceOrder{spec: client.OrderSpec{Type: client.OrderResume}},
+	Upgrade: deviceUpgradeCommand{deviceOrder: deviceOrder{spec: client.OrderSpec{Type: client.OrderUpgrade}}},
 	Tag:     deviceTagging{tagging: tagging{question: "Put the tag %q on %s?"}},
 	Untag:   deviceTagging{tagging: tagging{question: "Take the tag %q off %s?", off: true}},
 }

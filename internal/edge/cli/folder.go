@@ -61,11 +61,11 @@ var oneSidedShareNoun = noun[api.OneSidedShare]{
 var folderVerbs = folderCommand{
 	List:     folderListCommand{watchedList: watchedListOf(folderNoun)},
 	OneSided: folderOneSidedCommand{watchedList: watchedListOf(oneSidedShareNoun)},
-	Pause:    folderOrder{spec: fleet.OrderSpec{Type: fleet.OrderPause}},
-	Resume:   folderOrder{spec: fleet.OrderSpec{Type: fleet.OrderResume}},
-	Rescan:   folderOrder{spec: fleet.OrderSpec{Type: fleet.OrderRescan}},
-	Override: folderOrder{spec: fleet.OrderSpec{Type: fleet.OrderOverride}},
-	Revert:   folderOrder{spec: fleet.OrderSpec{Type: fleet.OrderRevert}},
+	Pause:    folderOrder{spec: client.OrderSpec{Type: client.OrderPause}},
+	Resume:   folderOrder{spec: client.OrderSpec{Type: client.OrderResume}},
+	Rescan:   folderOrder{spec: client.OrderSpec{Type: client.OrderRescan}},
+	Override: folderOrder{spec: client.OrderSpec{Type: client.OrderOverride}},
+	Revert:   folderOrder{spec: client.OrderSpec{Type: client.OrderRevert}},
 }
 
 type folderListCommand struct {

@@ -19,7 +19,7 @@ type folderOrder struct {
 	Folder string `arg:"" help:"ID of the folder."`
 	Device string `env:"-" help:"Only on this device: its label or ID, or the first letters of its ID." placeholder:"DEVICE"`
 	picking
-	spec fleet.OrderSpec
+	spec client.OrderSpec
 }
 
 // folderVerb is what an order does with a folder: on which devices it has an effect, and what is told before.
@@ -32,8 +32,8 @@ type folderVerb struct {
 	question func(folder string, devices int) string
 }
 
-var folderOrders = map[fleet.OrderType]folderVerb{
-	fleet.OrderPause: {
+var folderOrders = map[client.OrderType]folderVerb{
+	client.OrderPause: {
 		concerns: func(f api.FolderStanding) bool { return !f.Paused },
 		nothing:  "it is paused there already",
 		effect:   func(api.FolderStanding) string { return "nothing of it is scanned or synced there any more" },
@@ -41,7 +41,7 @@ var folderOrders = map[fleet.OrderType]folderVerb{
 			return fmt.Sprintf("Pause the folder %q on %s?", folder, counted(of, "device"))
 		},
 	},
-	fleet.OrderResume: {
+	client.OrderResume: {
 		concerns: func(f api.FolderStanding) bool { return f.Paused },
 		nothing:  "it is not paused there",
 		effect:   func(api.FolderStanding) string { return "it is scanned and synced again" },
@@ -49,7 +49,7 @@ var folderOrders = map[fleet.OrderType]folderVerb{
 			return fmt.Sprintf("Resume the folder %q on %s?", folder, counted(of, "device"))
 		},
 	},
-	fleet.OrderRescan: {
+	client.OrderRescan: {
 		concerns: func(f api.FolderStanding) bool { return !f.Paused },
 		nothing:  "it is paused there",
 		effect:   func(api.FolderStanding) string { return "it is compared with the disk" },
@@ -57,7 +57,7 @@ var folderOrders = map[fleet.OrderType]folderVerb{
 			return fmt.Sprintf("Rescan the folder %q on %s?", folder, counted(of, "device"))
 		},
 	},
-	fleet.OrderOverride: {
+	client.OrderOverride: {
 		concerns: func(f api.FolderStanding) bool { return f.Type == "sendonly" && !f.Paused },
 		nothing:  "override is for a folder that is send-only there, and not paused",
 		effect: func(f api.FolderStanding) string {
@@ -69,7 +69,7 @@ var folderOrders = map[fleet.OrderType]folderVerb{
 			return fmt.Sprintf("Override the folder %q? There is no way back.", folder)
 		},
 	},
-	fleet.OrderRevert: {
+	client.OrderRevert: {
 		concerns: func(f api.FolderStanding) bool {
 			return (f.Type == "receiveonly" || f.Type == "receiveencrypted") && !f.Paused
 		},
@@ -230,7 +230,7 @@ func (c *folderOrder) changing(all []api.FolderStanding, verb folderVerb) ([]api
 		return nil, &fleet.Error{Code: fleet.CodeConflict,
 			Message: fmt.Sprintf("nothing of the folder %q differs on a device that is online", c.Folder),
 			Hint:    "`muster folder get " + quoted(c.Folder) + "` shows it on each device."}
-	case c.spec.Type == fleet.OrderOverride && len(all) > 1:
+	case c.spec.Type == client.OrderOverride && len(all) > 1:
 		return nil, &fleet.Error{Code: fleet.CodeInvalid,
 			Message: fmt.Sprintf("%s could override the folder %q", counted(len(all), "device"), c.Folder),
 			Hint:    "Name the one whose files are right with --device."}

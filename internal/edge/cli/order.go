@@ -21,20 +21,20 @@ type ordering struct {
 }
 
 // asks are the questions before what interrupts a daemon's work; the others need none.
-var asks = map[fleet.OrderType]string{
-	fleet.OrderRestart: "Restart the Syncthing of %s?",
-	fleet.OrderPause:   "Pause all connections of %s?",
-	fleet.OrderUpgrade: "Have %s install the newest Syncthing, and restart?",
+var asks = map[client.OrderType]string{
+	client.OrderRestart: "Restart the Syncthing of %s?",
+	client.OrderPause:   "Pause all connections of %s?",
+	client.OrderUpgrade: "Have %s install the newest Syncthing, and restart?",
 }
 
 // asksOfPicked are the questions about orders that need one only where the person did not type the devices.
-var asksOfPicked = map[fleet.OrderType]string{
-	fleet.OrderRescan: "Rescan the folders of %s?",
-	fleet.OrderResume: "Resume all connections of %s?",
+var asksOfPicked = map[client.OrderType]string{
+	client.OrderRescan: "Rescan the folders of %s?",
+	client.OrderResume: "Resume all connections of %s?",
 }
 
 // questionOf is the question about an order, "" if it needs none.
-func questionOf(questions map[fleet.OrderType]string, order fleet.OrderType, whom string) string {
+func questionOf(questions map[client.OrderType]string, order client.OrderType, whom string) string {
 	if questions[order] == "" {
 		return ""
 	}
@@ -121,7 +121,7 @@ type deviceOrder struct {
 	connection
 	ordering
 	selecting
-	spec fleet.OrderSpec
+	spec client.OrderSpec
 }
 
 // Run sends the order to the devices that it has shown, and to no other.
@@ -147,7 +147,7 @@ func (c *deviceOrder) Run(ctx context.Context, env *environment, server *client.
 type tagOrder struct {
 	namedTag
 	ordering
-	spec fleet.OrderSpec
+	spec client.OrderSpec
 }
 
 // Run sends the order.

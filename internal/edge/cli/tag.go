@@ -39,11 +39,11 @@ var tagNoun = noun[string]{
 // tagVerbs are the commands that are described by data alone.
 var tagVerbs = tagCommand{
 	List:      watchedListOf(tagNoun),
-	Restart:   tagOrder{spec: fleet.OrderSpec{Type: fleet.OrderRestart}},
-	Rescan:    tagRescanCommand{tagOrder: tagOrder{spec: fleet.OrderSpec{Type: fleet.OrderRescan}}},
-	Pause:     tagOrder{spec: fleet.OrderSpec{Type: fleet.OrderPause}},
-	Resume:    tagOrder{spec: fleet.OrderSpec{Type: fleet.OrderResume}},
-	Upgrade:   tagUpgradeCommand{tagOrder: tagOrder{spec: fleet.OrderSpec{Type: fleet.OrderUpgrade}}},
+	Restart:   tagOrder{spec: client.OrderSpec{Type: client.OrderRestart}},
+	Rescan:    tagRescanCommand{tagOrder: tagOrder{spec: client.OrderSpec{Type: client.OrderRescan}}},
+	Pause:     tagOrder{spec: client.OrderSpec{Type: client.OrderPause}},
+	Resume:    tagOrder{spec: client.OrderSpec{Type: client.OrderResume}},
+	Upgrade:   tagUpgradeCommand{tagOrder: tagOrder{spec: client.OrderSpec{Type: client.OrderUpgrade}}},
 	Protect:   tagProtection{protected: true, done: "only an admin puts it on a device or takes it off now"},
 	Unprotect: tagProtection{protected: false, done: "operators put it on devices and take it off"},
 }

@@ -68,12 +68,13 @@ func (r *OrderRunner) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Who reads that an order was interrupted can give it again at once: left has none that begins from here on.
+	r.setOpen(true)
 	for _, order := range left {
 		if order.Status == fleet.OrderRunning {
 			r.interrupt(ctx, order)
 		}
 	}
-	r.setOpen(true)
 	var running sync.WaitGroup
 	for {
 		select {

@@ -10,7 +10,6 @@ import (
 
 	"muster/api"
 	"muster/client"
-	"muster/internal/fleet"
 )
 
 // callOf is how the client does what a route is for, by the route's operationId.
@@ -47,37 +46,37 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 		_, _ = c.DeviceTemplates(ctx, "x")
 	},
 	"restartDevice": func(c *client.Client, ctx context.Context) {
-		_, _ = c.OrderToDevice(ctx, "x", fleet.OrderSpec{Type: fleet.OrderRestart})
+		_, _ = c.OrderToDevice(ctx, "x", client.OrderSpec{Type: client.OrderRestart})
 	},
 	"restartTag": func(c *client.Client, ctx context.Context) {
-		_, _ = c.OrderToTag(ctx, "t", fleet.OrderSpec{Type: fleet.OrderRestart})
+		_, _ = c.OrderToTag(ctx, "t", client.OrderSpec{Type: client.OrderRestart})
 	},
 	"rescanDevice": func(c *client.Client, ctx context.Context) {
-		_, _ = c.OrderToDevice(ctx, "x", fleet.OrderSpec{Type: fleet.OrderRescan})
+		_, _ = c.OrderToDevice(ctx, "x", client.OrderSpec{Type: client.OrderRescan})
 	},
 	"rescanTag": func(c *client.Client, ctx context.Context) {
-		_, _ = c.OrderToTag(ctx, "t", fleet.OrderSpec{Type: fleet.OrderRescan})
+		_, _ = c.OrderToTag(ctx, "t", client.OrderSpec{Type: client.OrderRescan})
 	},
 	"pauseDevice": func(c *client.Client, ctx context.Context) {
-		_, _ = c.OrderToDevice(ctx, "x", fleet.OrderSpec{Type: fleet.OrderPause})
+		_, _ = c.OrderToDevice(ctx, "x", client.OrderSpec{Type: client.OrderPause})
 	},
 	"pauseTag": func(c *client.Client, ctx context.Context) {
-		_, _ = c.OrderToTag(ctx, "t", fleet.OrderSpec{Type: fleet.OrderPause})
+		_, _ = c.OrderToTag(ctx, "t", client.OrderSpec{Type: client.OrderPause})
 	},
 	"resumeDevice": func(c *client.Client, ctx context.Context) {
-		_, _ = c.OrderToDevice(ctx, "x", fleet.OrderSpec{Type: fleet.OrderResume})
+		_, _ = c.OrderToDevice(ctx, "x", client.OrderSpec{Type: client.OrderResume})
 	},
 	"resumeTag": func(c *client.Client, ctx context.Context) {
-		_, _ = c.OrderToTag(ctx, "t", fleet.OrderSpec{Type: fleet.OrderResume})
+		_, _ = c.OrderToTag(ctx, "t", client.OrderSpec{Type: client.OrderResume})
 	},
 	"upgradeDevice": func(c *client.Client, ctx context.Context) {
-		_, _ = c.OrderToDevice(ctx, "x", fleet.OrderSpec{Type: fleet.OrderUpgrade})
+		_, _ = c.OrderToDevice(ctx, "x", client.OrderSpec{Type: client.OrderUpgrade})
 	},
 	"upgradeTag": func(c *client.Client, ctx context.Context) {
-		_, _ = c.OrderToTag(ctx, "t", fleet.OrderSpec{Type: fleet.OrderUpgrade})
+		_, _ = c.OrderToTag(ctx, "t", client.OrderSpec{Type: client.OrderUpgrade})
 	},
 	"createOrder": func(c *client.Client, ctx context.Context) {
-		_, _ = c.OrderToDevices(ctx, []string{"x"}, fleet.OrderSpec{Type: fleet.OrderRestart})
+		_, _ = c.OrderToDevices(ctx, []string{"x"}, client.OrderSpec{Type: client.OrderRestart})
 	},
 	"listOrders":        func(c *client.Client, ctx context.Context) { _, _ = c.Orders(ctx, client.List{}) },
 	"getOrder":          func(c *client.Client, ctx context.Context) { _, _ = c.Order(ctx, 1) },

@@ -19,7 +19,8 @@ func pagesOf(t *testing.T, count int, queries *[]string) *Client {
 		_, _ = fmt.Sscan(r.URL.Query().Get("limit"), &limit)
 		_, _ = fmt.Sscan(r.URL.Query().Get("after"), &from)
 		if from+limit < count {
-			w.Header().Set("Link", fmt.Sprintf(`<http://elsewhere/api/v1/other?limit=%d&after=%d>; rel="next"`, limit, from+limit))
+			w.Header().
+				Set("Link", fmt.Sprintf(`<http://elsewhere/api/v1/other?limit=%d&after=%d>; rel="next"`, limit, from+limit))
 		}
 		text := "["
 		for i := from; i < min(from+limit, count); i++ {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -103,6 +104,10 @@ func (c *Client) Events(ctx context.Context, filter EventFilter, after int64, ea
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		return after, c.read(resp, nil)
+	}
+	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != api.EventStream {
+		return after, &fleet.Error{Code: fleet.CodeInternal, Message: "the server's answer is no stream of events",
+			Hint: "Is it a Muster server? A proxy in between may answer in its place."}
 	}
 	if filter.Opened != nil {
 		filter.Opened()

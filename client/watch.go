@@ -38,6 +38,7 @@ func (c *Client) Watch(ctx context.Context, filter EventFilter, after int64) ite
 			}
 		}
 		for {
+			began, before := time.Now(), after
 			last, err := c.Events(ctx, filter, after, func(e api.Event) error {
 				if !yield(e, nil) {
 					return errLeft
@@ -48,13 +49,14 @@ func (c *Client) Watch(ctx context.Context, filter EventFilter, after int64) ite
 			switch {
 			case errors.Is(err, errLeft):
 				return
-			case err == nil:
+			case err == nil && (last != before || time.Since(began) >= firstRetry):
 				continue
+			case err == nil: // It ended at once: asking again without a pause would ask without end.
 			case !reached || ctx.Err() != nil || CodeOf(err) != CodeUnavailable:
 				yield(api.Event{}, err)
 				return
 			}
-			if filter.Lost != nil {
+			if err != nil && filter.Lost != nil {
 				filter.Lost(err)
 			}
 			select {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // transport answers requests without a network, or fails.
@@ -45,6 +46,7 @@ func scripted(t *testing.T, answers ...http.HandlerFunc) (c *Client, sent *[]str
 // events answers with a stream of events with these IDs, which then ends.
 func events(ids ...int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
 		for _, id := range ids {
 			_, _ = fmt.Fprintf(w, "id: %d\ndata: {\"id\":%d,\"type\":\"device\",\"time\":\"2026-01-01T00:00:00Z\"}\n\n", id, id)
 		}
@@ -113,4 +115,25 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 			t.Errorf("got %v", last)
 		}
 	})
+}
+
+func TestWatchPausesAfterAStreamThatEndsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c, sent := scripted(t, events(), events(), refuses(http.StatusUnauthorized))
+		for range c.Watch(t.Context(), EventFilter{Lost: func(err error) { t.Errorf("lost: %v", err) }}, 0) {
+		}
+		if len(*sent) != 3 || time.Since(began) < firstRetry {
+			t.Errorf("%d requests in %v", len(*sent), time.Since(began))
+		}
+	})
+}
+
+func TestWatchRefusesAPageThatIsNoStream(t *testing.T) {
+	c, _ := scripted(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>log in</html>") })
+	for _, err := range c.Watch(t.Context(), EventFilter{}, 0) {
+		if CodeOf(err) != CodeInternal {
+			t.Errorf("got %v", err)
+		}
+	}
 }

@@ -59,7 +59,11 @@ func TestACommandThatFollowsGoesOnAfterARestart(t *testing.T) {
 }
 
 func stream(body io.Reader) *http.Response {
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(body), Header: http.Header{}}
+	return &http.Response{
+		StatusCode: http.StatusOK,
+		Body:       io.NopCloser(body),
+		Header:     http.Header{"Content-Type": {"text/event-stream"}},
+	}
 }
 
 func TestACommandThatFollowsEndsWhenItsFirstStepFails(t *testing.T) {

@@ -18,7 +18,7 @@ type group struct {
 // contents lists the pages in the order in which a person reads them. A test fails when a page of docs/ is missing.
 var contents = []group{
 	{"Start", []string{"", "install", "first-template", "concepts", "reaching"}},
-	{"Use", []string{"where-are-my-files", "forms", "templates", "recipes", "files", "coming-from", "glossary"}},
+	{"Use", []string{"where-are-my-files", "forms", "templates", "recipes", "files", "client", "coming-from", "glossary"}},
 	{"Devices", []string{"agent", "enrolment"}},
 	{"Operate", []string{"operating", "settings", "notifications", "audit", "backup", "upgrade", "sizing", "proxies",
 		"lasting"}},

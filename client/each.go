@@ -29,6 +29,7 @@ func Each[T any](ctx context.Context, read func(context.Context, List) ([]T, err
 			l.Page = usualPage
 		}
 		for !at.ended {
+			before := at.query
 			page, err := read(ctx, l)
 			if err != nil {
 				var none T
@@ -39,6 +40,9 @@ func Each[T any](ctx context.Context, read func(context.Context, List) ([]T, err
 				if !yield(entry, nil) {
 					return
 				}
+			}
+			if at.query == before { // read did not give its List to a method of the client: there is no next page
+				return
 			}
 		}
 	}

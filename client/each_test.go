@@ -83,3 +83,16 @@ func TestEachEndsWithAnError(t *testing.T) {
 		t.Errorf("the loop ran %d times", count)
 	}
 }
+
+func TestEachEndsWhereReadHasNoPages(t *testing.T) {
+	count := 0
+	read := func(context.Context, List) ([]string, error) { return []string{"a", "b"}, nil }
+	for range Each(t.Context(), read, List{}) {
+		if count++; count > 2 {
+			t.Fatal("the same entries came again")
+		}
+	}
+	if count != 2 {
+		t.Errorf("got %d entries", count)
+	}
+}

@@ -6,19 +6,20 @@ import (
 	"net/url"
 
 	"muster/api"
+	"muster/internal/fleet"
 )
 
 // OrderType is what a daemon is told to do once.
 type OrderType string
 
 const (
-	OrderRestart  OrderType = "restart"
-	OrderRescan   OrderType = "rescan"
-	OrderPause    OrderType = "pause"
-	OrderResume   OrderType = "resume"
-	OrderUpgrade  OrderType = "upgrade"
-	OrderOverride OrderType = "override"
-	OrderRevert   OrderType = "revert"
+	OrderRestart  OrderType = OrderType(fleet.OrderRestart)
+	OrderRescan   OrderType = OrderType(fleet.OrderRescan)
+	OrderPause    OrderType = OrderType(fleet.OrderPause)
+	OrderResume   OrderType = OrderType(fleet.OrderResume)
+	OrderUpgrade  OrderType = OrderType(fleet.OrderUpgrade)
+	OrderOverride OrderType = OrderType(fleet.OrderOverride)
+	OrderRevert   OrderType = OrderType(fleet.OrderRevert)
 )
 
 // OrderSpec says what a daemon must do.

@@ -31,7 +31,7 @@ func scripted(t *testing.T, answers ...http.HandlerFunc) (c *Client, sent *[]str
 			answer := answers[0]
 			answers = answers[1:]
 			if answer == nil {
-				return nil, errors.New("nobody answers")
+				return nil, errors.New("no server answers")
 			}
 			w := httptest.NewRecorder()
 			answer(w, r)

@@ -34,7 +34,8 @@ afterAll(async () => {
   farm.stop();
 });
 
-const cost = (path: string, shows: string, line?: Line): Promise<PageCost> => costOf(browser, session, `${muster.url}/ui/${path}`, shows, line);
+const cost = (path: string, shows: string, line?: Line): Promise<PageCost> =>
+  costOf(browser, session, `${muster.url}/ui/${path}`, shows, line);
 
 async function open(path: string): Promise<Page> {
   const page = await newPage(browser, session ? { storageState: session } : {});

@@ -130,9 +130,9 @@ async function rolloutOf(generation: number): Promise<number> {
 }
 
 test("a template whose creation was undone keeps its name in the audit", async () => {
-  const { generation, newTemplates } = await muster.call<{ generation: number; newTemplates: number[] }>("POST", "/changes", {
-    templates: { new: [{ label: "Quiet nights", op: "set", key: "options.urAccepted", template: "-1", tags: ["demo"] }] },
-  });
+  const quiet = { label: "Quiet nights", op: "set", key: "options.urAccepted", template: "-1", tags: ["demo"] };
+  type Applied = { generation: number; newTemplates: number[] };
+  const { generation, newTemplates } = await muster.call<Applied>("POST", "/changes", { templates: { new: [quiet] } });
   expect(newTemplates).toHaveLength(1);
   const rollout = await rolloutOf(generation);
   const { shown } = await muster.call<{ shown?: unknown[] }>("GET", `/rollouts/${rollout}/undo`);

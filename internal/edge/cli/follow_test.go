@@ -18,8 +18,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// The server restarts while a command follows: the stream of events ends, a step is refused, nobody answers for a
-// moment, then the stream begins anew.
+// The server restarts while a command follows: the stream of events ends, the server refuses a step, no server answers
+// for a moment, then the stream begins anew.
 func TestACommandThatFollowsGoesOnAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := 0

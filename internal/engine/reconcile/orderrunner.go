@@ -68,7 +68,8 @@ func (r *OrderRunner) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Who reads that an order was interrupted can give it again at once: left has none that begins from here on.
+	// New orders are taken before the old ones are marked as interrupted: a person who reads that can give the order
+	// again at once. left was read before, so it has none of the new orders.
 	r.setOpen(true)
 	for _, order := range left {
 		if order.Status == fleet.OrderRunning {

@@ -55,7 +55,10 @@ export function Why({ id }: { id: string }) {
   );
 }
 
-/** Explained is where the value of a key comes from. Where the page shows the key and its value already, isNamed leaves them out. */
+/**
+ * Explained is where the value of a key comes from. Where the page shows the key and its value already, isNamed leaves
+ * them out.
+ */
 export function Explained({ id, about, isNamed = false }: { id: string; about: string; isNamed?: boolean }) {
   const why = useQuery(queries.why(id, about));
   const labels = useLabels();

@@ -152,7 +152,7 @@ func runPage(t *testing.T, p page) {
 // serve starts the server of the page, as its reader does, and registers the devices.
 func (r *reader) serve() {
 	r.Helper()
-	r.serving = r.begin("muster serve --listen 127.0.0.1:0 --agent-listen 127.0.0.1:0"+r.flags, "    muster agent ")
+	r.serving = r.begin("muster serve --listen 127.0.0.1:0 --agent-listen 127.0.0.1:0"+diskOff+r.flags, "    muster agent ")
 	r.agents = strings.TrimSpace(r.serving.line("    muster agent "))
 	wait.Until(r, func() string {
 		if r.serving.line("Muster is ready: ") != "" {
@@ -185,6 +185,9 @@ func (r *reader) serve() {
 		}
 	}
 }
+
+// diskOff keeps the trouble of a nearly full disk, which agents report of the disk under the test, out of the answers.
+const diskOff = " --trouble-off diskNearlyFull"
 
 // agentLine is how pages show the line that the server prints.
 const agentLine = "muster agent --server https://muster.example:2525 --fingerprint sha256:2f7c…"

@@ -158,7 +158,7 @@ func (k *kitchen) answer() (waits string) {
 			continue
 		}
 		out, errs, code := k.execute("muster consent " + group.Digest)
-		if strings.Contains(errs, "nothing that waits now") {
+		if strings.Contains(errs, "nothing that waits now") || strings.Contains(errs, "with this digest now") {
 			return errs // a later plan of the device says something else
 		}
 		if code != 0 {

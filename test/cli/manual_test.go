@@ -152,7 +152,8 @@ func runPage(t *testing.T, p page) {
 // serve starts the server of the page, as its reader does, and registers the devices.
 func (r *reader) serve() {
 	r.Helper()
-	r.serving = r.begin("muster serve --listen 127.0.0.1:0 --agent-listen 127.0.0.1:0"+diskOff+r.flags, "    muster agent ")
+	const serve = "muster serve --listen 127.0.0.1:0 --agent-listen 127.0.0.1:0"
+	r.serving = r.begin(serve+diskOff+r.flags, "    muster agent ")
 	r.agents = strings.TrimSpace(r.serving.line("    muster agent "))
 	wait.Until(r, func() string {
 		if r.serving.line("Muster is ready: ") != "" {

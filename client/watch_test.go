@@ -131,9 +131,11 @@ func TestWatchPausesAfterAStreamThatEndsAtOnce(t *testing.T) {
 
 func TestWatchRefusesAPageThatIsNoStream(t *testing.T) {
 	c, _ := scripted(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>log in</html>") })
+	var errs []error
 	for _, err := range c.Watch(t.Context(), EventFilter{}, 0) {
-		if CodeOf(err) != CodeInternal {
-			t.Errorf("got %v", err)
-		}
+		errs = append(errs, err)
+	}
+	if len(errs) != 1 || CodeOf(errs[0]) != CodeInternal {
+		t.Errorf("got %v", errs)
 	}
 }

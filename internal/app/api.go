@@ -14,7 +14,6 @@ import (
 	"muster/internal/engine/change"
 	"muster/internal/engine/metrics"
 	"muster/internal/engine/mirror"
-	"muster/internal/engine/prover"
 	"muster/internal/engine/reconcile"
 	"muster/internal/engine/rollout"
 	"muster/internal/engine/view"
@@ -42,8 +41,7 @@ func (a *App) deviceNouns() []httpapi.Noun {
 		httpapi.PendingHandlers{Pending: inbox{a.mirror, a.engine}},
 		httpapi.OrderHandlers{OrderRunner: a.orders, OrderRecords: a.store},
 		httpapi.FileHandlers{Files: a.view, Logs: asked{a}, Shares: a.view},
-		httpapi.CopyHandlers{Shares: a.view,
-			Copies: prover.New(prover.Options{Daemons: asked{a}, Snapshot: a.mirror.Snapshot})},
+		httpapi.CopyHandlers{Shares: a.view, Copies: a.prover},
 	}
 }
 

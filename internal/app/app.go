@@ -41,6 +41,7 @@ import (
 	"muster/internal/engine/mirror"
 	"muster/internal/engine/notify"
 	"muster/internal/engine/policy"
+	"muster/internal/engine/prover"
 	"muster/internal/engine/reconcile"
 	"muster/internal/engine/rollout"
 	"muster/internal/engine/view"
@@ -138,6 +139,7 @@ type App struct {
 	signOn      SignOn           // It comes from flags or settings, as of the start.
 	provider    *signon.Provider // nil: single sign-on is off
 	public      *url.URL         // URL that people use; nil: unknown
+	prover      *prover.Prover
 	health      *health.Health
 	folders     *health.Folders
 	judging     sync.Mutex  // guards judged
@@ -287,6 +289,7 @@ func (a *App) wire(ctx context.Context) error {
 		Changed: a.deviceChanged, ConfigStored: a.configStored, ConfigObserved: a.changes.configStored,
 		RetryPause: a.o.RetryPause,
 	})
+	a.prover = a.newProver()
 	daemons := daemons{a.mirror, a.store}
 	a.engine = reconcile.New(reconcile.Options{
 		Store: a.modeLimit, Daemon: daemons, Access: daemons, Evaluator: run,
@@ -395,6 +398,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("notify", a.notifier.Run, a.fail)
 	a.life.background("health", a.monitor.Run, a.fail)
 	a.life.background("history", a.newHistorian().Run, a.fail)
+	a.life.background("copies", a.prover.Run, a.fail)
 	a.life.background("sessions", a.people.Run, a.fail)
 	a.life.background("certificate", a.socket.Run, a.fail)
 	a.serveAgents()

@@ -203,6 +203,7 @@ func (a *App) forwardDevice(id fleet.DeviceID, is deviceChange) {
 	}
 	if aspect&fleet.FoldersChanged != 0 {
 		a.engine.FoldersSeen(id)
+		a.prover.Changed(id)
 	}
 	a.runner.DeviceChanged(id)
 	if aspect&(fleet.ConnectionChanged|fleet.StatusChanged) != 0 && s.Answers() {

@@ -21,6 +21,7 @@ func (a *App) newMetrics(pool *sandbox.Pool) (*metrics.Metrics, error) {
 		Registry: prometheus.NewRegistry(), Version: a.o.Build.String(), Counts: a.counts, Rollouts: a.openRollouts,
 		Impairments: a.monitor.Impairments, Visited: func() int { return a.mirror.Visited() },
 		Tunnels: a.tunnelsInNumbers, Measures: measures, Backups: a.backupsInNumbers, Certificate: a.socket.Served,
+		Copies: a.copiesInNumbers,
 		Queues: map[string]func() int{
 			"observations": func() int { return a.mirror.Backlog() },
 			"devices":      func() int { return a.engine.Backlog() },

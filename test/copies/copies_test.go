@@ -5,11 +5,15 @@ package copies_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"muster/api"
+	"muster/internal/fleet"
 	"muster/test/daemon"
 	"muster/test/server"
 	"muster/test/wait"
@@ -157,5 +161,63 @@ func TestACopyWithIgnorePatternsAgreesButIsNotProven(t *testing.T) {
 	got := w.waitCopies(t, map[*daemon.Daemon]string{w.a: "agrees", w.c: "agrees"})
 	if got.Copies != 0 {
 		t.Errorf("%d copies are called proven: %+v", got.Copies, got)
+	}
+}
+
+// waitMetrics waits until the server offers these lines.
+func (w *world) waitMetrics(t *testing.T, lines ...string) {
+	t.Helper()
+	wait.Until(t, func() string {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.URL+"/metrics", nil)
+		if err != nil {
+			return err.Error()
+		}
+		request.Header.Set("Authorization", "Bearer "+w.Token)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err.Error()
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			return err.Error()
+		}
+		for _, line := range lines {
+			if !strings.Contains(string(text), line+"\n") {
+				return line + " is missing"
+			}
+		}
+		return ""
+	})
+}
+
+// TestCopiesAreProvenThoughNobodyAsks has a folder change and become quiet. What was proven is still known, with its
+// time, after Muster was killed and a device is gone.
+func TestCopiesAreProvenThoughNobodyAsks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, d := range []*daemon.Daemon{w.a, w.b, w.c} {
+		w.WaitConnection(d.ID, fleet.Online)
+	}
+	wait.Until(t, func() string {
+		overview, err := w.Client.Overview(t.Context())
+		if err != nil || overview.Folders["upToDate"] != 1 {
+			return fmt.Sprint(overview.Folders, err)
+		}
+		return ""
+	})
+	w.write(t, w.a, "late", "text")
+	w.waitMetrics(t, `muster_folder_copies{folder="docs"} 3`, `muster_folder_unproven_seconds{folder="docs"} 0`)
+	w.has(t, w.c, "late", "text")
+
+	w.Kill()
+	w.c.Stop()
+	again := *w
+	again.Server = server.Start(t, server.Options{Home: w.Home})
+	again.WaitConnection(w.a.ID, fleet.Online)
+	again.WaitConnection(w.b.ID, fleet.Online)
+	got := again.waitCopies(t, map[*daemon.Daemon]string{w.a: "proven", w.b: "proven", w.c: "behind"})
+	if is := again.copyOn(got, w.c); is.Until == nil {
+		t.Errorf("the copy that is gone is %+v", is)
 	}
 }

@@ -25,7 +25,7 @@ var dumpedTables = []string{
 	"orders",
 	"sources", "template_origins",
 	"device_vars", "tag_vars", "device_vars_history", "tag_vars_history",
-	"event_log", "folder_histories", "folder_figures",
+	"event_log", "folder_histories", "folder_figures", "folder_proofs",
 	"revocations", "settings",
 }
 

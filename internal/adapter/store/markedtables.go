@@ -267,6 +267,7 @@ var unmarkedTables = map[string]string{
 	"history":              "numbers of the fleet give no power",
 	"folder_histories":     "which folders have figures gives no power",
 	"folder_figures":       "numbers of folders give no power",
+	"folder_proofs":        "each is sealed for its place and tells of its time; what is decided now is proven anew",
 	"event_log":            "what happened gives no power; the audit is what is proven",
 }
 

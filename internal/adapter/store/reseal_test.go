@@ -36,6 +36,9 @@ func fillSealed(t *testing.T, s *Store, n int) fleet.Device {
 	}
 	must(s.OwnKey(t.Context(), "digests"))(t)
 	name := fleet.SettingName("setting of " + device.Label)
+	if err := s.PutFolderProofs(t.Context(), string(name), []byte("proofs")); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.PutSetting(t.Context(), name, "value", "value", nil); err != nil {
 		t.Fatal(err)
 	}

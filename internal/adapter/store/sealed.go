@@ -44,6 +44,7 @@ var sealedColumns = []sealedColumn{
 	{"base_entries", []string{"device_id", "key"}, "earlier"},
 	{"base_entries", []string{"device_id", "key"}, "sent"},
 	{"base_entries", []string{"device_id", "key"}, "revoked"},
+	{"folder_proofs", []string{"folder"}, "body"},
 	{"revision_bodies", []string{"device_id", "digest"}, "document"},
 }
 

@@ -52,6 +52,9 @@ func filled(t *testing.T, options Options) *tampered {
 			must(s.PutVars(t.Context(), of, fleet.Vars(fmt.Sprintf(`{"x":%d}`, n)), nil))(t)
 		}
 		must(s.OwnKey(t.Context(), fmt.Sprint("purpose ", n)))(t)
+		if err := s.PutFolderProofs(t.Context(), fmt.Sprint("folder ", n), []byte("proofs")); err != nil {
+			t.Fatal(err)
+		}
 		if err := s.PutSetting(t.Context(), fleet.SettingName(fmt.Sprint("setting ", n)), "value", "value", nil); err != nil {
 			t.Fatal(err)
 		}

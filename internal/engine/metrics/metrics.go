@@ -1,5 +1,6 @@
 // Package metrics defines the metrics that Muster offers to Prometheus. No metric has a series per device, because ten
-// thousand devices would make more series than all other metrics together.
+// thousand devices would make more series than all other metrics together. Only what is proven of copies has series per
+// folder, of at most a thousand folders.
 package metrics
 
 import (
@@ -26,6 +27,7 @@ type Options struct {
 	Backups     func() Backups            // nil: there never are any
 	Certificate func() *fleet.Served      // certificate of the API; the function returns nil for plain HTTP
 	Tunnels     func() Tunnels
+	Copies      func() []FolderCopies // Copies returns what is proven of folders.
 	// measures that confine worker processes, by name; the function reports whether the measure is in force
 	Measures map[string]func() bool
 }
@@ -85,6 +87,9 @@ func New(o Options) (*Metrics, error) {
 	}
 	if o.Tunnels != nil {
 		all = append(all, tunnelCollector{o.Tunnels})
+	}
+	if o.Copies != nil {
+		all = append(all, copiesCollector{o.Copies})
 	}
 	if o.Visited != nil {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{

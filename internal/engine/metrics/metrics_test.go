@@ -61,6 +61,27 @@ func TestMetricsCountTheFleetAndNeverADevice(t *testing.T) {
 	}
 }
 
+// A folder's ID is up to its daemon.
+func TestMetricsOfCopiesAreBoundedInTheirLabels(t *testing.T) {
+	m, err := New(Options{Registry: prometheus.NewRegistry(), Copies: func() []FolderCopies {
+		return []FolderCopies{{Folder: "docs", Copies: 3}, {Folder: "music", Copies: 1, Unproven: time.Minute},
+			{Folder: strings.Repeat("x", 64<<10)}, {Folder: "\xff"}}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, m)
+	for _, want := range []string{`muster_folder_copies{folder="docs"} 3`,
+		`muster_folder_unproven_seconds{folder="docs"} 0`, `muster_folder_unproven_seconds{folder="music"} 60`} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	if strings.Contains(text, "xxx") {
+		t.Error("a label of 64 KiB is offered")
+	}
+}
+
 func TestMetricsOfTwoServersNeedTwoRegistries(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	if _, err := New(Options{Registry: registry}); err != nil {

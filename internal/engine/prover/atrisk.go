@@ -49,7 +49,7 @@ func (p *Prover) AtRisk(ctx context.Context, device fleet.DeviceID, folders []Sh
 }
 
 func (p *Prover) elsewhere(ctx context.Context, device fleet.DeviceID, shared Shared, resting bool) Elsewhere {
-	report, err := p.copies(ctx, shared.Folder, shared.Devices, resting)
+	report, err := p.copies(ctx, shared.Folder, shared.Devices, question{resting: resting})
 	if err != nil {
 		return Elsewhere{State: NotAsked, Reason: fleet.Reason(err)}
 	}

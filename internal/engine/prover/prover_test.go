@@ -22,9 +22,11 @@ type daemons struct {
 	now      time.Time
 	sequence int64
 	scanned  time.Time
-	costs    time.Duration // of one request
+	costs    time.Duration // of one request, by the clock now
+	waits    time.Duration // of one request, by the clock of the test
 	asked    int
 	each     func() // called with each request; may be nil
+	compared int    // requests for what a peer lacks
 	restarts bool   // A daemon is started again between any two requests.
 	snapshot map[fleet.DeviceID]*fleet.Snapshot
 }
@@ -43,6 +45,7 @@ func newDaemons() *daemons {
 
 // ask is one request. It returns how many there were.
 func (d *daemons) ask() int {
+	time.Sleep(d.waits)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.asked++; d.each != nil {
@@ -68,11 +71,14 @@ func (d *daemons) FolderIndexes(_ context.Context, id fleet.DeviceID, folder str
 
 func (d *daemons) Completion(context.Context, fleet.DeviceID, string, fleet.DeviceID) (fleet.Completion, error) {
 	d.ask()
+	d.compared++
 	return fleet.Completion{RemoteState: "valid", Sequence: d.sequence}, nil
 }
 
-func (d *daemons) prover() *Prover {
-	return New(Options{Daemons: d, Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return d.snapshot[id] },
+func (d *daemons) prover() *Prover { return d.proverOver(nil) }
+
+func (d *daemons) proverOver(kept Kept) *Prover {
+	return New(Options{Daemons: d, Kept: kept, Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return d.snapshot[id] },
 		Now: func() time.Time {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -184,7 +190,7 @@ func TestADeviceThatIsNotConnectedProvesNothing(t *testing.T) {
 	}
 }
 
-func atRisk(t *testing.T, p *Prover, device fleet.DeviceID) Risk {
+func riskOf(t *testing.T, p *Prover, device fleet.DeviceID) Risk {
 	t.Helper()
 	risks, err := p.AtRisk(t.Context(), device, []Shared{{"docs", []fleet.DeviceID{a, b}}})
 	if err != nil || len(risks) != 1 {
@@ -197,13 +203,13 @@ func TestWhatIsProvenElsewhereIsNotLostWithADevice(t *testing.T) {
 	d := newDaemons()
 	d.snapshot[a].Summaries = map[string]fleet.FolderSummary{"docs": {LocalBytes: 7}}
 	p := d.prover()
-	risk := atRisk(t, p, a)
+	risk := riskOf(t, p, a)
 	if risk.State != Proven || !slices.Equal(risk.On, []fleet.DeviceID{b}) || risk.Bytes != 7 || risk.Claims == nil {
 		t.Errorf("%+v", risk)
 	}
 	d.snapshot[a].Connected = fleet.Peers{}
 	d.now = d.now.Add(doubtAge + time.Second)
-	if risk = atRisk(t, p, a); risk.State != Behind || risk.Until.IsZero() || risk.Reason == "" {
+	if risk = riskOf(t, p, a); risk.State != Behind || risk.Until.IsZero() || risk.Reason == "" {
 		t.Errorf("what is written after the connection was lost counts as held elsewhere: %+v", risk)
 	}
 }
@@ -234,10 +240,10 @@ func TestAnEncryptedCopyHasNoDataOfItsOwn(t *testing.T) {
 	d := newDaemons()
 	d.snapshot[b].Shares[0].Type = fleet.ReceiveEncrypted
 	p := d.prover()
-	if risk := atRisk(t, p, b); risk.State != NoData {
+	if risk := riskOf(t, p, b); risk.State != NoData {
 		t.Errorf("%+v", risk)
 	}
-	if risk := atRisk(t, p, a); risk.State != Proven {
+	if risk := riskOf(t, p, a); risk.State != Proven {
 		t.Errorf("%+v", risk)
 	}
 }
@@ -245,11 +251,11 @@ func TestAnEncryptedCopyHasNoDataOfItsOwn(t *testing.T) {
 func TestAnEmptyFolderHasNothingToLose(t *testing.T) {
 	d := newDaemons()
 	d.sequence = 0
-	if risk := atRisk(t, d.prover(), a); risk.State != NoData {
+	if risk := riskOf(t, d.prover(), a); risk.State != NoData {
 		t.Errorf("%+v", risk)
 	}
 	d.scanned = time.Time{} // A daemon that has not scanned yet does not know what it has.
-	if risk := atRisk(t, d.prover(), a); risk.State != Unproven {
+	if risk := riskOf(t, d.prover(), a); risk.State != Unproven {
 		t.Errorf("a folder that was not scanned is taken for empty: %+v", risk)
 	}
 }
@@ -259,7 +265,7 @@ func TestAnEncryptedCopyOfAFolderThatNobodyElseHasIsAtRisk(t *testing.T) {
 	d := newDaemons()
 	d.snapshot[b].Shares[0].Type = fleet.ReceiveEncrypted
 	d.snapshot[a].Connection = fleet.Unreachable
-	if risk := atRisk(t, d.prover(), b); risk.State != Unproven || risk.Reason == "" {
+	if risk := riskOf(t, d.prover(), b); risk.State != Unproven || risk.Reason == "" {
 		t.Errorf("%+v", risk)
 	}
 }

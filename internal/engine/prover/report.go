@@ -18,6 +18,8 @@ type Report struct {
 	// one. Cuts are pairs of devices in different groups that share the folder and are not connected, at most maxCuts.
 	Islands [][]fleet.DeviceID
 	Cuts    [][2]fleet.DeviceID
+
+	signs []sign // signs of the devices at the beginning of the round
 }
 
 // Copy is the copy of a folder on one device.
@@ -30,15 +32,20 @@ type Copy struct {
 	Doubt     copies.Doubt     // cause for which the round did not prove it; "": it did, or the daemon could not be asked
 	Reason    string           // text for a person that says why it is not proven now; "" where it is
 	Elsewhere Elsewhere
+
+	isRead bool // The device was read since the start of the server.
 }
 
 // Elsewhere is what is proven of the data of one device on the others, which would be left without it.
 type Elsewhere struct {
-	State  State
-	Until  time.Time        // The other devices hold what it had scanned by then; zero: nothing is proven.
-	On     []fleet.DeviceID // devices of which that is proven
-	Claims *int64           // bytes that the best other device lacks by the daemon's word, no proof; nil: not asked
-	Reason string           // text for a person that says why it is not proven now; "" where it is
+	State State
+	Until time.Time        // The other devices hold what it had scanned by then; zero: nothing is proven.
+	On    []fleet.DeviceID // devices of which that is proven
+	// Kept are the devices of which it is proven that they had, when they were read last, all that the device has. Some
+	// may be away since.
+	Kept   []fleet.DeviceID
+	Claims *int64 // bytes that the best other device lacks by the daemon's word, no proof; nil: not asked
+	Reason string // text for a person that says why it is not proven now; "" where it is
 }
 
 // State says how well a copy is known.
@@ -53,6 +60,14 @@ const (
 	NotAsked State = "notAsked" // Only of data elsewhere: the daemons were not asked.
 	NoData   State = "none"     // Only of data elsewhere: the device has none, as its copy is empty or encrypted.
 )
+
+func (r Report) devices() []fleet.DeviceID {
+	devices := make([]fleet.DeviceID, len(r.Copies))
+	for i, c := range r.Copies {
+		devices[i] = c.Device
+	}
+	return devices
+}
 
 // Proven counts the copies that are proven and not encrypted.
 func (r Report) Proven() (n int) {
@@ -107,7 +122,7 @@ func (r *round) report(devices []fleet.DeviceID) Report {
 	out := Report{ReadAt: r.began}
 	for _, id := range devices {
 		c := r.copyOn(id, read)
-		c.Elsewhere = r.elsewhere(id, devices)
+		c.Elsewhere, c.isRead = r.elsewhere(id, devices), r.ledger.IsRead(id)
 		out.Copies = append(out.Copies, c)
 	}
 	out.Islands, out.Cuts = r.islands(devices)
@@ -122,8 +137,13 @@ func (r *round) elsewhere(id fleet.DeviceID, devices []fleet.DeviceID) Elsewhere
 	}
 	best, on := r.ledger.Elsewhere(id, devices, r.began)
 	e := Elsewhere{State: stateOf(best, r.began), Until: best.Until, On: on, Claims: side.claims}
+	for _, other := range devices {
+		if other != id && (r.ledger.Held(id, other).IsOf(r.began) || r.ledger.HoldsLatest(id, other) > copies.Unproven) {
+			e.Kept = append(e.Kept, other)
+		}
+	}
 	if !e.State.isCurrent() {
-		e.Reason = side.why()
+		e.Reason = side.why(best, r.began)
 	}
 	return e
 }
@@ -147,7 +167,7 @@ func (r *round) isReadPlain(devices []fleet.DeviceID) bool {
 
 // stateOf says what a proof is worth in a round that began at a moment.
 func stateOf(h copies.Holding, began time.Time) State {
-	switch isNow := !h.Until.Before(began); {
+	switch isNow := h.IsOf(began); {
 	case h.Grade == copies.Unproven:
 		return Unproven
 	case isNow && h.Grade == copies.Proven:
@@ -159,14 +179,18 @@ func stateOf(h copies.Holding, began time.Time) State {
 }
 
 // why says for a person why something of the device is not proven now.
-func (s *side) why() string {
-	return cmp.Or(s.reason, doubts[s.doubt], noWay)
+func (s *side) why(held copies.Holding, began time.Time) string {
+	text := cmp.Or(s.reason, doubts[s.doubt])
+	if text == "" && held.Past && !held.Until.Before(began) {
+		return "something changed while the daemons were asked"
+	}
+	return cmp.Or(text, noWay)
 }
 
 // copyOn says what is proven of one device. read are the devices with data of their own that were read.
 func (r *round) copyOn(id fleet.DeviceID, read []fleet.DeviceID) Copy {
 	side := r.sides[id]
-	held, lacks := r.ledger.Holding(id, read)
+	held, lacks := r.ledger.Holding(id, r.comparedWith(id, read), r.began)
 	c := Copy{Device: id, Encrypted: side.encrypted, State: stateOf(held, r.began), Until: held.Until, Lacks: lacks}
 	switch c.State {
 	case Proven:
@@ -178,8 +202,22 @@ func (r *round) copyOn(id fleet.DeviceID, read []fleet.DeviceID) Copy {
 	if side.reason == "" {
 		c.Doubt = side.doubt
 	}
-	c.Reason = side.why()
+	c.Reason = side.why(held, r.began)
 	return c
+}
+
+// comparedWith returns the devices whose data has to be on a device: those that were read. Where no other one was, it
+// is those whose data is known to have been there.
+func (r *round) comparedWith(id fleet.DeviceID, read []fleet.DeviceID) (others []fleet.DeviceID) {
+	if slices.ContainsFunc(read, func(other fleet.DeviceID) bool { return other != id }) {
+		return read
+	}
+	for other := range r.sides {
+		if other != id && r.ledger.Held(other, id).Grade != copies.Unproven {
+			others = append(others, other)
+		}
+	}
+	return others
 }
 
 // doubts are why nothing is proven, for a person.

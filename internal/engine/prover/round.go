@@ -18,6 +18,8 @@ type round struct {
 	ledger *copies.Ledger
 	began  time.Time
 
+	patient bool // Nobody waits for the round.
+
 	sides map[fleet.DeviceID]*side
 }
 
@@ -37,12 +39,47 @@ func (r *round) run(ctx context.Context, devices []fleet.DeviceID) Report {
 	for _, id := range devices {
 		r.sides[id] = r.sideOf(id)
 	}
+	r.ledger.Begin(r.began)
 	steps := r.steps(devices)
 	r.readAll(ctx, devices)
-	for _, step := range steps {
-		r.prove(ctx, step)
+	r.extend()
+	if !r.ledger.Covers(steps, r.began) {
+		r.ripen(ctx)
+		for _, step := range steps {
+			r.prove(ctx, step)
+		}
 	}
 	return r.report(devices)
+}
+
+// ripen lets time pass between the two readings of a round that nobody waits for, so that what it proves can be
+// extended by the next.
+func (r *round) ripen(ctx context.Context) {
+	if !r.patient {
+		return
+	}
+	timer := time.NewTimer(copies.RipeAfter)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// extend carries on what was proven in an earlier round between devices whose index did not change since. Where that is
+// everything, no daemon is asked what another lacks.
+func (r *round) extend() {
+	readings := map[fleet.DeviceID]copies.Reading{}
+	for id, side := range r.sides {
+		switch {
+		case side.last.Started.IsZero(): // It did not answer, or was not asked.
+		case side.reason != "":
+			r.ledger.NoteStart(id, side.last.Started)
+		default:
+			readings[id] = side.last
+		}
+	}
+	r.ledger.Extend(readings)
 }
 
 // sideOf tells whether a device can be asked.
@@ -112,7 +149,7 @@ func (r *round) shared(a, b fleet.DeviceID) bool {
 // readAll makes the first readings.
 func (r *round) readAll(ctx context.Context, devices []fleet.DeviceID) {
 	var reads errgroup.Group
-	reads.SetLimit(readsMost)
+	reads.SetLimit(r.reads)
 	for _, id := range devices {
 		if side := r.sides[id]; side.reason == "" {
 			reads.Go(func() error {
@@ -144,10 +181,10 @@ func (r *round) prove(ctx context.Context, step copies.Step) {
 		of.claims = &says.NeedBytes
 	}
 	a, b := copies.Side{Device: step.Of, First: of.last}, copies.Side{Device: step.To, First: to.last}
-	if a.Second, of.reason = r.read(ctx, step.Of, of.peers); of.reason != "" {
+	if a.Second = r.readAgain(ctx, step.Of); of.reason != "" {
 		return
 	}
-	if b.Second, to.reason = r.read(ctx, step.To, to.peers); to.reason != "" {
+	if b.Second = r.readAgain(ctx, step.To); to.reason != "" {
 		return
 	}
 	of.last, to.last = a.Second, b.Second
@@ -156,8 +193,18 @@ func (r *round) prove(ctx context.Context, step copies.Step) {
 	}
 }
 
+// readAgain makes a further reading of a device. A daemon that was started since voids what is proven with it, also
+// when it answers nothing else.
+func (r *round) readAgain(ctx context.Context, id fleet.DeviceID) (reading copies.Reading) {
+	side := r.sides[id]
+	if reading, side.reason = r.read(ctx, id, side.peers); side.reason != "" && !reading.Started.IsZero() {
+		r.ledger.NoteStart(id, reading.Started)
+	}
+	return reading
+}
+
 // read makes one reading. The start of the daemon is asked before and after the numbers of the folder, so that both are
-// of one life.
+// of one life. Without a reading it returns the reason, and the start as far as it is known.
 func (r *round) read(ctx context.Context, id fleet.DeviceID, peers []fleet.DeviceID) (reading copies.Reading,
 	reason string) {
 	began := r.o.Now()
@@ -166,7 +213,7 @@ func (r *round) read(ctx context.Context, id fleet.DeviceID, peers []fleet.Devic
 	if err != nil {
 		return reading, fleet.Reason(err)
 	}
-	reading.Asked = r.o.Now()
+	reading.Asked, reading.Started = r.o.Now(), before
 	if reading.Summary, reading.Heard, err = r.o.Daemons.FolderIndexes(ctx, id, r.folder); err != nil {
 		return reading, fleet.Reason(err)
 	}
@@ -180,11 +227,12 @@ func (r *round) read(ctx context.Context, id fleet.DeviceID, peers []fleet.Devic
 			reading.Heard[peer] = says.Sequence
 		}
 	}
-	if reading.Started, err = r.o.Daemons.Started(ctx, id); err != nil {
+	after, err := r.o.Daemons.Started(ctx, id)
+	if err != nil {
 		return reading, fleet.Reason(err)
 	}
-	reading.Answered = r.o.Now()
-	if !before.Equal(reading.Started) {
+	reading.Answered, reading.Started = r.o.Now(), after
+	if !before.Equal(after) {
 		return reading, "its daemon was started while it was asked"
 	}
 	return reading, ""

@@ -87,6 +87,7 @@ func run(name string, m mode, pattern string, list bool) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("interrupted after %v", took)
 	}
+	fmt.Println(mostUsed(r.used))
 	if len(r.failed) > 0 {
 		return fmt.Errorf("%d of %d runs failed after %v on %d cores:\n%s", len(r.failed), r.ran, took,
 			runtime.NumCPU(), reasons(r.failed))

@@ -101,3 +101,26 @@ func reasons(failed []result) string {
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
+
+// used is the processor time of a task: of go test, of the linker, and of all processes that were waited for.
+type used struct {
+	name string
+	time time.Duration
+}
+
+// mostUsed says how much processor time all tasks used, and which of them used the most. Where that is the time of all
+// cores, the tests take less time only when one of these uses less.
+func mostUsed(all []used) string {
+	const most = 10
+	slices.SortFunc(all, func(a, b used) int { return cmp.Compare(b.time, a.time) })
+	var sum time.Duration
+	for _, one := range all {
+		sum += one.time
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "processor time: %.0f s", sum.Seconds())
+	for _, one := range all[:min(most, len(all))] {
+		fmt.Fprintf(&b, "\n%7.1f s  %s", one.time.Seconds(), one.name)
+	}
+	return b.String()
+}

@@ -33,9 +33,13 @@ func buildFlags(race bool) []string {
 	return flags
 }
 
-// environment has the flag that the program is built with, too: both have their packages from one cache.
+// environment has the flag that the program is built with, too: both have their packages from one cache. A process with
+// the race detector would sleep for a second at its end; reports that are being written are waited for without that.
 func environment(m mode) []string {
-	return slices.Concat(os.Environ(), m.env, []string{"GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath")})
+	return slices.Concat(os.Environ(), m.env, []string{
+		"GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath"),
+		"GORACE=" + strings.TrimSpace("atexit_sleep_ms=0 "+os.Getenv("GORACE")),
+	})
 }
 
 // build compiles what the tasks need, before several of them would compile the same at once.
@@ -72,6 +76,7 @@ type runner struct {
 	out    io.Writer
 	times  times
 	ran    int
+	used   []used
 	failed []result
 }
 
@@ -139,6 +144,17 @@ func (r *runner) do(ctx context.Context, t task, givesWay bool) {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
 	printed.end(err)
+	r.count(t, cmd.ProcessState)
+}
+
+// count adds what a task used. A task that could not be started has no state.
+func (r *runner) count(t task, ended *os.ProcessState) {
+	if ended == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.used = append(r.used, used{t.String(), ended.UserTime() + ended.SystemTime()})
 }
 
 // report prints a result and keeps it for the end.

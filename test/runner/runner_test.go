@@ -159,3 +159,25 @@ func TestTestsOfTheConsoleThatHangAreNamed(t *testing.T) {
 		t.Errorf("printed:\n%s", &out)
 	}
 }
+
+func TestTheTasksWithTheMostProcessorTimeAreNamedFirst(t *testing.T) {
+	all := []used{{"test short", time.Second}, {"test long", 90 * time.Second}}
+	if got := mostUsed(all); got != "processor time: 91 s\n   90.0 s  test long\n    1.0 s  test short" {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// A process that a test waits for is counted: servers are processes of their own.
+func TestTheProcessorTimeOfATaskIsCounted(t *testing.T) {
+	bin := t.TempDir()
+	const counts = "#!/bin/sh\nsh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'\n"
+	if err := os.WriteFile(filepath.Join(bin, "npm"), []byte(counts), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	r := &runner{out: &bytes.Buffer{}, times: times{}}
+	r.do(t.Context(), task{npm: "test"}, false)
+	if len(r.used) != 1 || r.used[0].name != "npm run test" || r.used[0].time <= 0 {
+		t.Errorf("got %v", r.used)
+	}
+}

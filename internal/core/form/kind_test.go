@@ -16,7 +16,7 @@ import (
 
 func TestAFormIsReadAgainFromTheTextThatItWrites(t *testing.T) {
 	for _, kind := range form.Kinds() {
-		for seed := range uint64(cases) {
+		for seed := range *cases {
 			filled := randomFilled(t, kind, rand.New(rand.NewPCG(seed, 74)))
 			written := filled.Write()
 			again, isForm := form.Read(stored(written))
@@ -36,7 +36,7 @@ func TestAFormIsReadAgainFromTheTextThatItWrites(t *testing.T) {
 // A template that a person changed in one character is either the same form with other values, or no form.
 func TestAFormDoesNotClaimATextThatItWouldNotWrite(t *testing.T) {
 	for _, kind := range form.Kinds() {
-		for seed := range uint64(cases) {
+		for seed := range *cases {
 			random := rand.New(rand.NewPCG(seed, 75))
 			written := randomFilled(t, kind, random).Write()
 			edited := stored(written)

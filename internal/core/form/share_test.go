@@ -1,6 +1,13 @@
+// A form is written and read by one goroutine, where the race detector finds nothing and takes long: the
+// run that has it goes through a few cases only.
+//
+//muster:test -cases=20
+//muster:test -race=false
+//muster:soak
 package form_test
 
 import (
+	"flag"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -11,10 +18,10 @@ import (
 	"muster/internal/fleet"
 )
 
-const cases = 1000
+var cases = flag.Uint64("cases", 1000, "of each kind of form")
 
 func TestAShareIsReadAgainFromTheTextThatItWrites(t *testing.T) {
-	for seed := range uint64(cases) {
+	for seed := range *cases {
 		share := randomShare(rand.New(rand.NewPCG(seed, 25)))
 		if err := share.Validate(); err != nil {
 			t.Fatalf("seed %d: %+v: %v", seed, share, err)
@@ -32,7 +39,7 @@ func TestAShareIsReadAgainFromTheTextThatItWrites(t *testing.T) {
 
 // After a change of one character, the key or a tag by hand, the form does not show something else than the template.
 func TestATextThatWasChangedByHandIsNoForm(t *testing.T) {
-	for seed := range uint64(cases) {
+	for seed := range *cases {
 		random := rand.New(rand.NewPCG(seed, 26))
 		written := randomShare(random).Write()
 		edited := stored(written)
@@ -64,7 +71,7 @@ func TestATextThatWasChangedByHandIsNoForm(t *testing.T) {
 
 // A program gives each device what the form says, judged by a second, plain reading of the form.
 func TestTheProgramOfAShareGivesWhatWasFilledIn(t *testing.T) {
-	for seed := range uint64(cases / 5) {
+	for seed := range *cases / 5 {
 		random := rand.New(rand.NewPCG(seed, 27))
 		share := randomShare(random)
 		program, err := template.Compile(share.Write().Text)

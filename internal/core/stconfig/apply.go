@@ -358,11 +358,20 @@ func (a *applier) identity(list *shape, said Value) (string, error) {
 		if id := canonicalID(said.text); id != "" {
 			return id, nil
 		}
-		return "", a.fail("%s is not a device ID", appendString(nil, shortened(said.text)))
+		return "", a.fail("%s is not a device ID: %s", appendString(nil, shortened(said.text)), whyNoID(said.text))
 	case said.kind == String && said.text != "":
 		return said.text, a.checkName(said.text)
 	}
 	return "", a.fail("every member of %s needs its %s, a text", a.here(), list.identity)
+}
+
+// whyNoID says why a text is not a device ID, or how a template names devices by their labels.
+func whyNoID(text string) string {
+	const likely = 40 // characters
+	if _, err := fleet.ParseDeviceID(text); err != nil && len(text) >= likely {
+		return strings.TrimPrefix(fleet.Reason(err), "this is not a device ID: ")
+	}
+	return "a program finds one by label, as in [d.deviceID for d in devices() if d.label == \"nas\"]"
 }
 
 // here returns the key of the place that is being changed.
@@ -405,6 +414,14 @@ func (a *applier) noField(p place, name string) string {
 	return reason
 }
 
+// lastName returns the last name of the path, or "".
+func (a *applier) lastName() string {
+	if len(a.path) == 0 {
+		return ""
+	}
+	return a.path[len(a.path)-1].Name
+}
+
 func noEntry(m *shape, name string) string {
 	if m == configuration.fields["ignores"].shape {
 		return fmt.Sprintf("the ignore patterns of folder %s were not read", name)
@@ -412,14 +429,16 @@ func noEntry(m *shape, name string) string {
 	return fmt.Sprintf("this device has no %s here", name)
 }
 
-// called suggests the folder that the user probably meant when the folder ID is unknown: a folder with this label, or
-// one with this ID in other letter case.
+// called suggests the folder that the user probably meant when the folder ID is unknown: a folder with this label, one
+// with this ID in other letter case, or one with a similar ID.
 func (p place) called(name string) string {
 	if p.shape != configuration.fields["folders"].shape {
 		return ""
 	}
+	var ids []string
 	for folder := range p.value.Values() {
 		id := p.shape.identityOf(folder)
+		ids = append(ids, id)
 		switch {
 		case strings.EqualFold(id, name):
 			return fmt.Sprintf(": did you mean %s? Letter case counts in IDs", id)
@@ -427,7 +446,7 @@ func (p place) called(name string) string {
 			return fmt.Sprintf(": a key names a folder by its ID, and the folder with this label has the ID %s", id)
 		}
 	}
-	return ""
+	return nearest(name, ids)
 }
 
 func noMember(list *shape, id string) string {

@@ -28,7 +28,7 @@ var VersioningTypes = []string{"", "simple", "trashcan", "staggered", "external"
 var folder = object(
 	noDefault(text("id")),
 	text("label filesystemType group"),
-	noDefault(text("path")), // The default of 1.19 is `~`, the whole home directory.
+	noDefault(named("path", checkedText(mistakenPath))), // The default of 1.19 is `~`, the whole home directory.
 	choice("type", "sendreceive sendonly receiveonly receiveencrypted"),
 	named("devices", folderDevices),
 	whole("rescanIntervalS"),

@@ -3,6 +3,7 @@ package stconfig
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -79,10 +80,41 @@ func (d *mistakeFinder) known(s *shape, part Part) bool {
 	_, ok := s.field(part.Name)
 	if !ok {
 		d.at(part.Name, func() {
-			d.add(UnknownField, "is a field of no daemon that Muster knows%s", nearest(part.Name, s.names))
+			d.add(UnknownField, "is a field of no daemon that Muster knows%s", d.meant(s, part.Name))
 		})
 	}
 	return ok
+}
+
+// meant suggests what an unknown field is meant for. The path of the finder ends with its name.
+func (d *mistakeFinder) meant(s *shape, name string) string {
+	parents := d.path[:len(d.path)-1]
+	switch {
+	case len(parents) > 0 && strings.EqualFold(parents[len(parents)-1].Name, name):
+		return fmt.Sprintf(": the key names %s already, so the value is what stands below it", name)
+	case s == folderShape() && strings.HasPrefix(fold(name), "ignore"):
+		return fmt.Sprintf(": ignore patterns have the key ignores.%s", parents[len(parents)-1].Name)
+	case s != configuration:
+		return nearest(name, s.names)
+	}
+	for _, section := range s.names {
+		if below := s.below(section); below.kind == Object && !below.free {
+			if f, known := below.field(name); known {
+				return fmt.Sprintf(": did you mean %s.%s?", section, f.name)
+			}
+		}
+	}
+	return nearest(name, s.names)
+}
+
+func folderShape() *shape { return configuration.fields["folders"].shape.entry }
+
+// lastName returns the last name of the path, or "".
+func (d *mistakeFinder) lastName() string {
+	if len(d.path) == 0 {
+		return ""
+	}
+	return d.path[len(d.path)-1].Name
 }
 
 func nearest(name string, known []string) string {
@@ -102,7 +134,7 @@ func (d *mistakeFinder) value(s *shape, v Value) {
 	switch {
 	case s == nil, v.kind == Absent, v.kind == Null, v.kind == Handle:
 	case v.kind != s.kind:
-		d.add(WrongType, "takes %s, not %s", kindText(s.kind), kindText(v.kind))
+		d.add(WrongType, "%s", s.misfit(d.lastName(), s.kind, v))
 	case v.kind == Object:
 		d.members(s, v)
 	case v.kind == Array:
@@ -119,6 +151,10 @@ func (d *mistakeFinder) value(s *shape, v Value) {
 }
 
 func (d *mistakeFinder) members(s *shape, v Value) {
+	if v.Get("apiAddress").kind != Absent && v.Get("deviceID").kind != Absent {
+		d.add(StrangeValue, `is a whole device of devices(): write {"deviceID": d.deviceID}`)
+		return
+	}
 	for i := range v.Len() {
 		name, member := v.Name(i), v.At(i)
 		if f, ok := s.field(name); ok {
@@ -167,6 +203,17 @@ func mistakenUnit(unit string) string {
 		return ""
 	}
 	return fmt.Sprintf("is no unit (%%, kB, MB, GB or TB), and daemons take it for bytes: %q", shortened(unit))
+}
+
+// fillIn matches a var as the paths of forms have it.
+var fillIn = regexp.MustCompile(`\{[A-Za-z_]\w*\}`)
+
+// mistakenPath reports vars in braces, which only forms fill in.
+func mistakenPath(path string) string {
+	if found := fillIn.FindString(path); found != "" {
+		return fmt.Sprintf("has %s, which only a form fills in: write a program with device.vars", shortened(found))
+	}
+	return ""
 }
 
 func mistakenAddress(address string) string {

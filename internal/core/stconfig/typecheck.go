@@ -50,14 +50,14 @@ func (a *applier) accept(p place, v Value) (Kind, error) {
 	switch {
 	case got == Null && (p.value.kind == Null || want == Absent):
 		return Null, nil
+	case got == Null && p.shape != nil && p.shape == folderShape():
+		return 0, a.fail("null is no value for %s: where a device gets no folder, return [] at the key folders", a.here())
 	case got == Null:
 		return 0, a.fail("null is no value for %s: leave it out, or set the value that you want", a.here())
 	case want == Absent, want == got, want == String && got == Handle:
 		return got, nil
-	case want == String && (got == Number || got == Bool):
-		return 0, a.fail("%s takes a text: write %s", a.here(), appendString(nil, v.text))
 	}
-	return 0, a.fail("%s takes %s, not %s", a.here(), kindText(want), kindText(got))
+	return 0, a.fail("%s %s", a.here(), p.shape.misfit(a.lastName(), want, v))
 }
 
 // scalar checks a value without members, and gives it as the daemon would write it.
@@ -82,7 +82,7 @@ func (a *applier) scalar(p place, v Value) (Value, error) {
 	case s.device:
 		return a.device(v)
 	case s.whole && strings.ContainsAny(v.text, ".eE"):
-		return Value{}, a.fail("%s takes a whole number, not %s", a.here(), shortened(v.text))
+		return Value{}, a.fail("%s takes a whole number, not %s: a program divides with //", a.here(), shortened(v.text))
 	case s.whole:
 		if _, err := strconv.ParseInt(v.text, 10, 64); err != nil {
 			return Value{}, a.fail("%s does not take a number as large as %s", a.here(), shortened(v.text))
@@ -100,11 +100,7 @@ func tooLarge(literal string, most int64) bool {
 
 // noChoice describes the error that a text is not one of the allowed values.
 func (a *applier) noChoice(s *shape, text string) string {
-	quoted := make([]string, len(s.choices))
-	for i, choice := range s.choices {
-		quoted[i] = string(appendString(nil, choice))
-	}
-	said := fmt.Sprintf("%s is one of %s, not %s", a.here(), strings.Join(quoted, ", "),
+	said := fmt.Sprintf("%s is one of %s, not %s", a.here(), quotedList(s.choices),
 		appendString(nil, shortened(text)))
 	if near := didYouMean(text, s.choices); near != "" {
 		said += ": " + near

@@ -139,9 +139,14 @@ var otherLanguages = []struct {
 	},
 	{regexp.MustCompile(``), "want indent", explanation{"the lines below this colon are not indented",
 		"Put four blanks before each line of the block."}},
+	{regexp.MustCompile(``), "got indent", explanation{
+		"this line is indented more than the line before it, which ends without a colon",
+		"Give all lines of a block the same blanks at the beginning; a tab counts as eight."}},
 	{regexp.MustCompile(``), "unindent does not match", explanation{
 		"this line is indented less than the line before it, and like no earlier line",
 		"Give all lines of a block the same blanks at the beginning."}},
+	{regexp.MustCompile(`\\`), "invalid escape sequence", explanation{"a backslash in a text begins an escape",
+		`Write \\ for each backslash, as in "C:\\Sync".`}},
 	{
 		regexp.MustCompile(``),
 		"unexpected newline in string",
@@ -208,6 +213,12 @@ var failures = []struct {
 }{
 	{regexp.MustCompile(`^a list has nothing named |^list index: got string, want int`),
 		`Folders and devices are lists here. A member is found so: [f for f in config.folders if f.id == "photos"].`},
+	{regexp.MustCompile(`builtin_function_or_method value is not iterable`),
+		"Call the function, as in devices() or devices(tag=\"hub\")."},
+	{regexp.MustCompile(`^devices: unexpected keyword argument`),
+		`devices() takes a tag alone. By label: [d for d in devices() if d.label == "nas"].`},
+	{regexp.MustCompile(`^devices: a tag is a string`),
+		`Give one tag, and ask for the other: [d for d in devices(tag="hub") if "site:lima" in d.tags].`},
 	{regexp.MustCompile(`vars has no field`), `Write .vars.get("name", otherwise) where a device may lack the var.`},
 	{regexp.MustCompile(`has no field|has nothing named`), "Write one of the names that it has."},
 	{regexp.MustCompile(`a key is a string`), `Write the key as a text: "1", or str(number).`},

@@ -69,6 +69,9 @@ func likeliest(text string, hjson *fault, expression *fleet.Error) error {
 	if f := findYAML(text); f != nil {
 		return f.error(text)
 	}
+	if f := findFormat(text); f != nil {
+		return f.error(text)
+	}
 	file, err := dialect().Parse(fileName, text, 0)
 	if err == nil && !onlyExpressions(file) {
 		return noTemplate(file)

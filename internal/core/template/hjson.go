@@ -87,13 +87,22 @@ func (r *hjsonReader) root() (stconfig.Value, *fault) {
 		return value, err
 	}
 	if value.Kind() == stconfig.String && !isQuote(r.text[start]) {
-		return value, &fault{at: start, reached: start, message: "a text at the top must stand in quotes", hint: quotesHint,
+		return value, &fault{at: start, reached: start, message: "a text at the top must stand in quotes",
+			hint: quotesHint(value.Str()),
 			bare: true}
 	}
 	return value, nil
 }
 
-const quotesHint = "Quote it if a text is meant; a Starlark program starts with `def template():`."
+// quotesHint says how to write a text that stands at the top without quotes.
+func quotesHint(text string) string {
+	const program = "a Starlark program starts with `def template():`."
+	text = strings.Trim(text, "“”„‘’ ")
+	if text != shorten(text) || strings.ContainsAny(text, "\"\\\n") {
+		return "Quote it if a text is meant; " + program
+	}
+	return fmt.Sprintf("Write \"%s\" if a text is meant; %s", text, program)
+}
 
 // beginsMember reports whether a name and a colon come next. It does not move the reader.
 func (r *hjsonReader) beginsMember() bool {
@@ -207,7 +216,8 @@ func (r *hjsonReader) object(open int, braces bool) (stconfig.Value, *fault) {
 			return stconfig.Value{}, err
 		}
 		if r.peek() != ':' {
-			return stconfig.Value{}, r.fault(fmt.Sprintf("a colon is missing after the name %q", shorten(name)), "")
+			return stconfig.Value{}, r.fault(fmt.Sprintf("a colon is missing after the name %q", shorten(name)),
+				colonHint(name, r.peek()))
 		}
 		r.at++
 		colon := r.at
@@ -315,7 +325,7 @@ func (r *hjsonReader) greedyHint() string {
 		return ""
 	}
 	return fmt.Sprintf("A text without quotes runs to the end of its line, commas and brackets included: quote %q.",
-		shorten(r.greedy))
+		shorten(strings.TrimRight(r.greedy, "}], ")))
 }
 
 func isQuote(c byte) bool       { return c == '"' || c == '\'' }

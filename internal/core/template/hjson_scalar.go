@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -39,7 +40,7 @@ func (r *hjsonReader) name() (string, *fault) {
 	}
 	if r.peek() != ':' {
 		return "", &fault{at: after, reached: r.at, message: fmt.Sprintf("a colon is missing after the name %q",
-			shorten(name)), hint: r.greedyHint()}
+			shorten(name)), hint: cmp.Or(r.greedyHint(), colonHint(name, r.peek()))}
 	}
 	return name, nil
 }

@@ -264,8 +264,8 @@ func (f *someFleet) changes(p plan.Plan) string {
 }
 
 // shownMembers are those members of a folder or device that a plan of the golden files has, where they are set.
-var shownMembers = []string{"name", "label", "path", "type", "addresses", "introducer", "autoAcceptFolders", "untrusted",
-	"compression", "numConnections", "devices"}
+var shownMembers = []string{"name", "label", "path", "type", "addresses", "introducer", "autoAcceptFolders",
+	"untrusted", "compression", "numConnections", "devices"}
 
 var unset = []string{"false", "0", `""`}
 

@@ -32,7 +32,7 @@ var wired = map[string][]string{
 		"internal/engine/health", "internal/engine/mirror", "internal/engine/view", "internal/adapter/store",
 	},
 	"internal/engine/policy": {"internal/engine/backup", "internal/engine/notify", "internal/adapter/store"},
-	"internal/engine/prover": {"internal/engine/mirror"},
+	"internal/engine/prover": {"internal/engine/mirror", "internal/engine/view", "internal/adapter/store"},
 	"internal/engine/reconcile": {
 		"internal/engine/health",
 		"internal/engine/mirror",

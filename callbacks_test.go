@@ -31,8 +31,12 @@ var wired = map[string][]string{
 	"internal/engine/notify": {
 		"internal/engine/health", "internal/engine/mirror", "internal/engine/view", "internal/adapter/store",
 	},
-	"internal/engine/policy": {"internal/engine/backup", "internal/engine/notify", "internal/adapter/store"},
-	"internal/engine/prover": {"internal/engine/mirror", "internal/engine/view", "internal/adapter/store"},
+	"internal/engine/policy": {
+		"internal/engine/backup", "internal/engine/mirror", "internal/engine/notify", "internal/adapter/store",
+	},
+	"internal/engine/prover": {
+		"internal/engine/mirror", "internal/engine/policy", "internal/engine/view", "internal/adapter/store",
+	},
 	"internal/engine/reconcile": {
 		"internal/engine/health",
 		"internal/engine/mirror",

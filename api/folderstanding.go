@@ -36,7 +36,7 @@ type FolderStanding struct {
 
 // FolderFinding is something that is wrong with a folder on a device besides its state.
 type FolderFinding struct {
-	Cause   string `json:"cause" enum:"driveMissing,diskNearlyFull,disagree,conflicts"`
+	Cause   string `json:"cause" enum:"driveMissing,diskNearlyFull,atRisk,disagree,conflicts"`
 	Trouble bool   `json:"trouble" doc:"It lasts for so long that a person should look at it"`
 	Reason  string `json:"reason" doc:"Why it is so"`
 	Next    string `json:"next" doc:"What a person can do; may be blank"`

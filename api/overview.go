@@ -34,7 +34,7 @@ type Overview struct {
 // Trouble is one kind of trouble, on all devices that have it. It stands for longer than --trouble-after, or than a
 // device may be away.
 type Trouble struct {
-	Cause    string         `json:"cause" enum:"unreachable,folderStopped,driveMissing,diskNearlyFull,failedItems,stalled,alone,disagree,outOfSync,localChanges,conflicts"`
+	Cause    string         `json:"cause" enum:"unreachable,folderStopped,driveMissing,diskNearlyFull,atRisk,failedItems,stalled,alone,disagree,outOfSync,localChanges,conflicts"`
 	Severity string         `json:"severity" enum:"critical,warning,info"`
 	Devices  int            `json:"devices"`
 	Folders  int            `json:"folders" doc:"Folders on these devices, each counted on each; 0 where it is about devices as a whole"`

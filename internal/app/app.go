@@ -290,6 +290,7 @@ func (a *App) wire(ctx context.Context) error {
 		RetryPause: a.o.RetryPause,
 	})
 	a.prover = a.newProver()
+	a.folders.SetCopies(a.prover)
 	daemons := daemons{a.mirror, a.store}
 	a.engine = reconcile.New(reconcile.Options{
 		Store: a.modeLimit, Daemon: daemons, Access: daemons, Evaluator: run,

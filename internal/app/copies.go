@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 
 	"muster/internal/engine/metrics"
 	"muster/internal/engine/prover"
@@ -12,7 +13,9 @@ import (
 // newProver makes the prover of copies.
 func (a *App) newProver() *prover.Prover {
 	return prover.New(prover.Options{Daemons: asked{a}, Snapshot: a.mirror.Snapshot, Devices: a.devicesWith,
-		Kept: a.store, Log: a.log.With(logkey.Component, "copies")})
+		Kept: a.store, Log: a.log.With(logkey.Component, "copies"), Registry: a.registry,
+		Policies: func() []fleet.CopyPolicy { return a.policy.Of(fleet.SettingCopyPolicies).CopyPolicies() },
+		Told:     func(id fleet.DeviceID) { a.deviceChanged(id, fleet.FoldersChanged) }})
 }
 
 // devicesWith returns the devices of the whole fleet that have a folder, in the order in which they are shown.
@@ -34,4 +37,27 @@ func (a *App) copiesInNumbers() []metrics.FolderCopies {
 		all = append(all, metrics.FolderCopies{Folder: figure.Folder, Copies: figure.Copies, Unproven: figure.Open})
 	}
 	return all
+}
+
+// checkCopyPolicies refuses a policy that names a folder which no device is known to have: it would never be short, and
+// a slip of the pen would look like a copy.
+func (a *App) checkCopyPolicies(value string) error {
+	policies, err := fleet.ParseCopyPolicies(value)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, snapshot := range a.mirror.Snapshots() {
+		for _, folder := range snapshot.Folders {
+			known[folder.Folder] = true
+		}
+	}
+	for _, policy := range policies {
+		if policy.Folder != "" && !known[policy.Folder] {
+			return &fleet.Error{Code: fleet.CodeInvalid,
+				Message: fmt.Sprintf("copyPolicies: no device is known to have the folder %q", policy.Folder),
+				Hint:    "`muster folder list` has the IDs of all folders. Set the policy once a device has the folder."}
+		}
+	}
+	return nil
 }

@@ -32,6 +32,8 @@ func (a *App) checkSetting(now settingStates, name fleet.SettingName, value stri
 	switch {
 	case name == fleet.SettingBackupTo || name == fleet.SettingBackupEvery:
 		return a.checkBackupSetting(now, name, value)
+	case name == fleet.SettingCopyPolicies:
+		return a.checkCopyPolicies(value)
 	case isOfSignOn(name):
 		return a.checkSignOnSetting(now, name, value)
 	case isOfWebhooks(name) || isOfMail(name):

@@ -26,6 +26,7 @@ const (
 	SettingChoices   SettingKind = "choices"   // some of Choices with commas between them; "" for none
 	SettingChoice    SettingKind = "choice"    // exactly one of Choices
 	SettingTags      SettingKind = "tags"      // tags with commas between them
+	SettingCopies    SettingKind = "copies"    // see ParseCopyPolicies
 )
 
 // Setting describes one setting of the server: a policy that an administrator changes while the server runs. The table
@@ -176,6 +177,8 @@ func (s Setting) Range() string {
 		return "one of " + strings.Join(s.Choices, ", ")
 	case SettingTags:
 		return "tags with commas between, or nothing"
+	case SettingCopies:
+		return "FOLDER=N or tag:TAG=N, then across TAG, within TIME and by HH:MM as needed, with ; between"
 	}
 	return ""
 }

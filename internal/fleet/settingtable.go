@@ -13,6 +13,7 @@ const (
 	SettingDisagreeAfter    SettingName = "disagreeAfter"
 	SettingTroubleOff       SettingName = "troubleOff"
 	SettingQuietAfter       SettingName = "quietAfter"
+	SettingCopyPolicies     SettingName = "copyPolicies"
 	SettingNotifyAfter      SettingName = "notifyAfter"
 	SettingNotifyURLs       SettingName = "notifyURLs"
 	SettingNotifySecret     SettingName = "notifySecret"
@@ -85,6 +86,8 @@ var settingTable = []Setting{
 	{Name: SettingQuietAfter, Group: groupTrouble, Kind: SettingDuration, Default: zeroDuration,
 		Zero: "as troubleAfter", Least: "1s", FlagLeast: "1ms", Most: "8760h", Flag: "quiet-after",
 		Help: "How long a device may be away before that is trouble, where neither it nor one of its tags has a time."},
+	{Name: SettingCopyPolicies, Group: groupTrouble, Kind: SettingCopies,
+		Help: "On how many devices the data of folders has to be proven to be, before that is trouble: photos=2 within 15m."},
 
 	// Webhooks are given by flags or by settings, as a whole, and so is mail. Package app reads them.
 	{Name: SettingNotifyAfter, Group: groupNotices, Kind: SettingDuration, Default: "10m", Least: "1s",

@@ -75,6 +75,8 @@ func (s Setting) parse(text, least string) (value string, err error) {
 		}
 	case SettingTags:
 		value, err = parseTags(text)
+	case SettingCopies:
+		value, err = parseCopies(text)
 	case SettingThreshold:
 		var threshold Threshold
 		threshold, err = ParseThreshold(text)

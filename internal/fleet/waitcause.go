@@ -30,6 +30,7 @@ const (
 	WaitConflicts        WaitCause = "conflicts"
 	WaitDiskNearlyFull   WaitCause = "diskNearlyFull"
 	WaitDriveMissing     WaitCause = "driveMissing"
+	WaitAtRisk           WaitCause = "atRisk"
 )
 
 // The causes that do not concern a registered device.
@@ -47,14 +48,14 @@ const (
 var WaitCauses = []WaitCause{
 	WaitHeld, WaitFailed, WaitContended, WaitUnstable, WaitPinMismatch, WaitIdentityMismatch, WaitKeyRefused,
 	WaitUnconfirmed, WaitCloned, WaitBroughtBack, WaitPendingDevice, WaitPendingFolder, WaitUnreachable, WaitFolderStopped,
-	WaitDriveMissing, WaitDiskNearlyFull, WaitFailedItems, WaitStalled, WaitAlone, WaitDisagree, WaitOutOfSync,
-	WaitLocalChanges, WaitConflicts,
+	WaitDriveMissing, WaitDiskNearlyFull, WaitAtRisk, WaitFailedItems, WaitStalled, WaitAlone, WaitDisagree,
+	WaitOutOfSync, WaitLocalChanges, WaitConflicts,
 }
 
 // TroubleCauses lists the causes which mean that files are not where they should be, the worst first.
 var TroubleCauses = []WaitCause{
-	WaitUnreachable, WaitFolderStopped, WaitDriveMissing, WaitDiskNearlyFull, WaitFailedItems, WaitStalled, WaitAlone,
-	WaitDisagree, WaitOutOfSync, WaitLocalChanges, WaitConflicts,
+	WaitUnreachable, WaitFolderStopped, WaitDriveMissing, WaitDiskNearlyFull, WaitAtRisk, WaitFailedItems, WaitStalled,
+	WaitAlone, WaitDisagree, WaitOutOfSync, WaitLocalChanges, WaitConflicts,
 }
 
 // OfFolder reports whether the cause concerns a folder on a device.
@@ -120,6 +121,9 @@ var WaitTexts = map[WaitCause]WaitText{
 		Next: "Order revert to undo them, which deletes what was added, or make the folder send and receive."},
 	WaitDisagree: {Severity: Warning, Reason: "devices count different files, and nothing moves",
 		Next: "Compare what the devices have, and rescan the folder on each."},
+	WaitAtRisk: {Severity: Critical,
+		Reason: "data of a folder is proven to be on fewer devices than a policy of copies asks for",
+		Next:   "`muster folder copies FOLDER` says what each device holds, and what is in the way."},
 	WaitConflicts: {Severity: Info, Reason: "files were changed on two devices at once, and both are kept",
 		Next: "Compare each pair, keep what is right, and delete the other."},
 	WaitDiskNearlyFull: {Severity: Warning, Reason: "the disk of a folder is nearly full", Next: "Make room on it."},

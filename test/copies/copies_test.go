@@ -221,3 +221,20 @@ func TestCopiesAreProvenThoughNobodyAsks(t *testing.T) {
 		t.Errorf("the copy that is gone is %+v", is)
 	}
 }
+
+// A policy about a folder that nobody has would never be short.
+func TestAPolicyOfCopiesNamesAFolderThatADeviceHas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.waitCopies(t, map[*daemon.Daemon]string{w.a: "proven"})
+	set := func(value string) error {
+		_, err := w.Client.PutSetting(t.Context(), "copyPolicies", value)
+		return err
+	}
+	if err := set("dosc=2"); err == nil || !strings.Contains(err.Error(), "dosc") {
+		t.Errorf("a folder that nobody has: %v", err)
+	}
+	if err := set("docs=2"); err != nil {
+		t.Error(err)
+	}
+}

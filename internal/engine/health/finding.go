@@ -23,17 +23,23 @@ var findingStates = map[fleet.WaitCause]fleet.FolderState{
 }
 
 // shownState returns the state that is shown. A folder that lacks nothing is shown in the state of its worst finding,
-// so "up to date" means that it has no finding.
+// so "up to date" means that it has no finding but that too few other devices have its data.
 func shownState(state fleet.FolderState, found []finding) (shown fleet.FolderState, byFinding bool) {
-	if len(found) == 0 || state != fleet.FolderUpToDate && state != fleet.FolderScanning {
+	if state != fleet.FolderUpToDate && state != fleet.FolderScanning {
 		return state, false
 	}
-	return findingStates[found[0].cause], true
+	for _, is := range found {
+		if shown, has := findingStates[is.cause]; has {
+			return shown, true
+		}
+	}
+	return state, false
 }
 
 // findings returns the findings of a folder, the worst first. The caller holds mu.
 func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding) {
 	s := facts.Snapshot
+	short, isShort := f.isShort(s.Device, r.folder)
 	for _, one := range []struct {
 		cause fleet.WaitCause
 		holds bool
@@ -41,6 +47,7 @@ func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding)
 		{fleet.WaitDriveMissing, f.windows.knowsDisks(s, facts.Now) && s.Disks.Folder(r.folder).DriveMissing()},
 		{fleet.WaitDiskNearlyFull, f.windows.knowsDisks(s, facts.Now) &&
 			(s.Disks.Folder(r.folder).NearlyFull() || tellsOfHome(s, r.folder))},
+		{fleet.WaitAtRisk, isShort},
 		{fleet.WaitDisagree, r.group.disagrees(s)},
 		{fleet.WaitConflicts, len(s.Conflicts[r.folder])+s.ConflictsLeftOut[r.folder] > 0},
 	} {
@@ -54,6 +61,9 @@ func (f *Folders) findings(facts FolderFacts, r *folderRecord) (found []finding)
 			}
 		}
 		is.trouble = f.lasts(is, facts.Now)
+		if one.cause == fleet.WaitAtRisk { // The policy has a time of its own.
+			is.since, is.trouble = short.Since.UnixMilli(), true
+		}
 		found = append(found, is)
 	}
 	return found
@@ -102,6 +112,11 @@ func (f *Folders) findingOf(s *fleet.Snapshot, r *folderRecord, is finding) flee
 		found.Reason = diskText(s.Disks.Folder(r.folder))
 		if tellsOfHome(s, r.folder) {
 			found.Reason, found.Next = homeText(s.Disks, r.folder), nextOfHome
+		}
+	case fleet.WaitAtRisk:
+		found.Reason = fleet.WaitTexts[is.cause].Reason
+		if short, isShort := f.isShort(s.Device, r.folder); isShort {
+			found.Reason = short.Reason()
 		}
 	case fleet.WaitConflicts:
 		found.Reason = conflictText(s.ConflictsOn(r.folder))

@@ -16,7 +16,8 @@ type Folders struct {
 	mu       sync.Mutex // guards what follows
 	windows  Windows
 	off      map[fleet.WaitCause]bool // kinds of trouble that nobody is notified of
-	rejudge  bool                     // The next Update computes the states of all devices.
+	copies   Copies
+	rejudge  bool // The next Update computes the states of all devices.
 	registry *fleet.Registry
 	devices  map[fleet.DeviceID]*folderBook
 	groups   comparison
@@ -103,6 +104,27 @@ func (f *Folders) SetPolicy(windows Windows, off ...fleet.WaitCause) {
 			}
 		}
 	}
+}
+
+// Copies is what policies of copies miss; see prover.Prover.
+type Copies interface {
+	Shortage(device fleet.DeviceID, folder string) (fleet.CopyShortage, bool)
+	MayBeShort(device fleet.DeviceID, folder string) bool
+}
+
+// SetCopies has findings for what policies of copies miss.
+func (f *Folders) SetCopies(copies Copies) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.copies = copies
+}
+
+// isShort reports whether a policy misses copies of a device's data. The caller holds mu.
+func (f *Folders) isShort(device fleet.DeviceID, folder string) (short fleet.CopyShortage, is bool) {
+	if f.copies == nil {
+		return short, false
+	}
+	return f.copies.Shortage(device, folder)
 }
 
 // Update computes the states of the devices with new snapshots, of the devices that depend on them, and of the devices

@@ -27,6 +27,8 @@ func (f *Folders) IsUnclear(id fleet.DeviceID, folder string, cause fleet.WaitCa
 	switch cause {
 	case fleet.WaitDriveMissing, fleet.WaitDiskNearlyFull:
 		return s.Connection != fleet.Online || s.Disks == nil && s.FoundBy == fleet.FoundByAgent
+	case fleet.WaitAtRisk:
+		return f.copies != nil && f.copies.MayBeShort(id, folder)
 	case fleet.WaitConflicts:
 		return s.Connection != fleet.Online || !s.ConflictsRead
 	case fleet.WaitDisagree:

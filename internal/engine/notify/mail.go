@@ -216,6 +216,7 @@ var words = map[Kind]string{
 	fleet.WaitDisagree:         "has other files than on other devices",
 	fleet.WaitConflicts:        "has files in conflict",
 	fleet.WaitDiskNearlyFull:   "is on a disk that is nearly full",
+	fleet.WaitAtRisk:           "has data that is not proven to be on enough other devices",
 	fleet.WaitDriveMissing:     "is not there: its drive is missing",
 	fleet.WaitPinMismatch:      "shows another certificate than the pinned one",
 	fleet.WaitIdentityMismatch: "answers as another device",

@@ -48,6 +48,11 @@ type Options struct {
 	Kept    Kept             // nil: what is proven is forgotten when the server stops
 	Now     func() time.Time // nil: the clock
 	Log     *slog.Logger     // nil: nothing is logged
+
+	Policies func() []fleet.CopyPolicy // nil: nothing is judged
+	Registry func() *fleet.Registry    // It returns nil while the registry is not readable.
+	// Told is called with each device of which a person is told something else of its data.
+	Told func(fleet.DeviceID)
 }
 
 // Prover proves copies of folders.
@@ -64,6 +69,7 @@ type Prover struct {
 	folders map[string]*folder
 	rests   map[fleet.DeviceID]time.Time // moment until which Muster leaves the daemon alone
 	changed map[fleet.DeviceID]bool      // devices of which Run has to compare the folders
+	risks   risks
 }
 
 // folder is what is proven of one folder. Who has its turn may use it.

@@ -152,7 +152,8 @@ func (r *round) elsewhere(id fleet.DeviceID, devices []fleet.DeviceID) Elsewhere
 // has.
 func (s *side) isEmpty() bool {
 	is := s.last.Summary
-	return !s.last.Answered.IsZero() && s.reason == "" && is.State == "idle" && !is.Unscanned() && !is.InError() &&
+	isKnown := !s.last.Answered.IsZero() && (s.reason == "" || s.isAlone)
+	return isKnown && is.State == "idle" && !is.Unscanned() && !is.InError() &&
 		is.Sequence == 0 && is.LocalFiles+is.LocalDirectories+is.LocalSymlinks == 0
 }
 

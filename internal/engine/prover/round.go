@@ -26,6 +26,7 @@ type round struct {
 // side is a device in a round.
 type side struct {
 	encrypted bool
+	isAlone   bool             // No proof is possible, because no device that can be asked is connected.
 	peers     []fleet.DeviceID // devices of the proofs in which it takes part
 	last      copies.Reading   // zero: it was not read
 	reason    string           // why it could not be asked
@@ -43,6 +44,11 @@ func (r *round) run(ctx context.Context, devices []fleet.DeviceID) Report {
 	steps := r.steps(devices)
 	r.readAll(ctx, devices)
 	r.extend()
+	for _, side := range r.sides {
+		if side.isAlone && side.reason == "" {
+			side.reason = "it is not connected to another device that shares the folder with it"
+		}
+	}
 	if !r.ledger.Covers(steps, r.began) {
 		r.ripen(ctx)
 		for _, step := range steps {
@@ -122,9 +128,7 @@ func (r *round) steps(devices []fleet.DeviceID) []copies.Step {
 		of.peers, to.peers = append(of.peers, step.To), append(to.peers, step.Of)
 	}
 	for _, id := range slices.Concat(plain, encrypted) {
-		if len(r.sides[id].peers) == 0 {
-			r.sides[id].reason = "it is not connected to another device that shares the folder with it"
-		}
+		r.sides[id].isAlone = len(r.sides[id].peers) == 0
 	}
 	return steps
 }
@@ -146,12 +150,13 @@ func (r *round) shared(a, b fleet.DeviceID) bool {
 	return of.With.Has(b) && with.With.Has(a)
 }
 
-// readAll makes the first readings.
+// readAll makes the first readings. A device that is alone is read for policies only: what it has now may be what
+// others had when they were read last.
 func (r *round) readAll(ctx context.Context, devices []fleet.DeviceID) {
 	var reads errgroup.Group
 	reads.SetLimit(r.reads)
 	for _, id := range devices {
-		if side := r.sides[id]; side.reason == "" {
+		if side := r.sides[id]; side.reason == "" && (!side.isAlone || r.patient) {
 			reads.Go(func() error {
 				side.last, side.reason = r.read(ctx, id, side.peers)
 				return nil

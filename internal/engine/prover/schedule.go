@@ -36,23 +36,29 @@ func (p *Prover) takeChanged() map[fleet.DeviceID]bool {
 // another folder.
 func (p *Prover) Run(ctx context.Context) error {
 	s := schedule{Prover: p, seen: map[fleet.DeviceID]map[string]fleet.FolderSummary{}, due: map[string]time.Time{},
-		asked: map[string]time.Time{}}
+		asked: map[string]time.Time{}, policy: map[string]bool{}}
+	j := judge{schedule: &s}
 	for {
-		if err := s.pause(ctx); err != nil {
+		if err := s.pause(ctx, j.wait()); err != nil {
 			return err
 		}
+		j.judge()
 		for folder, isDue := s.next(); isDue; folder, isDue = s.next() {
 			s.prove(ctx, folder)
+			j.judge()
 		}
 	}
 }
 
 // pause waits until an event tells of a device's folders, unless a folder is due already, and then for a second, so
-// that many events are worked off together.
-func (s *schedule) pause(ctx context.Context) error {
+// that many events are worked off together. It waits no longer than until the policies are judged again.
+func (s *schedule) pause(ctx context.Context, longest time.Duration) error {
 	if !s.hasTime() {
+		policies := time.NewTimer(longest)
+		defer policies.Stop()
 		select {
 		case <-s.some:
+		case <-policies.C:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -75,6 +81,8 @@ type schedule struct {
 	// quiet; a zero time: not before another event.
 	due   map[string]time.Time
 	asked map[string]time.Time // beginning of the last round of a folder, of the last five minutes
+	// policy are the folders that are read because of a policy, also where they are not quiet.
+	policy map[string]bool
 }
 
 // compare finds the folders of a device that changed. A folder whose device is seen for the first time since the start
@@ -146,7 +154,7 @@ func (s *schedule) prove(ctx context.Context, folder string) {
 	case len(devices) < 2 || len(devices) > MaxDevices:
 		delete(s.due, folder)
 		return
-	case !s.isQuiet(folder, devices):
+	case !s.policy[folder] && !s.isQuiet(folder, devices):
 		s.due[folder] = time.Time{}
 		return
 	}
@@ -155,6 +163,7 @@ func (s *schedule) prove(ctx context.Context, folder string) {
 		return
 	}
 	delete(s.due, folder)
+	delete(s.policy, folder)
 	s.asked[folder] = now
 	if _, err := s.copies(ctx, folder, devices, question{patient: true}); err != nil && ctx.Err() == nil {
 		s.o.Log.Warn("the copies of a folder are not proven", logkey.Folder, folder, logkey.Err(err))

@@ -8,6 +8,7 @@ const words: Record<string, string> = {
   folderStopped: "stopped",
   driveMissing: "with a missing drive",
   diskNearlyFull: "on a disk that is nearly full",
+  atRisk: "with data on too few other devices",
   failedItems: "with failed items",
   stalled: "stalled",
   alone: "alone",

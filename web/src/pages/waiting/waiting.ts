@@ -130,6 +130,7 @@ export const titles: Record<string, string> = {
   folderStopped: "A folder stopped",
   driveMissing: "A drive is missing",
   diskNearlyFull: "A disk is nearly full",
+  atRisk: "Data is on too few other devices",
   failedItems: "Items failed",
   stalled: "A folder is stalled",
   alone: "A folder is alone",

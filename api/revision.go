@@ -26,8 +26,9 @@ type RevisionDiff struct {
 // Restore is the body of a POST of a restore. An empty object restores everything.
 type Restore struct {
 	Section *string  `json:"section,omitempty" doc:"options, gui, folders, ... or a key below, like folders.photos; blank is everything"`
-	Digest  *string  `json:"digest,omitempty" doc:"Of the plan that an earlier restore gave; needed with consent"`
+	Digest  *string  `json:"digest,omitempty" doc:"Of the plan that a preview or an earlier restore gave; needed with consent. 409 where the restore would change something else by now"`
 	Consent []string `json:"consent,omitempty" nullable:"false" doc:"Keys of held changes that may be made"`
+	Preview bool     `json:"preview,omitempty" doc:"Send nothing: the answer is what the restore would change. Its plan's digest, sent with the restore, has another plan refused"`
 }
 
 // Restored is the result of a restore.

@@ -27,6 +27,7 @@ type OrderSpec struct {
 	Type   OrderType
 	Folder string // The ID of the only folder that is meant; without it all folders, or the connections.
 	Major  bool   // An upgrade may install another major version.
+	GoOn   bool   // A device on which the order fails does not end it; for OrderToDevices.
 
 	// MaxItems is the number of items that the person was shown. An order that would change more of them is refused.
 	MaxItems int64
@@ -44,11 +45,12 @@ func (c *Client) OrderToTag(ctx context.Context, tag string, o OrderSpec) (api.O
 }
 
 // OrderToDevices gives these devices an order, one after the other, and no other device. It ends at the first that
-// fails.
+// fails, unless it goes on.
 func (c *Client) OrderToDevices(ctx context.Context, ids []string, o OrderSpec) (api.Order, error) {
 	kind := string(o.Type)
 	return send[api.Order](ctx, c, http.MethodPost, path("orders"),
-		api.NewOrder{Type: &kind, Devices: ids, Folder: o.Folder, Major: o.Major, MaxItems: o.MaxItems})
+		api.NewOrder{Type: &kind, Devices: ids, Folder: o.Folder, Major: o.Major, GoOn: o.GoOn,
+			MaxItems: o.MaxItems})
 }
 
 func orderQuery(o OrderSpec) string {

@@ -60,13 +60,19 @@ func (o loggedOrders) PutOrder(ctx context.Context, order fleet.Order) error {
 
 // entriesOf returns the entries of the event log for an order that has ended, one for each device that it reached.
 func entriesOf(order fleet.Order, registry *fleet.Registry, now time.Time) (entries []fleet.LogEntry) {
+	failures := map[fleet.DeviceID]string{}
+	for _, f := range order.Failed {
+		failures[f.Device] = f.Reason
+	}
 	for i, id := range order.Devices {
 		e := fleet.LogEntry{At: now, Device: id, Label: registry.Label(id), Folder: order.Folder, Kind: fleet.LogOrder,
 			State: string(order.Type), Reason: "done", Cause: order.By}
 		switch {
 		case slices.Contains(order.Skipped, id):
 			e.Reason = "it could not be reached"
-		case i == order.Done:
+		case failures[id] != "":
+			e.Reason = "failed, " + failures[id]
+		case i >= order.Done && i < order.Done+len(order.Next()):
 			e.Reason = string(order.Status)
 			if len(order.Devices) == 1 && order.Reason != "" {
 				e.Reason += ", " + order.Reason

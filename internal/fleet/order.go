@@ -39,8 +39,21 @@ type OrderSpec struct {
 	Type   OrderType
 	Folder string // the only folder that is meant; "": all folders, or the connections
 	Major  bool   // allow an upgrade to another major version
+	GoOn   bool   // a device on which the order fails does not end it
 	// MaxItems is the number of items that the person was shown. An order that would change more of them is refused.
 	MaxItems int64
+}
+
+// ordersAtOnce is on how many devices an order is carried out at once that goes on after failures and restarts nothing.
+const ordersAtOnce = 8
+
+// AtOnce returns on how many devices the order is carried out at once. An order that restarts daemons reaches one
+// after the other: a release that does not start must not take several at once.
+func (o OrderSpec) AtOnce() int {
+	if o.GoOn && (o.Type == OrderRescan || o.Type == OrderPause || o.Type == OrderResume) {
+		return ordersAtOnce
+	}
+	return 1
 }
 
 // OrderStatus says how far an order has progressed.
@@ -49,7 +62,7 @@ type OrderStatus string
 const (
 	OrderRunning     OrderStatus = "running"
 	OrderDone        OrderStatus = "done"
-	OrderFailed      OrderStatus = "failed"      // the order ended at a device; later devices got nothing
+	OrderFailed      OrderStatus = "failed"      // it failed on a device; without GoOn, later devices got nothing
 	OrderInterrupted OrderStatus = "interrupted" // the server stopped during the order, which is not continued
 )
 
@@ -59,13 +72,25 @@ type Order struct {
 	OrderSpec
 	Tag     Tag        // "": the order is for one device, or for chosen ones
 	Devices []DeviceID // frozen when the order began, in the order in which they are processed
-	Done    int        // number of Devices that are finished, including skipped ones
+	Done    int        // number of Devices that are finished, including skipped ones and those of Failed
 	Skipped []DeviceID // devices that could not be reached at their turn
+	Failed  []OrderFailure
 	Status  OrderStatus
 	Reason  string // result, for people
 	By      string
 	BeganAt time.Time
 	EndedAt time.Time // zero while the order runs
+}
+
+// OrderFailure is why an order that goes on failed on one of its devices.
+type OrderFailure struct {
+	Device DeviceID `json:"device"`
+	Reason string   `json:"reason"`
+}
+
+// Next returns the devices on which the order is carried out now, or comes next.
+func (o Order) Next() []DeviceID {
+	return o.Devices[o.Done:min(o.Done+o.AtOnce(), len(o.Devices))]
 }
 
 // IsForOne reports whether the order was given to one device, which then must be reachable.
@@ -97,20 +122,24 @@ const (
 	OrderStateUntouched OrderState = "untouched"
 )
 
-// States are how far the order is with each of its devices. They are processed one after the other.
+// States are how far the order is with each of its devices.
 func (o Order) States() []OrderState {
 	states := make([]OrderState, len(o.Devices))
-	skipped := map[DeviceID]bool{}
+	ended := map[DeviceID]OrderState{}
 	for _, id := range o.Skipped {
-		skipped[id] = true
+		ended[id] = OrderStateSkipped
 	}
+	for _, failure := range o.Failed {
+		ended[failure.Device] = OrderStateFailed
+	}
+	next := o.Done + len(o.Next())
 	for i, id := range o.Devices {
 		switch {
-		case skipped[id]:
-			states[i] = OrderStateSkipped
+		case ended[id] != "":
+			states[i] = ended[id]
 		case i < o.Done:
 			states[i] = OrderStateDone
-		case i == o.Done:
+		case i < next:
 			states[i] = o.stateOfNext()
 		case o.Status == OrderRunning:
 			states[i] = OrderStateWaiting
@@ -121,7 +150,7 @@ func (o Order) States() []OrderState {
 	return states
 }
 
-// stateOfNext is how far the order is with the first device that is not finished.
+// stateOfNext is how far the order is with the devices of Next.
 func (o Order) stateOfNext() OrderState {
 	switch o.Status {
 	case OrderRunning:

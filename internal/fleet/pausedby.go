@@ -55,5 +55,6 @@ func (e BaseEntry) ours() []byte {
 // HasOrdered reports whether an order was carried out on a device.
 func (o Order) HasOrdered(id DeviceID) bool {
 	at := slices.Index(o.Devices, id)
-	return at >= 0 && at < o.Done && !slices.Contains(o.Skipped, id)
+	return at >= 0 && at < o.Done && !slices.Contains(o.Skipped, id) &&
+		!slices.ContainsFunc(o.Failed, func(f OrderFailure) bool { return f.Device == id })
 }

@@ -16,7 +16,8 @@ import (
 const keptOrders = 500
 
 const selectOrders = `
-	SELECT id, type, folder, major, tag, devices, done, skipped, status, reason, made_by, began_at, ended_at
+	SELECT id, type, folder, major, goes_on, tag, devices, done, skipped, failed, status, reason, made_by, began_at,
+		ended_at
 	FROM orders`
 
 const selectPausingOrders = selectOrders + ` WHERE type IN ($1, $2) ORDER BY id DESC`
@@ -35,10 +36,10 @@ func (s *Store) BeginOrder(ctx context.Context, order fleet.Order) (fleet.Order,
 		}
 		order.By, order.BeganAt = t.who, t.now
 		if err := t.row(`
-			INSERT INTO orders (type, folder, major, tag, devices, done, skipped, status, reason, made_by, began_at)
-			VALUES ($1, $2, $3, $4, $5, 0, '[]', $6, '', $7, $8) RETURNING id`,
+			INSERT INTO orders (type, folder, major, tag, devices, done, skipped, status, reason, made_by, began_at, goes_on)
+			VALUES ($1, $2, $3, $4, $5, 0, '[]', $6, '', $7, $8, $9) RETURNING id`,
 			string(order.Type), order.Folder, order.Major, string(order.Tag), string(devices), string(order.Status),
-			plainText(order.By), order.BeganAt.UnixMilli()).Scan(&order.ID); err != nil {
+			plainText(order.By), order.BeganAt.UnixMilli(), order.GoOn).Scan(&order.ID); err != nil {
 			return order, err
 		}
 		t.recordOrder(order)
@@ -55,6 +56,9 @@ func (t *tx) recordOrder(order fleet.Order) {
 	}
 	if order.Major {
 		detail += ", also to another major version"
+	}
+	if order.GoOn {
+		detail += ", also after failures"
 	}
 	if order.Type.ChangesFiles() { // After a crash only this entry says how much was agreed to.
 		detail += fmt.Sprintf(", at most %d items on each device", order.MaxItems)
@@ -78,6 +82,10 @@ func (s *Store) PutOrder(ctx context.Context, order fleet.Order) error {
 		if err != nil {
 			return none, err
 		}
+		failures, err := json.Marshal(storableFailures(order.Failed))
+		if err != nil {
+			return none, err
+		}
 		ended := order.Status != fleet.OrderRunning
 		if ended {
 			order.EndedAt = t.now
@@ -87,8 +95,8 @@ func (s *Store) PutOrder(ctx context.Context, order fleet.Order) error {
 			}
 			t.record("order.ended", subject, fmt.Sprintf("order %d %s: %s", order.ID, order.Status, order.Reason))
 		}
-		err = t.exec(`UPDATE orders SET done = $1, skipped = $2, status = $3, reason = $4, ended_at = $5
-			WHERE id = $6`, order.Done, string(skipped), string(order.Status), plainText(order.Reason),
+		err = t.exec(`UPDATE orders SET done = $1, skipped = $2, failed = $3, status = $4, reason = $5, ended_at = $6
+			WHERE id = $7`, order.Done, string(skipped), string(failures), string(order.Status), plainText(order.Reason),
 			millis(order.EndedAt), order.ID)
 		if err != nil || !ended || order.Type != fleet.OrderPause && order.Type != fleet.OrderResume {
 			return none, err
@@ -96,6 +104,15 @@ func (s *Store) PutOrder(ctx context.Context, order fleet.Order) error {
 		return none, t.forgetLostOrders()
 	})
 	return err
+}
+
+// storableFailures returns the failures with texts that both databases take.
+func storableFailures(failures []fleet.OrderFailure) []fleet.OrderFailure {
+	out := make([]fleet.OrderFailure, len(failures))
+	for i, f := range failures {
+		out[i] = fleet.OrderFailure{Device: f.Device, Reason: plainText(f.Reason)}
+	}
+	return out
 }
 
 // lostOrders is the setting with which the migrations 0111 and 0112 mark a database that may lack orders to pause or
@@ -159,17 +176,19 @@ func (s *Store) Order(ctx context.Context, id int64) (fleet.Order, error) {
 }
 
 func scanOrder(row scanner) (order fleet.Order, err error) {
-	var devices, skipped string
+	var devices, skipped, failures string
 	var began, ended sql.NullInt64
 	if err := row.Scan(
 		&order.ID,
 		(*string)(&order.Type),
 		&order.Folder,
 		&order.Major,
+		&order.GoOn,
 		(*string)(&order.Tag),
 		&devices,
 		&order.Done,
 		&skipped,
+		&failures,
 		(*string)(&order.Status),
 		&order.Reason,
 		&order.By,
@@ -180,6 +199,9 @@ func scanOrder(row scanner) (order fleet.Order, err error) {
 	}
 	order.BeganAt, order.EndedAt = fromMillis(began), fromMillis(ended)
 	if err := json.Unmarshal([]byte(devices), &order.Devices); err != nil {
+		return order, fmt.Errorf("read the devices of an order: %w", err)
+	}
+	if err := json.Unmarshal([]byte(failures), &order.Failed); err != nil {
 		return order, fmt.Errorf("read the devices of an order: %w", err)
 	}
 	if err := json.Unmarshal([]byte(skipped), &order.Skipped); err != nil {

@@ -39,6 +39,17 @@ func TestAnOrderIsKeptWithHowFarItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		order.Done, order.Skipped = 1, order.Devices[:1]
+		goesOn := must(s.BeginOrder(ctx, fleet.Order{Status: fleet.OrderRunning, Devices: order.Devices,
+			OrderSpec: fleet.OrderSpec{Type: fleet.OrderRescan, GoOn: true}}))(t)
+		goesOn.Failed = []fleet.OrderFailure{{Device: order.Devices[1], Reason: "why \x00"}}
+		if err := s.PutOrder(ctx, goesOn); err != nil {
+			t.Fatal(err)
+		}
+		got := must(s.Order(ctx, goesOn.ID))(t)
+		if !got.GoOn || len(got.Failed) != 1 || got.Failed[0].Device != order.Devices[1] ||
+			got.Failed[0].Reason != "why \uFFFD" {
+			t.Errorf("got %+v", got)
+		}
 		if err := s.PutOrder(ctx, order); err != nil {
 			t.Fatal(err)
 		}
@@ -47,11 +58,11 @@ func TestAnOrderIsKeptWithHowFarItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := must(s.Orders(ctx))(t)
-		if len(all) != 3 || all[0].ID != chosen.ID || all[1].ID != one.ID || !all[1].Major || all[1].EndedAt.IsZero() ||
-			all[1].By != "ann" {
+		if len(all) != 4 || all[1].ID != chosen.ID || all[2].ID != one.ID || !all[2].Major || all[2].EndedAt.IsZero() ||
+			all[2].By != "ann" || all[2].GoOn {
 			t.Fatalf("got %+v", all)
 		}
-		got := must(s.Order(ctx, order.ID))(t)
+		got = must(s.Order(ctx, order.ID))(t)
 		if got.Done != 1 || !slices.Equal(got.Skipped, order.Skipped) || !slices.Equal(got.Devices, order.Devices) ||
 			got.Folder != "docs ü" || !got.EndedAt.IsZero() || got.Status != fleet.OrderRunning || got.Tag != "all" {
 			t.Errorf("got %+v", got)

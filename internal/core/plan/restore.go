@@ -12,7 +12,8 @@ import (
 // RestoreRequest says which part of a revision to restore.
 type RestoreRequest struct {
 	Section string   // key of the part, like "options" or "folders.photos"; "" is the whole configuration
-	Digest  string   // digest of the plan that the person saw; needed where Consent is set
+	Digest  string   // digest of the plan that the person saw; needed where Consent is set. Another plan is refused.
+	Preview bool     // nothing is sent
 	Consent []string // keys of held changes that the person consents to
 }
 
@@ -81,7 +82,7 @@ func (p Plan) CheckConsent(digest string, consent []string) error {
 	}
 	if digest != p.Digest {
 		return &fleet.Error{Code: fleet.CodeConflict, Message: "what the restore would change is another by now",
-			Hint: "Ask for the restore without consent, look at its plan, and consent to that one."}
+			Hint: "Ask for its preview, read the plan, and restore with the digest of that one."}
 	}
 	for _, key := range consent {
 		waits := func(c Change) bool { return c.Class == Held && c.Key.String() == key }

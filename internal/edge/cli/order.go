@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"muster/api"
@@ -90,7 +91,7 @@ func (c ordering) await(ctx context.Context, env *environment, server *client.Cl
 		over := order.Status != string(fleet.OrderRunning)
 		for ; c.forPeople() && isForSeveral(order) && told < len(order.Devices) && (over || told < order.Done); told++ {
 			one := order.Devices[told]
-			fmt.Fprintf(env.Out, "%d/%d %s: %s\n", told+1, len(order.Devices), nameOfOrdered(one), one.State)
+			fmt.Fprintf(env.Out, "%d/%d %s: %s\n", told+1, len(order.Devices), nameOfOrdered(one), stateOfOrdered(one))
 		}
 		if over {
 			return order, nil
@@ -112,6 +113,14 @@ func (c ordering) await(ctx context.Context, env *environment, server *client.Cl
 // isForSeveral reports whether an order has more to tell than its own end.
 func isForSeveral(order api.Order) bool { return order.Tag != "" || len(order.Devices) > 1 }
 
+// stateOfOrdered is how far an order is with a device, and why it failed there.
+func stateOfOrdered(d api.OrderDevice) string {
+	if d.Reason == "" {
+		return d.State
+	}
+	return d.State + ": " + printable(d.Reason)
+}
+
 func nameOfOrdered(d api.OrderDevice) string {
 	return nameOf(d.DeviceID, d.Label)
 }
@@ -121,6 +130,7 @@ type deviceOrder struct {
 	connection
 	ordering
 	selecting
+	GoOn bool `name:"go-on" env:"-" help:"A device on which it fails does not end the order."`
 	spec client.OrderSpec
 }
 
@@ -130,6 +140,7 @@ func (c *deviceOrder) Run(ctx context.Context, env *environment, server *client.
 	if err != nil {
 		return err
 	}
+	c.spec.GoOn = c.GoOn && len(devices) > 1
 	question := questionOf(asks, c.spec.Type, whom(devices))
 	if c.isUsed() {
 		c.show(env, c.output, devices)
@@ -276,7 +287,7 @@ func (c *orderShowCommand) Run(ctx context.Context, env *environment, server *cl
 		fmt.Fprintln(env.Out, "  "+printable(order.Reason))
 	}
 	for _, one := range order.Devices {
-		fmt.Fprintf(env.Out, "  %-10s %s\n", one.State, nameOfOrdered(one))
+		fmt.Fprintf(env.Out, "  %-10s %s\n", one.State, strings.TrimSuffix(nameOfOrdered(one)+": "+printable(one.Reason), ": "))
 	}
 	return nil
 }

@@ -120,23 +120,30 @@ type revisionRestoreCommand struct {
 	Section *string  `env:"-" help:"options, gui, folders, ... or a key below, as folders.photos; without it, everything." placeholder:"KEY"`
 	Digest  *string  `env:"-" help:"Of the plan that an earlier restore showed; needed with --consent." placeholder:"DIGEST"`
 	Consent []string `env:"-" sep:"none" help:"Key of a held change that may be made; may be repeated." placeholder:"KEY"`
-	Yes     bool     `short:"y" env:"-" help:"Do not ask."`
+	DryRun  bool     `name:"dry-run" env:"-" help:"Show the plan, and change nothing."`
+	Yes     bool     `short:"y" env:"-" help:"Do not ask, nor show first what it changes."`
 }
 
-// Run restores. While a change is held nothing is sent, and the plan says what waits.
+// Run shows what the restore changes, asks, and restores exactly that. While a change is held nothing is sent, and the
+// plan says what waits.
 func (c *revisionRestoreCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
 	device, err := c.find(ctx, server)
 	if err != nil {
 		return err
 	}
-	if !c.Yes {
-		what := "the configuration"
-		if c.Section != nil && *c.Section != "" {
-			what = printable(*c.Section)
-		}
-		if err := confirm(env, fmt.Sprintf("Bring %s of %s back to revision %d?", what, named(device),
-			c.Number)); err != nil {
+	if c.DryRun || !c.Yes {
+		seen, err := server.RestoreRevision(ctx, device.DeviceID, c.Number, api.Restore{Section: c.Section, Preview: true})
+		if err != nil {
 			return err
+		}
+		if c.DryRun {
+			return c.preview(ctx, env, server, seen)
+		}
+		if err := c.ask(ctx, env, server, device, seen); err != nil {
+			return err
+		}
+		if c.Digest == nil {
+			c.Digest = &seen.Plan.Digest
 		}
 	}
 	done, err := server.RestoreRevision(ctx, device.DeviceID, c.Number, api.Restore{Section: c.Section, Digest: c.Digest,
@@ -147,7 +154,31 @@ func (c *revisionRestoreCommand) Run(ctx context.Context, env *environment, serv
 	return c.show(ctx, env, server, done)
 }
 
-func (c *revisionRestoreCommand) show(ctx context.Context, env *environment, server *client.Client,
+// preview prints what a restore would change.
+func (c *revisionRestoreCommand) preview(ctx context.Context, env *environment, server *client.Client,
+	seen api.Restored) error {
+	if err := c.changes(ctx, env, server, seen); err != nil {
+		return err
+	}
+	return c.done(env, c.Device, seen, printable(seen.Reason))
+}
+
+// ask shows what a restore changes, and asks whether to do it.
+func (c *revisionRestoreCommand) ask(ctx context.Context, env *environment, server *client.Client, device api.Device,
+	seen api.Restored) error {
+	if err := c.changes(ctx, env, server, seen); err != nil {
+		return err
+	}
+	what := "the configuration"
+	if c.Section != nil && *c.Section != "" {
+		what = printable(*c.Section)
+	}
+	return confirm(env, fmt.Sprintf("Bring %s of %s back to revision %d (%s)?", what, named(device), c.Number,
+		counted(len(seen.Plan.Changes), "change")))
+}
+
+// changes prints the plan of a restore, and what is not restored.
+func (c *revisionRestoreCommand) changes(ctx context.Context, env *environment, server *client.Client,
 	done api.Restored) error {
 	p := newPainter(ctx, server, c.texts(env), "auto")
 	for _, change := range done.Plan.Changes {
@@ -159,8 +190,13 @@ func (c *revisionRestoreCommand) show(ctx context.Context, env *environment, ser
 			p.change(change)
 		}
 	}
-	if p.err != nil {
-		return p.err
+	return p.err
+}
+
+func (c *revisionRestoreCommand) show(ctx context.Context, env *environment, server *client.Client,
+	done api.Restored) error {
+	if err := c.changes(ctx, env, server, done); err != nil {
+		return err
 	}
 	held := slices.ContainsFunc(done.Plan.Changes, waitsForPerson)
 	switch {

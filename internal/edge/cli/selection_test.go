@@ -92,6 +92,19 @@ func TestAnOrderIsForTheDevicesThatWereShown(t *testing.T) {
 	}
 }
 
+func TestAnOrderGoesOnOnlyWhereThatIsAskedFor(t *testing.T) {
+	for _, goOn := range []bool{false, true} {
+		var o orderly
+		args := []string{"device", "restart", "--tag", "site", "-y", "--server", o.start(t, twoRows...), "--token", "x"}
+		if goOn {
+			args = append(args, "--go-on")
+		}
+		if run(t, args...); o.given.GoOn != goOn {
+			t.Errorf("--go-on %v: ordered %+v", goOn, o.given)
+		}
+	}
+}
+
 func TestDevicesThatAreOnlyPickedAreNotToldWithoutAnAnswer(t *testing.T) {
 	for _, verb := range []string{"restart", "rescan", "pause", "resume", "upgrade", "delete"} {
 		var o orderly

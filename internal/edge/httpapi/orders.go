@@ -52,11 +52,11 @@ func (s OrderHandlers) routes(b *base) []route {
 	routes := []route{
 		{method: http.MethodGet, path: all, name: "listOrders", permission: auth.Read,
 			summary: "Orders to daemons, newest first: what is carried out, and what came of the others",
-			query:   []parameter{searchParam, limitParam, afterParam},
+			query:   []parameter{searchParam, limitParam, afterParam, orderDeviceParam, briefParam},
 			reply:   reflect.TypeFor[[]api.Order](), off: off, handle: s.ofList(s.listOrders)},
 		{method: http.MethodPost, path: all, name: "createOrder", permission: auth.Apply,
 			summary: "Give an order to the devices that the body lists and to no other, one after the other, ending at the " +
-				"first that fails",
+				"first that fails; with goOn it goes on",
 			body: reflect.TypeFor[api.NewOrder](), reply: reflect.TypeFor[api.Order](), creates: true, onlyCreates: true,
 			volatile: true, conflicts: true, looksUp: true, off: off, handle: s.ofRegistry(s.createOrder)},
 		{method: http.MethodGet, path: one, name: "getOrder", permission: auth.Read, summary: "How far an order is",
@@ -83,7 +83,9 @@ var (
 		"folder",
 		"Only the folder with this ID; to pause or resume: the folder, and not the connections",
 	)
-	majorParam = boolParam("major", "Also to another major version")
+	majorParam       = boolParam("major", "Also to another major version")
+	orderDeviceParam = textParam("device", "Only orders for the device with this ID, without their other devices")
+	briefParam       = boolParam("brief", "Leave out the devices of orders to several")
 )
 
 var orderParams = map[fleet.OrderType][]parameter{
@@ -181,7 +183,7 @@ func (s OrderHandlers) createOrder(r *request, registry *fleet.Registry) (reply,
 
 // specOf returns the order that a body describes, or why there is no such order.
 func specOf(body api.NewOrder) (fleet.OrderSpec, error) {
-	spec := fleet.OrderSpec{Type: fleet.OrderType(*body.Type), Folder: body.Folder, Major: body.Major,
+	spec := fleet.OrderSpec{Type: fleet.OrderType(*body.Type), Folder: body.Folder, Major: body.Major, GoOn: body.GoOn,
 		MaxItems: body.MaxItems}
 	switch {
 	case !slices.Contains(fleet.OrderTypes, spec.Type) && !spec.Type.ChangesFiles():
@@ -198,6 +200,8 @@ func specOf(body api.NewOrder) (fleet.OrderSpec, error) {
 		return spec, fleet.Invalidf("maxItems", "the order %s changes no items", spec.Type)
 	case spec.Folder != "" && !spec.Type.MayNameFolder():
 		return spec, fleet.Invalidf("folder", "the order %s is not for one folder", spec.Type)
+	case spec.GoOn && spec.Type.ChangesFiles():
+		return spec, fleet.Invalidf("goOn", "the order %s ends at the first device on which it fails", spec.Type)
 	case spec.Major && spec.Type != fleet.OrderUpgrade:
 		return spec, fleet.Invalidf("major", "only an upgrade goes to another major version")
 	}
@@ -246,12 +250,44 @@ func (s OrderHandlers) listOrders(r *request, q listQuery, registry *fleet.Regis
 	if all, err = s.ordersFor(r.Context(), all); err != nil {
 		return reply{}, err
 	}
+	only, brief, err := ordersAsked(r)
+	if err != nil {
+		return reply{}, err
+	}
+	if only != "" {
+		all = slices.DeleteFunc(all, func(o fleet.Order) bool { return !slices.Contains(o.Devices, only) })
+	}
 	as := newestFirst(func(order fleet.Order) int64 { return order.ID },
-		func(order fleet.Order) api.Order { return wireOrder(order, registry) })
+		func(order fleet.Order) api.Order { return listedOrder(wireOrder(order, registry), only, brief) })
 	as.matches = func(order fleet.Order) bool {
 		return q.holds(string(order.Type), string(order.Tag), order.By, string(order.Status))
 	}
 	return showList(r, q, all, as)
+}
+
+// ordersAsked reads which orders are asked for, and whether without their devices.
+func ordersAsked(r *request) (only fleet.DeviceID, brief bool, err error) {
+	text, err := orderDeviceParam.of(r)
+	if err != nil {
+		return "", false, err
+	}
+	if text != "" {
+		if only, err = fleet.ParseDeviceID(text); err != nil {
+			return "", false, at("device", err)
+		}
+	}
+	brief, err = briefParam.of(r)
+	return only, brief, err
+}
+
+// listedOrder is an order with the devices that were asked for.
+func listedOrder(order api.Order, only fleet.DeviceID, brief bool) api.Order {
+	if only != "" {
+		order.Devices = slices.DeleteFunc(order.Devices, func(d api.OrderDevice) bool { return d.DeviceID != string(only) })
+	} else if brief && order.Total > 1 {
+		order.Devices = []api.OrderDevice{}
+	}
+	return order
 }
 
 func (s OrderHandlers) getOrder(r *request) (reply, error) {
@@ -279,12 +315,22 @@ func (s OrderHandlers) getOrder(r *request) (reply, error) {
 
 func wireOrder(order fleet.Order, registry *fleet.Registry) api.Order {
 	out := api.Order{ID: order.ID, Type: string(order.Type), Tag: string(order.Tag), Folder: order.Folder,
-		Status: string(order.Status), Reason: named(registry, order.Reason), By: order.By, Done: order.Done,
+		Status: string(order.Status), Reason: named(registry, order.Reason), By: order.By,
+		Major: order.Major, GoOn: order.GoOn,
+		Total: len(order.Devices), Done: order.Done, Skipped: len(order.Skipped),
 		Devices: make([]api.OrderDevice, len(order.Devices)), BeganAt: api.Time{Time: order.BeganAt},
 		EndedAt: moment(order.EndedAt)}
+	reasons := map[fleet.DeviceID]string{}
+	for _, failure := range order.Failed {
+		reasons[failure.Device] = named(registry, failure.Reason)
+	}
 	for i, state := range order.States() {
 		id := order.Devices[i]
-		out.Devices[i] = api.OrderDevice{DeviceID: string(id), State: string(state), Label: registry.Label(id)}
+		out.Devices[i] = api.OrderDevice{DeviceID: string(id), State: string(state), Label: registry.Label(id),
+			Reason: reasons[id]}
+		if state == fleet.OrderStateFailed {
+			out.Failed++
+		}
 	}
 	return out
 }

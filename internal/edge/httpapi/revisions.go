@@ -130,7 +130,11 @@ func (s RevisionHandlers) restoreRevision(r *request) (reply, error) {
 	if err := missing(map[string]bool{"digest": len(body.Consent) > 0 && body.Digest == nil}); err != nil {
 		return reply{}, err
 	}
-	request := plan.RestoreRequest{Section: or(body.Section, ""), Digest: or(body.Digest, ""), Consent: body.Consent}
+	request := plan.RestoreRequest{Section: or(body.Section, ""), Digest: or(body.Digest, ""), Consent: body.Consent,
+		Preview: body.Preview}
+	if body.Preview {
+		return s.previewRestore(r, device.ID, number, request)
+	}
 	detail := "revision " + strconv.FormatInt(number, 10)
 	if request.Section != "" {
 		detail += ", " + request.Section
@@ -149,6 +153,23 @@ func (s RevisionHandlers) restoreRevision(r *request) (reply, error) {
 		return reply{}, noRevision(device.ID, number, err)
 	}
 	return s.showRestored(r, restored)
+}
+
+// previewRestore answers what a restore would change. Nothing is sent, so nothing is recorded.
+func (s RevisionHandlers) previewRestore(
+	r *request,
+	id fleet.DeviceID,
+	number int64,
+	request plan.RestoreRequest,
+) (reply, error) {
+	if len(request.Consent) > 0 {
+		return reply{}, fleet.Invalidf("consent", "a preview sends nothing: it needs no consent")
+	}
+	seen, err := s.Revisions.Restore(r.Context(), id, number, request)
+	if err != nil {
+		return reply{}, noRevision(id, number, err)
+	}
+	return s.showRestored(r, seen)
 }
 
 // mayRestore checks that a user may consent to what they name, on the plan that a restore without consent gives:

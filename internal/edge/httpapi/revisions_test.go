@@ -118,3 +118,20 @@ func TestARestoreNeedsConsentForWhatIsHeld(t *testing.T) {
 		t.Errorf("got %+v, %v", entries, err)
 	}
 }
+
+func TestAPreviewOfARestoreSendsAndRecordsNothing(t *testing.T) {
+	w, f, path := revised(t)
+	post := func(role fleet.Role, body string) call {
+		return call{method: http.MethodPost, path: path + "/2/restore", role: role, body: body}
+	}
+	w.problem(http.StatusForbidden, post(fleet.RoleViewer, `{"preview":true}`))
+	w.problem(http.StatusUnprocessableEntity, post(fleet.RoleAdmin, `{"preview":true,"digest":"abc","consent":["gui.user"]}`))
+	w.want(http.StatusOK, post(fleet.RoleOperator, `{"preview":true,"section":"options"}`))
+	if len(f.done) != 1 || !f.done[0].Preview || f.done[0].Section != "options" {
+		t.Errorf("restored %+v", f.done)
+	}
+	entries, err := w.store.Audit(t.Context(), fleet.AuditQuery{What: "device.restore", Limit: 1})
+	if err != nil || len(entries) > 0 {
+		t.Errorf("the audit has %+v, %v", entries, err)
+	}
+}

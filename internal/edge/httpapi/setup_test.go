@@ -49,6 +49,7 @@ type setup struct {
 	Metrics     http.Handler
 	Rollouts    Rollouts
 	Runner      RolloutRunner
+	Orders      OrderHandlers
 	EventLog    EventLog
 	Events      Events
 	streams     *EventHandlers // The last ones that were made.
@@ -100,7 +101,7 @@ func (o *setup) server() *server {
 		MirrorHandlers{Mirror: o.Mirror},
 		StateHandlers{States: o.States, Listed: o.Inventory}, DiskHandlers{Disks: o.Disks}, TrustHandlers{Trust: o.Trust},
 		DeviceTestHandlers{Tester: o.Tester},
-		PlanHandlers{Plans: o.Plans, States: o.States}, WhyHandlers{Reasons: o.Reasons},
+		o.Orders, PlanHandlers{Plans: o.Plans, States: o.States}, WhyHandlers{Reasons: o.Reasons},
 		ConsentHandlers{Consents: o.Consents}, RevocationHandlers{Mirror: o.Configured},
 		PlanningHandlers{Checker: o.Checker, WhatIf: o.WhatIf, Rows: o.Inventory},
 		RolloutHandlers{Rollouts: o.Rollouts, Runner: o.Runner},

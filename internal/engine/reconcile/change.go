@@ -23,6 +23,7 @@ type change struct {
 	cause   string // the cause of the revision that the change makes
 	done    string // the result for the person when the change was sent
 	nothing string // the result for the person when there is nothing to send
+	preview bool   // The change is planned, and nothing is sent.
 	amends  bool   // This is an amendment: the whole change is made, or nothing is sent.
 
 	section stconfig.Key
@@ -51,7 +52,7 @@ func (e *Engine) Restore(
 		cause: fleet.CauseRestore, what: fmt.Sprintf("restore of revision %d", number),
 		done:    fmt.Sprintf("revision %d restored", number),
 		nothing: fmt.Sprintf("nothing that can be restored differs from revision %d", number),
-		section: section, role: fleet.RoleOf(ctx), digest: what.Digest, consent: what.Consent,
+		section: section, role: fleet.RoleOf(ctx), digest: what.Digest, consent: what.Consent, preview: what.Preview,
 		target: e.restorable(id, number),
 	}
 	answered, err := e.await(ctx, id, &request{change: c})
@@ -233,10 +234,14 @@ func (p *pass) maySend(ctx context.Context, now planned) (bool, error) {
 		}
 		c.nothing = "the daemon cannot take it: " + now.plan.Changes[0].Reason
 	}
-	if c.waits(now.input) {
-		if c.amends {
-			return false, conflict(c.out.Reason, c.out.Next)
-		}
+	waits := c.waits(now.input)
+	switch {
+	case waits && c.amends:
+		return false, conflict(c.out.Reason, c.out.Next)
+	case waits:
+		return false, nil
+	case c.preview:
+		c.out.Reason = "this is what the restore would change; nothing was sent"
 		return false, nil
 	}
 	if !c.amends {

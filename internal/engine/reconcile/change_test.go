@@ -287,3 +287,25 @@ func TestARestoreTakesItsMemoryFromTheLimit(t *testing.T) {
 		}
 	})
 }
+
+func TestAPreviewOfARestoreSendsNothingAndWhatItShowsIsWhatTheRestoreMakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := changing(t, func(*bench) {})
+		defer b.stop()
+		b.store.revision = edited(b.daemon.doc, "options.maxSendKbps", stconfig.Literal("7"))
+		seen, err := b.restore(asAdmin(t), plan.RestoreRequest{Preview: true})
+		if err != nil || seen.Done || len(seen.Plan.Changes) != 1 || !strings.Contains(seen.Reason, "nothing was sent") {
+			t.Fatalf("got %+v, %v", seen, err)
+		}
+		if calls := b.daemon.written(); len(calls) != 0 {
+			t.Errorf("wrote %v", calls)
+		}
+		if _, err := b.restore(asAdmin(t), plan.RestoreRequest{Digest: "another"}); fleet.CodeOf(err) != fleet.CodeConflict {
+			t.Errorf("got %v, want a conflict: the plan that was shown is another one", err)
+		}
+		done, err := b.restore(asAdmin(t), plan.RestoreRequest{Digest: seen.Plan.Digest})
+		if err != nil || !done.Done {
+			t.Errorf("got %+v, %v", done, err)
+		}
+	})
+}

@@ -35,7 +35,8 @@ type orderTaker interface {
 }
 
 // OrderRunner carries out orders. An order to several devices is carried out on one after the other, and ends at the
-// first on which it fails.
+// first on which it fails. One that goes on after failures ends with the last device, and may reach several at once
+// (see fleet.OrderSpec.AtOnce).
 type OrderRunner struct {
 	store   OrderStore
 	daemons orderTaker
@@ -109,9 +110,13 @@ func (r *OrderRunner) interrupt(ctx context.Context, order fleet.Order) {
 	order.Status = fleet.OrderInterrupted
 	order.Reason = fmt.Sprintf("the server stopped after %s of %s", fleet.NumberText(order.Done),
 		fleet.Counted(len(order.Devices), "device", "devices"))
-	if order.Done < len(order.Devices) {
+	switch next := order.Next(); {
+	case len(next) == 1:
 		order.Reason += fmt.Sprintf("; whether device %s was told to %s is not known, and those after it were not",
-			order.Devices[order.Done], order.Type)
+			next[0], order.Type)
+	case len(next) > 1:
+		order.Reason += fmt.Sprintf("; whether the next %d devices were told to %s is not known, and those after them "+
+			"were not", len(next), order.Type)
 	}
 	order.Reason += ". The server does not continue it: give the order again where it is needed."
 	r.keep(ctx, order)
@@ -126,10 +131,11 @@ func (r *OrderRunner) keep(ctx context.Context, order fleet.Order) {
 
 // Begin stores an order to these devices and returns; Run carries it out. tag is the tag that the order is for, or "".
 // Begin returns conflict if Muster does not write to one of the devices, or if another order is running on one of
-// them. It returns unavailable if none of them can be reached.
+// them. It returns unavailable if none of them can be reached. An order that goes on begins if one device can get it.
 func (r *OrderRunner) Begin(ctx context.Context, spec fleet.OrderSpec, tag fleet.Tag, devices []fleet.DeviceID,
 ) (fleet.Order, error) {
-	if err := r.mayBegin(ctx, devices); err != nil {
+	spec.GoOn = spec.GoOn && len(devices) > 1
+	if err := r.mayBegin(ctx, spec, devices); err != nil {
 		return fleet.Order{}, err
 	}
 	order := fleet.Order{OrderSpec: spec, Tag: tag, Devices: devices, Status: fleet.OrderRunning,
@@ -147,24 +153,27 @@ func (r *OrderRunner) Begin(ctx context.Context, spec fleet.OrderSpec, tag fleet
 	return order, nil
 }
 
-// mayBegin checks each device. An order needs at least one device that can be reached; the others are skipped.
-func (r *OrderRunner) mayBegin(ctx context.Context, devices []fleet.DeviceID) error {
-	var unreachable error
+// mayBegin checks each device. An order needs at least one device that can be reached; the others are skipped. One that
+// goes on needs one device that can get it; it fails on the others at their turn.
+func (r *OrderRunner) mayBegin(ctx context.Context, spec fleet.OrderSpec, devices []fleet.DeviceID) error {
+	var refused error
 	reachable := 0
 	for _, id := range devices {
-		switch err := r.daemons.MayOrder(ctx, id); {
-		case fleet.CodeOf(err) == fleet.CodeUnavailable:
-			unreachable = cmp.Or(unreachable, err)
-		case err != nil && len(devices) > 1:
-			return errorAbout(id, err)
-		case err != nil:
+		err := r.daemons.MayOrder(ctx, id)
+		if err != nil && len(devices) > 1 && fleet.CodeOf(err) != fleet.CodeUnavailable {
+			err = errorAbout(id, err)
+		}
+		switch {
+		case err == nil:
+			reachable++
+		case fleet.CodeOf(err) != fleet.CodeUnavailable && !spec.GoOn:
 			return err
 		default:
-			reachable++
+			refused = cmp.Or(refused, err)
 		}
 	}
 	if reachable == 0 {
-		return unreachable
+		return refused
 	}
 	return nil
 }
@@ -209,39 +218,99 @@ func (r *OrderRunner) release(devices []fleet.DeviceID) {
 	r.orders--
 }
 
-// carryOut carries out an order on its devices, one after the other.
+// carryOut carries out an order on its devices.
 func (r *OrderRunner) carryOut(ctx context.Context, given givenOrder) {
 	order := given.Order
 	ctx = fleet.WithScope(fleet.WithRole(fleet.WithActor(ctx, order.By), given.role), given.scope)
 	lastResult := ""
-	for _, id := range order.Devices {
-		result, skipped, err := r.carryOutOn(ctx, given, id)
+	for order.Done < len(order.Devices) {
+		if order.GoOn && r.isStopped(ctx) {
+			order = withoutRest(order)
+			break
+		}
+		results := r.carryOutOnEach(ctx, given, order.Next())
 		if ctx.Err() != nil {
 			r.release(order.Devices)
 			r.interrupt(context.WithoutCancel(ctx), order)
 			return
 		}
-		if err != nil {
-			order.Status, order.Reason = fleet.OrderFailed, whyFailed(order, id, err)
-			r.end(ctx, order)
-			return
-		}
-		order.Done++
-		lastResult = result
-		if skipped {
-			order.Skipped = append(slices.Clip(order.Skipped), id)
+		for _, one := range results {
+			switch {
+			case one.err != nil && !order.GoOn:
+				order.Status, order.Reason = fleet.OrderFailed, whyFailed(order, one.device, one.err)
+				r.end(ctx, order)
+				return
+			case one.err != nil:
+				failure := fleet.OrderFailure{Device: one.device, Reason: reasonOf(one.err)}
+				order.Failed = append(slices.Clip(order.Failed), failure)
+			case one.skipped:
+				order.Skipped = append(slices.Clip(order.Skipped), one.device)
+			}
+			order.Done++
+			lastResult = one.result
 		}
 		if order.Done < len(order.Devices) {
 			r.keep(ctx, order)
 		}
 	}
 	order.Status, order.Reason = fleet.OrderDone, lastResult
+	if len(order.Failed) > 0 {
+		order.Status = fleet.OrderFailed
+	}
 	if !order.IsForOne() {
-		order.Reason = fmt.Sprintf("%s of %s; %s unreachable or gone, and left out",
-			fleet.NumberText(order.Done-len(order.Skipped)), fleet.Counted(len(order.Devices), "device", "devices"),
-			fleet.Counted(len(order.Skipped), "was", "were"))
+		order.Reason = outcomeOf(order)
 	}
 	r.end(ctx, order)
+}
+
+// isStopped reports whether Muster writes to no device at all any more. That ends also an order that goes on.
+func (r *OrderRunner) isStopped(ctx context.Context) bool {
+	registry, err := r.store.Registry(ctx)
+	return err == nil && (registry.Mode == fleet.ModeObserve || registry.Mode == fleet.ModePaused)
+}
+
+// withoutRest returns the order as failed on all devices that are not finished: they are told nothing.
+func withoutRest(order fleet.Order) fleet.Order {
+	order.Failed = slices.Clip(order.Failed)
+	for _, id := range order.Devices[order.Done:] {
+		order.Failed = append(order.Failed, fleet.OrderFailure{Device: id,
+			Reason: "Muster was stopped before its turn: the daemon was told nothing."})
+	}
+	order.Done = len(order.Devices)
+	return order
+}
+
+// outcomeOf returns, for a person, on how many devices an order to several was carried out.
+func outcomeOf(order fleet.Order) string {
+	succeeded := order.Done - len(order.Skipped) - len(order.Failed)
+	text := fmt.Sprintf("%s of %s; %s unreachable or gone, and left out", fleet.NumberText(succeeded),
+		fleet.Counted(len(order.Devices), "device", "devices"), fleet.Counted(len(order.Skipped), "was", "were"))
+	if len(order.Failed) > 0 {
+		text += fmt.Sprintf("; it failed on %s", fleet.Counted(len(order.Failed), "device", "devices"))
+	}
+	return text
+}
+
+// orderResult is the result of an order on one device.
+type orderResult struct {
+	device  fleet.DeviceID
+	result  string
+	skipped bool
+	err     error
+}
+
+// carryOutOnEach carries out an order on these devices at once, and returns the results in the order of the devices.
+func (r *OrderRunner) carryOutOnEach(ctx context.Context, order givenOrder, ids []fleet.DeviceID) []orderResult {
+	results := make([]orderResult, len(ids))
+	var running sync.WaitGroup
+	for i, id := range ids {
+		running.Go(func() {
+			result, skipped, err := r.carryOutOn(ctx, order, id)
+			results[i] = orderResult{device: id, result: result, skipped: skipped, err: err}
+		})
+	}
+	running.Wait()
+	return results
 }
 
 // end stores that an order has ended. The devices are free before: a person who sees that it has ended gives the next
@@ -288,8 +357,23 @@ func whyFailed(order fleet.Order, id fleet.DeviceID, err error) string {
 		reason = fmt.Sprintf("ended at device %s after %d of %d: %s The devices after it were not touched.", id,
 			order.Done, len(order.Devices), reason)
 	}
+	return withHint(reason, err)
+}
+
+const maxFailureReason = 500 // characters; an order may fail on thousands of devices
+
+// reasonOf returns, for a person, why an order failed on a device and what to do.
+func reasonOf(err error) string {
+	text := []rune(withHint(fleet.Reason(err)+".", err))
+	if len(text) > maxFailureReason {
+		return string(text[:maxFailureReason]) + "…"
+	}
+	return string(text)
+}
+
+func withHint(reason string, err error) string {
 	if hint := hintOf(err); hint != "" {
-		reason += " " + hint
+		return reason + " " + hint
 	}
 	return reason
 }

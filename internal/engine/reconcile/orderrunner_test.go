@@ -28,6 +28,7 @@ type fakes struct {
 	orders map[int64]fleet.Order
 	log    []string
 
+	mode     fleet.Mode                    // of the fleet
 	gone     []fleet.DeviceID              // registered no more
 	mayOrder map[fleet.DeviceID]error      // nil: it may
 	acts     func(id fleet.DeviceID) error // what becomes of an order; nil: all goes well
@@ -86,7 +87,9 @@ func (f *fakes) Record(ctx context.Context, what, subject, detail string) error 
 }
 
 func (f *fakes) Registry(context.Context) (*fleet.Registry, error) {
-	registry := &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{}}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	registry := &fleet.Registry{Mode: f.mode, Devices: map[fleet.DeviceID]*fleet.Registered{}}
 	for _, id := range all {
 		if !slices.Contains(f.gone, id) {
 			registry.Devices[id] = &fleet.Registered{}
@@ -316,4 +319,108 @@ func TestADeviceIsPartOfOneOrderAtATime(t *testing.T) {
 	}
 	<-told
 	<-f.ended
+}
+
+func (f *fakes) beginGoingOn(r *OrderRunner, kind fleet.OrderType) {
+	f.t.Helper()
+	spec := fleet.OrderSpec{Type: kind, GoOn: true}
+	if _, err := r.Begin(fleet.WithActor(f.t.Context(), "ann"), spec, "", all); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func TestAnOrderThatGoesOnNamesWhereItFailedAndReachesTheRest(t *testing.T) {
+	f := newFakes(t)
+	f.mayOrder[first] = &fleet.Error{Code: fleet.CodeConflict, Message: "it is only observed", Hint: "Resume it."}
+	f.mayOrder[third] = &fleet.Error{Code: fleet.CodeUnavailable, Message: "it is away"}
+	r, _ := f.start()
+	f.beginGoingOn(r, fleet.OrderRestart)
+	end := <-f.ended
+	want := []fleet.OrderFailure{{Device: first, Reason: "it is only observed. Resume it."}}
+	if end.Status != fleet.OrderFailed || end.Done != 3 || !slices.Equal(end.Failed, want) ||
+		!slices.Equal(end.Skipped, []fleet.DeviceID{third}) ||
+		end.Reason != "1 of 3 devices; 1 was unreachable or gone, and left out; it failed on 1 device" {
+		t.Errorf("got %+v", end)
+	}
+	states := []fleet.OrderState{fleet.OrderStateFailed, fleet.OrderStateDone, fleet.OrderStateSkipped}
+	if !slices.Equal(end.States(), states) {
+		t.Errorf("got the states %v", end.States())
+	}
+	if end.HasOrdered(first) || !end.HasOrdered(second) {
+		t.Error("the order counts as carried out where it failed, or not where it succeeded")
+	}
+}
+
+func TestAnOrderThatGoesOnBeginsOnlyWhereADeviceCanGetIt(t *testing.T) {
+	f := newFakes(t)
+	for _, id := range all {
+		f.mayOrder[id] = &fleet.Error{Code: fleet.CodeConflict, Message: "it is only observed"}
+	}
+	r, _ := f.start()
+	_, err := r.Begin(t.Context(), fleet.OrderSpec{Type: fleet.OrderRescan, GoOn: true}, "", all)
+	if fleet.CodeOf(err) != fleet.CodeConflict || len(f.events()) > 0 {
+		t.Errorf("got %v after %q", err, f.events())
+	}
+}
+
+// A restart that does not come back must not take several devices at once.
+func TestARescanThatGoesOnReachesSeveralDevicesAtOnceAndARestartDoesNot(t *testing.T) {
+	for kind, atOnce := range map[fleet.OrderType]int{fleet.OrderRescan: 3, fleet.OrderRestart: 1} {
+		t.Run(string(kind), func(t *testing.T) {
+			f := newFakes(t)
+			told, goOn := make(chan struct{}, len(all)), make(chan struct{})
+			f.acts = func(fleet.DeviceID) error {
+				told <- struct{}{}
+				<-goOn
+				return nil
+			}
+			r, _ := f.start()
+			f.beginGoingOn(r, kind)
+			for range atOnce {
+				<-told
+			}
+			select {
+			case <-told:
+				t.Errorf("more than %d devices were told at once", atOnce)
+			default:
+			}
+			close(goOn)
+			if end := <-f.ended; end.Status != fleet.OrderDone || end.Done != 3 {
+				t.Errorf("got %+v", end)
+			}
+		})
+	}
+}
+
+func TestAStopOfTheFleetEndsAnOrderThatGoesOn(t *testing.T) {
+	f := newFakes(t)
+	f.acts = func(fleet.DeviceID) error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.mode = fleet.ModeObserve
+		return nil
+	}
+	r, _ := f.start()
+	f.beginGoingOn(r, fleet.OrderRestart)
+	end := <-f.ended
+	if end.Status != fleet.OrderFailed || len(end.Failed) != 2 || !strings.Contains(end.Failed[1].Reason, "told nothing") {
+		t.Errorf("got %+v", end)
+	}
+	if slices.Contains(f.events(), "restart BAAAAAA") {
+		t.Error("a device was told after the stop")
+	}
+}
+
+func TestAServerThatStopsSaysOfHowManyDevicesItIsNotKnownWhetherTheyWereTold(t *testing.T) {
+	f := newFakes(t)
+	f.orders[7] = fleet.Order{ID: 7, OrderSpec: fleet.OrderSpec{Type: fleet.OrderRescan, GoOn: true}, Devices: all,
+		Status: fleet.OrderRunning, By: "ann"}
+	f.start()
+	end := <-f.ended
+	if !strings.Contains(end.Reason, "whether the next 3 devices were told to rescan is not known") {
+		t.Errorf("got %+v", end)
+	}
+	if states := end.States(); !slices.Equal(states, slices.Repeat([]fleet.OrderState{fleet.OrderStateUnknown}, 3)) {
+		t.Errorf("got the states %v", states)
+	}
 }

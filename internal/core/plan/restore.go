@@ -13,7 +13,7 @@ import (
 type RestoreRequest struct {
 	Section string   // key of the part, like "options" or "folders.photos"; "" is the whole configuration
 	Digest  string   // digest of the plan that the person saw; needed where Consent is set. Another plan is refused.
-	Preview bool     // nothing is sent
+	Preview bool     // the restore is planned, and nothing is sent
 	Consent []string // keys of held changes that the person consents to
 }
 

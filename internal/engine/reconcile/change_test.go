@@ -301,7 +301,7 @@ func TestAPreviewOfARestoreSendsNothingAndWhatItShowsIsWhatTheRestoreMakes(t *te
 			t.Errorf("wrote %v", calls)
 		}
 		if _, err := b.restore(asAdmin(t), plan.RestoreRequest{Digest: "another"}); fleet.CodeOf(err) != fleet.CodeConflict {
-			t.Errorf("got %v, want a conflict: the plan that was shown is another one", err)
+			t.Errorf("got %v, want a conflict with a digest of no plan", err)
 		}
 		done, err := b.restore(asAdmin(t), plan.RestoreRequest{Digest: seen.Plan.Digest})
 		if err != nil || !done.Done {

@@ -9,7 +9,7 @@ export interface Outcome<T> {
 export async function each<T>(
   items: T[],
   act: (item: T) => Promise<unknown>,
-  progress: (n: number) => void,
+  progress: (n: number, so: Outcome<T>) => void,
   width = 6,
 ): Promise<Outcome<T>> {
   const outcome: Outcome<T> = { done: [], failed: [] };
@@ -25,7 +25,7 @@ export async function each<T>(
         const problem = asProblem(error);
         outcome.failed.push({ item, reason: [problem.message, problem.hint].filter(Boolean).join(". ") });
       }
-      progress(outcome.done.length + outcome.failed.length);
+      progress(outcome.done.length + outcome.failed.length, outcome);
     }
   };
   await Promise.all(Array.from({ length: width }, worker));

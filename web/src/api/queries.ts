@@ -140,6 +140,17 @@ export const queries = {
         api.GET("/api/v1/devices/{deviceID}/revisions/{number}/diff/{other}", at(signal, { deviceID, number, other })),
       { staleTime: Infinity },
     ),
+  /** restorePreview is what a restore of a revision would change now; the daemon is read for it. */
+  restorePreview: (deviceID: string, number: number, section: string) =>
+    question(
+      ["restore-preview", deviceID, number, section],
+      (signal) =>
+        api.POST("/api/v1/devices/{deviceID}/revisions/{number}/restore", {
+          ...at(signal, { deviceID, number }),
+          body: { section, preview: true },
+        }),
+      { staleTime: "static", gcTime: 0, retry: false },
+    ),
   templates: () => question(["templates"], (signal) => api.GET("/api/v1/templates", { signal })),
   template: (templateID: number) =>
     queryOptions({
@@ -189,13 +200,19 @@ export const queries = {
         api.GET("/api/v1/devices/{deviceID}/why", { signal, params: { path: { deviceID }, query: { key } } }),
       { retry: false },
     ),
-  /** orders are the last orders to daemons; while one is carried out they are read often. */
-  orders: () =>
+  /** orders are the last orders to daemons, or to one; while one is carried out they are read often. */
+  orders: (device = "") =>
     question(
-      ["orders"],
-      (signal) => api.GET("/api/v1/orders", { signal, params: { query: { limit: 100 } } }),
+      ["orders", device],
+      (signal) =>
+        api.GET("/api/v1/orders", { signal, params: { query: { limit: 100, brief: true, ...(device ? { device } : {}) } } }),
       { refetchInterval: (query) => (query.state.data?.some((run) => run.status === "running") ? 2000 : 60_000) },
     ),
+  /** order is one order with all its devices. */
+  order: (orderID: number) =>
+    question(["orders", "one", orderID], (signal) => api.GET("/api/v1/orders/{orderID}", at(signal, { orderID })), {
+      refetchInterval: (query) => (query.state.data?.status === "running" ? 2000 : false),
+    }),
   enrollments: () =>
     question(["enrollments"], (signal) => api.GET("/api/v1/enrollments", { signal }), { refetchInterval: 15_000 }),
   revocations: () => question(["revocations"], (signal) => api.GET("/api/v1/revocations", { signal })),

@@ -3,6 +3,7 @@ import { useHotkeys } from "@mantine/hooks";
 import {
   IconBook,
   IconDatabaseExclamation,
+  IconKeyboard,
   IconLogout,
   IconMenu2,
   IconMoon,
@@ -12,17 +13,23 @@ import {
   IconUser,
 } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState, type ReactNode } from "react";
+import { useState, type ComponentProps, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { api, ask } from "../api/client";
 import { queries } from "../api/queries";
 import { useLiveState } from "../live/Live";
+import { UndoDialog } from "../pages/rollouts/UndoDialog";
+import { askUndo } from "../pages/rollouts/undoing";
+import { ActionDialog } from "./ActionDialog";
+import type { Does } from "./actions";
+import { KeySheet } from "./KeySheet";
 import { Palette } from "./Palette";
 import { places } from "./places";
 import { half } from "../session/half";
 import { useMay, useMe } from "../session/me";
 import { failed } from "../ui/act";
 import { count, plural, sentence } from "../ui/format";
+import { hotkeysOf, type Handlers } from "../ui/keys";
 import { keptDrafts } from "../ui/keptdraft";
 import { Mark } from "../ui/mark";
 import { Prose } from "../ui/text";
@@ -34,8 +41,24 @@ export function Frame({ children }: { children: ReactNode }) {
   const mayAudit = useMay("operator");
   const shown = places.filter((place) => place.href !== "/audit" || mayAudit);
   const [prefixed, setPrefixed] = useState(false); // g was pressed: the next key names a page
+  const [showsKeys, setShowsKeys] = useState(false);
+  const [asked, setAsked] = useState<ComponentProps<typeof ActionDialog>["asked"]>();
+  const act = (does: Does) => {
+    if ("to" in does) navigate(does.to);
+    else if ("manual" in does) window.location.assign(new URL(`../docs/${does.manual}`, document.baseURI));
+    else if ("undo" in does) askUndo(does.undo);
+    else setAsked(does);
+  };
+  const handlers: Handlers<"page"> = {
+    "mod+K": () => setSearching(true),
+    "/": () => focusSearch(() => setSearching(true)),
+    "?": () => setShowsKeys(true),
+    g: () => setPrefixed(true),
+  };
   useHotkeys([
-    ["g", () => setPrefixed(true)],
+    ...Object.entries(handlers).flatMap(([key, handler]) =>
+      hotkeysOf(key).map((hotkey): [string, () => void] => [hotkey, () => handler?.()]),
+    ),
     ...shown.map((place): [string, () => void] => [
       place.key,
       () => {
@@ -43,8 +66,6 @@ export function Frame({ children }: { children: ReactNode }) {
         setPrefixed(false);
       },
     ]),
-    ["mod+K", () => setSearching(true)],
-    ["/", (event) => focusSearch(event, () => setSearching(true))],
   ]);
   const isHere = (href: string) => (href === "/" ? location === "/" : location.startsWith(href));
   return (
@@ -87,6 +108,13 @@ export function Frame({ children }: { children: ReactNode }) {
           </Link>
         ))}
         <div className="u-nav-end">
+          <button type="button" className="u-nav-item" onClick={() => setShowsKeys(true)}>
+            <IconKeyboard size={16} aria-hidden />
+            Keys
+            <span className="u-count">
+              <kbd>?</kbd>
+            </span>
+          </button>
           <a className="u-nav-item" href="../docs/">
             <IconBook size={16} aria-hidden />
             Docs
@@ -98,7 +126,10 @@ export function Frame({ children }: { children: ReactNode }) {
         <Banners />
         {children}
       </div>
-      <Palette opened={searching} onClose={() => setSearching(false)} go={navigate} />
+      <Palette opened={searching} onClose={() => setSearching(false)} go={act} />
+      <KeySheet opened={showsKeys} places={shown} onClose={() => setShowsKeys(false)} />
+      {asked && <ActionDialog asked={asked} onClose={() => setAsked(undefined)} />}
+      <UndoDialog />
     </div>
   );
 }
@@ -109,9 +140,8 @@ function toMain(event: { preventDefault: () => void }) {
 }
 
 /** focusSearch goes to the search of the page, or opens the palette where the page has none. */
-function focusSearch(event: KeyboardEvent, otherwise: () => void) {
+function focusSearch(otherwise: () => void) {
   const field = document.querySelector<HTMLInputElement>("input[data-search]");
-  event.preventDefault();
   if (field) field.focus();
   else otherwise();
 }

@@ -1,23 +1,24 @@
 import { Modal, TextInput } from "@mantine/core";
-import { IconDeviceLaptop, IconFolder, IconSearch, IconTag, IconTemplate, type Icon } from "@tabler/icons-react";
+import { IconDeviceLaptop, IconFolder, IconSearch, IconTag, IconTemplate } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import { inventory } from "../api/inventory";
 import { queries } from "../api/queries";
-import { places } from "./places";
+import { useMay, useMe } from "../session/me";
 import { shortID } from "../ui/format";
+import { press } from "../ui/keys";
 import { matches, typedEarly } from "../ui/search";
+import { actionsFor, type Action, type Does } from "./actions";
+import { places } from "./places";
+import { undoable } from "./undoable";
 
-interface Found {
-  href: string;
-  name: string;
-  detail: string;
-  icon: Icon;
-}
+type Found = Action;
+
+const mostActions = 8; // beside what is found by name
 
 const most = 12;
 
-/** Palette goes to any page, device, template, tag or folder by name. */
+/** Palette goes to any page, device, template, tag or folder by name, and does what a text names. */
 export function Palette({
   opened,
   onClose,
@@ -25,8 +26,10 @@ export function Palette({
 }: {
   opened: boolean;
   onClose: () => void;
-  go: (href: string) => void;
+  go: (does: Does) => void;
 }) {
+  const { role } = useMe();
+  const isAdmin = useMay("admin");
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const id = useId();
@@ -50,29 +53,32 @@ export function Palette({
   const folders = useQuery({ ...queries.folders(), enabled: opened });
 
   const tags = useQuery({ ...queries.tags(), enabled: opened });
+  const users = useQuery({ ...queries.users(), enabled: opened && isAdmin });
+  const rollouts = useQuery({ ...queries.rollouts(), enabled: opened });
+  const mode = useQuery({ ...queries.configurator(), enabled: opened });
 
   const all: Found[] = [
-    ...places.map((place) => ({ href: place.href, name: place.name, detail: "Page", icon: place.icon })),
+    ...places.map((place) => ({ does: { to: place.href }, name: place.name, detail: "Page", icon: place.icon })),
     ...(devices.data?.devices ?? []).map((one) => ({
-      href: `/devices/${one.deviceID}`,
+      does: { to: `/devices/${one.deviceID}` },
       name: one.label || shortID(one.deviceID),
       detail: shortID(one.deviceID),
       icon: IconDeviceLaptop,
     })),
     ...(templates.data ?? []).map((one) => ({
-      href: `/templates/${one.id}`,
+      does: { to: `/templates/${one.id}` },
       name: one.label || `Template ${one.id}`,
       detail: one.key,
       icon: IconTemplate,
     })),
     ...(tags.data ?? []).map((tag) => ({
-      href: `/tags/${encodeURIComponent(tag)}`,
+      does: { to: `/tags/${encodeURIComponent(tag)}` },
       name: tag,
       detail: "Tag",
       icon: IconTag,
     })),
     ...(folders.data ?? []).map((one) => ({
-      href: `/folders/${encodeURIComponent(one.folder)}`,
+      does: { to: `/folders/${encodeURIComponent(one.folder)}` },
       name: one.label || one.folder,
       detail: one.folder,
       icon: IconFolder,
@@ -83,6 +89,17 @@ export function Palette({
     if (found.length >= most) break;
     if (matches(text, [one.name, one.detail])) found.push(one);
   }
+  const known = {
+    role,
+    devices: devices.data?.devices ?? [],
+    users: (users.data ?? []).filter((one) => !one.signOn && !one.disabledAt).map(({ name }) => name),
+    rollout: undoable(rollouts.data ?? []),
+    mode: mode.data?.mode,
+  };
+  const actions = actionsFor(text, known, mostActions);
+  const [manual, acts] = [actions.slice(-1), actions.slice(0, -1)];
+  found.splice(Math.max(0, most - acts.length), found.length); // What is done has room beside what is found.
+  found.push(...acts, ...manual);
   const current = Math.min(at, found.length - 1);
 
   const close = () => {
@@ -93,14 +110,7 @@ export function Palette({
   const choose = (one: Found | undefined) => {
     if (!one) return;
     close();
-    go(one.href);
-  };
-  const press = (event: KeyboardEvent) => {
-    if (event.key === "ArrowDown") setAt(Math.min(current + 1, found.length - 1));
-    else if (event.key === "ArrowUp") setAt(Math.max(current - 1, 0));
-    else if (event.key === "Enter") choose(found[current]);
-    else return;
-    event.preventDefault();
+    go(one.does);
   };
 
   return (
@@ -116,7 +126,7 @@ export function Palette({
         ref={field}
         data-autofocus
         size="sm"
-        placeholder="Go to a page, device, template, tag or folder"
+        placeholder="Go to a page, device, template, tag or folder, or do something: rescan laptop"
         aria-label="Search"
         role="combobox"
         aria-expanded
@@ -129,12 +139,22 @@ export function Palette({
           setAt(0);
         }}
         onFocus={({ currentTarget: { value } }) => field.current?.setSelectionRange(value.length, value.length)}
-        onKeyDown={press}
+        onKeyDown={(event) =>
+          press(
+            "palette",
+            {
+              ArrowDown: () => setAt(Math.min(current + 1, found.length - 1)),
+              ArrowUp: () => setAt(Math.max(current - 1, 0)),
+              Enter: () => choose(found[current]),
+            },
+            event,
+          )
+        }
       />
       <ul className="u-palette-list" role="listbox" id={id} aria-label="Found">
         {found.map((one, i) => (
           <li
-            key={one.href}
+            key={`${one.name} ${JSON.stringify("to" in one.does ? one.does.to : one.detail)}`}
             id={`${id}-${i}`}
             role="option"
             aria-selected={i === current}

@@ -1,4 +1,4 @@
-import { Button, type ButtonProps, Group, Modal, Tooltip } from "@mantine/core";
+import { Button, type ButtonProps, Tooltip } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
@@ -6,14 +6,14 @@ import { useRef, useState, type ReactNode } from "react";
 import { asProblem } from "../api/problem";
 import { useMe } from "../session/me";
 import { includes, refusal, type Role } from "../session/roles";
+import { QuestionModal, type Question } from "./confirm";
 import { ended, sentence } from "./format";
-import { Wrong } from "./page";
 import { To } from "./text";
-import { TitleField } from "./title";
 
 interface Linked {
   says: string;
   href: string;
+  also?: ReactNode; // what can be done about it
 }
 
 /** done tells in a corner what came of an act, in a text that may begin with a name. What it returns adds a link to the page where that goes on. */
@@ -24,11 +24,39 @@ export function done(message: string): (page: Linked) => void {
   return (page) => {
     const linked = (
       <>
-        {text} <To href={page.href}>{page.says}</To>
+        {text} <To href={page.href}>{page.says}</To> {page.also}
       </>
     );
     notifications.update({ ...shown, id, message: linked, autoClose: 12_000 });
   };
+}
+
+/** doneWithUndo is done with a button that takes the act back. undo is for who may do that, and reads again what shows. */
+export function doneWithUndo(message: string, undo: () => Promise<unknown>) {
+  const text = ended(message);
+  const shown = { icon: <IconCheck size={14} />, color: "green" };
+  const takeBack = async () => {
+    notifications.update({ ...shown, id, message: text, loading: true });
+    try {
+      await undo();
+      notifications.update({ ...shown, id, message: `Taken back: ${text}`, loading: false, autoClose: 6000 });
+    } catch (error) {
+      notifications.hide(id);
+      failed(error);
+    }
+  };
+  const id = notifications.show({
+    ...shown,
+    autoClose: 12_000,
+    message: (
+      <>
+        {text}{" "}
+        <button type="button" className="u-link" onClick={() => void takeBack()}>
+          Undo
+        </button>
+      </>
+    ),
+  });
 }
 
 /** warn tells of something that was done and may not be meant so; it stays until it is closed. */
@@ -65,6 +93,7 @@ export function Act({
   needs,
   run,
   says,
+  undo,
   confirm,
   children,
   disabled,
@@ -74,13 +103,8 @@ export function Act({
   needs: Role;
   run: (title: string) => Promise<unknown>;
   says?: string;
-  confirm?: {
-    title: string;
-    body: ReactNode;
-    verb: string;
-    untitled?: boolean; // it changes nothing that has a title
-    loads?: boolean; // the body does not show yet what the act does: the button waits
-  };
+  undo?: (() => Promise<unknown>) | undefined; // takes the act back: its message offers that
+  confirm?: Question;
   children: ReactNode;
   why?: string; // it is disabled
 } & Omit<ButtonProps, "onClick">) {
@@ -95,7 +119,8 @@ export function Act({
     },
     onSuccess: () => {
       setAsking(false);
-      if (says) done(says);
+      if (says && undo) doneWithUndo(says, undo);
+      else if (says) done(says);
     },
     onError: (error) => {
       if (!asking) refused.current = failed(error);
@@ -133,27 +158,17 @@ export function Act({
         shown
       )}
       {confirm && (
-        <Modal opened={asking} onClose={() => setAsking(false)} title={confirm.title} size="lg">
-          <div className="u-stack">
-            {confirm.body}
-            {!confirm.untitled && <TitleField value={title} onChange={setTitle} />}
-            {act.error && <Wrong error={act.error} />}
-            <Group justify="flex-end" gap="sm">
-              <Button variant="default" onClick={() => setAsking(false)}>
-                Cancel
-              </Button>
-              <Button
-                color={button.color ?? "iris"}
-                loading={act.isPending}
-                disabled={confirm.loads}
-                onClick={() => act.mutate()}
-                data-autofocus
-              >
-                {confirm.verb}
-              </Button>
-            </Group>
-          </div>
-        </Modal>
+        <QuestionModal
+          opened={asking}
+          question={confirm}
+          title={title}
+          onTitle={setTitle}
+          color={button.color}
+          error={act.error}
+          isPending={act.isPending}
+          onConfirm={() => act.mutate()}
+          onClose={() => setAsking(false)}
+        />
       )}
     </>
   );

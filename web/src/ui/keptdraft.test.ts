@@ -9,6 +9,8 @@ test("a form that was left comes back, and tells when somebody else has stored s
   expect(restoredFrom(kept([], draft), { tags: [] }, text)).toEqual({ draft, isOlder: false });
   expect(restoredFrom(kept([], draft), { tags: ["c"] }, text)).toEqual({ draft, isOlder: true });
   expect(restoredFrom(kept([], draft), { tags: ["b", "a"] }, text)).toBeUndefined();
+  const atNoon = JSON.stringify({ base: text({ tags: [] }), draft, at: 12 });
+  expect(restoredFrom(atNoon, { tags: [] }, text)).toEqual({ draft, isOlder: false, at: 12 });
   for (const damaged of [null, "", "{", "null", "7", kept([], { tags: 7 }), kept([], undefined)]) {
     expect(restoredFrom(damaged, { tags: [] }, text)).toBeUndefined();
   }

@@ -2,6 +2,7 @@
 export interface Kept<T> {
   base: string;
   draft: T;
+  at?: number; // Unix time in ms of the last change
 }
 
 const prefix = "muster.draft/";
@@ -10,7 +11,7 @@ const prefix = "muster.draft/";
 export const keptDrafts = {
   keep: (name: string, kept: Kept<unknown>) => {
     try {
-      sessionStorage.setItem(prefix + name, JSON.stringify(kept));
+      sessionStorage.setItem(prefix + name, JSON.stringify({ ...kept, at: kept.at ?? Date.now() }));
     } catch {
       // The browser keeps nothing: the draft lasts as long as its page.
     }
@@ -38,12 +39,12 @@ export function restoredFrom<T>(
   kept: string | null,
   stored: T,
   text: (value: T) => string,
-): { draft: T; isOlder: boolean } | undefined {
+): { draft: T; isOlder: boolean; at?: number } | undefined {
   if (kept === null) return undefined;
   try {
-    const { base, draft } = JSON.parse(kept) as Kept<T>;
+    const { base, draft, at } = JSON.parse(kept) as Kept<T>;
     const now = text(stored);
-    return text(draft) === now ? undefined : { draft, isOlder: base !== now };
+    return text(draft) === now ? undefined : { draft, isOlder: base !== now, ...(at === undefined ? {} : { at }) };
   } catch {
     return undefined; // Another version of the console wrote it.
   }

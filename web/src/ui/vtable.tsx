@@ -6,6 +6,7 @@ import { memo, useCallback, useEffect, useId, useMemo, useRef, useState } from "
 import type { CSSProperties, KeyboardEvent, MouseEvent, ReactNode } from "react";
 import { useLocation } from "wouter";
 import { plural } from "./format";
+import { press } from "./keys";
 
 export interface VColumn<T> {
   id: string;
@@ -95,19 +96,20 @@ export function VirtualTable<T>({
     setCurrent(next);
     virtual.scrollToIndex(next, { align: "auto" });
   };
-  const press = (event: KeyboardEvent) => {
+  const onKey = (event: KeyboardEvent) => {
     if (event.target !== scroller.current) return;
     const row = rows[current];
-    if (event.key === "ArrowDown") move(current + 1);
-    else if (event.key === "ArrowUp") move(current - 1);
-    else if (event.key === "PageDown") move(current + 15);
-    else if (event.key === "PageUp") move(current - 15);
-    else if (event.key === "Home") move(0);
-    else if (event.key === "End") move(rows.length - 1);
-    else if (event.key === "Enter" && row) onOpen(row);
-    else if (event.key === " " && row && onSelect) toggle(row);
-    else return;
-    event.preventDefault();
+    const handlers = {
+      ArrowDown: () => move(current + 1),
+      ArrowUp: () => move(current - 1),
+      PageDown: () => move(current + 15),
+      PageUp: () => move(current - 15),
+      Home: () => move(0),
+      End: () => move(rows.length - 1),
+      Enter: row && (() => onOpen(row)),
+      " ": row && onSelect && (() => toggle(row)),
+    };
+    press("table", handlers, event);
   };
   const follow = (event: MouseEvent) => {
     const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey;
@@ -131,7 +133,7 @@ export function VirtualTable<T>({
       aria-multiselectable={onSelect ? true : undefined}
       aria-activedescendant={current >= 0 && rows[current] ? `${prefix}-${current}` : undefined}
       tabIndex={0}
-      onKeyDown={press}
+      onKeyDown={onKey}
       onClick={follow}
       onPointerEnter={() => onOver?.(true)}
       onPointerLeave={() => onOver?.(false)}

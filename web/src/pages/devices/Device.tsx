@@ -7,6 +7,7 @@ import { ask, titled, type Schemas } from "../../api/client";
 import { inventory } from "../../api/inventory";
 import { asProblem } from "../../api/problem";
 import { queries } from "../../api/queries";
+import { useMay } from "../../session/me";
 import { Act } from "../../ui/act";
 import { FolderState } from "../../ui/folderstate";
 import { tally, worstFolder } from "../../ui/folderwords";
@@ -18,7 +19,7 @@ import { stopping } from "../../ui/stopping";
 import { Ago, Chip, Faint, Muted, Prose, ShortID, Strong, Text, To } from "../../ui/text";
 import { isTrouble } from "../waiting/troubles";
 import { titles } from "../waiting/waiting";
-import { applyNow } from "./Bulk";
+import { applyNow } from "./bulkacts";
 import { standing } from "./standing";
 import { Overview } from "./tabs/Overview";
 
@@ -45,6 +46,7 @@ export function Device({ id, tab }: { id: string; tab: string }) {
   const name = row?.label || shortID(id);
   const worst = worstFolder(row?.folders ?? {});
   const troubles = (row?.waits ?? []).filter(isTrouble);
+  const isAdmin = useMay("admin");
   const setMode = (mode: "on" | "observe" | "paused") => async (title: string) => {
     await ask(titled(title).PUT("/api/v1/devices/{deviceID}/settings", { params: { path: { deviceID: id } }, body: { mode } }));
     void client.invalidateQueries();
@@ -82,6 +84,7 @@ export function Device({ id, tab }: { id: string; tab: string }) {
             <Act
               needs="operator"
               says="Muster writes nothing to this device any more"
+              undo={isAdmin ? () => setMode("on")("") : undefined}
               run={setMode("observe")}
               confirm={{
                 title: `Stop writing to ${name.slice(0, 60)}?`,
@@ -92,7 +95,12 @@ export function Device({ id, tab }: { id: string; tab: string }) {
               {stopping.observe.act}
             </Act>
           ) : (
-            <Act needs="admin" says="Muster writes to this device again" run={setMode("on")}>
+            <Act
+              needs="admin"
+              says="Muster writes to this device again"
+              undo={() => setMode("observe")("")}
+              run={setMode("on")}
+            >
               {stopping.observe.back}
             </Act>
           )}

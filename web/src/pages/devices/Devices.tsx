@@ -21,6 +21,7 @@ import { VirtualTable, type VColumn } from "../../ui/vtable";
 import { AddDevices } from "./AddDevices";
 import { Bulk } from "./Bulk";
 import { Differences } from "./Differences";
+import { Progress } from "../orders/Progress";
 import { titles } from "../waiting/waiting";
 import { counted, isFiltered, readFilter, writeFilter, type Filter } from "./filter";
 import { noneOutdated, OlderThan, withOutdated } from "./Outdated";
@@ -142,7 +143,12 @@ export function Devices() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [own, setOwn] = useLocalStorage({ key: "muster.devices.columns", defaultValue: usual });
   const shown = filter.columns.length > 0 ? filter.columns : own;
-  const [adding, setAdding] = useState(false);
+  const adding = params.has("add");
+  const setAdding = (to: boolean) => {
+    const next = writeFilter(filter);
+    if (to) next.set("add", "1");
+    setParams(next, { replace: true });
+  };
   const mayAdd = useMay("admin");
 
   const change = (next: Partial<Filter>) => setParams(writeFilter({ ...filter, ...next }), { replace: true });
@@ -199,7 +205,15 @@ export function Devices() {
       }
     >
       <Toolbar filter={filter} change={change} data={data ?? []} shown={shown} setShown={setShown} />
-      {chosen.length > 0 && <Bulk devices={chosen} onDone={() => setSelected(new Set())} />}
+      <Progress />
+      {chosen.length > 0 && (
+        <Bulk
+          devices={chosen}
+          all={rows.length}
+          onAll={() => setSelected(new Set(rows.map(idOf)))}
+          onDone={() => setSelected(new Set())}
+        />
+      )}
       <Loads query={fleet} rows={10}>
         {(all) =>
           all.devices.length === 0 ? (

@@ -36,6 +36,10 @@ export function Revoke({ id, name }: { id: string; name: string }) {
         needs="admin"
         color="red"
         says={`${name} is revoked`}
+        undo={async () => {
+          await ask(api.DELETE("/api/v1/revocations/{deviceID}", { params: { path: { deviceID: id } } }));
+          void client.invalidateQueries();
+        }}
         run={async () => {
           await ask(
             api.POST("/api/v1/devices/{deviceID}/revoke", {

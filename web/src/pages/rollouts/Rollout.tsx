@@ -127,7 +127,7 @@ function Steering({ rollout }: { rollout: Detail }) {
         </Act>
       )}
       {status === "running" && (
-        <Act needs="operator" run={steer("pause")} says="Paused">
+        <Act needs="operator" run={steer("pause")} says="Paused" undo={() => steer("resume")("")}>
           Pause
         </Act>
       )}
@@ -137,6 +137,7 @@ function Steering({ rollout }: { rollout: Detail }) {
           {...(status === "paused" ? { variant: "filled" as const } : {})}
           run={steer("resume")}
           says="It goes on"
+          undo={status === "paused" ? () => steer("pause")("") : undefined}
           {...(status === "halted"
             ? {
                 confirm: {

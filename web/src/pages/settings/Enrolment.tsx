@@ -148,6 +148,7 @@ function Answer({ one }: { one: Enrollment }) {
         size="compact-xs"
         color="red"
         says={`${name} is rejected`}
+        undo={() => answer.forget("")}
         run={answer.reject}
         confirm={{
           title: `Reject ${name.slice(0, 60)}?`,

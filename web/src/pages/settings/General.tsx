@@ -93,6 +93,15 @@ function EditSetting({ setting, close }: { setting: Setting; close: () => void }
     await ask(titled(title).POST("/api/v1/settings/{setting}/reset", { params }));
     stored();
   };
+  const former = setting.hasStored ? setting.stored : undefined;
+  const isSecret = setting.kind === "secret" && setting.hasStored; // Nobody reads it, so nobody can put it back.
+  const back = isSecret
+    ? undefined
+    : async () => {
+        if (former === undefined) await ask(api.POST("/api/v1/settings/{setting}/reset", { params }));
+        else await ask(api.PUT("/api/v1/settings/{setting}", { params, body: { value: former } }));
+        void client.invalidateQueries({ queryKey: ["settings"] });
+      };
   const asks = (verb: string, to: string) =>
     setting.deletes && {
       confirm: {
@@ -116,6 +125,7 @@ function EditSetting({ setting, close }: { setting: Setting; close: () => void }
           disabled={value === setting.stored || (setting.kind === "secret" && value === "")}
           why="Nothing was changed."
           says={`${setting.name} is stored`}
+          undo={back}
           run={put}
           {...asks("Store", value)}
         >
@@ -141,6 +151,7 @@ function EditSetting({ setting, close }: { setting: Setting; close: () => void }
             needs="admin"
             size="compact-sm"
             says={`${setting.name} has its default`}
+            undo={back}
             run={reset}
             {...asks("Reset", setting.default)}
           >

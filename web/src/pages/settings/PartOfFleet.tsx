@@ -71,6 +71,7 @@ export function PartOfFleet({
           disabled={chosen.join("\n") === tags.join("\n")}
           why="Nothing was changed."
           says={`The part of ${name} is stored`}
+          undo={() => store(tags, "")}
           run={async (title) => {
             await store(chosen, title);
             setChosen(undefined);

@@ -170,16 +170,22 @@ function logInOf(user: Schemas["User"]) {
 /** Access keeps a person from logging in, or lets them in again. */
 function Access({ user, own, onChange }: { user: Schemas["User"]; own: boolean; onChange: () => void }) {
   const params = { path: { user: user.name } };
+  const disable = async (title: string) => {
+    await ask(titled(title).PUT("/api/v1/users/{user}/disabled", { params }));
+    onChange();
+  };
+  const enable = async () => {
+    await ask(api.DELETE("/api/v1/users/{user}/disabled", { params }));
+    onChange();
+  };
   if (user.disabledAt) {
     return (
       <Act
         needs="admin"
         size="compact-xs"
         says={`${user.name} can log in again`}
-        run={async () => {
-          await ask(api.DELETE("/api/v1/users/{user}/disabled", { params }));
-          onChange();
-        }}
+        undo={() => disable("")}
+        run={enable}
       >
         Enable
       </Act>
@@ -192,10 +198,8 @@ function Access({ user, own, onChange }: { user: Schemas["User"]; own: boolean; 
       disabled={own}
       why="Another administrator has to disable you."
       says={`${user.name} is disabled`}
-      run={async (title) => {
-        await ask(titled(title).PUT("/api/v1/users/{user}/disabled", { params }));
-        onChange();
-      }}
+      undo={enable}
+      run={(title) => disable(title)}
       confirm={{
         title: `Disable ${user.name}?`,
         verb: "Disable",

@@ -4,7 +4,8 @@ import { useState } from "react";
 import { ask, titled } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
-import { Act, done, warn } from "../../ui/act";
+import { Act, done, doneWithUndo, warn } from "../../ui/act";
+import { KeptNote } from "../../ui/keptnote";
 import { Columns, Panel, Row, Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { modes, State } from "../../ui/state";
@@ -12,6 +13,7 @@ import { stopping } from "../../ui/stopping";
 import { Faint, Muted, Text } from "../../ui/text";
 import { TitleField } from "../../ui/title";
 import { WaysOfStopping } from "../../ui/WaysOfStopping";
+import { useKeeps, useKeptBefore } from "../../ui/usekept";
 
 type Mode = "on" | "observe" | "paused";
 
@@ -28,11 +30,19 @@ export function Writing() {
 function ModeOfFleet() {
   const client = useQueryClient();
   const mode = useQuery(queries.configurator());
-  const put = (to: Mode) => async (title: string) => {
+  const isAdmin = useMay("admin");
+  const store = async (to: Mode, title: string) => {
     const now = await ask(titled(title).PUT("/api/v1/configurator", { body: { mode: to } }));
     void client.invalidateQueries();
+    return now;
+  };
+  const put = (to: Mode) => async (title: string) => {
+    const former = mode.data?.mode ?? "observe";
+    const now = await store(to, title);
+    const says = to === "on" ? "Muster writes again" : stopping[to].stops;
     if (now.warning) warn(now.warning);
-    else done(to === "on" ? "Muster writes again" : stopping[to].stops);
+    else if (isAdmin) doneWithUndo(says, () => store(former, ""));
+    else done(says); // Only an administrator has it write again.
   };
   return (
     <Panel title="The whole fleet" actions={mode.data && <State badges={modes} state={mode.data.mode} filled />}>
@@ -89,6 +99,8 @@ function ModeOfFleet() {
   );
 }
 
+const trimmed = (text: string) => text.trim();
+
 function Roots() {
   const roots = useQuery(queries.folderRoots());
   return (
@@ -103,11 +115,22 @@ function Roots() {
 function EditRoots({ roots }: { roots: string[] }) {
   const client = useQueryClient();
   const isAdmin = useMay("admin");
-  const [text, setText] = useState(roots.join("\n"));
+  const stored = roots.join("\n");
+  const kept = useKeptBefore("folder-roots", stored, trimmed);
+  const [text, setText] = useState(kept?.draft ?? stored);
+  const [restoredAt, setRestoredAt] = useState(kept && (kept.at ?? 0));
   const [title, setTitle] = useState("");
-  const changed = text.trim() !== roots.join("\n");
+  const changed = text.trim() !== stored;
+  const { forget } = useKeeps("folder-roots", changed, stored, text);
+  const discard = () => {
+    setText(stored);
+    setRestoredAt(undefined);
+  };
   return (
     <Stack>
+      {restoredAt !== undefined && changed && (
+        <KeptNote at={restoredAt} onContinue={() => setRestoredAt(undefined)} onDiscard={discard} />
+      )}
       <Textarea
         size="xs"
         label="One directory on each line"
@@ -124,17 +147,21 @@ function EditRoots({ roots }: { roots: string[] }) {
           needs="admin"
           disabled={!changed}
           why="Nothing was changed."
-          says="Stored"
           run={async () => {
             const folderRoots = text.split("\n").map((line) => line.trim()).filter(Boolean);
-            await ask(titled(title).PUT("/api/v1/folder-roots", { body: { folderRoots } }));
-            void client.invalidateQueries();
+            const put = async (to: string[], why: string) => {
+              await ask(titled(why).PUT("/api/v1/folder-roots", { body: { folderRoots: to } }));
+              void client.invalidateQueries();
+            };
+            await put(folderRoots, title);
+            forget();
+            doneWithUndo("Stored", () => put(roots, ""));
           }}
         >
           Store
         </Act>
         {changed && (
-          <Button variant="subtle" color="gray" onClick={() => setText(roots.join("\n"))}>
+          <Button variant="subtle" color="gray" onClick={discard}>
             Discard
           </Button>
         )}

@@ -5,7 +5,7 @@ import { api, ask, type Schemas } from "../../api/client";
 import { inventory, type InventoryDevice } from "../../api/inventory";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
-import { Act, done, failed, warn } from "../../ui/act";
+import { Act, done, doneWithUndo, failed, warn } from "../../ui/act";
 import { plural, shortID } from "../../ui/format";
 import { QuietAfter } from "../../ui/QuietAfter";
 import { Columns, Panel, Row, Rows, Split, Stack } from "../../ui/layout";
@@ -172,12 +172,18 @@ function Linked({ templates }: { templates: Schemas["Template"][] }) {
 
 function useStore(tag: string) {
   const client = useQueryClient();
-  return async (body: Schemas["PutTagSettings"]) => {
-    try {
-      const stored = await ask(api.PUT("/api/v1/tags/{tag}/settings", { params: { path: { tag } }, body }));
+  const isAdmin = useMay("admin");
+  return async (body: Schemas["PutTagSettings"], former: Schemas["PutTagSettings"]) => {
+    const put = async (to: Schemas["PutTagSettings"]) => {
+      const now = await ask(api.PUT("/api/v1/tags/{tag}/settings", { params: { path: { tag } }, body: to }));
       void client.invalidateQueries();
+      return now;
+    };
+    try {
+      const stored = await put(body);
       if (stored.warning) warn(stored.warning);
-      else done("Stored");
+      else if (isAdmin || body.mode === undefined) doneWithUndo("Stored", () => put(former));
+      else done("Stored"); // Only an administrator has Muster write again.
     } catch (error) {
       failed(error);
     }
@@ -195,7 +201,7 @@ function Mode({ tag, settings }: { tag: string; settings: Schemas["TagSettings"]
         description={isAdmin ? undefined : "An operator may stop; only an administrator has Muster write again"}
         data={modeChoices(isAdmin, isOperator)}
         value={settings.mode}
-        onChange={(mode) => void store({ mode: mode as "on" | "observe" | "paused" })}
+        onChange={(mode) => void store({ mode: mode as "on" | "observe" | "paused" }, { mode: settings.mode })}
         allowDeselect={false}
       />
       <Faint>The strictest of server, fleet, tags and device holds.</Faint>
@@ -209,7 +215,7 @@ function Quiet({ tag, seconds }: { tag: string; seconds: number }) {
     <QuietAfter
       seconds={seconds}
       usual="as usual for the server"
-      store={(quietAfter) => store({ quietAfter })}
+      store={(quietAfter) => store({ quietAfter }, { quietAfter: seconds })}
     />
   );
 }
@@ -235,7 +241,7 @@ function Roots({ tag, roots }: { tag: string; roots: string[] }) {
           needs="admin"
           disabled={text.trim() === roots.join("\n")}
           why="Nothing was changed."
-          run={() => store({ folderRoots: text.split("\n").map((line) => line.trim()).filter(Boolean) })}
+          run={() => store({ folderRoots: text.split("\n").map((line) => line.trim()).filter(Boolean) }, { folderRoots: roots })}
         >
           Store
         </Act>
@@ -247,11 +253,14 @@ function Roots({ tag, roots }: { tag: string; roots: string[] }) {
 function Protection({ tag, isProtected }: { tag: string; isProtected: boolean }) {
   const isAdmin = useMay("admin");
   const client = useQueryClient();
+  const store = async (to: boolean) => {
+    await ask(api.PUT("/api/v1/tags/{tag}/protection", { params: { path: { tag } }, body: { protected: to } }));
+    void client.invalidateQueries({ queryKey: ["tags"] });
+  };
   const put = async (to: boolean) => {
     try {
-      await ask(api.PUT("/api/v1/tags/{tag}/protection", { params: { path: { tag } }, body: { protected: to } }));
-      void client.invalidateQueries({ queryKey: ["tags"] });
-      done(to ? "The tag is protected" : "The tag is not protected any more");
+      await store(to);
+      doneWithUndo(to ? "The tag is protected" : "The tag is not protected any more", () => store(!to));
     } catch (error) {
       failed(error);
     }

@@ -6,6 +6,7 @@ import { Act } from "../../ui/act";
 import { Row, Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { Text } from "../../ui/text";
+import { doneIn } from "../rollouts/doneIn";
 import { Effect } from "../whatif/Effect";
 
 /** Delete deletes a template, after the plan of that was shown. */
@@ -16,11 +17,11 @@ export function Delete({ id, label }: { id: number; label: string }) {
     <Act
       needs="author"
       color="red"
-      says="The template is deleted"
       run={async (title) => {
-        await ask(titled(title).DELETE("/api/v1/templates/{templateID}", { params: { path: { templateID: id } } }));
+        const applied = await ask(titled(title).POST("/api/v1/changes", { body: { templates: { deleted: [id] } } }));
         navigate("/templates");
         void client.invalidateQueries();
+        void doneIn("The template is deleted", applied.generation);
       }}
       confirm={{
         title: `Delete ${label.slice(0, 60) || `template ${id}`}?`,

@@ -6,6 +6,7 @@ import { asProblem, type Problem } from "../../api/problem";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import { sentence } from "../../ui/format";
+import { KeptNote } from "../../ui/keptnote";
 import { Panel, Split, Stack } from "../../ui/layout";
 import { Ghosts, Note, Nothing, Page, Wrong } from "../../ui/page";
 import { Code, Muted } from "../../ui/text";
@@ -72,14 +73,7 @@ export function FormFrame<T>({
           </button>
         </Note>
       )}
-      {restored && dirty && (
-        <Note tone="busy">
-          You filled this in before, and did not store it.{" "}
-          <button type="button" className="u-link" onClick={draft.discard}>
-            Discard it
-          </button>
-        </Note>
-      )}
+      {restored !== undefined && dirty && <KeptNote at={restored} onContinue={draft.goOn} onDiscard={draft.discard} />}
       <Split>
         {children(problem, !mayWrite)}
         <Panel title="What it does">

@@ -1,7 +1,7 @@
 import { Autocomplete, Button, NumberInput, Select, Tabs, TagsInput, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { ask, titled } from "../../api/client";
 import { inventory } from "../../api/inventory";
@@ -12,16 +12,18 @@ import { useMe } from "../../session/me";
 import { includes } from "../../session/roles";
 import { Act, warn } from "../../ui/act";
 import { plural } from "../../ui/format";
+import { KeptNote } from "../../ui/keptnote";
 import { Columns, Panel, Split, Stack } from "../../ui/layout";
 import { Ghosts, Note, Nothing, Page, Wrong } from "../../ui/page";
 import { Ago, Muted, To } from "../../ui/text";
 import { TitleField } from "../../ui/title";
+import { useKeeps, useKeptBefore } from "../../ui/usekept";
 import { doneIn } from "../rollouts/doneIn";
 import { AllowFailing } from "../whatif/AllowFailing";
 import { useAllowed } from "../whatif/allowed";
 import { Effect } from "../whatif/Effect";
 import { completions, fieldsAt, keysOf } from "./complete";
-import { changesOf, draftOf, emptyDraft, isSame, mistakesOf, withText, type Draft } from "./draft";
+import { changesOf, draftOf, draftToShow, emptyDraft, isSame, mistakesOf, textOf, withText, type Draft } from "./draft";
 import { Delete } from "./Delete";
 import { History } from "./History";
 import { OneDevice } from "./OneDevice";
@@ -81,19 +83,22 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
   const mayWrite = includes(me.role, "author");
   const mayPlan = includes(me.role, "operator");
   const [base, setBase] = useState(stored); // what the draft began with
-  const [draft, setDraft] = useState<Draft>(base?.draft ?? handedOver() ?? emptyDraft);
+  const [handed] = useState(() => (stored ? undefined : handedOver()));
+  const name = `template/${stored?.id ?? "new"}`;
+  const kept = useKeptBefore(name, handed ?? base?.draft ?? emptyDraft, textOf);
+  const [draft, setDraft] = useState<Draft>(() => draftToShow(base?.draft ?? emptyDraft, handed, kept));
+  const [restoredAt, setRestoredAt] = useState(kept && draft === kept.draft ? (kept.at ?? 0) : undefined);
   const [typed] = useDebouncedValue(draft, 500);
   const late = useMemo(() => withText(typed), [typed]);
   const set = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
   const dirty = !isSame(draft, base?.draft ?? emptyDraft);
+  const [keptIsOlder] = useState(stored !== undefined && kept?.isOlder === true);
   const changedMeanwhile = stored !== undefined && base !== undefined && !isSame(stored.draft, base.draft);
-
-  useEffect(() => {
-    if (!dirty) return;
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    window.addEventListener("beforeunload", ask);
-    return () => window.removeEventListener("beforeunload", ask);
-  }, [dirty]);
+  const { forget } = useKeeps(name, dirty, textOf(handed ?? base?.draft ?? emptyDraft), draft);
+  const discard = () => {
+    setDraft(base?.draft ?? emptyDraft);
+    setRestoredAt(undefined);
+  };
 
   const changes = changesOf(late, base);
   const hasText = late.template.trim() !== "";
@@ -115,6 +120,8 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
     const id = base?.id ?? applied.newTemplates[0];
     setDraft((now) => (now === draft ? sent : now)); // What was typed meanwhile stays.
     setBase(id === undefined ? undefined : { id, draft: sent, updatedAt: new Date().toISOString() });
+    forget();
+    setRestoredAt(undefined);
     // At once: a person who goes on to another page meanwhile is not brought back.
     if (base === undefined && id !== undefined) navigate(`/templates/${id}`, { replace: true });
     void client.invalidateQueries();
@@ -134,7 +141,7 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
         <>
           {base && <Delete id={base.id} label={draft.label} />}
           {dirty && (
-            <Button variant="default" onClick={() => setDraft(base?.draft ?? emptyDraft)}>
+            <Button variant="default" onClick={discard}>
               Discard
             </Button>
           )}
@@ -165,6 +172,12 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
           </button>{" "}
           Your text stays.
         </Note>
+      )}
+      {restoredAt !== undefined && dirty && (
+        <KeptNote at={restoredAt} onContinue={() => setRestoredAt(undefined)} onDiscard={discard} />
+      )}
+      {restoredAt !== undefined && dirty && keptIsOlder && (
+        <Note>Somebody else has changed this template since you wrote the draft. What you save replaces that.</Note>
       )}
       {dirty && mayWrite && <TitleField value={title} onChange={setTitle} />}
       {edited && <Note>A form wrote this template, and it was edited by hand since: it is shown as text.</Note>}

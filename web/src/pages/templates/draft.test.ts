@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Problem } from "../../api/problem";
-import { changesOf, emptyDraft, isSame, mistakesOf, withText } from "./draft";
+import { changesOf, emptyDraft, isSame, mistakesOf, withText, draftToShow } from "./draft";
 
 const stored = { id: 7, draft: { ...emptyDraft, label: "a", template: "{}", tags: ["x", "y"] } };
 
@@ -41,4 +41,14 @@ test("mistakes are those with a line", () => {
     { line: 4, column: 1, message: "b" },
   ]);
   expect(mistakesOf(undefined)).toEqual([]);
+});
+
+test("the editor shows what was left there, and a text that another page hands over before that", () => {
+  const [stored, handed, left] = ["stored", "handed", "left"].map((label) => ({ ...emptyDraft, label }));
+  if (!stored || !handed || !left) throw new Error("three drafts");
+  expect(draftToShow(stored, undefined, undefined)).toBe(stored);
+  expect(draftToShow(stored, undefined, { draft: left, isOlder: true })).toBe(left);
+  expect(draftToShow(stored, handed, undefined)).toBe(handed);
+  expect(draftToShow(stored, handed, { draft: left, isOlder: true })).toBe(handed); // It began with something else.
+  expect(draftToShow(stored, handed, { draft: left, isOlder: false })).toBe(left);
 });

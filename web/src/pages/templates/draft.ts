@@ -23,8 +23,21 @@ export function withText(draft: Draft): Draft {
   return draft.op === "remove" && draft.template.trim() === "" ? { ...draft, template: "true" } : draft;
 }
 
-export function isSame(a: Draft, b: Draft): boolean {
-  return JSON.stringify({ ...a, tags: [...a.tags].sort() }) === JSON.stringify({ ...b, tags: [...b.tags].sort() });
+/** textOf is equal for two drafts that do the same. */
+export function textOf(draft: Draft): string {
+  return JSON.stringify({ ...draft, tags: [...draft.tags].sort() });
+}
+
+export const isSame = (a: Draft, b: Draft): boolean => textOf(a) === textOf(b);
+
+/** draftToShow is what the editor begins with: the draft that was left there, unless another page hands over a different text. */
+export function draftToShow(
+  stored: Draft,
+  handedOver: Draft | undefined,
+  kept: { draft: Draft; isOlder: boolean } | undefined,
+): Draft {
+  if (!handedOver) return kept?.draft ?? stored;
+  return kept && !kept.isOlder ? kept.draft : handedOver;
 }
 
 /** changesOf is what saving the draft asks for: a new template, or what differs from the stored one. */

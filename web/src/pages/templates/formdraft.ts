@@ -9,10 +9,11 @@ export interface FormDraft<T> {
   setDraft: (draft: T) => void;
   late: T; // the draft once nothing was typed for a moment
   dirty: boolean;
-  restored: boolean; // the draft was filled in before the person left the form
+  restored: number | undefined; // when the draft was filled in, before the person left the form; Unix time in ms
   theirs: T | undefined; // what somebody else stored while this was being filled in
   show: (value: T) => void; // what is stored
   saved: () => void; // the draft is stored
+  goOn: () => void; // the person has seen that the draft is one of before
   discard: () => void;
 }
 
@@ -32,7 +33,7 @@ export function useFormDraft<T>(
   const [base, setBase] = useState(stored ?? empty);
   const [draft, setDraft] = useState(kept ? kept.draft : base);
   const [late] = useDebouncedValue(draft, 500);
-  const [restored, setRestored] = useState(kept !== undefined);
+  const [restored, setRestored] = useState(kept && (kept.at ?? 0));
   const [theirs, setTheirs] = useState(kept?.isOlder ? stored : undefined);
   const baseText = text(base);
   const dirty = text(draft) !== baseText;
@@ -40,14 +41,14 @@ export function useFormDraft<T>(
   const show = (value: T) => {
     setBase(value);
     setDraft(value);
-    setRestored(false);
+    setRestored(undefined);
     setTheirs(undefined);
     onShow?.(value);
   };
   const saved = () => {
     if (name !== undefined) keptDrafts.forget(name);
     setBase(draft);
-    setRestored(false);
+    setRestored(undefined);
     setTheirs(undefined);
   };
   const now = stored === undefined ? undefined : text(stored);
@@ -72,5 +73,6 @@ export function useFormDraft<T>(
     return () => window.removeEventListener("beforeunload", ask);
   }, [dirty]);
 
-  return { draft, setDraft, late, dirty, restored, theirs, show, saved, discard: () => show(theirs ?? base) };
+  const goOn = () => setRestored(undefined);
+  return { draft, setDraft, late, dirty, restored, theirs, show, saved, goOn, discard: () => show(theirs ?? base) };
 }

@@ -2,6 +2,7 @@ import { Textarea } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
+import { KeptNote } from "../../ui/keptnote";
 import { Rows, Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
 import { Faint, Mono } from "../../ui/text";
@@ -30,7 +31,8 @@ export function Vars({ of }: { of: Owner }) {
 function Editor({ of, stored }: { of: Owner; stored: string }) {
   const client = useQueryClient();
   const isAuthor = useMay("author");
-  const { draft, setDraft, dirty, theirs, show, saved, discard } = useFormDraft(stored, "", sameText);
+  const keep = "tag" in of ? `vars/tag/${of.tag}` : `vars/device/${of.device}`;
+  const { draft, setDraft, dirty, restored, theirs, show, saved, goOn, discard } = useFormDraft(stored, "", sameText, { keep });
   const read = parseLines(draft);
   return (
     <Stack>
@@ -42,6 +44,7 @@ function Editor({ of, stored }: { of: Owner; stored: string }) {
           </button>
         </Note>
       )}
+      {restored !== undefined && dirty && <KeptNote at={restored} onContinue={goOn} onDiscard={discard} />}
       <Textarea
         size="xs"
         label="One NAME = VALUE on each line"

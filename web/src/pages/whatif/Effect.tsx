@@ -10,7 +10,7 @@ import { Chip, Faint, Strong, Text } from "../../ui/text";
 import { Sentences } from "./Sentences";
 
 const mostGroups = 30;
-const mostNames = 8;
+const mostNames = 10;
 
 /** Named lists devices by label; those that are too many come when one asks for them. */
 export function Named({ devices }: { devices: { deviceID: string; label: string }[] }) {

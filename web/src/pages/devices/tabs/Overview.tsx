@@ -6,7 +6,7 @@ import { ask, titled, type Schemas } from "../../../api/client";
 import type { InventoryDevice } from "../../../api/inventory";
 import { queries } from "../../../api/queries";
 import { whatIf } from "../../../api/whatif";
-import { Act } from "../../../ui/act";
+import { Act, doneWithUndo } from "../../../ui/act";
 import { Export } from "../../../ui/export";
 import { Connected, FolderFigures, FolderWhy, Whole } from "../../../ui/folderstate";
 import { placeOf } from "../../../ui/folderwords";
@@ -127,6 +127,14 @@ function Tags({ id, tags }: { id: string; tags: string[] }) {
   const [tag, setTag] = useState("");
   const name = tag.trim();
   const path = (of: string) => ({ params: { path: { deviceID: id, tag: of } } });
+  const put = async (of: string, title: string) => {
+    await ask(titled(title).PUT("/api/v1/devices/{deviceID}/tags/{tag}", path(of)));
+    void client.invalidateQueries();
+  };
+  const remove = async (of: string, title: string) => {
+    await ask(titled(title).DELETE("/api/v1/devices/{deviceID}/tags/{tag}", path(of)));
+    void client.invalidateQueries();
+  };
   const added = { tags: { added: [{ tag: name, device: id }] } };
   return (
     <Panel title="Tags">
@@ -143,10 +151,8 @@ function Tags({ id, tags }: { id: string; tags: string[] }) {
                   variant="subtle"
                   color="gray"
                   says={`The tag ${one} is off this device`}
-                  run={async (title) => {
-                    await ask(titled(title).DELETE("/api/v1/devices/{deviceID}/tags/{tag}", path(one)));
-                    void client.invalidateQueries();
-                  }}
+                  undo={() => put(one, "")}
+                  run={(title) => remove(one, title)}
                   confirm={{
                     title: `Take the tag ${one.slice(0, 60)} off this device?`,
                     verb: "Take it off",
@@ -173,8 +179,8 @@ function Tags({ id, tags }: { id: string; tags: string[] }) {
             disabled={name === ""}
             why="Name the tag."
             run={async (title) => {
-              await ask(titled(title).PUT("/api/v1/devices/{deviceID}/tags/{tag}", path(name)));
-              void client.invalidateQueries();
+              await put(name, title);
+              doneWithUndo(`The tag ${name} is on this device`, () => remove(name, ""));
               setTag("");
             }}
             confirm={{

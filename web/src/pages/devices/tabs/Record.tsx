@@ -2,17 +2,19 @@ import { NumberInput, PasswordInput, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { send, titled, type Schemas } from "../../../api/client";
+import { api, ask, send, titled, type Schemas } from "../../../api/client";
 import { useHasLabel } from "../../../api/labels";
 import { asProblem, Problem } from "../../../api/problem";
 import { queries } from "../../../api/queries";
 import { useMe } from "../../../session/me";
 import { includes, refusal } from "../../../session/roles";
-import { Act, done, warn } from "../../../ui/act";
+import { Act, done, doneWithUndo, warn } from "../../../ui/act";
+import { KeptNote } from "../../../ui/keptnote";
 import { Columns, Row, Stack } from "../../../ui/layout";
 import { Loads, Note } from "../../../ui/page";
 import { Faint, Text } from "../../../ui/text";
 import { TitleField } from "../../../ui/title";
+import { useKeeps, useKeptBefore } from "../../../ui/usekept";
 import { Effect } from "../../whatif/Effect";
 import { noting, testAccess, wrongAt, type AccessField, type DeviceTest } from "../access";
 import { hostAndPort } from "../paste";
@@ -30,7 +32,10 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
   const hasLabel = useHasLabel();
   const may = includes(me.role, "admin");
   const stored = { label: record.label, apiAddress: record.apiAddress, apiPort: record.apiPort, apiKey: "" };
-  const [draft, setDraft] = useState(stored);
+  const name = `device/${record.deviceID}/record`;
+  const kept = useKeptBefore(name, stored, textOf);
+  const [draft, setDraft] = useState(kept ? { ...kept.draft, apiKey: "" } : stored);
+  const [restoredAt, setRestoredAt] = useState(kept && (kept.at ?? 0));
   const [title, setTitle] = useState("");
   const [test, setTest] = useState<DeviceTest>();
   const [error, setError] = useState<unknown>();
@@ -38,6 +43,7 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
   const renamed = given.label !== stored.label;
   const moved = given.apiAddress !== stored.apiAddress || given.apiPort !== stored.apiPort || given.apiKey !== "";
   const dirty = renamed || moved;
+  const { forget } = useKeeps(name, dirty, textOf(stored), { ...draft, apiKey: "" }); // The key is not kept.
   const set = (part: Partial<typeof draft>) => {
     setDraft({ ...draft, ...part });
     setTest(undefined);
@@ -62,7 +68,15 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
       throw new Problem({ status: 412, detail: "somebody else changed this device meanwhile", hint: "Nothing was saved. The page now shows the device as it is: change it again." });
     });
     if (answer.warning) warn(`Templates of this device read its label. The tab Plan shows what changes.`);
-    done("Saved");
+    forget();
+    void client.invalidateQueries();
+    if (apiKey) done("Saved. The former API key is not kept: nothing brings it back");
+    else doneWithUndo("Saved", restore);
+  };
+  const restore = async () => {
+    const { label, apiAddress, apiPort } = stored;
+    const params = { path: { deviceID: record.deviceID }, query: { mask: true } };
+    await ask(api.PUT("/api/v1/devices/{deviceID}", { params, body: { label, apiAddress, apiPort } }));
     void client.invalidateQueries();
   };
   const noted = noting(setError);
@@ -73,6 +87,16 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
   });
   return (
     <Stack>
+      {restoredAt !== undefined && dirty && (
+        <KeptNote
+          at={restoredAt}
+          onContinue={() => setRestoredAt(undefined)}
+          onDiscard={() => {
+            set(stored);
+            setRestoredAt(undefined);
+          }}
+        />
+      )}
       <Columns>
         <TextInput {...field("label")} label="Label" value={draft.label} onChange={(event) => set({ label: event.currentTarget.value })} />
         <TextInput
@@ -146,6 +170,8 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
     </Stack>
   );
 }
+
+const textOf = (draft: object) => JSON.stringify(draft);
 
 /** Renamed is what another label changes, because templates may read it. */
 function Renamed({ id, label }: { id: string; label: string }) {

@@ -2,6 +2,7 @@ import { Button, Checkbox, Modal, Radio } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, titled, type Schemas } from "../../../api/client";
+import { asProblem } from "../../../api/problem";
 import { queries } from "../../../api/queries";
 import { useMe } from "../../../session/me";
 import { includes, refusal } from "../../../session/roles";
@@ -73,6 +74,7 @@ function Ask({
   const client = useQueryClient();
   const differs = useQuery(queries.revisionDiff(id, number, newest));
   const [section, setSection] = useState(everything);
+  const preview = useQuery(queries.restorePreview(id, number, section));
   const [held, setHeld] = useState<Restored>(); // nothing was sent, because of it
   const [consent, setConsent] = useState<string[]>([]);
   const [title, setTitle] = useState("");
@@ -81,9 +83,19 @@ function Ask({
       ask(
         titled(title).POST("/api/v1/devices/{deviceID}/revisions/{number}/restore", {
           params: { path: { deviceID: id, number } },
-          body: { section, ...(held && consent.length > 0 ? { digest: held.plan.digest, consent } : {}) },
+          body: {
+            section,
+            ...(held && consent.length > 0
+              ? { digest: held.plan.digest, consent }
+              : preview.data
+                ? { digest: preview.data.plan.digest }
+                : {}),
+          },
         }),
-      ),
+      ).catch((error: unknown) => {
+        if (asProblem(error).status === 409) void preview.refetch(); // It would change something else by now.
+        throw error;
+      }),
     onSuccess: (out) => {
       void client.invalidateQueries();
       if (!out.done) {
@@ -123,6 +135,11 @@ function Ask({
         <Strong>{number}</Strong> (<Ago at={seenAt} />), as far as no template says otherwise. What is there now stays in the history, so that
         you can come back. A password is never put back.
       </Text>
+      {!held && (
+        <Loads query={preview} rows={2}>
+          {(seen) => <Preview of={seen} labels={labels} />}
+        </Loads>
+      )}
       {held && <Note>{[held.reason, held.next].filter(Boolean).map(sentence).join(" ")}</Note>}
       {held && held.left.length > 0 && (
         <Rows dense>
@@ -163,10 +180,46 @@ function Ask({
         <Button variant="default" onClick={onClose}>
           Cancel
         </Button>
-        <Button loading={restore.isPending} onClick={() => restore.mutate()} data-autofocus>
+        <Button
+          loading={restore.isPending}
+          disabled={!held && (!preview.data || preview.isFetching)}
+          onClick={() => restore.mutate()}
+          data-autofocus
+        >
           {consent.length > 0 ? "Restore with this consent" : "Restore"}
         </Button>
       </Row>
+    </Stack>
+  );
+}
+
+const mostShown = 50; // changes
+
+/** Preview is what the restore would send to the daemon, and what it leaves as it is. */
+function Preview({ of: { plan, left, reason }, labels }: { of: Restored; labels: ReadonlyMap<string, string> }) {
+  return (
+    <Stack tight>
+      <Strong>{plan.changes.length === 0 ? sentence(reason) : `It makes ${plural(plan.changes.length, "change")}:`}</Strong>
+      <Rows dense>
+        {plan.changes.slice(0, mostShown).map((change) => (
+          <li key={change.key}>
+            <Change change={change} labels={labels} />
+          </li>
+        ))}
+        {plan.changes.length > mostShown && <li>and {plan.changes.length - mostShown} more</li>}
+      </Rows>
+      {left.length > 0 && <Strong>{`Not restored, ${plural(left.length, "change")}:`}</Strong>}
+      {left.length > 0 && (
+        <Rows dense>
+          {left.slice(0, mostLeft).map((change) => (
+            <li key={change.key}>
+              <Change change={change} labels={labels} />
+              <Faint>{sentence(change.reason)}</Faint>
+            </li>
+          ))}
+          {left.length > mostLeft && <li>and {left.length - mostLeft} more</li>}
+        </Rows>
+      )}
     </Stack>
   );
 }

@@ -4,7 +4,7 @@ import { useLocation } from "wouter";
 import { api, ask, titled, type Schemas } from "../../../api/client";
 import { queries } from "../../../api/queries";
 import { useMay } from "../../../session/me";
-import { Act, done, failed, warn } from "../../../ui/act";
+import { Act, done, doneWithUndo, failed, warn } from "../../../ui/act";
 import { Columns, Fact, Facts, Panel, Stack } from "../../../ui/layout";
 import { Loads, Note } from "../../../ui/page";
 import { modeChoices } from "../../../ui/stopping";
@@ -54,16 +54,24 @@ export default function Settings({ id, name }: { id: string; name: string }) {
   );
 }
 
+type Changed = Partial<Pick<DeviceSettings, "mode" | "allowPlain" | "restart" | "quietAfter" | "way">>;
+
 function useStore(id: string) {
   const client = useQueryClient();
-  return async (body: Partial<Pick<DeviceSettings, "mode" | "allowPlain" | "restart" | "quietAfter" | "way">>) => {
-    try {
-      const stored = await ask(
-        api.PUT("/api/v1/devices/{deviceID}/settings", { params: { path: { deviceID: id } }, body }),
+  const isAdmin = useMay("admin");
+  return async (body: Changed, former: Changed) => {
+    const put = async (to: Changed) => {
+      const now = await ask(
+        api.PUT("/api/v1/devices/{deviceID}/settings", { params: { path: { deviceID: id } }, body: to }),
       );
       void client.invalidateQueries();
+      return now;
+    };
+    try {
+      const stored = await put(body);
       if (stored.warning) warn(stored.warning);
-      else done("Stored");
+      else if (isAdmin || body.mode === undefined) doneWithUndo("Stored", () => put(former));
+      else done("Stored"); // Only an administrator has Muster write again.
     } catch (error) {
       failed(error);
     }
@@ -76,7 +84,7 @@ function Quiet({ id, seconds }: { id: string; seconds: number }) {
     <QuietAfter
       seconds={seconds}
       usual="as its tags say, or as usual for the server"
-      store={(quietAfter) => store({ quietAfter })}
+      store={(quietAfter) => store({ quietAfter }, { quietAfter: seconds })}
     />
   );
 }
@@ -92,7 +100,7 @@ function Writing({ id, settings }: { id: string; settings: DeviceSettings }) {
         description={isAdmin ? undefined : "An operator may stop; only an administrator has Muster write again"}
         data={modeChoices(isAdmin, isOperator)}
         value={settings.mode}
-        onChange={(mode) => void put({ mode: mode as DeviceSettings["mode"] })}
+        onChange={(mode) => void put({ mode: mode as DeviceSettings["mode"] }, { mode: settings.mode })}
         allowDeselect={false}
       />
       <WaysOfStopping />
@@ -105,7 +113,7 @@ function Writing({ id, settings }: { id: string; settings: DeviceSettings }) {
           { value: "direct", label: "At its address only, or where it is discovered" },
         ]}
         value={settings.way}
-        onChange={(way) => void put({ way: way as DeviceSettings["way"] })}
+        onChange={(way) => void put({ way: way as DeviceSettings["way"] }, { way: settings.way })}
         allowDeselect={false}
       />
       <Switch
@@ -113,14 +121,14 @@ function Writing({ id, settings }: { id: string; settings: DeviceSettings }) {
         label="Restart the daemon after a change that needs it"
         disabled={!isAdmin}
         checked={settings.restart}
-        onChange={(event) => void put({ restart: event.currentTarget.checked })}
+        onChange={(event) => void put({ restart: event.currentTarget.checked }, { restart: settings.restart })}
       />
       <Switch
         size="xs"
         label="Allow plain HTTP, although the address is not this machine's own"
         disabled={!isAdmin}
         checked={settings.allowPlain}
-        onChange={(event) => void put({ allowPlain: event.currentTarget.checked })}
+        onChange={(event) => void put({ allowPlain: event.currentTarget.checked }, { allowPlain: settings.allowPlain })}
       />
       {!isAdmin && <Faint>What is disabled needs an administrator.</Faint>}
     </Stack>

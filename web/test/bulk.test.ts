@@ -182,9 +182,10 @@ test("the search does what it names, and offers only what the role may", async (
     return order?.type === "rescan" && order.devices.length === 1 && order.devices[0]?.label === first;
   });
   await search("stop all writes");
+  await page.getByRole("option", { name: /^Stop writing/ }).waitFor();
   await page.keyboard.press("Enter");
   await page.getByRole("dialog", { name: "Stop writing to every device?" }).getByRole("button", { name: "Stop writing" }).click();
-  await page.getByText("Muster observes only").waitFor();
+  await page.getByText("Observe only: Muster plans").waitFor();
   await search("resume all writes");
   await page.getByRole("option", { name: /Search the manual/ }).waitFor();
   expect(await page.getByRole("option", { name: /^Write again/ }).count()).toBe(0); // An administrator may.
@@ -195,10 +196,30 @@ test("the search does what it names, and offers only what the role may", async (
   const admin = await open("anna", "");
   await admin.keyboard.press("Control+k");
   await admin.getByRole("combobox", { name: "Search" }).fill("link for vera");
+  await admin.getByRole("option", { name: "Make a log-in link for vera" }).waitFor();
   await admin.keyboard.press("Enter");
   await admin.getByRole("button", { name: "Make it" }).click();
   await admin.getByRole("dialog", { name: "Log-in link for vera" }).getByText(/login\?code=/).waitFor();
   await admin.context().close();
+});
+
+test("a message about a change of many devices undoes its rollout, with the plan of that first", async () => {
+  const page = await open("anna", "templates/new");
+  await page.getByLabel("Label", { exact: true }).fill("Slow");
+  await page.getByRole("combobox", { name: "Key", exact: true }).fill("options.maxSendKbps");
+  await page.getByRole("combobox", { name: "Op" }).click();
+  await page.getByRole("option", { name: "set", exact: true }).click();
+  await page.getByRole("combobox", { name: "Tags", exact: true }).fill("all of them");
+  await page.keyboard.press("Enter");
+  await page.getByRole("textbox", { name: "Template text" }).click();
+  await page.keyboard.type("2000");
+  await page.getByRole("button", { name: /^Create for/ }).click();
+  const message = page.getByRole("alert").filter({ hasText: "Rollout" });
+  await message.getByRole("button", { name: "Undo…" }).click();
+  const dialog = page.getByRole("dialog", { name: /^Undo rollout \d+\?$/ });
+  await dialog.getByRole("button", { name: "Undo", exact: true }).click();
+  await until("the template is gone", async () => (await muster.call<unknown[]>("GET", "/templates")).length === 0);
+  await page.context().close();
 });
 
 test("every key on the sheet of keys does what it says", async () => {

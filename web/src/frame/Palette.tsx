@@ -97,7 +97,9 @@ export function Palette({
     mode: mode.data?.mode,
   };
   const actions = actionsFor(text, known, mostActions);
-  const [manual, acts] = [actions.slice(-1), actions.slice(0, -1)];
+  const isLoading = [devices, templates, folders, tags, rollouts, mode].some((query) => query.isLoading);
+  const manual = isLoading ? [] : actions.slice(-1); // Enter does not leave the console for want of what is read later.
+  const acts = actions.slice(0, -1);
   found.splice(Math.max(0, most - acts.length), found.length); // What is done has room beside what is found.
   found.push(...acts, ...manual);
   const current = Math.min(at, found.length - 1);
@@ -166,7 +168,7 @@ export function Palette({
             <span className="u-faint">{one.detail.slice(0, 40)}</span>
           </li>
         ))}
-        {found.length === 0 && <li className="u-muted">Nothing is called so.</li>}
+        {found.length === 0 && <li className="u-muted">{isLoading ? "Reading…" : "Nothing is called so."}</li>}
       </ul>
     </Modal>
   );

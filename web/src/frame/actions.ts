@@ -111,7 +111,7 @@ function general({ rollout, mode, users }: Known): Offered[] {
   if (mode !== undefined && mode !== "paused") {
     offered.push({
       ...{ name: `${stopping.paused.act} all devices`, detail: "The whole fleet", icon: IconPlayerPause },
-      ...{ needs: "operator", also: "stop all writes pause Muster configurator", does: { mode: "paused" } },
+      ...{ needs: "operator", also: "stop all writes pause configurator", does: { mode: "paused" } },
     });
   }
   return offered;

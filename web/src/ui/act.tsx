@@ -16,23 +16,32 @@ interface Linked {
   also?: ReactNode; // what can be done about it
 }
 
-/** done tells in a corner what came of an act, in a text that may begin with a name. What it returns adds a link to the page where that goes on. */
-export function done(message: string): (page: Linked) => void {
+/** Told is a message that shows, to which something can be added. */
+interface Told {
+  link: (page: Linked) => void; // to the page where it goes on
+  undo: (back: () => Promise<unknown>) => void; // a button that takes it back
+}
+
+/** done tells in a corner what came of an act, in a text that may begin with a name. */
+export function done(message: string): Told {
   const text = ended(message);
   const shown = { icon: <IconCheck size={14} />, color: "green" };
   const id = notifications.show({ ...shown, message: text, autoClose: 6000 });
-  return (page) => {
-    const linked = (
-      <>
-        {text} <To href={page.href}>{page.says}</To> {page.also}
-      </>
-    );
-    notifications.update({ ...shown, id, message: linked, autoClose: 12_000 });
+  return {
+    link: (page) => {
+      const linked = (
+        <>
+          {text} <To href={page.href}>{page.says}</To> {page.also}
+        </>
+      );
+      notifications.update({ ...shown, id, message: linked, autoClose: 12_000 });
+    },
+    undo: (back) => doneWithUndo(message, back, id),
   };
 }
 
 /** doneWithUndo is done with a button that takes the act back. undo is for who may do that, and reads again what shows. */
-export function doneWithUndo(message: string, undo: () => Promise<unknown>) {
+export function doneWithUndo(message: string, undo: () => Promise<unknown>, replaces?: string) {
   const text = ended(message);
   const shown = { icon: <IconCheck size={14} />, color: "green" };
   const takeBack = async () => {
@@ -45,8 +54,10 @@ export function doneWithUndo(message: string, undo: () => Promise<unknown>) {
       failed(error);
     }
   };
-  const id = notifications.show({
+  const id = replaces ?? notifications.show({ ...shown, message: text });
+  notifications.update({
     ...shown,
+    id,
     autoClose: 12_000,
     message: (
       <>

@@ -30,12 +30,12 @@ test("a job counts what failed and what waits, and is repeated for those on whic
 });
 
 test("leaving the page asks while a job runs, and no longer", async () => {
-  let go = (_: unknown) => {};
+  let go: (value?: unknown) => void = () => undefined;
   const held = new Promise((resolve) => (go = resolve));
   const job = startJob("Tagged", items.slice(0, 1), () => held, () => undefined);
   expect(leaving.add).toHaveBeenCalledWith("beforeunload", expect.any(Function));
   expect(leaving.remove).not.toHaveBeenCalled();
-  go(undefined);
+  go();
   await job;
   expect(leaving.remove).toHaveBeenCalledWith("beforeunload", expect.any(Function));
 });

@@ -17,7 +17,7 @@ test("each key of the table of keys calls its own handler, and only that", () =>
   }
 });
 
-test("a key that does nothing now, or is none of the table, stays the browser's", () => {
+test("a key that does nothing now, or that the table does not have, stays the browser's", () => {
   const handlers = { ...handlersOf("table"), Enter: undefined };
   for (const key of ["Enter", "x", "toString"]) {
     const event = { key, preventDefault: vi.fn() };

@@ -8,13 +8,14 @@ import { Confirm } from "../../ui/confirm";
 import { plural } from "../../ui/format";
 import { Stack } from "../../ui/layout";
 import { Note } from "../../ui/page";
+import { stopping } from "../../ui/stopping";
 import { Faint, Text } from "../../ui/text";
 import { AlsoMajor } from "../orders/Orders";
 import { consequences, interrupts, verbs, type GivenType } from "../orders/words";
 import { Named } from "../whatif/Effect";
 import { whomOf } from "./whom";
 
-/** BulkOrder asks before an order is given to many daemons, and gives it. The server carries it out, whoever looks. */
+/** BulkOrder asks before an order is given to many daemons, and gives it. The server carries it out also when no page shows it. */
 export function BulkOrder({
   type,
   devices,
@@ -58,7 +59,7 @@ export function BulkOrder({
             )}
             {stopped.length > 0 && (
               <Note>
-                {`Muster does not write to ${plural(stopped.length, "device")} that you chose, since they are observed only or not watched. They are left out.`}
+                {`Muster does not write to ${plural(stopped.length, "device")} that you chose, since their mode is “${stopping.observe.state}” or “${stopping.paused.state}”. They are left out.`}
                 <Named devices={stopped} />
               </Note>
             )}

@@ -127,7 +127,9 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
     void client.invalidateQueries();
     for (const warning of applied.warnings) warn(warning);
     setTitle("");
-    void doneIn(`Saved. ${plural(plan.data?.touched.devices ?? 0, "device changes", "devices change")}`, applied.generation);
+    const back = id !== undefined && (base ? changesOf(base.draft, { id, draft: sent }) : { templates: { deleted: [id] } });
+    const message = `Saved. ${plural(plan.data?.touched.devices ?? 0, "device changes", "devices change")}`;
+    void doneIn(message, applied.generation, back || undefined);
   };
 
   return (

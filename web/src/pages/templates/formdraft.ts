@@ -13,7 +13,7 @@ export interface FormDraft<T> {
   theirs: T | undefined; // what somebody else stored while this was being filled in
   show: (value: T) => void; // what is stored
   saved: () => void; // the draft is stored
-  goOn: () => void; // the person has seen that the draft is one of before
+  goOn: () => void; // the person goes on with the draft that was restored
   discard: () => void;
 }
 

@@ -14,6 +14,7 @@ import { doneIn } from "../rollouts/doneIn";
 import { AllowFailing } from "./AllowFailing";
 import { useAllowed } from "./allowed";
 import { Effect } from "./Effect";
+import { inverseOf } from "./inverse";
 
 /** Planned shows what a change would do, and stores it while that is so. */
 export function Planned({
@@ -49,7 +50,7 @@ export function Planned({
               }),
             );
             for (const warning of applied.warnings) warn(warning);
-            void doneIn("Stored", applied.generation);
+            void doneIn("Stored", applied.generation, inverseOf(body, applied.newTemplates));
             onDone(applied.newTemplates);
           }}
         >

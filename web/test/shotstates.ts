@@ -71,6 +71,13 @@ const chosen = (button?: string) => async (page: Page) => {
   if (button) await press(button)(page);
 };
 
+const bulk = (menu: string, entry: RegExp) => async (page: Page) => {
+  await chosen()(page);
+  await page.getByRole("button", { name: menu }).click();
+  await page.getByRole("menuitem", { name: entry }).click();
+  await page.getByRole("dialog").waitFor();
+};
+
 const palette = (text: string) => async (page: Page) => {
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox", { name: "Search" }).fill(text);
@@ -130,7 +137,21 @@ const ofAnna: State[] = [
   ["add-many", "devices", adding("Many, pasted")],
   ["chosen", "devices", chosen()],
   ["bulk-tag", "devices", chosen("Add tag")],
-  ["bulk-unwatch", "devices", chosen("Stop watching")],
+  ["bulk-menu", "devices", async (page) => {
+    await chosen()(page);
+    await page.getByRole("button", { name: "Their daemons" }).click();
+    await page.getByRole("menu").waitFor();
+  }],
+  ["bulk-unwatch", "devices", bulk("What Muster does", /^Stop watching/)],
+  ["bulk-upgrade", "devices", bulk("Their daemons", /^Upgrade/)],
+  ["bulk-remove", "devices", chosen("Remove…")],
+  ["bulk-progress", "devices", async (page) => {
+    await bulk("Their daemons", /^Rescan/)(page);
+    await page.getByRole("dialog").getByRole("button", { name: "Rescan", exact: true }).click();
+    await page.getByRole("region", { name: "For many devices" }).waitFor();
+  }],
+  ["keys", "", (page) => page.keyboard.press("?")],
+  ["palette-act", "", palette("restart")],
   ["no-match", "devices?q=nothing-has-this-name"],
   ["palette", "devices", palette("nas")],
   ["palette-nothing", "devices", palette("zzzz")],

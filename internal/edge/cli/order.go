@@ -287,7 +287,8 @@ func (c *orderShowCommand) Run(ctx context.Context, env *environment, server *cl
 		fmt.Fprintln(env.Out, "  "+printable(order.Reason))
 	}
 	for _, one := range order.Devices {
-		fmt.Fprintf(env.Out, "  %-10s %s\n", one.State, strings.TrimSuffix(nameOfOrdered(one)+": "+printable(one.Reason), ": "))
+		line := strings.TrimSuffix(nameOfOrdered(one)+": "+printable(one.Reason), ": ")
+		fmt.Fprintf(env.Out, "  %-10s %s\n", one.State, line)
 	}
 	return nil
 }

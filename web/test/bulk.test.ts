@@ -90,7 +90,8 @@ test("where an order fails, the reason shows, and it is given again to those onl
   await shrunk.getByText("Muster does not write to 1 device").waitFor();
   await shrunk.getByRole("button", { name: "Cancel" }).click();
   await muster.call("POST", "/orders", {
-    ...{ type: "restart", goOn: true },
+    type: "restart",
+    goOn: true,
     devices: (await muster.call<{ deviceID: string }[]>("GET", "/devices")).slice(0, 3).map(({ deviceID }) => deviceID),
   });
   await until("the order has ended", async () => (await orders())[0]?.status === "failed");

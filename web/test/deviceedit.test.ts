@@ -106,6 +106,8 @@ test("another person's change of the device is not written over", async () => {
   await muster.call("PUT", `/devices/${daemon.id}`, { label: "theirs", apiAddress: "127.0.0.1", apiPort: daemon.port });
   await panel.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText(/Somebody else changed this device meanwhile/).waitFor();
+  expect(await panel.getByLabel("Label", { exact: true }).inputValue()).toBe("mine");
+  await panel.getByRole("button", { name: "Show theirs, and discard yours" }).click();
   await until("the form shows what is stored", async () => (await panel.getByLabel("Label", { exact: true }).inputValue()) === "theirs");
   expect((await record()).label).toBe("theirs");
   await page.context().close();

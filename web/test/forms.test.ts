@@ -123,7 +123,7 @@ test("a form that is not done goes on in the editor, and a recipe takes the tag 
   await page.getByRole("textbox", { name: "Template text" }).getByText("relaysEnabled").waitFor();
 
   await pick("Discovery and NAT");
-  await page.getByText("You filled this in before, and did not store it.").waitFor();
+  await page.getByText(/^A draft from \d\d:\d\d:\d\d, which was not stored/).waitFor();
   expect(await page.getByRole("combobox", { name: "Relays" }).inputValue()).toBe("Off");
   await page.getByRole("button", { name: "Discard it" }).click();
   await page.getByText("Nothing to plan yet").waitFor();

@@ -1,16 +1,17 @@
 import { Modal } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask, root, titled, type Schemas } from "../api/client";
+import { api, ask, root, type Schemas } from "../api/client";
+import { queries } from "../api/queries";
 import { BulkOrder } from "../pages/devices/BulkOrder";
-import { done, warn } from "../ui/act";
+import { modeQuestions, useSetMode, type FleetMode } from "../pages/settings/fleetmode";
 import { Confirm } from "../ui/confirm";
 import { Stack } from "../ui/layout";
-import { stopping } from "../ui/stopping";
 import { Ago, Command, Strong, Text } from "../ui/text";
 import type { Does } from "./actions";
 
-type Asked = Extract<Does, { order: unknown } | { mode: unknown } | { linkFor: unknown }>;
+/** Asked are the acts of the palette that a person confirms. */
+export type Asked = Extract<Does, { order: unknown } | { mode: unknown } | { linkFor: unknown }>;
 
 /** ActionDialog asks before an action of the palette is done. */
 export function ActionDialog({ asked, onClose }: { asked: Asked; onClose: () => void }) {
@@ -19,31 +20,15 @@ export function ActionDialog({ asked, onClose }: { asked: Asked; onClose: () => 
   return <LinkFor user={asked.linkFor} onClose={onClose} />;
 }
 
-const modeWords = {
-  on: { title: "Write again to every device?", verb: stopping.observe.back, says: "What the plans of the devices have by now is applied." },
-  observe: {
-    ...{ title: "Stop writing to every device?", verb: stopping.observe.act },
-    says: "Muster goes on watching and planning. Only an administrator has it write again.",
-  },
-  paused: {
-    ...{ title: "Stop watching every device?", verb: stopping.paused.act },
-    says: "No device is watched or written to: what is shown here becomes old. Only an administrator has it watch again.",
-  },
-};
-
-function SetMode({ to, onClose }: { to: "on" | "observe" | "paused"; onClose: () => void }) {
-  const client = useQueryClient();
-  const { title: question, verb, says } = modeWords[to];
+function SetMode({ to, onClose }: { to: FleetMode; onClose: () => void }) {
+  const mode = useQuery(queries.configurator());
+  const setMode = useSetMode();
+  const { says, ...question } = modeQuestions[to];
   return (
     <Confirm
       onClose={onClose}
-      question={{ title: question, verb, body: <Text>{says} Daemons go on syncing.</Text> }}
-      run={async (title) => {
-        const now = await ask(titled(title).PUT("/api/v1/configurator", { body: { mode: to } }));
-        void client.invalidateQueries();
-        if (now.warning) warn(now.warning);
-        else done(to === "on" ? "Muster writes again" : stopping[to].stops);
-      }}
+      question={{ ...question, body: <Text>{says}</Text> }}
+      run={(title) => setMode(to, mode.data?.mode, title)}
     />
   );
 }

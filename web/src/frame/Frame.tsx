@@ -13,14 +13,14 @@ import {
   IconUser,
 } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState, type ComponentProps, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { api, ask } from "../api/client";
 import { queries } from "../api/queries";
 import { useLiveState } from "../live/Live";
 import { UndoDialog } from "../pages/rollouts/UndoDialog";
 import { askUndo } from "../pages/rollouts/undoing";
-import { ActionDialog } from "./ActionDialog";
+import { ActionDialog, type Asked } from "./ActionDialog";
 import type { Does } from "./actions";
 import { KeySheet } from "./KeySheet";
 import { Palette } from "./Palette";
@@ -42,7 +42,7 @@ export function Frame({ children }: { children: ReactNode }) {
   const shown = places.filter((place) => place.href !== "/audit" || mayAudit);
   const [prefixed, setPrefixed] = useState(false); // g was pressed: the next key names a page
   const [showsKeys, setShowsKeys] = useState(false);
-  const [asked, setAsked] = useState<ComponentProps<typeof ActionDialog>["asked"]>();
+  const [asked, setAsked] = useState<Asked>();
   const act = (does: Does) => {
     if ("to" in does) navigate(does.to);
     else if ("manual" in does) window.location.assign(new URL(`../docs/${does.manual}`, document.baseURI));

@@ -12,11 +12,8 @@ import { actionsFor, type Action, type Does } from "./actions";
 import { places } from "./places";
 import { undoable } from "./undoable";
 
-type Found = Action;
-
-const mostActions = 8; // beside what is found by name
-
-const most = 12;
+const most = 12; // entries
+const mostActions = 8; // of them, beside what is found by name
 
 /** Palette goes to any page, device, template, tag or folder by name, and does what a text names. */
 export function Palette({
@@ -57,7 +54,7 @@ export function Palette({
   const rollouts = useQuery({ ...queries.rollouts(), enabled: opened });
   const mode = useQuery({ ...queries.configurator(), enabled: opened });
 
-  const all: Found[] = [
+  const all: Action[] = [
     ...places.map((place) => ({ does: { to: place.href }, name: place.name, detail: "Page", icon: place.icon })),
     ...(devices.data?.devices ?? []).map((one) => ({
       does: { to: `/devices/${one.deviceID}` },
@@ -84,7 +81,7 @@ export function Palette({
       icon: IconFolder,
     })),
   ];
-  const found: Found[] = [];
+  const found: Action[] = [];
   for (const one of all) {
     if (found.length >= most) break;
     if (matches(text, [one.name, one.detail])) found.push(one);
@@ -98,9 +95,9 @@ export function Palette({
   };
   const actions = actionsFor(text, known, mostActions);
   const isLoading = [devices, templates, folders, tags, rollouts, mode].some((query) => query.isLoading);
-  const manual = isLoading ? [] : actions.slice(-1); // Enter does not leave the console for want of what is read later.
+  const manual = isLoading ? [] : actions.slice(-1); // Enter must not open the manual because the rest is not read yet.
   const acts = actions.slice(0, -1);
-  found.splice(Math.max(0, most - acts.length), found.length); // What is done has room beside what is found.
+  found.splice(Math.max(0, most - acts.length), found.length); // Acts have room beside what is found.
   found.push(...acts, ...manual);
   const current = Math.min(at, found.length - 1);
 
@@ -109,7 +106,7 @@ export function Palette({
     setAt(0);
     onClose();
   };
-  const choose = (one: Found | undefined) => {
+  const choose = (one: Action | undefined) => {
     if (!one) return;
     close();
     go(one.does);
@@ -156,7 +153,7 @@ export function Palette({
       <ul className="u-palette-list" role="listbox" id={id} aria-label="Found">
         {found.map((one, i) => (
           <li
-            key={`${one.name} ${JSON.stringify("to" in one.does ? one.does.to : one.detail)}`}
+            key={`${one.name} ${"to" in one.does ? one.does.to : one.detail}`}
             id={`${id}-${i}`}
             role="option"
             aria-selected={i === current}

@@ -17,6 +17,7 @@ import {
 } from "@tabler/icons-react";
 import type { InventoryDevice } from "../api/inventory";
 import { given, verbs, type GivenType } from "../pages/orders/words";
+import type { FleetMode } from "../pages/settings/fleetmode";
 import { includes, type Role } from "../session/roles";
 import { shortID } from "../ui/format";
 import { matches, wordsOf } from "../ui/search";
@@ -28,7 +29,7 @@ export type Does =
   | { manual: string }
   | { order: GivenType; device: InventoryDevice }
   | { undo: number }
-  | { mode: "on" | "observe" | "paused" }
+  | { mode: FleetMode }
   | { linkFor: string };
 
 export interface Action {
@@ -44,7 +45,7 @@ export interface Known {
   devices: InventoryDevice[];
   users: string[]; // who can get a log-in link
   rollout: { id: number; cause: string } | undefined; // the newest that can be undone
-  mode: "on" | "observe" | "paused" | undefined; // of the whole fleet
+  mode: FleetMode | undefined; // of the whole fleet
 }
 
 const orderIcons: Record<GivenType, Icon> = {
@@ -79,42 +80,73 @@ export function actionsFor(text: string, known: Known, most: number): Action[] {
 }
 
 function general({ rollout, mode, users }: Known): Offered[] {
-  const offered: Offered[] = [
+  return [
     { name: "Share a folder", detail: "Form", icon: IconFolderShare, needs: "author", does: { to: "/templates/share" } },
-    { name: "Add a device", detail: "Devices", icon: IconDeviceLaptop, needs: "admin", also: "register new", does: { to: "/devices?add=1" } },
+    {
+      name: "Add a device",
+      detail: "Devices",
+      icon: IconDeviceLaptop,
+      needs: "admin",
+      also: "register new",
+      does: { to: "/devices?add=1" },
+    },
     { name: "Open the manual", detail: "Manual", icon: IconBook, needs: "viewer", also: "docs help", does: { manual: "" } },
-    ...users.map(
-      (user): Offered => ({
-        ...{ name: `Make a log-in link for ${user}`, detail: "People", icon: IconKey },
-        ...{ needs: "admin", also: "login invite password", does: { linkFor: user } },
-      }),
-    ),
+    ...users.map(linkFor),
+    ...(rollout ? [undoOf(rollout)] : []),
+    ...(mode ? switches(mode) : []),
   ];
-  if (rollout) {
-    offered.push({
-      ...{ name: `Undo the last rollout, ${rollout.id}`, detail: rollout.cause, icon: IconArrowBackUp },
-      ...{ needs: "author", also: "take back", does: { undo: rollout.id } },
-    });
-  }
-  if (mode !== undefined && mode !== "on") {
-    offered.push({
-      ...{ name: `${stopping.observe.back}, to all devices`, detail: "The whole fleet", icon: IconPlayerPlay },
-      ...{ needs: "admin", also: "resume all writes start configurator on", does: { mode: "on" } },
-    });
-  }
-  if (mode === "on") {
-    offered.push({
-      ...{ name: `${stopping.observe.act} to all devices`, detail: "The whole fleet", icon: IconEyeOff },
-      ...{ needs: "operator", also: "stop all writes pause observe only configurator", does: { mode: "observe" } },
-    });
-  }
-  if (mode !== undefined && mode !== "paused") {
-    offered.push({
-      ...{ name: `${stopping.paused.act} all devices`, detail: "The whole fleet", icon: IconPlayerPause },
-      ...{ needs: "operator", also: "stop all writes pause configurator", does: { mode: "paused" } },
-    });
-  }
-  return offered;
+}
+
+function linkFor(user: string): Offered {
+  return {
+    name: `Make a log-in link for ${user}`,
+    detail: "People",
+    icon: IconKey,
+    needs: "admin",
+    also: "login invite password",
+    does: { linkFor: user },
+  };
+}
+
+function undoOf({ id, cause }: { id: number; cause: string }): Offered {
+  return {
+    name: `Undo the last rollout, ${id}`,
+    detail: cause,
+    icon: IconArrowBackUp,
+    needs: "author",
+    also: "take back",
+    does: { undo: id },
+  };
+}
+
+/** switches are the acts that change whether Muster writes to the whole fleet, as it is now. */
+function switches(now: FleetMode): Offered[] {
+  const detail = "The whole fleet";
+  const on: Offered = {
+    name: `${stopping.observe.back}, to all devices`,
+    detail,
+    icon: IconPlayerPlay,
+    needs: "admin",
+    also: "resume all writes start configurator on",
+    does: { mode: "on" },
+  };
+  const observe: Offered = {
+    name: `${stopping.observe.act} to all devices`,
+    detail,
+    icon: IconEyeOff,
+    needs: "operator",
+    also: "stop all writes pause observe only configurator",
+    does: { mode: "observe" },
+  };
+  const paused: Offered = {
+    name: `${stopping.paused.act} all devices`,
+    detail,
+    icon: IconPlayerPause,
+    needs: "operator",
+    also: "stop all writes pause configurator",
+    does: { mode: "paused" },
+  };
+  return { on: [observe, paused], observe: [on, paused], paused: [on] }[now];
 }
 
 /** ofDevices are acts with a device that the text names besides the act: "rescan laptop". */
@@ -122,7 +154,9 @@ function* ofDevices(query: string, { role, devices }: Known): Generator<Action> 
   const words = wordsOf(query);
   const acts: { verb: string; needs: Role; icon: Icon; of: (device: InventoryDevice) => Does }[] = [
     ...given.map((type) => ({
-      ...{ verb: verbs[type], needs: "operator" as const, icon: orderIcons[type] },
+      verb: verbs[type],
+      needs: "operator" as const,
+      icon: orderIcons[type],
       of: (device: InventoryDevice): Does => ({ order: type, device }),
     })),
     { verb: "Open", needs: "viewer", icon: IconDeviceLaptop, of: ({ deviceID }) => ({ to: `/devices/${deviceID}` }) },

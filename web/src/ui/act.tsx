@@ -19,55 +19,48 @@ interface Linked {
 /** Told is a message that shows, to which something can be added. */
 interface Told {
   link: (page: Linked) => void; // to the page where it goes on
-  undo: (back: () => Promise<unknown>) => void; // a button that takes it back
+  undo: (back: () => Promise<unknown>) => void; // a button that takes the act back, for those who may
 }
+
+const success = { icon: <IconCheck size={14} />, color: "green" };
+const lasts = 6000; // ms
+const lastsWithButton = 12_000; // ms
 
 /** done tells in a corner what came of an act, in a text that may begin with a name. */
 export function done(message: string): Told {
   const text = ended(message);
-  const shown = { icon: <IconCheck size={14} />, color: "green" };
-  const id = notifications.show({ ...shown, message: text, autoClose: 6000 });
-  return {
-    link: (page) => {
-      const linked = (
-        <>
-          {text} <To href={page.href}>{page.says}</To> {page.also}
-        </>
-      );
-      notifications.update({ ...shown, id, message: linked, autoClose: 12_000 });
-    },
-    undo: (back) => doneWithUndo(message, back, id),
-  };
-}
-
-/** doneWithUndo is done with a button that takes the act back. undo is for who may do that, and reads again what shows. */
-export function doneWithUndo(message: string, undo: () => Promise<unknown>, replaces?: string) {
-  const text = ended(message);
-  const shown = { icon: <IconCheck size={14} />, color: "green" };
-  const takeBack = async () => {
-    notifications.update({ ...shown, id, message: text, loading: true });
+  const id = notifications.show({ ...success, message: text, autoClose: lasts });
+  const update = (content: ReactNode, autoClose: number | false) =>
+    notifications.update({ ...success, id, message: content, autoClose, loading: autoClose === false });
+  const takeBack = async (back: () => Promise<unknown>) => {
+    update(text, false);
     try {
-      await undo();
-      notifications.update({ ...shown, id, message: `Taken back: ${text}`, loading: false, autoClose: 6000 });
+      await back();
+      update(`Taken back: ${text}`, lasts);
     } catch (error) {
       notifications.hide(id);
       failed(error);
     }
   };
-  const id = replaces ?? notifications.show({ ...shown, message: text });
-  notifications.update({
-    ...shown,
-    id,
-    autoClose: 12_000,
-    message: (
-      <>
-        {text}{" "}
-        <button type="button" className="u-link" onClick={() => void takeBack()}>
-          Undo
-        </button>
-      </>
-    ),
-  });
+  return {
+    link: ({ says, href, also }) =>
+      update(
+        <>
+          {text} <To href={href}>{says}</To> {also}
+        </>,
+        lastsWithButton,
+      ),
+    undo: (back) =>
+      update(
+        <>
+          {text}{" "}
+          <button type="button" className="u-link" onClick={() => void takeBack(back)}>
+            Undo
+          </button>
+        </>,
+        lastsWithButton,
+      ),
+  };
 }
 
 /** warn tells of something that was done and may not be meant so; it stays until it is closed. */
@@ -114,7 +107,7 @@ export function Act({
   needs: Role;
   run: (title: string) => Promise<unknown>;
   says?: string;
-  undo?: (() => Promise<unknown>) | undefined; // takes the act back: its message offers that
+  undo?: (() => Promise<unknown>) | undefined; // takes the act back: the message offers it
   confirm?: Question;
   children: ReactNode;
   why?: string; // it is disabled
@@ -130,8 +123,9 @@ export function Act({
     },
     onSuccess: () => {
       setAsking(false);
-      if (says && undo) doneWithUndo(says, undo);
-      else if (says) done(says);
+      if (!says) return;
+      const told = done(says);
+      if (undo) told.undo(undo);
     },
     onError: (error) => {
       if (!asking) refused.current = failed(error);

@@ -65,7 +65,7 @@ function WhatRemovalCosts({ devices }: { devices: InventoryDevice[] }) {
   return (
     <Stack tight>
       <Text>
-        Muster then knows nothing of their copies any more: what only they hold is missed by nobody.{" "}
+        Muster does not watch their copies any more: of a file that only they have, nobody is told.{" "}
         <To href="/folders">The pages of folders</To> say which device is proven to hold what.
       </Text>
       {tagged.length === 0 && <Text>None of them has a tag: no template shares a folder with them.</Text>}

@@ -1,19 +1,20 @@
-import { MultiSelect, Select, Switch, Textarea } from "@mantine/core";
+import { MultiSelect, Select, Switch } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask, type Schemas } from "../../api/client";
+import { api, ask, titled, type Schemas } from "../../api/client";
 import { inventory, type InventoryDevice } from "../../api/inventory";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
-import { Act, done, doneWithUndo, failed, warn } from "../../ui/act";
+import { Act, done, failed, warn } from "../../ui/act";
 import { plural, shortID } from "../../ui/format";
 import { QuietAfter } from "../../ui/QuietAfter";
-import { Columns, Panel, Row, Rows, Split, Stack } from "../../ui/layout";
+import { Columns, Panel, Rows, Split, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing, Page } from "../../ui/page";
 import { modes, State } from "../../ui/state";
 import { modeChoices } from "../../ui/stopping";
 import { Faint, Muted, To } from "../../ui/text";
 import { Orders } from "../orders/Orders";
+import { FolderRoots } from "../settings/FolderRoots";
 import { Planned } from "../whatif/Planned";
 import { tagChanges } from "./tagchanges";
 import { Vars } from "../vars/Vars";
@@ -44,9 +45,7 @@ export default function Tag({ tag }: { tag: string }) {
           </Panel>
           <Panel title="Further folder roots">
             <Loads query={settings} rows={2}>
-              {({ folderRoots }) => (
-                <Roots key={folderRoots.join("\n")} tag={tag} roots={folderRoots} />
-              )}
+              {({ folderRoots }) => <Roots key={tag} tag={tag} roots={folderRoots} />}
             </Loads>
           </Panel>
           <Panel title="Vars">
@@ -182,7 +181,7 @@ function useStore(tag: string) {
     try {
       const stored = await put(body);
       if (stored.warning) warn(stored.warning);
-      else if (isAdmin || body.mode === undefined) doneWithUndo("Stored", () => put(former));
+      else if (isAdmin || body.mode === undefined) done("Stored").undo(() => put(former));
       else done("Stored"); // Only an administrator has Muster write again.
     } catch (error) {
       failed(error);
@@ -221,32 +220,17 @@ function Quiet({ tag, seconds }: { tag: string; seconds: number }) {
 }
 
 function Roots({ tag, roots }: { tag: string; roots: string[] }) {
-  const isAdmin = useMay("admin");
-  const store = useStore(tag);
-  const [text, setText] = useState(roots.join("\n"));
+  const client = useQueryClient();
   return (
-    <Stack>
-      <Textarea
-        size="xs"
-        label="One directory on each line"
-        description="Templates of authors put folders below these without consent, on devices with this tag"
-        autosize
-        minRows={2}
-        readOnly={!isAdmin}
-        value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
-      />
-      <Row>
-        <Act
-          needs="admin"
-          disabled={text.trim() === roots.join("\n")}
-          why="Nothing was changed."
-          run={() => store({ folderRoots: text.split("\n").map((line) => line.trim()).filter(Boolean) }, { folderRoots: roots })}
-        >
-          Store
-        </Act>
-      </Row>
-    </Stack>
+    <FolderRoots
+      roots={roots}
+      keep={`folder-roots/tag/${tag}`}
+      about="Templates of authors put folders below these without consent, on devices with this tag"
+      store={async (folderRoots, title) => {
+        await ask(titled(title).PUT("/api/v1/tags/{tag}/settings", { params: { path: { tag } }, body: { folderRoots } }));
+        void client.invalidateQueries();
+      }}
+    />
   );
 }
 
@@ -260,7 +244,7 @@ function Protection({ tag, isProtected }: { tag: string; isProtected: boolean })
   const put = async (to: boolean) => {
     try {
       await store(to);
-      doneWithUndo(to ? "The tag is protected" : "The tag is not protected any more", () => store(!to));
+      done(to ? "The tag is protected" : "The tag is not protected any more").undo(() => store(!to));
     } catch (error) {
       failed(error);
     }

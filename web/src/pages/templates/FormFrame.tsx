@@ -5,15 +5,15 @@ import type { Schemas } from "../../api/client";
 import { asProblem, type Problem } from "../../api/problem";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
+import { DraftNotes } from "../../ui/draftnotes";
 import { sentence } from "../../ui/format";
-import { KeptNote } from "../../ui/keptnote";
+import type { FormDraft } from "../../ui/formdraft";
 import { Panel, Split, Stack } from "../../ui/layout";
 import { Ghosts, Note, Nothing, Page, Wrong } from "../../ui/page";
 import { Code, Muted } from "../../ui/text";
 import { Planned } from "../whatif/Planned";
 import { Delete } from "./Delete";
 import { emptyDraft } from "./draft";
-import type { FormDraft } from "./formdraft";
 
 /** FormFrame is the page of a form: its fields, and beside them the plan of the template that it writes. */
 export function FormFrame<T>({
@@ -40,7 +40,7 @@ export function FormFrame<T>({
   const client = useQueryClient();
   const [, navigate] = useLocation();
   const mayWrite = useMay("author");
-  const { dirty, restored, theirs } = draft;
+  const { dirty } = draft;
   const written = useQuery({
     ...queries.writtenForm({ form, ...(stored ? { template: stored.id } : {}), ...(label ? { label } : {}) }),
     enabled: mayWrite && lacks === "" && dirty,
@@ -65,15 +65,7 @@ export function FormFrame<T>({
         )
       }
     >
-      {theirs !== undefined && (
-        <Note>
-          Somebody else has changed this template since you opened it. What you store replaces that.{" "}
-          <button type="button" className="u-link" onClick={() => draft.show(theirs)}>
-            Show theirs, and discard yours
-          </button>
-        </Note>
-      )}
-      {restored !== undefined && dirty && <KeptNote at={restored} onContinue={draft.goOn} onDiscard={draft.discard} />}
+      <DraftNotes form={draft} what="this template" />
       <Split>
         {children(problem, !mayWrite)}
         <Panel title="What it does">

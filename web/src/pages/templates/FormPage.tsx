@@ -1,11 +1,11 @@
 import { TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { queries } from "../../api/queries";
+import { useFormDraft } from "../../ui/formdraft";
 import { Panel, Stack } from "../../ui/layout";
 import { Ghosts, Nothing, Page, Wrong } from "../../ui/page";
 import { To } from "../../ui/text";
 import { begun, filled, missing, type Entered, type Kind, type Values } from "./filledform";
-import { useFormDraft } from "./formdraft";
 import { FormFields } from "./FormFields";
 import { FormFrame } from "./FormFrame";
 

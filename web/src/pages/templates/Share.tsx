@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Problem } from "../../api/problem";
 import { queries } from "../../api/queries";
+import { useFormDraft } from "../../ui/formdraft";
 import { Columns, Panel, Stack } from "../../ui/layout";
-import { useFormDraft } from "./formdraft";
 import { FormFrame } from "./FormFrame";
 import {
   emptyShare,

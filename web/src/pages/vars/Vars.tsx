@@ -2,11 +2,11 @@ import { Textarea } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
-import { KeptNote } from "../../ui/keptnote";
+import { DraftNotes } from "../../ui/draftnotes";
+import { useFormDraft } from "../../ui/formdraft";
 import { Rows, Stack } from "../../ui/layout";
-import { Loads, Note } from "../../ui/page";
+import { Loads } from "../../ui/page";
 import { Faint, Mono } from "../../ui/text";
-import { useFormDraft } from "../templates/formdraft";
 import { Planned } from "../whatif/Planned";
 import { linesOf, losesDigits, parseLines, sameText } from "./vars";
 
@@ -32,19 +32,12 @@ function Editor({ of, stored }: { of: Owner; stored: string }) {
   const client = useQueryClient();
   const isAuthor = useMay("author");
   const keep = "tag" in of ? `vars/tag/${of.tag}` : `vars/device/${of.device}`;
-  const { draft, setDraft, dirty, restored, theirs, show, saved, goOn, discard } = useFormDraft(stored, "", sameText, { keep });
+  const form = useFormDraft(stored, "", sameText, { keep });
+  const { draft, setDraft, dirty, saved, discard } = form;
   const read = parseLines(draft);
   return (
     <Stack>
-      {theirs !== undefined && (
-        <Note>
-          Somebody else has changed these vars since you began to type. What you store replaces all of them.{" "}
-          <button type="button" className="u-link" onClick={() => show(theirs)}>
-            Show theirs, and discard yours
-          </button>
-        </Note>
-      )}
-      {restored !== undefined && dirty && <KeptNote at={restored} onContinue={goOn} onDiscard={discard} />}
+      <DraftNotes form={form} what="these vars" />
       <Textarea
         size="xs"
         label="One NAME = VALUE on each line"

@@ -6,7 +6,7 @@ import { ask, titled, type Schemas } from "../../../api/client";
 import type { InventoryDevice } from "../../../api/inventory";
 import { queries } from "../../../api/queries";
 import { whatIf } from "../../../api/whatif";
-import { Act, doneWithUndo } from "../../../ui/act";
+import { Act, done } from "../../../ui/act";
 import { Export } from "../../../ui/export";
 import { Connected, FolderFigures, FolderWhy, Whole } from "../../../ui/folderstate";
 import { placeOf } from "../../../ui/folderwords";
@@ -180,7 +180,7 @@ function Tags({ id, tags }: { id: string; tags: string[] }) {
             why="Name the tag."
             run={async (title) => {
               await put(name, title);
-              doneWithUndo(`The tag ${name} is on this device`, () => remove(name, ""));
+              done(`The tag ${name} is on this device`).undo(() => remove(name, ""));
               setTag("");
             }}
             confirm={{

@@ -2,19 +2,19 @@ import { NumberInput, PasswordInput, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask, send, titled, type Schemas } from "../../../api/client";
+import { send, titled, type Schemas } from "../../../api/client";
 import { useHasLabel } from "../../../api/labels";
 import { asProblem, Problem } from "../../../api/problem";
 import { queries } from "../../../api/queries";
 import { useMe } from "../../../session/me";
 import { includes, refusal } from "../../../session/roles";
-import { Act, done, doneWithUndo, warn } from "../../../ui/act";
-import { KeptNote } from "../../../ui/keptnote";
+import { Act, done, warn } from "../../../ui/act";
+import { DraftNotes } from "../../../ui/draftnotes";
+import { useFormDraft } from "../../../ui/formdraft";
 import { Columns, Row, Stack } from "../../../ui/layout";
 import { Loads, Note } from "../../../ui/page";
 import { Faint, Text } from "../../../ui/text";
 import { TitleField } from "../../../ui/title";
-import { useKeeps, useKeptBefore } from "../../../ui/usekept";
 import { Effect } from "../../whatif/Effect";
 import { noting, testAccess, wrongAt, type AccessField, type DeviceTest } from "../access";
 import { hostAndPort } from "../paste";
@@ -23,7 +23,7 @@ import { Tested } from "../Tested";
 /** Record is a device's label and how its daemon is reached, to be changed where it is shown. */
 export function Record({ id }: { id: string }) {
   const record = useQuery(queries.deviceRecord(id));
-  return <Loads query={record}>{({ data, etag }) => <Fields key={etag} record={data} etag={etag} />}</Loads>;
+  return <Loads query={record}>{({ data, etag }) => <Fields record={data} etag={etag} />}</Loads>;
 }
 
 function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
@@ -31,53 +31,46 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
   const me = useMe();
   const hasLabel = useHasLabel();
   const may = includes(me.role, "admin");
-  const stored = { label: record.label, apiAddress: record.apiAddress, apiPort: record.apiPort, apiKey: "" };
-  const name = `device/${record.deviceID}/record`;
-  const kept = useKeptBefore(name, stored, textOf);
-  const [draft, setDraft] = useState(kept ? { ...kept.draft, apiKey: "" } : stored);
-  const [restoredAt, setRestoredAt] = useState(kept && (kept.at ?? 0));
+  const stored = { label: record.label, apiAddress: record.apiAddress, apiPort: record.apiPort };
+  const form = useFormDraft(stored, stored, textOf, { keep: `device/${record.deviceID}/record` });
+  const [apiKey, setKey] = useState(""); // no draft keeps it
   const [title, setTitle] = useState("");
   const [test, setTest] = useState<DeviceTest>();
   const [error, setError] = useState<unknown>();
-  const given = { ...draft, apiKey: draft.apiKey.trim(), ...hostAndPort(draft.apiAddress) };
+  const given = { ...form.draft, apiKey: apiKey.trim(), ...hostAndPort(form.draft.apiAddress) };
   const renamed = given.label !== stored.label;
   const moved = given.apiAddress !== stored.apiAddress || given.apiPort !== stored.apiPort || given.apiKey !== "";
   const dirty = renamed || moved;
-  const { forget } = useKeeps(name, dirty, textOf(stored), { ...draft, apiKey: "" }); // The key is not kept.
-  const set = (part: Partial<typeof draft>) => {
-    setDraft({ ...draft, ...part });
+  const retry = () => {
     setTest(undefined);
     setError(undefined);
   };
+  const set = (part: Partial<typeof stored>) => {
+    form.setDraft({ ...form.draft, ...part });
+    retry();
+  };
   const field = (name: AccessField) => ({ size: "xs", disabled: !may, error: wrongAt(name, error, test) });
 
+  const put = (body: Put, match: string, why: string) => {
+    const params = { path: { deviceID: record.deviceID }, query: { mask: true }, header: { "If-Match": match } };
+    return send(titled(why).PUT("/api/v1/devices/{deviceID}", { params, body }));
+  };
   const save = async () => {
-    const { label, apiAddress, apiPort, apiKey } = given;
-    const answer = await send(
-      titled(title).PUT("/api/v1/devices/{deviceID}", {
-        params: {
-          path: { deviceID: record.deviceID },
-          query: { mask: true },
-          header: { "If-Match": etag },
-        },
-        body: { label, apiAddress, apiPort, ...(apiKey ? { apiKey } : {}) },
-      }),
-    ).catch((failure: unknown) => {
+    const { label, apiAddress, apiPort } = given;
+    const body = { label, apiAddress, apiPort, ...(given.apiKey ? { apiKey: given.apiKey } : {}) };
+    const answer = await put(body, etag, title).catch((failure: unknown) => {
       if (asProblem(failure).status !== 412) throw failure;
       void client.invalidateQueries({ queryKey: ["device", record.deviceID] });
-      throw new Problem({ status: 412, detail: "somebody else changed this device meanwhile", hint: "Nothing was saved. The page now shows the device as it is: change it again." });
+      throw new Problem({ status: 412, detail: "somebody else changed this device meanwhile", hint: "Nothing was saved. The page says now what to do with your text." });
     });
     if (answer.warning) warn(`Templates of this device read its label. The tab Plan shows what changes.`);
-    forget();
+    form.saved();
+    setKey("");
+    setTitle("");
+    retry();
     void client.invalidateQueries();
-    if (apiKey) done("Saved. The former API key is not kept: nothing brings it back");
-    else doneWithUndo("Saved", restore);
-  };
-  const restore = async () => {
-    const { label, apiAddress, apiPort } = stored;
-    const params = { path: { deviceID: record.deviceID }, query: { mask: true } };
-    await ask(api.PUT("/api/v1/devices/{deviceID}", { params, body: { label, apiAddress, apiPort } }));
-    void client.invalidateQueries();
+    if (given.apiKey) done("Saved. The former API key is not kept: nothing brings it back");
+    else done("Saved").undo(() => put(stored, answer.etag, "").then(() => client.invalidateQueries()));
   };
   const noted = noting(setError);
   const tested = noted(async () => {
@@ -87,32 +80,23 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
   });
   return (
     <Stack>
-      {restoredAt !== undefined && dirty && (
-        <KeptNote
-          at={restoredAt}
-          onContinue={() => setRestoredAt(undefined)}
-          onDiscard={() => {
-            set(stored);
-            setRestoredAt(undefined);
-          }}
-        />
-      )}
+      <DraftNotes form={form} what="this device" />
       <Columns>
-        <TextInput {...field("label")} label="Label" value={draft.label} onChange={(event) => set({ label: event.currentTarget.value })} />
+        <TextInput {...field("label")} label="Label" value={form.draft.label} onChange={(event) => set({ label: event.currentTarget.value })} />
         <TextInput
           {...field("apiAddress")}
           label="Address of its GUI"
           description="Blank: it is discovered"
-          value={draft.apiAddress}
+          value={form.draft.apiAddress}
           onChange={(event) => set({ apiAddress: event.currentTarget.value })}
-          onBlur={() => setDraft({ ...draft, ...hostAndPort(draft.apiAddress) })}
+          onBlur={() => form.setDraft({ ...form.draft, ...hostAndPort(form.draft.apiAddress) })}
         />
         <NumberInput
           {...field("apiPort")}
           label="Port"
           min={1}
           max={65535}
-          value={draft.apiPort}
+          value={form.draft.apiPort}
           onChange={(value) => set({ apiPort: Number(value) || 8384 })}
         />
       </Columns>
@@ -121,8 +105,11 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
         label="Replace the API key"
         description="In Syncthing: Actions, Settings, GUI. Blank: the stored key stays. It is never shown"
         autoComplete="off"
-        value={draft.apiKey}
-        onChange={(event) => set({ apiKey: event.currentTarget.value })}
+        value={apiKey}
+        onChange={(event) => {
+          setKey(event.currentTarget.value);
+          retry();
+        }}
       />
       {!may && <Faint>{refusal(me.role, "admin")}</Faint>}
       {dirty && (
@@ -156,8 +143,10 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
             <Act
               needs="viewer"
               run={() => {
-                set(stored);
+                form.discard();
+                setKey("");
                 setTitle("");
+                retry();
                 return Promise.resolve();
               }}
             >
@@ -170,6 +159,8 @@ function Fields({ record, etag }: { record: Schemas["Device"]; etag: string }) {
     </Stack>
   );
 }
+
+type Put = Pick<Schemas["PutDevice"], "label" | "apiAddress" | "apiPort" | "apiKey">;
 
 const textOf = (draft: object) => JSON.stringify(draft);
 

@@ -78,19 +78,14 @@ function Ask({
   const [held, setHeld] = useState<Restored>(); // nothing was sent, because of it
   const [consent, setConsent] = useState<string[]>([]);
   const [title, setTitle] = useState("");
+  const agrees = consent.length > 0; // to what is held
+  const digest = (agrees ? held : preview.data)?.plan.digest; // of the plan that shows
   const restore = useMutation({
     mutationFn: () =>
       ask(
         titled(title).POST("/api/v1/devices/{deviceID}/revisions/{number}/restore", {
           params: { path: { deviceID: id, number } },
-          body: {
-            section,
-            ...(held && consent.length > 0
-              ? { digest: held.plan.digest, consent }
-              : preview.data
-                ? { digest: preview.data.plan.digest }
-                : {}),
-          },
+          body: { section, ...(digest ? { digest } : {}), ...(agrees ? { consent } : {}) },
         }),
       ).catch((error: unknown) => {
         if (asProblem(error).status === 409) void preview.refetch(); // It would change something else by now.
@@ -119,6 +114,7 @@ function Ask({
             onChange={(value) => {
               setSection(value);
               setHeld(undefined);
+              setConsent([]);
             }}
           >
             <Stack tight>
@@ -141,17 +137,7 @@ function Ask({
         </Loads>
       )}
       {held && <Note>{[held.reason, held.next].filter(Boolean).map(sentence).join(" ")}</Note>}
-      {held && held.left.length > 0 && (
-        <Rows dense>
-          {held.left.slice(0, mostLeft).map((change) => (
-            <li key={change.key}>
-              <Change change={change} labels={labels} />
-              <Faint>{sentence(change.reason)}</Faint>
-            </li>
-          ))}
-          {held.left.length > mostLeft && <li>and {held.left.length - mostLeft} more</li>}
-        </Rows>
-      )}
+      {held && <LeftOut left={held.left} labels={labels} />}
       {waiting.length > 0 && (
         <Rows>
           {waiting.map((change) => (
@@ -208,18 +194,26 @@ function Preview({ of: { plan, left, reason }, labels }: { of: Restored; labels:
         ))}
         {plan.changes.length > mostShown && <li>and {plan.changes.length - mostShown} more</li>}
       </Rows>
-      {left.length > 0 && <Strong>{`Not restored, ${plural(left.length, "change")}:`}</Strong>}
-      {left.length > 0 && (
-        <Rows dense>
-          {left.slice(0, mostLeft).map((change) => (
-            <li key={change.key}>
-              <Change change={change} labels={labels} />
-              <Faint>{sentence(change.reason)}</Faint>
-            </li>
-          ))}
-          {left.length > mostLeft && <li>and {left.length - mostLeft} more</li>}
-        </Rows>
-      )}
+      <LeftOut left={left} labels={labels} />
+    </Stack>
+  );
+}
+
+/** LeftOut are the differences that a restore leaves as they are, with the reason. */
+function LeftOut({ left, labels }: { left: Restored["left"]; labels: ReadonlyMap<string, string> }) {
+  if (left.length === 0) return null;
+  return (
+    <Stack tight>
+      <Strong>{`Not restored, ${plural(left.length, "change")}:`}</Strong>
+      <Rows dense>
+        {left.slice(0, mostLeft).map((change) => (
+          <li key={change.key}>
+            <Change change={change} labels={labels} />
+            <Faint>{sentence(change.reason)}</Faint>
+          </li>
+        ))}
+        {left.length > mostLeft && <li>and {left.length - mostLeft} more</li>}
+      </Rows>
     </Stack>
   );
 }

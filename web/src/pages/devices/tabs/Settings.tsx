@@ -4,7 +4,7 @@ import { useLocation } from "wouter";
 import { api, ask, titled, type Schemas } from "../../../api/client";
 import { queries } from "../../../api/queries";
 import { useMay } from "../../../session/me";
-import { Act, done, doneWithUndo, failed, warn } from "../../../ui/act";
+import { Act, done, failed, warn } from "../../../ui/act";
 import { Columns, Fact, Facts, Panel, Stack } from "../../../ui/layout";
 import { Loads, Note } from "../../../ui/page";
 import { modeChoices } from "../../../ui/stopping";
@@ -70,7 +70,7 @@ function useStore(id: string) {
     try {
       const stored = await put(body);
       if (stored.warning) warn(stored.warning);
-      else if (isAdmin || body.mode === undefined) doneWithUndo("Stored", () => put(former));
+      else if (isAdmin || body.mode === undefined) done("Stored").undo(() => put(former));
       else done("Stored"); // Only an administrator has Muster write again.
     } catch (error) {
       failed(error);
@@ -144,6 +144,12 @@ const origins: Record<string, string> = {
 function Trust({ id, trust }: { id: string; trust: Schemas["DeviceTrust"] }) {
   const client = useQueryClient();
   const { pinned, presented } = trust;
+  const pin = async (fingerprint: string) => {
+    await ask(
+      api.PUT("/api/v1/devices/{deviceID}/settings", { params: { path: { deviceID: id } }, body: { pin: fingerprint } }),
+    );
+    void client.invalidateQueries();
+  };
   const differs = presented.fingerprint !== "" && presented.fingerprint !== pinned.fingerprint;
   return (
     <Stack>
@@ -180,6 +186,7 @@ function Trust({ id, trust }: { id: string; trust: Schemas["DeviceTrust"] }) {
           <Act
             needs="admin"
             says="The certificate is trusted"
+            undo={pinned.fingerprint ? () => pin(pinned.fingerprint) : undefined}
             run={async (title) => {
               await ask(
                 titled(title).POST("/api/v1/devices/{deviceID}/trust", {

@@ -1,7 +1,7 @@
 import { useDebouncedValue } from "@mantine/hooks";
-import { useEffect, useState } from "react";
-import { useMe } from "../../session/me";
-import { keptDrafts, onStored } from "../../ui/keptdraft";
+import { useState } from "react";
+import { onStored } from "./keptdraft";
+import { useKeeps, useKeptBefore } from "./usekept";
 
 /** FormDraft is a form that is being filled in, beside what is stored. */
 export interface FormDraft<T> {
@@ -18,18 +18,16 @@ export interface FormDraft<T> {
 }
 
 /**
- * useFormDraft keeps a draft; text is equal for two values that do the same. With a name in keep, the browser's tab keeps
- * the draft too: who comes back to the form finds it. Such a form has no secrets in it.
+ * useFormDraft holds what a person fills in; text is equal for two values that do the same. With a name in keep, the
+ * browser's tab keeps the draft too: who comes back to the form finds it. Such a draft has no secrets in it.
  */
 export function useFormDraft<T>(
   stored: T | undefined,
   empty: T,
   text: (value: T) => string,
-  { keep, onShow }: { keep?: string; onShow?: (value: T) => void } = {},
+  { keep, onShow }: { keep?: string | undefined; onShow?: (value: T) => void } = {},
 ): FormDraft<T> {
-  const me = useMe();
-  const name = keep === undefined ? undefined : `${me.name}/${keep}`;
-  const [kept] = useState(() => (name === undefined ? undefined : keptDrafts.read(name, stored ?? empty, text)));
+  const kept = useKeptBefore(keep, stored ?? empty, text);
   const [base, setBase] = useState(stored ?? empty);
   const [draft, setDraft] = useState(kept ? kept.draft : base);
   const [late] = useDebouncedValue(draft, 500);
@@ -37,19 +35,17 @@ export function useFormDraft<T>(
   const [theirs, setTheirs] = useState(kept?.isOlder ? stored : undefined);
   const baseText = text(base);
   const dirty = text(draft) !== baseText;
+  const { forget } = useKeeps(keep, dirty, baseText, draft);
 
-  const show = (value: T) => {
+  const begin = (value: T) => {
     setBase(value);
-    setDraft(value);
     setRestored(undefined);
     setTheirs(undefined);
-    onShow?.(value);
   };
-  const saved = () => {
-    if (name !== undefined) keptDrafts.forget(name);
-    setBase(draft);
-    setRestored(undefined);
-    setTheirs(undefined);
+  const show = (value: T) => {
+    begin(value);
+    setDraft(value);
+    onShow?.(value);
   };
   const now = stored === undefined ? undefined : text(stored);
   const [read, setRead] = useState(now);
@@ -60,19 +56,22 @@ export function useFormDraft<T>(
     else setTheirs(next === "theirs" ? stored : undefined);
   }
 
-  useEffect(() => {
-    if (name === undefined) return;
-    if (dirty) keptDrafts.keep(name, { base: baseText, draft });
-    else keptDrafts.forget(name);
-  }, [name, dirty, baseText, draft]);
-
-  useEffect(() => {
-    if (!dirty) return;
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    window.addEventListener("beforeunload", ask);
-    return () => window.removeEventListener("beforeunload", ask);
-  }, [dirty]);
-
-  const goOn = () => setRestored(undefined);
-  return { draft, setDraft, late, dirty, restored, theirs, show, saved, goOn, discard: () => show(theirs ?? base) };
+  return {
+    draft,
+    setDraft,
+    late,
+    dirty,
+    restored,
+    theirs,
+    show,
+    saved: () => {
+      forget();
+      begin(draft);
+    },
+    goOn: () => setRestored(undefined),
+    discard: () => {
+      forget();
+      show(theirs ?? base);
+    },
+  };
 }

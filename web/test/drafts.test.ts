@@ -13,8 +13,10 @@ beforeAll(async () => {
   [muster, daemon, browser] = await Promise.all([Muster.start(), Daemon.start(), launch()]);
   await muster.user("anna", "admin");
   await muster.call("PUT", `/devices/${daemon.id}`, {
-    ...{ label: "laptop", apiKey: daemon.apiKey },
-    ...{ apiAddress: "127.0.0.1", apiPort: daemon.port },
+    label: "laptop",
+    apiKey: daemon.apiKey,
+    apiAddress: "127.0.0.1",
+    apiPort: daemon.port,
   });
   await until("the daemon is read", async () => {
     const { connection } = await muster.call<{ connection: string }>("GET", `/devices/${daemon.id}/state`);
@@ -37,7 +39,10 @@ const kept = (page: Page) => page.getByRole("note").filter({ hasText: /A draft f
 
 test("the text of a template survives Back, the search and a reload, and is continued or discarded", async () => {
   const { id } = await muster.call<{ id: number }>("POST", "/templates", {
-    ...{ label: "Relays", op: "set", key: "options.relaysEnabled", template: "false\n" },
+    label: "Relays",
+    op: "set",
+    key: "options.relaysEnabled",
+    template: "false\n",
   });
   const page = await open("templates");
   await page.getByRole("link", { name: "Relays" }).first().click();
@@ -88,6 +93,81 @@ test("vars and the name of a device come back, the API key does not", async () =
   await page.context().close();
 });
 
+/** leave goes to another page of the console and comes back. */
+async function leave(page: Page): Promise<void> {
+  await page.getByRole("link", { name: "Events", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: "Events" }).waitFor();
+  await page.goBack();
+}
+
+test("a setting of the server, directories of a tag and a device to add come back, the API key does not", async () => {
+  const page = await open("settings?tab=general");
+  const setting = page.locator('[data-setting="approvalThreshold"]');
+  await setting.getByRole("button", { name: "Change approvalThreshold" }).click();
+  await setting.getByRole("textbox").fill("77");
+  await leave(page);
+  await kept(page).waitFor();
+  expect(await setting.getByRole("textbox").inputValue()).toBe("77");
+  await setting.getByRole("button", { name: "Cancel" }).click();
+  await leave(page);
+  await setting.getByRole("button", { name: "Change approvalThreshold" }).click();
+  expect(await setting.getByRole("textbox").inputValue()).not.toBe("77");
+  await setting.getByRole("button", { name: "Cancel" }).click();
+
+  await page.goto(`${muster.url}/ui/tags/office`);
+  const roots = page.getByRole("region", { name: "Further folder roots" });
+  await roots.getByLabel("One directory on each line").fill("/srv/office");
+  await leave(page);
+  await kept(page).waitFor();
+  expect(await roots.getByLabel("One directory on each line").inputValue()).toBe("/srv/office");
+  const stored = (roots: string[]) => async () =>
+    (await muster.call<{ folderRoots: string[] }>("GET", "/tags/office/settings")).folderRoots.join() === roots.join();
+  await roots.getByRole("button", { name: "Store" }).click();
+  await until("they are stored", stored(["/srv/office"]));
+  await page.getByRole("alert").filter({ hasText: "Stored" }).getByRole("button", { name: "Undo" }).click();
+  await until("they are taken back", stored([]));
+
+  await page.goto(`${muster.url}/ui/devices?add=1`);
+  const dialog = page.getByRole("dialog", { name: "Add devices" });
+  await dialog.getByRole("tab", { name: "One, by address" }).click();
+  const field = (label: string) => dialog.getByLabel(label, { exact: true });
+  await field("Label").fill("desk of otto");
+  await field("API key").fill("a key that nobody may keep");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Add devices" }).click();
+  await kept(page).waitFor();
+  expect([await field("Label").inputValue(), await field("API key").inputValue()]).toEqual(["desk of otto", ""]);
+  expect(await page.evaluate(() => JSON.stringify(sessionStorage))).not.toContain("nobody may keep");
+  await kept(page).getByRole("button", { name: "Discard it" }).click();
+  expect(await field("Label").inputValue()).toBe("");
+  await page.context().close();
+});
+
+test("a role and a tag that was taken off everything are taken back from their messages", async () => {
+  await muster.user("otto", "operator");
+  await muster.call("PUT", `/devices/${daemon.id}/tags/passing`);
+  const page = await open("settings?tab=people");
+  await page.getByRole("combobox", { name: "Role of otto" }).click();
+  await page.getByRole("option", { name: "author", exact: true }).click();
+  await page.getByRole("alert").filter({ hasText: "otto is author now" }).getByRole("button", { name: "Undo" }).click();
+  await until("otto is an operator again", async () => {
+    const users = await muster.call<{ name: string; role: string }[]>("GET", "/users");
+    return users.find(({ name }) => name === "otto")?.role === "operator";
+  });
+  const roles = await muster.call<{ subject: string; detail: string }[]>("GET", "/audit?what=user.role");
+  expect(roles.filter(({ subject }) => subject === "otto").length).toBe(2);
+
+  const tags = () => muster.call<string[]>("GET", `/devices/${daemon.id}/tags`);
+  await page.goto(`${muster.url}/ui/tags`);
+  await page.getByRole("row").filter({ hasText: "passing" }).getByRole("button", { name: "Delete…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete the tag" }).click();
+  await until("the tag is off", async () => !(await tags()).includes("passing"));
+  await page.getByRole("alert").filter({ hasText: "The tag passing is gone" }).getByRole("button", { name: "Undo" }).click();
+  await until("the tag is on again", async () => (await tags()).includes("passing"));
+  await page.context().close();
+});
+
 test("a message about a change takes it back, also one about a new template", async () => {
   const page = await open(`devices/${daemon.id}/settings`);
   await page.getByLabel("Label", { exact: true }).fill("renamed");
@@ -130,7 +210,10 @@ test("a restore shows first what it changes, and what templates keep as it is", 
   const revisions = () => muster.call<{ number: number }[]>("GET", `/devices/${daemon.id}/revisions`);
   const newest = (await revisions())[0]?.number ?? 0;
   const { id } = await muster.call<{ id: number }>("POST", "/templates", {
-    ...{ label: "Interval", op: "set", key: "options.reconnectionIntervalS", template: "77\n" },
+    label: "Interval",
+    op: "set",
+    key: "options.reconnectionIntervalS",
+    template: "77\n",
   });
   await muster.call("PUT", `/devices/${daemon.id}/tags/interval`);
   await muster.call("PUT", `/templates/${id}/tags/interval`);

@@ -7,10 +7,13 @@ import { useHasLabel } from "../../api/labels";
 import { asProblem, Problem } from "../../api/problem";
 import { queries } from "../../api/queries";
 import { Act, done } from "../../ui/act";
+import { DraftNotes } from "../../ui/draftnotes";
 import { plural, sentence } from "../../ui/format";
+import { useFormDraft } from "../../ui/formdraft";
 import { Columns, Row, Rows, Stack } from "../../ui/layout";
 import { Ghosts, Note } from "../../ui/page";
 import { Command, Faint, Mono, Strong, Text, To } from "../../ui/text";
+import { useKeptBefore } from "../../ui/usekept";
 import { agentCommand, useFingerprint } from "./agentline";
 import { noting, NotReached, testAccess, wrongAt, type DeviceTest } from "./access";
 import { hostAndPort, readPaste, type NewDevice } from "./paste";
@@ -19,8 +22,7 @@ import { Already, Tested } from "./Tested";
 const NewKey = lazy(async () => ({ default: (await import("../settings/Enrolment")).NewKey }));
 
 /** register puts one device into the registry, then its tags on it. */
-async function register(device: NewDevice, tags: string[]) {
-  const { deviceID, label, apiAddress, apiPort, apiKey } = device;
+async function register({ deviceID, label, apiAddress, apiPort, apiKey, tags }: NewDevice) {
   const made = await ask(
     api.PUT("/api/v1/devices/{deviceID}", {
       params: { path: { deviceID }, query: { mask: true }, header: { "If-None-Match": "*" } },
@@ -30,7 +32,7 @@ async function register(device: NewDevice, tags: string[]) {
     if (asProblem(error).status !== 412) throw error;
     throw new Problem({ status: 412, detail: "this device is registered already", hint: "Its page changes address and API key." });
   });
-  for (const tag of [...tags, ...device.tags]) {
+  for (const tag of tags) {
     await ask(
       api.PUT("/api/v1/devices/{deviceID}/tags/{tag}", { params: { path: { deviceID: made.deviceID, tag } } }),
     );
@@ -39,44 +41,58 @@ async function register(device: NewDevice, tags: string[]) {
 
 const isTLS = root.startsWith("https:");
 
-const empty: NewDevice = { deviceID: "", label: "", apiAddress: "", apiPort: 8384, apiKey: "", tags: [] };
+/** Access is a new device without its API key, which no draft keeps. */
+type Access = Omit<NewDevice, "apiKey">;
+
+const empty: Access = { deviceID: "", label: "", apiAddress: "", apiPort: 8384, tags: [] };
+const draftName = "devices/add";
+const textOf = ({ deviceID, label, apiAddress, apiPort, tags }: Access) =>
+  JSON.stringify([deviceID.trim(), label, apiAddress, apiPort, [...tags].sort()]);
 
 export function AddDevices({ opened, onClose, may }: { opened: boolean; onClose: () => void; may: boolean }) {
   return (
     <Modal opened={opened} onClose={onClose} size="xl" title="Add devices">
-      <Tabs defaultValue={isTLS ? "agent" : "one"}>
-        <Tabs.List>
-          <Tabs.Tab value="agent">By its agent</Tabs.Tab>
-          <Tabs.Tab value="one">One, by address</Tabs.Tab>
-          <Tabs.Tab value="many">Many, pasted</Tabs.Tab>
-          <Tabs.Tab value="enroll">By muster enroll</Tabs.Tab>
-        </Tabs.List>
-        {!may && <Note>Your role may not add devices. Ask an administrator.</Note>}
-        <Tabs.Panel value="agent" pt="md">
-          <Agent />
-        </Tabs.Panel>
-        <Tabs.Panel value="one" pt="md">
-          <One onClose={onClose} />
-        </Tabs.Panel>
-        <Tabs.Panel value="many" pt="md">
-          <Many onClose={onClose} />
-        </Tabs.Panel>
-        <Tabs.Panel value="enroll" pt="md">
-          <Stack>
-            <Text>
-              Type this on the machine of the daemon. It reads the daemon’s ID, API key and certificate, and registers
-              them here. Nothing has to be copied by hand. Without --token it asks for none on the machine of this
-              server.
-            </Text>
-            <Command text={`muster enroll --server ${root} --token TOKEN`} />
-            <Faint>
-              TOKEN is one of an administrator. <To href="/settings?tab=tokens">Settings, Tokens</To> makes one that ends
-              by itself.
-            </Faint>
-          </Stack>
-        </Tabs.Panel>
-      </Tabs>
+      <Ways onClose={onClose} may={may} />
     </Modal>
+  );
+}
+
+/** Ways are the ways to add devices. Where somebody began to fill one in, that shows first. */
+function Ways({ onClose, may }: { onClose: () => void; may: boolean }) {
+  const wasLeft = useKeptBefore(draftName, empty, textOf) !== undefined;
+  return (
+    <Tabs defaultValue={isTLS && !wasLeft ? "agent" : "one"}>
+      <Tabs.List>
+        <Tabs.Tab value="agent">By its agent</Tabs.Tab>
+        <Tabs.Tab value="one">One, by address</Tabs.Tab>
+        <Tabs.Tab value="many">Many, pasted</Tabs.Tab>
+        <Tabs.Tab value="enroll">By muster enroll</Tabs.Tab>
+      </Tabs.List>
+      {!may && <Note>Your role may not add devices. Ask an administrator.</Note>}
+      <Tabs.Panel value="agent" pt="md">
+        <Agent />
+      </Tabs.Panel>
+      <Tabs.Panel value="one" pt="md">
+        <One onClose={onClose} />
+      </Tabs.Panel>
+      <Tabs.Panel value="many" pt="md">
+        <Many onClose={onClose} />
+      </Tabs.Panel>
+      <Tabs.Panel value="enroll" pt="md">
+        <Stack>
+          <Text>
+            Type this on the machine of the daemon. It reads the daemon’s ID, API key and certificate, and registers
+            them here. Nothing has to be copied by hand. Without --token it asks for none on the machine of this
+            server.
+          </Text>
+          <Command text={`muster enroll --server ${root} --token TOKEN`} />
+          <Faint>
+            TOKEN is one of an administrator. <To href="/settings?tab=tokens">Settings, Tokens</To> makes one that ends
+            by itself.
+          </Faint>
+        </Stack>
+      </Tabs.Panel>
+    </Tabs>
   );
 }
 
@@ -117,21 +133,26 @@ function Agent() {
 function One({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
   const known = useQuery(queries.tags());
-  const [device, setDevice] = useState(empty);
-  const [tags, setTags] = useState<string[]>([]);
+  const form = useFormDraft(undefined, empty, textOf, { keep: draftName });
+  const device = form.draft;
+  const [apiKey, setKey] = useState("");
   const [test, setTest] = useState<DeviceTest>();
   const [error, setError] = useState<unknown>();
   const hasLabel = useHasLabel();
-  const given = { ...device, deviceID: device.deviceID.trim(), apiKey: device.apiKey.trim(), ...hostAndPort(device.apiAddress) };
-  const set = (part: Partial<NewDevice>) => {
-    setDevice({ ...device, ...part });
+  const given = { ...device, deviceID: device.deviceID.trim(), apiKey: apiKey.trim(), ...hostAndPort(device.apiAddress) };
+  const retry = () => {
     setTest(undefined);
     setError(undefined);
   };
+  const set = (part: Partial<Access>) => {
+    form.setDraft({ ...device, ...part });
+    retry();
+  };
   const add = async () => {
-    await register(given, tags);
+    await register(given);
     done(`${given.label || "The device"} is registered`);
-    setDevice(empty);
+    form.discard();
+    setKey("");
     void client.invalidateQueries();
     onClose();
   };
@@ -143,6 +164,7 @@ function One({ onClose }: { onClose: () => void }) {
   });
   return (
     <Stack>
+      <DraftNotes form={form} what="this device" />
       <TextInput
         label="Device ID"
         description="In Syncthing: Actions, Show ID"
@@ -166,7 +188,7 @@ function One({ onClose }: { onClose: () => void }) {
           error={wrongAt("apiAddress", error, test)}
           value={device.apiAddress}
           onChange={(event) => set({ apiAddress: event.currentTarget.value })}
-          onBlur={() => setDevice({ ...device, ...hostAndPort(device.apiAddress) })}
+          onBlur={() => form.setDraft({ ...device, ...hostAndPort(device.apiAddress) })}
         />
         <NumberInput
           size="xs"
@@ -184,14 +206,23 @@ function One({ onClose }: { onClose: () => void }) {
         description="In Syncthing: Actions, Settings, GUI"
         autoComplete="off"
         error={wrongAt("apiKey", error, test)}
-        value={device.apiKey}
-        onChange={(event) => set({ apiKey: event.currentTarget.value })}
+        value={apiKey}
+        onChange={(event) => {
+          setKey(event.currentTarget.value);
+          retry();
+        }}
       />
-      <TagsInput size="xs" label="Tags" data={known.data ?? []} value={tags} onChange={setTags} maxLength={128} />
+      <TagsInput size="xs" label="Tags" data={known.data ?? []} value={device.tags} onChange={(tags) => form.setDraft({ ...device, tags })} maxLength={128} />
       {test?.registered && <Already deviceID={given.deviceID} label={test.label} />}
       {test && !test.registered && <Tested test={test} />}
       <Row end>
-        <Button variant="default" onClick={onClose}>
+        <Button
+          variant="default"
+          onClick={() => {
+            form.discard();
+            onClose();
+          }}
+        >
           Cancel
         </Button>
         {test && test.problem !== "" && !test.registered && (
@@ -202,7 +233,7 @@ function One({ onClose }: { onClose: () => void }) {
         <Act
           needs="admin"
           variant="filled"
-          disabled={device.deviceID.trim() === "" || device.apiKey === ""}
+          disabled={device.deviceID.trim() === "" || apiKey === ""}
           why="Device ID and API key are needed."
           confirm={
             hasLabel(device.label)
@@ -245,7 +276,7 @@ function Many({ onClose }: { onClose: () => void }) {
           missed.add(device);
           throw new NotReached(test);
         }
-        await register(device, []);
+        await register(device);
       },
       () => undefined,
     );

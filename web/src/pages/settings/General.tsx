@@ -5,9 +5,12 @@ import { api, ask, titled, type Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import { Act, done } from "../../ui/act";
+import { DraftNotes } from "../../ui/draftnotes";
+import { useFormDraft } from "../../ui/formdraft";
 import { Grow, Panel, Row, Rows, Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
 import { Ago, Faint, Mono, Strong, Text } from "../../ui/text";
+import { useKeptBefore } from "../../ui/usekept";
 
 type Setting = Schemas["Setting"];
 
@@ -37,9 +40,15 @@ export default function General() {
   );
 }
 
+/** draftOf names the draft of a setting. A secret has none. */
+const draftOf = ({ name, kind }: Setting) => (kind === "secret" ? undefined : `setting/${name}`);
+
+const storedIn = ({ stored, value }: Setting) => stored ?? value;
+
 function OneSetting({ setting }: { setting: Setting }) {
   const isAdmin = useMay("admin");
-  const [editing, setEditing] = useState(false);
+  const wasLeft = useKeptBefore(draftOf(setting), storedIn(setting), String) !== undefined;
+  const [editing, setEditing] = useState(wasLeft);
   return (
     <Stack tight>
       <Row>
@@ -71,15 +80,17 @@ function OneSetting({ setting }: { setting: Setting }) {
         )}
       </Row>
       {setting.warning && <Note>{setting.warning}</Note>}
-      {editing && <EditSetting setting={setting} close={() => setEditing(false)} />}
+      {isAdmin && editing && <EditSetting setting={setting} close={() => setEditing(false)} />}
     </Stack>
   );
 }
 
 function EditSetting({ setting, close }: { setting: Setting; close: () => void }) {
   const client = useQueryClient();
-  const [value, setValue] = useState(setting.stored ?? setting.value);
+  const form = useFormDraft(storedIn(setting), "", String, { keep: draftOf(setting) });
+  const { draft: value, setDraft: setValue } = form;
   const stored = () => {
+    form.saved();
     void client.invalidateQueries({ queryKey: ["settings"] });
     close();
   };
@@ -116,6 +127,7 @@ function EditSetting({ setting, close }: { setting: Setting; close: () => void }
     };
   return (
     <Stack tight>
+      <DraftNotes form={form} what={setting.name} />
       <Value setting={setting} value={value} setValue={setValue} />
       <Row>
         <Act
@@ -158,7 +170,15 @@ function EditSetting({ setting, close }: { setting: Setting; close: () => void }
             Reset
           </Act>
         )}
-        <Button variant="subtle" color="gray" size="compact-sm" onClick={close}>
+        <Button
+          variant="subtle"
+          color="gray"
+          size="compact-sm"
+          onClick={() => {
+            form.discard();
+            close();
+          }}
+        >
           Cancel
         </Button>
       </Row>

@@ -5,7 +5,7 @@ import { api, ask, root, titled, type Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay, useMe } from "../../session/me";
 import type { Role } from "../../session/roles";
-import { Act, failed } from "../../ui/act";
+import { Act, done, failed } from "../../ui/act";
 import { Export } from "../../ui/export";
 import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
@@ -217,13 +217,17 @@ function Access({ user, own, onChange }: { user: Schemas["User"]; own: boolean; 
 }
 
 function RoleOf({ user, own, onChange }: { user: Schemas["User"]; own: boolean; onChange: () => void }) {
+  const store = async (body: Schemas["PutUser"]) => {
+    await ask(api.PUT("/api/v1/users/{user}", { params: { path: { user: user.name } }, body })).finally(onChange);
+  };
   const put = async (role: Role) => {
+    const part = user.tags.length > 0 ? { tags: user.tags } : {}; // A role without a part of the fleet ends it.
     try {
-      await ask(api.PUT("/api/v1/users/{user}", { params: { path: { user: user.name } }, body: { role } }));
+      await store({ role });
+      done(`${user.name} is ${role} now`).undo(() => store({ role: user.role, ...part }));
     } catch (error) {
       failed(error);
     }
-    onChange();
   };
   return (
     <Select

@@ -1,21 +1,18 @@
 import { IconTag } from "@tabler/icons-react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { ask, titled } from "../../api/client";
 import { inventory, type InventoryDevice } from "../../api/inventory";
 import { queries } from "../../api/queries";
-import { whatIf } from "../../api/whatif";
-import { Act } from "../../ui/act";
 import { useInAddress } from "../../ui/address";
 import { Export } from "../../ui/export";
 import { Filters } from "../../ui/filters";
 import { plural } from "../../ui/format";
-import { List, Panel, Row, Stack } from "../../ui/layout";
+import { List, Panel, Row } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
 import { matches } from "../../ui/search";
 import { SearchField } from "../../ui/field";
-import { Chip, Faint, Muted, Text, To } from "../../ui/text";
-import { Effect } from "../whatif/Effect";
+import { Chip, Faint, Muted, To } from "../../ui/text";
+import { Deletion } from "../whatif/Deletion";
 
 const most = 300; // tags that are shown at once
 
@@ -116,37 +113,19 @@ function carriersOf(devices: InventoryDevice[]): Map<string, string[]> {
 }
 
 function Delete({ tag, devices, templates }: { tag: string; devices: string[]; templates: number[] }) {
-  const client = useQueryClient();
+  const removed = [...devices.map((device) => ({ tag, device })), ...templates.map((template) => ({ tag, template }))];
   return (
-    <Act
+    <Deletion
       needs="operator"
-      size="compact-xs"
-      color="red"
+      change={{ tags: { removed } }}
+      question={`Take the tag ${tag.slice(0, 60)} off everything?`}
+      verb="Delete the tag"
+      about={`It is on ${plural(devices.length, "device")} and ${plural(templates.length, "template")}. Without it:`}
       says={`The tag ${tag} is gone`}
-      run={async (title) => {
-        await ask(titled(title).DELETE("/api/v1/tags/{tag}", { params: { path: { tag } } }));
-        void client.invalidateQueries();
-      }}
-      confirm={{
-        title: `Take the tag ${tag.slice(0, 60)} off everything?`,
-        verb: "Delete the tag",
-        body: <Consequence tag={tag} devices={devices} templates={templates} />,
-      }}
+      usualTitle={`Tag ${tag} deleted`}
+      isSmall
     >
       Delete…
-    </Act>
-  );
-}
-
-function Consequence({ tag, devices, templates }: { tag: string; devices: string[]; templates: number[] }) {
-  const removed = [...devices.map((device) => ({ tag, device })), ...templates.map((template) => ({ tag, template }))];
-  const plan = useQuery(whatIf({ tags: { removed } }));
-  return (
-    <Stack>
-      <Text>
-        It is on {plural(devices.length, "device")} and {plural(templates.length, "template")}. Without it:
-      </Text>
-      <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads>
-    </Stack>
+    </Deletion>
   );
 }

@@ -58,6 +58,11 @@ func writeCSV(out io.Writer, titles []string, rows []csvRow) error {
 	if err := table.Write(line); err != nil {
 		return err
 	}
+	return writeRows(table, titles, rows)
+}
+
+func writeRows(table *csv.Writer, titles []string, rows []csvRow) error {
+	line := make([]string, len(titles))
 	for _, row := range rows {
 		for i, title := range titles {
 			line[i] = row.cells[title]
@@ -68,6 +73,25 @@ func writeCSV(out io.Writer, titles []string, rows []csvRow) error {
 	}
 	table.Flush()
 	return table.Error()
+}
+
+// csvLines prints values as they come, as lines of one table for spreadsheets. Its columns are the fields of the first.
+type csvLines struct{ titles []string }
+
+func (l *csvLines) print(out io.Writer, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	row := csvRow{cells: map[string]string{}}
+	if err := row.add("", text); err != nil {
+		return err
+	}
+	if l.titles == nil {
+		l.titles = row.names
+		return writeCSV(out, l.titles, []csvRow{row})
+	}
+	return writeRows(csv.NewWriter(out), l.titles, []csvRow{row})
 }
 
 // add puts a value into the line: an object as one cell for each of its fields.

@@ -21,7 +21,7 @@ type deviceSettingsCommand struct {
 	QuietAfter *time.Duration `env:"-" help:"How long the device may be away before that is trouble, as 48h; 0: as its tags say, or as usual." placeholder:"DURATION"`
 	Way        *string        `env:"-" help:"How the daemon is reached: auto (by its agent while that is connected), agent or direct." placeholder:"WAY"`
 	Yes        bool           `short:"y" env:"-" help:"Do not ask before the settings of several devices are changed."`
-	Output     string         `short:"o" env:"-" help:"json, yaml, table, or name: that of the device." default:"yaml" enum:"table,json,yaml,name"`
+	Output     string         `short:"o" env:"-" help:"json, yaml, table, csv: for spreadsheets, or name: that of the device." default:"yaml" enum:"table,json,yaml,csv,name"`
 }
 
 // deviceSettings are the settings of one of several devices, as programs read them.

@@ -72,6 +72,8 @@ func (c *eventsCommand) printEntry(env *environment, e api.LogEntry) error {
 	case "yaml":
 		fmt.Fprintln(env.Out, "---")
 		return printValue(env, output{c.Output}, e)
+	case "csv":
+		return c.lines.print(env.Out, e)
 	case "name":
 		_, err := fmt.Fprintln(env.Out, cmp.Or(printable(e.Label), e.DeviceID))
 		return err

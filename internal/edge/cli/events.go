@@ -22,7 +22,8 @@ type eventsCommand struct {
 	Since  string   `env:"-" help:"Print what was kept since this time, oldest first: 2026-01-31, 2026-01-31T08:00:00Z, or how long ago, like 12h. Kept are changes of state and configuration, and orders." placeholder:"TIME"`
 	Folder string   `env:"-" help:"Of what is kept, only what is about this folder." placeholder:"FOLDER"`
 	Kind   []string `env:"-" help:"Of what is kept, only this: connection, configuration, revision, folder, conflict, peers or order; may be repeated." placeholder:"KIND"`
-	Output string   `short:"o" env:"-" help:"table: a text on each line; json: one object on each line; yaml: one document for each; or name: the devices." default:"table" enum:"table,json,yaml,name"`
+	Output string   `short:"o" env:"-" help:"table: a text on each line; json: one object on each line; yaml: one document for each; csv: for spreadsheets; or name: the devices." default:"table" enum:"table,json,yaml,csv,name"`
+	lines  csvLines
 }
 
 const (
@@ -65,6 +66,17 @@ func (env *environment) tellLost(err error) {
 	_, _ = fmt.Fprintf(env.Err, "%s; trying again\n", fleet.Reason(err))
 }
 
+// eventLine is an event as a line for spreadsheets: what happened is one cell, because its fields depend on the type.
+type eventLine struct {
+	ID     int64    `json:"id"`
+	Time   api.Time `json:"time"`
+	Type   string   `json:"type"`
+	Device string   `json:"device"`
+	Label  string   `json:"label"`
+	Tags   []string `json:"tags"`
+	Data   string   `json:"data"`
+}
+
 func (c *eventsCommand) print(env *environment, e api.Event, label func(fleet.DeviceID) string) error {
 	switch c.Output {
 	case "json":
@@ -72,6 +84,9 @@ func (c *eventsCommand) print(env *environment, e api.Event, label func(fleet.De
 	case "yaml":
 		fmt.Fprintln(env.Out, "---")
 		return printValue(env, output{c.Output}, e)
+	case "csv":
+		return c.lines.print(env.Out, eventLine{e.ID, e.Time, e.Type, e.Device, label(fleet.DeviceID(e.Device)), e.Tags,
+			string(e.Data)})
 	case "name":
 		if e.Device == "" {
 			return nil

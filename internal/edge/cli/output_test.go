@@ -45,7 +45,7 @@ func TestEveryCommandThatPrintsTakesTheSameOutputs(t *testing.T) {
 			t.Errorf("%s has no --output: embed output, or name it in withoutOutput with the reason", command)
 			return
 		}
-		for _, how := range []string{"table", "json", "yaml", "name"} {
+		for _, how := range []string{"table", "json", "yaml", "csv", "name"} {
 			if !strings.Contains(","+flag.Enum+",", ","+how+",") {
 				t.Errorf("%s does not take -o %s, but %s", command, how, flag.Enum)
 			}

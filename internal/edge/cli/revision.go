@@ -50,7 +50,7 @@ type revisionShowCommand struct {
 	namedDevice
 	paging
 	Number int64  `arg:"" help:"Number of the revision."`
-	Output string `short:"o" env:"-" help:"json, yaml, name: its number; or table: what is known of it." default:"json" enum:"table,json,yaml,name"`
+	Output string `short:"o" env:"-" help:"json, yaml, name: its number; or table and csv: what is known of it." default:"json" enum:"table,json,yaml,csv,name"`
 }
 
 // Run prints a revision.

@@ -119,7 +119,7 @@ type templateGetCommand struct {
 	namedTemplate
 	watching
 	paging
-	Output string `short:"o" env:"-" help:"How it is printed." default:"file" enum:"file,table,json,yaml,name"`
+	Output string `short:"o" env:"-" help:"How it is printed." default:"file" enum:"file,table,json,yaml,csv,name"`
 }
 
 // Run prints a template.

@@ -135,19 +135,36 @@ test("who may not give orders reads why on the buttons, and devices that Muster 
   await page.context().close();
 });
 
-test("a tag for many devices is put on by the page, which goes on while one looks elsewhere", async () => {
+test("a tag for many devices is put on in one change, and taken off again from its message", async () => {
   const page = await open("anna", "devices");
   await page.getByLabel(/^Select all/).check();
   await page.getByRole("button", { name: "Add tag" }).click();
   const dialog = page.getByRole("dialog", { name: "Add a tag" });
   await dialog.getByRole("combobox").fill("all of them");
   await dialog.getByText("No device changes").waitFor();
-  await dialog.getByRole("button", { name: "Add", exact: true }).click();
+  const generation = async () => (await muster.call<{ generation: number }>("POST", "/plan", {})).generation;
+  const tagged = async () => (await muster.call<unknown[]>("GET", "/tags/all%20of%20them/devices")).length;
+  const before = await generation();
+  await dialog.getByRole("button", { name: /^Store for/ }).click();
+  await until("they are tagged", async () => (await tagged()) === count);
+  expect(await generation()).toBe(before + 1);
+  await page.getByRole("alert").filter({ hasText: "Stored" }).getByRole("button", { name: "Undo" }).click();
+  await until("the tag is off them", async () => (await tagged()) === 0);
+  await muster.call("POST", "/changes", {
+    tags: { added: (await muster.call<{ deviceID: string }[]>("GET", "/devices")).map(({ deviceID }) => ({ tag: "all of them", device: deviceID })) },
+  });
+  await page.context().close();
+});
+
+test("modes of many devices are sent by the page, which goes on while one looks elsewhere", async () => {
+  const page = await open("anna", "devices");
+  await page.getByLabel(/^Select all/).check();
+  await under(page, "What Muster does", /^Write again/);
+  await page.getByRole("dialog", { name: `Have Muster write again to ${count} devices?` }).getByRole("button", { name: "Write again" }).click();
   await page.getByRole("link", { name: "Tags", exact: true }).click();
-  await page.getByText(`Tagged all of them: ${count} devices.`).waitFor();
+  await page.getByText(`Muster writes again: ${count} devices.`).waitFor();
   await page.getByRole("link", { name: "Devices", exact: true }).click();
   await page.getByRole("region", { name: "For many devices" }).getByText(`${count} of ${count} devices`).first().waitFor();
-  expect((await muster.call<unknown[]>("GET", "/tags/all%20of%20them/devices")).length).toBe(count);
   await page.context().close();
 });
 

@@ -165,6 +165,7 @@ test("a role and a tag that was taken off everything are taken back from their m
   await until("the tag is off", async () => !(await tags()).includes("passing"));
   await page.getByRole("alert").filter({ hasText: "The tag passing is gone" }).getByRole("button", { name: "Undo" }).click();
   await until("the tag is on again", async () => (await tags()).includes("passing"));
+  await muster.call("DELETE", `/devices/${daemon.id}/tags/passing`);
   await page.context().close();
 });
 

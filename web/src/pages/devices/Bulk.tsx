@@ -1,7 +1,6 @@
 import { Button } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { ask, titled } from "../../api/client";
 import type { InventoryDevice } from "../../api/inventory";
 import { Act, done, warn } from "../../ui/act";
 import { ActMenu } from "../../ui/actmenu";
@@ -92,15 +91,6 @@ export function Bulk({
           devices={devices}
           removes={doing.tag === "remove"}
           onClose={close}
-          run={(tag, title) =>
-            doing.tag === "add"
-              ? start(`Tagged ${tag}`, ({ deviceID }) =>
-                  ask(titled(title).PUT("/api/v1/devices/{deviceID}/tags/{tag}", { params: { path: { deviceID, tag } } })),
-                )
-              : start(`Tag ${tag} removed`, ({ deviceID }) =>
-                  ask(titled(title).DELETE("/api/v1/devices/{deviceID}/tags/{tag}", { params: { path: { deviceID, tag } } })),
-                )
-          }
         />
       )}
     </div>

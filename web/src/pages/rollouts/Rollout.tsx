@@ -1,9 +1,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import { api, ask, titled, type Schemas } from "../../api/client";
 import { useLabels, useTemplateNames } from "../../api/labels";
 import { queries } from "../../api/queries";
-import { Act, done } from "../../ui/act";
+import { Act } from "../../ui/act";
 import { inButtons } from "../../ui/buttons";
 import { withTemplates } from "../../ui/difference";
 import { Export } from "../../ui/export";
@@ -14,11 +13,11 @@ import { badgeOf, formerMembers, members, rollouts, State } from "../../ui/state
 import { TextDifference } from "../../ui/textdiff";
 import { Ago, Chip, Faint, Mono, Muted, Prose, Strong, Text, To } from "../../ui/text";
 import { Sentences } from "../whatif/Sentences";
-import { UndoEffect, undo } from "./UndoEffect";
+import { askUndo } from "./undoing";
 
 type Detail = Schemas["RolloutDetail"];
 type Member = Detail["members"][number];
-type Verb = "approve" | "pause" | "resume" | "halt" | "undo";
+type Verb = "approve" | "pause" | "resume" | "halt";
 
 const mostMembers = 300;
 
@@ -96,7 +95,6 @@ const isOver = (status: string) => ["undone", "succeeded", "superseded"].include
 function Steering({ rollout }: { rollout: Detail }) {
   const client = useQueryClient();
   const { id, status } = rollout;
-  const [undoOf, setUndoOf] = useState<Schemas["WhatIfPlan"]>();
   const steer = (verb: Verb) => async (title: string) => {
     const params = { params: { path: { rolloutID: id } } };
     switch (verb) {
@@ -112,13 +110,9 @@ function Steering({ rollout }: { rollout: Detail }) {
       case "halt":
         await ask(api.POST("/api/v1/rollouts/{rolloutID}/halt", params));
         break;
-      case "undo":
-        done(await undo(id, undoOf, title));
-        break;
     }
     void client.invalidateQueries();
   };
-  const reached = rollout.members.filter((member) => ["admitted", "held", "good", "failed"].includes(member.state)).length;
   return (
     <>
       {rollout.approval && rollout.approval.by === "" && status === "waiting" && (
@@ -160,22 +154,7 @@ function Steering({ rollout }: { rollout: Detail }) {
         <Act
           needs="author"
           {...(status === "halted" ? { variant: "filled" as const } : {})}
-          run={steer("undo")}
-          confirm={{
-            title: `Undo rollout ${id}?`,
-            verb: "Undo",
-            loads: undoOf === undefined,
-            body: (
-              <Stack>
-                <Text>
-                  The templates and tags become what they were before, and{" "}
-                  {plural(reached, "device that got the change goes", "devices that got the change go")} back at once,
-                  without waves.
-                </Text>
-                <UndoEffect id={id} shows={setUndoOf} />
-              </Stack>
-            ),
-          }}
+          run={() => Promise.resolve(askUndo(id))}
         >
           Undo
         </Act>

@@ -9,7 +9,7 @@ type Change = Schemas["WhatIf"];
 export function inverseOf(change: Change, created: number[]): Change | undefined {
   const { templates, tags, ...rest } = change;
   const { new: made, ...others } = templates ?? {};
-  const isKnown = [...Object.values(rest), ...Object.values(others)].every((part) => part === undefined || isEmpty(part));
+  const isKnown = [...Object.values(rest), ...Object.values(others)].every(isEmpty);
   if (!isKnown || (made ?? []).length !== created.length) return undefined;
   return {
     ...(created.length > 0 ? { templates: { deleted: created } } : {}),
@@ -17,4 +17,4 @@ export function inverseOf(change: Change, created: number[]): Change | undefined
   };
 }
 
-const isEmpty = (part: unknown) => typeof part === "object" && part !== null && Object.keys(part).length === 0;
+const isEmpty = (part: unknown) => Object.keys(part ?? {}).length === 0;

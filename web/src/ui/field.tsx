@@ -5,11 +5,13 @@ import type { ReactNode } from "react";
 /** SearchField is the search of a page: the key / goes to it, Escape empties it. Further filters are its children. */
 export function SearchField({
   label,
+  hint = label,
   value,
   onChange,
   children,
 }: {
   label: string;
+  hint?: string; // in the empty field
   value: string;
   onChange: (text: string) => void;
   children?: ReactNode;
@@ -18,8 +20,7 @@ export function SearchField({
     <div className="u-toolbar" role="search">
       <TextInput
         data-search
-        w={280}
-        placeholder={label}
+        placeholder={hint}
         aria-label={label}
         leftSection={<IconSearch size={14} aria-hidden />}
         rightSection={<kbd className="u-kbd">/</kbd>}

@@ -1,6 +1,6 @@
 import { Button, Menu, TextInput } from "@mantine/core";
 import { useLocalStorage } from "@mantine/hooks";
-import { IconColumns3, IconDeviceLaptop, IconFilter, IconPlus, IconSearch, IconX } from "@tabler/icons-react";
+import { IconColumns3, IconDeviceLaptop, IconFilter, IconPlus, IconX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useMemo, useState, type ReactNode } from "react";
 import { useLocation, useSearchParams } from "wouter";
@@ -8,7 +8,7 @@ import { inventory, type InventoryDevice } from "../../api/inventory";
 import { useMay } from "../../session/me";
 import { Act } from "../../ui/act";
 import { Export } from "../../ui/export";
-import { Switch } from "../../ui/field";
+import { SearchField, Switch } from "../../ui/field";
 import { Filters } from "../../ui/filters";
 import { FolderState } from "../../ui/folderstate";
 import { folderStates, tally, worstFolder } from "../../ui/folderwords";
@@ -389,20 +389,12 @@ function Toolbar({
     },
   ];
   return (
-    <div className="u-toolbar" role="search">
-      <TextInput
-        data-search
-        placeholder="Search by label, ID, address or tag"
-        aria-label="Search devices"
-        w={280}
-        leftSection={<IconSearch size={14} aria-hidden />}
-        rightSection={<kbd className="u-kbd">/</kbd>}
-        value={filter.q}
-        onChange={(event) => change({ q: event.currentTarget.value })}
-        onKeyDown={(event) => {
-          if (event.key === "Escape") change({ q: "" });
-        }}
-      />
+    <SearchField
+      label="Search devices"
+      hint="Search by label, ID, address or tag"
+      value={filter.q}
+      onChange={(q) => change({ q })}
+    >
       {menus.map((menu) => (
         <Menu key={menu.name} closeOnItemClick={false} position="bottom-start" width={230}>
           <Menu.Target>
@@ -456,7 +448,7 @@ function Toolbar({
           ))}
         </Menu.Dropdown>
       </Menu>
-    </div>
+    </SearchField>
   );
 }
 

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { api, ask, titled } from "../../api/client";
 import { queries } from "../../api/queries";
 import { Act } from "../../ui/act";
+import { Export } from "../../ui/export";
 import { plural, shortID } from "../../ui/format";
 import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing } from "../../ui/page";
@@ -146,7 +147,7 @@ function EndRevocation({ id, name, compact }: { id: string; name: string; compac
 export function Revocations() {
   const revocations = useQuery(queries.revocations());
   return (
-    <Panel title="Revoked devices" flush>
+    <Panel title="Revoked devices" flush actions={<Export name="revocations" rows={() => revocations.data ?? []} says="All revoked devices" />}>
       <Loads query={revocations} rows={2}>
         {(all) =>
           all.length === 0 ? (

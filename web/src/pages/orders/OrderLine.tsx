@@ -4,8 +4,9 @@ import { useState, type ReactNode } from "react";
 import { ask, titled } from "../../api/client";
 import { queries } from "../../api/queries";
 import { Act } from "../../ui/act";
+import { Export } from "../../ui/export";
 import { count, plural, sentence, shortID } from "../../ui/format";
-import { Row, Rows, Stack } from "../../ui/layout";
+import { Grow, Row, Rows, Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { orders, State } from "../../ui/state";
 import { Ago, Bar, Faint, Strong, Text } from "../../ui/text";
@@ -66,7 +67,11 @@ function Detail({ id, onClose }: { id: number; onClose: () => void }) {
         const waiting = data.devices.filter(({ state }) => state === "waiting");
         return (
           <Stack>
-            {data.reason && <Text>{sentence(data.reason)}</Text>}
+            <Row>
+              {data.reason && <Text>{sentence(data.reason)}</Text>}
+              <Grow />
+              <Export name={`order-${data.id}`} rows={() => data.devices} says="All devices of the order" />
+            </Row>
             {failed.length > 0 && (
               <Rows>
                 {failed.slice(0, mostListed).map((one) => (

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { ask, titled } from "../../api/client";
 import { queries } from "../../api/queries";
 import { Act } from "../../ui/act";
+import { Export } from "../../ui/export";
 import { Panel, Row, Rows, Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { Text } from "../../ui/text";
@@ -15,12 +16,21 @@ export type Target = { deviceID: string; tag?: undefined } | { tag: string; devi
 
 const mostShown = 5; // orders
 
+/** exported is an order as a row of a table, with what became of the one device that it lists. */
+function exported({ devices, ...order }: Order) {
+  const [one] = devices;
+  return devices.length === 1 && one ? { ...order, deviceState: one.state, deviceReason: one.reason ?? "" } : order;
+}
+
 /** Orders gives daemons orders, and shows what came of the last orders. */
 export function Orders({ target }: { target: Target }) {
   const all = useQuery(queries.orders(target.deviceID));
   const mine = (all.data ?? []).filter((order) => target.tag === undefined || order.tag === target.tag);
   return (
-    <Panel title={target.tag === undefined ? "The daemon" : "Its daemons, one after the other"}>
+    <Panel
+      title={target.tag === undefined ? "The daemon" : "Its daemons, one after the other"}
+      actions={<Export name="orders" rows={() => mine.map(exported)} says={`The last orders, ${mine.length}`} />}
+    >
       <Stack>
         <Row>
           {given.map((type) => (

@@ -5,7 +5,7 @@ import { api, ask, titled, type Schemas } from "../../api/client";
 import { inventory, type InventoryDevice } from "../../api/inventory";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
-import { Act, done, failed, warn } from "../../ui/act";
+import { done, failed, warn } from "../../ui/act";
 import { plural, shortID } from "../../ui/format";
 import { QuietAfter } from "../../ui/QuietAfter";
 import { Columns, Panel, Rows, Split, Stack } from "../../ui/layout";
@@ -17,7 +17,7 @@ import { Orders } from "../orders/Orders";
 import { FolderRoots } from "../settings/FolderRoots";
 import { Planned } from "../whatif/Planned";
 import { tagChanges } from "./tagchanges";
-import { Vars } from "../vars/Vars";
+import { ExportVars, Vars } from "../vars/Vars";
 
 /** Tag is what one tag ties together, and what holds for the devices that carry it. */
 export default function Tag({ tag }: { tag: string }) {
@@ -48,7 +48,7 @@ export default function Tag({ tag }: { tag: string }) {
               {({ folderRoots }) => <Roots key={tag} tag={tag} roots={folderRoots} />}
             </Loads>
           </Panel>
-          <Panel title="Vars">
+          <Panel title="Vars" actions={<ExportVars of={{ tag }} />}>
             <Vars of={{ tag }} />
           </Panel>
           <Orders target={{ tag }} />

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
+import { Export } from "../../ui/export";
 import { Row, Rows, Stack } from "../../ui/layout";
 import { Loads, Nothing } from "../../ui/page";
 import { Ago, Faint, Strong, Text } from "../../ui/text";
@@ -78,6 +79,7 @@ function Compare({ id, draft, versions, newest, mayWrite, onRestore }: Props & {
             Put generation {from} into the editor
           </Button>
         )}
+        <Export name={`versions-of-template-${id}`} rows={() => versions} says="All versions, without their texts" />
       </Row>
       <Loads query={before}>
         {(one) => (

@@ -3,18 +3,22 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import { DraftNotes } from "../../ui/draftnotes";
+import { Export } from "../../ui/export";
+import { shortID } from "../../ui/format";
 import { useFormDraft } from "../../ui/formdraft";
 import { Rows, Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { Faint, Mono } from "../../ui/text";
 import { Planned } from "../whatif/Planned";
-import { linesOf, losesDigits, parseLines, sameText } from "./vars";
+import { linesOf, losesDigits, parseLines, sameText, written } from "./vars";
 
-type Owner = { device: string } | { tag: string };
+export type Owner = { device: string } | { tag: string };
+
+const varsOf = (of: Owner) => ("tag" in of ? queries.tagVars(of.tag) : queries.deviceVars(of.device));
 
 /** Vars are the values that templates read of a device, or of the devices with a tag. A change shows its plan before. */
 export function Vars({ of }: { of: Owner }) {
-  const vars = useQuery("tag" in of ? queries.tagVars(of.tag) : queries.deviceVars(of.device));
+  const vars = useQuery(varsOf(of));
   return (
     <Loads query={vars} rows={2}>
       {(data) => (
@@ -25,6 +29,23 @@ export function Vars({ of }: { of: Owner }) {
       )}
     </Loads>
   );
+}
+
+/** ExportVars exports the vars of a tag, or those of a device with the ones that it has by its tags. */
+export function ExportVars({ of }: { of: Owner }) {
+  const client = useQueryClient();
+  if ("tag" in of) {
+    const rows = async () => {
+      const { vars } = await client.query(queries.tagVars(of.tag));
+      return Object.entries(vars).map(([name, value]) => ({ name, value: written(value) }));
+    };
+    return <Export name={`vars-of-${of.tag}`} rows={rows} says="All vars of the tag" />;
+  }
+  const rows = async () => {
+    const { vars } = await client.query(queries.effectiveVars(of.device));
+    return Object.entries(vars).map(([name, { value, tag }]) => ({ name, value: written(value), tag }));
+  };
+  return <Export name={`vars-of-${shortID(of.device)}`} rows={rows} says="All vars of the device, its tags’ too" />;
 }
 
 /** Editor shows what is stored until somebody types. What is typed stays, and a note tells of other vars stored meanwhile. */

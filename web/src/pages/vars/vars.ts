@@ -11,7 +11,8 @@ export function linesOf(vars: Values): string {
     .join("\n");
 }
 
-function written(value: unknown): string {
+/** written is a value as a line of vars has it. */
+export function written(value: unknown): string {
   if (typeof value === "string" && value !== "" && value.trim() === value && !/[\r\n]/.test(value) && read(value) === value) {
     return value;
   }

@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
+import { Export } from "../../ui/export";
 import { plural } from "../../ui/format";
 import { Panel, Split, Stack } from "../../ui/layout";
 import { useKeptOrder } from "../../ui/order";
@@ -18,6 +19,7 @@ import { States } from "./States";
 import { Troubles } from "./Troubles";
 import { isTrouble } from "./troubles";
 import { Versions } from "./Versions";
+import { everyWaiting } from "./whole";
 
 /** Waiting is the first page: what is wrong now, and what waits for a person, each cause once, with what solves it. */
 export function Waiting() {
@@ -44,6 +46,9 @@ export function Waiting() {
     <Page
       title="What waits"
       updatedAt={waiting.dataUpdatedAt}
+      actions={
+        <Export name="waiting" rows={() => everyWaiting(waiting.data?.groups ?? [])} says="One row for each cause and device" />
+      }
       sub={
         waiting.data &&
         n > 0 && (

@@ -10,7 +10,7 @@ import { Loads, Note } from "../../../ui/page";
 import { modeChoices } from "../../../ui/stopping";
 import { QuietAfter } from "../../../ui/QuietAfter";
 import { Ago, Faint, Mono, Muted, Text } from "../../../ui/text";
-import { Vars } from "../../vars/Vars";
+import { ExportVars, Vars } from "../../vars/Vars";
 import { Revoke } from "../Revoke";
 import { Part } from "./Part";
 import { Record } from "./Record";
@@ -35,7 +35,7 @@ export default function Settings({ id, name }: { id: string; name: string }) {
           {({ quietAfter }) => <Quiet key={quietAfter} id={id} seconds={quietAfter} />}
         </Loads>
       </Panel>
-      <Panel title="Vars">
+      <Panel title="Vars" actions={<ExportVars of={{ device: id }} />}>
         <Vars of={{ device: id }} />
       </Panel>
       <Panel title="Part of the fleet">

@@ -35,7 +35,7 @@ export function OrderLine({ order }: { order: Order }) {
       {isForSeveral && order.status === "running" && (
         <Bar value={Math.floor((order.done / order.total) * 100)} tone="plain" label={`${verbs[order.type]}: ${countsOf(order)}`} />
       )}
-      {order.reason && <Text>{sentence(order.reason)}</Text>}
+      {order.reason && !countsSayIt(order) && <Text>{sentence(order.reason)}</Text>}
       <Faint>
         {order.by} · <Ago at={order.endedAt ?? order.beganAt} />
       </Faint>
@@ -45,6 +45,10 @@ export function OrderLine({ order }: { order: Order }) {
     </Stack>
   );
 }
+
+/** countsSayIt tells whether the reason of an order has nothing that its counts do not say. */
+const countsSayIt = ({ total, status, goOn }: Order) =>
+  total > 1 && (status === "done" || (status === "failed" && goOn));
 
 /** countsOf says how far an order to several is. */
 export function countsOf({ done, total, failed, skipped }: Order): string {

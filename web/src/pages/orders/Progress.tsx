@@ -32,6 +32,7 @@ export function Progress() {
   const hasEnded = shown.some((one) => one.status !== "running") || jobs.some((job) => job.isOver);
   return (
     <Panel
+      flush
       title="For many devices"
       actions={
         hasEnded && (
@@ -41,7 +42,7 @@ export function Progress() {
         )
       }
     >
-      <Rows dense>
+      <Rows>
         {jobs.map((job) => (
           <li key={`job-${job.id}`}>
             <JobLine job={job} />

@@ -3,7 +3,7 @@ import type { Schemas } from "../../api/client";
 type Change = Schemas["WhatIf"];
 
 /**
- * inverseOf is the change that takes another one back; undefined where the change does not say what was there before, as
+ * inverseOf is the change that takes a change back; undefined where that does not say what was there before, as
  * one of texts or vars. created are the templates that it made.
  */
 export function inverseOf(change: Change, created: number[]): Change | undefined {

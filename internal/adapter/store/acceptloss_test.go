@@ -62,7 +62,7 @@ func TestAnAcceptedTableGivesRowsThatWerePutBackNoPower(t *testing.T) {
 func TestAnAcceptedRolloutIsPausedAndNotApproved(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		for what, putBack := range map[string]bool{"put back": true, "changed": false} {
-			m := newMeddled(t, fresh(t, options))
+			m := newMeddledCopy(t, options)
 			approved := must(m.OpenRollouts(t.Context()))(t)[0]
 			approved.Status = fleet.RolloutRunning
 			approved.Approval = &fleet.Approval{Reason: "many devices", By: "admin", At: seenAt}
@@ -168,7 +168,7 @@ func TestAnAcceptedSettingIsTheStrictOne(t *testing.T) {
 				WHERE name = 'fourEyes') WHERE name = 'fourEyes'`,
 			"none": `DELETE FROM settings`,
 		} {
-			m := newMeddled(t, fresh(t, options))
+			m := newMeddledCopy(t, options)
 			for _, value := range []string{"false", "true"} {
 				if err := m.PutSetting(t.Context(), fleet.SettingFourEyes, value, value, nil); err != nil {
 					t.Fatal(err)
@@ -205,7 +205,7 @@ func TestAcceptingADoubtAboutProtectedTagsProtectsEachUsedTag(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		for _, forge := range []string{`UPDATE protected_tags SET tag = 'other' WHERE tag = 'lab'`,
 			`INSERT INTO protected_tags (tag) VALUES ('other')`} {
-			m := newMeddled(t, fresh(t, options))
+			m := newMeddledCopy(t, options)
 			m.edit(fleet.Edit{Tag: taggingOf("used")})
 			m.exec(forge)
 			m.restart(m.options)

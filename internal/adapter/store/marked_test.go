@@ -16,7 +16,17 @@ type meddled struct {
 	options Options
 }
 
+// newMeddled fills a database that has its tables.
 func newMeddled(t *testing.T, options Options) *meddled {
+	t.Helper()
+	m := openMeddled(t, options)
+	ctx := fleet.WithRole(fleet.WithActor(t.Context(), "admin"), fleet.RoleAdmin)
+	fillMarked(ctx, t, m.Store)
+	m.wantIntact()
+	return m
+}
+
+func openMeddled(t *testing.T, options Options) *meddled {
 	t.Helper()
 	m := &meddled{newTampered(t, options), options}
 	m.db.SetMaxOpenConns(1)
@@ -30,9 +40,6 @@ func newMeddled(t *testing.T, options Options) *meddled {
 	} else {
 		m.exec(`PRAGMA foreign_keys = 0`)
 	}
-	ctx := fleet.WithRole(fleet.WithActor(t.Context(), "admin"), fleet.RoleAdmin)
-	fillMarked(ctx, t, m.Store)
-	m.wantIntact()
 	return m
 }
 

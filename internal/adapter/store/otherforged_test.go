@@ -239,7 +239,7 @@ func TestAnEditOfOneThingNeverBelievesAnotherForgedThing(t *testing.T) {
 			for _, edit := range editsThatSign() {
 				what := fmt.Sprintf("%s, with a start before: %t", edit.what, !running)
 				t.Run(what, func(t *testing.T) { // The end of each one closes its database.
-					m := newMeddled(t, fresh(t, options))
+					m := newMeddledCopy(t, options)
 					forged := m.forgeEverywhere()
 					if !running {
 						m.restart(m.options)

@@ -159,7 +159,7 @@ func onEachKey(t *testing.T, do func(t *testing.T, m *meddled, of guarded, colum
 		for _, of := range guardedTables {
 			for _, column := range of.table.key {
 				t.Run(of.table.name+" "+column, func(t *testing.T) {
-					do(t, newMeddled(t, fresh(t, options)), of, column)
+					do(t, newMeddledCopy(t, options), of, column)
 				})
 			}
 		}
@@ -210,7 +210,7 @@ func TestEachTableWithGuardsIsTested(t *testing.T) {
 func TestARowWithTheNameOfAnotherGetsNoMark(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		for _, name := range []string{"restored", "rules", "settled_generation", "fleet_mode", "other"} {
-			m := newMeddled(t, fresh(t, options))
+			m := newMeddledCopy(t, options)
 			m.exec(`DELETE FROM meta WHERE name = $1`, name)
 			m.exec(`UPDATE meta SET name = $1 WHERE name = 'single_sign_on'`, name)
 			for start := range 3 {
@@ -242,7 +242,7 @@ func TestAForgedNoteOfARestoreIsNotBelieved(t *testing.T) {
 			"the note and a mode": `INSERT INTO meta (name, value) VALUES ('restored', '{}')
 				ON CONFLICT (name) DO UPDATE SET value = '{}'; UPDATE meta SET value = 'on' WHERE name = 'fleet_mode'`,
 		} {
-			m := newMeddled(t, fresh(t, options))
+			m := newMeddledCopy(t, options)
 			if err := stored(m.Store, m.PutFleetMode(t.Context(), fleet.ModePaused)); err != nil {
 				t.Fatal(err)
 			}
@@ -308,7 +308,7 @@ func TestAChangeOfARowThatReplacedAnotherEndsNoDoubt(t *testing.T) {
 				return m.DeleteDevice(m.t.Context(), deviceN(3).ID, nil)
 			}},
 		} {
-			m := newMeddled(t, fresh(t, options))
+			m := newMeddledCopy(t, options)
 			put(t, m.Store, deviceN(3))
 			m.exec(c.forge)
 			if err := c.change(m); err != nil {

@@ -40,7 +40,7 @@ func TestDeletedRecordsOfWhatWasSentHaveNoGateOverlookADevice(t *testing.T) {
 				m.wantNamed("the rows are deleted", "sent_generations")
 			},
 		} {
-			m := newMeddled(t, fresh(t, options))
+			m := newMeddledCopy(t, options)
 			m.finish(m.begin(5), fleet.OutcomeApplied)
 			m.wantTouched("at first", 5, true)
 			m.wantTouched("at first", 6, false)

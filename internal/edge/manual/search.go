@@ -25,6 +25,7 @@ type section struct {
 	words           strings.Builder // while the page is read
 	text            string
 	folded          string // heading and text in lower case
+	title           string // of the page, in lower case
 }
 
 func (s *section) add(text []byte, after string) {
@@ -41,17 +42,17 @@ func (s *section) addLines(lines *text.Segments, source []byte) {
 
 func (s *section) finished() section {
 	text := strings.Join(strings.Fields(s.words.String()), " ")
-	return section{page: s.page, heading: s.heading, anchor: s.anchor, text: text,
+	return section{page: s.page, heading: s.heading, anchor: s.anchor, text: text, title: strings.ToLower(s.page.Title),
 		folded: strings.ToLower(s.heading + "\n" + text)}
 }
 
-// hit is a section that has all words of a search.
+// hit is a section that has words of a search.
 type hit struct {
 	Link, Page, Heading   string
 	Before, Found, Behind string // the text around the first word
 
-	section        *section
-	score, missing int
+	section *section
+	score   float64
 }
 
 // wordsOf splits a search into words.
@@ -80,6 +81,7 @@ func wordsOf(query string) []string {
 // questionWords are left out of a search that has other words.
 var questionWords = setOf(
 	"a an and are be by can do does for from has have how i in is it its many may me much my of on " +
+		"now get again its it's " +
 		"one our should than that the there they this to we what when where which who why will with you your",
 )
 
@@ -93,50 +95,64 @@ func setOf(words string) map[string]bool {
 
 // otherWords gives, for words that people use, those of the manual.
 var otherWords = map[string]string{
-	"rollback":      "undo",
-	"alerts":        "notification",
-	"alert":         "notification",
-	"sso":           "single sign-on",
-	"letsencrypt":   "acme",
-	"laptops":       "laptop",
-	"upgrading":     "upgrade",
-	"hardware":      "sizing",
-	"requirements":  "sizing",
-	"ram":           "memory",
-	"ha":            "high availability",
-	"permissions":   "role",
-	"permission":    "role",
-	"dry-run":       "plan",
-	"reverse-proxy": "reverse proxy",
-	"gdpr":          "audit",
+	"2fa":            "second factor",
+	"alert":          "notification",
+	"alerts":         "notification",
+	"authentication": "log-in|sign-on|second factor",
+	"compose":        "container",
+	"crash":          "down",
+	"crashes":        "down",
+	"dies":           "down",
+	"docker":         "container",
+	"dry-run":        "plan",
+	"exclude":        "ignore",
+	"eyes":           "another person",
+	"failover":       "high availability",
+	"forgot":         "forgot|login-link",
+	"gdpr":           "personal data",
+	"ha":             "high availability",
+	"hardware":       "sizing",
+	"kubernetes":     "container",
+	"laptops":        "laptop",
+	"letsencrypt":    "acme",
+	"lost":           "lost|stolen|gone for good",
+	"mfa":            "second factor",
+	"okta":           "single sign-on",
+	"performance":    "sizing|memory",
+	"permission":     "role",
+	"permissions":    "role",
+	"podman":         "container",
+	"privilege":      "role",
+	"ram":            "memory",
+	"recycle":        "revisions",
+	"requirements":   "sizing",
+	"reverse-proxy":  "reverse proxy",
+	"rid":            "removing",
+	"rollback":       "undo|rolling back",
+	"rotate":         "set-key|reseal|another key",
+	"siem":           "event log",
+	"speed":          "limit|bandwidth|rates",
+	"splunk":         "event log|export",
+	"sso":            "single sign-on",
+	"threat":         "security",
+	"two-factor":     "second factor",
+	"try":            "try|observe",
+	"undo":           "undo|roll back",
+	"uninstall":      "removing",
+	"upgrading":      "upgrade",
 }
 
-// occurrences counts a word, its singular or what the manual says for it.
-func occurrences(text, word string) int {
-	n := strings.Count(text, word)
-	if n == 0 && len(word) > 4 {
-		n = strings.Count(text, strings.TrimSuffix(word, "s"))
-	}
-	if other := otherWords[word]; n == 0 && other != "" {
-		n = strings.Count(text, other)
-	}
-	return n
-}
-
-// search returns the sections that contain the words, the best first. A word in a title counts more. Where no section
-// has all words of a question, it returns those with the fewest missing, and two words at least.
+// search returns the sections that contain the words, the best first. A rare word counts more, and so does one in a
+// title. A section must have two of the words at least, or the only one.
 func (b *book) search(query string) []hit {
 	words := wordsOf(query)
-	fewest := max(len(words)-2, 0)
+	terms := b.terms(words)
 	var hits []hit
 	for i := range b.sections {
-		s := &b.sections[i]
-		if score, missing := s.score(words); score > 0 && missing <= fewest {
-			fewest = missing
-			hits = append(hits, hit{section: s, score: score, missing: missing})
+		if score, found := b.score(i, terms); score > 0 && found >= min(len(words), 2) {
+			hits = append(hits, hit{section: &b.sections[i], score: score})
 		}
 	}
-	hits = slices.DeleteFunc(hits, func(h hit) bool { return h.missing > fewest })
 	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
 	hits = hits[:min(len(hits), maxHits)]
 	for i := range hits {
@@ -153,30 +169,6 @@ func (h *hit) show(words []string) {
 		h.Link += "#" + s.anchor
 	}
 	h.Before, h.Found, h.Behind = s.excerpt(words)
-}
-
-// score is higher for a better hit, and 0 if no word is there. missing is the number of words that are not there.
-func (s *section) score(words []string) (score, missing int) {
-	title, heading := strings.ToLower(s.page.Title), strings.ToLower(s.heading)
-	for _, word := range words {
-		times := occurrences(s.folded, word)
-		if times == 0 && occurrences(title, word) == 0 {
-			missing++
-			continue
-		}
-		score += 1 + min(times, 5)
-		if occurrences(heading, word) > 0 {
-			score += 20
-		}
-		if occurrences(title, word) > 0 {
-			score += 10
-		}
-	}
-	// Decisions and the reference are listed after instructions.
-	if strings.HasPrefix(s.page.Path, "adr/") || strings.HasPrefix(s.page.Path, "api/") {
-		score = min(score, 1+score/4)
-	}
-	return score, missing
 }
 
 // excerpt returns the text around the first word that was found.

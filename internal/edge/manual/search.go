@@ -25,7 +25,7 @@ type section struct {
 	words           strings.Builder // while the page is read
 	text            string
 	folded          string // heading and text in lower case
-	title           string // of the page, in lower case
+	title           string // the title of the page in lower case
 }
 
 func (s *section) add(text []byte, after string) {

@@ -69,7 +69,10 @@ func carriesOn(grade Grade, a, b Side) bool {
 // first has now. That may have been long ago: it says what would survive, and not that the second device still has it.
 func (l *Ledger) HoldsLatest(of, on fleet.DeviceID) Grade {
 	h := l.held[pair{of, on}]
-	if !h.ripe || h.of != l.known[of].index {
+	if !h.ripe && !h.IsOf(l.began) || h.of != l.known[of].index {
+		return Unproven
+	}
+	if l.IsRead(on) && h.on != l.known[on].index { // It may have deleted something since.
 		return Unproven
 	}
 	return h.Grade

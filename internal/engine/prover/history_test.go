@@ -25,7 +25,8 @@ type history struct {
 	t        *rapid.T
 	chance   indexes.Chance
 	had      map[time.Time]map[fleet.DeviceID]map[string]int64 // by the clock of Muster
-	read     map[fleet.DeviceID]map[string]int64               // what a device had when it answered last
+	read     map[fleet.DeviceID]map[string]int64               // what a device had when it answered in this round
+	last     map[fleet.DeviceID]map[string]int64               // what a device had when it answered last
 	asked    int
 	compared int       // requests for what a peer lacks
 	each     func(int) // called with the number of each request
@@ -62,6 +63,7 @@ func (h *history) FolderIndexes(ctx context.Context, id fleet.DeviceID, _ string
 	h.request()
 	is, heard = h.daemon(id).Status()
 	h.read[id] = maps.Clone(h.daemon(id).Files)
+	h.last[id] = h.read[id]
 	return is, heard, ctx.Err()
 }
 
@@ -123,6 +125,12 @@ func (h *history) check(r Report, ledger *copies.Ledger) (proofs int) {
 			}
 			proofs++
 		}
+		for _, on := range c.Elsewhere.Kept {
+			isWhole := ledger.Held(c.Device, on).Grade == copies.Proven
+			if file := indexes.Lacking(h.last[c.Device], h.last[on]); isWhole && c.isRead && file != "" {
+				h.t.Fatalf("%s of %s is said to have been on %s", file, c.Device, on)
+			}
+		}
 		if c.Elsewhere.State == Proven {
 			for _, on := range c.Elsewhere.On {
 				h.holds(c.Device, ledger.Held(c.Device, on).Until, on)
@@ -148,7 +156,8 @@ func TestWhatIsReportedAsProvenIsTrue(t *testing.T) {
 		histories++
 		// Requests are made by several goroutines, in which rapid cannot draw.
 		chance := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)) //nolint:gosec // it is no secret
-		h := &history{World: indexes.New(3), t: t, chance: chance, had: map[time.Time]map[fleet.DeviceID]map[string]int64{}}
+		h := &history{World: indexes.New(3), t: t, chance: chance, last: map[fleet.DeviceID]map[string]int64{},
+			had: map[time.Time]map[fleet.DeviceID]map[string]int64{}}
 		h.Slow = true
 		h.Unrest(h.chance)
 		var ids []fleet.DeviceID

@@ -138,7 +138,7 @@ func (r *round) elsewhere(id fleet.DeviceID, devices []fleet.DeviceID) Elsewhere
 	best, on := r.ledger.Elsewhere(id, devices, r.began)
 	e := Elsewhere{State: stateOf(best, r.began), Until: best.Until, On: on, Claims: side.claims}
 	for _, other := range devices {
-		if other != id && (r.ledger.Held(id, other).IsOf(r.began) || r.ledger.HoldsLatest(id, other) > copies.Unproven) {
+		if other != id && r.ledger.HoldsLatest(id, other) > copies.Unproven {
 			e.Kept = append(e.Kept, other)
 		}
 	}

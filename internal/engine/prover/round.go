@@ -199,10 +199,10 @@ func (r *round) prove(ctx context.Context, step copies.Step) {
 }
 
 // readAgain makes a further reading of a device. A daemon that was started since voids what is proven with it, also
-// when it answers nothing else.
+// when it answers nothing else, or the other device of the proof does not answer.
 func (r *round) readAgain(ctx context.Context, id fleet.DeviceID) (reading copies.Reading) {
 	side := r.sides[id]
-	if reading, side.reason = r.read(ctx, id, side.peers); side.reason != "" && !reading.Started.IsZero() {
+	if reading, side.reason = r.read(ctx, id, side.peers); !reading.Started.IsZero() {
 		r.ledger.NoteStart(id, reading.Started)
 	}
 	return reading

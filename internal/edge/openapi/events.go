@@ -58,7 +58,8 @@ func describeEvents(spec *huma.OpenAPI, path string) {
 func nullable(data *huma.Schema) {
 	for _, name := range []string{"state", "status", "version"} {
 		if member := data.Properties[name]; member != nil && member.Ref != "" {
-			data.Properties[name] = &huma.Schema{OneOf: []*huma.Schema{member, {Type: "null"}}}
+			data.Properties[name] = &huma.Schema{Description: member.Description,
+				OneOf: []*huma.Schema{member, {Type: "null"}}}
 		}
 	}
 }

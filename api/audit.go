@@ -2,8 +2,8 @@ package api
 
 // AuditEntry says who did what, and when. Each carries the hash of the one before.
 type AuditEntry struct {
-	ID       int64  `json:"id"`
-	At       Time   `json:"at" format:"date-time"`
+	ID       int64  `json:"id" doc:"Grows by one"`
+	At       Time   `json:"at" format:"date-time" doc:"When it was written"`
 	Who      string `json:"who" doc:"The name of the token or user; muster for what Muster did without a request"`
 	What     string `json:"what" doc:"device.create, template.replace, device.apply, ..."`
 	Subject  string `json:"subject" doc:"What it was done to: a device ID, a template's ID, a tag"`
@@ -25,10 +25,10 @@ type VerifyAudit struct {
 
 // AuditReport is the result of a verification of the audit. Without faults and rows everything is as Muster wrote it.
 type AuditReport struct {
-	Entries  int64        `json:"entries"`
-	FirstID  int64        `json:"firstID"`
-	LastID   int64        `json:"lastID"`
-	LastHash string       `json:"lastHash"`
+	Entries  int64        `json:"entries" doc:"How many were looked at"`
+	FirstID  int64        `json:"firstID" doc:"The first one that was looked at; 0: none"`
+	LastID   int64        `json:"lastID" doc:"The last one; 0: none"`
+	LastHash string       `json:"lastHash" doc:"Its hash; blank: none"`
 	Faults   []AuditFault `json:"faults" nullable:"false" doc:"By entry, the first one first"`
 	Rows     []string     `json:"rows" nullable:"false" doc:"Rows that Muster did not write as they are"`
 }
@@ -47,5 +47,5 @@ type AcceptedLoss struct {
 // AuditFault is a place where the audit is not as Muster wrote it.
 type AuditFault struct {
 	ID     int64  `json:"id" doc:"Of the first entry that was changed, or is missing"`
-	Detail string `json:"detail"`
+	Detail string `json:"detail" doc:"What is wrong, for a person"`
 }

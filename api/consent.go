@@ -20,10 +20,10 @@ type HeldGroup struct {
 
 // HeldChange is the change of one device in a group.
 type HeldChange struct {
-	DeviceID string          `json:"deviceID"`
-	Label    string          `json:"label"`
+	DeviceID string          `json:"deviceID" doc:"Of the device"`
+	Label    string          `json:"label" doc:"Of the device; blank: it has none"`
 	Digest   string          `json:"digest" doc:"Of this very change: an answer names it. Blank where the values are too large to be shown here; then POST devices/{deviceID}/apply answers"`
-	Key      string          `json:"key"`
+	Key      string          `json:"key" doc:"Key that would change"`
 	From     json.RawMessage `json:"from" doc:"Any JSON; null when the key is not there"`
 	To       json.RawMessage `json:"to" doc:"Any JSON; null when the key goes away"`
 	Reason   string          `json:"reason" doc:"Why it waits, for a person"`
@@ -32,15 +32,15 @@ type HeldChange struct {
 
 // ChangeNames are the devices, folders and paths that a change names.
 type ChangeNames struct {
-	Devices []NamedDevice `json:"devices" nullable:"false"`
-	Folders []string      `json:"folders" nullable:"false"`
-	Paths   []string      `json:"paths" nullable:"false"`
+	Devices []NamedDevice `json:"devices" nullable:"false" doc:"Whom the change names"`
+	Folders []string      `json:"folders" nullable:"false" doc:"IDs of the folders that the change names"`
+	Paths   []string      `json:"paths" nullable:"false" doc:"Paths that the change names"`
 }
 
 // NamedDevice is a device for a person.
 type NamedDevice struct {
-	DeviceID string `json:"deviceID"`
-	Label    string `json:"label"`
+	DeviceID string `json:"deviceID" doc:"Of the device"`
+	Label    string `json:"label" doc:"Of the device; blank: it has none"`
 }
 
 // AnswerConsents is the answer to the changes of a group that a person was shown.
@@ -55,15 +55,15 @@ type AnswerConsents struct {
 
 // ShownChange is a change that a person was shown.
 type ShownChange struct {
-	DeviceID string `json:"deviceID"`
+	DeviceID string `json:"deviceID" doc:"Of the device"`
 	Digest   string `json:"digest" doc:"Of the change, as changes[].digest has it"`
 }
 
 // AnsweredConsents says what was recorded.
 type AnsweredConsents struct {
-	Digest   string        `json:"digest"`
-	Key      string        `json:"key"`
-	Answer   string        `json:"answer" enum:"consent,keep,value"`
+	Digest   string        `json:"digest" doc:"Of the change, as it was shown"`
+	Key      string        `json:"key" doc:"Key that changes"`
+	Answer   string        `json:"answer" enum:"consent,keep,value" doc:"What the person chose"`
 	Value    string        `json:"value,omitempty" doc:"With the answer value: its name"`
 	Rollout  int64         `json:"rollout" doc:"Whose other members use the answer for equal changes; 0: only what was shown is answered"`
 	NotShown int           `json:"notShown" doc:"Members of that rollout of which no change was shown"`
@@ -76,24 +76,24 @@ type AnsweredConsents struct {
 
 // AnsweredKey is a change in the reply to an answer.
 type AnsweredKey struct {
-	DeviceID string `json:"deviceID"`
-	Label    string `json:"label"`
-	Key      string `json:"key"`
+	DeviceID string `json:"deviceID" doc:"Of the device"`
+	Label    string `json:"label" doc:"Of the device; blank: it has none"`
+	Key      string `json:"key" doc:"Key that changes"`
 }
 
 // GivenConsent is an answer that was given for a device, or for a group that the device belongs to.
 type GivenConsent struct {
-	ID       int64  `json:"id"`
-	DeviceID string `json:"deviceID"`
-	Label    string `json:"label"`
-	Key      string `json:"key"`
-	Answer   string `json:"answer" enum:"consent,keep,value"`
+	ID       int64  `json:"id" doc:"Grows with each answer"`
+	DeviceID string `json:"deviceID" doc:"Of the device"`
+	Label    string `json:"label" doc:"Of the device; blank: it has none"`
+	Key      string `json:"key" doc:"Key that changes"`
+	Answer   string `json:"answer" enum:"consent,keep,value" doc:"What the person chose"`
 	Value    string `json:"value,omitempty" doc:"With the answer value: its name"`
 	State    string `json:"state" enum:"open,used,closed" doc:"used: sent, or kept as answered; closed: ended unused"`
 	Rollout  int64  `json:"rollout" doc:"Whose group the answer was given to; 0 without one"`
-	By       string `json:"by"`
-	At       Time   `json:"at" format:"date-time"`
+	By       string `json:"by" doc:"Name of the user or token that answered"`
+	At       Time   `json:"at" format:"date-time" doc:"When it was answered"`
 	Until    Time   `json:"until" format:"date-time" doc:"The time in which the device cannot be reached is added"`
-	ClosedAt *Time  `json:"closedAt" format:"date-time" nullable:"true"`
+	ClosedAt *Time  `json:"closedAt" format:"date-time" nullable:"true" doc:"When it was used or ended; null: it still counts"`
 	Intent   int64  `json:"intent" doc:"That used it; 0 without one"`
 }

@@ -3,7 +3,7 @@ package api
 // FolderCopies is what is proven of the copies of a folder: Muster read the daemons in two rounds and compared what
 // each had heard of the other. Scanned data only, and nothing about bits on a disk.
 type FolderCopies struct {
-	Folder  string       `json:"folder"`
+	Folder  string       `json:"folder" doc:"ID of the folder"`
 	ReadAt  Time         `json:"readAt" format:"date-time" doc:"When the daemons were asked"`
 	Copies  int          `json:"copies" doc:"Devices that are proven to hold what every other device had scanned when it was asked; encrypted copies are not counted here"`
 	Devices []FolderCopy `json:"devices" nullable:"false" doc:"All devices that have the folder, by label"`
@@ -25,8 +25,8 @@ type MissingLink struct {
 
 // FolderCopy is the copy of a folder on one device.
 type FolderCopy struct {
-	DeviceID  string   `json:"deviceID"`
-	Label     string   `json:"label"`
+	DeviceID  string   `json:"deviceID" doc:"Of the device"`
+	Label     string   `json:"label" doc:"Of the device; blank: it has none"`
 	State     string   `json:"state" enum:"proven,agrees,behind,unproven" doc:"proven: it holds everything that every other device that was asked had scanned. agrees: likewise, but for what is ignored, because a device has ignore patterns. behind: that was proven earlier, and not now. unproven: nothing is proven"`
 	Encrypted bool     `json:"encrypted" doc:"The device has the folder encrypted"`
 	Until     *Time    `json:"until" format:"date-time" nullable:"true" doc:"It holds what the others had scanned by then; null: nothing is proven"`
@@ -38,14 +38,14 @@ type FolderCopy struct {
 // DeviceAtRisk says what would be lost with a device: in which folders its data is not proven to be on
 // another device.
 type DeviceAtRisk struct {
-	DeviceID string         `json:"deviceID"`
-	Label    string         `json:"label"`
+	DeviceID string         `json:"deviceID" doc:"Of the device"`
+	Label    string         `json:"label" doc:"Of the device; blank: it has none"`
 	Folders  []FolderAtRisk `json:"folders" nullable:"false" doc:"All folders of the device, by ID"`
 }
 
 // FolderAtRisk is what is proven elsewhere of a device's data in one folder.
 type FolderAtRisk struct {
-	Folder  string   `json:"folder"`
+	Folder  string   `json:"folder" doc:"ID of the folder"`
 	State   string   `json:"state" enum:"proven,agrees,behind,unproven,none,notAsked" doc:"proven: another device is proven to hold everything that this one had scanned. agrees: likewise, but for what is ignored. behind: that was proven earlier, and what came later may be here only. unproven: no other device is proven to hold any of it. none: the device has no data of its own, because its copy is empty or encrypted. notAsked: the daemons were not asked, see reason"`
 	Until   *Time    `json:"until" format:"date-time" nullable:"true" doc:"Other devices hold what this one had scanned by then; null: nothing is proven"`
 	HeldBy  []string `json:"heldBy" nullable:"false" doc:"IDs of the devices of which that is proven"`

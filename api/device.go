@@ -20,7 +20,7 @@ type Device struct {
 type PutDevice struct {
 	DeviceID   *string         `json:"deviceID,omitempty" doc:"Optional; must be the device ID of the path"`
 	APIKey     *string         `json:"apiKey,omitempty" maxLength:"1024" doc:"Needed on create; blank, missing or <API_KEY> keeps the stored one"`
-	APIPort    *int64          `json:"apiPort,omitempty" minimum:"1" maximum:"65535" default:"8384"`
+	APIPort    *int64          `json:"apiPort,omitempty" minimum:"1" maximum:"65535" default:"8384" doc:"0: it is looked for"`
 	APIAddress *string         `json:"apiAddress,omitempty" doc:"Host name or IP; blank or missing means that the address is discovered"`
 	Label      *string         `json:"label,omitempty" doc:"At most 4 KiB"`
 	CreatedAt  json.RawMessage `json:"createdAt,omitempty" readOnly:"true" doc:"Ignored"`
@@ -34,12 +34,12 @@ type DeviceStatus struct {
 	CPUPercent       float64 `json:"cpuPercent" doc:"0 from daemons that no longer say"`
 	DiscoveryEnabled bool    `json:"discoveryEnabled" doc:"Global or local discovery is on"`
 	DiscoveryMethods int64   `json:"discoveryMethods" doc:"How many ways of discovery there are"`
-	GoRoutines       int64   `json:"goRoutines"`
+	GoRoutines       int64   `json:"goRoutines" doc:"Of the daemon"`
 	PathSeparator    string  `json:"pathSeparator" doc:"/ or \\"`
 	Sys              int64   `json:"sys" doc:"Bytes of memory taken from the system"`
 	Tilde            string  `json:"tilde" doc:"Home directory of the daemon's user"`
 	Uptime           int64   `json:"uptime" doc:"Seconds since the daemon started, when it last said so"`
-	CreatedAt        Time    `json:"createdAt" format:"date-time"`
+	CreatedAt        Time    `json:"createdAt" format:"date-time" doc:"When Muster read it"`
 	UpdatedAt        Time    `json:"updatedAt" format:"date-time" doc:"When the daemon last said so"`
 }
 
@@ -47,18 +47,18 @@ type DeviceStatus struct {
 type DeviceVersion struct {
 	Device      string `json:"device" doc:"Device ID"`
 	Arch        string `json:"arch" doc:"amd64, arm64, ..."`
-	Codename    string `json:"codename"`
+	Codename    string `json:"codename" doc:"Of the release, as the daemon tells it"`
 	LongVersion string `json:"longVersion" doc:"With everything that the daemon says about its build"`
 	OS          string `json:"os" doc:"linux, windows, darwin, ..."`
 	Version     string `json:"version" doc:"Of Syncthing, as in v2.1.3"`
-	CreatedAt   Time   `json:"createdAt" format:"date-time"`
-	UpdatedAt   Time   `json:"updatedAt" format:"date-time"`
+	CreatedAt   Time   `json:"createdAt" format:"date-time" doc:"When Muster first read this version"`
+	UpdatedAt   Time   `json:"updatedAt" format:"date-time" doc:"When Muster last read it"`
 }
 
 // DeviceState is the state of a device: its connection and its configuration.
 type DeviceState struct {
-	Connection    string `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed,cloned"`
-	Configuration string `json:"configuration" enum:"unknown,unmanaged,inSync,pending,applying,held,failed,contended,unstable"`
+	Connection    string `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed,cloned" doc:"State of the connection"`
+	Configuration string `json:"configuration" enum:"unknown,unmanaged,inSync,pending,applying,held,failed,contended,unstable" doc:"State of the configuration"`
 	Address       string `json:"address" doc:"host:port last used, blank when none is known"`
 	FoundBy       string `json:"foundBy" doc:"Where the address came from: record, global, local, fleet; blank without an address"`
 	LastSeen      *Time  `json:"lastSeen" format:"date-time" nullable:"true" doc:"null: never"`
@@ -72,7 +72,7 @@ type DeviceState struct {
 
 // WorstFolder is the folder of a device that is in the worst state.
 type WorstFolder struct {
-	State   string `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate"`
+	State   string `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate" doc:"State of the folder on the device"`
 	Folder  string `json:"folder" doc:"Its ID; of several in the state the first"`
 	Count   int    `json:"count" doc:"How many folders of the device are in the state"`
 	Trouble bool   `json:"trouble" doc:"A person should look at it"`
@@ -83,17 +83,17 @@ type WorstFolder struct {
 
 // ListedState is a DeviceState in the list of all of them.
 type ListedState struct {
-	DeviceID string `json:"deviceID"`
+	DeviceID string `json:"deviceID" doc:"Of the device"`
 	DeviceState
 }
 
 // PutDeviceSettings is the body of a PUT on a device's settings. Fields that are left out stay as they are.
 type PutDeviceSettings struct {
-	Mode       *string `json:"mode,omitempty" enum:"on,observe,paused"`
-	AllowPlain *bool   `json:"allowPlain,omitempty"`
+	Mode       *string `json:"mode,omitempty" enum:"on,observe,paused" doc:"What Muster does with a device: on writes, observe only reads, paused neither"`
+	AllowPlain *bool   `json:"allowPlain,omitempty" doc:"Whether Muster may send its API key over plain HTTP"`
 	Pin        *string `json:"pin,omitempty" doc:"sha256:<hex>; an empty string forgets the pin"`
 	QuietAfter *int64  `json:"quietAfter,omitempty" minimum:"0" maximum:"31536000" doc:"Seconds that the device may be away before that is trouble; 0: as its tags say, or as usual"`
-	Way        *string `json:"way,omitempty" enum:"auto,agent,direct"`
+	Way        *string `json:"way,omitempty" enum:"auto,agent,direct" doc:"How the daemon is reached: auto is whichever works"`
 	Restart    *bool   `json:"restart,omitempty" doc:"Let Muster restart the daemon after a change that needs it; one started with --no-restart stays down then"`
 }
 

@@ -3,7 +3,7 @@ package api
 // TestDevice is the body of a test of a device's address and API key. Nothing of it is stored.
 type TestDevice struct {
 	APIAddress *string `json:"apiAddress" doc:"Host name or IP"`
-	APIPort    *int64  `json:"apiPort,omitempty" minimum:"1" maximum:"65535" default:"8384"`
+	APIPort    *int64  `json:"apiPort,omitempty" minimum:"1" maximum:"65535" default:"8384" doc:"0: it is looked for"`
 	APIKey     *string `json:"apiKey,omitempty" maxLength:"1024" doc:"Blank, missing or <API_KEY>: the stored one of a registered device"`
 	Pin        *string `json:"pin,omitempty" doc:"sha256:<hex> of the certificate that is expected; missing: the pinned one of a registered device"`
 }
@@ -24,6 +24,6 @@ type DeviceTest struct {
 // TestedOther is the device that answered a test in place of the expected one.
 type TestedOther struct {
 	DeviceID   string `json:"deviceID" doc:"Blank: no other device is known to answer"`
-	Registered bool   `json:"registered"`
+	Registered bool   `json:"registered" doc:"Whether Muster has that device"`
 	Label      string `json:"label" doc:"If it is registered"`
 }

@@ -20,6 +20,6 @@ type Difference struct {
 
 // FailedDifference is a device for which no plan could be made.
 type FailedDifference struct {
-	DeviceID string `json:"deviceID"`
-	Error    string `json:"error"`
+	DeviceID string `json:"deviceID" doc:"Of the device"`
+	Error    string `json:"error" doc:"Why no difference could be made, for a person"`
 }

@@ -3,7 +3,7 @@ package api
 // Enrollment is a device whose agent asks to be accepted, or that was rejected.
 type Enrollment struct {
 	DeviceID   string `json:"deviceID" doc:"Proven by the device's own certificate"`
-	State      string `json:"state" enum:"waiting,rejected"`
+	State      string `json:"state" enum:"waiting,rejected" doc:"Whether it waits for a person"`
 	Name       string `json:"name" doc:"Of its machine, as its agent tells"`
 	System     string `json:"system" doc:"Operating system and architecture, as its agent tells"`
 	Version    string `json:"version" doc:"Of its agent"`
@@ -36,9 +36,9 @@ type EnrollKey struct {
 	Uses       int64    `json:"uses" doc:"How many devices it registers"`
 	Used       int64    `json:"used" doc:"How many it has registered"`
 	State      string   `json:"state" enum:"usable,expired,usedUp,altered,stopped" doc:"altered: its row in the database was not written by Muster, and it is refused; stopped: the settings enrollByKey and enrollKeyTags let it register no device"`
-	CreatedBy  string   `json:"createdBy"`
-	CreatedAt  Time     `json:"createdAt" format:"date-time"`
-	ExpiresAt  Time     `json:"expiresAt" format:"date-time"`
+	CreatedBy  string   `json:"createdBy" doc:"Name of the user or token that made it"`
+	CreatedAt  Time     `json:"createdAt" format:"date-time" doc:"When it was made"`
+	ExpiresAt  Time     `json:"expiresAt" format:"date-time" doc:"From then on it counts no more"`
 	LastUsedAt *Time    `json:"lastUsedAt" format:"date-time" nullable:"true" doc:"null: never"`
 }
 
@@ -57,8 +57,8 @@ type CreateEnrollKey struct {
 
 // Challenge is what a device signs with its claim.
 type Challenge struct {
-	Challenge string `json:"challenge"`
-	ExpiresAt Time   `json:"expiresAt" format:"date-time"`
+	Challenge string `json:"challenge" doc:"Text that the caller signs"`
+	ExpiresAt Time   `json:"expiresAt" format:"date-time" doc:"From then on it cannot be answered"`
 }
 
 // DeviceClaim is what muster enroll tells of the daemon of its machine, signed with the device's own key.

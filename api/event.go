@@ -11,7 +11,7 @@ type Event struct {
 	Type   string          `json:"type" enum:"device,status,folder,config,plan,rollout,pending,inventory,template,agent,log,missed" doc:"missed: events are missing that can no longer be had; read the state anew"`
 	Device string          `json:"device" doc:"Blank when it is about no single device"`
 	Tags   []string        `json:"tags" nullable:"false" doc:"Of the device, when it happened"`
-	Time   Time            `json:"time" format:"date-time"`
+	Time   Time            `json:"time" format:"date-time" doc:"When it happened"`
 	Data   json.RawMessage `json:"data" doc:"What happened; an object that depends on the type"`
 }
 
@@ -29,26 +29,26 @@ type StatusEvent struct {
 
 // FolderEvent is the data of a folder event: one folder on one device.
 type FolderEvent struct {
-	Summary FolderSummary `json:"summary"`
+	Summary FolderSummary `json:"summary" doc:"Counts of the folder"`
 	State   string        `json:"state" doc:"As the daemon says it: idle, scanning, syncing, error, ...; blank for a paused folder"`
 	Error   string        `json:"error" doc:"Why the folder is in error; blank otherwise"`
 }
 
 // ConfigEvent is the data of a config event: another configuration was seen.
 type ConfigEvent struct {
-	Digest string `json:"digest"`
+	Digest string `json:"digest" doc:"Of the configuration that was seen"`
 }
 
 // InventoryEvent is the data of an inventory event: the row of the device as it is now.
 type InventoryEvent struct {
-	Row InventoryDevice `json:"row"`
+	Row InventoryDevice `json:"row" doc:"As the inventory has it now"`
 }
 
 // TemplateEvent is the data of a template event. The template itself is to be read.
 type TemplateEvent struct {
-	ID      int64  `json:"id"`
-	Label   string `json:"label"`
-	Deleted bool   `json:"deleted"`
+	ID      int64  `json:"id" doc:"Of the template"`
+	Label   string `json:"label" doc:"Of the template; blank: it has none"`
+	Deleted bool   `json:"deleted" doc:"The template exists no more"`
 }
 
 // AgentEvent is the data of an agent event: the connection of a device's agent began, was refused or ended. Where an
@@ -64,8 +64,8 @@ type AgentEvent struct {
 // to it. It is the data of a log event, too.
 type LogEntry struct {
 	Number   int64  `json:"number" doc:"Grows from entry to entry; the ID of the entry's event in the stream"`
-	Time     Time   `json:"time" format:"date-time"`
-	DeviceID string `json:"deviceID"`
+	Time     Time   `json:"time" format:"date-time" doc:"When it happened"`
+	DeviceID string `json:"deviceID" doc:"Of the device that it is about"`
 	Label    string `json:"label" doc:"Of the device; of a deleted one the last that was known"`
 	Folder   string `json:"folder" doc:"The folder's ID; blank when it is about no single folder"`
 	Kind     string `json:"kind" enum:"connection,configuration,revision,folder,conflict,peers,order" doc:"What it is about; revision: another configuration was seen; peers: the first connection to another device began, or the last one ended"`
@@ -80,6 +80,6 @@ type LogEntry struct {
 // MissedEvent is the data of a missed event: the IDs of the events that are missing, some of which the filter may have
 // left out anyway.
 type MissedEvent struct {
-	From int64 `json:"from"`
-	To   int64 `json:"to"`
+	From int64 `json:"from" doc:"ID of the first event that is missing"`
+	To   int64 `json:"to" doc:"ID of the last event that is missing"`
 }

@@ -2,7 +2,7 @@ package api
 
 // FailedItem is a file, directory or symlink that a daemon could not sync. Path and text are the daemon's words.
 type FailedItem struct {
-	DeviceID string `json:"deviceID"`
+	DeviceID string `json:"deviceID" doc:"Of the device"`
 	Path     string `json:"path" doc:"Within the folder"`
 	Text     string `json:"text" doc:"Why, as the daemon says it"`
 }
@@ -16,8 +16,8 @@ type ConflictFile struct {
 
 // FileOnDevice is one file, directory or symlink of a folder on one device, as its daemon says when it is asked.
 type FileOnDevice struct {
-	DeviceID   string   `json:"deviceID"`
-	Label      string   `json:"label"`
+	DeviceID   string   `json:"deviceID" doc:"Of the device"`
+	Label      string   `json:"label" doc:"Of the device; blank: it has none"`
 	State      string   `json:"state" enum:"present,older,missing,deleted,ignored,unheard,unknown" doc:"present: it has the newest version that it knows of. older: it has another version. missing: it lacks the item. deleted: the newest version is that the item is gone. ignored: by its ignore patterns. unheard: its daemon knows of no such item. unknown: its daemon could not be asked"`
 	Reason     string   `json:"reason" doc:"Why the daemon could not be asked; blank where it was"`
 	Failed     string   `json:"failed" doc:"Why the daemon could not sync the item, as it says; blank where it did not fail"`
@@ -32,7 +32,7 @@ type FileOnDevice struct {
 
 // LogLine is one line of a daemon's own log.
 type LogLine struct {
-	At    Time   `json:"at" format:"date-time"`
+	At    Time   `json:"at" format:"date-time" doc:"When the daemon wrote it"`
 	Level string `json:"level" doc:"debug, verbose, info, warning or as the daemon says it"`
-	Text  string `json:"text"`
+	Text  string `json:"text" doc:"As the daemon wrote it"`
 }

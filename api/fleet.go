@@ -6,7 +6,7 @@ import "encoding/json"
 // no secret.
 type Fleet struct {
 	Generation  int64                    `json:"generation" doc:"Of the templates and tags"`
-	FolderRoots []string                 `json:"folderRoots" nullable:"false"`
+	FolderRoots []string                 `json:"folderRoots" nullable:"false" doc:"Below which paths authors may put folders"`
 	Devices     map[string]FleetDevice   `json:"devices" nullable:"false" doc:"By device ID"`
 	Tags        map[string]FleetTag      `json:"tags" nullable:"false" doc:"Those with settings of their own"`
 	Templates   map[string]FleetTemplate `json:"templates" nullable:"false" doc:"By the name of their file, without its ending"`
@@ -15,9 +15,9 @@ type Fleet struct {
 
 // FleetDevice is a device of a Fleet.
 type FleetDevice struct {
-	Label    string        `json:"label"`
-	Tags     []string      `json:"tags" nullable:"false"`
-	Settings FleetSettings `json:"settings"`
+	Label    string        `json:"label" doc:"Of the device; blank: it has none"`
+	Tags     []string      `json:"tags" nullable:"false" doc:"That the device carries"`
+	Settings FleetSettings `json:"settings" doc:"Of the device"`
 
 	Vars map[string]json.RawMessage `json:"vars" nullable:"false" doc:"Its own, by name"`
 
@@ -26,37 +26,37 @@ type FleetDevice struct {
 
 // FleetSystem is what templates can read of a daemon's software.
 type FleetSystem struct {
-	OS      string `json:"os"`
-	Arch    string `json:"arch"`
-	Version string `json:"version"`
+	OS      string `json:"os" doc:"As Go names it: linux, windows, darwin, ..."`
+	Arch    string `json:"arch" doc:"As Go names it: amd64, arm64, ..."`
+	Version string `json:"version" doc:"Of Syncthing, as v2.1.3"`
 }
 
 // FleetSettings are the settings of a device that files may set. The pin is not among them.
 type FleetSettings struct {
-	Mode       string `json:"mode" enum:"on,observe,paused"`
-	AllowPlain bool   `json:"allowPlain"`
-	Restart    bool   `json:"restart"`
-	Way        string `json:"way" enum:"auto,agent,direct"`
+	Mode       string `json:"mode" enum:"on,observe,paused" doc:"What Muster does with a device: on writes, observe only reads, paused neither"`
+	AllowPlain bool   `json:"allowPlain" doc:"Whether Muster may send its API key over plain HTTP"`
+	Restart    bool   `json:"restart" doc:"Whether Muster may restart the daemon where a change needs that"`
+	Way        string `json:"way" enum:"auto,agent,direct" doc:"How the daemon is reached: auto is whichever works"`
 }
 
 // FleetTag is a tag of a Fleet.
 type FleetTag struct {
-	Mode        string   `json:"mode" enum:"on,observe,paused"`
-	FolderRoots []string `json:"folderRoots" nullable:"false"`
-	Protected   bool     `json:"protected"`
+	Mode        string   `json:"mode" enum:"on,observe,paused" doc:"What Muster does with a device: on writes, observe only reads, paused neither"`
+	FolderRoots []string `json:"folderRoots" nullable:"false" doc:"Below which paths authors may put folders on devices with the tag"`
+	Protected   bool     `json:"protected" doc:"Whether only administrators give and take the tag"`
 
 	Vars map[string]json.RawMessage `json:"vars" nullable:"false" doc:"Of the devices with the tag, by name"`
 }
 
 // FleetTemplate is a template of a Fleet.
 type FleetTemplate struct {
-	ID       int64    `json:"id"`
-	Label    string   `json:"label"`
-	Priority int64    `json:"priority"`
-	Op       string   `json:"op"`
-	Key      string   `json:"key"`
-	Template string   `json:"template"`
-	Tags     []string `json:"tags" nullable:"false"`
+	ID       int64    `json:"id" doc:"Of the template"`
+	Label    string   `json:"label" doc:"Of the template; blank: it has none"`
+	Priority int64    `json:"priority" doc:"Ascending, then by id: the larger number has the last word"`
+	Op       string   `json:"op" doc:"What the template does with its key"`
+	Key      string   `json:"key" doc:"Dotted key; blank is the whole configuration"`
+	Template string   `json:"template" doc:"HJSON or Starlark"`
+	Tags     []string `json:"tags" nullable:"false" doc:"That pick its devices"`
 	Source   string   `json:"source" doc:"Where its file came from; blank: it came from none, or from files without a source"`
 }
 
@@ -82,12 +82,12 @@ type Assertion struct {
 // BrokenAssertion is an assertion that would not be true.
 type BrokenAssertion struct {
 	Source   string `json:"source" doc:"That keeps it; blank: it came with the request"`
-	Name     string `json:"name"`
+	Name     string `json:"name" doc:"Of the assertion"`
 	DeviceID string `json:"deviceID" doc:"Blank: it is about how many devices there are"`
-	Label    string `json:"label"`
-	Key      string `json:"key"`
-	Expected string `json:"expected"`
-	Got      string `json:"got"`
+	Label    string `json:"label" doc:"Of the device; blank: it has none"`
+	Key      string `json:"key" doc:"Dotted key that was looked at"`
+	Expected string `json:"expected" doc:"As the assertion says it"`
+	Got      string `json:"got" doc:"What the plan has there"`
 }
 
 // PlanFleet is a fleet as files ask for it. Fields that are left out stay as they are.
@@ -96,9 +96,9 @@ type PlanFleet struct {
 	ReadOnly    *bool                        `json:"readOnly,omitempty" doc:"Templates of the source are changed by its files alone"`
 	Prune       bool                         `json:"prune,omitempty" doc:"Delete templates of the source that are not among these"`
 	PruneMany   bool                         `json:"pruneMany,omitempty" doc:"Delete them although they are more than a tenth of the templates of the source"`
-	FolderRoots []string                     `json:"folderRoots,omitzero" nullable:"false"`
+	FolderRoots []string                     `json:"folderRoots,omitzero" nullable:"false" doc:"Below which paths authors may put folders"`
 	Devices     map[string]PlanFleetDevice   `json:"devices,omitempty" doc:"By device ID"`
-	Tags        map[string]PlanFleetTag      `json:"tags,omitempty"`
+	Tags        map[string]PlanFleetTag      `json:"tags,omitempty" doc:"Settings of tags, by their names"`
 	Templates   map[string]PlanFleetTemplate `json:"templates,omitempty" doc:"By the name of their file, without its ending"`
 	Assertions  []Assertion                  `json:"assertions,omitzero" nullable:"false" doc:"What must be true of the plan"`
 	Keep        bool                         `json:"keep,omitempty" doc:"Keep the assertions with the source: they are checked whenever somebody plans or makes a change that touches their devices"`
@@ -106,9 +106,9 @@ type PlanFleet struct {
 
 // PlanFleetDevice is a registered device as files ask for it.
 type PlanFleetDevice struct {
-	Label    *string            `json:"label,omitempty"`
+	Label    *string            `json:"label,omitempty" doc:"Of the device"`
 	Tags     []string           `json:"tags,omitzero" nullable:"false" doc:"All that it carries"`
-	Settings *PlanFleetSettings `json:"settings,omitempty"`
+	Settings *PlanFleetSettings `json:"settings,omitempty" doc:"Of the device"`
 
 	Vars map[string]json.RawMessage `json:"vars,omitzero" nullable:"false" doc:"All of its own, by name"`
 
@@ -117,28 +117,28 @@ type PlanFleetDevice struct {
 
 // PlanFleetSettings are the settings of a device as files ask for them.
 type PlanFleetSettings struct {
-	Mode       *string `json:"mode,omitempty" enum:"on,observe,paused"`
-	AllowPlain *bool   `json:"allowPlain,omitempty"`
-	Restart    *bool   `json:"restart,omitempty"`
-	Way        *string `json:"way,omitempty" enum:"auto,agent,direct"`
+	Mode       *string `json:"mode,omitempty" enum:"on,observe,paused" doc:"What Muster does with a device: on writes, observe only reads, paused neither"`
+	AllowPlain *bool   `json:"allowPlain,omitempty" doc:"Whether Muster may send its API key over plain HTTP"`
+	Restart    *bool   `json:"restart,omitempty" doc:"Whether Muster may restart the daemon where a change needs that"`
+	Way        *string `json:"way,omitempty" enum:"auto,agent,direct" doc:"How the daemon is reached: auto is whichever works"`
 }
 
 // PlanFleetTag is what files ask for the devices with a tag.
 type PlanFleetTag struct {
-	Mode        *string  `json:"mode,omitempty" enum:"on,observe,paused"`
-	FolderRoots []string `json:"folderRoots,omitzero" nullable:"false"`
-	Protected   *bool    `json:"protected,omitempty"`
+	Mode        *string  `json:"mode,omitempty" enum:"on,observe,paused" doc:"What Muster does with a device: on writes, observe only reads, paused neither"`
+	FolderRoots []string `json:"folderRoots,omitzero" nullable:"false" doc:"Below which paths authors may put folders"`
+	Protected   *bool    `json:"protected,omitempty" doc:"Whether only administrators give and take the tag"`
 
 	Vars map[string]json.RawMessage `json:"vars,omitzero" nullable:"false" doc:"All of the devices with the tag, by name"`
 }
 
 // PlanFleetTemplate is a template as its file has it.
 type PlanFleetTemplate struct {
-	Label    *string  `json:"label,omitempty"`
-	Priority *int64   `json:"priority,omitempty" default:"0"`
-	Op       *string  `json:"op"`
-	Key      *string  `json:"key"`
-	Template *string  `json:"template"`
+	Label    *string  `json:"label,omitempty" doc:"Of the template"`
+	Priority *int64   `json:"priority,omitempty" default:"0" doc:"Ascending, then by id: the larger number has the last word"`
+	Op       *string  `json:"op" doc:"What the template does with its key"`
+	Key      *string  `json:"key" doc:"Dotted key; blank is the whole configuration"`
+	Template *string  `json:"template" doc:"HJSON or Starlark"`
 	Tags     []string `json:"tags,omitzero" nullable:"false" doc:"All that it carries; left out, they stay"`
 }
 
@@ -164,18 +164,18 @@ type FleetPlan struct {
 
 // UnfiledTemplate is a template that no file describes.
 type UnfiledTemplate struct {
-	ID   int64    `json:"id"`
+	ID   int64    `json:"id" doc:"Of the template"`
 	Name string   `json:"name" doc:"The name that its file has or would have, without its ending"`
-	Op   string   `json:"op"`
-	Key  string   `json:"key"`
-	Tags []string `json:"tags" nullable:"false"`
+	Op   string   `json:"op" doc:"What the template does with its key"`
+	Key  string   `json:"key" doc:"Dotted key; blank is the whole configuration"`
+	Tags []string `json:"tags" nullable:"false" doc:"Names of tags"`
 }
 
 // FleetChange is one change of what Muster keeps.
 type FleetChange struct {
-	Kind string `json:"kind" enum:"template,device,tag,fleet,source"`
+	Kind string `json:"kind" enum:"template,device,tag,fleet,source" doc:"What the change is about"`
 	Name string `json:"name" doc:"Of the template's file, of the device or its ID, of the tag or the source"`
-	What string `json:"what" enum:"create,change,delete"`
+	What string `json:"what" enum:"create,change,delete" doc:"What it is about, for a person"`
 	Text string `json:"text" doc:"What of it, for a person"`
 }
 
@@ -183,5 +183,5 @@ type FleetChange struct {
 type AppliedFleet struct {
 	Generation int64    `json:"generation" doc:"Of the templates and tags as they are now"`
 	Changed    bool     `json:"changed" doc:"Something differed"`
-	Warnings   []string `json:"warnings" nullable:"false"`
+	Warnings   []string `json:"warnings" nullable:"false" doc:"What is most probably a mistake, for a person"`
 }

@@ -16,21 +16,21 @@ type FolderSummary struct {
 	UpdatedAt         Time   `json:"updatedAt" format:"date-time" doc:"When the daemon last said so"`
 	GlobalBytes       int64  `json:"globalBytes" doc:"Bytes"`
 	GlobalDeleted     int64  `json:"globalDeleted" doc:"Items that were there once"`
-	GlobalDirectories int64  `json:"globalDirectories"`
-	GlobalFiles       int64  `json:"globalFiles"`
-	GlobalSymlinks    int64  `json:"globalSymlinks"`
+	GlobalDirectories int64  `json:"globalDirectories" doc:"Directories of the folder on all devices together"`
+	GlobalFiles       int64  `json:"globalFiles" doc:"Files of the folder on all devices together"`
+	GlobalSymlinks    int64  `json:"globalSymlinks" doc:"Symbolic links of the folder on all devices together"`
 	LocalBytes        int64  `json:"localBytes" doc:"Bytes"`
-	LocalDeleted      int64  `json:"localDeleted"`
-	LocalDirectories  int64  `json:"localDirectories"`
-	LocalFiles        int64  `json:"localFiles"`
-	LocalSymlinks     int64  `json:"localSymlinks"`
+	LocalDeleted      int64  `json:"localDeleted" doc:"Deleted items that the device remembers"`
+	LocalDirectories  int64  `json:"localDirectories" doc:"Directories that the device has"`
+	LocalFiles        int64  `json:"localFiles" doc:"Files that the device has"`
+	LocalSymlinks     int64  `json:"localSymlinks" doc:"Symbolic links that the device has"`
 	InSyncBytes       int64  `json:"inSyncBytes" doc:"Bytes"`
-	InSyncFiles       int64  `json:"inSyncFiles"`
+	InSyncFiles       int64  `json:"inSyncFiles" doc:"Files that the device has as all devices together have them"`
 	NeedBytes         int64  `json:"needBytes" doc:"Bytes"`
 	NeedDeletes       int64  `json:"needDeletes" doc:"Items still to be deleted here"`
-	NeedDirectories   int64  `json:"needDirectories"`
-	NeedFiles         int64  `json:"needFiles"`
-	NeedSymlinks      int64  `json:"needSymlinks"`
+	NeedDirectories   int64  `json:"needDirectories" doc:"Directories that the device still has to get"`
+	NeedFiles         int64  `json:"needFiles" doc:"Files that the device still has to get"`
+	NeedSymlinks      int64  `json:"needSymlinks" doc:"Symbolic links that the device still has to get"`
 	IgnorePatterns    bool   `json:"ignorePatterns" doc:"The folder has ignore patterns there"`
 	Sequence          int64  `json:"sequence" doc:"Grows with every change; each device counts for itself"`
 	Version           int64  `json:"version" doc:"The same as sequence"`
@@ -38,12 +38,12 @@ type FolderSummary struct {
 
 // FolderShare is how one device shares a folder, by the configuration that it was last seen with.
 type FolderShare struct {
-	DeviceID string      `json:"deviceID"`
-	Label    string      `json:"label"`
+	DeviceID string      `json:"deviceID" doc:"Of the device"`
+	Label    string      `json:"label" doc:"Of the device; blank: it has none"`
 	Known    bool        `json:"known" doc:"Its configuration was read and has the folder; else the rest is blank"`
 	Type     string      `json:"type" doc:"sendreceive, sendonly, receiveonly, receiveencrypted"`
-	Path     string      `json:"path"`
-	Paused   bool        `json:"paused"`
+	Path     string      `json:"path" doc:"Of the folder on the device"`
+	Paused   bool        `json:"paused" doc:"Whether it is paused there"`
 	Peers    []SharePeer `json:"peers" nullable:"false" doc:"Other devices that it shares the folder with, or the first of them where a limit was asked for"`
 
 	PeerCount      int `json:"peerCount" doc:"All devices that it shares the folder with, and that the parameter side picks"`
@@ -52,7 +52,7 @@ type FolderShare struct {
 
 // SharePeer is a device that a folder is shared with.
 type SharePeer struct {
-	DeviceID  string `json:"deviceID"`
+	DeviceID  string `json:"deviceID" doc:"Of the device"`
 	Label     string `json:"label" doc:"Blank where it is not registered"`
 	Encrypted bool   `json:"encrypted" doc:"It gets the folder encrypted"`
 	Connected string `json:"connected" enum:"yes,no,unknown" doc:"Whether the two daemons are connected; unknown: the device is not online"`
@@ -62,12 +62,12 @@ type SharePeer struct {
 // OneSidedShare is a share that one side has and the other one does not: nothing is exchanged by it. Both sides are
 // registered devices; their configurations are those that they were last seen with.
 type OneSidedShare struct {
-	Folder      string `json:"folder"`
+	Folder      string `json:"folder" doc:"ID of the folder"`
 	FolderLabel string `json:"folderLabel" doc:"The label that most devices use"`
 	DeviceID    string `json:"deviceID" doc:"Shares the folder with the peer"`
-	Label       string `json:"label"`
+	Label       string `json:"label" doc:"Of the device that has the share"`
 	PeerID      string `json:"peerID" doc:"Does not share it back, or does not have the folder"`
-	PeerLabel   string `json:"peerLabel"`
+	PeerLabel   string `json:"peerLabel" doc:"Of the device that does not have it"`
 }
 
 // FolderMatrix is how folders are on some devices.
@@ -82,14 +82,14 @@ type FolderMatrix struct {
 
 // MatrixDevice is a column of a FolderMatrix.
 type MatrixDevice struct {
-	DeviceID   string `json:"deviceID"`
-	Label      string `json:"label"`
-	Connection string `json:"connection"`
+	DeviceID   string `json:"deviceID" doc:"Of the device"`
+	Label      string `json:"label" doc:"Of the device; blank: it has none"`
+	Connection string `json:"connection" doc:"State of the connection"`
 }
 
 // MatrixFolder is a row of a FolderMatrix.
 type MatrixFolder struct {
-	Folder string       `json:"folder"`
+	Folder string       `json:"folder" doc:"ID of the folder"`
 	Label  string       `json:"label" doc:"That the first of the devices uses"`
 	Cells  []MatrixCell `json:"cells" nullable:"false" doc:"Of the devices that have the folder"`
 }

@@ -3,7 +3,7 @@ package api
 // FolderStanding is how one folder stands on one device: one state, why, and the figures beside it. Figures are of the
 // present only where state is not unknown; asOf says how old they are.
 type FolderStanding struct {
-	DeviceID    string       `json:"deviceID"`
+	DeviceID    string       `json:"deviceID" doc:"Of the device"`
 	Label       string       `json:"label" doc:"Label of the device; blank in the list of one device"`
 	Connection  string       `json:"connection" enum:",neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed,cloned" doc:"Connection of the device; blank in the list of one device"`
 	Folder      string       `json:"folder" doc:"ID of the folder"`
@@ -23,20 +23,20 @@ type FolderStanding struct {
 	Rate        float64      `json:"rate" doc:"Bytes a second over the last 30 seconds; 0: nothing comes, or not known"`
 	DoneBetween []Time       `json:"doneBetween" nullable:"false" doc:"Earliest and latest time (RFC 3339) at which nothing is missing any more; empty where that cannot be said"`
 	HeldBy      []string     `json:"heldBy" nullable:"false" doc:"IDs of devices that are connected to it and known to have what it lacks; at most 10. Of devices that are not registered it is not known"`
-	Peers       FolderPeers  `json:"peers"`
+	Peers       FolderPeers  `json:"peers" doc:"The devices with which it shares the folder"`
 	Error       *FolderError `json:"error" doc:"Why the daemon cannot go on with the folder; null: it can"`
 	Failed      int64        `json:"failed" doc:"Items that the daemon could not sync"`
 	LocalItems  int64        `json:"localItems" doc:"Items that were changed or added on the device in a receive-only folder"`
 	PausedBy    *PausedBy    `json:"pausedBy" doc:"By whom it is paused; null: it is in another state, or that is not known"`
 
-	Conflicts FolderConflicts `json:"conflicts"`
+	Conflicts FolderConflicts `json:"conflicts" doc:"Conflict copies that its daemons told of"`
 
 	Besides []FolderFinding `json:"besides" nullable:"false" doc:"What is wrong besides the state, the worst first. Where nothing is missing, the worst of it is the state"`
 }
 
 // FolderFinding is something that is wrong with a folder on a device besides its state.
 type FolderFinding struct {
-	Cause   string `json:"cause" enum:"driveMissing,diskNearlyFull,atRisk,disagree,conflicts"`
+	Cause   string `json:"cause" enum:"driveMissing,diskNearlyFull,atRisk,disagree,conflicts" doc:"What kind of trouble it is"`
 	Trouble bool   `json:"trouble" doc:"It lasts for so long that a person should look at it"`
 	Reason  string `json:"reason" doc:"Why it is so"`
 	Next    string `json:"next" doc:"What a person can do; may be blank"`
@@ -64,12 +64,12 @@ type PausedBy struct {
 // FolderPeers are the other devices that share a folder, in numbers.
 type FolderPeers struct {
 	Connected int `json:"connected" doc:"Of those that share it, connected to the device"`
-	Shared    int `json:"shared"`
+	Shared    int `json:"shared" doc:"How many devices it shares the folder with"`
 }
 
 // FolderError is why a daemon cannot go on with a folder.
 type FolderError struct {
-	Kind string `json:"kind" enum:"pathMissing,markerMissing,noSpace,permission,other"`
+	Kind string `json:"kind" enum:"pathMissing,markerMissing,noSpace,permission,other" doc:"What is wrong"`
 	Text string `json:"text" doc:"As the daemon says it"`
 }
 
@@ -95,22 +95,22 @@ type FleetFolder struct {
 
 // FolderConflictsOn is a device that tells of conflicts.
 type FolderConflictsOn struct {
-	DeviceID  string          `json:"deviceID"`
-	Label     string          `json:"label"`
-	Conflicts FolderConflicts `json:"conflicts"`
+	DeviceID  string          `json:"deviceID" doc:"Of the device"`
+	Label     string          `json:"label" doc:"Of the device; blank: it has none"`
+	Conflicts FolderConflicts `json:"conflicts" doc:"Conflict copies that its daemons told of"`
 }
 
 // FolderBehind is a device on which something of a folder is missing.
 type FolderBehind struct {
-	DeviceID    string   `json:"deviceID"`
-	Label       string   `json:"label"`
+	DeviceID    string   `json:"deviceID" doc:"Of the device"`
+	Label       string   `json:"label" doc:"Of the device; blank: it has none"`
 	State       string   `json:"state" enum:"unknown,stopped,failedItems,paused,unshared,alone,outOfSync,localChanges,stalled,behind,syncing,driveMissing,diskNearlyFull,disagree,conflicts,scanning,upToDate" doc:"State of the folder there"`
 	Paused      bool     `json:"paused" doc:"The folder is paused there"`
 	Since       *Time    `json:"since" format:"date-time" nullable:"true" doc:"When the state began; null: not known"`
 	AsOf        *Time    `json:"asOf" format:"date-time" nullable:"true" doc:"When the daemon gave the figures; null: never"`
-	NeedBytes   int64    `json:"needBytes"`
-	NeedItems   int64    `json:"needItems"`
-	NeedDeletes int64    `json:"needDeletes"`
+	NeedBytes   int64    `json:"needBytes" doc:"Bytes that it still has to get"`
+	NeedItems   int64    `json:"needItems" doc:"Files and directories that it still has to get"`
+	NeedDeletes int64    `json:"needDeletes" doc:"Items that it still has to delete"`
 	DoneBetween []Time   `json:"doneBetween" nullable:"false" doc:"As in the folder's state on the device"`
 	HeldBy      []string `json:"heldBy" nullable:"false" doc:"Likewise"`
 }

@@ -14,22 +14,22 @@ type FilledForm struct {
 
 // FormKind describes a form.
 type FormKind struct {
-	Name   string      `json:"name"`
+	Name   string      `json:"name" doc:"Name of the form"`
 	Title  string      `json:"title" doc:"What a person wants, in words"`
-	Help   string      `json:"help"`
-	Fields []FormField `json:"fields" nullable:"false"`
+	Help   string      `json:"help" doc:"What it is for"`
+	Fields []FormField `json:"fields" nullable:"false" doc:"What it asks for"`
 }
 
 // FormField is one thing that a person fills in.
 type FormField struct {
-	Name     string         `json:"name"`
-	Label    string         `json:"label"`
-	Help     string         `json:"help,omitempty"`
+	Name     string         `json:"name" doc:"Key of its value in a form"`
+	Label    string         `json:"label" doc:"What a person reads beside it"`
+	Help     string         `json:"help,omitempty" doc:"What it is for"`
 	Type     string         `json:"type" enum:"text,choice,number,rate,tags,folder,secret,lines,key,value" doc:"rate: a number with a unit, such as 2 MB/s. folder: the ID of a folder. lines and tags: several. key: the key of a setting; value: what that setting takes (GET /api/v1/config-settings)"`
 	Choices  []FormChoice   `json:"choices,omitempty" nullable:"false" doc:"Of a choice"`
-	Example  string         `json:"example,omitempty"`
+	Example  string         `json:"example,omitempty" doc:"A value that works; blank: none"`
 	Default  string         `json:"default,omitempty" doc:"What a required field has where nothing is filled in"`
-	Required bool           `json:"required"`
+	Required bool           `json:"required" doc:"Whether it needs a value"`
 	Least    int64          `json:"least" doc:"Of a number"`
 	Most     int64          `json:"most" doc:"Of a number"`
 	OnlyIf   *FormCondition `json:"onlyIf,omitempty" doc:"Where it does not hold, the field is left out"`
@@ -37,14 +37,14 @@ type FormField struct {
 
 // FormChoice is one value of a choice.
 type FormChoice struct {
-	Value string `json:"value"`
-	Label string `json:"label"`
+	Value string `json:"value" doc:"As a form has it"`
+	Label string `json:"label" doc:"What a person reads"`
 }
 
 // FormCondition holds where a field has one of these values.
 type FormCondition struct {
-	Field string   `json:"field"`
-	Is    []string `json:"is" nullable:"false"`
+	Field string   `json:"field" doc:"Name of the field that decides"`
+	Is    []string `json:"is" nullable:"false" doc:"One of these values"`
 }
 
 // ConfigSetting is a field of Syncthing's configuration that one can set by itself.
@@ -53,7 +53,7 @@ type ConfigSetting struct {
 	Type    string   `json:"type" enum:"flag,number,text,texts" doc:"flag: true or false. texts: several"`
 	Choices []string `json:"choices,omitempty" nullable:"false" doc:"All values of a text; none: every text"`
 	Default []string `json:"default" nullable:"false" doc:"Of a current daemon. A setting that takes one value has a list of one"`
-	Help    string   `json:"help"`
+	Help    string   `json:"help" doc:"What the setting does"`
 }
 
 // ShareForm is a folder that the devices with certain tags share. A device that has tags of two roles has the role
@@ -81,18 +81,18 @@ type VersioningForm struct {
 
 // WriteForm is the body of a POST that turns a form into a template. Nothing is stored.
 type WriteForm struct {
-	Form     *Form  `json:"form"`
+	Form     *Form  `json:"form" doc:"What a person filled in"`
 	Template *int64 `json:"template,omitempty" doc:"ID of the template that is to become this one; without it, a new one"`
 	Label    string `json:"label,omitempty" doc:"Of the template; without it, one made of the form, or the one that the template has"`
 }
 
 // WrittenForm is the template that a form writes.
 type WrittenForm struct {
-	Label    string   `json:"label"`
-	Op       string   `json:"op" enum:"set,merge,append,remove"`
-	Key      string   `json:"key"`
+	Label    string   `json:"label" doc:"Of the template"`
+	Op       string   `json:"op" enum:"set,merge,append,remove" doc:"What the template does with its key"`
+	Key      string   `json:"key" doc:"Dotted key; blank is the whole configuration"`
 	Template string   `json:"template" doc:"HJSON or Starlark"`
-	Tags     []string `json:"tags" nullable:"false"`
+	Tags     []string `json:"tags" nullable:"false" doc:"That pick its devices"`
 	Change   WhatIf   `json:"change" doc:"The change that stores it: the body of POST /api/v1/plan, which says what it would do, and of POST /api/v1/changes, which makes it"`
 	Warnings []string `json:"warnings" nullable:"false" doc:"Probable mistakes: no other device would share the folder, or no device has a tag of the form"`
 }

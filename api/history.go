@@ -26,12 +26,12 @@ type FolderHistoryPoint struct {
 type HistoryPoint struct {
 	At        Time  `json:"at" format:"date-time" doc:"When the minute or hour began"`
 	Devices   int   `json:"devices" doc:"That were registered"`
-	Online    int   `json:"online"`
+	Online    int   `json:"online" doc:"Devices that were online"`
 	InSync    int   `json:"inSync" doc:"Whose configuration was in sync"`
 	Waiting   int   `json:"waiting" doc:"That waited for a person"`
 	NeedBytes int64 `json:"needBytes" doc:"Bytes that the folders of all devices lacked, as last told"`
 	Problems  int   `json:"problems" doc:"That people were told of and that were not over"`
-	Folders   int   `json:"folders"`
+	Folders   int   `json:"folders" doc:"Folders on devices"`
 	UpToDate  int   `json:"upToDate" doc:"Folders that were up to date on all devices"`
 	Troubled  int   `json:"troubled" doc:"Devices with any trouble"`
 }

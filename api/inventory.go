@@ -4,8 +4,8 @@ package api
 type Inventory struct {
 	Total    int               `json:"total" doc:"Devices that the caller may see"`
 	Matched  int               `json:"matched" doc:"Devices that the filters pick, on all pages"`
-	Counts   InventoryCounts   `json:"counts"`
-	Outdated OutdatedVersions  `json:"outdated"`
+	Counts   InventoryCounts   `json:"counts" doc:"How many devices are in each state"`
+	Outdated OutdatedVersions  `json:"outdated" doc:"Versions of which a newer one runs in the fleet or is known"`
 	Devices  []InventoryDevice `json:"devices" nullable:"false" doc:"Of this page, sorted by label unless sort says otherwise"`
 }
 
@@ -33,11 +33,11 @@ type InventoryCounts struct {
 
 // InventoryDevice is one row of the inventory.
 type InventoryDevice struct {
-	DeviceID      string       `json:"deviceID"`
-	Label         string       `json:"label"`
+	DeviceID      string       `json:"deviceID" doc:"Of the device"`
+	Label         string       `json:"label" doc:"Of the device; blank: it has none"`
 	Tags          []string     `json:"tags" nullable:"false" doc:"Sorted"`
-	Connection    string       `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed,cloned"`
-	Configuration string       `json:"configuration" enum:"unknown,unmanaged,inSync,pending,applying,held,failed,contended,unstable"`
+	Connection    string       `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed,cloned" doc:"State of the connection"`
+	Configuration string       `json:"configuration" enum:"unknown,unmanaged,inSync,pending,applying,held,failed,contended,unstable" doc:"State of the configuration"`
 	Mode          string       `json:"mode" enum:"on,observe,paused" doc:"The strictest of the server's, the fleet's, its tags' and its own"`
 	Reason        string       `json:"reason" doc:"Why the state is what it is"`
 	Next          string       `json:"next" doc:"What happens next, or what a person can do"`

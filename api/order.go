@@ -14,8 +14,8 @@ type NewOrder struct {
 // Order is an order to one device, or to the devices with a tag or to chosen ones, one after the other: restart,
 // rescan, pause, resume, upgrade, override or revert.
 type Order struct {
-	ID      int64         `json:"id"`
-	Type    string        `json:"type" enum:"restart,rescan,pause,resume,upgrade,override,revert"`
+	ID      int64         `json:"id" doc:"Grows with each order"`
+	Type    string        `json:"type" enum:"restart,rescan,pause,resume,upgrade,override,revert" doc:"What the daemon is to do"`
 	Tag     string        `json:"tag" doc:"Blank: the order is for one device, or for devices that were chosen"`
 	Folder  string        `json:"folder" doc:"The only one that is meant; blank: all folders, or the connections"`
 	Major   bool          `json:"major" doc:"Of an upgrade: also to another major version"`
@@ -28,14 +28,14 @@ type Order struct {
 	Skipped int           `json:"skipped" doc:"How many devices could not be reached at their turn, or were gone"`
 	Failed  int           `json:"failed" doc:"On how many devices it failed"`
 	Devices []OrderDevice `json:"devices" nullable:"false" doc:"In the order in which they are reached. With brief or device, only those asked for"`
-	BeganAt Time          `json:"beganAt" format:"date-time"`
-	EndedAt *Time         `json:"endedAt" format:"date-time" nullable:"true"`
+	BeganAt Time          `json:"beganAt" format:"date-time" doc:"When it was given"`
+	EndedAt *Time         `json:"endedAt" format:"date-time" nullable:"true" doc:"null: it still goes on"`
 }
 
 // OrderDevice is the progress of an order on one device.
 type OrderDevice struct {
-	DeviceID string `json:"deviceID"`
-	Label    string `json:"label"`
+	DeviceID string `json:"deviceID" doc:"Of the device"`
+	Label    string `json:"label" doc:"Of the device; blank: it has none"`
 	Reason   string `json:"reason,omitempty" doc:"Why an order that goes on failed on this device, with what to do"`
 	State    string `json:"state" enum:"waiting,running,done,skipped,failed,unknown,untouched" doc:"skipped: it could not be reached at its turn, or is gone. unknown: the server stopped while it was told. untouched: the order ended before"`
 }

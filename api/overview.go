@@ -2,7 +2,7 @@ package api
 
 // Overview is the fleet in numbers.
 type Overview struct {
-	Devices          int               `json:"devices"`
+	Devices          int               `json:"devices" doc:"How many are registered"`
 	Connections      map[string]int    `json:"connections" doc:"Devices by connection state; 0 for an empty state"`
 	Configurations   map[string]int    `json:"configurations" doc:"Devices by configuration state; 0 for an empty state"`
 	Folders          FolderCounts      `json:"folders" doc:"Each by the worst state on any of its devices"`
@@ -26,17 +26,17 @@ type Overview struct {
 	Backup      *OverviewOfBackup      `json:"backup,omitempty" doc:"Absent without --backup-every"`
 	Certificate *OverviewOfCertificate `json:"certificate,omitempty" doc:"Of this API; only there with TLS"`
 	Restored    *OverviewOfRestore     `json:"restored,omitempty" doc:"After a restore: no writes until an admin resumes"`
-	Generation  int64                  `json:"generation"`
-	Templates   int                    `json:"templates"`
-	Tags        int                    `json:"tags"`
+	Generation  int64                  `json:"generation" doc:"Number of the last change"`
+	Templates   int                    `json:"templates" doc:"How many there are"`
+	Tags        int                    `json:"tags" doc:"How many there are"`
 }
 
 // Trouble is one kind of trouble, on all devices that have it. It stands for longer than --trouble-after, or than a
 // device may be away.
 type Trouble struct {
-	Cause    string         `json:"cause" enum:"unreachable,folderStopped,driveMissing,diskNearlyFull,atRisk,failedItems,stalled,alone,disagree,outOfSync,localChanges,conflicts"`
-	Severity string         `json:"severity" enum:"critical,warning,info"`
-	Devices  int            `json:"devices"`
+	Cause    string         `json:"cause" enum:"unreachable,folderStopped,driveMissing,diskNearlyFull,atRisk,failedItems,stalled,alone,disagree,outOfSync,localChanges,conflicts" doc:"What kind of trouble it is"`
+	Severity string         `json:"severity" enum:"critical,warning,info" doc:"How bad it is"`
+	Devices  int            `json:"devices" doc:"Devices that have it"`
 	Folders  int            `json:"folders" doc:"Folders on these devices, each counted on each; 0 where it is about devices as a whole"`
 	Since    *Time          `json:"since" format:"date-time" nullable:"true" doc:"Of the one that stands longest"`
 	Tags     map[string]int `json:"tags" doc:"Devices by tag, of the 10 tags that most of them carry"`
@@ -52,14 +52,14 @@ type Trouble struct {
 type OverviewOfBackup struct {
 	LastAt  *Time  `json:"lastAt" format:"date-time" nullable:"true" doc:"When the newest was read back; null: none yet"`
 	File    string `json:"file" doc:"Its name, in the folder that the server was told"`
-	Bytes   int64  `json:"bytes"`
+	Bytes   int64  `json:"bytes" doc:"Size of the last backup"`
 	Trouble string `json:"trouble" doc:"Why the last attempt failed; blank when it did not"`
 }
 
 // OverviewOfCertificate is the certificate that new connections to the API are shown.
 type OverviewOfCertificate struct {
 	Fingerprint string `json:"fingerprint" doc:"SHA-256, as sha256:<hex>"`
-	ExpiresAt   Time   `json:"expiresAt" format:"date-time"`
+	ExpiresAt   Time   `json:"expiresAt" format:"date-time" doc:"When the certificate ends"`
 	Days        int    `json:"days" doc:"Whole days until then; negative when it has ended"`
 	Stale       bool   `json:"stale" doc:"Its files hold something else that cannot be used"`
 }
@@ -79,13 +79,13 @@ type FolderCounts map[string]int
 
 // OverviewOfPending counts the devices and folders that ask to be let in.
 type OverviewOfPending struct {
-	Devices int `json:"devices"`
-	Folders int `json:"folders"`
+	Devices int `json:"devices" doc:"Devices that knock"`
+	Folders int `json:"folders" doc:"Folders that are offered"`
 }
 
 // Receiver is the state of the messages to one receiver of problems.
 type Receiver struct {
-	Name    string `json:"name"`
+	Name    string `json:"name" doc:"Host of a webhook, or address of a mail"`
 	Waiting int    `json:"waiting" doc:"Messages that were not delivered yet"`
 	Trouble string `json:"trouble" doc:"Why the last attempt failed; blank when it did not"`
 	Since   *Time  `json:"since" format:"date-time" doc:"Of the trouble; null when there is none"`
@@ -93,9 +93,9 @@ type Receiver struct {
 
 // Impairment is a part of the service that does not work as it should.
 type Impairment struct {
-	Part     string `json:"part"`
+	Part     string `json:"part" doc:"Part of the server that does not do its work"`
 	Blocking bool   `json:"blocking" doc:"The service cannot do its work while it lasts, and /readyz answers 503"`
-	Reason   string `json:"reason"`
+	Reason   string `json:"reason" doc:"Why, for a person"`
 	Next     string `json:"next" doc:"What can be done"`
 }
 
@@ -112,7 +112,7 @@ type FolderOverview struct {
 
 // TagOverview is one tag with what carries it.
 type TagOverview struct {
-	Tag       string  `json:"tag"`
+	Tag       string  `json:"tag" doc:"Name of the tag"`
 	Devices   int     `json:"devices" doc:"How many devices carry it"`
 	Templates []int64 `json:"templates" nullable:"false" doc:"IDs, in the order in which they apply"`
 }

@@ -3,7 +3,7 @@ package api
 // Pending is a device or a folder that asks a managed daemon to be let in.
 type Pending struct {
 	ID          string `json:"id" doc:"Stands for it in paths; the same as long as it asks"`
-	Kind        string `json:"kind" enum:"device,folder"`
+	Kind        string `json:"kind" enum:"device,folder" doc:"What asks"`
 	DeviceID    string `json:"deviceID" doc:"The managed device that was asked"`
 	Label       string `json:"label" doc:"Of that device"`
 	From        string `json:"from" doc:"Device ID of whoever asks"`
@@ -11,11 +11,11 @@ type Pending struct {
 	Name        string `json:"name" doc:"What it calls itself; blank for a folder"`
 	Address     string `json:"address" doc:"Where it asked from; blank for a folder"`
 	Folder      string `json:"folder" doc:"ID of the folder; blank for a device"`
-	FolderLabel string `json:"folderLabel"`
+	FolderLabel string `json:"folderLabel" doc:"As the offering device calls it; blank for a device"`
 	Encrypted   bool   `json:"encrypted" doc:"The folder would be kept encrypted on the device that was asked"`
 	Registered  bool   `json:"registered" doc:"Whoever asks is registered here"`
 	Revoked     string `json:"revoked" doc:"Why the device that asks is not let in, because it was revoked, and what ends that; blank when it may be let in"`
-	Since       Time   `json:"since" format:"date-time"`
+	Since       Time   `json:"since" format:"date-time" doc:"When it first asked"`
 }
 
 // AcceptPending is the body of a POST that lets something in.

@@ -4,9 +4,9 @@ import "encoding/json"
 
 // Plan is what would be changed on one device now. It holds only for the configuration that it was made from.
 type Plan struct {
-	Digest     string          `json:"digest"`
+	Digest     string          `json:"digest" doc:"Of the plan; give it to apply exactly this"`
 	Generation int64           `json:"generation" doc:"Of the templates and tags that it was made from"`
-	Changes    []PlannedChange `json:"changes" nullable:"false"`
+	Changes    []PlannedChange `json:"changes" nullable:"false" doc:"None: nothing is planned"`
 	Summary    Summary         `json:"summary" doc:"What would change, in sentences"`
 }
 
@@ -36,11 +36,11 @@ type AppliedPlan struct {
 
 // PlannedChange is one change of a plan.
 type PlannedChange struct {
-	Key       string          `json:"key"`
+	Key       string          `json:"key" doc:"Key that changes"`
 	From      json.RawMessage `json:"from" doc:"Any JSON; null when the key is not there"`
 	To        json.RawMessage `json:"to" doc:"Any JSON; null when the key goes away"`
 	Templates []int64         `json:"templates" nullable:"false" doc:"The templates that ask for it"`
-	Class     string          `json:"class" enum:"free,implied,skipped,held,refused"`
+	Class     string          `json:"class" enum:"free,implied,skipped,held,refused" doc:"What happens with the change"`
 	Reason    string          `json:"reason" doc:"Why it is not simply done; blank for free changes"`
 	Drift     bool            `json:"drift,omitzero" doc:"It sets right what somebody changed at the daemon; otherwise the templates ask for something new"`
 	Returns   bool            `json:"returns,omitzero" doc:"No template asks any more: a person may keep what is there instead"`

@@ -6,8 +6,8 @@ const ProblemType = "application/problem+json"
 // Problem is the body of every error (RFC 9457).
 type Problem struct {
 	Type      string          `json:"type" doc:"A URI that names the kind of problem" example:"urn:muster:problem:not_found"`
-	Title     string          `json:"title"`
-	Status    int             `json:"status"`
+	Title     string          `json:"title" doc:"Kind of the failure"`
+	Status    int             `json:"status" doc:"HTTP status"`
 	Detail    string          `json:"detail" doc:"What is wrong, for a person"`
 	Hint      string          `json:"hint,omitempty" doc:"What the person can do"`
 	See       *ProblemSubject `json:"see,omitempty" doc:"What to look at, where the hint names a path of this API: for programs that show it in another way"`
@@ -28,5 +28,5 @@ type ProblemDetail struct {
 	Location string `json:"location,omitempty" doc:"Where else it is: path.NAME, query.NAME, header.NAME"`
 	Line     int    `json:"line,omitzero" doc:"In the text of the field, or in the body; counted from 1"`
 	Column   int    `json:"column,omitzero" doc:"In characters, counted from 1"`
-	Message  string `json:"message"`
+	Message  string `json:"message" doc:"What is wrong, for a person"`
 }

@@ -5,9 +5,9 @@ import "encoding/json"
 // Revision is one configuration that a device was seen with.
 type Revision struct {
 	Number int64  `json:"number" doc:"From 1"`
-	Digest string `json:"digest"`
+	Digest string `json:"digest" doc:"Of the configuration"`
 	Cause  string `json:"cause" doc:"template, daemon (a person at the daemon), restore, accept (of something pending); blank when not known"`
-	SeenAt Time   `json:"seenAt" format:"date-time"`
+	SeenAt Time   `json:"seenAt" format:"date-time" doc:"When it was first seen"`
 }
 
 // RevisionDetail is a revision with its configuration.
@@ -18,8 +18,8 @@ type RevisionDetail struct {
 
 // RevisionDiff are the changes from one revision to another.
 type RevisionDiff struct {
-	From    int64       `json:"from"`
-	To      int64       `json:"to"`
+	From    int64       `json:"from" doc:"Number of the older revision"`
+	To      int64       `json:"to" doc:"Number of the newer revision"`
 	Changes []KeyChange `json:"changes" nullable:"false" doc:"By key, secrets masked"`
 }
 

@@ -2,11 +2,11 @@ package api
 
 // Revocation says that a device is out for good: it is taken off every managed daemon, each time that it is there.
 type Revocation struct {
-	DeviceID   string `json:"deviceID"`
+	DeviceID   string `json:"deviceID" doc:"Of the device"`
 	Label      string `json:"label" doc:"Of the device when it was revoked; blank: it had none"`
 	Reason     string `json:"reason" doc:"Why, in the words of the person who revoked it; may be blank"`
 	RevokedBy  string `json:"revokedBy" doc:"Name of the person or token"`
-	RevokedAt  Time   `json:"revokedAt" format:"date-time"`
+	RevokedAt  Time   `json:"revokedAt" format:"date-time" doc:"When it was revoked"`
 	Registered bool   `json:"registered" doc:"The device is still registered here; nothing is written to it"`
 
 	StillOn []NamedDevice `json:"stillOn" nullable:"false" doc:"Devices whose daemons had it in the configuration that was read last"`
@@ -21,7 +21,7 @@ type RevokeDevice struct {
 
 // WhatIfRevocations are devices that might be revoked, and revocations that might end.
 type WhatIfRevocations struct {
-	Added   []WhatIfRevocation `json:"added,omitempty" nullable:"false"`
+	Added   []WhatIfRevocation `json:"added,omitempty" nullable:"false" doc:"Devices that might be revoked"`
 	Removed []string           `json:"removed,omitempty" nullable:"false" doc:"IDs of revoked devices"`
 }
 

@@ -2,7 +2,7 @@ package api
 
 // Secret is the name of a secret that templates can pass on, and where it may go. Its value is never shown.
 type Secret struct {
-	Name string   `json:"name"`
+	Name string   `json:"name" doc:"Templates name it so"`
 	Keys []string `json:"keys" nullable:"false" doc:"The keys that it is for, with * for every member; none: every secret field"`
 	Tags []string `json:"tags" nullable:"false" doc:"The tags of the devices that it is for; none: every device. Without keys and tags only templates that an admin saved may use it"`
 

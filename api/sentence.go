@@ -17,7 +17,7 @@ type Sentence struct {
 	Subject string   `json:"subject" doc:"What it is about: a folder, a device, or a key"`
 	Kind    string   `json:"kind" enum:"failed,unread,removed,added,changed,unplanned" doc:"failed: no plan can be made; unread: the configuration was never read; unplanned: no longer planned"`
 	Class   string   `json:"class" doc:"Of its changes; blank if it counts no change"`
-	Devices int      `json:"devices"`
+	Devices int      `json:"devices" doc:"How many devices it is about"`
 	Changes int      `json:"changes" doc:"How many changes the sentence counts; 0 for devices without a plan"`
 	Labels  []string `json:"labels" nullable:"false" doc:"Of the first devices, by label; at most 5"`
 }

@@ -3,7 +3,7 @@ package api
 // Login is the body of a POST to log in.
 type Login struct {
 	UserID   *string `json:"userid" doc:"Name of the user"`
-	Password *string `json:"password"`
+	Password *string `json:"password" doc:"Of the user"`
 	Browser  bool    `json:"browser,omitempty" required:"false" doc:"For pages: the session is a cookie and a half, and no token"`
 }
 
@@ -20,7 +20,7 @@ type CreateTicket struct {
 // Ticket is the one answer that shows a ticket.
 type Ticket struct {
 	Path      string `json:"path" doc:"With the ticket; a browser opens it once"`
-	ExpiresAt Time   `json:"expiresAt" format:"date-time"`
+	ExpiresAt Time   `json:"expiresAt" format:"date-time" doc:"From then on it counts no more"`
 }
 
 // LoginMethods say how people log in to a server.
@@ -45,12 +45,12 @@ type DeviceLogin struct {
 	URL       string `json:"url" doc:"Page on which the person types userCode"`
 	DirectURL string `json:"directURL" doc:"Page on which userCode is filled in already; blank: the provider has no such page"`
 	IntervalS int    `json:"intervalS" doc:"Seconds to wait between two polls"`
-	ExpiresAt Time   `json:"expiresAt" format:"date-time"`
+	ExpiresAt Time   `json:"expiresAt" format:"date-time" doc:"From then on it counts no more"`
 }
 
 // EndDeviceLogin is the body of a POST that asks for the session.
 type EndDeviceLogin struct {
-	Handle *string `json:"handle"`
+	Handle *string `json:"handle" doc:"That the log-in was begun with"`
 }
 
 // DeviceSession is the session of a program, once a person has answered.
@@ -69,8 +69,8 @@ type NewSession struct {
 
 // Session is a log-in of a user that has not ended.
 type Session struct {
-	ID         string `json:"id"`
-	User       string `json:"user"`
+	ID         string `json:"id" doc:"Names the session; it opens nothing"`
+	User       string `json:"user" doc:"Name of the user"`
 	CreatedAt  Time   `json:"createdAt" format:"date-time" doc:"When the person logged in"`
 	LastUsedAt Time   `json:"lastUsedAt" format:"date-time" doc:"Exact to a minute"`
 	ExpiresAt  Time   `json:"expiresAt" format:"date-time" doc:"When the session ends at the latest"`
@@ -82,8 +82,8 @@ type Session struct {
 // Whoami says whose credential a request carries.
 type Whoami struct {
 	Name       string `json:"name" doc:"Of the user or the token"`
-	Role       string `json:"role" enum:"viewer,operator,author,admin"`
-	Credential string `json:"credential" enum:"token,session,cookie"`
+	Role       string `json:"role" enum:"viewer,operator,author,admin" doc:"What its bearer may do"`
+	Credential string `json:"credential" enum:"token,session,cookie" doc:"With what the caller proved who it is"`
 	ExpiresAt  *Time  `json:"expiresAt" format:"date-time" doc:"Of the session; null for a token"`
 }
 
@@ -97,5 +97,5 @@ type CreateLoginLink struct {
 type LoginLink struct {
 	Path      string `json:"path" doc:"To be opened at the server's address, once"`
 	User      string `json:"user" doc:"Blank: the link makes a new administrator"`
-	ExpiresAt Time   `json:"expiresAt" format:"date-time"`
+	ExpiresAt Time   `json:"expiresAt" format:"date-time" doc:"From then on it counts no more"`
 }

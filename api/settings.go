@@ -14,12 +14,12 @@ type ModeSwitched struct {
 
 // PutMode is the body of a PUT of a mode.
 type PutMode struct {
-	Mode *string `json:"mode" enum:"on,observe,paused"`
+	Mode *string `json:"mode" enum:"on,observe,paused" doc:"What Muster does with a device: on writes, observe only reads, paused neither"`
 }
 
 // Health is the answer of /healthz and /readyz.
 type Health struct {
-	Status   string   `json:"status"`
+	Status   string   `json:"status" doc:"ok when the server works"`
 	Impaired []string `json:"impaired,omitempty" nullable:"false" doc:"Of /readyz: parts with trouble that stops no service; reasons: overview"`
 }
 
@@ -29,7 +29,7 @@ type ModeStop struct {
 	Tag      string `json:"tag" doc:"Blank unless the scope is tag"`
 	DeviceID string `json:"deviceID" doc:"Blank unless the scope is device"`
 	Label    string `json:"label" doc:"Of the device; blank unless the scope is device"`
-	Mode     string `json:"mode" enum:"observe,paused"`
+	Mode     string `json:"mode" enum:"observe,paused" doc:"What Muster does with the devices meanwhile"`
 	Devices  int    `json:"devices" doc:"How many devices it concerns now"`
 	Since    *Time  `json:"since" format:"date-time" doc:"null when it is not known"`
 	By       string `json:"by" doc:"Who set it; blank when it is not known"`
@@ -42,7 +42,7 @@ type FolderRoots struct {
 
 // PutFolderRoots is the body of a PUT of folder roots: it replaces them all.
 type PutFolderRoots struct {
-	FolderRoots []string `json:"folderRoots" nullable:"false"`
+	FolderRoots []string `json:"folderRoots" nullable:"false" doc:"Below which paths authors may put folders"`
 }
 
 // AuthorKeys are the keys that templates of authors may set without consent, besides what every author may.
@@ -52,7 +52,7 @@ type AuthorKeys struct {
 
 // PutAuthorKeys is the body of a PUT of author keys: it replaces them all.
 type PutAuthorKeys struct {
-	AuthorKeys []string `json:"authorKeys" nullable:"false"`
+	AuthorKeys []string `json:"authorKeys" nullable:"false" doc:"Keys of a configuration. Each covers everything below it; * means every member of a list"`
 }
 
 // TagSettings are the settings of all devices with a tag.
@@ -74,7 +74,7 @@ type TagSettingsStored struct {
 
 // PutTagSettings is the body of a PUT of the settings of a tag. Fields that are left out stay as they are.
 type PutTagSettings struct {
-	Mode        *string  `json:"mode,omitempty" enum:"on,observe,paused"`
+	Mode        *string  `json:"mode,omitempty" enum:"on,observe,paused" doc:"What Muster does with a device: on writes, observe only reads, paused neither"`
 	QuietAfter  *int64   `json:"quietAfter,omitempty" minimum:"0" maximum:"31536000" doc:"Seconds; 0: as usual"`
 	FolderRoots []string `json:"folderRoots,omitzero" nullable:"false" doc:"Added to those of the fleet; only an admin may set them"`
 	AuthorKeys  []string `json:"authorKeys,omitzero" nullable:"false" doc:"Added to those of the fleet; only an admin may set them"`

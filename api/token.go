@@ -2,8 +2,8 @@ package api
 
 // Token is a program's credential, without the secret.
 type Token struct {
-	Name         string   `json:"name"`
-	Role         string   `json:"role" enum:"viewer,operator,author,admin"`
+	Name         string   `json:"name" doc:"Audit entries name it so"`
+	Role         string   `json:"role" enum:"viewer,operator,author,admin" doc:"What its bearer may do"`
 	Owner        string   `json:"owner" readOnly:"true" doc:"User who was given its secret, when it was made or last rotated; blank when no user is known, as for the token in the home folder"`
 	Tags         []string `json:"tags" nullable:"false" doc:"Its tag scope: it sees and touches only devices with one of these tags. Empty: the whole fleet"`
 	CreatedAt    Time     `json:"createdAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
@@ -24,7 +24,7 @@ type NewToken struct {
 // CreateToken is the body of a POST of a token.
 type CreateToken struct {
 	Name       *string   `json:"name" doc:"Unique; at most 128 bytes"`
-	Role       *string   `json:"role" enum:"viewer,operator,author,admin"`
+	Role       *string   `json:"role" enum:"viewer,operator,author,admin" doc:"What its bearer may do"`
 	Tags       *[]string `json:"tags,omitempty" nullable:"false" doc:"Tag scope of a viewer or an operator: at least one tag. Missing: the whole fleet"`
 	ExpiresInS *int64    `json:"expiresInS,omitempty" minimum:"1" doc:"Seconds until it expires. Missing: never"`
 }

@@ -20,7 +20,7 @@ type PresentedCertificate struct {
 
 // DeviceTrust is the pinned certificate of a device, and the one that was shown last.
 type DeviceTrust struct {
-	Pinned    Certificate          `json:"pinned"`
+	Pinned    Certificate          `json:"pinned" doc:"The certificate that Muster trusts"`
 	Origin    string               `json:"origin" enum:",firstUse,given,forgotten" doc:"How the device came to its pin: firstUse: the first certificate that was shown was trusted; given: by an administrator, or by enroll on the daemon's machine; forgotten: there is none, because an administrator forgot it"`
 	Presented PresentedCertificate `json:"presented" doc:"Another one than the pinned one is not believed: no API key is sent to it"`
 	Altered   bool                 `json:"altered" doc:"Muster did not write its record; not contacted until an admin gives a pin"`

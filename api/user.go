@@ -2,8 +2,8 @@ package api
 
 // User is a person who logs in, with a password or by single sign-on.
 type User struct {
-	Name        string    `json:"name"`
-	Role        string    `json:"role" enum:"viewer,operator,author,admin"`
+	Name        string    `json:"name" doc:"With which the user logs in"`
+	Role        string    `json:"role" enum:"viewer,operator,author,admin" doc:"What its bearer may do"`
 	Tags        []string  `json:"tags" nullable:"false" doc:"Only devices with one of these; empty: the whole fleet"`
 	HasPassword bool      `json:"hasPassword" doc:"Without one only a log-in link or single sign-on lets the user in"`
 	SignOn      *Identity `json:"signOn,omitempty" readOnly:"true" doc:"Only there for a user of single sign-on: who that is at the provider"`
@@ -15,14 +15,14 @@ type User struct {
 
 // Identity is a person as a provider of single sign-on names them.
 type Identity struct {
-	Issuer  string `json:"issuer"`
-	Subject string `json:"subject"`
+	Issuer  string `json:"issuer" doc:"Address of the provider of single sign-on"`
+	Subject string `json:"subject" doc:"The user at the provider"`
 }
 
 // CreateUser is the body of a POST of a user.
 type CreateUser struct {
 	Name     *string   `json:"name" doc:"Unique among users and tokens; kept in lower case"`
-	Role     *string   `json:"role" enum:"viewer,operator,author,admin"`
+	Role     *string   `json:"role" enum:"viewer,operator,author,admin" doc:"What its bearer may do"`
 	Tags     *[]string `json:"tags,omitempty" required:"false" nullable:"false" doc:"Tag scope of a viewer or an operator: at least one tag. Missing: the whole fleet"`
 	Password *string   `json:"password,omitempty" required:"false" doc:"At least 12 characters; without one a log-in link is needed"`
 }
@@ -36,6 +36,6 @@ type PutUser struct {
 
 // ChangePassword is the body of a PUT of one's own password.
 type ChangePassword struct {
-	Current  *string `json:"current"`
+	Current  *string `json:"current" doc:"The password until now"`
 	Password *string `json:"password" doc:"At least 12 characters"`
 }

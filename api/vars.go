@@ -20,7 +20,7 @@ type EffectiveVars struct {
 // EffectiveVar is one var that templates read. Vars of tags apply in the order of the tags' names, the device's own
 // last; the last one wins.
 type EffectiveVar struct {
-	Value json.RawMessage `json:"value"`
+	Value json.RawMessage `json:"value" doc:"Any JSON value"`
 	Tag   string          `json:"tag" doc:"Whose var it is; blank: the device's own"`
 }
 

@@ -11,8 +11,8 @@ type Waiting struct {
 // WaitingGroup is everything that one answer or one repair solves.
 type WaitingGroup struct {
 	ID          string          `json:"id" doc:"The same as long as the same waits; GET waiting?group= gives the group with all its devices"`
-	Cause       string          `json:"cause" enum:"held,failed,contended,unstable,pinMismatch,identityMismatch,keyRefused,unconfirmed,cloned,broughtBack,pendingDevice,pendingFolder,unreachable,folderStopped,driveMissing,diskNearlyFull,atRisk,failedItems,stalled,alone,disagree,outOfSync,localChanges,conflicts,enrollment,rolloutHalted,rolloutPaused,rolloutApproval,stop,impairment,receiver"`
-	Severity    string          `json:"severity" enum:"critical,warning,info"`
+	Cause       string          `json:"cause" enum:"held,failed,contended,unstable,pinMismatch,identityMismatch,keyRefused,unconfirmed,cloned,broughtBack,pendingDevice,pendingFolder,unreachable,folderStopped,driveMissing,diskNearlyFull,atRisk,failedItems,stalled,alone,disagree,outOfSync,localChanges,conflicts,enrollment,rolloutHalted,rolloutPaused,rolloutApproval,stop,impairment,receiver" doc:"What kind of trouble it is"`
+	Severity    string          `json:"severity" enum:"critical,warning,info" doc:"How bad it is"`
 	Subject     string          `json:"subject" doc:"What it is about, in a few words: a key, a rollout, a part of the service; blank where the cause says it"`
 	Reason      string          `json:"reason" doc:"Why it waits, for a person"`
 	Next        string          `json:"next" doc:"What a person can do"`
@@ -29,8 +29,8 @@ type WaitingGroup struct {
 
 // WaitingDevice is a device of a group.
 type WaitingDevice struct {
-	DeviceID string            `json:"deviceID"`
-	Label    string            `json:"label"`
+	DeviceID string            `json:"deviceID" doc:"Of the device"`
+	Label    string            `json:"label" doc:"Of the device; blank: it has none"`
 	Detail   string            `json:"detail" doc:"What differs from device to device, for a person; mostly blank"`
 	Values   map[string]string `json:"values" doc:"For the placeholders of actions: deviceID, and what else an action needs"`
 	Held     []HeldChange      `json:"held" nullable:"false" doc:"The changes that are held there; none in groups of other causes"`
@@ -38,8 +38,8 @@ type WaitingDevice struct {
 
 // WaitingAction is a request that solves what waits.
 type WaitingAction struct {
-	Name    string          `json:"name" enum:"consent,keep,value,consentRollout,keepRollout,valueRollout,trust,accept,dismiss,apply,approve,resume,undo,halt,on"`
-	Method  string          `json:"method" enum:"POST,PUT,DELETE"`
+	Name    string          `json:"name" enum:"consent,keep,value,consentRollout,keepRollout,valueRollout,trust,accept,dismiss,apply,approve,resume,undo,halt,on" doc:"What it does, in a word"`
+	Method  string          `json:"method" enum:"POST,PUT,DELETE" doc:"Of the request"`
 	Path    string          `json:"path" doc:"May hold placeholders: {name} is a value of the device, or an answer"`
 	Body    json.RawMessage `json:"body" doc:"Any JSON; its texts may hold placeholders. null: without a body"`
 	Role    string          `json:"role" enum:"operator,author,admin" doc:"That it needs, or higher"`

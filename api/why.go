@@ -26,10 +26,10 @@ type WhyStep struct {
 
 // WhyTemplate is a template that applies to a device, and who saved it last.
 type WhyTemplate struct {
-	Template int64    `json:"template"`
-	Label    string   `json:"label"`
-	Priority int64    `json:"priority"`
-	Op       string   `json:"op" enum:"set,merge,append,remove"`
+	Template int64    `json:"template" doc:"ID of the template"`
+	Label    string   `json:"label" doc:"Of the template; blank: it has none"`
+	Priority int64    `json:"priority" doc:"Ascending, then by id: the larger number has the last word"`
+	Op       string   `json:"op" enum:"set,merge,append,remove" doc:"What the template does with its key"`
 	At       string   `json:"at" doc:"The key of the template"`
 	Line     int      `json:"line" doc:"Of its text, where the name stands; 0 where that is not known"`
 	Tags     []string `json:"tags" nullable:"false" doc:"That the device shares with it"`
@@ -40,7 +40,7 @@ type WhyTemplate struct {
 
 // WhyVar is a var that a template reads.
 type WhyVar struct {
-	Name  string          `json:"name"`
+	Name  string          `json:"name" doc:"Of the variable"`
 	Value json.RawMessage `json:"value" doc:"Any JSON"`
 	Tag   string          `json:"tag" doc:"Whose var it is; blank: the device's own"`
 }
@@ -48,14 +48,14 @@ type WhyVar struct {
 // ManagedKey is a key of a device's configuration with an owner. It holds for everything below the key, unless another
 // key is nearer.
 type ManagedKey struct {
-	Key       string  `json:"key"`
+	Key       string  `json:"key" doc:"Key that a template manages"`
 	Owner     string  `json:"owner" enum:"template,implied,daemon" doc:"template: templates ask for the value; implied: a shared folder needs the device; daemon: somebody at the daemon, or the daemon, set it inside of what Muster made"`
 	Templates []int64 `json:"templates" nullable:"false" doc:"That ask for it, in the order in which they apply; the last one decides"`
 }
 
 // WhySkipped is what a template asks for and the device cannot take.
 type WhySkipped struct {
-	Template int64  `json:"template"`
-	Key      string `json:"key"`
-	Reason   string `json:"reason"`
+	Template int64  `json:"template" doc:"ID of the template"`
+	Key      string `json:"key" doc:"Its key"`
+	Reason   string `json:"reason" doc:"Why it does not apply, for a person"`
 }

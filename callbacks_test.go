@@ -43,6 +43,7 @@ var wired = map[string][]string{
 		"internal/adapter/sandbox",
 		"internal/adapter/store",
 	},
+	"internal/engine/revocation": {"internal/engine/mirror", "internal/adapter/store"},
 	"internal/engine/rollout": {
 		"internal/engine/change",
 		"internal/engine/health",

@@ -74,7 +74,7 @@ func (a *App) fleetNouns(run sandbox.Limited) []httpapi.Noun {
 		httpapi.SettingHandlers{Settings: a.store, Limits: a.store, Stops: summaries},
 		httpapi.PolicyHandlers{Policy: a.policy, Tester: a},
 		httpapi.SecretHandlers{Secrets: a.store},
-		httpapi.RevocationHandlers{Mirror: a.mirror},
+		httpapi.RevocationHandlers{Mirror: a.mirror, Certificates: a.revocations},
 		httpapi.ConsentHandlers{Consents: consents},
 		steering,
 		httpapi.UndoHandlers{Planning: planning, Rollouts: steering},

@@ -43,6 +43,7 @@ import (
 	"muster/internal/engine/policy"
 	"muster/internal/engine/prover"
 	"muster/internal/engine/reconcile"
+	"muster/internal/engine/revocation"
 	"muster/internal/engine/rollout"
 	"muster/internal/engine/view"
 	"muster/internal/fleet"
@@ -128,6 +129,7 @@ type App struct {
 	edits       *change.Changes
 	runner      *rollout.Runner
 	orders      *reconcile.OrderRunner
+	revocations *revocation.Prover
 	modeLimit   *modeLimit
 	feed        *view.Feed
 	events      httpapi.Publisher
@@ -303,6 +305,7 @@ func (a *App) wire(ctx context.Context) error {
 	if a.runner, err = a.newRunner(ctx, run); err != nil {
 		return err
 	}
+	a.revocations = a.newRevocations()
 	a.orders = reconcile.NewOrderRunner(loggedOrders{a.store, a.eventLog}, a.engine, a.log)
 	tokens := auth.NewTokens(a.store)
 	a.life.background("uses of tokens", tokens.Run, a.fail)
@@ -396,6 +399,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("reconcile", a.engine.Run, a.fail)
 	a.life.background("rollouts", a.runner.Run, a.fail)
 	a.life.background("orders to daemons", a.orders.Run, a.fail)
+	a.life.background("revocations", a.revocations.Run, a.fail)
 	a.life.background("notify", a.notifier.Run, a.fail)
 	a.life.background("health", a.monitor.Run, a.fail)
 	a.life.background("history", a.newHistorian().Run, a.fail)

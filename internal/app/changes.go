@@ -117,6 +117,9 @@ func (a *App) deviceChanged(id fleet.DeviceID, aspect fleet.Aspect) {
 	if aspect&(fleet.ConnectionChanged|fleet.FoldersChanged|fleet.ConfigChanged) != 0 {
 		a.changes.judge(id)
 	}
+	if aspect&(fleet.ConnectionChanged|fleet.ConfigChanged) != 0 {
+		a.revocations.Changed(a.mirror.Snapshot(id))
+	}
 	a.changes.view(id)
 	a.changes.device(id, aspect)
 }
@@ -173,6 +176,9 @@ func (a *App) forwardCommitted(ctx context.Context) {
 	}
 	if devices || changed.Modes || changed.Roots || changed.Revoked {
 		a.engine.RegistryChanged()
+	}
+	if devices || changed.Modes || changed.Revoked {
+		a.revocations.RegistryChanged()
 	}
 }
 

@@ -27,6 +27,7 @@ const File = lazy(() => import("./pages/folders/File"));
 const Folder = lazy(() => import("./pages/folders/Folder"));
 const FolderMatrix = lazy(() => import("./pages/folders/FolderMatrix"));
 const Folders = lazy(() => import("./pages/folders/Folders"));
+const Revocation = lazy(() => import("./pages/revocations/Revocation"));
 const Rollout = lazy(() => import("./pages/rollouts/Rollout"));
 const Rollouts = lazy(() => import("./pages/rollouts/Rollouts"));
 const Settings = lazy(() => import("./pages/settings/Settings"));
@@ -105,6 +106,7 @@ function Routes() {
       <Route path="/folders" component={Folders} />
       <Route path="/folders/:id/file">{({ id }) => <File key={id} id={id} />}</Route>
       <Route path="/folders/:id">{({ id }) => <Folder key={id} id={id} />}</Route>
+      <Route path="/revocations/:id">{({ id }) => <Revocation key={id} id={id} />}</Route>
       <Route path="/rollouts" component={Rollouts} />
       <Route path="/rollouts/:id">{({ id }) => <Rollout key={id} id={Number(id)} />}</Route>
       <Route path="/tags" component={Tags} />

@@ -26,7 +26,7 @@ var dumpedTables = []string{
 	"sources", "template_origins",
 	"device_vars", "tag_vars", "device_vars_history", "tag_vars_history",
 	"event_log", "folder_histories", "folder_figures", "folder_proofs",
-	"revocations", "settings",
+	"revocations", "settings", "revocation_proofs",
 }
 
 // Sink receives the content of a database: first the version of its tables, then each table with its rows, then the

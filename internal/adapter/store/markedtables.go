@@ -90,6 +90,16 @@ var (
 		content: []string{"label", "reason", "revoked_by", "revoked_at"}, follows: nothingWritten,
 		missing: nothingWritten, doubt: doubtMeta}
 
+	// A forged proof would tell an auditor that a stolen device is gone from a daemon that still has it.
+	revocationProofRows = &markedTable{
+		name:    "revocation_proofs",
+		noun:    "what is proven about the revoked device",
+		key:     []string{"revoked_id", "device_id"},
+		content: []string{"config_at", "digest", "connections_at", "returns", "returned_at"},
+		goes:    "device_id",
+		follows: "it proves nothing",
+	}
+
 	certificateRows = &markedTable{name: "certificates", noun: "the certificate of the device", key: []string{"device_id"},
 		content: []string{"fingerprint", "not_before", "not_after"}, goes: "device_id", follows: "it is not shown"}
 	consentRows = &markedTable{name: "consents", accept: "DELETE FROM consents", noun: "consent", key: []string{"id"},
@@ -220,7 +230,7 @@ var markedTables = []*markedTable{
 	protectedRows, rootRows, authorKeyRows, tagModeRows, metaRows, deviceModeRows, deviceTagRows, templateRows,
 	templateTagRows, deviceVarsRows, tagVarsRows, sourceRows, certificateRows, consentRows, groupConsentRows, rolloutRows,
 	generationRows, templateHistoryRows, templateTagHistoryRows, deviceTagHistoryRows, deviceVarsHistoryRows,
-	tagVarsHistoryRows, memberRows, holdRows, originRows, revocationRows, baseRows, folderPathRows,
+	tagVarsHistoryRows, memberRows, holdRows, originRows, revocationRows, revocationProofRows, baseRows, folderPathRows,
 	sightingRows, sentRows, settingRows,
 }
 
@@ -230,6 +240,7 @@ var markedTables = []*markedTable{
 var growingTables = []*markedTable{
 	consentRows, groupConsentRows, rolloutRows, memberRows, generationRows, templateHistoryRows, templateTagHistoryRows,
 	deviceTagHistoryRows, deviceVarsHistoryRows, tagVarsHistoryRows, baseRows, folderPathRows, sentRows,
+	revocationProofRows,
 }
 
 // loadedTables lists the other marked tables. A new connection compares them, in a time that does not depend on how

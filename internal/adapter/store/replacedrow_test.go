@@ -109,6 +109,8 @@ var unguardedTables = map[*markedTable]string{
 	consentRows:      "fewer changes are let out",
 	groupConsentRows: "fewer changes are let out",
 	certificateRows:  "people are shown it",
+
+	revocationProofRows: "less is proven then",
 }
 
 // rename gives the first row of a table another key, with the mark that it had.

@@ -51,6 +51,9 @@ func (e *editing) readmit(id fleet.DeviceID) error {
 		}
 		return err
 	}
+	if err := e.forgetRevocationProofs(id); err != nil {
+		return err
+	}
 	write := func() error { return e.exec(`DELETE FROM revocations WHERE device_id = $1`, string(id)) }
 	e.record("revocation.delete", string(id), "")
 	return e.inRevocation(id, write, func(all map[fleet.DeviceID]fleet.Revocation) { delete(all, id) })

@@ -11,28 +11,29 @@ import (
 )
 
 type deviceCommand struct {
-	List     deviceListCommand     `cmd:"" help:"List devices with state, version, system, folders and tags."`
-	Get      deviceGetCommand      `cmd:"" help:"Show how a device is reached, since when, its software and its tags."`
-	Add      deviceAddCommand      `cmd:"" help:"Register a device by its ID and API key, which the server tries first. On the device's own machine muster enroll finds both and registers the device."`
-	Edit     deviceEditCommand     `cmd:"" help:"Open label, address, tags, vars and settings of a device in $EDITOR, show what would change, and save it; or change fields by flags."`
-	Rename   deviceRenameCommand   `cmd:"" help:"Give a device another label; first the plan is shown, because templates may read it."`
-	SetKey   deviceSetKeyCommand   `cmd:"" help:"Replace the API key that Muster uses for a daemon; the server tries it first."`
-	Restart  deviceOrder           `cmd:"" help:"Restart daemons, and wait until they are back."`
-	Rescan   deviceRescanCommand   `cmd:"" help:"Have daemons compare their folders with the disk."`
-	Pause    deviceOrder           `cmd:"" help:"Pause the connections of daemons to all other devices."`
-	Resume   deviceOrder           `cmd:"" help:"Resume the connections of daemons to all other devices."`
-	Upgrade  deviceUpgradeCommand  `cmd:"" help:"Have daemons install the newest release of Syncthing, and restart."`
-	Tag      deviceTagging         `cmd:"" help:"Put a tag on devices, in one generation; first the plan is shown."`
-	Untag    deviceTagging         `cmd:"" help:"Take a tag off devices, in one generation; first the plan is shown."`
-	Config   deviceConfigCommand   `cmd:"" help:"Print the configuration that a daemon was last seen with, secrets masked."`
-	AtRisk   deviceAtRiskCommand   `cmd:"" help:"Show what would be lost with a device: in which folders its data is not proven to be on another device. The daemons are asked."`
-	Disks    deviceDisksCommand    `cmd:"" help:"List the disks that a daemon uses, with what is free, and folders that are not there, as its agent tells it."`
-	Settings deviceSettingsCommand `cmd:"" help:"Show the settings of devices, or change them: mode, plain HTTP, restarts, way of reaching."`
-	Log      deviceLogCommand      `cmd:"" help:"Print the newest lines of a daemon's own log."`
-	Vars     deviceVarsCommand     `cmd:"" help:"Show the vars that templates read of a device, or change the own vars of devices; first the plan is shown."`
-	Revoke   deviceRevokeCommand   `cmd:"" help:"Take devices off every managed daemon, for good; first the plan is shown."`
-	Delete   deviceDeleteCommand   `cmd:"" help:"Have Muster forget devices; their daemons stay as they are."`
-	Trust    deviceTrustCommand    `cmd:"" help:"Show the certificate that the API of each device shows beside the pinned one, and take it."`
+	List       deviceListCommand       `cmd:"" help:"List devices with state, version, system, folders and tags."`
+	Get        deviceGetCommand        `cmd:"" help:"Show how a device is reached, since when, its software and its tags."`
+	Add        deviceAddCommand        `cmd:"" help:"Register a device by its ID and API key, which the server tries first. On the device's own machine muster enroll finds both and registers the device."`
+	Edit       deviceEditCommand       `cmd:"" help:"Open label, address, tags, vars and settings of a device in $EDITOR, show what would change, and save it; or change fields by flags."`
+	Rename     deviceRenameCommand     `cmd:"" help:"Give a device another label; first the plan is shown, because templates may read it."`
+	SetKey     deviceSetKeyCommand     `cmd:"" help:"Replace the API key that Muster uses for a daemon; the server tries it first."`
+	Restart    deviceOrder             `cmd:"" help:"Restart daemons, and wait until they are back."`
+	Rescan     deviceRescanCommand     `cmd:"" help:"Have daemons compare their folders with the disk."`
+	Pause      deviceOrder             `cmd:"" help:"Pause the connections of daemons to all other devices."`
+	Resume     deviceOrder             `cmd:"" help:"Resume the connections of daemons to all other devices."`
+	Upgrade    deviceUpgradeCommand    `cmd:"" help:"Have daemons install the newest release of Syncthing, and restart."`
+	Tag        deviceTagging           `cmd:"" help:"Put a tag on devices, in one generation; first the plan is shown."`
+	Untag      deviceTagging           `cmd:"" help:"Take a tag off devices, in one generation; first the plan is shown."`
+	Config     deviceConfigCommand     `cmd:"" help:"Print the configuration that a daemon was last seen with, secrets masked."`
+	AtRisk     deviceAtRiskCommand     `cmd:"" help:"Show what would be lost with a device: in which folders its data is not proven to be on another device. The daemons are asked."`
+	Disks      deviceDisksCommand      `cmd:"" help:"List the disks that a daemon uses, with what is free, and folders that are not there, as its agent tells it."`
+	Settings   deviceSettingsCommand   `cmd:"" help:"Show the settings of devices, or change them: mode, plain HTTP, restarts, way of reaching."`
+	Log        deviceLogCommand        `cmd:"" help:"Print the newest lines of a daemon's own log."`
+	Vars       deviceVarsCommand       `cmd:"" help:"Show the vars that templates read of a device, or change the own vars of devices; first the plan is shown."`
+	Revoke     deviceRevokeCommand     `cmd:"" help:"Take devices off every managed daemon, for good; first the plan is shown."`
+	Revocation deviceRevocationCommand `cmd:"" help:"Print what is proven about a revoked device: on how many managed devices it is gone, and what it knew."`
+	Delete     deviceDeleteCommand     `cmd:"" help:"Have Muster forget devices; their daemons stay as they are."`
+	Trust      deviceTrustCommand      `cmd:"" help:"Show the certificate that the API of each device shows beside the pinned one, and take it."`
 }
 
 var deviceNoun = noun[api.Device]{

@@ -14,7 +14,8 @@ import (
 // RevocationHandlers revoke devices, and end revocations.
 type RevocationHandlers struct {
 	*base
-	Mirror Configurations // nil: no configuration is known
+	Mirror       Configurations // nil: no configuration is known
+	Certificates Certificates   // nil: nothing is proven
 }
 
 // Configurations tell which daemons have a device.
@@ -26,7 +27,7 @@ type Configurations interface {
 func (s RevocationHandlers) routes(b *base) []route {
 	s.base = b
 	const all, one = Prefix + "/revocations", Prefix + "/revocations/{deviceID}"
-	return []route{
+	return append(s.certificateRoutes(), []route{
 		{method: http.MethodPost, path: Prefix + "/devices/{deviceID}/revoke", name: "revokeDevice",
 			summary: "Take a device off every managed daemon, for good; it need not be registered. POST plan, with " +
 				"revocations, shows what that changes",
@@ -38,7 +39,7 @@ func (s RevocationHandlers) routes(b *base) []route {
 		{method: http.MethodDelete, path: one, name: "deleteRevocation",
 			summary:    "End a revocation: daemons may let the device in again; nothing comes back by itself but by templates",
 			permission: auth.WriteDevices, handle: s.deleteRevocation},
-	}
+	}...)
 }
 
 func (s RevocationHandlers) revokeDevice(r *request) (reply, error) {

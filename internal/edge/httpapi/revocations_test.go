@@ -1,11 +1,14 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"muster/api"
+	"muster/internal/engine/revocation"
 	"muster/internal/fleet"
 )
 
@@ -99,4 +102,55 @@ func TestAKnockOfARevokedDeviceSaysWhy(t *testing.T) {
 	if text := body; !strings.Contains(text, "is not let in: "+why) || len(inbox.done) > 0 {
 		t.Errorf("got %s, done is %v", text, inbox.done)
 	}
+}
+
+// certified plays revocation.Prover: the row of each device that is in it.
+type certified map[fleet.DeviceID]revocation.Row
+
+func (c certified) Certificate(_ context.Context, registry *fleet.Registry, revoked fleet.Revocation,
+	inside func(fleet.DeviceID) bool) (revocation.Certificate, error) {
+	out := revocation.Certificate{Revocation: revoked, At: time.Now()}
+	for id, row := range c {
+		if registry.Devices[id] != nil && inside(id) {
+			out.Rows = append(out.Rows, row)
+		}
+		if row.State == revocation.Gone && inside(id) {
+			out.Gone++
+		}
+	}
+	return out, nil
+}
+
+// TestTheCertificateOfARevocationCountsManagedDevices: and lists them by label, in pages, and by state.
+func TestTheCertificateOfARevocationCountsManagedDevices(t *testing.T) {
+	now := time.Now()
+	w := newWorld(t).with(func(o *setup) {
+		o.Revocations = certified{
+			idB: {Device: idB, State: revocation.Gone, Proof: fleet.RevocationProof{ConfigAt: now, ConnectionsAt: now,
+				Digest: "ab"}},
+			idC: {Device: idC, State: revocation.There, Reason: "the device is being removed"}}
+	})
+	w.put(devicePath(idA), `{"apiKey":"k","label":"laptop"}`)
+	w.put(devicePath(idB), `{"apiKey":"k","label":"server"}`)
+	w.put(devicePath(idC), `{"apiKey":"k","label":"away"}`)
+	one := Prefix + "/revocations/" + string(idA)
+	w.want(http.StatusNotFound, call{path: one})
+	w.want(http.StatusOK, call{method: http.MethodPost, path: devicePath(idA) + "/revoke", body: `{"reason":"stolen"}`})
+	c := read[api.RevocationCertificate](w, one)
+	if c.Label != "laptop" || c.Reason != "stolen" || c.Devices != 2 || c.Gone != 1 || c.There != 1 || c.Percent != 50 ||
+		c.Complete || c.Since != nil || len(c.Says) < 4 {
+		t.Errorf("got %+v", c)
+	}
+	all := read[[]api.RevocationProof](w, one+"/devices")
+	if len(all) != 2 || all[0].Label != "away" || all[0].ConfigAt != nil || all[1].Label != "server" ||
+		all[1].ConfigAt == nil || all[1].ConfigDigest != "ab" {
+		t.Errorf("got %+v", all)
+	}
+	if some := read[[]api.RevocationProof](w, one+"/devices?state=gone"); len(some) != 1 || some[0].Label != "server" {
+		t.Errorf("got %+v", some)
+	}
+	if some := read[[]api.RevocationProof](w, one+"/devices?limit=1"); len(some) != 1 || some[0].Label != "away" {
+		t.Errorf("got %+v", some)
+	}
+	w.want(http.StatusUnprocessableEntity, call{path: one + "/devices?state=lost"})
 }

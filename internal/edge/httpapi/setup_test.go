@@ -27,6 +27,7 @@ type setup struct {
 	Evaluator   Evaluator
 	WhatIf      WhatIf
 	Configured  Configurations
+	Revocations Certificates
 	Secrets     Secrets
 	Settings    settings
 	Policy      Policy
@@ -102,7 +103,7 @@ func (o *setup) server() *server {
 		StateHandlers{States: o.States, Listed: o.Inventory}, DiskHandlers{Disks: o.Disks}, TrustHandlers{Trust: o.Trust},
 		DeviceTestHandlers{Tester: o.Tester},
 		o.Orders, PlanHandlers{Plans: o.Plans, States: o.States}, WhyHandlers{Reasons: o.Reasons},
-		ConsentHandlers{Consents: o.Consents}, RevocationHandlers{Mirror: o.Configured},
+		ConsentHandlers{Consents: o.Consents}, RevocationHandlers{Mirror: o.Configured, Certificates: o.Revocations},
 		PlanningHandlers{Checker: o.Checker, WhatIf: o.WhatIf, Rows: o.Inventory},
 		RolloutHandlers{Rollouts: o.Rollouts, Runner: o.Runner},
 		UndoHandlers{Planning: PlanningHandlers{Checker: o.Checker, WhatIf: o.WhatIf},

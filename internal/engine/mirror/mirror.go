@@ -290,6 +290,16 @@ func (m *Mirror) ReadNow(ctx context.Context, id fleet.DeviceID) (fleet.Observed
 	return seen, err
 }
 
+// Reread reads the configuration of a device as its watcher does: if it changed, ConfigObserved is called.
+func (m *Mirror) Reread(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
+	w, d, err := m.online(id)
+	if err != nil {
+		return fleet.ObservedConfig{}, err
+	}
+	seen, _, err := w.readConfig(ctx, d, true)
+	return seen, err
+}
+
 func (m *Mirror) watcher(id fleet.DeviceID) *watcher {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

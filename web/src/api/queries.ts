@@ -216,6 +216,24 @@ export const queries = {
   enrollments: () =>
     question(["enrollments"], (signal) => api.GET("/api/v1/enrollments", { signal }), { refetchInterval: 15_000 }),
   revocations: () => question(["revocations"], (signal) => api.GET("/api/v1/revocations", { signal })),
+  /** revocation is the certificate of a revocation. */
+  revocation: (deviceID: string) =>
+    question(
+      ["revocations", deviceID],
+      (signal) => api.GET("/api/v1/revocations/{deviceID}", at(signal, { deviceID })),
+      { refetchInterval: ({ state }) => (state.data?.complete ? 60_000 : 3_000) },
+    ),
+  /** revocationProofs say of each managed device what is proven about a revoked one, a part at a time. */
+  revocationProofs: (deviceID: string) =>
+    pages(
+      ["revocations", deviceID, "devices"],
+      (signal, after) =>
+        api.GET("/api/v1/revocations/{deviceID}/devices", {
+          signal,
+          params: { path: { deviceID }, query: { limit: 100, ...(after ? { after } : {}) } },
+        }),
+      { refetchInterval: 10_000 },
+    ),
   /** revocationPlan is what the revocation of a device would change. */
   revocationPlan: (device: string) =>
     question(["plan", "revocation", device], (signal) =>

@@ -8,7 +8,7 @@ import { Export } from "../../ui/export";
 import { plural, shortID } from "../../ui/format";
 import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing } from "../../ui/page";
-import { Ago, Chip, Faint, Muted, Stacked, Strong, Text } from "../../ui/text";
+import { Ago, CellLink, Chip, Faint, Muted, Stacked, Strong, Text, To } from "../../ui/text";
 
 /** Revoke takes the device off every daemon, for good. The dialog shows what goes before one answers. */
 export function Revoke({ id, name }: { id: string; name: string }) {
@@ -23,6 +23,7 @@ export function Revoke({ id, name }: { id: string; name: string }) {
           The device was revoked by {revoked.revokedBy}, <Ago at={revoked.revokedAt} />
           {revoked.reason && `: ${revoked.reason}`}. Every daemon drops it, and nothing is written to its own.
         </Note>
+        <To href={`/revocations/${id}`}>Where it is proven to be gone</To>
         <EndRevocation id={id} name={name} />
       </Stack>
     );
@@ -161,7 +162,9 @@ export function Revocations() {
                   title: "Device",
                   cell: (one) => (
                     <Stacked>
-                      <Strong>{one.label.slice(0, 200) || shortID(one.deviceID)}</Strong>
+                      <CellLink href={`/revocations/${one.deviceID}`}>
+                        {one.label.slice(0, 200) || shortID(one.deviceID)}
+                      </CellLink>
                       <Faint>{one.deviceID}</Faint>
                     </Stacked>
                   ),

@@ -1,0 +1,159 @@
+// Package revocation proves that revoked devices are gone from the managed daemons. It reads daemons and writes to
+// none: reconcile removes the devices. What is proven is kept in the store.
+package revocation
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+const (
+	readsMost  = 8  // daemons that are read at the same time
+	batch      = 64 // devices whose proofs are stored together
+	firstPause = 2 * time.Second
+	mostPause  = time.Minute
+	settling   = 300 * time.Millisecond // changes that come within this time are judged together
+)
+
+// Daemons reads daemons.
+type Daemons interface {
+	Snapshot(id fleet.DeviceID) *fleet.Snapshot // nil: the device is not watched
+	// Writing reports whether Muster may be sending something to the daemon at this moment.
+	Writing(id fleet.DeviceID) bool
+	Configuration(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error)
+	ConnectedPeers(ctx context.Context, id fleet.DeviceID) (fleet.Peers, error)
+}
+
+// Proofs keeps what is proven.
+type Proofs interface {
+	RevocationProofs(ctx context.Context, revoked fleet.DeviceID) ([]fleet.RevocationProof, error)
+	PutRevocationProofs(ctx context.Context, revoked fleet.DeviceID, proofs []fleet.RevocationProof) error
+}
+
+// Options are what a Prover stands on.
+type Options struct {
+	Registry func(context.Context) (*fleet.Registry, error)
+	Proofs   Proofs
+	Daemons  Daemons
+	// LastConfig returns the configuration that a device's daemon had when it was last read.
+	LastConfig func(context.Context, fleet.DeviceID) (fleet.ObservedConfig, error)
+	Log        *slog.Logger
+}
+
+// Prover proves for each revoked device and each managed daemon that the daemon does not have the device.
+type Prover struct {
+	o    Options
+	wake chan struct{}
+
+	mu       sync.Mutex                     // guards what follows
+	revoked  []fleet.DeviceID               // as of the last round; nil without revocations
+	changed  map[fleet.DeviceID]bool        // devices whose snapshot changed since the last round
+	all      bool                           // The next round looks at all devices.
+	seen     map[pair]time.Time             // when a daemon's configuration last had a revoked device
+	attempts map[fleet.DeviceID]attempt     // daemons that were read and did not prove everything
+	proofs   map[pair]fleet.RevocationProof // what the store has; nil before the first round
+	known    map[fleet.DeviceID]time.Time   // revocations whose proofs are in proofs, with their beginnings
+}
+
+// pair is a revoked device and the device whose daemon must not have it.
+type pair struct{ revoked, device fleet.DeviceID }
+
+// attempt says when a daemon is read again.
+type attempt struct {
+	next   time.Time
+	pause  time.Duration
+	reason string // why the last reading proved nothing, for people
+}
+
+// New makes a Prover, which does nothing before Run.
+func New(o Options) *Prover {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Prover{o: o, wake: make(chan struct{}, 1), all: true, changed: map[fleet.DeviceID]bool{},
+		seen: map[pair]time.Time{}, attempts: map[fleet.DeviceID]attempt{},
+		proofs: map[pair]fleet.RevocationProof{}, known: map[fleet.DeviceID]time.Time{}}
+}
+
+// Changed tells that the snapshot of a device changed. Its caller waits for it, so it is quick. It sees a revoked
+// device that is there only for a moment, too.
+func (p *Prover) Changed(snapshot *fleet.Snapshot) {
+	if snapshot == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.revoked) == 0 {
+		return
+	}
+	now := time.Now()
+	for _, revoked := range p.revoked {
+		if snapshot.ConfiguredPeers.Has(revoked) && snapshot.Device != revoked {
+			p.seen[pair{revoked, snapshot.Device}] = now
+		}
+	}
+	p.changed[snapshot.Device] = true
+	p.rouse()
+}
+
+// RegistryChanged tells that devices were registered, deleted or revoked, or that a revocation ended.
+func (p *Prover) RegistryChanged() {
+	p.mu.Lock()
+	p.all = true
+	p.mu.Unlock()
+	p.rouse()
+}
+
+func (p *Prover) rouse() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run proves until ctx ends.
+func (p *Prover) Run(ctx context.Context) error {
+	for {
+		again, err := p.round(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			p.o.Log.Warn("what is proven about revoked devices is not kept yet", logkey.Err(err))
+			again = firstPause
+		}
+		if err := p.wait(ctx, again); err != nil {
+			return err
+		}
+	}
+}
+
+// wait returns when something changed, or after the time `again`; 0 means that only a change ends the waiting.
+func (p *Prover) wait(ctx context.Context, again time.Duration) error {
+	var due <-chan time.Time
+	if again > 0 {
+		timer := time.NewTimer(again)
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-due:
+		return nil
+	case <-p.wake:
+	}
+	settle := time.NewTimer(settling)
+	defer settle.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-settle.C:
+		return nil
+	}
+}

@@ -15,7 +15,7 @@ var changesNothing = []string{"admin", "agent", "audit changes", "audit export",
 	"enrollment list", "events", "export", "file", "folder conflicts", "folder copies", "folder failed", "folder get",
 	"folder history", "folder list", "folder one-sided", "folder watch", "folder who", "folder-roots list", "login",
 	"logout", "order", "pending list", "plan", "ready", "restore", "revision diff", "revision list", "revision show",
-	"revocation list", "rollout list", "rollout show", "rollout watch", "seal show", "secret list", "serve",
+	"revocation list", "device revocation", "rollout list", "rollout show", "rollout watch", "seal show", "secret list", "serve",
 	"session list", "setting get", "setting list", "setting test", "sim", "source list", "status",
 	"tag list", "template evaluate", "template form get", "template form list", "template form settings",
 	"template get", "template list", "test", "token list", "user list", "version", "versions", "waiting", "whoami", "why"}

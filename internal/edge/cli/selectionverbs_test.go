@@ -20,6 +20,7 @@ var forOneDevice = map[string]string{
 	"muster device rename":     "a label is that of one device",
 	"muster device set-key":    "an API key is that of one daemon",
 	"muster device config":     "it prints one configuration",
+	"muster device revocation": "it prints one certificate",
 	"muster device at-risk":    "all daemons that share with the device are asked",
 	"muster device disks":      "it shows one device; device list --disk-below shows many",
 	"muster device log":        "it prints one log",

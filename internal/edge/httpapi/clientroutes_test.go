@@ -257,7 +257,13 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"revokeDevice": func(c *client.Client, ctx context.Context) {
 		_, _ = c.RevokeDevice(ctx, string(idA), api.RevokeDevice{})
 	},
-	"listRevocations":  func(c *client.Client, ctx context.Context) { _, _ = c.Revocations(ctx) },
+	"listRevocations": func(c *client.Client, ctx context.Context) { _, _ = c.Revocations(ctx) },
+	"getRevocation": func(c *client.Client, ctx context.Context) {
+		_, _ = c.RevocationCertificate(ctx, string(idA))
+	},
+	"listRevocationProofs": func(c *client.Client, ctx context.Context) {
+		_, _ = c.RevocationProofs(ctx, string(idA), "", client.List{})
+	},
 	"deleteRevocation": func(c *client.Client, ctx context.Context) { _ = c.DeleteRevocation(ctx, string(idA)) },
 	"enrollChallenge":  func(c *client.Client, ctx context.Context) { _, _ = c.EnrollChallenge(ctx) },
 	"enroll":           func(c *client.Client, ctx context.Context) { _, _ = c.Enroll(ctx, api.DeviceClaim{}) },

@@ -46,6 +46,7 @@ var reaches = map[string]reach{
 	"haltRollout": byView, "putRolloutWaves": byView, "listStops": byView, "evaluateTemplate": byView,
 	"listFolders": byView, "getFolder": byView, "followEvents": byView, "listEventLog": byView,
 	"listAudit": byView, "listRecentChanges": byView, "listPending": byView, "listRevocations": byView,
+	"getRevocation": byDevice, "listRevocationProofs": byDevice,
 	"dismissPending": byView, "getOverview": byView, "getInventory": byView, "listDifferences": byView,
 	"applyChanges": byView, "listWaiting": byView, "restartTag": byView,
 	"rescanTag": byView, "pauseTag": byView, "resumeTag": byView, "upgradeTag": byView,

@@ -1,14 +1,17 @@
 import { Button } from "@mantine/core";
 import { IconCircleCheck, IconCircleX, IconHelpCircle, IconPrinter } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import type { Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { count, plural, sentence, shortID } from "../../ui/format";
 import { Columns, Fact, Facts, List, Panel, Stack } from "../../ui/layout";
 import { Loads, More, Page } from "../../ui/page";
 import { State, type Badge } from "../../ui/state";
-import { Bar, CellLink, Faint, Mono, Moment, Muted, Prose, Stacked, Strong } from "../../ui/text";
+import { Bar, CellLink, Faint, Mono, Muted, Prose, Stacked, Strong } from "../../ui/text";
+
+/** stamp is a time as it stands on paper, which may be read anywhere. */
+const stamp = (at: string) => `${at.slice(0, 10)} ${at.slice(11, 19)} UTC`;
 
 type Certificate = Schemas["RevocationCertificate"];
 type Proof = Schemas["RevocationProof"];
@@ -31,19 +34,16 @@ export default function Revocation({ id }: { id: string }) {
 
 /** Print prints the page once it has all devices. */
 function Print({ id }: { id: string }) {
-  const { hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery(queries.revocationProofs(id));
-  const [wanted, setWanted] = useState(false);
-  useEffect(() => {
-    if (!wanted || isFetching) return;
-    if (hasNextPage) {
-      void fetchNextPage();
-      return;
-    }
-    setWanted(false);
-    window.print();
-  }, [wanted, isFetching, hasNextPage, fetchNextPage]);
+  const { hasNextPage, fetchNextPage } = useInfiniteQuery(queries.revocationProofs(id));
+  const [busy, setBusy] = useState(false);
+  const print = async () => {
+    setBusy(true);
+    for (let more = hasNextPage; more; ) more = (await fetchNextPage()).hasNextPage;
+    setBusy(false);
+    setTimeout(() => window.print()); // after the page shows them
+  };
   return (
-    <Button variant="default" leftSection={<IconPrinter size={16} aria-hidden />} loading={wanted} onClick={() => setWanted(true)}>
+    <Button variant="default" leftSection={<IconPrinter size={16} aria-hidden />} loading={busy} onClick={() => void print()}>
       Print
     </Button>
   );
@@ -58,11 +58,11 @@ function Shown({ of }: { of: Certificate }) {
             <Mono>{of.deviceID}</Mono>
           </Fact>
           <Fact name="Revoked">
-            <Moment at={of.revokedAt} /> by {of.revokedBy}
+            {stamp(of.revokedAt)} by {of.revokedBy}
           </Fact>
           {of.reason && <Fact name="Reason">{of.reason}</Fact>}
           <Fact name="As of">
-            <Moment at={of.at} />
+            {stamp(of.at)}
           </Fact>
           <Fact name="Proven gone">
             <Stacked>
@@ -72,7 +72,7 @@ function Shown({ of }: { of: Certificate }) {
               <Bar value={of.percent} tone={of.complete ? "good" : "plain"} label="Proven gone" />
               {of.since && (
                 <Faint>
-                  Since <Moment at={of.since} />
+                  Since {stamp(of.since)}
                 </Faint>
               )}
             </Stacked>
@@ -87,11 +87,13 @@ function Shown({ of }: { of: Certificate }) {
         <Unknown of={of} />
       </Columns>
       <Panel title="What this says">
-        <Stack tight>
+        <ul>
           {of.says.map((text) => (
-            <Prose key={text}>{text}</Prose>
+            <li key={text}>
+              <Prose>{text}</Prose>
+            </li>
           ))}
-        </Stack>
+        </ul>
       </Panel>
     </Stack>
   );
@@ -120,10 +122,10 @@ function Proofs({ id }: { id: string }) {
                 ),
               },
               { title: "State", cell: (proof) => <Standing of={proof} /> },
-              { title: "Configuration read", cell: ({ configAt }) => (configAt ? <Moment at={configAt} /> : <Muted>–</Muted>) },
+              { title: "Configuration read", cell: ({ configAt }) => (configAt ? stamp(configAt) : <Muted>–</Muted>) },
               {
                 title: "Connections read",
-                cell: ({ connectionsAt }) => (connectionsAt ? <Moment at={connectionsAt} /> : <Muted>–</Muted>),
+                cell: ({ connectionsAt }) => (connectionsAt ? stamp(connectionsAt) : <Muted>–</Muted>),
               },
             ]}
           />
@@ -141,7 +143,7 @@ function Standing({ of: { state, reason, returns, returnedAt } }: { of: Proof })
       {reason && <Faint>{sentence(reason)}</Faint>}
       {returns > 0 && returnedAt && (
         <Faint>
-          Was there again {plural(returns, "time")}, last seen <Moment at={returnedAt} />
+          Was there again {plural(returns, "time")}, last seen {stamp(returnedAt)}
         </Faint>
       )}
     </Stacked>

@@ -138,7 +138,8 @@ func printKnew(out io.Writer, k api.RevokedKnew) {
 	}
 	fmt.Fprintln(out, "The device knew these passwords and keys. Change them:")
 	for _, p := range k.Passwords {
-		fmt.Fprintf(out, "  the encryption password of folder %s for device %s\n", printable(cmp.Or(p.Label, p.Folder)), p.With)
+		fmt.Fprintf(out, "  the encryption password of folder %s for device %s\n",
+			printable(cmp.Or(p.Label, p.Folder)), p.With)
 	}
 	for _, d := range k.SameKey {
 		fmt.Fprintf(out, "  the API key of %s, which is the same\n", nameOf(d.DeviceID, d.Label))

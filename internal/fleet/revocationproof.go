@@ -6,16 +6,16 @@ import "time"
 // answered: a daemon that lies can forge it.
 type RevocationProof struct {
 	Revoked DeviceID
-	Device  DeviceID // whose daemon was asked
+	Device  DeviceID // Its daemon was asked.
 	// ConfigAt is when Muster began to read the configuration that did not have the revoked device. Zero: that is not
 	// proven, or not any more.
 	ConfigAt time.Time
-	Digest   string // of that configuration
+	Digest   string // The digest is that of the configuration.
 	// ConnectionsAt is when Muster began to read the daemon's connections, which did not have the revoked device. It is
 	// after ConfigAt.
 	ConnectionsAt time.Time
 	Returns       int       // how often the device was there again after a proof
-	ReturnedAt    time.Time // when Muster saw the newest return; zero: there was no return
+	ReturnedAt    time.Time // Time at which Muster saw the newest return. It is zero without a return.
 }
 
 // Proven reports whether the daemon is proven to have neither the revoked device nor a connection to it.

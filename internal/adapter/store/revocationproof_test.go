@@ -88,7 +88,7 @@ func TestProofsOfARevocationAreKeptAndRecorded(t *testing.T) {
 	})
 }
 
-// TestAForgedProofProvesNothing: whoever writes to the database cannot say that a stolen device is gone.
+// TestAForgedProofProvesNothing: a program that writes to the database cannot say that a stolen device is gone.
 func TestAForgedProofProvesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)

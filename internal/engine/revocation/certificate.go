@@ -41,13 +41,14 @@ const MaxUnmanaged = 200
 type Certificate struct {
 	Revocation fleet.Revocation
 	At         time.Time
-	Rows       []Row // in no order
+	Rows       []Row // The order has no meaning.
 	Gone       int
-	Since      time.Time        // when the last row was proven; zero while Gone is less than the number of Rows
-	Unmanaged  []Unmanaged      // by device ID; at most MaxUnmanaged
-	More       int              // unmanaged devices that are not named
-	Revoked    []fleet.DeviceID // other revoked devices, whose daemons are not counted
-	Knew       Knew
+	// Since is the time at which the last row was proven. It is zero while Gone is less than the number of Rows.
+	Since     time.Time
+	Unmanaged []Unmanaged      // Ordered by device ID. There are at most MaxUnmanaged.
+	More      int              // unmanaged devices that are not named
+	Revoked   []fleet.DeviceID // other revoked devices, whose daemons are not counted
+	Knew      Knew
 }
 
 // Certificate returns the certificate of a revocation. inside reports whether the caller sees a device.
@@ -133,7 +134,7 @@ func offline(snapshot *fleet.Snapshot) string {
 	return "it was last reached on " + snapshot.LastSeen.UTC().Format("2006-01-02 at 15:04 UTC")
 }
 
-// reason is why the last reading of a daemon proved nothing; "" if there is none.
+// reason is why the last reading of a daemon proved nothing; "" without such a reading.
 func (p *Prover) reason(id fleet.DeviceID) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -51,12 +51,12 @@ type Prover struct {
 	wake chan struct{}
 
 	mu       sync.Mutex                     // guards what follows
-	revoked  []fleet.DeviceID               // as of the last round; nil without revocations
+	revoked  []fleet.DeviceID               // The value is that of the last round. It is nil without revocations.
 	changed  map[fleet.DeviceID]bool        // devices whose snapshot changed since the last round
 	all      bool                           // The next round looks at all devices.
-	seen     map[pair]time.Time             // when a daemon's configuration last had a revoked device
+	seen     map[pair]time.Time             // Time at which a daemon's configuration last had a revoked device.
 	attempts map[fleet.DeviceID]attempt     // daemons that were read and did not prove everything
-	proofs   map[pair]fleet.RevocationProof // what the store has; nil before the first round
+	proofs   map[pair]fleet.RevocationProof // The proofs of the store. The map is empty before the first round.
 	known    map[fleet.DeviceID]time.Time   // revocations whose proofs are in proofs, with their beginnings
 }
 

@@ -19,7 +19,8 @@ func (c Certificate) There() (count int) {
 	return count
 }
 
-// Complete reports whether the device is proven to be gone from all managed devices. It is not if there are none.
+// Complete reports whether the device is proven to be gone from all managed devices. It is false without managed
+// devices.
 func (c Certificate) Complete() bool { return len(c.Rows) > 0 && c.Gone == len(c.Rows) }
 
 // Percent is how many of the managed devices are proven, rounded down.

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,11 +15,10 @@ var selectRevocationProofs = `SELECT revoked_id, device_id, config_at, digest, c
 	revocationProofRows.columns("") + ` FROM revocation_proofs`
 
 func scanRevocationProof(row scanner) (p fleet.RevocationProof, err error) {
-	var configAt, connectionsAt, returnedAt sql.NullInt64
+	var configAt, connectionsAt, returnedAt int64
 	err = row.Scan((*string)(&p.Revoked), (*string)(&p.Device), &configAt, &p.Digest, &connectionsAt, &p.Returns,
 		&returnedAt)
-	p.ConfigAt, p.ConnectionsAt = fromMillis(configAt), fromMillis(connectionsAt)
-	p.ReturnedAt = fromMillis(returnedAt)
+	p.ConfigAt, p.ConnectionsAt, p.ReturnedAt = timeOf(configAt), timeOf(connectionsAt), timeOf(returnedAt)
 	return p, err
 }
 
@@ -88,10 +86,18 @@ func (t *tx) putRevocationProof(of fleet.Revocation, p fleet.RevocationProof) (s
 			VALUES ($1, $2, $3, $4, $5, $6, $7)
 			ON CONFLICT (revoked_id, device_id) DO UPDATE SET config_at = excluded.config_at, digest = excluded.digest,
 				connections_at = excluded.connections_at, returns = excluded.returns, returned_at = excluded.returned_at`,
-			string(of.Device), string(p.Device), millis(p.ConfigAt), p.Digest, millis(p.ConnectionsAt), p.Returns,
-			millis(p.ReturnedAt))
+			string(of.Device), string(p.Device), orZero(p.ConfigAt), p.Digest, orZero(p.ConnectionsAt),
+			p.Returns, orZero(p.ReturnedAt))
 	}
 	return true, t.marking(revocationProofRows, put, string(of.Device), string(p.Device))
+}
+
+// orZero is a time in milliseconds, and 0 for the zero time.
+func orZero(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return at.UnixMilli()
 }
 
 const proofsOfEntry = 20 // devices that one entry of the audit names
@@ -115,7 +121,7 @@ func (t *tx) recordCompletion(revoked fleet.DeviceID) error {
 	var left int
 	err := t.row(`SELECT COUNT(*) FROM devices d WHERE NOT EXISTS (SELECT 1 FROM revocations r WHERE r.device_id = d.id)
 		AND NOT EXISTS (SELECT 1 FROM revocation_proofs p WHERE p.device_id = d.id AND p.revoked_id = $1
-			AND p.config_at IS NOT NULL AND p.connections_at IS NOT NULL)`, string(revoked)).Scan(&left)
+			AND p.config_at > 0 AND p.connections_at > 0)`, string(revoked)).Scan(&left)
 	if err != nil || left > 0 {
 		return err
 	}

@@ -100,8 +100,8 @@ func TestAForgedProofProvesNothing(t *testing.T) {
 		now := at.Add(time.Hour).UnixMilli()
 		for _, text := range []string{
 			`UPDATE revocation_proofs SET config_at = $1, connections_at = $1, digest = 'ab'`,
-			`INSERT INTO revocation_proofs (revoked_id, device_id, config_at, digest, connections_at, returns)
-				VALUES ('` + string(lost) + `', '` + string(desk) + `', $1, 'ab', $1, 0)`,
+			`INSERT INTO revocation_proofs (revoked_id, device_id, config_at, digest, connections_at, returns, returned_at)
+				VALUES ('` + string(lost) + `', '` + string(desk) + `', $1, 'ab', $1, 0, 0)`,
 		} {
 			if _, err := db.ExecContext(t.Context(), text, now); err != nil {
 				t.Fatal(err)

@@ -189,7 +189,7 @@ func (c calls) Connections(ctx context.Context) ([]byte, error) {
 // ConnectedPeers returns the devices that the daemon is connected to, from /rest/system/connections.
 func (c calls) ConnectedPeers(ctx context.Context) (fleet.Peers, error) {
 	k := &call{method: http.MethodGet, path: connectionsPath, during: "ask for the daemon's connections",
-		maxBytes: c.limits.ConfigBytes, canWait: true}
+		maxBytes: c.limits.ConfigBytes}
 	body, err := c.do(ctx, k)
 	if err != nil {
 		return fleet.Peers{}, err

@@ -33,11 +33,11 @@ type WhatIfRevocation struct {
 
 // RevocationCertificate says on how many managed devices a revoked device is proven to be gone.
 type RevocationCertificate struct {
-	DeviceID  string `json:"deviceID"`
+	DeviceID  string `json:"deviceID" doc:"Of the device"`
 	Label     string `json:"label" doc:"Of the device when it was revoked; blank: it had none"`
-	Reason    string `json:"reason"`
-	RevokedBy string `json:"revokedBy"`
-	RevokedAt Time   `json:"revokedAt" format:"date-time"`
+	Reason    string `json:"reason" doc:"What the person wrote; may be blank"`
+	RevokedBy string `json:"revokedBy" doc:"Name of the user or token that revoked it"`
+	RevokedAt Time   `json:"revokedAt" format:"date-time" doc:"When it was revoked"`
 	At        Time   `json:"at" format:"date-time" doc:"When this was put together"`
 
 	Devices  int   `json:"devices" doc:"Managed devices that count: all that are not revoked"`
@@ -56,7 +56,7 @@ type RevocationCertificate struct {
 
 // UnmanagedPeer is a device that managed daemons have in their configuration and that Muster does not manage.
 type UnmanagedPeer struct {
-	DeviceID string `json:"deviceID"`
+	DeviceID string `json:"deviceID" doc:"Of the device"`
 	KnownBy  int    `json:"knownBy" doc:"Managed devices that have it in their configuration"`
 }
 
@@ -70,16 +70,16 @@ type RevokedKnew struct {
 
 // RevokedPassword is an encryption password that a revoked device knew.
 type RevokedPassword struct {
-	Folder string `json:"folder"`
-	Label  string `json:"label"`
+	Folder string `json:"folder" doc:"ID of the folder"`
+	Label  string `json:"label" doc:"Of the device; blank: it has none"`
 	With   string `json:"with" doc:"ID of the device to which the folder is encrypted with it"`
 }
 
 // RevocationProof says what is proven about a revoked device on one managed device.
 type RevocationProof struct {
-	DeviceID      string `json:"deviceID"`
-	Label         string `json:"label"`
-	State         string `json:"state" enum:"there,unproven,gone"`
+	DeviceID      string `json:"deviceID" doc:"Of the device"`
+	Label         string `json:"label" doc:"Of the device; blank: it has none"`
+	State         string `json:"state" enum:"there,unproven,gone" doc:"there: the newest configuration has the device; gone: it is proven to be gone"`
 	Reason        string `json:"reason" doc:"Why it is not proven to be gone; blank: it is"`
 	ConfigAt      *Time  `json:"configAt,omitempty" format:"date-time" doc:"When the configuration was read that did not have the device"`
 	ConfigDigest  string `json:"configDigest" doc:"SHA-256 of that configuration, normalised"`

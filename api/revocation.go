@@ -71,7 +71,7 @@ type RevokedKnew struct {
 // RevokedPassword is an encryption password that a revoked device knew.
 type RevokedPassword struct {
 	Folder string `json:"folder" doc:"ID of the folder"`
-	Label  string `json:"label" doc:"Of the device; blank: it has none"`
+	Label  string `json:"label" doc:"Of the folder; blank: it has none"`
 	With   string `json:"with" doc:"ID of the device to which the folder is encrypted with it"`
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"sync"
+	"time"
 
 	"muster/internal/adapter/discovery"
 	"muster/internal/fleet"
@@ -21,6 +22,14 @@ type changes struct {
 	viewed    map[fleet.DeviceID]bool
 	judged    map[fleet.DeviceID]bool // devices whose folders health must judge again
 	committed fleet.Committed
+	seen      []sighting // each snapshot whose connection or configuration changed, in the order of the changes
+}
+
+// sighting is a snapshot and when it was made. A revoked device may be in a configuration for a moment only, so each
+// snapshot counts and not only the last one.
+type sighting struct {
+	snapshot *fleet.Snapshot
+	at       time.Time
 }
 
 // deviceChange is what changed of a device.
@@ -97,6 +106,17 @@ func (c *changes) takeJudged() map[fleet.DeviceID]bool {
 	return takeOut(c, &c.judged, map[fleet.DeviceID]bool{})
 }
 
+// see keeps a snapshot for the proofs of revocations; nil is a device that is not watched any more.
+func (c *changes) see(snapshot *fleet.Snapshot) {
+	if snapshot == nil {
+		return
+	}
+	now := time.Now()
+	c.mark(func() { c.seen = append(c.seen, sighting{snapshot, now}) })
+}
+
+func (c *changes) takeSeen() []sighting { return takeOut(c, &c.seen, nil) }
+
 func (c *changes) takeDevices() map[fleet.DeviceID]deviceChange {
 	return takeOut(c, &c.devices, map[fleet.DeviceID]deviceChange{})
 }
@@ -118,7 +138,7 @@ func (a *App) deviceChanged(id fleet.DeviceID, aspect fleet.Aspect) {
 		a.changes.judge(id)
 	}
 	if aspect&(fleet.ConnectionChanged|fleet.ConfigChanged) != 0 {
-		a.revocations.Changed(a.mirror.Snapshot(id))
+		a.changes.see(a.mirror.Snapshot(id))
 	}
 	a.changes.view(id)
 	a.changes.device(id, aspect)
@@ -135,6 +155,9 @@ func (a *App) forward(ctx context.Context) error {
 		}
 		devices := a.changes.takeDevices()
 		a.forwardCommitted(ctx)
+		for _, one := range a.changes.takeSeen() {
+			a.revocations.Changed(one.snapshot, one.at)
+		}
 		for id, is := range devices {
 			a.forwardDevice(id, is)
 			a.forwardCommitted(ctx)

@@ -80,21 +80,17 @@ func New(o Options) *Prover {
 		proofs: map[pair]fleet.RevocationProof{}, known: map[fleet.DeviceID]time.Time{}}
 }
 
-// Changed tells that the snapshot of a device changed. Its caller waits for it, so it is quick. It sees a revoked
-// device that is there only for a moment, too.
-func (p *Prover) Changed(snapshot *fleet.Snapshot) {
-	if snapshot == nil {
-		return
-	}
+// Changed tells that a device had this snapshot at a time. Every snapshot is told, so that a revoked device is noticed
+// that is there only for a moment.
+func (p *Prover) Changed(snapshot *fleet.Snapshot, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.revoked) == 0 {
 		return
 	}
-	now := time.Now()
 	for _, revoked := range p.revoked {
 		if snapshot.ConfiguredPeers.Has(revoked) && snapshot.Device != revoked {
-			p.seen[pair{revoked, snapshot.Device}] = now
+			p.seen[pair{revoked, snapshot.Device}] = at
 		}
 	}
 	p.changed[snapshot.Device] = true

@@ -192,7 +192,7 @@ func (w *world) change(p *Prover, id fleet.DeviceID, how func(*daemon)) {
 	how(w.daemons[id])
 	w.daemons[id].configAt = time.Now()
 	w.mu.Unlock()
-	p.Changed(w.Snapshot(id))
+	p.Changed(w.Snapshot(id), time.Now())
 }
 
 func (w *world) later(time_ time.Duration) {

@@ -135,7 +135,7 @@ func (f *someFleet) add(name, text string) (warnings []string, err error) {
 	sample := template.Input{Device: template.SampleFacts, Config: template.Conceal(stconfig.Sample())}
 	made, err := program.Evaluate(sample, template.Limits{})
 	if err != nil {
-		return nil, nil // It may work on a device.
+		return nil, nil //nolint:nilerr // It may work on a device.
 	}
 	none := func(stconfig.Key) bool { return false }
 	return desired.Warnings(one.Template, key, made, none), desired.CheckStrictly(one.Template, key, made)

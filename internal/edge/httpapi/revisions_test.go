@@ -125,7 +125,10 @@ func TestAPreviewOfARestoreSendsAndRecordsNothing(t *testing.T) {
 		return call{method: http.MethodPost, path: path + "/2/restore", role: role, body: body}
 	}
 	w.problem(http.StatusForbidden, post(fleet.RoleViewer, `{"preview":true}`))
-	w.problem(http.StatusUnprocessableEntity, post(fleet.RoleAdmin, `{"preview":true,"digest":"abc","consent":["gui.user"]}`))
+	w.problem(
+		http.StatusUnprocessableEntity,
+		post(fleet.RoleAdmin, `{"preview":true,"digest":"abc","consent":["gui.user"]}`),
+	)
 	w.want(http.StatusOK, post(fleet.RoleOperator, `{"preview":true,"section":"options"}`))
 	if len(f.done) != 1 || !f.done[0].Preview || f.done[0].Section != "options" {
 		t.Errorf("restored %+v", f.done)

@@ -70,7 +70,7 @@ func (p *Prover) knew(ctx context.Context, registry *fleet.Registry, revoked fle
 	}
 	doc, err := stconfig.Parse(config.JSON)
 	if err != nil {
-		return k, nil // A daemon before 1.12, or a damaged document: it says nothing.
+		return k, nil //nolint:nilerr // A daemon before 1.12, or a damaged document: it says nothing.
 	}
 	k.ReadAt = config.SeenAt
 	for folder := range doc.Get("folders").Values() {

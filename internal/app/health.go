@@ -123,6 +123,7 @@ func (a *App) checks(pool *sandbox.Pool) []health.Check {
 			_, held := a.receivers()
 			return held
 		}),
+		limited(fleet.PartCopies, func() *fleet.Impairment { return a.prover.Impairment() }),
 	}
 	if a.provider != nil {
 		checks = append(checks, limited(fleet.PartSignOn, a.provider.Impairment))

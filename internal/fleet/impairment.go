@@ -14,12 +14,13 @@ const (
 	PartProofs      Part = "proofs"      // marks of rows in the database, which show whether another program changed them
 	PartSignOn      Part = "singleSignOn"
 	PartNotify      Part = "notifications"
+	PartCopies      Part = "copies" // policies of copies that cannot be judged
 )
 
 // Parts lists all parts.
 var Parts = []Part{
 	PartDatabase, PartLock, PartWorkers, PartDescriptors, PartBackup, PartCertificate, PartProofs,
-	PartSignOn, PartNotify,
+	PartSignOn, PartNotify, PartCopies,
 }
 
 // Impairment says that a part of the service does not work properly.

@@ -15,6 +15,7 @@ import (
 type Reading struct {
 	Asked, Answered time.Time // moments at which Muster sent the request and had the answer
 	Started         time.Time // start of the daemon
+	Encrypted       bool      // The device has the folder encrypted, so that nobody can read its files there.
 	Summary         fleet.FolderSummary
 	// Heard has the sequence up to which the daemon knows the index of each sharer. A daemon that does not report it
 	// (1.19.2) is asked by db/completion of the sharer.

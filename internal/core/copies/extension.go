@@ -81,6 +81,20 @@ func (l *Ledger) HoldsLatest(of, on fleet.DeviceID) Grade {
 // IsRead reports whether a device was read since the start of the server.
 func (l *Ledger) IsRead(device fleet.DeviceID) bool { return l.known[device].changed != 0 }
 
+// Last is what is known of the last reading of a device, which may have been before a start of the server.
+type Last struct {
+	Asked    time.Time // zero: it was never read
+	Sequence int64
+	IsPlain  bool // The device did not have the folder encrypted.
+	IsRead   bool // It was read since the start of the server.
+}
+
+// Last returns what is known of the last reading of a device.
+func (l *Ledger) Last(device fleet.DeviceID) Last {
+	is := l.known[device]
+	return Last{Asked: is.asked, Sequence: is.sequence, IsPlain: is.plain, IsRead: l.IsRead(device)}
+}
+
 // Covers reports whether everything that these steps could prove is proven of the moment since or of a later one.
 func (l *Ledger) Covers(steps []Step, since time.Time) bool {
 	reach := map[fleet.DeviceID]map[fleet.DeviceID]bool{} // The devices whose data a chain of steps leads to a device.

@@ -22,6 +22,8 @@ type keptDevice struct {
 	ID       fleet.DeviceID `json:"id"`
 	Started  int64          `json:"started"` // Unix nanoseconds
 	Sequence int64          `json:"sequence"`
+	Asked    int64          `json:"asked,omitempty"` // moment of the last reading, Unix milliseconds
+	Plain    bool           `json:"plain,omitempty"`
 }
 
 // keptProof names the devices of a proof by their places in the list of devices.
@@ -45,7 +47,8 @@ func (l *Ledger) Encode(now time.Time) ([]byte, error) {
 	for _, device := range slices.Sorted(maps.Keys(l.known)) {
 		is := l.known[device]
 		places[device] = len(out.Devices)
-		out.Devices = append(out.Devices, keptDevice{device, is.started, is.sequence})
+		out.Devices = append(out.Devices, keptDevice{ID: device, Started: is.started, Sequence: is.sequence,
+			Asked: is.asked.UnixMilli(), Plain: is.plain})
 	}
 	for p, h := range l.held {
 		if now.Sub(h.Until) <= keptFor {
@@ -68,7 +71,11 @@ func DecodeLedger(body []byte) (l Ledger, err error) {
 	}
 	l = Ledger{held: map[pair]proof{}, known: map[fleet.DeviceID]life{}}
 	for _, device := range in.Devices {
-		l.known[device.ID] = life{index: index{started: device.Started, sequence: device.Sequence}}
+		is := life{index: index{started: device.Started, sequence: device.Sequence}, plain: device.Plain}
+		if device.Asked > 0 {
+			is.asked = time.UnixMilli(device.Asked).UTC()
+		}
+		l.known[device.ID] = is
 	}
 	for _, kept := range in.Proofs {
 		places := len(in.Devices)

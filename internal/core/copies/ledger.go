@@ -47,6 +47,8 @@ type proof struct {
 type life struct {
 	index
 	since time.Time // moment at which this index was read first
+	asked time.Time // moment of the last reading
+	plain bool      // The folder was not encrypted there.
 }
 
 // Note drops what is proven with a device whose daemon was started again or whose sequence fell since it was last read.
@@ -55,7 +57,7 @@ func (l *Ledger) Note(device fleet.DeviceID, r Reading) {
 		l.held, l.known = map[pair]proof{}, map[fleet.DeviceID]life{}
 	}
 	was, known := l.known[device]
-	is := life{indexOf(r), r.Asked}
+	is := life{index: indexOf(r), since: r.Asked, asked: r.Asked, plain: !r.Encrypted}
 	if known && was.index == is.index {
 		is.since = was.since
 	}

@@ -127,7 +127,7 @@ func (h *history) check(r Report, ledger *copies.Ledger) (proofs int) {
 		}
 		for _, on := range c.Elsewhere.Kept {
 			isWhole := ledger.Held(c.Device, on).Grade == copies.Proven
-			if file := indexes.Lacking(h.last[c.Device], h.last[on]); isWhole && c.isRead && file != "" {
+			if file := indexes.Lacking(h.last[c.Device], h.last[on]); isWhole && c.last.IsRead && file != "" {
 				h.t.Fatalf("%s of %s is said to have been on %s", file, c.Device, on)
 			}
 		}

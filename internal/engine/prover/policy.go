@@ -1,12 +1,9 @@
 package prover
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"muster/internal/fleet"
-	"muster/internal/logkey"
 )
 
 const (
@@ -30,6 +27,10 @@ type risks struct {
 	late map[place]fleet.CopyShortage
 	// unclear are short, but not for too long yet, or their device was not read since the start of the server.
 	unclear map[place]bool
+	// unjudged are the folders with a policy that too many devices have, with the number of these devices.
+	unjudged map[string]int
+	leftOut  int    // folders with a policy that are not watched, because there are too many
+	last     string // The watched folders end here by ID; "": all are watched.
 }
 
 // Shortage returns what a policy misses of a device's data in a folder, once a person is to be told.
@@ -41,11 +42,13 @@ func (p *Prover) Shortage(device fleet.DeviceID, folder string) (fleet.CopyShort
 }
 
 // MayBeShort reports whether a policy may miss something of a device's data although Shortage does not say so: it is
-// short for a while only, or was not judged since the start of the server.
+// short for a while only, was not judged since the start of the server, or cannot be judged.
 func (p *Prover) MayBeShort(device fleet.DeviceID, folder string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.o.Policies != nil && !p.risks.isJudged || p.risks.unclear[place{folder, device}]
+	is := p.risks
+	return p.o.Policies != nil && !is.isJudged || is.unclear[place{folder, device}] || is.unjudged[folder] > 0 ||
+		is.last != "" && folder > is.last
 }
 
 // judge has policies judged every few seconds.
@@ -77,77 +80,68 @@ func (j *judge) judge() {
 	if j.at = j.o.Now(); registry == nil {
 		return
 	}
-	now, since := risks{true, map[place]fleet.CopyShortage{}, map[place]bool{}}, map[shortKey]time.Time{}
-	for folder, policies := range j.watched(registry) {
-		j.judgeFolder(folder, policies, registry, &now, since)
+	now := risks{isJudged: true, late: map[place]fleet.CopyShortage{}, unclear: map[place]bool{},
+		unjudged: map[string]int{}}
+	since := map[shortKey]time.Time{}
+	for folder, w := range j.watched(registry, &now) {
+		report := j.reportOf(folder)
+		if len(w.devices) > MaxDevices {
+			now.unjudged[folder] = len(w.devices)
+			continue
+		}
+		isShort := j.judgeFolder(folder, w.policies, j.standings(folder, report, w.devices, registry), &now, since)
+		j.ask(folder, report, w.devices, isShort)
 	}
 	j.since = since
 	j.tell(now)
 }
 
-// judgeFolder adds what the policies of a folder miss.
-func (j *judge) judgeFolder(folder string, policies []fleet.CopyPolicy, registry *fleet.Registry, now *risks,
-	since map[shortKey]time.Time) {
-	report := j.reportOf(folder)
-	isShort := false
+// judgeFolder adds what the policies of a folder miss, and reports whether they miss something.
+func (j *judge) judgeFolder(folder string, policies []fleet.CopyPolicy, all standings, now *risks,
+	since map[shortKey]time.Time) (isShort bool) {
 	for _, policy := range policies {
-		for device, counts := range j.counts(folder, report, policy, registry) {
-			at := place{folder, device}
-			key := shortKey{at, policy.String()}
-			switch {
-			case counts == notRead:
-				now.unclear[at] = true
-				continue
-			case counts >= policy.AtLeast:
+		for _, s := range all.owners() {
+			counts := all.sure(s, policy)
+			if counts >= policy.AtLeast {
 				continue
 			}
 			isShort = true
-			if since[key] = j.since[key]; since[key].IsZero() {
-				since[key] = j.at
+			at := place{folder, s.device}
+			key := shortKey{at, policy.String()}
+			begin, isKnown := j.shortSince(j.since[key], s, all, policy)
+			if isKnown {
+				since[key] = begin
 			}
-			if !policy.IsLate(since[key], j.at) {
+			if !isKnown || !policy.IsLate(begin, j.at) {
 				now.unclear[at] = true
 			} else if _, isTold := now.late[at]; !isTold {
-				now.late[at] = fleet.CopyShortage{Policy: policy, Counts: counts, Since: since[key]}
+				now.late[at] = fleet.CopyShortage{Policy: policy, Counts: counts, Since: begin}
 			}
 		}
 	}
-	j.ask(folder, report, isShort)
+	return isShort
 }
 
-// watched returns the policies of each folder that has some.
-func (j *judge) watched(registry *fleet.Registry) map[string][]fleet.CopyPolicy {
-	watched := map[string][]fleet.CopyPolicy{}
-	for _, policy := range j.o.Policies() {
-		for folder := range j.foldersOf(policy, registry) {
-			watched[folder] = append(watched[folder], policy)
-		}
+// shortSince returns since when too few devices are known to have the data of a device. It is not known of a device
+// that is away and was not read since the start of the server. One that answers has an hour until it is read.
+func (j *judge) shortSince(before time.Time, s *standing, all standings, policy fleet.CopyPolicy) (since time.Time,
+	isKnown bool) {
+	isEnough := func(counts int) bool { return counts >= policy.AtLeast }
+	mayBeProven := !s.last.IsRead && isEnough(all.possible(s, policy))
+	switch {
+	case !before.IsZero() && (mayBeProven || !before.After(j.at)):
+		since = before
+	case !mayBeProven:
+		since = j.at
+	case s.answers:
+		since = j.at.Add(readEvery)
+	default:
+		return since, false
 	}
-	if len(watched) > MaxPolicyFolders {
-		j.o.Log.Warn("policies of copies are about too many folders", logkey.Count, len(watched),
-			logkey.Limit, MaxPolicyFolders)
-		for _, folder := range slices.Sorted(maps.Keys(watched))[MaxPolicyFolders:] {
-			delete(watched, folder)
-		}
+	if all.readAt.After(since) && isEnough(all.atRound(s, policy)) { // It became short after the last round.
+		since = all.readAt
 	}
-	return watched
-}
-
-func (j *judge) foldersOf(policy fleet.CopyPolicy, registry *fleet.Registry) map[string]bool {
-	if policy.Tag == "" {
-		return map[string]bool{policy.Folder: true}
-	}
-	folders := map[string]bool{}
-	for id, device := range registry.Devices {
-		snapshot := j.o.Snapshot(id)
-		if snapshot == nil || !slices.Contains(device.Tags, policy.Tag) {
-			continue
-		}
-		for _, folder := range snapshot.Folders {
-			folders[folder.Folder] = true
-		}
-	}
-	return folders
+	return since, true
 }
 
 // reportOf returns the report of the last round of a folder; zero: there was none since the start of the server.
@@ -161,45 +155,15 @@ func (j *judge) reportOf(folder string) Report {
 	return f.latest()
 }
 
-// notRead is the count of a device that was not read since the start of the server: nothing is known of its data.
-const notRead = -1
-
-// counts returns for each device what the devices count that have its data. It is one of them itself. Encrypted copies
-// do not count.
-func (j *judge) counts(folder string, report Report, policy fleet.CopyPolicy, registry *fleet.Registry,
-) map[fleet.DeviceID]int {
-	tagsOf := func(id fleet.DeviceID) []fleet.Tag {
-		if device := registry.Devices[id]; device != nil {
-			return device.Tags
-		}
-		return nil
+// ask has a folder read that is short of copies, or was not read for long. It is read at most once in
+// five minutes. A folder that fewer than two devices have cannot be proven.
+func (j *judge) ask(folder string, report Report, devices []fleet.DeviceID, isShort bool) {
+	if len(devices) < 2 {
+		return
 	}
-	isEncrypted := func(id fleet.DeviceID) bool {
-		return slices.ContainsFunc(report.Copies, func(c Copy) bool { return c.Device == id && c.Encrypted })
-	}
-	now := j.signs(folder, report.devices())
-	all := map[fleet.DeviceID]int{}
-	for i, c := range report.Copies {
-		switch {
-		case registry.Devices[c.Device] == nil || c.Encrypted || c.Elsewhere.State == NoData:
-			continue
-		case !c.isRead:
-			all[c.Device] = notRead
-			continue
-		}
-		have := []fleet.DeviceID{c.Device}
-		if !now[i].answers || now[i].sequence == report.signs[i].sequence {
-			have = slices.DeleteFunc(append(have, c.Elsewhere.Kept...), isEncrypted)
-		}
-		all[c.Device] = policy.Counts(have, tagsOf)
-	}
-	return all
-}
-
-// ask has a folder read that is short of copies, or was not read for long. It is read at most once in five minutes.
-func (j *judge) ask(folder string, report Report, isShort bool) {
+	at, isDue := j.due[folder]
 	isOld := j.at.Sub(report.ReadAt) >= readEvery
-	if at, isDue := j.due[folder]; !isShort && !isOld || isDue && !at.IsZero() {
+	if isDue && !at.IsZero() || !isShort && !isOld {
 		return
 	}
 	j.due[folder], j.policy[folder] = j.at, true

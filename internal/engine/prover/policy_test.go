@@ -2,6 +2,7 @@ package prover
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -14,29 +15,39 @@ import (
 type policed struct {
 	*Prover
 	*daemons
-	told []fleet.DeviceID
+	told     []fleet.DeviceID
+	shares   []fleet.SharedFolder
+	registry *fleet.Registry
+	listed   int // how often it was asked which devices have a folder
 }
 
-// runPoliced starts a server over what is stored. a has the tag site:berlin, b has site:paris.
+// runPoliced starts a server over what is stored. a has the tag site:berlin, b has site:paris. How a device that is
+// away shares its folders is not stored.
 func runPoliced(t *testing.T, d *daemons, kept Kept, policies string) (p *policed, stop func()) {
 	t.Helper()
 	parsed, err := fleet.ParseCopyPolicies(policies)
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{}}
+	registry := &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{},
+		Revocations: map[fleet.DeviceID]fleet.Revocation{}}
 	for id, tag := range map[fleet.DeviceID]fleet.Tag{a: "site:berlin", b: "site:paris"} {
 		device := &fleet.Registered{}
 		device.ID, device.Tags = id, []fleet.Tag{tag}
 		registry.Devices[id] = device
 	}
-	p = &policed{daemons: d}
+	shares := d.snapshot[a].Shares
+	for _, snapshot := range d.snapshot {
+		if snapshot.Connection != fleet.Online {
+			snapshot.Shares = nil
+		}
+	}
+	p = &policed{daemons: d, shares: shares, registry: registry}
 	p.Prover = New(Options{Daemons: d, Snapshot: func(id fleet.DeviceID) *fleet.Snapshot {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		return d.snapshot[id]
-	}, Devices: func(context.Context, string) ([]fleet.DeviceID, error) { return []fleet.DeviceID{a, b}, nil },
-		Kept: kept, Policies: func() []fleet.CopyPolicy { return parsed },
+	}, Devices: p.devicesWith, Kept: kept, Policies: func() []fleet.CopyPolicy { return parsed },
 		Registry: func() *fleet.Registry { return registry },
 		Told:     func(id fleet.DeviceID) { p.told = append(p.told, id) }})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -48,12 +59,27 @@ func runPoliced(t *testing.T, d *daemons, kept Kept, policies string) (p *police
 	}
 }
 
+func (p *policed) devicesWith(_ context.Context, folder string) (with []fleet.DeviceID, err error) {
+	p.daemons.mu.Lock()
+	defer p.daemons.mu.Unlock()
+	p.listed++
+	for _, id := range slices.Sorted(maps.Keys(p.registry.Devices)) {
+		if s := p.snapshot[id]; s != nil && slices.Contains(s.Folders, fleet.FolderLabel{Folder: folder}) {
+			with = append(with, id)
+		}
+	}
+	return with, nil
+}
+
 // goes has a device go away or come back.
 func (p *policed) goes(id fleet.DeviceID, connection fleet.Connection) {
 	p.daemons.mu.Lock()
 	defer p.daemons.mu.Unlock()
 	newer := *p.snapshot[id]
 	newer.Connection = connection
+	if connection == fleet.Online {
+		newer.Shares = p.shares
+	}
 	p.snapshot[id] = &newer
 }
 
@@ -124,7 +150,6 @@ func TestAnOnlyCopyIsAtRisk(t *testing.T) {
 		d := newDaemons()
 		d.snapshot[b].Connection, d.snapshot[a].Connected = fleet.Unreachable, fleet.Peers{}
 		p, stop := runPoliced(t, d, nil, "tag:site:berlin=2")
-		d.snapshot[a].Folders = []fleet.FolderLabel{{Folder: "docs"}}
 		after(time.Hour)
 		p.want(t, "alone", a)
 		if !p.MayBeShort(b, "docs") {

@@ -132,8 +132,9 @@ type question struct {
 func (p *Prover) copies(ctx context.Context, id string, devices []fleet.DeviceID, q question) (Report, error) {
 	if len(devices) > MaxDevices {
 		return Report{}, &fleet.Error{Code: fleet.CodeUnsupported,
-			Message: fmt.Sprintf("copies of a folder are proven on at most %d devices, and more have this one", MaxDevices),
-			Hint:    "`muster folder get FOLDER` shows how it stands on each of them."}
+			Message: fmt.Sprintf("copies of a folder are proven on at most %d devices, and more have this one: "+
+				"it is proven on none, and policies of copies do not judge it", MaxDevices),
+			Hint: "`muster folder get FOLDER` shows how it stands on each of them."}
 	}
 	f := p.folder(id)
 	if err := take(ctx, f.turn); err != nil {

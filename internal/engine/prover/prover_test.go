@@ -25,9 +25,10 @@ type daemons struct {
 	costs    time.Duration // of one request, by the clock now
 	waits    time.Duration // of one request, by the clock of the test
 	asked    int
-	each     func() // called with each request; may be nil
-	compared int    // requests for what a peer lacks
-	restarts bool   // A daemon is started again between any two requests.
+	each     func()         // called with each request; may be nil
+	compared int            // requests for what a peer lacks
+	fails    fleet.DeviceID // It does not answer what a proof asks.
+	restarts bool           // A daemon is started again between any two requests.
 	snapshot map[fleet.DeviceID]*fleet.Snapshot
 }
 
@@ -37,8 +38,8 @@ func newDaemons() *daemons {
 		snapshot: map[fleet.DeviceID]*fleet.Snapshot{}}
 	for id, peer := range map[fleet.DeviceID]fleet.DeviceID{a: b, b: a} {
 		d.snapshot[id] = &fleet.Snapshot{Device: id, Connection: fleet.Online, ConnectedAt: d.now,
-			Connected: fleet.PeersOf([]fleet.DeviceID{peer}),
-			Shares:    []fleet.SharedFolder{{Folder: "docs", With: fleet.PeersOf([]fleet.DeviceID{a, b})}}}
+			Connected: fleet.PeersOf([]fleet.DeviceID{peer}), Folders: []fleet.FolderLabel{{Folder: "docs"}},
+			Shares: []fleet.SharedFolder{{Folder: "docs", With: fleet.PeersOf([]fleet.DeviceID{a, b})}}}
 	}
 	return d
 }
@@ -64,7 +65,9 @@ func (d *daemons) Started(context.Context, fleet.DeviceID) (time.Time, error) {
 
 func (d *daemons) FolderIndexes(_ context.Context, id fleet.DeviceID, folder string) (fleet.FolderSummary,
 	map[fleet.DeviceID]int64, error) {
-	d.ask()
+	if d.ask(); id == d.fails {
+		return fleet.FolderSummary{}, nil, errors.New("it does not answer")
+	}
 	return fleet.FolderSummary{Device: id, Folder: folder, State: "idle", StateChanged: d.scanned, Sequence: d.sequence},
 		map[fleet.DeviceID]int64{a: d.sequence, b: d.sequence}, nil
 }

@@ -33,7 +33,7 @@ type Copy struct {
 	Reason    string           // text for a person that says why it is not proven now; "" where it is
 	Elsewhere Elsewhere
 
-	isRead bool // The device was read since the start of the server.
+	last copies.Last
 }
 
 // Elsewhere is what is proven of the data of one device on the others, which would be left without it.
@@ -122,7 +122,7 @@ func (r *round) report(devices []fleet.DeviceID) Report {
 	out := Report{ReadAt: r.began}
 	for _, id := range devices {
 		c := r.copyOn(id, read)
-		c.Elsewhere, c.isRead = r.elsewhere(id, devices), r.ledger.IsRead(id)
+		c.Elsewhere, c.last = r.elsewhere(id, devices), r.ledger.Last(id)
 		out.Copies = append(out.Copies, c)
 	}
 	out.Islands, out.Cuts = r.islands(devices)

@@ -88,15 +88,19 @@ func (r *round) extend() {
 	r.ledger.Extend(readings)
 }
 
+const notOnline = "its daemon is not online"
+
 // sideOf tells whether a device can be asked.
 func (r *round) sideOf(id fleet.DeviceID) *side {
 	snapshot := r.o.Snapshot(id)
-	if snapshot == nil || !snapshot.Answers() {
-		return &side{reason: "its daemon is not online"}
+	if snapshot == nil {
+		return &side{reason: notOnline}
 	}
 	share, known := snapshot.Share(r.folder)
 	out := &side{encrypted: share.Type == fleet.ReceiveEncrypted}
 	switch {
+	case !snapshot.Answers():
+		out.reason = notOnline
 	case !known:
 		out.reason = "its configuration was not read"
 	case share.Paused:
@@ -218,7 +222,7 @@ func (r *round) read(ctx context.Context, id fleet.DeviceID, peers []fleet.Devic
 	if err != nil {
 		return reading, fleet.Reason(err)
 	}
-	reading.Asked, reading.Started = r.o.Now(), before
+	reading.Asked, reading.Started, reading.Encrypted = r.o.Now(), before, r.sides[id].encrypted
 	if reading.Summary, reading.Heard, err = r.o.Daemons.FolderIndexes(ctx, id, r.folder); err != nil {
 		return reading, fleet.Reason(err)
 	}

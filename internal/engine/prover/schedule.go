@@ -152,7 +152,11 @@ func (s *schedule) prove(ctx context.Context, folder string) {
 		s.due[folder] = now.Add(proofAge)
 		return
 	case len(devices) < 2 || len(devices) > MaxDevices:
+		if s.policy[folder] {
+			s.asked[folder] = now // The policy does not ask for it again at once.
+		}
 		delete(s.due, folder)
+		delete(s.policy, folder)
 		return
 	case !s.policy[folder] && !s.isQuiet(folder, devices):
 		s.due[folder] = time.Time{}

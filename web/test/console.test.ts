@@ -267,7 +267,7 @@ test("what a tag brings and takes away shows before it is stored", async () => {
     await page.keyboard.press("Escape");
     await panel.getByText(/^options\.maxSendKbps becomes \d+ instead of \d+ on real-laptop/).waitFor();
     expect((await daemon.options()).maxSendKbps).toBe(before);
-    await panel.getByRole("button", { name: "Store for 1 device" }).click();
+    await panel.getByRole("button", { name: "Save for 1 device" }).click();
     await until(`the daemon has ${String(rate)}`, async () => (await daemon.options()).maxSendKbps === rate);
     await panel.getByText("As it is").waitFor();
   }
@@ -291,7 +291,7 @@ test("vars of a device show what they do before they are stored", async () => {
   await panel.getByRole("textbox").fill("download = 300");
   await panel.getByText("options.maxRecvKbps becomes 300 instead of 100 on real-laptop").waitFor();
   expect((await daemon.options()).maxRecvKbps).toBe(100);
-  await panel.getByRole("button", { name: "Store for 1 device" }).click();
+  await panel.getByRole("button", { name: "Save for 1 device" }).click();
   await until("the daemon has its own", async () => (await daemon.options()).maxRecvKbps === 300);
   await page.context().close();
   await muster.call("PUT", `/devices/${id}/vars`, { vars: {} });
@@ -401,7 +401,7 @@ test("the order of templates changes by drag and by keyboard, and is stored afte
   await page.getByRole("button", { name: `Move ${first} down` }).focus();
   await page.keyboard.press("Enter");
   await rows.nth(1).getByRole("link", { name: first }).waitFor();
-  await page.getByRole("button", { name: /^Store/ }).and(page.locator(":not([aria-disabled])")).click();
+  await page.getByRole("button", { name: /^Save/ }).and(page.locator(":not([aria-disabled])")).click();
   await until("the order is stored", async () => (await order())[1] === first);
   await page.context().close();
 });

@@ -35,7 +35,7 @@ async function open(path: string): Promise<Page> {
   return page;
 }
 
-const kept = (page: Page) => page.getByRole("note").filter({ hasText: /A draft from \d\d:\d\d:\d\d, which was not stored/ });
+const kept = (page: Page) => page.getByRole("note").filter({ hasText: /A draft from \d\d:\d\d:\d\d, which was not saved/ });
 
 test("the text of a template survives Back, the search and a reload, and is continued or discarded", async () => {
   const { id } = await muster.call<{ id: number }>("POST", "/templates", {
@@ -122,9 +122,9 @@ test("a setting of the server, directories of a tag and a device to add come bac
   expect(await roots.getByLabel("One directory on each line").inputValue()).toBe("/srv/office");
   const stored = (roots: string[]) => async () =>
     (await muster.call<{ folderRoots: string[] }>("GET", "/tags/office/settings")).folderRoots.join() === roots.join();
-  await roots.getByRole("button", { name: "Store" }).click();
+  await roots.getByRole("button", { name: "Save" }).click();
   await until("they are stored", stored(["/srv/office"]));
-  await page.getByRole("alert").filter({ hasText: "Stored" }).getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("alert").filter({ hasText: "Saved" }).getByRole("button", { name: "Undo" }).click();
   await until("they are taken back", stored([]));
 
   await page.goto(`${muster.url}/ui/devices?add=1`);

@@ -61,10 +61,10 @@ test("bandwidth is limited by a form, shown in it again, and as text once it was
   await page.getByText(/write a number and its unit/).first().waitFor(); // at the field
   expect(await page.getByLabel("Send at most").getAttribute("aria-invalid")).toBe("true");
   await page.getByLabel("Send at most").fill("2 MB/s");
-  await page.getByRole("button", { name: "Store for 1 device" }).waitFor();
+  await page.getByRole("button", { name: "Save for 1 device" }).waitFor();
   await page.getByText("Nothing is removed.").waitFor();
   expect(await serious(page)).toEqual([]);
-  await page.getByRole("button", { name: "Store for 1 device" }).click();
+  await page.getByRole("button", { name: "Save for 1 device" }).click();
   await stored();
   await until("the daemon has it", async () => (await options()).options.maxSendKbps === 1953);
 
@@ -73,7 +73,7 @@ test("bandwidth is limited by a form, shown in it again, and as text once it was
   await stored();
   expect(await page.getByLabel("Send at most").inputValue()).toBe("2 MB/s");
   await page.getByLabel("Receive at most").fill("16 Mbit/s");
-  await page.getByRole("button", { name: "Store for 1 device" }).click();
+  await page.getByRole("button", { name: "Save for 1 device" }).click();
   await until("the daemon has the other limit, too", async () => (await options()).options.maxRecvKbps === 1953);
 
   const template = await muster.call<Template>("GET", `/templates/${id}`);
@@ -92,10 +92,10 @@ test("a setting is found by its name, explained, and takes only what it can", as
   await page.getByLabel("Value").fill("many");
   await page.getByText(/is a whole number/).first().waitFor();
   await page.getByLabel("Value").fill("1");
-  await page.getByRole("button", { name: "Store for 1 device" }).waitFor();
+  await page.getByRole("button", { name: "Save for 1 device" }).waitFor();
   await page.getByText("The template that it writes").click();
   await page.getByText("Go on with this text in the editor").waitFor();
-  await page.getByRole("button", { name: "Store for 1 device" }).click();
+  await page.getByRole("button", { name: "Save for 1 device" }).click();
   await stored();
   await until("the daemon has it", async () => (await options()).options.maxFolderConcurrency === 1);
   await page.getByRole("combobox", { name: "Setting" }).fill("options.startBrowser");
@@ -123,7 +123,7 @@ test("a form that is not done goes on in the editor, and a recipe takes the tag 
   await page.getByRole("textbox", { name: "Template text" }).getByText("relaysEnabled").waitFor();
 
   await pick("Discovery and NAT");
-  await page.getByText(/^A draft from \d\d:\d\d:\d\d, which was not stored/).waitFor();
+  await page.getByText(/^A draft from \d\d:\d\d:\d\d, which was not saved/).waitFor();
   expect(await page.getByRole("combobox", { name: "Relays" }).inputValue()).toBe("Off");
   await page.getByRole("button", { name: "Discard it" }).click();
   await page.getByText("Nothing to plan yet").waitFor();

@@ -32,10 +32,10 @@ test("a setting is changed, refused, reset, and asks before it deletes", async (
   await threshold.getByText("default").waitFor();
   await threshold.getByRole("button", { name: "Change" }).click();
   await threshold.getByLabel("approvalThreshold").fill("many");
-  await threshold.getByRole("button", { name: "Store" }).click();
+  await threshold.getByRole("button", { name: "Save" }).click();
   await page.getByText(/"many" is no threshold/).first().waitFor();
   await threshold.getByLabel("approvalThreshold").fill("10%");
-  await threshold.getByRole("button", { name: "Store" }).click();
+  await threshold.getByRole("button", { name: "Save" }).click();
   await threshold.getByText("set by anna").waitFor();
   expect(await stored("approvalThreshold")).toMatchObject({ value: "10%", source: "database", setBy: "anna" });
 
@@ -46,12 +46,12 @@ test("a setting is changed, refused, reset, and asks before it deletes", async (
   const kept = page.locator('[data-setting="keepRevisions"]');
   await kept.getByRole("button", { name: "Change" }).click();
   await kept.getByLabel("keepRevisions").fill("20");
-  await kept.getByRole("button", { name: "Store" }).click();
+  await kept.getByRole("button", { name: "Save" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText(/deletes configurations beyond this number at once, but for those of the last week, for good/).waitFor();
   expect((await stored("keepRevisions")).value).toBe("100");
   await dialog.getByLabel("What for").fill("less disk");
-  await dialog.getByRole("button", { name: "Store" }).click();
+  await dialog.getByRole("button", { name: "Save" }).click();
   await kept.getByText("set by anna").waitFor();
   expect(await titles()).toContain('title: "less disk"');
   await kept.getByRole("button", { name: "Change" }).click();
@@ -73,10 +73,10 @@ test("another part of the fleet put back the role that the page had read", async
   await muster.call("PUT", "/users/otto", { role: "operator" });
   await page.locator("tr", { hasText: "otto" }).getByRole("combobox", { name: "Part of the fleet" }).press("Backspace");
   await page.keyboard.press("Tab"); // closes the list of tags
-  await page.locator("tr", { hasText: "otto" }).getByRole("button", { name: "Store" }).click();
+  await page.locator("tr", { hasText: "otto" }).getByRole("button", { name: "Save" }).click();
   await page.getByRole("dialog").getByLabel("What for").fill("otto sees all");
   await page.getByRole("dialog").getByRole("button", { name: "Give it" }).click();
-  await page.getByText("The part of otto is stored").waitFor();
+  await page.getByText("The part of otto is saved").waitFor();
   expect(await muster.call("GET", "/users/otto")).toMatchObject({ role: "operator", tags: [] });
   expect(await titles()).toContain('title: "otto sees all"');
   await page.context().close();
@@ -90,7 +90,7 @@ test("a setting that a flag overrides names the flag", async () => {
   await life.getByText("set by flag --session-life").waitFor();
   await life.getByRole("button", { name: "Change" }).click();
   await life.getByLabel("sessionLife").fill("48h");
-  await life.getByRole("button", { name: "Store" }).click();
+  await life.getByRole("button", { name: "Save" }).click();
   await life.getByText("The server was started with --session-life, which overrides the stored value 48h").waitFor();
   expect(await stored("sessionLife")).toMatchObject({ value: "72h", source: "flag" });
 });
@@ -104,7 +104,7 @@ test("a receiver of notifications is tried and stored, and its URL is never show
   await urls.getByLabel("notifyURLs", { exact: true }).fill("http://127.0.0.1:9/canary-8812");
   await urls.getByRole("button", { name: "Try it" }).click();
   await page.getByText(/nothing is sent to 127\.0\.0\.1: it is on loopback/).first().waitFor();
-  await urls.getByRole("button", { name: "Store" }).click();
+  await urls.getByRole("button", { name: "Save" }).click();
   await urls.getByText("set by anna").waitFor();
   await urls.getByText("set", { exact: true }).waitFor();
   await urls.getByRole("button", { name: "Change" }).click();
@@ -119,7 +119,7 @@ test("a receiver of notifications is tried and stored, and its URL is never show
   await mail.getByRole("button", { name: "Change" }).click();
   await mail.getByRole("combobox", { name: "smtpTLS" }).click();
   await page.getByRole("option", { name: "starttls" }).click();
-  await mail.getByRole("button", { name: "Store" }).click();
+  await mail.getByRole("button", { name: "Save" }).click();
   await mail.getByText("set by anna").waitFor();
   expect((await stored("smtpTLS")).value).toBe("starttls");
   expect(await serious(page)).toEqual([]);
@@ -136,7 +136,7 @@ test("who registers without an administrator is set, and a key that is stopped s
   await tags.getByRole("button", { name: "Change" }).click();
   await tags.getByRole("combobox", { name: "enrollKeyTags" }).fill("office");
   await page.keyboard.press("Enter");
-  await tags.getByRole("button", { name: "Store" }).click();
+  await tags.getByRole("button", { name: "Save" }).click();
   await tags.getByText("set by anna").waitFor();
   expect((await stored("enrollKeyTags")).value).toBe("office");
   await page.goto(`${muster.url}/ui/settings?tab=enrolment`);

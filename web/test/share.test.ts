@@ -47,7 +47,7 @@ test("a folder is shared by a form, shown in it again, and as text once it was e
   await says.getByText(/^Minutes \(~\/minutes\) is added on .+, shared with nobody$/).waitFor();
   await muster.call("PUT", `/devices/${second.deviceID}/tags/minutes`);
   await page.getByLabel("On Windows").fill("D:\\Minutes");
-  const store = page.getByRole("button", { name: "Store for 2 devices" });
+  const store = page.getByRole("button", { name: "Save for 2 devices" });
   await store.waitFor();
   expect(await page.getByText(/the folder is shared with nobody/).count()).toBe(0);
   await says.getByText("Minutes (~/minutes) is added on 2 devices, shared among all of them").waitFor();
@@ -63,7 +63,7 @@ test("a folder is shared by a form, shown in it again, and as text once it was e
   expect(await page.getByLabel("Where").inputValue()).toBe("~/minutes");
   const id = Number(/\/templates\/(\d+)$/.exec(page.url())?.[1]);
   await page.getByLabel("Ignore patterns").fill("*.tmp\n(?d).DS_Store");
-  await page.getByRole("button", { name: /Store for \d devices?/ }).click();
+  await page.getByRole("button", { name: /Save for \d devices?/ }).click();
   await page.getByText("As it is saved").waitFor();
   await page.reload();
   await page.getByText("As it is saved").waitFor();

@@ -93,6 +93,8 @@ const wrong = async (page: Page) => {
 };
 
 const planned = async (page: Page) => {
+  const draft = page.getByRole("button", { name: "Discard it" }); // of the picture before
+  if (await draft.isVisible()) await draft.click();
   await page.getByLabel("Label").fill("Rescan more often");
   await page.getByRole("combobox", { name: "Key" }).fill("options.relaysEnabled");
   await page.getByRole("combobox", { name: "Op" }).click();

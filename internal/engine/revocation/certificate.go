@@ -115,7 +115,7 @@ func (p *Prover) row(registry *fleet.Registry, revoked, id fleet.DeviceID, snaps
 	case proof.Proven():
 		row.State = Gone
 	case mode == fleet.ModePaused:
-		row.Reason = "Muster does not read it: its mode is paused"
+		row.Reason = "it is not watched, in mode paused"
 	case snapshot == nil || !snapshot.Answers():
 		row.Reason = "it was not read since the revocation: " + offline(snapshot)
 	default:

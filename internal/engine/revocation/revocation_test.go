@@ -198,7 +198,7 @@ func TestAPausedDeviceIsNotRead(t *testing.T) {
 		w.revoke(lost)
 		p := w.run()
 		w.later(time.Minute)
-		if row := w.row(p, home); row.State != Unproven || !strings.Contains(row.Reason, "its mode is paused") {
+		if row := w.row(p, home); row.State != Unproven || !strings.Contains(row.Reason, "mode paused") {
 			t.Errorf("got %+v", row)
 		}
 		if row := w.row(p, desk); row.State != There || !strings.Contains(row.Reason, "its mode is observe") {

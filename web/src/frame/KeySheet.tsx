@@ -1,7 +1,7 @@
 import { Modal } from "@mantine/core";
 import { Fragment } from "react";
 import { capsOf, keys } from "../ui/keys";
-import { Columns, Stack } from "../ui/layout";
+import { Stack } from "../ui/layout";
 import type { Place } from "./places";
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
@@ -16,12 +16,12 @@ const parts: { title: string; keys: Record<string, string> }[] = [
 export function KeySheet({ opened, places, onClose }: { opened: boolean; places: Place[]; onClose: () => void }) {
   return (
     <Modal opened={opened} onClose={onClose} title="Keys" size="xl">
-      <Columns>
+      <div className="u-sheet">
         {parts.map((part) => (
           <Part key={part.title} title={part.title} lines={Object.entries(part.keys).map(([key, does]) => [capsOf(key, isMac), does])} />
         ))}
         <Part title="To a page" lines={places.map(({ key, name }) => [["g", key], name])} />
-      </Columns>
+      </div>
     </Modal>
   );
 }

@@ -1,5 +1,6 @@
 import type { Schemas } from "../api/client";
 import { plural, size } from "../ui/format";
+import { badgeOf, configurations, connections } from "../ui/state";
 import type { LiveEvent } from "./patch";
 
 export interface EventText {
@@ -41,7 +42,8 @@ export function eventText(event: LiveEvent): EventText {
 
 function ofDevice({ deleted, state }: Schemas["DeviceEvent"]): string {
   if (deleted || !state) return "is registered no more";
-  return [`${state.connection}, ${state.configuration}`, state.reason].filter(Boolean).join(": ");
+  const words = [badgeOf(connections, state.connection).word, badgeOf(configurations, state.configuration).word];
+  return [words.join(", ").toLowerCase(), state.reason].filter(Boolean).join(": ");
 }
 
 function ofStatus({ version, status }: Schemas["StatusEvent"]): string {

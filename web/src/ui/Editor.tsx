@@ -30,6 +30,7 @@ const appearance = EditorView.theme({
   "&.cm-focused": { outline: "none" },
   ".cm-content": { caretColor: "var(--u-text)" },
   ".cm-cursor": { borderLeftColor: "var(--u-text)" },
+  ".cm-placeholder": { color: "var(--u-faint)" },
   ".cm-gutters": { backgroundColor: "transparent", color: "var(--u-faint)", border: "none" },
   ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--u-hover) 60%, transparent)" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {

@@ -39,7 +39,7 @@ export function QuietAfter({
           why={typed === undefined ? "It is no such time." : "Nothing was changed."}
           run={() => store(typed ?? 0)}
         >
-          Store
+          Save
         </Act>
       </Row>
     </Stack>

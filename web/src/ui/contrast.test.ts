@@ -52,17 +52,20 @@ describe.each([
   });
 });
 
-// What is no text, such as the line around what has the focus, is seen at 3 to 1.
+// What is no text is seen at 3 to 1: the line around what has the focus, and the edge of a filter that is on or off.
 test.each([
   [":root"],
   ['[data-mantine-color-scheme="dark"]'],
-])("the focus is seen on each surface in %s", (selector) => {
+])("the focus and the edge of a filter are seen on each surface in %s", (selector) => {
   const colours = coloursOf(selector);
   for (const under of surfaces) {
-    const [line, surface] = [colours.get("accent"), colours.get(under)];
-    if (line === undefined || surface === undefined) throw new Error(`ui.css has no colour accent or ${under}`);
-    expect(contrast(line, surface)).toBeGreaterThanOrEqual(3);
+    for (const line of ["accent", "edge"]) {
+      const [one, surface] = [colours.get(line), colours.get(under)];
+      if (one === undefined || surface === undefined) throw new Error(`ui.css has no colour ${line} or ${under}`);
+      expect(contrast(one, surface), `${line} on ${under}`).toBeGreaterThanOrEqual(3);
+    }
   }
+  expect(css).toMatch(/^button\.u-chip \{ cursor: pointer; border-color: var\(--u-edge\); \}$/m);
   expect(css).toMatch(/^:focus-visible \{ outline: 2px solid var\(--u-accent\);/m);
 });
 
@@ -72,6 +75,10 @@ test.each(["iris", "red"])("white letters on a filled %s button can be read, und
   for (const shade of [6, 7]) expect(contrast(shades[shade] ?? "", "#ffffff")).toBeGreaterThanOrEqual(least);
 });
 
+test("what an empty field says can be read", () => {
+  expect(css).toMatch(/ --mantine-color-placeholder: var\(--u-faint\); \}$/m);
+});
+
 test("a field with an error has the colour of errors, and not a shade of red that the dark swallows", () => {
-  expect(css).toMatch(/^:root\[data-mantine-color-scheme\] \{ --mantine-color-error: var\(--u-bad\); \}$/m);
+  expect(css).toMatch(/^:root\[data-mantine-color-scheme\] \{ --mantine-color-error: var\(--u-bad\);/m);
 });

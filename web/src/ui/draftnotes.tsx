@@ -6,7 +6,7 @@ import { Note } from "./page";
 export function KeptNote({ at, onContinue, onDiscard }: { at: number; onContinue: () => void; onDiscard: () => void }) {
   return (
     <Note tone="busy">
-      {at > 0 ? `A draft from ${clock(new Date(at), new Date())}` : "A former draft"}, which was not stored.{" "}
+      {at > 0 ? `A draft from ${clock(new Date(at), new Date())}` : "A former draft"}, which was not saved.{" "}
       <button type="button" className="u-link" onClick={onContinue}>
         Continue with it
       </button>{" "}

@@ -11,7 +11,7 @@ export function SearchField({
   children,
 }: {
   label: string;
-  hint?: string; // in the empty field
+  hint?: string; // what is searched
   value: string;
   onChange: (text: string) => void;
   children?: ReactNode;
@@ -20,7 +20,8 @@ export function SearchField({
     <div className="u-toolbar" role="search">
       <TextInput
         data-search
-        placeholder={hint}
+        placeholder={label}
+        title={hint}
         aria-label={label}
         leftSection={<IconSearch size={14} aria-hidden />}
         rightSection={<kbd className="u-kbd">/</kbd>}

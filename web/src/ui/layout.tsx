@@ -30,6 +30,16 @@ export function Stack({ children, tight }: { children: ReactNode; tight?: boolea
   );
 }
 
+/** StandingSince is how something is, and beside it since when. */
+export function StandingSince({ children, since }: { children: ReactNode; since?: ReactNode }) {
+  return (
+    <div className="u-standing">
+      <Stack tight>{children}</Stack>
+      {since && <div className="u-muted">{since}</div>}
+    </div>
+  );
+}
+
 export function Columns({ children, wide, small }: { children: ReactNode; wide?: boolean; small?: boolean }) {
   return (
     <div className="u-columns" data-wide={wide || undefined} data-small={small || undefined}>

@@ -122,10 +122,12 @@ export function Wrong({ error, retry }: { error: unknown; retry?: () => void }) 
     <div className="u-wrong" role="alert">
       <IconAlertTriangle size={16} aria-hidden />
       <div className="u-grow">
-        <p>
-          <Prose>{sentence(problem.message)}</Prose>
-        </p>
-        {problem.errors.map((one, i) => (
+        {problem.errors.every(({ message, line }) => message !== problem.message || !line) && (
+          <p>
+            <Prose>{sentence(problem.message)}</Prose>
+          </p>
+        )}
+        {problem.errors.filter(({ message, line }) => message !== problem.message || line).map((one, i) => (
           <p key={i}>
             {one.line ? `Line ${one.line}, column ${one.column ?? 1}: ` : one.field ? `${one.field}: ` : ""}
             <Prose>{sentence(one.message)}</Prose>

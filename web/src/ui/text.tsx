@@ -1,5 +1,5 @@
-import { CopyButton } from "@mantine/core";
-import { IconCheck, IconCopy } from "@tabler/icons-react";
+import { Button, CopyButton } from "@mantine/core";
+import { IconCheck, IconCopy, type Icon } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { Link, useRouter } from "wouter";
 import { linked } from "./buttons";
@@ -114,6 +114,15 @@ export function Mono({ children }: { children: ReactNode }) {
 
 export function Code({ children }: { children: string }) {
   return <pre className="u-code">{children}</pre>;
+}
+
+/** ButtonTo is a link among buttons, which looks like one of them. */
+export function ButtonTo({ href, icon: Sign, children }: { href: string; icon?: Icon; children: string }) {
+  return (
+    <Button component={Link} href={href} variant="default" leftSection={Sign && <Sign size={14} aria-hidden />}>
+      {children}
+    </Button>
+  );
 }
 
 export function To({ href, children }: { href: string; children: ReactNode }) {

@@ -9,6 +9,7 @@ import { Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
 import { Strong, Text, To } from "../../ui/text";
 import { Effect, Named } from "../whatif/Effect";
+import { restOf } from "../whatif/rest";
 import { bulkActs, type BulkAct, type BulkActName } from "./bulkacts";
 
 /** BulkConfirm asks before something is done with many devices: to whom, and what becomes of those that are offline. */
@@ -80,10 +81,10 @@ function WhatRemovalCosts({ devices }: { devices: InventoryDevice[] }) {
           {tagged.length > mostPlanned && <Text>{`Planned for the first ${mostPlanned} tags of them.`}</Text>}
           <Loads query={plan} rows={2}>
             {(data) => (
-              <Effect
-                plan={{ ...data, devices: data.devices.filter(({ deviceID }) => !gone.has(deviceID)) }}
-                idle="No device that stays changes."
-              />
+              <>
+                <Effect plan={restOf(data, gone)} idle="No device that stays changes." />
+                {data.truncated && <Text>There are more changes than are listed and counted here.</Text>}
+              </>
             )}
           </Loads>
         </>

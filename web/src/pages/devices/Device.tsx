@@ -12,7 +12,7 @@ import { Act } from "../../ui/act";
 import { FolderState } from "../../ui/folderstate";
 import { tally, worstFolder } from "../../ui/folderwords";
 import { sentence, shortID } from "../../ui/format";
-import { Grow, Panel, Row, Stack } from "../../ui/layout";
+import { Panel, Row, Stack, StandingSince } from "../../ui/layout";
 import { Ghosts, Loads, Nothing, Page } from "../../ui/page";
 import { configurations, connections, modes, State } from "../../ui/state";
 import { stopping } from "../../ui/stopping";
@@ -176,43 +176,43 @@ function Standing({
   const { tone, lines } = standing(state, folder, troubles);
   return (
     <Panel tone={tone}>
-      <Row spread>
-        <Stack tight>
-          {lines.map(({ reason, next }, i) => (
-            <Stack key={i} tight>
-              {i === 0 ? (
-                <Strong>
-                  <Prose>{reason}</Prose>
-                </Strong>
-              ) : (
-                <Text>
-                  <Prose>{reason}</Prose>
-                </Text>
-              )}
-              {next && (
-                <Muted>
-                  <Prose>{next}</Prose>
-                </Muted>
-              )}
-            </Stack>
-          ))}
-          {state.broughtBack && <Prose>{sentence(state.broughtBack)}</Prose>}
-          {troubles.length > 0 && (
-            <Row>
-              <Faint>In trouble:</Faint>
-              {troubles.map((cause) => (
-                <Chip key={cause} href={`/devices?waiting=${cause}`}>
-                  {titles[cause] ?? cause}
-                </Chip>
-              ))}
-            </Row>
-          )}
-        </Stack>
-        <Grow />
-        <Muted>
-          Since <Ago at={state.since} />
-        </Muted>
-      </Row>
+      <StandingSince
+        since={
+          <>
+            Since <Ago at={state.since} />
+          </>
+        }
+      >
+        {lines.map(({ reason, next }, i) => (
+          <Stack key={i} tight>
+            {i === 0 ? (
+              <Strong>
+                <Prose>{reason}</Prose>
+              </Strong>
+            ) : (
+              <Text>
+                <Prose>{reason}</Prose>
+              </Text>
+            )}
+            {next && (
+              <Muted>
+                <Prose>{next}</Prose>
+              </Muted>
+            )}
+          </Stack>
+        ))}
+        {state.broughtBack && <Prose>{sentence(state.broughtBack)}</Prose>}
+        {troubles.length > 0 && (
+          <Row>
+            <Faint>In trouble:</Faint>
+            {troubles.map((cause) => (
+              <Chip key={cause} href={`/devices?waiting=${cause}`}>
+                {titles[cause] ?? cause}
+              </Chip>
+            ))}
+          </Row>
+        )}
+      </StandingSince>
     </Panel>
   );
 }

@@ -422,17 +422,9 @@ function Toolbar({
         Outdated
       </Switch>
       <Filters page="devices" />
-      {chosen.map((one) => (
-        <span key={one.text} className="u-chip">
-          <span>{one.text}</span>
-          <button type="button" aria-label={`Remove the filter ${one.text}`} onClick={one.remove}>
-            <IconX size={12} aria-hidden />
-          </button>
-        </span>
-      ))}
       <Menu closeOnItemClick={false} position="bottom-end">
         <Menu.Target>
-          <Button variant="subtle" color="gray" aria-label="Columns" ml="auto">
+          <Button variant="subtle" color="gray" aria-label="Columns" px={6}>
             <IconColumns3 size={16} aria-hidden />
           </Button>
         </Menu.Target>
@@ -448,6 +440,14 @@ function Toolbar({
           ))}
         </Menu.Dropdown>
       </Menu>
+      {chosen.map((one) => (
+        <span key={one.text} className="u-chip">
+          <span>{one.text}</span>
+          <button type="button" aria-label={`Remove the filter ${one.text}`} onClick={one.remove}>
+            <IconX size={12} aria-hidden />
+          </button>
+        </span>
+      ))}
     </SearchField>
   );
 }

@@ -23,7 +23,7 @@ export function Disks({ id }: { id: string }) {
             rows={rows}
             id={({ use, folder }) => `${use} ${folder}`}
             columns={[
-              { title: "Of", cell: (disk) => <Use disk={disk} /> },
+              { title: "Disk of", cell: (disk) => <Use disk={disk} /> },
               { title: "Free", cell: (disk) => <Free disk={disk} /> },
               { title: "Told", cell: ({ asOf }) => <Ago at={asOf} /> },
             ]}

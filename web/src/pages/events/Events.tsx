@@ -13,7 +13,7 @@ import { Panel } from "../../ui/layout";
 import { Nothing, Page } from "../../ui/page";
 import { matches } from "../../ui/search";
 import { events, State } from "../../ui/state";
-import { CellLink, Clip, Moment, Muted, To } from "../../ui/text";
+import { ButtonTo, CellLink, Clip, Moment, Muted } from "../../ui/text";
 import { VirtualTable, type VColumn } from "../../ui/vtable";
 
 /** Events are what happens to devices, folders and rollouts, as it happens. Paused, the list stays as it is. */
@@ -55,7 +55,7 @@ export default function Events() {
       actions={
         <>
           <Export name="events-now" rows={() => shown} says="The events that show here" />
-          <To href="/events/kept">What happened before</To>
+          <ButtonTo href="/events/kept">What happened before</ButtonTo>
           <Button
             variant="default"
             leftSection={stopped ? <IconPlayerPlay size={14} aria-hidden /> : <IconPlayerPause size={14} aria-hidden />}

@@ -5,7 +5,7 @@ import { lackOfAll, unknownOn } from "../../ui/folderfigures";
 import { FolderState } from "../../ui/folderstate";
 import { folderStates, tally } from "../../ui/folderwords";
 import { brief, count, decoded, plural, sentence, shortID, size } from "../../ui/format";
-import { Panel, Row, Stack } from "../../ui/layout";
+import { Panel, Row, StandingSince } from "../../ui/layout";
 import { Loads, Page } from "../../ui/page";
 import { badgeOf } from "../../ui/state";
 import { Ago, Chip, Faint, Muted, Prose, Strong, To } from "../../ui/text";
@@ -64,32 +64,35 @@ function InFleet({ folder }: { folder: Schemas["FleetFolder"] }) {
   const concerned = devices[state] ?? 0;
   return (
     <Panel tone={tone}>
-      <Row spread>
-        <Stack tight>
-          <Strong>
-            <Prose>{brief(sentence(reason || folderStates[state]?.meaning || state), 500)}</Prose>
-          </Strong>
-          {next && (
-            <Muted>
-              <Prose>{brief(sentence(next), 500)}</Prose>
-            </Muted>
-          )}
-          {(tone === "bad" || tone === "wait") && concerned > 0 && (
-            <Concerned folder={folder.folder} state={state} all={concerned} />
-          )}
+      <StandingSince
+        since={
+          since && (
+            <>
+              Since <Ago at={since} />
+            </>
+          )
+        }
+      >
+        <Strong>
+          <Prose>{brief(sentence(reason || folderStates[state]?.meaning || state), 500)}</Prose>
+        </Strong>
+        {next && (
+          <Muted>
+            <Prose>{brief(sentence(next), 500)}</Prose>
+          </Muted>
+        )}
+        {(tone === "bad" || tone === "wait") && concerned > 0 && (
+          <Concerned folder={folder.folder} state={state} all={concerned} />
+        )}
+        <Row>
           <span>{`${plural(devices.all ?? 0, "device")}: ${tally(devices)}`}</span>
           <Faint>
             {[size(globalBytes), needBytes > 0 && `${lackOfAll(folder)} missing on all devices together`, unknownOn(folder)]
               .filter(Boolean)
               .join(", ")}
           </Faint>
-        </Stack>
-        {since && (
-          <Muted>
-            Since <Ago at={since} />
-          </Muted>
-        )}
-      </Row>
+        </Row>
+      </StandingSince>
     </Panel>
   );
 }

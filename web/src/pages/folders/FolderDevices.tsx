@@ -114,7 +114,7 @@ function Rows({
           order: "needBytes",
         },
         { title: "Connected", right: true, cell: (one) => <Connected standing={one} />, order: "connected" },
-        { title: "Of", right: true, cell: (one) => <Whole standing={one} /> },
+        { title: "Size", right: true, cell: (one) => <Whole standing={one} /> },
       ]}
     />
   );

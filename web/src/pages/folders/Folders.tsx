@@ -18,7 +18,7 @@ import { usePart } from "../../ui/pager";
 import { matches } from "../../ui/search";
 import { SearchField } from "../../ui/field";
 import { Filters } from "../../ui/filters";
-import { Faint, Muted, Stacked, Strong, To } from "../../ui/text";
+import { ButtonTo, Faint, Muted, Stacked, Strong, To } from "../../ui/text";
 import { StateFilter } from "./Filters";
 import { OneSidedFolders } from "./Sharing";
 
@@ -57,12 +57,16 @@ export default function Folders() {
       updatedAt={folders.dataUpdatedAt}
       actions={
         <>
-          <To href="/folder-matrix">By device</To>
-          {isAuthor && <To href="/templates/share">Share a folder</To>}
-          <Button variant="default" aria-pressed={comparing} onClick={() => setComparing(!comparing)}>
+          <ButtonTo href="/folder-matrix">By device</ButtonTo>
+                    <Button variant="default" aria-pressed={comparing} onClick={() => setComparing(!comparing)}>
             Shares with one side only
           </Button>
           <Export name="folders" rows={() => sorted} />
+          {isAuthor && (
+            <ButtonTo href="/templates/share" icon={IconFolder}>
+              Share a folder
+            </ButtonTo>
+          )}
         </>
       }
       sub={folders.data && <span>{plural(folders.data.length, "folder")}</span>}

@@ -2,8 +2,10 @@ import { Button } from "@mantine/core";
 import { IconCircleCheck, IconCircleX, IconHelpCircle, IconPrinter } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Schemas } from "../../api/client";
+import { api, type Schemas } from "../../api/client";
+import { everyPage, mostAtOnce } from "../../api/everypage";
 import { queries } from "../../api/queries";
+import { Export } from "../../ui/export";
 import { count, plural, sentence, shortID } from "../../ui/format";
 import { Columns, Fact, Facts, List, Panel, Stack } from "../../ui/layout";
 import { Loads, More, Page } from "../../ui/page";
@@ -79,7 +81,11 @@ function Shown({ of }: { of: Certificate }) {
           </Fact>
         </Facts>
       </Panel>
-      <Panel title="Managed devices" flush>
+      <Panel
+        title="Managed devices"
+        flush
+        actions={<Export name={`revocation-of-${shortID(of.deviceID)}`} rows={() => everyProof(of.deviceID)} says="All devices" />}
+      >
         <Proofs id={of.deviceID} />
       </Panel>
       <Columns wide>
@@ -96,6 +102,15 @@ function Shown({ of }: { of: Certificate }) {
         </ul>
       </Panel>
     </Stack>
+  );
+}
+
+/** everyProof reads what is proven of all managed devices. */
+function everyProof(deviceID: string) {
+  return everyPage((after) =>
+    api.GET("/api/v1/revocations/{deviceID}/devices", {
+      params: { path: { deviceID }, query: { limit: mostAtOnce, ...(after ? { after } : {}) } },
+    }),
   );
 }
 

@@ -45,7 +45,7 @@ export function FolderRoots({
           needs="admin"
           disabled={!form.dirty}
           why="Nothing was changed."
-          says="Stored"
+          says="Saved"
           undo={() => store(roots, "")}
           run={async () => {
             await store(linesOf(form.draft), title);
@@ -53,7 +53,7 @@ export function FolderRoots({
             setTitle("");
           }}
         >
-          Store
+          Save
         </Act>
         {form.dirty && (
           <Button variant="subtle" color="gray" onClick={form.discard}>

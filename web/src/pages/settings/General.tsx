@@ -136,12 +136,12 @@ function EditSetting({ setting, close }: { setting: Setting; close: () => void }
           variant="filled"
           disabled={value === setting.stored || (setting.kind === "secret" && value === "")}
           why="Nothing was changed."
-          says={`${setting.name} is stored`}
+          says={`${setting.name} is saved`}
           undo={back}
           run={put}
-          {...asks("Store", value)}
+          {...asks("Save", value)}
         >
-          Store
+          Save
         </Act>
         {setting.tests && (
           <Act

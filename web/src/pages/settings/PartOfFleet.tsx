@@ -70,7 +70,7 @@ export function PartOfFleet({
           variant="filled"
           disabled={chosen.join("\n") === tags.join("\n")}
           why="Nothing was changed."
-          says={`The part of ${name} is stored`}
+          says={`The part of ${name} is saved`}
           undo={() => store(tags, "")}
           run={async (title) => {
             await store(chosen, title);
@@ -84,7 +84,7 @@ export function PartOfFleet({
             },
           })}
         >
-          Store
+          Save
         </Act>
         <Button variant="subtle" color="gray" size="compact-xs" onClick={() => setChosen(undefined)}>
           Cancel

@@ -122,7 +122,7 @@ export default function Secrets() {
               needs="admin"
               disabled={name.trim() === "" || value === ""}
               why="Name and value are needed."
-              says="Stored"
+              says="Saved"
               run={async () => {
                 await ask(
                   titled(title).PUT("/api/v1/secrets/{secret}", {
@@ -138,7 +138,7 @@ export default function Secrets() {
                 changed();
               }}
             >
-              Store
+              Save
             </Act>
           </Row>
         </Stack>

@@ -66,7 +66,9 @@ export default function Server() {
           </Panel>
           <Panel title="Who is told of problems" flush>
             {data.receivers.length === 0 ? (
-              <Nothing title="Nobody">Start the server with <Mono>--notify-url</Mono> or <Mono>--notify-mail-to</Mono>.</Nothing>
+              <Nothing title="Nobody">
+                Set <Mono>notifyURLs</Mono> or <Mono>notifyMailTo</Mono>, under <To href="/settings?tab=general">General</To>.
+              </Nothing>
             ) : (
               <Rows>
                 {data.receivers.map((receiver) => (

@@ -73,7 +73,7 @@ export function FormFrame<T>({
             <Muted>To fill in a form needs the role author or higher.</Muted>
           ) : !dirty ? (
             <Nothing title={stored ? "As it is saved" : "Nothing to plan yet"}>
-              {stored ? "Change something" : "Fill in the form"}: what that does to every device shows here, before anything is stored.
+              {stored ? "Change something" : "Fill in the form"}: what that does to every device shows here, before you save.
             </Nothing>
           ) : lacks !== "" ? (
             <Nothing title={lacks}>What it does to every device shows here then.</Nothing>

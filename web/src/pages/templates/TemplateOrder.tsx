@@ -121,10 +121,10 @@ function Arrange({ all }: { all: Template[] }) {
                 await client.invalidateQueries();
                 setPriorities(new Map());
                 for (const warning of applied.warnings) warn(warning);
-                void doneIn("The order is stored", applied.generation);
+                void doneIn("The order is saved", applied.generation);
               }}
             >
-              {plan.data && priorities.size > 0 ? `Store for ${plural(plan.data.touched.devices, "device")}` : "Store"}
+              {plan.data && priorities.size > 0 ? `Save for ${plural(plan.data.touched.devices, "device")}` : "Save"}
             </Act>
           </Row>
         }
@@ -133,7 +133,7 @@ function Arrange({ all }: { all: Template[] }) {
           {!isAuthor ? (
             <Muted>To change the order needs the role author or higher.</Muted>
           ) : priorities.size === 0 ? (
-            <Nothing title="As it is stored">Move a template: what that does to every device shows here, before you save.</Nothing>
+            <Nothing title="As it is saved">Move a template: what that does to every device shows here, before you save.</Nothing>
           ) : (
             <>
               <TitleField value={title} onChange={setTitle} />

@@ -15,7 +15,7 @@ import { Loads, Nothing, Page } from "../../ui/page";
 import { matches } from "../../ui/search";
 import { SearchField } from "../../ui/field";
 import { TagChips } from "../../ui/tags";
-import { Ago, Mono, Muted, To } from "../../ui/text";
+import { Ago, ButtonTo, Mono, Muted, To } from "../../ui/text";
 
 /** Templates are all templates in the order in which they apply: the last one has the last word. */
 export default function Templates() {
@@ -31,9 +31,9 @@ export default function Templates() {
     .filter((row) => matches(search, [row.template.label, row.template.key, row.template.template, ...(row.tags ?? [])]));
   const create = includes(me.role, "author") && (
     <>
-      <Button variant="default" leftSection={<IconFolder size={14} aria-hidden />} onClick={() => navigate("/templates/share")}>
+      <ButtonTo href="/templates/share" icon={IconFolder}>
         Share a folder
-      </Button>
+      </ButtonTo>
       <Button leftSection={<IconPlus size={14} aria-hidden />} onClick={() => navigate("/templates/forms")}>
         New template
       </Button>
@@ -46,7 +46,7 @@ export default function Templates() {
       sub={templates.data && <span>{plural(all.length, "template")}, in the order in which they apply</span>}
       actions={
         <>
-          <To href="/templates/order">Change the order</To>
+          <ButtonTo href="/templates/order">Change the order</ButtonTo>
           <Export name="templates" rows={() => rows.map(({ template, tags: on }) => ({ ...template, tags: on ?? [] }))} />
           {create}
         </>
@@ -71,17 +71,17 @@ export default function Templates() {
                 id={({ template }) => template.id}
                 columns={[
                   {
-                    title: "Priority",
-                    right: true,
-                    cell: ({ template }) => template.priority,
-                    by: ({ template }) => template.priority,
-                  },
-                  {
                     title: "Template",
                     cell: ({ template }) => (
                       <To href={`/templates/${template.id}`}>{template.label.slice(0, 200) || `Template ${template.id}`}</To>
                     ),
                     by: ({ template }) => template.label,
+                  },
+                  {
+                    title: "Priority",
+                    right: true,
+                    cell: ({ template }) => template.priority,
+                    by: ({ template }) => template.priority,
                   },
                   { title: "Op", cell: ({ template }) => <Muted>{template.op}</Muted> },
                   { title: "Key", cell: ({ template }) => <Mono>{template.key || "(everything)"}</Mono>, by: ({ template }) => template.key },

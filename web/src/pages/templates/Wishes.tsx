@@ -12,7 +12,7 @@ export default function Wishes() {
     <Page
       title="What do you want?"
       crumb={{ href: "/templates", text: "Templates" }}
-      sub={<span>Each of these is a form that writes a template. You see what it does to every device before it is stored.</span>}
+      sub={<span>Each of these is a form that writes a template. You see what it does to every device before you save.</span>}
     >
       <Loads query={forms}>
         {(kinds) => (

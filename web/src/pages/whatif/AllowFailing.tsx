@@ -21,7 +21,7 @@ export function AllowFailing({
     <Checkbox
       checked={allowed}
       onChange={(event) => allow(event.currentTarget.checked)}
-      label={`Store it although no plan could be made for ${plural(failed, "device")}: nothing is written there until that is mended`}
+      label={`Save it although no plan could be made for ${plural(failed, "device")}: nothing is written there until that is mended`}
     />
   );
 }

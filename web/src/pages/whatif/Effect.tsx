@@ -73,7 +73,7 @@ export function Effect({ plan, idle, whole }: { plan: Schemas["WhatIfPlan"]; idl
       ))}
       <Sentences summary={plan.summary} />
       {changes.length + dropped.length + broken.length > 0 && (
-        <details open={whole}>
+        <details open={whole || plan.summary.sentences.length === 0}>
           <summary>Keys and values</summary>
           <Rows>
             {broken.map((one) => (

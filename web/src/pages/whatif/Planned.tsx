@@ -50,11 +50,11 @@ export function Planned({
               }),
             );
             for (const warning of applied.warnings) warn(warning);
-            void doneIn("Stored", applied.generation, inverseOf(body, applied.newTemplates));
+            void doneIn("Saved", applied.generation, inverseOf(body, applied.newTemplates));
             onDone(applied.newTemplates);
           }}
         >
-          {`Store for ${plural(plan.data?.touched.devices ?? 0, "device")}`}
+          {`Save for ${plural(plan.data?.touched.devices ?? 0, "device")}`}
         </Act>
         <Act needs="viewer" run={() => Promise.resolve(onDiscard())}>
           Discard

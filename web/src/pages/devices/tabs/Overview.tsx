@@ -222,7 +222,7 @@ function About({ id, row }: { id: string; row: InventoryDevice | undefined }) {
             <Fact name="Memory">{`${size(status.data.alloc)} of ${size(status.data.sys)}`}</Fact>
             <Fact name="Goroutines">{count(status.data.goRoutines)}</Fact>
             <Fact name="Home">{status.data.tilde}</Fact>
-            <Fact name="Numbers of">
+            <Fact name="Read">
               <Ago at={status.data.updatedAt} />
             </Fact>
           </>

@@ -209,7 +209,6 @@ function LeftOut({ left, labels }: { left: Restored["left"]; labels: ReadonlyMap
         {left.slice(0, mostLeft).map((change) => (
           <li key={change.key}>
             <Change change={change} labels={labels} />
-            <Faint>{sentence(change.reason)}</Faint>
           </li>
         ))}
         {left.length > mostLeft && <li>and {left.length - mostLeft} more</li>}

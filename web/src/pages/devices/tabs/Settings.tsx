@@ -70,8 +70,8 @@ function useStore(id: string) {
     try {
       const stored = await put(body);
       if (stored.warning) warn(stored.warning);
-      else if (isAdmin || body.mode === undefined) done("Stored").undo(() => put(former));
-      else done("Stored"); // Only an administrator has Muster write again.
+      else if (isAdmin || body.mode === undefined) done("Saved").undo(() => put(former));
+      else done("Saved"); // Only an administrator has Muster write again.
     } catch (error) {
       failed(error);
     }

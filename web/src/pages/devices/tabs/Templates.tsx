@@ -38,13 +38,13 @@ function Applied({ id }: { id: string }) {
               rows={rows}
               id={({ template }) => template}
               columns={[
-                { title: "Priority", right: true, cell: ({ priority }) => priority },
                 {
                   title: "Template",
                   cell: ({ template, label }) => (
                     <To href={`/templates/${template}`}>{label.slice(0, 200) || `Template ${template}`}</To>
                   ),
                 },
+                { title: "Priority", right: true, cell: ({ priority }) => priority },
                 { title: "Op", cell: ({ op }) => <Muted>{op}</Muted> },
                 { title: "Key", cell: ({ at }) => <Mono>{at || "(everything)"}</Mono> },
                 {

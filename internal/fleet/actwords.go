@@ -22,12 +22,13 @@ var actVerbs = map[string]string{
 
 // wholeActs are acts of which the verb alone does not tell.
 var wholeActs = map[string][2]string{
-	ChangeTitle:     {"fleet changed", "%d changes of the fleet"},
-	"device.pause":  {"connections of a device paused", "connections of %d devices paused"},
-	"device.resume": {"connections of a device resumed", "connections of %d devices resumed"},
-	"fleet.mode":    {"mode of the fleet changed", "mode of the fleet changed %d times"},
-	"tag.pause":     {"connections of the devices with a tag paused", "connections of the devices with %d tags paused"},
-	"tag.resume":    {"connections of the devices with a tag resumed", "connections of the devices with %d tags resumed"},
+	ChangeTitle:      {"fleet changed", "%d changes of the fleet"},
+	"device.readKey": {"API key of a device read", "API keys of %d devices read"},
+	"device.pause":   {"connections of a device paused", "connections of %d devices paused"},
+	"device.resume":  {"connections of a device resumed", "connections of %d devices resumed"},
+	"fleet.mode":     {"mode of the fleet changed", "mode of the fleet changed %d times"},
+	"tag.pause":      {"connections of the devices with a tag paused", "connections of the devices with %d tags paused"},
+	"tag.resume":     {"connections of the devices with a tag resumed", "connections of the devices with %d tags resumed"},
 }
 
 // ActInWords says what n entries of the audit with the same What record: "device created", "2,000 devices created".

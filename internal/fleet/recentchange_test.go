@@ -106,7 +106,8 @@ func TestActsInWords(t *testing.T) {
 	}{
 		{"device.pause", 1, "connections of a device paused"}, {"device.pause", 12, "connections of 12 devices paused"},
 		{"device.pinned", 2000, "2,000 devices pinned"}, {"rollout.undo", 1, "rollout undone"},
-		{"setting.put", 3, "3 settings stored"}, {"pending.accept", 2, "2 requests let in"},
+		{"setting.put", 3, "3 settings stored"},
+		{"device.readKey", 2, "API keys of 2 devices read"}, {"pending.accept", 2, "2 requests let in"},
 		{"unheard.of", 1, "unheard of"}, {"restore", 1, "restore"},
 	} {
 		if got := fleet.ActInWords(one.what, one.n); got != one.want {

@@ -88,6 +88,13 @@ export class Daemon {
     return this.call("GET", "/config/options");
   }
 
+  /** renewCertificate has the daemon start again with another certificate of its API, as after a new https-cert.pem. */
+  async renewCertificate(): Promise<void> {
+    await this.stop();
+    for (const file of ["https-cert.pem", "https-key.pem"]) rmSync(join(this.home, file));
+    await this.launch();
+  }
+
   async stop(): Promise<void> {
     this.process?.kill("SIGTERM");
     await this.ended();

@@ -172,7 +172,7 @@ test("a role and a tag that was taken off everything are taken back from their m
 test("a message about a change takes it back, also one about a new template", async () => {
   const page = await open(`devices/${daemon.id}/settings`);
   await page.getByLabel("Label", { exact: true }).fill("renamed");
-  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("region", { name: "Name and access" }).getByRole("button", { name: "Save", exact: true }).click();
   const labelled = (label: string) => async () =>
     (await muster.call<{ label: string }>("GET", `/devices/${daemon.id}`)).label === label;
   await until("it is renamed", labelled("renamed"));

@@ -36,7 +36,7 @@ test("a folder is shared by a form, shown in it again, and as text once it was e
   const page = await newPage(browser);
   await logIn(page, muster, "anna");
   await page.goto(`${muster.url}/ui/templates`);
-  await page.getByRole("button", { name: "Share a folder" }).click();
+  await page.getByRole("link", { name: "Share a folder" }).first().click();
   await page.getByLabel("Name").fill("Minutes");
   await page.getByText("Say where the folder is.").waitFor();
   await page.getByLabel("Where").fill("~/minutes");

@@ -6,6 +6,7 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/fleet"
 )
 
 type auditChangesCommand struct {
@@ -30,13 +31,27 @@ func (c *auditChangesCommand) Run(ctx context.Context, env *environment, server 
 		}}, all)
 }
 
+const mostDetail = 60 // characters of what else is known of a subject
+
+// subjectInWords names what was changed: the number of a template and the ID of a device say little alone.
+func subjectInWords(part api.ChangePart) string {
+	subject := part.Subject
+	if id, err := fleet.ParseDeviceID(subject); err == nil {
+		subject = id.Short()
+	}
+	if detail := []rune(part.Detail); len(detail) > 0 && len(detail) <= mostDetail && part.Detail != subject {
+		subject += " " + part.Detail
+	}
+	return subject
+}
+
 // partsInWords says what was done. A single subject is named; more are counted.
 func partsInWords(change api.RecentChange) string {
 	texts := make([]string, 0, len(change.Parts))
 	for _, part := range change.Parts {
 		text := part.Text
 		if part.Count == 1 && part.Subject != "" {
-			text += " (" + part.Subject + ")"
+			text += " (" + subjectInWords(part) + ")"
 		}
 		if change.More {
 			text = "more than " + text

@@ -13,7 +13,7 @@ import (
 
 // allowing is the flag that stores what would make devices fail.
 type allowing struct {
-	AllowFailing bool `env:"-" help:"Store it even where no plan could be made any more for a device that has one now."`
+	AllowFailing bool `group:"Flags of every change:" env:"-" help:"Store it even where no plan could be made any more for a device that has one now."`
 }
 
 // changing is how a command changes templates and tags: it shows the plan, asks, and makes the change only while
@@ -21,11 +21,11 @@ type allowing struct {
 type changing struct {
 	output
 	messaging
-	Yes bool `short:"y" env:"-" help:"Do not ask."`
+	Yes bool `group:"Flags of every change:" short:"y" env:"-" help:"Do not ask."`
 	allowing
-	DryRun bool   `name:"dry-run" env:"-" help:"Show the plan, and change nothing."`
-	All    bool   `short:"v" env:"-" help:"Show the keys and values of a large plan too, and in new folders and devices the fields with the daemon's default value."`
-	Colour string `help:"auto, always or never; auto: on a terminal. With NO_COLOR set there is never any." default:"auto" enum:"auto,always,never"`
+	DryRun bool   `group:"Flags of every change:" name:"dry-run" env:"-" help:"Show the plan, and change nothing."`
+	All    bool   `group:"Flags of every change:" short:"v" env:"-" help:"Show the keys and values of a large plan too, and in new folders and devices the fields with the daemon's default value."`
+	Colour string `group:"Flags of every change:" help:"auto, always or never; auto: on a terminal. With NO_COLOR set there is never any." default:"auto" enum:"auto,always,never"`
 }
 
 // make shows the plan of a change, asks, and applies it. It adds the number of changed devices to the question.

@@ -34,14 +34,14 @@ const defaultServer = "http://127.0.0.1:2525"
 
 // connection is how client commands find the server and prove who asks.
 type connection struct {
-	Context    string `help:"Name of the context to use: a server with its token and certificate, as muster context list shows them. --server and --token count more." placeholder:"CONTEXT"`
-	Server     string `help:"Address of the server, or the name of one that you logged in to; without it, the one that you logged in to last, else http://127.0.0.1:2525." placeholder:"URL|NAME"`
-	Token      string `secret:"" help:"Token to use; without one, that of your log-in, else the administrator's in --muster-home. Better --token-file." placeholder:"TOKEN"`
-	TokenFile  string `help:"File with the token to use." type:"path" placeholder:"FILE"`
-	MusterHome string `help:"Home folder of a server on this machine; without it, ${home} or that of a package, whose token is sent to loopback addresses only." env:"MUSTER_HOME" type:"path" placeholder:"DIR"`
-	CA         string `name:"ca" help:"File with a certificate (PEM) to trust besides the system's; without it, that of your log-in, else the one that a server on this machine made itself, in --muster-home." type:"path" placeholder:"FILE"`
-	Quiet      bool   `env:"-" help:"Print nothing but questions, warnings and errors; the exit code says the rest."`
-	APIVerbose bool   `name:"api-verbose" help:"Print the requests of the command and their answers on standard error, secrets masked."`
+	Context    string `group:"Flags of every command:" help:"Name of the context to use: a server with its token and certificate, as muster context list shows them. --server and --token count more." placeholder:"CONTEXT"`
+	Server     string `group:"Flags of every command:" help:"Address of the server, or the name of one that you logged in to; without it, the one that you logged in to last, else http://127.0.0.1:2525." placeholder:"URL|NAME"`
+	Token      string `group:"Flags of every command:" secret:"" help:"Token to use; without one, that of your log-in, else the administrator's in --muster-home. Better --token-file." placeholder:"TOKEN"`
+	TokenFile  string `group:"Flags of every command:" help:"File with the token to use." type:"path" placeholder:"FILE"`
+	MusterHome string `group:"Flags of every command:" help:"Home folder of a server on this machine; without it, ${home} or that of a package, whose token is sent to loopback addresses only." env:"MUSTER_HOME" type:"path" placeholder:"DIR"`
+	CA         string `group:"Flags of every command:" name:"ca" help:"File with a certificate (PEM) to trust besides the system's; without it, that of your log-in, else the one that a server on this machine made itself, in --muster-home." type:"path" placeholder:"FILE"`
+	Quiet      bool   `group:"Flags of every command:" env:"-" help:"Print nothing but questions, warnings and errors; the exit code says the rest."`
+	APIVerbose bool   `group:"Flags of every command:" name:"api-verbose" help:"Print the requests of the command and their answers on standard error, secrets masked."`
 
 	fingerprint string    // set by commands with --fingerprint; see target
 	trace       io.Writer // nil: requests are not printed

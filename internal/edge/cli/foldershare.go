@@ -72,6 +72,9 @@ func (c *folderShareCommand) Run(ctx context.Context, env *environment) error {
 	if err := c.fill(body.Form.Share); err != nil {
 		return err
 	}
+	if err := checkSecret(*body.Form.Share); err != nil {
+		return err
+	}
 	written, err := server.WriteForm(ctx, body)
 	if err != nil {
 		return err
@@ -89,6 +92,16 @@ func (c *folderShareCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	return c.make(ctx, env, server, written.Change, question)
+}
+
+// checkSecret refuses an encrypted folder without a password, and names the flag that is missing.
+func checkSecret(share api.ShareForm) error {
+	if len(share.Encrypted) == 0 || share.Secret != "" {
+		return nil
+	}
+	return &fleet.Error{Code: fleet.CodeInvalid,
+		Message: "a folder is encrypted with a password: --encrypted-with names the secret that holds it",
+		Hint:    "`muster secret put NAME` stores it; `muster secret list` lists those that are there."}
 }
 
 // before is the form as the template has it.

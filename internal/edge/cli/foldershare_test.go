@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"muster/api"
 	"muster/internal/fleet"
 )
 
@@ -21,5 +22,29 @@ func TestTwoPathsForTheSameSystemsAreRefused(t *testing.T) {
 	want := map[string]string{"": "~/A", "windows": "D:\\A"}
 	if paths, err := pathsBySystem([]string{"windows=D:\\A", "~/A"}); err != nil || !maps.Equal(paths, want) {
 		t.Errorf("got %v, %v", paths, err)
+	}
+}
+
+func TestAnEncryptedFolderWithoutAPasswordNamesTheFlag(t *testing.T) {
+	err := checkSecret(api.ShareForm{Encrypted: []string{"vault"}})
+	if fleet.CodeOf(err) != fleet.CodeInvalid || !strings.Contains(err.Error(), "--encrypted-with") {
+		t.Errorf("got %v", err)
+	}
+	for _, share := range []api.ShareForm{{}, {Encrypted: []string{"vault"}, Secret: "vault-pw"}} {
+		if err := checkSecret(share); err != nil {
+			t.Errorf("%+v: got %v", share, err)
+		}
+	}
+}
+
+func TestAFieldInThePlaceOfTheLabelIsRefused(t *testing.T) {
+	kind := api.FormKind{Name: "limits", Fields: []api.FormField{{Name: "send"}}}
+	if err := checkLabel(kind, "send=2 MB/s"); fleet.CodeOf(err) != fleet.CodeInvalid {
+		t.Errorf("got %v", err)
+	}
+	for _, label := range []string{"Berlin", "speed=2"} {
+		if err := checkLabel(kind, label); err != nil {
+			t.Errorf("%q: got %v", label, err)
+		}
 	}
 }

@@ -40,6 +40,9 @@ func (c *formPutCommand) Run(ctx context.Context, env *environment, server *clie
 	if err != nil {
 		return err
 	}
+	if err := checkLabel(kind, c.Label); err != nil {
+		return err
+	}
 	all, err := server.Templates(ctx, client.List{})
 	if err != nil {
 		return err
@@ -109,13 +112,27 @@ func (c *formPutCommand) before(ctx context.Context, server *client.Client,
 	return is.Form.Filled.Fields, nil
 }
 
+// checkLabel refuses a field in the place of the label.
+func checkLabel(kind api.FormKind, label string) error {
+	name, _, found := strings.Cut(label, "=")
+	if !found || !isField(kind, name) {
+		return nil
+	}
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: "the label of the template comes before the fields",
+		Hint: fmt.Sprintf("Type `muster template form put %s LABEL %s=VALUE`.", kind.Name, name)}
+}
+
+func isField(kind api.FormKind, name string) bool {
+	return slices.ContainsFunc(kind.Fields, func(f api.FormField) bool { return f.Name == name })
+}
+
 // filledFields puts what was given into the fields of a template. A field of the template that does not
 // apply any more is left out: versions to keep, where the versioning has become a trash can.
 func filledFields(kind api.FormKind, before map[string][]string, given []string) (map[string][]string, error) {
 	fields, typed := maps.Clone(before), map[string][]string{}
 	for _, text := range given {
 		name, value, found := strings.Cut(text, "=")
-		if !found || !slices.ContainsFunc(kind.Fields, func(f api.FormField) bool { return f.Name == name }) {
+		if !found || !isField(kind, name) {
 			return nil, &fleet.Error{Code: fleet.CodeInvalid,
 				Message: fmt.Sprintf("%q is not FIELD=VALUE with a field of the form %s", printable(text), kind.Name),
 				Hint:    fmt.Sprintf("`muster template form get %s` shows its fields.", kind.Name)}

@@ -118,3 +118,19 @@ func TestEveryKindOfValueIsCompletedOrOnlyAPersonKnowsIt(t *testing.T) {
 		}
 	}
 }
+
+func TestTheFlagsOfACommandComeBeforeThoseOfEveryCommand(t *testing.T) {
+	_, out, _ := run(t, "folder", "share", "--help")
+	last := -1
+	for _, text := range []string{"--path=", "--encrypted-with=", "Flags of every command:", "--server=",
+		"Flags of every change:", "--dry-run"} {
+		at := strings.Index(out, "  "+text)
+		if strings.HasPrefix(text, "Flags") {
+			at = strings.Index(out, text)
+		}
+		if at <= last {
+			t.Errorf("%q is at %d, after %d:\n%s", text, at, last, out)
+		}
+		last = at
+	}
+}

@@ -3,7 +3,7 @@ import { sectionsOf } from "../devices/tabs/sections";
 
 type Plan = Schemas["WhatIfPlan"];
 
-const counts = ["free", "held"]; // classes of changes that are made, now or after consent
+const counts = ["free", "implied", "held"]; // classes of changes that are made, now or after consent
 
 /**
  * restOf is a plan without the devices that are removed: the numbers are of those that stay. The server's sentences and

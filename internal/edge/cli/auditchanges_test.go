@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"testing"
+
+	"muster/api"
+)
+
+func TestAChangeNamesItsSubject(t *testing.T) {
+	const device = "7H7ES4I-EQBUD6H-V4U4DO3-A2D4Y2E-DSRYVE6-JSDVKXR-IOJC7CZ-VABKNQS"
+	for _, one := range []struct {
+		part api.ChangePart
+		want string
+	}{
+		{
+			part: api.ChangePart{Text: "template created", Count: 1, Subject: "4", Detail: "Plans"},
+			want: "template created (4 Plans)",
+		},
+		{
+			part: api.ChangePart{Text: "device changed", Count: 1, Subject: device, Detail: "laptop"},
+			want: "device changed (7H7ES4I laptop)",
+		},
+		{part: api.ChangePart{Text: "user created", Count: 1, Subject: "anna"}, want: "user created (anna)"},
+		{part: api.ChangePart{Text: "2 devices tagged", Count: 2}, want: "2 devices tagged"},
+	} {
+		if got := partsInWords(api.RecentChange{Parts: []api.ChangePart{one.part}}); got != one.want {
+			t.Errorf("got %q, want %q", got, one.want)
+		}
+	}
+}

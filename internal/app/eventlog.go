@@ -72,7 +72,7 @@ func entriesOf(order fleet.Order, registry *fleet.Registry, now time.Time) (entr
 			e.Reason = "it could not be reached"
 		case failures[id] != "":
 			e.Reason = "failed, " + failures[id]
-		case i >= order.Done && i < order.Done+len(order.Next()):
+		case i >= order.Done && i < order.Done+len(order.Begun()):
 			e.Reason = string(order.Status)
 			if len(order.Devices) == 1 && order.Reason != "" {
 				e.Reason += ", " + order.Reason

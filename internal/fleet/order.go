@@ -93,6 +93,20 @@ func (o Order) Next() []DeviceID {
 	return o.Devices[o.Done:min(o.Done+o.AtOnce(), len(o.Devices))]
 }
 
+// unlistedShare bounds how many devices are told before Skipped and Failed are stored again: one for so many in these
+// lists. A list that grows to thousands of devices, each with a reason, is not written for each of them.
+const unlistedShare = 32
+
+// Begun returns the devices that may have been told already by what is stored of the order: those of Next, and of an
+// order with long lists the ones after them.
+func (o Order) Begun() []DeviceID {
+	begun := o.AtOnce()
+	if o.GoOn {
+		begun = max(begun, (len(o.Skipped)+len(o.Failed))/unlistedShare)
+	}
+	return o.Devices[o.Done:min(o.Done+begun, len(o.Devices))]
+}
+
 // IsForOne reports whether the order was given to one device, which then must be reachable.
 func (o Order) IsForOne() bool { return o.Tag == "" && len(o.Devices) == 1 }
 
@@ -132,7 +146,7 @@ func (o Order) States() []OrderState {
 	for _, failure := range o.Failed {
 		ended[failure.Device] = OrderStateFailed
 	}
-	next := o.Done + len(o.Next())
+	next := o.Done + len(o.Begun())
 	for i, id := range o.Devices {
 		switch {
 		case ended[id] != "":
@@ -140,7 +154,7 @@ func (o Order) States() []OrderState {
 		case i < o.Done:
 			states[i] = OrderStateDone
 		case i < next:
-			states[i] = o.stateOfNext()
+			states[i] = o.stateOfBegun()
 		case o.Status == OrderRunning:
 			states[i] = OrderStateWaiting
 		default:
@@ -150,8 +164,8 @@ func (o Order) States() []OrderState {
 	return states
 }
 
-// stateOfNext is how far the order is with the devices of Next.
-func (o Order) stateOfNext() OrderState {
+// stateOfBegun is how far the order is with the devices of Begun.
+func (o Order) stateOfBegun() OrderState {
 	switch o.Status {
 	case OrderRunning:
 		return OrderStateRunning

@@ -110,7 +110,7 @@ func (r *OrderRunner) interrupt(ctx context.Context, order fleet.Order) {
 	order.Status = fleet.OrderInterrupted
 	order.Reason = fmt.Sprintf("the server stopped after %s of %s", fleet.NumberText(order.Done),
 		fleet.Counted(len(order.Devices), "device", "devices"))
-	switch next := order.Next(); {
+	switch next := order.Begun(); {
 	case len(next) == 1:
 		order.Reason += fmt.Sprintf("; whether device %s was told to %s is not known, and those after it were not",
 			next[0], order.Type)
@@ -123,10 +123,22 @@ func (r *OrderRunner) interrupt(ctx context.Context, order fleet.Order) {
 }
 
 // keep stores how far an order has come. The audit names the person who gave the order.
-func (r *OrderRunner) keep(ctx context.Context, order fleet.Order) {
-	if err := r.store.PutOrder(fleet.WithActor(ctx, order.By), order); err != nil {
+func (r *OrderRunner) keep(ctx context.Context, order fleet.Order) (isKept bool) {
+	err := r.store.PutOrder(fleet.WithActor(ctx, order.By), order)
+	if err != nil {
 		r.log.Warn("how far an order is was not kept", logkey.Err(err))
 	}
+	return err == nil
+}
+
+// keepInTime stores how far an order has come before it reaches devices that kept, which is what is stored, does not
+// allow for. It returns what is stored then.
+func (r *OrderRunner) keepInTime(ctx context.Context, order, kept fleet.Order) fleet.Order {
+	next, allowed := order.Done+len(order.Next()), kept.Done+len(kept.Begun())
+	if order.Done < len(order.Devices) && next > allowed && r.keep(ctx, order) {
+		return order
+	}
+	return kept
 }
 
 // Begin stores an order to these devices and returns; Run carries it out. tag is the tag that the order is for, or "".
@@ -220,7 +232,7 @@ func (r *OrderRunner) release(devices []fleet.DeviceID) {
 
 // carryOut carries out an order on its devices.
 func (r *OrderRunner) carryOut(ctx context.Context, given givenOrder) {
-	order := given.Order
+	order, kept := given.Order, given.Order
 	ctx = fleet.WithScope(fleet.WithRole(fleet.WithActor(ctx, order.By), given.role), given.scope)
 	lastResult := ""
 	for order.Done < len(order.Devices) {
@@ -249,9 +261,7 @@ func (r *OrderRunner) carryOut(ctx context.Context, given givenOrder) {
 			order.Done++
 			lastResult = one.result
 		}
-		if order.Done < len(order.Devices) {
-			r.keep(ctx, order)
-		}
+		kept = r.keepInTime(ctx, order, kept)
 	}
 	order.Status, order.Reason = fleet.OrderDone, lastResult
 	if len(order.Failed) > 0 {

@@ -28,11 +28,12 @@ type fakes struct {
 	orders map[int64]fleet.Order
 	log    []string
 
-	mode     fleet.Mode                    // of the fleet
-	gone     []fleet.DeviceID              // registered no more
-	mayOrder map[fleet.DeviceID]error      // nil: it may
-	acts     func(id fleet.DeviceID) error // what becomes of an order; nil: all goes well
-	ended    chan fleet.Order              // orders that are not running any more
+	mode       fleet.Mode                    // of the fleet
+	registered []fleet.DeviceID              // besides all
+	gone       []fleet.DeviceID              // registered no more
+	mayOrder   map[fleet.DeviceID]error      // nil: it may
+	acts       func(id fleet.DeviceID) error // what becomes of an order; nil: all goes well
+	ended      chan fleet.Order              // orders that are not running any more
 }
 
 func newFakes(t *testing.T) *fakes {
@@ -90,7 +91,7 @@ func (f *fakes) Registry(context.Context) (*fleet.Registry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	registry := &fleet.Registry{Mode: f.mode, Devices: map[fleet.DeviceID]*fleet.Registered{}}
-	for _, id := range all {
+	for _, id := range slices.Concat(all, f.registered) {
 		if !slices.Contains(f.gone, id) {
 			registry.Devices[id] = &fleet.Registered{}
 		}
@@ -389,6 +390,44 @@ func TestARescanThatGoesOnReachesSeveralDevicesAtOnceAndARestartDoesNot(t *testi
 				t.Errorf("got %+v", end)
 			}
 		})
+	}
+}
+
+// The list of failures, with their reasons, was written again for every device: gigabytes for thousands of devices.
+func TestAnOrderThatFailsWidelyWritesItsFailuresSeldomAndHidesNoDevice(t *testing.T) {
+	for kind, mostKept := range map[fleet.OrderType]int{fleet.OrderRestart: 200, fleet.OrderRescan: 120} {
+		f := newFakes(t)
+		var devices []fleet.DeviceID
+		for i := range 1500 {
+			devices = append(devices, fleet.DeviceIDOf([32]byte{1, byte(i >> 8), byte(i)}))
+		}
+		f.registered = devices
+		f.acts = func(id fleet.DeviceID) error {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			stored := f.orders[1]
+			if at := slices.Index(devices, id); at >= stored.Done+len(stored.Begun()) {
+				t.Errorf("device %d is told, and a server that is killed now would say that it was not: %d are done", at,
+					stored.Done)
+			}
+			return errors.New("it fails")
+		}
+		r, _ := f.start()
+		if _, err := r.Begin(t.Context(), fleet.OrderSpec{Type: kind, GoOn: true}, "", devices); err != nil {
+			t.Fatal(err)
+		}
+		if end := <-f.ended; end.Done != 1500 || len(end.Failed) != 1500 {
+			t.Errorf("%s ended with %d of 1500 failures", kind, len(end.Failed))
+		}
+		kept := 0
+		for _, event := range f.events() {
+			if strings.HasPrefix(event, "keep running") {
+				kept++
+			}
+		}
+		if kept > mostKept {
+			t.Errorf("%s was stored %d times", kind, kept)
+		}
 	}
 }
 

@@ -84,7 +84,9 @@ func (a *App) folderHolders(ctx context.Context, s *fleet.Snapshot, folder strin
 // causes returns the causes for which a device waits for a person.
 func (a *App) causes(state fleet.State, s *fleet.Snapshot) []fleet.WaitCause {
 	if s == nil {
-		return health.CausesOf(state, nil, false, nil)
+		return health.CausesOf(state, nil, false, false, nil)
 	}
-	return health.CausesOf(state, s, a.folders.IsAwayTooLong(s, time.Now()), a.folders.Troubles(s.Device))
+	now := time.Now()
+	return health.CausesOf(state, s, a.folders.IsAwayTooLong(s, now), a.folders.IsStale(s, now),
+		a.folders.Troubles(s.Device))
 }

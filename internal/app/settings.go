@@ -80,6 +80,7 @@ func (a *App) troublePolicy() (windows health.Windows, off []fleet.WaitCause) {
 		Quiet:    a.policy.Of(fleet.SettingQuietAfter).Duration(),
 		Stalled:  a.policy.Of(fleet.SettingStalledAfter).Duration(),
 		Disagree: a.policy.Of(fleet.SettingDisagreeAfter).Duration(),
+		Stale:    a.policy.Of(fleet.SettingStaleAfter).StaleRules(),
 	}, off
 }
 

@@ -27,6 +27,7 @@ const (
 	SettingChoice    SettingKind = "choice"    // exactly one of Choices
 	SettingTags      SettingKind = "tags"      // tags with commas between them
 	SettingCopies    SettingKind = "copies"    // see ParseCopyPolicies
+	SettingStale     SettingKind = "stale"     // see ParseStaleRules
 )
 
 // Setting describes one setting of the server: a policy that an administrator changes while the server runs. The table
@@ -179,6 +180,8 @@ func (s Setting) Range() string {
 		return "tags with commas between, or nothing"
 	case SettingCopies:
 		return "FOLDER=N or tag:TAG=N, then across TAG, within TIME and by HH:MM as needed, with ; between"
+	case SettingStale:
+		return "TAG=90d, and *=365d for the devices with none of the tags, with ; between"
 	}
 	return ""
 }

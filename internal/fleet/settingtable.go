@@ -14,6 +14,7 @@ const (
 	SettingTroubleOff       SettingName = "troubleOff"
 	SettingQuietAfter       SettingName = "quietAfter"
 	SettingCopyPolicies     SettingName = "copyPolicies"
+	SettingStaleAfter       SettingName = "staleAfter"
 	SettingNotifyAfter      SettingName = "notifyAfter"
 	SettingNotifyURLs       SettingName = "notifyURLs"
 	SettingNotifySecret     SettingName = "notifySecret"
@@ -86,6 +87,8 @@ var settingTable = []Setting{
 	{Name: SettingQuietAfter, Group: groupTrouble, Kind: SettingDuration, Default: zeroDuration,
 		Zero: "as troubleAfter", Least: "1s", FlagLeast: "1ms", Most: "8760h", Flag: "quiet-after",
 		Help: "How long a device may be away before that is trouble, where neither it nor one of its tags has a time."},
+	{Name: SettingStaleAfter, Group: groupTrouble, Kind: SettingStale,
+		Help: "How long a device may not be seen before it is listed as stale: laptop=90d; *=365d."},
 	{Name: SettingCopyPolicies, Group: groupTrouble, Kind: SettingCopies,
 		Help: "On how many devices the data of folders has to be proven to be, before that is trouble: photos=2 within 15m."},
 

@@ -77,6 +77,8 @@ func (s Setting) parse(text, least string) (value string, err error) {
 		value, err = parseTags(text)
 	case SettingCopies:
 		value, err = parseCopies(text)
+	case SettingStale:
+		value, err = parseStale(text)
 	case SettingThreshold:
 		var threshold Threshold
 		threshold, err = ParseThreshold(text)

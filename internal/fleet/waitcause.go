@@ -20,6 +20,7 @@ const (
 	WaitPendingDevice    WaitCause = "pendingDevice"
 	WaitPendingFolder    WaitCause = "pendingFolder"
 	WaitUnreachable      WaitCause = "unreachable"
+	WaitStale            WaitCause = "stale"
 	WaitFolderStopped    WaitCause = "folderStopped"
 	WaitFailedItems      WaitCause = "failedItems"
 	WaitStalled          WaitCause = "stalled"
@@ -47,9 +48,9 @@ const (
 // WaitCauses lists the causes that concern a device.
 var WaitCauses = []WaitCause{
 	WaitHeld, WaitFailed, WaitContended, WaitUnstable, WaitPinMismatch, WaitIdentityMismatch, WaitKeyRefused,
-	WaitUnconfirmed, WaitCloned, WaitBroughtBack, WaitPendingDevice, WaitPendingFolder, WaitUnreachable, WaitFolderStopped,
-	WaitDriveMissing, WaitDiskNearlyFull, WaitAtRisk, WaitFailedItems, WaitStalled, WaitAlone, WaitDisagree,
-	WaitOutOfSync, WaitLocalChanges, WaitConflicts,
+	WaitUnconfirmed, WaitCloned, WaitBroughtBack, WaitPendingDevice, WaitPendingFolder, WaitUnreachable, WaitStale,
+	WaitFolderStopped, WaitDriveMissing, WaitDiskNearlyFull, WaitAtRisk, WaitFailedItems, WaitStalled, WaitAlone,
+	WaitDisagree, WaitOutOfSync, WaitLocalChanges, WaitConflicts,
 }
 
 // TroubleCauses lists the causes which mean that files are not where they should be, the worst first.
@@ -106,6 +107,8 @@ var WaitTexts = map[WaitCause]WaitText{
 	WaitPendingFolder: {Severity: Info, Next: "Accept it, or dismiss it: the device may ask again."},
 	WaitUnreachable: {Severity: Warning, Reason: "their daemons do not answer",
 		Next: "Look at each machine: whether it runs, has a network, and runs Syncthing."},
+	WaitStale: {Severity: Warning, Reason: "not seen for longer than the setting staleAfter allows",
+		Next: "Revoke each device that is gone for good; give a longer time in the setting staleAfter where it only rests."},
 	WaitFolderStopped: {Severity: Critical, Reason: "the daemons stopped the folder",
 		Next: "Do NOT put an empty folder where one is missing: its files would be deleted on all other devices. " +
 			"The reason of each device says what to do there."},

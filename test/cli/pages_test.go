@@ -95,6 +95,8 @@ func pages() []page {
 				"muster restore move.backup": needsPostgres,
 				"muster serve --home":        needsPostgres,
 			}},
+		{name: "lasting"},
+		{name: "where-are-my-files", devices: []string{"nas"}, setUp: photosOfThePage},
 		{name: "audit", devices: []string{"nas"}, setUp: withDaemon, before: map[string]func(*reader){
 			"muster audit verify --head": signedHead,
 			"muster audit verify --file": signedExport,

@@ -471,3 +471,9 @@ func notifications(r *reader) {
 	r.write("etc/muster/smtp-password", passphrase)
 	r.put("https://example.org/hook", "https://127.0.0.1:1/hook", "mail.example.org:587", "127.0.0.1:1")
 }
+
+// photosOfThePage has the reader name a folder that there is.
+func photosOfThePage(r *reader) {
+	r.Helper()
+	r.put("photos=2", r.simulated("nas").FolderIDs()[0]+"=2")
+}

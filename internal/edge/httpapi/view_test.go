@@ -35,7 +35,7 @@ func viewOptions(state func(context.Context, fleet.DeviceID) (fleet.State, error
 	}
 	return view.Options{State: state, Snapshot: snapshot, FolderState: folderState,
 		Causes: func(state fleet.State, s *fleet.Snapshot) []fleet.WaitCause {
-			return health.CausesOf(state, s, false, nil)
+			return health.CausesOf(state, s, false, false, nil)
 		},
 		FolderTroubles: func(fleet.DeviceID) []fleet.FolderTrouble { return nil },
 		FolderStanding: playedStanding,

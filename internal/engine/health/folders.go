@@ -91,8 +91,10 @@ func NewFolders(windows Windows, off ...fleet.WaitCause) *Folders {
 func (f *Folders) SetPolicy(windows Windows, off ...fleet.WaitCause) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.windows = Windows{Trouble: cmp.Or(windows.Trouble, DefaultWindows.Trouble), Quiet: windows.Quiet,
-		Stalled: cmp.Or(windows.Stalled, DefaultWindows.Stalled), Disagree: cmp.Or(windows.Disagree, DefaultWindows.Disagree)}
+	f.windows = Windows{Quiet: windows.Quiet, Stale: windows.Stale,
+		Trouble:  cmp.Or(windows.Trouble, DefaultWindows.Trouble),
+		Stalled:  cmp.Or(windows.Stalled, DefaultWindows.Stalled),
+		Disagree: cmp.Or(windows.Disagree, DefaultWindows.Disagree)}
 	f.off, f.rejudge = map[fleet.WaitCause]bool{}, true
 	for _, cause := range off {
 		f.off[cause] = true
@@ -179,7 +181,8 @@ func (f *Folders) setRegistry(registry *fleet.Registry, stale map[fleet.DeviceID
 	}
 	f.registry = registry
 	for id := range f.devices {
-		if before != nil && before.QuietAfter(id) != registry.QuietAfter(id) {
+		if before != nil && (before.QuietAfter(id) != registry.QuietAfter(id) ||
+			f.staleAfter(before, id) != f.staleAfter(registry, id)) {
 			for id := range f.devices {
 				stale[id] = true
 			}

@@ -14,6 +14,7 @@ type fleetOf struct {
 	*Folders
 	snapshots map[fleet.DeviceID]*fleet.Snapshot
 	quiet     map[fleet.DeviceID]time.Duration
+	tags      map[fleet.DeviceID][]fleet.Tag
 	now       time.Time
 }
 
@@ -39,6 +40,9 @@ func (f *fleetOf) take(snapshots ...*fleet.Snapshot) {
 	registry := &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{}}
 	for id, quiet := range f.quiet {
 		registry.Devices[id] = &fleet.Registered{Settings: fleet.DeviceSettings{QuietAfter: quiet}}
+	}
+	for id, tags := range f.tags {
+		registry.Devices[id] = &fleet.Registered{Device: fleet.Device{ID: id}, Tags: tags}
 	}
 	f.Update(seen, registry, f.now)
 }
@@ -164,6 +168,67 @@ func TestTheFleetHasATimeThatDevicesMayBeAway(t *testing.T) {
 	f.SetPolicy(Windows{})
 	if f.changedNow(); !f.IsAwayTooLong(laptop, f.now) {
 		t.Error("without a time of the fleet that of trouble does not hold")
+	}
+}
+
+func TestADeviceIsStaleOnceItWasNotSeenForTheTimeOfItsTags(t *testing.T) {
+	laptop, server := online(deviceB, deviceA), online(deviceC, deviceA)
+	for _, away := range []*fleet.Snapshot{laptop, server} {
+		away.Connection, away.Since, away.LastSeen, away.NextTry = fleet.Unreachable, noon, noon, noon
+	}
+	f := newFleet(online(deviceA, deviceB), laptop, server)
+	f.tags = map[fleet.DeviceID][]fleet.Tag{deviceA: nil, deviceB: {"laptop"}, deviceC: {"server"}}
+	rules := []fleet.StaleRule{{Tag: "laptop", After: 90 * 24 * time.Hour}, {After: 30 * 24 * time.Hour}}
+	f.SetPolicy(Windows{Stale: rules})
+	stale := func(when string, want ...fleet.DeviceID) {
+		t.Helper()
+		var got []fleet.DeviceID
+		for _, s := range f.snapshots {
+			if f.IsStale(s, f.now) {
+				got = append(got, s.Device)
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v are stale, want %v", when, got, want)
+		}
+	}
+	f.now = noon.Add(29 * 24 * time.Hour)
+	f.changedNow()
+	stale("before")
+	f.now = noon.Add(30 * 24 * time.Hour)
+	if got := f.changedNow(); !slices.Equal(got, []fleet.DeviceID{deviceC}) {
+		t.Errorf("%v count otherwise after 30 days", got)
+	}
+	stale("after 30 days", deviceC)
+	f.now = noon.Add(90 * 24 * time.Hour)
+	f.changedNow()
+	stale("after 90 days", deviceC, deviceB)
+	f.tags[deviceC] = []fleet.Tag{"laptop", "server"}
+	f.now = noon.Add(80 * 24 * time.Hour)
+	f.changedNow()
+	stale("another tag has a longer time")
+	f.SetPolicy(Windows{})
+	f.now = noon.Add(3000 * 24 * time.Hour)
+	f.changedNow()
+	stale("no time is set")
+}
+
+func TestAStartOfMusterMakesNoDeviceStaleAtOnce(t *testing.T) {
+	laptop := online(deviceB, deviceA)
+	laptop.Connection, laptop.LastSeen, laptop.NextTry = fleet.Unreachable, noon.Add(-400*24*time.Hour), noon
+	laptop.Since = noon // Muster started, and has not reached it yet.
+	f := newFleet(laptop)
+	f.tags = map[fleet.DeviceID][]fleet.Tag{deviceB: nil}
+	f.SetPolicy(Windows{Stale: []fleet.StaleRule{{After: 30 * 24 * time.Hour}}})
+	f.changedNow()
+	if f.IsStale(laptop, f.now) {
+		t.Error("a device is stale before it had time to be found")
+	}
+	f.now = noon.Add(DefaultWindows.Trouble)
+	f.changedNow()
+	if !f.IsStale(laptop, f.now) {
+		t.Error("a device that was not found is not stale")
 	}
 }
 

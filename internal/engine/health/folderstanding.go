@@ -25,6 +25,7 @@ type Windows struct {
 	Stalled  time.Duration // how long nothing arrives before the folder is stalled
 	Quiet    time.Duration // how long a device may be unreachable where nothing else is set for it; 0: Trouble
 	Disagree time.Duration // how long devices count different files, and nothing moves, before they disagree
+	Stale    []fleet.StaleRule
 }
 
 // DefaultWindows are used where nothing else is set.

@@ -115,11 +115,48 @@ func awaySince(s *fleet.Snapshot) time.Time {
 	return s.LastSeen
 }
 
-func (f *Folders) connectionDue(s *fleet.Snapshot, now time.Time) time.Time {
-	if due := f.missedAt(s); isAway(s) && due.After(now) {
+// IsStale reports whether a device that Muster tried to reach was not seen for so long that the setting staleAfter
+// calls it stale.
+func (f *Folders) IsStale(s *fleet.Snapshot, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	stale := f.staleAt(s)
+	return isAway(s) && !stale.IsZero() && !now.Before(stale)
+}
+
+// staleAfter returns after how long a device of a registry is stale, 0 for never.
+func (f *Folders) staleAfter(registry *fleet.Registry, id fleet.DeviceID) time.Duration {
+	if registry == nil || registry.Devices[id] == nil {
+		return 0
+	}
+	return fleet.StaleAfter(f.windows.Stale, registry.Devices[id].Tags)
+}
+
+// connectionDue returns when the absence of a device becomes trouble, or the device stale; zero: it does not.
+func (f *Folders) connectionDue(s *fleet.Snapshot, now time.Time) (due time.Time) {
+	if !isAway(s) {
 		return due
 	}
-	return time.Time{}
+	for _, at := range []time.Time{f.missedAt(s), f.staleAt(s)} {
+		if at.After(now) && (due.IsZero() || at.Before(due)) {
+			due = at
+		}
+	}
+	return due
+}
+
+// staleAt returns when a device becomes stale, zero for never. It is never before its absence is trouble: after a start
+// of Muster, each device has time to be found.
+func (f *Folders) staleAt(s *fleet.Snapshot) time.Time {
+	after := f.staleAfter(f.registry, s.Device)
+	if after == 0 {
+		return time.Time{}
+	}
+	stale, missed := awaySince(s).Add(after), f.missedAt(s)
+	if stale.Before(missed) {
+		return missed
+	}
+	return stale
 }
 
 // missedAt returns when the absence of a device becomes trouble. After a start of Muster the time begins anew.

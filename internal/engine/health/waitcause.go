@@ -18,11 +18,12 @@ var configurationCauses = map[fleet.Configuration]fleet.WaitCause{
 }
 
 // CausesOf returns why a device waits for a person, in the order of fleet.WaitCauses. A nil snapshot is of a device
-// that is not watched. awayTooLong is IsAwayTooLong, and troubles are those of its folders.
+// that is not watched. awayTooLong is IsAwayTooLong, stale is
+// IsStale, and troubles are those of its folders.
 func CausesOf(
 	state fleet.State,
 	s *fleet.Snapshot,
-	awayTooLong bool,
+	awayTooLong, stale bool,
 	troubles []fleet.FolderTrouble,
 ) []fleet.WaitCause {
 	causes := []fleet.WaitCause{}
@@ -50,6 +51,9 @@ func CausesOf(
 	}
 	if awayTooLong {
 		causes = append(causes, fleet.WaitUnreachable)
+	}
+	if stale {
+		causes = append(causes, fleet.WaitStale)
 	}
 	for _, cause := range fleet.TroubleCauses {
 		if slices.ContainsFunc(troubles, func(t fleet.FolderTrouble) bool { return t.Cause == cause }) {

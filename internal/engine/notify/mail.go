@@ -207,6 +207,7 @@ func judgeMail(err error) error {
 // words are the kinds of problems as they follow the name of a device or folder in a sentence.
 var words = map[Kind]string{
 	fleet.WaitUnreachable:      "cannot be reached",
+	fleet.WaitStale:            "was not seen for so long that it counts as stale",
 	fleet.WaitFolderStopped:    "is stopped",
 	fleet.WaitFailedItems:      "has items that could not be synced",
 	fleet.WaitStalled:          "does not go on",

@@ -51,6 +51,8 @@ func (v *View) isUnclear(row *Row, key fleet.ProblemKey) bool {
 		return row.State.Connection != fleet.Online || v.isFindingUnclear(key)
 	case slices.Contains(configurationCauses, key.Kind): // on its way to somewhere
 		return row.State.Configuration == fleet.ConfigUnknown || row.State.Configuration == fleet.ConfigApplying
+	case key.Kind == fleet.WaitStale: // It may be found yet, since Muster has just begun to look for it.
+		return row.State.Connection != fleet.Online && !slices.Contains(row.Waits, fleet.WaitUnreachable)
 	}
 	return false
 }
@@ -76,6 +78,9 @@ func (v *View) conditions(ctx context.Context, row *Row) (found []fleet.Conditio
 			c.Reason, c.Next = row.State.BroughtBack, fleet.WaitTexts[cause].Next
 		case cause == fleet.WaitUnreachable:
 			c.Since, c.Next = row.awaySince(), cmp.Or(c.Next, fleet.WaitTexts[cause].Next)
+		case cause == fleet.WaitStale:
+			text := fleet.WaitTexts[cause]
+			c.Since, c.Reason, c.Next = row.awaySince(), text.Reason, text.Next
 		}
 		found = append(found, c)
 	}

@@ -13,7 +13,8 @@ func TestPeopleAreToldOfWhatDevicesWaitFor(t *testing.T) {
 	w, registry := newWorld(), registryOf(idA, idB)
 	stopped := fleet.FolderTrouble{Folder: "p", Cause: fleet.WaitFolderStopped, Since: time.Unix(100, 0)}
 	causes := map[fleet.DeviceID][]fleet.WaitCause{
-		idA: {fleet.WaitHeld, fleet.WaitPendingDevice, fleet.WaitFolderStopped}, idB: {fleet.WaitUnreachable}}
+		idA: {fleet.WaitHeld, fleet.WaitPendingDevice, fleet.WaitFolderStopped},
+		idB: {fleet.WaitUnreachable, fleet.WaitStale}}
 	v := w.view()
 	v.Causes = func(_ fleet.State, s *fleet.Snapshot) []fleet.WaitCause { return causes[s.Device] }
 	v.FolderTroubles = func(id fleet.DeviceID) []fleet.FolderTrouble {
@@ -49,12 +50,15 @@ func TestPeopleAreToldOfWhatDevicesWaitFor(t *testing.T) {
 		if c.Folder == "p" && (c.Reason != "path missing" || c.Next != "mount it" || !c.Since.Equal(stopped.Since)) {
 			t.Errorf("got %+v", c)
 		}
+		if c.Kind == fleet.WaitStale && (!c.Since.Equal(time.Unix(50, 0)) || c.Next != fleet.WaitTexts[c.Kind].Next) {
+			t.Errorf("got %+v", c)
+		}
 		if c.Kind == fleet.WaitUnreachable && (!c.Since.Equal(time.Unix(50, 0)) || c.Next == "") {
 			t.Errorf("got %+v", c)
 		}
 	}
 	want := []fleet.ProblemKey{key(idA, "", fleet.WaitHeld), key(idA, "p", fleet.WaitFolderStopped),
-		key(idB, "", fleet.WaitUnreachable)}
+		key(idB, "", fleet.WaitUnreachable), key(idB, "", fleet.WaitStale)}
 	if len(keys) != len(want) ||
 		slices.ContainsFunc(want, func(k fleet.ProblemKey) bool { return !slices.Contains(keys, k) }) {
 		t.Errorf("got %v, want %v", keys, want)
@@ -62,6 +66,7 @@ func TestPeopleAreToldOfWhatDevicesWaitFor(t *testing.T) {
 	for k, unknown := range map[fleet.ProblemKey]bool{
 		key(idB, "p", fleet.WaitStalled): true, key(idB, "gone", fleet.WaitStalled): false,
 		key(idB, "", fleet.WaitHeld): true, key(idB, "", fleet.WaitUnreachable): false,
+		key(idB, "", fleet.WaitStale): false, key(idA, "", fleet.WaitStale): false,
 		key(idA, "p", fleet.WaitFailedItems): false, key(idA, "", fleet.WaitHeld): false,
 		key("deleted", "", fleet.WaitHeld): false,
 	} {

@@ -210,8 +210,11 @@ func (l *waitingList) addRows() {
 func (l *waitingList) addRow(cause fleet.WaitCause, row *Row) {
 	text, part := fleet.WaitTexts[cause], ""
 	reason, next := row.State.Reason, row.State.Next
-	if cause == fleet.WaitBroughtBack {
+	switch cause {
+	case fleet.WaitBroughtBack:
 		reason, next = row.State.BroughtBack, text.Next
+	case fleet.WaitStale:
+		reason, next = text.Reason, text.Next
 	}
 	if text.ByReason {
 		part = reason
@@ -228,7 +231,7 @@ func (l *waitingList) addRow(cause fleet.WaitCause, row *Row) {
 		g.Next = text.Next
 	}
 	device, since := WaitingDevice{ID: row.Device.ID}, row.State.Since
-	if cause == fleet.WaitUnreachable {
+	if cause == fleet.WaitUnreachable || cause == fleet.WaitStale {
 		device.Detail, since = row.State.Reason, row.awaySince()
 	}
 	if (cause == fleet.WaitPinMismatch || cause == fleet.WaitUnconfirmed) && l.Shown != nil {

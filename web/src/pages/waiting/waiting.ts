@@ -127,6 +127,7 @@ export const titles: Record<string, string> = {
   broughtBack: "A revoked device was brought back",
   trouble: "In trouble",
   unreachable: "Unreachable",
+  stale: "Not seen for long",
   folderStopped: "A folder stopped",
   driveMissing: "A drive is missing",
   diskNearlyFull: "A disk is nearly full",

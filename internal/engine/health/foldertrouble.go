@@ -124,7 +124,7 @@ func (f *Folders) IsStale(s *fleet.Snapshot, now time.Time) bool {
 	return isAway(s) && !stale.IsZero() && !now.Before(stale)
 }
 
-// staleAfter returns after how long a device of a registry is stale, 0 for never.
+// staleAfter returns after how long a device of a registry is stale. 0 means never.
 func (f *Folders) staleAfter(registry *fleet.Registry, id fleet.DeviceID) time.Duration {
 	if registry == nil || registry.Devices[id] == nil {
 		return 0
@@ -145,8 +145,8 @@ func (f *Folders) connectionDue(s *fleet.Snapshot, now time.Time) (due time.Time
 	return due
 }
 
-// staleAt returns when a device becomes stale, zero for never. It is never before its absence is trouble: after a start
-// of Muster, each device has time to be found.
+// staleAt returns when a device becomes stale. Zero means never. It is never before its absence is trouble, so that
+// after a start of Muster each device has time to be found.
 func (f *Folders) staleAt(s *fleet.Snapshot) time.Time {
 	after := f.staleAfter(f.registry, s.Device)
 	if after == 0 {

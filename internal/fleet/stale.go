@@ -9,7 +9,7 @@ import (
 
 // StaleRule says after how long without being seen a device counts as stale.
 type StaleRule struct {
-	Tag   Tag // of the devices; "": those with a tag of no other rule
+	Tag   Tag // "" means the devices with a tag of no other rule.
 	After time.Duration
 }
 

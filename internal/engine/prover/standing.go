@@ -131,13 +131,18 @@ func (all standings) count(s *standing, others []fleet.DeviceID, policy fleet.Co
 	if !s.isEncrypted {
 		have = append(have, s.device)
 	}
+	tagsOf := func(id fleet.DeviceID) []fleet.Tag { return all.by[id].tags }
+	next := policy.AtLeast
 	for _, id := range others {
-		if policy.Across == "" && len(have) >= policy.AtLeast {
-			break
+		if len(have) >= next {
+			if counts := policy.Counts(have, tagsOf); counts >= policy.AtLeast {
+				return counts
+			}
+			next = 2 * len(have)
 		}
 		if other := all.by[id]; other != nil && other != s && isCopy(other) {
 			have = append(have, id)
 		}
 	}
-	return policy.Counts(have, func(id fleet.DeviceID) []fleet.Tag { return all.by[id].tags })
+	return policy.Counts(have, tagsOf)
 }

@@ -2,6 +2,7 @@ package prover
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -261,4 +262,36 @@ func TestFoldersBeyondThoseThatPoliciesWatchAreSaidToBeUnclear(t *testing.T) {
 			t.Error("it is not said which folders may be short")
 		}
 	})
+}
+
+// hundred is a judge of a folder that as many devices have as can be proven, each of which is proven to hold all.
+func hundred() *judge {
+	var report Report
+	registry := &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{}}
+	snapshots := map[fleet.DeviceID]*fleet.Snapshot{}
+	for i := range MaxDevices {
+		id := fleet.DeviceIDOf([32]byte{1, byte(i)})
+		registry.Devices[id] = &fleet.Registered{Tags: []fleet.Tag{fleet.Tag(fmt.Sprint("site:", i))}}
+		snapshots[id] = &fleet.Snapshot{Device: id, Connection: fleet.Online, Shares: []fleet.SharedFolder{{Folder: "docs"}},
+			Folders: []fleet.FolderLabel{{Folder: "docs"}}}
+	}
+	all := slices.Sorted(maps.Keys(registry.Devices))
+	for _, id := range all {
+		report.Copies = append(report.Copies, Copy{Device: id, Elsewhere: Elsewhere{Kept: all},
+			last: copies.Last{Asked: time.Unix(1, 0), Sequence: 5, IsRead: true, IsPlain: true}})
+	}
+	p := New(Options{Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return snapshots[id] },
+		Policies: func() []fleet.CopyPolicy {
+			return []fleet.CopyPolicy{{Folder: "docs", AtLeast: 2}, {Folder: "docs", AtLeast: 3, Across: "site:*"}}
+		}, Registry: func() *fleet.Registry { return registry }, Told: func(fleet.DeviceID) {}})
+	p.folder("docs").setReport(report)
+	return &judge{schedule: &schedule{Prover: p, due: map[string]time.Time{}, policy: map[string]bool{}}}
+}
+
+func BenchmarkJudgingAFolderThatAHundredDevicesHave(b *testing.B) {
+	j := hundred()
+	for b.Loop() {
+		j.at = time.Time{}
+		j.judge()
+	}
 }

@@ -14,8 +14,18 @@ import (
 func (a *App) newProver() *prover.Prover {
 	return prover.New(prover.Options{Daemons: asked{a}, Snapshot: a.mirror.Snapshot, Devices: a.devicesWith,
 		Kept: a.store, Log: a.log.With(logkey.Component, "copies"), Registry: a.registry,
-		Policies: func() []fleet.CopyPolicy { return a.policy.Of(fleet.SettingCopyPolicies).CopyPolicies() },
+		Policies: a.copyPolicies,
 		Told:     func(id fleet.DeviceID) { a.deviceChanged(id, fleet.FoldersChanged) }})
+}
+
+// copyPolicies returns the policies of copies; nil: something else than Muster changed the settings, and nobody knows
+// which there are.
+func (a *App) copyPolicies() []fleet.CopyPolicy {
+	state := a.policy.Of(fleet.SettingCopyPolicies)
+	if state.Source == fleet.SettingByGuard {
+		return nil
+	}
+	return append([]fleet.CopyPolicy{}, state.CopyPolicies()...)
 }
 
 // devicesWith returns the devices of the whole fleet that have a folder, in the order in which they are shown.

@@ -22,7 +22,7 @@ type place struct {
 
 // risks are what policies miss.
 type risks struct {
-	isJudged bool // The policies were judged since the start of the server.
+	isJudged bool // The policies were judged since the start of the server, and are known.
 	// late are what a person is to be told of.
 	late map[place]fleet.CopyShortage
 	// unclear are short, but not for too long yet, or their device was not read since the start of the server.
@@ -76,14 +76,15 @@ func (j *judge) judge() {
 	if j.o.Policies == nil || j.wait() > 0 {
 		return
 	}
-	registry := j.o.Registry()
-	if j.at = j.o.Now(); registry == nil {
+	registry, policies := j.o.Registry(), j.o.Policies()
+	if j.at = j.o.Now(); registry == nil || policies == nil {
+		j.keepTold()
 		return
 	}
 	now := risks{isJudged: true, late: map[place]fleet.CopyShortage{}, unclear: map[place]bool{},
 		unjudged: map[string]int{}}
 	since := map[shortKey]time.Time{}
-	for folder, w := range j.watched(registry, &now) {
+	for folder, w := range j.watched(policies, registry, &now) {
 		report := j.reportOf(folder)
 		if len(w.devices) > MaxDevices {
 			now.unjudged[folder] = len(w.devices)
@@ -167,6 +168,13 @@ func (j *judge) ask(folder string, report Report, devices []fleet.DeviceID, isSh
 		return
 	}
 	j.due[folder], j.policy[folder] = j.at, true
+}
+
+// keepTold leaves what people are told of as it is, and says of everything else that it may be short.
+func (j *judge) keepTold() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.risks.isJudged = false
 }
 
 // tell replaces what people are told of.

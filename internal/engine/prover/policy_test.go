@@ -18,6 +18,7 @@ type policed struct {
 	told     []fleet.DeviceID
 	shares   []fleet.SharedFolder
 	registry *fleet.Registry
+	policies []fleet.CopyPolicy
 	listed   int // how often it was asked which devices have a folder
 }
 
@@ -42,12 +43,16 @@ func runPoliced(t *testing.T, d *daemons, kept Kept, policies string) (p *police
 			snapshot.Shares = nil
 		}
 	}
-	p = &policed{daemons: d, shares: shares, registry: registry}
+	p = &policed{daemons: d, shares: shares, registry: registry, policies: parsed}
 	p.Prover = New(Options{Daemons: d, Snapshot: func(id fleet.DeviceID) *fleet.Snapshot {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		return d.snapshot[id]
-	}, Devices: p.devicesWith, Kept: kept, Policies: func() []fleet.CopyPolicy { return parsed },
+	}, Devices: p.devicesWith, Kept: kept, Policies: func() []fleet.CopyPolicy {
+		p.daemons.mu.Lock()
+		defer p.daemons.mu.Unlock()
+		return p.policies
+	},
 		Registry: func() *fleet.Registry { return registry },
 		Told:     func(id fleet.DeviceID) { p.told = append(p.told, id) }})
 	ctx, cancel := context.WithCancel(t.Context())

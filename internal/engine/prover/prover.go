@@ -49,8 +49,9 @@ type Options struct {
 	Now     func() time.Time // nil: the clock
 	Log     *slog.Logger     // nil: nothing is logged
 
-	Policies func() []fleet.CopyPolicy // nil: nothing is judged
-	Registry func() *fleet.Registry    // It returns nil while the registry is not readable.
+	// Policies returns nil while it is not known which policies there are. Without it nothing is judged.
+	Policies func() []fleet.CopyPolicy
+	Registry func() *fleet.Registry // It returns nil while the registry is not readable.
 	// Told is called with each device of which a person is told something else of its data.
 	Told func(fleet.DeviceID)
 }

@@ -178,6 +178,30 @@ func TestEventsAreComparedWithTheLastReading(t *testing.T) {
 	}
 }
 
+// Who takes the policies out of the database behind Muster's back must not have people told that all is well.
+func TestWhatIsAtRiskIsNotOverWhilePoliciesAreNotKnown(t *testing.T) {
+	policing(t, newDaemons(), "docs=2 within 15m", func(t *testing.T, p *policed) {
+		set := func(policies []fleet.CopyPolicy) {
+			p.daemons.mu.Lock()
+			defer p.daemons.mu.Unlock()
+			p.policies = policies
+		}
+		p.drops(b)
+		after(time.Hour)
+		set(nil)
+		after(time.Hour)
+		p.want(t, "the policies are not known", a)
+		if !p.MayBeShort(b, "docs") {
+			t.Error("it is said that nothing may be short")
+		}
+		set([]fleet.CopyPolicy{})
+		after(time.Minute)
+		if p.want(t, "without policies"); p.MayBeShort(a, "docs") {
+			t.Error("a folder without a policy may be short")
+		}
+	})
+}
+
 // A device whose folder is stopped may have lost its disk.
 func TestADeviceThatStoppedTheFolderCountsForNoPolicy(t *testing.T) {
 	policing(t, newDaemons(), "docs=2 within 15m", func(t *testing.T, p *policed) {

@@ -17,8 +17,7 @@ type watched struct {
 
 // watched returns the folders that have policies, and notes those that are left out. It goes over the folders of all
 // devices twice, however many policies there are.
-func (j *judge) watched(registry *fleet.Registry, now *risks) map[string]*watched {
-	policies := j.o.Policies()
+func (j *judge) watched(policies []fleet.CopyPolicy, registry *fleet.Registry, now *risks) map[string]*watched {
 	places := j.policyPlaces(policies, registry)
 	folders := slices.Sorted(maps.Keys(places))
 	if len(folders) > MaxPolicyFolders {

@@ -19,7 +19,7 @@ type standing struct {
 	isPlain     bool // It is known that the copy is not encrypted.
 	isMet       bool // Muster had contact with the device since the start of the server.
 	isChanged   bool // By events, the device has something else than when it was read last.
-	isBroken    bool // The daemon cannot go on with the folder: its path may be missing.
+	isBroken    bool // The folder's path may be missing: its daemon cannot go on, or its agent does not find it.
 	isEmpty     bool
 }
 
@@ -62,7 +62,7 @@ func (j *judge) standings(folder string, report Report, devices []fleet.DeviceID
 
 func (s *standing) seeConfiguration(snapshot *fleet.Snapshot, folder string) {
 	share, isKnown := snapshot.Share(folder)
-	s.isMet = snapshot.Shares != nil
+	s.isMet, s.isBroken = snapshot.Shares != nil, snapshot.Disks.Folder(folder).DriveMissing()
 	s.isEncrypted = share.Type == fleet.ReceiveEncrypted
 	s.isPlain = isKnown && !s.isEncrypted || !s.isMet && s.last.IsPlain
 }
@@ -73,7 +73,7 @@ func (s *standing) seeSummary(is fleet.FolderSummary) {
 	at := s.last.Asked
 	s.isChanged = is.Sequence > s.last.Sequence || is.Sequence < s.last.Sequence && is.UpdatedAt.After(at) ||
 		is.CreatedAt.After(at)
-	s.isBroken = is.State == fleet.FolderInError || is.Error != ""
+	s.isBroken = s.isBroken || is.State == fleet.FolderInError || is.Error != ""
 	s.isEmpty = is.Sequence == 0 && is.State == "idle" && !is.Unscanned() && !is.InError() &&
 		is.LocalFiles+is.LocalDirectories+is.LocalSymlinks == 0
 }

@@ -212,6 +212,18 @@ func TestADeviceThatStoppedTheFolderCountsForNoPolicy(t *testing.T) {
 	})
 }
 
+func TestADeviceWhoseDriveIsMissingCountsForNoPolicy(t *testing.T) {
+	policing(t, newDaemons(), "docs=2 within 15m", func(t *testing.T, p *policed) {
+		p.daemons.mu.Lock()
+		newer := *p.snapshot[b]
+		newer.Disks = &fleet.DiskFacts{Folders: []fleet.FolderDisk{{Folder: "docs", Path: fleet.PresenceMissing}}}
+		p.snapshot[b] = &newer
+		p.daemons.mu.Unlock()
+		after(16 * time.Minute)
+		p.want(t, "its agent does not find the folder", a)
+	})
+}
+
 // A daemon that answers everything but what a proof asks leaves its data unproven.
 func TestADeviceThatCannotBeReadIsAtRiskAfterAnHour(t *testing.T) {
 	d := newDaemons()

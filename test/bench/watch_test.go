@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -25,7 +27,8 @@ func BenchmarkWatch(b *testing.B) {
 		bare := measureBare(b, places)
 		counters(b, sim) // those of the bare client
 
-		s := server.Start(b, server.Options{Home: seedHome(b, places)})
+		home := seedHome(b, places)
+		s := server.Start(b, server.Options{Home: home})
 		began, start := time.Now(), usageOf(b, s.PID()).cpu
 		profile(b, s, "contact", func() {
 			waitOnline(b, s, len(places))
@@ -49,6 +52,8 @@ func BenchmarkWatch(b *testing.B) {
 		judge(ratio(idle.resident, bare.rest.resident) <= 1.3,
 			"memory per watched idle device: Muster %s, bare net/http %s: %.2f times (goal: at most 1.3); %d descriptors",
 			perDevice(idle.resident), perDevice(bare.rest.resident), ratio(idle.resident, bare.rest.resident), idle.files)
+
+		say("the server has %s in memory, and a database of %s", fleet.ByteText(idle.resident), fleet.ByteText(sizeOf(b, home)))
 
 		calm := measureChanges(b, s, sim, places)
 		judge(calm.p99 < time.Second,
@@ -111,6 +116,23 @@ func restOf(b *testing.B, pid int) rest {
 	pause(b.Context(), idleFor())
 	after := usageOf(b, pid)
 	return rest{after, cores(after.cpu-before.cpu, time.Since(began))}
+}
+
+// sizeOf returns how many bytes the database in a home has, with its write-ahead log.
+func sizeOf(b *testing.B, home string) (bytes int64) {
+	b.Helper()
+	files, err := filepath.Glob(filepath.Join(home, "muster.db*"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			b.Fatal(err)
+		}
+		bytes += info.Size()
+	}
+	return bytes
 }
 
 func pause(ctx context.Context, d time.Duration) {

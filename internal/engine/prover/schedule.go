@@ -43,7 +43,7 @@ func (p *Prover) Run(ctx context.Context) error {
 			return err
 		}
 		j.judge()
-		for folder, isDue := s.next(); isDue; folder, isDue = s.next() {
+		for folder, isDue := s.next(); isDue && ctx.Err() == nil; folder, isDue = s.next() {
 			s.prove(ctx, folder)
 			j.judge()
 		}

@@ -186,3 +186,37 @@ func TestAProofIsExtendedWithOneReadingOfEachDevice(t *testing.T) {
 		t.Errorf("a folder that may have been added anew is proven by %d comparisons: %+v", d.compared, again)
 	}
 }
+
+// A stop had to wait until each of thousands of folders had been tried in vain.
+func TestAStopDoesNotWaitForTheFoldersThatAreDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		d, tried := newDaemons(), 0
+		p := New(Options{Daemons: d, Snapshot: func(id fleet.DeviceID) *fleet.Snapshot {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return d.snapshot[id]
+		}, Devices: func(context.Context, string) ([]fleet.DeviceID, error) {
+			stop()
+			tried++
+			return nil, context.Canceled
+		}})
+		done := make(chan error)
+		go func() { done <- p.Run(ctx) }()
+		for sequence := range int64(2) {
+			d.mu.Lock()
+			newer := *d.snapshot[a]
+			newer.Summaries = map[string]fleet.FolderSummary{}
+			for _, folder := range []string{"docs", "music", "photos"} {
+				newer.Summaries[folder] = atRest(sequence)
+			}
+			d.snapshot[a] = &newer
+			d.mu.Unlock()
+			p.Changed(a)
+			after(2 * time.Second)
+		}
+		if err := <-done; err == nil || tried != 1 {
+			t.Errorf("it ended with %v after %d folders, want 1", err, tried)
+		}
+	})
+}

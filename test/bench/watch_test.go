@@ -53,7 +53,8 @@ func BenchmarkWatch(b *testing.B) {
 			"memory per watched idle device: Muster %s, bare net/http %s: %.2f times (goal: at most 1.3); %d descriptors",
 			perDevice(idle.resident), perDevice(bare.rest.resident), ratio(idle.resident, bare.rest.resident), idle.files)
 
-		say("the server has %s in memory, and a database of %s", fleet.ByteText(idle.resident), fleet.ByteText(sizeOf(b, home)))
+		say("the server has %s in memory, and a database of %s", fleet.ByteText(idle.resident),
+			fleet.ByteText(sizeOf(b, home)))
 
 		calm := measureChanges(b, s, sim, places)
 		judge(calm.p99 < time.Second,

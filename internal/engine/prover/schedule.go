@@ -2,6 +2,7 @@ package prover
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"muster/internal/fleet"
@@ -35,7 +36,7 @@ func (p *Prover) takeChanged() map[fleet.DeviceID]bool {
 // once in five minutes. Folders at rest cost nothing: what did not change is only compared when their device tells of
 // another folder.
 func (p *Prover) Run(ctx context.Context) error {
-	s := schedule{Prover: p, seen: map[fleet.DeviceID]map[string]fleet.FolderSummary{}, due: map[string]time.Time{},
+	s := schedule{Prover: p, seen: map[fleet.DeviceID]told{}, due: map[string]time.Time{},
 		asked: map[string]time.Time{}, policy: map[string]bool{}}
 	j := judge{schedule: &s}
 	for {
@@ -76,7 +77,7 @@ func (s *schedule) pause(ctx context.Context, longest time.Duration) error {
 // schedule has what Run knows of the folders that changed.
 type schedule struct {
 	*Prover
-	seen map[fleet.DeviceID]map[string]fleet.FolderSummary // folders of each device when they were last compared
+	seen map[fleet.DeviceID]told // what each device told when it was last compared
 	// due are the folders that changed since they were proven, with the moment at which they are proven if they are
 	// quiet; a zero time: not before another event.
 	due   map[string]time.Time
@@ -85,8 +86,28 @@ type schedule struct {
 	policy map[string]bool
 }
 
-// compare finds the folders of a device that changed. A folder whose device is seen for the first time since the start
-// of the server has not.
+// told is what is compared of a device.
+type told struct {
+	isConfigured bool // its configuration is known
+	folders      []fleet.FolderLabel
+	summaries    map[string]fleet.FolderSummary
+}
+
+// added returns the folders that the device has in addition to those of before.
+func (t told) added(before told) (added []string) {
+	if !before.isConfigured || slices.Equal(t.folders, before.folders) {
+		return nil
+	}
+	for _, f := range t.folders {
+		if !slices.ContainsFunc(before.folders, func(b fleet.FolderLabel) bool { return b.Folder == f.Folder }) {
+			added = append(added, f.Folder)
+		}
+	}
+	return added
+}
+
+// compare finds the folders of a device that changed. A folder has not where it is only seen for the first time: since
+// the start of the server, or since its device was registered.
 func (s *schedule) compare(id fleet.DeviceID) {
 	snapshot := s.o.Snapshot(id)
 	if snapshot == nil {
@@ -94,18 +115,22 @@ func (s *schedule) compare(id fleet.DeviceID) {
 		return
 	}
 	before, isKnown := s.seen[id]
-	s.seen[id] = snapshot.Summaries
+	now := told{snapshot.Shares != nil, snapshot.Folders, snapshot.Summaries}
+	s.seen[id] = now
 	if !isKnown {
 		return
 	}
 	at := s.o.Now().Add(settleTime)
 	for folder, is := range snapshot.Summaries {
-		was, hadBefore := before[folder]
+		was, hadBefore := before.summaries[folder]
 		_, isWaiting := s.due[folder]
-		hasMoved := !hadBefore || was.Sequence != is.Sequence || was.Lacks() != is.Lacks()
+		hasMoved := hadBefore && (was.Sequence != is.Sequence || was.Lacks() != is.Lacks())
 		if hasMoved || isWaiting && was.State != is.State {
 			s.due[folder] = at
 		}
+	}
+	for _, folder := range now.added(before) {
+		s.due[folder] = at
 	}
 }
 

@@ -83,6 +83,39 @@ func TestAFolderIsProvenWhenItBecameQuietAndNotAtRest(t *testing.T) {
 	})
 }
 
+// A fleet that is registered has thousands of folders, and none of them changed.
+func TestAFolderThatIsSeenForTheFirstTimeIsNotProvenAndOneThatIsAddedIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDaemons()
+		p := running(t, d)
+		tell := func(shares []fleet.SharedFolder, folders []fleet.FolderLabel, summaries map[string]fleet.FolderSummary) {
+			for _, id := range []fleet.DeviceID{a, b} {
+				d.mu.Lock()
+				newer := *d.snapshot[id]
+				newer.Shares, newer.Folders, newer.Summaries = shares, folders, summaries
+				d.snapshot[id] = &newer
+				d.mu.Unlock()
+				p.Changed(id)
+				after(time.Second)
+			}
+		}
+		shares, folders := d.snapshot[a].Shares, []fleet.FolderLabel{{Folder: "docs"}}
+		summaries := map[string]fleet.FolderSummary{"docs": atRest(5)}
+		tell(nil, nil, nil) // they are registered again
+		tell(shares, folders, nil)
+		tell(shares, folders, summaries)
+		if after(time.Hour); d.requests() > 0 {
+			t.Errorf("%d requests for a folder that is only seen for the first time", d.requests())
+		}
+		tell(shares, []fleet.FolderLabel{}, nil)
+		tell(shares, folders, nil)
+		tell(shares, folders, summaries)
+		if after(time.Minute); d.requests() == 0 {
+			t.Error("no request for a folder that devices have anew")
+		}
+	})
+}
+
 func TestAFolderThatChangesAgainAndAgainIsProvenOnceInFiveMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDaemons()

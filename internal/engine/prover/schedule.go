@@ -77,7 +77,7 @@ func (s *schedule) pause(ctx context.Context, longest time.Duration) error {
 // schedule has what Run knows of the folders that changed.
 type schedule struct {
 	*Prover
-	seen map[fleet.DeviceID]told // what each device told when it was last compared
+	seen map[fleet.DeviceID]told // Each device told this when it was last compared.
 	// due are the folders that changed since they were proven, with the moment at which they are proven if they are
 	// quiet; a zero time: not before another event.
 	due   map[string]time.Time
@@ -88,12 +88,12 @@ type schedule struct {
 
 // told is what is compared of a device.
 type told struct {
-	isConfigured bool // its configuration is known
+	isConfigured bool // Its configuration is known.
 	folders      []fleet.FolderLabel
 	summaries    map[string]fleet.FolderSummary
 }
 
-// added returns the folders that the device has in addition to those of before.
+// added returns the folders that the device has and did not have before.
 func (t told) added(before told) (added []string) {
 	if !before.isConfigured || slices.Equal(t.folders, before.folders) {
 		return nil
@@ -106,8 +106,8 @@ func (t told) added(before told) (added []string) {
 	return added
 }
 
-// compare finds the folders of a device that changed. A folder has not where it is only seen for the first time: since
-// the start of the server, or since its device was registered.
+// compare finds the folders of a device that changed. A folder that is seen for the first time since the start of the
+// server, or since its device was registered, has not changed.
 func (s *schedule) compare(id fleet.DeviceID) {
 	snapshot := s.o.Snapshot(id)
 	if snapshot == nil {

@@ -99,9 +99,7 @@ func (p *Prover) Changed(snapshot *fleet.Snapshot, at time.Time) {
 
 // RegistryChanged tells that devices were registered, deleted or revoked, or that a revocation ended.
 func (p *Prover) RegistryChanged() {
-	p.mu.Lock()
-	p.all = true
-	p.mu.Unlock()
+	p.judgeAll()
 	p.rouse()
 }
 
@@ -112,21 +110,43 @@ func (p *Prover) rouse() {
 	}
 }
 
-// Run proves until ctx ends.
+// Run proves until ctx ends. After a round that failed it pauses, whatever changes meanwhile: the next round reads
+// daemons anew, and the database may refuse for as long as its disk is full.
 func (p *Prover) Run(ctx context.Context) error {
+	var failure string // the error of the last round, for the log; "" if that did not fail
+	var pause time.Duration
 	for {
 		again, err := p.round(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil {
-			p.o.Log.Warn("what is proven about revoked devices is not kept yet", logkey.Err(err))
-			again = firstPause
+		failure = p.logFailure(failure, err)
+		if err == nil {
+			pause = 0
+			err = p.wait(ctx, again)
+		} else {
+			pause = min(max(2*pause, firstPause), mostPause)
+			err = sleep(ctx, pause)
 		}
-		if err := p.wait(ctx, again); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// logFailure logs the error of a round if the round before failed otherwise or not at all, and the end of the failures.
+// It returns the text of the error.
+func (p *Prover) logFailure(before string, err error) string {
+	if err == nil {
+		if before != "" {
+			p.o.Log.Info("what is proven about revoked devices is kept again")
+		}
+		return ""
+	}
+	if text := err.Error(); text != before {
+		p.o.Log.Warn("what is proven about revoked devices is not kept yet", logkey.Err(err))
+	}
+	return err.Error()
 }
 
 // wait returns when something changed, or after the time `again`; 0 means that only a change ends the waiting.
@@ -144,12 +164,16 @@ func (p *Prover) wait(ctx context.Context, again time.Duration) error {
 		return nil
 	case <-p.wake:
 	}
-	settle := time.NewTimer(settling)
-	defer settle.Stop()
+	return sleep(ctx, settling)
+}
+
+func sleep(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-settle.C:
+	case <-timer.C:
 		return nil
 	}
 }

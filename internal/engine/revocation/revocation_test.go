@@ -156,6 +156,12 @@ func TestAProofThatIsNotStoredIsNotCounted(t *testing.T) {
 		if c := w.certificate(p); c.Gone != 0 {
 			t.Errorf("got %+v", c)
 		}
+		if w.reads > 2*6 {
+			t.Errorf("the daemons are read %d times in a minute of failures", w.reads)
+		}
+		if n := strings.Count(w.log.String(), "not kept yet"); n != 1 {
+			t.Errorf("a failure that stays is logged %d times", n)
+		}
 		w.mu.Lock()
 		w.failing = false
 		w.mu.Unlock()

@@ -31,11 +31,18 @@ func (p *Prover) round(ctx context.Context) (again time.Duration, err error) {
 			err = p.keep(ctx, found)
 		}
 		if err != nil {
-			p.RegistryChanged() // The next round judges all devices again.
+			p.judgeAll()
 			return 0, err
 		}
 	}
 	return p.nextAttempt(time.Now()), nil
+}
+
+// judgeAll has the next round judge all devices.
+func (p *Prover) judgeAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = true
 }
 
 // begin loads the proofs of revocations that are new, forgets those that ended, and returns the devices to judge.

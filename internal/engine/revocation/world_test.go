@@ -1,9 +1,11 @@
 package revocation
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -27,6 +29,8 @@ type world struct {
 	failing  bool // The store answers with an error.
 	reads    int
 	configs  map[fleet.DeviceID]string // LastConfig
+
+	log bytes.Buffer // guarded by the handler's own mutex; read after synctest.Wait
 }
 
 type daemon struct {
@@ -173,7 +177,8 @@ func (w *world) lastConfig(_ context.Context, id fleet.DeviceID) (fleet.Observed
 
 // run starts a Prover. The test's end stops it.
 func (w *world) run() *Prover {
-	p := New(Options{Registry: w.Registry, Proofs: w, Daemons: w, LastConfig: w.lastConfig})
+	p := New(Options{Registry: w.Registry, Proofs: w, Daemons: w, LastConfig: w.lastConfig,
+		Log: slog.New(slog.NewTextHandler(&w.log, nil))})
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan struct{})
 	go func() {

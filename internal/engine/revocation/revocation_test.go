@@ -172,6 +172,44 @@ func TestAProofThatIsNotStoredIsNotCounted(t *testing.T) {
 	})
 }
 
+// TestADeviceThatIsNotReadAnyMoreCostsNothing: its attempt was due for ever, and each millisecond had a round.
+func TestADeviceThatIsNotReadAnyMoreCostsNothing(t *testing.T) {
+	for name, test := range map[string]func(w *world, p *Prover){
+		"it goes away": func(w *world, p *Prover) { w.change(p, home, func(d *daemon) { d.away = true }) },
+		"it is revoked itself": func(w *world, p *Prover) {
+			w.revoke(home)
+			p.RegistryChanged()
+		},
+		"it is paused": func(w *world, p *Prover) {
+			w.edit(func(r *fleet.Registry) {
+				r.Devices[home] = &fleet.Registered{Device: r.Devices[home].Device,
+					Settings: fleet.DeviceSettings{Mode: fleet.ModePaused}}
+			})
+			p.RegistryChanged()
+		},
+		"it is deleted": func(w *world, p *Prover) {
+			w.edit(func(r *fleet.Registry) { delete(r.Devices, home) })
+			p.RegistryChanged()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.daemons[home].writing = true // so each reading proves nothing
+				w.revoke(lost)
+				p := w.run()
+				w.later(time.Second)
+				test(w, p)
+				w.later(mostPause)
+				before := w.rounds
+				w.later(mostPause)
+				if n := w.rounds - before; n > 0 {
+					t.Errorf("%d rounds in a minute in which nothing happened", n)
+				}
+			})
+		})
+	}
+}
+
 // TestASecondRevocationIsProvenAnew: what was proven of the first one is older than it.
 func TestASecondRevocationIsProvenAnew(t *testing.T) {
 	in(t, func(w *world) {

@@ -83,7 +83,6 @@ func (p *Prover) adopt(registry *fleet.Registry, loaded map[pair]fleet.Revocatio
 	}
 	maps.DeleteFunc(p.proofs, func(of pair, _ fleet.RevocationProof) bool { return isOver(of) })
 	maps.DeleteFunc(p.seen, func(of pair, _ time.Time) bool { return registry.Devices[of.device] == nil })
-	maps.DeleteFunc(p.attempts, func(id fleet.DeviceID, _ attempt) bool { return registry.Devices[id] == nil })
 	maps.Copy(p.proofs, loaded)
 	clear(p.known)
 	for id, revocation := range registry.Revocations {
@@ -92,8 +91,12 @@ func (p *Prover) adopt(registry *fleet.Registry, loaded map[pair]fleet.Revocatio
 }
 
 // due returns the devices that the round judges: those that changed, and those that are to be read again. Devices that
-// are revoked themselves are left out, because Muster writes nothing to them. The caller holds mu.
+// are revoked themselves are left out, because Muster writes nothing to them; they and deleted devices have no next
+// attempt. The caller holds mu.
 func (p *Prover) due(registry *fleet.Registry) (devices []fleet.DeviceID) {
+	maps.DeleteFunc(p.attempts, func(id fleet.DeviceID, _ attempt) bool {
+		return registry.Devices[id] == nil || registry.IsRevoked(id)
+	})
 	now := time.Now()
 	for id := range registry.Devices {
 		tried, waits := p.attempts[id]
@@ -128,7 +131,8 @@ func (p *Prover) judgeDevice(ctx context.Context, registry *fleet.Registry, id f
 	}
 	snapshot := p.o.Daemons.Snapshot(id)
 	if snapshot == nil || !snapshot.Answers() || registry.ModeOf(id) == fleet.ModePaused {
-		return ended // A change of the snapshot or of the mode has the device judged again.
+		p.setAttempt(id, "") // A change of the snapshot or of the mode has the device judged again.
+		return ended
 	}
 	proven, reason := p.read(ctx, id, open)
 	p.setAttempt(id, reason)

@@ -28,6 +28,7 @@ type world struct {
 	puts     int
 	failing  bool // The store answers with an error.
 	reads    int
+	rounds   int                       // calls of Registry
 	configs  map[fleet.DeviceID]string // LastConfig
 
 	log bytes.Buffer // guarded by the handler's own mutex; read after synctest.Wait
@@ -70,29 +71,34 @@ func in(t *testing.T, test func(w *world)) {
 func (w *world) Registry(context.Context) (*fleet.Registry, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.rounds++
 	return w.registry, nil
 }
 
-func (w *world) revoke(id fleet.DeviceID) {
+// edit changes a copy of the registry, which takes the place of the registry.
+func (w *world) edit(how func(*fleet.Registry)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	next := *w.registry
-	next.Revocations = maps.Clone(next.Revocations)
+	next.Devices, next.Revocations = maps.Clone(next.Devices), maps.Clone(next.Revocations)
 	if next.Revocations == nil {
 		next.Revocations = map[fleet.DeviceID]fleet.Revocation{}
 	}
-	next.Revocations[id] = fleet.Revocation{Device: id, Label: "laptop", By: "root", At: time.Now()}
+	how(&next)
 	w.registry = &next
 }
 
+func (w *world) revoke(id fleet.DeviceID) {
+	w.edit(func(r *fleet.Registry) {
+		r.Revocations[id] = fleet.Revocation{Device: id, Label: "laptop", By: "root", At: time.Now()}
+	})
+}
+
 func (w *world) readmit(id fleet.DeviceID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	next := *w.registry
-	next.Revocations = maps.Clone(next.Revocations)
-	delete(next.Revocations, id)
-	w.registry = &next
-	maps.DeleteFunc(w.proofs, func(of pair, _ fleet.RevocationProof) bool { return of.revoked == id })
+	w.edit(func(r *fleet.Registry) {
+		delete(r.Revocations, id)
+		maps.DeleteFunc(w.proofs, func(of pair, _ fleet.RevocationProof) bool { return of.revoked == id })
+	})
 }
 
 func (w *world) Snapshot(id fleet.DeviceID) *fleet.Snapshot {

@@ -288,7 +288,7 @@ func (a *App) wire(ctx context.Context) error {
 			return client{syncthing.New(t, a.connecting)}
 		},
 		Resolver: a.newResolver(), Sink: a.store, MayWrite: a.store.CheckLock, Log: a.log, Seed: seed,
-		Changed: a.deviceChanged, ConfigStored: a.configStored, ConfigObserved: a.changes.configStored,
+		Changed: a.snapshotChanged, ConfigStored: a.configStored, ConfigObserved: a.changes.configStored,
 		RetryPause: a.o.RetryPause,
 	})
 	a.prover = a.newProver()
@@ -382,6 +382,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 		return err
 	}
 	a.logRestored(registry)
+	a.changes.lookFor(registry.Revocations)
 	for id, device := range registry.Devices {
 		a.mirror.Put(*device, registry.ModeOf(id) == fleet.ModePaused)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"muster/internal/adapter/discovery"
+	"muster/internal/engine/revocation"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 )
@@ -22,14 +23,9 @@ type changes struct {
 	viewed    map[fleet.DeviceID]bool
 	judged    map[fleet.DeviceID]bool // devices whose folders health must judge again
 	committed fleet.Committed
-	seen      []sighting // each snapshot whose connection or configuration changed, in the order of the changes
-}
-
-// sighting is a snapshot and when it was made. A revoked device may be in a configuration for a moment only, so each
-// snapshot counts and not only the last one.
-type sighting struct {
-	snapshot *fleet.Snapshot
-	at       time.Time
+	revoked   map[fleet.DeviceID]fleet.Revocation // of the last commit; it is replaced and never changed
+	// seen says when a configuration last had a revoked device. Only revoked devices that are there take memory.
+	seen map[revocation.Pair]time.Time
 }
 
 // deviceChange is what changed of a device.
@@ -41,7 +37,7 @@ type deviceChange struct {
 
 func newChanges() *changes {
 	return &changes{some: make(chan struct{}, 1), devices: map[fleet.DeviceID]deviceChange{},
-		viewed: map[fleet.DeviceID]bool{}, judged: map[fleet.DeviceID]bool{}}
+		viewed: map[fleet.DeviceID]bool{}, judged: map[fleet.DeviceID]bool{}, seen: map[revocation.Pair]time.Time{}}
 }
 
 // device marks a device. With the aspect 0, only its state in rollouts may have changed.
@@ -106,16 +102,27 @@ func (c *changes) takeJudged() map[fleet.DeviceID]bool {
 	return takeOut(c, &c.judged, map[fleet.DeviceID]bool{})
 }
 
-// see keeps a snapshot for the proofs of revocations; nil is a device that is not watched any more.
-func (c *changes) see(snapshot *fleet.Snapshot) {
-	if snapshot == nil {
-		return
-	}
-	now := time.Now()
-	c.mark(func() { c.seen = append(c.seen, sighting{snapshot, now}) })
+// lookFor sets the revoked devices, which see looks for.
+func (c *changes) lookFor(revoked map[fleet.DeviceID]fleet.Revocation) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.revoked = revoked
 }
 
-func (c *changes) takeSeen() []sighting { return takeOut(c, &c.seen, nil) }
+// see notes the revoked devices that a daemon has. Each snapshot is seen: the next one may not have them any more.
+func (c *changes) see(snapshot *fleet.Snapshot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id := range c.revoked {
+		if id != snapshot.Device && snapshot.ConfiguredPeers.Has(id) {
+			c.seen[revocation.Pair{Revoked: id, Device: snapshot.Device}] = time.Now()
+		}
+	}
+}
+
+func (c *changes) takeSeen() map[revocation.Pair]time.Time {
+	return takeOut(c, &c.seen, map[revocation.Pair]time.Time{})
+}
 
 func (c *changes) takeDevices() map[fleet.DeviceID]deviceChange {
 	return takeOut(c, &c.devices, map[fleet.DeviceID]deviceChange{})
@@ -132,13 +139,21 @@ func takeOut[T any](c *changes, field *T, empty T) T {
 	return waiting
 }
 
+// snapshotChanged is called with each new snapshot of a device.
+func (a *App) snapshotChanged(snapshot *fleet.Snapshot, aspect fleet.Aspect) {
+	if aspect&watchedByRevocations != 0 {
+		a.changes.see(snapshot)
+	}
+	a.deviceChanged(snapshot.Device, aspect)
+}
+
+// watchedByRevocations has the aspects in which a snapshot tells about revoked devices.
+const watchedByRevocations = fleet.ConnectionChanged | fleet.ConfigChanged
+
 // deviceChanged is called when something of a device changed. Readers of the view see the change at once.
 func (a *App) deviceChanged(id fleet.DeviceID, aspect fleet.Aspect) {
 	if aspect&(fleet.ConnectionChanged|fleet.FoldersChanged|fleet.ConfigChanged) != 0 {
 		a.changes.judge(id)
-	}
-	if aspect&(fleet.ConnectionChanged|fleet.ConfigChanged) != 0 {
-		a.changes.see(a.mirror.Snapshot(id))
 	}
 	a.changes.view(id)
 	a.changes.device(id, aspect)
@@ -155,8 +170,10 @@ func (a *App) forward(ctx context.Context) error {
 		}
 		devices := a.changes.takeDevices()
 		a.forwardCommitted(ctx)
-		for _, one := range a.changes.takeSeen() {
-			a.revocations.Changed(one.snapshot, one.at)
+		for id, is := range devices {
+			if is.aspect&watchedByRevocations != 0 {
+				a.revocations.Changed(id)
+			}
 		}
 		for id, is := range devices {
 			a.forwardDevice(id, is)

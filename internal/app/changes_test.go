@@ -2,7 +2,9 @@ package app
 
 import (
 	"testing"
+	"time"
 
+	"muster/internal/engine/revocation"
 	"muster/internal/fleet"
 )
 
@@ -34,3 +36,36 @@ func TestWhatADeviceDoesMeanwhileIsHandedOnOnce(t *testing.T) {
 	default:
 	}
 }
+
+// TestARevokedDeviceIsSeenInEachSnapshot: also in one that another took the place of before anybody asked. The rest of
+// the snapshots is not kept, however many there are.
+func TestARevokedDeviceIsSeenInEachSnapshot(t *testing.T) {
+	lost, home, desk := idOf(1), idOf(2), idOf(3)
+	a := &App{changes: newChanges()}
+	tell := func(id fleet.DeviceID, peers ...fleet.DeviceID) {
+		a.snapshotChanged(&fleet.Snapshot{Device: id, ConfiguredPeers: fleet.PeersOf(peers)}, fleet.ConfigChanged)
+	}
+	tell(home, lost)
+	if seen := a.changes.takeSeen(); len(seen) > 0 {
+		t.Errorf("nothing is revoked, and %v is kept", seen)
+	}
+	a.changes.lookFor(map[fleet.DeviceID]fleet.Revocation{lost: {Device: lost}})
+	tell(lost, lost)
+	var newest time.Time
+	for range 1000 {
+		tell(home, home, lost)
+		newest = time.Now()
+		tell(home, home)
+		tell(desk, desk, home)
+	}
+	seen := a.changes.takeSeen()
+	at, is := seen[revocation.Pair{Revoked: lost, Device: home}]
+	if len(seen) != 1 || !is || at.After(newest) {
+		t.Errorf("seen are %v, newest %s", seen, newest)
+	}
+	if again := a.changes.takeSeen(); len(again) > 0 {
+		t.Errorf("told twice: %v", again)
+	}
+}
+
+func idOf(n byte) fleet.DeviceID { return fleet.DeviceIDOf([32]byte{n}) }

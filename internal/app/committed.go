@@ -18,6 +18,7 @@ func (a *App) committed(changed fleet.Committed) {
 		a.log.Error("the registry is not readable after a commit", logkey.Err(err))
 		return
 	}
+	a.changes.lookFor(registry.Revocations)
 	for id := range changed.Devices {
 		a.discovery.Forget(id)
 		if device := registry.Devices[id]; device != nil {

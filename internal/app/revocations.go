@@ -11,7 +11,7 @@ import (
 // newRevocations makes the part that proves that revoked devices are gone.
 func (a *App) newRevocations() *revocation.Prover {
 	return revocation.New(revocation.Options{Registry: a.store.Registry, Proofs: a.store, Daemons: reread{a.mirror},
-		LastConfig: a.store.ObservedConfig, Log: a.log})
+		TakeSeen: a.changes.takeSeen, LastConfig: a.store.ObservedConfig, Log: a.log})
 }
 
 // reread reads daemons anew over the connections of the mirror.

@@ -158,7 +158,7 @@ func (w *watcher) join(ctx context.Context) (err error) {
 		Dial: func(t mirror.Target) mirror.Daemon {
 			return client{syncthing.New(t, syncthing.Options{Dial: w.farm.Dial})}
 		},
-		Resolver: byAgent{}, Sink: w.store, Log: w.log, Seed: seed, Changed: w.deviceChanged, ConfigStored: w.configStored,
+		Resolver: byAgent{}, Sink: w.store, Log: w.log, Seed: seed, Changed: w.snapshotChanged, ConfigStored: w.configStored,
 	})
 	told := notify.Options{Source: states{w.App}, Store: w.store, Log: w.log}
 	if w.receiver != nil {

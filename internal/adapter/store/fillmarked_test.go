@@ -38,7 +38,7 @@ func fillMarked(ctx context.Context, t *testing.T, s *Store) {
 	for n := range 2 {
 		must(s.ApplyEdit(ctx, fleet.Edit{Revoke: []fleet.Revocation{{Device: deviceN(60 + n).ID}}}, fleet.Basis{}))(t)
 		revoked := deviceN(60 + n).ID
-		ok(s.PutRevocationProofs(ctx, revoked, []fleet.RevocationProof{proofOf(revoked, deviceN(n+1).ID, time.Now())}))
+		putProofs(t, s, revoked, proofOf(revoked, deviceN(n+1).ID, time.Now()))
 	}
 	ok(s.PutSetting(ctx, fleet.SettingApproval, "10%", "10%", nil))
 	ok(s.PutSetting(ctx, fleet.SettingSoak, "1m", "1m", nil))

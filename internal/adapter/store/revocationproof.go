@@ -30,30 +30,31 @@ func (s *Store) RevocationProofs(ctx context.Context, revoked fleet.DeviceID) ([
 	return onlyBelieved(rows), failure("read what is proven about revocations", err)
 }
 
-// PutRevocationProofs stores proofs about one revoked device, and records them in the audit. A proof from before the
-// revocation is left out, and so is one about a device that was deleted. When the last managed device is proven, the
-// audit gets an entry that says so.
-func (s *Store) PutRevocationProofs(ctx context.Context, revoked fleet.DeviceID, proofs []fleet.RevocationProof) error {
-	_, err := write(ctx, s, "keep what is proven about revocations", func(t *tx) (none struct{}, err error) {
-		return none, t.putRevocationProofs(revoked, proofs)
+// PutRevocationProofs stores proofs about one revoked device, records them in the audit, and returns those that it
+// stored. A proof or a return from before the revocation is left out, and so is one about a device that was deleted.
+// When the last managed device is proven, the audit gets an entry that says so.
+func (s *Store) PutRevocationProofs(ctx context.Context, revoked fleet.DeviceID, proofs []fleet.RevocationProof) (
+	[]fleet.RevocationProof, error) {
+	return write(ctx, s, "keep what is proven about revocations", func(t *tx) ([]fleet.RevocationProof, error) {
+		return t.putRevocationProofs(revoked, proofs)
 	})
-	return err
 }
 
-func (t *tx) putRevocationProofs(revoked fleet.DeviceID, proofs []fleet.RevocationProof) error {
+func (t *tx) putRevocationProofs(revoked fleet.DeviceID, proofs []fleet.RevocationProof) (
+	[]fleet.RevocationProof, error) {
 	revocation, err := t.revocation(revoked)
 	if absent(err) {
-		return nil // The revocation ended meanwhile.
+		return nil, nil // The revocation ended meanwhile.
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var proven, returned []fleet.RevocationProof
 	for _, p := range proofs {
 		stored, err := t.putRevocationProof(revocation, p)
 		switch {
 		case err != nil:
-			return err
+			return nil, err
 		case stored && p.Proven():
 			proven = append(proven, p)
 		case stored:
@@ -67,14 +68,14 @@ func (t *tx) putRevocationProofs(revoked fleet.DeviceID, proofs []fleet.Revocati
 		return fmt.Sprintf("%s: configuration %.12s read %s without the device, connections read %s without it", p.Device,
 			p.Digest, proofTime(p.ConfigAt), proofTime(p.ConnectionsAt))
 	})
-	if len(proven) == 0 {
-		return nil
+	if len(proven) > 0 {
+		err = t.recordCompletion(revoked)
 	}
-	return t.recordCompletion(revoked)
+	return slices.Concat(returned, proven), err
 }
 
 func (t *tx) putRevocationProof(of fleet.Revocation, p fleet.RevocationProof) (stored bool, err error) {
-	if p.Proven() && p.ConfigAt.Before(of.At) {
+	if at := cmp.Or(p.ConfigAt, p.ReturnedAt); at.Before(of.At) {
 		return false, nil
 	}
 	if exists, err := t.exists(p.Device); err != nil || !exists {

@@ -14,11 +14,13 @@ func proofOf(revoked, device fleet.DeviceID, at time.Time) fleet.RevocationProof
 		Digest: strings.Repeat("ab", 32)}
 }
 
-func putProofs(t *testing.T, s *Store, revoked fleet.DeviceID, proofs ...fleet.RevocationProof) {
+// putProofs returns the devices of the proofs that were stored.
+func putProofs(t *testing.T, s *Store, revoked fleet.DeviceID, proofs ...fleet.RevocationProof) (of []fleet.DeviceID) {
 	t.Helper()
-	if err := s.PutRevocationProofs(t.Context(), revoked, proofs); err != nil {
-		t.Fatal(err)
+	for _, p := range must(s.PutRevocationProofs(t.Context(), revoked, proofs))(t) {
+		of = append(of, p.Device)
 	}
+	return of
 }
 
 // acts are what the audit says was done, oldest first.
@@ -41,11 +43,13 @@ func TestProofsOfARevocationAreKeptAndRecorded(t *testing.T) {
 		revoke(t, s, fleet.Revocation{Device: lost, Label: "laptop"})
 		revoke(t, s, fleet.Revocation{Device: other})
 		at := must(s.Registry(t.Context()))(t).Revocations[lost].At
-		putProofs(t, s, lost, proofOf(lost, home, at.Add(-time.Minute)), proofOf(lost, deviceN(9).ID, at.Add(time.Minute)))
-		if all := must(s.RevocationProofs(t.Context(), lost))(t); len(all) > 0 {
-			t.Errorf("a proof is older than the revocation, or about no device: %+v", all)
+		stored := putProofs(t, s, lost, proofOf(lost, desk, at.Add(-time.Minute)),
+			proofOf(lost, desk, at.Add(-time.Hour)).Returned(at.Add(-time.Minute)),
+			proofOf(lost, deviceN(9).ID, at.Add(time.Minute)), proofOf(lost, home, at.Add(time.Minute)))
+		all := must(s.RevocationProofs(t.Context(), lost))(t)
+		if len(all) != 1 || !slices.Equal(stored, []fleet.DeviceID{home}) {
+			t.Errorf("a proof is older than the revocation, or about no device: %v, %+v", stored, all)
 		}
-		putProofs(t, s, lost, proofOf(lost, home, at.Add(time.Minute)))
 		want := []string{"revocation.proven"}
 		if got := acts(t, s, lost); !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
@@ -64,7 +68,7 @@ func TestProofsOfARevocationAreKeptAndRecorded(t *testing.T) {
 		if got := acts(t, s, lost); !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		all := must(s.RevocationProofs(t.Context(), lost))(t)
+		all = must(s.RevocationProofs(t.Context(), lost))(t)
 		at2 := slices.IndexFunc(all, func(p fleet.RevocationProof) bool { return p.Device == desk })
 		if len(all) != 2 || at2 < 0 || all[at2] != again {
 			t.Errorf("got %+v, want %+v", all, again)
@@ -78,9 +82,9 @@ func TestProofsOfARevocationAreKeptAndRecorded(t *testing.T) {
 		if all := must(s.RevocationProofs(t.Context(), lost))(t); len(all) > 0 {
 			t.Errorf("got %+v", all)
 		}
-		putProofs(t, s, lost, proofOf(lost, home, at.Add(time.Hour))) // the revocation is over
-		if all := must(s.RevocationProofs(t.Context(), lost))(t); len(all) > 0 {
-			t.Errorf("got %+v", all)
+		stored = putProofs(t, s, lost, proofOf(lost, home, at.Add(time.Hour))) // the revocation is over
+		if all := must(s.RevocationProofs(t.Context(), lost))(t); len(all)+len(stored) > 0 {
+			t.Errorf("stored for %v, got %+v", stored, all)
 		}
 		if report := must(s.VerifyAudit(t.Context(), nil))(t); len(report.Faults)+len(report.Rows) > 0 {
 			t.Errorf("the audit finds %+v", report)

@@ -345,7 +345,7 @@ func TestAConfigurationThatIsReadWhileTheDeviceIsPutIsKept(t *testing.T) {
 		f := newFake(1, "a")
 		var once sync.Once
 		armed := false
-		w.m.o.Changed = func(_ fleet.DeviceID, a Aspect) {
+		w.m.o.Changed = func(_ *Snapshot, a Aspect) {
 			if armed && a&ConfigChanged != 0 {
 				once.Do(func() {
 					w.m.Put(device(1), true)

@@ -497,9 +497,9 @@ func inWorld(t *testing.T, seed map[fleet.DeviceID]Snapshot, test func(t *testin
 				}
 				return readFake(own, document)
 			},
-			Changed: func(device fleet.DeviceID, a Aspect) {
+			Changed: func(s *Snapshot, a Aspect) {
 				w.mu.Lock()
-				w.changes[device] |= a
+				w.changes[s.Device] |= a
 				w.mu.Unlock()
 			},
 			ConfigObserved: func(id fleet.DeviceID) {

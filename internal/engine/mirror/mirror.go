@@ -33,8 +33,9 @@ type Options struct {
 	Sink     Sink
 	Log      *slog.Logger
 
-	// Changed is called after the snapshot of a device changed.
-	Changed func(fleet.DeviceID, Aspect)
+	// Changed is called with each new snapshot in which something changed, after readers can see it. Two goroutines may
+	// call it for one device at the same time, so the newer snapshot may come first.
+	Changed func(*Snapshot, Aspect)
 	// ConfigStored is called after the sink has stored a configuration that differs from the device's last one.
 	ConfigStored func(fleet.DeviceID, fleet.ObservedConfig)
 	// ConfigObserved is called after ConfigStored if a watcher read the configuration; TakeConfig then returns it. It is
@@ -156,17 +157,18 @@ func (m *Mirror) Run(ctx context.Context) error {
 // Put starts to watch a device. If the device has a watcher, Put replaces it, but only if something that matters for
 // the connection has changed: the running watcher ends at once, and the new one starts without a pause.
 func (m *Mirror) Put(d fleet.Registered, paused bool) {
-	if m.put(d, paused) && m.o.Changed != nil {
-		m.o.Changed(d.ID, ConnectionChanged)
+	if w := m.put(d, paused); w != nil && m.o.Changed != nil {
+		m.o.Changed(w.snapshot.Load(), ConnectionChanged)
 	}
 }
 
-func (m *Mirror) put(d fleet.Registered, paused bool) bool {
+// put returns the new watcher, and nil if the device keeps the one that it has.
+func (m *Mirror) put(d fleet.Registered, paused bool) *watcher {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	old := m.devices[d.ID]
 	if old != nil && old.same(d, paused) {
-		return false
+		return nil
 	}
 	w := m.newWatcher(d, paused, old)
 	m.devices[d.ID] = w
@@ -176,7 +178,7 @@ func (m *Mirror) put(d fleet.Registered, paused bool) bool {
 	if m.launch != nil {
 		m.launch(w, old)
 	}
-	return true
+	return w
 }
 
 // ModesChanged pauses or resumes watching for each device after the mode of the fleet or of a tag changed. After a

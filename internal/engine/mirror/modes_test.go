@@ -10,7 +10,7 @@ import (
 
 func TestWatchersFollowTheModesOfTheFleetAndOfTags(t *testing.T) {
 	put := map[fleet.DeviceID]bool{}
-	m := New(Options{Changed: func(id fleet.DeviceID, _ Aspect) { put[id] = true }})
+	m := New(Options{Changed: func(s *Snapshot, _ Aspect) { put[s.Device] = true }})
 	registry := func(mode fleet.Mode, tags map[fleet.Tag]fleet.Mode, ofA ...fleet.Tag) *fleet.Registry {
 		device := func(id fleet.DeviceID, mode fleet.Mode, tags ...fleet.Tag) *fleet.Registered {
 			return &fleet.Registered{Device: fleet.Device{ID: id}, Tags: tags, Settings: fleet.DeviceSettings{Mode: mode}}

@@ -323,8 +323,8 @@ func (w *watcher) online() (Daemon, error) {
 	return nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the device is not online: " + s.Reason, Hint: s.Next}
 }
 
-// update changes the snapshot, and calls Changed unless change returns 0. Only dial changes the snapshot without
-// update: it sets the address, which connected reports later.
+// update changes the snapshot, and calls Changed with the new one unless change returns 0. Only dial changes the
+// snapshot without update: it sets the address, which connected reports later.
 func (w *watcher) update(change func(*Snapshot) Aspect) {
 	w.mu.Lock()
 	if w.ended {
@@ -336,7 +336,7 @@ func (w *watcher) update(change func(*Snapshot) Aspect) {
 	w.snapshot.Store(&next)
 	w.mu.Unlock()
 	if aspect != 0 && w.m.o.Changed != nil {
-		w.m.o.Changed(w.device.ID, aspect)
+		w.m.o.Changed(&next, aspect)
 	}
 }
 

@@ -670,3 +670,30 @@ func TestWhatIsShownIsRememberedUnlessItIsAnotherDaemons(t *testing.T) {
 		})
 	}
 }
+
+// TestEachSnapshotIsToldThoughTheNextOneIsThere: who asked for the snapshot of a changed device got the next one, and a
+// device that was in the configuration for a moment was not seen.
+func TestEachSnapshotIsToldThoughTheNextOneIsThere(t *testing.T) {
+	var m *Mirror
+	var told []*Snapshot
+	id, peer := fleet.DeviceIDOf([32]byte{1}), fleet.DeviceIDOf([32]byte{2})
+	have := func(peers ...fleet.DeviceID) {
+		m.watcher(id).update(func(s *Snapshot) Aspect {
+			s.ConfiguredPeers = fleet.PeersOf(peers)
+			return ConfigChanged
+		})
+	}
+	m = New(Options{Changed: func(s *Snapshot, aspect Aspect) {
+		if aspect != ConfigChanged {
+			return
+		}
+		if told = append(told, s); len(told) == 1 {
+			have() // before the first one is looked at
+		}
+	}})
+	m.Put(fleet.Registered{Device: fleet.Device{ID: id}}, true)
+	have(peer)
+	if len(told) != 2 || !told[0].ConfiguredPeers.Has(peer) || told[1].ConfiguredPeers.Has(peer) {
+		t.Errorf("told are %+v", told)
+	}
+}

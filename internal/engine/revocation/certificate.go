@@ -54,6 +54,7 @@ type Certificate struct {
 // Certificate returns the certificate of a revocation. inside reports whether the caller sees a device.
 func (p *Prover) Certificate(ctx context.Context, registry *fleet.Registry, revocation fleet.Revocation,
 	inside func(fleet.DeviceID) bool) (Certificate, error) {
+	p.absorb()
 	proofs, err := p.o.Proofs.RevocationProofs(ctx, revocation.Device)
 	if err != nil {
 		return Certificate{}, err
@@ -102,8 +103,14 @@ func (c *Certificate) add(row Row) {
 
 func (p *Prover) row(registry *fleet.Registry, revoked, id fleet.DeviceID, snapshot *fleet.Snapshot,
 	proof fleet.RevocationProof) Row {
+	p.mu.Lock()
+	returnedAt, returned := p.returnOf(proof, snapshot)
+	p.mu.Unlock()
+	if returned { // The store will say so in a moment.
+		proof = proof.Returned(returnedAt)
+	}
 	row := Row{Device: id, State: Unproven, Proof: proof}
-	has := snapshot != nil && snapshot.ConfiguredPeers.Has(revoked)
+	has := has(snapshot, revoked)
 	mode := registry.ModeOf(id)
 	switch {
 	case has && (mode == fleet.ModeObserve || mode == fleet.ModePaused):
@@ -118,6 +125,11 @@ func (p *Prover) row(registry *fleet.Registry, revoked, id fleet.DeviceID, snaps
 		row.Reason = "it is not watched, in mode paused"
 	case snapshot == nil || !snapshot.Answers():
 		row.Reason = "it was not read since the revocation: " + offline(snapshot)
+		if proof.Returns > 0 {
+			row.Reason = "it had the device again, and was not read since: " + offline(snapshot)
+		}
+	case returned:
+		row.Reason = "it had the device again, and is read anew"
 	default:
 		row.Reason = cmp.Or(p.reason(id), "it is being read")
 	}

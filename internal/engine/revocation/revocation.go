@@ -18,6 +18,7 @@ const (
 	firstPause = 2 * time.Second
 	mostPause  = time.Minute
 	settling   = 300 * time.Millisecond // changes that come within this time are judged together
+	stopping   = 3 * time.Second        // for what is stored when the server stops
 )
 
 // Daemons reads daemons.
@@ -32,7 +33,10 @@ type Daemons interface {
 // Proofs keeps what is proven.
 type Proofs interface {
 	RevocationProofs(ctx context.Context, revoked fleet.DeviceID) ([]fleet.RevocationProof, error)
-	PutRevocationProofs(ctx context.Context, revoked fleet.DeviceID, proofs []fleet.RevocationProof) error
+	// PutRevocationProofs returns the proofs that it stored. It leaves out those that are older than the revocation, and
+	// those about deleted devices.
+	PutRevocationProofs(ctx context.Context, revoked fleet.DeviceID, proofs []fleet.RevocationProof) (
+		stored []fleet.RevocationProof, err error)
 }
 
 // Options are what a Prover stands on.
@@ -40,6 +44,9 @@ type Options struct {
 	Registry func(context.Context) (*fleet.Registry, error)
 	Proofs   Proofs
 	Daemons  Daemons
+	// TakeSeen returns when revoked devices were seen in configurations since the last call. It knows of each
+	// configuration that was read, so that a device is noticed that is there only for a moment.
+	TakeSeen func() map[Pair]time.Time
 	// LastConfig returns the configuration that a device's daemon had when it was last read.
 	LastConfig func(context.Context, fleet.DeviceID) (fleet.ObservedConfig, error)
 	Log        *slog.Logger
@@ -51,17 +58,18 @@ type Prover struct {
 	wake chan struct{}
 
 	mu       sync.Mutex                     // guards what follows
-	revoked  []fleet.DeviceID               // The value is that of the last round. It is nil without revocations.
+	revoking bool                           // The last round found revocations.
 	changed  map[fleet.DeviceID]bool        // devices whose snapshot changed since the last round
 	all      bool                           // The next round looks at all devices.
-	seen     map[pair]time.Time             // Time at which a daemon's configuration last had a revoked device.
+	seen     map[Pair]time.Time             // Time at which a daemon's configuration last had a revoked device.
+	created  map[fleet.DeviceID]time.Time   // when the devices were registered that proofs are about
 	attempts map[fleet.DeviceID]attempt     // daemons that were read and did not prove everything
-	proofs   map[pair]fleet.RevocationProof // The proofs of the store. The map is empty before the first round.
+	proofs   map[Pair]fleet.RevocationProof // The proofs of the store. The map is empty before the first round.
 	known    map[fleet.DeviceID]time.Time   // revocations whose proofs are in proofs, with their beginnings
 }
 
-// pair is a revoked device and the device whose daemon must not have it.
-type pair struct{ revoked, device fleet.DeviceID }
+// Pair is a revoked device and the device whose daemon must not have it.
+type Pair struct{ Revoked, Device fleet.DeviceID }
 
 // attempt says when a daemon is read again.
 type attempt struct {
@@ -76,24 +84,18 @@ func New(o Options) *Prover {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Prover{o: o, wake: make(chan struct{}, 1), all: true, changed: map[fleet.DeviceID]bool{},
-		seen: map[pair]time.Time{}, attempts: map[fleet.DeviceID]attempt{},
-		proofs: map[pair]fleet.RevocationProof{}, known: map[fleet.DeviceID]time.Time{}}
+		seen: map[Pair]time.Time{}, created: map[fleet.DeviceID]time.Time{}, attempts: map[fleet.DeviceID]attempt{},
+		proofs: map[Pair]fleet.RevocationProof{}, known: map[fleet.DeviceID]time.Time{}}
 }
 
-// Changed tells that a device had this snapshot at a time. Every snapshot is told, so that a revoked device is noticed
-// that is there only for a moment.
-func (p *Prover) Changed(snapshot *fleet.Snapshot, at time.Time) {
+// Changed tells that a device's connection or configuration changed.
+func (p *Prover) Changed(id fleet.DeviceID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.revoked) == 0 {
+	if !p.revoking {
 		return
 	}
-	for _, revoked := range p.revoked {
-		if snapshot.ConfiguredPeers.Has(revoked) && snapshot.Device != revoked {
-			p.seen[pair{revoked, snapshot.Device}] = at
-		}
-	}
-	p.changed[snapshot.Device] = true
+	p.changed[id] = true
 	p.rouse()
 }
 
@@ -113,6 +115,12 @@ func (p *Prover) rouse() {
 // Run proves until ctx ends. After a round that failed it pauses, whatever changes meanwhile: the next round reads
 // daemons anew, and the database may refuse for as long as its disk is full.
 func (p *Prover) Run(ctx context.Context) error {
+	err := p.prove(ctx)
+	p.keepLast(ctx)
+	return err
+}
+
+func (p *Prover) prove(ctx context.Context) error {
 	var failure string // the error of the last round, for the log; "" if that did not fail
 	var pause time.Duration
 	for {

@@ -11,7 +11,6 @@ import (
 	"muster/internal/core/desired"
 	"muster/internal/core/stconfig"
 	"muster/internal/fleet"
-	"muster/internal/logkey"
 )
 
 // round judges the devices that changed, or all of them, and reads the daemons that may prove something. again is the
@@ -25,17 +24,29 @@ func (p *Prover) round(ctx context.Context) (again time.Duration, err error) {
 	if err != nil || len(registry.Revocations) == 0 {
 		return 0, err
 	}
-	for some := range slices.Chunk(devices, batch) {
-		found, err := p.judge(ctx, registry, some)
-		if err == nil {
-			err = p.keep(ctx, found)
-		}
-		if err != nil {
-			p.judgeAll()
-			return 0, err
-		}
+	if err := p.judgeInTurn(ctx, registry, devices); err != nil {
+		p.judgeAll()
+		return 0, err
 	}
 	return p.nextAttempt(time.Now()), nil
+}
+
+// judgeInTurn judges the devices, some at a time. Returns of revoked devices are stored before daemons are read, which
+// may take minutes: until then, a server that is killed forgets them.
+func (p *Prover) judgeInTurn(ctx context.Context, registry *fleet.Registry, devices []fleet.DeviceID) error {
+	if err := p.keep(ctx, p.returns(registry, devices)); err != nil {
+		return err
+	}
+	for some := range slices.Chunk(devices, batch) {
+		found, err := p.judge(ctx, registry, some)
+		if err != nil {
+			return err
+		}
+		if err := p.keep(ctx, append(p.returns(registry, p.changedMeanwhile()), found...)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // judgeAll has the next round judge all devices.
@@ -49,9 +60,9 @@ func (p *Prover) judgeAll() {
 func (p *Prover) begin(ctx context.Context, registry *fleet.Registry) ([]fleet.DeviceID, error) {
 	p.mu.Lock()
 	known := maps.Clone(p.known)
-	p.revoked = slices.Sorted(maps.Keys(registry.Revocations))
+	p.revoking = len(registry.Revocations) > 0
 	p.mu.Unlock()
-	loaded := map[pair]fleet.RevocationProof{}
+	loaded := map[Pair]fleet.RevocationProof{}
 	for id, revocation := range registry.Revocations {
 		if since, is := known[id]; is && since.Equal(revocation.At) {
 			continue
@@ -61,7 +72,7 @@ func (p *Prover) begin(ctx context.Context, registry *fleet.Registry) ([]fleet.D
 			return nil, err
 		}
 		for _, proof := range proofs {
-			loaded[pair{id, proof.Device}] = proof
+			loaded[Pair{id, proof.Device}] = proof
 		}
 	}
 	p.mu.Lock()
@@ -75,15 +86,27 @@ func (p *Prover) begin(ctx context.Context, registry *fleet.Registry) ([]fleet.D
 	return devices, nil
 }
 
-// adopt puts the loaded proofs into p.proofs, and removes those of other revocations. The caller holds mu.
-func (p *Prover) adopt(registry *fleet.Registry, loaded map[pair]fleet.RevocationProof) {
-	isOver := func(of pair) bool {
-		revocation, is := registry.Revocations[of.revoked]
-		return !is || !p.known[of.revoked].Equal(revocation.At) || registry.Devices[of.device] == nil
+// adopt puts the loaded proofs into p.proofs, and removes those of other revocations and of devices that were deleted,
+// also if they were registered again. The caller holds mu.
+func (p *Prover) adopt(registry *fleet.Registry, loaded map[Pair]fleet.RevocationProof) {
+	isOther := func(id fleet.DeviceID, created time.Time) bool {
+		device := registry.Devices[id]
+		return device == nil || !created.Equal(device.CreatedAt)
 	}
-	maps.DeleteFunc(p.proofs, func(of pair, _ fleet.RevocationProof) bool { return isOver(of) })
-	maps.DeleteFunc(p.seen, func(of pair, _ time.Time) bool { return registry.Devices[of.device] == nil })
-	maps.Copy(p.proofs, loaded)
+	isOver := func(of Pair) bool {
+		revocation, is := registry.Revocations[of.Revoked]
+		return !is || !p.known[of.Revoked].Equal(revocation.At) || isOther(of.Device, p.created[of.Device])
+	}
+	maps.DeleteFunc(p.proofs, func(of Pair, _ fleet.RevocationProof) bool { return isOver(of) })
+	maps.DeleteFunc(p.seen, func(of Pair, _ time.Time) bool {
+		return registry.Devices[of.Device] == nil || !registry.IsRevoked(of.Revoked)
+	})
+	maps.DeleteFunc(p.created, isOther)
+	for of, proof := range loaded {
+		if device := registry.Devices[of.Device]; device != nil {
+			p.proofs[of], p.created[of.Device] = proof, device.CreatedAt
+		}
+	}
 	clear(p.known)
 	for id, revocation := range registry.Revocations {
 		p.known[id] = revocation.At
@@ -102,16 +125,19 @@ func (p *Prover) due(registry *fleet.Registry) (devices []fleet.DeviceID) {
 		tried, waits := p.attempts[id]
 		if (p.all || p.changed[id] || waits && !now.Before(tried.next)) && !registry.IsRevoked(id) {
 			devices = append(devices, id)
+			if _, is := p.created[id]; !is {
+				p.created[id] = registry.Devices[id].CreatedAt
+			}
 		}
 	}
 	slices.Sort(devices)
 	return devices
 }
 
-// judge returns the proofs that are new, and those that ended because a revoked device is there again.
+// judge returns the proofs that are new.
 func (p *Prover) judge(ctx context.Context, registry *fleet.Registry, devices []fleet.DeviceID) (
-	found [][]fleet.RevocationProof, err error) {
-	found = make([][]fleet.RevocationProof, len(devices))
+	[]fleet.RevocationProof, error) {
+	found := make([][]fleet.RevocationProof, len(devices))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readsMost)
 	for i, id := range devices {
@@ -120,57 +146,40 @@ func (p *Prover) judge(ctx context.Context, registry *fleet.Registry, devices []
 			return ctx.Err()
 		})
 	}
-	return found, group.Wait()
+	err := group.Wait()
+	return slices.Concat(found...), err
 }
 
 func (p *Prover) judgeDevice(ctx context.Context, registry *fleet.Registry, id fleet.DeviceID) []fleet.RevocationProof {
-	ended, open := p.standing(registry, id)
-	if len(open) == 0 {
-		p.setAttempt(id, "")
-		return ended
-	}
 	snapshot := p.o.Daemons.Snapshot(id)
-	if snapshot == nil || !snapshot.Answers() || registry.ModeOf(id) == fleet.ModePaused {
+	open := p.open(registry, id, snapshot)
+	if len(open) == 0 || snapshot == nil || !snapshot.Answers() || registry.ModeOf(id) == fleet.ModePaused {
 		p.setAttempt(id, "") // A change of the snapshot or of the mode has the device judged again.
-		return ended
+		return nil
 	}
-	proven, reason := p.read(ctx, id, open)
+	proven, reason := p.read(ctx, id, open, registry.Revocations)
 	p.setAttempt(id, reason)
-	return append(ended, proven...)
+	return proven
 }
 
-// standing returns the proofs about a device that have ended, and the revoked devices about which its daemon is to be
-// read: nothing is proven about them, and the newest configuration does not have them.
-func (p *Prover) standing(registry *fleet.Registry, id fleet.DeviceID) (ended []fleet.RevocationProof,
-	open map[fleet.DeviceID]string) {
-	snapshot := p.o.Daemons.Snapshot(id)
-	open = map[fleet.DeviceID]string{}
+// open returns the revoked devices about which a daemon is to be read: nothing is proven about them, and the newest
+// configuration does not have them.
+func (p *Prover) open(registry *fleet.Registry, id fleet.DeviceID, snapshot *fleet.Snapshot) map[fleet.DeviceID]string {
+	open := map[fleet.DeviceID]string{}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for revoked := range registry.Revocations {
-		of := pair{revoked, id}
-		proof, seen := p.proofs[of], p.seen[of]
-		has := snapshot != nil && snapshot.ConfiguredPeers.Has(revoked)
-		if proof.Proven() && (has || !seen.Before(proof.ConfigAt)) {
-			at := seen
-			if has {
-				at = snapshot.ConfigAt
-			}
-			proof = proof.Returned(at)
-			p.proofs[of] = proof
-			ended = append(ended, proof)
-		}
-		if !proof.Proven() && !has {
-			open[revoked] = registry.Revocations[revoked].Since()
+	for revoked, revocation := range registry.Revocations {
+		if !p.proofs[Pair{revoked, id}].Proven() && !has(snapshot, revoked) {
+			open[revoked] = revocation.Since()
 		}
 	}
-	return ended, open
+	return open
 }
 
 // read reads the configuration of a daemon and then its connections, and returns what that proves. reason is for
 // people, and blank if everything is proven.
-func (p *Prover) read(ctx context.Context, id fleet.DeviceID, open map[fleet.DeviceID]string) (
-	proven []fleet.RevocationProof, reason string) {
+func (p *Prover) read(ctx context.Context, id fleet.DeviceID, open map[fleet.DeviceID]string,
+	revocations map[fleet.DeviceID]fleet.Revocation) (proven []fleet.RevocationProof, reason string) {
 	// A write that began before the revocation may still bring the device back. A later write does not: reconcile looks
 	// for new revocations before each write.
 	if p.o.Daemons.Writing(id) {
@@ -187,6 +196,7 @@ func (p *Prover) read(ctx context.Context, id fleet.DeviceID, open map[fleet.Dev
 	}
 	connectionsAt := time.Now()
 	connected, err := p.o.Daemons.ConnectedPeers(ctx, id)
+	p.absorb()
 	if err != nil {
 		return nil, "its connections were not read: " + fleet.Reason(err)
 	}
@@ -194,17 +204,19 @@ func (p *Prover) read(ctx context.Context, id fleet.DeviceID, open map[fleet.Dev
 		return nil, "its configuration has more devices than Muster follows"
 	}
 	_, taken := desired.WithoutAway(doc, open)
-	has := map[string]bool{}
+	there := map[string]bool{}
 	for _, key := range taken {
-		has[key.At(key.Len()-1).Name] = true
+		there[key.At(key.Len()-1).Name] = true
 	}
 	for _, revoked := range slices.Sorted(maps.Keys(open)) {
 		switch {
-		case has[string(revoked)]:
+		case there[string(revoked)]:
 			reason = "its configuration has the device"
+		case configAt.Round(0).Before(revocations[revoked].At): // Round leaves the time of the wall clock.
+			reason = readTooEarly
 		case connected.Has(revoked):
 			reason = "its configuration does not have the device, and it is still connected to it"
-		case p.seenSince(pair{revoked, id}, configAt):
+		case p.seenSince(Pair{revoked, id}, configAt):
 			reason = "its configuration had the device again meanwhile"
 		default:
 			proven = append(proven, fleet.RevocationProof{Revoked: revoked, Device: id, ConfigAt: configAt,
@@ -214,11 +226,8 @@ func (p *Prover) read(ctx context.Context, id fleet.DeviceID, open map[fleet.Dev
 	return proven, reason
 }
 
-func (p *Prover) seenSince(of pair, since time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return !p.seen[of].Before(since)
-}
+// readTooEarly is a reason. The clock was set back.
+const readTooEarly = "by the server's clock, the device is revoked only later"
 
 // setAttempt notes that a daemon was read. It is read again if that did not prove everything (reason is not blank).
 func (p *Prover) setAttempt(id fleet.DeviceID, reason string) {
@@ -230,46 +239,6 @@ func (p *Prover) setAttempt(id fleet.DeviceID, reason string) {
 	}
 	pause := min(max(2*p.attempts[id].pause, firstPause), mostPause)
 	p.attempts[id] = attempt{next: time.Now().Add(pause), pause: pause, reason: reason}
-}
-
-// keep stores proofs. Those that are new keep how often the revoked device returned before.
-func (p *Prover) keep(ctx context.Context, found [][]fleet.RevocationProof) error {
-	byRevoked := map[fleet.DeviceID][]fleet.RevocationProof{}
-	for _, proof := range slices.Concat(found...) {
-		if before, is := p.proof(pair{proof.Revoked, proof.Device}); is && proof.Proven() {
-			proof.Returns, proof.ReturnedAt = before.Returns, before.ReturnedAt
-		}
-		byRevoked[proof.Revoked] = append(byRevoked[proof.Revoked], proof)
-	}
-	for _, revoked := range slices.Sorted(maps.Keys(byRevoked)) {
-		proofs := byRevoked[revoked]
-		if err := p.o.Proofs.PutRevocationProofs(ctx, revoked, proofs); err != nil {
-			p.forget(revoked)
-			return err
-		}
-		p.mu.Lock()
-		for _, proof := range proofs {
-			p.proofs[pair{revoked, proof.Device}] = proof
-		}
-		p.mu.Unlock()
-		p.o.Log.Info("it is known of more daemons whether they have a revoked device", logkey.Device, revoked,
-			logkey.Count, len(proofs))
-	}
-	return nil
-}
-
-func (p *Prover) proof(of pair) (fleet.RevocationProof, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	proof, is := p.proofs[of]
-	return proof, is
-}
-
-// forget has the proofs of a revocation loaded from the store again.
-func (p *Prover) forget(revoked fleet.DeviceID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.known, revoked)
 }
 
 // nextAttempt is the time until the first daemon is to be read again; 0 if no daemon is.

@@ -24,9 +24,13 @@ type world struct {
 	mu       sync.Mutex // guards what follows
 	registry *fleet.Registry
 	daemons  map[fleet.DeviceID]*daemon
-	proofs   map[pair]fleet.RevocationProof
+	proofs   map[Pair]fleet.RevocationProof
 	puts     int
-	failing  bool // The store answers with an error.
+	returns  []Pair                  // the returns that were stored
+	failing  bool                    // The store answers with an error.
+	refused  map[fleet.DeviceID]bool // The store fails for these revoked devices.
+	leftOut  bool                    // The store leaves out what it is given.
+	seen     map[Pair]time.Time      // what TakeSeen returns
 	reads    int
 	rounds   int                       // calls of Registry
 	configs  map[fleet.DeviceID]string // LastConfig
@@ -39,8 +43,10 @@ type daemon struct {
 	connected []fleet.DeviceID
 	away      bool
 	writing   bool
-	during    func() // called once between the reading of the configuration and that of the connections
-	configAt  time.Time
+
+	unreadable bool   // The connections are not answered.
+	during     func() // called once between the reading of the configuration and that of the connections
+	configAt   time.Time
 }
 
 var lost, home, desk = idOf(1), idOf(2), idOf(3)
@@ -53,8 +59,8 @@ func idOf(n int) fleet.DeviceID {
 
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, registry: &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{}},
-		daemons: map[fleet.DeviceID]*daemon{}, proofs: map[pair]fleet.RevocationProof{},
-		configs: map[fleet.DeviceID]string{}}
+		daemons: map[fleet.DeviceID]*daemon{}, proofs: map[Pair]fleet.RevocationProof{},
+		configs: map[fleet.DeviceID]string{}, seen: map[Pair]time.Time{}}
 	for _, id := range []fleet.DeviceID{lost, home, desk} {
 		w.registry.Devices[id] = &fleet.Registered{Device: fleet.Device{ID: id, Label: string(id)[:3],
 			APIKey: fleet.NewSecret("key of " + string(id))}}
@@ -97,7 +103,7 @@ func (w *world) revoke(id fleet.DeviceID) {
 func (w *world) readmit(id fleet.DeviceID) {
 	w.edit(func(r *fleet.Registry) {
 		delete(r.Revocations, id)
-		maps.DeleteFunc(w.proofs, func(of pair, _ fleet.RevocationProof) bool { return of.revoked == id })
+		maps.DeleteFunc(w.proofs, func(of Pair, _ fleet.RevocationProof) bool { return of.Revoked == id })
 	})
 }
 
@@ -153,24 +159,31 @@ func (w *world) RevocationProofs(_ context.Context, revoked fleet.DeviceID) (all
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for of, proof := range w.proofs {
-		if of.revoked == revoked {
+		if of.Revoked == revoked {
 			all = append(all, proof)
 		}
 	}
 	return all, nil
 }
 
-func (w *world) PutRevocationProofs(_ context.Context, revoked fleet.DeviceID, proofs []fleet.RevocationProof) error {
+func (w *world) PutRevocationProofs(_ context.Context, revoked fleet.DeviceID, proofs []fleet.RevocationProof) (
+	[]fleet.RevocationProof, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.failing {
-		return errors.New("the disk is full")
+	if w.failing || w.refused[revoked] {
+		return nil, errors.New("the disk is full")
+	}
+	if w.leftOut {
+		return nil, nil
 	}
 	for _, proof := range proofs {
 		w.puts++
-		w.proofs[pair{revoked, proof.Device}] = proof
+		w.proofs[Pair{revoked, proof.Device}] = proof
+		if !proof.Proven() {
+			w.returns = append(w.returns, Pair{revoked, proof.Device})
+		}
 	}
-	return nil
+	return proofs, nil
 }
 
 func (w *world) lastConfig(_ context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
@@ -181,10 +194,14 @@ func (w *world) lastConfig(_ context.Context, id fleet.DeviceID) (fleet.Observed
 	return fleet.ObservedConfig{JSON: []byte(text), SeenAt: time.Now()}, nil
 }
 
+func (w *world) prover() *Prover {
+	return New(Options{Registry: w.Registry, Proofs: w, Daemons: w, TakeSeen: w.TakeSeen, LastConfig: w.lastConfig,
+		Log: slog.New(slog.NewTextHandler(&w.log, nil))})
+}
+
 // run starts a Prover. The test's end stops it.
 func (w *world) run() *Prover {
-	p := New(Options{Registry: w.Registry, Proofs: w, Daemons: w, LastConfig: w.lastConfig,
-		Log: slog.New(slog.NewTextHandler(&w.log, nil))})
+	p := w.prover()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -202,8 +219,21 @@ func (w *world) change(p *Prover, id fleet.DeviceID, how func(*daemon)) {
 	w.mu.Lock()
 	how(w.daemons[id])
 	w.daemons[id].configAt = time.Now()
+	for _, peer := range w.daemons[id].peers {
+		if w.registry.IsRevoked(peer) {
+			w.seen[Pair{peer, id}] = time.Now()
+		}
+	}
 	w.mu.Unlock()
-	p.Changed(w.Snapshot(id), time.Now())
+	p.Changed(id)
+}
+
+func (w *world) TakeSeen() map[Pair]time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	seen := w.seen
+	w.seen = map[Pair]time.Time{}
+	return seen
 }
 
 func (w *world) later(time_ time.Duration) {

@@ -23,7 +23,7 @@ type changes struct {
 	viewed    map[fleet.DeviceID]bool
 	judged    map[fleet.DeviceID]bool // devices whose folders health must judge again
 	committed fleet.Committed
-	revoked   map[fleet.DeviceID]fleet.Revocation // of the last commit; it is replaced and never changed
+	revoked   map[fleet.DeviceID]fleet.Revocation // The map is of the last commit and is never changed.
 	// seen says when a configuration last had a revoked device. Only revoked devices that are there take memory.
 	seen map[revocation.Pair]time.Time
 }

@@ -37,8 +37,8 @@ func TestWhatADeviceDoesMeanwhileIsHandedOnOnce(t *testing.T) {
 	}
 }
 
-// TestARevokedDeviceIsSeenInEachSnapshot: also in one that another took the place of before anybody asked. The rest of
-// the snapshots is not kept, however many there are.
+// TestARevokedDeviceIsSeenInEachSnapshot: also in a snapshot that was replaced when somebody asked. The rest of the
+// snapshots is not kept, however many there are.
 func TestARevokedDeviceIsSeenInEachSnapshot(t *testing.T) {
 	lost, home, desk := idOf(1), idOf(2), idOf(3)
 	a := &App{changes: newChanges()}

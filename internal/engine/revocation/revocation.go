@@ -18,7 +18,7 @@ const (
 	firstPause = 2 * time.Second
 	mostPause  = time.Minute
 	settling   = 300 * time.Millisecond // changes that come within this time are judged together
-	stopping   = 3 * time.Second        // for what is stored when the server stops
+	stopping   = 3 * time.Second        // Storing at the stop of the server ends after it.
 )
 
 // Daemons reads daemons.
@@ -62,7 +62,7 @@ type Prover struct {
 	changed  map[fleet.DeviceID]bool        // devices whose snapshot changed since the last round
 	all      bool                           // The next round looks at all devices.
 	seen     map[Pair]time.Time             // Time at which a daemon's configuration last had a revoked device.
-	created  map[fleet.DeviceID]time.Time   // when the devices were registered that proofs are about
+	created  map[fleet.DeviceID]time.Time   // Devices with a proof were registered at these times.
 	attempts map[fleet.DeviceID]attempt     // daemons that were read and did not prove everything
 	proofs   map[Pair]fleet.RevocationProof // The proofs of the store. The map is empty before the first round.
 	known    map[fleet.DeviceID]time.Time   // revocations whose proofs are in proofs, with their beginnings

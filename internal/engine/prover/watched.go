@@ -87,8 +87,11 @@ func (p *Prover) Impairment() *fleet.Impairment {
 	var reasons, next []string
 	if len(is.unjudged) > 0 {
 		reasons = append(reasons, fmt.Sprintf("more than %d devices have %s", MaxDevices, namedFolders(is.unjudged)))
-		next = append(next, fmt.Sprintf("Copies of a folder are proven on at most %d devices. `muster folder get FOLDER` shows "+
-			"how it stands on each of them. Share it with fewer, or take it out of the setting copyPolicies.", MaxDevices))
+		next = append(
+			next,
+			fmt.Sprintf("Copies of a folder are proven on at most %d devices. `muster folder get FOLDER` shows "+
+				"how it stands on each of them. Share it with fewer, or take it out of the setting copyPolicies.", MaxDevices),
+		)
 	}
 	if is.leftOut > 0 {
 		reasons = append(reasons, fmt.Sprintf("%s beyond the %d that policies watch",

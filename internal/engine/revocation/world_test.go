@@ -44,9 +44,8 @@ type daemon struct {
 	away      bool
 	writing   bool
 
-	unreadable bool   // The connections are not answered.
-	during     func() // called once between the reading of the configuration and that of the connections
-	configAt   time.Time
+	during   func() // called once between the reading of the configuration and that of the connections
+	configAt time.Time
 }
 
 var lost, home, desk = idOf(1), idOf(2), idOf(3)

@@ -70,6 +70,7 @@ func pages() []page {
 				"muster consent 3fd520971084 --keep":    heldReturn("kept"),
 				"muster consent 3fd520971084 --value":   withdrawnPassword,
 				"muster revision diff":                  revisions,
+				"muster device revocation laptop":       laptopIsGone,
 				"muster pending list":                   askToBeLetIn,
 				"muster pending accept ID --register":   askToBeLetIn,
 				"muster pending dismiss":                askToBeLetIn,

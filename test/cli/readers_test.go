@@ -477,3 +477,6 @@ func photosOfThePage(r *reader) {
 	r.Helper()
 	r.put("photos=2", r.simulated("nas").FolderIDs()[0]+"=2")
 }
+
+// laptopIsGone waits until it is proven that the revoked laptop is gone.
+func laptopIsGone(r *reader) { r.typed("muster device revocation laptop --wait", 0) }

@@ -1,6 +1,10 @@
+//muster:test
+//muster:soak -race=false -revoking=300
+
 package pending_test
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -17,10 +21,8 @@ import (
 	"muster/test/wait"
 )
 
-const (
-	many      = 300
-	groupSize = 100
-)
+// revoking is how many daemons there are that have to take a device out. Each of them knows a third of the others.
+var revoking = flag.Int("revoking", 60, "daemons that take a revoked device out; a multiple of 3")
 
 // stillHas counts the simulated daemons, but for some, that have a device in their configuration.
 func stillHas(farm *stsim.Farm, id fleet.DeviceID, but ...*stsim.Daemon) (count int) {
@@ -40,7 +42,8 @@ func stillHas(farm *stsim.Farm, id fleet.DeviceID, but ...*stsim.Daemon) (count 
 // TestACertificateSaysAHundredPercentOnlyWhenItIsTrue: a third of the daemons is away, Muster is killed, somebody puts
 // the device back, and one daemon returns with the configuration of an old backup.
 func TestACertificateSaysAHundredPercentOnlyWhenItIsTrue(t *testing.T) {
-	farm := simulated.Start(t, stsim.Options{Count: many, Group: groupSize, Network: 97, Quiet: true, Seed: 5})
+	many := *revoking
+	farm := simulated.Start(t, stsim.Options{Count: many, Group: many / 3, Network: 97, Quiet: true, Seed: 5})
 	s := server.Start(t, server.Options{})
 	var registering errgroup.Group
 	registering.SetLimit(8)

@@ -235,6 +235,13 @@ func (w *world) TakeSeen() map[Pair]time.Time {
 	return seen
 }
 
+// counted returns how often daemons were read and proofs were put.
+func (w *world) counted() (reads, puts int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.reads, w.puts
+}
+
 func (w *world) later(time_ time.Duration) {
 	time.Sleep(time_) // in the bubble
 	synctest.Wait()

@@ -52,5 +52,5 @@ type InventoryDevice struct {
 	DiskFree      *int         `json:"diskFree" nullable:"true" doc:"Percent that is free of its fullest disk, as its agent tells it; null: not known"`
 	NeedBytes     int64        `json:"needBytes" doc:"Bytes that its folders still lack, as last told"`
 	NeedUnknown   int          `json:"needUnknown" doc:"Folders whose figures are not of now: it is not known what they lack"`
-	Waits         []string     `json:"waits" nullable:"false" enum:"held,failed,contended,unstable,pinMismatch,identityMismatch,keyRefused,unconfirmed,cloned,broughtBack,pendingDevice,pendingFolder,unreachable,folderStopped,driveMissing,diskNearlyFull,atRisk,failedItems,stalled,alone,disagree,outOfSync,localChanges,conflicts" doc:"Why the device waits for a person"`
+	Waits         []string     `json:"waits" nullable:"false" enum:"held,failed,contended,unstable,pinMismatch,identityMismatch,keyRefused,unconfirmed,cloned,broughtBack,pendingDevice,pendingFolder,unreachable,stale,folderStopped,driveMissing,diskNearlyFull,atRisk,failedItems,stalled,alone,disagree,outOfSync,localChanges,conflicts" doc:"Why the device waits for a person"`
 }

@@ -11,7 +11,7 @@ type Waiting struct {
 // WaitingGroup is everything that one answer or one repair solves.
 type WaitingGroup struct {
 	ID          string          `json:"id" doc:"The same as long as the same waits; GET waiting?group= gives the group with all its devices"`
-	Cause       string          `json:"cause" enum:"held,failed,contended,unstable,pinMismatch,identityMismatch,keyRefused,unconfirmed,cloned,broughtBack,pendingDevice,pendingFolder,unreachable,folderStopped,driveMissing,diskNearlyFull,atRisk,failedItems,stalled,alone,disagree,outOfSync,localChanges,conflicts,enrollment,rolloutHalted,rolloutPaused,rolloutApproval,stop,impairment,receiver" doc:"What kind of trouble it is"`
+	Cause       string          `json:"cause" enum:"held,failed,contended,unstable,pinMismatch,identityMismatch,keyRefused,unconfirmed,cloned,broughtBack,pendingDevice,pendingFolder,unreachable,stale,folderStopped,driveMissing,diskNearlyFull,atRisk,failedItems,stalled,alone,disagree,outOfSync,localChanges,conflicts,enrollment,rolloutHalted,rolloutPaused,rolloutApproval,stop,impairment,receiver" doc:"What kind of trouble it is"`
 	Severity    string          `json:"severity" enum:"critical,warning,info" doc:"How bad it is"`
 	Subject     string          `json:"subject" doc:"What it is about, in a few words: a key, a rollout, a part of the service; blank where the cause says it"`
 	Reason      string          `json:"reason" doc:"Why it waits, for a person"`

@@ -252,6 +252,7 @@ func (r *reader) execute(command string) (out, errs string, code int) {
 	shell := r.shell(ctx, command)
 	var stdout, stderr bytes.Buffer
 	shell.Stdin, shell.Stdout, shell.Stderr = strings.NewReader(r.stdin), &stdout, &stderr
+	shell.WaitDelay = time.Second // what the shell started may hold its output
 	_ = shell.Run()
 	return stdout.String(), stderr.String(), shell.ProcessState.ExitCode()
 }

@@ -56,5 +56,6 @@ func fillHome(t *testing.T, options Options) func(*testing.T, *Options) {
 func fillPostgres(t *testing.T, options Options) func(*testing.T, *Options) {
 	t.Helper()
 	filled := closeFilled(t, options)
-	return func(t *testing.T, to *Options) { to.DSN = must(postgres())(t).Copy(t, filled.DSN) }
+	lasting := must(must(postgres())(t).NewCopy(t.Context(), filled.DSN))(t)
+	return func(t *testing.T, to *Options) { to.DSN = must(postgres())(t).Copy(t, lasting) }
 }

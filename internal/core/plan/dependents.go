@@ -152,7 +152,7 @@ func (p *Plan) lacksFolder(device string) (Class, string) {
 			return c.Class, "left out together with " + c.Key.String()
 		}
 	}
-	return Held, "the folder that needs it is left out"
+	return Held, "no folder would be shared with it after this plan is sent"
 }
 
 // goesWith blocks a change while the change of the key other is left out.

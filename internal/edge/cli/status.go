@@ -117,6 +117,15 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	held, err := heldGroups(ctx, server, states)
+	if err != nil {
+		return err
+	}
+	p := newPainter(ctx, server, env.Out, "auto")
+	p.heldInFleet(held)
+	if p.err != nil {
+		return p.err
+	}
 	if changing {
 		fmt.Fprintln(env.Out, "`muster status DEVICE` has every key that is to change on a device, and what is held of it.")
 	}
@@ -139,6 +148,7 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 // fleetStatus is what programs read of the whole fleet.
 type fleetStatus struct {
 	Devices  []api.ListedState `json:"devices"`
+	Held     []api.HeldGroup   `json:"held"`
 	Overview api.Overview      `json:"overview"`
 }
 
@@ -149,13 +159,17 @@ func (c *statusCommand) values(ctx context.Context, env *environment, server *cl
 	if err != nil {
 		return err
 	}
+	held, err := heldGroups(ctx, server, states)
+	if err != nil {
+		return err
+	}
 	var names []string
 	for _, s := range states {
 		if c.All || !well(s.DeviceState) {
 			names = append(names, s.DeviceID)
 		}
 	}
-	return errors.Join(c.print(env, fleetStatus{states, overview}, names...), waits(needsPerson(states, overview)))
+	return errors.Join(c.print(env, fleetStatus{states, held, overview}, names...), waits(needsPerson(states, overview)))
 }
 
 // waits ends a command with the exit code for what waits for a person, if something does.

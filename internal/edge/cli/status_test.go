@@ -45,6 +45,7 @@ func fleetOfTwo(t *testing.T, stops ...api.ModeStop) (address string, sent func(
 			"/api/v1/states": []api.ListedState{{DeviceID: idNAS, DeviceState: good},
 				{DeviceID: idLaptop, DeviceState: waiting}},
 			"/api/v1/devices/" + idLaptop + "/state": waiting,
+			"/api/v1/consents":                        heldInTwoPlaces(),
 		}
 		values["/api/v1/overview"] = api.Overview{
 			Mode: "observe", Stops: stops, StopCount: len(stops),
@@ -70,6 +71,31 @@ func fleetOfTwo(t *testing.T, stops ...api.ModeStop) (address string, sent func(
 	return server.URL, func() api.ApplyPlan { return body }
 }
 
+// heldInTwoPlaces are a group of held changes on the laptop, and one on a device that no other answer has.
+func heldInTwoPlaces() []api.HeldGroup {
+	change := api.HeldChange{DeviceID: idLaptop, Label: "laptop", Digest: "d", Key: "devices." + idNAS, From: raw("null"),
+		To: raw(`{}`), Reason: "it would be an introducer",
+		Names: api.ChangeNames{Devices: []api.NamedDevice{{DeviceID: idNAS, Label: "nas"}}}}
+	elsewhere := change
+	elsewhere.DeviceID, elsewhere.Label = "ZZZ", "elsewhere"
+	return []api.HeldGroup{
+		{Digest: "g1", DeviceCount: 1, Templates: []int64{3}, Changes: []api.HeldChange{change}},
+		{Digest: "g2", DeviceCount: 1, Changes: []api.HeldChange{elsewhere}},
+	}
+}
+
+func TestStatusForProgramsHasWhatIsHeldAndWhomItNames(t *testing.T) {
+	address, _ := fleetOfTwo(t)
+	_, out, errs := run(t, "status", "--token", "x", "--server", address, "--output", "json")
+	var got fleetStatus
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err, errs)
+	}
+	if len(got.Held) != 1 || got.Held[0].Changes[0].Names.Devices[0].Label != "nas" {
+		t.Errorf("got %+v", got.Held)
+	}
+}
+
 func TestStatusShowsWhoNeedsSomebody(t *testing.T) {
 	const (
 		everywhere = "Observe only: nothing is written to any device: the server was started with " +
@@ -78,7 +104,10 @@ func TestStatusShowsWhoNeedsSomebody(t *testing.T) {
 		fleetwide = "Observe only: nothing is written to any device, by anna. `muster resume` ends this.\n"
 		tagged    = "Not watched: nothing is read from or written to the devices with the tag \"b\" (1). `muster " +
 			"resume --tag 'b'` ends this.\n"
-		whole = "`muster status DEVICE` has every key that is to change on a device, and what is held of it.\n" +
+		whole = "Held until a person answers:\n" +
+			"On 1 device:\n  laptop (AIR6LPZ)\n  + devices.nas (P56IOI7) {}\n      held: it would be an introducer " +
+			"(template 3)\n      names nas (P56IOI7)\n`muster consent list` has the commands that answer.\n" +
+			"`muster status DEVICE` has every key that is to change on a device, and what is held of it.\n" +
 			"2 devices.\n  Connection:    2 online\n  Configuration: 1 held, 1 inSync\n" + everywhere + fleetwide +
 			tagged +
 			"Observe only: nothing is written to the devices with the tag \"c\" (0). `muster resume --tag 'c'` ends " +

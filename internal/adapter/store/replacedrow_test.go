@@ -158,8 +158,11 @@ func TestARowThatGotAnotherKeyIsMissed(t *testing.T) {
 func onEachKey(t *testing.T, do func(t *testing.T, m *meddled, of guarded, column string)) {
 	t.Helper()
 	onBoth(t, func(t *testing.T, options Options) {
-		for _, of := range guardedTables {
-			for _, column := range of.table.key {
+		for i, of := range guardedTables {
+			for j, column := range of.table.key {
+				if !inSample(options, i + j) {
+					continue
+				}
 				t.Run(of.table.name+" "+column, func(t *testing.T) {
 					do(t, newMeddledCopy(t, options), of, column)
 				})

@@ -237,7 +237,7 @@ func TestAnEditOfOneThingNeverBelievesAnotherForgedThing(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		for i, running := range []bool{true, false} {
 			for j, edit := range editsThatSign() {
-				if !inSample(options, i + j) {
+				if !inSample(options, i+j) {
 					continue
 				}
 				what := fmt.Sprintf("%s, with a start before: %t", edit.what, !running)

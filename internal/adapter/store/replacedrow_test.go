@@ -160,7 +160,7 @@ func onEachKey(t *testing.T, do func(t *testing.T, m *meddled, of guarded, colum
 	onBoth(t, func(t *testing.T, options Options) {
 		for i, of := range guardedTables {
 			for j, column := range of.table.key {
-				if !inSample(options, i + j) {
+				if !inSample(options, i+j) {
 					continue
 				}
 				t.Run(of.table.name+" "+column, func(t *testing.T) {

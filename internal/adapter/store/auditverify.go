@@ -137,19 +137,24 @@ func (s *Store) eachEntry(ctx context.Context, add func(fleet.AuditEntry)) error
 
 // verifySessions describes the sessions and log-in links that are not as Muster wrote them.
 func (s *Store) verifySessions(ctx context.Context) (wrong []string, err error) {
-	sessions, err := collect(ctx, pool{s.reads}, scanSession, selectSessions)
+	sessions, live, err := readWithRoster(ctx, s, sessionRows, func() ([]sessionRow, error) {
+		return collect(ctx, pool{s.reads}, scanSession, selectSessions)
+	})
 	if err != nil {
 		return nil, err
 	}
 	for _, v := range sessions {
-		if !s.proven("sessions", v.ID, v.sum(), v.proof) {
-			wrong = append(wrong, fmt.Sprintf("session %q of %s was changed or added: it lets no one in", v.ID, v.User))
+		if !s.isLive(v, live) {
+			wrong = append(wrong,
+				fmt.Sprintf("session %q of %s was changed, added or put back: it lets no one in", v.ID, v.User))
 		}
 	}
-	links, err := collect(ctx, pool{s.reads}, scanLink, selectAllLinks)
+	links, listed, err := readWithRoster(ctx, s, linkRows, func() ([]keptLink, error) {
+		return collect(ctx, pool{s.reads}, scanLink, selectAllLinks)
+	})
 	for _, v := range links {
-		if !s.proven("login_links", v.Hash, linkSum(v.LoginLink), v.proof) {
-			wrong = append(wrong, fmt.Sprintf("a log-in link for %q was changed or added: it lets no one in", v.User))
+		if listed[v.Hash] != linkSum(v.LoginLink) || !s.proven(linkRows, v.Hash, linkSum(v.LoginLink), v.proof) {
+			wrong = append(wrong, fmt.Sprintf("a log-in link for %q was changed, added or put back: it lets no one in", v.User))
 		}
 	}
 	return wrong, err

@@ -15,7 +15,7 @@ type keptLink struct {
 }
 
 func linkSum(v fleet.LoginLink) string {
-	return sumOf("login_links", v.Hash, v.User, unixMilli(v.ExpiresAt))
+	return sumOf(linkRows, v.Hash, v.User, unixMilli(v.ExpiresAt))
 }
 
 func scanLink(row scanner) (v keptLink, err error) {
@@ -25,9 +25,10 @@ func scanLink(row scanner) (v keptLink, err error) {
 	return v, err
 }
 
-// usable reports whether Muster wrote a log-in link and the link has not expired.
-func (s *Store) usable(v keptLink, now time.Time) bool {
-	return now.Before(v.ExpiresAt) && s.proven("login_links", v.Hash, linkSum(v.LoginLink), v.proof)
+// usable reports whether Muster wrote a log-in link, and the link has neither expired nor ended. in is the roster.
+func (s *Store) usable(v keptLink, in roster, now time.Time) bool {
+	sum := linkSum(v.LoginLink)
+	return now.Before(v.ExpiresAt) && in[v.Hash] == sum && s.proven(linkRows, v.Hash, sum, v.proof)
 }
 
 // CreateLoginLink stores a log-in link. There is at most one link per user, and at most one without a user, with which
@@ -56,14 +57,16 @@ func (s *Store) CreateLoginLink(ctx context.Context, link fleet.LoginLink) error
 			return none, fleet.Invalidf("expiresInS", "the log-in link of an administrator expires after 15 minutes: leave "+
 				"the time out")
 		}
-		if err := t.exec(`DELETE FROM login_links WHERE user_name = $1 OR expires_at <= $2`, link.User,
-			millis(t.now)); err != nil {
+		if err := t.deleteLinks(`user_name = $1 OR expires_at <= $2`, link.User, millis(t.now)); err != nil {
+			return none, err
+		}
+		if err := t.addToRoster(linkRows, link.Hash, linkSum(link)); err != nil {
 			return none, err
 		}
 		t.record("login-link.create", link.User, "until "+link.ExpiresAt.UTC().Format(time.RFC3339))
 		return none, t.exec(`INSERT INTO login_links (hash, user_name, made_by, created_at, expires_at, proof)
 			VALUES ($1, $2, $3, $4, $5, $6)`, link.Hash, link.User, t.who, millis(t.now), millis(link.ExpiresAt),
-			t.store.sealedSum("login_links", link.Hash, linkSum(link)))
+			t.store.sealedSum(linkRows, link.Hash, linkSum(link)))
 	})
 	return err
 }
@@ -85,11 +88,13 @@ const (
 // LoginLink returns the log-in link whose secret text has this hash. It returns a not-found error if the link was used
 // or replaced, has expired or was not written by Muster.
 func (s *Store) LoginLink(ctx context.Context, hash string) (fleet.LoginLink, error) {
-	links, err := collect(ctx, pool{s.reads}, scanLink, selectLinks, hash)
+	links, in, err := readWithRoster(ctx, s, linkRows, func() ([]keptLink, error) {
+		return collect(ctx, pool{s.reads}, scanLink, selectLinks, hash)
+	})
 	switch {
 	case err != nil:
 		return fleet.LoginLink{}, failure("read log-in link", err)
-	case len(links) == 0 || !s.usable(links[0], s.clock()):
+	case len(links) == 0 || !s.usable(links[0], in, s.clock()):
 		return fleet.LoginLink{}, noLink()
 	}
 	return links[0].LoginLink, nil
@@ -109,14 +114,18 @@ func noLink() error {
 // before.
 func (s *Store) UseLoginLink(ctx context.Context, use fleet.UseLink) error {
 	_, err := write(ctx, s, "use log-in link", func(t *tx) (none struct{}, err error) {
+		in, _, err := t.roster(linkRows)
+		if err != nil {
+			return none, err
+		}
 		link, err := scanLink(t.row(selectLinks, use.Hash))
-		if absent(err) || err == nil && !s.usable(link, t.now) {
+		if absent(err) || err == nil && !s.usable(link, in, t.now) {
 			return none, noLink()
 		}
 		if err != nil {
 			return none, err
 		}
-		if err := t.exec(`DELETE FROM login_links WHERE hash = $1`, use.Hash); err != nil {
+		if err := t.deleteLinks(`hash = $1`, use.Hash); err != nil {
 			return none, err
 		}
 		if link.User == "" {

@@ -22,6 +22,8 @@ const (
 	userRows      = "users"
 	secretRows    = "secrets"
 	enrollKeyRows = "enroll_keys"
+	sessionRows   = "sessions"
+	linkRows      = "login_links"
 )
 
 // proof opens the proof with this name, and decodes it into the value that into points to. It locks the proof's row
@@ -122,7 +124,7 @@ func (t *tx) beginProofs() error {
 	}
 	if proofs == 0 {
 		ends := fleet.AuditEnds{FirstID: 1, Rosters: map[string]string{}}
-		for _, table := range []string{tokenRows, userRows, secretRows, enrollKeyRows} {
+		for _, table := range []string{tokenRows, userRows, secretRows, enrollKeyRows, sessionRows, linkRows} {
 			ends.Rosters[table] = roster{}.sum()
 			if err := t.putProof(table, roster{}); err != nil {
 				return err

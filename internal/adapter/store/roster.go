@@ -81,7 +81,10 @@ func (t *tx) roster(table string) (rows roster, ok bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	ends, _, err := t.auditEnds()
+	ends, known, err := t.auditEnds()
+	if _, listed := ends.Rosters[table]; err == nil && known && !opened && !listed {
+		return roster{}, true, nil // The database is from before the version in which the table got a roster.
+	}
 	if err != nil || !opened || ends.Rosters[table] != rows.sum() {
 		return roster{}, false, err
 	}
@@ -142,7 +145,11 @@ func (s *Store) openRoster(ctx context.Context, table string, sealed, sealedEnds
 	error) {
 	var rows roster
 	var ends fleet.AuditEnds
-	wrong := errors.Join(s.openProof(auditEnds, sealedEnds, &ends), s.openProof(table, sealed, &rows))
+	wrong := s.openProof(auditEnds, sealedEnds, &ends)
+	if _, listed := ends.Rosters[table]; wrong == nil && sealed == nil && !listed {
+		return roster{}, nil // The database is from before the version in which the table got a roster.
+	}
+	wrong = errors.Join(wrong, s.openProof(table, sealed, &rows))
 	if wrong == nil && ends.Rosters[table] == rows.sum() {
 		isOther, err := isOther(ctx, pool{s.reads}, known, ends)
 		if err != nil || !isOther {

@@ -31,7 +31,7 @@ type sessionRow struct {
 
 // sum returns the digest of the row for its proof. It leaves out the columns that change with every use.
 func (v sessionRow) sum() string {
-	return sumOf("sessions", v.ID, v.User, v.Hash, v.Half, v.PreviousHash, unixMilli(v.CreatedAt), unixMilli(v.RotatedAt),
+	return sumOf(sessionRows, v.ID, v.User, v.Hash, v.Half, v.PreviousHash, unixMilli(v.CreatedAt), unixMilli(v.RotatedAt),
 		unixMilli(v.ExpiresAt), v.password, v.Identity.Issuer, v.Identity.Subject, v.ProviderSession)
 }
 
@@ -83,13 +83,14 @@ func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, 
 	if hash == "" {
 		return fleet.Session{}, noSession()
 	}
-	sessions, err := collect(ctx, pool{s.reads}, scanSession, selectSessions+` WHERE s.hash = $1 OR s.previous_hash = $1`,
-		hash)
+	sessions, in, err := readWithRoster(ctx, s, sessionRows, func() ([]sessionRow, error) {
+		return collect(ctx, pool{s.reads}, scanSession, selectSessions+` WHERE s.hash = $1 OR s.previous_hash = $1`, hash)
+	})
 	if err != nil {
 		return fleet.Session{}, failure("read session", err)
 	}
 	for _, kept := range sessions {
-		if !s.proven("sessions", kept.ID, kept.sum(), kept.proof) {
+		if !s.isLive(kept, in) {
 			continue
 		}
 		user, err := s.User(ctx, kept.User) // The user's role comes from the roster, not from the joined row.
@@ -100,6 +101,11 @@ func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, 
 		return kept.Session, err
 	}
 	return fleet.Session{}, noSession()
+}
+
+// isLive reports whether Muster wrote the row of a session, and the session has not ended. in is the roster.
+func (s *Store) isLive(v sessionRow, in roster) bool {
+	return in[v.ID] == sessionSum(v.Session) && s.proven(sessionRows, v.ID, v.sum(), v.proof)
 }
 
 func noSession() error { return fleet.NotFoundf("there is no such session") }
@@ -139,12 +145,9 @@ func (s *Store) StartSession(ctx context.Context, in fleet.LogIn) error {
 // startSession adds a session. It also deletes expired sessions. If the user then has more than sessionsPerUser, it
 // deletes those that have been unused longest. password is the hash of the user's password.
 func (t *tx) startSession(v fleet.Session, password string) error {
-	if err := t.exec(`DELETE FROM sessions WHERE expires_at <= $1`, millis(t.now)); err != nil {
-		return err
-	}
-	if err := t.exec(`DELETE FROM sessions WHERE user_name = $1 AND id NOT IN
-		(SELECT id FROM sessions WHERE user_name = $1 ORDER BY last_used_at DESC, id LIMIT $2)`, v.User,
-		sessionsPerUser-1); err != nil {
+	if err := t.deleteSessions(`expires_at <= $1 OR user_name = $2 AND id NOT IN
+		(SELECT id FROM sessions WHERE user_name = $2 AND expires_at > $1 ORDER BY last_used_at DESC, id LIMIT $3)`,
+		millis(t.now), v.User, sessionsPerUser-1); err != nil {
 		return err
 	}
 	if err := t.exec(`UPDATE users SET last_login_at = $2 WHERE name = $1`, v.User, millis(t.now)); err != nil {
@@ -152,12 +155,15 @@ func (t *tx) startSession(v fleet.Session, password string) error {
 	}
 	client := plainText(v.Client)
 	v.PreviousHash, v.RotatedAt = "", v.CreatedAt
+	if err := t.addToRoster(sessionRows, v.ID, sessionSum(v)); err != nil {
+		return err
+	}
 	return t.exec(`INSERT INTO sessions
 		(id, user_name, hash, previous_hash, created_at, rotated_at, last_used_at, expires_at, address, client,
 			provider_session, proof, half)
 		VALUES ($1, $2, $3, '', $4, $4, $4, $5, $6, $7, $8, $9, $10)`, v.ID, v.User, v.Hash, millis(v.CreatedAt),
 		millis(v.ExpiresAt), plainText(v.Address), strings.ToValidUTF8(client[:min(len(client), maxClientBytes)], ""),
-		v.ProviderSession, t.store.sealedSum("sessions", v.ID, sessionRow{Session: v, password: password}.sum()), v.Half)
+		v.ProviderSession, t.store.sealedSum(sessionRows, v.ID, sessionRow{Session: v, password: password}.sum()), v.Half)
 }
 
 // resealSessions makes new proofs for a user's sessions. It is called when the same password was hashed with other
@@ -168,12 +174,12 @@ func (t *tx) resealSessions(user, rehashed string) error {
 		return err
 	}
 	for _, kept := range sessions {
-		if !t.store.proven("sessions", kept.ID, kept.sum(), kept.proof) {
+		if !t.store.proven(sessionRows, kept.ID, kept.sum(), kept.proof) {
 			continue
 		}
 		kept.password = rehashed
 		if err := t.exec(`UPDATE sessions SET proof = $2 WHERE id = $1`, kept.ID,
-			t.store.sealedSum("sessions", kept.ID, kept.sum())); err != nil {
+			t.store.sealedSum(sessionRows, kept.ID, kept.sum())); err != nil {
 			return err
 		}
 	}
@@ -193,8 +199,12 @@ func (s *Store) SessionUsed(ctx context.Context, id string, at time.Time) error 
 // such session that Muster wrote.
 func (s *Store) RotateSession(ctx context.Context, r fleet.Rotation) (rotated bool, err error) {
 	return write(ctx, s, "rotate session", func(t *tx) (bool, error) {
+		in, _, err := t.roster(sessionRows)
+		if err != nil {
+			return false, err
+		}
 		kept, err := scanSession(t.row(selectSessions+` WHERE s.id = $1`, r.Session))
-		if absent(err) || err == nil && !t.store.proven("sessions", kept.ID, kept.sum(), kept.proof) {
+		if absent(err) || err == nil && !s.isLive(kept, in) {
 			return false, nil
 		}
 		if err != nil {
@@ -203,8 +213,11 @@ func (s *Store) RotateSession(ctx context.Context, r fleet.Rotation) (rotated bo
 		kept.Hash, kept.PreviousHash, kept.RotatedAt = r.Next, r.Bearer, r.At
 		n, err := t.affect(`UPDATE sessions SET hash = $4, previous_hash = $3, rotated_at = $5, proof = $6
 			WHERE id = $1 AND hash = $2`, r.Session, r.Current, r.Bearer, r.Next, millis(r.At),
-			t.store.sealedSum("sessions", kept.ID, kept.sum()))
-		return n > 0, err
+			t.store.sealedSum(sessionRows, kept.ID, kept.sum()))
+		if n == 0 || err != nil {
+			return false, err
+		}
+		return true, t.addToRoster(sessionRows, kept.ID, sessionSum(kept.Session))
 	})
 }
 
@@ -223,7 +236,7 @@ func (s *Store) EndSession(ctx context.Context, id, user string) error {
 			return none, err
 		}
 		t.record("logout", session.User, "the session from "+session.Address)
-		return none, t.exec(`DELETE FROM sessions WHERE id = $1`, id)
+		return none, t.deleteSessions(`id = $1`, id)
 	})
 	return err
 }

@@ -156,7 +156,7 @@ func (s *Store) SignOut(ctx context.Context, out fleet.SignedOut) ([]fleet.Sessi
 		for _, session := range ended {
 			t.who = session.User
 			t.record("logout", session.User, "at the provider of single sign-on, the session from "+session.Address)
-			if err := t.exec(`DELETE FROM sessions WHERE id = $1`, session.ID); err != nil {
+			if err := t.deleteSessions(`id = $1`, session.ID); err != nil {
 				return nil, err
 			}
 		}
@@ -202,7 +202,7 @@ func (s *Store) SwitchSignOn(ctx context.Context, off bool, detail string) error
 			return none, t.dropMeta(signOnSwitch)
 		}
 		t.record("sign-on.disable", "", detail)
-		if err := t.exec(`DELETE FROM sessions WHERE user_name IN (SELECT name FROM users WHERE subject <> '')`); err != nil {
+		if err := t.deleteSessions(`user_name IN (SELECT name FROM users WHERE subject <> '')`); err != nil {
 			return none, err
 		}
 		return none, t.putMeta(signOnSwitch, "off")

@@ -59,7 +59,11 @@ func upgradeRows(t *testing.T, options Options, check func(t *testing.T, version
 // wantReadable reads the rows as the server does. Their proofs hold.
 func wantReadable(t *testing.T, s *Store) {
 	t.Helper()
-	if r := must(s.VerifyAudit(t.Context(), nil))(t); len(r.Faults)+len(r.Rows) > 0 {
+	r := must(s.VerifyAudit(t.Context(), nil))(t)
+	if len(r.Faults) > 0 || !slices.Equal(r.Rows, []string{ // the rows of 0124.sql, which SQL puts into no roster
+		`session "s30" of signed-on was changed, added or put back: it lets no one in`,
+		`a log-in link for "person0" was changed, added or put back: it lets no one in`,
+	}) {
 		t.Errorf("found is %+v", r)
 	}
 	registry, id := must(s.Registry(t.Context()))(t), deviceN(1).ID
@@ -100,6 +104,9 @@ func wantKept(t *testing.T, version int64, before, after map[string][]tableRow) 
 	for table, rows := range before {
 		for _, row := range rows {
 			if version == 106 && table == "sessions" { // Earlier sessions have one half, and end.
+				continue
+			}
+			if version == 124 && (table == "sessions" || table == "login_links") { // Earlier ones are in no roster, and end.
 				continue
 			}
 			if version == 112 && row["name"] == lostOrders { // It has a time from then on.

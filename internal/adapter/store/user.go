@@ -228,7 +228,7 @@ func (t *tx) putUser(put fleet.PutUser) (fleet.User, error) {
 }
 
 func (t *tx) endSessions(name string) error {
-	return t.exec(`DELETE FROM sessions WHERE user_name = $1`, name)
+	return t.deleteSessions(`user_name = $1`, name)
 }
 
 // endAccess ends all sessions of a user, and deletes the user's log-in links.
@@ -236,7 +236,7 @@ func (t *tx) endAccess(name string) error {
 	if err := t.endSessions(name); err != nil {
 		return err
 	}
-	return t.exec(`DELETE FROM login_links WHERE user_name = $1`, name)
+	return t.deleteLinks(`user_name = $1`, name)
 }
 
 // administers reports whether a user can log in with a password as an administrator.

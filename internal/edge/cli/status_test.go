@@ -45,7 +45,7 @@ func fleetOfTwo(t *testing.T, stops ...api.ModeStop) (address string, sent func(
 			"/api/v1/states": []api.ListedState{{DeviceID: idNAS, DeviceState: good},
 				{DeviceID: idLaptop, DeviceState: waiting}},
 			"/api/v1/devices/" + idLaptop + "/state": waiting,
-			"/api/v1/consents":                        heldInTwoPlaces(),
+			"/api/v1/consents":                       heldInTwoPlaces(),
 		}
 		values["/api/v1/overview"] = api.Overview{
 			Mode: "observe", Stops: stops, StopCount: len(stops),

@@ -278,6 +278,10 @@ var factsMeant = map[string]string{"name": "label", "hostname": "label", "id": "
 	"address": "apiAddress", "host": "apiAddress", "port": "apiPort", "platform": "os", "system": "os", "tag": "tags",
 	"architecture": "arch", "variables": "vars"}
 
+// peerMeant gives the same for names that mean something else of an element of devices().
+var peerMeant = map[string]string{"address": "addresses", "addrs": "addresses", "syncAddress": "addresses",
+	"syncAddresses": "addresses", "sync_address": "addresses"}
+
 // noField says that something has no field of a name, and which fields it has.
 func noField(what, name, meant string, names []string) string {
 	const most = 70

@@ -27,6 +27,10 @@ func syntaxError(text string, err error) *fleet.Error {
 		return f
 	}
 	line := lineOf(text, at.line)
+	if found := jinja.FindStringIndex(line); found != nil {
+		return invalid(spot{at.line, utf8.RuneCountInString(line[:found[0]]) + 1}, jinjaMessage(line[found[0]:found[1]]),
+			`Write the value without braces, as in "/srv/" + device.label.`)
+	}
 	if said := wordOfPython(line, e.Msg); said != nil {
 		return invalid(at, said.message, said.hint)
 	}
@@ -241,15 +245,62 @@ var jinja = regexp.MustCompile(`\{\{-?\s*[.$]?[A-Za-z_][\w.$]*(\[[^{}\[\]]*\]|\(
 
 const jinjaHint = "Write a program, as in: def template(device): return \"/srv/\" + device.label."
 
-// findJinja makes the fault for the first placeholder of another template language in a text, or nil.
+// commentLine matches a line that is a comment, in HJSON and in programs.
+var commentLine = regexp.MustCompile(`(?m)^[ \t]*(#|//).*$`)
+
+// findJinja makes the fault for the first placeholder of another template language in a text, or nil. It looks at no
+// lines that are comments.
 func findJinja(text string) *fault {
-	at := jinja.FindStringIndex(text)
+	at := jinja.FindStringIndex(commentLine.ReplaceAllStringFunc(text, func(line string) string {
+		return strings.Repeat(" ", len(line))
+	}))
 	if at == nil {
 		return nil
 	}
-	return &fault{at: at[0], reached: at[1], final: true, hint: jinjaHint,
-		message: fmt.Sprintf("%s is a placeholder of another template language (Jinja, Ansible, Go), and nothing fills it in",
-			shorten(text[at[0]:at[1]]))}
+	return &fault{at: at[0], reached: at[1], final: true, hint: jinjaHint, message: jinjaMessage(text[at[0]:at[1]])}
+}
+
+func jinjaMessage(placeholder string) string {
+	return fmt.Sprintf("%s is a placeholder of another template language (Jinja, Ansible, Go), and nothing fills it in",
+		shorten(placeholder))
+}
+
+// jinjaIn finds a placeholder of another template language in a text of a program. message is "" without one.
+func jinjaIn(text *syntax.Literal) (at spot, message, hint string) {
+	found := jinja.FindStringIndex(text.Raw)
+	if found == nil || text.Token != syntax.STRING {
+		return spot{}, "", ""
+	}
+	within := position(text.Raw, found[0])
+	at = spotOf(text.TokenPos)
+	if within.line == 1 {
+		at.column += within.column - 1
+	} else {
+		at = spot{at.line + within.line - 1, within.column}
+	}
+	return at, jinjaMessage(text.Raw[found[0]:found[1]]), withoutBraces(text.Raw)
+}
+
+// oneFact matches a text with one name between the braces of Jinja.
+var oneFact = regexp.MustCompile(`^"([^"\\{}]*)\{\{\s*([A-Za-z_][\w.]*)\s*\}\}([^"\\{}]*)"$`)
+
+// withoutBraces says what to write for a text with a placeholder.
+func withoutBraces(raw string) string {
+	if strings.Contains(raw, "{%") {
+		return `Write conditions and loops as a program has them, as in "a" if device.os == "linux" else "b".`
+	}
+	parts := oneFact.FindStringSubmatch(raw)
+	if parts == nil || raw != shorten(raw) {
+		return `Put texts and values together with +, as in "/srv/" + device.label.`
+	}
+	var sum []string
+	if parts[1] != "" {
+		sum = append(sum, `"`+parts[1]+`"`)
+	}
+	if sum = append(sum, parts[2]); parts[3] != "" {
+		sum = append(sum, `"`+parts[3]+`"`)
+	}
+	return fmt.Sprintf("Write %s.", strings.Join(sum, " + "))
 }
 
 // yaml matches what begins a line in YAML and in nothing that templates are written in.

@@ -303,27 +303,6 @@ func withoutBraces(raw string) string {
 	return fmt.Sprintf("Write %s.", strings.Join(sum, " + "))
 }
 
-// yaml matches what begins a line in YAML and in nothing that templates are written in.
-var yaml = regexp.MustCompile(`(?m)^(---[ \t\r]*$|[ \t]*- +\S|[ \t]*[A-Za-z_]\w*:[ \t]*[|>]-?[ \t\r]*$)`)
-
-const yamlMessage = "this is YAML, which Muster does not read"
-
-const yamlHint = "Write braces around the members of an object and brackets around those of a list: " +
-	"{ devices: [ { deviceID: … } ] }."
-
-// findYAML makes the fault for a text that cannot be read and looks like YAML, or nil.
-func findYAML(text string) *fault {
-	at := yaml.FindStringIndex(text)
-	if at == nil {
-		return nil
-	}
-	start := at[0] + len(text[at[0]:at[1]]) - len(strings.TrimLeft(text[at[0]:at[1]], " \t"))
-	return &fault{at: start, reached: at[1], final: true, message: yamlMessage, hint: yamlHint}
-}
-
-// yamlMember matches a member of YAML that HJSON takes for the text of the name above it.
-var yamlMember = regexp.MustCompile(`^[A-Za-z_]\w*:([ \t]|$)`)
-
 // factsMeant gives, for names that other tools use, the fact that has the value here.
 var factsMeant = map[string]string{"name": "label", "hostname": "label", "id": "deviceID", "device_id": "deviceID",
 	"address": "apiAddress", "host": "apiAddress", "port": "apiPort", "platform": "os", "system": "os", "tag": "tags",

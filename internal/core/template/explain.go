@@ -23,9 +23,6 @@ func syntaxError(text string, err error) *fleet.Error {
 		return invalid(spot{}, err.Error(), placeHint)
 	}
 	at := spotOf(e.Pos)
-	if f := withoutColon(text, at, e.Msg); f != nil {
-		return f
-	}
 	line := lineOf(text, at.line)
 	if found := jinja.FindStringIndex(line); found != nil {
 		return invalid(spot{at.line, utf8.RuneCountInString(line[:found[0]]) + 1}, jinjaMessage(line[found[0]:found[1]]),
@@ -42,7 +39,14 @@ func syntaxError(text string, err error) *fleet.Error {
 		if found[1] > 0 {
 			at.column = utf8.RuneCountInString(line[:found[0]]) + 1
 		}
-		return invalid(at, c.message, c.hint)
+		hint := c.hint
+		if c.line == fString {
+			hint = cmp.Or(withoutF(line), hint)
+		}
+		return invalid(at, c.message, hint)
+	}
+	if f := cmp.Or(expected(text, at, e.Msg), otherFault(at, e.Msg)); f != nil {
+		return f
 	}
 	return invalid(at, e.Msg, placeHint)
 }
@@ -60,22 +64,6 @@ func lineOf(text string, line int) string {
 
 // opensBlock matches a line that has to end with a colon.
 var opensBlock = regexp.MustCompile(`^\s*(def|if|elif|else|for)\b`)
-
-// withoutColon makes the error for a line that opens a block and does not end with a colon. The parser notices it at
-// the line after. It is nil for another fault.
-func withoutColon(text string, at spot, message string) *fleet.Error {
-	if message != "got newline, want ':'" {
-		return nil
-	}
-	for line := at.line; line >= max(at.line-1, 1); line-- {
-		written := strings.TrimRight(lineOf(text, line), " \t")
-		if opensBlock.MatchString(written) && !strings.HasSuffix(written, ":") {
-			return invalid(spot{line, utf8.RuneCountInString(written) + 1}, "a colon is missing at the end of this line",
-				fmt.Sprintf("Write `%s:`.", shorten(strings.TrimSpace(written))))
-		}
-	}
-	return nil
-}
 
 // firstWord matches the word at the beginning of a line.
 var firstWord = regexp.MustCompile(`^\s*([a-z]+)\b`)
@@ -119,7 +107,7 @@ var otherLanguages = []struct {
 	parser string
 	explanation
 }{
-	{regexp.MustCompile(`\b([fF][rR]?|[rR][fF])["']`), "string literal", explanation{
+	{fString, "string literal", explanation{
 		"Starlark has no f-strings", `Write "Files of %s" % device.label, or "Files of " + device.label.`}},
 	{regexp.MustCompile(`&&`), "'&'", explanation{"&& is not Starlark", "Write `and`."}},
 	{regexp.MustCompile(`\|\|`), "'|'", explanation{"|| is not Starlark", "Write `or`."}},
@@ -157,6 +145,38 @@ var otherLanguages = []struct {
 		explanation{"a text ends with its line, and its quote is missing",
 			`Close the quote, or write """ around a text of several lines.`},
 	},
+}
+
+// fString matches the beginning of an f-string, simpleFString one that has only names between its braces.
+var (
+	fString       = regexp.MustCompile(`\b([fF][rR]?|[rR][fF])["']`)
+	simpleFString = regexp.MustCompile(`\b[fF](?:"([^"\\%]*)"|'([^'"\\%]*)')`)
+	nameInBraces  = regexp.MustCompile(`\{([A-Za-z_][\w.]*)\}`)
+)
+
+// withoutF says what to write for the first f-string of a line, or "" if it is not simple.
+func withoutF(line string) string {
+	const longest = 80
+	found := simpleFString.FindStringSubmatch(line)
+	if found == nil || len(found[0]) > longest {
+		return ""
+	}
+	text := found[1] + found[2]
+	names := nameInBraces.FindAllStringSubmatch(text, -1)
+	text = nameInBraces.ReplaceAllString(text, "%s")
+	switch {
+	case strings.ContainsAny(text, "{}"):
+		return ""
+	case len(names) == 0:
+		return fmt.Sprintf(`Write "%s".`, text)
+	case len(names) == 1:
+		return fmt.Sprintf(`Write "%s" %% %s.`, text, names[0][1])
+	}
+	values := make([]string, len(names))
+	for i, name := range names {
+		values[i] = name[1]
+	}
+	return fmt.Sprintf(`Write "%s" %% (%s).`, text, strings.Join(values, ", "))
 }
 
 // foreignNames are names of other languages that no template knows.

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -319,7 +320,7 @@ func (r *hjsonReader) refuse(at int, message, hint string) {
 
 func (r *hjsonReader) unclosed(open int, what, bracket string) *fault {
 	return &fault{at: open, reached: r.at, message: fmt.Sprintf("the %s that starts here has no closing %s", what,
-		bracket), hint: r.greedyHint()}
+		bracket), hint: cmp.Or(r.greedyHint(), fmt.Sprintf("Write %s where it ends.", bracket))}
 }
 
 func (r *hjsonReader) greedyHint() string {

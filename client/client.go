@@ -9,10 +9,10 @@
 //     and what to do. 404: what the path names is not there. 403: the token's role may not do that. 409: it was done in
 //     the meantime, or something else is in the way. 412: a Condition is not met. 422: the input is not valid.
 //   - an *Unreachable, when no server could be reached, or one whose certificate is not trusted;
-//   - an error with the code CodeUnavailable, when the answer broke off;
+//   - a *BadAnswer, when the answer broke off (CodeUnavailable) or is not understood;
 //   - the context's error, when that ended first.
 //
-// CodeOf tells them apart.
+// New gives a *BadAddress for a text that is no address. CodeOf tells them apart, and HintOf says what to do.
 package client
 
 import (
@@ -70,7 +70,7 @@ func New(server, token string) (*Client, error) {
 func NewWith(server, token string, over *http.Client) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(server, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fleet.Invalidf("server", "%q is no address of a server: it looks like http://127.0.0.1:2525", server)
+		return nil, badAddress(server)
 	}
 	own := *over
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -128,7 +128,8 @@ func (e *Error) Unwrap() error {
 		if field == "" {
 			field = d.Location
 		}
-		out.Details = append(out.Details, fleet.Detail{Field: field, Line: d.Line, Column: d.Column, Message: d.Message})
+		out.Details = append(out.Details,
+			fleet.Detail{Field: field, Line: d.Line, Column: d.Column, Message: d.Message})
 	}
 	return out
 }
@@ -232,11 +233,12 @@ func (c *Client) call(ctx context.Context, method, at string, body, into any, co
 	return answer{resp.StatusCode, resp.Header}, c.read(resp, into)
 }
 
+const sameVersion = "Is it a Muster server of this version?"
+
 func (c *Client) read(resp *http.Response, into any) error {
 	content, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the server's answer broke off", Hint: "Try again.",
-			Err: err}
+		return badAnswer(fleet.CodeUnavailable, "the server's answer broke off", "Try again.", err)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return failed(resp, content)
@@ -249,8 +251,7 @@ func (c *Client) read(resp *http.Response, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal(content, into); err != nil {
-		return &fleet.Error{Code: fleet.CodeInternal, Message: "the server's answer is not understood",
-			Hint: "Is it a Muster server of this version?", Err: err}
+		return badAnswer(fleet.CodeInternal, "the server's answer is not understood", sameVersion, err)
 	}
 	return nil
 }
@@ -265,7 +266,8 @@ func failed(resp *http.Response, content []byte) error {
 			Detail: "the server answered " + resp.Status, Hint: "Is it a Muster server? Look at the address.",
 		}
 		// This is the text of net/http.
-		if resp.StatusCode == http.StatusBadRequest && bytes.Contains(content, []byte("HTTP request to an HTTPS server")) {
+		if resp.StatusCode == http.StatusBadRequest &&
+			bytes.Contains(content, []byte("HTTP request to an HTTPS server")) {
 			e.Problem.Detail, e.Problem.Hint = "the server speaks TLS only",
 				"Write https:// instead of http:// before its address."
 		}
@@ -303,9 +305,9 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 		return &Unreachable{refused}
 	case errors.As(err, &untrusted):
 		out.Message, out.Err = "the certificate of the server at "+c.base.Redacted()+" is not trusted", untrusted.Err
-		out.Hint = fmt.Sprintf("Compare its fingerprint, %s, with what `muster serve` printed when it started. If it is the "+
-			"same, give it to `muster login`, or `muster enroll`, as `--fingerprint %[1]s`; or name the server's issuer with "+
-			"--ca FILE. If it is not, another server answers there: ask the administrator.",
+		out.Hint = fmt.Sprintf("Compare its fingerprint, %s, with what `muster serve` printed when it started. If it "+
+			"is the same, give it to `muster login`, or `muster enroll`, as `--fingerprint %[1]s`; or name the "+
+			"server's issuer with --ca FILE. If it is not, another server answers there: ask the administrator.",
 			fleet.KeyFingerprint(untrusted.UnverifiedCertificates[0]))
 	case errors.Is(err, http.ErrSchemeMismatch):
 		out.Message, out.Hint = "the server at "+c.base.Redacted()+" does not speak TLS",

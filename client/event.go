@@ -48,7 +48,9 @@ type LogSearch struct {
 // EventLog is one page of what happened and is kept.
 func (c *Client) EventLog(ctx context.Context, s LogSearch) ([]api.LogEntry, error) {
 	values := url.Values{"device": s.Devices, "tag": s.Tags, "kind": s.Kinds}
-	for name, text := range map[string]string{"folder": s.Folder, "after": positive(s.After), "limit": positive(s.Limit)} {
+	for name, text := range map[string]string{
+		"folder": s.Folder, "after": positive(s.After), "limit": positive(s.Limit),
+	} {
 		if text != "" {
 			values.Set(name, text)
 		}
@@ -106,8 +108,8 @@ func (c *Client) Events(ctx context.Context, filter EventFilter, after int64, ea
 		return after, c.read(resp, nil)
 	}
 	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != api.EventStream {
-		return after, &fleet.Error{Code: fleet.CodeInternal, Message: "the server's answer is no stream of events",
-			Hint: "Is it a Muster server? A proxy in between may answer in its place."}
+		return after, badAnswer(fleet.CodeInternal, "the server's answer is no stream of events",
+			"Is it a Muster server? A proxy in between may answer in its place.", nil)
 	}
 	if filter.Opened != nil {
 		filter.Opened()
@@ -140,8 +142,7 @@ func readEvents(from io.Reader, last int64, each func(api.Event) error) (int64, 
 			}
 			var event api.Event
 			if err := json.Unmarshal([]byte(data), &event); err != nil {
-				return last, &fleet.Error{Code: fleet.CodeInternal, Message: "the server's event is not understood",
-					Hint: "Is it a Muster server of this version?", Err: err}
+				return last, badAnswer(fleet.CodeInternal, "the server's event is not understood", sameVersion, err)
 			}
 			data = ""
 			if err := each(event); err != nil {
@@ -150,7 +151,7 @@ func readEvents(from io.Reader, last int64, each func(api.Event) error) (int64, 
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return last, &fleet.Error{Code: fleet.CodeInternal, Message: "an event of the server is too long", Err: lines.Err()}
+		return last, badAnswer(fleet.CodeInternal, "an event of the server is too long", sameVersion, lines.Err())
 	}
 	return last, nil
 }

@@ -5,6 +5,7 @@ package outside_test
 
 import (
 	"bufio"
+	"fmt"
 	"go/types"
 	"os"
 	"os/exec"
@@ -25,11 +26,19 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
+// pageOfProgram is the number of devices that the program reads at a time.
+const pageOfProgram = 100
+
 func TestTheProgramOfTheManualListsChangesAndWatches(t *testing.T) {
 	program := build(t)
-	d := simulated.Start(t, stsim.Options{Count: 1, Seed: 29, Folders: 1}).Daemons()[0]
+	const stores = pageOfProgram + 1
+	daemons := simulated.Start(t, stsim.Options{Count: 1 + stores, Seed: 29, Folders: 1, Quiet: true}).Daemons()
+	d := daemons[0]
 	s := server.Start(t, server.Options{})
 	s.Register(d.ID(), d.APIKey(), d.Host(), d.Port(), "office")
+	for _, store := range daemons[1:] {
+		s.Register(store.ID(), store.APIKey(), store.Host(), store.Port(), "store")
+	}
 	run := func(args ...string) *exec.Cmd {
 		command := exec.CommandContext(t.Context(), program, args...)
 		command.Env = append(os.Environ(), "MUSTER_SERVER="+s.URL, "MUSTER_TOKEN="+s.Token)
@@ -48,6 +57,16 @@ func TestTheProgramOfTheManualListsChangesAndWatches(t *testing.T) {
 	}
 	if listed := output("list", "nobody"); listed != "" {
 		t.Errorf("list of a tag without devices printed %q", listed)
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(output("list", "store")) {
+		id, _, _ := strings.Cut(line, " ")
+		listed[id] = true
+	}
+	for _, store := range daemons[1:] {
+		if !listed[string(store.ID())] {
+			t.Fatalf("list of %d devices on two pages printed %d, without %s", stores, len(listed), store.ID())
+		}
 	}
 	watching := run("watch", "office")
 	printed := start(t, watching)
@@ -109,7 +128,11 @@ func build(t *testing.T) string {
 	folder := t.TempDir()
 	module := strings.Replace(block(t, string(page), "text\n"), "../muster", root, 1)
 	write(t, folder, "go.mod", "module example.com/fleet-limit\n\ngo 1.26\n\n"+module)
-	write(t, folder, "main.go", block(t, string(page), "go\n"))
+	source := block(t, string(page), "go\n")
+	if !strings.Contains(source, fmt.Sprintf("Page: %d}", pageOfProgram)) {
+		t.Errorf("the program does not read %d devices at a time", pageOfProgram)
+	}
+	write(t, folder, "main.go", source)
 	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
 	if err != nil {
 		t.Fatal(err)
@@ -143,8 +166,8 @@ func write(t *testing.T, folder, name, text string) {
 
 // A caller outside the repository can name each type that the client gives and takes.
 func TestNoTypeOfTheClientIsInternal(t *testing.T) {
-	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
-		"muster/client", "muster/api")
+	needs := packages.NeedName | packages.NeedTypes | packages.NeedExportFile
+	loaded, err := packages.Load(&packages.Config{Mode: needs}, "muster/client", "muster/api")
 	if err != nil || len(loaded) != 2 {
 		t.Fatalf("got %d packages, %v", len(loaded), err)
 	}

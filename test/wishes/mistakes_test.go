@@ -23,5 +23,6 @@ func TestEightyMistakesAreSaid(t *testing.T) {
 
 var (
 	isSaid       = regexp.MustCompile(`(?m)^ *(error|warning[a-z. ]*):|^  (skipped|held|refused) `)
-	parsersWords = regexp.MustCompile(`got \S+, want|primary expression|field or method|unexpected input character`)
+	parsersWords = regexp.MustCompile(`got .+, want|primary expression|field or method|unexpected input character|` +
+		`not an identifier|conditional expression|outdent`)
 )

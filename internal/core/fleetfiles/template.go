@@ -65,13 +65,13 @@ func ParseTemplate(text string) (Template, error) {
 		}
 	}
 	if t.Op == string(fleet.OpRemove) && strings.TrimSpace(t.Text) == "" {
-		t.Text = removal
+		t.Text = RemovalText
 	}
 	return t, nil
 }
 
-// removal is the text of a template with the op remove whose file has none: it removes what its key names.
-const removal = "true\n"
+// RemovalText is the text of a template with the op remove whose file has none: it removes what its key names.
+const RemovalText = "true\n"
 
 // split returns the header's lines, the text after the header, and whether "# ---" ended the header.
 func split(text string) (header []string, body string, hasEnd bool) {
@@ -210,8 +210,8 @@ func atLine(i int, format string, args ...any) error {
 	return &fleet.Error{
 		Code:    fleet.CodeInvalid,
 		Message: fmt.Sprintf("line %d: ", i+1) + fmt.Sprintf(format, args...),
-		Hint: "The header is made of `# label: TEXT`, `# priority: NUMBER`, `# op: set|merge|append|remove`, `# key: KEY` and " +
-			"`# tags: TAG, TAG`.",
+		Hint: "The header is made of `# label: TEXT`, `# priority: NUMBER`, `# op: set|merge|append|remove`, " +
+			"`# key: KEY` and `# tags: TAG, TAG`.",
 	}
 }
 

@@ -23,10 +23,11 @@ func syntaxError(text string, err error) *fleet.Error {
 		return invalid(spot{}, err.Error(), placeHint)
 	}
 	at := spotOf(e.Pos)
-	if f := withoutColon(text, at, e.Msg); f != nil {
-		return f
-	}
 	line := lineOf(text, at.line)
+	if found := jinja.FindStringIndex(line); found != nil {
+		return invalid(spot{at.line, utf8.RuneCountInString(line[:found[0]]) + 1}, jinjaMessage(line[found[0]:found[1]]),
+			`Write the value without braces, as in "/srv/" + device.label.`)
+	}
 	if said := wordOfPython(line, e.Msg); said != nil {
 		return invalid(at, said.message, said.hint)
 	}
@@ -38,7 +39,14 @@ func syntaxError(text string, err error) *fleet.Error {
 		if found[1] > 0 {
 			at.column = utf8.RuneCountInString(line[:found[0]]) + 1
 		}
-		return invalid(at, c.message, c.hint)
+		hint := c.hint
+		if c.line == fString {
+			hint = cmp.Or(withoutF(line), hint)
+		}
+		return invalid(at, c.message, hint)
+	}
+	if f := cmp.Or(expected(text, at, e.Msg), otherFault(at, e.Msg)); f != nil {
+		return f
 	}
 	return invalid(at, e.Msg, placeHint)
 }
@@ -56,22 +64,6 @@ func lineOf(text string, line int) string {
 
 // opensBlock matches a line that has to end with a colon.
 var opensBlock = regexp.MustCompile(`^\s*(def|if|elif|else|for)\b`)
-
-// withoutColon makes the error for a line that opens a block and does not end with a colon. The parser notices it at
-// the line after. It is nil for another fault.
-func withoutColon(text string, at spot, message string) *fleet.Error {
-	if message != "got newline, want ':'" {
-		return nil
-	}
-	for line := at.line; line >= max(at.line-1, 1); line-- {
-		written := strings.TrimRight(lineOf(text, line), " \t")
-		if opensBlock.MatchString(written) && !strings.HasSuffix(written, ":") {
-			return invalid(spot{line, utf8.RuneCountInString(written) + 1}, "a colon is missing at the end of this line",
-				fmt.Sprintf("Write `%s:`.", shorten(strings.TrimSpace(written))))
-		}
-	}
-	return nil
-}
 
 // firstWord matches the word at the beginning of a line.
 var firstWord = regexp.MustCompile(`^\s*([a-z]+)\b`)
@@ -115,7 +107,7 @@ var otherLanguages = []struct {
 	parser string
 	explanation
 }{
-	{regexp.MustCompile(`\b([fF][rR]?|[rR][fF])["']`), "string literal", explanation{
+	{fString, "string literal", explanation{
 		"Starlark has no f-strings", `Write "Files of %s" % device.label, or "Files of " + device.label.`}},
 	{regexp.MustCompile(`&&`), "'&'", explanation{"&& is not Starlark", "Write `and`."}},
 	{regexp.MustCompile(`\|\|`), "'|'", explanation{"|| is not Starlark", "Write `or`."}},
@@ -153,6 +145,38 @@ var otherLanguages = []struct {
 		explanation{"a text ends with its line, and its quote is missing",
 			`Close the quote, or write """ around a text of several lines.`},
 	},
+}
+
+// fString matches the beginning of an f-string, simpleFString one that has only names between its braces.
+var (
+	fString       = regexp.MustCompile(`\b([fF][rR]?|[rR][fF])["']`)
+	simpleFString = regexp.MustCompile(`\b[fF](?:"([^"\\%]*)"|'([^'"\\%]*)')`)
+	nameInBraces  = regexp.MustCompile(`\{([A-Za-z_][\w.]*)\}`)
+)
+
+// withoutF says what to write for the first f-string of a line, or "" if it is not simple.
+func withoutF(line string) string {
+	const longest = 80
+	found := simpleFString.FindStringSubmatch(line)
+	if found == nil || len(found[0]) > longest {
+		return ""
+	}
+	text := found[1] + found[2]
+	names := nameInBraces.FindAllStringSubmatch(text, -1)
+	text = nameInBraces.ReplaceAllString(text, "%s")
+	switch {
+	case strings.ContainsAny(text, "{}"):
+		return ""
+	case len(names) == 0:
+		return fmt.Sprintf(`Write "%s".`, text)
+	case len(names) == 1:
+		return fmt.Sprintf(`Write "%s" %% %s.`, text, names[0][1])
+	}
+	values := make([]string, len(names))
+	for i, name := range names {
+		values[i] = name[1]
+	}
+	return fmt.Sprintf(`Write "%s" %% (%s).`, text, strings.Join(values, ", "))
 }
 
 // foreignNames are names of other languages that no template knows.
@@ -241,42 +265,72 @@ var jinja = regexp.MustCompile(`\{\{-?\s*[.$]?[A-Za-z_][\w.$]*(\[[^{}\[\]]*\]|\(
 
 const jinjaHint = "Write a program, as in: def template(device): return \"/srv/\" + device.label."
 
-// findJinja makes the fault for the first placeholder of another template language in a text, or nil.
+// commentLine matches a line that is a comment, in HJSON and in programs.
+var commentLine = regexp.MustCompile(`(?m)^[ \t]*(#|//).*$`)
+
+// findJinja makes the fault for the first placeholder of another template language in a text, or nil. It looks at no
+// lines that are comments.
 func findJinja(text string) *fault {
-	at := jinja.FindStringIndex(text)
+	at := jinja.FindStringIndex(commentLine.ReplaceAllStringFunc(text, func(line string) string {
+		return strings.Repeat(" ", len(line))
+	}))
 	if at == nil {
 		return nil
 	}
-	return &fault{at: at[0], reached: at[1], final: true, hint: jinjaHint,
-		message: fmt.Sprintf("%s is a placeholder of another template language (Jinja, Ansible, Go), and nothing fills it in",
-			shorten(text[at[0]:at[1]]))}
+	return &fault{at: at[0], reached: at[1], final: true, hint: jinjaHint, message: jinjaMessage(text[at[0]:at[1]])}
 }
 
-// yaml matches what begins a line in YAML and in nothing that templates are written in.
-var yaml = regexp.MustCompile(`(?m)^(---[ \t\r]*$|[ \t]*- +\S|[ \t]*[A-Za-z_]\w*:[ \t]*[|>]-?[ \t\r]*$)`)
+func jinjaMessage(placeholder string) string {
+	return fmt.Sprintf("%s is a placeholder of another template language (Jinja, Ansible, Go), and nothing fills it in",
+		shorten(placeholder))
+}
 
-const yamlMessage = "this is YAML, which Muster does not read"
-
-const yamlHint = "Write braces around the members of an object and brackets around those of a list: " +
-	"{ devices: [ { deviceID: … } ] }."
-
-// findYAML makes the fault for a text that cannot be read and looks like YAML, or nil.
-func findYAML(text string) *fault {
-	at := yaml.FindStringIndex(text)
-	if at == nil {
-		return nil
+// jinjaIn finds a placeholder of another template language in a text of a program. message is "" without one.
+func jinjaIn(text *syntax.Literal) (at spot, message, hint string) {
+	found := jinja.FindStringIndex(text.Raw)
+	if found == nil || text.Token != syntax.STRING {
+		return spot{}, "", ""
 	}
-	start := at[0] + len(text[at[0]:at[1]]) - len(strings.TrimLeft(text[at[0]:at[1]], " \t"))
-	return &fault{at: start, reached: at[1], final: true, message: yamlMessage, hint: yamlHint}
+	within := position(text.Raw, found[0])
+	at = spotOf(text.TokenPos)
+	if within.line == 1 {
+		at.column += within.column - 1
+	} else {
+		at = spot{at.line + within.line - 1, within.column}
+	}
+	return at, jinjaMessage(text.Raw[found[0]:found[1]]), withoutBraces(text.Raw)
 }
 
-// yamlMember matches a member of YAML that HJSON takes for the text of the name above it.
-var yamlMember = regexp.MustCompile(`^[A-Za-z_]\w*:([ \t]|$)`)
+// oneFact matches a text with one name between the braces of Jinja.
+var oneFact = regexp.MustCompile(`^"([^"\\{}]*)\{\{\s*([A-Za-z_][\w.]*)\s*\}\}([^"\\{}]*)"$`)
+
+// withoutBraces says what to write for a text with a placeholder.
+func withoutBraces(raw string) string {
+	if strings.Contains(raw, "{%") {
+		return `Write conditions and loops as a program has them, as in "a" if device.os == "linux" else "b".`
+	}
+	parts := oneFact.FindStringSubmatch(raw)
+	if parts == nil || raw != shorten(raw) {
+		return `Put texts and values together with +, as in "/srv/" + device.label.`
+	}
+	var sum []string
+	if parts[1] != "" {
+		sum = append(sum, `"`+parts[1]+`"`)
+	}
+	if sum = append(sum, parts[2]); parts[3] != "" {
+		sum = append(sum, `"`+parts[3]+`"`)
+	}
+	return fmt.Sprintf("Write %s.", strings.Join(sum, " + "))
+}
 
 // factsMeant gives, for names that other tools use, the fact that has the value here.
 var factsMeant = map[string]string{"name": "label", "hostname": "label", "id": "deviceID", "device_id": "deviceID",
 	"address": "apiAddress", "host": "apiAddress", "port": "apiPort", "platform": "os", "system": "os", "tag": "tags",
 	"architecture": "arch", "variables": "vars"}
+
+// peerMeant gives the same for names that mean something else of an element of devices().
+var peerMeant = map[string]string{"address": "addresses", "addrs": "addresses", "syncAddress": "addresses",
+	"syncAddresses": "addresses", "sync_address": "addresses"}
 
 // noField says that something has no field of a name, and which fields it has.
 func noField(what, name, meant string, names []string) string {

@@ -304,14 +304,22 @@ func (d *device) Freeze()               {}
 func (d *device) Truth() starlark.Bool  { return true }
 func (d *device) Hash() (uint32, error) { return starlark.String(d.id).Hash() }
 func (d *device) AttrNames() []string   { return d.names }
+
+// Attr implements d.label. Its error lists all facts that a program may name: an element of devices() has those of
+// peerNames, also where the program reads none of the vars and addresses and they were left out.
 func (d *device) Attr(name string) (starlark.Value, error) {
 	if i := slices.Index(d.names, name); i >= 0 {
 		return d.values[i], nil
 	}
-	if name == "vars" || name == "addresses" && !slices.Contains(d.names, "vars") {
+	own := slices.Equal(d.names, ownNames)
+	if !own && isPeerName(name) {
 		return nil, errors.New(noPeers)
 	}
-	return nil, starlark.NoSuchAttrError(noField("a device", name, factsMeant[name], d.names))
+	names, meant := peerNames, cmp.Or(peerMeant[name], factsMeant[name])
+	if own {
+		names, meant = ownNames, factsMeant[name]
+	}
+	return nil, errors.New(noField("a device", name, cmp.Or(meant, fleet.Nearest(name, names)), names))
 }
 
 // Get implements d["label"].
@@ -321,10 +329,6 @@ func (d *device) Get(key starlark.Value) (starlark.Value, bool, error) {
 		return nil, false, fmt.Errorf("the fields of a device have names, not %s", key.Type())
 	}
 	v, err := d.Attr(name)
-	if _, unknown := err.(starlark.NoSuchAttrError); unknown { //nolint:errorlint // The type is the interpreter's.
-		near := cmp.Or(factsMeant[name], fleet.Nearest(name, d.names))
-		err = errors.New(noField("a device", name, near, d.names))
-	}
 	return v, err == nil, err
 }
 

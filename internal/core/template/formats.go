@@ -40,5 +40,5 @@ func colonHint(name string, next byte) string {
 	case name == "%" || name == "+" || strings.HasPrefix(name, "("):
 		return "HJSON computes nothing. Write a program: def template(device): return …"
 	}
-	return ""
+	return fmt.Sprintf("Write a colon after it, as in { %q: 1 }. A name with blanks stands in quotes.", shorten(name))
 }

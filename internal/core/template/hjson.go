@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -150,12 +151,14 @@ func (r *hjsonReader) value() (stconfig.Value, *fault) {
 	}
 }
 
-// indented refuses a value that begins on a later line than its name and reads like a member of YAML.
-func (r *hjsonReader) indented(colon int) {
-	value := strings.TrimLeft(r.text[colon:r.at], " \t\r\n")
-	gap := r.text[colon : r.at-len(value)]
-	if r.refusal == nil && strings.Contains(gap, "\n") && yamlMember.MatchString(value) {
-		r.refusal = &fault{at: r.at - len(value), reached: r.at, message: yamlMessage, hint: yamlHint, final: true}
+// asYAML refuses a member that reads like YAML. Its value ends here.
+func (r *hjsonReader) asYAML(name string, colon int) {
+	written := strings.TrimLeft(r.text[colon:r.at], " \t\r\n")
+	start := r.at - len(written)
+	below := strings.Contains(r.text[colon:start], "\n")
+	if f := readsAsYAML(name, strings.TrimSpace(written), below); f != nil && r.refusal == nil {
+		f.at, f.reached = start, r.at
+		r.refusal = f
 	}
 }
 
@@ -224,7 +227,7 @@ func (r *hjsonReader) object(open int, braces bool) (stconfig.Value, *fault) {
 		leave := r.places.enter(namePart(name), start)
 		member, err := r.value()
 		leave()
-		r.indented(colon)
+		r.asYAML(name, colon)
 		if err != nil {
 			return stconfig.Value{}, err
 		}
@@ -317,7 +320,7 @@ func (r *hjsonReader) refuse(at int, message, hint string) {
 
 func (r *hjsonReader) unclosed(open int, what, bracket string) *fault {
 	return &fault{at: open, reached: r.at, message: fmt.Sprintf("the %s that starts here has no closing %s", what,
-		bracket), hint: r.greedyHint()}
+		bracket), hint: cmp.Or(r.greedyHint(), fmt.Sprintf("Write %s where it ends.", bracket))}
 }
 
 func (r *hjsonReader) greedyHint() string {

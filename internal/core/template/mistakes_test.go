@@ -33,4 +33,5 @@ func TestFiftyMistakesAreExplained(t *testing.T) {
 	}
 }
 
-var parsersWords = regexp.MustCompile(`got \S+, want|primary expression|field or method|unexpected input character`)
+var parsersWords = regexp.MustCompile(`got .+, want|primary expression|field or method|unexpected input character|` +
+	`not an identifier|conditional expression|outdent`)

@@ -63,7 +63,7 @@ func Compile(text string) (*Program, error) {
 	}
 	read, hjsonFault := readHJSON(text)
 	if programFault == nil || isNoProgram(programFault) {
-		if f := findJinja(text); f != nil {
+		if f := findJinja(text); f != nil && (hjsonFault == nil || !isExpression(text)) {
 			return nil, f.error(text)
 		}
 	}

@@ -103,6 +103,15 @@ func parseExpression(text string) (syntax.Expr, error) {
 	return dialect().ParseExpr(fileName, portion, 0)
 }
 
+// isExpression reports whether a text is one Starlark expression.
+func isExpression(text string) bool {
+	if checkNesting(text) != nil {
+		return false
+	}
+	_, err := parseExpression(text)
+	return err == nil
+}
+
 func findTemplate(file *syntax.File) *syntax.DefStmt {
 	for _, stmt := range file.Stmts {
 		if def, ok := stmt.(*syntax.DefStmt); ok && def.Name.Name == functionName {
@@ -169,14 +178,24 @@ func (p *Program) compile(file *syntax.File, device, config *syntax.Ident) (*Pro
 func checkTree(file *syntax.File) error {
 	var details []fleet.Detail
 	hint := ""
-	wrong := func(at syntax.Position, message string) {
-		details = append(details, detail(spotOf(at), message))
-	}
+	wrong := func(at spot, message string) { details = append(details, detail(at, message)) }
+	other := map[syntax.Expr]bool{} // texts in which braces mean something else, or that are no value
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.LoadStmt:
-			wrong(n.Load, "a template cannot load other files")
+			wrong(spotOf(n.Load), "a template cannot load other files")
 			hint = "Write the function into the template itself."
+		case *syntax.ExprStmt:
+			other[n.X] = true
+		case *syntax.CallExpr:
+			if called, ok := n.Fn.(*syntax.DotExpr); ok && called.Name.Name == "format" {
+				other[called.X] = true // "{{x}}".format() gives {x}.
+			}
+		case *syntax.Literal:
+			if at, message, instead := jinjaIn(n); message != "" && !other[n] {
+				wrong(at, message)
+				hint = cmp.Or(hint, instead)
+			}
 		case *syntax.DictExpr:
 			seen := map[string]string{}
 			for _, entry := range n.List {
@@ -186,7 +205,7 @@ func checkTree(file *syntax.File) error {
 				}
 				name := key.Value.(string)
 				if first, twice := seen[foldName(name)]; twice {
-					wrong(key.TokenPos, duplicateMessage(first, name))
+					wrong(spotOf(key.TokenPos), duplicateMessage(first, name))
 				}
 				seen[foldName(name)] = name
 			}

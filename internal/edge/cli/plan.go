@@ -16,6 +16,7 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/core/fleetfiles"
 	"muster/internal/fleet"
 )
 
@@ -50,7 +51,8 @@ func (planCommand) Help() string {
   }
 
 Nothing is changed. The exit code is 5 when something differs, 3 when the server refuses it. For a file that is a device
-or the list of templates; for a directory, as ` + "`muster export`" + ` writes it, whatever Muster keeps, and the last line names
+or the list of templates; for a directory, as ` + "`muster export`" +
+		` writes it, whatever Muster keeps, and the last line names
 the plan: ` + "`muster apply -f DIR --plan DIGEST`" + ` applies that one and no other.`
 }
 
@@ -195,7 +197,23 @@ func parseWhatIf(text []byte) (body api.WhatIf, err error) {
 	case err != nil:
 		return body, notAPlan(err.Error())
 	}
+	fillInRemovals(&body)
 	return body, nil
+}
+
+// fillInRemovals gives the new templates with the op remove and no text the one that removes what their key names, as
+// `muster template put` and templates in files get it.
+func fillInRemovals(body *api.WhatIf) {
+	if body.Templates == nil {
+		return
+	}
+	for i, t := range body.Templates.New {
+		removes := t.Op != nil && strings.EqualFold(*t.Op, string(fleet.OpRemove))
+		if removes && (t.Template == nil || strings.TrimSpace(*t.Template) == "") {
+			text := fleetfiles.RemovalText
+			body.Templates.New[i].Template = &text
+		}
+	}
 }
 
 // misfit names the field of the file that is unknown or has the wrong type.

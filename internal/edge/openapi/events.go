@@ -10,20 +10,23 @@ import (
 	"muster/internal/engine/event"
 )
 
-// eventData is the type of an event's data, by type of event.
-var eventData = map[event.Type]reflect.Type{
-	event.TypeDevice:    reflect.TypeFor[api.DeviceEvent](),
-	event.TypeStatus:    reflect.TypeFor[api.StatusEvent](),
-	event.TypeFolder:    reflect.TypeFor[api.FolderEvent](),
-	event.TypeConfig:    reflect.TypeFor[api.ConfigEvent](),
-	event.TypePlan:      reflect.TypeFor[api.DeviceEvent](),
-	event.TypeRollout:   reflect.TypeFor[api.Rollout](),
-	event.TypePending:   reflect.TypeFor[api.OverviewOfPending](),
-	event.TypeInventory: reflect.TypeFor[api.InventoryEvent](),
-	event.TypeTemplate:  reflect.TypeFor[api.TemplateEvent](),
-	event.TypeAgent:     reflect.TypeFor[api.AgentEvent](),
-	event.TypeLog:       reflect.TypeFor[api.LogEntry](),
-	event.TypeMissed:    reflect.TypeFor[api.MissedEvent](),
+// eventData is the type of an event's data, and what it says, by type of event.
+var eventData = map[event.Type]struct {
+	data reflect.Type
+	says string
+}{
+	event.TypeDevice:    {reflect.TypeFor[api.DeviceEvent](), "How a device stands now"},
+	event.TypeStatus:    {reflect.TypeFor[api.StatusEvent](), "What a daemon tells of itself"},
+	event.TypeFolder:    {reflect.TypeFor[api.FolderEvent](), "How a folder stands on a device"},
+	event.TypeConfig:    {reflect.TypeFor[api.ConfigEvent](), "Which configuration a daemon has"},
+	event.TypePlan:      {reflect.TypeFor[api.DeviceEvent](), "How a device stands whose plan is another one"},
+	event.TypeRollout:   {reflect.TypeFor[api.Rollout](), "A rollout as it is now"},
+	event.TypePending:   {reflect.TypeFor[api.OverviewOfPending](), "Who asks to be let in"},
+	event.TypeInventory: {reflect.TypeFor[api.InventoryEvent](), "A device as the inventory has it"},
+	event.TypeTemplate:  {reflect.TypeFor[api.TemplateEvent](), "Which template was stored or deleted"},
+	event.TypeAgent:     {reflect.TypeFor[api.AgentEvent](), "How an agent is connected"},
+	event.TypeLog:       {reflect.TypeFor[api.LogEntry](), "The new entry of the log"},
+	event.TypeMissed:    {reflect.TypeFor[api.MissedEvent](), "Which events are missing"},
 }
 
 // describeEvents describes the stream of events at a path. It gives the document's Event one alternative for each type
@@ -42,14 +45,17 @@ func describeEvents(spec *huma.OpenAPI, path string) {
 		for name, property := range base.Properties {
 			one.Properties[name] = property
 		}
-		one.Properties["type"] = &huma.Schema{Type: huma.TypeString, Enum: []any{string(t)}}
-		one.Properties["data"] = schemas.Schema(eventData[t], true, "")
-		nullable(schemas.SchemaFromRef(one.Properties["data"].Ref))
+		one.Properties["type"] = &huma.Schema{Type: huma.TypeString, Enum: []any{string(t)},
+			Description: "Tells what data holds"}
+		data := *schemas.Schema(eventData[t].data, true, "")
+		data.Description = eventData[t].says
+		one.Properties["data"] = &data
+		nullable(schemas.SchemaFromRef(data.Ref))
 		alternatives = append(alternatives, &one)
 	}
 	schemas.Map()["Event"] = &huma.Schema{OneOf: alternatives,
-		Description: "What happened. The type tells what data holds; missed: events are missing that can no longer be had, " +
-			"read the state anew"}
+		Description: "What happened. The type tells what data holds; missed: events are missing that can no longer " +
+			"be had, read the state anew"}
 	stream := spec.Paths[path].Get.Responses["200"].Content[api.EventStream]
 	stream.Example = exampler{types: schemas}.of("", alternatives[0], 0)
 }

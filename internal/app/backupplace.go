@@ -46,13 +46,13 @@ func (a *App) heldBackups(every, to fleet.SettingState) *fleet.Impairment {
 	case every.Source == fleet.SettingByGuard || asked && to.Source == fleet.SettingByGuard:
 		return &fleet.Impairment{Part: fleet.PartBackup,
 			Reason: "the server makes no backups, because the database is in doubt and with it the settings of backups",
-			Next: "Type `muster audit verify`. Meanwhile make a backup on the server's machine with `muster backup FILE`, or " +
-				"start the server with --backup-every and --backup-to."}
+			Next: "Type `muster audit verify`. Meanwhile make a backup on the server's machine with `muster backup " +
+				"FILE`, or start the server with --backup-every and --backup-to."}
 	case asked && to.Source == fleet.SettingStored && to.Value != "":
 		if a.checkBackupPlace(to.Value) != nil {
 			return &fleet.Impairment{Part: fleet.PartBackup,
-				Reason: "the server makes no backups, because it was started without a --backup-root for the folder of the " +
-					"setting backupTo",
+				Reason: "the server makes no backups, because it was started without a --backup-root for the folder " +
+					"of the setting backupTo",
 				Next: "On the server's machine, start it with --backup-root and that folder, or choose another: " +
 					"`muster setting set backupTo DIR`."}
 		}
@@ -76,7 +76,7 @@ func (a *App) checkBackupSetting(now map[fleet.SettingName]fleet.SettingState, n
 			Hint: "On its machine, start it with --backup-recipient age1… or --backup-passphrase-file FILE."}
 	case now[fleet.SettingBackupTo].Value == "":
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: "backups have no folder yet",
-			Hint: "Set the setting backupTo first."}
+			Hint: "Name it first: `muster setting set backupTo DIR`."}
 	}
 	return nil
 }
@@ -119,7 +119,8 @@ func (a *App) checkBackupLinks(folder string) error {
 	}
 	return &fleet.Error{Code: fleet.CodeInvalid,
 		Message: "backups may not be made in " + folder + ", because it leads by a symbolic link to " + place,
-		Hint:    "On the server's machine, start it with --backup-root and that folder, or choose a folder without links."}
+		Hint: "On the server's machine, start it with --backup-root and that folder, or choose a folder without " +
+			"links."}
 }
 
 // followed returns a path without symbolic links. The end of the path may not be there yet.

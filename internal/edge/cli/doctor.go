@@ -144,8 +144,8 @@ func ofDisk(home string) []finding {
 func ofFree(home string, free uint64) finding {
 	text := fmt.Sprintf("%d MiB are free below %s", free>>20, home)
 	if free < leastDisk {
-		return finding{"disk", false, text, "Make room: a server that cannot write stops changing daemons. `muster backup " +
-			"FILE` to another disk, and remove old backups."}
+		return finding{"disk", false, text, "Make room: a server that cannot write stops changing daemons. `muster " +
+			"backup FILE` to another disk, and remove old backups."}
 	}
 	return finding{"disk", true, text, ""}
 }
@@ -206,7 +206,8 @@ func (c *doctorCommand) ofClock(ctx context.Context, at target) []finding {
 	}
 	if apart := time.Since(told).Abs(); apart > mostClockDrift {
 		return []finding{{"clock", false, fmt.Sprintf("the server's clock is %s apart from this machine's",
-			apart.Round(time.Second)), "Set the wrong one, and have it kept by NTP: certificates and log-ins depend on it."}}
+			apart.Round(time.Second)), "Set the wrong one, and have it kept by NTP: certificates and " +
+			"log-ins depend on it."}}
 	}
 	return []finding{{"clock", true, "the server's clock is that of this machine", ""}}
 }
@@ -245,9 +246,9 @@ func ofDiscovery(connections map[string]int) finding {
 	if lost == 0 {
 		return finding{"discovery", true, "every device that is looked for was found", ""}
 	}
-	return finding{"discovery", false, counted(lost, "device") + " not found, or not confirmed", "`muster device list " +
-		"--state notFound --state unconfirmed` lists them. Give them an address with `muster device edit DEVICE`, or see " +
-		"whether the discovery servers can be reached from the server."}
+	return finding{"discovery", false, counted(lost, "device") + " not found, or not confirmed", "`muster device " +
+		"list --state notFound --state unconfirmed` lists them. Give them an address with `muster device edit " +
+		"DEVICE`, or see whether the discovery servers can be reached from the server."}
 }
 
 func ofCertificate(c api.OverviewOfCertificate) finding {
@@ -260,8 +261,9 @@ func ofCertificate(c api.OverviewOfCertificate) finding {
 }
 
 func ofBackup(b *api.OverviewOfBackup, now time.Time) finding {
-	const how = "Name a folder in the setting backupTo, then type `muster setting set backupEvery 24h`; docs/backup.md " +
-		"says how."
+	const how = "If the server was not told what backups are encrypted to, start it with --backup-recipient age1… " +
+		"or --backup-passphrase-file FILE. Then type `muster setting set backupTo DIR`, and after that " +
+		"`muster setting set backupEvery 24h`; docs/backup.md says how."
 	switch {
 	case b == nil:
 		return finding{"backup", false, "the server makes no backups: no time for them is set", how}
@@ -295,8 +297,8 @@ func ofDevice(ctx context.Context, server *client.Client, device api.Device) ([]
 	ends := fleet.Certificate{Fingerprint: pinned.Fingerprint, NotAfter: pinned.NotAfter.Time}
 	text := "its certificate lasts until " + pinned.NotAfter.Format(time.DateOnly)
 	if ends.EndsSoon(time.Now()) {
-		return append(found, finding{"device", false, text, "The daemon makes a new one soon. Then compare and take it: " +
-			"`muster device trust " + fleet.DeviceID(device.DeviceID).Short() + "`."}), nil
+		return append(found, finding{"device", false, text, "The daemon makes a new one soon. Then compare and take " +
+			"it: `muster device trust " + fleet.DeviceID(device.DeviceID).Short() + "`."}), nil
 	}
 	return append(found, finding{"device", true, text, ""}), nil
 }

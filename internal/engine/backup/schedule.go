@@ -100,7 +100,7 @@ func (s *Schedule) Impairment() *fleet.Impairment {
 	}
 	if lacks := plan.lacks(); lacks != "" {
 		return &fleet.Impairment{Part: fleet.PartBackup, Reason: lacks,
-			Next: "Name a folder in the setting backupTo, or type `muster setting set backupEvery 0`."}
+			Next: "Name one with `muster setting set backupTo DIR`, or type `muster setting set backupEvery 0`."}
 	}
 	status := s.Status()
 	if status.Trouble == nil || !s.Enabled() {

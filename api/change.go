@@ -4,8 +4,7 @@ package api
 // generation, or none.
 type ApplyChanges struct {
 	WhatIf
-	Generation   *int64 `json:"generation,omitempty" doc:"That the plan of these changes was compared with; when templates, tags, vars or revocations were changed since, the answer is 412. Without it, the present one"`
-	AllowFailing bool   `json:"allowFailing,omitempty" doc:"Store it even where no plan could be made any more for a device that has one now; else the answer is 422 and names these devices"`
+	Generation *int64 `json:"generation,omitempty" doc:"That the plan of these changes was compared with; when templates, tags, vars or revocations were changed since, the answer is 412. Without it, the present one"`
 }
 
 // AppliedChanges is the answer to a POST of changes.

@@ -102,6 +102,8 @@ type PlanFleet struct {
 	Templates   map[string]PlanFleetTemplate `json:"templates,omitempty" doc:"By the name of their file, without its ending"`
 	Assertions  []Assertion                  `json:"assertions,omitzero" nullable:"false" doc:"What must be true of the plan"`
 	Keep        bool                         `json:"keep,omitempty" doc:"Keep the assertions with the source: they are checked whenever somebody plans or makes a change that touches their devices"`
+
+	AllowFailing bool `json:"allowFailing,omitempty" doc:"Take it even where no plan could be made any more for a device that has one now, and with values of a wrong type or words that daemons take for others; else the answer is 422 and names them"`
 }
 
 // PlanFleetDevice is a registered device as files ask for it.
@@ -145,8 +147,7 @@ type PlanFleetTemplate struct {
 // ApplyFleet is the body of a POST that makes the changes that files ask for.
 type ApplyFleet struct {
 	PlanFleet
-	Digest       *string `json:"digest" doc:"Of the plan that was looked at; when the plan is another by now, the answer is 412"`
-	AllowFailing bool    `json:"allowFailing,omitempty" doc:"Store it even where no plan could be made any more for a device that has one now; else the answer is 422 and names these devices"`
+	Digest *string `json:"digest" doc:"Of the plan that was looked at; when the plan is another by now, the answer is 412"`
 }
 
 // FleetPlan is the plan of the changes that files ask for.

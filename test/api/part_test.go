@@ -33,6 +33,7 @@ type parted struct {
 	inside, outside []fleet.DeviceID
 	labels          map[fleet.DeviceID]string
 	templates       []int64
+	secrets         []string // texts about devices outside that no sharing shows to a device inside; see hide
 }
 
 const insideTag = "inside"
@@ -120,6 +121,11 @@ var showsPeers = regexp.MustCompile(`/devices/[^/]+/(config|plan|why|folders|rev
 func (p *parted) limited(method, path, body string) int {
 	p.t.Helper()
 	status, text := p.do(p.operator, method, path, body)
+	for _, secret := range p.secrets {
+		if strings.Contains(text, secret) && !strings.Contains(path+body, secret) {
+			p.t.Errorf("%s %s %s names %q: %s", method, path, body, secret, text)
+		}
+	}
 	if method == http.MethodGet && showsPeers.MatchString(path) {
 		return status
 	}
@@ -167,7 +173,8 @@ func (p *parted) plans() map[fleet.DeviceID]string {
 				continue
 			}
 			if err := json.Unmarshal([]byte(text), &plan); err != nil || plan.Generation != now.Generation {
-				return fmt.Sprintf("%s is planned in generation %d, not %d", p.labels[id], plan.Generation, now.Generation)
+				return fmt.Sprintf("%s is planned in generation %d, not %d", p.labels[id], plan.Generation,
+					now.Generation)
 			}
 			plans[id] = ""
 			for _, c := range plan.Changes {
@@ -306,10 +313,41 @@ func (p *parted) readsNothingOutside() {
 	}
 }
 
+// hide adds two devices outside that share with nobody: one that was read and cannot be reached any more, with a folder
+// of its own, and one that was never read. Their IDs, labels, addresses and folders are in no answer at all. What a
+// template makes of the first depends on who carries the tag "d".
+func (p *parted) hide(stopped *stsim.Daemon) {
+	p.t.Helper()
+	const folder = "folder-outside"
+	unread := fleet.DeviceIDOf([32]byte{24, 4})
+	p.mustDo(http.MethodPut, "devices/"+string(unread),
+		`{"apiKey":"k","apiAddress":"127.116.250.9","apiPort":1,"label":"never-read"}`)
+	p.labels[unread] = "never-read"
+	p.outside = append(p.outside, unread)
+	p.mustDo(http.MethodPut, "devices/"+string(stopped.ID())+"/tags/hidden", "")
+	p.mustDo(http.MethodPut, "configurator", `{"mode":"on"}`)
+	p.Template("merge", "folders", fmt.Sprintf(`[{"id": %[1]q, "label": %[1]q, "path": "~/%[1]s"}]`, folder), "hidden")
+	wait.Until(p.t, func() string {
+		_, text := p.do(p.Token, http.MethodGet, "devices/"+string(stopped.ID())+"/config", "")
+		if !strings.Contains(text, folder) {
+			return "the device outside has no folder"
+		}
+		return ""
+	})
+	p.mustDo(http.MethodPut, "configurator", `{"mode":"observe"}`)
+	stopped.Stop()
+	p.WaitConnection(stopped.ID(), fleet.Unreachable)
+	p.Template("set", "options.maxRecvKbps", `(1 + len(devices(tag = "d"))) * 100`, "hidden")
+	if plan := p.plans()[stopped.ID()]; !strings.Contains(plan, "options.maxRecvKbps") {
+		p.t.Fatalf("the device that cannot be reached has no plan with the template: %s", plan)
+	}
+	p.secrets = []string{string(unread), "never-read", "127.116.250.9", string(stopped.ID()), p.labels[stopped.ID()],
+		stopped.Host() + `"`, fmt.Sprintf("%s:%d", stopped.Host(), stopped.Port()), folder}
+}
+
 // drawing gives the random numbers of a test: the same ones each time, others in a soak.
-func drawing(t *testing.T) *rand.Rand {
+func drawing(t *testing.T, seed uint64) *rand.Rand {
 	t.Helper()
-	seed := uint64(1)
 	if os.Getenv("MUSTER_SOAK") != "" {
 		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number
 	}
@@ -317,12 +355,24 @@ func drawing(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test
 }
 
-// Whatever an operator of a part does, what is planned for devices outside stays, and no answer names one.
+// Whatever an operator of a part does, what is planned for devices outside stays, and no answer names one. Each fleet
+// is drawn.
 func TestNothingThatAnOperatorOfAPartDoesChangesADeviceOutside(t *testing.T) {
 	t.Parallel()
-	draw := drawing(t)
-	part := draw.Perm(6)[:1+draw.IntN(5)]
-	p := partedBy(t, 6, "observe", func(i int) bool { return slices.Contains(part, i) })
+	const fleets = 2
+	for seed := range uint64(fleets) {
+		t.Run(fmt.Sprint("fleet ", seed+1), func(t *testing.T) { changesNothingOutside(t, drawing(t, seed+1)) })
+	}
+}
+
+func changesNothingOutside(t *testing.T, draw *rand.Rand) {
+	t.Helper()
+	t.Parallel()
+	devices := 4 + draw.IntN(3)
+	part := draw.Perm(devices)[:1+draw.IntN(devices-1)]
+	p := partedBy(t, devices+1, "observe", func(i int) bool { return slices.Contains(part, i) })
+	reachable := slices.Clone(p.outside[:len(p.outside)-1])
+	p.hide(p.farm.Daemon(devices))
 	one := func(from []string) string { return from[draw.IntN(len(from))] }
 	for range 8 {
 		text := texts[draw.IntN(len(texts))]
@@ -332,7 +382,7 @@ func TestNothingThatAnOperatorOfAPartDoesChangesADeviceOutside(t *testing.T) {
 		}
 		p.templates = append(p.templates, p.Template(text.op, text.key, body, one(append(freeTags, insideTag))))
 	}
-	for _, id := range slices.Concat(p.inside, p.outside) {
+	for _, id := range slices.Concat(p.inside, reachable) {
 		p.mustDo(http.MethodPut, "devices/"+string(id)+"/tags/"+one(freeTags), "")
 	}
 	done, refused := 0, 0
@@ -353,7 +403,8 @@ func TestNothingThatAnOperatorOfAPartDoesChangesADeviceOutside(t *testing.T) {
 			status = p.limited(http.MethodDelete, "tags/"+one(freeTags), "")
 		case 6:
 			status = p.limited(http.MethodPost, "changes", fmt.Sprintf(
-				`{"tags":{"added":[{"tag":%q,"device":%q},{"tag":%q,"template":%d}],"removed":[{"tag":%q,"device":%q}]}}`,
+				`{"tags":{"added":[{"tag":%q,"device":%q},{"tag":%q,"template":%d}],`+
+					`"removed":[{"tag":%q,"device":%q}]}}`,
 				one(freeTags), device(p.inside), one(freeTags), template(), one(freeTags), device(p.inside)))
 		case 8, 9, 10, 11:
 			drawn := requests[draw.IntN(len(requests))]
@@ -361,7 +412,7 @@ func TestNothingThatAnOperatorOfAPartDoesChangesADeviceOutside(t *testing.T) {
 				"ROLLOUT", fmt.Sprint(1+draw.IntN(3)))
 			status = p.limited(drawn.method, put.Replace(drawn.path), put.Replace(drawn.body))
 		case 7: // an admin moves the fleet on
-			p.do(p.Token, method, "devices/"+device(slices.Concat(p.inside, p.outside))+"/tags/"+one(freeTags), "")
+			p.do(p.Token, method, "devices/"+device(slices.Concat(p.inside, reachable))+"/tags/"+one(freeTags), "")
 			before = p.plans()
 			continue
 		}

@@ -74,7 +74,8 @@ func hasFolder(d *stsim.Daemon) bool {
 // asked is a fleet on all of whose devices the removal of a folder waits for an answer, in rollout 2.
 func asked(t *testing.T, isInside func(i int) bool) *parted {
 	t.Helper()
-	const devices, soak = 12, 100 * time.Millisecond // More devices than are admitted at once: each change is a rollout.
+	// These are more devices than are admitted at once, so each change is a rollout.
+	const devices, soak = 12, 100 * time.Millisecond
 	p := partedWith(t, server.Options{Waves: "rest", Soak: soak}, devices, "on", isInside)
 	for id := range p.labels {
 		p.mustDo(http.MethodPut, "devices/"+string(id)+"/tags/all", "")
@@ -107,7 +108,7 @@ func asked(t *testing.T, isInside func(i int) bool) *parted {
 // answers for any devices and for whole rollouts. Devices outside keep what they have, and go on waiting.
 func TestNoAnswerOfAnOperatorOfAPartIsForADeviceOutside(t *testing.T) {
 	t.Parallel()
-	draw := drawing(t)
+	draw := drawing(t, 1)
 	part := draw.Perm(12)[:1+draw.IntN(8)]
 	p := asked(t, func(i int) bool { return slices.Contains(part, i) })
 	all, digest := p.waiting()

@@ -13,7 +13,7 @@ import (
 type Reach int
 
 const (
-	Anybodys Reach = iota // below the home directory
+	Anybodys Reach = iota // below the home directory, in no directory of programs
 	Outside               // only where admins ask, or a folder root leads there
 	Nobodys               // whoever asks
 )
@@ -22,6 +22,7 @@ const (
 type Path struct {
 	Text     string
 	Reach    Reach
+	InSync   bool // below the default folder root, so that it is anybody's with this root, too
 	InRoot   bool // below the second root of its system
 	InFolder bool // is the scene's folder, or lies in it
 	Relative bool // as the directory of old versions it lies in the folder
@@ -36,11 +37,14 @@ var Paths = map[stsim.System][]Path{
 	stsim.Linux: slices.Concat(
 		paths(Anybodys, "~/photos2", "~/photos2/", "~//photos2", "~/./photos2", "/home/syncthing/photos2",
 			"/home//syncthing/./photos2",
-			"//home/syncthing/photos2", "~/Photos 2", "~/größe", "~/日本", "~/a.b", "~/a..b", "~/binder/x", "~/x/Libraries"),
+			"//home/syncthing/photos2", "~/Photos 2", "~/größe", "~/日本", "~/a.b", "~/a..b", "~/binder/x", "~/x/Libraries",
+			"~/x/go", "~/x/snap", "~/Syncing/x"),
 		paths(Outside, "/srv", "/srv/x", "/srv/syncing", "/SRV/sync/x", "/mnt/data", "/home/syncthing2/x", "/home/other",
 			"~/bin", "~/BIN/x", "~/Library/x", "~/AppData/x", "~/ProgramData",
 			"/opt/bin",
+			"~/snap/x", "~/go/bin", "~/Applications", "~/Sync/bin", "~/x/node_modules", "~/Templates",
 			"/srv/"),
+		inSync("~/Sync", "~/Sync/x", "~/Sync/go", "~//Sync/./x/", "/home/syncthing/Sync/x"),
 		inFolder("~/photos", "~/photos/inner", "~//photos/./inner", "/home/syncthing/photos/inner",
 			"/home/syncthing/photos"),
 		inRoot("/srv/sync", "/srv/sync/", "/srv/sync/x", "/srv//sync/./x", "//srv/sync/x"),
@@ -62,10 +66,17 @@ var Paths = map[stsim.System][]Path{
 	),
 	stsim.Windows: slices.Concat(
 		paths(Anybodys, `~\photos2`, `~/photos2`, `~\\photos2`, `~\/photos2`, `~\.\photos2`, `C:\Users\syncthing\photos2`,
-			`C:/Users/syncthing/photos2`, `~\a b`, `~\größe`),
+			`C:/Users/syncthing/photos2`, `~\a b`, `~\größe`,
+			`~\OneDrive\x`, `~\Pictures`),
 		paths(Outside, `D:\Database\x`, `D:\x`, `E:\Data\x`, `C:\Users\other\x`, `C:\Users\syncthing2\x`,
 			`C:\Users\Public\x`,
-			`~\AppData\Roaming\x`, `~\appdata\Local\x`, `~\bin\x`),
+			`~\AppData\Roaming\x`, `~\appdata\Local\x`, `~\bin\x`,
+			`~\Local Settings\x`, `~\Application Data\x`, `~\APPLICATION DATA\x`,
+			`~\Start Menu\Programs\Startup`, `~\SendTo`,
+			`~\Documents\PowerShell`, `~\Documents\WindowsPowerShell\x`, `~\Documents`, `~\My Documents\x`,
+			`~\OneDrive\Documents`, `~\OneDrive - Company\Documents\PowerShell`, `~\OneDrive`,
+			`~\Documents\My Music`, `~\go\bin`, `~\scoop\shims`, `~\Templates`, `D:\Startup\x`),
+		inSync(`~\Sync`, `~\sync\x`, `~/Sync/x`, `C:\Users\syncthing\Sync\x`),
 		inFolder(`~\photos\inner`, `~\PHOTOS\inner`, `c:\users\SYNCTHING\photos`),
 		inRoot(`D:\Data\x`, `d:\data\X`, `D:/Data/x`, `D:\\Data\\x`, `D:\Data`),
 		paths(Nobodys, `D:\AppData.\x`, `~\photos.\inner`, `~\x \y`, `~\CON`, `~\nul.txt`, `~\a\Com1`,
@@ -90,7 +101,9 @@ var Paths = map[stsim.System][]Path{
 	),
 	stsim.MacOS: slices.Concat(
 		paths(Anybodys, "~/photos2", "~/Photos2", "/users/SYNCTHING/photos2", "/Users/syncthing/photos2", "~/büro"),
-		paths(Outside, "~/Library/Mail", "~/LIBRARY/x", "~/bin/x", "/Volumes/Database", "/Users/Shared/x",
+		inSync("~/Sync/x", "~/SYNC/x"),
+		paths(Outside, "~/Applications", "~/Applications/x", "~/go/bin", "~/snap/x",
+			"~/Library/Mail", "~/LIBRARY/x", "~/bin/x", "/Volumes/Database", "/Users/Shared/x",
 			"/Users/syncthing2/x"),
 		inFolder("~/PHOTOS/inner", "/users/syncthing/photos"),
 		inRoot("/Volumes/Data/x", "/volumes/DATA/x"),
@@ -116,6 +129,14 @@ func inRoot(texts ...string) []Path {
 	all := paths(Outside, texts...)
 	for i := range all {
 		all[i].InRoot = true
+	}
+	return all
+}
+
+func inSync(texts ...string) []Path {
+	all := paths(Anybodys, texts...)
+	for i := range all {
+		all[i].InSync = true
 	}
 	return all
 }
@@ -197,8 +218,11 @@ func (f Form) Template(p Path) string {
 	return fmt.Sprintf("def template():\n    return json.decode('''%s''')\n", strings.ReplaceAll(json, `\`, `\\`))
 }
 
-// Free tells whether the change is sent without a question.
-func (f Form) Free(p Path, admin, home, second bool) bool {
+// Free tells whether the change is sent without a question, with these folder roots.
+func (f Form) Free(p Path, admin bool, roots []string) bool {
+	hasSecond := slices.ContainsFunc(roots, func(root string) bool {
+		return root != "~" && root != fleet.DefaultFolderRoot
+	})
 	switch {
 	case f.Changes || p.Reach == Nobodys:
 		return false
@@ -207,7 +231,7 @@ func (f Form) Free(p Path, admin, home, second bool) bool {
 	case f.Versions || strings.EqualFold(f.At, "defaults.folder.path"):
 		return false
 	case p.Reach == Anybodys:
-		return home
+		return slices.Contains(roots, "~") || p.InSync && slices.Contains(roots, fleet.DefaultFolderRoot)
 	}
-	return p.InRoot && second
+	return p.InRoot && hasSecond
 }

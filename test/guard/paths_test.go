@@ -70,7 +70,7 @@ func TestPathsOnSimulatedDaemons(t *testing.T) {
 		second = append(second, guard.SecondRoots[system])
 	}
 	author, tried := as(t, s, fleet.RoleAuthor), 0
-	for _, roots := range [][]string{{}, {"~"}, second} {
+	for _, roots := range [][]string{{}, {fleet.DefaultFolderRoot}, {"~"}, second} {
 		if _, err := s.Client.PutFolderRoots(t.Context(), roots); err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestPathsOnSimulatedDaemons(t *testing.T) {
 			}
 			for slices.ContainsFunc(systems, func(system stsim.System) bool { return len(rest[system]) > 0 }) {
 				tried += tryPaths(t, by, lanes, rest, func(c pathCase) bool {
-					return c.Free(c.Path, role == fleet.RoleAdmin, len(roots) > 0, len(roots) > 1)
+					return c.Free(c.Path, role == fleet.RoleAdmin, roots)
 				}, len(versions))
 			}
 		}
@@ -193,12 +193,12 @@ func TestPathsOnARealDaemon(t *testing.T) {
 		rest := map[stsim.System][]pathCase{stsim.Linux: slices.Clone(cases)}
 		for len(rest[stsim.Linux]) > 0 {
 			tryPaths(t, by, map[stsim.System][]string{stsim.Linux: {"real"}}, rest, func(c pathCase) bool {
-				return c.Free(c.Path, by == s, true, false)
+				return c.Free(c.Path, by == s, []string{"~"})
 			}, 1)
 		}
 	}
 	for i, c := range cases {
-		if c.Free(c.Path, false, true, false) || !soaking() && i%5 != 0 {
+		if c.Free(c.Path, false, []string{"~"}) || !soaking() && i%5 != 0 {
 			continue
 		}
 		id := author.Template(string(c.Op), c.Key, c.Template(c.Path), "real")

@@ -22,16 +22,20 @@ func CheckMade(t fleet.Template, key stconfig.Key, made template.Result) error {
 	if err := checkPatterns(t, key, made.Value); err != nil {
 		return err
 	}
-	return refused(stconfig.Mistakes(t.Op, key, made.Value), stconfig.RefusedValue)
+	return refused(stconfig.Mistakes(t.Op, key, made.Value),
+		"Mend the template: as it is, it would stop its devices.", stconfig.RefusedValue)
 }
 
-// CheckStrictly is CheckMade for a change that is planned before it is saved. It also refuses values whose JSON type
-// is not that of the field: no device with such a template would get a plan.
+// CheckStrictly is CheckMade for a change that is planned before it is saved, unless the caller allows what fails. It
+// also refuses values whose JSON type is not that of the field, because no device with such a template would get a
+// plan, and words that daemons take for other words.
 func CheckStrictly(t fleet.Template, key stconfig.Key, made template.Result) error {
 	if err := CheckMade(t, key, made); err != nil || made.Language != template.HJSON {
 		return err
 	}
-	return refused(stconfig.Mistakes(t.Op, key, made.Value), stconfig.WrongType)
+	return refused(stconfig.Mistakes(t.Op, key, made.Value),
+		"Mend the template. To store it as it is, say allowFailing (`--allow-failing`).",
+		stconfig.WrongType, stconfig.WrongWord)
 }
 
 // checkPatterns returns an error for the first ignore pattern that no daemon can read, with its line and column in the
@@ -51,11 +55,11 @@ func checkPatterns(t fleet.Template, key stconfig.Key, value stconfig.Value) err
 	return nil
 }
 
-// refused returns one error about all mistakes of this kind; nil without such mistakes.
-func refused(mistakes []stconfig.Mistake, kind stconfig.MistakeKind) error {
-	e := &fleet.Error{Code: fleet.CodeInvalid, Hint: "Mend the template: as it is, it would stop its devices."}
+// refused returns one error about all mistakes of these kinds; nil without such mistakes.
+func refused(mistakes []stconfig.Mistake, hint string, kinds ...stconfig.MistakeKind) error {
+	e := &fleet.Error{Code: fleet.CodeInvalid, Hint: hint}
 	for _, d := range mistakes {
-		if d.Kind == kind {
+		if slices.Contains(kinds, d.Kind) {
 			e.Details = append(e.Details, fleet.Detail{Field: "template", Message: d.Text})
 		}
 	}

@@ -172,19 +172,53 @@ const itsPath = "its path "
 
 const outsideRoots = "is outside the folder roots"
 
-// programDirectories are names of directories in which programs keep files that control a user's account, on all
-// systems together.
-var programDirectories = []string{"AppData", "Library", "bin", "ProgramData"}
+// programDirectories are names of directories in which programs keep files that control a user's account, wherever
+// these directories are, on all systems together. Among them are the names of links that Windows keeps in a profile for
+// old programs.
+var programDirectories = []string{"AppData", "Library", "bin", "ProgramData", "Application Data", "Local Settings",
+	"Start Menu", "Startup", "SendTo", "PowerShell", "WindowsPowerShell", "node_modules"}
+
+// programDirectoriesOfHome are such names, or links to other directories of a profile, directly in the home directory
+// or in its documents. In other directories people may use these names for data.
+var programDirectoriesOfHome = []string{"Applications", "go", "snap", "scoop", "anaconda3", "miniconda3", "perl5",
+	"Cookies", "NetHood", "PrintHood", "Recent", "Templates", "My Documents", "My Music", "My Pictures", "My Videos"}
+
+// isProgramDirectory reports whether location `at` lies in a directory of programs or, on Windows, is the user's
+// documents, where PowerShell runs files. The documents may lie in OneDrive.
+func (s *system) isProgramDirectory(at location) bool {
+	oneOf := func(names []string) func(string) bool {
+		return func(name string) bool {
+			return slices.ContainsFunc(names, func(other string) bool { return equalNames(name, other) })
+		}
+	}
+	if at.hasName(s.namesOfHome(at), oneOf(programDirectories)) {
+		return true
+	}
+	if !at.within(s.home) {
+		return false
+	}
+	inHome := at.names[len(s.home.names):]
+	for len(inHome) > 0 && s.windows && holdsDocuments(inHome[0]) {
+		if inHome = inHome[1:]; len(inHome) == 0 {
+			return true
+		}
+	}
+	return len(inHome) > 0 && oneOf(programDirectoriesOfHome)(inHome[0])
+}
+
+// holdsDocuments reports whether a directory of this name in a profile of Windows is the user's documents or OneDrive.
+func holdsDocuments(name string) bool {
+	const oneDrive = "OneDrive" // There may be more text: "OneDrive - Company".
+	return equalNames(name, "Documents") ||
+		len(name) >= len(oneDrive) && strings.EqualFold(name[:len(oneDrive)], oneDrive)
+}
 
 // whyNotForAuthors returns why a folder at location `at` waits for consent if a template of an author asks for it; ""
 // if it does not.
 func (g guard) whyNotForAuthors(s *system, at location, p place) string {
-	isProgram := func(name string) bool {
-		return slices.ContainsFunc(programDirectories, func(program string) bool { return equalNames(name, program) })
-	}
 	switch {
-	case at.hasName(s.namesOfHome(at), isProgram):
-		return "lies in a directory of programs"
+	case s.isProgramDirectory(at):
+		return "is, contains or lies in a directory of programs"
 	case !s.inRoots(at, g.facts.Roots):
 		return outsideRoots + g.rootsInWords()
 	case g.wasSynced(s, at):
@@ -244,8 +278,27 @@ func (g guard) rootsInWords() string {
 // whyNoWindowsPath returns why a daemon on Windows cannot use a path; "" when it can, or when it runs on another
 // system.
 func whyNoWindowsPath(g guard, p place) string {
-	s, unknown := g.system()
-	if unknown != "" || !s.windows || p.removed() || !namesFile(p.names[len(p.names)-1]) {
+	if g.facts.System.OS != "windows" {
+		return ""
+	}
+	return whyMisread(p)
+}
+
+// whyMaybeNoWindowsPath returns why a daemon cannot use a path if it runs on Windows; "" when it can, or when its
+// system is known. Rules for paths hold every path on an unknown system, so this rule is for the other fields.
+func whyMaybeNoWindowsPath(g guard, p place) string {
+	if os := g.facts.System.OS; os == "windows" || slices.Contains(unixes, os) {
+		return ""
+	}
+	if why := whyMisread(p); why != "" {
+		return "the daemon's operating system is not known: " + why
+	}
+	return ""
+}
+
+// whyMisread returns why Windows reads a path, or the name of a file, as another one; "" when it does not.
+func whyMisread(p place) string {
+	if p.removed() || !namesFile(p.names[len(p.names)-1]) {
 		return ""
 	}
 	text := p.to.Str()

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,8 +24,11 @@ var systems = map[stsim.System]fleet.System{
 func TestWhereDataMayGo(t *testing.T) {
 	cases := 0
 	for name, system := range systems {
-		for _, roots := range [][]string{{}, {"~"}, {guard.SecondRoots[name], "~"}} {
+		for _, roots := range [][]string{{}, {fleet.DefaultFolderRoot}, {"~"}, {guard.SecondRoots[name], "~"}} {
 			for _, role := range []fleet.Role{fleet.RoleAuthor, fleet.RoleAdmin} {
+				if role == fleet.RoleAdmin && len(roots) == 1 {
+					continue // Roots are for authors: for admins the fewest and the most will do.
+				}
 				t.Run(fmt.Sprintf("%s %q %s", name, roots, role), func(t *testing.T) {
 					c := guardScene(t)
 					c.edit(fleet.OpMerge, "folders."+guard.Folder, `{"path": "~/photos"}`)
@@ -35,6 +39,59 @@ func TestWhereDataMayGo(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases", cases)
+}
+
+// While it is not known on which system a daemon runs, every path of every system waits for a person, whoever asks.
+func TestNoPathIsFreeOnAnUnknownSystem(t *testing.T) {
+	unknown := []fleet.System{
+		{},
+		{OS: "plan9", PathSeparator: "/", Tilde: "/usr/syncthing"},
+		{OS: "windows", PathSeparator: "/", Tilde: `C:\Users\syncthing`},
+		{OS: "linux", PathSeparator: "/"},
+	}
+	for i, system := range unknown {
+		for _, role := range []fleet.Role{fleet.RoleAuthor, fleet.RoleAdmin} {
+			t.Run(fmt.Sprintf("%q %s", system, role), func(t *testing.T) {
+				c := guardScene(t)
+				c.edit(fleet.OpMerge, "folders."+guard.Folder, `{"path": "~/photos"}`)
+				c.facts.System, c.facts.Roots = system, []string{fleet.DefaultFolderRoot, "~"}
+				for name := range systems {
+					for j, path := range guard.Paths[name] {
+						form := guard.Forms[(i+j)%len(guard.Forms)]
+						if !form.Takes(path) || form.At == "defaults.folder.path" && path.Text == "~" {
+							continue
+						}
+						c.judged(t, fmt.Sprintf("%s %q", form.Name, path.Text), form, false, fleet.Template{ID: 1,
+							Op: form.Op, Key: form.Key, Text: form.Template(path), SavedRole: role})
+					}
+				}
+			})
+		}
+	}
+}
+
+// Names for whose paths an author once needed nobody's consent: with the default root they are outside, with the home
+// directory as root they lie in directories of programs. Beside them, a directory of data is free.
+func TestAuthorsReachNoDirectoryOfPrograms(t *testing.T) {
+	programs := map[stsim.System][]string{
+		stsim.Windows: {`~\Local Settings\x`, `~\Application Data\x`, `~\Start Menu\Programs\Startup`, `~\SendTo`,
+			`~\Documents\PowerShell`, `~\Documents`, `~\CON`},
+		stsim.Linux: {"~/snap/x", "~/go/bin", "~/Applications", "~/.local/bin"},
+		stsim.MacOS: {"~/snap/x", "~/go/bin", "~/Applications", "~/Library/LaunchAgents"},
+	}
+	data := map[string]string{"~": "~/Documents2/x", fleet.DefaultFolderRoot: "~/Sync/x"}
+	for name, texts := range programs {
+		for root, free := range data {
+			c := guardScene(t)
+			c.edit(fleet.OpMerge, "folders."+guard.Folder, `{"path": "~/photos"}`)
+			c.facts.System, c.facts.Roots = systems[name], []string{root}
+			form := guard.Forms[0]
+			for _, text := range append(slices.Clone(texts), free) {
+				c.judged(t, fmt.Sprintf("%s, root %s: %s", name, root, text), form, text == free, fleet.Template{ID: 1,
+					Op: form.Op, Key: form.Key, Text: form.Template(guard.Path{Text: text}), SavedRole: fleet.RoleAuthor})
+			}
+		}
+	}
 }
 
 // Old versions in the folder itself are deleted files of it, however its directory is spelled.
@@ -59,7 +116,6 @@ func TestOldVersionsInTheFolderItselfAreHeldInEverySpelling(t *testing.T) {
 
 // judgeAll tries all paths of a system in all forms.
 func (c *scene) judgeAll(t *testing.T, system stsim.System, role fleet.Role) (cases int) {
-	roots := len(c.facts.Roots)
 	for _, path := range guard.Paths[system] {
 		for _, form := range guard.Forms {
 			if form.Takes(path) {
@@ -67,7 +123,7 @@ func (c *scene) judgeAll(t *testing.T, system stsim.System, role fleet.Role) (ca
 					continue
 				}
 				c.judged(t, fmt.Sprintf("%s %q", form.Name, path.Text), form, form.Free(path, role == fleet.RoleAdmin,
-					roots > 0, roots > 1),
+					c.facts.Roots),
 					fleet.Template{ID: 1, Op: form.Op, Key: form.Key, Text: form.Template(path), SavedRole: role})
 			}
 		}
@@ -83,8 +139,8 @@ func TestTheReasonOfAHoldNamesTheTemplateAndTheRemedy(t *testing.T) {
 		`{"path": "/srv/new"}`: "its path is outside the folder roots (~); template 12 was not last saved by an admin: " +
 			"an admin consents, or saves the template, or adds a root: muster folder-roots add /srv/new",
 		`{"path": "/srv/it's; new"}`: `muster folder-roots add '/srv/it'\''s; new'`,
-		`{"path": "~/bin/x"}`: "its path lies in a directory of programs; template 12 was not last saved by an admin: " +
-			"an admin consents, or saves the template",
+		`{"path": "~/bin/x"}`: "its path is, contains or lies in a directory of programs; template 12 was not last " +
+			"saved by an admin: an admin consents, or saves the template",
 	} {
 		c := guardScene(t)
 		author.Text = text
@@ -109,8 +165,8 @@ func TestTheReasonOfAHoldNamesTheVarsThatAnAuthorSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "its path lies in a directory of programs; template 12 reads vars that were not last saved by an admin " +
-		`(root of tag "office"; name of device A): an admin consents, or saves the vars`
+	want := "its path is, contains or lies in a directory of programs; template 12 reads vars that were not last saved " +
+		`by an admin (root of tag "office"; name of device A): an admin consents, or saves the vars`
 	if got := p.Changes[0].Reason; got != want {
 		t.Errorf("the reason is %q, want %q", got, want)
 	}
@@ -139,7 +195,8 @@ func (c *scene) judged(t *testing.T, what string, form guard.Form, free bool, te
 }
 
 // TestNamesThatWindowsReservesAreRefusedWhereverAFileIsNamed covers fields besides the paths of folders, for admins,
-// and a field that only older daemons have. Elsewhere such names are names like any other.
+// and a field that only older daemons have. On other systems such names are names like any other, and on an unknown one
+// they wait for a person.
 func TestNamesThatWindowsReservesAreRefusedWhereverAFileIsNamed(t *testing.T) {
 	for _, tc := range []struct {
 		key, value string
@@ -155,18 +212,25 @@ func TestNamesThatWindowsReservesAreRefusedWhereverAFileIsNamed(t *testing.T) {
 		{"options.defaultFolderPath", `"D:\\clock$.x"`, true},
 		{"options.defaultFolderPath", `"D:\\Data"`, false},
 	} {
-		for _, onWindows := range []bool{true, false} {
+		for _, os := range []string{"windows", "linux", ""} {
 			c := guardScene(t)
 			c.observed = c.observed.With("options", c.observed.Get("options").With("defaultFolderPath", stconfig.Text("~")))
-			if onWindows {
-				c.facts.System = fleet.System{OS: "windows", PathSeparator: `\`, Tilde: `C:\Users\syncthing`}
+			switch os {
+			case "windows":
+				c.facts.System = fleet.System{OS: os, PathSeparator: `\`, Tilde: `C:\Users\syncthing`}
+			case "":
+				c.facts.System = fleet.System{}
 			}
 			_, p, err := c.plan([]fleet.Template{{ID: 1, Op: fleet.OpSet, Key: tc.key, Text: tc.value, SavedRole: admin}})
 			if err != nil || len(p.Changes) != 1 {
 				t.Fatalf("%s %s: got %v, %v", tc.key, tc.value, p.Changes, err)
 			}
-			if got := p.Changes[0].Class == plan.Refused; got != (tc.refused && onWindows) {
-				t.Errorf("%s %s, on Windows: %t, is %s: %s", tc.key, tc.value, onWindows, p.Changes[0].Class, p.Changes[0].Reason)
+			change := p.Changes[0]
+			if got := change.Class == plan.Refused; got != (tc.refused && os == "windows") {
+				t.Errorf("%s %s, on %q: is %s: %s", tc.key, tc.value, os, change.Class, change.Reason)
+			}
+			if tc.refused && os == "" && change.Class != plan.Held {
+				t.Errorf("%s %s, on an unknown system: is %s: %s, want held", tc.key, tc.value, change.Class, change.Reason)
 			}
 		}
 	}

@@ -96,7 +96,8 @@ var observedFolders = members("id", ownNothing, object(text("time id label")))
 func members(identity string, own ownRule, entry *shape) *shape {
 	blank := entry.zero()
 	if _, timed := entry.field("time"); timed {
-		blank = blank.With("time", Text("0001-01-01T00:00:00Z")) // Go, and so the daemon, writes the zero time in this way.
+		// Go, and so the daemon, writes the zero time in this way.
+		blank = blank.With("time", Text("0001-01-01T00:00:00Z"))
 	}
 	return &shape{kind: Array, identity: identity, entry: entry, own: own, blank: blank}
 }
@@ -106,7 +107,7 @@ func plainObjects(entry *shape) *shape {
 	return &shape{kind: Array, entry: entry, blank: entry.zero()}
 }
 
-var size = object(number("value"), named("unit", checkedText(mistakenUnit)))
+var size = object(number("value"), named("unit", wordOf(mistakenUnit)))
 
 var gui = object(
 	flags("enabled"),

@@ -25,6 +25,7 @@ const (
 	StrangeValue                    // a daemon accepts the value and ignores it
 	RefusedValue                    // no daemon accepts the value
 	WrongType                       // the value has another JSON type than the field, so no plan can be made with it
+	WrongWord                       // every daemon accepts the value and takes it for another one
 )
 
 // maxMistakes bounds the mistakes that are reported for one value.
@@ -59,7 +60,8 @@ type mistakeFinder struct {
 func (d *mistakeFinder) add(kind MistakeKind, format string, args ...any) {
 	if len(d.found) < maxMistakes {
 		key := Key{slices.Clone(d.path)}
-		d.found = append(d.found, Mistake{Key: key, Text: cut(key.String() + " " + fmt.Sprintf(format, args...)), Kind: kind})
+		text := cut(key.String() + " " + fmt.Sprintf(format, args...))
+		d.found = append(d.found, Mistake{Key: key, Text: text, Kind: kind})
 	}
 }
 
@@ -145,7 +147,11 @@ func (d *mistakeFinder) value(s *shape, v Value) {
 		d.add(RefusedValue, "%s", text)
 	case s.mistake != nil:
 		if text := s.mistake(v.text); text != "" {
-			d.add(StrangeValue, "%s", text)
+			kind := StrangeValue
+			if s.misread {
+				kind = WrongWord
+			}
+			d.add(kind, "%s", text)
 		}
 	}
 }

@@ -29,7 +29,8 @@ func TestMistakesAreDoubted(t *testing.T) {
 		{"merge", "", `{"options": {"natEnabledd": true}, "gui": {"theem": "x"}}`,
 			"options.natEnabledd is a field of no daemon that Muster knows: did you mean natEnabled?\n" +
 				"gui.theem is a field of no daemon that Muster knows: did you mean theme?", false},
-		{"merge", "folders", `[{"id": "p", "path": "/p", "pathh": "/p"}]`, "folders.p.pathh is a field of no daemon", false},
+		{"merge", "folders", `[{"id": "p", "path": "/p", "pathh": "/p"}]`,
+			"folders.p.pathh is a field of no daemon", false},
 		{"set", "folders.*.rescanInterval", `60`,
 			"folders.*.rescanInterval is a field of no daemon that Muster knows: did you mean rescanIntervalS?", false},
 		{"set", "folders.x.versioning.params.anything", `"1"`, "", false},
@@ -37,19 +38,20 @@ func TestMistakesAreDoubted(t *testing.T) {
 		{"remove", "options.listenAddresses", `["foo"]`, "", false},
 		{"remove", "folders.x.labl", `true`, "folders.x.labl is a field of no daemon", false},
 		{"set", "gui.theme", `"drak"`,
-			`gui.theme is no theme that Syncthing comes with (default, light, dark, black): "drak": did you mean dark?`, false},
+			`gui.theme is no theme that Syncthing comes with (default, light, dark, black): "drak": did you mean dark?`,
+			false},
 		{"set", "gui.theme", `"dark"`, "", false},
 		{"merge", "folders.x.minDiskFree", `{"value": 5, "unit": "percent"}`, `folders.x.minDiskFree.unit is no unit`,
 			false},
 		{"set", "options.minHomeDiskFree.unit", `"%"`, "", false},
 		{"set", "options.minHomeDiskFree.unit", `"GiB"`, "", false},
 		{"set", "options.listenAddresses", `["default", "tcp://:22000", "dynamic+https://relays.example/x", "foo"]`,
-			`options.listenAddresses has an address that no daemon can use, as default, or tcp://0.0.0.0:22000 is one: "foo"`,
-			false},
+			`options.listenAddresses has an address that no daemon can use, as default, or ` +
+				`tcp://0.0.0.0:22000 is one: "foo"`, false},
 		{"append", "options.listenAddresses", `"nas:22000"`, `"nas:22000"`, false},
 		{"append", "options.listenAddresses", `"quic6://[::]:22000"`, "", false},
-		{"merge", "devices.*", `{"addresses": ["dynamic", "tcp://host", "relay://r:1/?id=x", "host:22000"]}`, `"host:22000"`,
-			false},
+		{"merge", "devices.*", `{"addresses": ["dynamic", "tcp://host", "relay://r:1/?id=x", "host:22000"]}`,
+			`"host:22000"`, false},
 		{"set", "options.globalAnnounceServers", `["default", "https://d.example/?id=x", "d.example"]`, `"d.example"`,
 			false},
 		{"set", "folders.x.type", `"sendrecieve"`, `did you mean sendreceive?`, true},
@@ -71,6 +73,18 @@ func TestMistakesAreDoubted(t *testing.T) {
 		got := strings.Join(texts, "\n")
 		if (one.want == "") != (got == "") || !strings.Contains(got, one.want) || never != one.never {
 			t.Errorf("%s %s %s: got %q (%v), want %q (%v)", one.op, one.key, one.value, got, never, one.want, one.never)
+		}
+	}
+}
+
+// A unit is taken for bytes by every daemon; a theme may be one that a person installed.
+func TestOnlyWordsThatEveryDaemonMisreadsAreWrongWords(t *testing.T) {
+	for key, want := range map[string]MistakeKind{"folders.x.minDiskFree.unit": WrongWord,
+		"options.minHomeDiskFree.unit": WrongWord, "gui.theme": StrangeValue, "folders.x.order": RefusedValue,
+		"options.maxSendKbps": WrongType} {
+		found := Mistakes("set", mustKey(t, key), Text("percent"))
+		if len(found) != 1 || found[0].Kind != want {
+			t.Errorf("%s: got %+v, want the kind %d", key, found, want)
 		}
 	}
 }

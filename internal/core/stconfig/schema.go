@@ -36,6 +36,7 @@ type shape struct {
 
 	// for a String: says why a text is most probably a mistake, or ""; nil: every text is allowed
 	mistake func(string) string
+	misread bool     // String: every daemon takes a text with a mistake for another text
 	choices []string // String: all values that a daemon knows; it replaces an unknown one by its default, or panics
 }
 
@@ -177,6 +178,11 @@ func choice(name, values string) []field {
 
 // checkedText is a text with a test for likely mistakes.
 func checkedText(mistake func(string) string) *shape { return &shape{kind: String, mistake: mistake} }
+
+// wordOf is a text with a test for words that every daemon takes for another word.
+func wordOf(mistake func(string) string) *shape {
+	return &shape{kind: String, mistake: mistake, misread: true}
+}
 
 // uniqueTexts is a list that the daemon trims and whose duplicates it drops: optionsConfiguration.prepare.
 func uniqueTexts(name string, entry *shape) []field {

@@ -13,7 +13,7 @@ import (
 
 // allowing is the flag that stores what would make devices fail.
 type allowing struct {
-	AllowFailing bool `group:"Flags of every change:" env:"-" help:"Store it even where no plan could be made any more for a device that has one now."`
+	AllowFailing bool `group:"Flags of every change:" env:"-" help:"Store it even where no plan could be made any more for a device that has one now, and with values of a wrong type or words that daemons take for others."`
 }
 
 // changing is how a command changes templates and tags: it shows the plan, asks, and makes the change only while
@@ -31,6 +31,7 @@ type changing struct {
 // make shows the plan of a change, asks, and applies it. It adds the number of changed devices to the question.
 func (c changing) make(ctx context.Context, env *environment, server *client.Client, change api.WhatIf,
 	question string) error {
+	change.AllowFailing = c.AllowFailing
 	planned, err := server.WhatIf(ctx, change)
 	if err != nil {
 		return err
@@ -42,6 +43,7 @@ func (c changing) make(ctx context.Context, env *environment, server *client.Cli
 // one that was read first, because the change would put back what somebody else changed since.
 func (c changing) makeSince(ctx context.Context, env *environment, server *client.Client, before int64,
 	change api.WhatIf, question string) error {
+	change.AllowFailing = c.AllowFailing
 	planned, err := server.WhatIf(ctx, change)
 	switch {
 	case err != nil:
@@ -83,7 +85,8 @@ func (c changing) makePlanned(ctx context.Context, env *environment, server *cli
 		return err
 	}
 	if len(planned.Broken) > 0 {
-		return &fleet.Error{Code: fleet.CodeConflict, Message: "the change would break what is asserted: nothing was changed",
+		return &fleet.Error{Code: fleet.CodeConflict,
+			Message: "the change would break what is asserted: nothing was changed",
 			Hint: "Change something else, or change the assertions in the files of their source and apply them with " +
 				"`muster apply -f DIR`. An admin gives them up with `muster source forget SOURCE`."}
 	}
@@ -93,8 +96,8 @@ func (c changing) makePlanned(ctx context.Context, env *environment, server *cli
 			return err
 		}
 	}
-	done, err := server.ApplyChanges(ctx, api.ApplyChanges{WhatIf: change, Generation: &planned.Generation,
-		AllowFailing: c.AllowFailing})
+	change.AllowFailing = c.AllowFailing
+	done, err := server.ApplyChanges(ctx, api.ApplyChanges{WhatIf: change, Generation: &planned.Generation})
 	switch {
 	case err != nil:
 		return ofOldPlan(err)

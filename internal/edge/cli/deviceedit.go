@@ -35,8 +35,8 @@ type deviceEditCommand struct {
 
 // Help says what happens without flags.
 func (deviceEditCommand) Help() string {
-	return `Without flags, label, address, tags, vars and settings are opened in $EDITOR. Then the plan is shown, and the change made
-after an answer. With flags, the record of the device is changed at once. Where address,
+	return `Without flags, label, address, tags, vars and settings are opened in $EDITOR. Then the plan is shown,
+and the change made after an answer. With flags, the record of the device is changed at once. Where address,
 port or key change, the server tries them first, and saves nothing that does not work; --no-check saves anyway.`
 }
 
@@ -44,8 +44,9 @@ port or key change, the server tries them first, and saves nothing that does not
 func (c *deviceEditCommand) Run(ctx context.Context, env *environment) error {
 	byFlags := c.Label != nil || c.Address != nil || c.Port != nil || c.KeyFile != ""
 	if byFlags && c.File != "" {
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "--file and flags for single fields contradict each other",
-			Hint: "Put the fields into the file; --key-file is for a command of its own."}
+		return &fleet.Error{Code: fleet.CodeInvalid,
+			Message: "--file and flags for single fields contradict each other",
+			Hint:    "Put the fields into the file; --key-file is for a command of its own."}
 	}
 	server, err := c.client()
 	if err != nil {
@@ -171,7 +172,8 @@ func (c *deviceEditCommand) edit(
 		return err
 	}
 	if err := c.save(ctx, env, server, before, path); err != nil {
-		fmt.Fprintf(env.Err, "What you wrote is in %s: `muster device edit %s --file %s` shows its plan, and saves it.\n",
+		fmt.Fprintf(env.Err,
+			"What you wrote is in %s: `muster device edit %s --file %s` shows its plan, and saves it.\n",
 			path, fleet.DeviceID(device.DeviceID).Short(), path)
 		return err
 	}
@@ -290,12 +292,14 @@ func (c *deviceEditCommand) change(ctx context.Context, env *environment, server
 			return err
 		}
 	}
+	change.fleet.AllowFailing = c.AllowFailing
 	planned, err := c.show(ctx, env, server, now, change)
 	if err != nil {
 		return err
 	}
 	if !c.Yes {
-		question := fmt.Sprintf("Change %s? It changes %s.", named(now.Device), counted(planned.Touched.Devices, "daemon"))
+		question := fmt.Sprintf("Change %s? It changes %s.", named(now.Device),
+			counted(planned.Touched.Devices, "daemon"))
 		if err := confirm(env, question); err != nil {
 			return err
 		}
@@ -311,8 +315,7 @@ func (c *deviceEditCommand) change(ctx context.Context, env *environment, server
 		}
 	}
 	if change.fleet.Devices != nil {
-		done, err := server.ApplyFleet(ctx, api.ApplyFleet{PlanFleet: change.fleet, Digest: &planned.Digest,
-			AllowFailing: c.AllowFailing})
+		done, err := server.ApplyFleet(ctx, api.ApplyFleet{PlanFleet: change.fleet, Digest: &planned.Digest})
 		if err != nil {
 			return notAllSaved(err, now, change)
 		}

@@ -34,7 +34,7 @@ const errDiffers = exitCode(exitDiffers)
 
 // planDir reads the files and has the server plan them.
 func planDir(ctx context.Context, env *environment, server *client.Client, dir string,
-	flags fleetFlags) (*fleetDir, api.PlanFleet, api.FleetPlan, error) {
+	flags fleetFlags, allow allowing) (*fleetDir, api.PlanFleet, api.FleetPlan, error) {
 	bar := env.terminalProgress()
 	defer bar.end()
 	bar.at(0, planSteps, "Reading "+printable(dir))
@@ -44,7 +44,7 @@ func planDir(ctx context.Context, env *environment, server *client.Client, dir s
 	}
 	bar.at(1, planSteps, "Planning "+counted(len(d.templates), "template"))
 	body := d.body(flags.Source, flags.Prune)
-	body.PruneMany = flags.PruneMany
+	body.PruneMany, body.AllowFailing = flags.PruneMany, allow.AllowFailing
 	planned, err := server.PlanFleet(ctx, body)
 	return d, body, planned, d.inFiles(err)
 }
@@ -69,7 +69,8 @@ func (d *fleetDir) inFiles(err error) error {
 		}
 		faults = append(faults, fault)
 	}
-	return &fleet.Error{Code: fleet.CodeInvalid, Message: "the server does not take the files: " + answer.Problem.Detail,
+	return &fleet.Error{Code: fleet.CodeInvalid,
+		Message: "the server does not take the files: " + answer.Problem.Detail,
 		Details: faults, Hint: answer.Problem.Hint}
 }
 
@@ -190,7 +191,8 @@ func printMarkdown(env *environment, p api.FleetPlan, label func(fleet.DeviceID)
 	}
 	if p.Differs {
 		t := p.Touched
-		fmt.Fprintf(&b, "\n%s, %s, %s. Held: %d, refused: %d, no plan: %d, never read: %d.\n", counted(t.Devices, "device"),
+		fmt.Fprintf(&b, "\n%s, %s, %s. Held: %d, refused: %d, no plan: %d, never read: %d.\n",
+			counted(t.Devices, "device"),
 			counted(t.Folders, "folder"), counted(t.Keys, "key"), t.Held, t.Refused, t.Failed, t.Unread)
 	}
 	if len(p.Waves) > 0 {
@@ -283,7 +285,7 @@ func (c *planCommand) runDir(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	_, _, planned, err := planDir(ctx, env, server, c.File, c.fleetFlags)
+	_, _, planned, err := planDir(ctx, env, server, c.File, c.fleetFlags, allowing{})
 	if err != nil {
 		return err
 	}
@@ -319,7 +321,7 @@ func (c *applyCommand) runDir(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	d, body, planned, err := planDir(ctx, env, server, c.File, c.fleetFlags)
+	d, body, planned, err := planDir(ctx, env, server, c.File, c.fleetFlags, c.allowing)
 	if err != nil {
 		return err
 	}
@@ -330,7 +332,8 @@ func (c *applyCommand) runDir(ctx context.Context, env *environment) error {
 			return err
 		}
 		return &fleet.Error{Code: fleet.CodePrecondition,
-			Message: "the plan is another by now: files, templates, tags or settings were changed since: nothing was changed",
+			Message: "the plan is another by now: files, templates, tags or settings were changed since: nothing was " +
+				"changed",
 			Hint: fmt.Sprintf("Look at the plan above, and apply it: muster apply -f %s --plan %s", quoted(c.File),
 				planned.Digest)}
 	case c.Plan == "":
@@ -364,8 +367,7 @@ func (c *applyCommand) runDir(ctx context.Context, env *environment) error {
 	}
 	bar := env.terminalProgress()
 	bar.at(0, 1, "Making "+counted(len(planned.Changes), "change"))
-	done, err := server.ApplyFleet(ctx, api.ApplyFleet{PlanFleet: body, Digest: &planned.Digest,
-		AllowFailing: c.AllowFailing})
+	done, err := server.ApplyFleet(ctx, api.ApplyFleet{PlanFleet: body, Digest: &planned.Digest})
 	bar.end()
 	switch {
 	case fleet.CodeOf(err) == fleet.CodePrecondition:

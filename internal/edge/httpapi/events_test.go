@@ -179,7 +179,8 @@ func TestEventsRefuseWhatTheyDoNotKnow(t *testing.T) {
 	for name, query := range map[string]string{"type": "?type=nothing", "device": "?device=abc", "tag": "?tag=",
 		"after": "?after=x", "negative": "?after=-1"} {
 		t.Run(name, func(t *testing.T) {
-			p := w.in(t).problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: Prefix + "/events" + query})
+			p := w.in(t).problem(http.StatusUnprocessableEntity,
+				call{method: http.MethodGet, path: Prefix + "/events" + query})
 			if len(p.Errors) == 0 || !strings.HasPrefix(p.Errors[0].Location, "query.") {
 				t.Errorf("got %+v", p)
 			}
@@ -231,8 +232,12 @@ func (d door) Authenticate(*http.Request) (auth.Principal, error) {
 func TestAStreamEndsWithinTwoSecondsOfItsCredential(t *testing.T) {
 	scoped, author := doorkeeper, doorkeeper
 	scoped.Scope, author.Role = fleet.ScopeOf([]fleet.Tag{"in"}), fleet.RoleAuthor
+	refuse := func(why string) func() (auth.Principal, error) {
+		return func() (auth.Principal, error) { return auth.Principal{}, errors.New(why) }
+	}
 	for what, then := range map[string]func() (auth.Principal, error){
-		"deleted":       func() (auth.Principal, error) { return auth.Principal{}, errors.New("this token was deleted") },
+		"deleted":       refuse("this token was deleted"),
+		"disabled":      refuse("the user is disabled"),
 		"another scope": func() (auth.Principal, error) { return scoped, nil },
 		"another role":  func() (auth.Principal, error) { return author, nil },
 	} {
@@ -249,8 +254,8 @@ func TestAStreamEndsWithinTwoSecondsOfItsCredential(t *testing.T) {
 				var ended time.Time
 				out := httptest.NewRecorder()
 				go func() {
-					made.events().stream(out, &request{who: doorkeeper,
-						Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, Prefix+"/events", nil)}, events)
+					asked := httptest.NewRequestWithContext(t.Context(), http.MethodGet, Prefix+"/events", nil)
+					made.events().stream(out, &request{who: doorkeeper, Request: asked}, events)
 					ended = time.Now()
 				}()
 				for range 150 {

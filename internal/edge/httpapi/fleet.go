@@ -25,14 +25,15 @@ func (s PlanningHandlers) fleetRoutes() []route {
 			summary:    "The fleet as files say it: all templates, and what devices are called, tagged and set to",
 			permission: auth.Read, reply: reflect.TypeFor[api.Fleet](), handle: s.ofRegistry(s.getFleet)},
 		{method: http.MethodPost, path: all + "/plan", name: "planFleet",
-			summary: "What would become of the fleet with what files say; changes nothing. Other templates need the role " +
-				"author, other labels and settings of devices the role admin",
-			permission: auth.WriteTags, body: reflect.TypeFor[api.PlanFleet](), reply: planned, volatile: true, conflicts: true,
-			off: s.WhatIf == nil, maxBody: maxFleetBody, handle: s.planFleet},
+			summary: "What would become of the fleet with what files say; changes nothing. Other templates need the " +
+				"role author, other labels and settings of devices the role admin",
+			permission: auth.WriteTags, body: reflect.TypeFor[api.PlanFleet](), reply: planned, volatile: true,
+			conflicts: true, off: s.WhatIf == nil, maxBody: maxFleetBody, handle: s.planFleet},
 		{method: http.MethodPost, path: all + "/apply", name: "applyFleet",
-			summary: "Bring the fleet to what files say, all in one generation and one rollout", permission: auth.WriteTags,
-			body: reflect.TypeFor[api.ApplyFleet](), reply: reflect.TypeFor[api.AppliedFleet](), volatile: true, based: true,
-			conflicts: true, off: s.WhatIf == nil, maxBody: maxFleetBody, handle: s.applyFleet},
+			summary:    "Bring the fleet to what files say, all in one generation and one rollout",
+			permission: auth.WriteTags, body: reflect.TypeFor[api.ApplyFleet](),
+			reply: reflect.TypeFor[api.AppliedFleet](), volatile: true, based: true, conflicts: true,
+			off: s.WhatIf == nil, maxBody: maxFleetBody, handle: s.applyFleet},
 		{method: http.MethodDelete, path: Prefix + "/sources/{source}", name: "forgetSource",
 			summary:    "Give a source of files up: its templates stay, and are changed by everybody who may",
 			permission: auth.WriteSettings, handle: s.forgetSource},
@@ -70,8 +71,8 @@ func (s PlanningHandlers) addSystems(ctx context.Context, registry *fleet.Regist
 
 func wireFleet(r *fleet.Registry) api.Fleet {
 	out := api.Fleet{Generation: r.Generation, FolderRoots: append([]string{}, r.Roots[""]...),
-		Devices: map[string]api.FleetDevice{}, Tags: map[string]api.FleetTag{}, Templates: map[string]api.FleetTemplate{},
-		Sources: map[string]api.FleetSource{}}
+		Devices: map[string]api.FleetDevice{}, Tags: map[string]api.FleetTag{},
+		Templates: map[string]api.FleetTemplate{}, Sources: map[string]api.FleetSource{}}
 	for id, d := range r.Devices {
 		set := wireSettings(d.Settings)
 		out.Devices[string(id)] = api.FleetDevice{Label: d.Label, Tags: wireTags(d.Tags),
@@ -132,17 +133,17 @@ func (s PlanningHandlers) adjustmentFor(r *request, body api.PlanFleet) (x adjus
 	for _, one := range body.Assertions {
 		x.edit.Files.Tests = append(x.edit.Files.Tests, fleet.Assertion(one))
 	}
-	if err := s.checkTemplates(r, x); err != nil {
+	if err := s.checkTemplates(r, x, body.AllowFailing); err != nil {
 		return x, err
 	}
 	return x, x.edit.Check()
 }
 
 // checkTemplates checks new and changed templates, and notes what they read.
-func (s PlanningHandlers) checkTemplates(r *request, x adjusting) (err error) {
+func (s PlanningHandlers) checkTemplates(r *request, x adjusting, allowFailing bool) (err error) {
 	names := x.now.TemplateNames()
 	check := func(t *fleet.Template, name string) error {
-		t.Reads, err = s.Checker.CheckStrictly(r.Context(), *t)
+		t.Reads, err = s.check(r.Context(), *t, allowFailing)
 		return inside("templates."+name, err)
 	}
 	for i := range x.edit.New {

@@ -23,8 +23,8 @@ type Checker interface {
 	Describe(ctx context.Context, text string) (fleet.Inputs, error)
 	// It gives what the template reads.
 	CheckTemplate(ctx context.Context, template fleet.Template) (fleet.Inputs, error)
-	// CheckStrictly also refuses values of another type than their field's. A single write of a template is stored in
-	// spite of them.
+	// CheckStrictly also refuses values of another type than their field's, and words that daemons take for others. A
+	// single write of a template is stored in spite of them.
 	CheckStrictly(ctx context.Context, template fleet.Template) (fleet.Inputs, error)
 	// Warnings say what is most probably wrong with a template that was checked, as far as that can be told without a
 	// device.
@@ -56,8 +56,8 @@ func (s TemplateHandlers) templateRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: all, name: "listTemplates", summary: "All templates, in the order of the fold",
 			permission: auth.Read,
-			query:      []parameter{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Template](),
-			handle: s.listTemplates},
+			query:      []parameter{searchParam, tagParam, limitParam, afterParam},
+			reply:      reflect.TypeFor[[]api.Template](), handle: s.listTemplates},
 		{method: http.MethodPost, path: all, name: "createTemplate", summary: "Create a template",
 			permission: auth.WriteTemplates,
 			body:       body, reply: template, creates: true, onlyCreates: true, warns: true, handle: s.createTemplate},
@@ -72,14 +72,14 @@ func (s TemplateHandlers) templateRoutes() []route {
 		{method: http.MethodGet, path: one + "/saver", name: "getTemplateSaver",
 			summary: "Who last saved op, key and text of a template, with what role", permission: auth.Read,
 			reply: reflect.TypeFor[api.TemplateSaver](), handle: s.ofTemplate(s.getTemplateSaver)},
-		{method: http.MethodGet, path: tags, name: "getTemplateTags", summary: "Tags of a template", permission: auth.Read,
-			reply: names, handle: s.ofTemplate(s.getTemplateTags)},
+		{method: http.MethodGet, path: tags, name: "getTemplateTags", summary: "Tags of a template",
+			permission: auth.Read, reply: names, handle: s.ofTemplate(s.getTemplateTags)},
 		{method: http.MethodPut, path: tag, name: "tagTemplate", summary: "Attach a tag to a template; gives its tags",
 			permission: auth.WriteTags,
 			reply:      names, conditional: true, warns: true, conflicts: true, handle: s.tagTemplate},
-		{method: http.MethodDelete, path: tag, name: "untagTemplate", summary: "Take a tag off a template; gives its tags",
-			permission: auth.WriteTags,
-			reply:      names, conditional: true, conflicts: true, handle: s.untagTemplate},
+		{method: http.MethodDelete, path: tag, name: "untagTemplate",
+			summary: "Take a tag off a template; gives its tags", permission: auth.WriteTags,
+			reply: names, conditional: true, conflicts: true, handle: s.untagTemplate},
 	}
 }
 

@@ -56,8 +56,8 @@ func (s PlanningHandlers) whatIfRoutes() []route {
 			method: http.MethodPost,
 			path:   Prefix + "/plan",
 			name:   "planWhatIf",
-			summary: "What would become of the fleet with other templates, tags, vars and revocations; changes nothing. New " +
-				"and changed templates and vars need the role author, revocations the role admin",
+			summary: "What would become of the fleet with other templates, tags, vars and revocations; changes " +
+				"nothing. New and changed templates and vars need the role author, revocations the role admin",
 			permission: auth.WriteTags,
 			body:       reflect.TypeFor[api.WhatIf](),
 			reply:      reflect.TypeFor[api.WhatIfPlan](),
@@ -239,14 +239,14 @@ func (s PlanningHandlers) readEdit(r *request, now *fleet.Registry, body api.Wha
 		return edit, r.who.Lacks(needed, "may not evaluate new templates")
 	}
 	for i, one := range templates.New {
-		made, err := s.newTemplate(r.Context(), one)
+		made, err := s.newTemplate(r.Context(), one, body.AllowFailing)
 		if err != nil {
 			return edit, inside("templates.new."+strconv.Itoa(i), err)
 		}
 		edit.New = append(edit.New, made)
 	}
 	for i, one := range templates.Changed {
-		changed, err := s.changedTemplate(r.Context(), now, one)
+		changed, err := s.changedTemplate(r.Context(), now, one, body.AllowFailing)
 		if err != nil {
 			return edit, inside("templates.changed."+strconv.Itoa(i), err)
 		}
@@ -273,7 +273,8 @@ func (s PlanningHandlers) readEdit(r *request, now *fleet.Registry, body api.Wha
 	return edit, err
 }
 
-func (s PlanningHandlers) newTemplate(ctx context.Context, body api.WhatIfNew) (made fleet.TaggedTemplate, err error) {
+func (s PlanningHandlers) newTemplate(ctx context.Context, body api.WhatIfNew,
+	allowFailing bool) (made fleet.TaggedTemplate, err error) {
 	made.Template, err = completeTemplate(api.PutTemplate{Label: body.Label, Priority: body.Priority, Op: body.Op,
 		Key: body.Key, Template: body.Template})
 	if err != nil {
@@ -282,7 +283,7 @@ func (s PlanningHandlers) newTemplate(ctx context.Context, body api.WhatIfNew) (
 	if made.Tags, err = parseTags(body.Tags); err != nil {
 		return made, err
 	}
-	made.Reads, err = s.Checker.CheckStrictly(ctx, made.Template)
+	made.Reads, err = s.check(ctx, made.Template, allowFailing)
 	return made, err
 }
 
@@ -290,8 +291,8 @@ func (s PlanningHandlers) changedTemplate(
 	ctx context.Context,
 	now *fleet.Registry,
 	body api.WhatIfChanged,
-) (fleet.Template,
-	error) {
+	allowFailing bool,
+) (fleet.Template, error) {
 	if err := missing(map[string]bool{"id": body.ID == nil}); err != nil {
 		return fleet.Template{}, err
 	}
@@ -308,8 +309,16 @@ func (s PlanningHandlers) changedTemplate(
 		return fleet.Template{}, err
 	}
 	changed.ID = is.ID
-	changed.Reads, err = s.Checker.CheckStrictly(ctx, changed)
+	changed.Reads, err = s.check(ctx, changed, allowFailing)
 	return changed, err
+}
+
+// check checks a template of an edit, and finds what it reads. It checks strictly unless the caller allows what fails.
+func (s PlanningHandlers) check(ctx context.Context, t fleet.Template, allowFailing bool) (fleet.Inputs, error) {
+	if allowFailing {
+		return s.Checker.CheckTemplate(ctx, t)
+	}
+	return s.Checker.CheckStrictly(ctx, t)
 }
 
 func taggings(place string, bodies []api.WhatIfTag) ([]fleet.Tagging, error) {

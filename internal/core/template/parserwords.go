@@ -42,7 +42,8 @@ func expected(text string, at spot, message string) *fleet.Error {
 			return err
 		}
 	}
-	return invalid(f.at, fmt.Sprintf("%s is missing before %s", tokenWord(f.want, ""), tokenWord(f.got, f.token)), placeHint)
+	missing, before := tokenWord(f.want, ""), tokenWord(f.got, f.token)
+	return invalid(f.at, fmt.Sprintf("%s is missing before %s", missing, before), placeHint)
 }
 
 // tokenWords are names of the parser for tokens, and a reader's.

@@ -114,7 +114,9 @@ func pages() []page {
 		}, until: map[string]string{"muster serve": "Muster is ready"},
 			codes: map[string]int{"muster setting test oidcIssuer": 1 /* no provider answers at the address of the test */},
 			not:   map[string]string{"muster login": needsProvider, "systemctl ": nextToSystemd}},
-		{name: "proxies", until: map[string]string{"muster serve": "Muster is ready"}},
+		{name: "proxies", until: map[string]string{"muster serve": "Muster is ready"}, before: map[string]func(*reader){
+			"muster serve --listen 127.0.0.1:2525 --agent-listen": (*reader).stopLast,
+		}},
 		{name: "notifications", setUp: notifications, until: map[string]string{"muster serve": "Muster is ready"},
 			codes: map[string]int{"muster setting test notifyMailTo": 3 /* nothing is sent to the server's own machine */}},
 		{name: "forms", devices: []string{"laptop"}, tags: map[string]string{"laptop": "site:lima"}},

@@ -48,14 +48,15 @@ func TestAgentsConnectThroughTheProxiesOfTheDocument(t *testing.T) {
 		start               func(t *testing.T, config, at string)
 		shared              bool // with browsers
 	}{
-		{"HAProxy by protocol", "frontend tls", ":443", startHAProxy, true},
-		{"HAProxy by port", "frontend agents", ":2527", startHAProxy, false},
-		{"nginx by protocol", "map $ssl_preread_alpn_protocols", " 443", startNginx, true},
-		{"nginx by port", "server {", " 2527", startNginx, false},
+		{"HAProxy by protocol", example(t, "frontend tls"), ":443", startHAProxy, true},
+		{"HAProxy by port", example(t, "frontend agents"), ":2527", startHAProxy, false},
+		{"nginx by protocol", example(t, "map $ssl_preread_alpn_protocols"), " 443", startNginx, true},
+		{"nginx by port", example(t, "server {"), " 2527", startNginx, false},
+		{"HAProxy of the page of proxies", fenced(t, "haproxy", "mode tcp"), ":2527", startHAProxy, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			port := fmt.Sprint(daemon.FreePort(t))
-			config := p.example(c.example)
+			config := c.example
 			config = replaced(t, config, c.port, c.port[:1]+port)
 			config = replaced(t, config, "127.0.0.1:2526", p.agents)
 			if c.shared {
@@ -71,19 +72,41 @@ func TestAgentsConnectThroughTheProxiesOfTheDocument(t *testing.T) {
 	}
 }
 
-// example is the indented text of the document that begins with a line.
-func (p *proxied) example(first string) string {
-	p.t.Helper()
-	text, err := os.ReadFile("../../docs/agent.md")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(text), "\n\n    "+first)
-	example, _, ended := strings.Cut(rest, "\n\n")
+// example is the indented text of the page of the agent that begins with a line.
+func example(t *testing.T, first string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(read(t, "../../docs/agent.md"), "\n\n    "+first)
+	text, _, ended := strings.Cut(rest, "\n\n")
 	if !found || !ended {
-		p.t.Fatalf("docs/agent.md has no example that begins with %q", first)
+		t.Fatalf("docs/agent.md has no example that begins with %q", first)
 	}
-	return "    " + first + example + "\n"
+	return "    " + first + text + "\n"
+}
+
+// fenced is the first block of code of the page of proxies that is in a language and has some words.
+func fenced(t *testing.T, language, words string) string {
+	t.Helper()
+	rest, found := read(t, "../../docs/proxies.md"), true
+	for found {
+		if _, rest, found = strings.Cut(rest, "\n```"+language+"\n"); found {
+			text, after, _ := strings.Cut(rest, "\n```\n")
+			if strings.Contains(text, words) {
+				return text + "\n"
+			}
+			rest = after
+		}
+	}
+	t.Fatalf("docs/proxies.md has no block of %s with %q", language, words)
+	return ""
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func replaced(t *testing.T, config, old, with string) string {
@@ -153,7 +176,8 @@ func write(t *testing.T, file, text string) {
 // killed: the shell then reads the end of its input.
 func startProxy(t *testing.T, at string, command ...string) {
 	t.Helper()
-	process := exec.Command("sh", append([]string{"-c", `"$@" & p=$!; read end; kill $p; wait $p`, "sh"}, command...)...)
+	process := exec.Command("sh",
+		append([]string{"-c", `"$@" & p=$!; read end; kill $p; wait $p`, "sh"}, command...)...)
 	log := &strings.Builder{}
 	process.Stdout, process.Stderr = log, log
 	input, err := process.StdinPipe()

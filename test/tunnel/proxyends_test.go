@@ -49,8 +49,8 @@ func TestAnAgentSaysThatAProxyEndsTLS(t *testing.T) {
 				startWebNginx(t, config, at)
 			}
 			log := &syncBuffer{}
-			stop := server.StartAgent(t, agent.Options{Server: "https://" + at, Home: w.daemon.Home, CA: cert, Version: "test",
-				Log: slog.New(slog.NewTextHandler(log, nil))})
+			stop := server.StartAgent(t, agent.Options{Server: "https://" + at, Home: w.daemon.Home, CA: cert,
+				Version: "test", Log: slog.New(slog.NewTextHandler(log, nil))})
 			defer stop()
 			wait.Until(t, func() string {
 				if text := log.String(); !strings.Contains(text, "does not speak with agents") ||
@@ -66,20 +66,57 @@ func TestAnAgentSaysThatAProxyEndsTLS(t *testing.T) {
 	}
 }
 
-// The example of the document for nginx works as it is, with no change but files and ports.
+// The examples of the document for HTTP work as they are, with no change but files and ports.
 func TestProgramsReachTheServerThroughTheProxyOfTheDocument(t *testing.T) {
 	t.Parallel()
+	t.Run("nginx", func(t *testing.T) {
+		t.Parallel()
+		reachThrough(t, func(p webProxy) {
+			config := fenced(t, "nginx", "location /")
+			for _, change := range [][2]string{{"listen 443 ssl", fmt.Sprintf("listen 127.0.0.1:%d ssl", p.secure)},
+				{"listen 80", fmt.Sprintf("listen 127.0.0.1:%d", p.plain)}, {"http://127.0.0.1:2525", p.server},
+				{"/etc/ssl/muster.example.crt", p.cert}, {"/etc/ssl/muster.example.key", p.key}} {
+				config = replaced(t, config, change[0], change[1])
+			}
+			startWebNginx(t, config, fmt.Sprintf("127.0.0.1:%d", p.secure))
+		})
+	})
+	t.Run("HAProxy", func(t *testing.T) {
+		t.Parallel()
+		reachThrough(t, func(p webProxy) {
+			both := filepath.Join(t.TempDir(), "muster.example.pem")
+			write(t, both, read(t, p.cert)+read(t, p.key))
+			config := fenced(t, "haproxy", "mode http")
+			for _, change := range [][2]string{{"bind :443", fmt.Sprintf("bind 127.0.0.1:%d", p.secure)},
+				{"bind :80\n", fmt.Sprintf("bind 127.0.0.1:%d\n", p.plain)}, {"/etc/haproxy/muster.example.pem", both},
+				{"127.0.0.1:2525", strings.TrimPrefix(p.server, "http://")}} {
+				config = replaced(t, config, change[0], change[1])
+			}
+			startHAProxy(t, config, fmt.Sprintf("127.0.0.1:%d", p.secure))
+		})
+	})
+}
+
+// webProxy is what a proxy for HTTP needs: its ports and certificate, and the server's URL.
+type webProxy struct {
+	secure, plain     int
+	cert, key, server string
+}
+
+// reachThrough starts a server as the document does, with a second port for agents, and reaches it through a proxy.
+func reachThrough(t *testing.T, start func(webProxy)) {
+	t.Helper()
 	const name = "muster.example"
-	s := server.Start(t, server.Options{AllowHosts: []string{name}})
+	agents := fmt.Sprintf("127.0.0.1:%d", daemon.FreePort(t))
+	s := server.Start(t, server.Options{AllowHosts: []string{name}, AgentListen: agents})
 	cert, key := server.Certificate(t, name)
 	secure, plain := daemon.FreePort(t), daemon.FreePort(t)
-	config := webExample(t)
-	for _, change := range [][2]string{{"listen 443 ssl", fmt.Sprintf("listen 127.0.0.1:%d ssl", secure)},
-		{"listen 80", fmt.Sprintf("listen 127.0.0.1:%d", plain)}, {"http://127.0.0.1:2525", s.URL},
-		{"/etc/ssl/muster.example.crt", cert}, {"/etc/ssl/muster.example.key", key}} {
-		config = replaced(t, config, change[0], change[1])
+	start(webProxy{secure, plain, cert, key, s.URL})
+	own, err := tls.Dial("tcp", agents, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"muster-agent/1"}})
+	if err != nil {
+		t.Fatalf("the port for agents has no TLS: %v", err)
 	}
-	startWebNginx(t, config, fmt.Sprintf("127.0.0.1:%d", secure))
+	_ = own.Close()
 	c := through(t, cert, map[string]int{name + ":443": secure, name + ":80": plain})
 	ask := func(path string) *http.Response {
 		t.Helper()
@@ -114,21 +151,6 @@ func TestProgramsReachTheServerThroughTheProxyOfTheDocument(t *testing.T) {
 			break
 		}
 	}
-}
-
-// webExample is the example for nginx and HTTP of the document.
-func webExample(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile("../../docs/proxies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(text), "```nginx\n")
-	example, _, ended := strings.Cut(rest, "```")
-	if !found || !ended {
-		t.Fatal("docs/proxies.md has no example for nginx")
-	}
-	return example
 }
 
 // startWebNginx starts nginx with servers for HTTP.

@@ -20,7 +20,7 @@ type parserFault struct {
 	at        spot
 	got, want string // tokens as the parser names them
 	offset    int    // byte offset of the place
-	before    layout // of the text before it
+	before    layout // The text before the place ends so.
 	token     string // the word, text or sign at the place; "" at the end of a line
 	end       bool   // Only white space and comments follow.
 }
@@ -42,8 +42,12 @@ func expected(text string, at spot, message string) *fleet.Error {
 			return err
 		}
 	}
+<<<<<<< HEAD
 	missing, before := tokenWord(f.want, ""), tokenWord(f.got, f.token)
 	return invalid(f.at, fmt.Sprintf("%s is missing before %s", missing, before), placeHint)
+=======
+	return f.fault(fmt.Sprintf("%s is missing before %s", tokenWord(f.want, ""), tokenWord(f.got, f.token)), placeHint)
+>>>>>>> fix29
 }
 
 // tokenWords are names of the parser for tokens, and a reader's.

@@ -19,7 +19,7 @@ var eventData = map[event.Type]struct {
 	event.TypeStatus:    {reflect.TypeFor[api.StatusEvent](), "What a daemon tells of itself"},
 	event.TypeFolder:    {reflect.TypeFor[api.FolderEvent](), "How a folder stands on a device"},
 	event.TypeConfig:    {reflect.TypeFor[api.ConfigEvent](), "Which configuration a daemon has"},
-	event.TypePlan:      {reflect.TypeFor[api.DeviceEvent](), "How a device stands whose plan is another one"},
+	event.TypePlan:      {reflect.TypeFor[api.DeviceEvent](), "How a device stands whose plan has changed"},
 	event.TypeRollout:   {reflect.TypeFor[api.Rollout](), "A rollout as it is now"},
 	event.TypePending:   {reflect.TypeFor[api.OverviewOfPending](), "Who asks to be let in"},
 	event.TypeInventory: {reflect.TypeFor[api.InventoryEvent](), "A device as the inventory has it"},

@@ -1,15 +1,20 @@
 package app
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"muster/api"
 	"muster/internal/edge/auth"
 	"muster/internal/fleet"
 	"muster/test/wait"
@@ -116,12 +121,42 @@ func TestAProviderThatIsAwayIsInReadinessAndMetrics(t *testing.T) {
 		}
 		return ""
 	})
-	for _, i := range a.monitor.Impairments() {
-		if i.Part == fleet.PartSignOn && !i.Blocking && strings.Contains(i.Next, "log in with a password") {
-			return
-		}
+	token, err := os.ReadFile(filepath.Join(a.o.Home, auth.AdminTokenFile))
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Errorf("got %+v", a.monitor.Impairments())
+	var overview api.Overview
+	if err := json.Unmarshal([]byte(readAs(t, a.URL()+"/api/v1/overview", string(token))), &overview); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(overview.Impairments, func(i api.Impairment) bool {
+		return i.Part == string(fleet.PartSignOn) && strings.Contains(i.Next, "log in with a password")
+	}) {
+		t.Errorf("the overview, which muster status shows, has %+v", overview.Impairments)
+	}
+	metrics := readAs(t, a.URL()+"/metrics", string(token))
+	if !strings.Contains(metrics, `muster_impaired{part="singleSignOn"} 1`) {
+		t.Errorf("the metrics are\n%s", metrics)
+	}
+}
+
+func readAs(t *testing.T, url, token string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token))
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
 }
 
 func TestSwitchedOffOnTheHostSingleSignOnStaysOff(t *testing.T) {

@@ -20,6 +20,7 @@ func TestOldEntriesOfTheAuditAreCutOff(t *testing.T) {
 		old := s.entries()
 		clock.move(48 * time.Hour)
 		s.token("young", fleet.RoleViewer)
+		newest := s.entries()[len(old)]
 		deleted := must(s.CutAudit(t.Context(), 24*time.Hour))(t)
 		left := s.entries()
 		if deleted != int64(len(old)) || left[0].ID != old[len(old)-1].ID+1 || left[0].Subject != "young" {
@@ -28,6 +29,10 @@ func TestOldEntriesOfTheAuditAreCutOff(t *testing.T) {
 		cut := left[len(left)-1]
 		if cut.What != "audit.cut" || !strings.Contains(cut.Detail, "entries 1 to ") {
 			t.Errorf("recorded is %+v", cut)
+		}
+		head := must(scanHead(s.reads.QueryRowContext(t.Context(), selectHeads+` WHERE audit_id = $1`, newest.ID)))(t)
+		if head.Hash != newest.Hash {
+			t.Errorf("the head that was signed before the cut is %+v, of entry %+v", head, newest)
 		}
 		signed(s.SignHead(t.Context()))(t)
 		check := func(what string) {

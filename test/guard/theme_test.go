@@ -63,8 +63,8 @@ func servedOfHome(t *testing.T, d *daemon.Daemon) string {
 	return served
 }
 
-// readOfHome returns the path of a file in a daemon's home that its GUI gives to somebody without a key; "" if there is
-// none.
+// readOfHome returns the path of a file in a daemon's home that its GUI gives to somebody without a key. It
+// returns "" if there is no such file.
 func readOfHome(t *testing.T, d *daemon.Daemon) (string, error) {
 	t.Helper()
 	for _, name := range []string{"config.xml", "key.pem", "cert.pem"} {

@@ -84,8 +84,8 @@ func TestWhatIsCertainToFailIsNotSaved(t *testing.T) {
 }
 
 // A type or a word that is wrong on every daemon is refused on save by commands, files, and the requests of the
-// console: a plan, then the changes. Whoever allows it saves it with each. Nobody saves a word that is not in a closed
-// list.
+// console: a plan, then the changes. A caller who allows it saves it with each. Nobody saves a word that is
+// not in a closed list.
 func TestEveryClientRefusesWhatIsWrongOnEveryDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1, server.Options{})

@@ -296,7 +296,7 @@ func whyMaybeNoWindowsPath(g guard, p place) string {
 	return ""
 }
 
-// whyMisread returns why Windows reads a path, or the name of a file, as another one; "" when it does not.
+// whyMisread returns why Windows reads a path, or the name of a file, as a different one; "" when it does not.
 func whyMisread(p place) string {
 	if p.removed() || !namesFile(p.names[len(p.names)-1]) {
 		return ""

@@ -41,7 +41,7 @@ func TestWhereDataMayGo(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
-// While it is not known on which system a daemon runs, every path of every system waits for a person, whoever asks.
+// While it is not known on which system a daemon runs, every path of every system waits for a person, for every role.
 func TestNoPathIsFreeOnAnUnknownSystem(t *testing.T) {
 	unknown := []fleet.System{
 		{},
@@ -88,7 +88,8 @@ func TestAuthorsReachNoDirectoryOfPrograms(t *testing.T) {
 			form := guard.Forms[0]
 			for _, text := range append(slices.Clone(texts), free) {
 				c.judged(t, fmt.Sprintf("%s, root %s: %s", name, root, text), form, text == free, fleet.Template{ID: 1,
-					Op: form.Op, Key: form.Key, Text: form.Template(guard.Path{Text: text}), SavedRole: fleet.RoleAuthor})
+					Op: form.Op, Key: form.Key, Text: form.Template(guard.Path{Text: text}),
+					SavedRole: fleet.RoleAuthor})
 			}
 		}
 	}
@@ -136,8 +137,8 @@ func (c *scene) judgeAll(t *testing.T, system stsim.System, role fleet.Role) (ca
 func TestTheReasonOfAHoldNamesTheTemplateAndTheRemedy(t *testing.T) {
 	author := fleet.Template{ID: 12, Op: fleet.OpMerge, Key: "folders.new", SavedRole: fleet.RoleAuthor}
 	for text, want := range map[string]string{
-		`{"path": "/srv/new"}`: "its path is outside the folder roots (~); template 12 was not last saved by an admin: " +
-			"an admin consents, or saves the template, or adds a root: muster folder-roots add /srv/new",
+		`{"path": "/srv/new"}`: "its path is outside the folder roots (~); template 12 was not last saved by an " +
+			"admin: an admin consents, or saves the template, or adds a root: muster folder-roots add /srv/new",
 		`{"path": "/srv/it's; new"}`: `muster folder-roots add '/srv/it'\''s; new'`,
 		`{"path": "~/bin/x"}`: "its path is, contains or lies in a directory of programs; template 12 was not last " +
 			"saved by an admin: an admin consents, or saves the template",
@@ -148,7 +149,8 @@ func TestTheReasonOfAHoldNamesTheTemplateAndTheRemedy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.Changes[0].Reason; got != want && !(strings.HasPrefix(want, "muster") && strings.HasSuffix(got, want)) {
+		isEnd := strings.HasPrefix(want, "muster")
+		if got := p.Changes[0].Reason; got != want && !(isEnd && strings.HasSuffix(got, want)) {
 			t.Errorf("%s: the reason is %q, want %q", text, got, want)
 		}
 	}
@@ -165,8 +167,8 @@ func TestTheReasonOfAHoldNamesTheVarsThatAnAuthorSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "its path is, contains or lies in a directory of programs; template 12 reads vars that were not last saved " +
-		`by an admin (root of tag "office"; name of device A): an admin consents, or saves the vars`
+	want := "its path is, contains or lies in a directory of programs; template 12 reads vars that were not last " +
+		`saved by an admin (root of tag "office"; name of device A): an admin consents, or saves the vars`
 	if got := p.Changes[0].Reason; got != want {
 		t.Errorf("the reason is %q, want %q", got, want)
 	}
@@ -214,14 +216,16 @@ func TestNamesThatWindowsReservesAreRefusedWhereverAFileIsNamed(t *testing.T) {
 	} {
 		for _, os := range []string{"windows", "linux", ""} {
 			c := guardScene(t)
-			c.observed = c.observed.With("options", c.observed.Get("options").With("defaultFolderPath", stconfig.Text("~")))
+			options := c.observed.Get("options").With("defaultFolderPath", stconfig.Text("~"))
+			c.observed = c.observed.With("options", options)
 			switch os {
 			case "windows":
 				c.facts.System = fleet.System{OS: os, PathSeparator: `\`, Tilde: `C:\Users\syncthing`}
 			case "":
 				c.facts.System = fleet.System{}
 			}
-			_, p, err := c.plan([]fleet.Template{{ID: 1, Op: fleet.OpSet, Key: tc.key, Text: tc.value, SavedRole: admin}})
+			_, p, err := c.plan([]fleet.Template{{ID: 1, Op: fleet.OpSet, Key: tc.key, Text: tc.value,
+				SavedRole: admin}})
 			if err != nil || len(p.Changes) != 1 {
 				t.Fatalf("%s %s: got %v, %v", tc.key, tc.value, p.Changes, err)
 			}
@@ -230,7 +234,8 @@ func TestNamesThatWindowsReservesAreRefusedWhereverAFileIsNamed(t *testing.T) {
 				t.Errorf("%s %s, on %q: is %s: %s", tc.key, tc.value, os, change.Class, change.Reason)
 			}
 			if tc.refused && os == "" && change.Class != plan.Held {
-				t.Errorf("%s %s, on an unknown system: is %s: %s, want held", tc.key, tc.value, change.Class, change.Reason)
+				t.Errorf("%s %s, on an unknown system: is %s: %s, want held", tc.key, tc.value, change.Class,
+					change.Reason)
 			}
 		}
 	}

@@ -42,12 +42,7 @@ func expected(text string, at spot, message string) *fleet.Error {
 			return err
 		}
 	}
-<<<<<<< HEAD
-	missing, before := tokenWord(f.want, ""), tokenWord(f.got, f.token)
-	return invalid(f.at, fmt.Sprintf("%s is missing before %s", missing, before), placeHint)
-=======
 	return f.fault(fmt.Sprintf("%s is missing before %s", tokenWord(f.want, ""), tokenWord(f.got, f.token)), placeHint)
->>>>>>> fix29
 }
 
 // tokenWords are names of the parser for tokens, and a reader's.

@@ -132,7 +132,9 @@ func (f *parserFault) withoutColon() *fleet.Error {
 
 var (
 	closing   = map[byte]string{'(': ")", '[': "]", '{': "}"}
-	statement = regexp.MustCompile(`^(return|def|if|elif|else|for|pass|break|continue)\b|^[\w.]+(\[[^\]\n]*\])?\s*[-+*/|]?=[^=]`)
+	statement = regexp.MustCompile(
+		`^(return|def|if|elif|else|for|pass|break|continue)\b|^[\w.]+(\[[^\]\n]*\])?\s*[-+*/|]?=[^=]`,
+	)
 )
 
 // unclosed explains a bracket that is not closed before the place.
@@ -173,7 +175,10 @@ func (f *parserFault) member() *fleet.Error {
 		return f.fault("a colon stands between name and value, not =", `Write {"name": value}.`)
 	}
 	name := lastToken(f.text[:f.before.codeEnd])
-	return f.fault(fmt.Sprintf("a colon is missing after %s", name), fmt.Sprintf("Write `%s: %s`.", name, shorten(f.token)))
+	return f.fault(
+		fmt.Sprintf("a colon is missing after %s", name),
+		fmt.Sprintf("Write `%s: %s`.", name, shorten(f.token)),
+	)
 }
 
 // comma explains two values without a comma between them.

@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -100,6 +101,32 @@ func TestThePortOfTheAPIMovesWithConsent(t *testing.T) {
 				}
 				b.wantState(fleet.ConfigInSync, "")
 				b.wantWrites(1)
+			})
+		})
+	}
+}
+
+// The apply failed with "whether the change arrived is not known", although what was read back showed that it had.
+func TestAMoveOfTheAPIWithoutAnAnswerIsReadBack(t *testing.T) {
+	for name, status := range map[string]error{"lost": nil, "5xx": fleet.ErrNotSaved} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				b, p := moving(t, 0, 5*time.Second)
+				moves := b.daemon.before
+				b.daemon.before = func(d *daemon, call string) error {
+					d.calls = append(d.calls, call)
+					d.editLocked("gui.address", `"127.0.0.1:9999"`)
+					return errors.Join(moves(d, call), &fleet.Error{Code: fleet.CodeUnavailable, Message: "no answer", Err: status})
+				}
+				b.start()
+				defer b.stop()
+				b.wantState(fleet.ConfigHeld, "gui.address")
+				if err := b.move(); (err == nil) != (status == nil) {
+					t.Errorf("got %v", err)
+				}
+				if got := fmt.Sprint(p.adopted); got != "[9999]" {
+					t.Errorf("adopted %s", got)
+				}
 			})
 		})
 	}

@@ -104,7 +104,17 @@ func (p *pass) send(ctx context.Context, intended planned) (planned, error) {
 	a.writes = nil // They may be as large as the document that verify reads.
 	a.step(StepBeforeVerify)
 	err = a.verify(ctx)
+	if err == nil && a.movedUnanswered(failure) {
+		failure = nil
+	}
 	return a.now, errors.Join(failure, err)
+}
+
+// movedUnanswered reports whether failure is only that the daemon did not answer a write that moved its API, and what
+// was read back shows that the write arrived. A daemon may close the connection before it answers such a write.
+func (a *attempt) movedUnanswered(failure error) bool {
+	return a.record.Moves() && a.outcome == fleet.OutcomeApplied && fleet.CodeOf(failure) == fleet.CodeUnavailable &&
+		!errors.Is(failure, fleet.ErrNotSaved)
 }
 
 // begin stores the intent of a plan. Nothing is sent before that.

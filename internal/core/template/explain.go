@@ -121,6 +121,7 @@ var otherLanguages = []struct {
 	{regexp.MustCompile(`^\s*else\s+if\b`), "", explanation{"Starlark has no else if", "Write `elif condition:`."}},
 	{regexp.MustCompile(`^\s*elseif\b`), "", explanation{"Starlark has no elseif", "Write `elif condition:`."}},
 	{regexp.MustCompile(`\bis\b`), "got is", explanation{"Starlark has no `is`", "Write == or !=."}},
+	{regexp.MustCompile(`\bis\b`), "without else", explanation{"Starlark has no `is`", "Write == or !=."}},
 	{regexp.MustCompile(`\b[^=!<>]=([^=]|$)`), "got '='", explanation{"one = gives a value to a name",
 		"Write == to compare."}},
 	{

@@ -349,6 +349,8 @@ var otherFaults = []struct {
 }{
 	{regexp.MustCompile(`^conditional expression without else`), explanation{"an if within a value has no else",
 		"Write `a if condition else b`; to leave a value out, write if on a line of its own."}},
+	{regexp.MustCompile(`does not associate with`), explanation{"one comparison cannot follow another",
+		"Write both, with and between them: 0 < n and n < 9."}},
 	{regexp.MustCompile(`^unexpected ['"]?([)\]}])`), explanation{"this bracket closes nothing",
 		"Leave it out, or open it before."}},
 	{regexp.MustCompile(`^not an identifier`), explanation{"a name is missing here",

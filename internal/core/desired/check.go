@@ -34,7 +34,7 @@ func CheckStrictly(t fleet.Template, key stconfig.Key, made template.Result) err
 		return err
 	}
 	return refused(stconfig.Mistakes(t.Op, key, made.Value),
-		"Mend the template. To store it as it is, say allowFailing (`--allow-failing`).",
+		"Mend the template. `--allow-failing` (allowFailing) stores it as it is.",
 		stconfig.WrongType, stconfig.WrongWord)
 }
 

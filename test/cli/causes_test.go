@@ -55,7 +55,6 @@ var causes = []struct {
 	{fleet.WaitPinMismatch, (*causesFleet).pinMismatch, 1},
 	{fleet.WaitIdentityMismatch, (*causesFleet).identityMismatch, 0},
 	{fleet.WaitKeyRefused, (*causesFleet).keyRefused, 0},
-	{fleet.WaitBroughtBack, (*causesFleet).broughtBack, 0},
 	{fleet.WaitHeld, (*causesFleet).held, 2},
 	{fleet.WaitRolloutApproval, (*causesFleet).rolloutApproval, 2},
 	{fleet.WaitRolloutPaused, (*causesFleet).rolloutPaused, 2},
@@ -320,46 +319,6 @@ func (f *causesFleet) keyRefused() subject {
 	f.edit(d, func(doc stconfig.Value) stconfig.Value {
 		return doc.With("gui", doc.Get("gui").With("apiKey", stconfig.Text("another-key-0123456789")))
 	})
-	return of(d)
-}
-
-// broughtBack has a person at a daemon add a device that was revoked.
-func (f *causesFleet) broughtBack() subject {
-	gone, _ := f.fresh(f.farm)
-	d, _ := f.fresh(f.farm)
-	id := gone.ID()
-	add := func() {
-		f.edit(d, func(doc stconfig.Value) stconfig.Value {
-			var all []stconfig.Value
-			for device := range doc.Get("devices").Values() {
-				all = append(all, device)
-			}
-			return doc.With("devices", stconfig.List(append(all, stconfig.Obj(
-				stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(id))},
-				stconfig.Member{Name: "name", Value: stconfig.Text("gone")}))...))
-		})
-	}
-	knows := func() bool {
-		for device := range d.Config().Get("devices").Values() {
-			if device.Get("deviceID").Str() == string(id) {
-				return true
-			}
-		}
-		return false
-	}
-	if !knows() {
-		add()
-	}
-	if _, err := f.RevokeDevice(f.Context(), string(id), api.RevokeDevice{}); err != nil {
-		f.Fatal(err)
-	}
-	wait.Until(f, func() string {
-		if knows() {
-			return "the revoked device is still there"
-		}
-		return ""
-	})
-	add()
 	return of(d)
 }
 

@@ -1,61 +1,51 @@
 package rollout_test
 
 import (
-	"strings"
 	"testing"
 
 	"muster/internal/fleet"
+	"muster/internal/stsim"
 	"muster/test/server"
 	"muster/test/wait"
 )
 
-// `muster apply DEVICE --remove KEY` removes the folder from this daemon. Another folder of the daemon waits on, and so
-// does the folder of another device.
-func TestAnApplyRemovesWhatItNamesFromTheCommandLine(t *testing.T) {
+// The removal of a folder on 30 devices and its undo took up to twenty answers, and a member stayed held although its
+// device was in sync. One answer is enough, and the undo needs none: devices that were reached get the folder again,
+// also one that was away.
+func TestARemovalOnThirtyDevicesAndItsUndoTakeOneAnswer(t *testing.T) {
 	t.Parallel()
-	const devices = 2
-	w := newWorld(t, devices, server.Options{})
-	names := []string{"houserules", "menu"}
-	var templates []int64
-	for _, name := range names {
-		templates = append(templates, w.Template("merge", "folders."+name, handbook, "all"))
-		w.untilHave(name, devices)
-	}
-	w.inSync(w.farm.Daemons()...)
-	for _, made := range templates {
-		if err := w.Client.DeleteTemplate(t.Context(), made); err != nil {
-			t.Fatal(err)
-		}
-	}
-	first, second := w.farm.Daemon(0), w.farm.Daemon(1)
-	var digest string
-	wait.Until(t, func() string {
-		for _, d := range w.farm.Daemons() {
-			plan, err := w.Client.DevicePlan(t.Context(), string(d.ID()))
-			if err != nil || len(plan.Changes) != len(names) {
-				return d.Name() + " does not ask for both folders yet"
+	for name, undone := range map[string]fleet.RolloutStatus{"while it runs": fleet.RolloutRunning,
+		"afterwards": fleet.RolloutSucceeded} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 30, server.Options{Waves: "1,rest"})
+			w.template("folders.new", good)
+			w.comesTo(fleet.RolloutSucceeded)
+			w.Template("remove", "folders.new", "true", "all")
+			wait.Until(t, func() string {
+				if w.newest().ID == 2 {
+					return ""
+				}
+				return "no second rollout yet"
+			})
+			w.consents("folders.new")
+			w.reaches(2)
+			if undone == fleet.RolloutSucceeded {
+				w.comesTo(undone)
 			}
-			if d == first {
-				digest = plan.Digest
+			w.undoChanges(2, isFolder, w.farm.Daemons()...) // What is on its way while the undo is given waits for an answer.
+			away := w.farm.Daemon(3)
+			away.Stop()
+			w.WaitConnection(away.ID(), fleet.Unreachable)
+			w.steer(w.undo, 2)
+			w.isUndone(2)
+			if err := away.Start(); err != nil {
+				t.Fatal(err)
 			}
-		}
-		return ""
-	})
-	out, code := w.command("apply", first.Name(), "--digest", digest, "--remove", "folders.houserules")
-	if code != 0 && code != 3 {
-		t.Fatalf("ended with %d: %s", code, out)
-	}
-	w.untilHave("houserules", devices-1)
-	if has(first, "houserules") {
-		t.Error("the folder was removed from the other daemon")
-	}
-	if got := count(w.farm.Daemons(), "menu"); got != devices {
-		t.Errorf("%d daemons have the other folder, want %d", got, devices)
-	}
-	for _, d := range []fleet.DeviceID{first.ID(), second.ID()} {
-		w.WaitConfiguration(d, fleet.ConfigHeld)
-	}
-	if out, _ := w.command("consent", "list"); !strings.Contains(out, "menu") || !strings.Contains(out, "houserules") {
-		t.Errorf("not both folders wait on: %s", out)
+			w.inSync(w.farm.Daemons()...)
+			everyOne(t, w.farm.Daemons(), "with the folder", func(d *stsim.Daemon) bool { return folderPath(d) == "~/new" })
+			if waiting, err := w.Client.Consents(t.Context()); err != nil || len(waiting) > 0 {
+				t.Errorf("got %+v, %v: want nothing to wait", waiting, err)
+			}
+		})
 	}
 }
